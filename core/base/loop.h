@@ -1,0 +1,76 @@
+#pragma once
+/* The one event loop: libuv, wrapped once.
+ *
+ * Only the thread that runs the loop emits events and changes state. Work that blocks goes to the thread pool with
+ * copies of its inputs and comes back through `done`, on the loop. loop_post_from_thread is the only other door in.
+ *
+ * Time comes from the clock that was handed in. With a fake clock the loop runs in virtual time: when nothing is ready
+ * and no pool work is under way, the clock jumps to the next timer. So a test of a 45 s deadline takes no time and runs
+ * the same code.
+ *
+ * Timers, tasks and works are embedded in their owner's struct, zeroed at first; a stopped timer may be freed at once. */
+
+#include "clock.h"
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct loop;
+struct uv_loop_s;
+
+struct loop *loop_new(struct clock *clock); /* clock_system() or &fake.base (virtual time) */
+/* BUG() when something is still open: every test ends with this, so leaks of handles cannot hide. */
+void loop_free(struct loop *loop);
+struct clock *loop_clock(const struct loop *loop);
+int64_t loop_now_us(const struct loop *loop);
+struct uv_loop_s *loop_uv(struct loop *loop); /* for proc.c and the terminal */
+
+/* Runs until loop_stop, or until nothing can happen any more. */
+void loop_run(struct loop *loop);
+void loop_stop(struct loop *loop);
+
+struct loop_timer {
+    void (*fire)(struct loop_timer *timer);
+    int64_t due_us; /* on the loop's clock */
+    size_t place;   /* in the heap, 1-based; 0 while stopped */
+};
+/* (Re)arms it. It fires once, from the loop, never from within this call. */
+void loop_timer_start(struct loop *loop, struct loop_timer *timer, int64_t due_us, void (*fire)(struct loop_timer *));
+void loop_timer_stop(struct loop *loop, struct loop_timer *timer);
+static inline bool loop_timer_armed(const struct loop_timer *timer)
+{
+    return timer->place != 0;
+}
+
+/* Calls run(task) from the loop soon, in the order posted, never from within this call. Posting a posted task is a
+ * no-op; loop_unpost forgets it. */
+struct loop_task {
+    void (*run)(struct loop_task *task);
+    struct loop_task *next, *prev;
+    bool posted;
+};
+void loop_post(struct loop *loop, struct loop_task *task, void (*run)(struct loop_task *));
+void loop_unpost(struct loop *loop, struct loop_task *task);
+/* From any thread: run(data) on the loop. While `data` is out there the caller must keep the loop alive with
+ * loop_hold/loop_let_go (on the loop thread). */
+void loop_post_from_thread(struct loop *loop, void (*run)(void *data), void *data);
+void loop_hold(struct loop *loop);
+void loop_let_go(struct loop *loop);
+
+/* Blocking work on the thread pool. `run` on a pool thread, then `done` on the loop, always both. */
+struct loop_work {
+    void (*run)(struct loop_work *work);
+    void (*done)(struct loop_work *work);
+    void *impl;
+};
+void loop_work_start(struct loop *loop, struct loop_work *work, void (*run)(struct loop_work *),
+                     void (*done)(struct loop_work *));
+
+/* A file descriptor becoming readable; a signal. NULL-safe to free; they do not keep the loop running. */
+struct loop_watch;
+struct loop_watch *loop_watch_fd(struct loop *loop, int fd, void (*ready)(void *data), void *data);
+struct loop_watch *loop_watch_signal(struct loop *loop, int signum, void (*caught)(void *data), void *data);
+void loop_watch_free(struct loop_watch *watch);
+/* Whether a watch alone keeps loop_run going; off by default. */
+void loop_watch_keep(struct loop_watch *watch, bool keep);

@@ -1,0 +1,33 @@
+#pragma once
+/* Child processes: started in a process group of their own, joined by pipes, killed as a group so that no grandchild
+ * outlives its parent. Everything is asynchronous on the loop. */
+
+#include "err.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct loop;
+struct proc;
+
+struct proc_options {
+    const char *const *argv;  /* NULL-terminated; argv[0] is looked up in the PATH of `env` when it has no slash */
+    const char *const *env;   /* NULL: ours */
+    const char *cwd;          /* NULL: ours */
+    bool want_stdin;          /* else /dev/null */
+    void (*on_stdout)(void *data, const char *bytes, size_t len); /* NULL: /dev/null. len 0: end of stream */
+    void (*on_stderr)(void *data, const char *bytes, size_t len);
+    /* Called once, after both streams ended. `status` is the exit code, or -1 with `signum` set. */
+    void (*on_exit)(void *data, int status, int signum);
+    void *data;
+};
+
+struct proc *proc_start(struct loop *loop, const struct proc_options *options, struct err *err) CHECKED;
+int proc_pid(const struct proc *proc);
+/* Queues bytes for its stdin; a closed pipe is not an error here, the exit tells. */
+void proc_write(struct proc *proc, const void *bytes, size_t len);
+void proc_close_stdin(struct proc *proc);
+/* To the whole group. */
+void proc_kill(struct proc *proc, int signum);
+/* Kills the group if it still lives; on_exit is not called any more. */
+void proc_free(struct proc *proc);

@@ -1,0 +1,40 @@
+#pragma once
+/* A byte string that grows. `buf` is never NULL and always ends with a NUL that `len` does not count, so it can be
+ * handed to anything that wants a C string; bytes in between may be NUL. */
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+
+struct strbuf {
+    char *buf;
+    size_t len;
+    size_t room; /* 0 while buf is the shared empty string */
+};
+
+extern char strbuf_empty[];
+#define STRBUF_INIT {strbuf_empty, 0, 0}
+
+void strbuf_init(struct strbuf *sb);
+void strbuf_release(struct strbuf *sb);
+/* Makes it empty and keeps its memory. */
+void strbuf_reset(struct strbuf *sb);
+/* Gives the bytes away; the strbuf is as new. The result is from malloc even when empty. */
+char *strbuf_detach(struct strbuf *sb, size_t *len);
+/* Makes room for `extra` more bytes and the NUL; then buf[len…len+extra) may be written and strbuf_set_len called. */
+void strbuf_grow(struct strbuf *sb, size_t extra);
+void strbuf_set_len(struct strbuf *sb, size_t len);
+
+void strbuf_add(struct strbuf *sb, const void *bytes, size_t len);
+void strbuf_addstr(struct strbuf *sb, const char *text);
+void strbuf_addch(struct strbuf *sb, char c);
+void strbuf_addf(struct strbuf *sb, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void strbuf_vaddf(struct strbuf *sb, const char *fmt, va_list args) __attribute__((format(printf, 2, 0)));
+/* Bytes of an open file up to `limit` (0: none); returns 0, or -1 with errno. More than `limit` bytes is EFBIG. */
+int strbuf_read(struct strbuf *sb, int fd, size_t limit);
+
+static inline void strbuf_cleanup(struct strbuf *sb)
+{
+    strbuf_release(sb);
+}
