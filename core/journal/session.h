@@ -1,0 +1,135 @@
+#pragma once
+/* The session: the fold of its events, and nothing else.
+ *
+ * session_apply has no I/O, no clock and no randomness, and takes any sequence of events: one that makes no sense becomes
+ * an entry in `faults`. A live run, a replay, a test and a recorded file go through it alike.
+ *
+ * It stays small, whatever was recorded: rows hold numbers, interned names and the seq of the event that holds the rest;
+ * who wants a text reads that line of the journal. Rows refer to each other by index, never by pointer. */
+
+#include "base/hash.h"
+#include "event.h"
+
+#define SESSION_NONE UINT32_MAX
+
+enum call_state { CALL_PLANNED, CALL_RUNNING, CALL_ASKING, CALL_DONE, CALL_FAILED, CALL_DENIED, CALL_TIMED_OUT };
+const char *call_state_name(enum call_state state); /* "planned", "running", "asks", "done", "failed", "denied", "timed out" */
+
+struct session_turn {
+    uint32_t number;       /* as in the events */
+    uint32_t started_seq;  /* turn.started; 0 when it never came */
+    uint32_t prepared_seq;
+    uint32_t finished_seq; /* 0 while it runs */
+    uint32_t first_call;   /* index into calls; the calls of a turn are contiguous */
+    uint32_t call_count;
+    uint32_t first_step, step_count;
+    uint32_t first_wave, wave_count;
+    uint32_t status;       /* name: done, failed, cancelled, budget; 0 while it runs */
+    bool writes_closed;
+    int64_t started_t, finished_t;
+};
+
+struct session_step {
+    uint32_t turn;          /* index */
+    uint32_t number;
+    uint32_t requested_seq, responded_seq;
+    uint32_t reflection_seq;
+    int64_t requested_t, responded_t;
+};
+
+struct session_call {
+    uint32_t id;            /* name */
+    uint32_t tool;          /* name */
+    uint32_t turn;          /* index */
+    uint32_t step;          /* index */
+    uint32_t wave;          /* index, SESSION_NONE before it was planned */
+    uint32_t effect;        /* name, 0 when unknown */
+    uint32_t responded_seq; /* the answer that asked for it: its arguments are there */
+    uint32_t started_seq, finished_seq, proposed_seq;
+    uint32_t outputs;       /* number of tool.output and script.event */
+    uint32_t ask;           /* index of its last ask, SESSION_NONE */
+    uint8_t state;          /* enum call_state */
+    bool late;              /* came back after its timeout and was suppressed */
+    int64_t started_t, finished_t;
+};
+
+struct session_wave {
+    uint32_t turn, step;    /* indexes */
+    uint32_t number;        /* within the step, from 1 */
+    uint32_t first_call, call_count; /* calls of a wave are contiguous */
+    uint32_t planned_seq;   /* its `why` is there */
+    bool parallel;
+};
+
+struct session_ask {
+    uint32_t id;            /* name */
+    uint32_t call;          /* index, SESSION_NONE when unknown */
+    uint32_t proposed_seq, decided_seq, checkpoint_seq, applied_seq, undone_seq;
+    uint32_t checkpoint;    /* name */
+    uint32_t decision;      /* name, 0 while open */
+};
+
+enum budget_key { BUDGET_WALL_MS, BUDGET_STEPS, BUDGET_TOOL_CALLS, BUDGET_REFLECTIONS, BUDGET_CONTEXT_TOKENS,
+                  BUDGET_INPUT_TOKENS, BUDGET_OUTPUT_TOKENS, BUDGET_COST_USD, BUDGET_KEY_COUNT };
+const char *budget_key_name(enum budget_key key);         /* "wall_ms" … */
+int budget_key_from_name(const char *name);               /* -1 when unknown */
+
+struct session_budget {
+    double limit[BUDGET_KEY_COUNT]; /* NaN: none */
+    double used[BUDGET_KEY_COUNT];
+    bool warned[BUDGET_KEY_COUNT];
+};
+
+struct session_fault {
+    uint32_t seq;
+    char text[116];
+};
+#define SESSION_FAULTS_KEPT 64
+
+struct session {
+    uint32_t names_count;   /* interned texts: names 1…names_count, 0 is "" */
+    struct session_names *names;
+    uint32_t id, created, app, workspace, provider, model, engine; /* names */
+    uint32_t started_seq, ended_seq;
+    uint32_t event_count;
+    int64_t last_seq, last_t;
+    uint32_t counts[EVENT_TYPE_COUNT]; /* events by type */
+
+    struct session_turn *turns;
+    struct session_step *steps;
+    struct session_call *calls;
+    struct session_wave *waves;
+    struct session_ask *asks;
+    uint32_t turn_count, step_count, call_count, wave_count, ask_count;
+    uint32_t turn_room, step_room, call_room, wave_room, ask_room;
+
+    struct session_budget budget;      /* of the newest turn */
+    struct strbuf partial_text;        /* deltas of the step being answered; empty once it responded */
+    struct strbuf partial_thinking;
+    uint32_t held_gate, held_call;     /* names, 0 when nothing is held */
+    uint32_t held_seq;
+    uint32_t open_ask;                 /* index, SESSION_NONE */
+    uint32_t last_model_failure_seq;   /* 0 once the model answered */
+
+    struct session_fault faults[SESSION_FAULTS_KEPT]; /* the first ones */
+    uint32_t fault_count;              /* all of them */
+};
+
+void session_init(struct session *session);
+void session_release(struct session *session);
+/* Folds in one event. It must carry seq and turn; its texts are not kept. */
+void session_apply(struct session *session, const struct event *event);
+/* The text of an interned name; "" for 0. */
+const char *session_name(const struct session *session, uint32_t name);
+/* Index of the call with this id in the newest turn that has it, SESSION_NONE. */
+uint32_t session_find_call(const struct session *session, const char *id);
+uint32_t session_find_ask(const struct session *session, const char *id);
+const struct session_turn *session_turn(const struct session *session); /* the newest, NULL before any */
+bool session_turn_running(const struct session *session);
+/* Everything in it as readable lines, for goldens and for comparing two folds. */
+void session_dump(struct strbuf *out, const struct session *session);
+
+static inline void session_cleanup(struct session *session)
+{
+    session_release(session);
+}

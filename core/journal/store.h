@@ -1,0 +1,46 @@
+#pragma once
+/* keyturn.db: what outlives a session. The list of sessions, episodic memory (full text, ranked by BM25), records of
+ * decisions. The journals are the truth; this file can be deleted and only memory is forgotten.
+ *
+ * A store may be used from several threads at once (calls are serialised inside), so loading memory can happen on the
+ * pool. Opening creates the file (0600) and brings an older schema up to date; a file that is no database is an error
+ * that says so, and the caller goes on without a store. */
+
+#include "base/err.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct store;
+
+struct store *store_open(const char *path, struct err *err) CHECKED; /* ":memory:" for tests */
+void store_close(struct store *store);
+
+struct store_session {
+    char *id, *path, *workspace, *title, *status, *model; /* title: the first prompt, cut */
+    int64_t created_us, updated_us;                       /* wall time */
+    int64_t turns;
+};
+/* Adds it or brings it up to date. */
+int store_session_put(struct store *store, const struct store_session *session, struct err *err) CHECKED;
+/* Newest first. The caller frees with store_sessions_free. */
+int store_sessions(struct store *store, size_t limit, struct store_session **list, size_t *count, struct err *err) CHECKED;
+void store_sessions_free(struct store_session *list, size_t count);
+
+struct store_memory {
+    int64_t id;
+    char *text;
+    double score; /* higher is better; 0 when not from a search */
+};
+int store_memory_add(struct store *store, const char *session, const char *text, int64_t wall_us, struct err *err) CHECKED;
+/* Memories that share words with `query` (any text: it is never read as query syntax), best first. */
+int store_memory_search(struct store *store, const char *query, size_t limit, struct store_memory **list, size_t *count,
+                        struct err *err) CHECKED;
+void store_memory_free(struct store_memory *list, size_t count);
+
+/* One decision: what was asked and what was said. */
+int store_decision_add(struct store *store, const char *session, int64_t turn, const char *text, int64_t wall_us,
+                       struct err *err) CHECKED;
+/* What was learned of a tool: calls and failures, summed over sessions. */
+int store_lesson_add(struct store *store, const char *tool, int64_t calls, int64_t failures, struct err *err) CHECKED;
+int store_lesson_get(struct store *store, const char *tool, int64_t *calls, int64_t *failures, struct err *err) CHECKED;
