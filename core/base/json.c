@@ -1,0 +1,598 @@
+/* The JSON parser and the reads from what it made. The writers are in json_write.c.
+ *
+ * One pass over the text. A value is one 64-byte node in the arena, a text is a copy beside it: the only work per
+ * string is to find its end eight bytes at a time, to copy it, and, when a byte above 0x7f was seen on the way, to check
+ * it as UTF-8. Escapes are decoded on a slower path. Recursion is bounded by JSON_DEPTH_MAX.
+ *
+ * After a failure `why` and `where` tell the first thing that was wrong; the values made until then stay in the arena
+ * and die with it. */
+
+#include "json.h"
+#include "arena.h"
+#include "json_scan.h"
+#include "utf8.h"
+#include <locale.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+struct parser {
+    struct arena *arena;
+    const char *start, *at, *end;
+    int depth;
+    bool comments;
+    const char *why;
+    const char *where;
+};
+
+static struct json *parse_value(struct parser *ps);
+
+static void *fail(struct parser *ps, const char *where, const char *why)
+{
+    if (!ps->why) {
+        ps->why = why;
+        ps->where = where;
+    }
+    return NULL;
+}
+
+static void skip_space(struct parser *ps)
+{
+    const char *at = ps->at;
+    for (; at < ps->end; at++) {
+        char c = *at;
+        if (c == ' ' || c == '\n' || c == '\r' || c == '\t')
+            continue;
+        if (c != '/' || !ps->comments || ps->end - at < 2 || at[1] != '/')
+            break;
+        at = memchr(at, '\n', (size_t)(ps->end - at));
+        if (!at) {
+            at = ps->end;
+            break;
+        }
+    }
+    ps->at = at;
+}
+
+/* Strings */
+
+/* Four hexadecimal digits, or -1. */
+static int hex4(const char *at, const char *end)
+{
+    if (end - at < 4)
+        return -1;
+    int value = 0;
+    for (int i = 0; i < 4; i++) {
+        char c = at[i];
+        int digit;
+        if (c >= '0' && c <= '9')
+            digit = c - '0';
+        else if (c >= 'a' && c <= 'f')
+            digit = c - 'a' + 10;
+        else if (c >= 'A' && c <= 'F')
+            digit = c - 'A' + 10;
+        else
+            return -1;
+        value = value * 16 + digit;
+    }
+    return value;
+}
+
+static bool is_high_surrogate(int unit)
+{
+    return unit >= 0xD800 && unit < 0xDC00;
+}
+
+static bool is_low_surrogate(int unit)
+{
+    return unit >= 0xDC00 && unit < 0xE000;
+}
+
+/* The escape after the backslash at `at`. Writes its UTF-8 to *out and returns what follows it, or NULL. */
+static const char *decode_escape(struct parser *ps, const char *at, const char *end, char **out)
+{
+    static const char plain[256] = {['"'] = '"',  ['\\'] = '\\', ['/'] = '/',  ['b'] = '\b',
+                                    ['f'] = '\f', ['n'] = '\n',  ['r'] = '\r', ['t'] = '\t'};
+    char c = plain[(unsigned char)at[1]];
+    if (c) {
+        *(*out)++ = c;
+        return at + 2;
+    }
+    if (at[1] != 'u')
+        return fail(ps, at, "unknown escape");
+    int unit = hex4(at + 2, end);
+    if (unit < 0)
+        return fail(ps, at, "\\u without four hexadecimal digits");
+    if (unit == 0)
+        return fail(ps, at, "\\u0000 is not allowed");
+    const char *next = at + 6;
+    uint32_t cp = (uint32_t)unit;
+    if (is_high_surrogate(unit) && end - next >= 6 && next[0] == '\\' && next[1] == 'u' &&
+        is_low_surrogate(hex4(next + 2, end))) {
+        cp = 0x10000 + ((cp - 0xD800) << 10) + (uint32_t)(hex4(next + 2, end) - 0xDC00);
+        next += 6;
+    } else if (is_high_surrogate(unit) || is_low_surrogate(unit)) {
+        cp = UTF8_REPLACEMENT;
+    }
+    *out += utf8_encode(cp, *out);
+    return next;
+}
+
+/* The end of the string that starts at `at` (after the quote): its closing quote, or NULL. */
+static const char *find_quote(struct parser *ps, const char *at, bool *escapes, bool *high)
+{
+    const char *end = ps->end;
+    uint64_t seen = 0;
+    for (;;) {
+        while (end - at >= 8) {
+            uint64_t word = load_word(at);
+            uint64_t special = byte_special(word);
+            seen |= word;
+            if (special) {
+                at += first_flag(special);
+                break;
+            }
+            at += 8;
+        }
+        /* Fewer than eight bytes are left, or this one is special. */
+        while (at < end && (unsigned char)*at >= 0x20 && *at != '"' && *at != '\\') {
+            seen |= (unsigned char)*at;
+            at++;
+        }
+        if (at == end)
+            return fail(ps, end, "the text ends inside a string");
+        if (*at == '"') {
+            *high = (seen & HIGH_BITS) != 0;
+            return at;
+        }
+        if (*at != '\\')
+            return fail(ps, at, "control character in a string");
+        *escapes = true;
+        if (end - at < 2)
+            return fail(ps, end, "the text ends inside a string");
+        /* A control character after the backslash is an unknown escape, so it needs no look here. */
+        at += 2;
+    }
+}
+
+static const char *find_malformed(const char *at, const char *end)
+{
+    while (at < end) {
+        size_t used;
+        uint32_t cp = utf8_decode(at, (size_t)(end - at), &used);
+        if (cp == UTF8_REPLACEMENT && !(used == 3 && (unsigned char)*at == 0xEF))
+            break;
+        at += used;
+    }
+    return at;
+}
+
+/* The string whose opening quote is at ps->at, copied to the arena. */
+static const char *parse_string(struct parser *ps, size_t *len)
+{
+    const char *from = ps->at + 1;
+    bool escapes = false;
+    bool high = false;
+    const char *quote = find_quote(ps, from, &escapes, &high);
+    if (!quote)
+        return NULL;
+    size_t raw = (size_t)(quote - from);
+    if (high && !utf8_valid(from, raw))
+        return fail(ps, find_malformed(from, quote), "invalid UTF-8 in a string");
+    ps->at = quote + 1;
+    if (!escapes) {
+        *len = raw;
+        return arena_memdup0(ps->arena, from, raw);
+    }
+    /* Decoding never makes it longer: the shortest escape of three bytes takes six. */
+    char *text = arena_alloc(ps->arena, raw + 1);
+    char *out = text;
+    for (const char *at = from; at < quote;) {
+        const char *back = memchr(at, '\\', (size_t)(quote - at));
+        size_t run = (size_t)((back ? back : quote) - at);
+        memcpy(out, at, run);
+        out += run;
+        if (!back)
+            break;
+        at = decode_escape(ps, back, quote, &out);
+        if (!at)
+            return NULL;
+    }
+    *out = '\0';
+    *len = (size_t)(out - text);
+    ps->arena->next = out + 1;
+    return text;
+}
+
+/* Numbers and literals */
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+/* The end of the number at `at`, or NULL and the place where the grammar broke. */
+static const char *scan_number(const char *at, const char *end, const char **broken)
+{
+    if (at < end && *at == '-')
+        at++;
+    *broken = at;
+    if (at == end || !is_digit(*at))
+        return NULL;
+    if (*at == '0')
+        at++;
+    else
+        while (at < end && is_digit(*at))
+            at++;
+    if (at < end && *at == '.') {
+        *broken = ++at;
+        if (at == end || !is_digit(*at))
+            return NULL;
+        while (at < end && is_digit(*at))
+            at++;
+    }
+    if (at < end && (*at == 'e' || *at == 'E')) {
+        at++;
+        if (at < end && (*at == '+' || *at == '-'))
+            at++;
+        *broken = at;
+        if (at == end || !is_digit(*at))
+            return NULL;
+        while (at < end && is_digit(*at))
+            at++;
+    }
+    return at;
+}
+
+static bool starts_with(const char *at, const char *end, const char *word, size_t len)
+{
+    return (size_t)(end - at) >= len && memcmp(at, word, len) == 0;
+}
+
+/* Values */
+
+static struct json *new_node(struct parser *ps, enum json_type type)
+{
+    struct json *node = arena_alloc(ps->arena, sizeof(*node));
+    *node = (struct json){.type = type, .src = ps->at};
+    return node;
+}
+
+static struct json *parse_word(struct parser *ps, enum json_type type, const char *word, size_t len)
+{
+    if (!starts_with(ps->at, ps->end, word, len))
+        return fail(ps, ps->at, "expected a value");
+    struct json *node = new_node(ps, type);
+    ps->at += len;
+    return node;
+}
+
+static struct json *parse_number(struct parser *ps)
+{
+    const char *broken;
+    const char *end = scan_number(ps->at, ps->end, &broken);
+    if (!end)
+        return fail(ps, broken, "expected a digit");
+    struct json *node = new_node(ps, JSON_NUMBER);
+    node->len = (size_t)(end - ps->at);
+    node->text = arena_memdup0(ps->arena, ps->at, node->len);
+    ps->at = end;
+    return node;
+}
+
+/* The members or items after the opening bracket, up to and with the closing one. */
+static bool parse_members(struct parser *ps, struct json *node, char closing)
+{
+    const struct json **link = &node->child;
+    skip_space(ps);
+    if (ps->at < ps->end && *ps->at == closing) {
+        ps->at++;
+        return true;
+    }
+    for (;;) {
+        const char *key = NULL;
+        if (closing == '}') {
+            size_t len;
+            if (ps->at == ps->end || *ps->at != '"')
+                return fail(ps, ps->at, "expected a member name");
+            if (!(key = parse_string(ps, &len)))
+                return false;
+            skip_space(ps);
+            if (ps->at == ps->end || *ps->at != ':')
+                return fail(ps, ps->at, "expected ':'");
+            ps->at++;
+            skip_space(ps);
+        }
+        struct json *item = parse_value(ps);
+        if (!item)
+            return false;
+        item->key = key;
+        *link = item;
+        link = &item->next;
+        node->count++;
+        skip_space(ps);
+        if (ps->at == ps->end || (*ps->at != ',' && *ps->at != closing))
+            return fail(ps, ps->at, closing == '}' ? "expected ',' or '}'" : "expected ',' or ']'");
+        if (*ps->at++ == closing)
+            return true;
+        skip_space(ps);
+    }
+}
+
+static struct json *parse_container(struct parser *ps, enum json_type type, char closing)
+{
+    if (ps->depth == JSON_DEPTH_MAX)
+        return fail(ps, ps->at, "nested too deeply");
+    struct json *node = new_node(ps, type);
+    ps->depth++;
+    ps->at++;
+    if (!parse_members(ps, node, closing))
+        return NULL;
+    ps->depth--;
+    return node;
+}
+
+/* Expects no white space before the value. */
+static struct json *parse_value(struct parser *ps)
+{
+    if (ps->at == ps->end)
+        return fail(ps, ps->at, "expected a value");
+    struct json *node;
+    switch (*ps->at) {
+    case '"':
+        node = new_node(ps, JSON_STRING);
+        if (!(node->text = parse_string(ps, &node->len)))
+            return NULL;
+        break;
+    case '{':
+        node = parse_container(ps, JSON_OBJECT, '}');
+        break;
+    case '[':
+        node = parse_container(ps, JSON_ARRAY, ']');
+        break;
+    case 't':
+        node = parse_word(ps, JSON_TRUE, "true", 4);
+        break;
+    case 'f':
+        node = parse_word(ps, JSON_FALSE, "false", 5);
+        break;
+    case 'n':
+        node = parse_word(ps, JSON_NULL, "null", 4);
+        break;
+    default:
+        if (*ps->at != '-' && !is_digit(*ps->at))
+            return fail(ps, ps->at, "expected a value");
+        node = parse_number(ps);
+    }
+    if (node)
+        node->src_len = (size_t)(ps->at - node->src);
+    return node;
+}
+
+static const struct json *parse(struct parser *ps, struct err *err)
+{
+    skip_space(ps);
+    const struct json *value = parse_value(ps);
+    if (value) {
+        skip_space(ps);
+        if (ps->at != ps->end)
+            value = fail(ps, ps->at, "something follows the value");
+    }
+    if (value)
+        return value;
+    err_set(err, "%s at byte %zu", ps->why, (size_t)(ps->where - ps->start) + 1);
+    if (err && ps->comments) {
+        err->line = 1;
+        for (const char *at = ps->start; at < ps->where; at++)
+            err->line += *at == '\n';
+    }
+    return NULL;
+}
+
+const struct json *json_parse(struct arena *arena, const char *text, size_t len, struct err *err)
+{
+    struct parser ps = {.arena = arena, .start = text, .at = text, .end = text + len};
+    return parse(&ps, err);
+}
+
+const struct json *json_parse_commented(struct arena *arena, const char *text, size_t len, struct err *err)
+{
+    struct parser ps = {.arena = arena, .start = text, .at = text, .end = text + len, .comments = true};
+    /* Some editors put a byte order mark before what people write. */
+    if (starts_with(text, ps.end, "\xEF\xBB\xBF", 3))
+        ps.at += 3;
+    return parse(&ps, err);
+}
+
+/* Reads */
+
+const struct json *json_get(const struct json *object, const char *key)
+{
+    if (!object || object->type != JSON_OBJECT)
+        return NULL;
+    const struct json *found = NULL;
+    json_each(member, object)
+    {
+        if (member->key[0] == key[0] && strcmp(member->key, key) == 0)
+            found = member;
+    }
+    return found;
+}
+
+const struct json *json_at(const struct json *array, size_t index)
+{
+    if (!array || array->type != JSON_ARRAY || index >= array->count)
+        return NULL;
+    const struct json *item = array->child;
+    while (index--)
+        item = item->next;
+    return item;
+}
+
+const char *json_str(const struct json *value, const char *otherwise)
+{
+    return value && value->type == JSON_STRING ? value->text : otherwise;
+}
+
+/* Adds a digit, or tells that there is no room. The sum is negative throughout: there is one more of those. */
+static bool push_digit(int64_t *sum, int digit)
+{
+    return !__builtin_mul_overflow(*sum, 10, sum) && !__builtin_sub_overflow(*sum, digit, sum);
+}
+
+/* Exact for every spelling: the digits are kept apart from the exponent, so 9007199254740993.0 loses nothing. */
+int64_t json_int(const struct json *value, int64_t otherwise)
+{
+    if (!value || value->type != JSON_NUMBER)
+        return otherwise;
+    const char *at = value->text;
+    bool negative = *at == '-';
+    int64_t sum = 0;
+    long zeros = 0; /* zeros that were read but not yet pushed */
+    long fraction = 0;
+    bool point = false;
+    for (at += negative; is_digit(*at) || *at == '.'; at++) {
+        if (*at == '.') {
+            point = true;
+            continue;
+        }
+        fraction += point;
+        if (*at == '0') {
+            zeros++;
+            continue;
+        }
+        for (; zeros && sum; zeros--)
+            if (!push_digit(&sum, 0))
+                return otherwise;
+        zeros = 0;
+        if (!push_digit(&sum, *at - '0'))
+            return otherwise;
+    }
+    if (sum == 0)
+        return 0;
+    long exponent = *at ? strtol(at + 1, NULL, 10) : 0;
+    if (exponent > 1000000 || exponent < -1000000)
+        return otherwise;
+    exponent += zeros - fraction;
+    if (exponent < 0)
+        return otherwise;
+    for (; exponent; exponent--)
+        if (!push_digit(&sum, 0))
+            return otherwise;
+    if (!negative && sum == INT64_MIN)
+        return otherwise;
+    return negative ? sum : -sum;
+}
+
+static locale_t plain_locale;
+
+static void make_plain_locale(void)
+{
+    plain_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+}
+
+double json_text_to_double(const char *text)
+{
+    /* strtod would want the decimal point of the user's language. */
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, make_plain_locale);
+    return strtod_l(text, NULL, plain_locale);
+}
+
+double json_num(const struct json *value, double otherwise)
+{
+    if (!value || value->type != JSON_NUMBER)
+        return otherwise;
+    double number = json_text_to_double(value->text);
+    return isfinite(number) ? number : otherwise;
+}
+
+bool json_bool(const struct json *value, bool otherwise)
+{
+    if (!value || (value->type != JSON_TRUE && value->type != JSON_FALSE))
+        return otherwise;
+    return value->type == JSON_TRUE;
+}
+
+const char *json_type_name(enum json_type type)
+{
+    static const char *const names[] = {"null", "boolean", "boolean", "number", "string", "array", "object"};
+    return names[type];
+}
+
+/* Skipping */
+
+/* What follows the string whose opening quote is at `at`, or NULL. */
+static const char *skip_string(const char *at, const char *end)
+{
+    for (at++;;) {
+        while (end - at >= 8) {
+            uint64_t special = byte_special(load_word(at));
+            if (special) {
+                at += first_flag(special);
+                break;
+            }
+            at += 8;
+        }
+        while (at < end && (unsigned char)*at >= 0x20 && *at != '"' && *at != '\\')
+            at++;
+        if (at == end || (unsigned char)*at < 0x20)
+            return NULL;
+        if (*at == '"')
+            return at + 1;
+        if (end - at < 2)
+            return NULL;
+        at += 2;
+    }
+}
+
+static const char *skip_scalar(const char *at, const char *end)
+{
+    static const struct {
+        const char *word;
+        size_t len;
+    } words[] = {{"true", 4}, {"false", 5}, {"null", 4}};
+    if (*at == '"')
+        return skip_string(at, end);
+    for (size_t i = 0; i < 3; i++)
+        if (starts_with(at, end, words[i].word, words[i].len))
+            return at + words[i].len;
+    const char *broken;
+    return scan_number(at, end, &broken);
+}
+
+size_t json_skip(const char *text, size_t len)
+{
+    const char *end = text + len;
+    char closing[JSON_DEPTH_MAX];
+    int depth = 0;
+    for (const char *at = text; at < end;) {
+        char c = *at;
+        if (c == ' ' || c == '\n' || c == '\r' || c == '\t') {
+            at++;
+            continue;
+        }
+        if (c == '{' || c == '[') {
+            if (depth == JSON_DEPTH_MAX)
+                return 0;
+            closing[depth++] = c == '{' ? '}' : ']';
+            at++;
+            continue;
+        }
+        if (c == '}' || c == ']') {
+            if (depth == 0 || closing[--depth] != c)
+                return 0;
+            at++;
+        } else if (c == ',' || c == ':') {
+            if (depth == 0)
+                return 0;
+            at++;
+            continue;
+        } else if (!(at = skip_scalar(at, end))) {
+            return 0;
+        }
+        if (depth == 0)
+            return (size_t)(at - text);
+    }
+    return 0;
+}

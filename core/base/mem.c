@@ -1,0 +1,62 @@
+/* Allocation that aborts instead of failing. A size of zero still gives a pointer of its own, so that NULL never means
+ * "empty" anywhere in the program. */
+
+#include "mem.h"
+#include "err.h"
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static void *check(void *ptr, size_t size)
+{
+    if (!ptr)
+        BUG("out of memory for %zu bytes", size);
+    return ptr;
+}
+
+void *xmalloc(size_t size)
+{
+    return check(malloc(size ? size : 1), size);
+}
+
+void *xcalloc(size_t count, size_t size)
+{
+    if (count == 0 || size == 0)
+        count = size = 1;
+    return check(calloc(count, size), size);
+}
+
+void *xreallocarray(void *ptr, size_t count, size_t size)
+{
+    if (count == 0 || size == 0)
+        count = size = 1;
+    return check(reallocarray(ptr, count, size), size);
+}
+
+char *xstrdup(const char *text)
+{
+    return xmemdup0(text, strlen(text));
+}
+
+char *xmemdup0(const void *bytes, size_t len)
+{
+    if (len == SIZE_MAX)
+        BUG("no room for the NUL");
+    char *copy = xmalloc(len + 1);
+    if (len)
+        memcpy(copy, bytes, len);
+    copy[len] = '\0';
+    return copy;
+}
+
+char *xasprintf(const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    char *text = NULL;
+    int len = vasprintf(&text, fmt, args);
+    va_end(args);
+    if (len < 0)
+        BUG("cannot format \"%s\"", fmt);
+    return text;
+}

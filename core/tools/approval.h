@@ -1,0 +1,47 @@
+#pragma once
+/* Who decides about a write. This module never judges whether a change is good: it says who answers, and holds what was
+ * answered before. Order: a recorded decision for this very call (replay), a rule the user made for this session
+ * (`A`: this tool on this path), the mode. */
+
+#include "change.h"
+
+enum approve_mode {
+    APPROVE_ASK,   /* a person; refused when nobody can be asked */
+    APPROVE_DENY,
+    APPROVE_ALLOW,
+};
+int approve_mode_from_name(const char *name); /* -1 when unknown */
+
+enum decision { DECISION_NONE, DECISION_APPROVED, DECISION_DENIED, DECISION_PARTIAL, DECISION_EDITED, DECISION_EXPIRED };
+const char *decision_name(enum decision decision);
+enum decision decision_from_name(const char *name); /* DECISION_NONE when unknown */
+
+enum decider { BY_KEY, BY_POLICY, BY_RECORDING, BY_TIMEOUT };
+const char *decider_name(enum decider by);
+
+/* An answer to a question about a change set. */
+struct verdict {
+    enum decision decision; /* NONE: hold for the user */
+    enum decider by;
+    char *reason;           /* of a denial, for the model to read; may be NULL */
+    char *hunks;            /* JSON: [{"path":…,"keep":[1,3],"of":3}], for PARTIAL; NULL otherwise */
+    struct change_set *edited; /* for EDITED: the new sides to write instead; old sides as proposed */
+};
+void verdict_release(struct verdict *verdict);
+
+struct approval;
+struct approval *approval_new(enum approve_mode mode, bool somebody_there);
+void approval_free(struct approval *approval);
+/* This tool on this path for the session; revocable. */
+void approval_allow(struct approval *approval, const char *tool, const char *path);
+bool approval_revoke(struct approval *approval, const char *tool, const char *path);
+/* A decision from a recording for the n-th question of a call in a turn (n from 0, in the order added). */
+void approval_record(struct approval *approval, int64_t turn, const char *call, const struct verdict *verdict);
+/* What is decided without asking; DECISION_NONE when a person must. Sets `nobody` when it was refused because nobody
+ * could be asked (exit status 4). The verdict is the caller's to release. */
+struct verdict approval_judge(struct approval *approval, int64_t turn, const char *call, const char *tool,
+                              const struct change_set *set, bool *nobody);
+
+/* Applies the verdict's hunks or edits to a copy of the proposal: what is to be written. NULL and err when they do not
+ * fit it. APPROVED gives a plain copy. */
+struct change_set *verdict_changes(const struct verdict *verdict, const struct change_set *proposed, struct err *err) CHECKED;

@@ -1,0 +1,41 @@
+#pragma once
+/* Outputs that are too long for the model: kept whole in files of their own, read back with read_file.
+ *
+ * <base>/<session>/art_<16 hex>.txt, folders 0700, files 0600. The index is rebuilt from the folder when a store is
+ * opened, so artifacts survive the program. They expire after a time to live. Any thread may call; storing never raises
+ * anything: NULL means it could not be kept. */
+
+#include "base/err.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct artifact_store;
+struct clock;
+struct strbuf;
+
+#define ARTIFACT_TTL_S 3600
+#define ARTIFACT_SUMMARY_CHARS 200
+
+struct artifact {
+    char *id, *session, *path, *tool, *summary;
+    int64_t created_us; /* wall time */
+    int64_t ttl_s;
+    uint64_t size;      /* bytes */
+};
+
+/* `base` NULL: the cache folder. Takes the time from `clock`. */
+struct artifact_store *artifact_store_open(const char *base, struct clock *clock, struct err *err) CHECKED;
+void artifact_store_close(struct artifact_store *store);
+void artifact_free(struct artifact *artifact);
+
+/* The session id is cleaned ([^A-Za-z0-9_-] becomes _), so it cannot climb out (D40). */
+struct artifact *artifact_store_put(struct artifact_store *store, const char *session, const char *tool,
+                                    const char *content, size_t len);
+/* Appends the content. False when it is unknown, expired, or its file is gone. */
+bool artifact_store_get(struct artifact_store *store, const char *id, struct strbuf *out);
+/* A copy of what is known of it, or NULL; for read_file, which reads ranges of `path` itself. */
+struct artifact *artifact_store_find(struct artifact_store *store, const char *id);
+size_t artifact_store_count(struct artifact_store *store, const char *session); /* NULL: all */
+/* Removes the session's artifacts, files and folder, and returns how many there were. */
+size_t artifact_store_cleanup(struct artifact_store *store, const char *session);

@@ -1,0 +1,30 @@
+#pragma once
+/* The workspace: everything is opened beneath its root by the kernel (openat2 with RESOLVE_BENEATH), never by comparing
+ * strings, so "..", absolute paths, links that lead out and races with all of them end at the same refusal. */
+
+#include "base/err.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/stat.h>
+#include <sys/types.h>
+
+struct beneath;
+struct strbuf;
+
+struct beneath *beneath_open(const char *dir, struct err *err) CHECKED;
+void beneath_close(struct beneath *root);
+const char *beneath_path(const struct beneath *root); /* absolute, for people */
+int beneath_fd(const struct beneath *root);           /* of the root; borrowed */
+
+/* "./a//b/" → "a/b"; "." for the root. An absolute path below the root is taken as relative to it. Empty text, NUL,
+ * ".." that climbs out or another absolute path is an error ("path escapes workspace: …"). The kernel checks again. */
+char *beneath_clean(const struct beneath *root, const char *path, struct err *err) CHECKED;
+/* open(2) beneath the root, O_CLOEXEC, never a controlling tty, never blocking on a FIFO. */
+int beneath_openat(const struct beneath *root, const char *path, int flags, mode_t mode, struct err *err) CHECKED;
+/* Of the thing itself, not of what a link points to. errno-like code in err->code; ENOENT is a normal answer. */
+int beneath_lstat(const struct beneath *root, const char *path, struct stat *st, struct err *err) CHECKED;
+/* The folder that holds `path` (O_PATH-like directory fd) and the last name; folders are made when `make` is set. */
+int beneath_parent(const struct beneath *root, const char *path, bool make, char **name, struct err *err) CHECKED;
+/* Whole content of a regular file, at most `limit` bytes (more: EFBIG). Links are followed while they stay beneath. */
+int beneath_read(const struct beneath *root, const char *path, struct strbuf *out, size_t limit, struct stat *st,
+                 struct err *err) CHECKED;

@@ -1,0 +1,74 @@
+#pragma once
+/* The bounded executor: one call, one outcome, whatever happens.
+ *
+ *   expired turn → Denied(deadline), nothing is started
+ *   running, with a hard wait of max(5 s, min(turn, cap)) on the hold clock
+ *   timeout → token cancelled, call settled as timed_out, Timeout; what the tool does later is dropped (host->late)
+ *   proposal → host->ask; the answer comes through bounded_decide
+ *      no → Denied(write_denied)
+ *      yes → is the gate still open, are the files still what was shown? (else: proposed anew, asked again, D31b)
+ *            → checkpoint → second execution with confirm_write; from there on the call cannot time out: the commit is
+ *              ours, short, and its result must be known
+ *   output → compacted; ≤ 12,000 characters inline, else an artifact that holds the full text
+ *
+ * The executor keeps nothing between calls. Everything is called on the loop thread. bounded_execute returns no error
+ * and its outcome is delivered exactly once, through host->done, never from within the call. */
+
+#include "approval.h"
+#include "outcome.h"
+#include "tool.h"
+#include "trace.h"
+
+struct bounded_call;
+struct checkpoints;
+
+enum web_mode { WEB_OFF, WEB_AUTO, WEB_ON };
+int web_mode_from_name(const char *name); /* -1 when unknown */
+
+/* What the turn gives and wants to hear. All callbacks on the loop thread. */
+struct bounded_host {
+    const struct tool_env *env;
+    struct trace *trace;
+    const struct hold_clock *clock;
+    struct checkpoints *checkpoints; /* NULL: no undo */
+    enum web_mode web;
+    bool ask_runs_clock;             /* the clocks are NOT held while asking: only to show what that would do */
+
+    /* A write waits for an answer. `again` is set when files changed under an earlier answer. */
+    void (*ask)(struct bounded_host *host, struct bounded_call *call, const struct change_set *changes, bool again);
+    void (*checkpointed)(struct bounded_host *host, struct bounded_call *call, const char *checkpoint,
+                         const struct change_set *written);
+    void (*applied)(struct bounded_host *host, struct bounded_call *call, const struct change_set *written);
+    void (*output)(struct bounded_host *host, struct bounded_call *call, const char *stream, const char *text, size_t len);
+    void (*cited)(struct bounded_host *host, const struct citation *citation);
+    /* The outcome; taken over by the host. The call stays valid until this returns. */
+    void (*done)(struct bounded_host *host, struct bounded_call *call, struct outcome *take_outcome);
+    /* A timed-out tool came back. The host must live until every call of its has either been done in time or been late:
+     * bounded_pending counts them. */
+    void (*late)(struct bounded_host *host, struct bounded_call *call, int64_t elapsed_ms);
+    size_t pending;                  /* executions under way, late ones included; kept by the executor */
+};
+
+struct bounded_request {
+    const char *call;             /* id */
+    const struct tool *tool;
+    const struct json *arguments; /* valid; copied */
+    int64_t turn_due_us;          /* on the hold clock */
+    double cap_s;                 /* of the turn; the tool's own timeout_s wins */
+};
+
+struct bounded_call *bounded_execute(struct bounded_host *host, const struct bounded_request *request);
+const char *bounded_call_id(const struct bounded_call *call);
+const struct tool *bounded_call_tool(const struct bounded_call *call);
+void *bounded_call_data(const struct bounded_call *call);
+void bounded_call_set_data(struct bounded_call *call, void *data);
+int64_t bounded_call_elapsed_us(const struct bounded_call *call);
+double bounded_call_deadline_s(const struct bounded_call *call); /* the hard wait */
+
+/* Answers the question; the verdict is copied. A call that no longer asks (it timed out meanwhile) ignores it and false
+ * is returned: an answer that comes too late never writes. */
+bool bounded_decide(struct bounded_call *call, const struct verdict *verdict);
+/* Cancels the token and settles the call as Failure("cancelled…"), unless it is committing, which is waited for. */
+void bounded_cancel(struct bounded_call *call);
+/* To be called when the hold clock stopped or went on: timers follow it. */
+void bounded_clock_changed(struct bounded_call *call);

@@ -1,0 +1,60 @@
+#pragma once
+/* Changes to files, as values: proposed, decided, kept for undo, and committed all or nothing.
+ *
+ * A change holds the whole old and the whole new content with their digests. Committing checks that every file still has
+ * the old digest, writes the new bytes to temporaries beside their targets, fsyncs, renames, fsyncs the folders. When a
+ * later file of a set cannot be written, the earlier ones are put back. */
+
+#include "base/err.h"
+#include "base/hash.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+struct beneath;
+struct diff;
+
+#define CHANGE_BYTES_MAX (32u << 20) /* of one file, before or after: more is refused, not half shown */
+
+struct change_side {
+    bool exists;
+    mode_t mode; /* permission bits */
+    char *bytes; /* NULL when it does not exist */
+    size_t len;
+    char digest[HASH_SHA256_HEX]; /* "absent" when it does not exist */
+};
+
+struct change {
+    char *path; /* relative to the workspace root */
+    struct change_side old, new;
+};
+
+struct change_set {
+    struct change *items;
+    size_t count, room;
+};
+
+struct change_set *change_set_new(void);
+void change_set_free(struct change_set *set);
+struct change_set *change_set_copy(const struct change_set *set);
+/* Reads the present state of `path` into a new change whose new side is as the old one; the caller then sets it. Fails
+ * with a clear text for folders, links, FIFOs, devices, unreadable and too large files. */
+struct change *change_set_add(struct change_set *set, struct beneath *root, const char *path, struct err *err) CHECKED;
+void change_side_set(struct change_side *side, const void *bytes, size_t len, mode_t mode); /* copies */
+void change_side_absent(struct change_side *side);
+/* One digest over the whole set: what an approval refers to. */
+void change_set_digest(const struct change_set *set, char out[HASH_SHA256_HEX]);
+
+/* 0, or -1 naming the first file whose content is no longer the old side. */
+int change_set_check(const struct change_set *set, struct beneath *root, struct err *err) CHECKED;
+/* Check and commit, or nothing. Blocks; call it on the pool. */
+int change_set_commit(const struct change_set *set, struct beneath *root, struct err *err) CHECKED;
+
+struct change_counts {
+    size_t added, removed;
+    bool binary;
+};
+/* The difference of one change; NULL and err when it cannot be made. */
+struct diff *change_diff(const struct change *change, struct err *err) CHECKED;
+/* Keeps only the chosen hunks: keep[i] for hunk i of change_diff. Makes the new side what would then be written. */
+int change_keep_hunks(struct change *change, const bool *keep, size_t count, struct err *err) CHECKED;

@@ -1,0 +1,41 @@
+#pragma once
+/* The difference of two texts, in hunks that can be kept or dropped one by one. The one file that knows libgit2. */
+
+#include "base/err.h"
+#include <stdbool.h>
+#include <stddef.h>
+
+struct strbuf;
+
+struct diff_line {
+    char origin;       /* ' ', '+', '-' */
+    int old_no, new_no; /* from 1; 0 on the side where the line is not */
+    const char *text;  /* without its newline; points into the texts that were compared */
+    size_t len;
+    bool no_newline;   /* the last line of its side, and no newline ends it */
+};
+
+struct diff_hunk {
+    int old_start, old_count, new_start, new_count;
+    char *heading; /* what git shows after the @@: the enclosing function, may be "" */
+    size_t first_line, line_count;
+    size_t added, removed;
+};
+
+struct diff {
+    bool binary; /* then there are no hunks: all or nothing */
+    size_t added, removed;
+    struct diff_hunk *hunks;
+    size_t hunk_count;
+    struct diff_line *lines;
+    size_t line_count;
+};
+
+/* `path` is for the attributes of headings only. The texts must outlive the diff. NULL is an absent file. */
+struct diff *diff_new(const char *path, const char *old, size_t old_len, const char *new, size_t new_len,
+                      struct err *err) CHECKED;
+void diff_free(struct diff *diff);
+/* As `git diff` prints it, with ---/+++ lines ("/dev/null" for an absent side). */
+void diff_write(struct strbuf *out, const struct diff *diff, const char *path, bool old_exists, bool new_exists);
+/* The old text with the hunks for which keep[i] is true. All true gives the new text, all false the old one. */
+void diff_apply(struct strbuf *out, const struct diff *diff, const char *old, size_t old_len, const bool *keep);

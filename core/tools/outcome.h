@@ -1,0 +1,63 @@
+#pragma once
+/* How a call ended: a closed union, made once, sent to the model as exactly one tool message. */
+
+#include "base/err.h"
+#include "base/strbuf.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+enum outcome_type { OUTCOME_RESULT, OUTCOME_TIMEOUT, OUTCOME_FAILURE, OUTCOME_DENIED, OUTCOME_ARTIFACT };
+
+enum denial { DENIAL_DUPLICATE, DENIAL_BLOCKED, DENIAL_PRE_HOOK, DENIAL_VALIDATION, DENIAL_DEADLINE, DENIAL_WRITE_DENIED };
+
+struct outcome {
+    enum outcome_type type;
+    char *call;
+    char *tool;
+    int64_t elapsed_ms;
+    union {
+        struct {
+            char *output;    /* JSON text, compacted */
+            bool coerced;    /* arguments were brought into shape first */
+            bool truncated;  /* too long and the artifact store failed: cut (D39) */
+        } result;
+        struct {
+            double deadline_s;
+            bool retryable;
+        } timeout;
+        struct {
+            char *error;
+            bool retryable;
+        } failure;
+        struct {
+            enum denial reason;
+            char *details; /* a sentence for the model and the user; may be NULL */
+        } denied;
+        struct {
+            char *id, *path, *summary;
+            uint64_t size;
+        } artifact;
+    };
+};
+
+void outcome_release(struct outcome *outcome);
+static inline void outcome_cleanup(struct outcome *outcome)
+{
+    outcome_release(outcome);
+}
+struct outcome outcome_result(const char *call, const char *tool, char *take_output);
+struct outcome outcome_failure(const char *call, const char *tool, bool retryable, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
+struct outcome outcome_denied(const char *call, const char *tool, enum denial reason, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
+struct outcome outcome_timeout(const char *call, const char *tool, double deadline_s, bool retryable);
+
+const char *outcome_type_name(enum outcome_type type); /* "result" "timeout" "failure" "denied" "artifact": as in events */
+const char *denial_name(enum denial reason);           /* "duplicate" … */
+int denial_from_name(const char *name);                /* -1 when unknown */
+/* A non-retryable timeout or failure blocks the tool for the rest of the turn. */
+bool outcome_blocks_tool(const struct outcome *outcome);
+/* The tool message the model reads: JSON text that says what happened and, where it did not, why. */
+void outcome_message(struct strbuf *out, const struct outcome *outcome);
+/* The JSON object of the field named after the outcome in tool.finished. */
+void outcome_details(struct strbuf *out, const struct outcome *outcome);
