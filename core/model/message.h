@@ -1,0 +1,45 @@
+#pragma once
+/* What is said to a model and what it answers, without any provider's spelling. */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct strbuf;
+
+enum role { ROLE_SYSTEM, ROLE_USER, ROLE_ASSISTANT, ROLE_TOOL };
+const char *role_name(enum role role); /* "system" … */
+
+struct tool_call {
+    char *id;
+    char *name;
+    char *arguments; /* JSON text as the model gave it; may be no valid JSON */
+};
+
+struct message {
+    enum role role;
+    const char *meaning;     /* what it is for, e.g. "prompt", "runtime metadata"; static text, never sent; may be NULL */
+    char *text;
+    struct tool_call *calls; /* of an assistant message */
+    size_t call_count;
+    char *call_id;           /* of a tool message */
+};
+
+struct message_list {
+    struct message *items;
+    size_t count, room;
+};
+
+void message_list_init(struct message_list *list);
+void message_list_release(struct message_list *list);
+/* Copies the text; the message returned may be completed until the next one is added. */
+struct message *message_list_add(struct message_list *list, enum role role, const char *text);
+void message_list_copy(struct message_list *to, const struct message_list *from);
+void message_add_call(struct message *message, const char *id, const char *name, const char *arguments);
+void tool_calls_free(struct tool_call *calls, size_t count);
+/* The JSON array of turn.prepared: role, text, and tool_calls or call where they apply. */
+void message_list_write(struct strbuf *out, const struct message_list *list);
+
+struct usage {
+    int64_t input, output, cache_read, cache_write; /* input counts every prompt token, cached ones too */
+};

@@ -1,0 +1,58 @@
+#pragma once
+/* A model, live or recorded. One request at a time per provider; everything on the loop thread. */
+
+#include "base/err.h"
+#include "message.h"
+
+struct provider;
+struct registry;
+struct tool;
+
+struct model_request {
+    int step;                           /* from 1 within the turn */
+    bool reflection;                    /* a look back, not a step: no tools, short answer */
+    const struct message_list *messages;
+    const struct tool *const *tools;    /* offered to the model */
+    size_t tool_count;
+    int thinking_tokens;                /* 0: off */
+    int64_t max_output_tokens;          /* 0: the provider's own */
+    int64_t timeout_ms;
+};
+
+struct model_reply {
+    char *error;            /* NULL when it answered; then nothing else is set */
+    bool retryable;
+    int64_t retry_after_ms; /* -1: no wish */
+    char *text, *thinking;  /* may be NULL */
+    struct tool_call *calls;
+    size_t call_count;
+    char *stop;             /* "end_turn", "tool_use", "max_tokens", "refusal" … */
+    struct usage usage;
+    double cost_usd;        /* NaN: unknown */
+    int64_t latency_ms;
+};
+void model_reply_release(struct model_reply *reply);
+
+struct model_listener {
+    /* Pieces of an answer as they come; either may be NULL. */
+    void (*delta)(struct model_listener *listener, const char *text, const char *thinking);
+    /* Once, unless cancelled; never from within `ask`. The reply is taken over. */
+    void (*done)(struct model_listener *listener, struct model_reply *take_reply);
+};
+
+struct provider_ops {
+    const char *name;                                           /* "scripted", "anthropic" … */
+    const char *(*model)(const struct provider *provider);      /* the model's name */
+    void (*ask)(struct provider *provider, const struct model_request *request, struct model_listener *listener);
+    void (*cancel)(struct provider *provider);                  /* the listener is not called any more; idle: no-op */
+    void (*free)(struct provider *provider);
+};
+
+struct provider {
+    const struct provider_ops *ops;
+};
+static inline void provider_free(struct provider *provider)
+{
+    if (provider)
+        provider->ops->free(provider);
+}

@@ -1,0 +1,14 @@
+#pragma once
+/* The recorded model: plays the model.responded (and reflection) lines of a transcript, in order. */
+
+#include "provider.h"
+
+struct journal_reader;
+struct loop;
+
+/* `speed` 0 answers at once, 1 takes the recorded latency, 2 half of it. The reader must outlive it. A line that cannot
+ * be decoded becomes an answer with an error that names it. When the recording has no more answers, the next request
+ * fails with "the recording ends here". */
+struct provider *scripted_new(struct loop *loop, const struct journal_reader *reader, double speed);
+/* Only the answers of one turn from here on: called by the program before it starts that turn of the recording. */
+void scripted_turn(struct provider *provider, int64_t turn);

@@ -1,0 +1,59 @@
+#pragma once
+/* What a turn may use. One deadline on the turn's hold clock, counters that are claimed before use. Claims are atomic:
+ * tool threads may claim too, and together they never pass the limit. */
+
+#include "base/clock.h"
+#include "journal/session.h"
+#include <stdatomic.h>
+
+struct budget_limits {
+    double wall_s;          /* 60 */
+    int64_t steps;          /* 6 */
+    int64_t tool_calls;     /* -1: as many as steps */
+    int64_t reflections;    /* 4 */
+    int64_t context_tokens; /* 200,000 */
+    int64_t input_tokens;   /* -1: no limit */
+    int64_t output_tokens;  /* -1 */
+    double cost_usd;        /* NaN: no limit */
+    double tool_cap_s;      /* 45 */
+};
+struct budget_limits budget_defaults(void);
+/* "steps=9", "wall_s=2.5": one --budget option. The keys of the contract. */
+int budget_limits_set(struct budget_limits *limits, const char *assignment, struct err *err) CHECKED;
+
+struct budget {
+    const struct hold_clock *clock;
+    int64_t start_us, due_us; /* on the hold clock */
+    struct budget_limits limits;
+    atomic_llong steps, tool_calls, reflections; /* claimed */
+    struct usage_sum { int64_t input, output, cache_read, cache_write; double cost_usd; bool cost_known; } used;
+    bool warned[BUDGET_KEY_COUNT];
+};
+
+void budget_open(struct budget *budget, const struct budget_limits *limits, const struct hold_clock *clock);
+double budget_remaining_s(const struct budget *budget); /* 0 when past */
+bool budget_expired(const struct budget *budget);
+bool budget_claim_step(struct budget *budget);
+bool budget_claim_tool_call(struct budget *budget);
+bool budget_claim_reflection(struct budget *budget);
+/* min(turn deadline, now + cap) on the hold clock. */
+int64_t budget_tool_due_us(const struct budget *budget, double cap_s);
+double budget_per_tool_s(const struct budget *budget, double cap_s);
+struct usage;
+void budget_charge(struct budget *budget, const struct usage *usage, double cost_usd);
+
+/* Used and limit of a key in the units of the events; limit NaN when there is none. */
+double budget_used(const struct budget *budget, enum budget_key key);
+double budget_limit(const struct budget *budget, enum budget_key key);
+/* The first key that is used up, checked before the next request; -1 when the turn may go on. Reflections never end a
+ * turn; tool calls do not either: a call past the limit is denied (D44). */
+int budget_exhausted(const struct budget *budget);
+/* The next key that has passed `share` (0.8) for the first time, -1 when none. */
+int budget_warning(struct budget *budget, double share);
+/* Raises the limit of a key by `share` of what it was at first (the user said: go on). */
+void budget_extend(struct budget *budget, enum budget_key key, double share);
+
+/* JSON objects: limits and used of the events, and the snapshot for display (remaining_s, expired, steps_used, …). */
+void budget_write_limits(struct strbuf *out, const struct budget *budget);
+void budget_write_used(struct strbuf *out, const struct budget *budget);
+void budget_write_snapshot(struct strbuf *out, const struct budget *budget);

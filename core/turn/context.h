@@ -1,0 +1,27 @@
+#pragma once
+/* The context pack: excerpts of the workspace's text files that fit the prompt best. Walks at most CONTEXT_FILES_MAX
+ * files beneath the root, skips .git, hidden folders, links, binary and large files, ranks by BM25 over path and content,
+ * and cuts an excerpt around the first hit. What it finds is untrusted text and is labelled so in the prompt. */
+
+#include "tools/beneath.h"
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#define CONTEXT_FILES_MAX 2000
+#define CONTEXT_FILE_BYTES_MAX (64u << 10)
+
+struct context_item {
+    char *path, *excerpt;
+    double score;
+};
+struct context_pack {
+    struct context_item *items;
+    size_t count;
+    bool complete; /* false: it was cancelled or hit a limit */
+};
+
+/* Never fails: what cannot be read is left out. Any thread; stops early when *cancelled (may be NULL). */
+struct context_pack context_load(const struct beneath *root, const char *prompt, size_t limit, const atomic_bool *cancelled);
+void context_pack_release(struct context_pack *pack);
+/* JSON: [{path, excerpt, score}] */
+void context_pack_write(struct strbuf *out, const struct context_pack *pack);

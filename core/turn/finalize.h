@@ -1,0 +1,56 @@
+#pragma once
+/* The turn finalizer: seven steps after the write gate is closed, each wrapped, none of which can fail the turn:
+ * citations, usage, log, decision, memory, learner, judges (D46). A step that fails is a status in turn.finalized. */
+
+#include "journal/store.h"
+#include "model/message.h"
+#include "tools/tool.h"
+
+#define FINALIZE_CITATIONS_MAX 8 /* of each kind */
+
+enum finalize_step { FINALIZE_CITATIONS, FINALIZE_USAGE, FINALIZE_LOG, FINALIZE_DECISION, FINALIZE_MEMORY,
+                     FINALIZE_LEARNER, FINALIZE_JUDGES, FINALIZE_STEP_COUNT };
+const char *finalize_step_name(enum finalize_step step);
+
+struct finalize_input {
+    const char *session;
+    int64_t turn;
+    const char *prompt, *text, *status;
+    bool show_citations;
+    const struct citation *citations;
+    size_t citation_count;
+    struct usage usage;
+    int64_t wall_us;
+    struct finalize_tool { const char *name; int64_t calls, failures; } *tools;
+    size_t tool_count;
+    const char *const *decisions; /* what was decided about writes, a line each */
+    size_t decision_count;
+};
+
+/* The collaborators; each may be NULL (the step is then "skipped"). They return 0 or -1 with err. */
+struct finalize_hooks {
+    void *data;
+    int (*citations)(void *data, struct err *err);
+    int (*usage)(void *data, const struct usage *usage, struct err *err); /* only when a token was counted */
+    int (*log)(void *data, const char *role, const char *text, struct err *err);
+    int (*decision)(void *data, const struct finalize_input *input, struct err *err);
+    int (*memory)(void *data, const struct finalize_input *input, struct err *err);
+    int (*learner)(void *data, const struct finalize_input *input, struct err *err);
+    int (*judges)(void *data, const struct finalize_input *input, struct err *err);
+};
+/* The real ones, on a store (NULL: all skipped). */
+struct finalize_hooks finalize_store_hooks(struct store *store);
+
+struct finalization {
+    char *text;                    /* the final text, with citations when they were asked for */
+    struct citation *citations;    /* those shown */
+    size_t citation_count;
+    const char *status[FINALIZE_STEP_COUNT]; /* "done", "skipped", "failed" */
+    char *reason[FINALIZE_STEP_COUNT];       /* of a failure, else NULL */
+};
+/* No err: it cannot fail. */
+struct finalization finalize_turn(const struct finalize_input *input, const struct finalize_hooks *hooks);
+void finalization_release(struct finalization *finalization);
+/* The fields of turn.finalized, each JSON text: citations is a list of {ref, kind}; the others {"status":…,"reason":…}. */
+void finalization_write(const struct finalization *finalization, struct strbuf *citations, struct strbuf *memory,
+                        struct strbuf *decisions, struct strbuf *judges);

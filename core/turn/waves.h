@@ -1,0 +1,33 @@
+#pragma once
+/* The wave scheduler: which calls of an answer may run side by side.
+ *
+ * Order is kept. Reads gather in a wave while their resource keys stay disjoint; a read that overlaps the open wave
+ * closes it and runs in a wave of its own, and the next read starts a new one (D27). Everything else runs alone, a tool
+ * without a class too (D28). Parallel off: one wave per call (D30). Linear in the number of keys. */
+
+#include "tools/tool.h"
+
+struct arena;
+struct json;
+struct strbuf;
+
+struct wave_call {
+    const char *id;
+    const struct tool_spec *spec; /* NULL: unknown tool, runs alone */
+    const char *tool;             /* name, also of an unknown one */
+    const struct json *arguments; /* for {arg}; may be NULL */
+};
+
+struct wave {
+    size_t first, count; /* of the calls */
+    bool parallel;       /* more than one call */
+    const char *why;     /* why it ended there, a short sentence; in the arena */
+};
+
+/* The waves, in the arena; their number in *count. */
+const struct wave *waves_plan(struct arena *arena, const struct wave_call *calls, size_t call_count, bool parallel,
+                              size_t *count);
+/* The JSON array of waves.planned: index, mode ("parallel" or "sequential"), calls, why. */
+void waves_write(struct strbuf *out, const struct wave *waves, size_t count, const struct wave_call *calls);
+/* One key with its {arg}s filled in: "file:{path}" → "file:src/a.c"; a missing argument leaves it empty. */
+void waves_expand_key(struct strbuf *out, const char *key, const struct json *arguments);
