@@ -1,0 +1,47 @@
+#pragma once
+/* An intent: a wish that may be refused. Keys, the command line and tests make the same ones; texts are borrowed for the
+ * call. */
+
+#include "budget.h"
+#include "tools/change.h"
+
+enum intent_type {
+    INTENT_START,     /* a turn with this prompt */
+    INTENT_CANCEL,    /* the turn */
+    INTENT_APPROVE,   /* the open question: all of it, some hunks, or an edited version */
+    INTENT_DENY,      /* the open question, with a reason the model reads */
+    INTENT_ALLOW,     /* this tool on this path for the session, or no longer */
+    INTENT_STEP,      /* to the next gate */
+    INTENT_STEP_WAVE, /* over the present wave */
+    INTENT_CONTINUE,
+    INTENT_PAUSE,     /* at the next gate */
+    INTENT_BREAK,     /* a new breakpoint */
+    INTENT_UNBREAK,   /* take one away */
+    INTENT_EDIT,      /* what stands at the gate */
+    INTENT_EXTEND,    /* a budget that ended, or any other */
+    INTENT_UNDO,      /* a checkpoint; NULL: that of the newest write */
+    INTENT_END,       /* the session */
+};
+
+enum edit_what { EDIT_ARGUMENTS, EDIT_RESULT, EDIT_PROMPT };
+const char *edit_what_name(enum edit_what what);
+
+struct intent {
+    enum intent_type type;
+    union {
+        struct { const char *prompt; } start;
+        struct {
+            const char *ask;
+            const char *digest; /* of the change set that was shown; a question that changed since is not answered */
+            const char *hunks;  /* JSON [{"path","keep":[…],"of"}]; NULL: everything */
+            const struct change_set *edited; /* NULL: as proposed */
+        } approve;
+        struct { const char *ask, *reason; } deny;
+        struct { const char *tool, *path; bool revoke; } allow;
+        struct { const char *spec; } breakpoint;
+        struct { int id; } unbreak;
+        struct { enum edit_what what; const char *text; } edit; /* JSON for arguments and result */
+        struct { enum budget_key key; double share; } extend;
+        struct { const char *checkpoint; } undo;
+    };
+};

@@ -1,0 +1,26 @@
+#pragma once
+/* What a recording gives to a run that repeats it: prompts, decisions, edits, and stand-ins for tools that are not here.
+ *
+ * A stand-in answers a recorded call with its recorded outcome after its recorded time. It exists for tools that the
+ * recording used and this program does not have, so that a transcript of someone else's tools can still be stepped
+ * through and checked. */
+
+#include "engine.h"
+
+struct recording;
+
+struct recording *recording_open(const char *path, struct err *err) CHECKED;
+void recording_free(struct recording *recording);
+const struct journal_reader *recording_reader(const struct recording *recording);
+/* Turns in the file, and the prompt of one (0-based). */
+size_t recording_turn_count(const struct recording *recording);
+const char *recording_prompt(const struct recording *recording, size_t index);
+int64_t recording_turn_number(const struct recording *recording, size_t index);
+/* The budget that was recorded, over `limits`; leaves it alone when there is none. */
+void recording_limits(const struct recording *recording, struct budget_limits *limits);
+/* Gives the recorded decisions to the approval. */
+int recording_decisions(const struct recording *recording, struct approval *approval, struct err *err) CHECKED;
+/* Adds a stand-in for each recorded tool that the registry does not have. They live as long as the recording. */
+int recording_stand_ins(struct recording *recording, struct registry *registry, struct err *err) CHECKED;
+/* The folder of files that belongs to the recording: FILE without its extension, when there is one; NULL else. */
+const char *recording_files(const struct recording *recording);
