@@ -198,7 +198,8 @@ void utf8_sanitize(struct strbuf *out, const char *text, size_t len, unsigned ke
     size_t start = 0; /* of what is harmless and not yet copied */
     for (size_t at = 0; at < len;) {
         unsigned char c = (unsigned char)text[at];
-        if ((c >= 0x20 && c < 0x7F) || (c == '\n' && (keep & UTF8_KEEP_NEWLINE)) || (c == '\t' && (keep & UTF8_KEEP_TAB))) {
+        if ((c >= 0x20 && c < 0x7F) || (c == '\n' && (keep & UTF8_KEEP_NEWLINE)) ||
+            (c == '\t' && (keep & UTF8_KEEP_TAB))) {
             at++;
             continue;
         }
