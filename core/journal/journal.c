@@ -1,0 +1,235 @@
+/* The writing half of the journal.
+ *
+ * The promise is small and everything rests on it: when journal_append returns 0 the line is in the file, whole; when it
+ * returns -1 the file is as it was. So a line is built in memory, handed over in one write(2), and on any failure the
+ * file is cut back to the length before. Should even that fail (a disk that is going away), the journal remembers that
+ * its end is torn and mends it before it writes again, because a line behind half a line would spoil both.
+ *
+ * One writer at a time: the file is locked while it is open, so a second keyturn that resumes the same session is told
+ * instead of interleaving its lines. */
+
+#include "journal.h"
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/mem.h"
+#include "event_scan.h"
+#include "journal_read.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+
+struct journal {
+    int fd; /* -1 in memory */
+    char *path;
+    struct clock *clock;
+    int64_t origin_us; /* of t, on the clock */
+    int64_t last_t;
+    int64_t last_seq;
+    off_t len;  /* of what is known to be good */
+    bool torn;  /* bytes behind `len` could not be taken off */
+    struct strbuf line;
+};
+
+static struct journal *journal_new(int fd, const char *path, struct clock *clock)
+{
+    struct journal *journal = xcalloc(1, sizeof(*journal));
+    journal->fd = fd;
+    journal->path = path ? xstrdup(path) : NULL;
+    journal->clock = clock;
+    journal->origin_us = clock->now_us(clock);
+    strbuf_init(&journal->line);
+    return journal;
+}
+
+void journal_close(struct journal *journal)
+{
+    if (!journal)
+        return;
+    if (journal->fd >= 0)
+        close(journal->fd);
+    free(journal->path);
+    strbuf_release(&journal->line);
+    free(journal);
+}
+
+const char *journal_path(const struct journal *journal)
+{
+    return journal->path;
+}
+
+/* Some file systems cannot sync and say so; that is no reason to stop working. */
+static int sync_fd(int fd)
+{
+    while (fdatasync(fd) < 0) {
+        if (errno == EINTR)
+            continue;
+        return errno == EINVAL || errno == ENOTSUP || errno == EROFS ? 0 : -1;
+    }
+    return 0;
+}
+
+/* A new name is safe only once its folder is. */
+static int sync_folder(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    CLEANUP(free) char *folder = slash == path ? xstrdup("/")
+                                 : slash       ? xmemdup0(path, (size_t)(slash - path))
+                                               : xstrdup(".");
+    CLEANUP(fd) int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return errno == EACCES ? 0 : -1; /* a folder we may write in but not list */
+    return fsync(fd) < 0 && errno != EINVAL && errno != ENOTSUP ? -1 : 0;
+}
+
+static int lock_file(int fd, struct err *err)
+{
+    if (flock(fd, LOCK_EX | LOCK_NB) == 0 || errno == ENOTSUP || errno == ENOLCK || errno == EINVAL)
+        return 0;
+    if (errno == EWOULDBLOCK)
+        return err_set(err, "another keyturn is writing this session (end that one first)");
+    return err_set_errno(err, errno, "the session file could not be locked");
+}
+
+struct journal *journal_create(const char *path, struct clock *clock, struct err *err)
+{
+    if (!path)
+        return journal_new(-1, NULL, clock);
+    CLEANUP(fd) int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0600);
+    if (fd < 0) {
+        if (errno == EEXIST)
+            err_set(err, "the file exists already (a recording never overwrites)");
+        else
+            err_set_errno(err, errno, "the session file could not be made");
+        return NULL;
+    }
+    if (lock_file(fd, err) < 0)
+        return NULL;
+    if (sync_folder(path) < 0) {
+        err_set_errno(err, errno, "the folder of the session file could not be synced");
+        unlink(path);
+        return NULL;
+    }
+    struct journal *journal = journal_new(fd, path, clock);
+    fd = -1;
+    return journal;
+}
+
+/* Takes over numbering and time from the last line that can be read, and cuts off what is behind the last whole one. */
+static int resume_from(struct journal *journal, const struct journal_reader *reader, struct err *err)
+{
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
+    size_t count = journal_count(reader);
+    journal->last_seq = (int64_t)count;
+    for (size_t index = count; index-- > 0; arena_reset(&arena)) {
+        struct event event;
+        if (journal_event(reader, index, &event, &arena, NULL) < 0)
+            continue;
+        int64_t behind = (int64_t)(count - 1 - index); /* unreadable lines have numbers too */
+        if (event.seq <= INT64_MAX - (int64_t)count)
+            journal->last_seq = event.seq + behind;
+        journal->last_t = event.t;
+        break;
+    }
+    journal->origin_us -= journal->last_t;
+    bool newline = true;
+    journal->len = (off_t)journal_good_length(reader, &newline);
+    if (ftruncate(journal->fd, journal->len) < 0)
+        return err_set_errno(err, errno, "the cut last line could not be taken off");
+    if (!newline) {
+        if (file_write_all(journal->fd, "\n", 1) < 0)
+            return err_set_errno(err, errno, "the last line could not be ended");
+        journal->len++;
+    }
+    return 0;
+}
+
+struct journal *journal_resume(const char *path, struct clock *clock, struct err *err)
+{
+    int fd = open(path, O_RDWR | O_APPEND | O_CLOEXEC);
+    if (fd < 0) {
+        err_set_errno(err, errno, "the session file could not be opened for writing");
+        return NULL;
+    }
+    struct journal *journal = journal_new(fd, path, clock);
+    struct journal_reader *reader = NULL;
+    if (lock_file(fd, err) == 0 && (reader = journal_open(path, err)) && resume_from(journal, reader, err) == 0) {
+        journal_reader_free(reader);
+        return journal;
+    }
+    journal_reader_free(reader);
+    journal_close(journal);
+    return NULL;
+}
+
+int journal_sync(struct journal *journal, struct err *err)
+{
+    if (journal->fd >= 0 && sync_fd(journal->fd) < 0)
+        return err_set_errno(err, errno, "the session file could not be synced");
+    return 0;
+}
+
+/* Facts that something outside rests on: what was decided, what was done to files, what is over. */
+static bool must_be_durable(enum event_type type)
+{
+    switch (type) {
+    case EVENT_WRITE_DECIDED:
+    case EVENT_WRITE_APPLIED:
+    case EVENT_WRITE_UNDONE:
+    case EVENT_TURN_FINISHED:
+    case EVENT_SESSION_ENDED:
+        return true;
+    default:
+        return false;
+    }
+}
+
+static int cut_back(struct journal *journal)
+{
+    int result;
+    do
+        result = ftruncate(journal->fd, journal->len);
+    while (result < 0 && errno == EINTR);
+    journal->torn = result < 0;
+    return result;
+}
+
+static int write_line(struct journal *journal, enum event_type type, struct err *err)
+{
+    if (journal->torn && cut_back(journal) < 0)
+        return err_set_errno(err, errno, "half a line at the end of the session file could not be taken off");
+    if (file_write_all(journal->fd, journal->line.buf, journal->line.len) < 0) {
+        int code = errno;
+        cut_back(journal);
+        return err_set_errno(err, code, "the session file could not be written");
+    }
+    if (must_be_durable(type) && journal_sync(journal, err) < 0) {
+        cut_back(journal);
+        return -1;
+    }
+    journal->len += (off_t)journal->line.len;
+    return 0;
+}
+
+int journal_append(struct journal *journal, struct event *event, struct err *err)
+{
+    int64_t t = journal->clock->now_us(journal->clock) - journal->origin_us;
+    event->seq = journal->last_seq + 1;
+    event->t = t > journal->last_t ? t : journal->last_t;
+    if (journal->fd >= 0 || event->raw) {
+        strbuf_reset(&journal->line);
+        event_encode_numbered(&journal->line, event);
+        strbuf_addch(&journal->line, '\n');
+    }
+    if (journal->fd >= 0 && write_line(journal, event->type, err) < 0)
+        return -1;
+    if (event->raw) {
+        /* Its old line has another number: who encodes the event again shall get the one that was recorded. */
+        event->raw = journal->line.buf;
+        event->raw_len = journal->line.len - 1;
+    }
+    journal->last_seq = event->seq;
+    journal->last_t = event->t;
+    return 0;
+}

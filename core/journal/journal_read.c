@@ -1,0 +1,300 @@
+/* The reading half of the journal.
+ *
+ * The file is mapped, and all that is kept of it is where each line begins: eight bytes a line. Where it ends is found
+ * again when somebody asks, which costs nothing next to decoding it. Lines with nothing on them have no place in the
+ * index; their number is needed only for messages and is counted then.
+ *
+ * The last line may lack its newline. If it is a whole object a person wrote it, and it counts; if it is not, a crash cut
+ * it short and it is left out. Either way it is looked at again at the next refresh, since more may have been appended.
+ *
+ * Pointers into lines are good until the next journal_refresh or journal_reader_free. A reader belongs to one thread:
+ * it remembers the time of the line decoded last, so that files without times are not walked back at every line. */
+
+#include "journal_read.h"
+#include "base/mem.h"
+#include "event_scan.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#define JOURNAL_VERSION 1
+
+/* Apart from the reader, which callers hold as const. */
+struct recent {
+    size_t index;
+    int64_t t;
+    bool known;
+};
+
+struct journal_reader {
+    int fd; /* -1 for bytes in memory */
+    const char *bytes;
+    size_t len;
+    uint64_t *starts;
+    size_t count, room;
+    size_t indexed; /* up to here in whole, ended lines */
+    bool tail;      /* the last line in the index is not ended */
+    bool cut;
+    bool blanks; /* some line is not in the index */
+    struct recent *recent;
+};
+
+static bool is_blank(const char *at, const char *end)
+{
+    while (at < end && (*at == ' ' || *at == '\t' || *at == '\r'))
+        at++;
+    return at == end;
+}
+
+/* A whole JSON object with nothing behind it. */
+static bool is_whole(const char *line, size_t len)
+{
+    struct event_scan scan;
+    struct event_member member;
+    int more;
+    event_scan_begin(&scan, line, len);
+    while ((more = event_scan_next(&scan, &member)) > 0)
+        ;
+    return more == 0;
+}
+
+static void index_add(struct journal_reader *reader, size_t start)
+{
+    GROW(reader->starts, reader->count, reader->room);
+    reader->starts[reader->count++] = start;
+}
+
+static void index_rest(struct journal_reader *reader)
+{
+    const char *end = reader->bytes + reader->len;
+    if (reader->tail)
+        reader->count--;
+    reader->tail = false;
+    reader->cut = false;
+    if (reader->indexed == 0 && reader->len >= 3 && memcmp(reader->bytes, "\xEF\xBB\xBF", 3) == 0)
+        reader->indexed = 3;
+    const char *at = reader->bytes + reader->indexed;
+    const char *newline;
+    while (at < end && (newline = memchr(at, '\n', (size_t)(end - at)))) {
+        if (is_blank(at, newline))
+            reader->blanks = true;
+        else
+            index_add(reader, (size_t)(at - reader->bytes));
+        at = newline + 1;
+    }
+    reader->indexed = (size_t)(at - reader->bytes);
+    if (is_blank(at, end))
+        return;
+    if (is_whole(at, (size_t)(end - at))) {
+        index_add(reader, reader->indexed);
+        reader->tail = true;
+    } else {
+        reader->cut = true;
+    }
+}
+
+/* Gives back the room that doubling took ahead. */
+static void index_trim(struct journal_reader *reader)
+{
+    if (reader->count && reader->count < reader->room) {
+        reader->starts = xreallocarray(reader->starts, reader->count, sizeof(*reader->starts));
+        reader->room = reader->count;
+    }
+}
+
+static int check_first_line(const struct journal_reader *reader, struct err *err)
+{
+    size_t look = reader->len < 4096 ? reader->len : 4096;
+    if (look && memchr(reader->bytes, '\0', look))
+        return err_set(err, "this is no text file, let alone a transcript");
+    if (reader->count == 0)
+        return err_set(err, reader->cut ? "there is no whole line in the file" : "the file is empty");
+
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
+    struct event event;
+    size_t len;
+    const char *line = journal_line(reader, 0, &len);
+    int result = 0;
+    if (event_decode(&event, &arena, line, len, err) < 0)
+        result = -1;
+    else if (event.type != EVENT_SESSION_STARTED)
+        result = err_set(err, "the first line must be session.started, not %.80s (is this a transcript of keyturn?)",
+                         event.type_name);
+    else if (event.session_started.v > JOURNAL_VERSION)
+        result = err_set(err, "the transcript has version %lld and this program reads %d (a newer keyturn can)",
+                         (long long)event.session_started.v, JOURNAL_VERSION);
+    else if (event.session_started.v != JOURNAL_VERSION)
+        result = err_set(err, "session.started must say \"v\":%d", JOURNAL_VERSION);
+    if (result < 0 && err)
+        err->line = journal_line_number(reader, 0);
+    return result;
+}
+
+static struct journal_reader *reader_new(int fd, const char *bytes, size_t len)
+{
+    struct journal_reader *reader = xcalloc(1, sizeof(*reader));
+    reader->fd = fd;
+    reader->bytes = bytes;
+    reader->len = len;
+    reader->recent = xcalloc(1, sizeof(*reader->recent));
+    return reader;
+}
+
+static struct journal_reader *reader_ready(struct journal_reader *reader, struct err *err)
+{
+    index_rest(reader);
+    index_trim(reader);
+    if (check_first_line(reader, err) == 0)
+        return reader;
+    journal_reader_free(reader);
+    return NULL;
+}
+
+struct journal_reader *journal_open(const char *path, struct err *err)
+{
+    CLEANUP(fd) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0) {
+        err_set_errno(err, errno, "the file could not be opened");
+        return NULL;
+    }
+    struct stat st;
+    if (fstat(fd, &st) < 0) {
+        err_set_errno(err, errno, "the file could not be read");
+        return NULL;
+    }
+    if (!S_ISREG(st.st_mode)) {
+        err_set(err, S_ISDIR(st.st_mode) ? "this is a folder, not a transcript" : "this is no regular file");
+        return NULL;
+    }
+    size_t len = (size_t)st.st_size;
+    const char *bytes = "";
+    if (len) {
+        bytes = mmap(NULL, len, PROT_READ, MAP_SHARED, fd, 0);
+        if (bytes == MAP_FAILED) {
+            err_set_errno(err, errno, "the file could not be mapped");
+            return NULL;
+        }
+    }
+    struct journal_reader *reader = reader_new(fd, bytes, len);
+    fd = -1;
+    return reader_ready(reader, err);
+}
+
+struct journal_reader *journal_open_bytes(const char *bytes, size_t len, struct err *err)
+{
+    return reader_ready(reader_new(-1, bytes, len), err);
+}
+
+void journal_reader_free(struct journal_reader *reader)
+{
+    if (!reader)
+        return;
+    if (reader->fd >= 0) {
+        if (reader->len)
+            munmap((void *)(uintptr_t)reader->bytes, reader->len);
+        close(reader->fd);
+    }
+    free(reader->starts);
+    free(reader->recent);
+    free(reader);
+}
+
+size_t journal_refresh(struct journal_reader *reader)
+{
+    struct stat st;
+    if (reader->fd < 0 || fstat(reader->fd, &st) < 0)
+        return 0;
+    size_t len = (size_t)st.st_size;
+    /* Shorter happens when a cut line is taken off, and that was never in the index. Anything else that shrinks an
+     * append-only file is not ours to repair; the lines that are left stay readable. */
+    bool open_end = reader->tail || reader->cut; /* may be another end of the same length */
+    if ((len == reader->len && !open_end) || len < reader->indexed || len == 0)
+        return 0;
+    void *bytes = mremap((void *)(uintptr_t)reader->bytes, reader->len, len, MREMAP_MAYMOVE);
+    if (bytes == MAP_FAILED)
+        return 0;
+    reader->bytes = bytes;
+    reader->len = len;
+    size_t before = reader->count;
+    index_rest(reader);
+    return reader->count > before ? reader->count - before : 0;
+}
+
+size_t journal_count(const struct journal_reader *reader)
+{
+    return reader->count;
+}
+
+bool journal_was_cut(const struct journal_reader *reader)
+{
+    return reader->cut;
+}
+
+size_t journal_good_length(const struct journal_reader *reader, bool *newline)
+{
+    *newline = !reader->tail;
+    return reader->tail ? reader->len : reader->indexed;
+}
+
+const char *journal_line(const struct journal_reader *reader, size_t index, size_t *len)
+{
+    if (index >= reader->count)
+        BUG("line %zu of %zu", index, reader->count);
+    const char *line = reader->bytes + reader->starts[index];
+    size_t left = reader->len - (size_t)reader->starts[index];
+    const char *newline = memchr(line, '\n', left);
+    *len = newline ? (size_t)(newline - line) : left;
+    if (*len && line[*len - 1] == '\r')
+        --*len;
+    return line;
+}
+
+long journal_line_number(const struct journal_reader *reader, size_t index)
+{
+    if (!reader->blanks)
+        return (long)index + 1;
+    long number = 1;
+    const char *at = reader->bytes, *end = at + reader->starts[index];
+    while ((at = memchr(at, '\n', (size_t)(end - at)))) {
+        number++;
+        at++;
+    }
+    return number;
+}
+
+/* The time of the nearest line before `index` that has one. */
+static int64_t time_before(const struct journal_reader *reader, size_t index)
+{
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
+    while (index-- > 0) {
+        if (reader->recent->known && reader->recent->index == index)
+            return reader->recent->t;
+        struct event event;
+        size_t len;
+        const char *line = journal_line(reader, index, &len);
+        if (event_decode(&event, &arena, line, len, NULL) == 0 && event.t >= 0)
+            return event.t;
+        arena_reset(&arena);
+    }
+    return 0;
+}
+
+int journal_event(const struct journal_reader *reader, size_t index, struct event *event, struct arena *arena,
+                  struct err *err)
+{
+    size_t len;
+    const char *line = journal_line(reader, index, &len);
+    if (event_decode(event, arena, line, len, err) < 0) {
+        if (err)
+            err->line = journal_line_number(reader, index);
+        return -1;
+    }
+    if (event->seq < 0)
+        event->seq = (int64_t)index + 1;
+    if (event->t < 0)
+        event->t = time_before(reader, index);
+    *reader->recent = (struct recent){index, event->t, true};
+    return 0;
+}
