@@ -18,6 +18,7 @@ struct loop;
 struct tool_run;
 struct artifact_store;
 struct beneath;
+struct http;
 
 enum effect { EFFECT_UNKNOWN, EFFECT_READ_ONLY, EFFECT_LOCAL_WRITE, EFFECT_NETWORK, EFFECT_DESTRUCTIVE };
 const char *effect_name(enum effect effect);     /* "READ_ONLY"…; "UNKNOWN" */
@@ -42,6 +43,7 @@ struct tool_env {
     const char *session;              /* id, for artifacts */
     void *context;                    /* struct context_source for get_context_pack, may be NULL */
     const char *web_endpoint;         /* for web_search, may be NULL */
+    struct http *http;                /* likewise */
 };
 
 enum reply_type {

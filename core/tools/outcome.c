@@ -1,0 +1,224 @@
+/* Outcomes, and the two texts made of one: the message the model reads, and the details the journal keeps. The message
+ * always says which of the five things happened, and why, in words that cannot be mistaken for another: a model that
+ * takes a time limit for a refusal, or a lost sibling for the user's Ctrl-C, goes on wrongly. */
+
+#include "outcome.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include <stdarg.h>
+
+void outcome_release(struct outcome *outcome)
+{
+    free(outcome->call);
+    free(outcome->tool);
+    switch (outcome->type) {
+    case OUTCOME_RESULT:
+        free(outcome->result.output);
+        break;
+    case OUTCOME_TIMEOUT:
+        break;
+    case OUTCOME_FAILURE:
+        free(outcome->failure.error);
+        break;
+    case OUTCOME_DENIED:
+        free(outcome->denied.details);
+        break;
+    case OUTCOME_ARTIFACT:
+        free(outcome->artifact.id);
+        free(outcome->artifact.path);
+        free(outcome->artifact.summary);
+        break;
+    }
+    *outcome = (struct outcome){0};
+}
+
+static struct outcome of_call(enum outcome_type type, const char *call, const char *tool)
+{
+    return (struct outcome){.type = type, .call = xstrdup(call), .tool = xstrdup(tool)};
+}
+
+static char *format(const char *fmt, va_list args) __attribute__((format(printf, 1, 0)));
+static char *format(const char *fmt, va_list args)
+{
+    struct strbuf text = STRBUF_INIT;
+    strbuf_vaddf(&text, fmt, args);
+    return strbuf_detach(&text, NULL);
+}
+
+struct outcome outcome_result(const char *call, const char *tool, char *take_output)
+{
+    struct outcome outcome = of_call(OUTCOME_RESULT, call, tool);
+    outcome.result.output = take_output;
+    return outcome;
+}
+
+struct outcome outcome_failure(const char *call, const char *tool, bool retryable, const char *fmt, ...)
+{
+    struct outcome outcome = of_call(OUTCOME_FAILURE, call, tool);
+    va_list args;
+    va_start(args, fmt);
+    outcome.failure.error = format(fmt, args);
+    va_end(args);
+    outcome.failure.retryable = retryable;
+    return outcome;
+}
+
+struct outcome outcome_denied(const char *call, const char *tool, enum denial reason, const char *fmt, ...)
+{
+    struct outcome outcome = of_call(OUTCOME_DENIED, call, tool);
+    va_list args;
+    va_start(args, fmt);
+    outcome.denied.details = format(fmt, args);
+    va_end(args);
+    outcome.denied.reason = reason;
+    return outcome;
+}
+
+struct outcome outcome_timeout(const char *call, const char *tool, double deadline_s, bool retryable)
+{
+    struct outcome outcome = of_call(OUTCOME_TIMEOUT, call, tool);
+    outcome.timeout.deadline_s = deadline_s;
+    outcome.timeout.retryable = retryable;
+    return outcome;
+}
+
+const char *outcome_type_name(enum outcome_type type)
+{
+    static const char *const names[] = {
+        [OUTCOME_RESULT] = "result", [OUTCOME_TIMEOUT] = "timeout",   [OUTCOME_FAILURE] = "failure",
+        [OUTCOME_DENIED] = "denied", [OUTCOME_ARTIFACT] = "artifact",
+    };
+    return (size_t)type < COUNT_OF(names) ? names[type] : "";
+}
+
+static const char *const denial_names[] = {
+    [DENIAL_DUPLICATE] = "duplicate",   [DENIAL_BLOCKED] = "blocked",   [DENIAL_PRE_HOOK] = "pre_hook",
+    [DENIAL_VALIDATION] = "validation", [DENIAL_DEADLINE] = "deadline", [DENIAL_WRITE_DENIED] = "write_denied",
+};
+
+const char *denial_name(enum denial reason)
+{
+    return (size_t)reason < COUNT_OF(denial_names) ? denial_names[reason] : "";
+}
+
+int denial_from_name(const char *name)
+{
+    for (size_t i = 0; name && i < COUNT_OF(denial_names); i++)
+        if (strcmp(name, denial_names[i]) == 0)
+            return (int)i;
+    return -1;
+}
+
+bool outcome_blocks_tool(const struct outcome *outcome)
+{
+    return (outcome->type == OUTCOME_TIMEOUT && !outcome->timeout.retryable) ||
+           (outcome->type == OUTCOME_FAILURE && !outcome->failure.retryable);
+}
+
+/* What the model can do about it. */
+static const char *denial_hint(enum denial reason)
+{
+    switch (reason) {
+    case DENIAL_DUPLICATE:
+        return "the same call succeeded earlier in this turn: use that result";
+    case DENIAL_BLOCKED:
+        return "this tool cannot be called any more in this turn: go on without it";
+    case DENIAL_PRE_HOOK:
+        return "a rule of this session refused the call before it ran";
+    case DENIAL_VALIDATION:
+        return "the tool was not run: correct the arguments and call it again";
+    case DENIAL_DEADLINE:
+        return "the turn's time is used up and the call was not carried out: answer with what you have";
+    case DENIAL_WRITE_DENIED:
+        return "nothing was written: do not try the same write again, take the reason into account";
+    }
+    return NULL;
+}
+
+#define BLOCKED_HINT "this tool is blocked for the rest of the turn: go on without it"
+
+static void add_hint(struct json_writer *w, const char *hint)
+{
+    if (hint)
+        json_add_str(w, "hint", hint);
+}
+
+void outcome_message(struct strbuf *out, const struct outcome *outcome)
+{
+    if (outcome->type == OUTCOME_RESULT) {
+        strbuf_addstr(out, outcome->result.output ? outcome->result.output : "null");
+        return;
+    }
+    CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
+    struct json_writer w = json_begin(out);
+    json_open(&w, NULL, '{');
+    switch (outcome->type) {
+    case OUTCOME_RESULT:
+        break;
+    case OUTCOME_TIMEOUT:
+        json_add_str(&w, "status", "timeout");
+        strbuf_addf(&text, "%s did not answer within its time limit of %.6g s and was given up; nothing it does later is used",
+                    outcome->tool, outcome->timeout.deadline_s);
+        json_add_str(&w, "error", text.buf);
+        json_add_bool(&w, "retryable", outcome->timeout.retryable);
+        add_hint(&w, outcome->timeout.retryable ? "try something smaller, or go on without it" : BLOCKED_HINT);
+        break;
+    case OUTCOME_FAILURE:
+        json_add_str(&w, "status", "error");
+        json_add_str(&w, "error", outcome->failure.error);
+        json_add_bool(&w, "retryable", outcome->failure.retryable);
+        add_hint(&w, outcome->failure.retryable ? NULL : BLOCKED_HINT);
+        break;
+    case OUTCOME_DENIED:
+        json_add_str(&w, "status", "denied");
+        json_add_str(&w, "reason", denial_name(outcome->denied.reason));
+        if (outcome->denied.details)
+            json_add_str(&w, "details", outcome->denied.details);
+        add_hint(&w, denial_hint(outcome->denied.reason));
+        break;
+    case OUTCOME_ARTIFACT:
+        json_add_str(&w, "status", "stored");
+        json_add_str(&w, "id", outcome->artifact.id);
+        json_add_int(&w, "size", (int64_t)outcome->artifact.size);
+        json_add_str(&w, "summary", outcome->artifact.summary);
+        strbuf_addf(&text, "the output was too long to show and is kept whole: read it with read_file path=%s",
+                    outcome->artifact.id);
+        json_add_str(&w, "hint", text.buf);
+        break;
+    }
+    json_close(&w, '}');
+}
+
+void outcome_details(struct strbuf *out, const struct outcome *outcome)
+{
+    struct json_writer w = json_begin(out);
+    json_open(&w, NULL, '{');
+    switch (outcome->type) {
+    case OUTCOME_RESULT:
+        json_add_raw(&w, "output", outcome->result.output ? outcome->result.output : "null");
+        if (outcome->result.coerced)
+            json_add_bool(&w, "coerced", true);
+        if (outcome->result.truncated)
+            json_add_bool(&w, "truncated", true);
+        break;
+    case OUTCOME_TIMEOUT:
+        json_add_num(&w, "deadline_s", outcome->timeout.deadline_s);
+        json_add_bool(&w, "retryable", outcome->timeout.retryable);
+        break;
+    case OUTCOME_FAILURE:
+        json_add_str(&w, "error", outcome->failure.error);
+        json_add_bool(&w, "retryable", outcome->failure.retryable);
+        break;
+    case OUTCOME_DENIED:
+        json_add_str(&w, "reason", denial_name(outcome->denied.reason));
+        json_add_str(&w, "details", outcome->denied.details);
+        break;
+    case OUTCOME_ARTIFACT:
+        json_add_str(&w, "id", outcome->artifact.id);
+        json_add_str(&w, "path", outcome->artifact.path);
+        json_add_int(&w, "size", (int64_t)outcome->artifact.size);
+        json_add_str(&w, "summary", outcome->artifact.summary);
+        break;
+    }
+    json_close(&w, '}');
+}

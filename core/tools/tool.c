@@ -1,0 +1,79 @@
+/* The small change of tools: names of effects, and the reply a tool fills in. */
+
+#include "tool.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include <stdarg.h>
+#include <strings.h>
+
+static const char *const effect_names[] = {
+    [EFFECT_UNKNOWN] = "UNKNOWN", [EFFECT_READ_ONLY] = "READ_ONLY",     [EFFECT_LOCAL_WRITE] = "LOCAL_WRITE",
+    [EFFECT_NETWORK] = "NETWORK", [EFFECT_DESTRUCTIVE] = "DESTRUCTIVE",
+};
+
+const char *effect_name(enum effect effect)
+{
+    return (size_t)effect < COUNT_OF(effect_names) ? effect_names[effect] : effect_names[EFFECT_UNKNOWN];
+}
+
+enum effect effect_from_name(const char *name)
+{
+    for (size_t i = 0; name && i < COUNT_OF(effect_names); i++)
+        if (strcasecmp(name, effect_names[i]) == 0)
+            return (enum effect)i;
+    return EFFECT_UNKNOWN;
+}
+
+void tool_reply_release(struct tool_reply *reply)
+{
+    free(reply->output);
+    free(reply->error);
+    change_set_free(reply->changes);
+    for (size_t i = 0; i < reply->citation_count; i++)
+        free(reply->citations[i].ref);
+    free(reply->citations);
+    *reply = (struct tool_reply){0};
+}
+
+/* A reply may be set again; the last word counts. Citations stay. */
+static void forget_body(struct tool_reply *reply)
+{
+    free(reply->output);
+    free(reply->error);
+    change_set_free(reply->changes);
+    reply->output = NULL;
+    reply->error = NULL;
+    reply->changes = NULL;
+}
+
+void tool_reply_error(struct tool_reply *reply, const char *fmt, ...)
+{
+    CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
+    va_list args;
+    va_start(args, fmt);
+    strbuf_vaddf(&text, fmt, args);
+    va_end(args);
+    forget_body(reply); /* only now: the arguments may point into it */
+    reply->type = REPLY_ERROR;
+    reply->error = strbuf_detach(&text, NULL);
+}
+
+void tool_reply_output(struct tool_reply *reply, char *take_json)
+{
+    forget_body(reply);
+    reply->type = REPLY_OUTPUT;
+    reply->output = take_json;
+}
+
+void tool_reply_propose(struct tool_reply *reply, struct change_set *take_changes)
+{
+    forget_body(reply);
+    reply->type = REPLY_PROPOSAL;
+    reply->changes = take_changes;
+}
+
+void tool_reply_cite(struct tool_reply *reply, const char *ref, bool web)
+{
+    GROW(reply->citations, reply->citation_count, reply->citation_room);
+    reply->citations[reply->citation_count++] = (struct citation){xstrdup(ref), web};
+}
