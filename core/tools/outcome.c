@@ -157,7 +157,8 @@ void outcome_message(struct strbuf *out, const struct outcome *outcome)
         break;
     case OUTCOME_TIMEOUT:
         json_add_str(&w, "status", "timeout");
-        strbuf_addf(&text, "%s did not answer within its time limit of %.6g s and was given up; nothing it does later is used",
+        strbuf_addf(&text,
+                    "%s did not answer within its time limit of %.6g s and was given up; nothing it does later is used",
                     outcome->tool, outcome->timeout.deadline_s);
         json_add_str(&w, "error", text.buf);
         json_add_bool(&w, "retryable", outcome->timeout.retryable);
