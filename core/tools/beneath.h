@@ -16,6 +16,9 @@ void beneath_close(struct beneath *root);
 const char *beneath_path(const struct beneath *root); /* absolute, for people */
 int beneath_fd(const struct beneath *root);           /* of the root; borrowed */
 
+/* "a file", "a folder", "a symbolic link", "a FIFO"… for sentences. */
+const char *beneath_kind(mode_t mode);
+
 /* "./a//b/" → "a/b"; "." for the root. An absolute path below the root is taken as relative to it. Empty text, NUL,
  * ".." that climbs out or another absolute path is an error ("path escapes workspace: …"). The kernel checks again. */
 char *beneath_clean(const struct beneath *root, const char *path, struct err *err) CHECKED;

@@ -42,6 +42,8 @@ struct change_set *change_set_copy(const struct change_set *set);
 struct change *change_set_add(struct change_set *set, struct beneath *root, const char *path, struct err *err) CHECKED;
 void change_side_set(struct change_side *side, const void *bytes, size_t len, mode_t mode); /* copies */
 void change_side_absent(struct change_side *side);
+/* Whether the open file has just this content: 1, 0, or -1 with errno. Reads from the descriptor's position. */
+int change_side_matches(const struct change_side *side, int fd);
 /* One digest over the whole set: what an approval refers to. */
 void change_set_digest(const struct change_set *set, char out[HASH_SHA256_HEX]);
 

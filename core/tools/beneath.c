@@ -1,0 +1,306 @@
+/* Opening things beneath the workspace root.
+ *
+ * The kernel resolves every path (openat2 with RESOLVE_BENEATH), component by component, and refuses the one that leaves:
+ * "..", an absolute link, a link whose target climbs out, /proc's magic links, and a folder that somebody swaps for a
+ * link while we look. A comparison of strings could promise none of that, so beneath_clean is only good manners: one
+ * spelling per file for people, digests and resource keys. Nothing relies on it for safety.
+ *
+ * Every open is non-blocking and never takes a terminal, because a name in a workspace may be a FIFO nobody writes to or
+ * a tty. What was opened is then judged by fstat, on the descriptor, not by a stat before the open. */
+
+#include "beneath.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/openat2.h>
+#include <string.h>
+#include <sys/syscall.h>
+
+struct beneath {
+    int fd;
+    char *path; /* resolved, absolute */
+};
+
+/* openat2 gives EAGAIN when a rename elsewhere made it lose sight of whether ".." stayed beneath. */
+#define OPEN_ATTEMPTS 64
+
+struct beneath *beneath_open(const char *dir, struct err *err)
+{
+    char *path = realpath(dir, NULL);
+    if (!path) {
+        err_set_errno(err, errno, "%s", dir);
+        return NULL;
+    }
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0) {
+        err_set_errno(err, errno, "%s", dir);
+        free(path);
+        return NULL;
+    }
+    struct beneath *root = xcalloc(1, sizeof(*root));
+    root->fd = fd;
+    root->path = path;
+    return root;
+}
+
+void beneath_close(struct beneath *root)
+{
+    if (!root)
+        return;
+    close(root->fd);
+    free(root->path);
+    free(root);
+}
+
+const char *beneath_path(const struct beneath *root)
+{
+    return root->path;
+}
+
+int beneath_fd(const struct beneath *root)
+{
+    return root->fd;
+}
+
+const char *beneath_kind(mode_t mode)
+{
+    switch (mode & S_IFMT) {
+    case S_IFREG:
+        return "a file";
+    case S_IFDIR:
+        return "a folder";
+    case S_IFLNK:
+        return "a symbolic link";
+    case S_IFIFO:
+        return "a FIFO";
+    case S_IFSOCK:
+        return "a socket";
+    default:
+        return "a device";
+    }
+}
+
+static int escapes(struct err *err, const char *path)
+{
+    err_set(err, "path escapes workspace: %s", path);
+    if (err)
+        err->code = EXDEV;
+    return -1;
+}
+
+/* Says in a sentence why `path` could not be opened. */
+static int refuse(struct err *err, int code, const char *path)
+{
+    const char *why = NULL;
+    switch (code) {
+    case EXDEV:
+        return escapes(err, path);
+    case ENOENT:
+        why = "does not exist";
+        break;
+    case ELOOP:
+        why = "leads through too many symbolic links";
+        break;
+    case ENOTDIR:
+        why = "cannot be there: a part of its path is not a folder";
+        break;
+    case EACCES:
+    case EPERM:
+        why = "cannot be opened: permission denied";
+        break;
+    case ENXIO:
+    case ENODEV:
+        why = "cannot be read: it is a socket or a device";
+        break;
+    case ENAMETOOLONG:
+        why = "is too long for a file name";
+        break;
+    case ENOSYS:
+        why = "cannot be opened safely: this kernel has no openat2 (Linux 5.6 or newer is needed)";
+        break;
+    default:
+        return err_set_errno(err, code, "%s", path);
+    }
+    /* A path may be longer than the whole text, and the reason must not be what is cut. */
+    size_t len = strlen(path);
+    err_set(err, "%.*s%s %s", len > 320 ? 320 : (int)len, path, len > 320 ? "…" : "", why);
+    if (err)
+        err->code = code;
+    return -1;
+}
+
+/* The part of an absolute path below the root, or NULL. */
+static const char *below_root(const struct beneath *root, const char *path)
+{
+    size_t len = strcmp(root->path, "/") == 0 ? 0 : strlen(root->path);
+    if (strncmp(path, root->path, len) != 0 || (path[len] != '/' && path[len] != '\0'))
+        return NULL;
+    return path + len;
+}
+
+char *beneath_clean(const struct beneath *root, const char *path, struct err *err)
+{
+    if (!path || !*path) {
+        err_set(err, "the path is empty");
+        return NULL;
+    }
+    const char *at = path;
+    if (*at == '/') {
+        at = below_root(root, path);
+        if (!at) {
+            escapes(err, path);
+            return NULL;
+        }
+    }
+    char *out = xmalloc(strlen(at) + 2);
+    size_t len = 0;
+    while (*at) {
+        size_t part = strcspn(at, "/");
+        if (part == 2 && at[0] == '.' && at[1] == '.') {
+            if (len == 0) {
+                free(out);
+                escapes(err, path);
+                return NULL;
+            }
+            while (len > 0 && out[len - 1] != '/')
+                len--;
+            if (len > 0)
+                len--;
+        } else if (part > 0 && !(part == 1 && at[0] == '.')) {
+            if (len > 0)
+                out[len++] = '/';
+            memcpy(out + len, at, part);
+            len += part;
+        }
+        at += part;
+        at += strspn(at, "/");
+    }
+    if (len == 0)
+        out[len++] = '.';
+    out[len] = '\0';
+    return out;
+}
+
+/* The descriptor, or -1 with errno. */
+static int open_beneath(const struct beneath *root, const char *path, int flags, mode_t mode)
+{
+    flags |= O_CLOEXEC;
+    if (!(flags & O_PATH))
+        flags |= O_NONBLOCK | O_NOCTTY; /* with O_PATH openat2 refuses them */
+    struct open_how how = {
+        .flags = (unsigned)flags,
+        .mode = flags & (O_CREAT | __O_TMPFILE) ? mode : 0,
+        .resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS,
+    };
+    for (int attempt = 0;; attempt++) {
+        int fd = (int)syscall(SYS_openat2, root->fd, path, &how, sizeof(how));
+        if (fd >= 0 || attempt == OPEN_ATTEMPTS || (errno != EAGAIN && errno != EINTR))
+            return fd;
+    }
+}
+
+int beneath_openat(const struct beneath *root, const char *path, int flags, mode_t mode, struct err *err)
+{
+    char *clean = beneath_clean(root, path, err);
+    if (!clean)
+        return -1;
+    int fd = open_beneath(root, clean, flags, mode);
+    if (fd < 0)
+        refuse(err, errno, clean);
+    free(clean);
+    return fd;
+}
+
+int beneath_lstat(const struct beneath *root, const char *path, struct stat *st, struct err *err)
+{
+    CLEANUP(fd) int fd = beneath_openat(root, path, O_PATH | O_NOFOLLOW, 0, err);
+    if (fd < 0)
+        return -1;
+    if (fstat(fd, st) < 0)
+        return refuse(err, errno, path);
+    return 0;
+}
+
+/* Opens the folder, for fsync and listing where we may read it. */
+static int open_folder(const struct beneath *root, const char *path)
+{
+    int fd = open_beneath(root, path, O_RDONLY | O_DIRECTORY, 0);
+    if (fd < 0 && errno == EACCES)
+        fd = open_beneath(root, path, O_PATH | O_DIRECTORY, 0);
+    return fd;
+}
+
+/* Makes the missing folders of `path`, each beneath its parent's descriptor, and opens the last. -1 with errno. */
+static int make_folders(const struct beneath *root, char *path)
+{
+    int above = open_folder(root, ".");
+    for (char *part = path; above >= 0; part++) {
+        char *end = part + strcspn(part, "/");
+        char kept = *end;
+        *end = '\0';
+        /* Opened from the root each time: a link to a sibling is fine from there, but would escape from `above`. */
+        int fd = open_folder(root, path);
+        if (fd < 0 && errno == ENOENT && (mkdirat(above, part, 0755) == 0 || errno == EEXIST)) {
+            fsync(above); /* else the new folder, and what we put into it, could be gone after a crash */
+            fd = open_folder(root, path);
+        }
+        int code = errno;
+        *end = kept;
+        close(above);
+        errno = code;
+        above = fd;
+        part = end;
+        if (!kept)
+            break;
+    }
+    return above;
+}
+
+int beneath_parent(const struct beneath *root, const char *path, bool make, char **name, struct err *err)
+{
+    CLEANUP(free) char *clean = beneath_clean(root, path, err);
+    if (!clean)
+        return -1;
+    if (strcmp(clean, ".") == 0)
+        return err_set(err, "%s is the workspace itself", path);
+    char *slash = strrchr(clean, '/');
+    int fd;
+    if (!slash) {
+        fd = open_folder(root, ".");
+    } else {
+        *slash = '\0';
+        fd = open_folder(root, clean);
+        if (fd < 0 && errno == ENOENT && make)
+            fd = make_folders(root, clean);
+    }
+    if (fd < 0)
+        return refuse(err, errno, clean);
+    *name = xstrdup(slash ? slash + 1 : clean);
+    return fd;
+}
+
+int beneath_read(const struct beneath *root, const char *path, struct strbuf *out, size_t limit, struct stat *st,
+                 struct err *err)
+{
+    CLEANUP(fd) int fd = beneath_openat(root, path, O_RDONLY, 0, err);
+    if (fd < 0)
+        return -1;
+    struct stat own;
+    if (!st)
+        st = &own;
+    if (fstat(fd, st) < 0)
+        return refuse(err, errno, path);
+    if (!S_ISREG(st->st_mode)) {
+        err_set(err, "%s is %s, not a file", path, beneath_kind(st->st_mode));
+        if (err)
+            err->code = S_ISDIR(st->st_mode) ? EISDIR : EINVAL;
+        return -1;
+    }
+    if ((limit && (uintmax_t)st->st_size > limit) || strbuf_read(out, fd, limit) < 0) {
+        int code = limit && (uintmax_t)st->st_size > limit ? EFBIG : errno;
+        return err_set_errno(err, code, "%s", path);
+    }
+    return 0;
+}

@@ -1,0 +1,370 @@
+/* Writing a change set: all of it or nothing, and never over somebody else's bytes.
+ *
+ * Three rounds. `prepare` writes every new content to a temporary beside its target and fsyncs it, so a full disk or a
+ * missing permission shows before anything has changed. `place` puts them in position with renames only. `settle` fsyncs
+ * the folders. A failure anywhere runs the placed ones backwards.
+ *
+ * An existing file is not overwritten but exchanged with its temporary (RENAME_EXCHANGE). Afterwards the temporary *is*
+ * the old file, and that buys two things. The bytes that went out can be compared with what the user saw after the fact,
+ * so there is no moment between "still the same" and the rename in which an edit could be lost: if they differ they are
+ * exchanged back. And rolling back is a rename, which needs no space and keeps owner and times. A new file is renamed
+ * with RENAME_NOREPLACE, a deleted one is first renamed aside and then looked at, for the same reason. File systems
+ * without exchange get a check just before a plain rename, and a roll-back that writes the old bytes again.
+ *
+ * A kill leaves at worst a file `.keyturn-<16 hex>.tmp`, never a half-written target. Such leftovers are removed by a
+ * later commit in that folder when they are ours and an hour old; the age is the inode's change time, because an
+ * exchanged file keeps an old modification time. */
+
+#include "base/file.h"
+#include "base/mem.h"
+#include "beneath.h"
+#include "change.h"
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#define TEMP_PREFIX ".keyturn-"
+#define TEMP_SUFFIX ".tmp"
+#define TEMP_HEX 16
+#define TEMP_NAME (sizeof(TEMP_PREFIX) + TEMP_HEX + sizeof(TEMP_SUFFIX) - 1)
+#define LEFTOVER_S 3600
+
+enum placed {
+    PLACED_NOT,
+    PLACED_EXCHANGED,   /* the temporary is the old file */
+    PLACED_OVERWRITTEN, /* the old file is gone; its bytes are in the change */
+    PLACED_CREATED,
+    PLACED_REMOVED,     /* the temporary is the old file */
+};
+
+struct placing {
+    const struct change *change;
+    int folder; /* -1 until prepared */
+    char *name;
+    char temp[TEMP_NAME]; /* "" while there is none */
+    size_t made;          /* length of the first prefix of the path that had to be made; 0: all folders were there */
+    enum placed placed;
+};
+
+static int cannot(struct err *err, int code, const char *verb, const char *path)
+{
+    const char *why = NULL;
+    switch (code) {
+    case ENOSPC:
+        why = "the disk is full";
+        break;
+    case EDQUOT:
+        why = "the disk quota is used up";
+        break;
+    case EROFS:
+        why = "the file system is read-only";
+        break;
+    case EACCES:
+    case EPERM:
+        why = "permission denied";
+        break;
+    case EFBIG:
+        why = "it would be larger than files may be here";
+        break;
+    }
+    /* Cut, so that the reason and what became of the rest still fit behind it. */
+    if (!why)
+        return err_set_errno(err, code, "cannot %s %.200s", verb, path);
+    err_set(err, "cannot %s %.200s: %s", verb, path, why);
+    if (err)
+        err->code = code;
+    return -1;
+}
+
+static int changed_meanwhile(struct err *err, const char *path)
+{
+    return err_set(err, "%.200s was changed by someone else meanwhile", path);
+}
+
+static void name_temp(char temp[TEMP_NAME])
+{
+    unsigned char random[TEMP_HEX / 2];
+    if (getrandom(random, sizeof(random), 0) != sizeof(random))
+        BUG("no random bytes");
+    static const char hex[] = "0123456789abcdef";
+    memcpy(temp, TEMP_PREFIX, sizeof(TEMP_PREFIX));
+    char *at = temp + sizeof(TEMP_PREFIX) - 1;
+    for (size_t i = 0; i < sizeof(random); i++) {
+        *at++ = hex[random[i] >> 4];
+        *at++ = hex[random[i] & 15];
+    }
+    memcpy(at, TEMP_SUFFIX, sizeof(TEMP_SUFFIX));
+}
+
+static bool is_temp_name(const char *name)
+{
+    size_t prefix = sizeof(TEMP_PREFIX) - 1;
+    return strncmp(name, TEMP_PREFIX, prefix) == 0 && strspn(name + prefix, "0123456789abcdef") == TEMP_HEX &&
+           strcmp(name + prefix + TEMP_HEX, TEMP_SUFFIX) == 0;
+}
+
+static void drop_temp(struct placing *p)
+{
+    if (p->temp[0])
+        unlinkat(p->folder, p->temp, 0);
+    p->temp[0] = '\0';
+}
+
+/* The content goes to a new temporary, durable, with the owner and permission bits of the file it is to replace. */
+static int write_temp(struct placing *p, const struct change_side *side, struct err *err)
+{
+    const char *path = p->change->path;
+    name_temp(p->temp);
+    CLEANUP(fd) int fd = openat(p->folder, p->temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd < 0) {
+        p->temp[0] = '\0';
+        return cannot(err, errno, "write", path);
+    }
+    mode_t mode = side->mode;
+    struct stat was, is;
+    if (fstatat(p->folder, p->name, &was, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(was.st_mode) && fstat(fd, &is) == 0) {
+        /* Bits that somebody set after the proposal stay, unless the change is about them. Set-user-id bits are not
+         * carried over to bytes that nobody vouched for, as the kernel does for a plain write. */
+        if (p->change->new.mode == p->change->old.mode)
+            mode = was.st_mode & 0777;
+        if ((was.st_uid != is.st_uid || was.st_gid != is.st_gid) && fchown(fd, was.st_uid, was.st_gid) < 0)
+            errno = 0; /* only root may give files away; the content matters more */
+    }
+    /* The file is ours, so EPERM is a file system without permission bits. */
+    if ((fchmod(fd, mode) < 0 && errno != EPERM && errno != EOPNOTSUPP) ||
+        file_write_all(fd, side->bytes, side->len) < 0 || fsync(fd) < 0)
+        return cannot(err, errno, "write", path);
+    return 0;
+}
+
+/* How much of `path` exists: the length of its first prefix that does not, 0 when only the last name may be missing. */
+static size_t missing_from(struct beneath *root, const char *path)
+{
+    for (const char *slash = strchr(path, '/'); slash; slash = strchr(slash + 1, '/')) {
+        CLEANUP(free) char *prefix = xmemdup0(path, (size_t)(slash - path));
+        struct stat st;
+        struct err why = ERR_INIT;
+        if (beneath_lstat(root, prefix, &st, &why) < 0 && why.code == ENOENT)
+            return (size_t)(slash - path);
+    }
+    return 0;
+}
+
+/* Takes away the folders this commit made; one that is no longer empty stays. */
+static void remove_made(struct beneath *root, const struct placing *p)
+{
+    CLEANUP(free) char *path = xstrdup(p->change->path);
+    for (char *slash = strrchr(path, '/'); slash && p->made && (size_t)(slash - path) >= p->made;
+         slash = strrchr(path, '/')) {
+        *slash = '\0';
+        struct err ignored = ERR_INIT;
+        CLEANUP(free) char *name = NULL;
+        CLEANUP(fd) int above = beneath_parent(root, path, false, &name, &ignored);
+        if (above < 0 || unlinkat(above, name, AT_REMOVEDIR) < 0)
+            return;
+    }
+}
+
+static bool changes_nothing(const struct change *change)
+{
+    return change->old.exists == change->new.exists && change->old.mode == change->new.mode &&
+           strcmp(change->old.digest, change->new.digest) == 0;
+}
+
+static int prepare(struct placing *p, struct beneath *root, struct err *err)
+{
+    const struct change *change = p->change;
+    if (changes_nothing(change))
+        return 0;
+    p->made = change->new.exists ? missing_from(root, change->path) : 0;
+    struct err why = ERR_INIT;
+    p->folder = beneath_parent(root, change->path, change->new.exists, &p->name, &why);
+    if (p->folder < 0)
+        return why.code ? cannot(err, why.code, "write", change->path) : err_set(err, "%s", why.text);
+    /* A rename needs no permission on the file itself, but one that is write-protected is so for a reason. */
+    if (change->old.exists && faccessat(p->folder, p->name, W_OK, AT_EACCESS) < 0 && errno != ENOENT)
+        return cannot(err, errno, change->new.exists ? "write" : "delete", change->path);
+    return change->new.exists ? write_temp(p, &change->new, err) : 0;
+}
+
+/* Whether `name` in the folder is the file the change began from. */
+static bool is_old(const struct placing *p, const char *name)
+{
+    CLEANUP(fd) int fd = openat(p->folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    return fd >= 0 && change_side_matches(&p->change->old, fd) == 1;
+}
+
+static bool unsupported(int code)
+{
+    return code == EINVAL || code == ENOSYS || code == EOPNOTSUPP;
+}
+
+static int place_over(struct placing *p, struct err *err)
+{
+    const char *path = p->change->path;
+    if (renameat2(p->folder, p->temp, p->folder, p->name, RENAME_EXCHANGE) == 0) {
+        p->placed = PLACED_EXCHANGED;
+        return is_old(p, p->temp) ? 0 : changed_meanwhile(err, path);
+    }
+    if (errno == ENOENT)
+        return changed_meanwhile(err, path);
+    if (!unsupported(errno))
+        return cannot(err, errno, "write", path);
+    if (!is_old(p, p->name))
+        return changed_meanwhile(err, path);
+    if (renameat(p->folder, p->temp, p->folder, p->name) < 0)
+        return cannot(err, errno, "write", path);
+    p->temp[0] = '\0';
+    p->placed = PLACED_OVERWRITTEN;
+    return 0;
+}
+
+static int place_new(struct placing *p, struct err *err)
+{
+    const char *path = p->change->path;
+    int rc = renameat2(p->folder, p->temp, p->folder, p->name, RENAME_NOREPLACE);
+    if (rc < 0 && unsupported(errno)) {
+        if (faccessat(p->folder, p->name, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+            errno = EEXIST;
+        else
+            rc = renameat(p->folder, p->temp, p->folder, p->name);
+    }
+    if (rc < 0 && errno == EEXIST)
+        return err_set(err, "%.200s was created by someone else meanwhile", path);
+    if (rc < 0)
+        return cannot(err, errno, "write", path);
+    p->temp[0] = '\0';
+    p->placed = PLACED_CREATED;
+    return 0;
+}
+
+static int place_nothing(struct placing *p, struct err *err)
+{
+    const char *path = p->change->path;
+    name_temp(p->temp);
+    if (renameat(p->folder, p->name, p->folder, p->temp) < 0) {
+        p->temp[0] = '\0';
+        return errno == ENOENT ? err_set(err, "%.200s was deleted meanwhile", path) : cannot(err, errno, "delete", path);
+    }
+    p->placed = PLACED_REMOVED;
+    return is_old(p, p->temp) ? 0 : changed_meanwhile(err, path);
+}
+
+static int place(struct placing *p, struct err *err)
+{
+    if (changes_nothing(p->change))
+        return 0;
+    if (!p->change->new.exists)
+        return place_nothing(p, err);
+    return p->change->old.exists ? place_over(p, err) : place_new(p, err);
+}
+
+/* The folder's entries on the disk. Some file systems have no fsync for folders, and one we may not read has none. */
+static int settle(const struct placing *p, struct err *err)
+{
+    if (p->folder >= 0 && fsync(p->folder) < 0 && errno != EINVAL && errno != EBADF)
+        return cannot(err, errno, "write", p->change->path);
+    return 0;
+}
+
+/* Back to before. False when the old file could not be put back. */
+static bool put_back(struct placing *p)
+{
+    switch (p->placed) {
+    case PLACED_NOT:
+        return true;
+    case PLACED_CREATED:
+        return unlinkat(p->folder, p->name, 0) == 0 || errno == ENOENT;
+    case PLACED_OVERWRITTEN: {
+        struct err ignored = ERR_INIT;
+        if (write_temp(p, &p->change->old, &ignored) < 0)
+            return false;
+        break;
+    }
+    case PLACED_EXCHANGED:
+    case PLACED_REMOVED:
+        break;
+    }
+    if (renameat(p->folder, p->temp, p->folder, p->name) < 0)
+        return false;
+    p->temp[0] = '\0';
+    return true;
+}
+
+static void roll_back(struct placing *items, size_t count, struct beneath *root, struct err *err)
+{
+    const char *lost = NULL;
+    for (size_t i = count; i-- > 0;) {
+        struct placing *p = &items[i];
+        struct err ignored = ERR_INIT;
+        if (!put_back(p)) {
+            lost = p->change->path;
+            p->temp[0] = '\0'; /* it may hold the only copy: leave it where it is */
+        } else if (p->placed != PLACED_NOT && settle(p, &ignored) < 0) {
+            lost = p->change->path;
+        }
+        drop_temp(p);
+        remove_made(root, p);
+    }
+    if (!err)
+        return;
+    size_t len = strlen(err->text);
+    if (lost)
+        snprintf(err->text + len, sizeof(err->text) - len, "; %.120s could not be put back", lost);
+    else
+        snprintf(err->text + len, sizeof(err->text) - len, "; nothing was changed");
+}
+
+static void sweep_leftovers(int folder)
+{
+    int fd = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return;
+    DIR *dir = fdopendir(fd);
+    if (!dir) {
+        close(fd);
+        return;
+    }
+    time_t now = time(NULL);
+    for (struct dirent *entry = readdir(dir); entry; entry = readdir(dir)) {
+        struct stat st;
+        if (is_temp_name(entry->d_name) && fstatat(folder, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+            S_ISREG(st.st_mode) && st.st_uid == geteuid() && now - st.st_ctime > LEFTOVER_S)
+            unlinkat(folder, entry->d_name, 0);
+    }
+    closedir(dir);
+}
+
+int change_set_commit(const struct change_set *set, struct beneath *root, struct err *err)
+{
+    if (change_set_check(set, root, err) < 0)
+        return -1;
+    struct placing *items = xcalloc(set->count, sizeof(*items));
+    int rc = 0;
+    for (size_t i = 0; i < set->count; i++)
+        items[i] = (struct placing){.change = &set->items[i], .folder = -1};
+    for (size_t i = 0; rc == 0 && i < set->count; i++)
+        rc = prepare(&items[i], root, err);
+    for (size_t i = 0; rc == 0 && i < set->count; i++)
+        rc = place(&items[i], err);
+    for (size_t i = 0; rc == 0 && i < set->count; i++)
+        rc = settle(&items[i], err);
+    if (rc < 0)
+        roll_back(items, set->count, root, err);
+    for (size_t i = 0; i < set->count; i++) {
+        struct placing *p = &items[i];
+        drop_temp(p);
+        if (rc == 0 && p->folder >= 0)
+            sweep_leftovers(p->folder);
+        free(p->name);
+        if (p->folder >= 0)
+            close(p->folder);
+    }
+    free(items);
+    return rc;
+}

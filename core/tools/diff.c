@@ -1,0 +1,262 @@
+/* Differences, by libgit2: the one file that includes <git2.h>.
+ *
+ * The lines of a diff point into the two texts; nothing of a text is copied. libgit2 hands us just such pointers because
+ * buffers go through no filter and no conversion, so CR LF and a missing last newline are seen as they are.
+ *
+ * Hunks that are chosen one by one need no fuzzy matching: a hunk says which lines of the old text it replaces, hunks
+ * never overlap, and dropping one leaves those lines alone. So diff_apply is one walk over the old text, and any choice
+ * fits. A missing newline at the end is always in the last hunk, if it is in any, so choices cannot glue lines.
+ *
+ * Safe on any thread: libgit2 keeps its own state per thread and is started once. It is never shut down, because a pool
+ * thread may still be in it when the program ends. */
+
+#include "diff.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include <git2.h>
+#include <limits.h>
+#include <pthread.h>
+#include <string.h>
+
+#define CONTEXT_LINES 3
+
+static pthread_once_t started = PTHREAD_ONCE_INIT;
+
+static void start(void)
+{
+    git_libgit2_init();
+}
+
+struct collector {
+    struct diff *diff;
+    size_t hunk_room, line_room;
+};
+
+static int on_file(const git_diff_delta *delta, float progress, void *payload)
+{
+    (void)progress;
+    struct collector *c = payload;
+    c->diff->binary |= (delta->flags & GIT_DIFF_FLAG_BINARY) != 0;
+    return 0;
+}
+
+static int on_binary(const git_diff_delta *delta, const git_diff_binary *binary, void *payload)
+{
+    (void)delta;
+    (void)binary;
+    struct collector *c = payload;
+    c->diff->binary = true;
+    return 0;
+}
+
+/* "@@ -1,4 +1,5 @@ int main(void)\n" → "int main(void)" */
+static char *heading_of(const git_diff_hunk *hunk)
+{
+    const char *at = hunk->header + (hunk->header_len >= 2 ? 2 : 0);
+    const char *end = hunk->header + hunk->header_len;
+    const char *marks = memmem(at, (size_t)(end - at), "@@", 2);
+    if (!marks)
+        return xstrdup("");
+    at = marks + 2;
+    if (at < end && *at == ' ')
+        at++;
+    while (end > at && (end[-1] == '\n' || end[-1] == '\r' || end[-1] == ' '))
+        end--;
+    return xmemdup0(at, (size_t)(end - at));
+}
+
+static int on_hunk(const git_diff_delta *delta, const git_diff_hunk *hunk, void *payload)
+{
+    (void)delta;
+    struct collector *c = payload;
+    struct diff *diff = c->diff;
+    GROW(diff->hunks, diff->hunk_count, c->hunk_room);
+    diff->hunks[diff->hunk_count++] = (struct diff_hunk){
+        .old_start = hunk->old_start,
+        .old_count = hunk->old_lines,
+        .new_start = hunk->new_start,
+        .new_count = hunk->new_lines,
+        .heading = heading_of(hunk),
+        .first_line = diff->line_count,
+    };
+    return 0;
+}
+
+static int on_line(const git_diff_delta *delta, const git_diff_hunk *ignored, const git_diff_line *line, void *payload)
+{
+    (void)delta;
+    (void)ignored;
+    struct collector *c = payload;
+    struct diff *diff = c->diff;
+    /* The three "no newline at end of file" origins follow the line they speak of, whose length tells the same. */
+    if (line->origin != GIT_DIFF_LINE_CONTEXT && line->origin != GIT_DIFF_LINE_ADDITION &&
+        line->origin != GIT_DIFF_LINE_DELETION)
+        return 0;
+    bool newline = line->content_len > 0 && line->content[line->content_len - 1] == '\n';
+    GROW(diff->lines, diff->line_count, c->line_room);
+    diff->lines[diff->line_count++] = (struct diff_line){
+        .origin = line->origin,
+        .old_no = line->old_lineno > 0 ? line->old_lineno : 0,
+        .new_no = line->new_lineno > 0 ? line->new_lineno : 0,
+        .text = line->content,
+        .len = line->content_len - newline,
+        .no_newline = !newline,
+    };
+    struct diff_hunk *hunk = &diff->hunks[diff->hunk_count - 1];
+    hunk->line_count++;
+    hunk->added += line->origin == GIT_DIFF_LINE_ADDITION;
+    hunk->removed += line->origin == GIT_DIFF_LINE_DELETION;
+    return 0;
+}
+
+struct diff *diff_new(const char *path, const char *old, size_t old_len, const char *new, size_t new_len, struct err *err)
+{
+    if (old_len > INT_MAX || new_len > INT_MAX) {
+        err_set(err, "%s is too large to be compared", path);
+        return NULL;
+    }
+    pthread_once(&started, start);
+    git_diff_options options = GIT_DIFF_OPTIONS_INIT;
+    options.context_lines = CONTEXT_LINES;
+    options.interhunk_lines = 0;
+    options.flags |= GIT_DIFF_INDENT_HEURISTIC; /* what git itself does by default */
+    struct diff *diff = xcalloc(1, sizeof(*diff));
+    struct collector collector = {.diff = diff};
+    if (git_diff_buffers(old, old_len, path, new, new_len, path, &options, on_file, on_binary, on_hunk, on_line,
+                         &collector) < 0) {
+        const git_error *why = git_error_last();
+        err_set(err, "cannot compare %s: %s", path, why && why->message ? why->message : "unknown reason");
+        diff_free(diff);
+        return NULL;
+    }
+    for (size_t i = 0; i < diff->hunk_count; i++) {
+        diff->added += diff->hunks[i].added;
+        diff->removed += diff->hunks[i].removed;
+    }
+    return diff;
+}
+
+void diff_free(struct diff *diff)
+{
+    if (!diff)
+        return;
+    for (size_t i = 0; i < diff->hunk_count; i++)
+        free(diff->hunks[i].heading);
+    free(diff->hunks);
+    free(diff->lines);
+    free(diff);
+}
+
+/* A name as git writes it: quoted when a character in it would break the line, and with a tab behind it when it holds
+ * a space, so that other tools know where it ends. Letters beyond ASCII stay readable. */
+static void write_name(struct strbuf *out, const char *prefix, const char *path)
+{
+    bool quote = strpbrk(path, "\"\\\n\r\t") != NULL;
+    for (const char *at = path; *at && !quote; at++)
+        quote = (unsigned char)*at < 0x20 || *at == 0x7F;
+    if (!quote) {
+        strbuf_addstr(out, prefix);
+        strbuf_addstr(out, path);
+        if (strchr(path, ' '))
+            strbuf_addch(out, '\t');
+        return;
+    }
+    strbuf_addch(out, '"');
+    strbuf_addstr(out, prefix);
+    for (const char *at = path; *at; at++) {
+        static const char plain[] = "\a\b\t\n\v\f\r\"\\", letters[] = "abtnvfr\"\\";
+        const char *found = strchr(plain, *at);
+        if (found)
+            strbuf_addf(out, "\\%c", letters[found - plain]);
+        else if ((unsigned char)*at < 0x20 || *at == 0x7F)
+            strbuf_addf(out, "\\%03o", (unsigned)*at);
+        else
+            strbuf_addch(out, *at);
+    }
+    strbuf_addch(out, '"');
+}
+
+static void write_side(struct strbuf *out, const char *prefix, const char *path, bool exists)
+{
+    if (exists)
+        write_name(out, prefix, path);
+    else
+        strbuf_addstr(out, "/dev/null");
+}
+
+static void write_range(struct strbuf *out, char sign, int first, int count)
+{
+    strbuf_addf(out, "%c%d", sign, first);
+    if (count != 1)
+        strbuf_addf(out, ",%d", count);
+}
+
+void diff_write(struct strbuf *out, const struct diff *diff, const char *path, bool old_exists, bool new_exists)
+{
+    if (diff->binary) {
+        strbuf_addstr(out, "Binary files ");
+        write_side(out, "a/", path, old_exists);
+        strbuf_addstr(out, " and ");
+        write_side(out, "b/", path, new_exists);
+        strbuf_addstr(out, " differ\n");
+        return;
+    }
+    if (diff->hunk_count == 0)
+        return;
+    strbuf_addstr(out, "--- ");
+    write_side(out, "a/", path, old_exists);
+    strbuf_addstr(out, "\n+++ ");
+    write_side(out, "b/", path, new_exists);
+    strbuf_addch(out, '\n');
+    for (size_t i = 0; i < diff->hunk_count; i++) {
+        const struct diff_hunk *hunk = &diff->hunks[i];
+        strbuf_addstr(out, "@@ ");
+        write_range(out, '-', hunk->old_start, hunk->old_count);
+        strbuf_addch(out, ' ');
+        write_range(out, '+', hunk->new_start, hunk->new_count);
+        strbuf_addstr(out, " @@");
+        if (hunk->heading[0])
+            strbuf_addf(out, " %s", hunk->heading);
+        strbuf_addch(out, '\n');
+        for (size_t k = 0; k < hunk->line_count; k++) {
+            const struct diff_line *line = &diff->lines[hunk->first_line + k];
+            strbuf_addch(out, line->origin);
+            strbuf_add(out, line->text, line->len);
+            strbuf_addstr(out, line->no_newline ? "\n\\ No newline at end of file\n" : "\n");
+        }
+    }
+}
+
+/* The place after `count` more lines. */
+static const char *skip_lines(const char *at, const char *end, int count)
+{
+    while (count-- > 0 && at < end) {
+        const char *newline = memchr(at, '\n', (size_t)(end - at));
+        at = newline ? newline + 1 : end;
+    }
+    return at;
+}
+
+void diff_apply(struct strbuf *out, const struct diff *diff, const char *old, size_t old_len, const bool *keep)
+{
+    const char *at = old_len ? old : "";
+    const char *end = at + old_len;
+    int line_no = 1; /* of `at` */
+    strbuf_grow(out, old_len);
+    for (size_t i = 0; i < diff->hunk_count; i++) {
+        const struct diff_hunk *hunk = &diff->hunks[i];
+        /* A hunk without old lines names the line it comes after. */
+        int first = hunk->old_count ? hunk->old_start : hunk->old_start + 1;
+        const char *begin = skip_lines(at, end, first - line_no);
+        const char *behind = skip_lines(begin, end, hunk->old_count);
+        line_no = first + hunk->old_count;
+        strbuf_add(out, at, (size_t)((keep[i] ? begin : behind) - at));
+        at = behind;
+        for (size_t k = 0; keep[i] && k < hunk->line_count; k++) {
+            const struct diff_line *line = &diff->lines[hunk->first_line + k];
+            if (line->origin != '-')
+                strbuf_add(out, line->text, line->len + !line->no_newline);
+        }
+    }
+    strbuf_add(out, at, (size_t)(end - at));
+}
