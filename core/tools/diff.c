@@ -1,4 +1,5 @@
-/* Differences, by libgit2: the one file that includes <git2.h>.
+/* Differences, by libgit2: the one file that includes its headers (the whole of <git2.h> has a member named like
+ * a function that banned.h poisons).
  *
  * The lines of a diff point into the two texts; nothing of a text is copied. libgit2 hands us just such pointers because
  * buffers go through no filter and no conversion, so CR LF and a missing last newline are seen as they are.
@@ -13,7 +14,9 @@
 #include "diff.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
-#include <git2.h>
+#include <git2/diff.h>
+#include <git2/errors.h>
+#include <git2/global.h>
 #include <limits.h>
 #include <pthread.h>
 #include <string.h>
@@ -116,7 +119,8 @@ struct diff *diff_new(const char *path, const char *old, size_t old_len, const c
         return NULL;
     }
     pthread_once(&started, start);
-    git_diff_options options = GIT_DIFF_OPTIONS_INIT;
+    git_diff_options options;
+    git_diff_options_init(&options, GIT_DIFF_OPTIONS_VERSION);
     options.context_lines = CONTEXT_LINES;
     options.interhunk_lines = 0;
     options.flags |= GIT_DIFF_INDENT_HEURISTIC; /* what git itself does by default */
