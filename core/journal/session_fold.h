@@ -1,23 +1,24 @@
 #pragma once
-/* What lies behind struct session_names: the interned texts, the ways from a text to a row, and memory to read JSON in.
- * Shared by the files of session; nobody else includes it. */
+/* The inside of the fold, shared by the session_*.c files; nobody else includes it. */
 
 #include "base/arena.h"
+#include "base/json.h"
 #include "session.h"
 
+/* An interned text, and the rows it is the id of. */
 struct session_name {
     uint32_t start;      /* of its text */
     uint32_t call;       /* newest row with this id, SESSION_NONE */
-    uint32_t ask;
+    uint32_t ask;        /* the same */
     uint32_t checkpoint; /* the ask whose checkpoint it names */
 };
 
 struct session_names {
-    struct strbuf texts; /* each with its NUL, end to end */
+    struct strbuf texts;        /* each with its NUL, end to end */
     struct session_name *names; /* by number; 0 is "" */
     uint32_t count, room;
-    uint32_t *slots; /* open addressing; numbers, 0 is free */
-    uint32_t slot_room; /* a power of two */
+    uint32_t *slots;      /* open addressing; numbers, 0 is free */
+    uint32_t slot_room;   /* a power of two */
     uint32_t *older_call; /* by row of calls: the row before it with the same id, SESSION_NONE */
     uint32_t older_room;
     struct arena scratch; /* for the event being applied */
@@ -29,3 +30,37 @@ void session_names_free(struct session_names *names);
 uint32_t session_intern(struct session *session, const char *text);
 /* The number of a text that has one, else 0. */
 uint32_t session_interned(const struct session *session, const char *text);
+
+/* One event on its way into the session. */
+struct fold {
+    struct session *session;
+    const struct event *event;
+    uint32_t seq;
+    int64_t t;
+};
+
+/* Notes that the event makes no sense here: "tool.started: " and the text. */
+void fold_fault(const struct fold *fold, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* A JSON field as a value, until the event is applied; NULL when it is missing or of another type. */
+const struct json *fold_json(const struct fold *fold, const char *text, enum json_type type);
+/* The newest turn when the event can add to it; else NULL, and a fault is noted. */
+struct session_turn *fold_turn(const struct fold *fold);
+/* Row of the step with this number in the newest turn, added when it is the next one (0: the one being answered, or a
+ * new one). SESSION_NONE, and a fault, when it cannot be. */
+uint32_t fold_step(const struct fold *fold, struct session_turn *turn, int64_t number);
+
+/* session_calls.c: what happens to calls and questions. */
+void fold_answer_calls(const struct fold *fold, struct session_turn *turn, uint32_t step);
+void fold_waves_planned(const struct fold *fold);
+void fold_tool_started(const struct fold *fold);
+void fold_tool_output(const struct fold *fold);
+void fold_script_event(const struct fold *fold);
+void fold_write_proposed(const struct fold *fold);
+void fold_write_decided(const struct fold *fold);
+void fold_checkpoint_saved(const struct fold *fold);
+void fold_write_applied(const struct fold *fold);
+void fold_write_undone(const struct fold *fold);
+void fold_tool_finished(const struct fold *fold);
+void fold_late_suppressed(const struct fold *fold);
+/* Calls of the turn that have no outcome. */
+uint32_t fold_unfinished_calls(const struct session *session, const struct session_turn *turn);

@@ -6,7 +6,7 @@
  * A session must stay small whatever was recorded, so a name is short: of a longer text the beginning and a digest of the
  * whole are kept. Two long ids that differ anywhere stay two names. */
 
-#include "session_names.h"
+#include "session_fold.h"
 #include "base/mem.h"
 #include "base/utf8.h"
 

@@ -1,0 +1,482 @@
+/* The fold: sessions, turns, steps, budget and gates. session_calls.c has the calls and the questions.
+ *
+ * One function per type of event, found in a table. Each looks up the rows its event speaks of, checks that the event can
+ * be true of them, and sets numbers. An event that cannot be true is noted as a fault and changes as little as possible:
+ * a recording with a mistake in it must still be worth looking at. Nothing here may depend on anything but the session
+ * and the event, or a replay would show another run than the one that was recorded.
+ *
+ * Rows of a turn are contiguous, which only holds because rows are added to the newest turn and no other. Events about
+ * rows that exist (an undo, a call that comes back late) may name an older turn. */
+
+#include "session_fold.h"
+#include "base/mem.h"
+#include <math.h>
+#include <stdarg.h>
+#include <string.h>
+
+/* A text that is still being answered is kept up to here; the whole of it comes with the answer. */
+#define PARTIAL_MAX ((size_t)1 << 20)
+
+static const char *const budget_names[BUDGET_KEY_COUNT] = {
+    [BUDGET_WALL_MS] = "wall_ms",
+    [BUDGET_STEPS] = "steps",
+    [BUDGET_TOOL_CALLS] = "tool_calls",
+    [BUDGET_REFLECTIONS] = "reflections",
+    [BUDGET_CONTEXT_TOKENS] = "context_tokens",
+    [BUDGET_INPUT_TOKENS] = "input_tokens",
+    [BUDGET_OUTPUT_TOKENS] = "output_tokens",
+    [BUDGET_COST_USD] = "cost_usd",
+};
+
+const char *budget_key_name(enum budget_key key)
+{
+    return (unsigned)key < BUDGET_KEY_COUNT ? budget_names[key] : "";
+}
+
+int budget_key_from_name(const char *name)
+{
+    for (int key = 0; key < BUDGET_KEY_COUNT; key++)
+        if (strcmp(budget_names[key], name) == 0)
+            return key;
+    return -1;
+}
+
+void fold_fault(const struct fold *fold, const char *fmt, ...)
+{
+    struct session *session = fold->session;
+    uint32_t at = session->fault_count++;
+    if (at >= SESSION_FAULTS_KEPT)
+        return;
+    struct session_fault *fault = &session->faults[at];
+    const char *name = fold->event->type_name ? fold->event->type_name : event_type_name(fold->event->type);
+    fault->seq = fold->seq;
+    int used = snprintf(fault->text, sizeof(fault->text), "%.40s: ", name ? name : "event");
+    va_list args;
+    va_start(args, fmt);
+    if (used > 0 && (size_t)used < sizeof(fault->text))
+        vsnprintf(fault->text + used, sizeof(fault->text) - (size_t)used, fmt, args);
+    va_end(args);
+}
+
+const struct json *fold_json(const struct fold *fold, const char *text, enum json_type type)
+{
+    if (!text)
+        return NULL;
+    const struct json *value = json_parse(&fold->session->names->scratch, text, strlen(text), NULL);
+    return value && value->type == type ? value : NULL;
+}
+
+/* ---- turns and steps ---- */
+
+static struct session_turn *newest_turn(const struct session *session)
+{
+    return session->turn_count ? &session->turns[session->turn_count - 1] : NULL;
+}
+
+static void reset_partial(struct session *session)
+{
+    strbuf_reset(&session->partial_text);
+    strbuf_reset(&session->partial_thinking);
+}
+
+static void reset_budget(struct session *session)
+{
+    for (int key = 0; key < BUDGET_KEY_COUNT; key++) {
+        session->budget.limit[key] = NAN;
+        session->budget.used[key] = 0;
+        session->budget.warned[key] = false;
+    }
+}
+
+static struct session_turn *add_turn(const struct fold *fold, uint32_t number)
+{
+    struct session *session = fold->session;
+    GROW(session->turns, session->turn_count, session->turn_room);
+    struct session_turn *turn = &session->turns[session->turn_count++];
+    *turn = (struct session_turn){.number = number,
+                                  .first_call = session->call_count,
+                                  .first_step = session->step_count,
+                                  .first_wave = session->wave_count,
+                                  .started_t = fold->t};
+    reset_budget(session);
+    reset_partial(session);
+    session->held_gate = session->held_call = session->held_seq = 0;
+    session->open_ask = SESSION_NONE;
+    session->last_model_failure_seq = 0;
+    return turn;
+}
+
+struct session_turn *fold_turn(const struct fold *fold)
+{
+    struct session_turn *turn = newest_turn(fold->session);
+    int64_t number = fold->event->turn;
+    if (number < 0 || number >= UINT32_MAX) {
+        fold_fault(fold, "no turn can have the number %lld", (long long)number);
+        return NULL;
+    }
+    if (number == 0) {
+        if (!turn)
+            fold_fault(fold, "no turn has begun");
+    } else if (!turn || number > turn->number) {
+        fold_fault(fold, "turn %lld never started", (long long)number);
+        turn = add_turn(fold, (uint32_t)number);
+    } else if (number < turn->number) {
+        fold_fault(fold, "turn %lld is over, turn %u has begun", (long long)number, turn->number);
+        return NULL;
+    }
+    if (turn && turn->finished_seq) {
+        fold_fault(fold, "turn %u has finished", turn->number);
+        return NULL;
+    }
+    return turn;
+}
+
+uint32_t fold_step(const struct fold *fold, struct session_turn *turn, int64_t number)
+{
+    struct session *session = fold->session;
+    uint32_t end = turn->first_step + turn->step_count;
+    uint32_t last = turn->step_count ? session->steps[end - 1].number : 0;
+    if (number == 0)
+        number = last && !session->steps[end - 1].responded_seq ? last : (int64_t)last + 1;
+    if (number < 0 || number >= UINT32_MAX) {
+        fold_fault(fold, "no step can have the number %lld", (long long)number);
+        return SESSION_NONE;
+    }
+    if (number > last) {
+        GROW(session->steps, session->step_count, session->step_room);
+        session->steps[session->step_count++] =
+            (struct session_step){.turn = session->turn_count - 1, .number = (uint32_t)number};
+        turn->step_count++;
+        return end;
+    }
+    /* Numbers ascend within a turn. */
+    for (uint32_t low = turn->first_step, high = end; low < high;) {
+        uint32_t middle = low + (high - low) / 2;
+        if (session->steps[middle].number == number)
+            return middle;
+        if (session->steps[middle].number < number)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    fold_fault(fold, "step %lld comes after step %u", (long long)number, last);
+    return SESSION_NONE;
+}
+
+/* ---- one function per event ---- */
+
+static void session_started(const struct fold *fold)
+{
+    struct session *session = fold->session;
+    const struct event_session_started *e = &fold->event->session_started;
+    if (session->started_seq) {
+        fold_fault(fold, "the session has begun already");
+        return;
+    }
+    const struct json *model = fold_json(fold, e->model, JSON_OBJECT);
+    session->started_seq = fold->seq;
+    session->id = session_intern(session, e->session);
+    session->created = session_intern(session, e->created);
+    session->app = session_intern(session, e->app);
+    session->workspace = session_intern(session, e->workspace);
+    session->provider = session_intern(session, json_str(json_get(model, "provider"), NULL));
+    session->model = session_intern(session, json_str(json_get(model, "name"), NULL));
+    session->engine = session_intern(session, e->engine);
+}
+
+static void session_ended(const struct fold *fold)
+{
+    if (!fold->session->ended_seq)
+        fold->session->ended_seq = fold->seq;
+}
+
+static void turn_started(const struct fold *fold)
+{
+    struct session *session = fold->session;
+    struct session_turn *turn = newest_turn(session);
+    uint32_t last = turn ? turn->number : 0;
+    int64_t number = fold->event->turn;
+    if (number == 0) /* written by hand */
+        number = turn && !turn->started_seq ? last : (int64_t)last + 1;
+    if (number < 0 || number >= UINT32_MAX) {
+        fold_fault(fold, "no turn can have the number %lld", (long long)number);
+        return;
+    }
+    if (number > last) {
+        turn = add_turn(fold, (uint32_t)number);
+    } else if (number < last || turn->started_seq) {
+        fold_fault(fold, "turn %lld has begun already", (long long)number);
+        return;
+    }
+    turn->started_seq = fold->seq;
+    turn->started_t = fold->t;
+}
+
+static void turn_prepared(const struct fold *fold)
+{
+    struct session_turn *turn = fold_turn(fold);
+    if (turn)
+        turn->prepared_seq = fold->seq;
+}
+
+static void read_budget(const struct fold *fold, const char *text, double values[BUDGET_KEY_COUNT])
+{
+    const struct json *object = fold_json(fold, text, JSON_OBJECT);
+    for (int key = 0; key < BUDGET_KEY_COUNT; key++)
+        values[key] = json_num(json_get(object, budget_names[key]), values[key]);
+}
+
+static void budget_opened(const struct fold *fold)
+{
+    if (!fold_turn(fold))
+        return;
+    reset_budget(fold->session);
+    read_budget(fold, fold->event->budget_opened.limits, fold->session->budget.limit);
+}
+
+static void budget_charged(const struct fold *fold)
+{
+    if (fold_turn(fold))
+        read_budget(fold, fold->event->budget_charged.used, fold->session->budget.used);
+}
+
+static void budget_warned(const struct fold *fold)
+{
+    const char *name = fold->event->budget_warned.key;
+    int key = name ? budget_key_from_name(name) : -1;
+    if (fold_turn(fold) && key >= 0)
+        fold->session->budget.warned[key] = true;
+}
+
+static void model_requested(const struct fold *fold)
+{
+    struct session *session = fold->session;
+    struct session_turn *turn = fold_turn(fold);
+    uint32_t row = turn ? fold_step(fold, turn, fold->event->model_requested.step) : SESSION_NONE;
+    if (row == SESSION_NONE)
+        return;
+    struct session_step *step = &session->steps[row];
+    if (step->responded_seq) {
+        fold_fault(fold, "step %u has its answer", step->number);
+        return;
+    }
+    step->requested_seq = fold->seq;
+    step->requested_t = fold->t;
+    reset_partial(session);
+}
+
+static void add_partial(struct strbuf *partial, const char *text)
+{
+    size_t len = text ? strlen(text) : 0;
+    if (len && len <= PARTIAL_MAX - partial->len)
+        strbuf_add(partial, text, len);
+}
+
+static void model_delta(const struct fold *fold)
+{
+    struct session *session = fold->session;
+    const struct event_model_delta *e = &fold->event->model_delta;
+    struct session_turn *turn = fold_turn(fold);
+    uint32_t row = turn ? fold_step(fold, turn, e->step) : SESSION_NONE;
+    if (row == SESSION_NONE)
+        return;
+    if (session->steps[row].responded_seq) {
+        fold_fault(fold, "step %u has its answer", session->steps[row].number);
+        return;
+    }
+    add_partial(&session->partial_text, e->text);
+    add_partial(&session->partial_thinking, e->thinking);
+}
+
+static void model_responded(const struct fold *fold)
+{
+    struct session *session = fold->session;
+    struct session_turn *turn = fold_turn(fold);
+    uint32_t row = turn ? fold_step(fold, turn, fold->event->model_responded.step) : SESSION_NONE;
+    if (row == SESSION_NONE)
+        return;
+    struct session_step *step = &session->steps[row];
+    if (step->responded_seq) {
+        fold_fault(fold, "step %u has its answer", step->number);
+        return;
+    }
+    step->responded_seq = fold->seq;
+    step->responded_t = fold->t;
+    session->last_model_failure_seq = 0;
+    reset_partial(session);
+    fold_answer_calls(fold, turn, row);
+}
+
+static void model_failed(const struct fold *fold)
+{
+    if (!fold_turn(fold))
+        return;
+    fold->session->last_model_failure_seq = fold->seq;
+    reset_partial(fold->session);
+}
+
+static void reflection(const struct fold *fold)
+{
+    struct session_turn *turn = fold_turn(fold);
+    uint32_t row = turn ? fold_step(fold, turn, fold->event->reflection.step) : SESSION_NONE;
+    if (row != SESSION_NONE)
+        fold->session->steps[row].reflection_seq = fold->seq;
+}
+
+static void held(const struct fold *fold)
+{
+    struct session *session = fold->session;
+    session->held_gate = session_intern(session, fold->event->held.gate);
+    session->held_call = session_intern(session, fold->event->held.call);
+    session->held_seq = fold->seq;
+}
+
+static void released(const struct fold *fold)
+{
+    struct session *session = fold->session;
+    if (!session->held_seq)
+        fold_fault(fold, "nothing is held");
+    session->held_gate = session->held_call = session->held_seq = 0;
+}
+
+static void writes_closed(const struct fold *fold)
+{
+    struct session_turn *turn = fold_turn(fold);
+    if (turn)
+        turn->writes_closed = true;
+}
+
+static void turn_finalized(const struct fold *fold)
+{
+    struct session_turn *turn = fold_turn(fold);
+    if (turn && !turn->writes_closed)
+        fold_fault(fold, "the write gate of turn %u is still open", turn->number);
+}
+
+static void turn_finished(const struct fold *fold)
+{
+    struct session *session = fold->session;
+    const char *status = fold->event->turn_finished.status;
+    struct session_turn *turn = fold_turn(fold);
+    if (!turn)
+        return;
+    turn->finished_seq = fold->seq;
+    turn->finished_t = fold->t;
+    turn->status = session_intern(session, status && *status ? status : "unknown");
+    uint32_t unfinished = fold_unfinished_calls(session, turn);
+    if (unfinished)
+        fold_fault(fold, "%u of the calls of turn %u have no outcome", unfinished, turn->number);
+    session->held_gate = session->held_call = session->held_seq = 0;
+    session->open_ask = SESSION_NONE;
+    reset_partial(session);
+}
+
+/* What is not here is counted and changes nothing else. */
+static void (*const folds[EVENT_TYPE_COUNT])(const struct fold *fold) = {
+    [EVENT_SESSION_STARTED] = session_started,
+    [EVENT_TURN_STARTED] = turn_started,
+    [EVENT_BUDGET_OPENED] = budget_opened,
+    [EVENT_TURN_PREPARED] = turn_prepared,
+    [EVENT_MODEL_REQUESTED] = model_requested,
+    [EVENT_MODEL_DELTA] = model_delta,
+    [EVENT_MODEL_RESPONDED] = model_responded,
+    [EVENT_MODEL_FAILED] = model_failed,
+    [EVENT_WAVES_PLANNED] = fold_waves_planned,
+    [EVENT_TOOL_STARTED] = fold_tool_started,
+    [EVENT_TOOL_OUTPUT] = fold_tool_output,
+    [EVENT_SCRIPT_EVENT] = fold_script_event,
+    [EVENT_WRITE_PROPOSED] = fold_write_proposed,
+    [EVENT_WRITE_DECIDED] = fold_write_decided,
+    [EVENT_CHECKPOINT_SAVED] = fold_checkpoint_saved,
+    [EVENT_WRITE_APPLIED] = fold_write_applied,
+    [EVENT_WRITE_UNDONE] = fold_write_undone,
+    [EVENT_TOOL_FINISHED] = fold_tool_finished,
+    [EVENT_LATE_SUPPRESSED] = fold_late_suppressed,
+    [EVENT_REFLECTION] = reflection,
+    [EVENT_BUDGET_CHARGED] = budget_charged,
+    [EVENT_BUDGET_WARNED] = budget_warned,
+    [EVENT_HELD] = held,
+    [EVENT_RELEASED] = released,
+    [EVENT_WRITES_CLOSED] = writes_closed,
+    [EVENT_TURN_FINALIZED] = turn_finalized,
+    [EVENT_TURN_FINISHED] = turn_finished,
+    [EVENT_SESSION_ENDED] = session_ended,
+};
+
+/* Rows hold seq in 32 bits, and 0 in them says "not yet": an event without a good one is counted on. */
+static void check_seq(struct fold *fold)
+{
+    struct session *session = fold->session;
+    int64_t seq = fold->event->seq, last = session->last_seq;
+    bool fits = seq >= 1 && seq < UINT32_MAX;
+    fold->seq = fits ? (uint32_t)seq : last + 1 < UINT32_MAX ? (uint32_t)(last + 1) : UINT32_MAX - 1;
+    if (!fits)
+        fold_fault(fold, "no event can have the seq %lld", (long long)seq);
+    else if (seq <= last)
+        fold_fault(fold, "seq %lld comes after %lld", (long long)seq, (long long)last);
+    if (fold->seq > last)
+        session->last_seq = fold->seq;
+}
+
+static void check_time(struct fold *fold)
+{
+    struct session *session = fold->session;
+    if (fold->t < 0) /* none was recorded */
+        fold->t = session->last_t;
+    if (fold->t < session->last_t)
+        fold_fault(fold, "its time lies before that of the event before");
+    else
+        session->last_t = fold->t;
+}
+
+void session_apply(struct session *session, const struct event *event)
+{
+    struct fold fold = {session, event, 0, event->t};
+    enum event_type type = (unsigned)event->type < EVENT_TYPE_COUNT ? event->type : EVENT_OTHER;
+    check_seq(&fold);
+    check_time(&fold);
+    if (session->event_count == 0 && type != EVENT_SESSION_STARTED)
+        fold_fault(&fold, "the first event is not session.started");
+    if (session->ended_seq)
+        fold_fault(&fold, "the session has ended");
+    session->event_count++;
+    session->counts[type]++;
+    if (folds[type]) {
+        folds[type](&fold);
+        arena_reset(&session->names->scratch);
+    }
+}
+
+void session_init(struct session *session)
+{
+    memset(session, 0, sizeof(*session));
+    session->names = session_names_new();
+    strbuf_init(&session->partial_text);
+    strbuf_init(&session->partial_thinking);
+    session->open_ask = SESSION_NONE;
+    reset_budget(session);
+}
+
+void session_release(struct session *session)
+{
+    session_names_free(session->names);
+    free(session->turns);
+    free(session->steps);
+    free(session->calls);
+    free(session->waves);
+    free(session->asks);
+    strbuf_release(&session->partial_text);
+    strbuf_release(&session->partial_thinking);
+    memset(session, 0, sizeof(*session));
+}
+
+const struct session_turn *session_turn(const struct session *session)
+{
+    return newest_turn(session);
+}
+
+bool session_turn_running(const struct session *session)
+{
+    const struct session_turn *turn = newest_turn(session);
+    return turn && !turn->finished_seq;
+}

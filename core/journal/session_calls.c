@@ -1,0 +1,379 @@
+/* The fold of calls: asked for by an answer, put in waves, started, asking, decided, finished.
+ *
+ * Every call of an answer gets exactly one tool.finished, whatever becomes of it; a call that is refused early has no
+ * tool.started. A file is changed only after a decision that allows it. Events that break these promises are faults, and
+ * this is where a recording with such a hole in it would show.
+ *
+ * Ids come from models and repeat: "c1" is in every turn. A name leads to the newest call that has it, and from there by
+ * older_call to the ones before; an event that names an older turn is about the call of that turn. */
+
+#include "session_fold.h"
+#include "base/mem.h"
+#include <string.h>
+
+const char *call_state_name(enum call_state state)
+{
+    static const char *const names[] = {
+        [CALL_PLANNED] = "planned", [CALL_RUNNING] = "running", [CALL_ASKING] = "asks",
+        [CALL_DONE] = "done",       [CALL_FAILED] = "failed",   [CALL_DENIED] = "denied",
+        [CALL_TIMED_OUT] = "timed out",
+    };
+    return (unsigned)state < COUNT_OF(names) ? names[state] : "";
+}
+
+static const char *shown(const char *id)
+{
+    return id && *id ? id : "(no id)";
+}
+
+/* ---- looking up ---- */
+
+/* Row of the call, SESSION_NONE when there is none. */
+static uint32_t find_call(const struct fold *fold, const char *id)
+{
+    const struct session *session = fold->session;
+    uint32_t row = session_find_call(session, id);
+    if (fold->event->turn > 0)
+        while (row != SESSION_NONE && session->turns[session->calls[row].turn].number > fold->event->turn)
+            row = session->names->older_call[row];
+    return row;
+}
+
+static struct session_call *need_call(const struct fold *fold, const char *id)
+{
+    uint32_t row = find_call(fold, id);
+    if (row != SESSION_NONE)
+        return &fold->session->calls[row];
+    fold_fault(fold, "no answer asked for call %.40s", shown(id));
+    return NULL;
+}
+
+static struct session_ask *ask_of(const struct fold *fold, const struct session_call *call)
+{
+    return call->ask == SESSION_NONE ? NULL : &fold->session->asks[call->ask];
+}
+
+static bool is_over(const struct session_call *call)
+{
+    return call->finished_seq != 0;
+}
+
+static bool is_open(const struct session *session, const struct session_ask *ask)
+{
+    return !ask->decision && (ask->call == SESSION_NONE || !is_over(&session->calls[ask->call]));
+}
+
+/* After the open question was answered, the oldest of those that wait behind it is. */
+static void next_ask(struct session *session)
+{
+    uint32_t row = session->open_ask;
+    if (row == SESSION_NONE || is_open(session, &session->asks[row]))
+        return;
+    while (row < session->ask_count && !is_open(session, &session->asks[row]))
+        row++;
+    session->open_ask = row < session->ask_count ? row : SESSION_NONE;
+}
+
+static bool allows(const struct session *session, const struct session_ask *ask)
+{
+    const char *decision = session_name(session, ask->decision);
+    return strcmp(decision, "approved") == 0 || strcmp(decision, "partial") == 0 || strcmp(decision, "edited") == 0;
+}
+
+uint32_t fold_unfinished_calls(const struct session *session, const struct session_turn *turn)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < turn->call_count; i++)
+        count += !is_over(&session->calls[turn->first_call + i]);
+    return count;
+}
+
+/* ---- planning ---- */
+
+static void add_call(const struct fold *fold, struct session_turn *turn, uint32_t step, const struct json *call)
+{
+    struct session *session = fold->session;
+    struct session_names *names = session->names;
+    uint32_t id = session_intern(session, json_str(json_get(call, "id"), NULL));
+    uint32_t older = names->names[id].call;
+    if (!id) {
+        fold_fault(fold, "a call has no id");
+    } else if (older != SESSION_NONE && session->calls[older].turn == session->turn_count - 1 &&
+               !is_over(&session->calls[older])) {
+        /* Nobody could tell whose outcome the next one is. */
+        fold_fault(fold, "call %.40s is asked for a second time", session_name(session, id));
+    }
+    GROW(session->calls, session->call_count, session->call_room);
+    if (names->older_room < session->call_room) {
+        names->older_room = session->call_room;
+        names->older_call = xreallocarray(names->older_call, names->older_room, sizeof(*names->older_call));
+    }
+    uint32_t row = session->call_count++;
+    session->calls[row] = (struct session_call){.id = id,
+                                                .tool = session_intern(session, json_str(json_get(call, "name"), NULL)),
+                                                .turn = session->turn_count - 1,
+                                                .step = step,
+                                                .wave = SESSION_NONE,
+                                                .ask = SESSION_NONE,
+                                                .responded_seq = fold->seq,
+                                                .state = CALL_PLANNED};
+    turn->call_count++;
+    names->older_call[row] = older;
+    if (id)
+        names->names[id].call = row;
+}
+
+void fold_answer_calls(const struct fold *fold, struct session_turn *turn, uint32_t step)
+{
+    const char *text = fold->event->model_responded.tool_calls;
+    if (!text || strcmp(text, "[]") == 0)
+        return;
+    const struct json *calls = fold_json(fold, text, JSON_ARRAY);
+    if (!calls)
+        fold_fault(fold, "tool_calls is no list");
+    json_each(call, calls)
+    {
+        add_call(fold, turn, step, call);
+    }
+}
+
+/* Puts one call into the wave being read; `after` is the row that must come before it. */
+static bool plan_call(const struct fold *fold, const char *id, uint32_t wave, int64_t after, uint32_t *row)
+{
+    struct session *session = fold->session;
+    struct session_call *call = need_call(fold, id);
+    if (!call)
+        return false;
+    *row = (uint32_t)(call - session->calls);
+    if (call->wave != SESSION_NONE)
+        fold_fault(fold, "call %.40s has its wave already", shown(id));
+    else if ((int64_t)*row <= after || call->turn != session->turn_count - 1)
+        fold_fault(fold, "call %.40s is planned out of order", shown(id));
+    else
+        call->wave = wave;
+    return call->wave == wave && (int64_t)*row > after;
+}
+
+/* Waves keep the order of the calls. A call that was refused before planning is in no wave: it may lie between two calls
+ * of one, so the rows of a wave are a range and a call in it whose `wave` is SESSION_NONE does not belong. */
+void fold_waves_planned(const struct fold *fold)
+{
+    struct session *session = fold->session;
+    struct session_turn *turn = fold_turn(fold);
+    uint32_t step = turn ? fold_step(fold, turn, fold->event->waves_planned.step) : SESSION_NONE;
+    if (step == SESSION_NONE)
+        return;
+    const struct json *waves = fold_json(fold, fold->event->waves_planned.waves, JSON_ARRAY);
+    uint32_t number = 0;
+    int64_t after = -1;
+    json_each(item, waves)
+    {
+        uint32_t row = 0, count = 0;
+        struct session_wave wave = {.turn = session->turn_count - 1, .step = step, .number = ++number};
+        wave.planned_seq = fold->seq;
+        wave.parallel = strcmp(json_str(json_get(item, "mode"), ""), "parallel") == 0;
+        json_each(id, json_get(item, "calls"))
+        {
+            if (!plan_call(fold, json_str(id, NULL), session->wave_count, after, &row))
+                continue;
+            if (count++ == 0)
+                wave.first_call = row;
+            wave.call_count = row - wave.first_call + 1;
+            after = row;
+        }
+        if (!count)
+            continue;
+        GROW(session->waves, session->wave_count, session->wave_room);
+        session->waves[session->wave_count++] = wave;
+        turn->wave_count++;
+    }
+}
+
+/* ---- running ---- */
+
+void fold_tool_started(const struct fold *fold)
+{
+    struct session *session = fold->session;
+    const struct event_tool_started *e = &fold->event->tool_started;
+    struct session_call *call = need_call(fold, e->call);
+    if (!call)
+        return;
+    if (call->started_seq || is_over(call)) {
+        fold_fault(fold, "call %.40s has %s already", shown(e->call), is_over(call) ? "finished" : "started");
+        return;
+    }
+    call->started_seq = fold->seq;
+    call->started_t = fold->t;
+    call->effect = session_intern(session, e->effect);
+    if (!call->tool)
+        call->tool = session_intern(session, e->tool);
+    if (call->state == CALL_PLANNED)
+        call->state = CALL_RUNNING;
+}
+
+static void add_output(const struct fold *fold, const char *id)
+{
+    struct session_call *call = need_call(fold, id);
+    if (!call)
+        return;
+    call->outputs++;
+    if (is_over(call))
+        fold_fault(fold, "call %.40s has finished", shown(id));
+}
+
+void fold_tool_output(const struct fold *fold)
+{
+    add_output(fold, fold->event->tool_output.call);
+}
+
+void fold_script_event(const struct fold *fold)
+{
+    add_output(fold, fold->event->script_event.call);
+}
+
+void fold_tool_finished(const struct fold *fold)
+{
+    static const struct {
+        const char *name;
+        enum call_state state;
+    } outcomes[] = {
+        {"result", CALL_DONE},   {"artifact", CALL_DONE},    {"failure", CALL_FAILED},
+        {"denied", CALL_DENIED}, {"timeout", CALL_TIMED_OUT},
+    };
+    const struct event_tool_finished *e = &fold->event->tool_finished;
+    struct session_call *call = need_call(fold, e->call);
+    if (!call)
+        return;
+    if (is_over(call)) {
+        fold_fault(fold, "call %.40s has its outcome already", shown(e->call));
+        return;
+    }
+    struct session_ask *ask = ask_of(fold, call);
+    if (ask && is_open(fold->session, ask))
+        fold_fault(fold, "call %.40s still asks", shown(e->call));
+    call->finished_seq = fold->seq;
+    call->finished_t = fold->t;
+    if (!call->tool)
+        call->tool = session_intern(fold->session, e->tool);
+    next_ask(fold->session);
+    for (size_t i = 0; e->outcome && i < COUNT_OF(outcomes); i++) {
+        if (strcmp(outcomes[i].name, e->outcome) == 0) {
+            call->state = (uint8_t)outcomes[i].state;
+            return;
+        }
+    }
+    call->state = CALL_FAILED;
+    fold_fault(fold, "call %.40s has the unknown outcome %.30s", shown(e->call), e->outcome ? e->outcome : "(none)");
+}
+
+void fold_late_suppressed(const struct fold *fold)
+{
+    const char *id = fold->event->late_suppressed.call;
+    struct session_call *call = need_call(fold, id);
+    if (!call)
+        return;
+    call->late = true;
+    if (!is_over(call))
+        fold_fault(fold, "call %.40s is not over", shown(id));
+}
+
+/* ---- writing ---- */
+
+void fold_write_proposed(const struct fold *fold)
+{
+    struct session *session = fold->session;
+    const struct event_write_proposed *e = &fold->event->write_proposed;
+    uint32_t row = session->ask_count;
+    struct session_call *call = need_call(fold, e->call);
+    GROW(session->asks, session->ask_count, session->ask_room);
+    session->asks[session->ask_count++] =
+        (struct session_ask){.id = session_intern(session, e->ask),
+                             .call = call ? (uint32_t)(call - session->calls) : SESSION_NONE,
+                             .proposed_seq = fold->seq};
+    if (session->asks[row].id)
+        session->names->names[session->asks[row].id].ask = row;
+    else
+        fold_fault(fold, "the question has no id");
+    if (call && is_over(call)) {
+        fold_fault(fold, "call %.40s has finished", shown(e->call));
+        return;
+    }
+    if (call) {
+        call->ask = row;
+        call->proposed_seq = fold->seq;
+        call->state = CALL_ASKING;
+    }
+    if (session->open_ask == SESSION_NONE)
+        session->open_ask = row;
+}
+
+void fold_write_decided(const struct fold *fold)
+{
+    struct session *session = fold->session;
+    const struct event_write_decided *e = &fold->event->write_decided;
+    uint32_t row = session_find_ask(session, e->ask);
+    if (row == SESSION_NONE) {
+        fold_fault(fold, "nobody asked %.40s", shown(e->ask));
+        return;
+    }
+    struct session_ask *ask = &session->asks[row];
+    if (ask->decided_seq) {
+        fold_fault(fold, "question %.40s is decided already", shown(e->ask));
+        return;
+    }
+    if (!e->decision || !*e->decision)
+        fold_fault(fold, "question %.40s has no decision", shown(e->ask));
+    ask->decided_seq = fold->seq;
+    ask->decision = session_intern(session, e->decision && *e->decision ? e->decision : "denied");
+    if (ask->call != SESSION_NONE && session->calls[ask->call].state == CALL_ASKING)
+        session->calls[ask->call].state = CALL_RUNNING;
+    next_ask(session);
+}
+
+void fold_checkpoint_saved(const struct fold *fold)
+{
+    struct session *session = fold->session;
+    const struct event_checkpoint_saved *e = &fold->event->checkpoint_saved;
+    struct session_call *call = need_call(fold, e->call);
+    struct session_ask *ask = call ? ask_of(fold, call) : NULL;
+    if (!ask) {
+        if (call)
+            fold_fault(fold, "call %.40s asked nothing", shown(e->call));
+        return;
+    }
+    ask->checkpoint = session_intern(session, e->checkpoint);
+    ask->checkpoint_seq = fold->seq;
+    if (ask->checkpoint)
+        session->names->names[ask->checkpoint].checkpoint = call->ask;
+}
+
+void fold_write_applied(const struct fold *fold)
+{
+    struct session *session = fold->session;
+    const char *id = fold->event->write_applied.call;
+    struct session_call *call = need_call(fold, id);
+    if (!call)
+        return;
+    struct session_ask *ask = ask_of(fold, call);
+    if (!ask || !allows(session, ask))
+        fold_fault(fold, "call %.40s wrote without a decision that allows it", shown(id));
+    if (session->turns[call->turn].writes_closed)
+        fold_fault(fold, "call %.40s wrote after the write gate was shut", shown(id));
+    if (is_over(call))
+        fold_fault(fold, "call %.40s wrote after it finished", shown(id));
+    if (ask)
+        ask->applied_seq = fold->seq;
+}
+
+void fold_write_undone(const struct fold *fold)
+{
+    struct session *session = fold->session;
+    const char *id = fold->event->write_undone.checkpoint;
+    uint32_t name = session_interned(session, id);
+    uint32_t row = name ? session->names->names[name].checkpoint : SESSION_NONE;
+    if (row == SESSION_NONE) {
+        fold_fault(fold, "there is no checkpoint %.40s", shown(id));
+        return;
+    }
+    session->asks[row].undone_seq = fold->seq;
+}

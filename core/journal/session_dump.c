@@ -1,0 +1,215 @@
+/* A session as text: everything in it, one row a line, each row under the turn it belongs to.
+ *
+ * This is what goldens hold and what two folds are compared by, so a field that is left out here is a field that no test
+ * sees. Numbers that are 0 and say "not yet" are left out to keep lines readable; that loses nothing. */
+
+#include "base/json.h"
+#include "base/utf8.h"
+#include "session_fold.h"
+#include <math.h>
+
+static void add_text(struct strbuf *out, const char *text)
+{
+    utf8_sanitize(out, text, strlen(text), UTF8_KEEP_NOTHING);
+}
+
+static void add_label(struct strbuf *out, const char *label)
+{
+    strbuf_addch(out, ' ');
+    strbuf_addstr(out, label);
+    strbuf_addch(out, ' ');
+}
+
+static void add_name(struct strbuf *out, const struct session *session, const char *label, uint32_t name)
+{
+    if (!name)
+        return;
+    add_label(out, label);
+    add_text(out, session_name(session, name));
+}
+
+static void add_number(struct strbuf *out, const char *label, int64_t number)
+{
+    if (!number)
+        return;
+    add_label(out, label);
+    strbuf_addf(out, "%lld", (long long)number);
+}
+
+static void add_flag(struct strbuf *out, const char *label, bool flag)
+{
+    if (flag)
+        strbuf_addf(out, " %s", label);
+}
+
+static void add_id(struct strbuf *out, const struct session *session, uint32_t name)
+{
+    add_text(out, name ? session_name(session, name) : "(none)");
+}
+
+static void dump_head(struct strbuf *out, const struct session *session)
+{
+    strbuf_addstr(out, "session");
+    add_name(out, session, "id", session->id);
+    add_name(out, session, "created", session->created);
+    add_name(out, session, "app", session->app);
+    add_name(out, session, "workspace", session->workspace);
+    add_name(out, session, "provider", session->provider);
+    add_name(out, session, "model", session->model);
+    add_name(out, session, "engine", session->engine);
+    add_number(out, "started", session->started_seq);
+    add_number(out, "ended", session->ended_seq);
+    strbuf_addf(out, "\nevents %u last seq %lld t %lld names %u\n", session->event_count, (long long)session->last_seq,
+                (long long)session->last_t, session->names_count);
+    for (int type = 0; type < EVENT_TYPE_COUNT; type++)
+        if (session->counts[type])
+            strbuf_addf(out, "count %s %u\n", type ? event_type_name((enum event_type)type) : "(other)",
+                        session->counts[type]);
+}
+
+static void dump_step(struct strbuf *out, const struct session *session, uint32_t row)
+{
+    const struct session_step *step = &session->steps[row];
+    strbuf_addf(out, "  step %u row %u turn %u", step->number, row, step->turn);
+    add_number(out, "requested", step->requested_seq);
+    add_number(out, "t", step->requested_t);
+    add_number(out, "responded", step->responded_seq);
+    add_number(out, "t", step->responded_t);
+    add_number(out, "reflection", step->reflection_seq);
+    strbuf_addch(out, '\n');
+}
+
+static void dump_wave(struct strbuf *out, const struct session *session, uint32_t row)
+{
+    const struct session_wave *wave = &session->waves[row];
+    strbuf_addf(out, "  wave %u row %u turn %u step %u %s planned %u calls %u+%u:", wave->number, row, wave->turn,
+                wave->step, wave->parallel ? "parallel" : "sequential", wave->planned_seq, wave->first_call,
+                wave->call_count);
+    for (uint32_t i = 0; i < wave->call_count; i++) {
+        if (session->calls[wave->first_call + i].wave != row)
+            continue;
+        strbuf_addch(out, ' ');
+        add_id(out, session, session->calls[wave->first_call + i].id);
+    }
+    strbuf_addch(out, '\n');
+}
+
+static void dump_call(struct strbuf *out, const struct session *session, uint32_t row)
+{
+    const struct session_call *call = &session->calls[row];
+    strbuf_addstr(out, "  call ");
+    add_id(out, session, call->id);
+    strbuf_addf(out, " row %u turn %u step %u %s", row, call->turn, call->step,
+                call_state_name((enum call_state)call->state));
+    add_name(out, session, "tool", call->tool);
+    add_name(out, session, "effect", call->effect);
+    if (call->wave != SESSION_NONE)
+        strbuf_addf(out, " wave %u", call->wave);
+    if (call->ask != SESSION_NONE)
+        strbuf_addf(out, " ask %u", call->ask);
+    add_number(out, "responded", call->responded_seq);
+    add_number(out, "started", call->started_seq);
+    add_number(out, "t", call->started_t);
+    add_number(out, "proposed", call->proposed_seq);
+    add_number(out, "finished", call->finished_seq);
+    add_number(out, "t", call->finished_t);
+    add_number(out, "outputs", call->outputs);
+    add_flag(out, "late", call->late);
+    if (session->names->older_call[row] != SESSION_NONE)
+        strbuf_addf(out, " older %u", session->names->older_call[row]);
+    strbuf_addch(out, '\n');
+}
+
+static void dump_turn(struct strbuf *out, const struct session *session, uint32_t row)
+{
+    const struct session_turn *turn = &session->turns[row];
+    strbuf_addf(out, "turn %u row %u", turn->number, row);
+    add_name(out, session, "status", turn->status);
+    add_number(out, "started", turn->started_seq);
+    add_number(out, "t", turn->started_t);
+    add_number(out, "prepared", turn->prepared_seq);
+    add_number(out, "finished", turn->finished_seq);
+    add_number(out, "t", turn->finished_t);
+    add_flag(out, "writes closed", turn->writes_closed);
+    strbuf_addf(out, " steps %u+%u waves %u+%u calls %u+%u\n", turn->first_step, turn->step_count, turn->first_wave,
+                turn->wave_count, turn->first_call, turn->call_count);
+    for (uint32_t i = 0; i < turn->step_count; i++)
+        dump_step(out, session, turn->first_step + i);
+    for (uint32_t i = 0; i < turn->wave_count; i++)
+        dump_wave(out, session, turn->first_wave + i);
+    for (uint32_t i = 0; i < turn->call_count; i++)
+        dump_call(out, session, turn->first_call + i);
+}
+
+static void dump_ask(struct strbuf *out, const struct session *session, uint32_t row)
+{
+    const struct session_ask *ask = &session->asks[row];
+    strbuf_addstr(out, "ask ");
+    add_id(out, session, ask->id);
+    strbuf_addf(out, " row %u", row);
+    if (ask->call != SESSION_NONE)
+        strbuf_addf(out, " call %u", ask->call);
+    add_name(out, session, "decision", ask->decision);
+    add_number(out, "proposed", ask->proposed_seq);
+    add_number(out, "decided", ask->decided_seq);
+    add_name(out, session, "checkpoint", ask->checkpoint);
+    add_number(out, "saved", ask->checkpoint_seq);
+    add_number(out, "applied", ask->applied_seq);
+    add_number(out, "undone", ask->undone_seq);
+    strbuf_addch(out, '\n');
+}
+
+static void dump_budget(struct strbuf *out, const struct session *session)
+{
+    for (int key = 0; key < BUDGET_KEY_COUNT; key++) {
+        double limit = session->budget.limit[key], used = session->budget.used[key];
+        bool warned = session->budget.warned[key];
+        if (isnan(limit) && used == 0 && !warned)
+            continue;
+        strbuf_addf(out, "budget %s used ", budget_key_name((enum budget_key)key));
+        json_write_num(out, used);
+        strbuf_addstr(out, " limit ");
+        json_write_num(out, limit);
+        add_flag(out, "warned", warned);
+        strbuf_addch(out, '\n');
+    }
+}
+
+static void dump_partial(struct strbuf *out, const char *label, const struct strbuf *partial)
+{
+    if (!partial->len)
+        return;
+    strbuf_addf(out, "partial %s ", label);
+    utf8_sanitize(out, partial->buf, partial->len, UTF8_KEEP_NOTHING);
+    strbuf_addch(out, '\n');
+}
+
+void session_dump(struct strbuf *out, const struct session *session)
+{
+    dump_head(out, session);
+    for (uint32_t row = 0; row < session->turn_count; row++)
+        dump_turn(out, session, row);
+    for (uint32_t row = 0; row < session->ask_count; row++)
+        dump_ask(out, session, row);
+    dump_budget(out, session);
+    dump_partial(out, "text", &session->partial_text);
+    dump_partial(out, "thinking", &session->partial_thinking);
+    if (session->held_seq) {
+        strbuf_addstr(out, "held");
+        add_name(out, session, "gate", session->held_gate);
+        add_name(out, session, "call", session->held_call);
+        add_number(out, "seq", session->held_seq);
+        strbuf_addch(out, '\n');
+    }
+    if (session->open_ask != SESSION_NONE)
+        strbuf_addf(out, "open ask %u\n", session->open_ask);
+    if (session->last_model_failure_seq)
+        strbuf_addf(out, "model failed %u\n", session->last_model_failure_seq);
+    for (uint32_t i = 0; i < session->fault_count && i < SESSION_FAULTS_KEPT; i++) {
+        strbuf_addf(out, "fault %u ", session->faults[i].seq);
+        add_text(out, session->faults[i].text);
+        strbuf_addch(out, '\n');
+    }
+    if (session->fault_count > SESSION_FAULTS_KEPT)
+        strbuf_addf(out, "faults %u in all\n", session->fault_count);
+}
