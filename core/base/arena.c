@@ -1,6 +1,6 @@
 /* Blocks hang off each other, newest first; memory is handed out of the newest. A block is at least twice as large as
- * the one before, so a large arena is a handful of blocks, and after a reset the newest, which is the largest, serves the
- * next round alone. Texts are packed without alignment; arena_alloc aligns where it starts. */
+ * the one before, so a large arena is a handful of blocks, and after a reset the newest, which is the largest, serves
+ * the next round alone. Texts are packed without alignment; arena_alloc aligns where it starts. */
 
 #include "arena.h"
 #include "err.h"
@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define FIRST_BLOCK ((size_t)4096)
+#define FIRST_BLOCK  ((size_t)4096)
 #define LARGEST_STEP ((size_t)8 << 20)
 
 struct arena_block {

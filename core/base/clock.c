@@ -1,12 +1,12 @@
-/* Clocks. Nothing in here rounds: microseconds in, microseconds out. A hold clock is a subtraction: its time is the time
- * of the clock under it less all the time it stood still. */
+/* Clocks. Nothing in here rounds: microseconds in, microseconds out. A hold clock is a subtraction: its time is the
+ * time of the clock under it less all the time it stood still. */
 
 #include "clock.h"
 #include "err.h"
 #include <time.h>
 
-#define SECOND_US ((int64_t)1000000)
-#define DAY_US (86400 * SECOND_US)
+#define SECOND_US    ((int64_t)1000000)
+#define DAY_US       (86400 * SECOND_US)
 #define FAKE_WALL_US (1767225600 * SECOND_US) /* 2026-01-01T00:00:00Z */
 
 static int64_t read_us(clockid_t id)

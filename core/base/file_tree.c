@@ -15,7 +15,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define HOIST_DEPTH 64
+#define HOIST_DEPTH    64
 #define COPY_DEPTH_MAX 200
 
 static bool is_dots(const char *name)

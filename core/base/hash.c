@@ -241,8 +241,8 @@ static void grow_table(struct hash_map *map)
 
 void sha256_init(struct sha256 *ctx)
 {
-    *ctx = (struct sha256){.state = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f, 0x9b05688c, 0x1f83d9ab,
-                                     0x5be0cd19}};
+    *ctx = (struct sha256){
+        .state = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19}};
 }
 
 void sha256_add(struct sha256 *ctx, const void *bytes, size_t len)

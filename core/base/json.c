@@ -1,8 +1,8 @@
 /* The JSON parser. The reads from what it made are in json_read.c, the writers in json_write.c.
  *
  * One pass over the text. A value is one 64-byte node in the arena, a text is a copy beside it: the only work per
- * string is to find its end eight bytes at a time, to copy it, and, when a byte above 0x7f was seen on the way, to check
- * it as UTF-8. Escapes are decoded on a slower path. Recursion is bounded by JSON_DEPTH_MAX.
+ * string is to find its end eight bytes at a time, to copy it, and, when a byte above 0x7f was seen on the way, to
+ * check it as UTF-8. Escapes are decoded on a slower path. Recursion is bounded by JSON_DEPTH_MAX.
  *
  * After a failure `why` and `where` tell the first thing that was wrong; the values made until then stay in the arena
  * and die with it. */
@@ -87,8 +87,8 @@ static bool is_low_surrogate(int unit)
 /* The escape after the backslash at `at`. Writes its UTF-8 to *out and returns what follows it, or NULL. */
 static const char *decode_escape(struct parser *ps, const char *at, const char *end, char **out)
 {
-    static const char plain[256] = {['"'] = '"',  ['\\'] = '\\', ['/'] = '/',  ['b'] = '\b',
-                                    ['f'] = '\f', ['n'] = '\n',  ['r'] = '\r', ['t'] = '\t'};
+    static const char plain[256] = {
+        ['"'] = '"', ['\\'] = '\\', ['/'] = '/', ['b'] = '\b', ['f'] = '\f', ['n'] = '\n', ['r'] = '\r', ['t'] = '\t'};
     char c = plain[(unsigned char)at[1]];
     if (c) {
         *(*out)++ = c;

@@ -31,8 +31,7 @@ const struct json *json_get(const struct json *object, const char *key)
     if (!object || object->type != JSON_OBJECT)
         return NULL;
     const struct json *found = NULL;
-    json_each(member, object)
-    {
+    json_each (member, object) {
         if (member->key[0] == key[0] && strcmp(member->key, key) == 0)
             found = member;
     }

@@ -8,7 +8,7 @@
 /* Eight bytes at a time. In the result of byte_below and byte_equal the lowest flagged byte is a true match; higher
  * ones may be carries, so only the first counts. Bytes above 0x7f are never flagged first. */
 #define EACH_BYTE(b) (0x0101010101010101u * (uint64_t)(b))
-#define HIGH_BITS EACH_BYTE(0x80)
+#define HIGH_BITS    EACH_BYTE(0x80)
 
 static inline uint64_t load_word(const char *at)
 {

@@ -1,10 +1,11 @@
 /* JSON writers: values in several styles, strings, numbers, and the little builder.
  *
  * Python's spelling matters because call digests are made over json.dumps(arguments, sort_keys=True): an integer is
- * written digit by digit whatever its size, a number with a point or an exponent is a float and gets repr(), equal names
- * collapse to the last value, and everything outside ' '…'~' is escaped. */
+ * written digit by digit whatever its size, a number with a point or an exponent is a float and gets repr(), equal
+ * names collapse to the last value, and everything outside ' '…'~' is escaped. */
 
 #include "json.h"
+
 #include "err.h"
 #include "json_scan.h"
 #include "mem.h"
@@ -58,8 +59,8 @@ static void round_up(struct decimal *dec)
 }
 
 /* The shortest decimal that reads back as `number`, which is finite and above 0, and of those the nearest. Fifteen
- * digits survive the way to a normal double and back, so a shorter answer is those without their zeros. Below a power of
- * two doubles are closer than above it, and there the nearest decimal may miss while the next one up does not. */
+ * digits survive the way to a normal double and back, so a shorter answer is those without their zeros. Below a power
+ * of two doubles are closer than above it, and there the nearest decimal may miss while the next one up does not. */
 static void shortest(struct decimal *dec, double number)
 {
     for (int precision = number < 2.3e-308 ? 1 : 15; precision <= 17; precision++) {
@@ -147,8 +148,8 @@ static void write_unit(struct strbuf *out, unsigned unit)
 /* A character that cannot stand for itself. */
 static void write_escaped(struct strbuf *out, uint32_t cp)
 {
-    static const char letter[128] = {['"'] = '"',  ['\\'] = '\\', ['\b'] = 'b', ['\f'] = 'f',
-                                     ['\n'] = 'n', ['\r'] = 'r',  ['\t'] = 't'};
+    static const char letter[128] = {
+        ['"'] = '"', ['\\'] = '\\', ['\b'] = 'b', ['\f'] = 'f', ['\n'] = 'n', ['\r'] = 'r', ['\t'] = 't'};
     if (cp < 128 && letter[cp]) {
         strbuf_addch(out, '\\');
         strbuf_addch(out, letter[cp]);
@@ -239,8 +240,7 @@ static int by_place(const void *a, const void *b)
 static size_t arrange(const struct json *object, struct member *members, unsigned style)
 {
     size_t count = 0;
-    json_each(member, object)
-    {
+    json_each (member, object) {
         members[count] = (struct member){member, (uint32_t)count};
         count++;
     }
@@ -291,8 +291,7 @@ static void write_container(struct strbuf *out, const struct json *value, unsign
         for (size_t i = 0; i < count; i++)
             write_item(out, members[i].value, style, depth + 1, i == 0);
     } else {
-        json_each(item, value)
-        {
+        json_each (item, value) {
             write_item(out, item, style, depth + 1, item == value->child);
         }
     }

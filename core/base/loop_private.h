@@ -1,0 +1,7 @@
+#pragma once
+/* Between loop.c and proc.c; nobody else includes it. */
+
+struct loop;
+
+/* Something that ends by itself in a moment, such as a killed child: counted up and down, and awaited by loop_free. */
+void loop_count_dying(struct loop *loop, int change);
