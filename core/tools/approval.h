@@ -4,6 +4,9 @@
  * (`A`: this tool on this path), the mode. */
 
 #include "change.h"
+#include <stdint.h>
+
+struct strbuf;
 
 enum approve_mode {
     APPROVE_ASK,   /* a person; refused when nobody can be asked */
@@ -24,10 +27,17 @@ struct verdict {
     enum decision decision; /* NONE: hold for the user */
     enum decider by;
     char *reason;           /* of a denial, for the model to read; may be NULL */
-    char *hunks;            /* JSON: [{"path":…,"keep":[1,3],"of":3}], for PARTIAL; NULL otherwise */
+    /* For PARTIAL, else NULL: JSON [{"path":…,"keep":[1,3],"of":3}]. Hunks count from 1; a change without hunks (binary, an
+     * empty file, permissions) counts as one. A file that is not named is not written. */
+    char *hunks;
     struct change_set *edited; /* for EDITED: the new sides to write instead; old sides as proposed */
 };
 void verdict_release(struct verdict *verdict);
+static inline void verdict_cleanup(struct verdict *verdict)
+{
+    verdict_release(verdict);
+}
+struct verdict verdict_copy(const struct verdict *verdict);
 
 struct approval;
 struct approval *approval_new(enum approve_mode mode, bool somebody_there);
@@ -43,5 +53,9 @@ struct verdict approval_judge(struct approval *approval, int64_t turn, const cha
                               const struct change_set *set, bool *nobody);
 
 /* Applies the verdict's hunks or edits to a copy of the proposal: what is to be written. NULL and err when they do not
- * fit it. APPROVED gives a plain copy. */
+ * fit it. APPROVED gives a plain copy. Files of which nothing is left are left out; the set may end up empty. */
 struct change_set *verdict_changes(const struct verdict *verdict, const struct change_set *proposed, struct err *err) CHECKED;
+/* For the model, which proposed something else: what of it was written and what was not. A JSON object with `decision`,
+ * `applied`, `refused` or `edits`, and the user's `reason`. Of PARTIAL and EDITED only. */
+void verdict_note(struct strbuf *out, const struct verdict *verdict, const struct change_set *proposed,
+                  const struct change_set *written);
