@@ -1,0 +1,390 @@
+/* keyturn.db, the one file that talks to SQLite.
+ *
+ * Every call takes the store's mutex: SQLite could serialise by itself, but a search and the reading of its rows are one
+ * thing here. Another keyturn may have the same file open; its writes are short and are waited for.
+ *
+ * Memory is found by words. What is searched for is the user's prompt, so it must never be read as query syntax: its
+ * words are taken out, each put in quotes, and joined with OR; BM25 then ranks what shares rare words above what shares
+ * common ones. */
+
+#include "store.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "base/utf8.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sqlite3.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define BUSY_MS 3000
+#define QUERY_WORDS_MAX 64
+
+struct store {
+    sqlite3 *db;
+    pthread_mutex_t mutex;
+};
+
+/* Each entry brings the schema from one version (its index) to the next. Never change one that was released. */
+static const char *const migrations[] = {
+    "CREATE TABLE session (id TEXT PRIMARY KEY, path TEXT, workspace TEXT, title TEXT, status TEXT, model TEXT,"
+    " created_us INTEGER NOT NULL, updated_us INTEGER NOT NULL, turns INTEGER NOT NULL) WITHOUT ROWID;"
+    "CREATE INDEX session_updated ON session (updated_us);"
+    "CREATE TABLE memory (id INTEGER PRIMARY KEY, session TEXT, text TEXT NOT NULL, wall_us INTEGER NOT NULL);"
+    "CREATE VIRTUAL TABLE memory_words USING fts5 (text, content='memory', content_rowid='id',"
+    " tokenize='unicode61 remove_diacritics 2');"
+    "CREATE TRIGGER memory_added AFTER INSERT ON memory BEGIN"
+    " INSERT INTO memory_words (rowid, text) VALUES (new.id, new.text); END;"
+    "CREATE TRIGGER memory_removed AFTER DELETE ON memory BEGIN"
+    " INSERT INTO memory_words (memory_words, rowid, text) VALUES ('delete', old.id, old.text); END;"
+    "CREATE TABLE decision (id INTEGER PRIMARY KEY, session TEXT, turn INTEGER NOT NULL, text TEXT NOT NULL,"
+    " wall_us INTEGER NOT NULL);"
+    "CREATE TABLE lesson (tool TEXT PRIMARY KEY, calls INTEGER NOT NULL, failures INTEGER NOT NULL) WITHOUT ROWID;",
+};
+
+static int store_failed(struct store *store, struct err *err)
+{
+    return err_set(err, "the store could not be used: %s", sqlite3_errmsg(store->db));
+}
+
+/* ---- statements ---- */
+
+static void statement_cleanup(sqlite3_stmt **statement)
+{
+    sqlite3_finalize(*statement);
+}
+
+static void unlock_cleanup(struct store **store)
+{
+    pthread_mutex_unlock(&(*store)->mutex);
+}
+
+static struct store *locked(struct store *store)
+{
+    pthread_mutex_lock(&store->mutex);
+    return store;
+}
+
+/* Until the end of the scope. */
+#define LOCK(store) CLEANUP(unlock) struct store *lock_ = locked(store); (void)lock_
+
+static sqlite3_stmt *prepare(struct store *store, const char *sql)
+{
+    sqlite3_stmt *statement = NULL;
+    if (sqlite3_prepare_v2(store->db, sql, -1, &statement, NULL) != SQLITE_OK)
+        return NULL;
+    return statement;
+}
+
+/* Binding fails only when memory runs out, or for a parameter that does not exist. */
+static void bind_text(sqlite3_stmt *statement, int place, const char *text)
+{
+    if (sqlite3_bind_text(statement, place, text, -1, SQLITE_STATIC) != SQLITE_OK)
+        BUG("parameter %d of a statement could not be bound", place);
+}
+
+static void bind_int(sqlite3_stmt *statement, int place, int64_t number)
+{
+    if (sqlite3_bind_int64(statement, place, number) != SQLITE_OK)
+        BUG("parameter %d of a statement could not be bound", place);
+}
+
+static char *column_text(sqlite3_stmt *statement, int place)
+{
+    const unsigned char *text = sqlite3_column_text(statement, place);
+    return xstrdup(text ? (const char *)text : "");
+}
+
+/* Runs a statement that gives no rows. */
+static int run(struct store *store, sqlite3_stmt *statement, struct err *err)
+{
+    return sqlite3_step(statement) == SQLITE_DONE ? 0 : store_failed(store, err);
+}
+
+static int64_t limit_of(size_t limit)
+{
+    return limit > INT32_MAX ? INT32_MAX : (int64_t)limit;
+}
+
+/* ---- opening ---- */
+
+static int execute(struct store *store, const char *sql)
+{
+    return sqlite3_exec(store->db, sql, NULL, NULL, NULL) == SQLITE_OK ? 0 : -1;
+}
+
+static int read_version(struct store *store, int *version)
+{
+    CLEANUP(statement) sqlite3_stmt *statement = prepare(store, "PRAGMA user_version");
+    if (!statement || sqlite3_step(statement) != SQLITE_ROW)
+        return -1;
+    *version = sqlite3_column_int(statement, 0);
+    return 0;
+}
+
+/* Inside a transaction that takes the write lock first, so that two programs starting at once do not both build. */
+static int migrate(struct store *store, struct err *err)
+{
+    const int newest = (int)COUNT_OF(migrations);
+    int version;
+    if (execute(store, "BEGIN IMMEDIATE") < 0 || read_version(store, &version) < 0)
+        return store_failed(store, err);
+    if (version > newest || version < 0)
+        return err_set(err, "the store was written by a newer keyturn (its schema is %d, this program knows %d)", version,
+                       newest);
+    for (; version < newest; version++)
+        if (execute(store, migrations[version]) < 0)
+            return store_failed(store, err);
+    char sql[48];
+    snprintf(sql, sizeof(sql), "PRAGMA user_version = %d", newest);
+    if (execute(store, sql) < 0 || execute(store, "COMMIT") < 0)
+        return store_failed(store, err);
+    return 0;
+}
+
+/* SQLite would make the file with the permissions of the umask. */
+static int make_private(const char *path, struct err *err)
+{
+    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOCTTY, 0600);
+    if (fd < 0)
+        return err_set_errno(err, errno, "the store could not be opened");
+    close(fd);
+    return 0;
+}
+
+struct store *store_open(const char *path, struct err *err)
+{
+    bool in_memory = strcmp(path, ":memory:") == 0;
+    if (!in_memory && make_private(path, err) < 0)
+        return NULL;
+    struct store *store = xcalloc(1, sizeof(*store));
+    pthread_mutex_init(&store->mutex, NULL);
+    int code = sqlite3_open_v2(path, &store->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
+    if (code == SQLITE_OK) {
+        sqlite3_busy_timeout(store->db, BUSY_MS);
+        sqlite3_extended_result_codes(store->db, 1);
+        if (migrate(store, err) == 0)
+            return store;
+        code = sqlite3_errcode(store->db) & 0xff;
+    } else {
+        err_set(err, "the store could not be opened: %s", store->db ? sqlite3_errmsg(store->db) : "out of memory");
+    }
+    if (code == SQLITE_NOTADB)
+        err_set(err, "this is not a database (move it away and keyturn makes a new one)");
+    else if (code == SQLITE_CORRUPT)
+        err_set(err, "the store is damaged (move it away and keyturn makes a new one; only memory is forgotten)");
+    store_close(store);
+    return NULL;
+}
+
+void store_close(struct store *store)
+{
+    if (!store)
+        return;
+    sqlite3_close(store->db);
+    pthread_mutex_destroy(&store->mutex);
+    free(store);
+}
+
+/* ---- sessions ---- */
+
+int store_session_put(struct store *store, const struct store_session *session, struct err *err)
+{
+    LOCK(store);
+    CLEANUP(statement) sqlite3_stmt *statement =
+        prepare(store, "INSERT INTO session (id, path, workspace, title, status, model, created_us, updated_us, turns)"
+                       " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) ON CONFLICT (id) DO UPDATE SET path = ?2,"
+                       " workspace = ?3, title = ?4, status = ?5, model = ?6, created_us = ?7, updated_us = ?8,"
+                       " turns = ?9");
+    if (!statement)
+        return store_failed(store, err);
+    bind_text(statement, 1, session->id);
+    bind_text(statement, 2, session->path);
+    bind_text(statement, 3, session->workspace);
+    bind_text(statement, 4, session->title);
+    bind_text(statement, 5, session->status);
+    bind_text(statement, 6, session->model);
+    bind_int(statement, 7, session->created_us);
+    bind_int(statement, 8, session->updated_us);
+    bind_int(statement, 9, session->turns);
+    return run(store, statement, err);
+}
+
+int store_sessions(struct store *store, size_t limit, struct store_session **list, size_t *count, struct err *err)
+{
+    LOCK(store);
+    CLEANUP(statement) sqlite3_stmt *statement =
+        prepare(store, "SELECT id, path, workspace, title, status, model, created_us, updated_us, turns FROM session"
+                       " ORDER BY updated_us DESC, id LIMIT ?1");
+    if (!statement)
+        return store_failed(store, err);
+    bind_int(statement, 1, limit_of(limit));
+    struct store_session *items = NULL;
+    size_t used = 0, room = 0;
+    int code;
+    while ((code = sqlite3_step(statement)) == SQLITE_ROW) {
+        GROW(items, used, room);
+        items[used++] = (struct store_session){
+            .id = column_text(statement, 0),
+            .path = column_text(statement, 1),
+            .workspace = column_text(statement, 2),
+            .title = column_text(statement, 3),
+            .status = column_text(statement, 4),
+            .model = column_text(statement, 5),
+            .created_us = sqlite3_column_int64(statement, 6),
+            .updated_us = sqlite3_column_int64(statement, 7),
+            .turns = sqlite3_column_int64(statement, 8),
+        };
+    }
+    if (code != SQLITE_DONE) {
+        store_sessions_free(items, used);
+        return store_failed(store, err);
+    }
+    *list = items;
+    *count = used;
+    return 0;
+}
+
+void store_sessions_free(struct store_session *list, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        free(list[i].id);
+        free(list[i].path);
+        free(list[i].workspace);
+        free(list[i].title);
+        free(list[i].status);
+        free(list[i].model);
+    }
+    free(list);
+}
+
+/* ---- memory ---- */
+
+int store_memory_add(struct store *store, const char *session, const char *text, int64_t wall_us, struct err *err)
+{
+    LOCK(store);
+    CLEANUP(statement) sqlite3_stmt *statement =
+        prepare(store, "INSERT INTO memory (session, text, wall_us) VALUES (?1, ?2, ?3)");
+    if (!statement)
+        return store_failed(store, err);
+    bind_text(statement, 1, session);
+    bind_text(statement, 2, text);
+    bind_int(statement, 3, wall_us);
+    return run(store, statement, err);
+}
+
+static bool is_word_byte(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || (unsigned char)c >= 0x80;
+}
+
+/* "fix the parser!" as "fix" OR "the" OR "parser". Letters, digits and everything beyond ASCII are kept; what the
+ * tokenizer makes of them is its business, but nothing in quotes without a quote is syntax. */
+static void query_words(struct strbuf *out, const char *text)
+{
+    CLEANUP(strbuf) struct strbuf clean = STRBUF_INIT;
+    utf8_scrub(&clean, text, strlen(text));
+    size_t words = 0;
+    for (const char *at = clean.buf; *at && words < QUERY_WORDS_MAX;) {
+        size_t len = 0;
+        while (is_word_byte(at[len]))
+            len++;
+        if (len) {
+            strbuf_addstr(out, words++ ? " OR \"" : "\"");
+            strbuf_add(out, at, len);
+            strbuf_addch(out, '"');
+        }
+        at += len ? len : 1;
+    }
+}
+
+int store_memory_search(struct store *store, const char *query, size_t limit, struct store_memory **list, size_t *count,
+                        struct err *err)
+{
+    CLEANUP(strbuf) struct strbuf words = STRBUF_INIT;
+    query_words(&words, query);
+    struct store_memory *items = NULL;
+    size_t used = 0, room = 0;
+    if (words.len == 0) {
+        *list = NULL;
+        *count = 0;
+        return 0;
+    }
+    LOCK(store);
+    /* bm25() is negative, and the smaller the better. */
+    CLEANUP(statement) sqlite3_stmt *statement =
+        prepare(store, "SELECT memory.id, memory.text, -bm25(memory_words) AS score FROM memory_words"
+                       " JOIN memory ON memory.id = memory_words.rowid WHERE memory_words MATCH ?1"
+                       " ORDER BY score DESC, memory.id DESC LIMIT ?2");
+    if (!statement)
+        return store_failed(store, err);
+    bind_text(statement, 1, words.buf);
+    bind_int(statement, 2, limit_of(limit));
+    int code;
+    while ((code = sqlite3_step(statement)) == SQLITE_ROW) {
+        GROW(items, used, room);
+        items[used++] = (struct store_memory){sqlite3_column_int64(statement, 0), column_text(statement, 1),
+                                              sqlite3_column_double(statement, 2)};
+    }
+    if (code != SQLITE_DONE) {
+        store_memory_free(items, used);
+        return store_failed(store, err);
+    }
+    *list = items;
+    *count = used;
+    return 0;
+}
+
+void store_memory_free(struct store_memory *list, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        free(list[i].text);
+    free(list);
+}
+
+/* ---- decisions and lessons ---- */
+
+int store_decision_add(struct store *store, const char *session, int64_t turn, const char *text, int64_t wall_us,
+                       struct err *err)
+{
+    LOCK(store);
+    CLEANUP(statement) sqlite3_stmt *statement =
+        prepare(store, "INSERT INTO decision (session, turn, text, wall_us) VALUES (?1, ?2, ?3, ?4)");
+    if (!statement)
+        return store_failed(store, err);
+    bind_text(statement, 1, session);
+    bind_int(statement, 2, turn);
+    bind_text(statement, 3, text);
+    bind_int(statement, 4, wall_us);
+    return run(store, statement, err);
+}
+
+int store_lesson_add(struct store *store, const char *tool, int64_t calls, int64_t failures, struct err *err)
+{
+    LOCK(store);
+    CLEANUP(statement) sqlite3_stmt *statement =
+        prepare(store, "INSERT INTO lesson (tool, calls, failures) VALUES (?1, ?2, ?3) ON CONFLICT (tool) DO UPDATE SET"
+                       " calls = calls + ?2, failures = failures + ?3");
+    if (!statement)
+        return store_failed(store, err);
+    bind_text(statement, 1, tool);
+    bind_int(statement, 2, calls);
+    bind_int(statement, 3, failures);
+    return run(store, statement, err);
+}
+
+int store_lesson_get(struct store *store, const char *tool, int64_t *calls, int64_t *failures, struct err *err)
+{
+    LOCK(store);
+    CLEANUP(statement) sqlite3_stmt *statement = prepare(store, "SELECT calls, failures FROM lesson WHERE tool = ?1");
+    if (!statement)
+        return store_failed(store, err);
+    bind_text(statement, 1, tool);
+    int code = sqlite3_step(statement);
+    if (code != SQLITE_ROW && code != SQLITE_DONE)
+        return store_failed(store, err);
+    *calls = code == SQLITE_ROW ? sqlite3_column_int64(statement, 0) : 0;
+    *failures = code == SQLITE_ROW ? sqlite3_column_int64(statement, 1) : 0;
+    return 0;
+}
