@@ -1,0 +1,284 @@
+/* Checkpoints on disk.
+ *
+ *   <dir>/cp_3/manifest.json   {"v":1,"id":"cp_3","call":…,"files":[{"path":…,"old":{…},"new":{…}}]}
+ *   <dir>/cp_3/0.old 1.old …   the bytes before, one per file that existed
+ *
+ * The folder is the claim on the number: mkdir fails when somebody else has it, so ids are never given twice, not even
+ * by two programs. The manifest comes last, by rename, after the blobs are on the disk: a folder without one is a save
+ * that was interrupted, and nothing was written on its account. Its number stays used.
+ *
+ * The new sides are kept only as digests. They are what undo compares with: a file that is neither what the write left
+ * nor what was there before has been changed by somebody else, and undo refuses rather than lose that. */
+
+#include "checkpoint.h"
+#include "base/arena.h"
+#include "base/file.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "base/utf8.h"
+#include "beneath.h"
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define MANIFEST_MAX (16u << 20)
+#define ID_PREFIX "cp_"
+
+struct checkpoints {
+    char *dir;
+    atomic_uint_least64_t last; /* the highest number seen; saving may happen on any thread */
+};
+
+/* The number of "cp_12", 0 when it is no such name. */
+static uint64_t number_of(const char *id)
+{
+    size_t prefix = sizeof(ID_PREFIX) - 1;
+    size_t digits = strlen(id) < prefix ? 0 : strspn(id + prefix, "0123456789");
+    if (strncmp(id, ID_PREFIX, prefix) != 0 || digits == 0 || digits > 18 || id[prefix + digits] || id[prefix] == '0')
+        return 0;
+    return strtoull(id + prefix, NULL, 10);
+}
+
+static int sync_folder(const char *path)
+{
+    CLEANUP(fd) int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return -1;
+    return fsync(fd) < 0 && errno != EINVAL ? -1 : 0; /* EINVAL: a file system that cannot do this for folders */
+}
+
+static int descending(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x < y) - (x > y);
+}
+
+/* The numbers in use, highest first. */
+static uint64_t *list_numbers(const char *path, size_t *count, struct err *err)
+{
+    DIR *dir = opendir(path);
+    if (!dir) {
+        err_set_errno(err, errno, "%s", path);
+        return NULL;
+    }
+    size_t room = 8;
+    uint64_t *numbers = xcalloc(room, sizeof(*numbers));
+    *count = 0;
+    for (struct dirent *entry = readdir(dir); entry; entry = readdir(dir)) {
+        uint64_t number = number_of(entry->d_name);
+        if (!number)
+            continue;
+        GROW(numbers, *count, room);
+        numbers[(*count)++] = number;
+    }
+    closedir(dir);
+    qsort(numbers, *count, sizeof(*numbers), descending);
+    return numbers;
+}
+
+struct checkpoints *checkpoints_open(const char *dir, struct err *err)
+{
+    if (file_mkdirs(dir, 0700, err) < 0)
+        return NULL;
+    size_t count;
+    CLEANUP(free) uint64_t *numbers = list_numbers(dir, &count, err);
+    if (!numbers)
+        return NULL;
+    struct checkpoints *store = xcalloc(1, sizeof(*store));
+    store->dir = xstrdup(dir);
+    atomic_init(&store->last, count ? numbers[0] : 0);
+    return store;
+}
+
+void checkpoints_close(struct checkpoints *store)
+{
+    if (!store)
+        return;
+    free(store->dir);
+    free(store);
+}
+
+/* Makes the folder of a new checkpoint; gives its id. */
+static char *claim(struct checkpoints *store, struct err *err)
+{
+    for (;;) {
+        uint64_t number = atomic_fetch_add(&store->last, 1) + 1;
+        CLEANUP(free) char *path = xasprintf("%s/" ID_PREFIX "%" PRIu64, store->dir, number);
+        if (mkdir(path, 0700) == 0)
+            return xasprintf(ID_PREFIX "%" PRIu64, number);
+        if (errno != EEXIST) {
+            err_set_errno(err, errno, "cannot make a checkpoint in %s", store->dir);
+            return NULL;
+        }
+    }
+}
+
+static int save_blob(const char *folder, size_t index, const struct change *change, struct err *err)
+{
+    CLEANUP(free) char *path = xasprintf("%s/%zu.old", folder, index);
+    CLEANUP(fd) int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (fd < 0 || file_write_all(fd, change->old.bytes, change->old.len) < 0 || fsync(fd) < 0)
+        return err_set_errno(err, errno, "cannot keep the old content of %.200s", change->path);
+    return 0;
+}
+
+static void write_side(struct json_writer *w, const char *key, const struct change_side *side)
+{
+    json_open(w, key, '{');
+    json_add_bool(w, "exists", side->exists);
+    if (side->exists) {
+        json_add_int(w, "mode", side->mode);
+        json_add_int(w, "size", (int64_t)side->len);
+    }
+    json_add_str(w, "digest", side->digest);
+    json_close(w, '}');
+}
+
+static void write_manifest(struct strbuf *out, const char *id, const char *call, const struct change_set *set)
+{
+    struct json_writer w = json_begin(out);
+    json_open(&w, NULL, '{');
+    json_add_int(&w, "v", 1);
+    json_add_str(&w, "id", id);
+    json_add_str(&w, "call", call);
+    json_open(&w, "files", '[');
+    for (size_t i = 0; i < set->count; i++) {
+        json_open(&w, NULL, '{');
+        json_add_str(&w, "path", set->items[i].path);
+        write_side(&w, "old", &set->items[i].old);
+        write_side(&w, "new", &set->items[i].new);
+        json_close(&w, '}');
+    }
+    json_close(&w, ']');
+    json_close(&w, '}');
+    strbuf_addch(out, '\n');
+}
+
+static int save_into(const char *folder, const char *id, const char *call, const struct change_set *set, struct err *err)
+{
+    for (size_t i = 0; i < set->count; i++) {
+        if (!utf8_valid(set->items[i].path, strlen(set->items[i].path)))
+            return err_set(err, "the name of a file is not UTF-8, so it could not be undone");
+        if (set->items[i].old.exists && save_blob(folder, i, &set->items[i], err) < 0)
+            return -1;
+    }
+    CLEANUP(strbuf) struct strbuf manifest = STRBUF_INIT;
+    write_manifest(&manifest, id, call, set);
+    CLEANUP(free) char *path = xasprintf("%s/manifest.json", folder);
+    return file_replace(path, manifest.buf, manifest.len, 0600, err);
+}
+
+char *checkpoint_save(struct checkpoints *store, const char *call, const struct change_set *set, struct err *err)
+{
+    CLEANUP(free) char *id = claim(store, err);
+    if (!id)
+        return NULL;
+    CLEANUP(free) char *folder = xasprintf("%s/%s", store->dir, id);
+    int rc = save_into(folder, id, call, set, err);
+    if (rc == 0 && sync_folder(store->dir) < 0)
+        rc = err_set_errno(err, errno, "%s", store->dir);
+    if (rc < 0) {
+        struct err ignored = ERR_INIT;
+        int removed = file_remove_tree(folder, &ignored);
+        (void)removed; /* what stays counts for nothing: it has no manifest, or no write refers to it */
+        return NULL;
+    }
+    return steal(&id);
+}
+
+/* The side as the manifest tells it; bytes are read where there is a blob. */
+static int read_old(const char *folder, size_t index, const struct json *side, const char *path, struct change_side *to,
+                    struct err *err)
+{
+    if (!json_bool(json_get(side, "exists"), false)) {
+        change_side_absent(to);
+        return 0;
+    }
+    CLEANUP(free) char *blob = xasprintf("%s/%zu.old", folder, index);
+    CLEANUP(strbuf) struct strbuf bytes = STRBUF_INIT;
+    if (file_read(blob, &bytes, CHANGE_BYTES_MAX, err) < 0)
+        return -1;
+    change_side_set(to, bytes.buf, bytes.len, (mode_t)json_int(json_get(side, "mode"), 0644));
+    if (strcmp(to->digest, json_str(json_get(side, "digest"), "")) != 0)
+        return err_set(err, "the kept content of %.200s is damaged", path);
+    return 0;
+}
+
+static int add_undo(struct change_set *set, struct beneath *root, const char *folder, size_t index,
+                    const struct json *file, const char *id, struct err *err)
+{
+    const char *path = json_str(json_get(file, "path"), "");
+    const struct json *old = json_get(file, "old");
+    struct change *change = change_set_add(set, root, path, err);
+    if (!change)
+        return -1;
+    const char *left = json_str(json_get(json_get(file, "new"), "digest"), "");
+    const char *before = json_str(json_get(old, "digest"), "");
+    if (strcmp(change->old.digest, left) != 0) {
+        if (strcmp(change->old.digest, before) == 0)
+            return err_set(err, "%.200s already is as it was before %s", path, id);
+        return err_set(err, "%.200s was %s since %s; undoing would lose that", path,
+                       change->old.exists ? "changed by someone else" : "deleted", id);
+    }
+    if (read_old(folder, index, old, path, &change->new, err) < 0)
+        return -1;
+    /* Permission bits that the write did not touch are not its to undo. */
+    int64_t was = json_int(json_get(old, "mode"), -1), then = json_int(json_get(json_get(file, "new"), "mode"), -1);
+    if (was == then && change->new.exists)
+        change->new.mode = change->old.mode;
+    return 0;
+}
+
+struct change_set *checkpoint_undo(struct checkpoints *store, struct beneath *root, const char *id, struct err *err)
+{
+    if (!number_of(id)) {
+        err_set(err, "there is no checkpoint %.100s", id);
+        return NULL;
+    }
+    CLEANUP(free) char *folder = xasprintf("%s/%s", store->dir, id);
+    CLEANUP(free) char *path = xasprintf("%s/manifest.json", folder);
+    CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
+    struct err why = ERR_INIT;
+    if (file_read(path, &text, MANIFEST_MAX, &why) < 0) {
+        if (why.code == ENOENT)
+            err_set(err, "there is no checkpoint %.100s", id);
+        else if (err)
+            *err = why;
+        return NULL;
+    }
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
+    const struct json *manifest = json_parse(&arena, text.buf, text.len, err);
+    const struct json *files = json_get(manifest, "files");
+    if (!manifest)
+        return NULL;
+    struct change_set *set = change_set_new();
+    for (size_t i = files ? files->count : 0; i-- > 0;) {
+        if (add_undo(set, root, folder, i, json_at(files, i), id, err) < 0) {
+            change_set_free(set);
+            return NULL;
+        }
+    }
+    return set;
+}
+
+char **checkpoint_list(struct checkpoints *store, struct err *err)
+{
+    size_t count;
+    CLEANUP(free) uint64_t *numbers = list_numbers(store->dir, &count, err);
+    if (!numbers)
+        return NULL;
+    char **ids = xcalloc(count + 1, sizeof(*ids));
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++) {
+        CLEANUP(free) char *path = xasprintf("%s/" ID_PREFIX "%" PRIu64 "/manifest.json", store->dir, numbers[i]);
+        if (access(path, F_OK) == 0)
+            ids[kept++] = xasprintf(ID_PREFIX "%" PRIu64, numbers[i]);
+    }
+    return ids;
+}

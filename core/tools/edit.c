@@ -1,0 +1,307 @@
+/* The tools that write: write_file, edit_file, delete_file, move_file.
+ *
+ * None of them touches a file on its first execution. It reads what is there, makes the change as a value and proposes
+ * it. On the second execution the arguments no longer matter: exactly `run->approved` is committed, which may be less
+ * than was proposed, or something the user edited, and the counts in the answer are of that. */
+
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "beneath.h"
+#include "diff.h"
+#include "tool.h"
+#include <string.h>
+
+#define NEW_FILE_MODE 0644
+
+static const char *argument(const struct tool_run *run, const char *name)
+{
+    return json_str(json_get(run->arguments, name), "");
+}
+
+static void change_set_cleanup(struct change_set **set)
+{
+    change_set_free(*set);
+}
+
+/* {"path":…,"applied":true,"added":…,"removed":…}; a move has from and to instead, for it is one thing, not two. */
+static void commit(struct tool_run *run, struct tool_reply *reply)
+{
+    const struct change_set *set = run->approved;
+    if (!set) {
+        tool_reply_error(reply, "nothing was approved, so nothing was written");
+        return;
+    }
+    struct err err = ERR_INIT;
+    if (change_set_commit(set, run->env->root, &err) < 0) {
+        tool_reply_error(reply, "%s", err.text);
+        return;
+    }
+    CLEANUP(strbuf) struct strbuf out = STRBUF_INIT;
+    struct json_writer w = json_begin(&out);
+    json_open(&w, NULL, '{');
+    if (run->tool == &tool_move_file && set->count == 2) {
+        json_add_str(&w, "from", set->items[1].path);
+        json_add_str(&w, "to", set->items[0].path);
+        json_add_bool(&w, "applied", true);
+        json_close(&w, '}');
+        tool_reply_output(reply, strbuf_detach(&out, NULL));
+        return;
+    }
+    size_t added = 0, removed = 0;
+    bool binary = false;
+    for (size_t i = 0; i < set->count; i++) {
+        struct err ignored = ERR_INIT; /* it is written; that it cannot be counted is no failure */
+        struct diff *diff = change_diff(&set->items[i], &ignored);
+        if (!diff)
+            continue;
+        added += diff->added;
+        removed += diff->removed;
+        binary |= diff->binary;
+        diff_free(diff);
+    }
+    if (set->count > 0)
+        json_add_str(&w, "path", set->items[0].path);
+    json_add_bool(&w, "applied", true);
+    if (set->count == 1 && !set->items[0].old.exists && set->items[0].new.exists)
+        json_add_bool(&w, "created", true);
+    if (set->count == 1 && !set->items[0].new.exists)
+        json_add_bool(&w, "deleted", true);
+    json_add_int(&w, "added", (int64_t)added);
+    json_add_int(&w, "removed", (int64_t)removed);
+    if (binary)
+        json_add_bool(&w, "binary", true);
+    json_close(&w, '}');
+    tool_reply_output(reply, strbuf_detach(&out, NULL));
+}
+
+static void unchanged(struct tool_reply *reply, const char *path)
+{
+    CLEANUP(strbuf) struct strbuf out = STRBUF_INIT;
+    struct json_writer w = json_begin(&out);
+    json_open(&w, NULL, '{');
+    json_add_str(&w, "path", path);
+    json_add_bool(&w, "unchanged", true);
+    json_close(&w, '}');
+    tool_reply_output(reply, strbuf_detach(&out, NULL));
+}
+
+/* Proposes `text` as the new content of the set's one change, or says that nothing would change. */
+static void propose_text(struct tool_reply *reply, struct change_set **set, const char *text, size_t len)
+{
+    struct change *change = &(*set)->items[0];
+    if (len > CHANGE_BYTES_MAX) {
+        tool_reply_error(reply, "%s would be larger than %u MiB", change->path, CHANGE_BYTES_MAX >> 20);
+        return;
+    }
+    if (change->old.exists && change->old.len == len && memcmp(change->old.bytes, text, len) == 0) {
+        unchanged(reply, change->path);
+        return;
+    }
+    change_side_set(&change->new, text, len, change->old.exists ? change->old.mode : NEW_FILE_MODE);
+    tool_reply_propose(reply, steal(set));
+}
+
+static void write_file(struct tool_run *run, struct tool_reply *reply)
+{
+    if (run->confirm_write) {
+        commit(run, reply);
+        return;
+    }
+    CLEANUP(change_set) struct change_set *set = change_set_new();
+    struct err err = ERR_INIT;
+    if (!change_set_add(set, run->env->root, argument(run, "path"), &err)) {
+        tool_reply_error(reply, "%s", err.text);
+        return;
+    }
+    const struct json *content = json_get(run->arguments, "content");
+    propose_text(reply, &set, json_str(content, ""), content ? content->len : 0);
+}
+
+/* Places of `needle`, overlapping ones too: "aa" in "aaa" is not a unique place. */
+static size_t count_places(const char *text, size_t len, const char *needle, size_t needle_len)
+{
+    size_t count = 0;
+    const char *end = text + len;
+    for (const char *at = text; (at = memmem(at, (size_t)(end - at), needle, needle_len)); at++)
+        count++;
+    return count;
+}
+
+static void replace_all(struct strbuf *out, const struct change_side *side, const struct json *old, const struct json *new)
+{
+    const char *at = side->bytes, *end = at + side->len, *found;
+    while ((found = memmem(at, (size_t)(end - at), old->text, old->len))) {
+        strbuf_add(out, at, (size_t)(found - at));
+        strbuf_add(out, new->text, new->len);
+        at = found + old->len;
+    }
+    strbuf_add(out, at, (size_t)(end - at));
+}
+
+/* Whether `old` would be there if its lines ended as those of the file do: the usual reason for "not found". */
+static bool only_line_ends_differ(const struct change_side *side, const struct json *old)
+{
+    if (!memchr(old->text, '\n', old->len) || memmem(old->text, old->len, "\r\n", 2))
+        return false;
+    CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
+    for (size_t i = 0; i < old->len; i++) {
+        if (old->text[i] == '\n')
+            strbuf_addch(&text, '\r');
+        strbuf_addch(&text, old->text[i]);
+    }
+    return memmem(side->bytes, side->len, text.buf, text.len) != NULL;
+}
+
+static void edit_file(struct tool_run *run, struct tool_reply *reply)
+{
+    if (run->confirm_write) {
+        commit(run, reply);
+        return;
+    }
+    const struct json *old = json_get(run->arguments, "old"), *new = json_get(run->arguments, "new");
+    CLEANUP(change_set) struct change_set *set = change_set_new();
+    struct err err = ERR_INIT;
+    struct change *change = change_set_add(set, run->env->root, argument(run, "path"), &err);
+    if (!change) {
+        tool_reply_error(reply, "%s", err.text);
+        return;
+    }
+    if (!change->old.exists) {
+        tool_reply_error(reply, "%s does not exist; write_file makes new files", change->path);
+        return;
+    }
+    if (!old || !new || old->len == 0) {
+        tool_reply_error(reply, "old is empty; give the text to replace in %s, or use write_file", change->path);
+        return;
+    }
+    size_t places = count_places(change->old.bytes, change->old.len, old->text, old->len);
+    if (places == 0) {
+        tool_reply_error(reply, "old text not found in %s%s", change->path,
+                         only_line_ends_differ(&change->old, old) ? " (its lines end with \\r\\n)" : "");
+        return;
+    }
+    if (places > 1 && !json_bool(json_get(run->arguments, "all"), false)) {
+        tool_reply_error(reply, "old text occurs %zu times in %s; give more context or set all", places, change->path);
+        return;
+    }
+    if (new->len > old->len && (new->len - old->len) > CHANGE_BYTES_MAX / places) {
+        tool_reply_error(reply, "%s would be larger than %u MiB", change->path, CHANGE_BYTES_MAX >> 20);
+        return;
+    }
+    CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
+    replace_all(&text, &change->old, old, new);
+    propose_text(reply, &set, text.buf, text.len);
+}
+
+static void delete_file(struct tool_run *run, struct tool_reply *reply)
+{
+    if (run->confirm_write) {
+        commit(run, reply);
+        return;
+    }
+    CLEANUP(change_set) struct change_set *set = change_set_new();
+    struct err err = ERR_INIT;
+    struct change *change = change_set_add(set, run->env->root, argument(run, "path"), &err);
+    if (!change) {
+        tool_reply_error(reply, "%s", err.text);
+        return;
+    }
+    if (!change->old.exists) {
+        tool_reply_error(reply, "%s does not exist", change->path);
+        return;
+    }
+    change_side_absent(&change->new);
+    tool_reply_propose(reply, steal(&set));
+}
+
+/* The new place comes first in the set: whatever ends the commit in the middle, the bytes are somewhere. */
+static void move_file(struct tool_run *run, struct tool_reply *reply)
+{
+    if (run->confirm_write) {
+        commit(run, reply);
+        return;
+    }
+    CLEANUP(change_set) struct change_set *set = change_set_new();
+    struct err err = ERR_INIT;
+    if (!change_set_add(set, run->env->root, argument(run, "to"), &err) ||
+        !change_set_add(set, run->env->root, argument(run, "from"), &err)) {
+        tool_reply_error(reply, "%s", err.text);
+        return;
+    }
+    struct change *to = &set->items[0], *from = &set->items[1];
+    if (!from->old.exists) {
+        tool_reply_error(reply, "%s does not exist", from->path);
+        return;
+    }
+    if (to->old.exists) {
+        tool_reply_error(reply, "%s already exists; delete it first or choose another name", to->path);
+        return;
+    }
+    change_side_set(&to->new, from->old.bytes, from->old.len, from->old.mode);
+    change_side_absent(&from->new);
+    tool_reply_propose(reply, steal(&set));
+}
+
+static const char *const path_key[] = {"file:{path}", NULL};
+static const char *const move_keys[] = {"file:{from}", "file:{to}", NULL};
+
+#define SCHEMA(properties, required) \
+    "{\"type\":\"object\",\"properties\":{" properties "},\"required\":[" required "],\"additionalProperties\":false}"
+#define TEXT(name, description) "\"" name "\":{\"type\":\"string\",\"description\":\"" description "\"}"
+#define NONEMPTY(name, description) "\"" name "\":{\"type\":\"string\",\"minLength\":1,\"description\":\"" description "\"}"
+
+const struct tool tool_write_file = {
+    .spec = {
+        .name = "write_file",
+        .description = "Write a whole file: a new one, or the full new content of an existing one. Missing folders are "
+                       "made. The user sees the difference and decides. To change part of a file, use edit_file.",
+        .effect = EFFECT_LOCAL_WRITE,
+        .resource_keys = path_key,
+        .parameters = SCHEMA(NONEMPTY("path", "file, relative to the workspace") ","
+                             TEXT("content", "the whole content, with a newline at its end if the file is to have one"),
+                             "\"path\",\"content\""),
+    },
+    .work = write_file,
+};
+
+const struct tool tool_edit_file = {
+    .spec = {
+        .name = "edit_file",
+        .description = "Replace an exact piece of text in a file. The text must occur exactly once, unless all is set; "
+                       "white space and line ends count. The user sees the difference and decides.",
+        .effect = EFFECT_LOCAL_WRITE,
+        .resource_keys = path_key,
+        .parameters = SCHEMA(NONEMPTY("path", "file, relative to the workspace") ","
+                             NONEMPTY("old", "the text to replace, exactly as it is in the file") ","
+                             TEXT("new", "what to put in its place; may be empty") ","
+                             "\"all\":{\"type\":\"boolean\",\"default\":false,"
+                             "\"description\":\"replace every occurrence\"}",
+                             "\"path\",\"old\",\"new\""),
+    },
+    .work = edit_file,
+};
+
+const struct tool tool_delete_file = {
+    .spec = {
+        .name = "delete_file",
+        .description = "Delete one file. Folders are not deleted. The user decides, and can undo it.",
+        .effect = EFFECT_DESTRUCTIVE,
+        .resource_keys = path_key,
+        .parameters = SCHEMA(NONEMPTY("path", "file, relative to the workspace"), "\"path\""),
+    },
+    .work = delete_file,
+};
+
+const struct tool tool_move_file = {
+    .spec = {
+        .name = "move_file",
+        .description = "Move or rename one file. Missing folders are made; nothing is ever overwritten. The user decides.",
+        .effect = EFFECT_LOCAL_WRITE,
+        .resource_keys = move_keys,
+        .parameters = SCHEMA(NONEMPTY("from", "file, relative to the workspace") ","
+                             NONEMPTY("to", "its new path, relative to the workspace; must not exist yet"),
+                             "\"from\",\"to\""),
+    },
+    .work = move_file,
+};
