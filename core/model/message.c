@@ -1,0 +1,123 @@
+/* Messages own their texts. A list grows by doubling, so the pointer that message_list_add gives is good only until the
+ * next one is added. */
+
+#include "message.h"
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+
+const char *role_name(enum role role)
+{
+    switch (role) {
+    case ROLE_SYSTEM:
+        return "system";
+    case ROLE_USER:
+        return "user";
+    case ROLE_ASSISTANT:
+        return "assistant";
+    case ROLE_TOOL:
+        return "tool";
+    }
+    BUG("role %d", (int)role);
+}
+
+void message_list_init(struct message_list *list)
+{
+    *list = (struct message_list){0};
+}
+
+void message_list_release(struct message_list *list)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        struct message *message = &list->items[i];
+        free(message->text);
+        free(message->call_id);
+        tool_calls_free(message->calls, message->call_count);
+    }
+    free(list->items);
+    message_list_init(list);
+}
+
+struct message *message_list_add(struct message_list *list, enum role role, const char *text)
+{
+    GROW(list->items, list->count, list->room);
+    struct message *message = &list->items[list->count++];
+    *message = (struct message){.role = role, .text = xstrdup(text ? text : "")};
+    return message;
+}
+
+void message_list_copy(struct message_list *to, const struct message_list *from)
+{
+    message_list_init(to);
+    for (size_t i = 0; i < from->count; i++) {
+        const struct message *old = &from->items[i];
+        struct message *copy = message_list_add(to, old->role, old->text);
+        copy->meaning = old->meaning;
+        copy->call_id = old->call_id ? xstrdup(old->call_id) : NULL;
+        for (size_t k = 0; k < old->call_count; k++)
+            message_add_call(copy, old->calls[k].id, old->calls[k].name, old->calls[k].arguments);
+    }
+}
+
+void message_add_call(struct message *message, const char *id, const char *name, const char *arguments)
+{
+    /* The count is the room: an answer has a handful of calls. */
+    message->calls = xreallocarray(message->calls, message->call_count + 1, sizeof(*message->calls));
+    message->calls[message->call_count++] = (struct tool_call){
+        .id = xstrdup(id), .name = xstrdup(name), .arguments = xstrdup(arguments ? arguments : "{}")};
+}
+
+void tool_calls_free(struct tool_call *calls, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        free(calls[i].id);
+        free(calls[i].name);
+        free(calls[i].arguments);
+    }
+    free(calls);
+}
+
+/* Arguments come from a model and may be anything: what is no JSON object is recorded as the text it is, so that it reads
+ * back the same. */
+static void write_arguments(struct json_writer *w, const char *arguments)
+{
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
+    const struct json *value = json_parse(&arena, arguments, strlen(arguments), NULL);
+    if (value && value->type == JSON_OBJECT)
+        json_add_value(w, "arguments", value);
+    else
+        json_add_str(w, "arguments", arguments);
+}
+
+static void write_calls(struct json_writer *w, const struct message *message)
+{
+    json_open(w, "tool_calls", '[');
+    for (size_t i = 0; i < message->call_count; i++) {
+        json_open(w, NULL, '{');
+        json_add_str(w, "id", message->calls[i].id);
+        json_add_str(w, "name", message->calls[i].name);
+        write_arguments(w, message->calls[i].arguments);
+        json_close(w, '}');
+    }
+    json_close(w, ']');
+}
+
+void message_list_write(struct strbuf *out, const struct message_list *list)
+{
+    struct json_writer w = json_begin(out);
+    json_open(&w, NULL, '[');
+    for (size_t i = 0; i < list->count; i++) {
+        const struct message *message = &list->items[i];
+        json_open(&w, NULL, '{');
+        json_add_str(&w, "role", role_name(message->role));
+        json_add_str(&w, "text", message->text);
+        if (message->call_count)
+            write_calls(&w, message);
+        if (message->call_id)
+            json_add_str(&w, "call", message->call_id);
+        json_close(&w, '}');
+    }
+    json_close(&w, ']');
+}
