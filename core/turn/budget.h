@@ -24,9 +24,10 @@ int budget_limits_set(struct budget_limits *limits, const char *assignment, stru
 struct budget {
     const struct hold_clock *clock;
     int64_t start_us, due_us; /* on the hold clock */
-    struct budget_limits limits;
+    struct budget_limits limits, first;          /* as they are now, and as they were when the turn began */
     atomic_llong steps, tool_calls, reflections; /* claimed */
     struct usage_sum { int64_t input, output, cache_read, cache_write; double cost_usd; bool cost_known; } used;
+    int64_t context_tokens;                      /* of the newest request */
     bool warned[BUDGET_KEY_COUNT];
 };
 

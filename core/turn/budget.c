@@ -1,0 +1,356 @@
+/* The envelope of a turn.
+ *
+ * The deadline is a point on the turn's hold clock, so a turn that waits for a person does not grow older. Counters are
+ * claimed before use with a compare-and-swap: nobody sees a count above its limit, not even for a moment. Limits may be
+ * raised on the loop thread while a tool thread claims, hence the relaxed atomic reads of plain fields. */
+
+#include "budget.h"
+#include "base/arena.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/nearest.h"
+#include "base/strbuf.h"
+#include "model/message.h"
+#include "tools/deadline.h"
+#include <math.h>
+
+#define SECOND_US 1e6
+#define FAR_US (INT64_MAX / 4) /* further away than any clock gets, and still safe to add to */
+
+/* What can be set from outside, in the order it is listed to people. */
+struct limit_key {
+    const char *name;
+    size_t offset;
+    bool whole;
+};
+#define LIMIT(field, whole) {#field, offsetof(struct budget_limits, field), whole}
+static const struct limit_key limit_keys[] = {
+    LIMIT(wall_s, false),        LIMIT(steps, true),          LIMIT(tool_calls, true),
+    LIMIT(reflections, true),    LIMIT(input_tokens, true),   LIMIT(output_tokens, true),
+    LIMIT(cost_usd, false),      LIMIT(context_tokens, true), LIMIT(tool_cap_s, false),
+};
+
+struct budget_limits budget_defaults(void)
+{
+    return (struct budget_limits){
+        .wall_s = 60,
+        .steps = 6,
+        .tool_calls = -1,
+        .reflections = 4,
+        .context_tokens = 200000,
+        .input_tokens = -1,
+        .output_tokens = -1,
+        .cost_usd = NAN,
+        .tool_cap_s = DEADLINE_CAP_S,
+    };
+}
+
+static int unknown_key(const char *name, size_t len, struct err *err)
+{
+    CLEANUP(strbuf) struct strbuf known = STRBUF_INIT;
+    CLEANUP(free) char *wanted = xmemdup0(name, len < 60 ? len : 60);
+    struct nearest near = nearest_to(wanted);
+    for (size_t i = 0; i < COUNT_OF(limit_keys); i++) {
+        strbuf_addf(&known, "%s%s", i ? ", " : "", limit_keys[i].name);
+        nearest_offer(&near, limit_keys[i].name);
+    }
+    if (near.best)
+        return err_set(err, "there is no budget \"%s\" (did you mean %s?)", wanted, near.best);
+    return err_set(err, "there is no budget \"%s\" (known: %s)", wanted, known.buf);
+}
+
+/* A number as JSON spells it, and also ".5": nothing here depends on the locale, and strtod's hexadecimals, infinities
+ * and leading blanks are no limits anybody means. */
+static const struct json *read_number(struct arena *arena, const char *text)
+{
+    char *padded = arena_printf(arena, "%s%s", text[0] == '.' ? "0" : "", text);
+    const struct json *value = json_parse(arena, padded, strlen(padded), NULL);
+    if (!value || value->type != JSON_NUMBER || value->src_len != strlen(padded))
+        return NULL;
+    return value;
+}
+
+int budget_limits_set(struct budget_limits *limits, const char *assignment, struct err *err)
+{
+    size_t len = strcspn(assignment, "=");
+    const struct limit_key *key = NULL;
+    for (size_t i = 0; i < COUNT_OF(limit_keys) && !key; i++)
+        if (strlen(limit_keys[i].name) == len && memcmp(limit_keys[i].name, assignment, len) == 0)
+            key = &limit_keys[i];
+    if (!key)
+        return unknown_key(assignment, len, err);
+    if (assignment[len] != '=' || assignment[len + 1] == '\0')
+        return err_set(err, "the budget %s needs a value, as in %s=%s", key->name, key->name, key->whole ? "9" : "2.5");
+
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
+    const char *text = assignment + len + 1;
+    const struct json *value = read_number(&arena, text);
+    double number = json_num(value, NAN);
+    if (!isfinite(number) || signbit(number))
+        return err_set(err, "the budget %s takes a number that is not negative, not \"%.60s\"", key->name, text);
+    void *field = (char *)limits + key->offset;
+    if (!key->whole) {
+        *(double *)field = number;
+        return 0;
+    }
+    int64_t whole = json_int(value, -1);
+    if (whole < 0)
+        return err_set(err, "the budget %s takes a whole number, not \"%.60s\"", key->name, text);
+    *(int64_t *)field = whole;
+    return 0;
+}
+
+static int64_t to_us(double seconds)
+{
+    double us = seconds * SECOND_US;
+    if (!(us > 0))
+        return 0;
+    return us < (double)FAR_US ? (int64_t)llround(us) : FAR_US;
+}
+
+void budget_open(struct budget *budget, const struct budget_limits *limits, const struct hold_clock *clock)
+{
+    int64_t now = hold_clock_now(clock);
+    budget->clock = clock;
+    budget->start_us = now;
+    budget->due_us = now + to_us(limits->wall_s);
+    budget->first = budget->limits = *limits;
+    if (limits->tool_calls < 0)
+        budget->limits.tool_calls = limits->steps;
+    atomic_init(&budget->steps, 0);
+    atomic_init(&budget->tool_calls, 0);
+    atomic_init(&budget->reflections, 0);
+    budget->used = (struct usage_sum){.cost_known = true};
+    budget->context_tokens = 0;
+    memset(budget->warned, 0, sizeof(budget->warned));
+}
+
+static int64_t left_us(const struct budget *budget)
+{
+    int64_t left = budget->due_us - hold_clock_now(budget->clock);
+    return left > 0 ? left : 0;
+}
+
+double budget_remaining_s(const struct budget *budget)
+{
+    return (double)left_us(budget) / SECOND_US;
+}
+
+bool budget_expired(const struct budget *budget)
+{
+    return left_us(budget) == 0;
+}
+
+static bool claim(atomic_llong *used, const int64_t *limit)
+{
+    long long count = atomic_load_explicit(used, memory_order_relaxed);
+    do {
+        if (count >= __atomic_load_n(limit, __ATOMIC_RELAXED))
+            return false;
+    } while (!atomic_compare_exchange_weak(used, &count, count + 1));
+    return true;
+}
+
+bool budget_claim_step(struct budget *budget)
+{
+    return claim(&budget->steps, &budget->limits.steps);
+}
+
+bool budget_claim_tool_call(struct budget *budget)
+{
+    return claim(&budget->tool_calls, &budget->limits.tool_calls);
+}
+
+bool budget_claim_reflection(struct budget *budget)
+{
+    return claim(&budget->reflections, &budget->limits.reflections);
+}
+
+int64_t budget_tool_due_us(const struct budget *budget, double cap_s)
+{
+    int64_t due = hold_clock_now(budget->clock) + to_us(cap_s);
+    return due < budget->due_us ? due : budget->due_us;
+}
+
+double budget_per_tool_s(const struct budget *budget, double cap_s)
+{
+    return deadline_per_tool_s(budget_remaining_s(budget), cap_s);
+}
+
+void budget_charge(struct budget *budget, const struct usage *usage, double cost_usd)
+{
+    struct usage_sum *used = &budget->used;
+    used->input += usage->input;
+    used->output += usage->output;
+    used->cache_read += usage->cache_read;
+    used->cache_write += usage->cache_write;
+    budget->context_tokens = usage->input;
+    if (isnan(cost_usd))
+        used->cost_known = false;
+    else
+        used->cost_usd += cost_usd;
+}
+
+double budget_used(const struct budget *budget, enum budget_key key)
+{
+    switch (key) {
+    case BUDGET_WALL_MS:
+        return (double)((hold_clock_now(budget->clock) - budget->start_us) / 1000);
+    case BUDGET_STEPS:
+        return (double)atomic_load_explicit(&budget->steps, memory_order_relaxed);
+    case BUDGET_TOOL_CALLS:
+        return (double)atomic_load_explicit(&budget->tool_calls, memory_order_relaxed);
+    case BUDGET_REFLECTIONS:
+        return (double)atomic_load_explicit(&budget->reflections, memory_order_relaxed);
+    case BUDGET_CONTEXT_TOKENS:
+        return (double)budget->context_tokens;
+    case BUDGET_INPUT_TOKENS:
+        return (double)budget->used.input;
+    case BUDGET_OUTPUT_TOKENS:
+        return (double)budget->used.output;
+    case BUDGET_COST_USD:
+        return budget->used.cost_usd;
+    case BUDGET_KEY_COUNT:
+        break;
+    }
+    BUG("budget key %d", (int)key);
+}
+
+static int64_t *whole_limit(struct budget_limits *limits, enum budget_key key)
+{
+    switch (key) {
+    case BUDGET_STEPS:
+        return &limits->steps;
+    case BUDGET_TOOL_CALLS:
+        return &limits->tool_calls;
+    case BUDGET_REFLECTIONS:
+        return &limits->reflections;
+    case BUDGET_CONTEXT_TOKENS:
+        return &limits->context_tokens;
+    case BUDGET_INPUT_TOKENS:
+        return &limits->input_tokens;
+    case BUDGET_OUTPUT_TOKENS:
+        return &limits->output_tokens;
+    default:
+        return NULL;
+    }
+}
+
+double budget_limit(const struct budget *budget, enum budget_key key)
+{
+    if (key == BUDGET_WALL_MS)
+        return (double)((budget->due_us - budget->start_us) / 1000);
+    if (key == BUDGET_COST_USD)
+        return budget->limits.cost_usd;
+    int64_t limit = *whole_limit((struct budget_limits *)&budget->limits, key);
+    return limit < 0 ? NAN : (double)limit;
+}
+
+int budget_exhausted(const struct budget *budget)
+{
+    static const enum budget_key order[] = {BUDGET_STEPS, BUDGET_INPUT_TOKENS, BUDGET_OUTPUT_TOKENS, BUDGET_COST_USD};
+    /* The clock in microseconds: in milliseconds the last one would count as used up. */
+    if (budget_expired(budget))
+        return BUDGET_WALL_MS;
+    for (size_t i = 0; i < COUNT_OF(order); i++)
+        if (budget_used(budget, order[i]) >= budget_limit(budget, order[i])) /* never, when there is no limit */
+            return (int)order[i];
+    return -1;
+}
+
+int budget_warning(struct budget *budget, double share)
+{
+    for (int key = 0; key < BUDGET_KEY_COUNT; key++) {
+        double used = budget_used(budget, (enum budget_key)key);
+        if (budget->warned[key] || !(used > 0) || !(used >= share * budget_limit(budget, (enum budget_key)key)))
+            continue;
+        budget->warned[key] = true;
+        return key;
+    }
+    return -1;
+}
+
+/* Tokens and time can be over their limit by more than the share; counted from there, going on is possible. */
+static void extend_whole(struct budget *budget, enum budget_key key, double share, int64_t first)
+{
+    int64_t *limit = whole_limit(&budget->limits, key);
+    int64_t used = (int64_t)budget_used(budget, key);
+    int64_t from = *limit > used ? *limit : used;
+    double more = ceil(share * (double)first);
+    int64_t add = more < 1 ? 1 : more < 1e15 ? (int64_t)more : (int64_t)1e15;
+    if (__builtin_add_overflow(from, add, &from))
+        from = INT64_MAX;
+    __atomic_store_n(limit, from, __ATOMIC_RELAXED);
+}
+
+void budget_extend(struct budget *budget, enum budget_key key, double share)
+{
+    const struct budget_limits *first = &budget->first;
+    if (!(share > 0) || isnan(budget_limit(budget, key)))
+        return;
+    if (key == BUDGET_WALL_MS) {
+        int64_t now = hold_clock_now(budget->clock);
+        int64_t from = budget->due_us > now ? budget->due_us : now;
+        int64_t due;
+        budget->due_us = __builtin_add_overflow(from, to_us(share * first->wall_s), &due) ? from : due;
+        budget->limits.wall_s = (double)(budget->due_us - budget->start_us) / SECOND_US;
+    } else if (key == BUDGET_COST_USD) {
+        budget->limits.cost_usd = fmax(budget->limits.cost_usd, budget->used.cost_usd) + share * first->cost_usd;
+    } else {
+        bool follows = first->tool_calls < 0;
+        bool calls = key == BUDGET_TOOL_CALLS && follows;
+        extend_whole(budget, key, share, calls ? first->steps : *whole_limit((struct budget_limits *)first, key));
+        /* Tool calls that follow the steps go on following: more steps without a call are no use. */
+        if (key == BUDGET_STEPS && follows)
+            extend_whole(budget, BUDGET_TOOL_CALLS, share, first->steps);
+    }
+    budget->warned[key] = false;
+}
+
+static void write_keys(struct strbuf *out, const struct budget *budget, double (*value)(const struct budget *, enum budget_key))
+{
+    struct json_writer w = json_begin(out);
+    json_open(&w, NULL, '{');
+    for (int key = 0; key < BUDGET_KEY_COUNT; key++)
+        json_add_num(&w, budget_key_name((enum budget_key)key), value(budget, (enum budget_key)key));
+    json_close(&w, '}');
+}
+
+void budget_write_limits(struct strbuf *out, const struct budget *budget)
+{
+    write_keys(out, budget, budget_limit);
+}
+
+/* A cost of which nothing is known is null. One that is known in part is told as far as it is known. */
+static double shown_use(const struct budget *budget, enum budget_key key)
+{
+    if (key == BUDGET_COST_USD && !budget->used.cost_known && !(budget->used.cost_usd > 0))
+        return NAN;
+    return budget_used(budget, key);
+}
+
+void budget_write_used(struct strbuf *out, const struct budget *budget)
+{
+    write_keys(out, budget, shown_use);
+}
+
+void budget_write_snapshot(struct strbuf *out, const struct budget *budget)
+{
+    static const struct {
+        enum budget_key key;
+        const char *used, *max;
+    } counters[] = {
+        {BUDGET_STEPS, "steps_used", "steps_max"},
+        {BUDGET_TOOL_CALLS, "tool_calls_used", "tool_calls_max"},
+        {BUDGET_REFLECTIONS, "reflections_used", "reflections_max"},
+    };
+    struct json_writer w = json_begin(out);
+    json_open(&w, NULL, '{');
+    json_add_num(&w, "remaining_s", budget_remaining_s(budget));
+    json_add_bool(&w, "expired", budget_expired(budget));
+    for (size_t i = 0; i < COUNT_OF(counters); i++) {
+        json_add_num(&w, counters[i].used, budget_used(budget, counters[i].key));
+        json_add_num(&w, counters[i].max, budget_limit(budget, counters[i].key));
+    }
+    json_close(&w, '}');
+}
