@@ -12,3 +12,6 @@ size_t rank_words(const struct rank *rank);
 size_t rank_add(struct rank *rank, const char *text, size_t len);
 /* After the last document: the score of each. */
 double rank_score(const struct rank *rank, size_t document);
+/* Where in `text` the word of the query that tells most (the one fewest documents have) first stands; SIZE_MAX when it
+ * holds none of them. */
+size_t rank_find(const struct rank *rank, const char *text, size_t len);
