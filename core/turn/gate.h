@@ -31,6 +31,7 @@ struct breakpoint {
     int id;
     enum break_kind kind;
     char *value;
+    char *text; /* "tool=write_file" */
     bool enabled;
     double share; /* of BREAK_BUDGET */
     bool hit;     /* BREAK_BUDGET holds once per turn */

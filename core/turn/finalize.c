@@ -1,0 +1,184 @@
+/* Seven steps, one after the other, whatever the ones before did. A step reports through its status and has no other way
+ * to be heard, so there is nothing to catch and nothing to forget. */
+
+#include "finalize.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "memory.h"
+
+static const char done[] = "done", skipped[] = "skipped", failed[] = "failed";
+
+const char *finalize_step_name(enum finalize_step step)
+{
+    static const char *const names[FINALIZE_STEP_COUNT] = {
+        [FINALIZE_CITATIONS] = "citations", [FINALIZE_USAGE] = "usage",     [FINALIZE_LOG] = "log",
+        [FINALIZE_DECISION] = "decision",   [FINALIZE_MEMORY] = "memory",   [FINALIZE_LEARNER] = "learner",
+        [FINALIZE_JUDGES] = "judges",
+    };
+    return names[step];
+}
+
+static void settle(struct finalization *out, enum finalize_step step, int result, const struct err *err)
+{
+    out->status[step] = result ? failed : done;
+    if (result)
+        out->reason[step] = xstrdup(err->text[0] ? err->text : "no reason was given");
+}
+
+static bool cited_before(const struct finalization *out, const struct citation *citation)
+{
+    for (size_t i = 0; i < out->citation_count; i++)
+        if (out->citations[i].web == citation->web && strcmp(out->citations[i].ref, citation->ref) == 0)
+            return true;
+    return false;
+}
+
+/* The first ones of each kind, local before web. */
+static void choose_citations(struct finalization *out, const struct finalize_input *input)
+{
+    out->citations = xcalloc(2 * FINALIZE_CITATIONS_MAX, sizeof(*out->citations));
+    for (int web = 0; web <= 1; web++) {
+        size_t of_kind = 0;
+        for (size_t i = 0; i < input->citation_count && of_kind < FINALIZE_CITATIONS_MAX; i++) {
+            const struct citation *citation = &input->citations[i];
+            if (citation->web != web || cited_before(out, citation))
+                continue;
+            out->citations[out->citation_count++] = (struct citation){.ref = xstrdup(citation->ref), .web = citation->web};
+            of_kind++;
+        }
+    }
+}
+
+static void add_sources(struct finalization *out)
+{
+    CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
+    strbuf_addf(&text, "%s\n\nSources:\n", out->text);
+    for (size_t i = 0; i < out->citation_count; i++)
+        strbuf_addf(&text, "- %s\n", out->citations[i].ref);
+    free(out->text);
+    out->text = strbuf_detach(&text, NULL);
+}
+
+static void step_citations(struct finalization *out, const struct finalize_input *input, const struct finalize_hooks *hooks)
+{
+    struct err err = ERR_INIT;
+    if (!input->show_citations)
+        return;
+    settle(out, FINALIZE_CITATIONS, hooks->citations ? hooks->citations(hooks->data, &err) : 0, &err);
+    if (out->status[FINALIZE_CITATIONS] == failed)
+        return;
+    choose_citations(out, input);
+    if (out->citation_count)
+        add_sources(out);
+}
+
+static void step_usage(struct finalization *out, const struct finalize_input *input, const struct finalize_hooks *hooks)
+{
+    struct err err = ERR_INIT;
+    const struct usage *usage = &input->usage;
+    if (hooks->usage && (usage->input || usage->output || usage->cache_read || usage->cache_write))
+        settle(out, FINALIZE_USAGE, hooks->usage(hooks->data, usage, &err), &err);
+}
+
+static void step_log(struct finalization *out, const struct finalize_hooks *hooks)
+{
+    struct err err = ERR_INIT;
+    if (hooks->log)
+        settle(out, FINALIZE_LOG, hooks->log(hooks->data, "assistant", out->text, &err), &err);
+}
+
+static void step_record(struct finalization *out, enum finalize_step step, const struct finalize_input *input, void *data,
+                        int (*hook)(void *, const struct finalize_input *, struct err *))
+{
+    struct err err = ERR_INIT;
+    if (hook)
+        settle(out, step, hook(data, input, &err), &err);
+}
+
+struct finalization finalize_turn(const struct finalize_input *input, const struct finalize_hooks *hooks)
+{
+    static const struct finalize_hooks none;
+    struct finalization out = {.text = xstrdup(input->text ? input->text : "")};
+    if (!hooks)
+        hooks = &none;
+    for (int step = 0; step < FINALIZE_STEP_COUNT; step++)
+        out.status[step] = skipped;
+    step_citations(&out, input, hooks);
+    step_usage(&out, input, hooks);
+    step_log(&out, hooks);
+    step_record(&out, FINALIZE_DECISION, input, hooks->data, hooks->decision);
+    step_record(&out, FINALIZE_MEMORY, input, hooks->data, hooks->memory);
+    step_record(&out, FINALIZE_LEARNER, input, hooks->data, hooks->learner);
+    step_record(&out, FINALIZE_JUDGES, input, hooks->data, hooks->judges);
+    return out;
+}
+
+void finalization_release(struct finalization *finalization)
+{
+    free(finalization->text);
+    for (size_t i = 0; i < finalization->citation_count; i++)
+        free(finalization->citations[i].ref);
+    free(finalization->citations);
+    for (int step = 0; step < FINALIZE_STEP_COUNT; step++)
+        free(finalization->reason[step]);
+    *finalization = (struct finalization){0};
+}
+
+static void write_status(struct strbuf *out, const struct finalization *finalization, enum finalize_step step)
+{
+    struct json_writer w = json_begin(out);
+    json_open(&w, NULL, '{');
+    json_add_str(&w, "status", finalization->status[step]);
+    if (finalization->reason[step])
+        json_add_str(&w, "reason", finalization->reason[step]);
+    json_close(&w, '}');
+}
+
+void finalization_write(const struct finalization *finalization, struct strbuf *citations, struct strbuf *memory,
+                        struct strbuf *decisions, struct strbuf *judges)
+{
+    struct json_writer w = json_begin(citations);
+    json_open(&w, NULL, '[');
+    for (size_t i = 0; i < finalization->citation_count; i++) {
+        json_open(&w, NULL, '{');
+        json_add_str(&w, "ref", finalization->citations[i].ref);
+        json_add_str(&w, "kind", finalization->citations[i].web ? "web" : "local");
+        json_close(&w, '}');
+    }
+    json_close(&w, ']');
+    write_status(memory, finalization, FINALIZE_MEMORY);
+    write_status(decisions, finalization, FINALIZE_DECISION);
+    write_status(judges, finalization, FINALIZE_JUDGES);
+}
+
+static int store_decisions(void *data, const struct finalize_input *input, struct err *err)
+{
+    for (size_t i = 0; i < input->decision_count; i++)
+        if (store_decision_add(data, input->session, input->turn, input->decisions[i], input->wall_us, err))
+            return -1;
+    return 0;
+}
+
+static int store_memory(void *data, const struct finalize_input *input, struct err *err)
+{
+    CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
+    memory_extract(&text, input->prompt, input->text, input->status);
+    return text.len ? store_memory_add(data, input->session, text.buf, input->wall_us, err) : 0;
+}
+
+static int store_lessons(void *data, const struct finalize_input *input, struct err *err)
+{
+    for (size_t i = 0; i < input->tool_count; i++)
+        if (store_lesson_add(data, input->tools[i].name, input->tools[i].calls, input->tools[i].failures, err))
+            return -1;
+    return 0;
+}
+
+struct finalize_hooks finalize_store_hooks(struct store *store)
+{
+    if (!store)
+        return (struct finalize_hooks){0};
+    return (struct finalize_hooks){
+        .data = store, .decision = store_decisions, .memory = store_memory, .learner = store_lessons};
+}

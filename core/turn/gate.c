@@ -1,0 +1,264 @@
+/* Two questions, kept apart: does stepping hold here, and does a breakpoint? Stepping looks only at the kind of gate.
+ * After a tool and at a budget there is nothing to decide, so only a breakpoint holds there. A breakpoint is asked first
+ * because its text says more than "step". */
+
+#include "gate.h"
+#include "base/arena.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/nearest.h"
+#include "base/strbuf.h"
+#include <fnmatch.h>
+
+static const struct {
+    const char *name, *brief;
+    bool steps;   /* stepping holds here */
+    bool in_wave; /* STEP_WAVE goes past it */
+} gate_table[GATE_COUNT] = {
+    [GATE_MODEL] = {"before model", "model", true, false},
+    [GATE_ANSWER] = {"after answer", "answer", true, false},
+    [GATE_WAVE] = {"before wave", "wave", true, false},
+    [GATE_TOOL] = {"before tool", "tool", true, true},
+    [GATE_WRITE] = {"before write", "write", true, true},
+    [GATE_RESULT] = {"after tool", "result", false, true},
+    [GATE_REFLECT] = {"before reflection", "reflect", true, false},
+    [GATE_FINALIZE] = {"before finalizing", "finalize", true, false},
+    [GATE_BUDGET] = {"at budget", "budget", false, false},
+};
+
+static const char *const kind_names[] = {
+    [BREAK_TOOL] = "tool",       [BREAK_EFFECT] = "effect", [BREAK_PATH] = "path",
+    [BREAK_OUTCOME] = "outcome", [BREAK_BUDGET] = "budget", [BREAK_GATE] = "gate",
+};
+
+const char *gate_name(enum gate gate)
+{
+    return gate_table[gate].name;
+}
+
+int gate_from_name(const char *name)
+{
+    for (int gate = 0; name && gate < GATE_COUNT; gate++)
+        if (strcmp(name, gate_table[gate].name) == 0 || strcmp(name, gate_table[gate].brief) == 0)
+            return gate;
+    return -1;
+}
+
+void gates_init(struct gates *gates)
+{
+    *gates = (struct gates){.stepping = STEP_RUN, .next_id = 1};
+}
+
+static void break_release(struct breakpoint *point)
+{
+    free(point->value);
+    free(point->text);
+}
+
+void gates_release(struct gates *gates)
+{
+    for (size_t i = 0; i < gates->count; i++)
+        break_release(&gates->breaks[i]);
+    free(gates->breaks);
+    gates_init(gates);
+}
+
+/* "80%" or "80" → 0.8; -1 when it is neither. */
+static double read_share(const char *text)
+{
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
+    size_t len = strlen(text);
+    if (len && text[len - 1] == '%')
+        len--;
+    double percent = json_num(json_parse(&arena, text, len, NULL), -1);
+    return percent > 0 && percent <= 100 ? percent / 100 : -1;
+}
+
+static int outcome_from_name(const char *name)
+{
+    for (int type = OUTCOME_RESULT; type <= OUTCOME_ARTIFACT; type++)
+        if (strcmp(name, outcome_type_name((enum outcome_type)type)) == 0)
+            return type;
+    return -1;
+}
+
+static int check_value(struct breakpoint *point, struct err *err)
+{
+    const char *value = point->value;
+    switch (point->kind) {
+    case BREAK_TOOL:
+        break;
+    case BREAK_PATH:
+        break;
+    case BREAK_EFFECT:
+        if (effect_from_name(value) == EFFECT_UNKNOWN)
+            return err_set(err, "there is no effect \"%.60s\" (READ_ONLY, LOCAL_WRITE, NETWORK or DESTRUCTIVE)", value);
+        break;
+    case BREAK_OUTCOME:
+        if (outcome_from_name(value) < 0)
+            return err_set(err, "there is no outcome \"%.60s\" (result, timeout, failure, denied or artifact)", value);
+        break;
+    case BREAK_BUDGET:
+        point->share = read_share(value);
+        if (point->share < 0)
+            return err_set(err, "a budget breakpoint takes a share up to 100%%, as in budget=80%%, not \"%.60s\"", value);
+        break;
+    case BREAK_GATE:
+        if (gate_from_name(value) < 0)
+            return err_set(err, "there is no gate \"%.60s\" (model, answer, wave, tool, write, result, reflect, finalize "
+                                "or budget)", value);
+        break;
+    }
+    return 0;
+}
+
+static int unknown_kind(const char *spec, struct err *err)
+{
+    CLEANUP(free) char *wanted = xmemdup0(spec, strcspn(spec, "="));
+    struct nearest near = nearest_to(wanted);
+    for (size_t kind = 0; kind < COUNT_OF(kind_names); kind++)
+        nearest_offer(&near, kind_names[kind]);
+    if (near.best)
+        return err_set(err, "cannot break on \"%.60s\" (did you mean %s=…?)", spec, near.best);
+    return err_set(err, "cannot break on \"%.60s\" (understood: tool=NAME, effect=CLASS, path=GLOB, outcome=TYPE, "
+                        "budget=N%%, gate=NAME)", spec);
+}
+
+int gates_break(struct gates *gates, const char *spec, struct err *err)
+{
+    const char *value = strchr(spec, '=');
+    size_t kind = COUNT_OF(kind_names);
+    for (size_t i = 0; value && i < COUNT_OF(kind_names); i++)
+        if (strlen(kind_names[i]) == (size_t)(value - spec) && strncmp(spec, kind_names[i], (size_t)(value - spec)) == 0)
+            kind = i;
+    if (kind == COUNT_OF(kind_names))
+        return unknown_kind(spec, err);
+    if (!*++value)
+        return err_set(err, "the breakpoint %.60s needs a value", spec);
+    struct breakpoint point = {.id = gates->next_id, .kind = (enum break_kind)kind, .value = xstrdup(value),
+                               .text = xstrdup(spec), .enabled = true};
+    if (check_value(&point, err)) {
+        break_release(&point);
+        return -1;
+    }
+    GROW(gates->breaks, gates->count, gates->room);
+    gates->breaks[gates->count++] = point;
+    return gates->next_id++;
+}
+
+static struct breakpoint *find_break(struct gates *gates, int id)
+{
+    for (size_t i = 0; i < gates->count; i++)
+        if (gates->breaks[i].id == id)
+            return &gates->breaks[i];
+    return NULL;
+}
+
+bool gates_remove(struct gates *gates, int id)
+{
+    struct breakpoint *point = find_break(gates, id);
+    if (!point)
+        return false;
+    break_release(point);
+    size_t after = gates->count - (size_t)(point - gates->breaks) - 1;
+    memmove(point, point + 1, after * sizeof(*point));
+    gates->count--;
+    return true;
+}
+
+bool gates_enable(struct gates *gates, int id, bool enabled)
+{
+    struct breakpoint *point = find_break(gates, id);
+    if (point)
+        point->enabled = enabled;
+    return point != NULL;
+}
+
+void gates_turn_started(struct gates *gates)
+{
+    for (size_t i = 0; i < gates->count; i++)
+        gates->breaks[i].hit = false;
+}
+
+static bool path_matches(const char *glob, const char *path)
+{
+    while (path[0] == '.' && path[1] == '/')
+        path += 2 + strspn(path + 2, "/");
+    return fnmatch(glob, path, FNM_PATHNAME) == 0;
+}
+
+/* What the call says it will touch, before it runs, and what it would really write, once that is known. */
+static bool touches(const char *glob, const struct gate_view *view)
+{
+    static const char *const names[] = {"path", "from", "to"};
+    if (view->gate == GATE_TOOL)
+        for (size_t i = 0; i < COUNT_OF(names); i++) {
+            const char *path = json_str(json_get(view->arguments, names[i]), NULL);
+            if (path && path_matches(glob, path))
+                return true;
+        }
+    if (view->gate == GATE_WRITE && view->changes)
+        for (size_t i = 0; i < view->changes->count; i++)
+            if (path_matches(glob, view->changes->items[i].path))
+                return true;
+    return false;
+}
+
+static bool matches(struct breakpoint *point, const struct gate_view *view)
+{
+    switch (point->kind) {
+    case BREAK_TOOL:
+        return view->gate == GATE_TOOL && view->tool && strcmp(view->tool->spec.name, point->value) == 0;
+    case BREAK_EFFECT:
+        return view->gate == GATE_TOOL && view->tool && view->tool->spec.effect == effect_from_name(point->value);
+    case BREAK_PATH:
+        return touches(point->value, view);
+    case BREAK_OUTCOME:
+        return view->gate == GATE_RESULT && view->outcome && (int)view->outcome->type == outcome_from_name(point->value);
+    case BREAK_BUDGET:
+        return !point->hit && view->budget_share >= point->share;
+    case BREAK_GATE:
+        return (int)view->gate == gate_from_name(point->value);
+    }
+    return false;
+}
+
+/* All of them are looked at, so that a budget breakpoint that matches here is spent even when another one is named. */
+static const char *break_here(struct gates *gates, const struct gate_view *view)
+{
+    const char *text = NULL;
+    for (size_t i = 0; i < gates->count; i++) {
+        struct breakpoint *point = &gates->breaks[i];
+        if (!point->enabled || !matches(point, view))
+            continue;
+        point->hit = true;
+        if (!text)
+            text = point->text;
+    }
+    return text;
+}
+
+static bool steps_here(const struct gates *gates, enum gate gate)
+{
+    switch (gates->stepping) {
+    case STEP_RUN:
+        return false;
+    case STEP_INTO:
+        return gate_table[gate].steps;
+    case STEP_WAVE:
+        return gate_table[gate].steps && !gate_table[gate].in_wave;
+    }
+    return false;
+}
+
+const char *gates_hold(struct gates *gates, const struct gate_view *view)
+{
+    const char *why = break_here(gates, view);
+    if (!why && gates->pause && gate_table[view->gate].steps)
+        why = "pause";
+    if (!why && steps_here(gates, view->gate))
+        why = "step";
+    if (why)
+        gates->pause = false; /* whoever asked to stop has what they wanted */
+    return why;
+}
