@@ -1,0 +1,571 @@
+/* The engine of a session: takes intents, runs turns, emits events.
+ *
+ * What changes here between turns is only what outlives them: the journal, the fold, the gates, the conversation so far.
+ * The harness stays as it was given. */
+
+#include "engine.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "turn.h"
+#include <string.h>
+
+struct engine {
+    const struct harness *harness;
+    struct journal *journal;
+    struct session session;
+    struct sink *sinks;
+    struct gates gates;
+    struct thinking thinking;
+    struct tool_env env;
+    struct context_source context;
+    struct message_list history;
+    int64_t turns;
+    uint64_t asks;
+    struct turn *turn;        /* the one that runs */
+    struct turn *late;        /* finished ones whose threads have not come back */
+    struct undo *undo;
+    struct loop_task broke;   /* the journal failed: cancel from the loop */
+    char *failure;
+    bool nobody_asked;
+    bool ended;
+    void (*turn_ended)(void *data);
+    void *turn_ended_data;
+};
+
+struct harness harness_defaults(void)
+{
+    return (struct harness){
+        .limits = budget_defaults(),
+        .web = WEB_AUTO,
+        .thinking = THINKING_OFF,
+        .reflect_on_tool_error = true,
+        .parallel = true,
+        .show_citations = true,
+        .validate = true,
+        .model_attempts = 3,
+    };
+}
+
+const char *edit_what_name(enum edit_what what)
+{
+    static const char *const names[] = {"arguments", "result", "prompt"};
+
+    return names[what];
+}
+
+/* ---- emission ---- */
+
+static void cancel_broken(struct loop_task *task)
+{
+    struct engine *engine = (struct engine *)((char *)task - offsetof(struct engine, broke));
+
+    if (engine->turn)
+        turn_cancel(engine->turn);
+}
+
+int engine_emit(struct engine *engine, int64_t turn, struct event *event)
+{
+    struct err err = ERR_INIT;
+
+    if (engine->failure)
+        return -1;
+    event->turn = turn;
+    event->type_name = event_type_name(event->type);
+    if (journal_append(engine->journal, event, &err) < 0) {
+        log_error("journal: %s", err.text);
+        engine->failure = xstrdup(err.text);
+        loop_post(engine->harness->loop, &engine->broke, cancel_broken);
+        return -1;
+    }
+    session_apply(&engine->session, event);
+    for (struct sink *sink = engine->sinks; sink; sink = sink->next)
+        sink->event(sink, event, &engine->session);
+    return 0;
+}
+
+static int emit_started(struct engine *engine, struct err *err)
+{
+    const struct harness *h = engine->harness;
+    struct clock *clock = loop_clock(h->loop);
+    CLEANUP(strbuf) struct strbuf tools = STRBUF_INIT;
+    CLEANUP(strbuf) struct strbuf model = STRBUF_INIT;
+    struct json_writer w = json_begin(&model);
+    char created[CLOCK_STAMP_MAX];
+
+    clock_stamp(clock->wall_us(clock), created);
+    registry_describe(h->registry, &tools);
+    json_open(&w, NULL, '{');
+    json_add_str(&w, "provider", h->provider->ops->name);
+    json_add_str(&w, "name", h->provider->ops->model(h->provider));
+    json_close(&w, '}');
+    if (engine_emit(engine, 0,
+                    &(struct event){.type = EVENT_SESSION_STARTED,
+                                    .session_started = {
+                                        .v = 1,
+                                        .session = h->session,
+                                        .created = created,
+                                        .app = "keyturn " KEYTURN_VERSION,
+                                        .workspace = beneath_path(h->root),
+                                        .model = model.buf,
+                                        .tools = tools.buf,
+                                        .engine = h->engine_name ? h->engine_name : "none",
+                                        .not_captured = "[\"file contents outside of tool results\",\"environment\"]",
+                                    }}) < 0)
+        return err_set(err, "%s", engine->failure);
+    return 0;
+}
+
+/* ---- life ---- */
+
+static char *pack_context(struct context_source *source, const char *query, size_t limit, const atomic_bool *cancelled)
+{
+    struct engine *engine = (struct engine *)((char *)source - offsetof(struct engine, context));
+    struct context_pack pack = context_load(engine->harness->root, query, limit, cancelled);
+    struct strbuf text = STRBUF_INIT;
+
+    context_pack_write(&text, &pack);
+    context_pack_release(&pack);
+    return strbuf_detach(&text, NULL);
+}
+
+static struct engine *engine_make(const struct harness *harness, struct journal *journal, struct sink *sinks)
+{
+    struct engine *engine = xcalloc(1, sizeof(*engine));
+
+    engine->harness = harness;
+    engine->journal = journal;
+    engine->sinks = sinks;
+    session_init(&engine->session);
+    gates_init(&engine->gates);
+    thinking_init(&engine->thinking, harness->thinking);
+    engine->thinking.reflect_on_tool_error = harness->reflect_on_tool_error;
+    engine->thinking.reflect_every = harness->reflect_every;
+    message_list_init(&engine->history);
+    engine->context.pack = pack_context;
+    engine->env = (struct tool_env){
+        .loop = harness->loop,
+        .root = harness->root,
+        .artifacts = harness->artifacts,
+        .session = harness->session,
+        .context = &engine->context,
+        .web_endpoint = harness->web_endpoint,
+        .http = harness->http,
+    };
+    return engine;
+}
+
+struct engine *engine_new(const struct harness *harness, struct journal *take_journal, struct sink *sinks, struct err *err)
+{
+    struct engine *engine = engine_make(harness, take_journal, sinks);
+
+    if (emit_started(engine, err) < 0) {
+        engine_free(engine);
+        return NULL;
+    }
+    return engine;
+}
+
+static void remember_turn(struct engine *engine, const char *prompt, const char *text)
+{
+    message_list_add(&engine->history, ROLE_USER, prompt)->meaning = "history";
+    message_list_add(&engine->history, ROLE_ASSISTANT, text)->meaning = "history";
+}
+
+struct engine *engine_resume(const struct harness *harness, struct journal *take_journal,
+                             const struct journal_reader *reader, struct sink *sinks, struct err *err)
+{
+    struct engine *engine = engine_make(harness, take_journal, sinks);
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
+    CLEANUP(free) char *prompt = NULL;
+    struct event event;
+
+    for (size_t i = 0; i < journal_count(reader); i++) {
+        if (journal_event(reader, i, &event, &arena, err) < 0) {
+            engine_free(engine);
+            return NULL;
+        }
+        session_apply(&engine->session, &event);
+        if (event.type == EVENT_TURN_STARTED) {
+            free(prompt);
+            prompt = xstrdup(event.turn_started.prompt ? event.turn_started.prompt : "");
+            engine->turns = event.turn > engine->turns ? event.turn : engine->turns + 1;
+            thinking_on_turn_start(&engine->thinking);
+        } else if (event.type == EVENT_TURN_FINISHED && prompt) {
+            remember_turn(engine, prompt, event.turn_finished.text ? event.turn_finished.text : "");
+        } else if (event.type == EVENT_WRITE_PROPOSED) {
+            engine->asks++;
+        }
+        arena_reset(&arena);
+    }
+    return engine;
+}
+
+static void free_turns(struct turn *turn)
+{
+    while (turn) {
+        struct turn *older = turn->older;
+
+        turn_free(turn);
+        turn = older;
+    }
+}
+
+void engine_free(struct engine *engine)
+{
+    if (!engine)
+        return;
+    loop_unpost(engine->harness->loop, &engine->broke);
+    /* With threads still out there the program is about to end: what they hold is left to them. */
+    if (engine_idle(engine)) {
+        free_turns(engine->turn);
+        free_turns(engine->late);
+    }
+    session_release(&engine->session);
+    gates_release(&engine->gates);
+    message_list_release(&engine->history);
+    journal_close(engine->journal);
+    free(engine->failure);
+    free(engine);
+}
+
+/* ---- what turns need ---- */
+
+struct gates *engine_gates_mutable(struct engine *engine)
+{
+    return &engine->gates;
+}
+
+const struct gates *engine_gates(const struct engine *engine)
+{
+    return &engine->gates;
+}
+
+struct thinking *engine_thinking(struct engine *engine)
+{
+    return &engine->thinking;
+}
+
+const struct tool_env *engine_tool_env(const struct engine *engine)
+{
+    return &engine->env;
+}
+
+const struct message_list *engine_history(const struct engine *engine)
+{
+    return &engine->history;
+}
+
+uint64_t engine_next_ask(struct engine *engine)
+{
+    return ++engine->asks;
+}
+
+void engine_set_nobody_asked(struct engine *engine)
+{
+    engine->nobody_asked = true;
+}
+
+void engine_turn_finished(struct engine *engine, struct turn *turn)
+{
+    remember_turn(engine, turn->prompt, turn->final.text ? turn->final.text : "");
+    engine->turn = NULL;
+    turn->older = engine->late;
+    engine->late = turn;
+    if (engine->turn_ended)
+        engine->turn_ended(engine->turn_ended_data);
+}
+
+void engine_turn_freed(struct engine *engine, struct turn *turn)
+{
+    struct turn **place = &engine->late;
+
+    while (*place && *place != turn)
+        place = &(*place)->older;
+    if (*place)
+        *place = turn->older;
+    turn_free(turn);
+}
+
+static void undo_ended(struct engine *engine)
+{
+    engine->undo = NULL;
+}
+
+/* ---- intents ---- */
+
+static int start(struct engine *engine, const struct intent *intent, struct err *err)
+{
+    const char *prompt = intent->start.prompt;
+
+    if (engine->turn)
+        return err_set(err, "a turn is running");
+    if (!prompt || !*prompt)
+        return err_set(err, "the prompt is empty");
+    engine->turns++;
+    engine->turn = turn_start(engine, engine->harness, engine->turns, prompt);
+    return 0;
+}
+
+static int approve(struct engine *engine, const struct intent *intent, struct err *err)
+{
+    const struct question *question = engine_question(engine);
+    struct verdict verdict = {.decision = DECISION_APPROVED, .by = BY_KEY};
+
+    if (!question || !intent->approve.ask || strcmp(intent->approve.ask, question->ask) != 0)
+        return err_set(err, "this question is no longer open");
+    if (!intent->approve.digest || strcmp(intent->approve.digest, question->digest) != 0)
+        return err_set(err, "the question has changed: read it again");
+    if (intent->approve.edited) {
+        verdict.decision = DECISION_EDITED;
+        verdict.edited = (struct change_set *)intent->approve.edited;
+    } else if (intent->approve.hunks) {
+        verdict.decision = DECISION_PARTIAL;
+        verdict.hunks = (char *)intent->approve.hunks;
+    }
+    return turn_decide(engine->turn, &verdict, err);
+}
+
+static int deny(struct engine *engine, const struct intent *intent, struct err *err)
+{
+    const struct question *question = engine_question(engine);
+    struct verdict verdict = {.decision = DECISION_DENIED, .by = BY_KEY, .reason = (char *)intent->deny.reason};
+
+    if (!question || !intent->deny.ask || strcmp(intent->deny.ask, question->ask) != 0)
+        return err_set(err, "this question is no longer open");
+    return turn_decide(engine->turn, &verdict, err);
+}
+
+static int go_on(struct engine *engine, enum stepping stepping, const char *by, struct err *err)
+{
+    if (engine_question(engine))
+        return err_set(err, "a write waits: approve or deny it");
+    engine->gates.stepping = stepping;
+    engine->gates.pause = false;
+    if (engine->turn && engine->turn->holds)
+        turn_release(engine->turn, by);
+    return 0;
+}
+
+static int edit_prompt(struct turn *turn, const char *text)
+{
+    CLEANUP(strbuf) struct strbuf before = STRBUF_INIT;
+    CLEANUP(strbuf) struct strbuf after = STRBUF_INIT;
+    struct message *message = NULL;
+
+    for (size_t i = 0; i < turn->messages.count; i++)
+        if (turn->messages.items[i].role == ROLE_USER)
+            message = &turn->messages.items[i];
+    if (!message)
+        return -1;
+    json_write_str(&before, message->text, strlen(message->text), JSON_COMPACT);
+    json_write_str(&after, text, strlen(text), JSON_COMPACT);
+    free(message->text);
+    message->text = xstrdup(text);
+    turn_emit(turn, &(struct event){.type = EVENT_EDITED,
+                                    .edited = {.what = edit_what_name(EDIT_PROMPT),
+                                               .before = before.buf,
+                                               .after = after.buf}});
+    return 0;
+}
+
+static int edit_result(struct turn *turn, struct turn_call *call, const char *text, struct err *err)
+{
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
+    const struct json *value = json_parse(&arena, text, strlen(text), err);
+    CLEANUP(free) char *before = call->message;
+    struct strbuf after = STRBUF_INIT;
+
+    if (!value) {
+        call->message = steal(&before);
+        return err_prefix(err, "result");
+    }
+    json_write(&after, value, JSON_COMPACT);
+    call->message = strbuf_detach(&after, NULL);
+    turn_emit(turn, &(struct event){.type = EVENT_EDITED,
+                                    .edited = {.what = edit_what_name(EDIT_RESULT),
+                                               .call = call->id,
+                                               .before = before,
+                                               .after = call->message}});
+    return 0;
+}
+
+static int edit(struct engine *engine, const struct intent *intent, struct err *err)
+{
+    struct hold *hold = engine->turn ? engine->turn->holds : NULL;
+    const char *text = intent->edit.text;
+
+    if (!hold)
+        return err_set(err, "nothing stands at a gate");
+    switch (intent->edit.what) {
+    case EDIT_ARGUMENTS:
+        if (hold->gate != GATE_TOOL)
+            return err_set(err, "arguments can be edited before a tool runs");
+        return turn_edit_arguments(engine->turn, hold->call, text, err);
+    case EDIT_RESULT:
+        if (hold->gate != GATE_RESULT)
+            return err_set(err, "a result can be edited after its tool ended");
+        return edit_result(engine->turn, hold->call, text, err);
+    case EDIT_PROMPT:
+        if (hold->gate != GATE_MODEL || !*text)
+            return err_set(err, "a prompt can be edited before the model is asked, and not be empty");
+        return edit_prompt(engine->turn, text) < 0 ? err_set(err, "there is no prompt") : 0;
+    }
+    return err_set(err, "this cannot be edited");
+}
+
+static int extend(struct engine *engine, const struct intent *intent, struct err *err)
+{
+    struct turn *turn = engine->turn;
+    CLEANUP(strbuf) struct strbuf limits = STRBUF_INIT;
+
+    if (!turn || !turn->budget.clock || turn->ending)
+        return err_set(err, "no turn is running");
+    if (!(intent->extend.share > 0))
+        return err_set(err, "a budget can only be raised");
+    budget_extend(&turn->budget, intent->extend.key, intent->extend.share);
+    budget_write_limits(&limits, &turn->budget);
+    turn_emit(turn, &(struct event){.type = EVENT_BUDGET_OPENED, .budget_opened = {.limits = limits.buf}});
+    turn_charge(turn);
+    turn_clock_changed(turn);
+    if (turn->holds && turn->holds->gate == GATE_BUDGET && budget_exhausted(&turn->budget) < 0) {
+        turn->state.timed_out = false;
+        turn_release(turn, "extend");
+    }
+    return 0;
+}
+
+static int undo(struct engine *engine, const struct intent *intent, struct err *err)
+{
+    const struct session *session = &engine->session;
+    const char *checkpoint = intent->undo.checkpoint;
+
+    if (!engine->harness->checkpoints)
+        return err_set(err, "this session keeps no checkpoints");
+    if (engine->undo)
+        return err_set(err, "an undo is under way");
+    for (uint32_t i = session->ask_count; !checkpoint && i > 0; i--) {
+        const struct session_ask *ask = &session->asks[i - 1];
+
+        if (ask->applied_seq && !ask->undone_seq && ask->checkpoint)
+            checkpoint = session_name(session, ask->checkpoint);
+    }
+    if (!checkpoint)
+        return err_set(err, "there is no write to undo");
+    engine->undo = undo_start(engine, engine->harness, engine->turn ? engine->turns : 0, checkpoint, undo_ended);
+    return 0;
+}
+
+static int end(struct engine *engine, struct err *err)
+{
+    if (engine->turn)
+        return err_set(err, "a turn is running: cancel it first");
+    engine->ended = true;
+    engine_emit(engine, 0, &(struct event){.type = EVENT_SESSION_ENDED, .session_ended = {.reason = "quit"}});
+    return 0;
+}
+
+int engine_submit(struct engine *engine, const struct intent *intent, struct err *err)
+{
+    if (engine->failure)
+        return err_set(err, "%s", engine->failure);
+    if (engine->ended)
+        return err_set(err, "the session has ended");
+    switch (intent->type) {
+    case INTENT_START:
+        return start(engine, intent, err);
+    case INTENT_CANCEL:
+        if (!engine->turn)
+            return err_set(err, "no turn is running");
+        turn_cancel(engine->turn);
+        return 0;
+    case INTENT_APPROVE:
+        return approve(engine, intent, err);
+    case INTENT_DENY:
+        return deny(engine, intent, err);
+    case INTENT_ALLOW:
+        if (!intent->allow.revoke)
+            approval_allow(engine->harness->approval, intent->allow.tool, intent->allow.path);
+        else if (!approval_revoke(engine->harness->approval, intent->allow.tool, intent->allow.path))
+            return err_set(err, "there is no such permission");
+        return 0;
+    case INTENT_STEP:
+        return go_on(engine, STEP_INTO, "step", err);
+    case INTENT_STEP_WAVE:
+        return go_on(engine, STEP_WAVE, "step over", err);
+    case INTENT_CONTINUE:
+        return go_on(engine, STEP_RUN, "continue", err);
+    case INTENT_PAUSE:
+        engine->gates.pause = true;
+        return 0;
+    case INTENT_BREAK:
+        return gates_break(&engine->gates, intent->breakpoint.spec, err) < 0 ? -1 : 0;
+    case INTENT_UNBREAK:
+        return gates_remove(&engine->gates, intent->unbreak.id) ? 0 : err_set(err, "there is no such breakpoint");
+    case INTENT_EDIT:
+        return edit(engine, intent, err);
+    case INTENT_EXTEND:
+        return extend(engine, intent, err);
+    case INTENT_UNDO:
+        return undo(engine, intent, err);
+    case INTENT_END:
+        return end(engine, err);
+    }
+    return err_set(err, "unknown intent");
+}
+
+/* ---- looking ---- */
+
+const struct session *engine_session(const struct engine *engine)
+{
+    return &engine->session;
+}
+
+bool engine_idle(const struct engine *engine)
+{
+    return !engine->turn && !engine->late && !engine->undo;
+}
+
+bool engine_turn_running(const struct engine *engine)
+{
+    return engine->turn != NULL;
+}
+
+void engine_on_turn_end(struct engine *engine, void (*ended)(void *data), void *data)
+{
+    engine->turn_ended = ended;
+    engine->turn_ended_data = data;
+}
+
+const char *engine_failed(const struct engine *engine)
+{
+    return engine->failure;
+}
+
+bool engine_nobody_asked(const struct engine *engine)
+{
+    return engine->nobody_asked;
+}
+
+const struct question *engine_question(const struct engine *engine)
+{
+    return engine->turn && engine->turn->ask.open ? &engine->turn->ask.view : NULL;
+}
+
+bool engine_held(const struct engine *engine, struct held_view *out)
+{
+    const struct hold *hold = engine->turn ? engine->turn->holds : NULL;
+
+    if (!hold)
+        return false;
+    *out = (struct held_view){
+        .gate = hold->gate,
+        .why = hold->why,
+        .call = hold->call ? hold->call->id : NULL,
+        .tool = hold->call ? hold->call->tool : NULL,
+        .arguments = hold->call ? hold->call->arguments : NULL,
+        .result = hold->call ? hold->call->message : NULL,
+        .messages = hold->gate == GATE_MODEL ? &engine->turn->messages : NULL,
+    };
+    return true;
+}

@@ -1,0 +1,430 @@
+/* A turn from its prompt to turn.finished.
+ *
+ * Order, always: turn.started → memory and context pack, in parallel → budget → messages → steps → the write gate is
+ * closed → finalizer → turn.finished. turn_end is the only way out of the loop, so the gate is closed before anything is
+ * finalized however the loop ended (D47).
+ *
+ * A turn may outlive its end: a tool that timed out still runs on its thread. The struct stays until the last of them
+ * came back (and was suppressed), and is freed by turn_maybe_free. */
+
+#include "turn.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "select.h"
+#include <string.h>
+
+#define MEMORY_ITEMS 5
+#define CONTEXT_ITEMS 5
+#define WARN_SHARE 0.8
+
+int turn_emit(struct turn *turn, struct event *event)
+{
+    return engine_emit(turn->engine, turn->number, event);
+}
+
+void turn_soon(struct turn *turn, void (*run)(struct loop_task *task))
+{
+    loop_post(turn->harness->loop, &turn->next, run);
+}
+
+/* ---- what it has used ---- */
+
+static double largest_share(const struct budget *budget)
+{
+    double largest = 0;
+
+    for (int key = 0; key < BUDGET_KEY_COUNT; key++) {
+        double limit = budget_limit(budget, (enum budget_key)key);
+
+        if (limit > 0 && budget_used(budget, (enum budget_key)key) / limit > largest)
+            largest = budget_used(budget, (enum budget_key)key) / limit;
+    }
+    return largest;
+}
+
+void turn_charge(struct turn *turn)
+{
+    CLEANUP(strbuf) struct strbuf used = STRBUF_INIT;
+    int key;
+
+    budget_write_used(&used, &turn->budget);
+    turn_emit(turn, &(struct event){.type = EVENT_BUDGET_CHARGED, .budget_charged = {.used = used.buf}});
+    while ((key = budget_warning(&turn->budget, WARN_SHARE)) >= 0) {
+        enum budget_key which = (enum budget_key)key;
+
+        turn_emit(turn, &(struct event){.type = EVENT_BUDGET_WARNED,
+                                        .budget_warned = {.key = budget_key_name(which),
+                                                          .used = budget_used(&turn->budget, which),
+                                                          .limit = budget_limit(&turn->budget, which)}});
+    }
+}
+
+void turn_clock_changed(struct turn *turn)
+{
+    for (size_t i = 0; i < turn->call_count; i++)
+        if (turn->calls[i].running)
+            bounded_clock_changed(turn->calls[i].running);
+    if (turn->ending || !turn->budget.clock)
+        return;
+    if (turn->clock.depth > 0)
+        loop_timer_stop(turn->harness->loop, &turn->deadline_timer);
+    else if (turn->deadline_timer.fire)
+        loop_timer_start(turn->harness->loop, &turn->deadline_timer,
+                         loop_now_us(turn->harness->loop) + (int64_t)(budget_remaining_s(&turn->budget) * 1e6),
+                         turn->deadline_timer.fire);
+}
+
+/* ---- a budget ends ---- */
+
+static void after_budget(struct turn *turn, struct turn_call *none)
+{
+    (void)none;
+    if (turn->cancelled)
+        turn_end(turn, "cancelled");
+    else if (budget_exhausted(&turn->budget) >= 0)
+        turn_end(turn, "budget");
+    else if (turn->reply_parked)
+        turn_take_reply(turn);
+    else if (!turn->asking)
+        turn_next_step(turn);
+}
+
+static void budget_ended(struct turn *turn, enum budget_key key)
+{
+    turn->state.timed_out = key == BUDGET_WALL_MS;
+    if (turn->harness->interactive) {
+        CLEANUP(free) char *why = xasprintf("limit: %s", budget_key_name(key));
+
+        turn_hold(turn, GATE_BUDGET, why, NULL, after_budget);
+    } else {
+        turn_end(turn, "budget");
+    }
+}
+
+/* Only the wait for the model is cut short: calls have deadlines of their own, and what comes after them looks at the
+ * budget before it goes on. */
+static void deadline_passed(struct loop_timer *timer)
+{
+    struct turn *turn = (struct turn *)((char *)timer - offsetof(struct turn, deadline_timer));
+
+    if (turn->asking && !turn->reflecting)
+        budget_ended(turn, BUDGET_WALL_MS);
+}
+
+/* ---- steps ---- */
+
+static void step_begins(struct turn *turn)
+{
+    struct gate_view view = {.gate = GATE_MODEL, .budget_share = largest_share(&turn->budget)};
+
+    if (!turn_hold_at(turn, &view, NULL, turn_ask_model))
+        turn_ask_model(turn, NULL);
+}
+
+static void after_budget_break(struct turn *turn, struct turn_call *none)
+{
+    (void)none;
+    step_begins(turn);
+}
+
+void turn_next_step(struct turn *turn)
+{
+    struct gate_view view = {.gate = GATE_BUDGET, .budget_share = largest_share(&turn->budget)};
+    int key;
+
+    if (turn->cancelled) {
+        turn_end(turn, "cancelled");
+        return;
+    }
+    key = budget_exhausted(&turn->budget);
+    if (key >= 0) {
+        budget_ended(turn, (enum budget_key)key);
+        return;
+    }
+    if (!turn_hold_at(turn, &view, NULL, after_budget_break))
+        step_begins(turn);
+}
+
+/* ---- loading ---- */
+
+static void prepare(struct turn *turn)
+{
+    const struct harness *harness = turn->harness;
+    CLEANUP(strbuf) struct strbuf memory = STRBUF_INIT;
+    CLEANUP(strbuf) struct strbuf pack = STRBUF_INIT;
+    CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
+    struct json_writer w;
+
+    memory_write(&memory, &turn->memory);
+    context_pack_write(&pack, &turn->context);
+    turn_emit(turn, &(struct event){.type = EVENT_CONTEXT_LOADED,
+                                    .context_loaded = {.memory = memory.buf, .pack = pack.buf}});
+
+    budget_open(&turn->budget, &harness->limits, &turn->clock);
+    budget_write_limits(&text, &turn->budget);
+    turn_emit(turn, &(struct event){.type = EVENT_BUDGET_OPENED, .budget_opened = {.limits = text.buf}});
+    loop_timer_start(harness->loop, &turn->deadline_timer,
+                     loop_now_us(harness->loop) + (int64_t)(budget_remaining_s(&turn->budget) * 1e6), deadline_passed);
+
+    turn->tools = select_tools(harness->registry, turn->prompt, harness->select_tools, SELECT_MAX, &turn->tool_count);
+    strbuf_reset(&memory);
+    memory_prompt(&memory, &turn->memory);
+    prepare_turn(&turn->preparation,
+                 &(struct prepare_input){
+                     .system_prompt = harness->system_prompt ? harness->system_prompt : prepare_default_prompt,
+                     .session = harness->session,
+                     .provider = harness->provider->ops->name,
+                     .model = harness->provider->ops->model(harness->provider),
+                     .wall_us = loop_clock(harness->loop)->wall_us(loop_clock(harness->loop)),
+                     .memory = memory.buf,
+                     .history = engine_history(turn->engine),
+                     .context_pack = pack.buf,
+                     .prompt = turn->prompt,
+                 });
+    message_list_copy(&turn->messages, &turn->preparation.messages);
+
+    strbuf_reset(&text);
+    message_list_write(&text, &turn->messages);
+    strbuf_reset(&memory);
+    w = json_begin(&memory);
+    json_open(&w, NULL, '[');
+    for (size_t i = 0; i < turn->tool_count; i++)
+        json_add_str(&w, NULL, turn->tools[i]->spec.name);
+    json_close(&w, ']');
+    turn_emit(turn, &(struct event){.type = EVENT_TURN_PREPARED,
+                                    .turn_prepared = {.messages = text.buf,
+                                                      .tools = memory.buf,
+                                                      .prompt_render_hash = turn->preparation.render_hash}});
+}
+
+static void loaded(struct turn *turn)
+{
+    turn->works--;
+    if (--turn->loading > 0)
+        return;
+    if (!turn->cancelled)
+        prepare(turn);
+    turn_next_step(turn);
+}
+
+static void load_memory(struct loop_work *work)
+{
+    struct turn *turn = (struct turn *)((char *)work - offsetof(struct turn, memory_work));
+
+    turn->memory = memory_load(turn->harness->store, turn->prompt, MEMORY_ITEMS);
+}
+
+static void memory_loaded(struct loop_work *work)
+{
+    loaded((struct turn *)((char *)work - offsetof(struct turn, memory_work)));
+}
+
+static void load_context(struct loop_work *work)
+{
+    struct turn *turn = (struct turn *)((char *)work - offsetof(struct turn, context_work));
+
+    turn->context = context_load(turn->harness->root, turn->prompt, CONTEXT_ITEMS, &turn->context_cancelled);
+}
+
+static void context_loaded(struct loop_work *work)
+{
+    loaded((struct turn *)((char *)work - offsetof(struct turn, context_work)));
+}
+
+struct turn *turn_start(struct engine *engine, const struct harness *harness, int64_t number, const char *prompt)
+{
+    struct turn *turn = xcalloc(1, sizeof(*turn));
+    struct thinking *thinking = engine_thinking(engine);
+    CLEANUP(strbuf) struct strbuf level = STRBUF_INIT;
+    struct json_writer w = json_begin(&level);
+
+    turn->engine = engine;
+    turn->harness = harness;
+    turn->number = number;
+    turn->prompt = xstrdup(prompt);
+    hold_clock_init(&turn->clock, loop_clock(harness->loop));
+    turn_state_init(&turn->state);
+    message_list_init(&turn->messages);
+    strbuf_init(&turn->delta_text);
+    strbuf_init(&turn->delta_thinking);
+    turn_host_init(turn);
+
+    thinking_on_turn_start(thinking);
+    gates_turn_started(engine_gates_mutable(engine));
+    json_open(&w, NULL, '{');
+    json_add_str(&w, "level", thinking_level_name(thinking->level));
+    json_add_int(&w, "counter", thinking->turn);
+    json_close(&w, '}');
+    turn_emit(turn, &(struct event){.type = EVENT_TURN_STARTED,
+                                    .turn_started = {.prompt = turn->prompt, .thinking = level.buf}});
+
+    turn->loading = 2;
+    turn->works = 2;
+    loop_work_start(harness->loop, &turn->memory_work, load_memory, memory_loaded);
+    loop_work_start(harness->loop, &turn->context_work, load_context, context_loaded);
+    return turn;
+}
+
+/* ---- the end ---- */
+
+static void finished(struct turn *turn)
+{
+    const struct usage *usage = &turn->state.usage;
+    CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
+    struct json_writer w = json_begin(&text);
+
+    json_open(&w, NULL, '{');
+    json_add_int(&w, "input", usage->input);
+    json_add_int(&w, "output", usage->output);
+    json_add_int(&w, "cache_read", usage->cache_read);
+    json_add_int(&w, "cache_write", usage->cache_write);
+    json_close(&w, '}');
+    turn_emit(turn, &(struct event){.type = EVENT_TURN_FINISHED,
+                                    .turn_finished = {.status = turn->status,
+                                                      .text = turn->final.text,
+                                                      .usage = text.buf,
+                                                      .steps = turn->step,
+                                                      .tool_calls = turn->state.tool_calls,
+                                                      .elapsed_ms = hold_clock_now(&turn->clock) / 1000,
+                                                      .waited_ms = hold_clock_held(&turn->clock) / 1000}});
+    turn->finished = true;
+    engine_turn_finished(turn->engine, turn);
+    turn_maybe_free(turn);
+}
+
+static void run_finalizer(struct loop_work *work)
+{
+    struct turn *turn = (struct turn *)((char *)work - offsetof(struct turn, final_work));
+
+    turn->final = finalize_turn(&turn->final_input, &turn->harness->hooks);
+}
+
+static void finalized(struct loop_work *work)
+{
+    struct turn *turn = (struct turn *)((char *)work - offsetof(struct turn, final_work));
+    CLEANUP(strbuf) struct strbuf citations = STRBUF_INIT;
+    CLEANUP(strbuf) struct strbuf memory = STRBUF_INIT;
+    CLEANUP(strbuf) struct strbuf decisions = STRBUF_INIT;
+    CLEANUP(strbuf) struct strbuf judges = STRBUF_INIT;
+
+    turn->works--;
+    finalization_write(&turn->final, &citations, &memory, &decisions, &judges);
+    turn_emit(turn, &(struct event){.type = EVENT_TURN_FINALIZED,
+                                    .turn_finalized = {.citations = citations.buf,
+                                                       .memory = memory.buf,
+                                                       .decisions = decisions.buf,
+                                                       .judges = judges.buf}});
+    finished(turn);
+}
+
+static void finalize(struct turn *turn, struct turn_call *none)
+{
+    const struct turn_state *state = &turn->state;
+
+    (void)none;
+    turn->final_tools = xcalloc(state->tally_count + 1, sizeof(*turn->final_tools));
+    for (size_t i = 0; i < state->tally_count; i++)
+        turn->final_tools[i] = (struct finalize_tool){state->tallies[i].tool, state->tallies[i].calls,
+                                                      state->tallies[i].failures};
+    turn->final_input = (struct finalize_input){
+        .session = turn->harness->session,
+        .turn = turn->number,
+        .prompt = turn->prompt,
+        .text = state->final_text ? state->final_text : "",
+        .status = turn->status,
+        .show_citations = turn->harness->show_citations,
+        .citations = state->citations,
+        .citation_count = state->citation_count,
+        .usage = state->usage,
+        .wall_us = loop_clock(turn->harness->loop)->wall_us(loop_clock(turn->harness->loop)),
+        .tools = turn->final_tools,
+        .tool_count = state->tally_count,
+        .decisions = (const char *const *)state->decisions,
+        .decision_count = state->decision_count,
+    };
+    turn->works++;
+    loop_work_start(turn->harness->loop, &turn->final_work, run_finalizer, finalized);
+}
+
+void turn_end(struct turn *turn, const char *status)
+{
+    struct gate_view view = {.gate = GATE_FINALIZE, .budget_share = largest_share(&turn->budget)};
+
+    if (turn->ending)
+        return;
+    turn->ending = true;
+    turn->status = status;
+    turn_stop_asking(turn);
+    loop_timer_stop(turn->harness->loop, &turn->deadline_timer);
+    trace_close_writes(&turn->state.trace);
+    turn_emit(turn, &(struct event){.type = EVENT_WRITES_CLOSED});
+    if (!turn_hold_at(turn, &view, NULL, finalize))
+        finalize(turn, NULL);
+}
+
+void turn_cancel(struct turn *turn)
+{
+    bool in_calls = turn->call_count > 0;
+
+    if (turn->cancelled || turn->finished)
+        return;
+    turn->cancelled = true;
+    atomic_store(&turn->context_cancelled, true);
+    if (turn->ask.call) {
+        struct verdict no = {.decision = DECISION_DENIED, .by = BY_KEY, .reason = (char *)"the turn was cancelled"};
+        struct err err = ERR_INIT;
+
+        if (turn_decide(turn, &no, &err) < 0)
+            log_warn("cancelled question: %s", err.text);
+    }
+    for (size_t i = 0; i < turn->call_count; i++)
+        if (turn->calls[i].running)
+            bounded_cancel(turn->calls[i].running);
+    turn_release_all(turn, "cancel");
+    /* While loading or in calls, what is under way comes back and finds the turn cancelled. */
+    if (!in_calls && turn->call_count == 0 && turn->loading == 0)
+        turn_end(turn, "cancelled");
+}
+
+void turn_maybe_free(struct turn *turn)
+{
+    if (turn->finished && turn->host.pending == 0 && turn->works == 0)
+        engine_turn_freed(turn->engine, turn);
+}
+
+void turn_free(struct turn *turn)
+{
+    struct loop *loop;
+
+    if (!turn)
+        return;
+    loop = turn->harness->loop;
+    loop_unpost(loop, &turn->next);
+    loop_timer_stop(loop, &turn->delta_timer);
+    loop_timer_stop(loop, &turn->wait_timer);
+    loop_timer_stop(loop, &turn->deadline_timer);
+    turn_ask_release(turn);
+    turn_calls_release(turn);
+    model_reply_release(&turn->reply);
+    while (turn->holds) {
+        struct hold *hold = turn->holds;
+
+        turn->holds = hold->next;
+        free(hold->why);
+        free(hold);
+    }
+    memory_release(&turn->memory);
+    context_pack_release(&turn->context);
+    preparation_release(&turn->preparation);
+    message_list_release(&turn->messages);
+    free((void *)turn->tools);
+    finalization_release(&turn->final);
+    free(turn->final_tools);
+    turn_state_release(&turn->state);
+    strbuf_release(&turn->delta_text);
+    strbuf_release(&turn->delta_thinking);
+    arena_release(&turn->arena);
+    free(turn->prompt);
+    free(turn);
+}

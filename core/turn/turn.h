@@ -1,0 +1,196 @@
+#pragma once
+/* One turn, inside. Shared by the files that run it and by nobody else:
+ *
+ *   turn.c        start, load, prepare, the loop from step to step, the end
+ *   turn_model.c  asking the model, its deltas and failures, reflection
+ *   turn_calls.c  waves and calls: what may run, what came of it, the messages
+ *   turn_write.c  questions about writes
+ *   hold.c        standing at a gate
+ *
+ * Everything is a chain of continuations on the loop: each function does its part, starts what takes time, and returns;
+ * what comes back calls the next. */
+
+#include "base/arena.h"
+#include "base/loop.h"
+#include "context.h"
+#include "engine.h"
+#include "memory.h"
+#include "prepare.h"
+#include "reflect.h"
+#include "state.h"
+#include "tools/context_pack.h"
+#include "waves.h"
+
+struct turn;
+struct turn_call;
+
+/* A stop at a gate; `go` is called when it is released. */
+struct hold {
+    enum gate gate;
+    char *why;
+    struct turn_call *call; /* may be NULL */
+    void (*go)(struct turn *turn, struct turn_call *call);
+    struct hold *next;
+};
+
+struct turn_call {
+    struct turn *turn;
+    char *id, *name;
+    char *arguments;              /* JSON text, as the model gave it or the user edited it */
+    const struct json *parsed;    /* NULL when it is no JSON object; in the step's arena */
+    const struct tool *tool;      /* NULL: unknown */
+    const struct wave *wave;
+    size_t wave_number;           /* from 1 within the step */
+    char key[HASH_MD5_HEX];
+    struct bounded_call *running;
+    bool gated;                   /* has stood at its gate */
+    bool settled;
+    char *message;                /* what the model will read */
+};
+
+/* The diff of a proposal is made on the pool, from copies. */
+struct ask_work {
+    struct loop_work work;
+    struct turn *turn;
+    uint64_t number;              /* which question: an older one's work is dropped */
+    struct change_set *changes;
+    char *files;                  /* JSON of write.proposed */
+};
+
+struct turn {
+    struct engine *engine;
+    const struct harness *harness;
+    int64_t number;
+    char *prompt;
+    struct hold_clock clock;
+    struct budget budget;
+    struct turn_state state;
+    struct preparation preparation;
+    struct message_list messages;
+    const struct tool **tools;    /* offered */
+    size_t tool_count;
+
+    struct loop_work memory_work, context_work;
+    struct memory memory;
+    struct context_pack context;
+    atomic_bool context_cancelled;
+    int loading;
+
+    int step;
+    int attempt;
+    struct model_listener listener;
+    bool asking;                  /* the model, a reflection included */
+    bool reflecting;
+    int64_t asked_us;
+    struct strbuf delta_text, delta_thinking;
+    struct loop_timer delta_timer;   /* coalesces */
+    struct loop_timer wait_timer;    /* a retry, or the patience with a reflection */
+    struct loop_timer deadline_timer;
+    struct model_reply reply;     /* of this step, between answer and messages; also parked while held at the budget */
+    bool reply_parked;
+
+    struct arena arena;           /* of the step */
+    struct turn_call *calls;
+    size_t call_count;
+    const struct wave *waves;
+    size_t wave_count, wave_index;
+    size_t next_launch;           /* index into calls */
+    size_t unsettled;             /* of the wave */
+    bool launching;
+
+    struct bounded_host host;
+    struct {
+        struct turn_call *call;   /* NULL: no question */
+        char *id;
+        uint64_t number;
+        struct change_set *changes;
+        char digest[HASH_SHA256_HEX];
+        bool proposed;            /* write.proposed is in the journal */
+        bool open;                /* and a person is asked */
+        bool again;
+        int64_t since_us;         /* on the loop's clock */
+        struct question view;
+        struct loop_timer expiry;
+    } ask;
+    size_t works;                 /* of our own on the pool */
+
+    struct hold *holds;           /* the first one is the one we stand at */
+    bool cancelled;
+    bool ending;
+    const char *status;           /* why it ends */
+    struct loop_task next;        /* continues from the loop instead of from deep inside a callback */
+    struct loop_work final_work;
+    struct finalize_input final_input;
+    struct finalize_tool *final_tools;
+    struct finalization final;
+    bool finished;
+    struct turn *older;           /* finished ones that wait for late threads */
+};
+
+/* engine.c */
+/* Fills in the turn and emits; 0, or -1 when it could not be recorded. */
+int engine_emit(struct engine *engine, int64_t turn, struct event *event);
+struct gates *engine_gates_mutable(struct engine *engine);
+struct thinking *engine_thinking(struct engine *engine);
+const struct tool_env *engine_tool_env(const struct engine *engine);
+const struct message_list *engine_history(const struct engine *engine);
+uint64_t engine_next_ask(struct engine *engine);
+void engine_set_nobody_asked(struct engine *engine);
+void engine_turn_finished(struct engine *engine, struct turn *turn);
+void engine_turn_freed(struct engine *engine, struct turn *turn);
+
+/* turn.c */
+struct turn *turn_start(struct engine *engine, const struct harness *harness, int64_t number, const char *prompt);
+void turn_free(struct turn *turn);
+int turn_emit(struct turn *turn, struct event *event);
+void turn_next_step(struct turn *turn);
+/* Ends the loop with this status; from here the way is close_writes, finalize, finished. */
+void turn_end(struct turn *turn, const char *status);
+void turn_cancel(struct turn *turn);
+/* Frees the turn when it is finished and nothing of it is under way any more. */
+void turn_maybe_free(struct turn *turn);
+/* budget.charged and, where a share was passed, budget.warned. */
+void turn_charge(struct turn *turn);
+/* Timers follow the hold clock. */
+void turn_clock_changed(struct turn *turn);
+/* Continues with `run` from the loop. */
+void turn_soon(struct turn *turn, void (*run)(struct loop_task *task));
+
+/* turn_model.c */
+void turn_ask_model(struct turn *turn, struct turn_call *none);
+void turn_reflect(struct turn *turn);
+void turn_stop_asking(struct turn *turn);
+void turn_take_reply(struct turn *turn);
+
+/* turn_calls.c */
+void turn_run_calls(struct turn *turn);
+void turn_calls_release(struct turn *turn);
+void turn_host_init(struct turn *turn);
+int turn_edit_arguments(struct turn *turn, struct turn_call *call, const char *text, struct err *err) CHECKED;
+
+/* turn_write.c */
+void turn_ask(struct bounded_host *host, struct bounded_call *call, const struct change_set *changes, bool again);
+void turn_applied(struct bounded_host *host, struct bounded_call *call, const struct change_set *written);
+int turn_decide(struct turn *turn, const struct verdict *verdict, struct err *err) CHECKED;
+/* The call that asked is no longer there to be answered. */
+void turn_ask_closed(struct turn *turn, struct turn_call *call);
+void turn_ask_release(struct turn *turn);
+
+/* hold.c */
+/* True when the turn stands here now: `go` will be called when it is released. False: go on. */
+bool turn_hold_at(struct turn *turn, const struct gate_view *view, struct turn_call *call,
+                  void (*go)(struct turn *, struct turn_call *));
+void turn_hold(struct turn *turn, enum gate gate, const char *why, struct turn_call *call,
+               void (*go)(struct turn *, struct turn_call *));
+void turn_release(struct turn *turn, const char *by);
+/* Goes on everywhere: the turn was cancelled, and whoever goes on looks at that first. */
+void turn_release_all(struct turn *turn, const char *by);
+
+/* undo.c */
+struct undo;
+/* Brings a checkpoint back, as a write with a checkpoint of its own. Ends with write.undone, or with a workspace.op
+ * event that says why not; then `ended` is called. */
+struct undo *undo_start(struct engine *engine, const struct harness *harness, int64_t turn, const char *checkpoint,
+                        void (*ended)(struct engine *engine));
+/* JSON array of the paths of a change set. */
+void turn_write_paths(struct strbuf *out, const struct change_set *set);

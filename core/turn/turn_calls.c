@@ -1,0 +1,422 @@
+/* The calls of an answer: put in waves, checked, started, settled. Every call of the answer gets exactly one outcome and
+ * one tool message, in the order of the answer, whatever happens to it or to its siblings.
+ *
+ * A call is checked when its turn comes, not when it is planned: an earlier wave may have made it a duplicate, blocked
+ * its tool or used up the budget. */
+
+#include "base/json.h"
+#include "base/mem.h"
+#include "turn.h"
+#include <string.h>
+
+static void launch(struct turn *turn, struct turn_call *none);
+
+/* ---- settling ---- */
+
+static void start_wave(struct loop_task *task);
+
+static void wave_check(struct turn *turn)
+{
+    const struct wave *wave = &turn->waves[turn->wave_index];
+
+    if (turn->launching || turn->unsettled > 0 || turn->next_launch < wave->first + wave->count)
+        return;
+    turn->wave_index++;
+    turn_soon(turn, start_wave); /* from the loop: thousands of denied calls must not nest */
+}
+
+static void settled(struct turn *turn, struct turn_call *call)
+{
+    call->settled = true;
+    turn->unsettled--;
+    wave_check(turn);
+}
+
+static void note_outcome(struct turn *turn, struct turn_call *call, const struct outcome *outcome)
+{
+    struct turn_state *state = &turn->state;
+    bool ran = outcome->type != OUTCOME_DENIED || outcome->denied.reason == DENIAL_WRITE_DENIED;
+    bool bad = outcome->type == OUTCOME_FAILURE || outcome->type == OUTCOME_TIMEOUT;
+
+    if (call->key[0])
+        dedupe_record(&state->dedupe, call->key, outcome->type);
+    if (outcome_blocks_tool(outcome))
+        hash_map_put(&state->blocked, call->name, 1);
+    if (ran) {
+        state->tool_calls++;
+        turn_state_tally(state, call->name, bad);
+    }
+    if (bad) {
+        thinking_on_tool_error(engine_thinking(turn->engine));
+        strbuf_addf(&state->failures, "%s (%s): %s\n", call->name, call->id,
+                    outcome->type == OUTCOME_FAILURE ? outcome->failure.error : "timed out");
+    }
+}
+
+static void settle(struct turn *turn, struct turn_call *call, struct outcome *take_outcome)
+{
+    CLEANUP(outcome) struct outcome outcome = *take_outcome;
+    struct gate_view view = {.gate = GATE_RESULT, .tool = call->tool, .arguments = call->parsed, .outcome = &outcome};
+    struct event event = {.type = EVENT_TOOL_FINISHED};
+    struct event_tool_finished *f = &event.tool_finished;
+    CLEANUP(strbuf) struct strbuf details = STRBUF_INIT;
+    CLEANUP(strbuf) struct strbuf message = STRBUF_INIT;
+
+    memset(take_outcome, 0, sizeof(*take_outcome));
+    call->running = NULL;
+    if (turn->ask.call == call)
+        turn_ask_closed(turn, call);
+
+    outcome_details(&details, &outcome);
+    f->call = call->id;
+    f->tool = call->name;
+    f->outcome = outcome_type_name(outcome.type);
+    f->elapsed_ms = outcome.elapsed_ms;
+    switch (outcome.type) {
+    case OUTCOME_RESULT:
+        f->result = details.buf;
+        break;
+    case OUTCOME_TIMEOUT:
+        f->timeout = details.buf;
+        break;
+    case OUTCOME_FAILURE:
+        f->failure = details.buf;
+        break;
+    case OUTCOME_DENIED:
+        f->denied = details.buf;
+        break;
+    case OUTCOME_ARTIFACT:
+        f->artifact = details.buf;
+        break;
+    }
+    turn_emit(turn, &event);
+    note_outcome(turn, call, &outcome);
+    outcome_message(&message, &outcome);
+    call->message = strbuf_detach(&message, NULL);
+    if (!turn_hold_at(turn, &view, call, settled))
+        settled(turn, call);
+}
+
+static void settle_denied(struct turn *turn, struct turn_call *call, struct outcome denied)
+{
+    settle(turn, call, &denied);
+}
+
+/* ---- starting ---- */
+
+/* True when the call may run; else it has been settled with the reason. */
+static bool permitted(struct turn *turn, struct turn_call *call)
+{
+    const struct harness *harness = turn->harness;
+    struct err err = ERR_INIT;
+
+    if (turn->cancelled) {
+        settle_denied(turn, call, outcome_denied(call->id, call->name, DENIAL_BLOCKED, "the turn was cancelled"));
+        return false;
+    }
+    if (!call->tool) {
+        const char *near = registry_nearest(harness->registry, call->name);
+
+        settle_denied(turn, call,
+                      near ? outcome_denied(call->id, call->name, DENIAL_VALIDATION,
+                                            "there is no tool %s (did you mean %s?)", call->name, near)
+                           : outcome_denied(call->id, call->name, DENIAL_VALIDATION, "there is no tool %s", call->name));
+        return false;
+    }
+    if (!call->parsed) {
+        settle_denied(turn, call,
+                      outcome_denied(call->id, call->name, DENIAL_VALIDATION, "arguments: must be a JSON object"));
+        return false;
+    }
+    if (harness->validate && registry_validate(harness->registry, call->tool, call->parsed, &err) < 0) {
+        settle_denied(turn, call, outcome_denied(call->id, call->name, DENIAL_VALIDATION, "%s", err.text));
+        return false;
+    }
+    if (hash_map_has(&turn->state.blocked, call->name)) {
+        settle_denied(turn, call,
+                      outcome_denied(call->id, call->name, DENIAL_BLOCKED,
+                                     "%s is blocked for the rest of this turn after an earlier failure", call->name));
+        return false;
+    }
+    if (budget_expired(&turn->budget)) {
+        settle_denied(turn, call,
+                      outcome_denied(call->id, call->name, DENIAL_DEADLINE, "the time of this turn is used up"));
+        return false;
+    }
+    dedupe_key(call->key, call->name, call->parsed);
+    if (dedupe_should_skip(&turn->state.dedupe, call->key, call->tool->spec.idempotent)) {
+        call->key[0] = '\0'; /* a refusal is not an outcome of this key (D35) */
+        settle_denied(turn, call,
+                      outcome_denied(call->id, call->name, DENIAL_DUPLICATE,
+                                     "the same call succeeded already in this turn; its result stands above"));
+        return false;
+    }
+    if (!budget_claim_tool_call(&turn->budget)) {
+        settle_denied(turn, call,
+                      outcome_denied(call->id, call->name, DENIAL_BLOCKED, "the limit of %lld tool calls is used up",
+                                     (long long)budget_limit(&turn->budget, BUDGET_TOOL_CALLS)));
+        return false;
+    }
+    return true;
+}
+
+static void start_call(struct turn *turn, struct turn_call *call)
+{
+    double cap_s;
+
+    if (!permitted(turn, call))
+        return;
+    cap_s = call->tool->spec.timeout_s > 0 ? call->tool->spec.timeout_s : turn->harness->limits.tool_cap_s;
+    if (turn_emit(turn, &(struct event){
+                            .type = EVENT_TOOL_STARTED,
+                            .tool_started = {.call = call->id,
+                                             .tool = call->name,
+                                             .arguments = call->arguments,
+                                             .effect = effect_name(call->tool->spec.effect),
+                                             .wave = (int64_t)call->wave_number,
+                                             .deadline_ms = (int64_t)(budget_per_tool_s(&turn->budget, cap_s) * 1000)},
+                        }) < 0) {
+        settle_denied(turn, call, outcome_denied(call->id, call->name, DENIAL_BLOCKED, "the journal cannot be written"));
+        return;
+    }
+    call->running = bounded_execute(&turn->host, &(struct bounded_request){.call = call->id,
+                                                                           .tool = call->tool,
+                                                                           .arguments = call->parsed,
+                                                                           .turn_due_us = turn->budget.due_us,
+                                                                           .cap_s = cap_s});
+    bounded_call_set_data(call->running, call);
+}
+
+/* Starts the calls of the wave one after the other; a gate may stop it at any of them, and it goes on from there. */
+static void launch(struct turn *turn, struct turn_call *none)
+{
+    const struct wave *wave = &turn->waves[turn->wave_index];
+
+    (void)none;
+    turn->launching = true;
+    while (turn->next_launch < wave->first + wave->count) {
+        struct turn_call *call = &turn->calls[turn->next_launch];
+
+        if (!call->gated) {
+            struct gate_view view = {.gate = GATE_TOOL, .tool = call->tool, .arguments = call->parsed};
+
+            call->gated = true;
+            if (turn_hold_at(turn, &view, call, launch)) {
+                turn->launching = false;
+                return;
+            }
+        }
+        turn->next_launch++;
+        start_call(turn, call);
+    }
+    turn->launching = false;
+    wave_check(turn);
+}
+
+static void calls_done(struct turn *turn)
+{
+    for (size_t i = 0; i < turn->call_count; i++) {
+        struct message *message = message_list_add(&turn->messages, ROLE_TOOL, turn->calls[i].message);
+
+        message->call_id = xstrdup(turn->calls[i].id);
+    }
+    turn_calls_release(turn);
+    turn_charge(turn);
+    turn_reflect(turn);
+}
+
+static void begin_wave(struct turn *turn, struct turn_call *none)
+{
+    const struct wave *wave = &turn->waves[turn->wave_index];
+
+    (void)none;
+    turn->next_launch = wave->first;
+    turn->unsettled = wave->count;
+    launch(turn, NULL);
+}
+
+static void start_wave(struct loop_task *task)
+{
+    struct turn *turn = (struct turn *)((char *)task - offsetof(struct turn, next));
+    struct gate_view view = {.gate = GATE_WAVE};
+
+    if (turn->wave_index == turn->wave_count)
+        calls_done(turn);
+    else if (!turn_hold_at(turn, &view, NULL, begin_wave))
+        begin_wave(turn, NULL);
+}
+
+/* ---- from an answer to waves ---- */
+
+static void read_arguments(struct turn *turn, struct turn_call *call, const char *text)
+{
+    const struct json *value = json_parse(&turn->arena, text, strlen(text), NULL);
+    CLEANUP(strbuf) struct strbuf compact = STRBUF_INIT;
+
+    /* On one line, whatever the model's line breaks: it goes into the journal. */
+    if (value)
+        json_write(&compact, value, JSON_COMPACT);
+    else
+        json_write_str(&compact, text, strlen(text), JSON_COMPACT);
+    free(call->arguments);
+    call->arguments = strbuf_detach(&compact, NULL);
+    /* Parsed again from our own copy: values point into the text they were read from. */
+    value = json_parse(&turn->arena, call->arguments, strlen(call->arguments), NULL);
+    call->parsed = value && value->type == JSON_OBJECT ? value : NULL;
+}
+
+void turn_run_calls(struct turn *turn)
+{
+    size_t count = turn->reply.call_count;
+    struct wave_call *plan;
+    CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
+
+    arena_reset(&turn->arena);
+    turn->calls = xcalloc(count, sizeof(*turn->calls));
+    turn->call_count = count;
+    plan = arena_calloc(&turn->arena, count, sizeof(*plan));
+    for (size_t i = 0; i < count; i++) {
+        struct turn_call *call = &turn->calls[i];
+        const struct tool_call *given = &turn->reply.calls[i];
+
+        call->turn = turn;
+        call->id = xstrdup(given->id);
+        call->name = xstrdup(given->name ? given->name : "");
+        call->tool = registry_find(turn->harness->registry, call->name);
+        read_arguments(turn, call, given->arguments && *given->arguments ? given->arguments : "{}");
+        plan[i] = (struct wave_call){.id = call->id,
+                                     .spec = call->tool ? &call->tool->spec : NULL,
+                                     .tool = call->name,
+                                     .arguments = call->parsed};
+    }
+    turn->waves = waves_plan(&turn->arena, plan, count, turn->harness->parallel, &turn->wave_count);
+    for (size_t w = 0; w < turn->wave_count; w++)
+        for (size_t i = 0; i < turn->waves[w].count; i++) {
+            turn->calls[turn->waves[w].first + i].wave = &turn->waves[w];
+            turn->calls[turn->waves[w].first + i].wave_number = w + 1;
+        }
+    waves_write(&text, turn->waves, turn->wave_count, plan);
+    turn_emit(turn, &(struct event){.type = EVENT_WAVES_PLANNED,
+                                    .waves_planned = {.step = turn->step, .waves = text.buf}});
+    turn->wave_index = 0;
+    turn_soon(turn, start_wave);
+}
+
+void turn_calls_release(struct turn *turn)
+{
+    for (size_t i = 0; i < turn->call_count; i++) {
+        free(turn->calls[i].id);
+        free(turn->calls[i].name);
+        free(turn->calls[i].arguments);
+        free(turn->calls[i].message);
+    }
+    free(turn->calls);
+    turn->calls = NULL;
+    turn->call_count = 0;
+    turn->waves = NULL;
+    turn->wave_count = 0;
+}
+
+int turn_edit_arguments(struct turn *turn, struct turn_call *call, const char *text, struct err *err)
+{
+    const struct json *value = json_parse(&turn->arena, text, strlen(text), err);
+    CLEANUP(free) char *before = xstrdup(call->arguments);
+
+    if (!value)
+        return err_prefix(err, "arguments");
+    if (value->type != JSON_OBJECT)
+        return err_set(err, "arguments: must be a JSON object");
+    if (call->tool && registry_validate(turn->harness->registry, call->tool, value, err) < 0)
+        return -1;
+    read_arguments(turn, call, text);
+    turn_emit(turn, &(struct event){.type = EVENT_EDITED,
+                                    .edited = {.what = edit_what_name(EDIT_ARGUMENTS),
+                                               .call = call->id,
+                                               .before = before,
+                                               .after = call->arguments}});
+    return 0;
+}
+
+/* ---- what the executor tells ---- */
+
+static struct turn *turn_of(struct bounded_host *host)
+{
+    return (struct turn *)((char *)host - offsetof(struct turn, host));
+}
+
+static void on_done(struct bounded_host *host, struct bounded_call *running, struct outcome *take_outcome)
+{
+    settle(turn_of(host), bounded_call_data(running), take_outcome);
+}
+
+static void free_when_quiet(struct loop_task *task)
+{
+    turn_maybe_free((struct turn *)((char *)task - offsetof(struct turn, next)));
+}
+
+static void on_late(struct bounded_host *host, struct bounded_call *running, int64_t elapsed_ms)
+{
+    struct turn *turn = turn_of(host);
+
+    turn_emit(turn, &(struct event){.type = EVENT_LATE_SUPPRESSED,
+                                    .late_suppressed = {.call = bounded_call_id(running), .elapsed_ms = elapsed_ms}});
+    if (turn->finished) /* from the loop: the executor is not done with its host yet */
+        turn_soon(turn, free_when_quiet);
+}
+
+static void on_output(struct bounded_host *host, struct bounded_call *running, const char *stream, const char *text,
+                      size_t len)
+{
+    CLEANUP(free) char *copy = xmemdup0(text, len);
+
+    turn_emit(turn_of(host), &(struct event){.type = EVENT_TOOL_OUTPUT,
+                                             .tool_output = {.call = bounded_call_id(running),
+                                                             .stream = stream,
+                                                             .text = copy}});
+}
+
+static void on_cited(struct bounded_host *host, const struct citation *citation)
+{
+    turn_state_cite(&turn_of(host)->state, citation);
+}
+
+void turn_write_paths(struct strbuf *out, const struct change_set *set)
+{
+    struct json_writer w = json_begin(out);
+
+    json_open(&w, NULL, '[');
+    for (size_t i = 0; i < set->count; i++)
+        json_add_str(&w, NULL, set->items[i].path);
+    json_close(&w, ']');
+}
+
+static void on_checkpointed(struct bounded_host *host, struct bounded_call *running, const char *checkpoint,
+                            const struct change_set *written)
+{
+    CLEANUP(strbuf) struct strbuf paths = STRBUF_INIT;
+
+    turn_write_paths(&paths, written);
+    turn_emit(turn_of(host), &(struct event){.type = EVENT_CHECKPOINT_SAVED,
+                                             .checkpoint_saved = {.checkpoint = checkpoint,
+                                                                  .call = bounded_call_id(running),
+                                                                  .paths = paths.buf}});
+}
+
+void turn_host_init(struct turn *turn)
+{
+    turn->host = (struct bounded_host){
+        .env = engine_tool_env(turn->engine),
+        .trace = &turn->state.trace,
+        .clock = &turn->clock,
+        .checkpoints = turn->harness->checkpoints,
+        .web = turn->harness->web,
+        .ask_runs_clock = turn->harness->ask_runs_clock,
+        .ask = turn_ask,
+        .checkpointed = on_checkpointed,
+        .applied = turn_applied,
+        .output = on_output,
+        .cited = on_cited,
+        .done = on_done,
+        .late = on_late,
+    };
+}

@@ -1,0 +1,333 @@
+/* Asking the model: requests, deltas, failures and retries, reflection. */
+
+#include "base/json.h"
+#include "base/mem.h"
+#include "turn.h"
+#include <string.h>
+
+#define DELTA_US 33000 /* one frame: faster pieces become one event */
+#define BACKOFF_MS 500
+
+static void send_request(struct turn *turn);
+
+/* ---- deltas ---- */
+
+static void flush_deltas(struct turn *turn)
+{
+    loop_timer_stop(turn->harness->loop, &turn->delta_timer);
+    if (turn->delta_text.len == 0 && turn->delta_thinking.len == 0)
+        return;
+    turn_emit(turn, &(struct event){.type = EVENT_MODEL_DELTA,
+                                    .model_delta = {.step = turn->step,
+                                                    .text = turn->delta_text.len ? turn->delta_text.buf : NULL,
+                                                    .thinking = turn->delta_thinking.len ? turn->delta_thinking.buf : NULL}});
+    strbuf_reset(&turn->delta_text);
+    strbuf_reset(&turn->delta_thinking);
+}
+
+static void delta_due(struct loop_timer *timer)
+{
+    flush_deltas((struct turn *)((char *)timer - offsetof(struct turn, delta_timer)));
+}
+
+static void on_delta(struct model_listener *listener, const char *text, const char *thinking)
+{
+    struct turn *turn = (struct turn *)((char *)listener - offsetof(struct turn, listener));
+
+    if (turn->reflecting)
+        return;
+    if (text)
+        strbuf_addstr(&turn->delta_text, text);
+    if (thinking)
+        strbuf_addstr(&turn->delta_thinking, thinking);
+    if (!loop_timer_armed(&turn->delta_timer))
+        loop_timer_start(turn->harness->loop, &turn->delta_timer, loop_now_us(turn->harness->loop) + DELTA_US, delta_due);
+}
+
+/* ---- answers ---- */
+
+static void write_calls(struct strbuf *out, struct turn *turn)
+{
+    struct json_writer w = json_begin(out);
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
+
+    json_open(&w, NULL, '[');
+    for (size_t i = 0; i < turn->reply.call_count; i++) {
+        const struct tool_call *call = &turn->reply.calls[i];
+        const char *text = call->arguments ? call->arguments : "{}";
+        const struct json *arguments = json_parse(&arena, text, strlen(text), NULL);
+
+        json_open(&w, NULL, '{');
+        json_add_str(&w, "id", call->id);
+        json_add_str(&w, "name", call->name);
+        if (arguments)
+            json_add_value(&w, "arguments", arguments);
+        else
+            json_add_str(&w, "arguments", text);
+        json_close(&w, '}');
+        arena_reset(&arena);
+    }
+    json_close(&w, ']');
+}
+
+static void write_usage(struct strbuf *out, const struct usage *usage)
+{
+    struct json_writer w = json_begin(out);
+
+    json_open(&w, NULL, '{');
+    json_add_int(&w, "input", usage->input);
+    json_add_int(&w, "output", usage->output);
+    json_add_int(&w, "cache_read", usage->cache_read);
+    json_add_int(&w, "cache_write", usage->cache_write);
+    json_close(&w, '}');
+}
+
+static void charge_reply(struct turn *turn, const struct model_reply *reply)
+{
+    turn->state.usage.input += reply->usage.input;
+    turn->state.usage.output += reply->usage.output;
+    turn->state.usage.cache_read += reply->usage.cache_read;
+    turn->state.usage.cache_write += reply->usage.cache_write;
+    budget_charge(&turn->budget, &reply->usage, reply->cost_usd);
+}
+
+static void after_answer(struct turn *turn, struct turn_call *none)
+{
+    (void)none;
+    if (turn->reply.call_count > 0)
+        turn_run_calls(turn); /* also when cancelled: each call gets its outcome */
+    else
+        turn_end(turn, turn->cancelled ? "cancelled" : "done");
+}
+
+static void answered(struct turn *turn)
+{
+    struct model_reply *reply = &turn->reply;
+    struct gate_view view = {.gate = GATE_ANSWER};
+    CLEANUP(strbuf) struct strbuf calls = STRBUF_INIT;
+    CLEANUP(strbuf) struct strbuf usage = STRBUF_INIT;
+    struct message *message;
+
+    for (size_t i = 0; i < reply->call_count; i++) {
+        char *id = turn_state_call_id(&turn->state, reply->calls[i].id);
+
+        free(reply->calls[i].id);
+        reply->calls[i].id = id;
+    }
+    write_calls(&calls, turn);
+    write_usage(&usage, &reply->usage);
+    turn_emit(turn, &(struct event){.type = EVENT_MODEL_RESPONDED,
+                                    .model_responded = {.step = turn->step,
+                                                        .text = reply->text,
+                                                        .thinking = reply->thinking,
+                                                        .tool_calls = calls.buf,
+                                                        .stop = reply->stop,
+                                                        .usage = usage.buf,
+                                                        .cost_usd = reply->cost_usd,
+                                                        .latency_ms = reply->latency_ms}});
+    charge_reply(turn, reply);
+    turn_charge(turn);
+
+    message = message_list_add(&turn->messages, ROLE_ASSISTANT, reply->text ? reply->text : "");
+    for (size_t i = 0; i < reply->call_count; i++)
+        message_add_call(message, reply->calls[i].id, reply->calls[i].name, reply->calls[i].arguments);
+    if (reply->text && *reply->text) {
+        free(turn->state.final_text);
+        turn->state.final_text = xstrdup(reply->text);
+    }
+    if (!turn_hold_at(turn, &view, NULL, after_answer))
+        after_answer(turn, NULL);
+}
+
+/* ---- failures ---- */
+
+static void retry_due(struct loop_timer *timer)
+{
+    struct turn *turn = (struct turn *)((char *)timer - offsetof(struct turn, wait_timer));
+
+    turn->asking = false;
+    turn->attempt++;
+    send_request(turn);
+}
+
+static void failed(struct turn *turn)
+{
+    const struct model_reply *reply = &turn->reply;
+    bool again = reply->retryable && turn->attempt < turn->harness->model_attempts && !budget_expired(&turn->budget);
+    int64_t wait_ms = reply->retry_after_ms >= 0 ? reply->retry_after_ms : (int64_t)BACKOFF_MS << (turn->attempt - 1);
+
+    turn_emit(turn, &(struct event){.type = EVENT_MODEL_FAILED,
+                                    .model_failed = {.step = turn->step,
+                                                     .error = reply->error,
+                                                     .attempt = turn->attempt,
+                                                     .retry_in_ms = again ? wait_ms : EVENT_NULL_INT}});
+    if (!again) {
+        turn_end(turn, "failed");
+        return;
+    }
+    turn->asking = true; /* still: the deadline cuts the wait short as well */
+    loop_timer_start(turn->harness->loop, &turn->wait_timer, loop_now_us(turn->harness->loop) + wait_ms * 1000, retry_due);
+}
+
+void turn_take_reply(struct turn *turn)
+{
+    turn->reply_parked = false;
+    if (turn->cancelled)
+        turn_end(turn, "cancelled");
+    else if (turn->reply.error)
+        failed(turn);
+    else
+        answered(turn);
+}
+
+/* ---- reflection ---- */
+
+static void reflected(struct turn *turn, struct reflection *reflection)
+{
+    bool go_on = reflection->should_continue;
+
+    turn->reflecting = false;
+    turn_emit(turn, &(struct event){.type = EVENT_REFLECTION,
+                                    .reflection = {.step = turn->step,
+                                                   .text = reflection->text,
+                                                   .should_continue = reflection->should_continue,
+                                                   .stub = reflection->stub}});
+    if (!reflection->stub)
+        message_list_add(&turn->messages, ROLE_ASSISTANT, reflection->text);
+    if (!go_on && !turn->state.final_text)
+        turn->state.final_text = xstrdup(reflection->text);
+    thinking_reflected(engine_thinking(turn->engine));
+    strbuf_reset(&turn->state.failures);
+    reflection_release(reflection);
+    if (!go_on)
+        turn_end(turn, turn->cancelled ? "cancelled" : "done");
+    else
+        turn_next_step(turn);
+}
+
+static void reflection_timed_out(struct loop_timer *timer)
+{
+    struct turn *turn = (struct turn *)((char *)timer - offsetof(struct turn, wait_timer));
+    struct model_reply late = {.error = (char *)"no answer in time"};
+    struct reflection reflection = reflect_result(&late);
+
+    turn->harness->provider->ops->cancel(turn->harness->provider);
+    turn->asking = false;
+    reflected(turn, &reflection);
+}
+
+static void reflect_now(struct turn *turn, struct turn_call *none)
+{
+    struct reflection early;
+    struct message_list question;
+    int timeout_s;
+
+    (void)none;
+    if (turn->cancelled) {
+        turn_end(turn, "cancelled");
+        return;
+    }
+    if (reflect_early(&turn->budget, &early, &timeout_s)) {
+        reflected(turn, &early);
+        return;
+    }
+    turn->reflecting = true;
+    turn->asking = true;
+    message_list_init(&question);
+    reflect_messages(&question, &turn->messages, turn->state.failures.buf);
+    loop_timer_start(turn->harness->loop, &turn->wait_timer,
+                     loop_now_us(turn->harness->loop) + (int64_t)timeout_s * 1000000, reflection_timed_out);
+    turn->harness->provider->ops->ask(
+        turn->harness->provider,
+        &(struct model_request){
+            .step = turn->step, .reflection = true, .messages = &question, .timeout_ms = (int64_t)timeout_s * 1000},
+        &turn->listener);
+    message_list_release(&question);
+}
+
+void turn_reflect(struct turn *turn)
+{
+    struct gate_view view = {.gate = GATE_REFLECT};
+
+    if (turn->cancelled || !thinking_should_reflect(engine_thinking(turn->engine))) {
+        strbuf_reset(&turn->state.failures);
+        turn_next_step(turn);
+        return;
+    }
+    if (!turn_hold_at(turn, &view, NULL, reflect_now))
+        reflect_now(turn, NULL);
+}
+
+/* ---- requests ---- */
+
+static void on_done(struct model_listener *listener, struct model_reply *take_reply)
+{
+    struct turn *turn = (struct turn *)((char *)listener - offsetof(struct turn, listener));
+
+    turn->asking = false;
+    loop_timer_stop(turn->harness->loop, &turn->wait_timer);
+    if (turn->reflecting) {
+        struct reflection reflection = reflect_result(take_reply);
+
+        if (!take_reply->error) {
+            charge_reply(turn, take_reply);
+            turn_charge(turn);
+        }
+        model_reply_release(take_reply);
+        reflected(turn, &reflection);
+        return;
+    }
+    flush_deltas(turn);
+    model_reply_release(&turn->reply);
+    turn->reply = *take_reply;
+    memset(take_reply, 0, sizeof(*take_reply));
+    if (turn->holds)
+        turn->reply_parked = true; /* the wall clock ran out and the user is deciding; after_budget takes it up */
+    else
+        turn_take_reply(turn);
+}
+
+static void send_request(struct turn *turn)
+{
+    const struct harness *harness = turn->harness;
+
+    turn->asking = true;
+    turn->listener = (struct model_listener){.delta = on_delta, .done = on_done};
+    turn_emit(turn, &(struct event){.type = EVENT_MODEL_REQUESTED, .model_requested = {.step = turn->step}});
+    harness->provider->ops->ask(harness->provider,
+                                &(struct model_request){
+                                    .step = turn->step,
+                                    .messages = &turn->messages,
+                                    .tools = turn->tools,
+                                    .tool_count = turn->tool_count,
+                                    .thinking_tokens = thinking_tokens(engine_thinking(turn->engine)->level),
+                                    .timeout_ms = (int64_t)(budget_remaining_s(&turn->budget) * 1000),
+                                },
+                                &turn->listener);
+}
+
+void turn_ask_model(struct turn *turn, struct turn_call *none)
+{
+    (void)none;
+    if (turn->cancelled) {
+        turn_end(turn, "cancelled");
+        return;
+    }
+    if (!budget_claim_step(&turn->budget)) {
+        turn_end(turn, "budget");
+        return;
+    }
+    turn->step++;
+    turn->attempt = 1;
+    send_request(turn);
+}
+
+void turn_stop_asking(struct turn *turn)
+{
+    flush_deltas(turn);
+    loop_timer_stop(turn->harness->loop, &turn->wait_timer);
+    if (turn->asking)
+        turn->harness->provider->ops->cancel(turn->harness->provider);
+    turn->asking = false;
+    turn->reflecting = false;
+}

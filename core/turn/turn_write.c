@@ -1,0 +1,295 @@
+/* Questions about writes.
+ *
+ * A proposal becomes write.proposed (its diff is made on the pool), stands at the write gate if a breakpoint says so, and
+ * is then decided: by a recording, a rule or the mode, or by a person. The decision is in the journal, synced, before the
+ * executor hears of it; one that cannot be recorded counts as a no. From the proposal to the decision the clocks stand
+ * still. There is at most one question at a time: calls that write run alone. */
+
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "tools/diff.h"
+#include "turn.h"
+#include <string.h>
+
+/* ---- the diff, on the pool ---- */
+
+static void write_side(struct json_writer *w, const struct change *change, bool with_diff)
+{
+    struct err err = ERR_INIT;
+    struct diff *diff = change_diff(change, &err);
+    CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
+
+    json_add_int(w, "added", diff ? (int64_t)diff->added : 0);
+    json_add_int(w, "removed", diff ? (int64_t)diff->removed : 0);
+    if (!with_diff) {
+        diff_free(diff);
+        return;
+    }
+    json_add_bool(w, "binary", diff && diff->binary);
+    if (diff) {
+        diff_write(&text, diff, change->path, change->old.exists, change->new.exists);
+        json_add_strn(w, "diff", text.buf, text.len);
+    } else {
+        json_add_null(w, "diff"); /* the preview is optional; the question is asked all the same */
+    }
+    diff_free(diff);
+}
+
+static void describe(struct loop_work *work)
+{
+    struct ask_work *ask = (struct ask_work *)work;
+    struct strbuf text = STRBUF_INIT;
+    struct json_writer w = json_begin(&text);
+
+    json_open(&w, NULL, '[');
+    for (size_t i = 0; i < ask->changes->count; i++) {
+        const struct change *change = &ask->changes->items[i];
+
+        json_open(&w, NULL, '{');
+        json_add_str(&w, "path", change->path);
+        json_add_str(&w, "old_digest", change->old.digest);
+        json_add_str(&w, "new_digest", change->new.digest);
+        write_side(&w, change, true);
+        json_close(&w, '}');
+    }
+    json_close(&w, ']');
+    ask->files = strbuf_detach(&text, NULL);
+}
+
+/* ---- deciding ---- */
+
+static const char *applied_word(enum decision decision)
+{
+    return decision == DECISION_DENIED || decision == DECISION_EXPIRED ? "refused" : decision_name(decision);
+}
+
+static void close_question(struct turn *turn)
+{
+    bool open = turn->ask.open;
+
+    loop_timer_stop(turn->harness->loop, &turn->ask.expiry);
+    turn->ask.open = false;
+    turn->ask.proposed = false;
+    turn->ask.call = NULL;
+    change_set_free(turn->ask.changes);
+    turn->ask.changes = NULL;
+    free(turn->ask.id);
+    turn->ask.id = NULL;
+    if (open)
+        turn_emit(turn, &(struct event){.type = EVENT_RELEASED,
+                                        .released = {.gate = gate_name(GATE_WRITE), .by = "decision"}});
+    if (!turn->harness->ask_runs_clock) {
+        hold_clock_go(&turn->clock);
+        turn_clock_changed(turn);
+    }
+}
+
+static void record_edit(struct turn *turn, const struct change_set *edited)
+{
+    CLEANUP(strbuf) struct strbuf before = STRBUF_INIT;
+    CLEANUP(strbuf) struct strbuf after = STRBUF_INIT;
+    struct json_writer b = json_begin(&before), a = json_begin(&after);
+
+    json_open(&b, NULL, '[');
+    json_open(&a, NULL, '[');
+    for (size_t i = 0; i < edited->count; i++) {
+        const struct change *change = &edited->items[i];
+
+        json_open(&b, NULL, '{');
+        json_add_str(&b, "path", change->path);
+        json_add_str(&b, "digest", turn->ask.changes->items[i].new.digest);
+        json_close(&b, '}');
+        json_open(&a, NULL, '{');
+        json_add_str(&a, "path", change->path);
+        if (change->new.exists)
+            json_add_strn(&a, "text", change->new.bytes, change->new.len);
+        json_close(&a, '}');
+    }
+    json_close(&b, ']');
+    json_close(&a, ']');
+    turn_emit(turn, &(struct event){
+                        .type = EVENT_EDITED,
+                        .edited = {.what = "write", .call = turn->ask.call->id, .before = before.buf, .after = after.buf}});
+}
+
+int turn_decide(struct turn *turn, const struct verdict *verdict, struct err *err)
+{
+    struct bounded_call *running;
+    struct turn_call *call = turn->ask.call;
+    struct verdict final = *verdict;
+    int64_t waited_us;
+
+    if (!call || !call->running)
+        return err_set(err, "no write waits for an answer");
+    if (verdict->decision == DECISION_PARTIAL || verdict->decision == DECISION_EDITED) {
+        struct change_set *fits = verdict_changes(verdict, turn->ask.changes, err);
+
+        if (!fits)
+            return -1;
+        change_set_free(fits);
+    }
+    if (verdict->decision == DECISION_EDITED)
+        record_edit(turn, verdict->edited);
+    waited_us = turn->ask.open ? loop_now_us(turn->harness->loop) - turn->ask.since_us : 0;
+    /* Before its diff was made nothing was asked, and there is nothing to answer in the journal. */
+    if (turn->ask.proposed &&
+        turn_emit(turn, &(struct event){.type = EVENT_WRITE_DECIDED,
+                                        .write_decided = {.ask = turn->ask.id,
+                                                          .decision = decision_name(verdict->decision),
+                                                          .by = decider_name(verdict->by),
+                                                          .reason = verdict->reason,
+                                                          .hunks = verdict->hunks,
+                                                          .waited_ms = waited_us / 1000}}) < 0) {
+        final = (struct verdict){.decision = DECISION_DENIED,
+                                 .by = BY_POLICY,
+                                 .reason = (char *)"the decision could not be recorded"};
+    }
+    turn_state_decided(&turn->state, "%s %s: %s by %s%s%s", call->name,
+                       turn->ask.changes->count ? turn->ask.changes->items[0].path : "", applied_word(final.decision),
+                       decider_name(final.by), final.reason ? ": " : "", final.reason ? final.reason : "");
+    running = call->running;
+    close_question(turn);
+    bounded_decide(running, &final);
+    return 0;
+}
+
+static void expired(struct loop_timer *timer)
+{
+    struct turn *turn = (struct turn *)((char *)timer - offsetof(struct turn, ask.expiry));
+    CLEANUP(free) char *reason =
+        xasprintf("nobody answered within %lld s", (long long)(turn->harness->ask_timeout_ms / 1000));
+    struct verdict verdict = {.decision = DECISION_EXPIRED, .by = BY_TIMEOUT, .reason = reason};
+
+    if (turn_decide(turn, &verdict, NULL) < 0)
+        BUG("an open question could not be closed");
+}
+
+static void ask_person(struct turn *turn)
+{
+    struct turn_call *call = turn->ask.call;
+
+    turn->ask.open = true;
+    turn->ask.since_us = loop_now_us(turn->harness->loop);
+    turn->ask.view = (struct question){.ask = turn->ask.id,
+                                       .call = call->id,
+                                       .tool = call->name,
+                                       .digest = turn->ask.digest,
+                                       .changes = turn->ask.changes,
+                                       .since_us = turn->ask.since_us,
+                                       .again = turn->ask.again};
+    turn_emit(turn, &(struct event){.type = EVENT_HELD, .held = {.gate = gate_name(GATE_WRITE), .call = call->id}});
+    if (turn->harness->ask_timeout_ms > 0)
+        loop_timer_start(turn->harness->loop, &turn->ask.expiry,
+                         turn->ask.since_us + turn->harness->ask_timeout_ms * 1000, expired);
+}
+
+static void judge(struct turn *turn, struct turn_call *call)
+{
+    bool nobody = false;
+    struct verdict verdict;
+    struct err err = ERR_INIT;
+
+    if (turn->ask.call != call)
+        return; /* cancelled or timed out while it stood at the gate */
+    verdict = approval_judge(turn->harness->approval, turn->number, call->id, call->name, turn->ask.changes, &nobody);
+    if (nobody)
+        engine_set_nobody_asked(turn->engine);
+    if (verdict.decision == DECISION_NONE) {
+        ask_person(turn);
+        return;
+    }
+    if (turn_decide(turn, &verdict, &err) < 0) {
+        /* A recorded decision that does not fit this proposal: the safe answer. */
+        CLEANUP(free) char *reason = xasprintf("the recorded decision does not fit: %s", err.text);
+        struct verdict no = {.decision = DECISION_DENIED, .by = verdict.by, .reason = reason};
+
+        if (turn_decide(turn, &no, NULL) < 0)
+            BUG("a question could not be closed");
+    }
+    verdict_release(&verdict);
+}
+
+static void described(struct loop_work *work)
+{
+    struct ask_work *ask = (struct ask_work *)work;
+    struct turn *turn = ask->turn;
+
+    turn->works--;
+    if (turn->ask.call && turn->ask.number == ask->number) {
+        struct turn_call *call = turn->ask.call;
+        struct gate_view view = {
+            .gate = GATE_WRITE, .tool = call->tool, .arguments = call->parsed, .changes = turn->ask.changes};
+
+        turn->ask.proposed = true;
+        turn_emit(turn, &(struct event){.type = EVENT_WRITE_PROPOSED,
+                                        .write_proposed = {.call = call->id, .ask = turn->ask.id, .files = ask->files}});
+        if (!turn_hold_at(turn, &view, call, judge))
+            judge(turn, call);
+    }
+    change_set_free(ask->changes);
+    free(ask->files);
+    free(ask);
+    turn_maybe_free(turn);
+}
+
+void turn_ask(struct bounded_host *host, struct bounded_call *running, const struct change_set *changes, bool again)
+{
+    struct turn *turn = (struct turn *)((char *)host - offsetof(struct turn, host));
+    struct ask_work *ask = xcalloc(1, sizeof(*ask));
+
+    turn->ask.call = bounded_call_data(running);
+    turn->ask.number = engine_next_ask(turn->engine);
+    turn->ask.id = xasprintf("a%llu", (unsigned long long)turn->ask.number);
+    turn->ask.changes = change_set_copy(changes);
+    turn->ask.again = again;
+    change_set_digest(changes, turn->ask.digest);
+    if (!turn->harness->ask_runs_clock) {
+        hold_clock_stop(&turn->clock);
+        turn_clock_changed(turn);
+    }
+    ask->turn = turn;
+    ask->number = turn->ask.number;
+    ask->changes = change_set_copy(changes);
+    turn->works++;
+    loop_work_start(turn->harness->loop, &ask->work, describe, described);
+}
+
+void turn_ask_closed(struct turn *turn, struct turn_call *call)
+{
+    if (turn->ask.call != call)
+        return;
+    if (turn->ask.proposed)
+        turn_emit(turn, &(struct event){.type = EVENT_WRITE_DECIDED,
+                                        .write_decided = {.ask = turn->ask.id,
+                                                          .decision = decision_name(DECISION_EXPIRED),
+                                                          .by = decider_name(BY_TIMEOUT),
+                                                          .reason = "the call ended before it was answered"}});
+    close_question(turn);
+}
+
+void turn_ask_release(struct turn *turn)
+{
+    loop_timer_stop(turn->harness->loop, &turn->ask.expiry);
+    change_set_free(turn->ask.changes);
+    free(turn->ask.id);
+}
+
+void turn_applied(struct bounded_host *host, struct bounded_call *running, const struct change_set *written)
+{
+    struct turn *turn = (struct turn *)((char *)host - offsetof(struct turn, host));
+    CLEANUP(strbuf) struct strbuf files = STRBUF_INIT;
+    struct json_writer w = json_begin(&files);
+
+    json_open(&w, NULL, '[');
+    for (size_t i = 0; i < written->count; i++) {
+        json_open(&w, NULL, '{');
+        json_add_str(&w, "path", written->items[i].path);
+        json_add_str(&w, "digest", written->items[i].new.digest);
+        write_side(&w, &written->items[i], false);
+        json_close(&w, '}');
+    }
+    json_close(&w, ']');
+    turn_emit(turn, &(struct event){.type = EVENT_WRITE_APPLIED,
+                                    .write_applied = {.call = bounded_call_id(running), .files = files.buf}});
+}
