@@ -1,8 +1,9 @@
 /* The JSON parser. The reads from what it made are in json_read.c, the writers in json_write.c.
  *
- * One pass over the text. A value is one 64-byte node in the arena, a text is a copy beside it: the only work per
- * string is to find its end eight bytes at a time, to copy it, and, when a byte above 0x7f was seen on the way, to
- * check it as UTF-8. Escapes are decoded on a slower path. Recursion is bounded by JSON_DEPTH_MAX.
+ * One pass over the text. A value is one 64-byte node in the arena. Texts go to a pool that is taken from the arena at
+ * the start: a text with its NUL is never longer than its source with quotes or the separator after it, so the pool is
+ * as large as the source and filling it needs no checks. A string is scanned and copied a block at a time; a byte
+ * above 0x7f stops that for the check of one character. Recursion is bounded by JSON_DEPTH_MAX.
  *
  * After a failure `why` and `where` tell the first thing that was wrong; the values made until then stay in the arena
  * and die with it. */
@@ -12,9 +13,13 @@
 #include "json_scan.h"
 #include "utf8.h"
 
+#define NODE_ALIGN _Alignof(max_align_t)
+_Static_assert(sizeof(struct json) % NODE_ALIGN == 0, "nodes keep the arena aligned");
+
 struct parser {
     struct arena *arena;
     const char *start, *at, *end;
+    char *pool; /* where the next text goes */
     int depth;
     bool comments;
     const char *why;
@@ -32,9 +37,11 @@ static void *fail(struct parser *ps, const char *where, const char *why)
     return NULL;
 }
 
-static void skip_space(struct parser *ps)
+static inline void skip_space(struct parser *ps)
 {
     const char *at = ps->at;
+    if (at < ps->end && (unsigned char)*at > '/')
+        return;
     for (; at < ps->end; at++) {
         char c = *at;
         if (c == ' ' || c == '\n' || c == '\r' || c == '\t')
@@ -114,89 +121,51 @@ static const char *decode_escape(struct parser *ps, const char *at, const char *
     return next;
 }
 
-/* The end of the string that starts at `at` (after the quote): its closing quote, or NULL. */
-static const char *find_quote(struct parser *ps, const char *at, bool *escapes, bool *high)
+/* One character above 0x7f. Returns what follows it, or NULL. */
+static const char *copy_character(struct parser *ps, const char *at, const char *end, char **out)
 {
-    const char *end = ps->end;
-    uint64_t seen = 0;
-    for (;;) {
-        while (end - at >= 8) {
-            uint64_t word = load_word(at);
-            uint64_t special = byte_special(word);
-            seen |= word;
-            if (special) {
-                at += first_flag(special);
-                break;
-            }
-            at += 8;
-        }
-        /* Fewer than eight bytes are left, or this one is special. */
-        while (at < end && (unsigned char)*at >= 0x20 && *at != '"' && *at != '\\') {
-            seen |= (unsigned char)*at;
-            at++;
-        }
-        if (at == end)
-            return fail(ps, end, "the text ends inside a string");
-        if (*at == '"') {
-            *high = (seen & HIGH_BITS) != 0;
-            return at;
-        }
-        if (*at != '\\')
-            return fail(ps, at, "control character in a string");
-        *escapes = true;
-        if (end - at < 2)
-            return fail(ps, end, "the text ends inside a string");
-        /* A control character after the backslash is an unknown escape, so it needs no look here. */
-        at += 2;
-    }
+    size_t used;
+    uint32_t cp = utf8_decode(at, (size_t)(end - at), &used);
+    if (cp == UTF8_REPLACEMENT && !(used == 3 && (unsigned char)*at == 0xEF))
+        return fail(ps, at, "invalid UTF-8 in a string");
+    for (size_t i = 0; i < used; i++)
+        *(*out)++ = at[i];
+    return at + used;
 }
 
-static const char *find_malformed(const char *at, const char *end)
-{
-    while (at < end) {
-        size_t used;
-        uint32_t cp = utf8_decode(at, (size_t)(end - at), &used);
-        if (cp == UTF8_REPLACEMENT && !(used == 3 && (unsigned char)*at == 0xEF))
-            break;
-        at += used;
-    }
-    return at;
-}
-
-/* The string whose opening quote is at ps->at, copied to the arena. */
+/* The string whose opening quote is at ps->at, copied to the pool. */
 static const char *parse_string(struct parser *ps, size_t *len)
 {
-    const char *from = ps->at + 1;
-    bool escapes = false;
-    bool high = false;
-    const char *quote = find_quote(ps, from, &escapes, &high);
-    if (!quote)
-        return NULL;
-    size_t raw = (size_t)(quote - from);
-    if (high && !utf8_valid(from, raw))
-        return fail(ps, find_malformed(from, quote), "invalid UTF-8 in a string");
-    ps->at = quote + 1;
-    if (!escapes) {
-        *len = raw;
-        return arena_memdup0(ps->arena, from, raw);
-    }
-    /* Decoding never makes it longer: the shortest escape of three bytes takes six. */
-    char *text = arena_alloc(ps->arena, raw + 1);
-    char *out = text;
-    for (const char *at = from; at < quote;) {
-        const char *back = memchr(at, '\\', (size_t)(quote - at));
-        size_t run = (size_t)((back ? back : quote) - at);
-        memcpy(out, at, run);
-        out += run;
-        if (!back)
+    const char *at = ps->at + 1;
+    const char *end = ps->end;
+    char *out = ps->pool;
+    for (;;) {
+        while (end - at >= SCAN_BLOCK) {
+            size_t run = plain_prefix(at, false);
+            memcpy(out, at, SCAN_BLOCK);
+            at += run;
+            out += run;
+            if (run < (size_t)SCAN_BLOCK)
+                break;
+        }
+        /* Less than a block is left, or this byte is special. */
+        while (at < end && is_plain(*at))
+            *out++ = *at++;
+        if (at == end || (*at == '\\' && end - at < 2))
+            return fail(ps, end, "the text ends inside a string");
+        if (*at == '"')
             break;
-        at = decode_escape(ps, back, quote, &out);
+        if ((unsigned char)*at < 0x20)
+            return fail(ps, at, "control character in a string");
+        at = *at == '\\' ? decode_escape(ps, at, end, &out) : copy_character(ps, at, end, &out);
         if (!at)
             return NULL;
     }
-    *out = '\0';
+    const char *text = ps->pool;
     *len = (size_t)(out - text);
-    ps->arena->next = out + 1;
+    *out = '\0';
+    ps->pool = out + 1;
+    ps->at = at + 1;
     return text;
 }
 
@@ -247,9 +216,17 @@ static bool starts_with(const char *at, const char *end, const char *word, size_
 
 /* Values */
 
-static struct json *new_node(struct parser *ps, enum json_type type)
+static inline struct json *new_node(struct parser *ps, enum json_type type)
 {
-    struct json *node = arena_alloc(ps->arena, sizeof(*node));
+    /* arena_alloc without the call: after the pool the arena is aligned, and nodes keep it so. */
+    struct arena *arena = ps->arena;
+    struct json *node;
+    if ((size_t)(arena->end - arena->next) >= sizeof(*node)) {
+        node = (struct json *)(void *)arena->next;
+        arena->next += sizeof(*node);
+    } else {
+        node = arena_alloc(arena, sizeof(*node));
+    }
     *node = (struct json){.type = type, .src = ps->at};
     return node;
 }
@@ -271,7 +248,14 @@ static struct json *parse_number(struct parser *ps)
         return fail(ps, broken, "expected a digit");
     struct json *node = new_node(ps, JSON_NUMBER);
     node->len = (size_t)(end - ps->at);
-    node->text = arena_memdup0(ps->arena, ps->at, node->len);
+    /* Most are short, and a copy of a known size is no call. */
+    if (node->len <= 16 && ps->end - ps->at >= 16)
+        memcpy(ps->pool, ps->at, 16);
+    else
+        memcpy(ps->pool, ps->at, node->len);
+    node->text = ps->pool;
+    ps->pool += node->len;
+    *ps->pool++ = '\0';
     ps->at = end;
     return node;
 }
@@ -367,6 +351,9 @@ static struct json *parse_value(struct parser *ps)
 
 static const struct json *parse(struct parser *ps, struct err *err)
 {
+    /* One more, because a number alone has no separator whose place its NUL could take. */
+    size_t size = (size_t)(ps->end - ps->start) + 1;
+    ps->pool = arena_alloc(ps->arena, (size + NODE_ALIGN - 1) & ~(NODE_ALIGN - 1));
     skip_space(ps);
     const struct json *value = parse_value(ps);
     if (value) {
@@ -406,23 +393,21 @@ const struct json *json_parse_commented(struct arena *arena, const char *text, s
 static const char *skip_string(const char *at, const char *end)
 {
     for (at++;;) {
-        while (end - at >= 8) {
-            uint64_t special = byte_special(load_word(at));
-            if (special) {
-                at += first_flag(special);
+        while (end - at >= SCAN_BLOCK) {
+            size_t run = plain_prefix(at, false);
+            at += run;
+            if (run < (size_t)SCAN_BLOCK)
                 break;
-            }
-            at += 8;
         }
-        while (at < end && (unsigned char)*at >= 0x20 && *at != '"' && *at != '\\')
+        while (at < end && is_plain(*at))
             at++;
         if (at == end || (unsigned char)*at < 0x20)
             return NULL;
         if (*at == '"')
             return at + 1;
-        if (end - at < 2)
+        if (*at == '\\' && end - at < 2)
             return NULL;
-        at += 2;
+        at += *at == '\\' ? 2 : 1;
     }
 }
 

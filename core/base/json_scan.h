@@ -1,44 +1,60 @@
 #pragma once
 /* What json.c and json_write.c share; nobody else includes it. */
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
 
-/* Eight bytes at a time. In the result of byte_below and byte_equal the lowest flagged byte is a true match; higher
- * ones may be carries, so only the first counts. Bytes above 0x7f are never flagged first. */
+/* Strings are looked at in blocks. plain_prefix tells how many bytes at the start of a block stand for themselves
+ * inside quotes: no quote, no backslash, nothing below 0x20 or above 0x7f, and no DEL if that matters to the caller. */
+#if defined(__SSE2__)
+#define SCAN_BLOCK ((ptrdiff_t)16)
+
+static inline size_t plain_prefix(const char *at, bool not_del)
+{
+    __m128i block = _mm_loadu_si128((const __m128i *)(const void *)at);
+    /* Compared as signed numbers, bytes above 0x7f are below 0x20 as well. */
+    __m128i stop = _mm_cmplt_epi8(block, _mm_set1_epi8(0x20));
+    stop = _mm_or_si128(stop, _mm_cmpeq_epi8(block, _mm_set1_epi8('"')));
+    stop = _mm_or_si128(stop, _mm_cmpeq_epi8(block, _mm_set1_epi8('\\')));
+    if (not_del)
+        stop = _mm_or_si128(stop, _mm_cmpeq_epi8(block, _mm_set1_epi8(0x7F)));
+    return (size_t)__builtin_ctz((unsigned)_mm_movemask_epi8(stop) | 0x10000);
+}
+#else
+#define SCAN_BLOCK   ((ptrdiff_t)8)
 #define EACH_BYTE(b) (0x0101010101010101u * (uint64_t)(b))
-#define HIGH_BITS    EACH_BYTE(0x80)
 
-static inline uint64_t load_word(const char *at)
+/* Flags bytes below `limit`, which are below 0x80 themselves. A borrow may flag the byte after a true one, so only the
+ * first flag counts. */
+static inline uint64_t flag_below(uint64_t word, unsigned char limit)
+{
+    return (word - EACH_BYTE(limit)) & ~word & EACH_BYTE(0x80);
+}
+
+static inline size_t plain_prefix(const char *at, bool not_del)
 {
     uint64_t word;
     memcpy(&word, at, sizeof(word));
 #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
     word = __builtin_bswap64(word);
 #endif
-    return word;
+    uint64_t stop = flag_below(word, 0x20) | (word & EACH_BYTE(0x80));
+    stop |= flag_below(word ^ EACH_BYTE('"'), 1) | flag_below(word ^ EACH_BYTE('\\'), 1);
+    if (not_del)
+        stop |= flag_below(word ^ EACH_BYTE(0x7F), 1);
+    return stop ? (size_t)__builtin_ctzll(stop) / 8 : 8;
 }
+#endif
 
-static inline uint64_t byte_below(uint64_t word, unsigned char limit)
+/* The same for one byte, where no whole block is left. */
+static inline bool is_plain(char c)
 {
-    return (word - EACH_BYTE(limit)) & ~word & HIGH_BITS;
-}
-
-static inline uint64_t byte_equal(uint64_t word, unsigned char byte)
-{
-    return byte_below(word ^ EACH_BYTE(byte), 1);
-}
-
-/* What ends a run of characters that stand for themselves inside quotes. */
-static inline uint64_t byte_special(uint64_t word)
-{
-    return byte_below(word, 0x20) | byte_equal(word, '"') | byte_equal(word, '\\');
-}
-
-static inline size_t first_flag(uint64_t flags)
-{
-    return (size_t)__builtin_ctzll(flags) / 8;
+    return (unsigned char)c >= 0x20 && (unsigned char)c < 0x80 && c != '"' && c != '\\';
 }
 
 /* The double of a JSON number's text, whatever the locale; infinite when it is out of range. */

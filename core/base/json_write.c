@@ -165,20 +165,15 @@ static void write_escaped(struct strbuf *out, uint32_t cp)
 static const char *plain_end(const char *at, const char *end, bool ascii)
 {
     for (;;) {
-        while (end - at >= 8) {
-            uint64_t word = load_word(at);
-            uint64_t stop = byte_special(word) | (word & HIGH_BITS);
-            if (ascii)
-                stop |= byte_equal(word, 0x7F);
-            if (stop) {
-                at += first_flag(stop);
+        while (end - at >= SCAN_BLOCK) {
+            size_t run = plain_prefix(at, ascii);
+            at += run;
+            if (run < (size_t)SCAN_BLOCK)
                 break;
-            }
-            at += 8;
         }
-        while (at < end && (unsigned char)*at >= 0x20 && (unsigned char)*at < 0x7F && *at != '"' && *at != '\\')
+        while (at < end && is_plain(*at) && !(ascii && *at == 0x7F))
             at++;
-        if (at == end || ascii || (unsigned char)*at < 0x7F)
+        if (at == end || ascii || (unsigned char)*at < 0x80)
             return at;
         size_t used;
         uint32_t cp = utf8_decode(at, (size_t)(end - at), &used);
