@@ -1,0 +1,297 @@
+/* Two steps. First the choices are multiplied out, so that what is left are plain patterns, and whether a `**` is a whole
+ * component can be seen in each by itself, also where a brace ends beside it. Then each is turned into tokens, and a name
+ * is matched against them in one pass with two places to go back to: the last `*`, which may take one more character of
+ * its component, and the last `**`, which may take one more component. Earlier ones need no second try, because a later
+ * one of the same kind can take whatever they could have. So matching is polynomial, whatever the pattern. */
+
+#include "glob.h"
+#include "base/mem.h"
+#include "base/utf8.h"
+#include <stdint.h>
+#include <string.h>
+
+enum token_type {
+    TOKEN_CHAR,
+    TOKEN_ANY,     /* ? */
+    TOKEN_CLASS,
+    TOKEN_STAR,
+    TOKEN_FOLDERS, /* "**" and its slash: no, one or more components */
+    TOKEN_REST,    /* "**" at the end: whatever follows */
+};
+
+struct token {
+    enum token_type type;
+    uint32_t cp;        /* of a CHAR */
+    const char *class;  /* in the pattern's text, behind '[' and the negation */
+    bool negated;
+};
+
+struct alternative {
+    char *text;
+    struct token *tokens;
+    size_t count, room;
+};
+
+struct glob {
+    struct alternative *alternatives;
+    size_t count, room;
+};
+
+static int malformed(struct err *err, const char *pattern, const char *why)
+{
+    return err_set(err, "bad pattern %.200s: %s", pattern, why);
+}
+
+/* The place behind a class that begins at `at` ('['), or NULL when it is empty or does not end. */
+static const char *skip_class(const char *at)
+{
+    at++;
+    if (*at == '^' || *at == '!')
+        at++;
+    if (*at == ']')
+        return NULL;
+    for (; *at; at++) {
+        if (*at == ']')
+            return at + 1;
+        if (*at == '\\' && !*++at)
+            return NULL;
+    }
+    return NULL;
+}
+
+/* The place behind one element of the pattern: an escape, a class or a byte. NULL and `why` when it is malformed. */
+static const char *skip_element(const char *at, const char **why)
+{
+    if (*at == '\\') {
+        if (!at[1]) {
+            *why = "it ends with a backslash";
+            return NULL;
+        }
+        return at + 2;
+    }
+    if (*at == '[') {
+        const char *end = skip_class(at);
+        if (!end)
+            *why = "a class is empty or not closed";
+        return end;
+    }
+    return at + 1;
+}
+
+static uint32_t next_char(const char **at)
+{
+    size_t used;
+    uint32_t cp = utf8_decode(*at, strlen(*at), &used);
+    *at += used;
+    return cp;
+}
+
+static struct token *add_token(struct alternative *alt, enum token_type type)
+{
+    GROW(alt->tokens, alt->count, alt->room);
+    alt->tokens[alt->count] = (struct token){.type = type};
+    return &alt->tokens[alt->count++];
+}
+
+/* Stars from `at`: "**" that is a component of its own, or else as one star, as the shell has it. */
+static const char *add_stars(struct alternative *alt, const char *at)
+{
+    size_t stars = strspn(at, "*");
+    const struct token *before = alt->count ? &alt->tokens[alt->count - 1] : NULL;
+    bool at_start = !before || before->type == TOKEN_FOLDERS || (before->type == TOKEN_CHAR && before->cp == '/');
+    if (stars == 2 && at_start && (at[2] == '/' || !at[2])) {
+        add_token(alt, at[2] ? TOKEN_FOLDERS : TOKEN_REST);
+        return at + 2 + (at[2] == '/');
+    }
+    add_token(alt, TOKEN_STAR);
+    return at + stars;
+}
+
+/* `text` has no choices and is well-formed; the alternative takes it over. */
+static void add_alternative(struct glob *glob, char *take_text)
+{
+    GROW(glob->alternatives, glob->count, glob->room);
+    struct alternative *alt = &glob->alternatives[glob->count++];
+    *alt = (struct alternative){.text = take_text};
+    const char *at = take_text;
+    while (*at) {
+        if (*at == '*') {
+            at = add_stars(alt, at);
+        } else if (*at == '?') {
+            add_token(alt, TOKEN_ANY);
+            at++;
+        } else if (*at == '[') {
+            struct token *token = add_token(alt, TOKEN_CLASS);
+            token->negated = at[1] == '^' || at[1] == '!';
+            token->class = at + 1 + token->negated;
+            at = skip_class(at);
+        } else {
+            at += *at == '\\';
+            uint32_t cp = next_char(&at);
+            add_token(alt, TOKEN_CHAR)->cp = cp;
+        }
+    }
+}
+
+/* Expands the first choice of `text` and goes on with each result; without one, `text` is an alternative. */
+static int expand(struct glob *glob, const char *pattern, const char *text, struct err *err)
+{
+    const char *why = NULL, *open = NULL;
+    for (const char *at = text; *at && !open;) {
+        if (*at == '}')
+            return malformed(err, pattern, "a } closes nothing");
+        if (*at == '{')
+            open = at;
+        else if (!(at = skip_element(at, &why)))
+            return malformed(err, pattern, why);
+    }
+    if (!open) {
+        if (glob->count == GLOB_CHOICES_MAX)
+            return malformed(err, pattern, "too many choices");
+        add_alternative(glob, xstrdup(text));
+        return 0;
+    }
+    const char *close = open + 1;
+    for (int depth = 1; depth > 0;) {
+        if (!*close)
+            return malformed(err, pattern, "a { is not closed");
+        depth += (*close == '{') - (*close == '}');
+        if (depth == 0)
+            break;
+        if (!(close = skip_element(close, &why)))
+            return malformed(err, pattern, why);
+    }
+    int depth = 0;
+    const char *begin = open + 1;
+    for (const char *at = begin; at <= close;) {
+        if (at == close || (*at == ',' && depth == 0)) {
+            CLEANUP(free) char *one = xasprintf("%.*s%.*s%s", (int)(open - text), text, (int)(at - begin), begin, close + 1);
+            if (expand(glob, pattern, one, err) < 0)
+                return -1;
+            begin = ++at;
+            continue;
+        }
+        depth += (*at == '{') - (*at == '}');
+        at = skip_element(at, &why);
+    }
+    return 0;
+}
+
+struct glob *glob_new(const char *pattern, struct err *err)
+{
+    struct glob *glob = xcalloc(1, sizeof(*glob));
+    size_t len = strlen(pattern);
+    if (len > 4096) {
+        malformed(err, pattern, "too long");
+    } else if (expand(glob, pattern, pattern, err) == 0) {
+        return glob;
+    }
+    glob_free(glob);
+    return NULL;
+}
+
+void glob_free(struct glob *glob)
+{
+    if (!glob)
+        return;
+    for (size_t i = 0; i < glob->count; i++) {
+        free(glob->alternatives[i].text);
+        free(glob->alternatives[i].tokens);
+    }
+    free(glob->alternatives);
+    free(glob);
+}
+
+/* A '-' first, last or right after a range stands for itself. */
+static bool class_has(const struct token *token, uint32_t cp)
+{
+    const char *at = token->class;
+    bool found = false;
+    while (*at != ']') {
+        at += *at == '\\';
+        uint32_t low = next_char(&at), high = low;
+        if (at[0] == '-' && at[1] != ']') {
+            at++;
+            at += *at == '\\';
+            high = next_char(&at);
+        }
+        found |= low <= cp && cp <= high;
+    }
+    return found != token->negated;
+}
+
+/* Whether one character fits a token that takes just one. */
+static bool fits(const struct token *token, uint32_t cp)
+{
+    switch (token->type) {
+    case TOKEN_CHAR:
+        return token->cp == cp;
+    case TOKEN_ANY:
+        return cp != '/';
+    case TOKEN_CLASS:
+        return cp != '/' && class_has(token, cp);
+    default:
+        return false;
+    }
+}
+
+/* What may be left of the pattern when the name has ended: a slash and `**` match the folder itself. */
+static bool may_be_empty(const struct token *token, size_t count)
+{
+    if (count == 2 && token->type == TOKEN_CHAR && token->cp == '/')
+        return token[1].type == TOKEN_REST || token[1].type == TOKEN_FOLDERS;
+    return count == 0 ||
+           (count == 1 && (token->type == TOKEN_STAR || token->type == TOKEN_REST || token->type == TOKEN_FOLDERS));
+}
+
+static bool match_tokens(const struct alternative *alt, const char *name)
+{
+    const struct token *tokens = alt->tokens;
+    const size_t none = SIZE_MAX;
+    size_t i = 0, star = none, folders = none; /* the tokens behind the last * and ** */
+    const char *at = name, *star_at = NULL, *folders_at = NULL;
+    while (*at) {
+        if (i < alt->count) {
+            if (tokens[i].type == TOKEN_REST)
+                return true;
+            if (tokens[i].type == TOKEN_FOLDERS) {
+                folders = ++i;
+                folders_at = at;
+                star = none;
+                continue;
+            }
+            if (tokens[i].type == TOKEN_STAR) {
+                star = ++i;
+                star_at = at;
+                continue;
+            }
+            const char *next = at;
+            if (fits(&tokens[i], next_char(&next))) {
+                at = next;
+                i++;
+                continue;
+            }
+        }
+        if (star != none && *star_at != '/') {
+            next_char(&star_at);
+            at = star_at;
+            i = star;
+            continue;
+        }
+        const char *slash = folders != none ? strchr(folders_at, '/') : NULL;
+        if (!slash)
+            return false;
+        at = folders_at = slash + 1;
+        i = folders;
+        star = none;
+    }
+    return may_be_empty(tokens + i, alt->count - i);
+}
+
+bool glob_match(const struct glob *glob, const char *name)
+{
+    for (size_t i = 0; i < glob->count; i++)
+        if (match_tokens(&glob->alternatives[i], name))
+            return true;
+    return false;
+}
