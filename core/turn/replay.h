@@ -18,6 +18,8 @@ const char *recording_prompt(const struct recording *recording, size_t index);
 int64_t recording_turn_number(const struct recording *recording, size_t index);
 /* The budget that was recorded, over `limits`; leaves it alone when there is none. */
 void recording_limits(const struct recording *recording, struct budget_limits *limits);
+/* How hard the recorded model was asked to think: whether it reflects depends on it. */
+enum thinking_level recording_thinking(const struct recording *recording);
 /* Gives the recorded decisions to the approval. */
 int recording_decisions(const struct recording *recording, struct approval *approval, struct err *err) CHECKED;
 /* Adds a stand-in for each recorded tool that the registry does not have. They live as long as the recording. */

@@ -1,0 +1,353 @@
+/* Comparing a run with its recording; see departure.h for what counts.
+ *
+ * Every recorded event that can be compared has a key: its turn, type, what it is about (a call or a step) and how many
+ * such there were before. An event of the run looks up its key. So the order in which the calls of a wave end does not
+ * matter, while a missing, additional or different event does. */
+
+#include "departure.h"
+#include "base/hash.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "base/utf8.h"
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#define SHOWN_CHARS 120
+#define KEPT_MAX    1000 /* departures remembered; after the first they seldom say anything new */
+
+/* The types that are compared, and their fields. Members of JSON fields that differ by nature are left out. */
+static const struct {
+    enum event_type type;
+    const char *about;     /* the field that names the call or step, NULL */
+    const char *fields[8];
+} rules[] = {
+    {EVENT_TURN_STARTED, NULL, {"prompt"}},
+    {EVENT_BUDGET_OPENED, NULL, {"limits"}},
+    {EVENT_MODEL_RESPONDED, "step", {"text", "tool_calls", "stop"}},
+    {EVENT_WAVES_PLANNED, "step", {"waves"}},
+    {EVENT_TOOL_STARTED, "call", {"tool", "arguments", "effect", "wave"}},
+    {EVENT_WRITE_PROPOSED, "call", {"files"}},
+    {EVENT_WRITE_DECIDED, NULL, {"decision", "reason", "hunks"}},
+    {EVENT_CHECKPOINT_SAVED, "call", {"paths"}},
+    {EVENT_WRITE_APPLIED, "call", {"files"}},
+    {EVENT_TOOL_FINISHED, "call", {"outcome", "result", "timeout", "failure", "denied", "artifact"}},
+    {EVENT_LATE_SUPPRESSED, "call", {NULL}},
+    {EVENT_REFLECTION, "step", {"text", "should_continue", "stub"}},
+    {EVENT_WRITES_CLOSED, NULL, {NULL}},
+    {EVENT_TURN_FINALIZED, NULL, {"citations"}},
+    {EVENT_TURN_FINISHED, NULL, {"status", "text", "usage", "steps", "tool_calls"}},
+};
+
+/* An artifact is named anew each time it is kept. */
+static const char artifact_ignores[] = "id path";
+
+struct entry {
+    uint32_t index; /* of the line */
+    bool seen;
+    int64_t seq;
+};
+
+struct departures {
+    const struct journal_reader *recording;
+    struct hash_map keys;      /* key → entry */
+    struct hash_map counts;    /* of the run, to number its keys */
+    struct entry *entries;
+    size_t entry_count, entry_room;
+    bool types[EVENT_TYPE_COUNT]; /* that the recording holds */
+    struct departure *list;
+    size_t count, room;
+    struct arena arena;        /* of the list's texts */
+    struct arena scratch;
+};
+
+static int rule_of(enum event_type type)
+{
+    for (size_t i = 0; i < COUNT_OF(rules); i++)
+        if (rules[i].type == type)
+            return (int)i;
+    return -1;
+}
+
+static const struct event_field *field_of(enum event_type type, const char *name)
+{
+    size_t count;
+    const struct event_field *fields = event_fields(type, &count);
+
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(fields[i].name, name) == 0)
+            return &fields[i];
+    BUG("%s has no field %s", event_type_name(type), name);
+}
+
+/* The value as text; NULL when absent. In the arena where it has to be made. */
+static const char *field_text(struct arena *arena, const struct event *event, const struct event_field *field)
+{
+    const char *at = (const char *)event + field->offset;
+    double number;
+
+    switch (field->kind) {
+    case EVENT_KIND_STR:
+    case EVENT_KIND_JSON:
+        return *(const char *const *)at;
+    case EVENT_KIND_INT:
+    case EVENT_KIND_NINT:
+        return arena_printf(arena, "%" PRId64, *(const int64_t *)at);
+    case EVENT_KIND_NUM:
+    case EVENT_KIND_NNUM:
+        number = *(const double *)at;
+        return arena_printf(arena, "%.17g", number);
+    case EVENT_KIND_BOOL:
+        return *(const bool *)at ? "true" : "false";
+    }
+    return NULL;
+}
+
+/* "3 tool.finished c4 0": the turn, the type, what it is about, and the how-manieth. */
+static char *make_key(struct arena *arena, struct hash_map *counts, int64_t turn, const struct event *event, int rule)
+{
+    const char *about = rules[rule].about;
+    const char *text = about ? field_text(arena, event, field_of(event->type, about)) : "";
+    char *base = arena_printf(arena, "%" PRId64 " %s %s", turn, event_type_name(event->type), text ? text : "");
+    int64_t n = hash_map_get(counts, base, 0);
+
+    hash_map_put(counts, base, n + 1);
+    return arena_printf(arena, "%s %" PRId64, base, n);
+}
+
+struct departures *departures_new(const struct journal_reader *recording)
+{
+    struct departures *d = xcalloc(1, sizeof(*d));
+    struct hash_map counts = {0};
+    int64_t turn = 0;
+    struct event event;
+
+    d->recording = recording;
+    for (size_t i = 0; i < journal_count(recording); i++) {
+        int rule;
+
+        arena_reset(&d->scratch);
+        if (journal_event(recording, i, &event, &d->scratch, NULL) < 0)
+            continue; /* whoever opened the recording has complained of it */
+        if (event.type == EVENT_TURN_STARTED)
+            turn++; /* a run counts its turns from 1, whatever the file calls them */
+        rule = rule_of(event.type);
+        if (rule < 0 || turn == 0)
+            continue;
+        d->types[event.type] = true;
+        GROW(d->entries, d->entry_count, d->entry_room);
+        d->entries[d->entry_count] = (struct entry){.index = (uint32_t)i, .seq = event.seq};
+        hash_map_put(&d->keys, make_key(&d->scratch, &counts, turn, &event, rule), (int64_t)d->entry_count);
+        d->entry_count++;
+    }
+    hash_map_release(&counts);
+    return d;
+}
+
+void departures_free(struct departures *d)
+{
+    if (!d)
+        return;
+    hash_map_release(&d->keys);
+    hash_map_release(&d->counts);
+    free(d->entries);
+    free(d->list);
+    arena_release(&d->arena);
+    arena_release(&d->scratch);
+    free(d);
+}
+
+static const char *shown(struct departures *d, const char *text)
+{
+    CLEANUP(strbuf) struct strbuf out = STRBUF_INIT;
+    size_t len;
+
+    if (!text)
+        return "nothing";
+    len = strlen(text);
+    utf8_sanitize(&out, text, utf8_prefix(text, len, SHOWN_CHARS), UTF8_KEEP_NOTHING);
+    if (utf8_prefix(text, len, SHOWN_CHARS) < len)
+        strbuf_addstr(&out, "...");
+    return arena_memdup0(&d->arena, out.buf, out.len);
+}
+
+static void add(struct departures *d, int64_t seq, const char *type, const char *field, const char *recorded, const char *got)
+{
+    if (d->count >= KEPT_MAX)
+        return;
+    GROW(d->list, d->count, d->room);
+    d->list[d->count++] = (struct departure){.seq = seq,
+                                             .type = arena_strdup(&d->arena, type),
+                                             .field = arena_strdup(&d->arena, field),
+                                             .recorded = shown(d, recorded),
+                                             .got = shown(d, got)};
+}
+
+/* ---- comparing JSON: the path of the first difference ---- */
+
+static bool listed(const char *names, const char *name)
+{
+    size_t len = strlen(name);
+
+    for (const char *at = names; (at = strstr(at, name)); at += len)
+        if ((at == names || at[-1] == ' ') && (at[len] == ' ' || at[len] == '\0'))
+            return true;
+    return false;
+}
+
+static bool json_differs(const struct json *a, const struct json *b, const char *without, struct strbuf *path,
+                         const struct json **at_a, const struct json **at_b);
+
+static bool objects_differ(const struct json *a, const struct json *b, const char *without, struct strbuf *path,
+                           const struct json **at_a, const struct json **at_b)
+{
+    size_t len = path->len;
+
+    json_each(member, a)
+    {
+        if (listed(without, member->key))
+            continue;
+        strbuf_addf(path, ".%s", member->key);
+        if (json_differs(member, json_get(b, member->key), without, path, at_a, at_b))
+            return true;
+        strbuf_set_len(path, len);
+    }
+    json_each(member, b)
+    {
+        if (listed(without, member->key) || json_get(a, member->key))
+            continue;
+        strbuf_addf(path, ".%s", member->key);
+        *at_a = NULL;
+        *at_b = member;
+        return true;
+    }
+    return false;
+}
+
+static bool json_differs(const struct json *a, const struct json *b, const char *without, struct strbuf *path,
+                         const struct json **at_a, const struct json **at_b)
+{
+    *at_a = a;
+    *at_b = b;
+    if (!a || !b)
+        return a != b;
+    if (a->type != b->type)
+        return true;
+    switch (a->type) {
+    case JSON_OBJECT:
+        return objects_differ(a, b, without, path, at_a, at_b);
+    case JSON_ARRAY: {
+        size_t len = path->len;
+        const struct json *x = a->child, *y = b->child;
+
+        for (size_t i = 0; x || y; i++) {
+            strbuf_addf(path, "[%zu]", i);
+            if (json_differs(x, y, without, path, at_a, at_b))
+                return true;
+            strbuf_set_len(path, len);
+            x = x ? x->next : NULL;
+            y = y ? y->next : NULL;
+        }
+        return false;
+    }
+    case JSON_NUMBER:
+        return json_num(a, 0) != json_num(b, 0);
+    case JSON_STRING:
+        return strcmp(a->text, b->text) != 0;
+    default:
+        return false;
+    }
+}
+
+static const char *source(struct arena *arena, const struct json *value)
+{
+    return value ? arena_memdup0(arena, value->src, value->src_len) : NULL;
+}
+
+static void compare_field(struct departures *d, const struct event *was, const struct event *is,
+                          const struct event_field *field)
+{
+    const char *a = field_text(&d->scratch, was, field);
+    const char *b = field_text(&d->scratch, is, field);
+    CLEANUP(strbuf) struct strbuf path = STRBUF_INIT;
+    const char *without = strcmp(field->name, "artifact") == 0 ? artifact_ignores : "";
+    const struct json *x, *y, *at_x = NULL, *at_y = NULL;
+
+    if (strcmp(a ? a : "", b ? b : "") == 0)
+        return;
+    strbuf_addstr(&path, field->name);
+    if (field->kind != EVENT_KIND_JSON) {
+        add(d, was->seq, was->type_name, path.buf, a, b);
+        return;
+    }
+    x = a ? json_parse(&d->scratch, a, strlen(a), NULL) : NULL;
+    y = b ? json_parse(&d->scratch, b, strlen(b), NULL) : NULL;
+    if (json_differs(x, y, without, &path, &at_x, &at_y))
+        add(d, was->seq, was->type_name, path.buf, source(&d->scratch, at_x), source(&d->scratch, at_y));
+}
+
+void departures_see(struct departures *d, const struct event *event)
+{
+    int rule = rule_of(event->type);
+    struct event was;
+    struct entry *entry;
+    int64_t found;
+
+    if (rule < 0 || event->turn == 0 || !d->types[event->type])
+        return;
+    arena_reset(&d->scratch);
+    found = hash_map_get(&d->keys, make_key(&d->scratch, &d->counts, event->turn, event, rule), -1);
+    if (found < 0) {
+        CLEANUP(strbuf) struct strbuf summary = STRBUF_INIT;
+
+        event_summary(&summary, event);
+        add(d, 0, event_type_name(event->type), "event", NULL, summary.len ? summary.buf : "it happened");
+        return;
+    }
+    entry = &d->entries[found];
+    entry->seen = true;
+    if (journal_event(d->recording, entry->index, &was, &d->scratch, NULL) < 0)
+        return;
+    for (size_t i = 0; i < COUNT_OF(rules[rule].fields) && rules[rule].fields[i]; i++)
+        compare_field(d, &was, event, field_of(event->type, rules[rule].fields[i]));
+}
+
+static int by_seq(const void *a, const void *b)
+{
+    const struct departure *x = a, *y = b;
+
+    /* What was not recorded has no place in the recording; it is named after what was. */
+    if ((x->seq == 0) != (y->seq == 0))
+        return x->seq == 0 ? 1 : -1;
+    return (x->seq > y->seq) - (x->seq < y->seq);
+}
+
+void departures_end(struct departures *d)
+{
+    struct event was;
+
+    for (size_t i = 0; i < d->entry_count; i++) {
+        CLEANUP(strbuf) struct strbuf summary = STRBUF_INIT;
+
+        if (d->entries[i].seen)
+            continue;
+        arena_reset(&d->scratch);
+        if (journal_event(d->recording, d->entries[i].index, &was, &d->scratch, NULL) < 0)
+            continue;
+        event_summary(&summary, &was);
+        add(d, was.seq, was.type_name, "event", summary.len ? summary.buf : "it happened", NULL);
+    }
+    if (d->count)
+        qsort(d->list, d->count, sizeof(*d->list), by_seq);
+}
+
+size_t departures_count(const struct departures *d)
+{
+    return d->count;
+}
+
+const struct departure *departures_at(const struct departures *d, size_t index)
+{
+    return index < d->count ? &d->list[index] : NULL;
+}
