@@ -1,0 +1,502 @@
+/* One call, one outcome.
+ *
+ *   bounded_execute
+ *      │ (posted)         ┌────────────────────────────── a file changed meanwhile (D31b)
+ *      ▼                  ▼                                                │
+ *   STARTING ────────► RUNNING ── proposal ──► ASKING ── yes ──► CHECKING ─┴─► SAVING ──► COMMITTING
+ *      │                  │                      │                  │            │            │
+ *      │                  ├─ output, long ──► STORING ◄─────────────┼────────────┼────────────┤
+ *      ▼                  ▼                      ▼                  ▼            ▼            ▼
+ *   SETTLED: the outcome is made and posted to host->done; nothing changes it any more
+ *
+ *   timer: runs         runs             stands still            runs         runs       off (see below)
+ *   out:   nothing      the tool         nothing                 a job        a job      the tool
+ *
+ * Three rules make it hold together.
+ *
+ * 1. Whatever is out (an execution of the tool, a job of ours on the pool) comes back exactly once and through one
+ * door: tool_run_finish or job_done. Both look at the phase first. When it is SETTLED somebody decided without them:
+ * what they bring is dropped, the host hears `late`, and only then is the call freed. So a late thread has nothing to
+ * write to and nothing to hold on to.
+ * 2. settle() is the only way to an outcome, and it posts: no caller hears `done` before its own call has returned.
+ * 3. Writing is one way. The gate is looked at before the old bytes are kept and again before the second execution; no
+ *    step in between can be skipped, because each is started only by the one before it. From the second execution on
+ * the timer is off and cancelling waits, because the bytes may be on their way and the journal must say what became of
+ *    them. A foreign tool (one that asked with "Write confirmation required" and proposes nothing we could commit) is
+ * the exception: its second execution is neither ours nor short, so it gets a new hard wait and can be cancelled.
+ *
+ * Time is the hold clock's. The timer is set on the loop's clock for what is left on the hold clock, and set anew when
+ * the host says that the hold clock stopped or went on. While a question is open the call's own time stands still too,
+ * whether or not the host holds its clock, unless the host asks to see what happens otherwise. */
+
+#include "bounded.h"
+#include "artifact.h"
+#include "base/json.h"
+#include "bounded_private.h"
+#include "compact.h"
+#include "output.h"
+
+#define LONGEST_WAIT_US ((int64_t)1000000000000000) /* thirty years */
+
+int web_mode_from_name(const char *name)
+{
+    static const char *const names[] = {[WEB_OFF] = "off", [WEB_AUTO] = "auto", [WEB_ON] = "on"};
+    for (size_t i = 0; name && i < COUNT_OF(names); i++)
+        if (strcmp(name, names[i]) == 0)
+            return (int)i;
+    return -1;
+}
+
+static void free_call(struct bounded_call *call)
+{
+    free(call->id);
+    arena_release(&call->arena);
+    tool_reply_release(&call->reply);
+    change_set_free(call->proposed);
+    change_set_free(call->written);
+    verdict_release(&call->verdict);
+    free(call->checkpoint);
+    strbuf_release(&call->full);
+    free(call->cut);
+    artifact_free(call->stored);
+    outcome_release(&call->outcome);
+    free(call);
+}
+
+/* Time */
+
+int64_t bounded_hard_wait_us(const struct bounded_call *call)
+{
+    double us = call->deadline_s * 1e6;
+    return us < (double)LONGEST_WAIT_US ? (int64_t)us : LONGEST_WAIT_US;
+}
+
+/* Whether the call's time passes; the hold clock may stand still all the same. */
+static bool time_runs(const struct bounded_call *call)
+{
+    switch (call->phase) {
+    case STARTING:
+    case RUNNING:
+    case CHECKING:
+    case SAVING:
+        return true;
+    case ASKING:
+        return call->host->ask_runs_clock;
+    case COMMITTING:
+        return call->foreign;
+    case STORING:
+    case SETTLED:
+        return false;
+    }
+    return false;
+}
+
+static void on_timer(struct loop_timer *timer);
+
+static void set_timer(struct bounded_call *call)
+{
+    if (!time_runs(call) || call->host->clock->depth > 0) {
+        loop_timer_stop(call->loop, &call->timer);
+        return;
+    }
+    int64_t left_us = call->due_us - bounded_hold_now(call);
+    loop_timer_start(call->loop, &call->timer, loop_now_us(call->loop) + (left_us > 0 ? left_us : 0), on_timer);
+}
+
+void bounded_enter(struct bounded_call *call, enum phase phase)
+{
+    call->phase = phase;
+    set_timer(call);
+}
+
+static int64_t elapsed_us(const struct bounded_call *call)
+{
+    int64_t now_us = call->phase == ASKING && !call->host->ask_runs_clock ? call->asked_us : bounded_hold_now(call);
+    return now_us - call->started_us - call->paused_us;
+}
+
+/* The end */
+
+/* The last word about a call that was settled without what was out. */
+static void report_late(struct bounded_call *call)
+{
+    struct bounded_host *host = call->host;
+    host->pending--;
+    if (host->late)
+        host->late(host, call, elapsed_us(call) / 1000);
+    free_call(call);
+}
+
+/* What was out has come back to a settled call. */
+static void come_back(struct bounded_call *call)
+{
+    call->back = true;
+    if (call->delivered)
+        report_late(call);
+}
+
+static void deliver(struct loop_task *task)
+{
+    struct bounded_call *call = CALL_OF(task, task);
+    struct bounded_host *host = call->host;
+    bool last_word = call->out == OUT_NOTHING && !call->back;
+    if (last_word)
+        host->pending--;
+    struct outcome outcome = call->outcome;
+    call->outcome = (struct outcome){0};
+    host->done(host, call, &outcome); /* which may free the host when nothing is pending */
+    call->delivered = true;
+    if (last_word)
+        free_call(call);
+    else if (call->back)
+        report_late(call);
+}
+
+static void settle(struct bounded_call *call, struct outcome take_outcome)
+{
+    if (call->phase == SETTLED)
+        BUG("a second outcome for the call %s", call->id);
+    call->elapsed_us = elapsed_us(call);
+    call->outcome = take_outcome;
+    call->outcome.elapsed_ms = call->elapsed_us / 1000;
+    bounded_enter(call, SETTLED);
+    loop_unpost(call->loop, &call->task);
+    loop_post(call->loop, &call->task, deliver);
+}
+
+/* Settles with what the tool brought, unless the turn has closed its gate meanwhile: then nothing of it is used. A
+ * commit is told as it went; it was allowed while the gate was open. */
+static void settle_answer(struct bounded_call *call, enum trace_state as, struct outcome take_outcome)
+{
+    if (!trace_complete(call->host->trace, call->id, as) && call->phase != COMMITTING) {
+        outcome_release(&take_outcome);
+        take_outcome = outcome_timeout(call->id, call->tool->spec.name, call->deadline_s, false);
+    }
+    settle(call, take_outcome);
+}
+
+void bounded_settle_denied(struct bounded_call *call, enum denial reason, const char *details)
+{
+    trace_complete(call->host->trace, call->id, TRACE_DENIED);
+    settle(call, outcome_denied(call->id, call->tool->spec.name, reason, "%s", details));
+}
+
+void bounded_settle_failed(struct bounded_call *call, bool retryable, const char *error)
+{
+    settle_answer(call, TRACE_FAILED, outcome_failure(call->id, call->tool->spec.name, retryable, "%s", error));
+}
+
+/* Tells the tool to stop. Whether it does is its affair; it may come back from within. */
+static void stop_tool(struct bounded_call *call)
+{
+    deadline_cancel(&call->run.deadline);
+    if (call->out == OUT_TOOL && call->tool->cancel)
+        call->tool->cancel(&call->run);
+}
+
+static void on_timer(struct loop_timer *timer)
+{
+    struct bounded_call *call = CALL_OF(timer, timer);
+    if (call->host->clock->depth > 0 || bounded_hold_now(call) < call->due_us) { /* it was held and nobody told us */
+        set_timer(call);
+        return;
+    }
+    /* A foreign tool may have written before it fell silent, so repeating it is not safe. */
+    bool retryable = !call->tool->spec.no_retry_on_timeout && call->phase != COMMITTING;
+    trace_time_out(call->host->trace, call->id);
+    settle(call, outcome_timeout(call->id, call->tool->spec.name, call->deadline_s, retryable));
+    stop_tool(call);
+}
+
+/* Executions and jobs */
+
+static void job_done(struct loop_work *work);
+
+void bounded_start_job(struct bounded_call *call, enum phase phase, void (*run)(struct loop_work *))
+{
+    bounded_enter(call, phase);
+    call->out = OUT_JOB;
+    loop_work_start(call->loop, &call->work, run, job_done);
+}
+
+static void run_tool(struct loop_work *work)
+{
+    struct bounded_call *call = CALL_OF(work, work);
+    call->tool->work(&call->run, &call->reply);
+}
+
+static void tool_done(struct loop_work *work)
+{
+    struct bounded_call *call = CALL_OF(work, work);
+    tool_run_finish(&call->run, &call->reply);
+}
+
+static void pass_output(struct tool_run *run, const char *stream, const char *text, size_t len)
+{
+    struct bounded_call *call = CALL_OF(run, run);
+    if (call->phase != SETTLED && call->host->output)
+        call->host->output(call->host, call, stream, text, len);
+}
+
+/* An execution that may use `cap_s`; the turn's end binds it as well. */
+void bounded_run_tool(struct bounded_call *call, enum phase phase, double cap_s)
+{
+    bool confirmed = phase == COMMITTING;
+    call->run.confirm_write = confirmed;
+    call->run.approved = confirmed && !call->foreign ? call->written : NULL;
+    call->run.state = NULL;
+    deadline_init(&call->run.deadline, call->host->clock, call->turn_due_us, cap_s);
+    bounded_enter(call, phase);
+    call->out = OUT_TOOL;
+    if (call->tool->work)
+        loop_work_start(call->loop, &call->work, run_tool, tool_done);
+    else
+        call->tool->start(&call->run);
+}
+
+static void begin(struct loop_task *task)
+{
+    struct bounded_call *call = CALL_OF(task, task);
+    bounded_run_tool(call, RUNNING, call->cap_s);
+}
+
+/* Outputs */
+
+static void run_store(struct loop_work *work)
+{
+    struct bounded_call *call = CALL_OF(work, work);
+    const struct tool_env *env = call->host->env;
+    call->stored =
+        artifact_store_put(env->artifacts, env->session, call->tool->spec.name, call->full.buf, call->full.len);
+}
+
+static void settle_cut(struct bounded_call *call)
+{
+    struct outcome outcome = outcome_result(call->id, call->tool->spec.name, steal(&call->cut));
+    outcome.result.truncated = true;
+    settle(call, outcome);
+}
+
+static void stored(struct bounded_call *call)
+{
+    if (!call->stored) {
+        settle_cut(call);
+        return;
+    }
+    struct outcome outcome = {
+        .type = OUTCOME_ARTIFACT,
+        .call = xstrdup(call->id),
+        .tool = xstrdup(call->tool->spec.name),
+        .artifact = {.id = steal(&call->stored->id),
+                     .path = steal(&call->stored->path),
+                     .summary = steal(&call->stored->summary),
+                     .size = call->stored->size},
+    };
+    settle(call, outcome);
+}
+
+/* Too long for the model (D37): the whole goes to the store, indented, so that it can be read in parts by lines. */
+static void store(struct bounded_call *call, const struct json *output)
+{
+    struct strbuf text = STRBUF_INIT;
+    output_cut(&text, output);
+    call->cut = strbuf_detach(&text, NULL);
+    if (!call->host->env->artifacts) {
+        settle_cut(call);
+        return;
+    }
+    json_write(&call->full, output, JSON_PRETTY);
+    strbuf_addch(&call->full, '\n');
+    bounded_start_job(call, STORING, run_store);
+}
+
+static void take_output(struct bounded_call *call, const struct tool_reply *reply, const struct json *output)
+{
+    struct bounded_host *host = call->host;
+    CLEANUP(free) char *error = output_error(output);
+    if (error) {
+        bounded_settle_failed(call, !reply->final, error);
+        return;
+    }
+    bool committed = call->phase == COMMITTING;
+    if (committed && host->applied)
+        host->applied(host, call, call->written);
+    if (!trace_complete(host->trace, call->id, TRACE_COMPLETED) && !committed) {
+        settle(call, outcome_timeout(call->id, call->tool->spec.name, call->deadline_s, false));
+        return;
+    }
+    for (size_t i = 0; host->cited && i < reply->citation_count; i++)
+        host->cited(host, &reply->citations[i]);
+    if (compact_length(output) > COMPACT_INLINE_MAX) {
+        store(call, output);
+        return;
+    }
+    struct strbuf text = STRBUF_INIT;
+    compact_write(&text, output, JSON_COMPACT);
+    settle(call, outcome_result(call->id, call->tool->spec.name, strbuf_detach(&text, NULL)));
+}
+
+static void settle_asks_again(struct bounded_call *call)
+{
+    bounded_settle_failed(call, false, "the tool asked for confirmation again after it had been given"); /* D42 */
+}
+
+static void read_output(struct bounded_call *call, const struct tool_reply *reply)
+{
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
+    CLEANUP(strbuf) struct strbuf with_note = STRBUF_INIT;
+    struct err err = ERR_INIT;
+    const char *text = reply->output ? reply->output : "";
+    const struct json *output = json_parse(&arena, text, strlen(text), &err);
+    if (!output) {
+        CLEANUP(free) char *error = xasprintf("the tool's output is not JSON: %s", err.text);
+        bounded_settle_failed(call, true, error);
+        return;
+    }
+    if (output_wants_confirmation(output)) {
+        if (call->phase == COMMITTING)
+            settle_asks_again(call);
+        else
+            bounded_ask(call, NULL, true);
+        return;
+    }
+    if (call->phase == COMMITTING &&
+        (call->verdict.decision == DECISION_PARTIAL || call->verdict.decision == DECISION_EDITED)) {
+        output_add_approval(&with_note, output, &call->verdict, call->proposed, call->written);
+        output = json_parse(&arena, with_note.buf, with_note.len, &err);
+        if (!output)
+            BUG("the approval note is not JSON: %s", err.text);
+    }
+    take_output(call, reply, output);
+}
+
+void tool_run_finish(struct tool_run *run, struct tool_reply *take_reply)
+{
+    struct bounded_call *call = CALL_OF(run, run);
+    struct tool_reply reply = *take_reply;
+    *take_reply = (struct tool_reply){0};
+    if (call->out != OUT_TOOL)
+        BUG("the tool %s finished a run that is not under way", call->tool->spec.name);
+    call->out = OUT_NOTHING;
+    if (call->phase == SETTLED) {
+        come_back(call);
+    } else if (reply.type == REPLY_OUTPUT) {
+        read_output(call, &reply);
+    } else if (reply.type == REPLY_PROPOSAL && call->phase == COMMITTING) {
+        settle_asks_again(call);
+    } else if (reply.type == REPLY_PROPOSAL) {
+        bounded_ask(call, steal(&reply.changes), false);
+    } else {
+        CLEANUP(free) char *error = output_sentence(reply.error);
+        bounded_settle_failed(call, !reply.final, error);
+    }
+    tool_reply_release(&reply);
+}
+
+static void job_done(struct loop_work *work)
+{
+    struct bounded_call *call = CALL_OF(work, work);
+    call->out = OUT_NOTHING;
+    switch (call->phase) {
+    case SETTLED:
+        come_back(call);
+        break;
+    case CHECKING:
+        bounded_checked(call);
+        break;
+    case SAVING:
+        bounded_saved(call);
+        break;
+    case STORING:
+        stored(call);
+        break;
+    default:
+        BUG("a job came back in phase %d", (int)call->phase);
+    }
+}
+
+/* The doors */
+
+struct bounded_call *bounded_execute(struct bounded_host *host, const struct bounded_request *request)
+{
+    struct bounded_call *call = xcalloc(1, sizeof(*call));
+    const struct tool_spec *spec = &request->tool->spec;
+    call->host = host;
+    call->loop = host->env->loop;
+    call->tool = request->tool;
+    call->id = xstrdup(request->call);
+    strbuf_init(&call->full);
+
+    CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
+    json_write(&text, request->arguments, JSON_COMPACT);
+    char *copy = arena_memdup0(&call->arena, text.buf, text.len);
+    call->arguments = json_parse(&call->arena, copy, text.len, NULL);
+    call->run = (struct tool_run){
+        .tool = call->tool, .env = host->env, .call = call->id, .arguments = call->arguments, .output = pass_output};
+
+    call->cap_s = spec->timeout_s > 0 ? spec->timeout_s : request->cap_s > 0 ? request->cap_s : DEADLINE_CAP_S;
+    call->turn_due_us = request->turn_due_us;
+    call->started_us = bounded_hold_now(call);
+    int64_t left_us = call->turn_due_us - call->started_us;
+    call->deadline_s = deadline_per_tool_s((double)left_us / 1e6, call->cap_s);
+    call->due_us = call->started_us + bounded_hard_wait_us(call);
+
+    host->pending++;
+    trace_running(host->trace, call->id);
+    if (left_us <= 0) {
+        bounded_settle_denied(call, DENIAL_DEADLINE, "the turn's time was used up before the call began");
+    } else if (host->web == WEB_OFF && strcmp(spec->name, "web_search") == 0) {
+        bounded_settle_failed(call, true, "web_search is disabled (the web mode of this turn is off)");
+    } else {
+        bounded_enter(call, STARTING);
+        loop_post(call->loop, &call->task, begin);
+    }
+    return call;
+}
+
+const char *bounded_call_id(const struct bounded_call *call)
+{
+    return call->id;
+}
+
+const struct tool *bounded_call_tool(const struct bounded_call *call)
+{
+    return call->tool;
+}
+
+void *bounded_call_data(const struct bounded_call *call)
+{
+    return call->data;
+}
+
+void bounded_call_set_data(struct bounded_call *call, void *data)
+{
+    call->data = data;
+}
+
+int64_t bounded_call_elapsed_us(const struct bounded_call *call)
+{
+    return call->phase == SETTLED ? call->elapsed_us : elapsed_us(call);
+}
+
+double bounded_call_deadline_s(const struct bounded_call *call)
+{
+    return call->deadline_s;
+}
+
+void bounded_cancel(struct bounded_call *call)
+{
+    if (call->phase == SETTLED || call->phase == STORING || (call->phase == COMMITTING && !call->foreign))
+        return;
+    const char *error = call->phase == COMMITTING
+                            ? "cancelled by the user while the tool was writing; what it wrote is not known"
+                            : "cancelled by the user";
+    trace_complete(call->host->trace, call->id, TRACE_FAILED);
+    settle(call, outcome_failure(call->id, call->tool->spec.name, true, "%s", error));
+    stop_tool(call);
+}
+
+void bounded_clock_changed(struct bounded_call *call)
+{
+    set_timer(call);
+}

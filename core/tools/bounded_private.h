@@ -1,0 +1,72 @@
+#pragma once
+/* Between bounded.c and bounded_write.c; nobody else includes it. */
+
+#include "base/arena.h"
+#include "base/loop.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "bounded.h"
+#include <stddef.h>
+
+enum phase { STARTING, RUNNING, ASKING, CHECKING, SAVING, COMMITTING, STORING, SETTLED };
+enum out { OUT_NOTHING, OUT_TOOL, OUT_JOB };
+
+struct bounded_call {
+    struct bounded_host *host;
+    struct loop *loop;
+    const struct tool *tool;
+    char *id;
+    struct arena arena; /* of the arguments */
+    const struct json *arguments;
+    void *data;
+
+    enum phase phase;
+    enum out out;
+    bool delivered; /* host->done has returned */
+    bool back;      /* settled, and what was out has come back */
+    struct tool_run run;
+    struct tool_reply reply; /* filled on the pool by a `work` tool */
+    struct loop_task task;
+    struct loop_work work;
+
+    struct loop_timer timer;
+    double cap_s, deadline_s;
+    int64_t turn_due_us, due_us, started_us; /* on the hold clock, as are the next two */
+    int64_t asked_us;
+    int64_t paused_us;  /* sum of questions that the hold clock ran through */
+    int64_t elapsed_us; /* when settled */
+
+    bool foreign; /* asked in words: there is no change set to show or commit */
+    bool again;   /* the question was asked before */
+    struct change_set *proposed, *written;
+    struct verdict verdict;
+
+    /* What a job is given and brings back. */
+    int failed;
+    struct err err;
+    char *checkpoint;
+    struct strbuf full;
+    char *cut; /* instead, when it cannot be stored */
+    struct artifact *stored;
+
+    struct outcome outcome;
+};
+
+#define CALL_OF(pointer, member) ((struct bounded_call *)((char *)(pointer) - offsetof(struct bounded_call, member)))
+
+/* bounded.c */
+static inline int64_t bounded_hold_now(const struct bounded_call *call)
+{
+    return hold_clock_now(call->host->clock);
+}
+int64_t bounded_hard_wait_us(const struct bounded_call *call);
+void bounded_enter(struct bounded_call *call, enum phase phase);
+void bounded_run_tool(struct bounded_call *call, enum phase phase, double cap_s);
+void bounded_start_job(struct bounded_call *call, enum phase phase, void (*run)(struct loop_work *));
+void bounded_settle_denied(struct bounded_call *call, enum denial reason, const char *details);
+void bounded_settle_failed(struct bounded_call *call, bool retryable, const char *error);
+
+/* bounded_write.c */
+void bounded_ask(struct bounded_call *call, struct change_set *take_proposed, bool foreign);
+void bounded_checked(struct bounded_call *call); /* the job of CHECKING came back */
+void bounded_saved(struct bounded_call *call);   /* that of SAVING */

@@ -1,0 +1,23 @@
+#pragma once
+/* What a tool's output says to the executor, and the shapes it is handed on in. */
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct change_set;
+struct json;
+struct strbuf;
+struct verdict;
+
+/* A foreign tool's way to propose (D41): `needs_confirmation` is true, or `error` or `message` is just "Write confirmation
+ * required". */
+bool output_wants_confirmation(const struct json *output);
+/* The text of an output with `status` "error", short enough for a message; NULL for any other. */
+char *output_error(const struct json *output);
+/* A sentence of a tool's, short enough for a message. */
+char *output_sentence(const char *text);
+/* The output with a member `approval` that says what of the proposal was written; what is no object becomes its `output`. */
+void output_add_approval(struct strbuf *out, const struct json *output, const struct verdict *verdict,
+                         const struct change_set *proposed, const struct change_set *written);
+/* An output that is too long and cannot be kept: valid JSON of at most COMPACT_INLINE_MAX characters (D39). */
+void output_cut(struct strbuf *out, const struct json *output);
