@@ -5,6 +5,7 @@
 
 #include "replay.h"
 #include "base/json.h"
+#include "base/loop.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include <string.h>
