@@ -1,0 +1,432 @@
+/* The codec, over the table: whatever event.def lists is tested here without being named. */
+
+#include "base/json.h"
+#include "base/mem.h"
+#include "journal/event.h"
+#include "journal/event_scan.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static void *place_of(struct event *event, const struct event_field *field)
+{
+    return (char *)event + field->offset;
+}
+
+/* Values that are easy to get wrong, one of a kind chosen by `turn`. */
+static void fill(struct event *event, const struct event_field *field, size_t turn)
+{
+    static const char *const texts[] = {
+        "", "plain", "quote \" slash \\ / tab \t nl \n cr \r bell \x07 del \x7f",
+        "\xc3\xa4\xe2\x82\xac\xf0\x9f\x94\x91 end", "C:\\path\\u0041", "{\"not\":\"json\"}",
+    };
+    static const char *const values[] = {
+        "{}", "[]", "[1,2.50,-3e+7,true,false,null]", "{\"a\":{\"b\":[\"x y\",\"\\u00e9\\\"\"]}}", "\"text\"", "9007199254740993",
+    };
+    static const int64_t integers[] = {0, 1, -1, INT64_MAX, INT64_MIN + 1, 9007199254740993};
+    static const double numbers[] = {0, 0.1, -2.5e-7, 1e300, 3, 12345.678};
+    size_t at = turn % 6;
+    switch (field->kind) {
+    case EVENT_KIND_STR:
+        memcpy(place_of(event, field), &texts[at], sizeof(texts[at]));
+        return;
+    case EVENT_KIND_JSON:
+        memcpy(place_of(event, field), &values[at], sizeof(values[at]));
+        return;
+    case EVENT_KIND_INT:
+    case EVENT_KIND_NINT:
+        memcpy(place_of(event, field), &integers[at], sizeof(integers[at]));
+        return;
+    case EVENT_KIND_NUM:
+    case EVENT_KIND_NNUM:
+        memcpy(place_of(event, field), &numbers[at], sizeof(numbers[at]));
+        return;
+    case EVENT_KIND_BOOL:
+        *(bool *)place_of(event, field) = at % 2;
+        return;
+    }
+}
+
+static void assert_same_text(const char *a, const char *b)
+{
+    if (!a || !b)
+        assert_ptr_equal(a, b);
+    else
+        assert_string_equal(a, b);
+}
+
+static void assert_same_field(struct event *a, struct event *b, const struct event_field *field)
+{
+    void *left = place_of(a, field), *right = place_of(b, field);
+    switch (field->kind) {
+    case EVENT_KIND_STR:
+    case EVENT_KIND_JSON:
+        assert_same_text(*(const char **)left, *(const char **)right);
+        return;
+    case EVENT_KIND_INT:
+    case EVENT_KIND_NINT:
+        assert_true(*(int64_t *)left == *(int64_t *)right);
+        return;
+    case EVENT_KIND_NUM:
+    case EVENT_KIND_NNUM:
+        assert_true(*(double *)left == *(double *)right || (isnan(*(double *)left) && isnan(*(double *)right)));
+        return;
+    case EVENT_KIND_BOOL:
+        assert_int_equal(*(bool *)left, *(bool *)right);
+        return;
+    }
+}
+
+static void assert_same_event(struct event *a, struct event *b)
+{
+    size_t count;
+    const struct event_field *fields = event_fields(a->type, &count);
+    assert_int_equal(a->type, b->type);
+    assert_true(a->seq == b->seq && a->t == b->t && a->turn == b->turn);
+    for (size_t i = 0; i < count; i++)
+        assert_same_field(a, b, &fields[i]);
+}
+
+static void decode(struct event *event, struct arena *arena, const char *line)
+{
+    struct err err = ERR_INIT;
+    if (event_decode(event, arena, line, strlen(line), &err) < 0)
+        fail_msg("%s: %s", line, err.text);
+}
+
+static void assert_refused(const char *line, const char *why)
+{
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
+    struct event event;
+    struct err err = ERR_INIT;
+    if (event_decode(&event, &arena, line, strlen(line), &err) == 0)
+        fail_msg("was taken: %s", line);
+    if (!strstr(err.text, why))
+        fail_msg("%s: \"%s\" does not say \"%s\"", line, err.text, why);
+}
+
+static void every_type_round_trips(void **state)
+{
+    (void)state;
+    for (int type = 1; type < EVENT_TYPE_COUNT; type++) {
+        for (size_t round = 0; round < 6; round++) {
+            CLEANUP(arena) struct arena arena = ARENA_INIT;
+            CLEANUP(strbuf) struct strbuf line = STRBUF_INIT;
+            struct event event = {.seq = 7, .t = 123456, .turn = 2, .type = (enum event_type)type}, back;
+            size_t count;
+            const struct event_field *fields = event_fields(event.type, &count);
+            for (size_t i = 0; i < count; i++)
+                fill(&event, &fields[i], round + i);
+            event_encode(&line, &event);
+            assert_null(memchr(line.buf, '\n', line.len));
+            decode(&back, &arena, line.buf);
+            assert_same_event(&event, &back);
+            assert_string_equal(back.type_name, event_type_name(event.type));
+            assert_non_null(event_type_doc(event.type));
+            assert_int_equal(event_type_from_name(back.type_name, strlen(back.type_name)), type);
+        }
+    }
+}
+
+static void absent_fields_have_their_zero(void **state)
+{
+    (void)state;
+    for (int type = 1; type < EVENT_TYPE_COUNT; type++) {
+        CLEANUP(arena) struct arena arena = ARENA_INIT;
+        CLEANUP(strbuf) struct strbuf line = STRBUF_INIT;
+        struct event event, nulls;
+        size_t count;
+        const struct event_field *fields = event_fields((enum event_type)type, &count);
+        strbuf_addf(&line, "{\"type\":\"%s\"}", event_type_name((enum event_type)type));
+        decode(&event, &arena, arena_strdup(&arena, line.buf));
+        assert_true(event.seq == -1 && event.t == -1 && event.turn == 0);
+        strbuf_reset(&line);
+        strbuf_addf(&line, "{\"seq\":null,\"t\":null,\"turn\":null,\"type\":\"%s\"", event_type_name((enum event_type)type));
+        for (size_t i = 0; i < count; i++)
+            strbuf_addf(&line, ",\"%s\":null", fields[i].name);
+        strbuf_addch(&line, '}');
+        decode(&nulls, &arena, line.buf);
+        assert_same_event(&event, &nulls);
+        for (size_t i = 0; i < count; i++) {
+            void *place = place_of(&event, &fields[i]);
+            if (fields[i].kind == EVENT_KIND_STR || fields[i].kind == EVENT_KIND_JSON)
+                assert_null(*(const char **)place);
+            else if (fields[i].kind == EVENT_KIND_NINT)
+                assert_true(*(int64_t *)place == EVENT_NULL_INT);
+            else if (fields[i].kind == EVENT_KIND_NNUM)
+                assert_true(isnan(*(double *)place));
+        }
+        /* And what is written of it reads back the same. */
+        strbuf_reset(&line);
+        event.raw = NULL;
+        event.seq = event.t = 1;
+        event_encode(&line, &event);
+        decode(&nulls, &arena, line.buf);
+        assert_same_event(&event, &nulls);
+    }
+}
+
+static void wrong_kinds_are_named(void **state)
+{
+    static const char *const wrong[] = {
+        [EVENT_KIND_STR] = "1",    [EVENT_KIND_INT] = "\"1\"", [EVENT_KIND_NINT] = "1.5",
+        [EVENT_KIND_NUM] = "true", [EVENT_KIND_NNUM] = "[]",   [EVENT_KIND_BOOL] = "0",
+    };
+    (void)state;
+    for (int type = 1; type < EVENT_TYPE_COUNT; type++) {
+        const char *name = event_type_name((enum event_type)type);
+        size_t count;
+        const struct event_field *fields = event_fields((enum event_type)type, &count);
+        for (size_t i = 0; i < count; i++) {
+            CLEANUP(strbuf) struct strbuf line = STRBUF_INIT;
+            CLEANUP(strbuf) struct strbuf why = STRBUF_INIT;
+            if (fields[i].kind == EVENT_KIND_JSON)
+                continue;
+            strbuf_addf(&line, "{\"type\":\"%s\",\"%s\":%s}", name, fields[i].name, wrong[fields[i].kind]);
+            strbuf_addf(&why, "%s: \"%s\" must be ", name, fields[i].name);
+            assert_refused(line.buf, why.buf);
+        }
+    }
+    assert_refused("{\"type\":\"held\",\"seq\":\"1\"}", "held: \"seq\" must be an integer, not text");
+    assert_refused("{\"type\":\"model.requested\",\"step\":9223372036854775808}", "\"step\" must be an integer");
+    assert_refused("{\"type\":7}", "\"type\" must be text");
+    assert_refused("{\"seq\":1}", "\"type\" is missing");
+    assert_refused("{}", "\"type\" is missing");
+    assert_refused("{\"type\":null}", "\"type\" is missing");
+}
+
+static void unknown_things_survive(void **state)
+{
+    static const char line[] = "{\"new\":{\"a\": [1]}, \"step\":2,\"seq\":5, \"type\":\"model.requested\",\"x\":\"\\u00e9\"}";
+    static const char other[] = "{\"seq\":6,\"type\":\"dream.told\",\"about\":[1, 2]}";
+    (void)state;
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
+    CLEANUP(strbuf) struct strbuf out = STRBUF_INIT;
+    struct event event;
+    decode(&event, &arena, line);
+    assert_int_equal(event.type, EVENT_MODEL_REQUESTED);
+    assert_int_equal(event.model_requested.step, 2);
+    event_encode(&out, &event);
+    assert_string_equal(out.buf, line);
+
+    strbuf_reset(&out);
+    event.seq = 50;
+    event.t = 60;
+    event_encode_numbered(&out, &event);
+    assert_string_equal(out.buf, "{\"seq\":50,\"t\":60,\"new\":{\"a\":[1]},\"step\":2,\"type\":\"model.requested\","
+                                 "\"x\":\"\\u00e9\"}");
+
+    strbuf_reset(&out);
+    decode(&event, &arena, other);
+    assert_int_equal(event.type, EVENT_OTHER);
+    assert_string_equal(event.type_name, "dream.told");
+    assert_null(event_type_name(event.type));
+    event_encode(&out, &event);
+    assert_string_equal(out.buf, other);
+    strbuf_reset(&out);
+    event_summary(&out, &event);
+    assert_string_equal(out.buf, other);
+}
+
+static void members_in_any_order(void **state)
+{
+    (void)state;
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
+    CLEANUP(strbuf) struct strbuf line = STRBUF_INIT;
+    struct event event;
+    decode(&event, &arena, " { \"text\" : \"a\\n\\ud83d\\udd11\\ud800 \" , \"st\\u0065p\" : 3 ,\"t\":4,\"turn\":1,\"type\":\"reflection\"}\t");
+    assert_int_equal(event.reflection.step, 3);
+    assert_string_equal(event.reflection.text, "a\n\xf0\x9f\x94\x91\xef\xbf\xbd ");
+    assert_true(event.t == 4 && event.turn == 1 && event.seq == -1);
+
+    /* The last of equal names counts. */
+    decode(&event, &arena, "{\"type\":\"held\",\"gate\":\"a\",\"type\":\"released\",\"gate\":\"b\"}");
+    assert_int_equal(event.type, EVENT_RELEASED);
+    assert_string_equal(event.released.gate, "b");
+
+    /* More members than anybody expects. */
+    strbuf_addch(&line, '{');
+    for (int i = 0; i < 500; i++)
+        strbuf_addf(&line, "\"m%d\":%d,", i, i);
+    strbuf_addstr(&line, "\"type\":\"held\",\"gate\":\"step\"}");
+    decode(&event, &arena, line.buf);
+    assert_string_equal(event.held.gate, "step");
+}
+
+static void json_fields_are_compact(void **state)
+{
+    (void)state;
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
+    struct event event;
+    decode(&event, &arena, "{\"type\":\"tool.started\",\"arguments\":{ \"a b\" : [ 1 ,\t\"x \\\" y\" ] ,\n\"c\":\"\\\\\" } }");
+    assert_string_equal(event.tool_started.arguments, "{\"a b\":[1,\"x \\\" y\"],\"c\":\"\\\\\"}");
+    decode(&event, &arena, "{\"type\":\"tool.started\",\"arguments\":[[],{},[{}],[[ ] ]]}");
+    assert_string_equal(event.tool_started.arguments, "[[],{},[{}],[[]]]");
+}
+
+static void numbers_are_exact(void **state)
+{
+    static const struct {
+        const char *text;
+        int64_t value;
+    } good[] = {{"3.0", 3}, {"1e2", 100}, {"-0", 0}, {"-12", -12}, {"9223372036854775807", INT64_MAX},
+                {"-9223372036854775807", -INT64_MAX}, {"999999999999999999", 999999999999999999}, {"1E+1", 10}};
+    static const char *const bad[] = {"1.5", "1e400", "9223372036854775808", "1e-1"};
+    (void)state;
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
+    char line[128];
+    for (size_t i = 0; i < COUNT_OF(good); i++) {
+        struct event event;
+        snprintf(line, sizeof(line), "{\"type\":\"model.requested\",\"step\":%s}", good[i].text);
+        decode(&event, &arena, line);
+        assert_true(event.model_requested.step == good[i].value);
+    }
+    for (size_t i = 0; i < COUNT_OF(bad); i++) {
+        snprintf(line, sizeof(line), "{\"type\":\"model.requested\",\"step\":%s}", bad[i]);
+        assert_refused(line, "\"step\" must be an integer");
+    }
+    assert_refused("{\"type\":\"budget.warned\",\"used\":1e999}", "\"used\" must be a number");
+}
+
+static void malformed_lines_are_refused(void **state)
+{
+    static const char *const bad[] = {
+        "", "x", "[]", "\"text\"", "1", "null", "{", "}", "{\"", "{\"type", "{\"type\"", "{\"type\":", "{\"type\":\"held\"",
+        "{\"type\":\"held\",}", "{\"type\":\"held\"}}", "{\"type\":\"held\"} x", "{,}", "{\"type\" \"held\"}",
+        "{\"type\":\"held\" \"a\":1}", "{type:1}", "{\"type\":\"held\",\"a\":01}", "{\"type\":\"held\",\"a\":1.}",
+        "{\"type\":\"held\",\"a\":.5}", "{\"type\":\"held\",\"a\":+1}", "{\"type\":\"held\",\"a\":1e}",
+        "{\"type\":\"held\",\"a\":-}", "{\"type\":\"held\",\"a\":tru}", "{\"type\":\"held\",\"a\":nulll}",
+        "{\"type\":\"held\",\"a\":[1,]}", "{\"type\":\"held\",\"a\":[1 2]}", "{\"type\":\"held\",\"a\":[}",
+        "{\"type\":\"held\",\"a\":{\"b\"}}", "{\"type\":\"held\",\"a\":{\"b\":1,}}", "{\"type\":\"held\",\"a\":{]}",
+        "{\"type\":\"held\",\"a\":[1}", "{\"type\":\"held\",\"a\":\"\\x\"}", "{\"type\":\"held\",\"a\":\"\\u12\"}",
+        "{\"type\":\"held\",\"a\":\"\\u12g4\"}", "{\"type\":\"held\",\"a\":\"\\u0000\"}", "{\"type\":\"held\",\"a\":\"\t\"}",
+        "{\"type\":\"held\",\"a\":\"a long text with a\nline break in it\"}", "{\"type\":\"held\",\"a\":\"\xff\"}",
+        "{\"type\":\"held\",\"a\":\"\xc0\x80\"}", "{\"type\":\"held\",\"a\":\"\xed\xa0\x80\"}", "{\"type\":\"held\",\"\xff\":1}",
+        "{\"type\":\"held\",\"a\":[[\"\xe2\x82\"]]}", "{\"type\":\"held\",\"a\":NaN}", "{\"type\":\"held\",'a':1}",
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(bad); i++) {
+        assert_refused(bad[i], "this is not one JSON object: ");
+        CLEANUP(arena) struct arena arena = ARENA_INIT;
+        const struct json *value = json_parse(&arena, bad[i], strlen(bad[i]), NULL);
+        if (value && value->type == JSON_OBJECT)
+            fail_msg("json_parse takes %s", bad[i]);
+    }
+    assert_refused("{\"type\":\"held\",\"a\":[1 2]}", "a comma is missing (byte 23)");
+}
+
+static void depth_has_a_limit(void **state)
+{
+    (void)state;
+    for (int depth = JSON_DEPTH_MAX - 3; depth < JSON_DEPTH_MAX + 3; depth++) {
+        CLEANUP(arena) struct arena arena = ARENA_INIT;
+        CLEANUP(strbuf) struct strbuf line = STRBUF_INIT;
+        struct event event;
+        strbuf_addstr(&line, "{\"type\":\"turn.prepared\",\"messages\":");
+        for (int i = 0; i < depth; i++)
+            strbuf_addch(&line, '[');
+        for (int i = 0; i < depth; i++)
+            strbuf_addch(&line, ']');
+        strbuf_addch(&line, '}');
+        bool taken = event_decode(&event, &arena, line.buf, line.len, NULL) == 0;
+        assert_int_equal(taken, depth + 1 <= JSON_DEPTH_MAX);
+        assert_int_equal(taken, json_parse(&arena, line.buf, line.len, NULL) != NULL);
+    }
+}
+
+/* The scanner reads eight bytes at a time: every place of a special byte in a word, and every length. */
+static void words_and_their_edges(void **state)
+{
+    (void)state;
+    for (size_t len = 0; len < 40; len++) {
+        for (size_t at = 0; at <= len; at++) {
+            static const char *const special[] = {"\\\"", "\\\\", "\xc3\xa4", "\\n", "\\u0041", "{", "\x7f"};
+            static const char *const meaning[] = {"\"", "\\", "\xc3\xa4", "\n", "A", "{", "\x7f"};
+            for (size_t i = 0; i < COUNT_OF(special); i++) {
+                CLEANUP(arena) struct arena arena = ARENA_INIT;
+                CLEANUP(strbuf) struct strbuf line = STRBUF_INIT, want = STRBUF_INIT;
+                struct event event;
+                strbuf_addstr(&line, "{\"type\":\"held\",\"gate\":\"");
+                for (size_t k = 0; k < len; k++) {
+                    strbuf_addstr(&line, k == at ? special[i] : "x");
+                    strbuf_addstr(&want, k == at ? meaning[i] : "x");
+                }
+                strbuf_addstr(&line, "\"}");
+                /* In a block of its own size, so that a read past the end is seen. */
+                CLEANUP(free) char *exact = xmemdup0(line.buf, line.len);
+                assert_int_equal(event_decode(&event, &arena, exact, line.len, NULL), 0);
+                assert_string_equal(event.held.gate, want.buf);
+            }
+        }
+    }
+}
+
+static void assert_summary(const char *line, const char *want)
+{
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
+    CLEANUP(strbuf) struct strbuf out = STRBUF_INIT;
+    struct event event;
+    decode(&event, &arena, line);
+    event_summary(&out, &event);
+    assert_string_equal(out.buf, want);
+}
+
+static void summaries_read_well(void **state)
+{
+    (void)state;
+    for (int type = 0; type < EVENT_TYPE_COUNT; type++) {
+        for (size_t round = 0; round < 6; round++) {
+            CLEANUP(strbuf) struct strbuf out = STRBUF_INIT;
+            struct event event = {.type = (enum event_type)type};
+            size_t count;
+            const struct event_field *fields = event_fields(event.type, &count);
+            for (size_t i = 0; i < count; i++)
+                fill(&event, &fields[i], round + i);
+            event_summary(&out, &event);
+            assert_null(strchr(out.buf, '\n'));
+        }
+    }
+    assert_summary("{\"type\":\"write.proposed\",\"call\":\"c4\",\"ask\":\"a1\",\"files\":[{\"path\":\"src/lines.c\",\"added\":4,"
+                   "\"removed\":1}]}", "c4 src/lines.c +4 -1");
+    assert_summary("{\"type\":\"write.decided\",\"ask\":\"a1\",\"decision\":\"approved\",\"by\":\"key\"}", "a1 approved by key");
+    assert_summary("{\"type\":\"turn.started\",\"prompt\":\" fix\\n\\n  the   bug \"}", "fix the bug");
+    assert_summary("{\"type\":\"model.responded\",\"step\":1,\"text\":\"Let me look\",\"tool_calls\":[{\"id\":\"c1\",\"name\":"
+                   "\"read_file\",\"arguments\":{\"path\":\"x\"}},{\"id\":\"c2\",\"name\":\"grep\",\"arguments\":{}}]}",
+                   "step 1 read_file, grep Let me look");
+    assert_summary("{\"type\":\"waves.planned\",\"step\":1,\"waves\":[{\"index\":1,\"mode\":\"parallel\",\"calls\":[\"c1\",\"c2\"]},"
+                   "{\"index\":2,\"mode\":\"sequential\",\"calls\":[\"c3\"]}]}", "step 1 c1, c2 | c3");
+    assert_summary("{\"type\":\"tool.finished\",\"call\":\"c1\",\"tool\":\"grep\",\"outcome\":\"failure\",\"elapsed_ms\":12,"
+                   "\"failure\":{\"error\":\"no such file\",\"retryable\":true}}", "c1 grep failure 12 ms no such file");
+    assert_summary("{\"type\":\"budget.charged\",\"used\":{\"steps\":2,\"tool_calls\":3}}", "steps 2, tool_calls 3");
+    assert_summary("{\"type\":\"budget.warned\",\"key\":\"steps\",\"used\":5,\"limit\":6}", "steps 5 of 6");
+    assert_summary("{\"type\":\"writes.closed\"}", "");
+    assert_summary("{\"type\":\"tool.started\",\"call\":\"c1\",\"tool\":\"read_file\",\"arguments\":{\"path\":\"src/a.c\",\"limit\":5}}",
+                   "c1 read_file src/a.c");
+    assert_summary("{\"type\":\"tool.started\",\"call\":\"c1\",\"tool\":\"grep\",\"arguments\":{\"pattern\":\"x y\",\"limit\":5}}",
+                   "c1 grep pattern x y, limit 5");
+    assert_summary("{\"type\":\"session.started\",\"v\":1,\"session\":\"s1\",\"workspace\":\"/w\",\"model\":{\"provider\":\"scripted\","
+                   "\"name\":\"demo\"}}", "s1 scripted/demo in /w");
+    assert_summary("{\"type\":\"model.failed\",\"step\":1,\"attempt\":2,\"error\":\"overloaded\",\"retry_in_ms\":null}",
+                   "step 1 attempt 2 overloaded");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_type_round_trips),
+        cmocka_unit_test(absent_fields_have_their_zero),
+        cmocka_unit_test(wrong_kinds_are_named),
+        cmocka_unit_test(unknown_things_survive),
+        cmocka_unit_test(members_in_any_order),
+        cmocka_unit_test(json_fields_are_compact),
+        cmocka_unit_test(numbers_are_exact),
+        cmocka_unit_test(malformed_lines_are_refused),
+        cmocka_unit_test(depth_has_a_limit),
+        cmocka_unit_test(words_and_their_edges),
+        cmocka_unit_test(summaries_read_well),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
