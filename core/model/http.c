@@ -1,0 +1,314 @@
+/* curl's multi interface, driven by the loop: curl says which sockets and which point in time it waits for, and is told
+ * when they come. Sockets are watched with uv_poll itself, because loop_watch_fd knows only reading; that is why <uv.h>
+ * is included here.
+ *
+ * curl forbids most calls from within its own callbacks. What a user asks for there (cancel, start) is noted on the
+ * transfer and done in sweep(), right after curl returned. */
+
+#include "http.h"
+#include "base/err.h"
+#include "base/loop.h"
+#include "base/mem.h"
+#include <curl/curl.h>
+#include <pthread.h>
+#include <string.h>
+#include <uv.h>
+
+#define CONNECT_TIMEOUT_MS 20000L
+
+struct http {
+    struct loop *loop;
+    CURLM *multi;
+    struct loop_timer timer;
+    struct http_transfer *first;
+    bool inside; /* curl is running */
+};
+
+struct http_transfer {
+    struct http *http;
+    struct http_transfer *next, *prev;
+    CURL *easy;
+    struct curl_slist *headers;
+    char error[CURL_ERROR_SIZE];
+    bool added;     /* curl has it */
+    bool cancelled; /* to be swept */
+    bool too_long;
+    size_t received, limit;
+    int64_t timeout_ms;
+    void (*on_data)(void *user, const char *bytes, size_t len);
+    void (*on_done)(void *user, const struct http_result *result);
+    void *user;
+};
+
+/* A socket of curl's. */
+struct watch {
+    uv_poll_t poll;
+    struct http *http;
+    curl_socket_t socket;
+};
+
+static void free_transfer(struct http_transfer *transfer)
+{
+    struct http *http = transfer->http;
+    if (transfer->added)
+        curl_multi_remove_handle(http->multi, transfer->easy);
+    curl_easy_cleanup(transfer->easy);
+    curl_slist_free_all(transfer->headers);
+    *(transfer->prev ? &transfer->prev->next : &http->first) = transfer->next;
+    if (transfer->next)
+        transfer->next->prev = transfer->prev;
+    loop_let_go(http->loop);
+    free(transfer);
+}
+
+static void add_transfer(struct http_transfer *transfer)
+{
+    CURLMcode code = curl_multi_add_handle(transfer->http->multi, transfer->easy);
+    if (code)
+        BUG("curl does not take a request: %s", curl_multi_strerror(code));
+    transfer->added = true;
+}
+
+/* Does what could not be done while curl was running. */
+static void sweep(struct http *http)
+{
+    struct http_transfer *next;
+    for (struct http_transfer *transfer = http->first; transfer; transfer = next) {
+        next = transfer->next;
+        if (transfer->cancelled)
+            free_transfer(transfer);
+        else if (!transfer->added)
+            add_transfer(transfer);
+    }
+}
+
+static void finish(struct http_transfer *transfer, CURLcode code)
+{
+    struct http_result result = {.timed_out = code == CURLE_OPERATION_TIMEDOUT, .retry_after_s = -1};
+    char text[CURL_ERROR_SIZE + 64];
+    if (transfer->too_long) {
+        result.too_long = true;
+        snprintf(text, sizeof(text), "the answer is longer than %zu bytes", transfer->limit);
+    } else if (result.timed_out && transfer->timeout_ms) {
+        snprintf(text, sizeof(text), "no complete answer within %.6g s", (double)transfer->timeout_ms / 1000);
+    } else {
+        snprintf(text, sizeof(text), "%s", *transfer->error ? transfer->error : curl_easy_strerror(code));
+    }
+    result.error = code == CURLE_OK ? NULL : text;
+    result.status = http_status(transfer);
+    curl_off_t wait_s = 0;
+    char *type = NULL;
+    if (curl_easy_getinfo(transfer->easy, CURLINFO_RETRY_AFTER, &wait_s) == CURLE_OK && wait_s > 0)
+        result.retry_after_s = wait_s;
+    curl_easy_getinfo(transfer->easy, CURLINFO_CONTENT_TYPE, &type);
+    result.content_type = type;
+    /* Out of curl first, so that on_done may start the next request on the same connection. */
+    curl_multi_remove_handle(transfer->http->multi, transfer->easy);
+    transfer->added = false;
+    transfer->http->inside = true; /* cancelling this very one from on_done is a no-op: it is freed below */
+    transfer->on_done(transfer->user, &result);
+    transfer->http->inside = false;
+    struct http *http = transfer->http;
+    free_transfer(transfer);
+    sweep(http);
+}
+
+static void run_curl(struct http *http, curl_socket_t socket, int events)
+{
+    int running, left;
+    http->inside = true;
+    curl_multi_socket_action(http->multi, socket, events, &running);
+    http->inside = false;
+    sweep(http);
+    for (CURLMsg *message; (message = curl_multi_info_read(http->multi, &left));) {
+        struct http_transfer *transfer;
+        if (message->msg != CURLMSG_DONE)
+            continue;
+        curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, (char **)&transfer);
+        finish(transfer, message->data.result);
+    }
+}
+
+/* What curl calls */
+
+static void on_ready(uv_poll_t *poll, int status, int events)
+{
+    struct watch *watch = poll->data;
+    int what = (events & UV_READABLE ? CURL_CSELECT_IN : 0) | (events & UV_WRITABLE ? CURL_CSELECT_OUT : 0);
+    run_curl(watch->http, watch->socket, status < 0 ? CURL_CSELECT_ERR : what);
+}
+
+static void free_watch(uv_handle_t *handle)
+{
+    free(handle->data);
+}
+
+static int on_socket(CURL *easy, curl_socket_t socket, int what, void *user, void *socket_user)
+{
+    (void)easy;
+    struct http *http = user;
+    struct watch *watch = socket_user;
+    if (what == CURL_POLL_REMOVE) {
+        if (watch)
+            uv_close((uv_handle_t *)&watch->poll, free_watch);
+        curl_multi_assign(http->multi, socket, NULL);
+        return 0;
+    }
+    if (!watch) {
+        watch = xcalloc(1, sizeof(*watch));
+        watch->http = http;
+        watch->socket = socket;
+        if (uv_poll_init_socket(loop_uv(http->loop), &watch->poll, socket)) {
+            free(watch);
+            return -1;
+        }
+        watch->poll.data = watch;
+        curl_multi_assign(http->multi, socket, watch);
+    }
+    int events = (what & CURL_POLL_IN ? UV_READABLE : 0) | (what & CURL_POLL_OUT ? UV_WRITABLE : 0);
+    return uv_poll_start(&watch->poll, events, on_ready) ? -1 : 0;
+}
+
+static void on_timer(struct loop_timer *timer)
+{
+    struct http *http = (struct http *)((char *)timer - offsetof(struct http, timer));
+    run_curl(http, CURL_SOCKET_TIMEOUT, 0);
+}
+
+static int on_timeout(CURLM *multi, long ms, void *user)
+{
+    (void)multi;
+    struct http *http = user;
+    if (ms < 0)
+        loop_timer_stop(http->loop, &http->timer);
+    else
+        loop_timer_start(http->loop, &http->timer, loop_now_us(http->loop) + (int64_t)ms * 1000, on_timer);
+    return 0;
+}
+
+static size_t on_body(char *bytes, size_t size, size_t count, void *user)
+{
+    struct http_transfer *transfer = user;
+    size_t len = size * count;
+    if (transfer->cancelled)
+        return CURL_WRITEFUNC_ERROR;
+    if (transfer->limit && len > transfer->limit - transfer->received) {
+        transfer->too_long = true;
+        return CURL_WRITEFUNC_ERROR;
+    }
+    transfer->received += len;
+    if (transfer->on_data)
+        transfer->on_data(transfer->user, bytes, len);
+    return transfer->cancelled ? CURL_WRITEFUNC_ERROR : len;
+}
+
+/* Setting up */
+
+static void init_curl(void)
+{
+    if (curl_global_init(CURL_GLOBAL_DEFAULT))
+        BUG("curl does not start");
+}
+
+struct http *http_new(struct loop *loop)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, init_curl);
+    struct http *http = xcalloc(1, sizeof(*http));
+    http->loop = loop;
+    http->multi = curl_multi_init();
+    if (!http->multi)
+        BUG("curl does not start");
+    curl_multi_setopt(http->multi, CURLMOPT_SOCKETFUNCTION, on_socket);
+    curl_multi_setopt(http->multi, CURLMOPT_SOCKETDATA, http);
+    curl_multi_setopt(http->multi, CURLMOPT_TIMERFUNCTION, on_timeout);
+    curl_multi_setopt(http->multi, CURLMOPT_TIMERDATA, http);
+    return http;
+}
+
+void http_free(struct http *http)
+{
+    if (!http)
+        return;
+    if (http->inside)
+        BUG("the HTTP client is freed from within a callback of its own");
+    while (http->first)
+        free_transfer(http->first);
+    curl_multi_cleanup(http->multi); /* closes kept connections, which may set the timer once more */
+    loop_timer_stop(http->loop, &http->timer);
+    free(http);
+}
+
+static void set_body(CURL *easy, const struct http_request *request)
+{
+    if (request->body) {
+        curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)request->body_len);
+        curl_easy_setopt(easy, CURLOPT_COPYPOSTFIELDS, request->body);
+    }
+    if (request->method && strcmp(request->method, "GET") != 0)
+        curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, request->method);
+}
+
+static void set_headers(struct http_transfer *transfer, const struct http_request *request)
+{
+    /* Without this curl asks for permission to send a longer body and waits a second for it. */
+    transfer->headers = curl_slist_append(NULL, "Expect:");
+    for (size_t i = 0; request->headers && request->headers[i]; i++)
+        transfer->headers = curl_slist_append(transfer->headers, request->headers[i]);
+    curl_easy_setopt(transfer->easy, CURLOPT_HTTPHEADER, transfer->headers);
+}
+
+struct http_transfer *http_start(struct http *http, const struct http_request *request)
+{
+    struct http_transfer *transfer = xcalloc(1, sizeof(*transfer));
+    CURL *easy = curl_easy_init();
+    if (!easy)
+        BUG("curl gives no request");
+    transfer->http = http;
+    transfer->easy = easy;
+    transfer->limit = request->limit;
+    transfer->timeout_ms = request->timeout_ms;
+    transfer->on_data = request->on_data;
+    transfer->on_done = request->on_done;
+    transfer->user = request->user;
+    transfer->next = http->first;
+    if (http->first)
+        http->first->prev = transfer;
+    http->first = transfer;
+    loop_hold(http->loop);
+
+    curl_easy_setopt(easy, CURLOPT_PRIVATE, transfer);
+    curl_easy_setopt(easy, CURLOPT_URL, request->url);
+    curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
+    curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 0L);
+    curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, 1L);
+    curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, 2L);
+    curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
+    curl_easy_setopt(easy, CURLOPT_ACCEPT_ENCODING, "");
+    curl_easy_setopt(easy, CURLOPT_USERAGENT, "keyturn/" KEYTURN_VERSION);
+    curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, CONNECT_TIMEOUT_MS);
+    curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, (long)request->timeout_ms);
+    curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, transfer->error);
+    curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_body);
+    curl_easy_setopt(easy, CURLOPT_WRITEDATA, transfer);
+    set_body(easy, request);
+    set_headers(transfer, request);
+    if (!http->inside)
+        add_transfer(transfer);
+    return transfer;
+}
+
+long http_status(const struct http_transfer *transfer)
+{
+    long status = 0;
+    curl_easy_getinfo(transfer->easy, CURLINFO_RESPONSE_CODE, &status);
+    return status;
+}
+
+void http_cancel(struct http_transfer *transfer)
+{
+    if (transfer->http->inside)
+        transfer->cancelled = true;
+    else
+        free_transfer(transfer);
+}
