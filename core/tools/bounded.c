@@ -321,6 +321,8 @@ static void take_output(struct bounded_call *call, const struct tool_reply *repl
     bool committed = call->phase == COMMITTING;
     if (committed && host->applied)
         host->applied(host, call, call->written);
+    if (call->phase == SETTLED) /* a host that cannot record it may cancel a foreign call even now */
+        return;
     if (!trace_complete(host->trace, call->id, TRACE_COMPLETED) && !committed) {
         settle(call, outcome_timeout(call->id, call->tool->spec.name, call->deadline_s, false));
         return;

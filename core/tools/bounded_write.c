@@ -71,7 +71,8 @@ void bounded_saved(struct bounded_call *call)
     }
     if (host->checkpointed)
         host->checkpointed(host, call, call->checkpoint, call->written);
-    commit(call);
+    if (call->phase == SAVING) /* the host may cancel when it cannot record that */
+        commit(call);
 }
 
 /* A yes to something that is no longer so counts for nothing: the tool proposes anew and the user is asked anew. */
