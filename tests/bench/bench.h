@@ -1,0 +1,26 @@
+#pragma once
+/* Measuring as a ratio: the value and its floor come from the same run on the same machine, the best of several rounds
+ * of each, taken in turns so that a busy moment hits both. One line per measure:
+ *     NAME value unit floor ratio limit ok|MISS                                                                      */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Seconds of one round of `run(data)`, the best of `rounds`. */
+struct bench_pair {
+    double value_s, floor_s;
+};
+struct bench_pair bench_compare(int rounds, void (*value)(void *data), void (*floor)(void *data), void *data);
+
+/* Prints the line; remembers a miss. */
+void bench_report(const char *name, double value, const char *unit, double floor, double limit);
+/* A value with a plain upper limit and no floor. */
+void bench_report_max(const char *name, double value, const char *unit, double limit);
+/* 1 when anything was missed. */
+int bench_status(void);
+
+double bench_now_s(void);
+/* Bytes of memory that only this process has. */
+int64_t bench_private_bytes(void);
+/* Runs a program, output to /dev/null; its wall time, or -1 when it did not end with 0…max_status. */
+double bench_run_program(const char *const *argv, int max_status);

@@ -1,0 +1,241 @@
+/* Kill -9 at random instants of the demo turn. Whatever the instant: the journal opens and folds, no event that was
+ * printed is missing from it, and every file is wholly what it was or wholly what was approved, as the journal says. */
+
+#include "base/arena.h"
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "journal/journal.h"
+#include "journal/session.h"
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define KILLS 200
+
+struct write_state {
+    char *path;
+    char before[HASH_SHA256_HEX], after[HASH_SHA256_HEX];
+};
+static struct write_state writes[16];
+static size_t write_count;
+
+static double now_s(void)
+{
+    struct timespec ts;
+
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
+}
+
+static void digest_of(const char *dir, const char *path, char out[HASH_SHA256_HEX])
+{
+    CLEANUP(free) char *full = xasprintf("%s/%s", dir, path);
+    CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
+
+    assert_int_equal(file_read(full, &text, 0, NULL), 0);
+    hash_sha256(text.buf, text.len, out);
+}
+
+/* Runs the demo in `dir` and kills it after `after_s` seconds (negative: never). What it printed is in `printed`. */
+static void run_demo(const char *dir, double after_s, struct strbuf *printed)
+{
+    CLEANUP(free) char *workspace = xasprintf("%s/work", dir);
+    CLEANUP(free) char *journal = xasprintf("%s/journal.jsonl", dir);
+    int out[2], status;
+    pid_t pid;
+
+    assert_int_equal(pipe(out), 0);
+    pid = fork();
+    if (pid == 0) {
+        int null = open("/dev/null", O_RDWR);
+
+        dup2(null, 0);
+        dup2(out[1], 1);
+        dup2(null, 2);
+        close(out[0]);
+        setenv("XDG_DATA_HOME", dir, 1);
+        setenv("XDG_STATE_HOME", dir, 1);
+        setenv("XDG_CACHE_HOME", dir, 1);
+        setenv("XDG_CONFIG_HOME", dir, 1);
+        execl(BUILD_DIR "/keyturn", "keyturn", "demo", "--headless", "--workspace", workspace, "--record", journal,
+              (char *)NULL);
+        _exit(127);
+    }
+    close(out[1]);
+    if (after_s >= 0) {
+        struct timespec wait = {(time_t)after_s, (long)((after_s - (double)(time_t)after_s) * 1e9)};
+
+        nanosleep(&wait, NULL);
+        kill(pid, SIGKILL);
+    }
+    assert_int_equal(strbuf_read(printed, out[0], 0), 0);
+    close(out[0]);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    if (after_s < 0)
+        assert_int_equal(status, 0);
+}
+
+static const struct json *parse(struct arena *arena, const char *text)
+{
+    return text ? json_parse(arena, text, strlen(text), NULL) : NULL;
+}
+
+static struct write_state *find_write(const char *path)
+{
+    for (size_t i = 0; i < write_count; i++)
+        if (strcmp(writes[i].path, path) == 0)
+            return &writes[i];
+    return NULL;
+}
+
+/* A whole run tells what each file is before and after. */
+static void learn(const char *dir)
+{
+    CLEANUP(free) char *path = xasprintf("%s/journal.jsonl", dir);
+    struct journal_reader *reader = journal_open(path, NULL);
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
+    struct event event;
+
+    assert_non_null(reader);
+    for (size_t i = 0; i < journal_count(reader); i++) {
+        assert_int_equal(journal_event(reader, i, &event, &arena, NULL), 0);
+        if (event.type != EVENT_WRITE_APPLIED)
+            continue;
+        json_each(file, parse(&arena, event.write_applied.files))
+        {
+            struct write_state *state = &writes[write_count++];
+
+            state->path = xstrdup(json_str(json_get(file, "path"), ""));
+            digest_of(SOURCE_DIR "/fixtures/demo", state->path, state->before);
+            snprintf(state->after, sizeof(state->after), "%s", json_str(json_get(file, "digest"), ""));
+        }
+    }
+    journal_reader_free(reader);
+    assert_true(write_count >= 2);
+}
+
+static void check_printed(const struct journal_reader *reader, const struct strbuf *printed)
+{
+    const char *at = printed->buf, *end = printed->buf + printed->len;
+
+    for (size_t i = 0; at < end; i++) {
+        const char *newline = memchr(at, '\n', (size_t)(end - at));
+        size_t len;
+        const char *line;
+
+        if (!newline)
+            return; /* cut by the kill: never wholly printed */
+        assert_true(i < journal_count(reader));
+        line = journal_line(reader, i, &len);
+        assert_int_equal(len, (size_t)(newline - at));
+        assert_memory_equal(line, at, len);
+        at = newline + 1;
+    }
+}
+
+/* Returns how far the run came: the number of events in its journal. */
+static size_t check(const char *dir, const struct strbuf *printed)
+{
+    CLEANUP(free) char *path = xasprintf("%s/journal.jsonl", dir);
+    CLEANUP(free) char *work = xasprintf("%s/work", dir);
+    struct journal_reader *reader;
+    CLEANUP(session) struct session session;
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
+    struct event event;
+    struct err err = ERR_INIT;
+    bool applied[16] = {false}, decided[16] = {false};
+    char open_path[256] = "";
+    size_t count;
+
+    if (access(path, F_OK) != 0) {
+        assert_int_equal(printed->len, 0);
+        session_init(&session);
+        return 0;
+    }
+    session_init(&session);
+    reader = journal_open(path, &err);
+    if (!reader && printed->len == 0)
+        return 0; /* killed before its first line was whole */
+    if (!reader)
+        fail_msg("%s", err.text);
+    check_printed(reader, printed);
+    for (size_t i = 0; i < journal_count(reader); i++) {
+        if (journal_event(reader, i, &event, &arena, &err) < 0)
+            fail_msg("line %zu: %s", i + 1, err.text);
+        session_apply(&session, &event);
+        if (event.type == EVENT_WRITE_PROPOSED)
+            snprintf(open_path, sizeof(open_path), "%s",
+                     json_str(json_get(json_at(parse(&arena, event.write_proposed.files), 0), "path"), ""));
+        if (event.type == EVENT_WRITE_DECIDED && find_write(open_path))
+            decided[find_write(open_path) - writes] = true;
+        if (event.type == EVENT_WRITE_APPLIED)
+            json_each(file, parse(&arena, event.write_applied.files))
+                applied[find_write(json_str(json_get(file, "path"), "")) - writes] = true;
+    }
+    assert_int_equal(session.fault_count, 0);
+    count = journal_count(reader);
+    for (size_t i = 0; i < write_count && session.turn_count > 0; i++) {
+        char now[HASH_SHA256_HEX];
+
+        digest_of(work, writes[i].path, now);
+        if (applied[i])
+            assert_string_equal(now, writes[i].after);
+        else if (!decided[i])
+            assert_string_equal(now, writes[i].before);
+        else
+            assert_true(strcmp(now, writes[i].before) == 0 || strcmp(now, writes[i].after) == 0);
+    }
+    journal_reader_free(reader);
+    return count;
+}
+
+static void test_kill_at_any_instant(void **state)
+{
+    CLEANUP(free) char *base = file_make_temp_dir(NULL, "keyturn-kill-", NULL);
+    CLEANUP(free) char *whole = xasprintf("%s/whole", base);
+    CLEANUP(strbuf) struct strbuf printed = STRBUF_INIT;
+    double start, length;
+    size_t reached[3] = {0};
+
+    (void)state;
+    assert_non_null(base);
+    assert_int_equal(file_mkdirs(whole, 0700, NULL), 0);
+    start = now_s();
+    run_demo(whole, -1, &printed);
+    length = now_s() - start;
+    learn(whole);
+    srandom(20261116);
+    for (int i = 0; i < KILLS; i++) {
+        CLEANUP(free) char *dir = xasprintf("%s/%d", base, i);
+        size_t events;
+
+        assert_int_equal(file_mkdirs(dir, 0700, NULL), 0);
+        strbuf_reset(&printed);
+        run_demo(dir, length * 1.05 * (double)(random() % 10000) / 10000, &printed);
+        events = check(dir, &printed);
+        reached[events == 0 ? 0 : events < 40 ? 1 : 2]++;
+        assert_int_equal(file_remove_tree(dir, NULL), 0);
+    }
+    print_message("killed before the first event %zu, early %zu, late %zu times\n", reached[0], reached[1], reached[2]);
+    assert_true(reached[1] > 0 && reached[2] > 0); /* else the instants say nothing */
+    assert_int_equal(file_remove_tree(base, NULL), 0);
+    for (size_t i = 0; i < write_count; i++)
+        free(writes[i].path);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_kill_at_any_instant)};
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
