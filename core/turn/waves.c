@@ -1,13 +1,28 @@
 /* One pass over the calls. A table remembers for each key the last call that used it; the key is taken in the open wave
  * exactly when that call is not before the wave's first one. So nothing is ever cleared, and a thousand small waves cost
- * no more than one large one. */
+ * no more than one large one.
+ *
+ * The table is our own and small on purpose: eight bytes a slot, the texts one after the other beside it. With a table
+ * that copies each key to a place of its own, large answers would cost more per key than small ones. */
 
 #include "waves.h"
 #include "base/arena.h"
+#include "base/err.h"
 #include "base/hash.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
+
+struct slot {
+    uint32_t tag; /* of the key's hash; 0: free */
+    uint32_t use; /* the newest use of the key */
+};
+
+struct use {
+    size_t key; /* where its text begins in `texts` */
+    uint64_t hash;
+    size_t call;
+};
 
 struct plan {
     struct arena *arena;
@@ -15,8 +30,12 @@ struct plan {
     struct wave *waves;
     size_t count;
     size_t first; /* of the open wave */
-    struct hash_map users;
-    struct strbuf keys; /* of the call at hand, each ended by a NUL */
+    struct slot *slots;
+    size_t mask; /* their number, a power of two, less one */
+    struct use *uses;
+    size_t use_count;
+    size_t own;          /* the first use of the call at hand */
+    struct strbuf texts; /* of all keys so far, each ended by a NUL */
 };
 
 static const struct json *argument(const struct json *arguments, const char *name, size_t len)
@@ -51,44 +70,86 @@ void waves_expand_key(struct strbuf *out, const char *key, const struct json *ar
     }
 }
 
-/* A tool that declares no key, or an empty list, excludes itself by its name. */
-static void collect_keys(struct plan *plan, const struct wave_call *call)
+static size_t key_count(const struct tool_spec *spec)
 {
-    const char *const *key = call->spec->resource_keys;
-    strbuf_reset(&plan->keys);
-    if (!key || !*key) {
-        strbuf_add(&plan->keys, call->tool, strlen(call->tool) + 1);
-        return;
-    }
-    for (; *key; key++) {
-        waves_expand_key(&plan->keys, *key, call->arguments);
-        strbuf_addch(&plan->keys, '\0');
+    size_t count = 0;
+    for (const char *const *key = spec ? spec->resource_keys : NULL; key && *key; key++)
+        count++;
+    return count ? count : 1;
+}
+
+/* Room for every key of every call, at most three quarters full. */
+static void make_room(struct plan *plan, size_t call_count)
+{
+    size_t keys = 0, slots = 16;
+    for (size_t i = 0; i < call_count; i++)
+        keys += key_count(plan->calls[i].spec);
+    if (keys > UINT32_MAX / 2)
+        BUG("%zu resource keys", keys);
+    while (slots * 3 < keys * 4)
+        slots *= 2;
+    plan->slots = xcalloc(slots, sizeof(*plan->slots));
+    plan->mask = slots - 1;
+    plan->uses = xcalloc(keys + 1, sizeof(*plan->uses));
+}
+
+/* Notes the keys of the call at hand. A tool that declares none, or an empty list, excludes itself by its name. */
+static void note_keys(struct plan *plan, size_t call)
+{
+    const char *const *key = plan->calls[call].spec->resource_keys;
+    const char *const name[] = {plan->calls[call].tool, NULL};
+    bool declared = key && *key;
+    plan->own = plan->use_count;
+    for (key = declared ? key : name; *key; key++) {
+        size_t start = plan->texts.len;
+        if (declared)
+            waves_expand_key(&plan->texts, *key, plan->calls[call].arguments);
+        else
+            strbuf_addstr(&plan->texts, *key);
+        uint64_t hash = hash_fnv1a(plan->texts.buf + start, plan->texts.len - start);
+        __builtin_prefetch(&plan->slots[hash & plan->mask]); /* looked at when all keys of the call are known */
+        plan->uses[plan->use_count++] = (struct use){start, hash, call};
+        strbuf_addch(&plan->texts, '\0');
     }
 }
 
-#define each_key(key, plan) \
-    for (const char *key = (plan)->keys.buf; key < (plan)->keys.buf + (plan)->keys.len; key += strlen(key) + 1)
-
-/* The key that the call at hand shares with one of the open wave, NULL when it fits. */
-static const char *taken_key(const struct plan *plan, size_t *by)
+static const char *use_text(const struct plan *plan, size_t use)
 {
-    each_key(key, plan)
-    {
-        int64_t user = hash_map_get(&plan->users, key, -1);
-        if (user >= (int64_t)plan->first) {
-            *by = (size_t)user;
-            return key;
+    return plan->texts.buf + plan->uses[use].key;
+}
+
+/* The slot of a use's key, or the free one where it would stand. */
+static struct slot *find_slot(const struct plan *plan, size_t use)
+{
+    const char *text = use_text(plan, use);
+    uint64_t hash = plan->uses[use].hash;
+    uint32_t tag = (uint32_t)(hash >> 32) | 1;
+    for (size_t at = (size_t)hash;; at++) {
+        struct slot *slot = &plan->slots[at & plan->mask];
+        if (!slot->tag || (slot->tag == tag && strcmp(use_text(plan, slot->use), text) == 0)) {
+            if (!slot->tag)
+                *slot = (struct slot){tag, (uint32_t)use}; /* its first use: this call's own */
+            return slot;
         }
     }
-    return NULL;
 }
 
-static void take_keys(struct plan *plan, size_t call)
+/* Enters the keys of the call at hand and gives the first one that another call of the open wave has, NULL when there is
+ * none. */
+static const char *take_keys(struct plan *plan, size_t *by)
 {
-    each_key(key, plan)
-    {
-        hash_map_put(&plan->users, key, (int64_t)call);
+    const char *taken = NULL;
+    size_t call = plan->uses[plan->own].call;
+    for (size_t use = plan->own; use < plan->use_count; use++) {
+        struct slot *slot = find_slot(plan, use);
+        size_t user = plan->uses[slot->use].call;
+        if (!taken && user >= plan->first && user != call) {
+            taken = use_text(plan, use);
+            *by = user;
+        }
+        slot->use = (uint32_t)use;
     }
+    return taken;
 }
 
 /* Ends the open wave before call `end`. */
@@ -116,12 +177,10 @@ static void place_alone(struct plan *plan, size_t i, enum effect effect)
 static void place_read(struct plan *plan, size_t i)
 {
     size_t by = 0;
-    collect_keys(plan, &plan->calls[i]);
-    const char *key = taken_key(plan, &by);
-    if (!key) {
-        take_keys(plan, i);
+    note_keys(plan, i);
+    const char *key = take_keys(plan, &by);
+    if (!key)
         return;
-    }
     const char *other = plan->calls[by].id;
     close_wave(plan, i, arena_printf(plan->arena, "%s shares %s with %s", plan->calls[i].id, key, other));
     /* The page says that it runs in a wave of its own; it does not open the next one (D27). */
@@ -130,6 +189,7 @@ static void place_read(struct plan *plan, size_t i)
 
 static void plan_parallel(struct plan *plan, size_t call_count)
 {
+    make_room(plan, call_count);
     for (size_t i = 0; i < call_count; i++) {
         enum effect effect = plan->calls[i].spec ? plan->calls[i].spec->effect : EFFECT_UNKNOWN;
         if (effect == EFFECT_READ_ONLY)
@@ -144,15 +204,16 @@ static void plan_parallel(struct plan *plan, size_t call_count)
 const struct wave *waves_plan(struct arena *arena, const struct wave_call *calls, size_t call_count, bool parallel,
                               size_t *count)
 {
-    struct plan plan = {.arena = arena, .calls = calls, .keys = STRBUF_INIT};
+    struct plan plan = {.arena = arena, .calls = calls, .texts = STRBUF_INIT};
     plan.waves = arena_calloc(arena, call_count, sizeof(*plan.waves));
     if (parallel)
         plan_parallel(&plan, call_count);
     else
         for (size_t i = 0; i < call_count; i++)
             close_wave(&plan, i + 1, "parallel is off");
-    hash_map_release(&plan.users);
-    strbuf_release(&plan.keys);
+    free(plan.slots);
+    free(plan.uses);
+    strbuf_release(&plan.texts);
     *count = plan.count;
     return plan.waves;
 }
