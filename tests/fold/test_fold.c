@@ -1,0 +1,272 @@
+/* The fold.
+ *
+ * Every case under cases/ folds to the state that is written beside it (UPDATE_GOLDEN=1 writes it anew; read the diff).
+ * Every case, and every file in fixtures/, folds as well from each of its beginnings, and in two parts to the same state
+ * as in one. No order of events, however wrong, does more than leave faults. */
+
+#include "base/file.h"
+#include "base/mem.h"
+#include "journal/journal.h"
+#include "journal/session.h"
+#include <glob.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* More places to split a file at than this are sampled. */
+#define SPLITS_MAX 120
+
+/* Applies lines [from, to). The event and the text it was read from are gone before the next: nothing may be kept. */
+static void apply(struct session *session, const struct journal_reader *reader, size_t from, size_t to)
+{
+    for (size_t i = from; i < to; i++) {
+        CLEANUP(arena) struct arena arena = ARENA_INIT;
+        struct event event, kept;
+        struct err err = ERR_INIT;
+        if (journal_event(reader, i, &kept, &arena, &err) < 0)
+            fail_msg("line %ld: %s", err.line, err.text);
+        CLEANUP(free) char *copy = xmemdup0(kept.raw, kept.raw_len);
+        if (event_decode(&event, &arena, copy, kept.raw_len, &err) < 0)
+            fail_msg("line %ld: %s", err.line, err.text);
+        event.seq = kept.seq;
+        event.t = kept.t;
+        session_apply(session, &event);
+    }
+}
+
+static char *dump_of(const struct session *session)
+{
+    struct strbuf sb = STRBUF_INIT;
+    session_dump(&sb, session);
+    return strbuf_detach(&sb, NULL);
+}
+
+static char *fold_of(const struct journal_reader *reader, size_t count)
+{
+    CLEANUP(session) struct session session;
+    session_init(&session);
+    apply(&session, reader, 0, count);
+    return dump_of(&session);
+}
+
+static struct journal_reader *must_open(const char *path)
+{
+    struct err err = ERR_INIT;
+    struct journal_reader *reader = journal_open(path, &err);
+    if (!reader)
+        fail_msg("%s:%ld: %s", path, err.line, err.text);
+    return reader;
+}
+
+static size_t each_file(const char *pattern, void (*check)(const char *path))
+{
+    glob_t found;
+    if (glob(pattern, 0, NULL, &found) != 0)
+        return 0;
+    size_t count = found.gl_pathc;
+    for (size_t i = 0; i < count; i++)
+        check(found.gl_pathv[i]);
+    globfree(&found);
+    return count;
+}
+
+static void check_golden(const char *path)
+{
+    CLEANUP(free) char *golden = xasprintf("%.*s.state", (int)(strlen(path) - strlen(".jsonl")), path);
+    struct journal_reader *reader = must_open(path);
+    CLEANUP(free) char *got = fold_of(reader, journal_count(reader));
+    journal_reader_free(reader);
+    struct err err = ERR_INIT;
+    if (getenv("UPDATE_GOLDEN")) {
+        if (file_replace(golden, got, strlen(got), 0644, &err) < 0)
+            fail_msg("%s", err.text);
+        return;
+    }
+    CLEANUP(strbuf) struct strbuf want = STRBUF_INIT;
+    if (file_read(golden, &want, 0, &err) < 0)
+        fail_msg("%s: %s (UPDATE_GOLDEN=1 writes it)", golden, err.text);
+    if (strcmp(want.buf, got) != 0)
+        fail_msg("%s: not what %s says\n%s", path, golden, got);
+}
+
+static void cases_fold_to_their_state(void **state)
+{
+    (void)state;
+    assert_true(each_file(SOURCE_DIR "/tests/fold/cases/*.jsonl", check_golden) > 0);
+}
+
+static void check_splits(const char *path)
+{
+    struct journal_reader *reader = must_open(path);
+    size_t count = journal_count(reader), step = count / SPLITS_MAX + 1;
+    CLEANUP(free) char *whole = fold_of(reader, count);
+    CLEANUP(session) struct session walking;
+    session_init(&walking);
+    for (size_t split = 0; split <= count; split += step) {
+        /* Looking at a state must not change it, so the one that walks along is dumped on the way. */
+        apply(&walking, reader, walking.event_count, split);
+        CLEANUP(free) char *so_far = dump_of(&walking);
+        CLEANUP(free) char *prefix = fold_of(reader, split);
+        assert_string_equal(so_far, prefix);
+        CLEANUP(session) struct session parts;
+        session_init(&parts);
+        apply(&parts, reader, 0, split);
+        apply(&parts, reader, split, count);
+        CLEANUP(free) char *joined = dump_of(&parts);
+        assert_string_equal(joined, whole);
+        assert_int_equal(walking.event_count, split);
+    }
+    journal_reader_free(reader);
+}
+
+static void any_beginning_folds(void **state)
+{
+    (void)state;
+    each_file(SOURCE_DIR "/tests/fold/cases/*.jsonl", check_splits);
+    each_file(SOURCE_DIR "/fixtures/*.jsonl", check_splits);
+}
+
+static uint32_t next_random(uint32_t *seed)
+{
+    *seed ^= *seed << 13;
+    *seed ^= *seed >> 17;
+    *seed ^= *seed << 5;
+    return *seed;
+}
+
+/* What rows promise each other, whatever was folded. */
+static void assert_sound(const struct session *session)
+{
+    uint32_t calls = 0, steps = 0, waves = 0;
+    for (uint32_t i = 0; i < session->turn_count; i++) {
+        const struct session_turn *turn = &session->turns[i];
+        assert_int_equal(turn->first_call, calls);
+        assert_int_equal(turn->first_step, steps);
+        assert_int_equal(turn->first_wave, waves);
+        calls += turn->call_count;
+        steps += turn->step_count;
+        waves += turn->wave_count;
+        for (uint32_t k = turn->first_call; k < calls; k++)
+            assert_int_equal(session->calls[k].turn, i);
+    }
+    assert_int_equal(calls, session->call_count);
+    assert_int_equal(steps, session->step_count);
+    assert_int_equal(waves, session->wave_count);
+    for (uint32_t i = 0; i < session->wave_count; i++) {
+        const struct session_wave *wave = &session->waves[i];
+        assert_true(wave->call_count > 0 && wave->first_call + wave->call_count <= session->call_count);
+        assert_int_equal(session->calls[wave->first_call].wave, i);
+    }
+    for (uint32_t i = 0; i < session->call_count; i++) {
+        const struct session_call *call = &session->calls[i];
+        assert_true(call->step < session->step_count);
+        assert_true(call->wave == SESSION_NONE || call->wave < session->wave_count);
+        assert_true(call->ask == SESSION_NONE || call->ask < session->ask_count);
+        assert_true((call->finished_seq != 0) == (call->state >= CALL_DONE));
+        uint32_t newest = session_find_call(session, session_name(session, call->id));
+        assert_true(!call->id || (newest != SESSION_NONE && newest >= i));
+    }
+    assert_true(session->open_ask == SESSION_NONE || session->open_ask < session->ask_count);
+}
+
+static void check_disorder(const char *path)
+{
+    struct journal_reader *reader = must_open(path);
+    size_t count = journal_count(reader);
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
+    struct event *events = arena_calloc(&arena, count, sizeof(*events));
+    for (size_t i = 0; i < count; i++)
+        assert_int_equal(journal_event(reader, i, &events[i], &arena, NULL), 0);
+    uint32_t seed = 20261116;
+    for (int round = 0; round < 300; round++) {
+        CLEANUP(session) struct session session;
+        session_init(&session);
+        for (size_t i = 0; i < 2 * count; i++) {
+            struct event event = events[next_random(&seed) % count];
+            if (round % 3 == 0)
+                event.seq = (int64_t)i + 1;
+            if (round % 3 == 1)
+                event.turn = next_random(&seed) % 4;
+            session_apply(&session, &event);
+        }
+        assert_sound(&session);
+        CLEANUP(free) char *text = dump_of(&session);
+        assert_true(strlen(text) > 0);
+    }
+    journal_reader_free(reader);
+}
+
+static void no_order_breaks_it(void **state)
+{
+    (void)state;
+    each_file(SOURCE_DIR "/tests/fold/cases/*.jsonl", check_disorder);
+}
+
+static void an_empty_session_answers(void **state)
+{
+    (void)state;
+    CLEANUP(session) struct session session;
+    session_init(&session);
+    assert_null(session_turn(&session));
+    assert_false(session_turn_running(&session));
+    assert_string_equal(session_name(&session, 0), "");
+    assert_string_equal(session_name(&session, 99), "");
+    assert_int_equal(session_find_call(&session, "c1"), SESSION_NONE);
+    assert_int_equal(session_find_ask(&session, NULL), SESSION_NONE);
+    assert_int_equal(budget_key_from_name("nothing"), -1);
+    for (int key = 0; key < BUDGET_KEY_COUNT; key++)
+        assert_int_equal(budget_key_from_name(budget_key_name((enum budget_key)key)), key);
+    assert_string_equal(call_state_name(CALL_TIMED_OUT), "timed out");
+}
+
+/* With a scan per look-up this would take minutes. */
+static void many_calls_are_found_at_once(void **state)
+{
+    enum { CALLS = 200000, PER_STEP = 100 };
+    (void)state;
+    CLEANUP(session) struct session session;
+    CLEANUP(strbuf) struct strbuf list = STRBUF_INIT;
+    session_init(&session);
+    struct event event = {.seq = 1, .type = EVENT_SESSION_STARTED};
+    session_apply(&session, &event);
+    event = (struct event){.seq = 2, .turn = 1, .type = EVENT_TURN_STARTED};
+    session_apply(&session, &event);
+    char id[32];
+    for (int i = 0; i < CALLS; i += PER_STEP) {
+        strbuf_reset(&list);
+        for (int k = i; k < i + PER_STEP; k++)
+            strbuf_addf(&list, "%c{\"id\":\"call_%d\",\"name\":\"grep\"}", k == i ? '[' : ',', k);
+        strbuf_addch(&list, ']');
+        event = (struct event){.seq = session.last_seq + 1, .turn = 1, .type = EVENT_MODEL_RESPONDED};
+        event.model_responded.step = i / PER_STEP + 1;
+        event.model_responded.tool_calls = list.buf;
+        session_apply(&session, &event);
+    }
+    for (int i = 0; i < CALLS; i++) {
+        snprintf(id, sizeof(id), "call_%d", i);
+        event = (struct event){.seq = session.last_seq + 1, .turn = 1, .type = EVENT_TOOL_STARTED};
+        event.tool_started.call = id;
+        session_apply(&session, &event);
+        event = (struct event){.seq = session.last_seq + 1, .turn = 1, .type = EVENT_TOOL_FINISHED};
+        event.tool_finished.call = id;
+        event.tool_finished.outcome = "result";
+        session_apply(&session, &event);
+    }
+    assert_int_equal(session.call_count, CALLS);
+    assert_int_equal(session.fault_count, 0);
+    assert_int_equal(session_find_call(&session, "call_199999"), CALLS - 1);
+    assert_int_equal(session.calls[12345].state, CALL_DONE);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_empty_session_answers), cmocka_unit_test(cases_fold_to_their_state),
+        cmocka_unit_test(any_beginning_folds),      cmocka_unit_test(no_order_breaks_it),
+        cmocka_unit_test(many_calls_are_found_at_once),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

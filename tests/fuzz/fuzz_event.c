@@ -1,0 +1,83 @@
+/* A line of a journal. Whatever is taken comes back: as the same bytes, and without them as the same fields. And the
+ * decoder's scanner takes nothing that json_parse refuses, nor the other way round. */
+
+#include "base/json.h"
+#include "base/mem.h"
+#include "journal/event.h"
+#include "journal/event_scan.h"
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static bool same_field(const struct event *a, const struct event *b, const struct event_field *field)
+{
+    const char *left = (const char *)a + field->offset, *right = (const char *)b + field->offset;
+    const char *texts[2];
+    double numbers[2];
+    switch (field->kind) {
+    case EVENT_KIND_STR:
+    case EVENT_KIND_JSON:
+        memcpy(&texts[0], left, sizeof(texts[0]));
+        memcpy(&texts[1], right, sizeof(texts[1]));
+        return texts[0] && texts[1] ? strcmp(texts[0], texts[1]) == 0 : texts[0] == texts[1];
+    case EVENT_KIND_NUM:
+    case EVENT_KIND_NNUM:
+        memcpy(&numbers[0], left, sizeof(numbers[0]));
+        memcpy(&numbers[1], right, sizeof(numbers[1]));
+        return numbers[0] == numbers[1] || (isnan(numbers[0]) && isnan(numbers[1]));
+    case EVENT_KIND_INT:
+    case EVENT_KIND_NINT:
+        return memcmp(left, right, sizeof(int64_t)) == 0;
+    case EVENT_KIND_BOOL:
+        return *left == *right;
+    }
+    return false;
+}
+
+static void check_same(const struct event *a, const struct event *b)
+{
+    size_t count;
+    const struct event_field *fields = event_fields(a->type, &count);
+    if (a->type != b->type || strcmp(a->type_name, b->type_name) != 0 || a->turn != b->turn ||
+        (a->seq >= 0 && a->seq != b->seq) || (a->t >= 0 && a->t != b->t))
+        BUG("the head of the event is another");
+    for (size_t i = 0; i < count; i++)
+        if (!same_field(a, b, &fields[i]))
+            BUG("%s.%s is another", a->type_name, fields[i].name);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
+    CLEANUP(strbuf) struct strbuf line = STRBUF_INIT, numbered = STRBUF_INIT, summary = STRBUF_INIT;
+    const char *text = (const char *)data;
+    struct event event, back, renumbered;
+    const struct json *value = json_parse(&arena, text, size, NULL);
+    const struct json *type = json_get(value, "type");
+    if (event_decode(&event, &arena, text, size, NULL) < 0) {
+        /* A type without fields can only be refused for its seq, t or turn. */
+        if (type && type->type == JSON_STRING && event_type_from_name(type->text, type->len) == EVENT_OTHER &&
+            !json_get(value, "seq") && !json_get(value, "t") && !json_get(value, "turn"))
+            BUG("json_parse takes it and the scanner does not");
+        return 0;
+    }
+    if (!value || value->type != JSON_OBJECT || strcmp(json_str(type, ""), event.type_name) != 0)
+        BUG("the scanner takes it and json_parse does not");
+    event_encode(&line, &event);
+    if (line.len != size || memcmp(line.buf, data, size) != 0)
+        BUG("the raw line is another");
+
+    event_encode_numbered(&numbered, &event);
+    if (event_decode(&renumbered, &arena, numbered.buf, numbered.len, NULL) < 0)
+        BUG("the numbered line cannot be read");
+    check_same(&event, &renumbered);
+
+    strbuf_reset(&line);
+    event.raw = NULL;
+    event_encode(&line, &event);
+    if (event_decode(&back, &arena, line.buf, line.len, NULL) < 0)
+        BUG("what was written cannot be read");
+    check_same(&event, &back);
+    event_summary(&summary, &event);
+    return 0;
+}
