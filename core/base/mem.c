@@ -28,9 +28,10 @@ void *xcalloc(size_t count, size_t size)
 
 void *xreallocarray(void *ptr, size_t count, size_t size)
 {
-    if (count == 0 || size == 0)
-        count = size = 1;
-    return check(reallocarray(ptr, count, size), size);
+    size_t all;
+    if (__builtin_mul_overflow(count, size, &all))
+        BUG("%zu items of %zu bytes", count, size);
+    return check(realloc(ptr, all ? all : 1), all);
 }
 
 char *xstrdup(const char *text)
