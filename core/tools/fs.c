@@ -1,9 +1,5 @@
-/* The tools that look: list_dir and read_file.
- *
- * Their answers are pages. The executor keeps the first 200 `entries` and sends what is longer than COMPACT_INLINE_MAX
- * characters to an artifact, which the model would have to read with read_file again. So a page ends before either
- * happens, and says where the next one begins: nothing is cut behind the model's back, and reading an artifact cannot
- * make another artifact. Text that has no line ends to page by (an artifact is one long line) is paged by bytes. */
+/* The tools that look: list_dir and read_file. Their answers are pages (page.h). Text that has no line ends to page by (an
+ * artifact is one long line) is paged by bytes. */
 
 #include "artifact.h"
 #include "base/json.h"
@@ -13,82 +9,19 @@
 #include "beneath.h"
 #include "compact.h"
 #include "line_reader.h"
+#include "listing.h"
+#include "page.h"
 #include "tool.h"
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <string.h>
 
-#define PAGE_ENTRIES 200
-#define PAGE_MARGIN 600                /* characters for the members around the entries */
-#define COUNT_LINES_BELOW (64u << 20)  /* larger files are not read to their end just to tell how many lines they have */
+#define COUNT_LINES_BELOW (64u << 20) /* larger files are not read to their end just to tell how many lines they have */
 #define BINARY_PROBE 8192
 #define ARTIFACT_SCHEME "artifact://"
 
-/* Characters that a text takes in the form the executor measures, with its quotes. */
-static size_t cost_of(const char *text, size_t len)
-{
-    CLEANUP(strbuf) struct strbuf form = STRBUF_INIT;
-    json_write_str(&form, text, len, JSON_PYTHON);
-    return form.len;
-}
-
-static size_t page_room(const char *path)
-{
-    size_t taken = cost_of(path, strlen(path)) + PAGE_MARGIN;
-    return taken + 1000 < COMPACT_INLINE_MAX ? COMPACT_INLINE_MAX - taken : 1000;
-}
-
 /* list_dir */
-
-static int by_name(const void *a, const void *b)
-{
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-struct names {
-    char **items;
-    size_t count, room;
-};
-
-static void names_cleanup(struct names *names)
-{
-    for (size_t i = 0; i < names->count; i++)
-        free(names->items[i]);
-    free(names->items);
-}
-
-/* 0, or -1 with errno. */
-static int read_names(struct tool_run *run, int fd, struct names *names)
-{
-    int own = fcntl(fd, F_DUPFD_CLOEXEC, 0); /* closedir takes its descriptor with it */
-    DIR *dir = own < 0 ? NULL : fdopendir(own);
-    if (!dir) {
-        if (own >= 0)
-            close(own);
-        return -1;
-    }
-    int code = 0;
-    for (;;) {
-        errno = 0;
-        struct dirent *entry = readdir(dir);
-        code = errno;
-        if (!code && tool_run_cancelled(run))
-            code = ECANCELED;
-        if (!entry || code)
-            break;
-        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
-            continue;
-        GROW(names->items, names->count, names->room);
-        names->items[names->count++] = xstrdup(entry->d_name);
-    }
-    closedir(dir);
-    if (names->count)
-        qsort(names->items, names->count, sizeof(*names->items), by_name);
-    errno = code;
-    return code ? -1 : 0;
-}
 
 static const char *type_name(mode_t mode)
 {
@@ -114,7 +47,7 @@ static size_t write_entry(struct json_writer *w, int folder, const char *name)
     struct stat st;
     json_open(w, NULL, '{');
     json_add_str(w, "name", name);
-    size_t cost = cost_of(name, strlen(name));
+    size_t cost = page_cost(name, strlen(name));
     if (!utf8_valid(name, strlen(name)))
         json_add_bool(w, "lossy", true); /* so it cannot be named in a call */
     if (fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) == 0) {
@@ -123,7 +56,7 @@ static size_t write_entry(struct json_writer *w, int folder, const char *name)
         ssize_t len = S_ISLNK(st.st_mode) ? readlinkat(folder, name, target, sizeof(target)) : -1;
         if (len >= 0) {
             json_add_strn(w, "target", target, (size_t)len);
-            cost += cost_of(target, (size_t)len);
+            cost += page_cost(target, (size_t)len);
         }
         if (S_ISREG(st.st_mode))
             json_add_int(w, "size", st.st_size);
@@ -153,8 +86,8 @@ static void list_dir(struct tool_run *run, struct tool_reply *reply)
             tool_reply_error(reply, "%s", err.text);
         return;
     }
-    CLEANUP(names) struct names names = {0};
-    if (read_names(run, fd, &names) < 0) {
+    CLEANUP(listing) struct listing names = {0};
+    if (listing_read(&names, fd, LISTING_BY_NAME, &run->deadline.cancelled) < 0) {
         tool_reply_error(reply, "cannot list %s: %s", path, errno == ECANCELED ? "cancelled" : strerrordesc_np(errno));
         return;
     }
@@ -168,7 +101,7 @@ static void list_dir(struct tool_run *run, struct tool_reply *reply)
     json_open(&w, "entries", '[');
     size_t cost = 0, room = page_room(path);
     while (next < names.count && next - first < PAGE_ENTRIES && cost < room)
-        cost += write_entry(&w, fd, names.items[next++]);
+        cost += write_entry(&w, fd, names.items[next++].name);
     json_close(&w, ']');
     if (next < names.count)
         json_add_int(&w, "next_offset", (int64_t)next);
@@ -194,22 +127,6 @@ static void page_cleanup(struct page *page)
     strbuf_release(&page->entries);
 }
 
-/* The longest beginning that fits, at least one character. */
-static size_t fitting(const char *text, size_t len, size_t room)
-{
-    for (;;) {
-        size_t cost = cost_of(text, len);
-        if (cost <= room || len <= 4)
-            return len;
-        size_t less = len * room / cost;
-        len = less < len ? less : len - 1;
-        while (len > 1 && ((unsigned char)text[len] & 0xC0) == 0x80)
-            len--;
-        if (len == 0)
-            len = 1;
-    }
-}
-
 static void add_text(struct page *page, const char *text, size_t len)
 {
     json_add_strn(&page->w, NULL, text, len);
@@ -223,7 +140,7 @@ static bool take_line(struct page *page, const struct line *line, int64_t limit)
 {
     if ((int64_t)page->count >= limit)
         return false;
-    size_t cost = cost_of(line->text, line->len) + 2;
+    size_t cost = page_cost(line->text, line->len) + 2;
     if (line->len == line->full && cost <= page->room) {
         add_text(page, line->text, line->len);
         page->room -= cost;
@@ -232,7 +149,7 @@ static bool take_line(struct page *page, const struct line *line, int64_t limit)
     if (page->count > 0)
         return false;
     /* Too long for any page: its beginning now, the rest by byte. */
-    size_t len = fitting(line->text, line->len, page->room - 2);
+    size_t len = page_fitting(line->text, line->len, page->room - 2);
     add_text(page, line->text, len);
     page->next_byte = (int64_t)(line->start + len);
     page->room = 0;
