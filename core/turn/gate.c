@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "base/nearest.h"
 #include "base/strbuf.h"
-#include <fnmatch.h>
+#include "workspace/glob.h"
 
 static const struct {
     const char *name, *brief;
@@ -53,6 +53,7 @@ static void break_release(struct breakpoint *point)
 {
     free(point->value);
     free(point->text);
+    glob_free(point->glob);
 }
 
 void gates_release(struct gates *gates)
@@ -89,7 +90,8 @@ static int check_value(struct breakpoint *point, struct err *err)
     case BREAK_TOOL:
         break;
     case BREAK_PATH:
-        break;
+        point->glob = glob_new(value, err);
+        return point->glob ? 0 : -1;
     case BREAK_EFFECT:
         if (effect_from_name(value) == EFFECT_UNKNOWN)
             return err_set(err, "there is no effect \"%.60s\" (READ_ONLY, LOCAL_WRITE, NETWORK or DESTRUCTIVE)", value);
@@ -180,15 +182,16 @@ void gates_turn_started(struct gates *gates)
         gates->breaks[i].hit = false;
 }
 
-static bool path_matches(const char *glob, const char *path)
+/* A model may well write "./src/a.c" where a person breaks on src/a.c. */
+static bool path_matches(const struct glob *glob, const char *path)
 {
     while (path[0] == '.' && path[1] == '/')
         path += 2 + strspn(path + 2, "/");
-    return fnmatch(glob, path, FNM_PATHNAME) == 0;
+    return glob_match(glob, path);
 }
 
 /* What the call says it will touch, before it runs, and what it would really write, once that is known. */
-static bool touches(const char *glob, const struct gate_view *view)
+static bool touches(const struct glob *glob, const struct gate_view *view)
 {
     static const char *const names[] = {"path", "from", "to"};
     if (view->gate == GATE_TOOL)
@@ -212,7 +215,7 @@ static bool matches(struct breakpoint *point, const struct gate_view *view)
     case BREAK_EFFECT:
         return view->gate == GATE_TOOL && view->tool && view->tool->spec.effect == effect_from_name(point->value);
     case BREAK_PATH:
-        return touches(point->value, view);
+        return touches(point->glob, view);
     case BREAK_OUTCOME:
         return view->gate == GATE_RESULT && view->outcome && (int)view->outcome->type == outcome_from_name(point->value);
     case BREAK_BUDGET:

@@ -6,6 +6,8 @@
 #include "tools/outcome.h"
 #include "tools/tool.h"
 
+struct glob;
+
 enum gate { GATE_MODEL,      /* before the model is asked */
             GATE_ANSWER,     /* after it answered */
             GATE_WAVE,       /* before a wave */
@@ -31,7 +33,8 @@ struct breakpoint {
     int id;
     enum break_kind kind;
     char *value;
-    char *text; /* "tool=write_file" */
+    char *text;        /* "tool=write_file" */
+    struct glob *glob; /* of BREAK_PATH */
     bool enabled;
     double share; /* of BREAK_BUDGET */
     bool hit;     /* BREAK_BUDGET holds once per turn */

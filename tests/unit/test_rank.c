@@ -1,0 +1,163 @@
+#include "base/mem.h"
+#include "turn/rank.h"
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static void assert_near(double got, double expected)
+{
+    if (!(fabs(got - expected) < 1e-12))
+        fail_msg("%.17g, not %.17g", got, expected);
+}
+
+static size_t words_of(const char *query)
+{
+    struct rank *rank = rank_new(query);
+    size_t words = rank_words(rank);
+    rank_free(rank);
+    return words;
+}
+
+static size_t add(struct rank *rank, const char *text)
+{
+    return rank_add(rank, text, strlen(text));
+}
+
+static bool hits(const char *query, const char *text)
+{
+    struct rank *rank = rank_new(query);
+    bool hit = rank_score(rank, add(rank, text)) > 0;
+    rank_free(rank);
+    return hit;
+}
+
+static void words_are_lower_cased_and_counted_once(void **state)
+{
+    (void)state;
+    assert_int_equal(words_of(""), 0);
+    assert_int_equal(words_of(" \t\n.,;:!?()[]{}<>\"'"), 0);
+    assert_int_equal(words_of("Read the FILE, read The file."), 3);
+    assert_int_equal(words_of("utf8 utf-8"), 3);
+    rank_free(NULL);
+}
+
+static void identifiers_are_split(void **state)
+{
+    (void)state;
+    assert_int_equal(words_of("write_file"), 2);
+    assert_int_equal(words_of("__write__file__"), 2);
+    assert_int_equal(words_of("writeFile write_file WriteFile"), 2);
+    assert_int_equal(words_of("HTTPServer"), 2);
+    assert_true(hits("http server", "class HTTPServer"));
+    assert_true(hits("http server", "HTTP_SERVER"));
+    assert_true(hits("decode", "utf8Decode"));
+    assert_true(hits("ABC", "the abc of it"));
+    assert_false(hits("rite", "write"));
+    assert_false(hits("write", "rewrite writes"));
+}
+
+static void other_scripts_are_words_too(void **state)
+{
+    (void)state;
+    assert_int_equal(words_of("straße größe"), 2);
+    assert_true(hits("größe", "die größe der datei"));
+    assert_false(hits("größe", "die grösse"));
+    assert_true(hits("\xff\xfe", "bytes \xff\xfe of nothing")); /* even what is no UTF-8 */
+}
+
+/* The figures of the textbook formula, worked out by hand for three small documents. */
+static void scores_are_bm25(void **state)
+{
+    (void)state;
+    struct rank *rank = rank_new("apple pear");
+    size_t a = add(rank, "apple apple tree");     /* 3 words */
+    size_t b = add(rank, "pear");                 /* 1 word */
+    size_t c = add(rank, "apple stone and grass"); /* 4 words */
+    double mean = 8.0 / 3;
+    double apple = log(1 + (3 - 2 + 0.5) / (2 + 0.5)), pear = log(1 + (3 - 1 + 0.5) / (1 + 0.5));
+    assert_near(rank_score(rank, a), apple * 2 * 2.2 / (2 + 1.2 * (0.25 + 0.75 * 3 / mean)));
+    assert_near(rank_score(rank, b), pear * 1 * 2.2 / (1 + 1.2 * (0.25 + 0.75 * 1 / mean)));
+    assert_near(rank_score(rank, c), apple * 1 * 2.2 / (1 + 1.2 * (0.25 + 0.75 * 4 / mean)));
+    rank_free(rank);
+}
+
+static void nothing_scores_nothing(void **state)
+{
+    (void)state;
+    struct rank *rank = rank_new("apple");
+    assert_int_equal(add(rank, ""), 0);
+    assert_int_equal(add(rank, "pear"), 1);
+    assert_near(rank_score(rank, 0), 0);
+    assert_near(rank_score(rank, 1), 0);
+    rank_free(rank);
+    rank = rank_new("");
+    add(rank, "apple");
+    assert_near(rank_score(rank, 0), 0);
+    rank_free(rank);
+}
+
+static void a_word_of_every_document_still_counts_a_little(void **state)
+{
+    (void)state;
+    struct rank *rank = rank_new("the apple");
+    add(rank, "the tree");
+    add(rank, "the apple");
+    assert_true(rank_score(rank, 0) > 0);
+    assert_true(rank_score(rank, 1) > rank_score(rank, 0));
+    rank_free(rank);
+}
+
+static void the_most_telling_word_is_found(void **state)
+{
+    (void)state;
+    const char *text = "the license of the thing\nand here is parse_line\n";
+    struct rank *rank = rank_new("fix the parse_line");
+    add(rank, text);
+    add(rank, "the other one");
+    size_t at = rank_find(rank, text, strlen(text));
+    assert_int_equal(at, strstr(text, "parse_line") - text);
+    assert_int_equal(rank_find(rank, "nothing", 7), SIZE_MAX);
+    assert_int_equal(rank_find(rank, "", 0), SIZE_MAX);
+    rank_free(rank);
+}
+
+static void many_words_and_documents(void **state)
+{
+    (void)state;
+    char query[8000] = "";
+    size_t len = 0;
+    for (int i = 0; i < 1000; i++)
+        len += (size_t)snprintf(query + len, sizeof(query) - len, "w%d ", i);
+    struct rank *rank = rank_new(query);
+    assert_int_equal(rank_words(rank), 1000);
+    for (int i = 0; i < 300; i++) {
+        char text[64];
+        snprintf(text, sizeof(text), "w%d x%d y", i, i);
+        add(rank, text);
+    }
+    for (size_t i = 1; i < 300; i++)
+        assert_near(rank_score(rank, i), rank_score(rank, 0));
+    assert_true(rank_score(rank, 0) > 0);
+    rank_free(rank);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(words_are_lower_cased_and_counted_once),
+        cmocka_unit_test(identifiers_are_split),
+        cmocka_unit_test(other_scripts_are_words_too),
+        cmocka_unit_test(scores_are_bm25),
+        cmocka_unit_test(nothing_scores_nothing),
+        cmocka_unit_test(a_word_of_every_document_still_counts_a_little),
+        cmocka_unit_test(the_most_telling_word_is_found),
+        cmocka_unit_test(many_words_and_documents),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,116 @@
+#include "base/mem.h"
+#include "turn/select.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define TOOLS 40
+
+static void never(struct tool_run *run, struct tool_reply *reply)
+{
+    (void)run, (void)reply;
+}
+
+struct fixture {
+    struct tool tools[TOOLS];
+    char names[TOOLS][32];
+    struct registry *registry;
+};
+
+static int setup(void **state)
+{
+    struct fixture *f = xcalloc(1, sizeof(*f));
+    f->registry = registry_new();
+    for (int i = 0; i < TOOLS; i++) {
+        snprintf(f->names[i], sizeof(f->names[i]), "tool_%d", i);
+        f->tools[i] = (struct tool){.spec = {.name = f->names[i], .description = "does a thing", .effect = EFFECT_READ_ONLY,
+                                             .parameters = "{\"type\":\"object\"}"}, .work = never};
+    }
+    f->tools[38].spec.description = "Sends a message to the weather station";
+    f->tools[5].spec.description = "Forecast of the weather";
+    f->tools[30].spec.name = "weather_map";
+    for (int i = 0; i < TOOLS; i++) {
+        struct err err = ERR_INIT;
+        if (registry_add(f->registry, &f->tools[i], &err))
+            fail_msg("%s", err.text);
+    }
+    *state = f;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct fixture *f = *state;
+    registry_free(f->registry);
+    free(f);
+    return 0;
+}
+
+static void off_gives_all_of_them(void **state)
+{
+    struct fixture *f = *state;
+    size_t count;
+    CLEANUP(free) const struct tool **tools = select_tools(f->registry, "weather", false, SELECT_MAX, &count);
+    assert_int_equal(count, TOOLS);
+    for (size_t i = 0; i < count; i++)
+        assert_ptr_equal(tools[i], &f->tools[i]);
+}
+
+static void few_are_not_chosen_from(void **state)
+{
+    struct fixture *f = *state;
+    size_t count;
+    CLEANUP(free) const struct tool **tools = select_tools(f->registry, "weather", true, TOOLS, &count);
+    assert_int_equal(count, TOOLS);
+    assert_ptr_equal(tools[39], &f->tools[39]);
+}
+
+static void the_best_come_in_their_order_and_the_front_fills_up(void **state)
+{
+    struct fixture *f = *state;
+    size_t count;
+    CLEANUP(free) const struct tool **tools = select_tools(f->registry, "what is the weather?", true, 5, &count);
+    assert_int_equal(count, 5);
+    static const int expected[] = {0, 1, 5, 30, 38};
+    for (size_t i = 0; i < 5; i++)
+        assert_ptr_equal(tools[i], &f->tools[expected[i]]);
+}
+
+static void at_most_twenty_five_by_default(void **state)
+{
+    struct fixture *f = *state;
+    size_t count;
+    CLEANUP(free) const struct tool **tools = select_tools(f->registry, "weather", true, SELECT_MAX, &count);
+    assert_int_equal(count, 25);
+    assert_ptr_equal(tools[24], &f->tools[38]);
+    assert_ptr_equal(tools[23], &f->tools[30]);
+}
+
+static void nothing_to_go_by_gives_the_first(void **state)
+{
+    struct fixture *f = *state;
+    size_t count;
+    CLEANUP(free) const struct tool **tools = select_tools(f->registry, "", true, 3, &count);
+    assert_int_equal(count, 3);
+    assert_ptr_equal(tools[2], &f->tools[2]);
+    struct registry *empty = registry_new();
+    CLEANUP(free) const struct tool **none = select_tools(empty, "x", true, 3, &count);
+    assert_int_equal(count, 0);
+    assert_non_null(none);
+    registry_free(empty);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(off_gives_all_of_them, setup, teardown),
+        cmocka_unit_test_setup_teardown(few_are_not_chosen_from, setup, teardown),
+        cmocka_unit_test_setup_teardown(the_best_come_in_their_order_and_the_front_fills_up, setup, teardown),
+        cmocka_unit_test_setup_teardown(at_most_twenty_five_by_default, setup, teardown),
+        cmocka_unit_test_setup_teardown(nothing_to_go_by_gives_the_first, setup, teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
