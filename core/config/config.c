@@ -1,0 +1,401 @@
+/* One table of keys per object, one function that walks an object along its table. A key's reader finds the value of
+ * the right type already: the walk checks it and knows the line. */
+
+#include "config.h"
+#include "base/file.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/nearest.h"
+#include "base/strbuf.h"
+#include "turn/gate.h"
+#include <errno.h>
+#include <string.h>
+#include <strings.h>
+
+struct reading {
+    struct config *config;
+    const char *counted; /* up to here, `line` lines */
+    long line;
+    struct err *err;
+    struct config_model *model; /* whose keys are being read */
+};
+
+enum wanted { A_TEXT, A_TRUTH, A_NUMBER, AN_OBJECT, A_LIST };
+static const char *const wanted_names[] = {"a string", "true or false", "a number", "an object", "a list"};
+
+struct key {
+    const char *name;
+    enum wanted wanted;
+    int (*take)(struct reading *reading, const struct json *value);
+};
+
+/* Values are asked about in the order of the file, so the lines are counted once, however many values there are. */
+static long line_of(struct reading *reading, const struct json *value)
+{
+    for (; reading->counted < value->src; reading->counted++)
+        reading->line += *reading->counted == '\n';
+    return reading->line;
+}
+
+/* Gives the error in reading->err the line of the value. */
+static int at_line(struct reading *reading, const struct json *value)
+{
+    if (reading->err)
+        reading->err->line = line_of(reading, value);
+    return -1;
+}
+
+static bool is_wanted(enum wanted wanted, enum json_type type)
+{
+    switch (wanted) {
+    case A_TEXT:
+        return type == JSON_STRING;
+    case A_TRUTH:
+        return type == JSON_TRUE || type == JSON_FALSE;
+    case A_NUMBER:
+        return type == JSON_NUMBER;
+    case AN_OBJECT:
+        return type == JSON_OBJECT;
+    case A_LIST:
+        return type == JSON_ARRAY;
+    }
+    return false;
+}
+
+static const char *article(enum json_type type)
+{
+    return type == JSON_NULL ? "" : type == JSON_ARRAY || type == JSON_OBJECT ? "an " : "a ";
+}
+
+static int wrong_type(struct reading *reading, const char *within, const char *name, const struct json *value,
+                      enum wanted wanted)
+{
+    err_set(reading->err, "\"%s%.60s\" must be %s, is %s%s", within, name, wanted_names[wanted], article(value->type),
+            json_type_name(value->type));
+    return at_line(reading, value);
+}
+
+static int unknown_key(struct reading *reading, const char *within, const struct json *value, const struct key *keys,
+                       size_t count)
+{
+    struct nearest near = nearest_to(value->key);
+    for (size_t i = 0; i < count; i++)
+        nearest_offer(&near, keys[i].name);
+    if (near.best)
+        err_set(reading->err, "unknown key \"%s%.60s\" (did you mean \"%s\"?)", within, value->key, near.best);
+    else
+        err_set(reading->err, "unknown key \"%s%.60s\" (take it out, or see keyturn help config)", within, value->key);
+    return at_line(reading, value);
+}
+
+/* `within` is what stands before the names in messages, "" or "budget.". */
+static int walk(struct reading *reading, const char *within, const struct json *object, const struct key *keys,
+                size_t count)
+{
+    json_each(value, object)
+    {
+        size_t i = 0;
+        while (i < count && strcmp(keys[i].name, value->key) != 0)
+            i++;
+        if (i == count)
+            return unknown_key(reading, within, value, keys, count);
+        if (!is_wanted(keys[i].wanted, value->type))
+            return wrong_type(reading, within, value->key, value, keys[i].wanted);
+        if (keys[i].take(reading, value))
+            return -1;
+    }
+    return 0;
+}
+
+static const char *keep(struct reading *reading, const struct json *value)
+{
+    return arena_strdup(&reading->config->arena, value->text);
+}
+
+/* A word out of a short list. */
+static int wrong_word(struct reading *reading, const char *name, const struct json *value, const char *words)
+{
+    err_set(reading->err, "\"%s\" must be %s, is \"%.60s\"", name, words, value->text);
+    return at_line(reading, value);
+}
+
+/* Models */
+
+#define MODEL_TEXT(field)                                                              \
+    static int take_model_##field(struct reading *reading, const struct json *value) \
+    {                                                                                  \
+        reading->model->field = keep(reading, value);                                  \
+        return 0;                                                                      \
+    }
+MODEL_TEXT(provider)
+MODEL_TEXT(file)
+MODEL_TEXT(base_url)
+MODEL_TEXT(model)
+MODEL_TEXT(key_env)
+
+static const struct key model_keys[] = {
+    {"provider", A_TEXT, take_model_provider}, {"file", A_TEXT, take_model_file},
+    {"base_url", A_TEXT, take_model_base_url}, {"model", A_TEXT, take_model_model},
+    {"key_env", A_TEXT, take_model_key_env},
+};
+
+static int take_model_entry(struct reading *reading, const struct json *value)
+{
+    struct config *config = reading->config;
+    if (value->type != JSON_OBJECT)
+        return wrong_type(reading, "models.", value->key, value, AN_OBJECT);
+    GROW(config->models, config->model_count, config->model_room);
+    reading->model = &config->models[config->model_count++];
+    *reading->model = (struct config_model){.name = arena_strdup(&config->arena, value->key),
+                                            .line = line_of(reading, value)};
+    CLEANUP(free) char *within = xasprintf("models.%.60s.", value->key);
+    if (walk(reading, within, value, model_keys, COUNT_OF(model_keys)))
+        return -1;
+    if (!reading->model->provider) {
+        err_set(reading->err, "the model \"%.60s\" has no \"provider\" (say \"scripted\" and a \"file\")", value->key);
+        return at_line(reading, value);
+    }
+    return 0;
+}
+
+static int take_models(struct reading *reading, const struct json *value)
+{
+    reading->config->model_count = 0;
+    json_each(entry, value)
+    {
+        if (take_model_entry(reading, entry))
+            return -1;
+    }
+    return 0;
+}
+
+/* Budget: the same keys and the same rules as --budget, so the same function reads them. */
+
+static int take_limit(struct reading *reading, const struct json *value)
+{
+    CLEANUP(free) char *assignment = xasprintf("%s=%s", value->key, value->text);
+    if (budget_limits_set(&reading->config->limits, assignment, reading->err)) {
+        err_prefix(reading->err, "\"budget.%s\"", value->key);
+        return at_line(reading, value);
+    }
+    return 0;
+}
+
+static const struct key budget_keys[] = {
+    {"wall_s", A_NUMBER, take_limit},       {"steps", A_NUMBER, take_limit},
+    {"tool_calls", A_NUMBER, take_limit},   {"reflections", A_NUMBER, take_limit},
+    {"input_tokens", A_NUMBER, take_limit}, {"output_tokens", A_NUMBER, take_limit},
+    {"cost_usd", A_NUMBER, take_limit},     {"context_tokens", A_NUMBER, take_limit},
+    {"tool_cap_s", A_NUMBER, take_limit},
+};
+
+static int take_budget(struct reading *reading, const struct json *value)
+{
+    return walk(reading, "budget.", value, budget_keys, COUNT_OF(budget_keys));
+}
+
+/* Web */
+
+static int take_web_mode(struct reading *reading, const struct json *value)
+{
+    reading->config->web = web_mode_from_name(value->text);
+    return reading->config->web < 0 ? wrong_word(reading, "web.mode", value, "off, auto or on") : 0;
+}
+
+static int take_web_endpoint(struct reading *reading, const struct json *value)
+{
+    reading->config->web_endpoint = keep(reading, value);
+    return 0;
+}
+
+static const struct key web_keys[] = {{"mode", A_TEXT, take_web_mode}, {"endpoint", A_TEXT, take_web_endpoint}};
+
+static int take_web(struct reading *reading, const struct json *value)
+{
+    return walk(reading, "web.", value, web_keys, COUNT_OF(web_keys));
+}
+
+/* Thinking */
+
+static int take_level(struct reading *reading, const struct json *value)
+{
+    enum thinking_level level = thinking_level_from_name(value->text);
+    /* An unknown name reads as OFF there; here a person must hear of it. */
+    if (strcasecmp(thinking_level_name(level), value->text) != 0)
+        return wrong_word(reading, "thinking.level", value, "off, low, medium or high");
+    reading->config->thinking = (int)level;
+    return 0;
+}
+
+static int take_on_error(struct reading *reading, const struct json *value)
+{
+    reading->config->reflect_on_tool_error = json_bool(value, true);
+    return 0;
+}
+
+static int take_every(struct reading *reading, const struct json *value)
+{
+    int64_t every = json_int(value, -1);
+    if (every < 0) {
+        err_set(reading->err, "\"thinking.reflect_every\" must be a number of turns, 0 for never, is %.40s", value->text);
+        return at_line(reading, value);
+    }
+    reading->config->reflect_every = every;
+    return 0;
+}
+
+static const struct key thinking_keys[] = {
+    {"level", A_TEXT, take_level},
+    {"reflect_on_tool_error", A_TRUTH, take_on_error},
+    {"reflect_every", A_NUMBER, take_every},
+};
+
+static int take_thinking(struct reading *reading, const struct json *value)
+{
+    return walk(reading, "thinking.", value, thinking_keys, COUNT_OF(thinking_keys));
+}
+
+/* The rest */
+
+static int take_breakpoints(struct reading *reading, const struct json *value)
+{
+    struct config *config = reading->config;
+    struct gates gates;
+    gates_init(&gates);
+    config->breakpoint_count = 0;
+    int result = 0;
+    json_each(item, value)
+    {
+        if (item->type != JSON_STRING)
+            result = wrong_type(reading, "", "breakpoints", item, A_TEXT);
+        else if (gates_break(&gates, item->text, reading->err) < 0)
+            result = at_line(reading, item);
+        if (result)
+            break;
+        GROW(config->breakpoints, config->breakpoint_count, config->breakpoint_room);
+        config->breakpoints[config->breakpoint_count++] = keep(reading, item);
+    }
+    gates_release(&gates);
+    return result;
+}
+
+static int take_approve(struct reading *reading, const struct json *value)
+{
+    reading->config->approve = approve_mode_from_name(value->text);
+    return reading->config->approve < 0 ? wrong_word(reading, "approve", value, "ask, deny or allow") : 0;
+}
+
+#define TOP_TEXT(field)                                                              \
+    static int take_##field(struct reading *reading, const struct json *value)     \
+    {                                                                                \
+        reading->config->field = keep(reading, value);                               \
+        return 0;                                                                    \
+    }
+#define TOP_TRUTH(field)                                                             \
+    static int take_##field(struct reading *reading, const struct json *value)     \
+    {                                                                                \
+        reading->config->field = json_bool(value, false);                            \
+        return 0;                                                                    \
+    }
+TOP_TEXT(model)
+TOP_TEXT(theme)
+TOP_TEXT(system_prompt)
+TOP_TRUTH(parallel)
+TOP_TRUTH(select_tools)
+TOP_TRUTH(citations)
+
+static const struct key top_keys[] = {
+    {"model", A_TEXT, take_model},
+    {"models", AN_OBJECT, take_models},
+    {"budget", AN_OBJECT, take_budget},
+    {"approve", A_TEXT, take_approve},
+    {"web", AN_OBJECT, take_web},
+    {"thinking", AN_OBJECT, take_thinking},
+    {"parallel", A_TRUTH, take_parallel},
+    {"select_tools", A_TRUTH, take_select_tools},
+    {"citations", A_TRUTH, take_citations},
+    {"theme", A_TEXT, take_theme},
+    {"system_prompt", A_TEXT, take_system_prompt},
+    {"breakpoints", A_LIST, take_breakpoints},
+};
+
+static struct config *config_empty(void)
+{
+    struct config *config = xcalloc(1, sizeof(*config));
+    config->limits = budget_defaults();
+    config->approve = config->web = config->thinking = config->reflect_on_tool_error = -1;
+    config->reflect_every = config->parallel = config->select_tools = config->citations = -1;
+    return config;
+}
+
+struct config *config_parse(const char *text, size_t len, struct err *err)
+{
+    struct config *config = config_empty();
+    size_t blank = 0;
+    while (blank < len && strchr(" \t\r\n", text[blank]) && text[blank])
+        blank++;
+    if (blank == len)
+        return config; /* a file that was only just made */
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
+    struct reading reading = {.config = config, .counted = text, .line = 1, .err = err};
+    const struct json *top = json_parse_commented(&arena, text, len, err);
+    int result = top ? 0 : -1;
+    if (top && top->type != JSON_OBJECT) {
+        err_set(err, "the file must hold one object in {}, is %s%s", article(top->type), json_type_name(top->type));
+        result = at_line(&reading, top);
+    }
+    if (result == 0 && walk(&reading, "", top, top_keys, COUNT_OF(top_keys)) == 0)
+        return config;
+    config_free(config);
+    return NULL;
+}
+
+struct config *config_load(const char *path, struct err *err)
+{
+    CLEANUP(free) char *usual = path ? NULL : config_default_path();
+    CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
+    struct err reason = ERR_INIT;
+    if (file_read(path ? path : usual, &text, CONFIG_BYTES_MAX, &reason)) {
+        if (!path && (reason.code == ENOENT || reason.code == ENOTDIR))
+            return config_empty();
+        if (err)
+            *err = reason;
+        return NULL;
+    }
+    struct config *config = config_parse(text.buf, text.len, err);
+    if (config)
+        config->path = arena_strdup(&config->arena, path ? path : usual);
+    return config;
+}
+
+void config_free(struct config *config)
+{
+    if (!config)
+        return;
+    free(config->models);
+    free(config->breakpoints);
+    arena_release(&config->arena);
+    free(config);
+}
+
+char *config_default_path(void)
+{
+    return file_xdg_path(FILE_CONFIG, "config.json");
+}
+
+const struct config_model *config_model(const struct config *config, const char *name)
+{
+    /* From the end: of two with one name the last counts, as in every JSON object. */
+    for (size_t i = config->model_count; i-- > 0;)
+        if (strcmp(config->models[i].name, name) == 0)
+            return &config->models[i];
+    return NULL;
+}
+
+const char *config_nearest_model(const struct config *config, const char *name)
+{
+    struct nearest near = nearest_to(name);
+    for (size_t i = 0; i < config->model_count; i++)
+        nearest_offer(&near, config->models[i].name);
+    return near.best;
+}

@@ -1,0 +1,61 @@
+#pragma once
+/* What a person set up once: config.json (JSON with // comments). Read before anything runs, never changed after.
+ *
+ * A file that says something this version does not understand is refused with the line and the key that was probably
+ * meant: a setting that is silently ignored is worse than none. What the command line says wins over all of it.
+ *
+ * Stands above turn/: it names the types of its collaborators, and only programs use it. */
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "tools/approval.h"
+#include "tools/bounded.h"
+#include "turn/budget.h"
+#include "turn/thinking.h"
+
+#define CONFIG_BYTES_MAX (1u << 20)
+
+struct config_model {
+    const char *name;
+    const char *provider;
+    const char *file;     /* of a scripted one; relative to the folder of the config file */
+    const char *base_url;
+    const char *model;    /* what the provider calls it */
+    const char *key_env;  /* the environment variable that holds the key; the key itself is never in the file */
+    long line;
+};
+
+/* What is -1 or NULL was not said. */
+struct config {
+    struct arena arena; /* everything below lives here */
+    const char *path;   /* NULL: there is no file */
+    const char *model;
+    struct config_model *models;
+    size_t model_count, model_room;
+    struct budget_limits limits; /* the defaults, with what the file says */
+    int approve;                 /* enum approve_mode */
+    int web;                     /* enum web_mode */
+    const char *web_endpoint;
+    int thinking;                /* enum thinking_level */
+    int reflect_on_tool_error;
+    int64_t reflect_every;
+    int parallel, select_tools, citations;
+    const char *theme;
+    const char *system_prompt;
+    const char **breakpoints;
+    size_t breakpoint_count, breakpoint_room;
+};
+
+/* NULL and err, with err->line where a line is to blame. `path` NULL is the default file, which may be missing. */
+struct config *config_load(const char *path, struct err *err) CHECKED;
+struct config *config_parse(const char *text, size_t len, struct err *err) CHECKED;
+void config_free(struct config *config);
+/* The file that config_load(NULL) reads. */
+char *config_default_path(void);
+const struct config_model *config_model(const struct config *config, const char *name); /* NULL when unknown */
+const char *config_nearest_model(const struct config *config, const char *name);
+
+static inline void config_cleanup(struct config **config)
+{
+    config_free(*config);
+}

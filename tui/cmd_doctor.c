@@ -1,0 +1,195 @@
+/* keyturn doctor: what works on this machine and what does not, a line each. Warnings are things one can live without;
+ * a FAIL is something that every run would stumble over. */
+
+#include "base/file.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "cmd.h"
+#include "config/config.h"
+#include "journal/store.h"
+#include "output.h"
+#include "say.h"
+#include "setup.h"
+#include "text.h"
+#include "tools/beneath.h"
+#include <fcntl.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum finding { FINDING_OK, FINDING_WARN, FINDING_FAIL };
+
+struct doctor {
+    struct output output;
+    const struct options *options;
+    bool failed;
+};
+
+__attribute__((format(printf, 4, 5))) static void tell(struct doctor *doctor, enum finding finding, const char *what,
+                                                       const char *fmt, ...)
+{
+    static const char *const words[] = {"ok", "warn", "FAIL"};
+    CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
+    va_list args;
+    va_start(args, fmt);
+    strbuf_vaddf(&text, fmt, args);
+    va_end(args);
+    strbuf_addf(&doctor->output.text, "%-5s %-12s ", words[finding], what);
+    text_show(&doctor->output.text, text.buf, text.len, 0);
+    strbuf_addch(&doctor->output.text, '\n');
+    doctor->failed |= finding == FINDING_FAIL;
+}
+
+static const char *colours(const char *term)
+{
+    const char *more = getenv("COLORTERM");
+    const char *none = getenv("NO_COLOR");
+    if (none && *none)
+        return "no colours (NO_COLOR)";
+    if (more && (strstr(more, "truecolor") || strstr(more, "24bit")))
+        return "true colour";
+    return strstr(term, "256") ? "256 colours" : "8 or 16 colours";
+}
+
+static void terminal(struct doctor *doctor)
+{
+    const char *term = getenv("TERM");
+    struct winsize size = {0};
+    if (!isatty(STDOUT_FILENO)) {
+        tell(doctor, FINDING_WARN, "terminal", "none here: runs print a plain account (or --headless events)");
+    } else if (!term || !*term || strcmp(term, "dumb") == 0) {
+        tell(doctor, FINDING_WARN, "terminal", "TERM is %s: no colours, no screen", term && *term ? term : "not set");
+    } else {
+        bool sized = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col;
+        bool small = sized && (size.ws_col < 80 || size.ws_row < 24);
+        tell(doctor, small ? FINDING_WARN : FINDING_OK, "terminal", "%s, %dx%d%s, %s", term, size.ws_col, size.ws_row,
+             small ? " (80x24 and more show everything)" : "", colours(term));
+    }
+    if (text_utf8())
+        tell(doctor, FINDING_OK, "locale", "UTF-8");
+    else
+        tell(doctor, FINDING_WARN, "locale", "not UTF-8: other letters are spelled out (set LANG=C.UTF-8)");
+}
+
+/* The config file, and what it says about models and the web. */
+static void settings(struct doctor *doctor)
+{
+    struct err err = ERR_INIT;
+    CLEANUP(free) char *usual = config_default_path();
+    const char *path = doctor->options->config ? doctor->options->config : usual;
+    CLEANUP(config) struct config *config = config_load(doctor->options->config, &err);
+    if (!config) {
+        if (err.line)
+            tell(doctor, FINDING_FAIL, "config", "%s:%ld: %s", path, err.line, err.text);
+        else
+            tell(doctor, FINDING_FAIL, "config", "%s", err.text);
+        return;
+    }
+    if (config->path)
+        tell(doctor, FINDING_OK, "config", "%s", config->path);
+    else
+        tell(doctor, FINDING_OK, "config", "none, and none is needed (%s)", path);
+
+    const struct config_model *model = config->model ? config_model(config, config->model) : NULL;
+    if (!config->model)
+        tell(doctor, FINDING_WARN, "model", "none configured (keyturn help config; keyturn demo needs none)");
+    else if (model && strcmp(model->provider, "scripted") != 0)
+        tell(doctor, FINDING_WARN, "model", "%s: provider %s is not available in this version", config->model,
+             model->provider);
+    else
+        tell(doctor, FINDING_OK, "model", "%s", config->model);
+    if (config->web_endpoint)
+        tell(doctor, FINDING_OK, "web", "%s", config->web_endpoint);
+    else
+        tell(doctor, FINDING_WARN, "web", "no endpoint: web_search cannot answer (\"web\": {\"endpoint\": ...})");
+}
+
+static void folder(struct doctor *doctor, const char *what, enum file_xdg kind)
+{
+    struct err err = ERR_INIT;
+    CLEANUP(free) char *path = file_xdg_path(kind, "");
+    if (file_mkdirs(path, 0700, &err))
+        tell(doctor, FINDING_FAIL, what, "%s", err.text);
+    else if (access(path, W_OK | X_OK))
+        tell(doctor, FINDING_FAIL, what, "cannot write in %s", path);
+    else
+        tell(doctor, FINDING_OK, what, "%s", path);
+}
+
+static void database(struct doctor *doctor)
+{
+    struct err err = ERR_INIT;
+    CLEANUP(free) char *path = file_xdg_path(FILE_DATA, "keyturn.db");
+    struct store *store = store_open(path, &err);
+    if (store)
+        tell(doctor, FINDING_OK, "database", "%s", path);
+    else
+        tell(doctor, FINDING_WARN, "database", "%s%s%s (runs go on without memory; moving the file away helps)",
+             strstr(err.text, path) ? "" : path, strstr(err.text, path) ? "" : ": ", err.text);
+    store_close(store);
+}
+
+static void kernel(struct doctor *doctor)
+{
+    struct err err = ERR_INIT;
+    struct beneath *root = beneath_open("/", &err);
+    int fd = root ? beneath_openat(root, ".", O_RDONLY | O_DIRECTORY, 0, &err) : -1;
+    if (fd >= 0)
+        tell(doctor, FINDING_OK, "kernel", "openat2 keeps tools inside their workspace");
+    else
+        tell(doctor, FINDING_FAIL, "kernel", "openat2 does not work: %s (Linux 5.6 or newer is needed)", err.text);
+    if (fd >= 0)
+        close(fd);
+    beneath_close(root);
+}
+
+/* The first file of that name in PATH that can be run; NULL when there is none. */
+static char *find_program(const char *name)
+{
+    const char *path = getenv("PATH");
+    for (const char *at = path ? path : ""; *at;) {
+        size_t len = strcspn(at, ":");
+        CLEANUP(free) char *file = xasprintf("%.*s/%s", (int)len, len ? at : ".", name);
+        struct stat st;
+        if (stat(file, &st) == 0 && S_ISREG(st.st_mode) && access(file, X_OK) == 0)
+            return steal(&file);
+        at += len + (at[len] == ':');
+    }
+    return NULL;
+}
+
+static void sandboxes(struct doctor *doctor)
+{
+    static const char *const programs[] = {"bwrap", "podman", "docker"};
+    CLEANUP(strbuf) struct strbuf found = STRBUF_INIT;
+    for (size_t i = 0; i < COUNT_OF(programs); i++) {
+        CLEANUP(free) char *file = find_program(programs[i]);
+        if (file)
+            strbuf_addf(&found, "%s%s", found.len ? ", " : "", file);
+    }
+    if (found.len)
+        tell(doctor, FINDING_OK, "sandbox", "%s", found.buf);
+    else
+        tell(doctor, FINDING_WARN, "sandbox", "neither bwrap, podman nor docker is in PATH: scripts cannot be run");
+}
+
+int cmd_doctor(const struct options *options)
+{
+    struct doctor doctor = {.options = options};
+    output_init(&doctor.output, STDOUT_FILENO);
+    tell(&doctor, FINDING_OK, "keyturn", "%s", KEYTURN_VERSION);
+    terminal(&doctor);
+    settings(&doctor);
+    folder(&doctor, "data", FILE_DATA);
+    folder(&doctor, "state", FILE_STATE);
+    folder(&doctor, "cache", FILE_CACHE);
+    database(&doctor);
+    kernel(&doctor);
+    sandboxes(&doctor);
+    int status = output_flush(&doctor.output) ? output_say_failed(&doctor.output)
+                 : doctor.failed              ? STATUS_FAILED
+                                              : STATUS_DONE;
+    output_release(&doctor.output);
+    return status;
+}

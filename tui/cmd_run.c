@@ -1,0 +1,174 @@
+/* keyturn run and keyturn demo. */
+
+#include "base/file.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "cmd.h"
+#include "drive.h"
+#include "say.h"
+#include <dirent.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define PROMPT_BYTES_MAX (1u << 20)
+
+/* How fast a recorded model answers: as it did where somebody watches, else at once. */
+static double usual_speed(void)
+{
+    return isatty(STDOUT_FILENO) ? 1 : 0;
+}
+
+/* The prompt of `run` */
+
+static void trim(struct strbuf *text)
+{
+    while (text->len && strchr(" \t\r\n", text->buf[text->len - 1]) && text->buf[text->len - 1])
+        strbuf_set_len(text, text->len - 1);
+}
+
+static int read_prompt(const struct options *options, struct strbuf *prompt)
+{
+    if (options->operand && strcmp(options->operand, "-") != 0) {
+        strbuf_addstr(prompt, options->operand);
+    } else {
+        if (!options->operand && isatty(STDIN_FILENO))
+            return say_error(STATUS_USAGE, "keyturn run needs a prompt (keyturn run \"what to do\", or pipe it in)");
+        if (strbuf_read(prompt, STDIN_FILENO, PROMPT_BYTES_MAX))
+            return errno == EFBIG ? say_error(STATUS_USAGE, "the prompt on standard input is larger than 1 MiB (put the "
+                                                            "material in a file of the workspace)")
+                                  : say_error(STATUS_USAGE, "cannot read the prompt from standard input: %s",
+                                              strerror(errno));
+    }
+    if (memchr(prompt->buf, '\0', prompt->len))
+        return say_error(STATUS_USAGE, "the prompt holds a NUL byte (it must be text)");
+    trim(prompt);
+    if (!prompt->len)
+        return say_error(STATUS_USAGE, "the prompt is empty (say what the agent should do)");
+    return 0;
+}
+
+int cmd_run(const struct options *options)
+{
+    CLEANUP(config) struct config *config = setup_config(options);
+    CLEANUP(strbuf) struct strbuf prompt = STRBUF_INIT;
+    CLEANUP(free) char *model = NULL;
+    if (!config)
+        return STATUS_USAGE;
+    /* Before standard input is read: whoever has no model should not have to type a prompt to hear of it. */
+    int status = setup_model_file(options, config, &model);
+    if (!status)
+        status = read_prompt(options, &prompt);
+    if (status)
+        return status;
+    struct drive drv = {.prompt = prompt.buf};
+    struct setup_plan plan = {
+        .options = options,
+        .config = config,
+        .workspace = options->workspace ? options->workspace : ".",
+        .keep = true,
+        .memory = true,
+        .speed = usual_speed(),
+    };
+    return drive(&drv, &plan);
+}
+
+/* The demo */
+
+static char *demo_in(const char *folder, const char *below)
+{
+    CLEANUP(free) char *path = xasprintf("%s%s/demo.jsonl", folder, below);
+    return access(path, R_OK) == 0 ? steal(&path) : NULL;
+}
+
+/* Where the environment says, as built, or as installed. NULL after the error was said. */
+static char *find_demo(void)
+{
+    CLEANUP(free) char *program = file_program_dir();
+    const char *named = getenv("KEYTURN_FIXTURES");
+    char *found = named && *named ? demo_in(named, "") : NULL;
+    if (!found)
+        found = demo_in(program, "/../fixtures");
+    if (!found)
+        found = demo_in(program, "/../share/keyturn/fixtures");
+    if (!found)
+        say_error(STATUS_USAGE, "the demo is not here: no fixtures/demo.jsonl near %s (set KEYTURN_FIXTURES)", program);
+    return found;
+}
+
+/* -1: not a folder that can be read; else whether something is in it. */
+static int holds_something(const char *path)
+{
+    DIR *dir = opendir(path);
+    if (!dir)
+        return errno == ENOENT ? 0 : -1;
+    const struct dirent *entry;
+    int found = 0;
+    while (!found && (entry = readdir(dir)))
+        found = strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0;
+    closedir(dir);
+    return found;
+}
+
+static int demo_workspace(const struct options *options, const struct recording *recording, const char *temp, char **path)
+{
+    struct err err = ERR_INIT;
+    const char *files = recording_files(recording);
+    if (options->workspace) {
+        int full = holds_something(options->workspace);
+        if (full < 0)
+            return say_error(STATUS_USAGE, "%s: %s (name a folder)", options->workspace, strerror(errno));
+        if (full)
+            return say_error(STATUS_USAGE, "%s: the folder is not empty (the demo writes only into a new or empty one)",
+                             options->workspace);
+        *path = xstrdup(options->workspace);
+    } else {
+        *path = xasprintf("%s/workspace", temp);
+    }
+    if (file_mkdirs(*path, 0777, &err) || (files && file_copy_tree(files, *path, &err)))
+        return say_error(STATUS_USAGE, "%s", err.text);
+    return 0;
+}
+
+static int run_demo(const struct options *options, const struct config *config, struct recording *recording,
+                    const char *temp)
+{
+    CLEANUP(free) char *workspace = NULL;
+    int status = demo_workspace(options, recording, temp, &workspace);
+    if (status)
+        return status;
+    struct drive drv = {.scratch = temp};
+    struct setup_plan plan = {
+        .options = options,
+        .config = config,
+        .workspace = workspace,
+        .recording = recording,
+        /* What cannot be undone, because its files are gone, needs no checkpoints. */
+        .temp = options->workspace ? NULL : temp,
+        .keep = true,
+        .speed = usual_speed(),
+    };
+    status = drive(&drv, &plan);
+    if (options->workspace)
+        say_notice("the demo's files are in %s", options->workspace);
+    return status;
+}
+
+int cmd_demo(const struct options *options)
+{
+    struct err err = ERR_INIT;
+    CLEANUP(config) struct config *config = setup_config(options);
+    CLEANUP(free) char *file = config ? find_demo() : NULL;
+    if (!file)
+        return STATUS_USAGE;
+    struct recording *recording = recording_open(file, &err);
+    if (!recording)
+        return say_file_error(STATUS_USAGE, file, &err);
+    CLEANUP(free) char *temp = file_make_temp_dir(NULL, "keyturn-demo-", &err);
+    int status = temp ? run_demo(options, config, recording, temp) : say_error(STATUS_USAGE, "%s", err.text);
+    recording_free(recording);
+    if (temp && file_remove_tree(temp, &err))
+        say_notice("%s", err.text);
+    return status;
+}

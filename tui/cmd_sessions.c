@@ -1,0 +1,76 @@
+/* keyturn sessions, and keyturn alone. */
+
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "cmd.h"
+#include "output.h"
+#include "say.h"
+#include "sessions.h"
+#include "text.h"
+#include <unistd.h>
+
+#define ROWS_SHOWN 20
+#define ROWS_AS_JSON 1000
+#define ROWS_AT_START 5
+
+static int send_out(struct output *output)
+{
+    int status = output_flush(output) ? output_say_failed(output) : STATUS_DONE;
+    output_release(output);
+    return status;
+}
+
+static void write_json(struct strbuf *out, const struct session_row *row)
+{
+    struct json_writer w = json_begin(out);
+    json_open(&w, NULL, '{');
+    json_add_str(&w, "session", row->id);
+    json_add_str(&w, "path", row->path);
+    json_add_str(&w, "workspace", row->workspace);
+    json_add_str(&w, "prompt", row->title);
+    json_add_str(&w, "status", row->status);
+    json_add_str(&w, "model", row->model);
+    json_add_int(&w, "updated_us", row->when_us);
+    json_add_int(&w, "turns", row->turns);
+    json_close(&w, '}');
+    strbuf_addch(out, '\n');
+}
+
+int cmd_sessions(const struct options *options)
+{
+    struct session_rows rows;
+    struct output output;
+    output_init(&output, STDOUT_FILENO);
+    sessions_load(&rows, options->json ? ROWS_AS_JSON : ROWS_SHOWN);
+    if (options->json) {
+        for (size_t i = 0; i < rows.count; i++)
+            write_json(&output.text, &rows.items[i]);
+    } else if (rows.count) {
+        sessions_table(&output.text, &rows, 0, text_terminal_width(STDOUT_FILENO, 120));
+        strbuf_addstr(&output.text, "\nkeyturn replay SESSION shows one again.\n");
+    } else {
+        strbuf_addstr(&output.text, "No sessions yet. keyturn demo plays a guided turn; keyturn run \"what to do\" begins "
+                                    "your own.\n");
+    }
+    sessions_release(&rows);
+    return send_out(&output);
+}
+
+int cmd_start(const struct options *options)
+{
+    struct session_rows rows;
+    struct output output;
+    (void)options;
+    output_init(&output, STDOUT_FILENO);
+    options_help(&output.text);
+    sessions_load(&rows, ROWS_AT_START);
+    if (rows.count) {
+        strbuf_addstr(&output.text, "\nRecent sessions (keyturn replay SESSION shows one again):\n");
+        sessions_table(&output.text, &rows, 2, text_terminal_width(STDOUT_FILENO, 120));
+    } else {
+        strbuf_addstr(&output.text, "\nNew here? keyturn demo plays a guided turn; nothing to set up.\n");
+    }
+    sessions_release(&rows);
+    return send_out(&output);
+}

@@ -1,0 +1,238 @@
+/* One turn after the other. What ends it early: Ctrl-C (the turn is cancelled and says so), standard output that is
+ * gone, a journal that cannot be written.
+ *
+ * A call that timed out may still have a thread. It gets a moment to come back, so that the journal can say that it was
+ * late; then the program leaves without it, and leaves at once: what the thread still holds is not taken down. */
+
+#include "drive.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "base/loop.h"
+#include "base/mem.h"
+#include "model/scripted.h"
+#include "say.h"
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+#define PATIENCE_US (2 * 1000000)
+#define LOOK_US 5000
+
+#define DRIVE_OF(place, member) ((struct drive *)((char *)(place)-offsetof(struct drive, member)))
+
+/* What happens, as far as it matters for the exit status and the list of sessions. */
+
+static int status_of(const char *turn_status)
+{
+    if (strcmp(turn_status, "done") == 0)
+        return STATUS_DONE;
+    return strcmp(turn_status, "cancelled") == 0 ? STATUS_INTERRUPTED : STATUS_FAILED;
+}
+
+static void cancel_turn(struct drive *drive)
+{
+    struct err err = ERR_INIT;
+    if (drive->setup.engine && engine_submit(drive->setup.engine, &(struct intent){.type = INTENT_CANCEL}, &err))
+        log_debug("cancel: %s", err.text); /* between two turns there is nothing to cancel */
+}
+
+static void cancel_later(struct loop_task *task)
+{
+    cancel_turn(DRIVE_OF(task, stop));
+}
+
+static void heard(struct sink *sink, const struct event *event, const struct session *session)
+{
+    struct drive *drive = DRIVE_OF(sink, sink);
+    (void)session;
+    if (event->type == EVENT_TURN_STARTED && !drive->title)
+        drive->title = xstrdup(event->turn_started.prompt ? event->turn_started.prompt : "");
+    if (event->type == EVENT_TURN_FINISHED) {
+        const char *status = event->turn_finished.status ? event->turn_finished.status : "";
+        free(drive->ended);
+        drive->ended = xstrdup(status);
+        if (drive->status == STATUS_DONE)
+            drive->status = status_of(status);
+    }
+    /* Not from within an emission: the engine is in the middle of something. */
+    if (drive->output.failed && drive->running)
+        loop_post(drive->setup.loop, &drive->stop, cancel_later);
+}
+
+/* Ctrl-C */
+
+static void leave_now(struct drive *drive, int status)
+{
+    struct err err = ERR_INIT;
+    if (drive->scratch && file_remove_tree(drive->scratch, &err))
+        say_notice("%s", err.text);
+    _exit(status);
+}
+
+static void interrupted(void *data)
+{
+    struct drive *drive = data;
+    if (++drive->interrupts > 1)
+        leave_now(drive, STATUS_INTERRUPTED);
+    cancel_turn(drive);
+}
+
+/* From turn to turn */
+
+static void turn_ended(void *data);
+
+static bool stops_here(const struct drive *drive)
+{
+    return drive->interrupts || drive->output.failed || engine_failed(drive->setup.engine) || drive->next == drive->turns;
+}
+
+static void start_next(struct drive *drive)
+{
+    struct err err = ERR_INIT;
+    const char *prompt = drive->prompt;
+    if (drive->recording) {
+        prompt = recording_prompt(drive->recording, drive->next);
+        if (!drive->setup.script)
+            scripted_turn(drive->setup.harness.provider, recording_turn_number(drive->recording, drive->next));
+    }
+    drive->next++;
+    struct intent intent = {.type = INTENT_START, .start = {prompt}};
+    if (engine_submit(drive->setup.engine, &intent, &err)) {
+        drive->status = say_error(STATUS_FAILED, "the turn cannot start: %s", err.text);
+        drive->next = drive->turns;
+        turn_ended(drive);
+    }
+}
+
+static void end_session(struct drive *drive)
+{
+    struct err err = ERR_INIT;
+    if (engine_submit(drive->setup.engine, &(struct intent){.type = INTENT_END}, &err))
+        log_warn("end: %s", err.text);
+    drive->over = true;
+    loop_stop(drive->setup.loop);
+}
+
+static void look(struct loop_timer *timer)
+{
+    struct drive *drive = DRIVE_OF(timer, look);
+    struct loop *loop = drive->setup.loop;
+    bool patient = drive->patient && !drive->interrupts;
+    if (engine_idle(drive->setup.engine) || (!patient && loop_now_us(loop) - drive->waits_since_us > PATIENCE_US))
+        end_session(drive);
+    else
+        loop_timer_start(loop, timer, loop_now_us(loop) + LOOK_US, look);
+}
+
+static void advance(struct loop_task *task)
+{
+    struct drive *drive = DRIVE_OF(task, step);
+    if (!stops_here(drive)) {
+        start_next(drive);
+        return;
+    }
+    drive->waits_since_us = loop_now_us(drive->setup.loop);
+    look(&drive->look);
+}
+
+static void turn_ended(void *data)
+{
+    struct drive *drive = data;
+    loop_post(drive->setup.loop, &drive->step, advance);
+}
+
+/* The whole */
+
+static struct sink *open_show(struct drive *drive, const struct options *options)
+{
+    struct sink *show = NULL;
+    drive->sink.event = heard;
+    output_init(&drive->output, STDOUT_FILENO);
+    if (!drive->quiet && options->headless) {
+        headless_init(&drive->headless, &drive->output);
+        show = &drive->headless.sink;
+    } else if (!drive->quiet) {
+        struct plain_style style = plain_style_for(STDOUT_FILENO);
+        drive->plain = plain_new(&drive->output, &style);
+        show = plain_sink(drive->plain);
+    }
+    struct sink *first = &drive->sink;
+    if (show) {
+        show->next = first;
+        first = show;
+    }
+    if (drive->extra) {
+        drive->extra->next = first;
+        first = drive->extra;
+    }
+    return first;
+}
+
+static void run_loop(struct drive *drive)
+{
+    struct loop *loop = drive->setup.loop;
+    static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+    struct loop_watch *watches[COUNT_OF(signals)];
+    for (size_t i = 0; i < COUNT_OF(signals); i++)
+        watches[i] = loop_watch_signal(loop, signals[i], interrupted, drive);
+    drive->running = true;
+    engine_on_turn_end(drive->setup.engine, turn_ended, drive);
+    turn_ended(drive);
+    loop_run(loop);
+    drive->running = false;
+    for (size_t i = 0; i < COUNT_OF(signals); i++)
+        loop_watch_free(watches[i]);
+    loop_timer_stop(loop, &drive->look);
+    loop_unpost(loop, &drive->step);
+    loop_unpost(loop, &drive->stop);
+    if (!drive->over && drive->status == STATUS_DONE)
+        drive->status = say_error(STATUS_FAILED, "the turn came to a standstill (this is a fault of keyturn; its log may "
+                                                 "say more)");
+}
+
+static void conclude(struct drive *drive)
+{
+    const struct engine *engine = drive->setup.engine;
+    if (drive->plain) {
+        plain_end(drive->plain);
+        if (drive->setup.keep && drive->setup.journal && !drive->output.failed) {
+            strbuf_addf(&drive->output.text, "%-10skeyturn replay %s\n", "again", drive->setup.id);
+            output_flush(&drive->output);
+        }
+    }
+    if (drive->output.failed)
+        drive->status = output_say_failed(&drive->output);
+    else if (engine_failed(engine))
+        drive->status = say_error(STATUS_FAILED, "%s: %s (the turn was ended: what cannot be recorded is not done)",
+                                  drive->setup.journal ? drive->setup.journal : "journal", engine_failed(engine));
+    else if (drive->interrupts)
+        drive->status = STATUS_INTERRUPTED;
+    else if (drive->status == STATUS_DONE && engine_nobody_asked(engine))
+        drive->status = STATUS_REFUSED;
+    drive->unusable = drive->output.failed || engine_failed(engine) || !drive->over;
+    setup_list_session(&drive->setup, drive->title, drive->ended ? drive->ended : "cut off", (int64_t)drive->next);
+}
+
+int drive(struct drive *d, struct setup_plan *plan)
+{
+    d->recording = plan->recording;
+    d->turns = d->recording ? recording_turn_count(d->recording) : 1;
+    d->unusable = true;
+    plan->sinks = open_show(d, plan->options);
+    /* A reader that leaves is an error of write(2) here, not the end of the program. */
+    signal(SIGPIPE, SIG_IGN);
+    int status = setup_open(&d->setup, plan);
+    if (status == 0) {
+        run_loop(d);
+        conclude(d);
+        status = d->status;
+        if (!engine_idle(d->setup.engine))
+            leave_now(d, status);
+    }
+    setup_close(&d->setup);
+    plain_free(d->plain);
+    output_release(&d->output);
+    free(d->title);
+    free(d->ended);
+    return status;
+}

@@ -1,0 +1,97 @@
+/* The program: reads the command line and hands over to the command. */
+
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "cmd.h"
+#include "output.h"
+#include "say.h"
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+static int (*const run[])(const struct options *options) = {
+#define COMMAND(ID, name, operands, least, most, help, more) [COMMAND_##ID] = cmd_##name,
+#include "commands.def"
+#undef COMMAND
+    [COMMAND_NONE] = cmd_start,
+};
+
+static const char config_help[] =
+    "The config file is $XDG_CONFIG_HOME/keyturn/config.json (usually ~/.config/keyturn/config.json).\n"
+    "It is JSON and may hold // comments. Everything in it is optional; the command line wins.\n\n"
+    "  {\n"
+    "    \"model\": \"mine\",                         // the model that is used when --model names none\n"
+    "    \"models\": {\"mine\": {\"provider\": \"scripted\", \"file\": \"answers.jsonl\"}},\n"
+    "    \"budget\": {\"wall_s\": 60, \"steps\": 6},    // the keys of --budget\n"
+    "    \"approve\": \"ask\",                        // ask, deny or allow\n"
+    "    \"web\": {\"mode\": \"auto\", \"endpoint\": \"https://...\"},\n"
+    "    \"thinking\": {\"level\": \"off\", \"reflect_on_tool_error\": true, \"reflect_every\": 0},\n"
+    "    \"parallel\": true, \"select_tools\": false, \"citations\": true,\n"
+    "    \"theme\": \"default\", \"system_prompt\": \"...\",\n"
+    "    \"breakpoints\": [\"tool=write_file\"]\n"
+    "  }\n";
+
+static int print(const struct strbuf *text)
+{
+    struct output output;
+    output_init(&output, STDOUT_FILENO);
+    strbuf_add(&output.text, text->buf, text->len);
+    int status = output_flush(&output) ? output_say_failed(&output) : STATUS_DONE;
+    output_release(&output);
+    return status;
+}
+
+int cmd_help(const struct options *options)
+{
+    CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
+    if (!options->operand) {
+        options_help(&text);
+        return print(&text);
+    }
+    if (strcmp(options->operand, "config") == 0) {
+        strbuf_addstr(&text, config_help);
+        return print(&text);
+    }
+    for (unsigned i = 0; i < COMMAND_COUNT; i++)
+        if (strcmp(options->operand, command_name((enum command)i)) == 0) {
+            options_command_help(&text, (enum command)i);
+            return print(&text);
+        }
+    return say_error(STATUS_USAGE, "there is no help on %s (keyturn --help lists the commands)", options->operand);
+}
+
+/* A program that was started without them must not open a journal as its standard output. */
+static void fill_standard_files(void)
+{
+    int fd;
+    do
+        fd = open("/dev/null", O_RDWR);
+    while (fd >= 0 && fd <= STDERR_FILENO);
+    if (fd >= 0)
+        close(fd);
+}
+
+int main(int argc, char **argv)
+{
+    struct options options;
+    struct err err = ERR_INIT;
+    CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
+    int status;
+    fill_standard_files();
+    if (options_parse(&options, argc, argv, &err)) {
+        status = say_error(STATUS_USAGE, "%s", err.text);
+    } else if (options.version) {
+        strbuf_addstr(&text, "keyturn " KEYTURN_VERSION "\n");
+        status = print(&text);
+    } else if (options.help) {
+        if (options.command == COMMAND_NONE)
+            options_help(&text);
+        else
+            options_command_help(&text, options.command);
+        status = print(&text);
+    } else {
+        status = run[options.command](&options);
+    }
+    options_release(&options);
+    return status;
+}

@@ -1,0 +1,386 @@
+/* Calls of a step: one line each, `c1  read_file  src/lines.c · 42 lines      done      2 ms`. A call that has more to
+ * tell (a diff, what it printed) is introduced with its line first and gets its outcome on a line of its own.
+ *
+ * A call's line comes when it ends, not when it starts: calls of a wave end in any order, and so no line is ever
+ * changed after it was sent. */
+
+#include "base/utf8.h"
+#include "plain_inside.h"
+#include <math.h>
+#include <string.h>
+
+#define ID_WIDTH_MAX 6
+#define TOOL_WIDTH_MAX 20
+#define WORD_WIDTH 9
+#define TIME_WIDTH 10
+#define OUTPUT_LINES_MAX 30
+
+static void call_release(struct plain_call *call)
+{
+    free(call->id);
+    free(call->tool);
+    free(call->what);
+}
+
+static void waves_reset(struct plain *plain)
+{
+    for (size_t i = 0; i < plain->wave_count; i++)
+        free(plain->waves[i].why);
+    plain->wave_count = 0;
+}
+
+void plain_calls_reset(struct plain *plain)
+{
+    for (size_t i = 0; i < plain->call_count; i++)
+        call_release(&plain->calls[i]);
+    plain->call_count = plain->step_first = 0;
+    hash_map_clear(&plain->call_index);
+    waves_reset(plain);
+    for (size_t i = 0; i < plain->ask_count; i++) {
+        free(plain->asks[i].id);
+        free(plain->asks[i].call);
+        free(plain->asks[i].files);
+    }
+    plain->ask_count = 0;
+}
+
+/* Arguments in short */
+
+static bool is_path_key(const char *key)
+{
+    return strcmp(key, "path") == 0 || strcmp(key, "from") == 0 || strcmp(key, "file") == 0 ||
+           strcmp(key, "file_path") == 0 || strcmp(key, "query") == 0 || strcmp(key, "pattern") == 0;
+}
+
+static void add_value(struct strbuf *out, const struct json *value)
+{
+    if (value->type == JSON_STRING && value->len <= 60 && !memchr(value->text, '\n', value->len)) {
+        strbuf_addf(out, "%s=%s", value->key, value->text);
+    } else if (value->type == JSON_STRING) {
+        strbuf_addf(out, "%s=(", value->key);
+        text_plural(out, (int64_t)utf8_count(value->text, value->len), "character", "characters");
+        strbuf_addch(out, ')');
+    } else if (value->type == JSON_ARRAY || value->type == JSON_OBJECT) {
+        strbuf_addf(out, "%s=(%u)", value->key, value->count);
+    } else {
+        strbuf_addf(out, "%s=%.*s", value->key, (int)(value->src_len < 40 ? value->src_len : 40), value->src);
+    }
+}
+
+/* What the call is about goes first and without its name, then the rest as name=value. */
+static char *describe_arguments(const struct json *arguments)
+{
+    struct strbuf out = STRBUF_INIT;
+    json_each(value, arguments)
+    {
+        if (arguments->type == JSON_OBJECT && value->type == JSON_STRING && value->len < 200 && is_path_key(value->key))
+            strbuf_addf(&out, "%s%s", out.len ? " " : "", value->text);
+    }
+    json_each(value, arguments)
+    {
+        if (arguments->type != JSON_OBJECT || out.len > 400)
+            break;
+        if (value->type == JSON_STRING && value->len < 200 && is_path_key(value->key))
+            continue;
+        if (out.len)
+            strbuf_addch(&out, ' ');
+        add_value(&out, value);
+    }
+    return strbuf_detach(&out, NULL);
+}
+
+/* The calls of the turn */
+
+static struct plain_call *add_call(struct plain *plain, const char *id, const char *tool)
+{
+    GROW(plain->calls, plain->call_count, plain->call_room);
+    struct plain_call *call = &plain->calls[plain->call_count];
+    *call = (struct plain_call){.id = xstrdup(id), .tool = xstrdup(tool), .wave = NO_WAVE};
+    hash_map_put(&plain->call_index, id, (int64_t)plain->call_count++);
+    return call;
+}
+
+struct plain_call *plain_call(struct plain *plain, const char *id, const char *tool)
+{
+    int64_t index = hash_map_get(&plain->call_index, id ? id : "?", -1);
+    return index >= 0 ? &plain->calls[index] : add_call(plain, id ? id : "?", tool ? tool : "?");
+}
+
+/* Ids of our own are short; those of providers are noise, and a number does as well. */
+static void add_id(struct strbuf *out, const struct plain *plain, const struct plain_call *call)
+{
+    if (utf8_columns(call->id, strlen(call->id)) <= ID_WIDTH_MAX)
+        text_show(out, call->id, strlen(call->id), 0);
+    else
+        strbuf_addf(out, "#%zu", (size_t)(call - plain->calls) + 1);
+}
+
+static void measure(struct plain *plain)
+{
+    plain->id_width = 2;
+    plain->tool_width = 8;
+    for (size_t i = plain->step_first; i < plain->call_count; i++) {
+        CLEANUP(strbuf) struct strbuf id = STRBUF_INIT;
+        add_id(&id, plain, &plain->calls[i]);
+        size_t columns = utf8_columns(id.buf, id.len);
+        if (columns > plain->id_width)
+            plain->id_width = columns;
+        columns = utf8_columns(plain->calls[i].tool, strlen(plain->calls[i].tool));
+        if (columns > plain->tool_width)
+            plain->tool_width = columns < TOOL_WIDTH_MAX ? columns : TOOL_WIDTH_MAX;
+    }
+}
+
+void plain_calls_answered(struct plain *plain, const struct json *calls)
+{
+    plain->step_first = plain->call_count;
+    waves_reset(plain);
+    json_each(item, calls)
+    {
+        const struct json *arguments = json_get(item, "arguments");
+        struct plain_call *call =
+            add_call(plain, json_str(json_get(item, "id"), "?"), json_str(json_get(item, "name"), "?"));
+        /* A model may send its arguments as text that only should be JSON. */
+        if (arguments && arguments->type == JSON_STRING)
+            arguments = plain_json(plain, arguments->text);
+        call->what = describe_arguments(arguments);
+    }
+    measure(plain);
+    if (plain->call_count > plain->step_first)
+        plain_gap(plain);
+}
+
+void plain_calls_planned(struct plain *plain, const struct json *waves)
+{
+    waves_reset(plain);
+    json_each(item, waves)
+    {
+        const struct json *calls = json_get(item, "calls");
+        GROW(plain->waves, plain->wave_count, plain->wave_room);
+        plain->waves[plain->wave_count] = (struct plain_wave){.why = xstrdup(json_str(json_get(item, "why"), "")),
+                                                              .calls = calls ? calls->count : 0};
+        json_each(id, calls)
+        {
+            int64_t index = id->type == JSON_STRING ? hash_map_get(&plain->call_index, id->text, -1) : -1;
+            if (index >= 0)
+                plain->calls[index].wave = plain->wave_count;
+        }
+        plain->wave_count++;
+    }
+}
+
+/* Lines */
+
+/* Says once how the wave of this call runs and why it ended where it did; a step with one call has nothing to say. */
+static void wave_line(struct plain *plain, const struct plain_call *call)
+{
+    if (call->wave >= plain->wave_count || plain->waves[call->wave].shown || plain->call_count - plain->step_first < 2)
+        return;
+    struct plain_wave *wave = &plain->waves[call->wave];
+    wave->shown = true;
+    CLEANUP(strbuf) struct strbuf line = STRBUF_INIT;
+    strbuf_addf(&line, "wave %zu: ", call->wave + 1);
+    if (wave->calls > 1)
+        strbuf_addf(&line, "%zu side by side", wave->calls);
+    if (strcmp(wave->why, "last call") != 0 && *wave->why)
+        strbuf_addf(&line, "%s%s", wave->calls > 1 ? "; ends because " : "", wave->why);
+    else if (wave->calls <= 1)
+        strbuf_addstr(&line, "one call");
+    plain_indent(plain, GUTTER);
+    plain_ink(plain, INK_DIM);
+    text_show_cut(plain->out, line.buf, line.len, plain->style.width - GUTTER);
+    plain_ink(plain, INK_NONE);
+    plain_newline(plain);
+}
+
+size_t plain_call_indent(const struct plain *plain)
+{
+    return GUTTER + plain->id_width + 2;
+}
+
+static void add_outcome(struct plain *plain, const char *word, enum ink ink, int64_t ms)
+{
+    CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
+    CLEANUP(strbuf) struct strbuf time = STRBUF_INIT;
+    strbuf_addstr(&text, word);
+    text_pad(&text, 0, WORD_WIDTH);
+    text_ms(&time, ms);
+    plain_inked(plain, ink, text.buf);
+    plain_indent(plain, time.len < TIME_WIDTH ? TIME_WIDTH - time.len : 1);
+    strbuf_add(plain->out, time.buf, time.len);
+    plain_newline(plain);
+}
+
+/* The line of a call; with an outcome at its right end when `word` is given. */
+static void call_line(struct plain *plain, struct plain_call *call, const char *note, const char *word, enum ink ink,
+                      int64_t ms)
+{
+    wave_line(plain, call);
+    call->shown = true;
+    CLEANUP(strbuf) struct strbuf line = STRBUF_INIT;
+    add_id(&line, plain, call);
+    text_pad(&line, 0, plain->id_width + 2);
+    CLEANUP(strbuf) struct strbuf tool = STRBUF_INIT;
+    text_show_cut(&tool, call->tool, strlen(call->tool), plain->tool_width);
+    text_pad(&tool, 0, plain->tool_width + 2);
+    strbuf_add(&line, tool.buf, tool.len);
+    CLEANUP(strbuf) struct strbuf what = STRBUF_INIT;
+    strbuf_addstr(&what, call->what ? call->what : "");
+    if (note && *note)
+        strbuf_addf(&what, "%s%s%s%s", what.len ? " " : "", what.len ? text_dot() : "", what.len ? " " : "", note);
+    size_t taken = GUTTER + plain->id_width + 2 + plain->tool_width + 2;
+    size_t right = word ? WORD_WIDTH + TIME_WIDTH + 2 : 0;
+    size_t room = plain->style.width > taken + right + 8 ? plain->style.width - taken - right : 8;
+    size_t took = text_show_cut(&line, what.buf, what.len, room);
+    plain_indent(plain, GUTTER);
+    strbuf_add(plain->out, line.buf, line.len);
+    if (!word) {
+        plain_newline(plain);
+        return;
+    }
+    plain_indent(plain, room - took + 2);
+    add_outcome(plain, word, ink, ms);
+}
+
+void plain_call_introduce(struct plain *plain, struct plain_call *call)
+{
+    if (!call->shown)
+        call_line(plain, call, NULL, NULL, INK_NONE, 0);
+}
+
+void plain_call_started(struct plain *plain, const struct event_tool_started *started)
+{
+    struct plain_call *call = plain_call(plain, started->call, started->tool);
+    /* The arguments it runs with may not be those the model gave: somebody can edit them at a gate. */
+    if (started->arguments) {
+        free(call->what);
+        call->what = describe_arguments(plain_json(plain, started->arguments));
+    }
+}
+
+void plain_call_output(struct plain *plain, const char *id, const char *stream, const char *text)
+{
+    struct plain_call *call = plain_call(plain, id, NULL);
+    plain_call_introduce(plain, call);
+    bool error = stream && strcmp(stream, "stderr") == 0;
+    for (const char *at = text ? text : ""; *at;) {
+        size_t len = strcspn(at, "\n");
+        if (call->outputs++ == OUTPUT_LINES_MAX) {
+            plain_indent(plain, plain_call_indent(plain));
+            plain_inked(plain, INK_DIM, "| and more");
+            plain_newline(plain);
+        }
+        if (call->outputs <= OUTPUT_LINES_MAX) {
+            plain_indent(plain, plain_call_indent(plain));
+            plain_inked(plain, error ? INK_BAD : INK_DIM, error ? "! " : "| ");
+            text_show_cut(plain->out, at, len, plain->style.width - plain_call_indent(plain) - 2);
+            plain_newline(plain);
+        }
+        at += len + (at[len] == '\n');
+    }
+}
+
+void plain_call_script(struct plain *plain, const struct event_script_event *event)
+{
+    const struct json *value = plain_json(plain, event->event);
+    const char *message = json_str(json_get(value, "message"), NULL);
+    plain_call_output(plain, event->call, json_str(json_get(value, "level"), NULL),
+                      message ? message : event->event ? event->event : "");
+}
+
+/* Outcomes */
+
+/* "42 lines", "3 entries": what came back, in a word or two. */
+static void add_note(struct strbuf *out, const struct json *output)
+{
+    const struct json *entries = json_get(output, "entries");
+    const struct json *list = entries ? entries : output;
+    if (list && list->type == JSON_ARRAY) {
+        bool lines = list->child && list->child->type == JSON_STRING;
+        text_plural(out, list->count, lines ? "line" : "entry", lines ? "lines" : "entries");
+    } else if (output && output->type == JSON_STRING) {
+        strbuf_addstr(out, output->text);
+    } else if (json_bool(json_get(output, "unchanged"), false)) {
+        strbuf_addstr(out, "nothing to change");
+    }
+}
+
+static void detail_line(struct plain *plain, const char *text)
+{
+    plain_indent(plain, plain_call_indent(plain));
+    plain_paragraph(plain, text, plain_call_indent(plain));
+}
+
+static void finish(struct plain *plain, struct plain_call *call, const char *note, const char *word, enum ink ink,
+                   int64_t ms)
+{
+    if (!call->shown) {
+        call_line(plain, call, note, word, ink, ms);
+        return;
+    }
+    wave_line(plain, call);
+    /* Below its diff or its output. With siblings around, its name makes clear whose outcome it is. */
+    plain_indent(plain, plain_call_indent(plain));
+    CLEANUP(strbuf) struct strbuf time = STRBUF_INIT;
+    text_ms(&time, ms);
+    plain_inked(plain, ink, word);
+    strbuf_addf(plain->out, " in %s", time.buf);
+    if (note && *note) {
+        strbuf_addf(plain->out, " %s ", text_dot());
+        text_show_cut(plain->out, note, strlen(note), plain->style.width / 2);
+    }
+    plain_newline(plain);
+}
+
+static void add_denial(struct strbuf *out, const struct json *denied)
+{
+    const char *reason = json_str(json_get(denied, "reason"), "refused");
+    const char *details = json_str(json_get(denied, "details"), NULL);
+    strbuf_addf(out, "%s%s%s", reason, details ? ": " : "", details ? details : "");
+    for (size_t i = 0; i < strlen(reason); i++)
+        if (out->buf[i] == '_')
+            out->buf[i] = ' ';
+}
+
+void plain_call_finished(struct plain *plain, const struct event_tool_finished *finished)
+{
+    struct plain_call *call = plain_call(plain, finished->call, finished->tool);
+    const char *outcome = finished->outcome ? finished->outcome : "?";
+    CLEANUP(strbuf) struct strbuf note = STRBUF_INIT;
+    CLEANUP(strbuf) struct strbuf detail = STRBUF_INIT;
+    const char *word = outcome;
+    enum ink ink = INK_BAD;
+    plain_write_pending(plain, call->id);
+    if (strcmp(outcome, "result") == 0) {
+        const struct json *result = plain_json(plain, finished->result);
+        add_note(&note, json_get(result, "output"));
+        word = "done";
+        ink = INK_GOOD;
+        if (json_bool(json_get(result, "truncated"), false))
+            strbuf_addstr(&detail, "the output was cut: it could not be kept");
+    } else if (strcmp(outcome, "artifact") == 0) {
+        const struct json *artifact = plain_json(plain, finished->artifact);
+        word = "done";
+        ink = INK_GOOD;
+        text_bytes(&note, (uint64_t)json_int(json_get(artifact, "size"), 0));
+        strbuf_addf(&note, " kept as %s", json_str(json_get(artifact, "id"), "?"));
+    } else if (strcmp(outcome, "timeout") == 0) {
+        const struct json *timeout = plain_json(plain, finished->timeout);
+        word = "timed out";
+        strbuf_addf(&detail, "gave up after %.3g s; %s", json_num(json_get(timeout, "deadline_s"), 0),
+                    json_bool(json_get(timeout, "retryable"), true) ? "it may be tried again"
+                                                                    : "the tool is blocked for this turn");
+    } else if (strcmp(outcome, "failure") == 0) {
+        word = "failed";
+        strbuf_addstr(&detail, json_str(json_get(plain_json(plain, finished->failure), "error"), "no reason given"));
+    } else if (strcmp(outcome, "denied") == 0) {
+        ink = INK_WARN;
+        add_denial(&detail, plain_json(plain, finished->denied));
+    }
+    CLEANUP(strbuf) struct strbuf shown = STRBUF_INIT;
+    text_show_cut(&shown, word, strlen(word), WORD_WIDTH);
+    finish(plain, call, note.buf, shown.buf, ink, finished->elapsed_ms);
+    if (detail.len)
+        detail_line(plain, detail.buf);
+    call->finished = true;
+}

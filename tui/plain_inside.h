@@ -1,0 +1,100 @@
+#pragma once
+/* What the files of the plain account share; nobody else includes it.
+ *
+ *   plain.c        the turn: prompt, steps, texts, the end
+ *   plain_calls.c  waves, calls and their outcomes
+ *   plain_write.c  proposals, decisions, what was written */
+
+#include "base/arena.h"
+#include "base/hash.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "output.h"
+#include "plain.h"
+#include "text.h"
+
+#define GUTTER 10 /* columns of the labels */
+#define NO_WAVE SIZE_MAX
+
+enum ink { INK_NONE, INK_BOLD, INK_DIM, INK_GOOD, INK_BAD, INK_WARN, INK_MARK };
+
+struct plain_call {
+    char *id, *tool;
+    char *what;     /* its arguments, short */
+    size_t wave;
+    size_t outputs; /* lines shown of what it printed */
+    bool shown;     /* has a line of its own already */
+    bool finished;
+};
+
+struct plain_wave {
+    char *why;
+    size_t calls;
+    bool shown;
+};
+
+struct plain_ask {
+    char *id, *call, *files;
+};
+
+struct plain {
+    struct sink sink;
+    struct output *output;
+    struct strbuf *out; /* of the output */
+    struct plain_style style;
+    struct arena arena; /* of the event at hand */
+    bool blank;         /* an empty line stands above */
+
+    struct hash_map call_index; /* id → index, of the turn */
+    struct plain_call *calls;
+    size_t call_count, call_room;
+    size_t step_first; /* first call of the step */
+    size_t id_width, tool_width;
+    struct plain_wave *waves; /* of the step */
+    size_t wave_count, wave_room;
+    struct plain_ask *asks; /* not decided yet */
+    size_t ask_count, ask_room;
+
+    char *held;        /* the gate it stands at */
+    char *answer;      /* text of the newest answer, to see whether the end repeats it */
+    double cost_usd;   /* of the turn; NaN: unknown */
+    bool past_turn;    /* a turn was told already */
+};
+
+/* plain.c */
+void plain_ink(struct plain *plain, enum ink ink);
+void plain_inked(struct plain *plain, enum ink ink, const char *text);
+/* An empty line, unless there is one. */
+void plain_gap(struct plain *plain);
+/* Begins a line with a label in the gutter; what follows stands at column GUTTER. */
+void plain_label(struct plain *plain, enum ink ink, const char *label);
+void plain_indent(struct plain *plain, size_t columns);
+void plain_newline(struct plain *plain);
+/* Foreign text as a paragraph from here on, indented by `indent`. */
+void plain_paragraph(struct plain *plain, const char *text, size_t indent);
+/* A foreign text on the rest of the line. */
+void plain_text(struct plain *plain, const char *text);
+const struct json *plain_json(struct plain *plain, const char *text); /* NULL for NULL and nonsense */
+
+/* plain_calls.c */
+void plain_calls_reset(struct plain *plain); /* a new turn */
+void plain_calls_answered(struct plain *plain, const struct json *calls);
+void plain_calls_planned(struct plain *plain, const struct json *waves);
+/* The call, made up when the recording never mentioned it. */
+struct plain_call *plain_call(struct plain *plain, const char *id, const char *tool);
+/* Its line without an outcome, unless it was shown; what belongs to it then stands below, at plain_call_indent. */
+void plain_call_introduce(struct plain *plain, struct plain_call *call);
+size_t plain_call_indent(const struct plain *plain);
+void plain_call_started(struct plain *plain, const struct event_tool_started *started);
+void plain_call_output(struct plain *plain, const char *call, const char *stream, const char *text);
+void plain_call_script(struct plain *plain, const struct event_script_event *event);
+void plain_call_finished(struct plain *plain, const struct event_tool_finished *finished);
+
+/* plain_write.c */
+void plain_write_proposed(struct plain *plain, const struct event_write_proposed *proposed);
+void plain_write_decided(struct plain *plain, const struct event_write_decided *decided);
+void plain_write_applied(struct plain *plain, const struct event_write_applied *applied);
+void plain_write_undone(struct plain *plain, const struct event_write_undone *undone);
+/* Shows the questions of this call (NULL: of all) that nobody answered. */
+void plain_write_pending(struct plain *plain, const char *call);

@@ -1,0 +1,389 @@
+/* Nothing here costs time that a run does not need: the store is opened before a run only when its memory is wanted,
+ * the web only when an endpoint is configured. */
+
+#include "setup.h"
+#include "base/file.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "base/loop.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "journal/store.h"
+#include "model/http.h"
+#include "model/scripted.h"
+#include "say.h"
+#include "tools/artifact.h"
+#include "tools/beneath.h"
+#include "tools/checkpoint.h"
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct config *setup_config(const struct options *options)
+{
+    struct err err = ERR_INIT;
+    struct config *config = config_load(options->config, &err);
+    if (!config) {
+        CLEANUP(free) char *usual = config_default_path();
+        say_file_error(STATUS_USAGE, options->config ? options->config : usual, &err);
+    }
+    return config;
+}
+
+char *setup_find_session(const char *file)
+{
+    if (access(file, F_OK) == 0 || strchr(file, '/') || strlen(file) > 200)
+        return xstrdup(file);
+    CLEANUP(free) char *name = xasprintf("sessions/%s.jsonl", file);
+    CLEANUP(free) char *path = file_xdg_path(FILE_DATA, name);
+    return access(path, F_OK) == 0 ? steal(&path) : xstrdup(file);
+}
+
+/* Models */
+
+static bool ends_with(const char *text, const char *end)
+{
+    size_t len = strlen(text), end_len = strlen(end);
+    return len > end_len && strcmp(text + len - end_len, end) == 0;
+}
+
+/* A path in a file people write is meant from where the file is. */
+static char *beside(const char *config_path, const char *file)
+{
+    const char *slash = config_path ? strrchr(config_path, '/') : NULL;
+    if (file[0] == '/' || !slash)
+        return xstrdup(file);
+    return xasprintf("%.*s/%s", (int)(slash - config_path), config_path, file);
+}
+
+static int configured_file(const struct config *config, const struct config_model *model, char **file)
+{
+    struct err err = ERR_INIT;
+    if (strcmp(model->provider, "scripted") != 0)
+        err_set(&err, "provider \"%.60s\" is not available in this version (use \"scripted\")", model->provider);
+    else if (!model->file)
+        err_set(&err, "the scripted model \"%.60s\" needs a \"file\"", model->name);
+    else {
+        *file = beside(config->path, model->file);
+        return 0;
+    }
+    err.line = model->line;
+    return say_file_error(STATUS_USAGE, config->path ? config->path : "config.json", &err);
+}
+
+int setup_model_file(const struct options *options, const struct config *config, char **file)
+{
+    const char *name = options->model ? options->model : config->model;
+    const struct config_model *model = name ? config_model(config, name) : NULL;
+    if (!name)
+        return say_error(STATUS_USAGE, "no model is configured (say --model scripted:FILE, or try keyturn demo)");
+    if (model)
+        return configured_file(config, model, file);
+    if (strncmp(name, "scripted:", 9) == 0 && name[9])
+        *file = xstrdup(name + 9);
+    else if (ends_with(name, ".jsonl"))
+        *file = xstrdup(name);
+    else {
+        const char *near = config_nearest_model(config, name);
+        if (near)
+            return say_error(STATUS_USAGE, "there is no model \"%s\" in the config file (did you mean %s?)", name, near);
+        return say_error(STATUS_USAGE, "there is no model \"%s\" in the config file (say --model scripted:FILE, or try "
+                                       "keyturn demo)", name);
+    }
+    return 0;
+}
+
+static int open_model(struct setup *setup, const struct setup_plan *plan)
+{
+    struct err err = ERR_INIT;
+    const struct journal_reader *reader = plan->recording ? recording_reader(plan->recording) : NULL;
+    if (!reader || plan->options->model) {
+        CLEANUP(free) char *file = NULL;
+        int status = setup_model_file(plan->options, plan->config, &file);
+        if (status)
+            return status;
+        reader = setup->script = journal_open(file, &err);
+        if (!reader)
+            return say_file_error(STATUS_USAGE, file, &err);
+    }
+    setup->harness.provider = scripted_new(setup->loop, reader, plan->speed);
+    return 0;
+}
+
+/* Settings */
+
+static void use_config(struct harness *h, const struct config *config)
+{
+    h->limits = config->limits;
+    if (config->web >= 0)
+        h->web = (enum web_mode)config->web;
+    if (config->thinking >= 0)
+        h->thinking = (enum thinking_level)config->thinking;
+    if (config->reflect_on_tool_error >= 0)
+        h->reflect_on_tool_error = config->reflect_on_tool_error;
+    if (config->reflect_every >= 0)
+        h->reflect_every = config->reflect_every;
+    if (config->parallel >= 0)
+        h->parallel = config->parallel;
+    if (config->select_tools >= 0)
+        h->select_tools = config->select_tools;
+    if (config->citations >= 0)
+        h->show_citations = config->citations;
+    h->system_prompt = config->system_prompt;
+    h->web_endpoint = config->web_endpoint;
+}
+
+/* Before anything is made, so that a misspelt one leaves no empty session behind. */
+static int check_breaks(const struct options *options)
+{
+    struct err err = ERR_INIT;
+    struct gates gates;
+    int status = 0;
+    gates_init(&gates);
+    for (size_t i = 0; i < options->breaks.count && !status; i++)
+        if (gates_break(&gates, options->breaks.items[i], &err) < 0)
+            status = say_error(STATUS_USAGE, "--break %s: %s", options->breaks.items[i], err.text);
+    gates_release(&gates);
+    return status;
+}
+
+static int use_options(struct harness *h, const struct setup_plan *plan)
+{
+    const struct options *options = plan->options;
+    struct err err = ERR_INIT;
+    /* A run that repeats another has its budget and its thinking, whatever this user has set up. */
+    if (plan->recording) {
+        h->limits = budget_defaults();
+        recording_limits(plan->recording, &h->limits);
+        h->thinking = recording_thinking(plan->recording);
+    }
+    for (size_t i = 0; i < options->budgets.count; i++)
+        if (budget_limits_set(&h->limits, options->budgets.items[i], &err))
+            return say_error(STATUS_USAGE, "--budget %s: %s", options->budgets.items[i], err.text);
+    if (check_breaks(options))
+        return STATUS_USAGE;
+    if (options->web)
+        h->web = (enum web_mode)web_mode_from_name(options->web);
+    if (options->serial)
+        h->parallel = false;
+    h->engine_name = options->engine;
+    return 0;
+}
+
+static int open_approval(struct setup *setup, const struct setup_plan *plan)
+{
+    struct err err = ERR_INIT;
+    int mode = APPROVE_ASK;
+    if (plan->options->approve)
+        mode = approve_mode_from_name(plan->options->approve);
+    else if (plan->config->approve >= 0 && !plan->recording)
+        mode = plan->config->approve;
+    setup->harness.approval = approval_new((enum approve_mode)mode, false);
+    if (plan->recording && !plan->options->approve && recording_decisions(plan->recording, setup->harness.approval, &err))
+        return say_error(STATUS_USAGE, "the recorded decisions cannot be used: %s", err.text);
+    return 0;
+}
+
+/* Files */
+
+static void make_id(struct setup *setup)
+{
+    char stamp[CLOCK_STAMP_MAX];
+    struct clock *clock = loop_clock(setup->loop);
+    uint16_t random = 0;
+    setup->created_us = clock->wall_us(clock);
+    clock_stamp(setup->created_us, stamp);
+    if (getrandom(&random, sizeof(random), GRND_NONBLOCK) != sizeof(random))
+        random = (uint16_t)getpid();
+    /* 2026-11-16T12:39:42Z → 20261116-123942-7f3a: sorts by time, and needs no quotes in a shell. */
+    setup->id = xasprintf("%.4s%.2s%.2s-%.2s%.2s%.2s-%04x", stamp, stamp + 5, stamp + 8, stamp + 11, stamp + 14, stamp + 17,
+                          random);
+}
+
+/* "<temp>/<name>", or the same in the user's data folder, made when missing. NULL after the error was said. */
+static char *own_folder(const struct setup_plan *plan, const char *name)
+{
+    struct err err = ERR_INIT;
+    CLEANUP(free) char *path = plan->temp ? xasprintf("%s/%s", plan->temp, name) : file_xdg_path(FILE_DATA, name);
+    if (file_mkdirs(path, 0700, &err) == 0 && access(path, W_OK | X_OK) == 0)
+        return steal(&path);
+    if (err.text[0])
+        say_error(STATUS_USAGE, "%s (make it writable, or set XDG_DATA_HOME)", err.text);
+    else
+        say_error(STATUS_USAGE, "cannot write in %s (make it writable, or set XDG_DATA_HOME)", path);
+    return NULL;
+}
+
+static char *absolute(const char *path)
+{
+    CLEANUP(free) char *here = path[0] == '/' ? NULL : getcwd(NULL, 0);
+    return here ? xasprintf("%s/%s", here, path) : xstrdup(path);
+}
+
+static struct journal *open_journal(struct setup *setup, const struct setup_plan *plan)
+{
+    struct err err = ERR_INIT;
+    if (plan->options->record) {
+        setup->journal = absolute(plan->options->record);
+    } else if (plan->keep) {
+        CLEANUP(free) char *folder = own_folder(&(struct setup_plan){0}, "sessions");
+        if (!folder)
+            return NULL;
+        setup->journal = xasprintf("%s/%s.jsonl", folder, setup->id);
+    }
+    const char *shown = plan->options->record ? plan->options->record : setup->journal;
+    if (plan->options->record && access(shown, F_OK) == 0) {
+        say_error(STATUS_USAGE, "%s: the file exists already (a recording is never overwritten: name another)", shown);
+        return NULL;
+    }
+    struct journal *journal = journal_create(setup->journal, loop_clock(setup->loop), &err);
+    if (!journal)
+        say_file_error(STATUS_USAGE, shown ? shown : "journal", &err);
+    return journal;
+}
+
+static int open_tools(struct setup *setup, const struct setup_plan *plan)
+{
+    struct harness *h = &setup->harness;
+    struct err err = ERR_INIT;
+    h->root = beneath_open(plan->workspace, &err);
+    if (!h->root)
+        return say_file_error(STATUS_USAGE, plan->workspace, &err);
+    h->registry = registry_new();
+    if (registry_add_builtin(h->registry, &err) ||
+        (plan->recording && recording_stand_ins(plan->recording, h->registry, &err)))
+        return say_error(STATUS_USAGE, "the tools cannot be set up: %s", err.text);
+    if (h->web_endpoint && h->web != WEB_OFF && !plan->virtual_time)
+        h->http = http_new(setup->loop);
+
+    CLEANUP(free) char *name = plan->temp ? xstrdup("checkpoints") : xasprintf("checkpoints/%s", setup->id);
+    setup->checkpoints = own_folder(plan, name);
+    if (!setup->checkpoints)
+        return STATUS_USAGE;
+    h->checkpoints = checkpoints_open(setup->checkpoints, &err);
+    if (!h->checkpoints)
+        return say_file_error(STATUS_USAGE, setup->checkpoints, &err);
+    CLEANUP(free) char *artifacts = plan->temp ? xasprintf("%s/artifacts", plan->temp) : NULL;
+    h->artifacts = artifact_store_open(artifacts, loop_clock(setup->loop), &err);
+    if (!h->artifacts)
+        log_warn("artifacts: %s", err.text); /* long outputs are cut, and say so */
+    return 0;
+}
+
+static void open_store(struct setup *setup)
+{
+    struct err err = ERR_INIT;
+    if (setup->harness.store || setup->store_failed)
+        return;
+    CLEANUP(free) char *path = file_xdg_path(FILE_DATA, "keyturn.db");
+    setup->harness.store = store_open(path, &err);
+    if (!setup->harness.store) {
+        setup->store_failed = true;
+        say_notice("going on without memory and list of sessions: %s%s%s", strstr(err.text, path) ? "" : path,
+                   strstr(err.text, path) ? "" : ": ", err.text);
+    }
+}
+
+static int set_gates(struct setup *setup, const struct setup_plan *plan)
+{
+    const struct options *options = plan->options;
+    const struct config *config = plan->config;
+    struct err err = ERR_INIT;
+    int result = 0;
+    for (size_t i = 0; i < options->breaks.count && !result; i++)
+        result = engine_submit(setup->engine,
+                               &(struct intent){.type = INTENT_BREAK, .breakpoint = {options->breaks.items[i]}}, &err);
+    /* What repeats a recording does not stop where this user usually does. */
+    for (size_t i = 0; i < config->breakpoint_count && !plan->recording && !result; i++)
+        result = engine_submit(setup->engine,
+                               &(struct intent){.type = INTENT_BREAK, .breakpoint = {config->breakpoints[i]}}, &err);
+    if (options->step && !result)
+        result = engine_submit(setup->engine, &(struct intent){.type = INTENT_STEP}, &err);
+    return result ? say_error(STATUS_FAILED, "%s", err.text) : 0;
+}
+
+int setup_open(struct setup *setup, const struct setup_plan *plan)
+{
+    struct err err = ERR_INIT;
+    *setup = (struct setup){.keep = plan->keep};
+    CLEANUP(free) char *log = file_xdg_path(FILE_STATE, "log");
+    if (log_open(log, LOG_INFO, &err)) {
+        /* Without a log there is no log; doctor says so to those who ask. */
+    }
+    fake_clock_init(&setup->fake);
+    setup->loop = loop_new(plan->virtual_time ? &setup->fake.base : clock_system());
+    setup->harness = harness_defaults();
+    setup->harness.loop = setup->loop;
+    make_id(setup);
+    setup->harness.session = setup->id;
+    use_config(&setup->harness, plan->config);
+    int status = use_options(&setup->harness, plan);
+    if (!status)
+        status = open_model(setup, plan);
+    if (!status)
+        status = open_approval(setup, plan);
+    if (!status)
+        status = open_tools(setup, plan);
+    if (status)
+        return status;
+    if (plan->memory)
+        open_store(setup);
+    setup->harness.hooks = finalize_store_hooks(plan->memory ? setup->harness.store : NULL);
+    struct journal *journal = open_journal(setup, plan);
+    if (!journal)
+        return STATUS_USAGE;
+    setup->engine = engine_new(&setup->harness, journal, plan->sinks, &err);
+    if (!setup->engine)
+        return say_file_error(STATUS_FAILED, setup->journal ? setup->journal : "journal", &err);
+    return set_gates(setup, plan);
+}
+
+void setup_list_session(struct setup *setup, const char *title, const char *status, int64_t turns)
+{
+    struct err err = ERR_INIT;
+    if (!setup->keep || !setup->journal)
+        return;
+    open_store(setup);
+    if (!setup->harness.store)
+        return;
+    struct clock *clock = loop_clock(setup->loop);
+    const struct session *session = engine_session(setup->engine);
+    struct store_session entry = {
+        .id = setup->id,
+        .path = setup->journal,
+        .workspace = (char *)session_name(session, session->workspace),
+        .title = (char *)(title ? title : ""),
+        .status = (char *)(status ? status : ""),
+        .model = (char *)session_name(session, session->model),
+        .created_us = setup->created_us,
+        .updated_us = clock->wall_us(clock),
+        .turns = turns,
+    };
+    if (store_session_put(setup->harness.store, &entry, &err))
+        log_warn("store: %s", err.text);
+}
+
+void setup_close(struct setup *setup)
+{
+    struct harness *h = &setup->harness;
+    engine_free(setup->engine);
+    provider_free(h->provider);
+    if (h->http)
+        http_free(h->http);
+    registry_free(h->registry);
+    beneath_close(h->root);
+    approval_free(h->approval);
+    artifact_store_close(h->artifacts);
+    checkpoints_close(h->checkpoints);
+    if (setup->checkpoints)
+        rmdir(setup->checkpoints); /* goes only when it is empty: most sessions write nothing */
+    store_close(h->store);
+    journal_reader_free(setup->script);
+    free(setup->id);
+    free(setup->journal);
+    free(setup->checkpoints);
+    loop_free(setup->loop);
+    log_close();
+}

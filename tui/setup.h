@@ -1,0 +1,47 @@
+#pragma once
+/* Builds everything a run needs from the options and the config file, and takes it down again. */
+
+#include "config/config.h"
+#include "options.h"
+#include "turn/engine.h"
+#include "turn/replay.h"
+
+struct setup_plan {
+    const struct options *options;
+    const struct config *config;
+    const char *workspace;       /* a folder that is there */
+    struct recording *recording; /* whose model, budget and decisions are used; NULL: none */
+    const char *temp;            /* for checkpoints and artifacts, instead of the user's folders; NULL: the user's */
+    bool keep;                   /* the journal among the sessions, unless --record names a file; and in the list */
+    bool memory;                 /* the user's */
+    bool virtual_time;
+    double speed;                /* of a recorded model */
+    struct sink *sinks;
+};
+
+struct setup {
+    struct fake_clock fake;
+    struct loop *loop;
+    struct harness harness;
+    struct engine *engine;
+    struct journal_reader *script; /* of a model that is a file */
+    char *id;
+    char *journal;                 /* its file; NULL: none */
+    char *checkpoints;             /* their folder */
+    int64_t created_us;
+    bool keep;
+    bool store_failed;
+};
+
+/* 0, or the exit status after the error was said. In both cases setup_close takes down what is there. */
+int setup_open(struct setup *setup, const struct setup_plan *plan);
+void setup_close(struct setup *setup);
+/* Puts the session in the list of sessions. */
+void setup_list_session(struct setup *setup, const char *title, const char *status, int64_t turns);
+
+/* The config file that the options name, or the usual one. NULL after the error was said. */
+struct config *setup_config(const struct options *options);
+/* The journal of a session by its name, when there is one; else a copy of `file`. */
+char *setup_find_session(const char *file);
+/* Text of --model to the file of a scripted model: 0 and *file, or the exit status after the error was said. */
+int setup_model_file(const struct options *options, const struct config *config, char **file);
