@@ -190,6 +190,15 @@ static bool has_due(struct loop *loop)
     return loop->tasks || (loop->count && loop->heap[0].due_us <= loop_now_us(loop));
 }
 
+/* Looks at what is ready without sleeping. libuv does not look at all when no handle keeps it alive; here watches count
+ * even if nothing does. */
+static void run_nowait(struct loop *loop)
+{
+    loop_hold(loop);
+    uv_run(&loop->uv, UV_RUN_NOWAIT);
+    loop_let_go(loop);
+}
+
 /* false: nothing can happen any more. */
 static bool run_round(struct loop *loop)
 {
@@ -200,7 +209,10 @@ static bool run_round(struct loop *loop)
     set_wake(loop);
     if (!loop->tasks && !uv_loop_alive(&loop->uv))
         return false;
-    uv_run(&loop->uv, loop->tasks ? UV_RUN_NOWAIT : UV_RUN_ONCE);
+    if (loop->tasks)
+        run_nowait(loop);
+    else
+        uv_run(&loop->uv, UV_RUN_ONCE);
     return true;
 }
 
@@ -208,7 +220,7 @@ static bool run_round(struct loop *loop)
 static void run_ready(struct loop *loop)
 {
     for (int i = 0; i < SETTLE_MAX; i++) {
-        uv_run(&loop->uv, UV_RUN_NOWAIT);
+        run_nowait(loop);
         struct pollfd ready = {.fd = uv_backend_fd(&loop->uv), .events = POLLIN};
         if (loop->stopping || (i > 0 && poll(&ready, 1, 0) <= 0))
             break;

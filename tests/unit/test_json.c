@@ -230,8 +230,7 @@ static void test_refusals(void **state)
         "\"a\x01\"",
         "[1]x",
         "// c\n1",
-        "\xEF\xBB\xBF"
-        "1",
+        "\xEF\xBB\xBF[]",
         "'a'",
         "\"\\\n\"",
         "\"abcdefghijklmnop\x1F\"",
