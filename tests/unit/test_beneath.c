@@ -1,0 +1,285 @@
+/* The workspace root: nothing is opened outside it, and nothing in it can make us wait. */
+
+#include "tools/beneath.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "support/scratch.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <sys/socket.h>
+#include <sys/sysmacros.h>
+#include <sys/un.h>
+
+#include <cmocka.h>
+
+static struct scratch files, outside;
+static struct beneath *root;
+
+static int setup(void **state)
+{
+    (void)state;
+    struct err err = ERR_INIT;
+    scratch_init(&files);
+    scratch_init(&outside);
+    scratch_write(&outside, "secret", "outside\n");
+    root = beneath_open(files.path, &err);
+    return root ? 0 : -1;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    beneath_close(root);
+    scratch_release(&files);
+    scratch_release(&outside);
+    return 0;
+}
+
+static void link_to(const char *target, const char *name)
+{
+    CLEANUP(free) char *path = scratch_path(&files, name);
+    assert_int_equal(symlink(target, path), 0);
+}
+
+static void expect_text(const char *path, const char *text)
+{
+    CLEANUP(strbuf) struct strbuf out = STRBUF_INIT;
+    struct err err = ERR_INIT;
+    if (beneath_read(root, path, &out, 0, NULL, &err) < 0)
+        fail_msg("%s", err.text);
+    assert_string_equal(out.buf, text);
+}
+
+static void expect_refusal(const char *path, int code, const char *text)
+{
+    CLEANUP(strbuf) struct strbuf out = STRBUF_INIT;
+    struct err err = ERR_INIT;
+    assert_int_equal(beneath_read(root, path, &out, 0, NULL, &err), -1);
+    assert_string_equal(err.text, text);
+    assert_int_equal(err.code, code);
+    assert_int_equal(out.len, 0);
+}
+
+static void test_clean(void **state)
+{
+    (void)state;
+    static const char *const good[][2] = {
+        {"a", "a"},           {"./a//b/", "a/b"}, {".", "."},       {"./", "."},       {"a/..", "."},
+        {"a/./b/../c", "a/c"}, {"a/b/../..", "."}, {"...", "..."},   {"..a/b..", "..a/b.."}, {"a b/\xff", "a b/\xff"},
+    };
+    struct err err = ERR_INIT;
+    for (size_t i = 0; i < COUNT_OF(good); i++) {
+        CLEANUP(free) char *clean = beneath_clean(root, good[i][0], &err);
+        assert_non_null(clean);
+        assert_string_equal(clean, good[i][1]);
+    }
+    CLEANUP(free) char *absolute = xasprintf("%s//x/../y", beneath_path(root));
+    CLEANUP(free) char *below = beneath_clean(root, absolute, &err);
+    assert_string_equal(below, "y");
+    CLEANUP(free) char *itself = beneath_clean(root, beneath_path(root), &err);
+    assert_string_equal(itself, ".");
+
+    CLEANUP(free) char *sibling = xasprintf("%sx/y", beneath_path(root));
+    CLEANUP(free) char *climbs = xasprintf("%s/../y", beneath_path(root));
+    const char *const bad[] = {"..", "../a", "a/../../b", "./../x", "/", "/etc/passwd", sibling, climbs};
+    for (size_t i = 0; i < COUNT_OF(bad); i++) {
+        CLEANUP(free) char *expected = xasprintf("path escapes workspace: %s", bad[i]);
+        assert_null(beneath_clean(root, bad[i], &err));
+        assert_string_equal(err.text, expected);
+    }
+    assert_null(beneath_clean(root, "", &err));
+    assert_string_equal(err.text, "the path is empty");
+}
+
+static void test_root_of_everything(void **state)
+{
+    (void)state;
+    struct err err = ERR_INIT;
+    struct beneath *all = beneath_open("/", &err);
+    assert_non_null(all);
+    CLEANUP(free) char *clean = beneath_clean(all, "/etc/../usr/", &err);
+    assert_string_equal(clean, "usr");
+    beneath_close(all);
+    assert_null(beneath_open("/no/such/folder", &err));
+    assert_int_equal(err.code, ENOENT);
+    CLEANUP(free) char *file = scratch_path(&outside, "secret");
+    assert_null(beneath_open(file, &err));
+}
+
+static void test_links(void **state)
+{
+    (void)state;
+    CLEANUP(free) char *secret = scratch_path(&outside, "secret");
+    CLEANUP(free) char *inside = scratch_path(&files, "a/real");
+    CLEANUP(free) char *climbing = xasprintf("../..%s", secret);
+    scratch_write(&files, "a/real", "inside\n");
+    scratch_mkdir(&files, "b");
+    link_to("a/real", "inside");
+    link_to("../a/real", "b/over");
+    link_to("a", "folder");
+    link_to(secret, "out");
+    link_to(climbing, "b/climbs");
+    link_to(outside.path, "outfolder");
+    link_to(inside, "absolute");
+    link_to("nowhere", "dangling");
+    link_to("loop2", "loop1");
+    link_to("loop1", "loop2");
+    link_to("/proc/self/fd/0", "magic");
+
+    expect_text("inside", "inside\n");
+    expect_text("b/over", "inside\n");
+    expect_text("folder/real", "inside\n");
+    expect_refusal("out", EXDEV, "path escapes workspace: out");
+    expect_refusal("b/climbs", EXDEV, "path escapes workspace: b/climbs");
+    expect_refusal("outfolder/secret", EXDEV, "path escapes workspace: outfolder/secret");
+    expect_refusal("absolute", EXDEV, "path escapes workspace: absolute");
+    expect_refusal("magic", EXDEV, "path escapes workspace: magic");
+    expect_refusal("dangling", ENOENT, "dangling does not exist");
+    expect_refusal("loop1", ELOOP, "loop1 leads through too many symbolic links");
+    expect_refusal("a/real/x", ENOTDIR, "a/real/x cannot be there: a part of its path is not a folder");
+
+    struct stat st;
+    struct err err = ERR_INIT;
+    const char *const links[] = {"inside", "out", "dangling", "loop1"};
+    for (size_t i = 0; i < COUNT_OF(links); i++) {
+        assert_int_equal(beneath_lstat(root, links[i], &st, &err), 0);
+        assert_true(S_ISLNK(st.st_mode));
+    }
+    assert_int_equal(beneath_lstat(root, "none", &st, &err), -1);
+    assert_int_equal(err.code, ENOENT);
+    assert_int_equal(beneath_lstat(root, "outfolder/secret", &st, &err), -1);
+    assert_int_equal(err.code, EXDEV);
+}
+
+static void test_special_files_do_not_block(void **state)
+{
+    (void)state;
+    CLEANUP(free) char *fifo = scratch_path(&files, "fifo");
+    CLEANUP(free) char *sock = scratch_path(&files, "sock");
+    CLEANUP(free) char *null = scratch_path(&files, "null");
+    assert_int_equal(mkfifo(fifo, 0600), 0);
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    assert_true(strlen(sock) < sizeof(address.sun_path));
+    memcpy(address.sun_path, sock, strlen(sock));
+    CLEANUP(fd) int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+    assert_int_equal(bind(fd, (struct sockaddr *)&address, sizeof(address)), 0);
+
+    alarm(20);
+    expect_refusal("fifo", EINVAL, "fifo is a FIFO, not a file");
+    expect_refusal("sock", ENXIO, "sock cannot be read: it is a socket or a device");
+    expect_refusal(".", EISDIR, ". is a folder, not a file");
+    if (mknod(null, S_IFCHR | 0666, makedev(1, 3)) == 0)
+        expect_refusal("null", EINVAL, "null is a device, not a file");
+    struct err err = ERR_INIT;
+    assert_int_equal(beneath_openat(root, "fifo", O_WRONLY, 0, &err), -1);
+    alarm(0);
+}
+
+static void test_reading(void **state)
+{
+    (void)state;
+    struct err err = ERR_INIT;
+    struct stat st;
+    scratch_write(&files, "ten", "0123456789");
+    scratch_write(&files, "empty", "");
+    scratch_write(&files, "bad\xff\xfename", "strange\n");
+    CLEANUP(strbuf) struct strbuf out = STRBUF_INIT;
+    assert_int_equal(beneath_read(root, "ten", &out, 10, &st, &err), 0);
+    assert_int_equal(st.st_size, 10);
+    assert_int_equal(beneath_read(root, "ten", &out, 9, NULL, &err), -1);
+    assert_int_equal(err.code, EFBIG);
+    expect_text("empty", "");
+    expect_text("bad\xff\xfename", "strange\n");
+    char longer[600];
+    memset(longer, 'x', sizeof(longer));
+    longer[sizeof(longer) - 1] = '\0';
+    assert_int_equal(beneath_lstat(root, longer, &st, &err), -1);
+    assert_int_equal(err.code, ENAMETOOLONG);
+    assert_non_null(strstr(err.text, "… is too long for a file name"));
+}
+
+static void test_parent(void **state)
+{
+    (void)state;
+    struct err err = ERR_INIT;
+    CLEANUP(free) char *name = NULL;
+    scratch_mkdir(&files, "real");
+    scratch_write(&files, "file", "x");
+    link_to("real", "alias");
+    link_to(outside.path, "leaves");
+
+    assert_int_equal(beneath_parent(root, "p/q/r.txt", false, &name, &err), -1);
+    assert_int_equal(err.code, ENOENT);
+    CLEANUP(fd) int deep = beneath_parent(root, "p/q/r.txt", true, &name, &err);
+    assert_true(deep >= 0);
+    assert_string_equal(name, "r.txt");
+    assert_true(scratch_exists(&files, "p/q"));
+    assert_false(scratch_exists(&files, "p/q/r.txt"));
+    assert_int_equal(fsync(deep), 0);
+
+    /* Through a link to a sibling, which leads out of its own folder but not of the workspace. */
+    CLEANUP(free) char *other = NULL;
+    link_to("../real", "p/up");
+    CLEANUP(fd) int linked = beneath_parent(root, "p/up/s/t", true, &other, &err);
+    assert_true(linked >= 0);
+    assert_true(scratch_exists(&files, "real/s"));
+
+    CLEANUP(free) char *none = NULL;
+    assert_int_equal(beneath_parent(root, "leaves/x/y", true, &none, &err), -1);
+    assert_int_equal(err.code, EXDEV);
+    assert_int_equal(beneath_parent(root, "file/x/y", true, &none, &err), -1);
+    assert_int_equal(err.code, ENOTDIR);
+    assert_int_equal(beneath_parent(root, ".", true, &none, &err), -1);
+    assert_string_equal(err.text, ". is the workspace itself");
+    assert_null(none);
+    CLEANUP(free) char *list = scratch_list(&outside, ".");
+    assert_string_equal(list, "secret");
+}
+
+static atomic_bool race_over;
+
+/* Swaps a folder with a link that leads out, as fast as it goes. */
+static void *swap(void *data)
+{
+    (void)data;
+    CLEANUP(free) char *a = scratch_path(&files, "swap"), *b = scratch_path(&files, "trap");
+    while (!atomic_load(&race_over))
+        renameat2(AT_FDCWD, a, AT_FDCWD, b, RENAME_EXCHANGE);
+    return NULL;
+}
+
+static void test_a_race_never_wins(void **state)
+{
+    (void)state;
+    scratch_write(&files, "swap/secret", "inside\n");
+    link_to(outside.path, "trap");
+    pthread_t thread;
+    atomic_store(&race_over, false);
+    assert_int_equal(pthread_create(&thread, NULL, swap, NULL), 0);
+    for (int i = 0; i < 20000; i++) {
+        CLEANUP(strbuf) struct strbuf out = STRBUF_INIT;
+        struct err err = ERR_INIT;
+        if (beneath_read(root, "swap/secret", &out, 0, NULL, &err) == 0)
+            assert_string_equal(out.buf, "inside\n");
+    }
+    atomic_store(&race_over, true);
+    pthread_join(thread, NULL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_clean, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_root_of_everything, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_links, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_special_files_do_not_block, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_reading, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_parent, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_a_race_never_wins, setup, teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
