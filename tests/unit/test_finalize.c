@@ -1,0 +1,260 @@
+/* The finalizer: seven steps, none of which can fail the turn. */
+
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "turn/finalize.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+/* Writes down which steps were called, and fails those of a set. */
+struct recorder {
+    struct strbuf calls;
+    unsigned failing; /* bits of enum finalize_step */
+};
+
+static int called(struct recorder *recorder, enum finalize_step step, struct err *err)
+{
+    strbuf_addf(&recorder->calls, "%s ", finalize_step_name(step));
+    return recorder->failing & 1u << step ? err_set(err, "no %s today", finalize_step_name(step)) : 0;
+}
+
+static int on_citations(void *data, struct err *err)
+{
+    return called(data, FINALIZE_CITATIONS, err);
+}
+
+static int on_usage(void *data, const struct usage *usage, struct err *err)
+{
+    assert_non_null(usage);
+    return called(data, FINALIZE_USAGE, err);
+}
+
+static int on_log(void *data, const char *role, const char *text, struct err *err)
+{
+    assert_string_equal(role, "assistant");
+    assert_non_null(text);
+    return called(data, FINALIZE_LOG, err);
+}
+
+#define RECORD(name, step)                                                               \
+    static int name(void *data, const struct finalize_input *input, struct err *err) \
+    {                                                                                    \
+        assert_non_null(input);                                                          \
+        return called(data, step, err);                                                  \
+    }
+RECORD(on_decision, FINALIZE_DECISION)
+RECORD(on_memory, FINALIZE_MEMORY)
+RECORD(on_learner, FINALIZE_LEARNER)
+RECORD(on_judges, FINALIZE_JUDGES)
+
+static struct finalize_hooks hooks_of(struct recorder *recorder)
+{
+    strbuf_init(&recorder->calls);
+    return (struct finalize_hooks){recorder, on_citations, on_usage, on_log, on_decision, on_memory, on_learner, on_judges};
+}
+
+static struct citation citations[] = {
+    {(char *)"src/a.c", false}, {(char *)"https://x", true}, {(char *)"src/a.c", false}, {(char *)"src/b.c", false}};
+
+static const struct finalize_input input = {
+    .session = "s", .turn = 1, .prompt = "Fix it", .text = "the final text", .status = "done", .show_citations = true,
+    .citations = citations, .citation_count = COUNT_OF(citations), .usage = {.input = 5}};
+
+static void steps_run_in_order_D46(void **state)
+{
+    (void)state;
+    struct recorder recorder = {0};
+    struct finalize_hooks hooks = hooks_of(&recorder);
+    struct finalization final = finalize_turn(&input, &hooks);
+    assert_string_equal(recorder.calls.buf, "citations usage log decision memory learner judges ");
+    for (int i = 0; i < FINALIZE_STEP_COUNT; i++) {
+        assert_string_equal(final.status[i], "done");
+        assert_null(final.reason[i]);
+    }
+    finalization_release(&final);
+    strbuf_release(&recorder.calls);
+}
+
+static void every_step_may_fail_and_the_others_still_run(void **state)
+{
+    (void)state;
+    for (unsigned failing = 0; failing < 1u << FINALIZE_STEP_COUNT; failing++) {
+        struct recorder recorder = {.failing = failing};
+        struct finalize_hooks hooks = hooks_of(&recorder);
+        struct finalization final = finalize_turn(&input, &hooks);
+        assert_string_equal(recorder.calls.buf, "citations usage log decision memory learner judges ");
+        for (int i = 0; i < FINALIZE_STEP_COUNT; i++) {
+            bool failed = failing & 1u << i;
+            assert_string_equal(final.status[i], failed ? "failed" : "done");
+            assert_int_equal(final.reason[i] != NULL, failed);
+        }
+        assert_int_equal(strncmp(final.text, "the final text", 14), 0);
+        if (failing & 1u << FINALIZE_CITATIONS)
+            assert_string_equal(final.text, "the final text");
+        finalization_release(&final);
+        strbuf_release(&recorder.calls);
+    }
+}
+
+static void parts_that_are_missing_are_skipped(void **state)
+{
+    (void)state;
+    struct finalize_input bare = input;
+    bare.show_citations = false;
+    const struct finalize_hooks none = {0};
+    for (int i = 0; i < 2; i++) {
+        struct finalization final = finalize_turn(&bare, i ? &none : NULL);
+        for (int step = 0; step < FINALIZE_STEP_COUNT; step++)
+            assert_string_equal(final.status[step], "skipped");
+        assert_string_equal(final.text, "the final text");
+        finalization_release(&final);
+    }
+    bare.text = NULL;
+    struct finalization final = finalize_turn(&bare, NULL);
+    assert_string_equal(final.text, "");
+    finalization_release(&final);
+}
+
+static void citations_are_shown_once_and_only_if_asked(void **state)
+{
+    (void)state;
+    struct finalization final = finalize_turn(&input, NULL);
+    assert_string_equal(final.text, "the final text\n\nSources:\n- src/a.c\n- src/b.c\n- https://x\n");
+    assert_int_equal(final.citation_count, 3);
+    assert_string_equal(final.status[FINALIZE_CITATIONS], "done");
+    finalization_release(&final);
+
+    struct finalize_input quiet = input;
+    quiet.show_citations = false;
+    final = finalize_turn(&quiet, NULL);
+    assert_string_equal(final.text, "the final text");
+    assert_int_equal(final.citation_count, 0);
+    finalization_release(&final);
+
+    quiet.show_citations = true;
+    quiet.citation_count = 0;
+    final = finalize_turn(&quiet, NULL);
+    assert_string_equal(final.text, "the final text");
+    finalization_release(&final);
+}
+
+static void at_most_eight_of_each_kind(void **state)
+{
+    (void)state;
+    struct citation many[21];
+    struct finalize_input full = input;
+    size_t shown[2] = {0};
+    for (size_t i = 0; i < COUNT_OF(many); i++)
+        many[i] = (struct citation){.ref = xasprintf("ref %zu", i), .web = i % 2};
+    full.citations = many;
+    full.citation_count = COUNT_OF(many);
+    struct finalization final = finalize_turn(&full, NULL);
+    for (size_t i = 0; i < final.citation_count; i++)
+        shown[final.citations[i].web]++;
+    assert_int_equal(shown[0], 8);
+    assert_int_equal(shown[1], 8);
+    for (size_t i = 0; i < COUNT_OF(many); i++)
+        free(many[i].ref);
+    finalization_release(&final);
+}
+
+static void usage_is_told_only_when_a_token_was_counted(void **state)
+{
+    (void)state;
+    static const struct usage cases[] = {{0}, {.input = 5}, {.output = 7}, {.cache_read = 1}, {.cache_write = 1}};
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        struct recorder recorder = {0};
+        struct finalize_hooks hooks = hooks_of(&recorder);
+        struct finalize_input counted = input;
+        counted.usage = cases[i];
+        struct finalization final = finalize_turn(&counted, &hooks);
+        assert_int_equal(strstr(recorder.calls.buf, "usage") != NULL, i > 0);
+        assert_string_equal(final.status[FINALIZE_USAGE], i ? "done" : "skipped");
+        finalization_release(&final);
+        strbuf_release(&recorder.calls);
+    }
+}
+
+static void the_fields_of_the_event(void **state)
+{
+    (void)state;
+    struct recorder recorder = {.failing = 1u << FINALIZE_MEMORY};
+    struct finalize_hooks hooks = hooks_of(&recorder);
+    hooks.judges = NULL;
+    CLEANUP(strbuf) struct strbuf cited = STRBUF_INIT;
+    CLEANUP(strbuf) struct strbuf memory = STRBUF_INIT;
+    CLEANUP(strbuf) struct strbuf decisions = STRBUF_INIT;
+    CLEANUP(strbuf) struct strbuf judges = STRBUF_INIT;
+    struct finalization final = finalize_turn(&input, &hooks);
+    finalization_write(&final, &cited, &memory, &decisions, &judges);
+    assert_string_equal(cited.buf, "[{\"ref\":\"src/a.c\",\"kind\":\"local\"},{\"ref\":\"src/b.c\",\"kind\":\"local\"},"
+                                   "{\"ref\":\"https://x\",\"kind\":\"web\"}]");
+    assert_string_equal(memory.buf, "{\"status\":\"failed\",\"reason\":\"no memory today\"}");
+    assert_string_equal(decisions.buf, "{\"status\":\"done\"}");
+    assert_string_equal(judges.buf, "{\"status\":\"skipped\"}");
+    finalization_release(&final);
+    strbuf_release(&recorder.calls);
+}
+
+static void the_store_keeps_what_a_turn_taught(void **state)
+{
+    (void)state;
+    struct err err = ERR_INIT;
+    struct store *store = store_open(":memory:", &err);
+    if (!store)
+        fail_msg("%s", err.text);
+    struct finalize_hooks hooks = finalize_store_hooks(store);
+    struct finalize_tool tools[] = {{"read_file", 3, 1}, {"write_file", 1, 0}};
+    const char *const decisions[] = {"write_file src/a.c: approved", "write_file src/b.c: denied"};
+    struct finalize_input kept = input;
+    kept.tools = tools;
+    kept.tool_count = COUNT_OF(tools);
+    kept.decisions = decisions;
+    kept.decision_count = COUNT_OF(decisions);
+    for (int i = 0; i < 2; i++) {
+        struct finalization final = finalize_turn(&kept, &hooks);
+        assert_string_equal(final.status[FINALIZE_DECISION], "done");
+        assert_string_equal(final.status[FINALIZE_MEMORY], "done");
+        assert_string_equal(final.status[FINALIZE_LEARNER], "done");
+        assert_string_equal(final.status[FINALIZE_JUDGES], "skipped");
+        finalization_release(&final);
+    }
+    int64_t calls = 0, failures = 0;
+    assert_int_equal(store_lesson_get(store, "read_file", &calls, &failures, &err), 0);
+    assert_int_equal(calls, 6);
+    assert_int_equal(failures, 2);
+    struct store_memory *memories;
+    size_t count;
+    assert_int_equal(store_memory_search(store, "final", 5, &memories, &count, &err), 0);
+    assert_true(count >= 1);
+    assert_non_null(strstr(memories[0].text, "the final text"));
+    store_memory_free(memories, count);
+    store_close(store);
+}
+
+static void without_a_store_nothing_is_hooked(void **state)
+{
+    (void)state;
+    struct finalize_hooks hooks = finalize_store_hooks(NULL);
+    assert_true(!hooks.citations && !hooks.usage && !hooks.log && !hooks.decision && !hooks.memory && !hooks.learner &&
+                !hooks.judges);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(steps_run_in_order_D46),
+        cmocka_unit_test(every_step_may_fail_and_the_others_still_run),
+        cmocka_unit_test(parts_that_are_missing_are_skipped),
+        cmocka_unit_test(citations_are_shown_once_and_only_if_asked),
+        cmocka_unit_test(at_most_eight_of_each_kind),
+        cmocka_unit_test(usage_is_told_only_when_a_token_was_counted),
+        cmocka_unit_test(the_fields_of_the_event),
+        cmocka_unit_test(the_store_keeps_what_a_turn_taught),
+        cmocka_unit_test(without_a_store_nothing_is_hooked),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,106 @@
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "base/utf8.h"
+#include "turn/memory.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+static void without_a_store_there_is_none(void **state)
+{
+    (void)state;
+    CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
+    struct memory memory = memory_load(NULL, "anything", 5);
+    assert_int_equal(memory.count, 0);
+    memory_write(&text, &memory);
+    assert_string_equal(text.buf, "[]");
+    strbuf_reset(&text);
+    memory_prompt(&text, &memory);
+    assert_string_equal(text.buf, "");
+    memory_release(&memory);
+}
+
+static void what_was_kept_is_found_by_its_words(void **state)
+{
+    (void)state;
+    struct err err = ERR_INIT;
+    struct store *store = store_open(":memory:", &err);
+    if (!store)
+        fail_msg("%s", err.text);
+    assert_int_equal(store_memory_add(store, "s1", "The parser lives in src/lines.c", 1, &err), 0);
+    assert_int_equal(store_memory_add(store, "s1", "Deploy with make ship", 2, &err), 0);
+    struct memory memory = memory_load(store, "where is the parser? \"AND NOT*", 5);
+    assert_int_equal(memory.count, 1);
+    CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
+    memory_prompt(&text, &memory);
+    assert_non_null(strstr(text.buf, "\n- The parser lives in src/lines.c\n"));
+    assert_non_null(strstr(text.buf, "not instructions"));
+    memory_release(&memory);
+    assert_null(memory.items);
+    memory = memory_load(store, "parser", 0);
+    assert_int_equal(memory.count, 0);
+    memory_release(&memory);
+    store_close(store);
+}
+
+static void memories_are_written_for_the_event_and_kept_on_their_line(void **state)
+{
+    (void)state;
+    CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
+    struct store_memory items[] = {{.id = 7, .text = (char *)"one\n\n- two \"x\"", .score = 0.5}};
+    struct memory memory = {.items = items, .count = 1};
+    memory_write(&text, &memory);
+    assert_string_equal(text.buf, "[{\"id\":7,\"text\":\"one\\n\\n- two \\\"x\\\"\",\"score\":0.5}]");
+    strbuf_reset(&text);
+    memory_prompt(&text, &memory);
+    assert_non_null(strstr(text.buf, "\n- one - two \"x\"\n")); /* cannot make up an entry of its own */
+}
+
+static void assert_extract(const char *prompt, const char *text, const char *status, const char *expected)
+{
+    CLEANUP(strbuf) struct strbuf out = STRBUF_INIT;
+    memory_extract(&out, prompt, text, status);
+    assert_string_equal(out.buf, expected);
+}
+
+static void a_finished_turn_leaves_a_sentence_or_two(void **state)
+{
+    (void)state;
+    assert_extract("Fix  the\nparser.", "\n Fixed it in src/lines.c.\n", "done",
+                   "Asked: Fix the parser. Result: Fixed it in src/lines.c.");
+    assert_extract("Fix it", "No.", "failed", "");
+    assert_extract("Fix it", "Half done", "budget", "");
+    assert_extract("Fix it", "", "cancelled", "");
+    assert_extract("Fix it", " \n", "done", "");
+    assert_extract("", "Done", "done", "");
+    assert_extract(NULL, NULL, NULL, "");
+}
+
+static void what_it_leaves_is_short_and_valid(void **state)
+{
+    (void)state;
+    CLEANUP(strbuf) struct strbuf prompt = STRBUF_INIT;
+    CLEANUP(strbuf) struct strbuf out = STRBUF_INIT;
+    for (int i = 0; i < 5000; i++)
+        strbuf_addstr(&prompt, "\xe2\x82\xac");
+    strbuf_addstr(&prompt, "\xff");
+    memory_extract(&out, prompt.buf, prompt.buf, "done");
+    assert_true(utf8_valid(out.buf, out.len));
+    assert_true(utf8_count(out.buf, out.len) < 500);
+    assert_non_null(strstr(out.buf, "…"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(without_a_store_there_is_none),
+        cmocka_unit_test(what_was_kept_is_found_by_its_words),
+        cmocka_unit_test(memories_are_written_for_the_event_and_kept_on_their_line),
+        cmocka_unit_test(a_finished_turn_leaves_a_sentence_or_two),
+        cmocka_unit_test(what_it_leaves_is_short_and_valid),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

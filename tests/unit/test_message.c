@@ -1,0 +1,107 @@
+#include "base/arena.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "model/message.h"
+#include "model/provider.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+static void roles_have_names(void **state)
+{
+    (void)state;
+    assert_string_equal(role_name(ROLE_SYSTEM), "system");
+    assert_string_equal(role_name(ROLE_USER), "user");
+    assert_string_equal(role_name(ROLE_ASSISTANT), "assistant");
+    assert_string_equal(role_name(ROLE_TOOL), "tool");
+}
+
+static void fill(struct message_list *list)
+{
+    message_list_init(list);
+    message_list_add(list, ROLE_SYSTEM, "be good")->meaning = "prompt";
+    struct message *answer = message_list_add(list, ROLE_ASSISTANT, NULL);
+    message_add_call(answer, "c1", "read_file", "{\"path\": \"a\"}");
+    message_add_call(answer, "c2", "bad", "{\"path\": ");
+    message_add_call(answer, "c3", "scalar", "\"x\"");
+    message_add_call(answer, "c4", "none", NULL);
+    message_list_add(list, ROLE_TOOL, "{\"ok\":true}")->call_id = xstrdup("c1");
+}
+
+static const char filled[] =
+    "[{\"role\":\"system\",\"text\":\"be good\"},"
+    "{\"role\":\"assistant\",\"text\":\"\",\"tool_calls\":[{\"id\":\"c1\",\"name\":\"read_file\",\"arguments\":{\"path\":\"a\"}},"
+    "{\"id\":\"c2\",\"name\":\"bad\",\"arguments\":\"{\\\"path\\\": \"},"
+    "{\"id\":\"c3\",\"name\":\"scalar\",\"arguments\":\"\\\"x\\\"\"},"
+    "{\"id\":\"c4\",\"name\":\"none\",\"arguments\":{}}]},"
+    "{\"role\":\"tool\",\"text\":\"{\\\"ok\\\":true}\",\"call\":\"c1\"}]";
+
+static void lists_are_written_for_the_event(void **state)
+{
+    (void)state;
+    struct message_list list;
+    CLEANUP(strbuf) struct strbuf out = STRBUF_INIT;
+    fill(&list);
+    message_list_write(&out, &list);
+    assert_string_equal(out.buf, filled);
+    message_list_release(&list);
+    strbuf_reset(&out);
+    message_list_write(&out, &list);
+    assert_string_equal(out.buf, "[]");
+}
+
+static void a_copy_is_deep(void **state)
+{
+    (void)state;
+    struct message_list list, copy;
+    CLEANUP(strbuf) struct strbuf out = STRBUF_INIT;
+    fill(&list);
+    message_list_copy(&copy, &list);
+    assert_string_equal(copy.items[0].meaning, "prompt");
+    message_list_release(&list);
+    message_list_add(&copy, ROLE_USER, "more");
+    assert_int_equal(copy.count, 4);
+    copy.count = 3;
+    message_list_write(&out, &copy);
+    assert_string_equal(out.buf, filled);
+    copy.count = 4;
+    message_list_release(&copy);
+    message_list_release(&copy); /* twice does no harm */
+}
+
+static void a_list_grows(void **state)
+{
+    (void)state;
+    struct message_list list;
+    message_list_init(&list);
+    for (int i = 0; i < 1000; i++)
+        message_list_add(&list, ROLE_USER, "x");
+    assert_int_equal(list.count, 1000);
+    message_list_release(&list);
+}
+
+static void a_reply_is_released_whole(void **state)
+{
+    (void)state;
+    struct model_reply reply = {.text = xstrdup("t"), .thinking = xstrdup("h"), .stop = xstrdup("s"), .call_count = 1};
+    reply.calls = xcalloc(1, sizeof(*reply.calls));
+    reply.calls[0] = (struct tool_call){xstrdup("c"), xstrdup("n"), xstrdup("{}")};
+    model_reply_release(&reply);
+    assert_null(reply.calls);
+    model_reply_release(&reply);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(roles_have_names),
+        cmocka_unit_test(lists_are_written_for_the_event),
+        cmocka_unit_test(a_copy_is_deep),
+        cmocka_unit_test(a_list_grows),
+        cmocka_unit_test(a_reply_is_released_whole),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
