@@ -1,0 +1,219 @@
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "config/config.h"
+#include "support/scratch.h"
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static struct config *parse(const char *text)
+{
+    struct err err = ERR_INIT;
+    struct config *config = config_parse(text, strlen(text), &err);
+    if (!config)
+        fail_msg("%ld: %s", err.line, err.text);
+    return config;
+}
+
+static void refuses(const char *text, long line, const char *part)
+{
+    struct err err = ERR_INIT;
+    struct config *config = config_parse(text, strlen(text), &err);
+    assert_null(config);
+    assert_int_equal(err.line, line);
+    if (!strstr(err.text, part))
+        fail_msg("\"%s\" does not say \"%s\"", err.text, part);
+}
+
+static void nothing_said_is_nothing_set(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {"", " \n\t\r\n", "{}", "// only a comment\n{ // and another\n}\n"};
+    for (size_t i = 0; i < COUNT_OF(texts); i++) {
+        CLEANUP(config) struct config *config = parse(texts[i]);
+        assert_null(config->model);
+        assert_null(config->path);
+        assert_int_equal(config->model_count, 0);
+        assert_int_equal(config->approve, -1);
+        assert_int_equal(config->web, -1);
+        assert_int_equal(config->thinking, -1);
+        assert_int_equal(config->parallel, -1);
+        assert_int_equal(config->citations, -1);
+        assert_int_equal(config->select_tools, -1);
+        assert_int_equal(config->reflect_on_tool_error, -1);
+        assert_int_equal(config->reflect_every, -1);
+        assert_int_equal(config->limits.steps, budget_defaults().steps);
+    }
+}
+
+static void everything_can_be_said(void **state)
+{
+    (void)state;
+    CLEANUP(config) struct config *config = parse(
+        "{ // mine\n"
+        "  \"model\": \"fast\",\n"
+        "  \"models\": {\n"
+        "    \"fast\": {\"provider\": \"scripted\", \"file\": \"a.jsonl\"},\n"
+        "    \"far\": {\"provider\": \"anthropic\", \"base_url\": \"https://x\", \"model\": \"m\", \"key_env\": \"KEY\"}\n"
+        "  },\n"
+        "  \"budget\": {\"wall_s\": 2.5, \"steps\": 9, \"tool_calls\": 3, \"reflections\": 1, \"input_tokens\": 10,\n"
+        "             \"output_tokens\": 20, \"cost_usd\": 0.5},\n"
+        "  \"approve\": \"deny\",\n"
+        "  \"web\": {\"mode\": \"off\", \"endpoint\": \"https://search\"},\n"
+        "  \"thinking\": {\"level\": \"Medium\", \"reflect_on_tool_error\": false, \"reflect_every\": 3},\n"
+        "  \"parallel\": false, \"select_tools\": true, \"citations\": false,\n"
+        "  \"theme\": \"light\", \"system_prompt\": \"Be brief.\",\n"
+        "  \"breakpoints\": [\"tool=write_file\", \"budget=80%\"]\n"
+        "}\n");
+    assert_string_equal(config->model, "fast");
+    assert_int_equal(config->model_count, 2);
+    assert_string_equal(config_model(config, "fast")->file, "a.jsonl");
+    assert_string_equal(config_model(config, "far")->key_env, "KEY");
+    assert_int_equal(config_model(config, "far")->line, 5);
+    assert_null(config_model(config, "none"));
+    assert_string_equal(config_nearest_model(config, "fats"), "fast");
+    assert_true(config->limits.wall_s == 2.5);
+    assert_int_equal(config->limits.steps, 9);
+    assert_int_equal(config->limits.tool_calls, 3);
+    assert_int_equal(config->limits.output_tokens, 20);
+    assert_true(config->limits.cost_usd == 0.5);
+    assert_int_equal(config->approve, APPROVE_DENY);
+    assert_int_equal(config->web, WEB_OFF);
+    assert_string_equal(config->web_endpoint, "https://search");
+    assert_int_equal(config->thinking, THINKING_MEDIUM);
+    assert_int_equal(config->reflect_on_tool_error, 0);
+    assert_int_equal(config->reflect_every, 3);
+    assert_int_equal(config->parallel, 0);
+    assert_int_equal(config->select_tools, 1);
+    assert_int_equal(config->citations, 0);
+    assert_string_equal(config->theme, "light");
+    assert_string_equal(config->system_prompt, "Be brief.");
+    assert_int_equal(config->breakpoint_count, 2);
+    assert_string_equal(config->breakpoints[1], "budget=80%");
+}
+
+static void an_unknown_key_has_a_line_and_a_neighbour(void **state)
+{
+    (void)state;
+    refuses("{\n\"modle\": \"x\"}", 2, "did you mean \"model\"");
+    refuses("{\"parallel\": true,\n\n \"aprove\": \"ask\"}", 3, "did you mean \"approve\"");
+    refuses("{\"budget\": {\n\"step\": 3}}", 2, "\"budget.step\" (did you mean \"steps\"");
+    refuses("{\"web\": {\"mod\": \"on\"}}", 1, "did you mean \"mode\"");
+    refuses("{\"thinking\": {\"levle\": \"on\"}}", 1, "did you mean \"level\"");
+    refuses("{\"models\": {\"a\": {\"provider\": \"scripted\",\n\"flie\": \"x\"}}}", 2, "\"models.a.flie\" (did you mean \"file\"");
+    refuses("{\"somethingelse\": 1}", 1, "unknown key \"somethingelse\"");
+}
+
+static void a_wrong_type_names_the_key(void **state)
+{
+    (void)state;
+    refuses("{\n\n\"model\": 3}", 3, "\"model\" must be a string, is a number");
+    refuses("{\"parallel\": \"yes\"}", 1, "\"parallel\" must be true or false, is a string");
+    refuses("{\"models\": []}", 1, "\"models\" must be an object, is an array");
+    refuses("{\"models\": {\"a\": 1}}", 1, "\"models.a\" must be an object, is a number");
+    refuses("{\"budget\": {\"steps\": \"9\"}}", 1, "\"budget.steps\" must be a number, is a string");
+    refuses("{\"breakpoints\": {}}", 1, "\"breakpoints\" must be a list, is an object");
+    refuses("{\"breakpoints\": [\n1]}", 2, "\"breakpoints\" must be a string");
+    refuses("{\"theme\": null}", 1, "\"theme\" must be a string, is null");
+    refuses("[1]", 1, "one object");
+    refuses("\"x\"", 1, "one object");
+}
+
+static void a_wrong_word_lists_the_right_ones(void **state)
+{
+    (void)state;
+    refuses("{\"approve\": \"maybe\"}", 1, "ask, deny or allow");
+    refuses("{\"web\": {\"mode\": \"sometimes\"}}", 1, "off, auto or on");
+    refuses("{\"thinking\": {\"level\": \"hard\"}}", 1, "off, low, medium or high");
+    refuses("{\"thinking\": {\"reflect_every\": -1}}", 1, "reflect_every");
+    refuses("{\"thinking\": {\"reflect_every\": 1.5}}", 1, "reflect_every");
+    refuses("{\"budget\": {\n\"steps\": -4}}", 2, "budget.steps");
+    refuses("{\"breakpoints\": [\"tol=x\"]}", 1, "tool=");
+    refuses("{\"models\": {\"a\": {}}}", 1, "has no \"provider\"");
+}
+
+static void broken_json_has_a_line(void **state)
+{
+    (void)state;
+    refuses("{\n\"model\": \"x\",\n}", 3, "");
+    refuses("{\"model\": \"x\"\n\n", 3, "");
+    refuses("\x80\xff\x00", 1, "");
+    refuses("{\"model\": \"\\u0000\"}", 1, "");
+}
+
+static void of_equal_names_the_last_counts(void **state)
+{
+    (void)state;
+    CLEANUP(config) struct config *config =
+        parse("{\"models\": {\"a\": {\"provider\": \"x\"}, \"a\": {\"provider\": \"scripted\"}}, \"theme\": \"x\","
+              " \"theme\": \"y\"}");
+    assert_string_equal(config_model(config, "a")->provider, "scripted");
+    assert_string_equal(config->theme, "y");
+}
+
+static void many_models_cost_no_more_than_their_text(void **state)
+{
+    (void)state;
+    CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
+    strbuf_addstr(&text, "{\"models\": {");
+    for (int i = 0; i < 30000; i++)
+        strbuf_addf(&text, "%s\n\"m%d\": {\"provider\": \"s\"}", i ? "," : "", i);
+    strbuf_addstr(&text, "}}");
+    CLEANUP(config) struct config *config = parse(text.buf);
+    assert_int_equal(config->model_count, 30000);
+    assert_int_equal(config_model(config, "m29999")->line, 30001);
+}
+
+static void files(void **state)
+{
+    (void)state;
+    struct scratch scratch;
+    struct err err = ERR_INIT;
+    scratch_init(&scratch);
+    setenv("XDG_CONFIG_HOME", scratch.path, 1);
+    struct config *config = config_load(NULL, &err);
+    assert_non_null(config);
+    assert_null(config->path);
+    config_free(config);
+
+    scratch_write(&scratch, "keyturn/config.json", "{\"theme\": \"mono\"}");
+    config = config_load(NULL, &err);
+    assert_non_null(config);
+    assert_string_equal(config->theme, "mono");
+    CLEANUP(free) char *usual = config_default_path();
+    assert_string_equal(config->path, usual);
+    config_free(config);
+
+    CLEANUP(free) char *missing = scratch_path(&scratch, "missing.json");
+    assert_null(config_load(missing, &err));
+    assert_non_null(strstr(err.text, missing));
+
+    CLEANUP(free) char *huge = scratch_path(&scratch, "huge.json");
+    scratch_write(&scratch, "huge.json", "{}");
+    assert_int_equal(truncate(huge, (off_t)1 << 30), 0);
+    assert_null(config_load(huge, &err));
+    assert_non_null(strstr(err.text, "larger"));
+    assert_null(config_load(scratch.path, &err));
+    scratch_release(&scratch);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(nothing_said_is_nothing_set),
+        cmocka_unit_test(everything_can_be_said),
+        cmocka_unit_test(an_unknown_key_has_a_line_and_a_neighbour),
+        cmocka_unit_test(a_wrong_type_names_the_key),
+        cmocka_unit_test(a_wrong_word_lists_the_right_ones),
+        cmocka_unit_test(broken_json_has_a_line),
+        cmocka_unit_test(of_equal_names_the_last_counts),
+        cmocka_unit_test(many_models_cost_no_more_than_their_text),
+        cmocka_unit_test(files),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
