@@ -244,6 +244,7 @@ struct turn *turn_start(struct engine *engine, const struct harness *harness, in
     turn->number = number;
     turn->prompt = xstrdup(prompt);
     hold_clock_init(&turn->clock, loop_clock(harness->loop));
+    turn->started_us = hold_clock_now(&turn->clock);
     turn_state_init(&turn->state);
     message_list_init(&turn->messages);
     strbuf_init(&turn->delta_text);
@@ -286,7 +287,7 @@ static void finished(struct turn *turn)
                                                       .usage = text.buf,
                                                       .steps = turn->step,
                                                       .tool_calls = turn->state.tool_calls,
-                                                      .elapsed_ms = hold_clock_now(&turn->clock) / 1000,
+                                                      .elapsed_ms = (hold_clock_now(&turn->clock) - turn->started_us) / 1000,
                                                       .waited_ms = hold_clock_held(&turn->clock) / 1000}});
     turn->finished = true;
     engine_turn_finished(turn->engine, turn);

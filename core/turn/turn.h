@@ -63,6 +63,7 @@ struct turn {
     int64_t number;
     char *prompt;
     struct hold_clock clock;
+    int64_t started_us;           /* on the hold clock */
     struct budget budget;
     struct turn_state state;
     struct preparation preparation;
