@@ -37,7 +37,7 @@ const char *event_type_doc(enum event_type type)
 enum event_type event_type_from_name(const char *name, size_t len)
 {
     for (int type = EVENT_OTHER + 1; type < EVENT_TYPE_COUNT; type++)
-        if (types[type].len == len && memcmp(types[type].name, name, len) == 0)
+        if (types[type].len == len && types[type].name[0] == name[0] && memcmp(types[type].name, name, len) == 0)
             return (enum event_type)type;
     return EVENT_OTHER;
 }

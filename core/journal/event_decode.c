@@ -19,6 +19,7 @@ struct members {
 };
 
 enum { COMMON_SEQ, COMMON_T, COMMON_TURN, COMMON_COUNT };
+#define COMMON_NAME_MAX 4
 
 static const struct event_field common[COMMON_COUNT] = {
     [COMMON_SEQ] = {"seq", EVENT_KIND_INT, offsetof(struct event, seq)},
@@ -26,7 +27,8 @@ static const struct event_field common[COMMON_COUNT] = {
     [COMMON_TURN] = {"turn", EVENT_KIND_INT, offsetof(struct event, turn)},
 };
 
-static void members_add(struct members *members, struct arena *arena, const struct event_member *member)
+/* The place for one more. */
+static struct event_member *members_next(struct members *members, struct arena *arena)
 {
     if (members->count == members->room) {
         struct event_member *more = arena_alloc(arena, 2 * members->room * sizeof(*more));
@@ -34,7 +36,7 @@ static void members_add(struct members *members, struct arena *arena, const stru
         members->items = more;
         members->room *= 2;
     }
-    members->items[members->count++] = *member;
+    return &members->items[members->count];
 }
 
 /* What stands between the quotes, without its escapes. */
@@ -173,16 +175,23 @@ static bool set_field(struct event *event, struct arena *arena, const struct eve
     return false;
 }
 
-static bool same_name(const struct event_member *member, const char *name)
+/* Names are short and most differ in their first letter: a call of strncmp costs more than the comparison. A key holds
+ * no NUL, so a name that ends early differs. */
+static inline bool same_name(const struct event_member *member, const char *name)
 {
-    return strncmp(name, member->key, member->key_len) == 0 && name[member->key_len] == '\0';
+    size_t i = 0;
+    while (i < member->key_len && name[i] == member->key[i])
+        i++;
+    return i == member->key_len && name[i] == '\0';
 }
 
 static const struct event_field *find_field(const struct event_member *member, const struct event_field *fields,
                                             size_t count, size_t *next)
 {
     for (size_t i = 0; i < count; i++) {
-        size_t at = *next + i < count ? *next + i : *next + i - count;
+        size_t at = *next + i;
+        if (at >= count)
+            at -= count;
         if (same_name(member, fields[at].name)) {
             *next = at + 1 < count ? at + 1 : 0;
             return &fields[at];
@@ -221,16 +230,16 @@ int event_decode(struct event *event, struct arena *arena, const char *line, siz
     struct members members = {stack, 0, MEMBERS_ON_STACK};
     const struct event_member *type = NULL;
     struct event_scan scan;
-    struct event_member member;
+    struct event_member *member;
     int more;
 
     event_scan_begin(&scan, line, len);
-    while ((more = event_scan_next(&scan, &member)) > 0) {
-        if (member.key_escaped) {
-            member.key = decode_string(arena, member.key, member.key_len, true);
-            member.key_len = strlen(member.key);
+    while ((more = event_scan_next(&scan, member = members_next(&members, arena))) > 0) {
+        if (member->key_escaped) {
+            member->key = decode_string(arena, member->key, member->key_len, true);
+            member->key_len = strlen(member->key);
         }
-        members_add(&members, arena, &member);
+        members.count++;
     }
     if (more < 0)
         return err_set(err, "this is not one JSON object: %s (byte %zu)", scan.wrong,
@@ -254,7 +263,11 @@ int event_decode(struct event *event, struct arena *arena, const char *line, siz
         set_default(event, &fields[i]);
     for (size_t i = 0; i < members.count; i++) {
         const struct event_member *it = &members.items[i];
-        const struct event_field *field = find_field(it, common, COMMON_COUNT, &next_common);
+        const struct event_field *field = NULL;
+        if (it == type)
+            continue;
+        if (it->key_len <= COMMON_NAME_MAX)
+            field = find_field(it, common, COMMON_COUNT, &next_common);
         if (!field)
             field = find_field(it, fields, count, &next);
         if (field && !set_field(event, arena, field, it))
