@@ -1,7 +1,7 @@
 /* keyturn.db, the one file that talks to SQLite.
  *
- * Every call takes the store's mutex: SQLite could serialise by itself, but a search and the reading of its rows are one
- * thing here. Another keyturn may have the same file open; its writes are short and are waited for.
+ * Every call takes the store's mutex: SQLite could serialise by itself, but a search and the reading of its rows are
+ * one thing here. Another keyturn may have the same file open; its writes are short and are waited for.
  *
  * Memory is found by words. What is searched for is the user's prompt, so it must never be read as query syntax: its
  * words are taken out, each put in quotes, and joined with OR; BM25 then ranks what shares rare words above what shares
@@ -18,7 +18,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define BUSY_MS 3000
+#define BUSY_MS         3000
 #define QUERY_WORDS_MAX 64
 
 struct store {
@@ -67,7 +67,9 @@ static struct store *locked(struct store *store)
 }
 
 /* Until the end of the scope. */
-#define LOCK(store) CLEANUP(unlock) struct store *lock_ = locked(store); (void)lock_
+#define LOCK(store)                                                                                                    \
+    CLEANUP(unlock) struct store *lock_ = locked(store);                                                               \
+    (void)lock_
 
 static sqlite3_stmt *prepare(struct store *store, const char *sql)
 {
@@ -128,11 +130,13 @@ static int migrate(struct store *store, struct err *err)
 {
     const int newest = (int)COUNT_OF(migrations);
     int version;
+    if (read_version(store, &version) == 0 && version == newest)
+        return 0;
     if (execute(store, "BEGIN IMMEDIATE") < 0 || read_version(store, &version) < 0)
         return store_failed(store, err);
     if (version > newest || version < 0)
-        return err_set(err, "the store was written by a newer keyturn (its schema is %d, this program knows %d)", version,
-                       newest);
+        return err_set(err, "the store was written by a newer keyturn (its schema is %d, this program knows %d)",
+                       version, newest);
     for (; version < newest; version++)
         if (execute(store, migrations[version]) < 0)
             return store_failed(store, err);
@@ -141,6 +145,14 @@ static int migrate(struct store *store, struct err *err)
     if (execute(store, sql) < 0 || execute(store, "COMMIT") < 0)
         return store_failed(store, err);
     return 0;
+}
+
+/* The journals are the truth, so a turn does not wait for the disk on behalf of this file: with a write-ahead log a power
+ * cut loses the last memories at most, never the database. The log is folded in when it has grown, not at every close. */
+static void relax(struct store *store)
+{
+    execute(store, "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL");
+    sqlite3_db_config(store->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
 }
 
 /* SQLite would make the file with the permissions of the umask. */
@@ -164,8 +176,10 @@ struct store *store_open(const char *path, struct err *err)
     if (code == SQLITE_OK) {
         sqlite3_busy_timeout(store->db, BUSY_MS);
         sqlite3_extended_result_codes(store->db, 1);
-        if (migrate(store, err) == 0)
+        if (migrate(store, err) == 0) {
+            relax(store);
             return store;
+        }
         code = sqlite3_errcode(store->db) & 0xff;
     } else {
         err_set(err, "the store could not be opened: %s", store->db ? sqlite3_errmsg(store->db) : "out of memory");
@@ -192,7 +206,8 @@ void store_close(struct store *store)
 int store_session_put(struct store *store, const struct store_session *session, struct err *err)
 {
     LOCK(store);
-    CLEANUP(statement) sqlite3_stmt *statement =
+    CLEANUP(statement)
+    sqlite3_stmt *statement =
         prepare(store, "INSERT INTO session (id, path, workspace, title, status, model, created_us, updated_us, turns)"
                        " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) ON CONFLICT (id) DO UPDATE SET path = ?2,"
                        " workspace = ?3, title = ?4, status = ?5, model = ?6, created_us = ?7, updated_us = ?8,"
@@ -214,7 +229,8 @@ int store_session_put(struct store *store, const struct store_session *session, 
 int store_sessions(struct store *store, size_t limit, struct store_session **list, size_t *count, struct err *err)
 {
     LOCK(store);
-    CLEANUP(statement) sqlite3_stmt *statement =
+    CLEANUP(statement)
+    sqlite3_stmt *statement =
         prepare(store, "SELECT id, path, workspace, title, status, model, created_us, updated_us, turns FROM session"
                        " ORDER BY updated_us DESC, id LIMIT ?1");
     if (!statement)
@@ -264,8 +280,8 @@ void store_sessions_free(struct store_session *list, size_t count)
 int store_memory_add(struct store *store, const char *session, const char *text, int64_t wall_us, struct err *err)
 {
     LOCK(store);
-    CLEANUP(statement) sqlite3_stmt *statement =
-        prepare(store, "INSERT INTO memory (session, text, wall_us) VALUES (?1, ?2, ?3)");
+    CLEANUP(statement)
+    sqlite3_stmt *statement = prepare(store, "INSERT INTO memory (session, text, wall_us) VALUES (?1, ?2, ?3)");
     if (!statement)
         return store_failed(store, err);
     bind_text(statement, 1, session);
@@ -313,7 +329,8 @@ int store_memory_search(struct store *store, const char *query, size_t limit, st
     }
     LOCK(store);
     /* bm25() is negative, and the smaller the better. */
-    CLEANUP(statement) sqlite3_stmt *statement =
+    CLEANUP(statement)
+    sqlite3_stmt *statement =
         prepare(store, "SELECT memory.id, memory.text, -bm25(memory_words) AS score FROM memory_words"
                        " JOIN memory ON memory.id = memory_words.rowid WHERE memory_words MATCH ?1"
                        " ORDER BY score DESC, memory.id DESC LIMIT ?2");
@@ -349,7 +366,8 @@ int store_decision_add(struct store *store, const char *session, int64_t turn, c
                        struct err *err)
 {
     LOCK(store);
-    CLEANUP(statement) sqlite3_stmt *statement =
+    CLEANUP(statement)
+    sqlite3_stmt *statement =
         prepare(store, "INSERT INTO decision (session, turn, text, wall_us) VALUES (?1, ?2, ?3, ?4)");
     if (!statement)
         return store_failed(store, err);
@@ -363,7 +381,8 @@ int store_decision_add(struct store *store, const char *session, int64_t turn, c
 int store_lesson_add(struct store *store, const char *tool, int64_t calls, int64_t failures, struct err *err)
 {
     LOCK(store);
-    CLEANUP(statement) sqlite3_stmt *statement =
+    CLEANUP(statement)
+    sqlite3_stmt *statement =
         prepare(store, "INSERT INTO lesson (tool, calls, failures) VALUES (?1, ?2, ?3) ON CONFLICT (tool) DO UPDATE SET"
                        " calls = calls + ?2, failures = failures + ?3");
     if (!statement)

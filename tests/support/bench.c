@@ -74,7 +74,7 @@ int64_t bench_private_bytes(void)
     if (!file)
         return -1;
     while (fgets(line, sizeof(line), file))
-        if (sscanf(line, "Private_Dirty: %lld", &kb) == 1)
+        if (sscanf(line, "Anonymous: %lld", &kb) == 1)
             sum += kb;
     fclose(file);
     return sum * 1024;
