@@ -48,12 +48,12 @@ const struct event_field *event_fields(enum event_type type, size_t *count)
 {
     switch (type) {
 #define F(kind, field) {#field, EVENT_KIND_##kind, UNION_OFFSET + offsetof(self, field)},
-#define EVENT(ID, member, name, doc, fields)                                                  \
-    case EVENT_##ID: {                                                                        \
-        typedef struct event_##member self;                                                   \
-        static const struct event_field table[] = {fields{NULL, EVENT_KIND_STR, sizeof(self)}}; \
-        *count = COUNT_OF(table) - 1;                                                         \
-        return table;                                                                         \
+#define EVENT(ID, member, name, doc, fields)                                                                           \
+    case EVENT_##ID: {                                                                                                 \
+        typedef struct event_##member self;                                                                            \
+        static const struct event_field table[] = {fields{NULL, EVENT_KIND_STR, sizeof(self)}};                        \
+        *count = COUNT_OF(table) - 1;                                                                                  \
+        return table;                                                                                                  \
     }
 #include "event.def"
 #undef EVENT

@@ -1,8 +1,9 @@
 /* From a line to a struct.
  *
- * One walk over the line notes its members; then the type is known, wherever it stood, and each member is looked up in the
- * type's table. Nothing here knows a type: what a field is called, what it may hold and where it goes is in the table.
- * Our own lines have their fields in the order of the table, so the search begins behind the field found last. */
+ * One walk over the line notes its members; then the type is known, wherever it stood, and each member is looked up in
+ * the type's table. Nothing here knows a type: what a field is called, what it may hold and where it goes is in the
+ * table. Our own lines have their fields in the order of the table, so the search begins behind the field found last.
+ */
 
 #include "base/json.h"
 #include "event_scan.h"
@@ -91,9 +92,9 @@ static bool decode_num(struct arena *arena, const struct event_member *member, d
 static const char *kind_name(enum event_kind kind)
 {
     static const char *const names[] = {
-        [EVENT_KIND_STR] = "text",     [EVENT_KIND_JSON] = "JSON",
-        [EVENT_KIND_INT] = "an integer", [EVENT_KIND_NINT] = "an integer or null",
-        [EVENT_KIND_NUM] = "a number", [EVENT_KIND_NNUM] = "a number or null",
+        [EVENT_KIND_STR] = "text",           [EVENT_KIND_JSON] = "JSON",
+        [EVENT_KIND_INT] = "an integer",     [EVENT_KIND_NINT] = "an integer or null",
+        [EVENT_KIND_NUM] = "a number",       [EVENT_KIND_NNUM] = "a number or null",
         [EVENT_KIND_BOOL] = "true or false",
     };
     return names[kind];

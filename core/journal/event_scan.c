@@ -1,8 +1,8 @@
 /* The scanner below event_decode.
  *
  * Reading a journal is mostly this file: a million lines go through it before a session is on the screen. A tree of the
- * line would be thrown away at once, since the decoder wants a handful of members and keeps nested values as text. So the
- * scanner hands out the top-level members as slices and only checks what is nested in them.
+ * line would be thrown away at once, since the decoder wants a handful of members and keeps nested values as text. So
+ * the scanner hands out the top-level members as slices and only checks what is nested in them.
  *
  * It checks all of it, though. A slice becomes a JSON field that other modules hand to json_parse, write into requests
  * and compare, so whatever passes here must pass there: RFC 8259, valid UTF-8, no control characters in strings, no
@@ -38,7 +38,7 @@ static bool is_space(char c)
 /* Our own lines hold none, so the common case is one comparison. */
 static inline bool skip_space(struct event_scan *scan)
 {
-    if (scan->at < scan->end && *scan->at > ' ')
+    if (scan->at<scan->end && * scan->at> ' ')
         return false;
     const char *from = scan->at;
     while (scan->at < scan->end && is_space(*scan->at))
@@ -103,7 +103,8 @@ static bool scan_string(struct event_scan *scan, bool *escaped)
 #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
             word = __builtin_bswap64(word);
 #endif
-            /* The classic test for a zero byte, three times. The lowest flag is always true; those above may be carries. */
+            /* The classic test for a zero byte, three times. The lowest flag is always true; those above may be
+             * carries. */
             uint64_t quote = word ^ EACH_BYTE('"'), slash = word ^ EACH_BYTE('\\');
             uint64_t flags = ((word - EACH_BYTE(0x20)) & ~word) | ((quote - EACH_BYTE(1)) & ~quote) |
                              ((slash - EACH_BYTE(1)) & ~slash);

@@ -12,7 +12,7 @@
 #include <string.h>
 
 /* Enough for the widest list; who wants the whole text inspects the event. */
-#define TEXT_CHARS 160
+#define TEXT_CHARS  160
 #define ITEMS_SHOWN 4
 
 static const char *const templates[EVENT_TYPE_COUNT] = {
@@ -103,8 +103,7 @@ static void add_items(struct strbuf *out, const struct json *container)
         strbuf_addf(out, "%u", container->count);
         return;
     }
-    json_each(item, container)
-    {
+    json_each (item, container) {
         if (shown++)
             strbuf_addstr(out, json_get(item, "calls") ? " | " : ", ");
         if (shown > ITEMS_SHOWN) {

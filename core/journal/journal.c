@@ -1,9 +1,9 @@
 /* The writing half of the journal.
  *
- * The promise is small and everything rests on it: when journal_append returns 0 the line is in the file, whole; when it
- * returns -1 the file is as it was. So a line is built in memory, handed over in one write(2), and on any failure the
- * file is cut back to the length before. Should even that fail (a disk that is going away), the journal remembers that
- * its end is torn and mends it before it writes again, because a line behind half a line would spoil both.
+ * The promise is small and everything rests on it: when journal_append returns 0 the line is in the file, whole; when
+ * it returns -1 the file is as it was. So a line is built in memory, handed over in one write(2), and on any failure
+ * the file is cut back to the length before. Should even that fail (a disk that is going away), the journal remembers
+ * that its end is torn and mends it before it writes again, because a line behind half a line would spoil both.
  *
  * One writer at a time: the file is locked while it is open, so a second keyturn that resumes the same session is told
  * instead of interleaving its lines. */
@@ -27,8 +27,8 @@ struct journal {
     int64_t origin_us; /* of t, on the clock */
     int64_t last_t;
     int64_t last_seq;
-    off_t len;  /* of what is known to be good */
-    bool torn;  /* bytes behind `len` could not be taken off */
+    off_t len; /* of what is known to be good */
+    bool torn; /* bytes behind `len` could not be taken off */
     struct strbuf line;
 };
 
@@ -74,9 +74,10 @@ static int sync_fd(int fd)
 static int sync_folder(const char *path)
 {
     const char *slash = strrchr(path, '/');
-    CLEANUP(free) char *folder = slash == path ? xstrdup("/")
-                                 : slash       ? xmemdup0(path, (size_t)(slash - path))
-                                               : xstrdup(".");
+    CLEANUP(free)
+    char *folder = slash == path ? xstrdup("/")
+                   : slash       ? xmemdup0(path, (size_t)(slash - path))
+                                 : xstrdup(".");
     CLEANUP(fd) int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0)
         return errno == EACCES ? 0 : -1; /* a folder we may write in but not list */

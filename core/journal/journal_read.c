@@ -4,8 +4,9 @@
  * again when somebody asks, which costs nothing next to decoding it. Lines with nothing on them have no place in the
  * index; their number is needed only for messages and is counted then.
  *
- * The last line may lack its newline. If it is a whole object a person wrote it, and it counts; if it is not, a crash cut
- * it short and it is left out. Either way it is looked at again at the next refresh, since more may have been appended.
+ * The last line may lack its newline. If it is a whole object a person wrote it, and it counts; if it is not, a crash
+ * cut it short and it is left out. Either way it is looked at again at the next refresh, since more may have been
+ * appended.
  *
  * Pointers into lines are good until the next journal_refresh or journal_reader_free. A reader belongs to one thread:
  * it remembers the time of the line decoded last, so that files without times are not walked back at every line. */

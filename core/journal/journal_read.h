@@ -3,5 +3,6 @@
 
 #include "journal.h"
 
-/* Bytes up to the end of the last whole line; what follows was cut short. `newline` tells whether that line is ended. */
+/* Bytes up to the end of the last whole line; what follows was cut short. `newline` tells whether that line is ended.
+ */
 size_t journal_good_length(const struct journal_reader *reader, bool *newline);

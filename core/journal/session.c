@@ -1,15 +1,15 @@
 /* The fold: sessions, turns, steps, budget and gates. session_calls.c has the calls and the questions.
  *
- * One function per type of event, found in a table. Each looks up the rows its event speaks of, checks that the event can
- * be true of them, and sets numbers. An event that cannot be true is noted as a fault and changes as little as possible:
- * a recording with a mistake in it must still be worth looking at. Nothing here may depend on anything but the session
- * and the event, or a replay would show another run than the one that was recorded.
+ * One function per type of event, found in a table. Each looks up the rows its event speaks of, checks that the event
+ * can be true of them, and sets numbers. An event that cannot be true is noted as a fault and changes as little as
+ * possible: a recording with a mistake in it must still be worth looking at. Nothing here may depend on anything but
+ * the session and the event, or a replay would show another run than the one that was recorded.
  *
  * Rows of a turn are contiguous, which only holds because rows are added to the newest turn and no other. Events about
  * rows that exist (an undo, a call that comes back late) may name an older turn. */
 
-#include "session_fold.h"
 #include "base/mem.h"
+#include "session_fold.h"
 #include <math.h>
 #include <stdarg.h>
 #include <string.h>

@@ -1,22 +1,21 @@
 /* The fold of calls: asked for by an answer, put in waves, started, asking, decided, finished.
  *
  * Every call of an answer gets exactly one tool.finished, whatever becomes of it; a call that is refused early has no
- * tool.started. A file is changed only after a decision that allows it. Events that break these promises are faults, and
- * this is where a recording with such a hole in it would show.
+ * tool.started. A file is changed only after a decision that allows it. Events that break these promises are faults,
+ * and this is where a recording with such a hole in it would show.
  *
- * Ids come from models and repeat: "c1" is in every turn. A name leads to the newest call that has it, and from there by
- * older_call to the ones before; an event that names an older turn is about the call of that turn. */
+ * Ids come from models and repeat: "c1" is in every turn. A name leads to the newest call that has it, and from there
+ * by older_call to the ones before; an event that names an older turn is about the call of that turn. */
 
-#include "session_fold.h"
 #include "base/mem.h"
+#include "session_fold.h"
 #include <string.h>
 
 const char *call_state_name(enum call_state state)
 {
     static const char *const names[] = {
-        [CALL_PLANNED] = "planned", [CALL_RUNNING] = "running", [CALL_ASKING] = "asks",
-        [CALL_DONE] = "done",       [CALL_FAILED] = "failed",   [CALL_DENIED] = "denied",
-        [CALL_TIMED_OUT] = "timed out",
+        [CALL_PLANNED] = "planned", [CALL_RUNNING] = "running", [CALL_ASKING] = "asks",         [CALL_DONE] = "done",
+        [CALL_FAILED] = "failed",   [CALL_DENIED] = "denied",   [CALL_TIMED_OUT] = "timed out",
     };
     return (unsigned)state < COUNT_OF(names) ? names[state] : "";
 }
@@ -131,8 +130,7 @@ void fold_answer_calls(const struct fold *fold, struct session_turn *turn, uint3
     const struct json *calls = fold_json(fold, text, JSON_ARRAY);
     if (!calls)
         fold_fault(fold, "tool_calls is no list");
-    json_each(call, calls)
-    {
+    json_each (call, calls) {
         add_call(fold, turn, step, call);
     }
 }
@@ -154,8 +152,8 @@ static bool plan_call(const struct fold *fold, const char *id, uint32_t wave, in
     return call->wave == wave && (int64_t)*row > after;
 }
 
-/* Waves keep the order of the calls. A call that was refused before planning is in no wave: it may lie between two calls
- * of one, so the rows of a wave are a range and a call in it whose `wave` is SESSION_NONE does not belong. */
+/* Waves keep the order of the calls. A call that was refused before planning is in no wave: it may lie between two
+ * calls of one, so the rows of a wave are a range and a call in it whose `wave` is SESSION_NONE does not belong. */
 void fold_waves_planned(const struct fold *fold)
 {
     struct session *session = fold->session;
@@ -166,14 +164,12 @@ void fold_waves_planned(const struct fold *fold)
     const struct json *waves = fold_json(fold, fold->event->waves_planned.waves, JSON_ARRAY);
     uint32_t number = 0;
     int64_t after = -1;
-    json_each(item, waves)
-    {
+    json_each (item, waves) {
         uint32_t row = 0, count = 0;
         struct session_wave wave = {.turn = session->turn_count - 1, .step = step, .number = ++number};
         wave.planned_seq = fold->seq;
         wave.parallel = strcmp(json_str(json_get(item, "mode"), ""), "parallel") == 0;
-        json_each(id, json_get(item, "calls"))
-        {
+        json_each (id, json_get(item, "calls")) {
             if (!plan_call(fold, json_str(id, NULL), session->wave_count, after, &row))
                 continue;
             if (count++ == 0)
@@ -237,7 +233,7 @@ void fold_tool_finished(const struct fold *fold)
         const char *name;
         enum call_state state;
     } outcomes[] = {
-        {"result", CALL_DONE},   {"artifact", CALL_DONE},    {"failure", CALL_FAILED},
+        {"result", CALL_DONE},   {"artifact", CALL_DONE},     {"failure", CALL_FAILED},
         {"denied", CALL_DENIED}, {"timeout", CALL_TIMED_OUT},
     };
     const struct event_tool_finished *e = &fold->event->tool_finished;

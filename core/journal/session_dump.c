@@ -1,7 +1,7 @@
 /* A session as text: everything in it, one row a line, each row under the turn it belongs to.
  *
- * This is what goldens hold and what two folds are compared by, so a field that is left out here is a field that no test
- * sees. Numbers that are 0 and say "not yet" are left out to keep lines readable; that loses nothing. */
+ * This is what goldens hold and what two folds are compared by, so a field that is left out here is a field that no
+ * test sees. Numbers that are 0 and say "not yet" are left out to keep lines readable; that loses nothing. */
 
 #include "base/json.h"
 #include "base/utf8.h"

@@ -1,17 +1,18 @@
 /* Interned texts.
  *
- * Ids, tools and states recur in nearly every row of a session; rows hold a number instead. The same table answers "which
- * call is c4": a name knows the newest row it is the id of, so a look-up is one probe however many calls there are.
+ * Ids, tools and states recur in nearly every row of a session; rows hold a number instead. The same table answers
+ * "which call is c4": a name knows the newest row it is the id of, so a look-up is one probe however many calls there
+ * are.
  *
- * A session must stay small whatever was recorded, so a name is short: of a longer text the beginning and a digest of the
- * whole are kept. Two long ids that differ anywhere stay two names. */
+ * A session must stay small whatever was recorded, so a name is short: of a longer text the beginning and a digest of
+ * the whole are kept. Two long ids that differ anywhere stay two names. */
 
-#include "session_fold.h"
 #include "base/mem.h"
 #include "base/utf8.h"
+#include "session_fold.h"
 
 #define NAME_MAX_BYTES 200
-#define NAME_ROOM (NAME_MAX_BYTES + 24)
+#define NAME_ROOM      (NAME_MAX_BYTES + 24)
 
 struct session_names *session_names_new(void)
 {

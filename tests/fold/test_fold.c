@@ -1,8 +1,8 @@
 /* The fold.
  *
  * Every case under cases/ folds to the state that is written beside it (UPDATE_GOLDEN=1 writes it anew; read the diff).
- * Every case, and every file in fixtures/, folds as well from each of its beginnings, and in two parts to the same state
- * as in one. No order of events, however wrong, does more than leave faults. */
+ * Every case, and every file in fixtures/, folds as well from each of its beginnings, and in two parts to the same
+ * state as in one. No order of events, however wrong, does more than leave faults. */
 
 #include "base/file.h"
 #include "base/mem.h"
@@ -264,8 +264,8 @@ static void many_calls_are_found_at_once(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_empty_session_answers), cmocka_unit_test(cases_fold_to_their_state),
-        cmocka_unit_test(any_beginning_folds),      cmocka_unit_test(no_order_breaks_it),
+        cmocka_unit_test(an_empty_session_answers),     cmocka_unit_test(cases_fold_to_their_state),
+        cmocka_unit_test(any_beginning_folds),          cmocka_unit_test(no_order_breaks_it),
         cmocka_unit_test(many_calls_are_found_at_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

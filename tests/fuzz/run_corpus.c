@@ -1,5 +1,5 @@
-/* A main() for fuzz targets when no fuzzer drives them: every file in the folders named on the command line goes through
- * the target once. So the corpora, and with them everything a fuzzer ever found, are part of every test run. */
+/* A main() for fuzz targets when no fuzzer drives them: every file in the folders named on the command line goes
+ * through the target once. So the corpora, and with them everything a fuzzer ever found, are part of every test run. */
 
 #include "base/file.h"
 #include "base/mem.h"

@@ -20,11 +20,20 @@ static void *place_of(struct event *event, const struct event_field *field)
 static void fill(struct event *event, const struct event_field *field, size_t turn)
 {
     static const char *const texts[] = {
-        "", "plain", "quote \" slash \\ / tab \t nl \n cr \r bell \x07 del \x7f",
-        "\xc3\xa4\xe2\x82\xac\xf0\x9f\x94\x91 end", "C:\\path\\u0041", "{\"not\":\"json\"}",
+        "",
+        "plain",
+        "quote \" slash \\ / tab \t nl \n cr \r bell \x07 del \x7f",
+        "\xc3\xa4\xe2\x82\xac\xf0\x9f\x94\x91 end",
+        "C:\\path\\u0041",
+        "{\"not\":\"json\"}",
     };
     static const char *const values[] = {
-        "{}", "[]", "[1,2.50,-3e+7,true,false,null]", "{\"a\":{\"b\":[\"x y\",\"\\u00e9\\\"\"]}}", "\"text\"", "9007199254740993",
+        "{}",
+        "[]",
+        "[1,2.50,-3e+7,true,false,null]",
+        "{\"a\":{\"b\":[\"x y\",\"\\u00e9\\\"\"]}}",
+        "\"text\"",
+        "9007199254740993",
     };
     static const int64_t integers[] = {0, 1, -1, INT64_MAX, INT64_MIN + 1, 9007199254740993};
     static const double numbers[] = {0, 0.1, -2.5e-7, 1e300, 3, 12345.678};
@@ -144,7 +153,8 @@ static void absent_fields_have_their_zero(void **state)
         decode(&event, &arena, arena_strdup(&arena, line.buf));
         assert_true(event.seq == -1 && event.t == -1 && event.turn == 0);
         strbuf_reset(&line);
-        strbuf_addf(&line, "{\"seq\":null,\"t\":null,\"turn\":null,\"type\":\"%s\"", event_type_name((enum event_type)type));
+        strbuf_addf(&line, "{\"seq\":null,\"t\":null,\"turn\":null,\"type\":\"%s\"",
+                    event_type_name((enum event_type)type));
         for (size_t i = 0; i < count; i++)
             strbuf_addf(&line, ",\"%s\":null", fields[i].name);
         strbuf_addch(&line, '}');
@@ -200,7 +210,8 @@ static void wrong_kinds_are_named(void **state)
 
 static void unknown_things_survive(void **state)
 {
-    static const char line[] = "{\"new\":{\"a\": [1]}, \"step\":2,\"seq\":5, \"type\":\"model.requested\",\"x\":\"\\u00e9\"}";
+    static const char line[] =
+        "{\"new\":{\"a\": [1]}, \"step\":2,\"seq\":5, \"type\":\"model.requested\",\"x\":\"\\u00e9\"}";
     static const char other[] = "{\"seq\":6,\"type\":\"dream.told\",\"about\":[1, 2]}";
     (void)state;
     CLEANUP(arena) struct arena arena = ARENA_INIT;
@@ -237,7 +248,9 @@ static void members_in_any_order(void **state)
     CLEANUP(arena) struct arena arena = ARENA_INIT;
     CLEANUP(strbuf) struct strbuf line = STRBUF_INIT;
     struct event event;
-    decode(&event, &arena, " { \"text\" : \"a\\n\\ud83d\\udd11\\ud800 \" , \"st\\u0065p\" : 3 ,\"t\":4,\"turn\":1,\"type\":\"reflection\"}\t");
+    decode(&event, &arena,
+           " { \"text\" : \"a\\n\\ud83d\\udd11\\ud800 \" , \"st\\u0065p\" : 3 "
+           ",\"t\":4,\"turn\":1,\"type\":\"reflection\"}\t");
     assert_int_equal(event.reflection.step, 3);
     assert_string_equal(event.reflection.text, "a\n\xf0\x9f\x94\x91\xef\xbf\xbd ");
     assert_true(event.t == 4 && event.turn == 1 && event.seq == -1);
@@ -261,7 +274,8 @@ static void json_fields_are_compact(void **state)
     (void)state;
     CLEANUP(arena) struct arena arena = ARENA_INIT;
     struct event event;
-    decode(&event, &arena, "{\"type\":\"tool.started\",\"arguments\":{ \"a b\" : [ 1 ,\t\"x \\\" y\" ] ,\n\"c\":\"\\\\\" } }");
+    decode(&event, &arena,
+           "{\"type\":\"tool.started\",\"arguments\":{ \"a b\" : [ 1 ,\t\"x \\\" y\" ] ,\n\"c\":\"\\\\\" } }");
     assert_string_equal(event.tool_started.arguments, "{\"a b\":[1,\"x \\\" y\"],\"c\":\"\\\\\"}");
     decode(&event, &arena, "{\"type\":\"tool.started\",\"arguments\":[[],{},[{}],[[ ] ]]}");
     assert_string_equal(event.tool_started.arguments, "[[],{},[{}],[[]]]");
@@ -272,8 +286,14 @@ static void numbers_are_exact(void **state)
     static const struct {
         const char *text;
         int64_t value;
-    } good[] = {{"3.0", 3}, {"1e2", 100}, {"-0", 0}, {"-12", -12}, {"9223372036854775807", INT64_MAX},
-                {"-9223372036854775807", -INT64_MAX}, {"999999999999999999", 999999999999999999}, {"1E+1", 10}};
+    } good[] = {{"3.0", 3},
+                {"1e2", 100},
+                {"-0", 0},
+                {"-12", -12},
+                {"9223372036854775807", INT64_MAX},
+                {"-9223372036854775807", -INT64_MAX},
+                {"999999999999999999", 999999999999999999},
+                {"1E+1", 10}};
     static const char *const bad[] = {"1.5", "1e400", "9223372036854775808", "1e-1"};
     (void)state;
     CLEANUP(arena) struct arena arena = ARENA_INIT;
@@ -294,18 +314,54 @@ static void numbers_are_exact(void **state)
 static void malformed_lines_are_refused(void **state)
 {
     static const char *const bad[] = {
-        "", "x", "[]", "\"text\"", "1", "null", "{", "}", "{\"", "{\"type", "{\"type\"", "{\"type\":", "{\"type\":\"held\"",
-        "{\"type\":\"held\",}", "{\"type\":\"held\"}}", "{\"type\":\"held\"} x", "{,}", "{\"type\" \"held\"}",
-        "{\"type\":\"held\" \"a\":1}", "{type:1}", "{\"type\":\"held\",\"a\":01}", "{\"type\":\"held\",\"a\":1.}",
-        "{\"type\":\"held\",\"a\":.5}", "{\"type\":\"held\",\"a\":+1}", "{\"type\":\"held\",\"a\":1e}",
-        "{\"type\":\"held\",\"a\":-}", "{\"type\":\"held\",\"a\":tru}", "{\"type\":\"held\",\"a\":nulll}",
-        "{\"type\":\"held\",\"a\":[1,]}", "{\"type\":\"held\",\"a\":[1 2]}", "{\"type\":\"held\",\"a\":[}",
-        "{\"type\":\"held\",\"a\":{\"b\"}}", "{\"type\":\"held\",\"a\":{\"b\":1,}}", "{\"type\":\"held\",\"a\":{]}",
-        "{\"type\":\"held\",\"a\":[1}", "{\"type\":\"held\",\"a\":\"\\x\"}", "{\"type\":\"held\",\"a\":\"\\u12\"}",
-        "{\"type\":\"held\",\"a\":\"\\u12g4\"}", "{\"type\":\"held\",\"a\":\"\\u0000\"}", "{\"type\":\"held\",\"a\":\"\t\"}",
-        "{\"type\":\"held\",\"a\":\"a long text with a\nline break in it\"}", "{\"type\":\"held\",\"a\":\"\xff\"}",
-        "{\"type\":\"held\",\"a\":\"\xc0\x80\"}", "{\"type\":\"held\",\"a\":\"\xed\xa0\x80\"}", "{\"type\":\"held\",\"\xff\":1}",
-        "{\"type\":\"held\",\"a\":[[\"\xe2\x82\"]]}", "{\"type\":\"held\",\"a\":NaN}", "{\"type\":\"held\",'a':1}",
+        "",
+        "x",
+        "[]",
+        "\"text\"",
+        "1",
+        "null",
+        "{",
+        "}",
+        "{\"",
+        "{\"type",
+        "{\"type\"",
+        "{\"type\":",
+        "{\"type\":\"held\"",
+        "{\"type\":\"held\",}",
+        "{\"type\":\"held\"}}",
+        "{\"type\":\"held\"} x",
+        "{,}",
+        "{\"type\" \"held\"}",
+        "{\"type\":\"held\" \"a\":1}",
+        "{type:1}",
+        "{\"type\":\"held\",\"a\":01}",
+        "{\"type\":\"held\",\"a\":1.}",
+        "{\"type\":\"held\",\"a\":.5}",
+        "{\"type\":\"held\",\"a\":+1}",
+        "{\"type\":\"held\",\"a\":1e}",
+        "{\"type\":\"held\",\"a\":-}",
+        "{\"type\":\"held\",\"a\":tru}",
+        "{\"type\":\"held\",\"a\":nulll}",
+        "{\"type\":\"held\",\"a\":[1,]}",
+        "{\"type\":\"held\",\"a\":[1 2]}",
+        "{\"type\":\"held\",\"a\":[}",
+        "{\"type\":\"held\",\"a\":{\"b\"}}",
+        "{\"type\":\"held\",\"a\":{\"b\":1,}}",
+        "{\"type\":\"held\",\"a\":{]}",
+        "{\"type\":\"held\",\"a\":[1}",
+        "{\"type\":\"held\",\"a\":\"\\x\"}",
+        "{\"type\":\"held\",\"a\":\"\\u12\"}",
+        "{\"type\":\"held\",\"a\":\"\\u12g4\"}",
+        "{\"type\":\"held\",\"a\":\"\\u0000\"}",
+        "{\"type\":\"held\",\"a\":\"\t\"}",
+        "{\"type\":\"held\",\"a\":\"a long text with a\nline break in it\"}",
+        "{\"type\":\"held\",\"a\":\"\xff\"}",
+        "{\"type\":\"held\",\"a\":\"\xc0\x80\"}",
+        "{\"type\":\"held\",\"a\":\"\xed\xa0\x80\"}",
+        "{\"type\":\"held\",\"\xff\":1}",
+        "{\"type\":\"held\",\"a\":[[\"\xe2\x82\"]]}",
+        "{\"type\":\"held\",\"a\":NaN}",
+        "{\"type\":\"held\",'a':1}",
     };
     (void)state;
     for (size_t i = 0; i < COUNT_OF(bad); i++) {
@@ -389,26 +445,38 @@ static void summaries_read_well(void **state)
             assert_null(strchr(out.buf, '\n'));
         }
     }
-    assert_summary("{\"type\":\"write.proposed\",\"call\":\"c4\",\"ask\":\"a1\",\"files\":[{\"path\":\"src/lines.c\",\"added\":4,"
-                   "\"removed\":1}]}", "c4 src/lines.c +4 -1");
-    assert_summary("{\"type\":\"write.decided\",\"ask\":\"a1\",\"decision\":\"approved\",\"by\":\"key\"}", "a1 approved by key");
+    assert_summary(
+        "{\"type\":\"write.proposed\",\"call\":\"c4\",\"ask\":\"a1\",\"files\":[{\"path\":\"src/lines.c\",\"added\":4,"
+        "\"removed\":1}]}",
+        "c4 src/lines.c +4 -1");
+    assert_summary("{\"type\":\"write.decided\",\"ask\":\"a1\",\"decision\":\"approved\",\"by\":\"key\"}",
+                   "a1 approved by key");
     assert_summary("{\"type\":\"turn.started\",\"prompt\":\" fix\\n\\n  the   bug \"}", "fix the bug");
-    assert_summary("{\"type\":\"model.responded\",\"step\":1,\"text\":\"Let me look\",\"tool_calls\":[{\"id\":\"c1\",\"name\":"
-                   "\"read_file\",\"arguments\":{\"path\":\"x\"}},{\"id\":\"c2\",\"name\":\"grep\",\"arguments\":{}}]}",
-                   "step 1 read_file, grep Let me look");
-    assert_summary("{\"type\":\"waves.planned\",\"step\":1,\"waves\":[{\"index\":1,\"mode\":\"parallel\",\"calls\":[\"c1\",\"c2\"]},"
-                   "{\"index\":2,\"mode\":\"sequential\",\"calls\":[\"c3\"]}]}", "step 1 c1, c2 | c3");
-    assert_summary("{\"type\":\"tool.finished\",\"call\":\"c1\",\"tool\":\"grep\",\"outcome\":\"failure\",\"elapsed_ms\":12,"
-                   "\"failure\":{\"error\":\"no such file\",\"retryable\":true}}", "c1 grep failure 12 ms no such file");
+    assert_summary(
+        "{\"type\":\"model.responded\",\"step\":1,\"text\":\"Let me look\",\"tool_calls\":[{\"id\":\"c1\",\"name\":"
+        "\"read_file\",\"arguments\":{\"path\":\"x\"}},{\"id\":\"c2\",\"name\":\"grep\",\"arguments\":{}}]}",
+        "step 1 read_file, grep Let me look");
+    assert_summary("{\"type\":\"waves.planned\",\"step\":1,\"waves\":[{\"index\":1,\"mode\":\"parallel\",\"calls\":["
+                   "\"c1\",\"c2\"]},"
+                   "{\"index\":2,\"mode\":\"sequential\",\"calls\":[\"c3\"]}]}",
+                   "step 1 c1, c2 | c3");
+    assert_summary(
+        "{\"type\":\"tool.finished\",\"call\":\"c1\",\"tool\":\"grep\",\"outcome\":\"failure\",\"elapsed_ms\":12,"
+        "\"failure\":{\"error\":\"no such file\",\"retryable\":true}}",
+        "c1 grep failure 12 ms no such file");
     assert_summary("{\"type\":\"budget.charged\",\"used\":{\"steps\":2,\"tool_calls\":3}}", "steps 2, tool_calls 3");
     assert_summary("{\"type\":\"budget.warned\",\"key\":\"steps\",\"used\":5,\"limit\":6}", "steps 5 of 6");
     assert_summary("{\"type\":\"writes.closed\"}", "");
-    assert_summary("{\"type\":\"tool.started\",\"call\":\"c1\",\"tool\":\"read_file\",\"arguments\":{\"path\":\"src/a.c\",\"limit\":5}}",
+    assert_summary("{\"type\":\"tool.started\",\"call\":\"c1\",\"tool\":\"read_file\",\"arguments\":{\"path\":\"src/"
+                   "a.c\",\"limit\":5}}",
                    "c1 read_file src/a.c");
-    assert_summary("{\"type\":\"tool.started\",\"call\":\"c1\",\"tool\":\"grep\",\"arguments\":{\"pattern\":\"x y\",\"limit\":5}}",
-                   "c1 grep pattern x y, limit 5");
-    assert_summary("{\"type\":\"session.started\",\"v\":1,\"session\":\"s1\",\"workspace\":\"/w\",\"model\":{\"provider\":\"scripted\","
-                   "\"name\":\"demo\"}}", "s1 scripted/demo in /w");
+    assert_summary(
+        "{\"type\":\"tool.started\",\"call\":\"c1\",\"tool\":\"grep\",\"arguments\":{\"pattern\":\"x y\",\"limit\":5}}",
+        "c1 grep pattern x y, limit 5");
+    assert_summary("{\"type\":\"session.started\",\"v\":1,\"session\":\"s1\",\"workspace\":\"/"
+                   "w\",\"model\":{\"provider\":\"scripted\","
+                   "\"name\":\"demo\"}}",
+                   "s1 scripted/demo in /w");
     assert_summary("{\"type\":\"model.failed\",\"step\":1,\"attempt\":2,\"error\":\"overloaded\",\"retry_in_ms\":null}",
                    "step 1 attempt 2 overloaded");
 }
@@ -416,16 +484,11 @@ static void summaries_read_well(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_type_round_trips),
-        cmocka_unit_test(absent_fields_have_their_zero),
-        cmocka_unit_test(wrong_kinds_are_named),
-        cmocka_unit_test(unknown_things_survive),
-        cmocka_unit_test(members_in_any_order),
-        cmocka_unit_test(json_fields_are_compact),
-        cmocka_unit_test(numbers_are_exact),
-        cmocka_unit_test(malformed_lines_are_refused),
-        cmocka_unit_test(depth_has_a_limit),
-        cmocka_unit_test(words_and_their_edges),
+        cmocka_unit_test(every_type_round_trips), cmocka_unit_test(absent_fields_have_their_zero),
+        cmocka_unit_test(wrong_kinds_are_named),  cmocka_unit_test(unknown_things_survive),
+        cmocka_unit_test(members_in_any_order),   cmocka_unit_test(json_fields_are_compact),
+        cmocka_unit_test(numbers_are_exact),      cmocka_unit_test(malformed_lines_are_refused),
+        cmocka_unit_test(depth_has_a_limit),      cmocka_unit_test(words_and_their_edges),
         cmocka_unit_test(summaries_read_well),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

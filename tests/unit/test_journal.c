@@ -170,7 +170,8 @@ static void recorded_events_get_new_numbers(void **state)
     assert_int_equal(journal_append(journal, &event, &err), 0);
     assert_true(event.seq == 2 && event.t == 0);
     event_encode(&line, &event);
-    assert_string_equal(line.buf, "{\"seq\":2,\"t\":0,\"turn\":1,\"type\":\"held\",\"gate\":\"step\",\"mood\":\"calm\"}");
+    assert_string_equal(line.buf,
+                        "{\"seq\":2,\"t\":0,\"turn\":1,\"type\":\"held\",\"gate\":\"step\",\"mood\":\"calm\"}");
     journal_close(journal);
     CLEANUP(free) char *text = content(path);
     assert_non_null(strstr(text, line.buf));
@@ -179,10 +180,8 @@ static void recorded_events_get_new_numbers(void **state)
 static void resuming_goes_on(void **state)
 {
     static const char *const ends[] = {
-        "",
-        "{\"seq\":4,\"t\":2000,\"turn\":1,\"type\":\"model.del", /* a crash */
-        "\n\n  \n",
-        "{\"seq\":4",
+        "",         "{\"seq\":4,\"t\":2000,\"turn\":1,\"type\":\"model.del", /* a crash */
+        "\n\n  \n", "{\"seq\":4",
         "\xe2\x82",
     };
     (void)state;
@@ -298,7 +297,9 @@ static void unfit_files_are_named(void **state)
         {"", "empty", 0, 0},
         {"\n \n", "empty", 0, 0},
         {"{\"type\":\"session.sta", "no whole line", 0, 0},
-        {"\x7f" "ELF\0\0\0", "no text file", 8, 0},
+        {"\x7f"
+         "ELF\0\0\0",
+         "no text file", 8, 0},
         {"hello\n", "not one JSON object", 0, 1},
         {"\n\n[1]\n", "not one JSON object", 0, 3},
         {"{\"type\":\"turn.started\"}\n", "must be session.started, not turn.started", 0, 1},

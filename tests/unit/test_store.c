@@ -39,11 +39,11 @@ static struct store *must_open(const char *path)
     return store;
 }
 
-#define OK(call)                        \
-    do {                                \
-        struct err err = ERR_INIT;      \
-        if ((call) < 0)                 \
-            fail_msg("%s", err.text);   \
+#define OK(call)                                                                                                       \
+    do {                                                                                                               \
+        struct err err = ERR_INIT;                                                                                     \
+        if ((call) < 0)                                                                                                \
+            fail_msg("%s", err.text);                                                                                  \
     } while (0)
 
 static void sessions_are_listed_newest_first(void **state)
@@ -54,13 +54,15 @@ static void sessions_are_listed_newest_first(void **state)
         char id[16], title[32];
         snprintf(id, sizeof(id), "s%d", i);
         snprintf(title, sizeof(title), "it's \"%d\"; DROP", i);
-        OK(store_session_put(store,
-                             &(struct store_session){.id = id, .path = (char *)"/p", .title = title, .created_us = i,
-                                                     .updated_us = 100 + i, .turns = i},
-                             &err));
+        OK(store_session_put(
+            store,
+            &(struct store_session){
+                .id = id, .path = (char *)"/p", .title = title, .created_us = i, .updated_us = 100 + i, .turns = i},
+            &err));
     }
     char one[] = "s1", done[] = "done";
-    OK(store_session_put(store, &(struct store_session){.id = one, .status = done, .updated_us = 900, .turns = 7}, &err));
+    OK(store_session_put(store, &(struct store_session){.id = one, .status = done, .updated_us = 900, .turns = 7},
+                         &err));
     struct store_session *list;
     size_t count;
     OK(store_sessions(store, 3, &list, &count, &err));
@@ -125,8 +127,31 @@ static void memory_is_found_by_words(void **state)
 static void queries_are_never_syntax(void **state)
 {
     static const char *const queries[] = {
-        "", " ", "\"", "\"\"", "'", "*", "a*", "AND", "OR OR", "NOT tests", "NEAR(a b)", "text:tests", "(", ")", "a AND (b",
-        "^tests", "-tests", "{text}:x", "tests\" OR \"x", "a\nb", "\xff\xfe", "\xf0\x9f\x94\x91", "\xe2\x80\xae", "?1", ";DROP TABLE memory",
+        "",
+        " ",
+        "\"",
+        "\"\"",
+        "'",
+        "*",
+        "a*",
+        "AND",
+        "OR OR",
+        "NOT tests",
+        "NEAR(a b)",
+        "text:tests",
+        "(",
+        ")",
+        "a AND (b",
+        "^tests",
+        "-tests",
+        "{text}:x",
+        "tests\" OR \"x",
+        "a\nb",
+        "\xff\xfe",
+        "\xf0\x9f\x94\x91",
+        "\xe2\x80\xae",
+        "?1",
+        ";DROP TABLE memory",
         "\x01\x02",
     };
     (void)state;
@@ -182,8 +207,9 @@ static void unfit_files_are_told(void **state)
     (void)state;
     CLEANUP(free) char *path = xasprintf("%s/other.db", folder);
     struct err err = ERR_INIT;
-    static const char text[] = "This is a shopping list and no database at all. It is long enough for a header, though, "
-                               "so that SQLite has something to look at and to be disappointed by.";
+    static const char text[] =
+        "This is a shopping list and no database at all. It is long enough for a header, though, "
+        "so that SQLite has something to look at and to be disappointed by.";
     assert_int_equal(file_replace(path, text, strlen(text), 0600, &err), 0);
     assert_null(store_open(path, &err));
     assert_non_null(strstr(err.text, "not a database"));
