@@ -47,13 +47,6 @@ struct harness harness_defaults(void)
     };
 }
 
-const char *edit_what_name(enum edit_what what)
-{
-    static const char *const names[] = {"arguments", "result", "prompt"};
-
-    return names[what];
-}
-
 /* ---- emission ---- */
 
 static void cancel_broken(struct loop_task *task)
@@ -166,10 +159,52 @@ struct engine *engine_new(const struct harness *harness, struct journal *take_jo
     return engine;
 }
 
-static void remember_turn(struct engine *engine, const char *prompt, const char *text)
+/* A turn that was cut short may have said nothing; models refuse messages without text. */
+static void remember_turn(struct engine *engine, const char *prompt, const char *text, const char *status)
 {
+    CLEANUP(free) char *nothing = xasprintf("[no answer: %s]", status ? status : "");
+
     message_list_add(&engine->history, ROLE_USER, prompt)->meaning = "history";
-    message_list_add(&engine->history, ROLE_ASSISTANT, text)->meaning = "history";
+    message_list_add(&engine->history, ROLE_ASSISTANT, text && *text ? text : nothing)->meaning = "history";
+}
+
+/* What a recorded event leaves to the turns that follow it. */
+static void resume_event(struct engine *engine, const struct event *event, char **prompt)
+{
+    uint64_t ask;
+
+    switch (event->type) {
+    case EVENT_TURN_STARTED:
+        free(*prompt);
+        *prompt = xstrdup(event->turn_started.prompt ? event->turn_started.prompt : "");
+        engine->turns = event->turn > engine->turns ? event->turn : engine->turns + 1;
+        thinking_on_turn_start(&engine->thinking);
+        break;
+    case EVENT_EDITED:
+        if (event->edited.what && event->edited.after && strcmp(event->edited.what, edit_what_name(EDIT_PROMPT)) == 0) {
+            CLEANUP(arena) struct arena arena = ARENA_INIT;
+            const char *after = event->edited.after;
+            const char *text = json_str(json_parse(&arena, after, strlen(after), NULL), NULL);
+
+            if (text && *prompt) {
+                free(*prompt);
+                *prompt = xstrdup(text);
+            }
+        }
+        break;
+    case EVENT_TURN_FINISHED:
+        if (*prompt)
+            remember_turn(engine, *prompt, event->turn_finished.text, event->turn_finished.status);
+        break;
+    case EVENT_WRITE_PROPOSED:
+        /* Not every question that had a number came into the journal. */
+        ask = event->write_proposed.ask && event->write_proposed.ask[0] == 'a'
+                  ? strtoull(event->write_proposed.ask + 1, NULL, 10) : 0;
+        engine->asks = ask > engine->asks ? ask : engine->asks + 1;
+        break;
+    default:
+        break;
+    }
 }
 
 struct engine *engine_resume(const struct harness *harness, struct journal *take_journal,
@@ -186,16 +221,7 @@ struct engine *engine_resume(const struct harness *harness, struct journal *take
             return NULL;
         }
         session_apply(&engine->session, &event);
-        if (event.type == EVENT_TURN_STARTED) {
-            free(prompt);
-            prompt = xstrdup(event.turn_started.prompt ? event.turn_started.prompt : "");
-            engine->turns = event.turn > engine->turns ? event.turn : engine->turns + 1;
-            thinking_on_turn_start(&engine->thinking);
-        } else if (event.type == EVENT_TURN_FINISHED && prompt) {
-            remember_turn(engine, prompt, event.turn_finished.text ? event.turn_finished.text : "");
-        } else if (event.type == EVENT_WRITE_PROPOSED) {
-            engine->asks++;
-        }
+        resume_event(engine, &event, &prompt);
         arena_reset(&arena);
     }
     return engine;
@@ -268,7 +294,7 @@ void engine_set_nobody_asked(struct engine *engine)
 
 void engine_turn_finished(struct engine *engine, struct turn *turn)
 {
-    remember_turn(engine, turn->prompt, turn->final.text ? turn->final.text : "");
+    remember_turn(engine, turn->prompt, turn->final.text, turn->status);
     engine->turn = NULL;
     turn->older = engine->late;
     engine->late = turn;
@@ -345,73 +371,6 @@ static int go_on(struct engine *engine, enum stepping stepping, const char *by, 
     if (engine->turn && engine->turn->holds)
         turn_release(engine->turn, by);
     return 0;
-}
-
-static int edit_prompt(struct turn *turn, const char *text)
-{
-    CLEANUP(strbuf) struct strbuf before = STRBUF_INIT;
-    CLEANUP(strbuf) struct strbuf after = STRBUF_INIT;
-    struct message *message = NULL;
-
-    for (size_t i = 0; i < turn->messages.count; i++)
-        if (turn->messages.items[i].role == ROLE_USER)
-            message = &turn->messages.items[i];
-    if (!message)
-        return -1;
-    json_write_str(&before, message->text, strlen(message->text), JSON_COMPACT);
-    json_write_str(&after, text, strlen(text), JSON_COMPACT);
-    free(message->text);
-    message->text = xstrdup(text);
-    turn_emit(turn, &(struct event){.type = EVENT_EDITED,
-                                    .edited = {.what = edit_what_name(EDIT_PROMPT),
-                                               .before = before.buf,
-                                               .after = after.buf}});
-    return 0;
-}
-
-static int edit_result(struct turn *turn, struct turn_call *call, const char *text, struct err *err)
-{
-    CLEANUP(arena) struct arena arena = ARENA_INIT;
-    const struct json *value = json_parse(&arena, text, strlen(text), err);
-    CLEANUP(free) char *before = call->message;
-    struct strbuf after = STRBUF_INIT;
-
-    if (!value) {
-        call->message = steal(&before);
-        return err_prefix(err, "result");
-    }
-    json_write(&after, value, JSON_COMPACT);
-    call->message = strbuf_detach(&after, NULL);
-    turn_emit(turn, &(struct event){.type = EVENT_EDITED,
-                                    .edited = {.what = edit_what_name(EDIT_RESULT),
-                                               .call = call->id,
-                                               .before = before,
-                                               .after = call->message}});
-    return 0;
-}
-
-static int edit(struct engine *engine, const struct intent *intent, struct err *err)
-{
-    struct hold *hold = engine->turn ? engine->turn->holds : NULL;
-    const char *text = intent->edit.text;
-
-    if (!hold)
-        return err_set(err, "nothing stands at a gate");
-    switch (intent->edit.what) {
-    case EDIT_ARGUMENTS:
-        if (hold->gate != GATE_TOOL)
-            return err_set(err, "arguments can be edited before a tool runs");
-        return turn_edit_arguments(engine->turn, hold->call, text, err);
-    case EDIT_RESULT:
-        if (hold->gate != GATE_RESULT)
-            return err_set(err, "a result can be edited after its tool ended");
-        return edit_result(engine->turn, hold->call, text, err);
-    case EDIT_PROMPT:
-        if (hold->gate != GATE_MODEL || !*text)
-            return err_set(err, "a prompt can be edited before the model is asked, and not be empty");
-        return edit_prompt(engine->turn, text) < 0 ? err_set(err, "there is no prompt") : 0;
-    }
-    return err_set(err, "this cannot be edited");
 }
 
 static int extend(struct engine *engine, const struct intent *intent, struct err *err)
@@ -503,7 +462,7 @@ int engine_submit(struct engine *engine, const struct intent *intent, struct err
     case INTENT_UNBREAK:
         return gates_remove(&engine->gates, intent->unbreak.id) ? 0 : err_set(err, "there is no such breakpoint");
     case INTENT_EDIT:
-        return edit(engine, intent, err);
+        return turn_edit(engine->turn, intent, err);
     case INTENT_EXTEND:
         return extend(engine, intent, err);
     case INTENT_UNDO:

@@ -5,6 +5,7 @@
  *   turn_model.c  asking the model, its deltas and failures, reflection
  *   turn_calls.c  waves and calls: what may run, what came of it, the messages
  *   turn_write.c  questions about writes
+ *   turn_edit.c   what a person changes at a gate
  *   hold.c        standing at a gate
  *
  * Everything is a chain of continuations on the loop: each function does its part, starts what takes time, and returns;
@@ -176,6 +177,10 @@ int turn_decide(struct turn *turn, const struct verdict *verdict, struct err *er
 /* The call that asked is no longer there to be answered. */
 void turn_ask_closed(struct turn *turn, struct turn_call *call);
 void turn_ask_release(struct turn *turn);
+
+/* turn_edit.c */
+/* What stands at the gate; `turn` may be NULL. */
+int turn_edit(struct turn *turn, const struct intent *intent, struct err *err) CHECKED;
 
 /* hold.c */
 /* True when the turn stands here now: `go` will be called when it is released. False: go on. */
