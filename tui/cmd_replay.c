@@ -8,7 +8,7 @@
 #include "plain.h"
 #include "replay_run.h"
 #include "say.h"
-#include "setup.h"
+#include "sessions.h"
 #include <math.h>
 #include <signal.h>
 #include <string.h>
@@ -156,7 +156,7 @@ static int play(const struct options *options, const char *file, const struct jo
 int cmd_replay(const struct options *options)
 {
     struct err err = ERR_INIT;
-    CLEANUP(free) char *file = setup_find_session(options->operand);
+    CLEANUP(free) char *file = sessions_find(options->operand);
     if (options->execute || options->check) {
         if (options->until >= 0)
             return say_error(STATUS_USAGE, "--until stops a replay that executes nothing (leave out --%s)",

@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "model/scripted.h"
 #include "say.h"
+#include "text.h"
 #include <signal.h>
 #include <string.h>
 #include <unistd.h>
@@ -195,8 +196,11 @@ static void conclude(struct drive *drive)
     const struct engine *engine = drive->setup.engine;
     if (drive->plain) {
         plain_end(drive->plain);
-        if (drive->setup.keep && drive->setup.journal && !drive->output.failed) {
-            strbuf_addf(&drive->output.text, "%-10skeyturn replay %s\n", "again", drive->setup.id);
+        if (drive->setup.journal && !drive->output.failed) {
+            const char *record = drive->record;
+            strbuf_addf(&drive->output.text, "%-10skeyturn replay ", "again");
+            text_show(&drive->output.text, record ? record : drive->setup.id, strlen(record ? record : drive->setup.id), 0);
+            strbuf_addch(&drive->output.text, '\n');
             output_flush(&drive->output);
         }
     }
@@ -218,6 +222,7 @@ int drive(struct drive *d, struct setup_plan *plan)
     d->recording = plan->recording;
     d->turns = d->recording ? recording_turn_count(d->recording) : 1;
     d->unusable = true;
+    d->record = plan->options->record;
     plan->sinks = open_show(d, plan->options);
     /* A reader that leaves is an error of write(2) here, not the end of the program. */
     signal(SIGPIPE, SIG_IGN);

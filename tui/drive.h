@@ -18,6 +18,7 @@ struct drive {
     bool patient;           /* waits for late calls as long as it takes */
     const char *prompt;     /* the one turn, when there is no recording */
     struct recording *recording;
+    const char *record;     /* the file that --record names */
     const char *scratch;    /* removed when the program leaves in a hurry */
 
     size_t turns, next;     /* how many there are, which one comes next */

@@ -1,9 +1,7 @@
 /* The turn from its prompt to its end. A label in the gutter says who speaks or what it is; everything else stands to the
  * right of it, so the eye can run down the labels. */
 
-#include "base/utf8.h"
 #include "plain_inside.h"
-#include "say.h"
 #include <math.h>
 #include <string.h>
 #include <unistd.h>
@@ -237,72 +235,6 @@ static void reflection(struct plain *plain, const struct event_reflection *refle
     }
 }
 
-/* Budget, gates */
-
-static void add_amount(struct strbuf *out, const char *key, double amount)
-{
-    if (strcmp(key, "wall_ms") == 0)
-        text_ms(out, (int64_t)amount);
-    else if (strcmp(key, "cost_usd") == 0)
-        text_money(out, amount);
-    else
-        text_count(out, (int64_t)amount);
-}
-
-static void budget_warned(struct plain *plain, const struct event_budget_warned *warned)
-{
-    const char *key = warned->key ? warned->key : "?";
-    CLEANUP(strbuf) struct strbuf line = STRBUF_INIT;
-    CLEANUP(free) char *words = xstrdup(strcmp(key, "wall_ms") == 0 ? "time" : strcmp(key, "cost_usd") == 0 ? "cost" : key);
-    for (char *at = words; *at; at++)
-        if (*at == '_')
-            *at = ' ';
-    /* A recording may claim any number; only those that are one are put in words. */
-    bool sane = warned->limit > 0 && fabs(warned->used) < 1e15 && warned->limit < 1e15;
-    strbuf_addf(&line, "%s: ", words);
-    if (sane) {
-        add_amount(&line, key, warned->used);
-        strbuf_addstr(&line, " of ");
-        add_amount(&line, key, warned->limit);
-        strbuf_addf(&line, " used (%.0f %%)", warned->used / warned->limit * 100);
-    } else {
-        strbuf_addstr(&line, "near its limit");
-    }
-    plain_label(plain, INK_WARN, "budget");
-    plain_paragraph(plain, line.buf, GUTTER);
-}
-
-static void held(struct plain *plain, const struct event_held *event)
-{
-    free(plain->held);
-    plain->held = xstrdup(event->gate ? event->gate : "?");
-}
-
-static void released(struct plain *plain, const struct event_released *event)
-{
-    const char *by = event->by ? event->by : "?";
-    /* A question that was answered has a line of its own. */
-    if (strcmp(by, "decision") != 0) {
-        plain_label(plain, INK_WARN, "held");
-        CLEANUP(free) char *line =
-            xasprintf("%s, released by %s", plain->held ? plain->held : event->gate ? event->gate : "?", by);
-        plain_paragraph(plain, line, GUTTER);
-    }
-    free(plain->held);
-    plain->held = NULL;
-}
-
-static void edited(struct plain *plain, const struct event_edited *event)
-{
-    CLEANUP(strbuf) struct strbuf line = STRBUF_INIT;
-    strbuf_addf(&line, "%s%s%s, now ", event->what ? event->what : "?", event->call ? " of " : "",
-                event->call ? event->call : "");
-    text_show_cut(&line, event->after ? event->after : "gone", strlen(event->after ? event->after : "gone"),
-                  2 * plain->style.width);
-    plain_label(plain, INK_WARN, "edited");
-    plain_paragraph(plain, line.buf, GUTTER);
-}
-
 /* The end */
 
 static void note_failed(struct plain *plain, const char *what, const char *text)
@@ -364,7 +296,7 @@ static void turn_finished(struct plain *plain, const struct event_turn_finished 
     text_plural(&line, finished->tool_calls, "call", "calls");
     strbuf_addf(&line, " %s ", text_dot());
     add_usage(&line, finished->elapsed_ms, plain_json(plain, finished->usage), plain->cost_usd);
-    if (finished->waited_ms > 0) {
+    if (finished->waited_ms >= 1000) {
         strbuf_addf(&line, " %s waited ", text_dot());
         text_ms(&line, finished->waited_ms);
     }
@@ -373,38 +305,6 @@ static void turn_finished(struct plain *plain, const struct event_turn_finished 
     text_show_cut(&label, status, strlen(status), GUTTER - 1);
     plain_label(plain, status_ink(status), label.buf);
     plain_paragraph(plain, line.buf, GUTTER);
-}
-
-/* Everything else */
-
-static void late(struct plain *plain, const struct event_late_suppressed *event)
-{
-    CLEANUP(strbuf) struct strbuf line = STRBUF_INIT;
-    strbuf_addf(&line, "%s came back after ", event->call ? event->call : "a call");
-    text_ms(&line, event->elapsed_ms);
-    strbuf_addstr(&line, "; nothing of it was used");
-    plain_label(plain, INK_WARN, "late");
-    plain_paragraph(plain, line.buf, GUTTER);
-}
-
-static void workspace_op(struct plain *plain, const struct event_workspace_op *op)
-{
-    CLEANUP(strbuf) struct strbuf line = STRBUF_INIT;
-    strbuf_addf(&line, "%s ", op->op ? op->op : "?");
-    text_ms(&line, op->elapsed_ms);
-    if (has_text(op->error))
-        strbuf_addf(&line, ": %s", op->error);
-    plain_label(plain, INK_DIM, "sandbox");
-    plain_paragraph(plain, line.buf, GUTTER);
-}
-
-/* A type this version does not know: its line as it is. */
-static void other(struct plain *plain, const struct event *event)
-{
-    plain_label(plain, INK_DIM, "other");
-    text_show_cut(plain->out, event->raw ? event->raw : event->type_name,
-                  event->raw ? event->raw_len : strlen(event->type_name), plain->style.width - GUTTER);
-    plain_newline(plain);
 }
 
 static void tell(struct plain *plain, const struct event *event)
@@ -453,25 +353,25 @@ static void tell(struct plain *plain, const struct event *event)
         plain_call_finished(plain, &event->tool_finished);
         break;
     case EVENT_WORKSPACE_OP:
-        workspace_op(plain, &event->workspace_op);
+        plain_note_workspace(plain, &event->workspace_op);
         break;
     case EVENT_LATE_SUPPRESSED:
-        late(plain, &event->late_suppressed);
+        plain_note_late(plain, &event->late_suppressed);
         break;
     case EVENT_REFLECTION:
         reflection(plain, &event->reflection);
         break;
     case EVENT_BUDGET_WARNED:
-        budget_warned(plain, &event->budget_warned);
+        plain_note_budget(plain, &event->budget_warned);
         break;
     case EVENT_HELD:
-        held(plain, &event->held);
+        plain_note_held(plain, &event->held);
         break;
     case EVENT_RELEASED:
-        released(plain, &event->released);
+        plain_note_released(plain, &event->released);
         break;
     case EVENT_EDITED:
-        edited(plain, &event->edited);
+        plain_note_edited(plain, &event->edited);
         break;
     case EVENT_TURN_FINALIZED:
         turn_finalized(plain, &event->turn_finalized);
@@ -480,7 +380,7 @@ static void tell(struct plain *plain, const struct event *event)
         turn_finished(plain, &event->turn_finished);
         break;
     case EVENT_OTHER:
-        other(plain, event);
+        plain_note_other(plain, event);
         break;
     case EVENT_BUDGET_OPENED:   /* the summary tells what was used, the warnings what ran short */
     case EVENT_BUDGET_CHARGED:

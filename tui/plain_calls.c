@@ -185,7 +185,7 @@ static void wave_line(struct plain *plain, const struct plain_call *call)
     if (strcmp(wave->why, "last call") != 0 && *wave->why)
         strbuf_addf(&line, "%s%s", wave->calls > 1 ? "; ends because " : "", wave->why);
     else if (wave->calls <= 1)
-        strbuf_addstr(&line, "one call");
+        strbuf_addstr(&line, "alone");
     plain_indent(plain, GUTTER);
     plain_ink(plain, INK_DIM);
     text_show_cut(plain->out, line.buf, line.len, plain->style.width - GUTTER);
@@ -375,12 +375,14 @@ void plain_call_finished(struct plain *plain, const struct event_tool_finished *
         strbuf_addstr(&detail, json_str(json_get(plain_json(plain, finished->failure), "error"), "no reason given"));
     } else if (strcmp(outcome, "denied") == 0) {
         ink = INK_WARN;
-        add_denial(&detail, plain_json(plain, finished->denied));
+        if (!call->decided)
+            add_denial(&detail, plain_json(plain, finished->denied));
+        else
+            strbuf_addstr(&note, "nothing was written"); /* who refused it and why stands right above */
     }
     CLEANUP(strbuf) struct strbuf shown = STRBUF_INIT;
     text_show_cut(&shown, word, strlen(word), WORD_WIDTH);
     finish(plain, call, note.buf, shown.buf, ink, finished->elapsed_ms);
     if (detail.len)
         detail_line(plain, detail.buf);
-    call->finished = true;
 }

@@ -3,7 +3,8 @@
  *
  *   plain.c        the turn: prompt, steps, texts, the end
  *   plain_calls.c  waves, calls and their outcomes
- *   plain_write.c  proposals, decisions, what was written */
+ *   plain_write.c  proposals, decisions, what was written
+ *   plain_notes.c  budget, gates and what else happens on the way */
 
 #include "base/arena.h"
 #include "base/hash.h"
@@ -25,7 +26,7 @@ struct plain_call {
     size_t wave;
     size_t outputs; /* lines shown of what it printed */
     bool shown;     /* has a line of its own already */
-    bool finished;
+    bool decided;   /* its newest question was answered, and that was shown */
 };
 
 struct plain_wave {
@@ -98,3 +99,12 @@ void plain_write_applied(struct plain *plain, const struct event_write_applied *
 void plain_write_undone(struct plain *plain, const struct event_write_undone *undone);
 /* Shows the questions of this call (NULL: of all) that nobody answered. */
 void plain_write_pending(struct plain *plain, const char *call);
+
+/* plain_notes.c */
+void plain_note_budget(struct plain *plain, const struct event_budget_warned *warned);
+void plain_note_held(struct plain *plain, const struct event_held *event);
+void plain_note_released(struct plain *plain, const struct event_released *event);
+void plain_note_edited(struct plain *plain, const struct event_edited *event);
+void plain_note_late(struct plain *plain, const struct event_late_suppressed *event);
+void plain_note_workspace(struct plain *plain, const struct event_workspace_op *op);
+void plain_note_other(struct plain *plain, const struct event *event);

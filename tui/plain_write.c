@@ -203,6 +203,7 @@ void plain_write_decided(struct plain *plain, const struct event_write_decided *
     for (size_t i = 0; i < plain->ask_count; i++)
         if (decided->ask && strcmp(plain->asks[i].id, decided->ask) == 0) {
             show_ask(plain, &plain->asks[i], decision, hunks);
+            plain_call(plain, plain->asks[i].call, NULL)->decided = true;
             ask_release(plain, i);
             break;
         }

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #define LINES_LOOKED_AT 200 /* of a journal, at either end */
-#define TITLE_CHARS 200
+#define LISTED_MAX 1000
 
 static void row_release(struct session_row *row)
 {
@@ -193,6 +193,25 @@ void sessions_load(struct session_rows *rows, size_t most)
         qsort(rows->items, rows->count, sizeof(*rows->items), by_time);
     while (rows->count > most)
         row_release(&rows->items[--rows->count]);
+}
+
+char *sessions_find(const char *name)
+{
+    if (access(name, F_OK) == 0 || strchr(name, '/') || strlen(name) > 200)
+        return xstrdup(name);
+    CLEANUP(free) char *below = xasprintf("sessions/%s.jsonl", name);
+    CLEANUP(free) char *path = file_xdg_path(FILE_DATA, below);
+    if (access(path, F_OK) == 0)
+        return steal(&path);
+    /* One that was recorded elsewhere is only in the list. */
+    struct session_rows rows;
+    char *found = NULL;
+    sessions_load(&rows, LISTED_MAX);
+    for (size_t i = 0; i < rows.count && !found; i++)
+        if (strcmp(rows.items[i].id, name) == 0)
+            found = xstrdup(rows.items[i].path);
+    sessions_release(&rows);
+    return found ? found : xstrdup(name);
 }
 
 /* The table */

@@ -20,6 +20,8 @@ struct session_rows {
 
 /* Newest first, at most `most`. Never fails: what cannot be read is left out. */
 void sessions_load(struct session_rows *rows, size_t most);
+/* The journal of the session of that name; a copy of `name` when there is none, or when it is a file itself. */
+char *sessions_find(const char *name);
 void sessions_release(struct session_rows *rows);
 /* A table for people, a line each, indented by `indent`. */
 void sessions_table(struct strbuf *out, const struct session_rows *rows, size_t indent, size_t width);

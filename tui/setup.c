@@ -32,15 +32,6 @@ struct config *setup_config(const struct options *options)
     return config;
 }
 
-char *setup_find_session(const char *file)
-{
-    if (access(file, F_OK) == 0 || strchr(file, '/') || strlen(file) > 200)
-        return xstrdup(file);
-    CLEANUP(free) char *name = xasprintf("sessions/%s.jsonl", file);
-    CLEANUP(free) char *path = file_xdg_path(FILE_DATA, name);
-    return access(path, F_OK) == 0 ? steal(&path) : xstrdup(file);
-}
-
 /* Models */
 
 static bool ends_with(const char *text, const char *end)

@@ -41,7 +41,5 @@ void setup_list_session(struct setup *setup, const char *title, const char *stat
 
 /* The config file that the options name, or the usual one. NULL after the error was said. */
 struct config *setup_config(const struct options *options);
-/* The journal of a session by its name, when there is one; else a copy of `file`. */
-char *setup_find_session(const char *file);
 /* Text of --model to the file of a scripted model: 0 and *file, or the exit status after the error was said. */
 int setup_model_file(const struct options *options, const struct config *config, char **file);
