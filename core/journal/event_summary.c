@@ -74,7 +74,8 @@ static void add_value(struct strbuf *out, const struct json *value);
 /* An object by what it is called, if it is called anything. */
 static bool add_named(struct strbuf *out, const struct json *object)
 {
-    static const char *const keys[] = {"path", "name", "id", "error", "reason", "text", "message", "type"};
+    static const char *const keys[] = {"pattern", "query", "command", "path", "name",    "ref",
+                                       "id",      "error", "reason",  "text", "message", "type"};
     const struct json *calls = json_get(object, "calls");
     if (calls && calls->type == JSON_ARRAY) { /* a wave */
         add_value(out, calls);

@@ -467,12 +467,14 @@ static void summaries_read_well(void **state)
     assert_summary("{\"type\":\"budget.charged\",\"used\":{\"steps\":2,\"tool_calls\":3}}", "steps 2, tool_calls 3");
     assert_summary("{\"type\":\"budget.warned\",\"key\":\"steps\",\"used\":5,\"limit\":6}", "steps 5 of 6");
     assert_summary("{\"type\":\"writes.closed\"}", "");
+    assert_summary("{\"type\":\"tool.started\",\"call\":\"c1\",\"tool\":\"sum\",\"arguments\":{\"a\":1,\"b\":[2,3]}}",
+                   "c1 sum a 1, b 2, 3");
     assert_summary("{\"type\":\"tool.started\",\"call\":\"c1\",\"tool\":\"read_file\",\"arguments\":{\"path\":\"src/"
                    "a.c\",\"limit\":5}}",
                    "c1 read_file src/a.c");
     assert_summary(
         "{\"type\":\"tool.started\",\"call\":\"c1\",\"tool\":\"grep\",\"arguments\":{\"pattern\":\"x y\",\"limit\":5}}",
-        "c1 grep pattern x y, limit 5");
+        "c1 grep x y");
     assert_summary("{\"type\":\"session.started\",\"v\":1,\"session\":\"s1\",\"workspace\":\"/"
                    "w\",\"model\":{\"provider\":\"scripted\","
                    "\"name\":\"demo\"}}",
