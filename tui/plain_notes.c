@@ -1,0 +1,99 @@
+/* What happens beside the steps: a line or two each, with a label that says what it is. */
+
+#include "plain_inside.h"
+#include <math.h>
+#include <string.h>
+
+static void add_amount(struct strbuf *out, const char *key, double amount)
+{
+    if (strcmp(key, "wall_ms") == 0)
+        text_ms(out, (int64_t)amount);
+    else if (strcmp(key, "cost_usd") == 0)
+        text_money(out, amount);
+    else
+        text_count(out, (int64_t)amount);
+}
+
+void plain_note_budget(struct plain *plain, const struct event_budget_warned *warned)
+{
+    const char *key = warned->key ? warned->key : "?";
+    CLEANUP(strbuf) struct strbuf line = STRBUF_INIT;
+    CLEANUP(free) char *words = xstrdup(strcmp(key, "wall_ms") == 0 ? "time" : strcmp(key, "cost_usd") == 0 ? "cost" : key);
+    for (char *at = words; *at; at++)
+        if (*at == '_')
+            *at = ' ';
+    /* A recording may claim any number; only those that are one are put in words. */
+    bool sane = warned->limit > 0 && fabs(warned->used) < 1e15 && warned->limit < 1e15;
+    strbuf_addf(&line, "%s: ", words);
+    if (sane) {
+        add_amount(&line, key, warned->used);
+        strbuf_addstr(&line, " of ");
+        add_amount(&line, key, warned->limit);
+        strbuf_addf(&line, " used (%.0f %%)", warned->used / warned->limit * 100);
+    } else {
+        strbuf_addstr(&line, "near its limit");
+    }
+    plain_label(plain, INK_WARN, "budget");
+    plain_paragraph(plain, line.buf, GUTTER);
+}
+
+void plain_note_held(struct plain *plain, const struct event_held *event)
+{
+    free(plain->held);
+    plain->held = xstrdup(event->gate ? event->gate : "?");
+}
+
+void plain_note_released(struct plain *plain, const struct event_released *event)
+{
+    const char *by = event->by ? event->by : "?";
+    /* A question that was answered has a line of its own. */
+    if (strcmp(by, "decision") != 0) {
+        plain_label(plain, INK_WARN, "held");
+        CLEANUP(free) char *line =
+            xasprintf("%s, released by %s", plain->held ? plain->held : event->gate ? event->gate : "?", by);
+        plain_paragraph(plain, line, GUTTER);
+    }
+    free(plain->held);
+    plain->held = NULL;
+}
+
+void plain_note_edited(struct plain *plain, const struct event_edited *event)
+{
+    CLEANUP(strbuf) struct strbuf line = STRBUF_INIT;
+    strbuf_addf(&line, "%s%s%s, now ", event->what ? event->what : "?", event->call ? " of " : "",
+                event->call ? event->call : "");
+    text_show_cut(&line, event->after ? event->after : "gone", strlen(event->after ? event->after : "gone"),
+                  2 * plain->style.width);
+    plain_label(plain, INK_WARN, "edited");
+    plain_paragraph(plain, line.buf, GUTTER);
+}
+
+void plain_note_late(struct plain *plain, const struct event_late_suppressed *event)
+{
+    CLEANUP(strbuf) struct strbuf line = STRBUF_INIT;
+    strbuf_addf(&line, "%s came back after ", event->call ? event->call : "a call");
+    text_ms(&line, event->elapsed_ms);
+    strbuf_addstr(&line, "; nothing of it was used");
+    plain_label(plain, INK_WARN, "late");
+    plain_paragraph(plain, line.buf, GUTTER);
+}
+
+void plain_note_workspace(struct plain *plain, const struct event_workspace_op *op)
+{
+    CLEANUP(strbuf) struct strbuf line = STRBUF_INIT;
+    strbuf_addf(&line, "%s ", op->op ? op->op : "?");
+    text_ms(&line, op->elapsed_ms);
+    if (op->error && *op->error)
+        strbuf_addf(&line, ": %s", op->error);
+    plain_label(plain, INK_DIM, "sandbox");
+    plain_paragraph(plain, line.buf, GUTTER);
+}
+
+/* A type this version does not know: its line as it is. */
+void plain_note_other(struct plain *plain, const struct event *event)
+{
+    plain_label(plain, INK_DIM, "other");
+    text_show_cut(plain->out, event->raw ? event->raw : event->type_name,
+                  event->raw ? event->raw_len : strlen(event->type_name), plain->style.width - GUTTER);
+    plain_newline(plain);
+}
