@@ -97,6 +97,12 @@ void turn_rig_add_tool(struct turn_rig *rig, const struct tool *tool)
         BUG("%s", err.text);
 }
 
+void turn_rig_no_tools(struct turn_rig *rig)
+{
+    registry_free(rig->harness.registry);
+    rig->harness.registry = registry_new();
+}
+
 void turn_rig_open(struct turn_rig *rig)
 {
     struct err err = ERR_INIT;

@@ -47,6 +47,8 @@ struct turn_rig {
 void turn_rig_init(struct turn_rig *rig);
 void turn_rig_release(struct turn_rig *rig);
 void turn_rig_add_tool(struct turn_rig *rig, const struct tool *tool);
+/* Takes all tools away again, the built-in ones too, so that a fake can have the name of one. */
+void turn_rig_no_tools(struct turn_rig *rig);
 void turn_rig_open(struct turn_rig *rig);
 
 /* Starts a turn and lets it go on until everything is quiet. */

@@ -1,0 +1,29 @@
+#pragma once
+/* Every area the runner knows. A new one is a row here and a function in the file of its group. */
+
+struct vector;
+
+#define AREAS(AREA)                                    \
+    AREA("schedule.waves", area_schedule_waves)        \
+    AREA("replay.key", area_replay_key)                \
+    AREA("replay.decide", area_replay_decide)          \
+    AREA("budget", area_budget)                        \
+    AREA("budget.per_tool", area_budget_deadlines)     \
+    AREA("budget.token", area_budget_deadlines)        \
+    AREA("thinking", area_thinking)                    \
+    AREA("preparer", area_preparer)                    \
+    AREA("finalizer", area_finalizer)                  \
+    AREA("reflection", area_reflection)                \
+    AREA("compact", area_compact)                      \
+    AREA("artifact.store", area_artifact_store)        \
+    AREA("artifact.threshold", area_artifact_threshold) \
+    AREA("latewrite.gate", area_latewrite_gate)        \
+    AREA("webmode.gate", area_webmode_gate)            \
+    AREA("glob.match", area_glob_match)                \
+    AREA("confirm.flow", area_confirm_flow)            \
+    AREA("loop.invariants", area_loop_invariants)      \
+    AREA("latewrite.effects", area_latewrite_effects)
+
+#define AREA(name, function) void function(struct vector *v);
+AREAS(AREA)
+#undef AREA

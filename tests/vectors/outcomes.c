@@ -1,0 +1,107 @@
+/* Outcomes as vectors name them, read from the events of a turn. */
+
+#include "outcomes.h"
+#include "base/mem.h"
+
+const char *vector_outcome_name(const char *outcome)
+{
+    static const char *const names[][2] = {
+        {"result", "ToolExecutionResult"}, {"timeout", "ToolTimeout"},
+        {"failure", "ToolFailure"},        {"denied", "ToolDenied"},
+        {"artifact", "ToolArtifactReference"},
+    };
+
+    for (size_t i = 0; i < COUNT_OF(names); i++)
+        if (strcmp(outcome, names[i][0]) == 0)
+            return names[i][1];
+    return outcome;
+}
+
+const struct json *vector_outcome_details(struct vector *v, const struct event *finished)
+{
+    const struct event_tool_finished *f = &finished->tool_finished;
+    const char *const details[] = {f->result, f->timeout, f->failure, f->denied, f->artifact};
+
+    for (size_t i = 0; i < COUNT_OF(details); i++)
+        if (details[i])
+            return vector_parse(v, details[i]);
+    return vector_parse(v, "{}");
+}
+
+const char *vector_outcome(struct vector *v, const struct event *finished, bool with_reason)
+{
+    const char *name, *reason;
+
+    if (!finished)
+        return NULL;
+    name = vector_outcome_name(finished->tool_finished.outcome);
+    reason = json_str(json_get(vector_outcome_details(v, finished), "reason"), NULL);
+    return with_reason && reason ? arena_printf(&v->arena, "%s:%s", name, reason) : name;
+}
+
+/* Vectors write the reason after a colon, or leave it out. */
+static bool gives_reason(const struct json *want)
+{
+    return strchr(json_str(want, ""), ':') != NULL;
+}
+
+void got_outcome(struct vector *v, const struct event *finished)
+{
+    const struct json *details = finished ? vector_outcome_details(v, finished) : NULL;
+    const char *error = json_str(json_get(details, "error"), NULL);
+
+    got_text(v, "outcome", vector_outcome(v, finished, gives_reason(wants(v, "outcome"))));
+    got_text(v, "reason", json_str(json_get(details, "reason"), NULL));
+    got_text(v, "details", json_str(json_get(details, "details"), NULL));
+    got_text(v, "error", error);
+    got_prefix(v, "error_prefix", error);
+    got_has(v, "error_has", error);
+    if (json_get(details, "retryable"))
+        got_bool(v, "retryable", json_bool(json_get(details, "retryable"), false));
+}
+
+void got_outcomes(struct vector *v, const char *name, const struct turn_rig *rig)
+{
+    const struct json *want = wants(v, name);
+    CLEANUP(strbuf) struct strbuf list = STRBUF_INIT;
+    struct json_writer w = json_begin(&list);
+    const struct event *answer;
+    size_t count = 0;
+
+    if (!want)
+        return;
+    /* In the order of the calls: of the answers, not of the ends. */
+    json_open(&w, NULL, '[');
+    for (size_t n = 0; (answer = turn_rig_event(rig, EVENT_MODEL_RESPONDED, n)); n++) {
+        json_each(call, vector_parse(v, answer->model_responded.tool_calls))
+        {
+            const struct event *finished = turn_rig_finished(rig, json_str(json_get(call, "id"), ""));
+
+            json_add_str(&w, NULL, vector_outcome(v, finished, gives_reason(json_at(want, count++))));
+        }
+    }
+    json_close(&w, ']');
+    got_json(v, name, list.buf);
+}
+
+const char *vector_message_order(struct vector *v, const struct turn_rig *rig)
+{
+    const struct message_list *messages = turn_rig_messages(rig);
+    const char **ids = arena_calloc(&v->arena, (messages ? messages->count : 0) + 1, sizeof(*ids));
+    size_t count = 0;
+
+    for (size_t i = 0; messages && i < messages->count; i++)
+        if (messages->items[i].role == ROLE_TOOL)
+            ids[count++] = messages->items[i].call_id;
+    return vector_list(v, ids, count);
+}
+
+size_t vector_tool_messages(const struct turn_rig *rig, const char *call)
+{
+    const struct message_list *messages = turn_rig_messages(rig);
+    size_t count = 0;
+
+    for (size_t i = 0; messages && i < messages->count; i++)
+        count += messages->items[i].role == ROLE_TOOL && (!call || strcmp(messages->items[i].call_id, call) == 0);
+    return count;
+}

@@ -1,0 +1,20 @@
+#pragma once
+/* What the turn-shaped areas share: outcomes by the names that vectors use, and tools the registry really has. */
+
+#include "support/fake_tools.h"
+#include "support/turn_rig.h"
+#include "vector.h"
+
+/* "result" → "ToolExecutionResult" … */
+const char *vector_outcome_name(const char *outcome);
+/* "ToolDenied", or with its reason "ToolDenied:blocked"; in the arena. NULL event (no outcome): NULL. */
+const char *vector_outcome(struct vector *v, const struct event *finished, bool with_reason);
+/* The object of the outcome in tool.finished: output, error, reason … */
+const struct json *vector_outcome_details(struct vector *v, const struct event *finished);
+/* Tells outcome, reason, error, error_prefix, retryable and details of one call. */
+void got_outcome(struct vector *v, const struct event *finished);
+/* Tells a list of outcomes, each with its reason where the case gives one. */
+void got_outcomes(struct vector *v, const char *name, const struct turn_rig *rig);
+/* A list of texts as the names of calls in the order of tool messages in the newest request. */
+const char *vector_message_order(struct vector *v, const struct turn_rig *rig);
+size_t vector_tool_messages(const struct turn_rig *rig, const char *call); /* NULL: of all calls */

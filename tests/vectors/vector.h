@@ -1,0 +1,85 @@
+#pragma once
+/* One case of a vector file, and how an area's function talks about it.
+ *
+ * An area's function reads what the case says (in_…), drives the product with it, and tells what came of it (got_…).
+ * A got_… compares only when the case expects something of that name, so a function tells all it knows and no more is
+ * needed for the next case. Every member that is asked for is marked; what is left unmarked at the end, in `input` or in
+ * `expect`, is a failure that names it: nothing a case says can be passed over in silence.
+ *
+ *     void area_budget_per_tool(struct vector *v)
+ *     {
+ *         double cap_s = in_num(v, "cap_s", DEADLINE_CAP_S);
+ *         …
+ *         got_num(v, "per_tool_s", budget_per_tool_s(&budget, cap_s));
+ *     }                                                                                                              */
+
+#include "base/arena.h"
+#include "base/hash.h"
+#include "base/json.h"
+#include "base/strbuf.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+struct vector {
+    const char *area, *name;
+    const struct json *input, *expect; /* with the notation expanded */
+    struct arena arena;                /* for whatever lives as long as the case */
+    struct hash_map marks;
+    struct strbuf failures;            /* empty: all is well */
+    const char *bound[16][2];          /* placeholder, value */
+    size_t bound_count;
+};
+
+/* Replaces $repeat, $range, $keys, $nest and $records; NULL and err when one of them is malformed. */
+const struct json *vector_expand(struct arena *arena, const struct json *value, struct err *err) CHECKED;
+/* Everything in `input` and `expect` must have been asked for. */
+void vector_check_marks(struct vector *v);
+/* One more thing that is not as it should be. */
+void vector_fail(struct vector *v, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* "<name>" stands for this text from here on. */
+void vector_bind(struct vector *v, const char *name, const char *text);
+/* The text with bound placeholders filled in; in the arena. */
+const char *vector_fill(struct vector *v, const char *text);
+
+/* What the case says. in_get gives NULL when it is missing; the others give `otherwise` then and fail for another type.
+ * in_flag is for members like "x_fails": missing, null and false are false. */
+const struct json *in_get(struct vector *v, const char *name);
+bool in_has(struct vector *v, const char *name);
+bool in_is_null(struct vector *v, const char *name);
+double in_num(struct vector *v, const char *name, double otherwise);
+int64_t in_int(struct vector *v, const char *name, int64_t otherwise);
+bool in_bool(struct vector *v, const char *name, bool otherwise);
+const char *in_text(struct vector *v, const char *name, const char *otherwise);
+#define in_flag(v, name) in_bool(v, name, false)
+/* For objects within `input`: a failure for every member whose name is not in the NULL-terminated list. */
+void in_only(struct vector *v, const struct json *object, const char *what, const char *const *names);
+
+/* Whether the case expects something of this name, which is then taken as looked at. */
+const struct json *wants(struct vector *v, const char *name);
+/* What came of it. NULL text and got_null are null. got_json compares JSON text exactly, but for the order of members;
+ * got_part lets the objects that came have more members than those expected. */
+void got_bool(struct vector *v, const char *name, bool value);
+void got_int(struct vector *v, const char *name, int64_t value);
+void got_num(struct vector *v, const char *name, double value);
+void got_text(struct vector *v, const char *name, const char *value);
+void got_json(struct vector *v, const char *name, const char *json);
+void got_value(struct vector *v, const char *name, const struct json *value);
+void got_part(struct vector *v, const char *name, const char *json);
+/* `text` begins with what is expected; holds each of the texts expected; matches the expected expression (POSIX). */
+void got_prefix(struct vector *v, const char *name, const char *text);
+void got_has(struct vector *v, const char *name, const char *text);
+void got_pattern(struct vector *v, const char *name, const char *text);
+/* Members named after a place in `value`: "a.b" is what is there, "a.b_len" its length (characters, items, members),
+ * "a.b_chars", "a_first" and "a_last" items; "len", "keys", "first_key" and "last_key" are of the value itself. A
+ * container against a number is compared by its length. False when there is no such place. */
+bool got_shape(struct vector *v, const char *name, const char *place, const struct json *value);
+/* All members of `expect` that nobody has looked at yet, as places within `value`. Only those whose names begin with
+ * `prefix`, which says what value is meant and is no part of the place. */
+void got_places(struct vector *v, const char *prefix, const struct json *value);
+
+/* Equal as JSON: numbers by value, members in any order. */
+bool json_same(const struct json *a, const struct json *b);
+/* In the arena; BUG when it is no JSON, for texts the product made. */
+const struct json *vector_parse(struct vector *v, const char *json);
+/* A list of texts as JSON in the arena. */
+const char *vector_list(struct vector *v, const char *const *texts, size_t count);
