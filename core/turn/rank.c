@@ -1,6 +1,7 @@
-/* BM25 (k1 1.2, b 0.75). A document is read once: its words are hashed as they are scanned, and only a word whose hash
- * is in the small table of the query is looked at again. What is kept of a document is its length in words and a count
- * for each word of the query that it has.
+/* BM25 (k1 1.2, b 0.75). What is kept of a document is its length in words and a count for each word of the query that it
+ * has. A turn begins by reading up to a hundred megabytes here, so it is done in a way that processors like: where words
+ * begin and end is worked out for 64 bytes at a time with masks, without a branch per byte, and a word whose first letter
+ * and length fit none of the query is passed over without being hashed. That is nearly every word.
  *
  * Words are runs of ASCII letters and digits and of bytes above 0x7f, lower-cased; "_" and a step in camelCase end one,
  * so "write_file", "writeFile" and "write file" are the same two words. */
@@ -18,7 +19,6 @@
 struct word {
     char *text; /* NULL: an empty slot */
     size_t len;
-    uint32_t hash;
     uint32_t documents; /* that have it */
     uint32_t count;     /* in the document being read */
 };
@@ -35,6 +35,7 @@ struct document {
 struct rank {
     struct word *slots; /* open addressing, a power of two */
     size_t slot_count, word_count;
+    uint64_t lengths[256]; /* by first letter: bit n for words of n bytes, the last one for all longer ones */
     struct hit *hits;
     size_t hit_count, hit_room;
     struct document *documents;
@@ -42,53 +43,133 @@ struct rank {
     uint64_t words; /* of all documents */
 };
 
-enum class { OTHER, LOWER, UPPER };
-
-static const unsigned char classes[256] = {
-    ['0' ... '9'] = LOWER, ['a' ... 'z'] = LOWER, [0x80 ... 0xff] = LOWER, ['A' ... 'Z'] = UPPER};
-
 static unsigned char lower(unsigned char c)
 {
-    return classes[c] == UPPER ? (unsigned char)(c + 32) : c;
+    return c >= 'A' && c <= 'Z' ? (unsigned char)(c + 32) : c;
 }
 
+/* Words one after the other; begin with text and len set. */
 struct scan {
     const char *text;
-    size_t len, next;
+    size_t len;
     size_t start; /* of the word found, and its length */
     size_t word_len;
-    uint32_t hash;
+
+    size_t next;            /* block to look at */
+    uint64_t starts, edges; /* of the present block: where words begin, where they begin or end */
+    size_t open;            /* where the word begins whose end was not seen yet */
+    bool is_open;
+    bool last_word, last_other; /* the byte before the next block: part of a word; and no capital */
 };
+
+#define EACH_BYTE(b) (0x0101010101010101u * (uint64_t)(b))
+#define HIGH_BITS EACH_BYTE(0x80)
+
+/* The high bit of each byte that lies in first…last, both ASCII; `seven` are the bytes without their high bits. */
+static uint64_t between(uint64_t seven, unsigned char first, unsigned char last)
+{
+    return (seven + EACH_BYTE(0x80 - first)) & ~(seven + EACH_BYTE(0x7f - last));
+}
+
+/* The high bits of eight bytes as the low bits of one, the first byte lowest. */
+static uint64_t gather(uint64_t bytes)
+{
+    return ((bytes & HIGH_BITS) >> 7) * 0x0102040810204080u >> 56;
+}
+
+struct masks {
+    uint64_t word, upper, small; /* small: a…z */
+};
+
+/* What the bytes of a block are, a bit for each. */
+static inline struct masks block_masks(const char block[64])
+{
+    struct masks masks = {0};
+    for (unsigned i = 0; i < 64; i += 8) {
+        uint64_t bytes;
+        memcpy(&bytes, block + i, sizeof(bytes));
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+        bytes = __builtin_bswap64(bytes);
+#endif
+        uint64_t seven = bytes & ~HIGH_BITS;
+        uint64_t upper = between(seven, 'A', 'Z') & ~bytes, small = between(seven, 'a', 'z') & ~bytes;
+        masks.upper |= gather(upper) << i;
+        masks.small |= gather(small) << i;
+        masks.word |= gather(upper | small | between(seven, '0', '9') | bytes) << i;
+    }
+    return masks;
+}
+
+static struct masks last_masks(const char *block, size_t count)
+{
+    char padded[64] = {0};
+    memcpy(padded, block, count);
+    return block_masks(padded);
+}
+
+static bool is_small(char c)
+{
+    return c >= 'a' && c <= 'z';
+}
+
+static void scan_block(struct scan *scan)
+{
+    const char *block = scan->text + scan->next;
+    size_t left = scan->len - scan->next;
+    struct masks of = left < 64 ? last_masks(block, left) : block_masks(block);
+    uint64_t other = of.word & ~of.upper; /* what a capital after it does not continue */
+    uint64_t before_small = of.small >> 1 | (uint64_t)(left > 64 && is_small(block[64])) << 63;
+    uint64_t after_word = of.word << 1 | scan->last_word;
+    uint64_t after_other = other << 1 | scan->last_other;
+    /* fooBar → foo bar, HTTPServer → http server */
+    scan->starts = of.word & (~after_word | (of.upper & (after_other | before_small)));
+    scan->edges = scan->starts | (~of.word & after_word);
+    scan->last_word = of.word >> 63;
+    scan->last_other = other >> 63;
+    scan->next += 64;
+}
 
 /* The next word, false at the end. */
 static bool scan_next(struct scan *scan)
 {
-    const unsigned char *text = (const unsigned char *)scan->text;
-    size_t at = scan->next;
-    while (at < scan->len && classes[text[at]] == OTHER)
-        at++;
-    scan->start = at;
-    uint32_t hash = 2166136261u;
-    while (at < scan->len && classes[text[at]] != OTHER) {
-        if (classes[text[at]] == UPPER && at > scan->start) {
-            /* fooBar → foo bar, HTTPServer → http server */
-            bool after_lower = classes[text[at - 1]] == LOWER;
-            bool before_lower = at + 1 < scan->len && text[at + 1] >= 'a' && text[at + 1] <= 'z';
-            if (after_lower || before_lower)
-                break;
+    for (;;) {
+        while (!scan->edges) {
+            if (scan->next < scan->len) {
+                scan_block(scan);
+                continue;
+            }
+            bool last = scan->is_open; /* a word that ends with the text */
+            scan->is_open = false;
+            scan->start = scan->open;
+            scan->word_len = scan->len - scan->open;
+            return last;
         }
-        hash = (hash ^ lower(text[at])) * 16777619u;
-        at++;
+        uint64_t edge = scan->edges & -scan->edges;
+        size_t at = scan->next - 64 + (size_t)__builtin_ctzll(edge);
+        bool was_open = scan->is_open;
+        scan->start = scan->open;
+        scan->word_len = at - scan->open;
+        scan->is_open = scan->starts & edge;
+        scan->open = at;
+        scan->edges ^= edge;
+        if (was_open)
+            return true;
     }
-    scan->hash = hash ^ hash >> 15;
-    scan->word_len = at - scan->start;
-    scan->next = at;
-    return scan->word_len > 0;
+}
+
+static unsigned char first_letter(const struct scan *scan)
+{
+    return lower((unsigned char)scan->text[scan->start]);
+}
+
+static uint64_t length_bit(const struct scan *scan)
+{
+    return (uint64_t)1 << (scan->word_len < 63 ? scan->word_len : 63);
 }
 
 static bool same_word(const struct word *word, const struct scan *scan)
 {
-    if (word->hash != scan->hash || word->len != scan->word_len)
+    if (word->len != scan->word_len)
         return false;
     for (size_t i = 0; i < word->len; i++)
         if ((unsigned char)word->text[i] != lower((unsigned char)scan->text[scan->start + i]))
@@ -100,7 +181,10 @@ static bool same_word(const struct word *word, const struct scan *scan)
 static struct word *find_slot(const struct rank *rank, const struct scan *scan)
 {
     size_t mask = rank->slot_count - 1;
-    size_t at = scan->hash & mask;
+    uint32_t hash = 2166136261u;
+    for (size_t i = 0; i < scan->word_len; i++)
+        hash = (hash ^ lower((unsigned char)scan->text[scan->start + i])) * 16777619u;
+    size_t at = (hash ^ hash >> 15) & mask;
     while (rank->slots[at].text && !same_word(&rank->slots[at], scan))
         at = (at + 1) & mask;
     return &rank->slots[at];
@@ -108,6 +192,8 @@ static struct word *find_slot(const struct rank *rank, const struct scan *scan)
 
 static struct word *find_word(const struct rank *rank, const struct scan *scan)
 {
+    if (!(rank->lengths[first_letter(scan)] & length_bit(scan)))
+        return NULL;
     struct word *word = find_slot(rank, scan);
     return word->text ? word : NULL;
 }
@@ -134,8 +220,8 @@ struct rank *rank_new(const char *query)
         struct word *word = find_slot(rank, &scan);
         if (word->text)
             continue;
-        *word = (struct word){.text = xmemdup0(query + scan.start, scan.word_len), .len = scan.word_len,
-                              .hash = scan.hash};
+        *word = (struct word){.text = xmemdup0(query + scan.start, scan.word_len), .len = scan.word_len};
+        rank->lengths[first_letter(&scan)] |= length_bit(&scan);
         for (size_t i = 0; i < word->len; i++)
             word->text[i] = (char)lower((unsigned char)word->text[i]);
         rank->word_count++;

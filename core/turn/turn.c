@@ -86,6 +86,8 @@ static void after_budget(struct turn *turn, struct turn_call *none)
         turn_end(turn, "budget");
     else if (turn->reply_parked)
         turn_take_reply(turn);
+    else if (turn->retry_parked)
+        turn_retry(turn);
     else if (!turn->asking)
         turn_next_step(turn);
 }

@@ -89,7 +89,7 @@ struct turn {
     struct loop_timer wait_timer;    /* a retry, or the patience with a reflection */
     struct loop_timer deadline_timer;
     struct model_reply reply;     /* of this step, between answer and messages; also parked while held at the budget */
-    bool reply_parked;
+    bool reply_parked, retry_parked;
 
     struct arena arena;           /* of the step */
     struct turn_call *calls;
@@ -163,6 +163,7 @@ void turn_ask_model(struct turn *turn, struct turn_call *none);
 void turn_reflect(struct turn *turn);
 void turn_stop_asking(struct turn *turn);
 void turn_take_reply(struct turn *turn);
+void turn_retry(struct turn *turn);
 
 /* turn_calls.c */
 void turn_run_calls(struct turn *turn);

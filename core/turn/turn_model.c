@@ -7,6 +7,7 @@
 
 #define DELTA_US 33000 /* one frame: faster pieces become one event */
 #define BACKOFF_MS 500
+#define BACKOFF_MAX_MS 60000
 
 static void send_request(struct turn *turn);
 
@@ -141,20 +142,39 @@ static void answered(struct turn *turn)
 
 /* ---- failures ---- */
 
+void turn_retry(struct turn *turn)
+{
+    turn->retry_parked = false;
+    turn->attempt++;
+    send_request(turn);
+}
+
 static void retry_due(struct loop_timer *timer)
 {
     struct turn *turn = (struct turn *)((char *)timer - offsetof(struct turn, wait_timer));
 
     turn->asking = false;
-    turn->attempt++;
-    send_request(turn);
+    if (turn->holds)
+        turn->retry_parked = true; /* nobody is asked while the user decides whether to go on */
+    else
+        turn_retry(turn);
+}
+
+/* Doubles with each attempt, to a limit. */
+static int64_t backoff_ms(int attempt)
+{
+    int64_t wait_ms = BACKOFF_MS;
+
+    while (--attempt > 0 && wait_ms < BACKOFF_MAX_MS)
+        wait_ms *= 2;
+    return wait_ms < BACKOFF_MAX_MS ? wait_ms : BACKOFF_MAX_MS;
 }
 
 static void failed(struct turn *turn)
 {
     const struct model_reply *reply = &turn->reply;
     bool again = reply->retryable && turn->attempt < turn->harness->model_attempts && !budget_expired(&turn->budget);
-    int64_t wait_ms = reply->retry_after_ms >= 0 ? reply->retry_after_ms : (int64_t)BACKOFF_MS << (turn->attempt - 1);
+    int64_t wait_ms = reply->retry_after_ms >= 0 ? reply->retry_after_ms : backoff_ms(turn->attempt);
 
     turn_emit(turn, &(struct event){.type = EVENT_MODEL_FAILED,
                                     .model_failed = {.step = turn->step,
