@@ -1,0 +1,292 @@
+/* write_file, edit_file, delete_file, move_file: first they only say what they would do, then they do what was approved. */
+
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "support/tool_rig.h"
+#include "tools/beneath.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <sys/stat.h>
+
+#include <cmocka.h>
+
+static struct tool_rig rig;
+
+static int setup(void **state)
+{
+    (void)state;
+    tool_rig_init(&rig);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    tool_rig_expect_no_leftovers(&rig);
+    tool_rig_release(&rig);
+    return 0;
+}
+
+static void expect_file(const char *name, const char *text)
+{
+    CLEANUP(free) char *content = scratch_read(&rig.files, name, NULL);
+    if (!text) {
+        assert_null(content);
+        return;
+    }
+    assert_non_null(content);
+    assert_string_equal(content, text);
+}
+
+static void test_write_a_new_file(void **state)
+{
+    (void)state;
+    tool_rig_run(&rig, &tool_write_file, "{\"path\":\"./d/new.txt\",\"content\":\"a\\nb\\n\"}");
+    assert_int_equal(rig.reply.type, REPLY_PROPOSAL);
+    assert_int_equal(rig.reply.changes->count, 1);
+    assert_string_equal(rig.reply.changes->items[0].path, "d/new.txt");
+    assert_false(rig.reply.changes->items[0].old.exists);
+    assert_false(scratch_exists(&rig.files, "d")); /* nothing yet */
+    tool_rig_confirm(&rig, &tool_write_file);
+    tool_rig_expect_output(&rig, "{\"path\":\"d/new.txt\",\"applied\":true,\"created\":true,\"added\":2,\"removed\":0}");
+    expect_file("d/new.txt", "a\nb\n");
+    assert_int_equal(scratch_mode(&rig.files, "d/new.txt"), 0644);
+}
+
+static void test_write_over_a_file(void **state)
+{
+    (void)state;
+    scratch_write(&rig.files, "a", "1\n2\n3\n");
+    scratch_chmod(&rig.files, "a", 0755);
+    tool_rig_run(&rig, &tool_write_file, "{\"path\":\"a\",\"content\":\"1\\ntwo\\n3\\n\"}");
+    expect_file("a", "1\n2\n3\n");
+    tool_rig_confirm(&rig, &tool_write_file);
+    tool_rig_expect_output(&rig, "{\"path\":\"a\",\"applied\":true,\"added\":1,\"removed\":1}");
+    expect_file("a", "1\ntwo\n3\n");
+    assert_int_equal(scratch_mode(&rig.files, "a"), 0755);
+    tool_rig_run(&rig, &tool_write_file, "{\"path\":\"a\",\"content\":\"1\\ntwo\\n3\\n\"}");
+    tool_rig_expect_output(&rig, "{\"path\":\"a\",\"unchanged\":true}");
+    tool_rig_run(&rig, &tool_write_file, "{\"path\":\"a\",\"content\":\"\"}");
+    tool_rig_confirm(&rig, &tool_write_file);
+    expect_file("a", "");
+    tool_rig_run(&rig, &tool_write_file, "{\"path\":\"empty\",\"content\":\"\"}");
+    tool_rig_confirm(&rig, &tool_write_file);
+    expect_file("empty", "");
+}
+
+static void test_only_what_was_approved(void **state)
+{
+    (void)state;
+    scratch_write(&rig.files, "a", "old\n");
+    tool_rig_run(&rig, &tool_write_file, "{\"path\":\"a\",\"content\":\"proposed\\n\"}");
+    struct change_set *edited = change_set_copy(rig.reply.changes);
+    change_side_set(&edited->items[0].new, "edited\nby hand\n", 15, 0644);
+    tool_rig_confirm_with(&rig, &tool_write_file, edited);
+    tool_rig_expect_output(&rig, "{\"path\":\"a\",\"applied\":true,\"added\":2,\"removed\":1}");
+    expect_file("a", "edited\nby hand\n");
+    change_set_free(edited);
+    tool_rig_confirm_with(&rig, &tool_write_file, NULL);
+    tool_rig_expect_error(&rig, "nothing was approved, so nothing was written");
+}
+
+static void test_changed_between_yes_and_write(void **state)
+{
+    (void)state;
+    scratch_write(&rig.files, "a", "old\n");
+    tool_rig_run(&rig, &tool_write_file, "{\"path\":\"a\",\"content\":\"new\\n\"}");
+    scratch_write(&rig.files, "a", "by hand\n");
+    tool_rig_confirm(&rig, &tool_write_file);
+    tool_rig_expect_error(&rig, "a was changed by someone else meanwhile");
+    expect_file("a", "by hand\n");
+}
+
+static void test_edit(void **state)
+{
+    (void)state;
+    scratch_write(&rig.files, "a", "one two one\n");
+    tool_rig_run(&rig, &tool_edit_file, "{\"path\":\"a\",\"old\":\"two\",\"new\":\"2\"}");
+    expect_file("a", "one two one\n");
+    tool_rig_confirm(&rig, &tool_edit_file);
+    tool_rig_expect_output(&rig, "{\"path\":\"a\",\"applied\":true,\"added\":1,\"removed\":1}");
+    expect_file("a", "one 2 one\n");
+    tool_rig_run(&rig, &tool_edit_file, "{\"path\":\"a\",\"old\":\"one\",\"new\":\"1\"}");
+    tool_rig_expect_error(&rig, "old text occurs 2 times in a; give more context or set all");
+    tool_rig_run(&rig, &tool_edit_file, "{\"path\":\"a\",\"old\":\"one\",\"new\":\"\",\"all\":true}");
+    tool_rig_confirm(&rig, &tool_edit_file);
+    expect_file("a", " 2 \n");
+    tool_rig_run(&rig, &tool_edit_file, "{\"path\":\"a\",\"old\":\"One\",\"new\":\"x\"}");
+    tool_rig_expect_error(&rig, "old text not found in a");
+    tool_rig_run(&rig, &tool_edit_file, "{\"path\":\"a\",\"old\":\"2\",\"new\":\"2\"}");
+    tool_rig_expect_output(&rig, "{\"path\":\"a\",\"unchanged\":true}");
+    tool_rig_run(&rig, &tool_edit_file, "{\"path\":\"none\",\"old\":\"x\",\"new\":\"y\"}");
+    tool_rig_expect_error(&rig, "none does not exist; write_file makes new files");
+}
+
+static void test_edit_overlaps_and_line_ends(void **state)
+{
+    (void)state;
+    scratch_write(&rig.files, "a", "aaa");
+    tool_rig_run(&rig, &tool_edit_file, "{\"path\":\"a\",\"old\":\"aa\",\"new\":\"b\"}");
+    tool_rig_expect_error(&rig, "old text occurs 2 times in a; give more context or set all");
+    tool_rig_run(&rig, &tool_edit_file, "{\"path\":\"a\",\"old\":\"aa\",\"new\":\"b\",\"all\":true}");
+    tool_rig_confirm(&rig, &tool_edit_file);
+    expect_file("a", "ba");
+    scratch_write(&rig.files, "dos", "one\r\ntwo\r\n");
+    tool_rig_run(&rig, &tool_edit_file, "{\"path\":\"dos\",\"old\":\"one\\ntwo\",\"new\":\"x\"}");
+    tool_rig_expect_error(&rig, "old text not found in dos (its lines end with \\r\\n)");
+    tool_rig_run(&rig, &tool_edit_file, "{\"path\":\"dos\",\"old\":\"one\\r\\ntwo\",\"new\":\"1\\r\\n2\"}");
+    tool_rig_confirm(&rig, &tool_edit_file);
+    expect_file("dos", "1\r\n2\r\n");
+    /* Bytes that are no text stay as they are around the edit. */
+    scratch_write_bytes(&rig.files, "bin", "\xff\0mid\0\xfe", 7);
+    tool_rig_run(&rig, &tool_edit_file, "{\"path\":\"bin\",\"old\":\"mid\",\"new\":\"centre\"}");
+    tool_rig_confirm(&rig, &tool_edit_file);
+    tool_rig_expect_output(&rig, "{\"path\":\"bin\",\"applied\":true,\"added\":0,\"removed\":0,\"binary\":true}");
+    size_t len;
+    CLEANUP(free) char *content = scratch_read(&rig.files, "bin", &len);
+    assert_int_equal(len, 10);
+    assert_memory_equal(content, "\xff\0centre\0\xfe", 10);
+}
+
+static void test_delete(void **state)
+{
+    (void)state;
+    scratch_write(&rig.files, "d/a", "1\n2\n");
+    tool_rig_run(&rig, &tool_delete_file, "{\"path\":\"d/a\"}");
+    expect_file("d/a", "1\n2\n");
+    tool_rig_confirm(&rig, &tool_delete_file);
+    tool_rig_expect_output(&rig, "{\"path\":\"d/a\",\"applied\":true,\"deleted\":true,\"added\":0,\"removed\":2}");
+    expect_file("d/a", NULL);
+    tool_rig_run(&rig, &tool_delete_file, "{\"path\":\"d/a\"}");
+    tool_rig_expect_error(&rig, "d/a does not exist");
+    tool_rig_run(&rig, &tool_delete_file, "{\"path\":\"d\"}");
+    tool_rig_expect_error(&rig, "d is a folder, not a file that can be changed");
+    tool_rig_run(&rig, &tool_delete_file, "{\"path\":\"../x\"}");
+    tool_rig_expect_error(&rig, "path escapes workspace: ../x");
+}
+
+static void test_move(void **state)
+{
+    (void)state;
+    scratch_write_bytes(&rig.files, "from", "by\0tes", 6);
+    scratch_chmod(&rig.files, "from", 0700);
+    tool_rig_run(&rig, &tool_move_file, "{\"from\":\"from\",\"to\":\"x/y/to\"}");
+    assert_int_equal(rig.reply.changes->count, 2);
+    tool_rig_confirm(&rig, &tool_move_file);
+    tool_rig_expect_output(&rig, "{\"from\":\"from\",\"to\":\"x/y/to\",\"applied\":true}");
+    expect_file("from", NULL);
+    size_t len;
+    CLEANUP(free) char *content = scratch_read(&rig.files, "x/y/to", &len);
+    assert_int_equal(len, 6);
+    assert_memory_equal(content, "by\0tes", 6);
+    assert_int_equal(scratch_mode(&rig.files, "x/y/to"), 0700);
+
+    scratch_write(&rig.files, "other", "o");
+    tool_rig_run(&rig, &tool_move_file, "{\"from\":\"other\",\"to\":\"x/y/to\"}");
+    tool_rig_expect_error(&rig, "x/y/to already exists; delete it first or choose another name");
+    tool_rig_run(&rig, &tool_move_file, "{\"from\":\"other\",\"to\":\"./other\"}");
+    tool_rig_expect_error(&rig, "other already exists; delete it first or choose another name");
+    tool_rig_run(&rig, &tool_move_file, "{\"from\":\"other\",\"to\":\"x\"}");
+    tool_rig_expect_error(&rig, "x is a folder, not a file that can be changed");
+    tool_rig_run(&rig, &tool_move_file, "{\"from\":\"none\",\"to\":\"n\"}");
+    tool_rig_expect_error(&rig, "none does not exist");
+    tool_rig_run(&rig, &tool_move_file, "{\"from\":\"other\",\"to\":\"/tmp/x\"}");
+    tool_rig_expect_error(&rig, "path escapes workspace: /tmp/x");
+    tool_rig_run(&rig, &tool_move_file, "{\"from\":\"other\",\"to\":\"late\"}");
+    scratch_write(&rig.files, "late", "theirs");
+    tool_rig_confirm(&rig, &tool_move_file);
+    tool_rig_expect_error(&rig, "late was created by someone else meanwhile");
+    expect_file("late", "theirs");
+    expect_file("other", "o");
+}
+
+static void test_what_no_tool_writes_to(void **state)
+{
+    (void)state;
+    CLEANUP(free) char *secret = scratch_path(&rig.beside, "secret");
+    CLEANUP(free) char *link = scratch_path(&rig.files, "link"), *out = scratch_path(&rig.files, "out");
+    CLEANUP(free) char *fifo = scratch_path(&rig.files, "fifo"), *dir = scratch_path(&rig.files, "outdir");
+    scratch_write(&rig.beside, "secret", "untouched");
+    scratch_write(&rig.files, "real", "r");
+    assert_int_equal(symlink("real", link), 0);
+    assert_int_equal(symlink(secret, out), 0);
+    assert_int_equal(symlink(rig.beside.path, dir), 0);
+    assert_int_equal(mkfifo(fifo, 0600), 0);
+    alarm(20);
+    tool_rig_run(&rig, &tool_write_file, "{\"path\":\"link\",\"content\":\"x\"}");
+    tool_rig_expect_error(&rig, "link is a symbolic link to real; write to real itself");
+    tool_rig_run(&rig, &tool_edit_file, "{\"path\":\"out\",\"old\":\"untouched\",\"new\":\"x\"}");
+    tool_rig_expect_error_with(&rig, "which is outside the workspace");
+    tool_rig_run(&rig, &tool_write_file, "{\"path\":\"outdir/new\",\"content\":\"x\"}");
+    tool_rig_expect_error(&rig, "path escapes workspace: outdir/new");
+    tool_rig_run(&rig, &tool_write_file, "{\"path\":\"fifo\",\"content\":\"x\"}");
+    tool_rig_expect_error(&rig, "fifo is a FIFO, not a file that can be changed");
+    tool_rig_runf(&rig, &tool_write_file, "{\"path\":\"%s\",\"content\":\"x\"}", secret);
+    tool_rig_expect_error_with(&rig, "path escapes workspace: /");
+    alarm(0);
+    CLEANUP(free) char *names = scratch_list(&rig.beside, ".");
+    assert_string_equal(names, "secret");
+    /* An absolute path below the root is fine. */
+    tool_rig_runf(&rig, &tool_write_file, "{\"path\":\"%s/abs\",\"content\":\"x\"}", beneath_path(rig.root));
+    tool_rig_confirm(&rig, &tool_write_file);
+    expect_file("abs", "x");
+}
+
+static void test_too_large(void **state)
+{
+    (void)state;
+    CLEANUP(strbuf) struct strbuf text = STRBUF_INIT, arguments = STRBUF_INIT;
+    strbuf_grow(&text, 1 << 20);
+    for (int i = 0; i < 1 << 18; i++)
+        strbuf_addstr(&text, "abc\n");
+    scratch_write_bytes(&rig.files, "a", text.buf, text.len);
+    strbuf_addstr(&arguments, "{\"path\":\"a\",\"old\":\"\\n\",\"all\":true,\"new\":\"");
+    for (int i = 0; i < 300; i++)
+        strbuf_addch(&arguments, 'x');
+    strbuf_addstr(&arguments, "\"}");
+    tool_rig_run(&rig, &tool_edit_file, arguments.buf);
+    tool_rig_expect_error(&rig, "a would be larger than 32 MiB");
+}
+
+static void test_specs(void **state)
+{
+    (void)state;
+    static const struct {
+        const struct tool *tool;
+        enum effect effect;
+        bool idempotent;
+    } expected[] = {
+        {&tool_list_dir, EFFECT_READ_ONLY, true},     {&tool_read_file, EFFECT_READ_ONLY, true},
+        {&tool_search_files, EFFECT_READ_ONLY, true}, {&tool_get_context_pack, EFFECT_READ_ONLY, true},
+        {&tool_write_file, EFFECT_LOCAL_WRITE, false}, {&tool_edit_file, EFFECT_LOCAL_WRITE, false},
+        {&tool_delete_file, EFFECT_DESTRUCTIVE, false}, {&tool_move_file, EFFECT_LOCAL_WRITE, false},
+    };
+    size_t count = 0;
+    while (builtin_tools[count])
+        count++;
+    assert_int_equal(count, 9);
+    for (size_t i = 0; i < COUNT_OF(expected); i++) {
+        assert_int_equal(expected[i].tool->spec.effect, expected[i].effect);
+        assert_int_equal(expected[i].tool->spec.idempotent, expected[i].idempotent);
+        assert_non_null(expected[i].tool->spec.resource_keys);
+        assert_non_null(strstr(expected[i].tool->spec.parameters, "\"additionalProperties\":false"));
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_write_a_new_file, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_write_over_a_file, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_only_what_was_approved, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_changed_between_yes_and_write, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_edit, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_edit_overlaps_and_line_ends, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_delete, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_move, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_what_no_tool_writes_to, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_too_large, setup, teardown),
+        cmocka_unit_test(test_specs),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,172 @@
+/* Patterns for paths. */
+
+#include "workspace/glob.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <time.h>
+
+#include <cmocka.h>
+
+static void expect(const char *pattern, const char *name, bool match)
+{
+    struct err err = ERR_INIT;
+    struct glob *glob = glob_new(pattern, &err);
+    if (!glob)
+        fail_msg("%s", err.text);
+    if (glob_match(glob, name) != match)
+        fail_msg("%s %s match %s", pattern, match ? "must" : "must not", name);
+    glob_free(glob);
+}
+
+static void expect_all(const char *pattern, const char *const *yes, const char *const *no)
+{
+    for (; *yes; yes++)
+        expect(pattern, *yes, true);
+    for (; *no; no++)
+        expect(pattern, *no, false);
+}
+
+#define NAMES(...) ((const char *const[]){__VA_ARGS__, NULL})
+#define NOTHING ((const char *const[]){NULL})
+
+static void test_within_a_component(void **state)
+{
+    (void)state;
+    expect_all("main.c", NAMES("main.c"), NAMES("main.cc", "main", "Main.c", "src/main.c", ""));
+    expect_all("*.c", NAMES("a.c", ".c", ".hidden.c"), NAMES("a.h", "d/a.c", "a.c/"));
+    expect_all("a*b*c", NAMES("abc", "axxbxxc", "abbcc", "a*b*c"), NAMES("ab", "acb", "a/bc", "axbx"));
+    expect_all("???", NAMES("abc", "\xc3\xa9\xe2\x82\xac!"), NAMES("ab", "abcd", "a/c"));
+    expect_all("a/*/c", NAMES("a/b/c", "a/.x/c"), NAMES("a/c", "a/b/b/c", "a//b/c"));
+    expect("", "", true);
+    expect("", "a", false);
+    expect("*", "", true);
+    expect("a/", "a", false);
+    expect("/*", "/", true);
+}
+
+static void test_components(void **state)
+{
+    (void)state;
+    expect_all("**", NAMES("a", "a/b", "", "a/b/.c"), NOTHING);
+    expect_all("src/**", NAMES("src", "src/a", "src/a/b/c"), NAMES("srcs", "srcs/a", "a/src"));
+    expect_all("src/**/", NAMES("src", "src/", "src/a/"), NAMES("src/a"));
+    expect_all("**/x.c", NAMES("x.c", "a/x.c", "a/b/x.c"), NAMES("ax.c", "a/bx.c", "x.c/a"));
+    expect_all("a/**/z", NAMES("a/z", "a/b/z", "a/b/c/z", "a/z/z"), NAMES("az", "a/bz", "a/b", "b/a/z"));
+    expect_all("**/a/**/b*", NAMES("a/b", "x/a/y/bcd", "a/a/a/b"), NAMES("b", "a/c"));
+    expect_all("a**", NAMES("a", "abc"), NAMES("a/b"));
+    expect_all("**a", NAMES("a", "bca"), NAMES("b/a"));
+    expect_all("a/**b", NAMES("a/b", "a/xb"), NAMES("a/x/b"));
+    expect_all("a/***/b", NAMES("a/x/b"), NAMES("a/b", "a/x/y/b"));
+}
+
+static void test_classes(void **state)
+{
+    (void)state;
+    expect_all("[abc]", NAMES("a", "b", "c"), NAMES("d", "ab", ""));
+    expect_all("[a-cx-z]", NAMES("b", "y"), NAMES("d", "w", "-"));
+    expect_all("[^a-c]", NAMES("d", "^", "\xe2\x98\xba"), NAMES("a", "/"));
+    expect_all("[!a]", NAMES("b", "!"), NAMES("a"));
+    expect_all("[a-]", NAMES("a", "-"), NAMES("b"));
+    expect_all("[-a]", NAMES("a", "-"), NAMES("b"));
+    expect_all("[a-c-e]", NAMES("a", "c", "-", "e"), NAMES("d"));
+    expect_all("[\\]\\-\\\\]", NAMES("]", "-", "\\"), NAMES("a"));
+    expect_all("[α-ω]", NAMES("β"), NAMES("b", "é"));
+    expect_all("a[{,}]b", NAMES("a{b", "a,b"), NAMES("ab"));
+}
+
+static void test_choices(void **state)
+{
+    (void)state;
+    expect_all("*.{c,h}", NAMES("a.c", "a.h"), NAMES("a.o", "a.{c,h}"));
+    expect_all("a{,b,bc}", NAMES("a", "ab", "abc"), NAMES("abcd", "a,"));
+    expect_all("{a,b/{c,d/e}}/f", NAMES("a/f", "b/c/f", "b/d/e/f"), NAMES("b/f", "c/f", "b/d/f"));
+    expect_all("{src,tests}/**", NAMES("src", "src/a/b", "tests/c"), NAMES("lib/a"));
+    expect_all("{a,**}/z", NAMES("a/z", "z", "b/c/z"), NAMES("a"));
+    expect_all("{one}", NAMES("one"), NAMES("{one}"));
+    expect_all("x{}", NAMES("x"), NAMES("x{}"));
+    expect_all("{\\,,\\},\\{}", NAMES(",", "}", "{"), NAMES("\\"));
+    expect_all("{[a,b],c}", NAMES("a", ",", "b", "c"), NAMES("[a"));
+}
+
+static void test_escapes(void **state)
+{
+    (void)state;
+    expect_all("\\*\\?\\[\\{\\\\", NAMES("*?[{\\"), NAMES("a?[{\\"));
+    expect_all("a/\\**", NAMES("a/*", "a/*b"), NAMES("a/b", "a/*/b"));
+    expect("\\a", "a", true);
+    expect("]", "]", true);
+    expect("a,b", "a,b", true);
+}
+
+static void test_malformed(void **state)
+{
+    (void)state;
+    static const char *const bad[] = {"[",   "a[",   "[^",  "[!",   "[]",     "[]a]",  "[^]a",   "[a",   "[a\\",
+                                      "a\\", "{",    "{a",  "{a,b", "a{b{c}", "}",     "a}b",    "{a}}", "{[}]",
+                                      "{\\", "x/[",  "{a,[}", "a\\\\\\"};
+    for (size_t i = 0; i < COUNT_OF(bad); i++) {
+        struct err err = ERR_INIT;
+        if (glob_new(bad[i], &err))
+            fail_msg("%s is taken", bad[i]);
+        assert_memory_equal(err.text, "bad pattern ", 12);
+    }
+}
+
+static void test_bytes_that_are_no_utf8(void **state)
+{
+    (void)state;
+    expect("a?c", "a\xff" "c", true);
+    expect("a*", "a\xc3", true);
+    expect("*\xc3\xa9", "\xff\xc3\xa9", true);
+}
+
+/* None of these may take long: choices are limited, and stars go back only to the last one. */
+static void test_hostile_patterns(void **state)
+{
+    (void)state;
+    struct timespec begin, end;
+    clock_gettime(CLOCK_MONOTONIC, &begin);
+    CLEANUP(strbuf) struct strbuf name = STRBUF_INIT, stars = STRBUF_INIT, folders = STRBUF_INIT, choices = STRBUF_INIT;
+    for (int i = 0; i < 500; i++) {
+        strbuf_addstr(&name, i % 20 ? "a" : "a/");
+        strbuf_addstr(&stars, "*a");
+        strbuf_addstr(&folders, "**/");
+        strbuf_addstr(&choices, "{a,b}");
+    }
+    strbuf_addch(&stars, 'b');
+    strbuf_addch(&folders, 'b');
+    expect(stars.buf, name.buf, false);
+    expect(folders.buf, name.buf, false);
+    struct err err = ERR_INIT;
+    assert_null(glob_new(choices.buf, &err));
+    assert_non_null(strstr(err.text, "too many choices"));
+    CLEANUP(strbuf) struct strbuf nested = STRBUF_INIT;
+    for (int i = 0; i < 1000; i++)
+        strbuf_addstr(&nested, "{a,");
+    for (int i = 0; i < 1000; i++)
+        strbuf_addch(&nested, '}');
+    struct glob *deep = glob_new(nested.buf, &err);
+    assert_non_null(deep);
+    assert_true(glob_match(deep, "a"));
+    glob_free(deep);
+    glob_free(NULL);
+    clock_gettime(CLOCK_MONOTONIC, &end);
+    assert_true(end.tv_sec - begin.tv_sec < 20);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_within_a_component),
+        cmocka_unit_test(test_components),
+        cmocka_unit_test(test_classes),
+        cmocka_unit_test(test_choices),
+        cmocka_unit_test(test_escapes),
+        cmocka_unit_test(test_malformed),
+        cmocka_unit_test(test_bytes_that_are_no_utf8),
+        cmocka_unit_test(test_hostile_patterns),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
