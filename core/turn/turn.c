@@ -60,6 +60,17 @@ void turn_charge(struct turn *turn)
     }
 }
 
+static void deadline_passed(struct loop_timer *timer);
+
+/* From the microseconds, not from the seconds that people read: a deadline that is met early has not passed yet. */
+static void watch_deadline(struct turn *turn)
+{
+    struct loop *loop = turn->harness->loop;
+    int64_t left_us = turn->budget.due_us - hold_clock_now(&turn->clock);
+
+    loop_timer_start(loop, &turn->deadline_timer, loop_now_us(loop) + (left_us > 0 ? left_us : 0), deadline_passed);
+}
+
 void turn_clock_changed(struct turn *turn)
 {
     for (size_t i = 0; i < turn->call_count; i++)
@@ -70,9 +81,7 @@ void turn_clock_changed(struct turn *turn)
     if (turn->clock.depth > 0)
         loop_timer_stop(turn->harness->loop, &turn->deadline_timer);
     else if (turn->deadline_timer.fire)
-        loop_timer_start(turn->harness->loop, &turn->deadline_timer,
-                         loop_now_us(turn->harness->loop) + (int64_t)(budget_remaining_s(&turn->budget) * 1e6),
-                         turn->deadline_timer.fire);
+        watch_deadline(turn);
 }
 
 /* ---- a budget ends ---- */
@@ -166,8 +175,7 @@ static void prepare(struct turn *turn)
     budget_open(&turn->budget, &harness->limits, &turn->clock);
     budget_write_limits(&text, &turn->budget);
     turn_emit(turn, &(struct event){.type = EVENT_BUDGET_OPENED, .budget_opened = {.limits = text.buf}});
-    loop_timer_start(harness->loop, &turn->deadline_timer,
-                     loop_now_us(harness->loop) + (int64_t)(budget_remaining_s(&turn->budget) * 1e6), deadline_passed);
+    watch_deadline(turn);
 
     turn->tools = select_tools(harness->registry, turn->prompt, harness->select_tools, SELECT_MAX, &turn->tool_count);
     strbuf_reset(&memory);

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#define SECONDS(s) ((int64_t)((s) * 1000000))
+#define SECONDS(s) ((int64_t)((s) * 1e6))
 
 static struct fake_answer *answer(struct turn_rig *rig)
 {
