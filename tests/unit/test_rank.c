@@ -127,6 +127,81 @@ static void the_most_telling_word_is_found(void **state)
     rank_free(rank);
 }
 
+/* The rule as one would write it down, against the one that works on blocks: random texts of all lengths around 64. */
+static bool is_word(unsigned char c)
+{
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c >= 0x80;
+}
+
+static bool is_upper(unsigned char c)
+{
+    return c >= 'A' && c <= 'Z';
+}
+
+static size_t word_end(const char *text, size_t len, size_t start)
+{
+    size_t at = start + 1;
+    for (; at < len && is_word((unsigned char)text[at]); at++) {
+        bool after_lower = !is_upper((unsigned char)text[at - 1]);
+        bool before_lower = at + 1 < len && text[at + 1] >= 'a' && text[at + 1] <= 'z';
+        if (is_upper((unsigned char)text[at]) && (after_lower || before_lower))
+            break;
+    }
+    return at;
+}
+
+static void blocks_split_words_as_the_rule_says(void **state)
+{
+    (void)state;
+    static const char alphabet[] = "aabzAABZ019__ .\n\x7f@[`{/:\x80\xff\xc3";
+    uint32_t seed = 7;
+    for (int round = 0; round < 3000; round++) {
+        char text[200];
+        size_t len = (size_t)round % sizeof(text), words = 0;
+        for (size_t i = 0; i < len; i++) {
+            seed = seed * 1664525u + 1013904223u;
+            /* Long runs of one kind too, so that words reach over the edge of a block. */
+            text[i] = round % 3 == 0 && i % 64 > 60 ? 'q' : alphabet[(seed >> 10) % (sizeof(alphabet) - 1)];
+        }
+        for (size_t at = 0; at < len;) {
+            if (!is_word((unsigned char)text[at])) {
+                at++;
+                continue;
+            }
+            size_t end = word_end(text, len, at);
+            char word[201];
+            memcpy(word, text + at, end - at);
+            word[end - at] = '\0';
+            struct rank *rank = rank_new(word);
+            assert_int_equal(rank_words(rank), 1);
+            rank_add(rank, text, len);
+            assert_true(rank_score(rank, 0) > 0);
+            assert_true(rank_find(rank, text, len) <= at);
+            assert_int_equal(rank_find(rank, text + at, len - at), 0);
+            rank_free(rank);
+            words++;
+            at = end;
+        }
+        /* The number of words shows in the length norm: the same text scores the same only with the same count. */
+        struct rank *rank = rank_new("needle");
+        CLEANUP(free) char *plain = xmalloc(2 * len + 16);
+        size_t plain_len = 0;
+        for (size_t i = 0; i < words; i++) {
+            plain[plain_len++] = 'x';
+            plain[plain_len++] = ' ';
+        }
+        memcpy(plain + plain_len, "needle", 6);
+        CLEANUP(free) char *with = xmalloc(len + 16);
+        memcpy(with, text, len);
+        memcpy(with + len, " needle", 7);
+        rank_add(rank, plain, plain_len + 6);
+        rank_add(rank, with, len + 7);
+        rank_add(rank, "some other text", 15);
+        assert_near(rank_score(rank, 0), rank_score(rank, 1));
+        rank_free(rank);
+    }
+}
+
 static void many_words_and_documents(void **state)
 {
     (void)state;
@@ -157,6 +232,7 @@ int main(void)
         cmocka_unit_test(nothing_scores_nothing),
         cmocka_unit_test(a_word_of_every_document_still_counts_a_little),
         cmocka_unit_test(the_most_telling_word_is_found),
+        cmocka_unit_test(blocks_split_words_as_the_rule_says),
         cmocka_unit_test(many_words_and_documents),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
