@@ -79,8 +79,8 @@ void tool_calls_free(struct tool_call *calls, size_t count)
     free(calls);
 }
 
-/* Arguments come from a model and may be anything: what is no JSON object is recorded as the text it is, so that it reads
- * back the same. */
+/* Arguments come from a model and may be anything: what is no JSON object is recorded as the text it is, so that it
+ * reads back the same. */
 static void write_arguments(struct json_writer *w, const char *arguments)
 {
     CLEANUP(arena) struct arena arena = ARENA_INIT;

@@ -1,8 +1,9 @@
 /* A recording, played as a model.
  *
- * At the start the file is read once for an index: which lines are answers, reflections and deltas, and of which turn. A
- * hand-written file has no turn numbers; there each turn.started begins the next turn. An answer is decoded when it is
- * asked for, and counts as used when it was delivered: a request that was cancelled is answered the same the next time.
+ * At the start the file is read once for an index: which lines are answers, reflections and deltas, and of which turn.
+ * A hand-written file has no turn numbers; there each turn.started begins the next turn. An answer is decoded when it
+ * is asked for, and counts as used when it was delivered: a request that was cancelled is answered the same the next
+ * time.
  *
  * With a speed, the answer takes its recorded time and arrives in pieces: the recorded deltas where there are any, else
  * the text itself, a few words at a time. One timer does it all. The last thing any callback here does is to call the
@@ -39,8 +40,8 @@ struct scripted {
     char *model;
     struct entry *entries;
     size_t entry_count, entry_room;
-    int64_t turn;             /* whose answers are played; 0: all of them, in order */
-    size_t next_answer;       /* index into entries; those before it are used up */
+    int64_t turn;       /* whose answers are played; 0: all of them, in order */
+    size_t next_answer; /* index into entries; those before it are used up */
     size_t next_reflection;
 
     /* The request under way. */
@@ -85,7 +86,8 @@ static void read_model(struct scripted *self, const char *json)
 /* The lines that matter name one of these types somewhere; only they are decoded. */
 static bool worth_decoding(const char *line, size_t len)
 {
-    static const char *const types[] = {"model.responded", "model.delta", "turn.started", "reflection", "session.started"};
+    static const char *const types[] = {"model.responded", "model.delta", "turn.started", "reflection",
+                                        "session.started"};
     for (size_t i = 0; i < COUNT_OF(types); i++)
         if (mentions(line, len, types[i]))
             return true;
@@ -186,8 +188,7 @@ static const char *read_calls(struct scripted *self, const struct entry *entry, 
     if (calls->type != JSON_ARRAY)
         return "tool_calls must be a list";
     reply->calls = xcalloc(calls->count + 1, sizeof(*reply->calls));
-    json_each(call, calls)
-    {
+    json_each (call, calls) {
         const char *id = json_str(json_get(call, "id"), "");
         const char *name = json_str(json_get(call, "name"), "");
         if (!*name)
@@ -205,8 +206,8 @@ static void read_answer(struct scripted *self, const struct entry *entry, const 
                         struct arena *arena)
 {
     struct model_reply *reply = &self->reply;
-    const struct json *calls = answer->tool_calls
-                                   ? json_parse(arena, answer->tool_calls, strlen(answer->tool_calls), NULL) : NULL;
+    const struct json *calls =
+        answer->tool_calls ? json_parse(arena, answer->tool_calls, strlen(answer->tool_calls), NULL) : NULL;
     const struct json *usage = answer->usage ? json_parse(arena, answer->usage, strlen(answer->usage), NULL) : NULL;
     *reply = (struct model_reply){
         .retry_after_ms = -1,
@@ -317,8 +318,8 @@ static void on_timer(struct loop_timer *timer);
 /* Pieces are spread evenly; the answer itself comes at the end of its time, after the last piece. */
 static void arm(struct scripted *self)
 {
-    double share = self->piece_next < self->piece_count
-                       ? (double)(self->piece_next + 1) / (double)(self->piece_count + 1) : 1.0;
+    double share =
+        self->piece_next < self->piece_count ? (double)(self->piece_next + 1) / (double)(self->piece_count + 1) : 1.0;
     int64_t due = self->start_us + (int64_t)((double)self->length_us * share);
     loop_timer_start(self->loop, &self->timer, due, on_timer);
 }
@@ -383,7 +384,8 @@ static void prepare_reflection(struct scripted *self, struct arena *arena)
     };
 }
 
-static void scripted_ask(struct provider *provider, const struct model_request *request, struct model_listener *listener)
+static void scripted_ask(struct provider *provider, const struct model_request *request,
+                         struct model_listener *listener)
 {
     struct scripted *self = self_of(provider);
     CLEANUP(arena) struct arena arena = ARENA_INIT;

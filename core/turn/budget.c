@@ -15,7 +15,7 @@
 #include <math.h>
 
 #define SECOND_US 1e6
-#define FAR_US (INT64_MAX / 4) /* further away than any clock gets, and still safe to add to */
+#define FAR_US    (INT64_MAX / 4) /* further away than any clock gets, and still safe to add to */
 
 /* What can be set from outside, in the order it is listed to people. */
 struct limit_key {
@@ -23,11 +23,11 @@ struct limit_key {
     size_t offset;
     bool whole;
 };
-#define LIMIT(field, whole) {#field, offsetof(struct budget_limits, field), whole}
+#define FIELD(field) #field, offsetof(struct budget_limits, field)
 static const struct limit_key limit_keys[] = {
-    LIMIT(wall_s, false),        LIMIT(steps, true),          LIMIT(tool_calls, true),
-    LIMIT(reflections, true),    LIMIT(input_tokens, true),   LIMIT(output_tokens, true),
-    LIMIT(cost_usd, false),      LIMIT(context_tokens, true), LIMIT(tool_cap_s, false),
+    {FIELD(wall_s), false},     {FIELD(steps), true},          {FIELD(tool_calls), true},
+    {FIELD(reflections), true}, {FIELD(input_tokens), true},   {FIELD(output_tokens), true},
+    {FIELD(cost_usd), false},   {FIELD(context_tokens), true}, {FIELD(tool_cap_s), false},
 };
 
 struct budget_limits budget_defaults(void)
@@ -307,7 +307,8 @@ void budget_extend(struct budget *budget, enum budget_key key, double share)
     budget->warned[key] = false;
 }
 
-static void write_keys(struct strbuf *out, const struct budget *budget, double (*value)(const struct budget *, enum budget_key))
+static void write_keys(struct strbuf *out, const struct budget *budget,
+                       double (*value)(const struct budget *, enum budget_key))
 {
     struct json_writer w = json_begin(out);
     json_open(&w, NULL, '{');

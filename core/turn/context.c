@@ -15,10 +15,10 @@
 #include <fcntl.h>
 #include <stdint.h>
 
-#define EXCERPT_BYTES 400
+#define EXCERPT_BYTES  400
 #define EXCERPT_BEFORE 120 /* at most so much of it stands before the hit */
-#define FOLDERS_MAX 2000
-#define NAMES_MAX 20000
+#define FOLDERS_MAX    2000
+#define NAMES_MAX      20000
 
 struct names {
     char **items;
@@ -225,7 +225,8 @@ static void choose(struct context_pack *pack, struct walk *walk, size_t limit)
     free(list);
 }
 
-struct context_pack context_load(const struct beneath *root, const char *prompt, size_t limit, const atomic_bool *cancelled)
+struct context_pack context_load(const struct beneath *root, const char *prompt, size_t limit,
+                                 const atomic_bool *cancelled)
 {
     struct context_pack pack = {.complete = true};
     struct walk walk = {.root = root, .cancelled = cancelled, .text = STRBUF_INIT, .complete = true};

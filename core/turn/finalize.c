@@ -1,5 +1,5 @@
-/* Seven steps, one after the other, whatever the ones before did. A step reports through its status and has no other way
- * to be heard, so there is nothing to catch and nothing to forget. */
+/* Seven steps, one after the other, whatever the ones before did. A step reports through its status and has no other
+ * way to be heard, so there is nothing to catch and nothing to forget. */
 
 #include "finalize.h"
 #include "base/json.h"
@@ -12,8 +12,8 @@ static const char done[] = "done", skipped[] = "skipped", failed[] = "failed";
 const char *finalize_step_name(enum finalize_step step)
 {
     static const char *const names[FINALIZE_STEP_COUNT] = {
-        [FINALIZE_CITATIONS] = "citations", [FINALIZE_USAGE] = "usage",     [FINALIZE_LOG] = "log",
-        [FINALIZE_DECISION] = "decision",   [FINALIZE_MEMORY] = "memory",   [FINALIZE_LEARNER] = "learner",
+        [FINALIZE_CITATIONS] = "citations", [FINALIZE_USAGE] = "usage",   [FINALIZE_LOG] = "log",
+        [FINALIZE_DECISION] = "decision",   [FINALIZE_MEMORY] = "memory", [FINALIZE_LEARNER] = "learner",
         [FINALIZE_JUDGES] = "judges",
     };
     return names[step];
@@ -44,7 +44,8 @@ static void choose_citations(struct finalization *out, const struct finalize_inp
             const struct citation *citation = &input->citations[i];
             if (citation->web != web || cited_before(out, citation))
                 continue;
-            out->citations[out->citation_count++] = (struct citation){.ref = xstrdup(citation->ref), .web = citation->web};
+            out->citations[out->citation_count++] =
+                (struct citation){.ref = xstrdup(citation->ref), .web = citation->web};
             of_kind++;
         }
     }
@@ -60,7 +61,8 @@ static void add_sources(struct finalization *out)
     out->text = strbuf_detach(&text, NULL);
 }
 
-static void step_citations(struct finalization *out, const struct finalize_input *input, const struct finalize_hooks *hooks)
+static void step_citations(struct finalization *out, const struct finalize_input *input,
+                           const struct finalize_hooks *hooks)
 {
     struct err err = ERR_INIT;
     if (!input->show_citations)
@@ -88,8 +90,8 @@ static void step_log(struct finalization *out, const struct finalize_hooks *hook
         settle(out, FINALIZE_LOG, hooks->log(hooks->data, "assistant", out->text, &err), &err);
 }
 
-static void step_record(struct finalization *out, enum finalize_step step, const struct finalize_input *input, void *data,
-                        int (*hook)(void *, const struct finalize_input *, struct err *))
+static void step_record(struct finalization *out, enum finalize_step step, const struct finalize_input *input,
+                        void *data, int (*hook)(void *, const struct finalize_input *, struct err *))
 {
     struct err err = ERR_INIT;
     if (hook)

@@ -1,6 +1,6 @@
 /* Two questions, kept apart: does stepping hold here, and does a breakpoint? Stepping looks only at the kind of gate.
- * After a tool and at a budget there is nothing to decide, so only a breakpoint holds there. A breakpoint is asked first
- * because its text says more than "step". */
+ * After a tool and at a budget there is nothing to decide, so only a breakpoint holds there. A breakpoint is asked
+ * first because its text says more than "step". */
 
 #include "gate.h"
 #include "base/arena.h"
@@ -103,12 +103,15 @@ static int check_value(struct breakpoint *point, struct err *err)
     case BREAK_BUDGET:
         point->share = read_share(value);
         if (point->share < 0)
-            return err_set(err, "a budget breakpoint takes a share up to 100%%, as in budget=80%%, not \"%.60s\"", value);
+            return err_set(err, "a budget breakpoint takes a share up to 100%%, as in budget=80%%, not \"%.60s\"",
+                           value);
         break;
     case BREAK_GATE:
         if (gate_from_name(value) < 0)
-            return err_set(err, "there is no gate \"%.60s\" (model, answer, wave, tool, write, result, reflect, finalize "
-                                "or budget)", value);
+            return err_set(err,
+                           "there is no gate \"%.60s\" (model, answer, wave, tool, write, result, reflect, finalize "
+                           "or budget)",
+                           value);
         break;
     }
     return 0;
@@ -122,8 +125,10 @@ static int unknown_kind(const char *spec, struct err *err)
         nearest_offer(&near, kind_names[kind]);
     if (near.best)
         return err_set(err, "cannot break on \"%.60s\" (did you mean %s=…?)", spec, near.best);
-    return err_set(err, "cannot break on \"%.60s\" (understood: tool=NAME, effect=CLASS, path=GLOB, outcome=TYPE, "
-                        "budget=N%%, gate=NAME)", spec);
+    return err_set(err,
+                   "cannot break on \"%.60s\" (understood: tool=NAME, effect=CLASS, path=GLOB, outcome=TYPE, "
+                   "budget=N%%, gate=NAME)",
+                   spec);
 }
 
 int gates_break(struct gates *gates, const char *spec, struct err *err)
@@ -131,14 +136,18 @@ int gates_break(struct gates *gates, const char *spec, struct err *err)
     const char *value = strchr(spec, '=');
     size_t kind = COUNT_OF(kind_names);
     for (size_t i = 0; value && i < COUNT_OF(kind_names); i++)
-        if (strlen(kind_names[i]) == (size_t)(value - spec) && strncmp(spec, kind_names[i], (size_t)(value - spec)) == 0)
+        if (strlen(kind_names[i]) == (size_t)(value - spec) &&
+            strncmp(spec, kind_names[i], (size_t)(value - spec)) == 0)
             kind = i;
     if (kind == COUNT_OF(kind_names))
         return unknown_kind(spec, err);
     if (!*++value)
         return err_set(err, "the breakpoint %.60s needs a value", spec);
-    struct breakpoint point = {.id = gates->next_id, .kind = (enum break_kind)kind, .value = xstrdup(value),
-                               .text = xstrdup(spec), .enabled = true};
+    struct breakpoint point = {.id = gates->next_id,
+                               .kind = (enum break_kind)kind,
+                               .value = xstrdup(value),
+                               .text = xstrdup(spec),
+                               .enabled = true};
     if (check_value(&point, err)) {
         break_release(&point);
         return -1;
@@ -217,7 +226,8 @@ static bool matches(struct breakpoint *point, const struct gate_view *view)
     case BREAK_PATH:
         return touches(point->glob, view);
     case BREAK_OUTCOME:
-        return view->gate == GATE_RESULT && view->outcome && (int)view->outcome->type == outcome_from_name(point->value);
+        return view->gate == GATE_RESULT && view->outcome &&
+               (int)view->outcome->type == outcome_from_name(point->value);
     case BREAK_BUDGET:
         return !point->hit && view->budget_share >= point->share;
     case BREAK_GATE:

@@ -41,8 +41,8 @@ void memory_write(struct strbuf *out, const struct memory *memory)
     json_close(&w, ']');
 }
 
-/* Appends the text on one line: runs of white space as one space, none at the ends, at most `chars` characters, the last
- * of which is then an ellipsis. */
+/* Appends the text on one line: runs of white space as one space, none at the ends, at most `chars` characters, the
+ * last of which is then an ellipsis. */
 static void add_line(struct strbuf *out, const char *text, size_t chars)
 {
     CLEANUP(strbuf) struct strbuf line = STRBUF_INIT;

@@ -1,7 +1,7 @@
-/* BM25 (k1 1.2, b 0.75). What is kept of a document is its length in words and a count for each word of the query that it
- * has. A turn begins by reading up to a hundred megabytes here, so it is done in a way that processors like: where words
- * begin and end is worked out for 64 bytes at a time with masks, without a branch per byte, and a word whose first letter
- * and length fit none of the query is passed over without being hashed. That is nearly every word.
+/* BM25 (k1 1.2, b 0.75). What is kept of a document is its length in words and a count for each word of the query that
+ * it has. A turn begins by reading up to a hundred megabytes here, so it is done in a way that processors like: where
+ * words begin and end is worked out for 64 bytes at a time with masks, without a branch per byte, and a word whose
+ * first letter and length fit none of the query is passed over without being hashed. That is nearly every word.
  *
  * Words are runs of ASCII letters and digits and of bytes above 0x7f, lower-cased; "_" and a step in camelCase end one,
  * so "write_file", "writeFile" and "write file" are the same two words. */
@@ -14,7 +14,7 @@
 #include <string.h>
 
 #define K1 1.2
-#define B 0.75
+#define B  0.75
 
 struct word {
     char *text; /* NULL: an empty slot */
@@ -63,7 +63,7 @@ struct scan {
 };
 
 #define EACH_BYTE(b) (0x0101010101010101u * (uint64_t)(b))
-#define HIGH_BITS EACH_BYTE(0x80)
+#define HIGH_BITS    EACH_BYTE(0x80)
 
 /* The high bit of each byte that lies in first…last, both ASCII; `seven` are the bytes without their high bits. */
 static uint64_t between(uint64_t seven, unsigned char first, unsigned char last)

@@ -1,6 +1,6 @@
-/* Everything about a reflection but the waiting, which is the engine's. There is no way through here that does not end in
- * a struct reflection: a slot that is not there, a deadline that has passed, a model that fails give a stub, and a stub
- * always lets the turn go on. */
+/* Everything about a reflection but the waiting, which is the engine's. There is no way through here that does not end
+ * in a struct reflection: a slot that is not there, a deadline that has passed, a model that fails give a stub, and a
+ * stub always lets the turn go on. */
 
 #include "reflect.h"
 #include "base/mem.h"
@@ -74,7 +74,8 @@ void reflect_messages(struct message_list *out, const struct message_list *turn,
     strbuf_addstr(&text, "Look back at your last step before you go on. ");
     if (failures && *failures)
         strbuf_addf(&text, "This went wrong:\n%s%s", failures, failures[strlen(failures) - 1] == '\n' ? "" : "\n");
-    strbuf_addstr(&text, "In at most three sentences: what did you learn, and what will you do differently? Call no tool. "
-                         "If going on cannot help, begin your answer with the word STOP and say why.");
+    strbuf_addstr(&text,
+                  "In at most three sentences: what did you learn, and what will you do differently? Call no tool. "
+                  "If going on cannot help, begin your answer with the word STOP and say why.");
     message_list_add(out, ROLE_USER, text.buf)->meaning = "reflection";
 }

@@ -1,6 +1,6 @@
 #include "thinking.h"
-#include <strings.h>
 #include <stddef.h>
+#include <strings.h>
 
 static const struct {
     const char *name;

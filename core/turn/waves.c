@@ -1,6 +1,6 @@
 /* One pass over the calls. A table remembers for each key the last call that used it; the key is taken in the open wave
- * exactly when that call is not before the wave's first one. So nothing is ever cleared, and a thousand small waves cost
- * no more than one large one.
+ * exactly when that call is not before the wave's first one. So nothing is ever cleared, and a thousand small waves
+ * cost no more than one large one.
  *
  * The table is our own and small on purpose: eight bytes a slot, the texts one after the other beside it. With a table
  * that copies each key to a place of its own, large answers would cost more per key than small ones. */
@@ -43,8 +43,7 @@ static const struct json *argument(const struct json *arguments, const char *nam
     const struct json *found = NULL;
     if (!arguments || arguments->type != JSON_OBJECT)
         return NULL;
-    json_each(member, arguments)
-    {
+    json_each (member, arguments) {
         if (strncmp(member->key, name, len) == 0 && member->key[len] == '\0')
             found = member;
     }
@@ -134,8 +133,8 @@ static struct slot *find_slot(const struct plan *plan, size_t use)
     }
 }
 
-/* Enters the keys of the call at hand and gives the first one that another call of the open wave has, NULL when there is
- * none. */
+/* Enters the keys of the call at hand and gives the first one that another call of the open wave has, NULL when there
+ * is none. */
 static const char *take_keys(struct plan *plan, size_t *by)
 {
     const char *taken = NULL;

@@ -96,8 +96,8 @@ static void claims_end_at_the_limit(void **state)
 }
 
 #define THREADS 8
-#define CLAIMS 1000
-#define GRANTS 500
+#define CLAIMS  1000
+#define GRANTS  500
 
 static void *claim_many(void *data)
 {
@@ -173,7 +173,8 @@ static void a_held_clock_uses_no_budget_D31(void **state)
 static void the_hard_wait_has_a_floor_D25(void **state)
 {
     (void)state;
-    static const double cases[][3] = {{60, 45, 45}, {30, 45, 30}, {2, 45, 5}, {100, 10, 10}, {7, 10, 7}, {60, 2, 5}, {0, 45, 5}};
+    static const double cases[][3] = {{60, 45, 45}, {30, 45, 30}, {2, 45, 5}, {100, 10, 10},
+                                      {7, 10, 7},   {60, 2, 5},   {0, 45, 5}};
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         struct fixture f;
         start(&f);
@@ -261,7 +262,7 @@ static void a_price_that_is_not_known_is_told_so(void **state)
     strbuf_reset(&text);
     budget_write_used(&text, &f.budget);
     assert_non_null(strstr(text.buf, "\"cost_usd\":1.5"));
-    assert_int_equal(budget_exhausted(&f.budget), BUDGET_COST_USD); /* what is known binds */
+    assert_int_equal(budget_exhausted(&f.budget), BUDGET_COST_USD);           /* what is known binds */
     assert_float_equal(budget_used(&f.budget, BUDGET_CONTEXT_TOKENS), 20, 0); /* of the newest request */
     assert_float_equal(budget_used(&f.budget, BUDGET_INPUT_TOKENS), 30, 0);
 }
@@ -330,9 +331,9 @@ static void options_set_every_key_of_the_contract(void **state)
     (void)state;
     struct budget_limits limits = budget_defaults();
     struct err err = ERR_INIT;
-    static const char *const good[] = {"wall_s=2.5",       "steps=9",           "tool_calls=0",   "reflections=1",
-                                       "input_tokens=1e3", "output_tokens=500", "cost_usd=.25",   "context_tokens=7",
-                                       "tool_cap_s=3"};
+    static const char *const good[] = {"wall_s=2.5",    "steps=9",          "tool_calls=0",
+                                       "reflections=1", "input_tokens=1e3", "output_tokens=500",
+                                       "cost_usd=.25",  "context_tokens=7", "tool_cap_s=3"};
     for (size_t i = 0; i < COUNT_OF(good); i++)
         assert_int_equal(budget_limits_set(&limits, good[i], &err), 0);
     assert_string_equal(err.text, "");
@@ -351,9 +352,10 @@ static void options_that_mean_nothing_are_refused(void **state)
 {
     (void)state;
     static const char *const bad[] = {
-        "steps=-1",   "steps=-0", "wall_s=-2",  "wall_s=nan",   "wall_s=NaN", "wall_s=inf", "steps=two", "steps=",
-        "steps",      "steps=2.5", "steps= 2",  "steps=2 ",     "steps=0x10", "steps=+2",   "wall_s=1e999", "=3",
-        "",           "steps=99999999999999999999", "stepz=2", "Steps=2",    "cost_usd=1,5", "steps=2=3",
+        "steps=-1",   "steps=-0", "wall_s=-2",    "wall_s=nan", "wall_s=NaN", "wall_s=inf",
+        "steps=two",  "steps=",   "steps",        "steps=2.5",  "steps= 2",   "steps=2 ",
+        "steps=0x10", "steps=+2", "wall_s=1e999", "=3",         "",           "steps=99999999999999999999",
+        "stepz=2",    "Steps=2",  "cost_usd=1,5", "steps=2=3",
     };
     for (size_t i = 0; i < COUNT_OF(bad); i++) {
         struct budget_limits limits = budget_defaults();

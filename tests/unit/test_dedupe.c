@@ -40,7 +40,10 @@ static void only_a_success_makes_a_duplicate(void **state)
     static const struct {
         enum outcome_type before;
         bool duplicate;
-    } cases[] = {{OUTCOME_RESULT, true}, {OUTCOME_ARTIFACT, true}, {OUTCOME_FAILURE, false}, {OUTCOME_TIMEOUT, false},
+    } cases[] = {{OUTCOME_RESULT, true},
+                 {OUTCOME_ARTIFACT, true},
+                 {OUTCOME_FAILURE, false},
+                 {OUTCOME_TIMEOUT, false},
                  {OUTCOME_DENIED, false}};
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         struct dedupe dedupe;
@@ -107,12 +110,9 @@ static void a_new_turn_has_no_history(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(keys_are_those_of_python),
-        cmocka_unit_test(only_a_success_makes_a_duplicate),
-        cmocka_unit_test(a_retry_that_succeeds_counts),
-        cmocka_unit_test(a_refusal_never_replaces_a_success_D35),
-        cmocka_unit_test(the_newest_real_run_decides),
-        cmocka_unit_test(a_new_turn_has_no_history),
+        cmocka_unit_test(keys_are_those_of_python),     cmocka_unit_test(only_a_success_makes_a_duplicate),
+        cmocka_unit_test(a_retry_that_succeeds_counts), cmocka_unit_test(a_refusal_never_replaces_a_success_D35),
+        cmocka_unit_test(the_newest_real_run_decides),  cmocka_unit_test(a_new_turn_has_no_history),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

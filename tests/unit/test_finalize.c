@@ -39,11 +39,11 @@ static int on_log(void *data, const char *role, const char *text, struct err *er
     return called(data, FINALIZE_LOG, err);
 }
 
-#define RECORD(name, step)                                                               \
-    static int name(void *data, const struct finalize_input *input, struct err *err) \
-    {                                                                                    \
-        assert_non_null(input);                                                          \
-        return called(data, step, err);                                                  \
+#define RECORD(name, step)                                                                                             \
+    static int name(void *data, const struct finalize_input *input, struct err *err)                                   \
+    {                                                                                                                  \
+        assert_non_null(input);                                                                                        \
+        return called(data, step, err);                                                                                \
     }
 RECORD(on_decision, FINALIZE_DECISION)
 RECORD(on_memory, FINALIZE_MEMORY)
@@ -53,15 +53,22 @@ RECORD(on_judges, FINALIZE_JUDGES)
 static struct finalize_hooks hooks_of(struct recorder *recorder)
 {
     strbuf_init(&recorder->calls);
-    return (struct finalize_hooks){recorder, on_citations, on_usage, on_log, on_decision, on_memory, on_learner, on_judges};
+    return (struct finalize_hooks){recorder,    on_citations, on_usage,   on_log,
+                                   on_decision, on_memory,    on_learner, on_judges};
 }
 
 static struct citation citations[] = {
     {(char *)"src/a.c", false}, {(char *)"https://x", true}, {(char *)"src/a.c", false}, {(char *)"src/b.c", false}};
 
-static const struct finalize_input input = {
-    .session = "s", .turn = 1, .prompt = "Fix it", .text = "the final text", .status = "done", .show_citations = true,
-    .citations = citations, .citation_count = COUNT_OF(citations), .usage = {.input = 5}};
+static const struct finalize_input input = {.session = "s",
+                                            .turn = 1,
+                                            .prompt = "Fix it",
+                                            .text = "the final text",
+                                            .status = "done",
+                                            .show_citations = true,
+                                            .citations = citations,
+                                            .citation_count = COUNT_OF(citations),
+                                            .usage = {.input = 5}};
 
 static void steps_run_in_order_D46(void **state)
 {

@@ -40,7 +40,8 @@ static void gates_have_two_names(void **state)
     assert_int_equal(gate_from_name("write"), GATE_WRITE);
     assert_int_equal(gate_from_name("nowhere"), -1);
     assert_int_equal(gate_from_name(NULL), -1);
-    static const char *const brief[] = {"model", "answer", "wave", "tool", "write", "result", "reflect", "finalize", "budget"};
+    static const char *const brief[] = {"model",  "answer",  "wave",     "tool",  "write",
+                                        "result", "reflect", "finalize", "budget"};
     for (int gate = 0; gate < GATE_COUNT; gate++) {
         assert_int_equal(gate_from_name(gate_name((enum gate)gate)), gate);
         assert_int_equal(gate_from_name(brief[gate]), gate);
@@ -123,7 +124,8 @@ static void tools_and_effects(void **state)
 static bool holds_at_arguments(struct gates *gates, const char *json)
 {
     CLEANUP(arena) struct arena arena = ARENA_INIT;
-    struct gate_view view = {.gate = GATE_TOOL, .tool = &writer, .arguments = json_parse(&arena, json, strlen(json), NULL)};
+    struct gate_view view = {
+        .gate = GATE_TOOL, .tool = &writer, .arguments = json_parse(&arena, json, strlen(json), NULL)};
     return gates_hold(gates, &view) != NULL;
 }
 
@@ -178,7 +180,8 @@ static void a_budget_share_holds_once_per_turn(void **state)
     int id = add(&gates, "budget=80%");
     assert_true(gates.breaks[0].share > 0.799 && gates.breaks[0].share < 0.801);
     assert_null(gates_hold(&gates, &(struct gate_view){.gate = GATE_BUDGET, .budget_share = 0.79}));
-    assert_string_equal(gates_hold(&gates, &(struct gate_view){.gate = GATE_BUDGET, .budget_share = 0.8}), "budget=80%");
+    assert_string_equal(gates_hold(&gates, &(struct gate_view){.gate = GATE_BUDGET, .budget_share = 0.8}),
+                        "budget=80%");
     assert_null(gates_hold(&gates, &(struct gate_view){.gate = GATE_BUDGET, .budget_share = 0.9}));
     gates_turn_started(&gates);
     assert_true(gates_enable(&gates, id, false));

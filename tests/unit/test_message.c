@@ -31,13 +31,13 @@ static void fill(struct message_list *list)
     message_list_add(list, ROLE_TOOL, "{\"ok\":true}")->call_id = xstrdup("c1");
 }
 
-static const char filled[] =
-    "[{\"role\":\"system\",\"text\":\"be good\"},"
-    "{\"role\":\"assistant\",\"text\":\"\",\"tool_calls\":[{\"id\":\"c1\",\"name\":\"read_file\",\"arguments\":{\"path\":\"a\"}},"
-    "{\"id\":\"c2\",\"name\":\"bad\",\"arguments\":\"{\\\"path\\\": \"},"
-    "{\"id\":\"c3\",\"name\":\"scalar\",\"arguments\":\"\\\"x\\\"\"},"
-    "{\"id\":\"c4\",\"name\":\"none\",\"arguments\":{}}]},"
-    "{\"role\":\"tool\",\"text\":\"{\\\"ok\\\":true}\",\"call\":\"c1\"}]";
+static const char filled[] = "[{\"role\":\"system\",\"text\":\"be good\"},"
+                             "{\"role\":\"assistant\",\"text\":\"\",\"tool_calls\":[{\"id\":\"c1\",\"name\":\"read_"
+                             "file\",\"arguments\":{\"path\":\"a\"}},"
+                             "{\"id\":\"c2\",\"name\":\"bad\",\"arguments\":\"{\\\"path\\\": \"},"
+                             "{\"id\":\"c3\",\"name\":\"scalar\",\"arguments\":\"\\\"x\\\"\"},"
+                             "{\"id\":\"c4\",\"name\":\"none\",\"arguments\":{}}]},"
+                             "{\"role\":\"tool\",\"text\":\"{\\\"ok\\\":true}\",\"call\":\"c1\"}]";
 
 static void lists_are_written_for_the_event(void **state)
 {

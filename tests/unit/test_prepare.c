@@ -51,8 +51,9 @@ static void the_order_is_fixed(void **state)
     input.context_pack = "[1]";
     prepare_turn(&preparation, &input);
     message_list_release(&history); /* nothing of it is borrowed */
-    assert_order(&preparation, "system:prompt, system:runtime metadata, system:memory, user:history, assistant:history, "
-                               "tool:history, system:context pack, system:skill, user:user message");
+    assert_order(&preparation,
+                 "system:prompt, system:runtime metadata, system:memory, user:history, assistant:history, "
+                 "tool:history, system:context pack, system:skill, user:user message");
     const struct message *items = preparation.messages.items;
     assert_string_equal(items[2].text, "M");
     assert_string_equal(items[4].calls[0].id, "c1");
@@ -85,8 +86,15 @@ static void the_hash_follows_the_prompt_and_nothing_else(void **state)
     input.system_prompt = "Q";
     prepare_turn(&two, &input);
     assert_string_not_equal(one.render_hash, two.render_hash);
-    input = (struct prepare_input){.system_prompt = "P", .session = "other", .provider = "x", .model = "y", .wall_us = 5,
-                                   .memory = "M", .context_pack = "[2]", .skill = "S", .prompt = "else"};
+    input = (struct prepare_input){.system_prompt = "P",
+                                   .session = "other",
+                                   .provider = "x",
+                                   .model = "y",
+                                   .wall_us = 5,
+                                   .memory = "M",
+                                   .context_pack = "[2]",
+                                   .skill = "S",
+                                   .prompt = "else"};
     prepare_turn(&three, &input);
     assert_string_equal(one.render_hash, three.render_hash);
     preparation_release(&one);

@@ -76,8 +76,8 @@ static void scores_are_bm25(void **state)
 {
     (void)state;
     struct rank *rank = rank_new("apple pear");
-    size_t a = add(rank, "apple apple tree");     /* 3 words */
-    size_t b = add(rank, "pear");                 /* 1 word */
+    size_t a = add(rank, "apple apple tree");      /* 3 words */
+    size_t b = add(rank, "pear");                  /* 1 word */
     size_t c = add(rank, "apple stone and grass"); /* 4 words */
     double mean = 8.0 / 3;
     double apple = log(1 + (3 - 2 + 0.5) / (2 + 0.5)), pear = log(1 + (3 - 1 + 0.5) / (1 + 0.5));

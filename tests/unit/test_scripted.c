@@ -89,7 +89,8 @@ static void ask_only(struct fixture *f, bool reflection)
 {
     struct message_list none = {0};
     f->in_ask = true;
-    f->model->ops->ask(f->model, &(struct model_request){.step = 1, .reflection = reflection, .messages = &none}, &f->listener);
+    f->model->ops->ask(f->model, &(struct model_request){.step = 1, .reflection = reflection, .messages = &none},
+                       &f->listener);
     f->in_ask = false;
 }
 
@@ -105,12 +106,14 @@ static const struct model_reply *ask(struct fixture *f, bool reflection)
     return &f->reply;
 }
 
-#define STARTED "{\"type\":\"session.started\",\"v\":1,\"session\":\"s\",\"model\":{\"provider\":\"anthropic\",\"name\":\"sonnet\"}}\n"
-#define TURN "{\"type\":\"turn.started\",\"prompt\":\"go\"}\n"
+#define STARTED                                                                                                        \
+    "{\"type\":\"session.started\",\"v\":1,\"session\":\"s\",\"model\":{\"provider\":\"anthropic\",\"name\":"          \
+    "\"sonnet\"}}\n"
+#define TURN       "{\"type\":\"turn.started\",\"prompt\":\"go\"}\n"
 #define SAYS(text) "{\"type\":\"model.responded\",\"text\":\"" text "\"}\n"
 
-static const char full[] =
-    STARTED "{\"seq\":2,\"t\":5,\"turn\":1,\"type\":\"turn.started\",\"prompt\":\"one\"}\n"
+static const char full[] = STARTED
+    "{\"seq\":2,\"t\":5,\"turn\":1,\"type\":\"turn.started\",\"prompt\":\"one\"}\n"
     "{\"seq\":3,\"t\":6,\"turn\":1,\"type\":\"model.responded\",\"step\":1,\"text\":\"I read.\",\"thinking\":\"hm\","
     "\"tool_calls\":[{\"id\":\"c1\",\"name\":\"read_file\",\"arguments\":{\"path\": \"a b\", \"n\":9007199254740993}},"
     "{\"id\":\"c2\",\"name\":\"odd\",\"arguments\":\"{not json\"},{\"name\":\"bare\"}],\"stop\":\"tool_use\","
@@ -219,7 +222,10 @@ static void a_bad_line_is_named_and_the_next_goes_on(void **state)
 static void an_answer_takes_its_recorded_time(void **state)
 {
     (void)state;
-    static const struct { double speed; int64_t us; } cases[] = {{1, 1500000}, {2, 750000}, {0.5, 3000000}, {0, 0}};
+    static const struct {
+        double speed;
+        int64_t us;
+    } cases[] = {{1, 1500000}, {2, 750000}, {0.5, 3000000}, {0, 0}};
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         struct fixture f;
         start(&f, full, cases[i].speed);
@@ -236,8 +242,10 @@ static void without_deltas_the_text_comes_in_words(void **state)
 {
     (void)state;
     struct fixture f;
-    start(&f, STARTED TURN "{\"type\":\"model.responded\",\"text\":\"" LONG "\",\"thinking\":\"let me see what there is\","
-                           "\"latency_ms\":2000}\n", 1);
+    start(&f,
+          STARTED TURN "{\"type\":\"model.responded\",\"text\":\"" LONG "\",\"thinking\":\"let me see what there is\","
+                       "\"latency_ms\":2000}\n",
+          1);
     ask(&f, false);
     assert_string_equal(f.text.buf, LONG);
     assert_string_equal(f.thinking.buf, "let me see what there is");
@@ -257,11 +265,15 @@ static void recorded_deltas_are_played(void **state)
 {
     (void)state;
     struct fixture f;
-    start(&f, STARTED TURN "{\"type\":\"model.delta\",\"step\":1,\"thinking\":\"h\"}\n"
-              "{\"type\":\"model.delta\",\"step\":1,\"text\":\"ab\"}\n{\"type\":\"model.delta\",\"step\":1,\"text\":\"cd\"}\n"
-              "{\"type\":\"model.responded\",\"step\":1,\"text\":\"abcd\",\"latency_ms\":400}\n"
-              "{\"type\":\"model.delta\",\"step\":2,\"text\":\"ef\"}\n"
-              "{\"type\":\"model.responded\",\"step\":2,\"text\":\"ef\",\"latency_ms\":400}\n", 1);
+    start(
+        &f,
+        STARTED TURN
+        "{\"type\":\"model.delta\",\"step\":1,\"thinking\":\"h\"}\n"
+        "{\"type\":\"model.delta\",\"step\":1,\"text\":\"ab\"}\n{\"type\":\"model.delta\",\"step\":1,\"text\":\"cd\"}\n"
+        "{\"type\":\"model.responded\",\"step\":1,\"text\":\"abcd\",\"latency_ms\":400}\n"
+        "{\"type\":\"model.delta\",\"step\":2,\"text\":\"ef\"}\n"
+        "{\"type\":\"model.responded\",\"step\":2,\"text\":\"ef\",\"latency_ms\":400}\n",
+        1);
     ask(&f, false);
     assert_int_equal(f.deltas, 3);
     assert_string_equal(f.text.buf, "abcd");
@@ -277,12 +289,16 @@ static void reflections_have_their_own_order(void **state)
 {
     (void)state;
     struct fixture f;
-    start(&f, STARTED TURN SAYS("a")
-              "{\"type\":\"reflection\",\"step\":1,\"text\":\"[budget exhausted]\",\"should_continue\":true,\"stub\":true}\n"
-              "{\"type\":\"reflection\",\"step\":1,\"text\":\"try b\",\"should_continue\":true,\"stub\":false}\n"
-              SAYS("b")
-              "{\"type\":\"reflection\",\"step\":2,\"text\":\"hopeless\",\"should_continue\":false,\"stub\":false}\n"
-              TURN SAYS("c") "{\"type\":\"reflection\",\"step\":1,\"text\":\"other\",\"should_continue\":true}\n", 1);
+    start(&f,
+          STARTED TURN SAYS(
+              "a") "{\"type\":\"reflection\",\"step\":1,\"text\":\"[budget "
+                   "exhausted]\",\"should_continue\":true,\"stub\":true}\n"
+                   "{\"type\":\"reflection\",\"step\":1,\"text\":\"try "
+                   "b\",\"should_continue\":true,\"stub\":false}\n" SAYS(
+                       "b") "{\"type\":\"reflection\",\"step\":2,\"text\":\"hopeless\",\"should_continue\":false,"
+                            "\"stub\":false}\n" TURN SAYS("c") "{\"type\":\"reflection\",\"step\":1,\"text\":\"other\","
+                                                               "\"should_continue\":true}\n",
+          1);
     scripted_turn(f.model, 1);
     assert_string_equal(ask(&f, false)->text, "a");
     assert_string_equal(ask(&f, true)->text, "try b");

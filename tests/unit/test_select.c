@@ -26,8 +26,11 @@ static int setup(void **state)
     f->registry = registry_new();
     for (int i = 0; i < TOOLS; i++) {
         snprintf(f->names[i], sizeof(f->names[i]), "tool_%d", i);
-        f->tools[i] = (struct tool){.spec = {.name = f->names[i], .description = "does a thing", .effect = EFFECT_READ_ONLY,
-                                             .parameters = "{\"type\":\"object\"}"}, .work = never};
+        f->tools[i] = (struct tool){.spec = {.name = f->names[i],
+                                             .description = "does a thing",
+                                             .effect = EFFECT_READ_ONLY,
+                                             .parameters = "{\"type\":\"object\"}"},
+                                    .work = never};
     }
     f->tools[38].spec.description = "Sends a message to the weather station";
     f->tools[5].spec.description = "Forecast of the weather";

@@ -1,4 +1,5 @@
-/* The wave scheduler: each rule with the smallest list that shows it, then random lists against the rules themselves. */
+/* The wave scheduler: each rule with the smallest list that shows it, then random lists against the rules themselves.
+ */
 
 #include "base/arena.h"
 #include "base/json.h"
@@ -168,8 +169,8 @@ static void waves_are_written_for_the_event(void **state)
     (void)state;
     CLEANUP(arena) struct arena arena = ARENA_INIT;
     CLEANUP(strbuf) struct strbuf out = STRBUF_INIT;
-    const struct wave_call calls[] = {{"c1", tool("r_a"), "r_a", NULL}, {"c\"2", tool("r_b"), "r_b", NULL},
-                                      {"c3", tool("w"), "w", NULL}};
+    const struct wave_call calls[] = {
+        {"c1", tool("r_a"), "r_a", NULL}, {"c\"2", tool("r_b"), "r_b", NULL}, {"c3", tool("w"), "w", NULL}};
     size_t count;
     const struct wave *waves = waves_plan(&arena, calls, 3, true, &count);
     waves_write(&out, waves, count, calls);
