@@ -85,6 +85,15 @@ static void close_question(struct turn *turn)
     }
 }
 
+static const struct change *proposed_change(const struct turn *turn, const char *path)
+{
+    for (size_t i = 0; i < turn->ask.changes->count; i++)
+        if (strcmp(turn->ask.changes->items[i].path, path) == 0)
+            return &turn->ask.changes->items[i];
+    return NULL;
+}
+
+/* An edit may be of some of the files only. What is recorded is enough to write the same again. */
 static void record_edit(struct turn *turn, const struct change_set *edited)
 {
     CLEANUP(strbuf) struct strbuf before = STRBUF_INIT;
@@ -95,15 +104,18 @@ static void record_edit(struct turn *turn, const struct change_set *edited)
     json_open(&a, NULL, '[');
     for (size_t i = 0; i < edited->count; i++) {
         const struct change *change = &edited->items[i];
+        const struct change *proposed = proposed_change(turn, change->path);
 
         json_open(&b, NULL, '{');
         json_add_str(&b, "path", change->path);
-        json_add_str(&b, "digest", turn->ask.changes->items[i].new.digest);
+        json_add_str(&b, "digest", proposed ? proposed->new.digest : NULL);
         json_close(&b, '}');
         json_open(&a, NULL, '{');
         json_add_str(&a, "path", change->path);
-        if (change->new.exists)
+        if (change->new.exists) {
             json_add_strn(&a, "text", change->new.bytes, change->new.len);
+            json_add_int(&a, "mode", change->new.mode);
+        }
         json_close(&a, '}');
     }
     json_close(&b, ']');
