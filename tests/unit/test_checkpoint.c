@@ -127,9 +127,9 @@ static void test_undo_and_undo_of_undo(void **state)
     assert_string_equal(second, "cp_2");
     expect_file("a", "one");
     assert_int_equal(scratch_mode(&rig.files, "a"), 0755);
-    CLEANUP(free) char *third = undo("cp_2");
+    free(undo("cp_2"));
     expect_file("a", "two");
-    CLEANUP(free) char *fourth = undo("cp_1"); /* it is again what that write left */
+    free(undo("cp_1")); /* it is again what that write left */
     expect_file("a", "one");
     expect_list("cp_4 cp_3 cp_2 cp_1");
 }
@@ -147,11 +147,11 @@ static void test_new_and_deleted_files(void **state)
     CLEANUP(free) char *back = undo(moved);
     expect_file("from", "bytes\n");
     expect_file("to/here", NULL);
-    CLEANUP(free) char *again = undo(back);
+    free(undo(back));
     expect_file("from", NULL);
     expect_file("to/here", "bytes\n");
     CLEANUP(free) char *empty = write_one("empty", "");
-    CLEANUP(free) char *none = undo(empty);
+    free(undo(empty));
     expect_file("empty", NULL);
 }
 
@@ -182,7 +182,7 @@ static void test_refused_when_others_were_there(void **state)
     struct change_set *set = change_set_new();
     propose(set, "a", "a2");
     propose(set, "b", "b2");
-    CLEANUP(free) char *id = write_set(set);
+    free(write_set(set));
     scratch_write(&rig.files, "b", "by hand");
     expect_no_undo("cp_1", "b was changed by someone else since cp_1; undoing would lose that");
     expect_file("a", "a2");
@@ -195,7 +195,7 @@ static void test_refused_when_others_were_there(void **state)
     scratch_write(&rig.files, "b", "b1");
     expect_no_undo("cp_1", "b already is as it was before cp_1");
     scratch_write(&rig.files, "b", "b2");
-    CLEANUP(free) char *back = undo("cp_1");
+    free(undo("cp_1"));
     expect_file("b", "b1");
 }
 
@@ -205,7 +205,7 @@ static void test_bits_of_others_are_left_alone(void **state)
     scratch_write(&rig.files, "a", "one");
     CLEANUP(free) char *id = write_one("a", "two");
     scratch_chmod(&rig.files, "a", 0700);
-    CLEANUP(free) char *back = undo(id);
+    free(undo(id));
     expect_file("a", "one");
     assert_int_equal(scratch_mode(&rig.files, "a"), 0700);
 }
@@ -216,7 +216,7 @@ static void test_bytes_of_any_kind(void **state)
     static const char bytes[] = "\0\xff\r\n\x80 end";
     scratch_write_bytes(&rig.files, "blob", bytes, sizeof(bytes));
     CLEANUP(free) char *id = write_one("blob", "text");
-    CLEANUP(free) char *back = undo(id);
+    free(undo(id));
     size_t len;
     CLEANUP(free) char *content = scratch_read(&rig.files, "blob", &len);
     assert_int_equal(len, sizeof(bytes));
@@ -226,8 +226,8 @@ static void test_bytes_of_any_kind(void **state)
 static void test_ids_go_on_after_reopening(void **state)
 {
     (void)state;
-    CLEANUP(free) char *one = write_one("a", "1");
-    CLEANUP(free) char *two = write_one("a", "2");
+    free(write_one("a", "1"));
+    free(write_one("a", "2"));
     checkpoints_close(store);
     open_store();
     expect_list("cp_2 cp_1");
@@ -295,7 +295,7 @@ static void test_private_and_readable_by_nobody_else(void **state)
 {
     (void)state;
     scratch_write(&rig.files, "a", "secret");
-    CLEANUP(free) char *id = write_one("a", "x");
+    free(write_one("a", "x"));
     assert_int_equal(scratch_mode(&rig.beside, "state/checkpoints"), 0700);
     assert_int_equal(scratch_mode(&rig.beside, "state/checkpoints/cp_1"), 0700);
     assert_int_equal(scratch_mode(&rig.beside, "state/checkpoints/cp_1/0.old"), 0600);
@@ -306,7 +306,7 @@ static void test_damage_and_nonsense(void **state)
 {
     (void)state;
     scratch_write(&rig.files, "a", "one");
-    CLEANUP(free) char *id = write_one("a", "two");
+    free(write_one("a", "two"));
     scratch_write(&rig.beside, "state/checkpoints/cp_1/0.old", "onE");
     expect_no_undo("cp_1", "the kept content of a is damaged");
     scratch_remove(&rig.beside, "state/checkpoints/cp_1/0.old");
