@@ -8,7 +8,7 @@
  *      no → Denied(write_denied)
  *      yes → is the gate still open, are the files still what was shown? (else: proposed anew, asked again, D31b)
  *            → checkpoint → second execution with confirm_write; from there on the call cannot time out: the commit is
- *              ours, short, and its result must be known
+ *              ours, short, and its result must be known. (A foreign tool's is neither: it gets a new hard wait.)
  *   output → compacted; ≤ 12,000 characters inline, else an artifact that holds the full text
  *
  * The executor keeps nothing between calls. Everything is called on the loop thread. bounded_execute returns no error
@@ -43,10 +43,11 @@ struct bounded_host {
     void (*cited)(struct bounded_host *host, const struct citation *citation);
     /* The outcome; taken over by the host. The call stays valid until this returns. */
     void (*done)(struct bounded_host *host, struct bounded_call *call, struct outcome *take_outcome);
-    /* A timed-out tool came back. The host must live until every call of its has either been done in time or been late:
-     * bounded_pending counts them. */
+    /* What was still out when its call was settled (it timed out, or was cancelled) has come back, always after `done`;
+     * nothing of it is used. The host must live until every call of its has either been done in time or been late:
+     * `pending` counts those that have not, and is 0 already when the last of them is told. */
     void (*late)(struct bounded_host *host, struct bounded_call *call, int64_t elapsed_ms);
-    size_t pending;                  /* executions under way, late ones included; kept by the executor */
+    size_t pending;                  /* calls not yet done, or done and still awaited; kept by the executor */
 };
 
 struct bounded_request {
@@ -65,6 +66,8 @@ void bounded_call_set_data(struct bounded_call *call, void *data);
 int64_t bounded_call_elapsed_us(const struct bounded_call *call);
 double bounded_call_deadline_s(const struct bounded_call *call); /* the hard wait */
 
+/* Whether it waits for an answer. One that has just timed out does not, although its host has not heard of that yet. */
+bool bounded_asks(const struct bounded_call *call);
 /* Answers the question; the verdict is copied. A call that no longer asks (it timed out meanwhile) ignores it and false
  * is returned: an answer that comes too late never writes. */
 bool bounded_decide(struct bounded_call *call, const struct verdict *verdict);

@@ -140,6 +140,11 @@ void bounded_ask(struct bounded_call *call, struct change_set *take_proposed, bo
         bounded_settle_denied(call, DENIAL_WRITE_DENIED, "the write was refused, because nobody can be asked");
 }
 
+bool bounded_asks(const struct bounded_call *call)
+{
+    return call->phase == ASKING;
+}
+
 bool bounded_decide(struct bounded_call *call, const struct verdict *verdict)
 {
     if (call->phase != ASKING || verdict->decision == DECISION_NONE)
