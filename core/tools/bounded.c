@@ -12,6 +12,8 @@
  *   timer: runs         runs             stands still            runs         runs       off (see below)
  *   out:   nothing      the tool         nothing                 a job        a job      the tool
  *
+ * STORING has a short time of its own; when it is over, the beginning of the output is the result.
+ *
  * Three rules make it hold together.
  *
  * 1. Whatever is out (an execution of the tool, a job of ours on the pool) comes back exactly once and through one
@@ -79,12 +81,12 @@ static bool time_runs(const struct bounded_call *call)
     case RUNNING:
     case CHECKING:
     case SAVING:
+    case STORING:
         return true;
     case ASKING:
         return call->host->ask_runs_clock;
     case COMMITTING:
         return call->foreign;
-    case STORING:
     case SETTLED:
         return false;
     }
@@ -186,6 +188,14 @@ void bounded_settle_failed(struct bounded_call *call, bool retryable, const char
     settle_answer(call, TRACE_FAILED, outcome_failure(call->id, call->tool->spec.name, retryable, "%s", error));
 }
 
+/* The output is there but cannot be kept (D39), or not in time: its beginning has to do. */
+static void settle_cut(struct bounded_call *call)
+{
+    struct outcome outcome = outcome_result(call->id, call->tool->spec.name, steal(&call->cut));
+    outcome.result.truncated = true;
+    settle(call, outcome);
+}
+
 /* Tells the tool to stop. Whether it does is its affair; it may come back from within. */
 static void stop_tool(struct bounded_call *call)
 {
@@ -199,6 +209,10 @@ static void on_timer(struct loop_timer *timer)
     struct bounded_call *call = CALL_OF(timer, timer);
     if (call->host->clock->depth > 0 || bounded_hold_now(call) < call->due_us) { /* it was held and nobody told us */
         set_timer(call);
+        return;
+    }
+    if (call->phase == STORING) {
+        settle_cut(call);
         return;
     }
     /* A foreign tool may have written before it fell silent, so repeating it is not safe. */
@@ -270,13 +284,6 @@ static void run_store(struct loop_work *work)
         artifact_store_put(env->artifacts, env->session, call->tool->spec.name, call->full.buf, call->full.len);
 }
 
-static void settle_cut(struct bounded_call *call)
-{
-    struct outcome outcome = outcome_result(call->id, call->tool->spec.name, steal(&call->cut));
-    outcome.result.truncated = true;
-    settle(call, outcome);
-}
-
 static void stored(struct bounded_call *call)
 {
     if (!call->stored) {
@@ -307,6 +314,7 @@ static void store(struct bounded_call *call, const struct json *output)
     }
     json_write(&call->full, output, JSON_PRETTY);
     strbuf_addch(&call->full, '\n');
+    call->due_us = bounded_hold_now(call) + (int64_t)(DEADLINE_FLOOR_S * 1e6);
     bounded_start_job(call, STORING, run_store);
 }
 
@@ -488,8 +496,12 @@ double bounded_call_deadline_s(const struct bounded_call *call)
 
 void bounded_cancel(struct bounded_call *call)
 {
-    if (call->phase == SETTLED || call->phase == STORING || (call->phase == COMMITTING && !call->foreign))
+    if (call->phase == SETTLED || (call->phase == COMMITTING && !call->foreign))
         return;
+    if (call->phase == STORING) { /* the tool has done its part */
+        settle_cut(call);
+        return;
+    }
     const char *error = call->phase == COMMITTING
                             ? "cancelled by the user while the tool was writing; what it wrote is not known"
                             : "cancelled by the user";

@@ -174,10 +174,67 @@ static void test_d34_nothing_is_stored_after_the_gate_closed(void **state)
     assert_int_equal(artifact_store_count(f->test.env.artifacts, NULL), 1);
 }
 
+struct push {
+    struct loop_task task;
+    struct fixture *f;
+    struct bounded_call *cancels;
+};
+
+static void push_on(struct loop_task *task)
+{
+    struct push *push = (struct push *)task;
+    if (push->cancels)
+        bounded_cancel(push->cancels);
+    else
+        fake_clock_advance(&push->f->test.fake, SECONDS(6));
+}
+
+static void let_go(struct test_host *test, struct bounded_call *call)
+{
+    (void)call;
+    fake_tool_let_go(test->data);
+}
+
+/* Storing waits for the pool's one thread, which `busy` has. */
+static void store_behind(struct fixture *f, bool cancel)
+{
+    struct fake_tool busy;
+    struct push push = {.f = f};
+    CLEANUP(free) char *text = object_of(15000);
+    f->tool.output = text;
+    fake_tool_init(&busy, "busy", EFFECT_READ_ONLY);
+    fake_tool_on_pool(&busy);
+    busy.hangs = true;
+    f->test.data = &busy;
+    f->test.on_done = let_go;
+    test_host_start(&f->test, &busy.tool, "c2", 1000, 1000);
+    struct bounded_call *call = test_host_start(&f->test, &f->tool.tool, "c1", 60, 5);
+    push.cancels = cancel ? call : NULL;
+    loop_post(f->test.loop, &push.task, push_on);
+    test_host_run(&f->test);
+    check_cut(f, &f->test.outcomes[0]);
+    fake_tool_release(&busy);
+}
+
+static void test_d39_a_store_that_takes_too_long_has_failed(void **state)
+{
+    struct fixture *f = *state;
+    store_behind(f, false);
+    assert_non_null(strstr(f->test.log.buf, "late c1 (6000 ms)"));
+}
+
+static void test_cancel_does_not_wait_for_the_store(void **state)
+{
+    struct fixture *f = *state;
+    store_behind(f, true);
+    assert_non_null(strstr(f->test.log.buf, "late c1 (0 ms)"));
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
 {
+    setenv("UV_THREADPOOL_SIZE", "1", 1);
     const struct CMUnitTest tests[] = {
         TEST(test_d38_twelve_thousand_characters_stay_inline),
         TEST(test_long_strings_are_compacted_before_they_are_measured),
@@ -185,6 +242,8 @@ int main(void)
         TEST(test_d39_without_a_store_the_output_is_cut_and_flagged),
         TEST(test_errors_are_never_stored),
         TEST(test_numbers_keep_their_digits),
+        TEST(test_d39_a_store_that_takes_too_long_has_failed),
+        TEST(test_cancel_does_not_wait_for_the_store),
         TEST(test_d34_nothing_is_stored_after_the_gate_closed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
