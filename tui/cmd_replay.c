@@ -9,12 +9,11 @@
 #include "replay_run.h"
 #include "say.h"
 #include "sessions.h"
+#include "transcript.h"
 #include <math.h>
 #include <signal.h>
 #include <string.h>
 #include <unistd.h>
-
-#define BATCH_BYTES (64u << 10)
 
 struct player {
     const char *file;
@@ -53,16 +52,15 @@ static bool fetch(struct player *player)
 
 static void show(struct player *player)
 {
-    struct strbuf *text = &player->output.text;
     if (player->plain) {
         plain_event(player->plain, &player->event);
         return;
     }
     size_t len;
     const char *line = journal_line(player->reader, player->next - 1, &len);
-    strbuf_add(text, line, len);
-    strbuf_addch(text, '\n');
-    if (player->loop || text->len >= BATCH_BYTES)
+    output_add(&player->output, line, len);
+    output_add(&player->output, "\n", 1);
+    if (player->loop)
         output_flush(&player->output);
 }
 
@@ -127,8 +125,8 @@ static void play_in_time(struct player *player)
 
 static int play(const struct options *options, const char *file, const struct journal_reader *reader)
 {
-    struct player player = {.file = file, .reader = reader, .until = options->until, .speed = options->speed,
-                            .arena = ARENA_INIT};
+    struct player player = {
+        .file = file, .reader = reader, .until = options->until, .speed = options->speed, .arena = ARENA_INIT};
     if (isnan(player.speed))
         player.speed = isatty(STDOUT_FILENO) ? 1 : 0;
     output_init(&player.output, STDOUT_FILENO);
@@ -165,7 +163,7 @@ int cmd_replay(const struct options *options)
     }
     if (options->record)
         return say_error(STATUS_USAGE, "--record needs --execute (a replay alone does nothing that could be recorded)");
-    struct journal_reader *reader = journal_open(file, &err);
+    struct journal_reader *reader = transcript_open(file, &err);
     if (!reader)
         return say_file_error(STATUS_USAGE, file, &err);
     int status = play(options, file, reader);

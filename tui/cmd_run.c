@@ -36,10 +36,10 @@ static int read_prompt(const struct options *options, struct strbuf *prompt)
         if (!options->operand && isatty(STDIN_FILENO))
             return say_error(STATUS_USAGE, "keyturn run needs a prompt (keyturn run \"what to do\", or pipe it in)");
         if (strbuf_read(prompt, STDIN_FILENO, PROMPT_BYTES_MAX))
-            return errno == EFBIG ? say_error(STATUS_USAGE, "the prompt on standard input is larger than 1 MiB (put the "
-                                                            "material in a file of the workspace)")
-                                  : say_error(STATUS_USAGE, "cannot read the prompt from standard input: %s",
-                                              strerror(errno));
+            return errno == EFBIG
+                       ? say_error(STATUS_USAGE, "the prompt on standard input is larger than 1 MiB (put the "
+                                                 "material in a file of the workspace)")
+                       : say_error(STATUS_USAGE, "cannot read the prompt from standard input: %s", strerror(errno));
     }
     if (memchr(prompt->buf, '\0', prompt->len))
         return say_error(STATUS_USAGE, "the prompt holds a NUL byte (it must be text)");
@@ -111,7 +111,8 @@ static int holds_something(const char *path)
     return found;
 }
 
-static int demo_workspace(const struct options *options, const struct recording *recording, const char *temp, char **path)
+static int demo_workspace(const struct options *options, const struct recording *recording, const char *temp,
+                          char **path)
 {
     struct err err = ERR_INIT;
     const char *files = recording_files(recording);

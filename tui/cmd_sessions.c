@@ -10,8 +10,8 @@
 #include "text.h"
 #include <unistd.h>
 
-#define ROWS_SHOWN 20
-#define ROWS_AS_JSON 1000
+#define ROWS_SHOWN    20
+#define ROWS_AS_JSON  1000
 #define ROWS_AT_START 5
 
 static int send_out(struct output *output)
@@ -50,8 +50,9 @@ int cmd_sessions(const struct options *options)
         sessions_table(&output.text, &rows, 0, text_terminal_width(STDOUT_FILENO, 120));
         strbuf_addstr(&output.text, "\nkeyturn replay SESSION shows one again.\n");
     } else {
-        strbuf_addstr(&output.text, "No sessions yet. keyturn demo plays a guided turn; keyturn run \"what to do\" begins "
-                                    "your own.\n");
+        strbuf_addstr(&output.text,
+                      "No sessions yet. keyturn demo plays a guided turn; keyturn run \"what to do\" begins "
+                      "your own.\n");
     }
     sessions_release(&rows);
     return send_out(&output);

@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #define PATIENCE_US (2 * 1000000)
-#define LOOK_US 5000
+#define LOOK_US     5000
 
 #define DRIVE_OF(place, member) ((struct drive *)((char *)(place)-offsetof(struct drive, member)))
 
@@ -84,7 +84,8 @@ static void turn_ended(void *data);
 
 static bool stops_here(const struct drive *drive)
 {
-    return drive->interrupts || drive->output.failed || engine_failed(drive->setup.engine) || drive->next == drive->turns;
+    return drive->interrupts || drive->output.failed || engine_failed(drive->setup.engine) ||
+           drive->next == drive->turns;
 }
 
 static void start_next(struct drive *drive)
@@ -187,8 +188,9 @@ static void run_loop(struct drive *drive)
     loop_unpost(loop, &drive->step);
     loop_unpost(loop, &drive->stop);
     if (!drive->over && drive->status == STATUS_DONE)
-        drive->status = say_error(STATUS_FAILED, "the turn came to a standstill (this is a fault of keyturn; its log may "
-                                                 "say more)");
+        drive->status =
+            say_error(STATUS_FAILED, "the turn came to a standstill (this is a fault of keyturn; its log may "
+                                     "say more)");
 }
 
 static void conclude(struct drive *drive)
@@ -199,7 +201,8 @@ static void conclude(struct drive *drive)
         if (drive->setup.journal && !drive->output.failed) {
             const char *record = drive->record;
             strbuf_addf(&drive->output.text, "%-10skeyturn replay ", "again");
-            text_show(&drive->output.text, record ? record : drive->setup.id, strlen(record ? record : drive->setup.id), 0);
+            text_show(&drive->output.text, record ? record : drive->setup.id, strlen(record ? record : drive->setup.id),
+                      0);
             strbuf_addch(&drive->output.text, '\n');
             output_flush(&drive->output);
         }

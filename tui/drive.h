@@ -12,14 +12,14 @@ struct drive {
     struct output output;
     struct headless headless;
     struct plain *plain;
-    struct sink sink;       /* our own ear */
-    struct sink *extra;     /* one more, told first; NULL: none */
-    bool quiet;             /* shows nothing */
-    bool patient;           /* waits for late calls as long as it takes */
-    const char *prompt;     /* the one turn, when there is no recording */
+    struct sink sink;   /* our own ear */
+    struct sink *extra; /* one more, told first; NULL: none */
+    bool quiet;         /* shows nothing */
+    bool patient;       /* waits for late calls as long as it takes */
+    const char *prompt; /* the one turn, when there is no recording */
     struct recording *recording;
-    const char *record;     /* the file that --record names */
-    const char *scratch;    /* removed when the program leaves in a hurry */
+    const char *record;  /* the file that --record names */
+    const char *scratch; /* removed when the program leaves in a hurry */
 
     size_t turns, next;     /* how many there are, which one comes next */
     struct loop_task step;  /* on to the next turn, or to the end */
@@ -27,7 +27,7 @@ struct drive {
     struct loop_timer look; /* for late calls */
     int64_t waits_since_us;
     bool running, over;
-    bool unusable;          /* what it shows could not be shown, or not be recorded: the run means nothing */
+    bool unusable; /* what it shows could not be shown, or not be recorded: the run means nothing */
     int interrupts;
     int status;
     char *title, *ended;

@@ -1,6 +1,6 @@
 #pragma once
-/* --headless: every event as its line on standard output, sent the moment it happened. The journal has it already: sinks
- * hear of an event after it was appended. */
+/* --headless: every event as its line on standard output, sent the moment it happened. The journal has it already:
+ * sinks hear of an event after it was appended. */
 
 #include "turn/engine.h"
 

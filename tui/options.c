@@ -17,14 +17,15 @@ struct command_info {
 };
 
 static const struct command_info commands[] = {
-#define COMMAND(ID, name, operands, least, most, help, more) [COMMAND_##ID] = {#name, operands, least, most, help, more},
+#define COMMAND(ID, name, operands, least, most, help, more)                                                           \
+    [COMMAND_##ID] = {#name, operands, least, most, help, more},
 #include "commands.def"
 #undef COMMAND
 };
 
 #define OF(ID) (1u << COMMAND_##ID)
-#define TURNS (OF(RUN) | OF(DEMO) | OF(REPLAY))
-#define ANY (~0u)
+#define TURNS  (OF(RUN) | OF(DEMO) | OF(REPLAY))
+#define ANY    (~0u)
 
 enum taking { TAKE_FLAG, TAKE_TEXT, TAKE_LIST, TAKE_NUMBER, TAKE_WHOLE };
 
@@ -107,8 +108,8 @@ static int unknown_option(const char *text, enum command command, struct err *er
     if (meant)
         return err_set(err, "unknown option %.*s%.60s (did you mean --%s?)", (int)(dashes < 2 ? dashes : 2), "--", name,
                        meant);
-    return err_set(err, "unknown option %.*s%.60s (keyturn %s%s--help lists them)", (int)(dashes < 2 ? dashes : 2), "--",
-                   name, command_name(command), command < COMMAND_COUNT ? " " : "");
+    return err_set(err, "unknown option %.*s%.60s (keyturn %s%s--help lists them)", (int)(dashes < 2 ? dashes : 2),
+                   "--", name, command_name(command), command < COMMAND_COUNT ? " " : "");
 }
 
 static int foreign_option(const struct option *option, enum command command, struct err *err)
@@ -281,14 +282,16 @@ static void help_line(struct strbuf *out, const char *left, const char *right)
 
 static void help_option(struct strbuf *out, const struct option *option)
 {
-    CLEANUP(free) char *left =
+    CLEANUP(free)
+    char *left =
         xasprintf("--%s%s%s", option->name, option->argument ? " " : "", option->argument ? option->argument : "");
     help_line(out, left, option->help);
 }
 
 void options_help(struct strbuf *out)
 {
-    strbuf_addstr(out, "keyturn " KEYTURN_VERSION ", a workbench for agent turns: watch, step, approve, undo, replay\n\n");
+    strbuf_addstr(out,
+                  "keyturn " KEYTURN_VERSION ", a workbench for agent turns: watch, step, approve, undo, replay\n\n");
     for (size_t i = 0; i < COMMAND_COUNT; i++) {
         CLEANUP(free) char *left = xasprintf("keyturn %s %s", commands[i].name, commands[i].operands);
         help_line(out, left, commands[i].help);
@@ -297,8 +300,9 @@ void options_help(struct strbuf *out)
     for (size_t i = 0; i < COUNT_OF(table); i++)
         if (table[i].of == TURNS)
             help_option(out, &table[i]);
-    strbuf_addstr(out, "\nExit status: 0 done, 1 ran and failed, 2 wrong usage or unreadable input, 3 departed from the\n"
-                       "recording, 4 done but a write was refused because nobody could be asked, 130 interrupted.\n");
+    strbuf_addstr(out,
+                  "\nExit status: 0 done, 1 ran and failed, 2 wrong usage or unreadable input, 3 departed from the\n"
+                  "recording, 4 done but a write was refused because nobody could be asked, 130 interrupted.\n");
 }
 
 void options_command_help(struct strbuf *out, enum command command)

@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#define BATCH_BYTES (64u << 10)
+
 void output_init(struct output *output, int fd)
 {
     *output = (struct output){.fd = fd, .text = STRBUF_INIT};
@@ -41,6 +43,16 @@ int output_flush(struct output *output)
         output->failed = send_all(output->fd, output->text.buf, output->text.len);
     strbuf_reset(&output->text);
     return output->failed ? -1 : 0;
+}
+
+void output_add(struct output *output, const void *bytes, size_t len)
+{
+    if (output->text.len + len < BATCH_BYTES) {
+        strbuf_add(&output->text, bytes, len);
+        return;
+    }
+    if (output_flush(output) == 0)
+        output->failed = send_all(output->fd, bytes, len);
 }
 
 int output_say_failed(const struct output *output)

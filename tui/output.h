@@ -14,5 +14,7 @@ void output_init(struct output *output, int fd);
 void output_release(struct output *output);
 /* Sends what was gathered; waits where the descriptor would not. After a failure everything is dropped. */
 int output_flush(struct output *output);
+/* Gathers bytes and sends once there are enough of them; a long text is sent from where it is. */
+void output_add(struct output *output, const void *bytes, size_t len);
 /* The error line for `failed`; returns the exit status. */
 int output_say_failed(const struct output *output);

@@ -1,5 +1,5 @@
-/* The turn from its prompt to its end. A label in the gutter says who speaks or what it is; everything else stands to the
- * right of it, so the eye can run down the labels. */
+/* The turn from its prompt to its end. A label in the gutter says who speaks or what it is; everything else stands to
+ * the right of it, so the eye can run down the labels. */
 
 #include "plain_inside.h"
 #include <math.h>
@@ -72,6 +72,15 @@ void plain_paragraph(struct plain *plain, const char *text, size_t indent)
     plain->blank = false;
 }
 
+void plain_paragraph_inked(struct plain *plain, enum ink ink, const char *text, size_t indent)
+{
+    plain_ink(plain, ink);
+    plain_paragraph(plain, text, indent);
+    strbuf_set_len(plain->out, plain->out->len - 1); /* the colour ends before the line does */
+    plain_ink(plain, INK_NONE);
+    plain_newline(plain);
+}
+
 void plain_text(struct plain *plain, const char *text)
 {
     text_show(plain->out, text, strlen(text), 0);
@@ -95,10 +104,7 @@ static void session_started(struct plain *plain, const struct event_session_star
         strbuf_addf(&line, " %s %s%s%s", text_dot(), provider, name && *name ? " " : "", name ? name : "");
     if (started->workspace)
         strbuf_addf(&line, " %s %s", text_dot(), started->workspace);
-    plain_ink(plain, INK_DIM);
-    plain_text(plain, line.buf);
-    plain_ink(plain, INK_NONE);
-    plain_newline(plain);
+    plain_paragraph_inked(plain, INK_DIM, line.buf, 0);
 }
 
 static void turn_started(struct plain *plain, const struct event *event)
@@ -111,7 +117,7 @@ static void turn_started(struct plain *plain, const struct event *event)
     plain_gap(plain);
     if (plain->past_turn) {
         CLEANUP(free) char *label = xasprintf("turn %lld", (long long)event->turn);
-        plain_label(plain, INK_DIM, label);
+        plain_inked(plain, INK_DIM, label);
         plain_newline(plain);
         plain_gap(plain);
     }
@@ -131,8 +137,7 @@ static void context_loaded(struct plain *plain, const struct event_context_loade
         strbuf_addstr(&line, line.len ? ", " : "");
         text_plural(&line, pack->count, "excerpt", "excerpts");
         const char *before = ": ";
-        json_each(item, pack)
-        {
+        json_each (item, pack) {
             strbuf_addf(&line, "%s%s", before, json_str(json_get(item, "path"), "?"));
             before = ", ";
         }
@@ -170,9 +175,7 @@ static void thinking_shown(struct plain *plain, const char *thinking)
     size_t room = 3 * (plain->style.width - GUTTER);
     text_show_cut(&line, thinking, strlen(thinking), room);
     plain_indent(plain, GUTTER);
-    plain_ink(plain, INK_DIM);
-    plain_paragraph(plain, line.buf, GUTTER);
-    plain_ink(plain, INK_NONE);
+    plain_paragraph_inked(plain, INK_DIM, line.buf, GUTTER);
 }
 
 static bool has_text(const char *text)
@@ -202,6 +205,8 @@ static void model_responded(struct plain *plain, const struct event_model_respon
     if (has_text(responded->text)) {
         plain_indent(plain, GUTTER);
         plain_paragraph(plain, responded->text, GUTTER);
+        if (!last)
+            plain_gap(plain);
     }
     free(plain->answer);
     plain->answer = xstrdup(responded->text ? responded->text : "");
@@ -242,7 +247,8 @@ static void note_failed(struct plain *plain, const char *what, const char *text)
     const struct json *status = plain_json(plain, text);
     if (strcmp(json_str(json_get(status, "status"), ""), "failed") != 0)
         return;
-    CLEANUP(free) char *line = xasprintf("%s failed: %s", what, json_str(json_get(status, "reason"), "no reason given"));
+    CLEANUP(free)
+    char *line = xasprintf("%s failed: %s", what, json_str(json_get(status, "reason"), "no reason given"));
     plain_label(plain, INK_WARN, "note");
     plain_paragraph(plain, line, GUTTER);
 }
@@ -251,8 +257,7 @@ static void turn_finalized(struct plain *plain, const struct event_turn_finalize
 {
     const struct json *citations = plain_json(plain, finalized->citations);
     CLEANUP(strbuf) struct strbuf line = STRBUF_INIT;
-    json_each(item, citations)
-    {
+    json_each (item, citations) {
         const char *ref = item->type == JSON_STRING ? item->text : json_str(json_get(item, "ref"), NULL);
         if (ref)
             strbuf_addf(&line, "%s%s", line.len ? ", " : "", ref);
@@ -291,6 +296,8 @@ static void turn_finished(struct plain *plain, const struct event_turn_finished 
     CLEANUP(strbuf) struct strbuf line = STRBUF_INIT;
     plain_write_pending(plain, NULL);
     final_text(plain, finished->text ? finished->text : "");
+    if (strcmp(status, "budget") == 0)
+        strbuf_addf(&line, "used up %s ", text_dot());
     text_plural(&line, finished->steps, "step", "steps");
     strbuf_addf(&line, " %s ", text_dot());
     text_plural(&line, finished->tool_calls, "call", "calls");
@@ -382,11 +389,11 @@ static void tell(struct plain *plain, const struct event *event)
     case EVENT_OTHER:
         plain_note_other(plain, event);
         break;
-    case EVENT_BUDGET_OPENED:   /* the summary tells what was used, the warnings what ran short */
+    case EVENT_BUDGET_OPENED: /* the summary tells what was used, the warnings what ran short */
     case EVENT_BUDGET_CHARGED:
     case EVENT_TURN_PREPARED:
     case EVENT_MODEL_REQUESTED:
-    case EVENT_MODEL_DELTA:     /* the answer comes whole */
+    case EVENT_MODEL_DELTA: /* the answer comes whole */
     case EVENT_CHECKPOINT_SAVED:
     case EVENT_WRITES_CLOSED:
     case EVENT_SESSION_ENDED:
@@ -448,5 +455,6 @@ void plain_free(struct plain *plain)
     arena_release(&plain->arena);
     free(plain->held);
     free(plain->answer);
+    free(plain->edit);
     free(plain);
 }

@@ -9,10 +9,10 @@
 #include <math.h>
 #include <string.h>
 
-#define ID_WIDTH_MAX 6
-#define TOOL_WIDTH_MAX 20
-#define WORD_WIDTH 9
-#define TIME_WIDTH 10
+#define ID_WIDTH_MAX     6
+#define TOOL_WIDTH_MAX   20
+#define WORD_WIDTH       9
+#define TIME_WIDTH       11
 #define OUTPUT_LINES_MAX 30
 
 static void call_release(struct plain_call *call)
@@ -71,13 +71,11 @@ static void add_value(struct strbuf *out, const struct json *value)
 static char *describe_arguments(const struct json *arguments)
 {
     struct strbuf out = STRBUF_INIT;
-    json_each(value, arguments)
-    {
+    json_each (value, arguments) {
         if (arguments->type == JSON_OBJECT && value->type == JSON_STRING && value->len < 200 && is_path_key(value->key))
             strbuf_addf(&out, "%s%s", out.len ? " " : "", value->text);
     }
-    json_each(value, arguments)
-    {
+    json_each (value, arguments) {
         if (arguments->type != JSON_OBJECT || out.len > 400)
             break;
         if (value->type == JSON_STRING && value->len < 200 && is_path_key(value->key))
@@ -117,6 +115,8 @@ static void add_id(struct strbuf *out, const struct plain *plain, const struct p
 
 static void measure(struct plain *plain)
 {
+    /* A narrow terminal has better uses for its columns than long names. */
+    size_t most = plain->style.width / 5 < TOOL_WIDTH_MAX ? plain->style.width / 5 : TOOL_WIDTH_MAX;
     plain->id_width = 2;
     plain->tool_width = 8;
     for (size_t i = plain->step_first; i < plain->call_count; i++) {
@@ -127,7 +127,7 @@ static void measure(struct plain *plain)
             plain->id_width = columns;
         columns = utf8_columns(plain->calls[i].tool, strlen(plain->calls[i].tool));
         if (columns > plain->tool_width)
-            plain->tool_width = columns < TOOL_WIDTH_MAX ? columns : TOOL_WIDTH_MAX;
+            plain->tool_width = columns < most ? columns : most;
     }
 }
 
@@ -135,8 +135,7 @@ void plain_calls_answered(struct plain *plain, const struct json *calls)
 {
     plain->step_first = plain->call_count;
     waves_reset(plain);
-    json_each(item, calls)
-    {
+    json_each (item, calls) {
         const struct json *arguments = json_get(item, "arguments");
         struct plain_call *call =
             add_call(plain, json_str(json_get(item, "id"), "?"), json_str(json_get(item, "name"), "?"));
@@ -146,21 +145,17 @@ void plain_calls_answered(struct plain *plain, const struct json *calls)
         call->what = describe_arguments(arguments);
     }
     measure(plain);
-    if (plain->call_count > plain->step_first)
-        plain_gap(plain);
 }
 
 void plain_calls_planned(struct plain *plain, const struct json *waves)
 {
     waves_reset(plain);
-    json_each(item, waves)
-    {
+    json_each (item, waves) {
         const struct json *calls = json_get(item, "calls");
         GROW(plain->waves, plain->wave_count, plain->wave_room);
-        plain->waves[plain->wave_count] = (struct plain_wave){.why = xstrdup(json_str(json_get(item, "why"), "")),
-                                                              .calls = calls ? calls->count : 0};
-        json_each(id, calls)
-        {
+        plain->waves[plain->wave_count] =
+            (struct plain_wave){.why = xstrdup(json_str(json_get(item, "why"), "")), .calls = calls ? calls->count : 0};
+        json_each (id, calls) {
             int64_t index = id->type == JSON_STRING ? hash_map_get(&plain->call_index, id->text, -1) : -1;
             if (index >= 0)
                 plain->calls[index].wave = plain->wave_count;
@@ -285,7 +280,9 @@ void plain_call_script(struct plain *plain, const struct event_script_event *eve
     const struct json *value = plain_json(plain, event->event);
     const char *message = json_str(json_get(value, "message"), NULL);
     plain_call_output(plain, event->call, json_str(json_get(value, "level"), NULL),
-                      message ? message : event->event ? event->event : "");
+                      message        ? message
+                      : event->event ? event->event
+                                     : "");
 }
 
 /* Outcomes */
@@ -324,7 +321,7 @@ static void finish(struct plain *plain, struct plain_call *call, const char *not
     CLEANUP(strbuf) struct strbuf time = STRBUF_INIT;
     text_ms(&time, ms);
     plain_inked(plain, ink, word);
-    strbuf_addf(plain->out, " in %s", time.buf);
+    strbuf_addf(plain->out, " %s %s", strcmp(word, "timed out") == 0 ? "after" : "in", time.buf);
     if (note && *note) {
         strbuf_addf(plain->out, " %s ", text_dot());
         text_show_cut(plain->out, note, strlen(note), plain->style.width / 2);

@@ -15,14 +15,14 @@
 #include "plain.h"
 #include "text.h"
 
-#define GUTTER 10 /* columns of the labels */
+#define GUTTER  10 /* columns of the labels */
 #define NO_WAVE SIZE_MAX
 
 enum ink { INK_NONE, INK_BOLD, INK_DIM, INK_GOOD, INK_BAD, INK_WARN, INK_MARK };
 
 struct plain_call {
     char *id, *tool;
-    char *what;     /* its arguments, short */
+    char *what; /* its arguments, short */
     size_t wave;
     size_t outputs; /* lines shown of what it printed */
     bool shown;     /* has a line of its own already */
@@ -57,10 +57,11 @@ struct plain {
     struct plain_ask *asks; /* not decided yet */
     size_t ask_count, ask_room;
 
-    char *held;        /* the gate it stands at */
-    char *answer;      /* text of the newest answer, to see whether the end repeats it */
-    double cost_usd;   /* of the turn; NaN: unknown */
-    bool past_turn;    /* a turn was told already */
+    char *held;      /* the gate it stands at */
+    char *edit;      /* what somebody wrote instead of a proposal; JSON, shown with the decision */
+    char *answer;    /* text of the newest answer, to see whether the end repeats it */
+    double cost_usd; /* of the turn; NaN: unknown */
+    bool past_turn;  /* a turn was told already */
 };
 
 /* plain.c */
@@ -74,6 +75,7 @@ void plain_indent(struct plain *plain, size_t columns);
 void plain_newline(struct plain *plain);
 /* Foreign text as a paragraph from here on, indented by `indent`. */
 void plain_paragraph(struct plain *plain, const char *text, size_t indent);
+void plain_paragraph_inked(struct plain *plain, enum ink ink, const char *text, size_t indent);
 /* A foreign text on the rest of the line. */
 void plain_text(struct plain *plain, const char *text);
 const struct json *plain_json(struct plain *plain, const char *text); /* NULL for NULL and nonsense */
@@ -97,6 +99,7 @@ void plain_write_proposed(struct plain *plain, const struct event_write_proposed
 void plain_write_decided(struct plain *plain, const struct event_write_decided *decided);
 void plain_write_applied(struct plain *plain, const struct event_write_applied *applied);
 void plain_write_undone(struct plain *plain, const struct event_write_undone *undone);
+void plain_write_edited(struct plain *plain, const struct event_edited *edited);
 /* Shows the questions of this call (NULL: of all) that nobody answered. */
 void plain_write_pending(struct plain *plain, const char *call);
 

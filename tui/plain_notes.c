@@ -18,7 +18,10 @@ void plain_note_budget(struct plain *plain, const struct event_budget_warned *wa
 {
     const char *key = warned->key ? warned->key : "?";
     CLEANUP(strbuf) struct strbuf line = STRBUF_INIT;
-    CLEANUP(free) char *words = xstrdup(strcmp(key, "wall_ms") == 0 ? "time" : strcmp(key, "cost_usd") == 0 ? "cost" : key);
+    CLEANUP(free)
+    char *words = xstrdup(strcmp(key, "wall_ms") == 0    ? "time"
+                          : strcmp(key, "cost_usd") == 0 ? "cost"
+                                                         : key);
     for (char *at = words; *at; at++)
         if (*at == '_')
             *at = ' ';
@@ -49,8 +52,12 @@ void plain_note_released(struct plain *plain, const struct event_released *event
     /* A question that was answered has a line of its own. */
     if (strcmp(by, "decision") != 0) {
         plain_label(plain, INK_WARN, "held");
-        CLEANUP(free) char *line =
-            xasprintf("%s, released by %s", plain->held ? plain->held : event->gate ? event->gate : "?", by);
+        CLEANUP(free)
+        char *line = xasprintf("%s, released by %s",
+                               plain->held   ? plain->held
+                               : event->gate ? event->gate
+                                             : "?",
+                               by);
         plain_paragraph(plain, line, GUTTER);
     }
     free(plain->held);
@@ -59,6 +66,10 @@ void plain_note_released(struct plain *plain, const struct event_released *event
 
 void plain_note_edited(struct plain *plain, const struct event_edited *event)
 {
+    if (event->what && strcmp(event->what, "write") == 0) {
+        plain_write_edited(plain, event);
+        return;
+    }
     CLEANUP(strbuf) struct strbuf line = STRBUF_INIT;
     strbuf_addf(&line, "%s%s%s, now ", event->what ? event->what : "?", event->call ? " of " : "",
                 event->call ? event->call : "");

@@ -18,8 +18,7 @@ static bool is_kept(const struct keeping *keeping, int64_t hunk)
 {
     if (keeping->how != KEEP_SOME)
         return keeping->how == KEEP_ALL;
-    json_each(number, keeping->hunks)
-    {
+    json_each (number, keeping->hunks) {
         if (json_int(number, 0) == hunk)
             return true;
     }
@@ -37,8 +36,7 @@ static struct keeping keeping_of(const char *decision, const struct json *hunks,
     }
     keeping.say = true;
     keeping.how = KEEP_NONE; /* a file that is not named is not written */
-    json_each(item, hunks)
-    {
+    json_each (item, hunks) {
         if (strcmp(json_str(json_get(item, "path"), ""), path) == 0) {
             keeping.how = KEEP_SOME;
             keeping.hunks = json_get(item, "keep");
@@ -150,8 +148,7 @@ static void ask_release(struct plain *plain, size_t index)
 static void show_ask(struct plain *plain, const struct plain_ask *ask, const char *decision, const struct json *hunks)
 {
     plain_call_introduce(plain, plain_call(plain, ask->call, NULL));
-    json_each(file, plain_json(plain, ask->files))
-    {
+    json_each (file, plain_json(plain, ask->files)) {
         struct keeping keeping = keeping_of(decision, hunks, json_str(json_get(file, "path"), "?"));
         show_file(plain, file, &keeping);
     }
@@ -186,14 +183,43 @@ void plain_write_pending(struct plain *plain, const char *call)
 static void add_hunk_counts(struct strbuf *out, const struct json *hunks)
 {
     int64_t kept = 0, of = 0;
-    json_each(item, hunks)
-    {
+    json_each (item, hunks) {
         const struct json *keep = json_get(item, "keep");
         kept += keep ? keep->count : 0;
         of += json_int(json_get(item, "of"), 0);
     }
     strbuf_addf(out, ", %lld of ", (long long)kept);
     text_plural(out, of, "hunk", "hunks");
+}
+
+/* Comes before the decision it belongs to. */
+void plain_write_edited(struct plain *plain, const struct event_edited *edited)
+{
+    free(plain->edit);
+    plain->edit = edited->after ? xstrdup(edited->after) : NULL;
+}
+
+static void show_edit(struct plain *plain)
+{
+    json_each (file, plain_json(plain, plain->edit)) {
+        const char *path = json_str(json_get(file, "path"), "?");
+        const char *text = json_str(json_get(file, "text"), NULL);
+        size_t lines = 0;
+        plain_indent(plain, plain_call_indent(plain));
+        text_show_cut(plain->out, path, strlen(path), plain->style.width / 2);
+        strbuf_addstr(plain->out, text ? " as edited:" : " is not to be there");
+        plain_newline(plain);
+        for (const char *at = text ? text : ""; *at && lines < DIFF_LINES_MAX; lines++) {
+            size_t len = strcspn(at, "\n");
+            CLEANUP(strbuf) struct strbuf line = STRBUF_INIT;
+            strbuf_addch(&line, '|');
+            strbuf_add(&line, at, len);
+            diff_line(plain, line.buf, line.len, true, NULL);
+            at += len + (at[len] == '\n');
+        }
+    }
+    free(plain->edit);
+    plain->edit = NULL;
 }
 
 void plain_write_decided(struct plain *plain, const struct event_write_decided *decided)
@@ -220,17 +246,16 @@ void plain_write_decided(struct plain *plain, const struct event_write_decided *
     if (decided->reason && *decided->reason)
         strbuf_addf(&line, ": %s", decided->reason);
     plain_indent(plain, plain_call_indent(plain));
-    plain_ink(plain, no ? INK_WARN : INK_GOOD);
-    plain_paragraph(plain, line.buf, plain_call_indent(plain));
-    plain_ink(plain, INK_NONE);
+    plain_paragraph_inked(plain, no ? INK_WARN : INK_GOOD, line.buf, plain_call_indent(plain));
+    if (plain->edit)
+        show_edit(plain);
 }
 
 void plain_write_applied(struct plain *plain, const struct event_write_applied *applied)
 {
     CLEANUP(strbuf) struct strbuf line = STRBUF_INIT;
     plain_call_introduce(plain, plain_call(plain, applied->call, NULL));
-    json_each(file, plain_json(plain, applied->files))
-    {
+    json_each (file, plain_json(plain, applied->files)) {
         strbuf_addf(&line, "%s %s +", line.len ? "," : "wrote", json_str(json_get(file, "path"), "?"));
         text_count(&line, json_int(json_get(file, "added"), 0));
         strbuf_addstr(&line, " -");
@@ -245,8 +270,7 @@ void plain_write_undone(struct plain *plain, const struct event_write_undone *un
     CLEANUP(strbuf) struct strbuf line = STRBUF_INIT;
     strbuf_addf(&line, "%s", undone->checkpoint ? undone->checkpoint : "?");
     const char *before = ": ";
-    json_each(path, plain_json(plain, undone->paths))
-    {
+    json_each (path, plain_json(plain, undone->paths)) {
         strbuf_addf(&line, "%s%s", before, json_str(path, "?"));
         before = ", ";
     }

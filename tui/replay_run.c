@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "drive.h"
 #include "say.h"
+#include "transcript.h"
 #include "turn/departure.h"
 #include <inttypes.h>
 #include <math.h>
@@ -84,7 +85,9 @@ static int run_again(const struct options *options, const char *file, struct rec
         .recording = recording,
         .temp = temp,
         .virtual_time = options->check,
-        .speed = !isnan(options->speed) ? options->speed : isatty(STDOUT_FILENO) && !options->check ? 1 : 0,
+        .speed = !isnan(options->speed)                     ? options->speed
+                 : isatty(STDOUT_FILENO) && !options->check ? 1
+                                                            : 0,
     };
     status = drive(&drv, &plan);
     /* A run that was interrupted or never began has not departed from anything. */
@@ -111,13 +114,14 @@ int replay_run(const struct options *options, const char *file)
     if (options->record && same_file(options->record, file))
         return say_error(STATUS_USAGE, "%s: this is the recording that is replayed (name another file for --record)",
                          options->record);
-    struct recording *recording = recording_open(file, &err);
+    struct recording *recording = transcript_record(file, &err);
     if (!recording)
         return say_file_error(STATUS_USAGE, file, &err);
     int status;
     CLEANUP(free) char *temp = NULL;
     if (recording_turn_count(recording) == 0)
-        status = say_error(STATUS_USAGE, "%s: there is no turn to run in it (keyturn replay shows what there is)", file);
+        status =
+            say_error(STATUS_USAGE, "%s: there is no turn to run in it (keyturn replay shows what there is)", file);
     else if (!(temp = file_make_temp_dir(NULL, "keyturn-replay-", &err)))
         status = say_error(STATUS_USAGE, "%s", err.text);
     else

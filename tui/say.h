@@ -5,10 +5,10 @@
 
 enum exit_status {
     STATUS_DONE = 0,
-    STATUS_FAILED = 1,      /* the turn, script or check ran and failed */
-    STATUS_USAGE = 2,       /* wrong usage or unreadable input */
-    STATUS_DEPARTED = 3,    /* from the recording */
-    STATUS_REFUSED = 4,     /* done, but a write was refused because nobody could be asked */
+    STATUS_FAILED = 1,   /* the turn, script or check ran and failed */
+    STATUS_USAGE = 2,    /* wrong usage or unreadable input */
+    STATUS_DEPARTED = 3, /* from the recording */
+    STATUS_REFUSED = 4,  /* done, but a write was refused because nobody could be asked */
     STATUS_INTERRUPTED = 130,
 };
 

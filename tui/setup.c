@@ -15,6 +15,7 @@
 #include "tools/artifact.h"
 #include "tools/beneath.h"
 #include "tools/checkpoint.h"
+#include "transcript.h"
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
@@ -79,9 +80,12 @@ int setup_model_file(const struct options *options, const struct config *config,
     else {
         const char *near = config_nearest_model(config, name);
         if (near)
-            return say_error(STATUS_USAGE, "there is no model \"%s\" in the config file (did you mean %s?)", name, near);
-        return say_error(STATUS_USAGE, "there is no model \"%s\" in the config file (say --model scripted:FILE, or try "
-                                       "keyturn demo)", name);
+            return say_error(STATUS_USAGE, "there is no model \"%s\" in the config file (did you mean %s?)", name,
+                             near);
+        return say_error(STATUS_USAGE,
+                         "there is no model \"%s\" in the config file (say --model scripted:FILE, or try "
+                         "keyturn demo)",
+                         name);
     }
     return 0;
 }
@@ -95,7 +99,7 @@ static int open_model(struct setup *setup, const struct setup_plan *plan)
         int status = setup_model_file(plan->options, plan->config, &file);
         if (status)
             return status;
-        reader = setup->script = journal_open(file, &err);
+        reader = setup->script = transcript_open(file, &err);
         if (!reader)
             return say_file_error(STATUS_USAGE, file, &err);
     }
@@ -172,7 +176,8 @@ static int open_approval(struct setup *setup, const struct setup_plan *plan)
     else if (plan->config->approve >= 0 && !plan->recording)
         mode = plan->config->approve;
     setup->harness.approval = approval_new((enum approve_mode)mode, false);
-    if (plan->recording && !plan->options->approve && recording_decisions(plan->recording, setup->harness.approval, &err))
+    if (plan->recording && !plan->options->approve &&
+        recording_decisions(plan->recording, setup->harness.approval, &err))
         return say_error(STATUS_USAGE, "the recorded decisions cannot be used: %s", err.text);
     return 0;
 }
@@ -189,8 +194,8 @@ static void make_id(struct setup *setup)
     if (getrandom(&random, sizeof(random), GRND_NONBLOCK) != sizeof(random))
         random = (uint16_t)getpid();
     /* 2026-11-16T12:39:42Z → 20261116-123942-7f3a: sorts by time, and needs no quotes in a shell. */
-    setup->id = xasprintf("%.4s%.2s%.2s-%.2s%.2s%.2s-%04x", stamp, stamp + 5, stamp + 8, stamp + 11, stamp + 14, stamp + 17,
-                          random);
+    setup->id = xasprintf("%.4s%.2s%.2s-%.2s%.2s%.2s-%04x", stamp, stamp + 5, stamp + 8, stamp + 11, stamp + 14,
+                          stamp + 17, random);
 }
 
 /* "<temp>/<name>", or the same in the user's data folder, made when missing. NULL after the error was said. */

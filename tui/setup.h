@@ -15,7 +15,7 @@ struct setup_plan {
     bool keep;                   /* the journal among the sessions, unless --record names a file; and in the list */
     bool memory;                 /* the user's */
     bool virtual_time;
-    double speed;                /* of a recorded model */
+    double speed; /* of a recorded model */
     struct sink *sinks;
 };
 
@@ -26,8 +26,8 @@ struct setup {
     struct engine *engine;
     struct journal_reader *script; /* of a model that is a file */
     char *id;
-    char *journal;                 /* its file; NULL: none */
-    char *checkpoints;             /* their folder */
+    char *journal;     /* its file; NULL: none */
+    char *checkpoints; /* their folder */
     int64_t created_us;
     bool keep;
     bool store_failed;

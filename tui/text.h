@@ -21,7 +21,8 @@ const char *text_parallel(void); /* "∥" or "=" */
 /* Appends foreign text, sanitised (enum utf8_keep), and spelled as <U+00E9> where the locale wants ASCII. Tabs that are
  * kept become spaces up to the next multiple of eight from `text` on. */
 void text_show(struct strbuf *out, const char *text, size_t len, unsigned keep);
-/* The same on one line of at most `columns`, cut with an ellipsis; every white space is one space. Returns the columns. */
+/* The same on one line of at most `columns`, cut with an ellipsis; every white space is one space. Returns the columns.
+ */
 size_t text_show_cut(struct strbuf *out, const char *text, size_t len, size_t columns);
 /* Appends foreign text as a paragraph: lines of at most `width` columns including `indent` spaces before each, broken
  * between words; its own line breaks stay, and lines between ``` fences are not broken. The first line is not indented:
@@ -30,10 +31,10 @@ void text_wrap(struct strbuf *out, const char *text, size_t len, size_t indent, 
 /* Spaces until the line that began at byte `from` of `out` has `columns` columns. */
 void text_pad(struct strbuf *out, size_t from, size_t columns);
 
-void text_count(struct strbuf *out, int64_t number);   /* 1,204 */
-void text_bytes(struct strbuf *out, uint64_t bytes);   /* 812 bytes, 52 KB */
-void text_ms(struct strbuf *out, int64_t ms);          /* 184 ms, 12.4 s, 2 min 03 s */
-void text_money(struct strbuf *out, double usd);       /* $0.016 */
+void text_count(struct strbuf *out, int64_t number); /* 1,204 */
+void text_bytes(struct strbuf *out, uint64_t bytes); /* 812 bytes, 52 KB */
+void text_ms(struct strbuf *out, int64_t ms);        /* 184 ms, 12.4 s, 2 min 03 s */
+void text_money(struct strbuf *out, double usd);     /* $0.016 */
 /* "2 min ago", "yesterday", "Nov 12", "2025-11-12". */
 void text_ago(struct strbuf *out, int64_t then_us, int64_t now_us);
 /* "1 step", "2 steps". */

@@ -92,8 +92,7 @@ static int unknown_key(struct reading *reading, const char *within, const struct
 static int walk(struct reading *reading, const char *within, const struct json *object, const struct key *keys,
                 size_t count)
 {
-    json_each(value, object)
-    {
+    json_each (value, object) {
         size_t i = 0;
         while (i < count && strcmp(keys[i].name, value->key) != 0)
             i++;
@@ -121,11 +120,11 @@ static int wrong_word(struct reading *reading, const char *name, const struct js
 
 /* Models */
 
-#define MODEL_TEXT(field)                                                              \
-    static int take_model_##field(struct reading *reading, const struct json *value) \
-    {                                                                                  \
-        reading->model->field = keep(reading, value);                                  \
-        return 0;                                                                      \
+#define MODEL_TEXT(field)                                                                                              \
+    static int take_model_##field(struct reading *reading, const struct json *value)                                   \
+    {                                                                                                                  \
+        reading->model->field = keep(reading, value);                                                                  \
+        return 0;                                                                                                      \
     }
 MODEL_TEXT(provider)
 MODEL_TEXT(file)
@@ -146,8 +145,8 @@ static int take_model_entry(struct reading *reading, const struct json *value)
         return wrong_type(reading, "models.", value->key, value, AN_OBJECT);
     GROW(config->models, config->model_count, config->model_room);
     reading->model = &config->models[config->model_count++];
-    *reading->model = (struct config_model){.name = arena_strdup(&config->arena, value->key),
-                                            .line = line_of(reading, value)};
+    *reading->model =
+        (struct config_model){.name = arena_strdup(&config->arena, value->key), .line = line_of(reading, value)};
     CLEANUP(free) char *within = xasprintf("models.%.60s.", value->key);
     if (walk(reading, within, value, model_keys, COUNT_OF(model_keys)))
         return -1;
@@ -161,8 +160,7 @@ static int take_model_entry(struct reading *reading, const struct json *value)
 static int take_models(struct reading *reading, const struct json *value)
 {
     reading->config->model_count = 0;
-    json_each(entry, value)
-    {
+    json_each (entry, value) {
         if (take_model_entry(reading, entry))
             return -1;
     }
@@ -237,7 +235,8 @@ static int take_every(struct reading *reading, const struct json *value)
 {
     int64_t every = json_int(value, -1);
     if (every < 0) {
-        err_set(reading->err, "\"thinking.reflect_every\" must be a number of turns, 0 for never, is %.40s", value->text);
+        err_set(reading->err, "\"thinking.reflect_every\" must be a number of turns, 0 for never, is %.40s",
+                value->text);
         return at_line(reading, value);
     }
     reading->config->reflect_every = every;
@@ -264,8 +263,7 @@ static int take_breakpoints(struct reading *reading, const struct json *value)
     gates_init(&gates);
     config->breakpoint_count = 0;
     int result = 0;
-    json_each(item, value)
-    {
+    json_each (item, value) {
         if (item->type != JSON_STRING)
             result = wrong_type(reading, "", "breakpoints", item, A_TEXT);
         else if (gates_break(&gates, item->text, reading->err) < 0)
@@ -285,17 +283,17 @@ static int take_approve(struct reading *reading, const struct json *value)
     return reading->config->approve < 0 ? wrong_word(reading, "approve", value, "ask, deny or allow") : 0;
 }
 
-#define TOP_TEXT(field)                                                              \
-    static int take_##field(struct reading *reading, const struct json *value)     \
-    {                                                                                \
-        reading->config->field = keep(reading, value);                               \
-        return 0;                                                                    \
+#define TOP_TEXT(field)                                                                                                \
+    static int take_##field(struct reading *reading, const struct json *value)                                         \
+    {                                                                                                                  \
+        reading->config->field = keep(reading, value);                                                                 \
+        return 0;                                                                                                      \
     }
-#define TOP_TRUTH(field)                                                             \
-    static int take_##field(struct reading *reading, const struct json *value)     \
-    {                                                                                \
-        reading->config->field = json_bool(value, false);                            \
-        return 0;                                                                    \
+#define TOP_TRUTH(field)                                                                                               \
+    static int take_##field(struct reading *reading, const struct json *value)                                         \
+    {                                                                                                                  \
+        reading->config->field = json_bool(value, false);                                                              \
+        return 0;                                                                                                      \
     }
 TOP_TEXT(model)
 TOP_TEXT(theme)

@@ -18,10 +18,10 @@
 struct config_model {
     const char *name;
     const char *provider;
-    const char *file;     /* of a scripted one; relative to the folder of the config file */
+    const char *file; /* of a scripted one; relative to the folder of the config file */
     const char *base_url;
-    const char *model;    /* what the provider calls it */
-    const char *key_env;  /* the environment variable that holds the key; the key itself is never in the file */
+    const char *model;   /* what the provider calls it */
+    const char *key_env; /* the environment variable that holds the key; the key itself is never in the file */
     long line;
 };
 
@@ -36,7 +36,7 @@ struct config {
     int approve;                 /* enum approve_mode */
     int web;                     /* enum web_mode */
     const char *web_endpoint;
-    int thinking;                /* enum thinking_level */
+    int thinking; /* enum thinking_level */
     int reflect_on_tool_error;
     int64_t reflect_every;
     int parallel, select_tools, citations;

@@ -54,12 +54,14 @@ static void nothing_said_is_nothing_set(void **state)
 static void everything_can_be_said(void **state)
 {
     (void)state;
-    CLEANUP(config) struct config *config = parse(
+    CLEANUP(config)
+    struct config *config = parse(
         "{ // mine\n"
         "  \"model\": \"fast\",\n"
         "  \"models\": {\n"
         "    \"fast\": {\"provider\": \"scripted\", \"file\": \"a.jsonl\"},\n"
-        "    \"far\": {\"provider\": \"anthropic\", \"base_url\": \"https://x\", \"model\": \"m\", \"key_env\": \"KEY\"}\n"
+        "    \"far\": {\"provider\": \"anthropic\", \"base_url\": \"https://x\", \"model\": \"m\", \"key_env\": "
+        "\"KEY\"}\n"
         "  },\n"
         "  \"budget\": {\"wall_s\": 2.5, \"steps\": 9, \"tool_calls\": 3, \"reflections\": 1, \"input_tokens\": 10,\n"
         "             \"output_tokens\": 20, \"cost_usd\": 0.5},\n"
@@ -105,7 +107,8 @@ static void an_unknown_key_has_a_line_and_a_neighbour(void **state)
     refuses("{\"budget\": {\n\"step\": 3}}", 2, "\"budget.step\" (did you mean \"steps\"");
     refuses("{\"web\": {\"mod\": \"on\"}}", 1, "did you mean \"mode\"");
     refuses("{\"thinking\": {\"levle\": \"on\"}}", 1, "did you mean \"level\"");
-    refuses("{\"models\": {\"a\": {\"provider\": \"scripted\",\n\"flie\": \"x\"}}}", 2, "\"models.a.flie\" (did you mean \"file\"");
+    refuses("{\"models\": {\"a\": {\"provider\": \"scripted\",\n\"flie\": \"x\"}}}", 2,
+            "\"models.a.flie\" (did you mean \"file\"");
     refuses("{\"somethingelse\": 1}", 1, "unknown key \"somethingelse\"");
 }
 
@@ -149,7 +152,8 @@ static void broken_json_has_a_line(void **state)
 static void of_equal_names_the_last_counts(void **state)
 {
     (void)state;
-    CLEANUP(config) struct config *config =
+    CLEANUP(config)
+    struct config *config =
         parse("{\"models\": {\"a\": {\"provider\": \"x\"}, \"a\": {\"provider\": \"scripted\"}}, \"theme\": \"x\","
               " \"theme\": \"y\"}");
     assert_string_equal(config_model(config, "a")->provider, "scripted");

@@ -164,9 +164,12 @@ static void the_pages_hold_every_name(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(commands_and_operands),  cmocka_unit_test(every_way_to_give_a_value),
-        cmocka_unit_test(numbers),                cmocka_unit_test(what_was_meant),
-        cmocka_unit_test(values_that_are_missing_or_wrong), cmocka_unit_test(the_pages_hold_every_name),
+        cmocka_unit_test(commands_and_operands),
+        cmocka_unit_test(every_way_to_give_a_value),
+        cmocka_unit_test(numbers),
+        cmocka_unit_test(what_was_meant),
+        cmocka_unit_test(values_that_are_missing_or_wrong),
+        cmocka_unit_test(the_pages_hold_every_name),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
