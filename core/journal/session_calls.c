@@ -330,6 +330,10 @@ void fold_checkpoint_saved(const struct fold *fold)
 {
     struct session *session = fold->session;
     const struct event_checkpoint_saved *e = &fold->event->checkpoint_saved;
+    if (!e->call) { /* an undo keeps what it replaces; the write.undone that follows says of which write */
+        session->names->kept_for_undo = session_intern(session, e->checkpoint);
+        return;
+    }
     struct session_call *call = need_call(fold, e->call);
     struct session_ask *ask = call ? ask_of(fold, call) : NULL;
     if (!ask) {
@@ -371,5 +375,12 @@ void fold_write_undone(const struct fold *fold)
         fold_fault(fold, "there is no checkpoint %.40s", shown(id));
         return;
     }
-    session->asks[row].undone_seq = fold->seq;
+    bool redoes = session->names->names[name].redoes;
+    session->asks[row].undone_seq = redoes ? 0 : fold->seq;
+    struct session_name *kept = &session->names->names[session->names->kept_for_undo];
+    if (session->names->kept_for_undo) {
+        kept->checkpoint = row;
+        kept->redoes = !redoes;
+    }
+    session->names->kept_for_undo = 0;
 }

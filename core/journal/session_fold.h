@@ -11,6 +11,7 @@ struct session_name {
     uint32_t call;       /* newest row with this id, SESSION_NONE */
     uint32_t ask;        /* the same */
     uint32_t checkpoint; /* the ask whose checkpoint it names */
+    bool redoes;         /* that one was kept by an undo: bringing it back does the write again */
 };
 
 struct session_names {
@@ -19,6 +20,7 @@ struct session_names {
     uint32_t count, room;
     uint32_t *slots;      /* open addressing; numbers, 0 is free */
     uint32_t slot_room;   /* a power of two */
+    uint32_t kept_for_undo; /* the checkpoint of the undo under way, 0 */
     uint32_t *older_call; /* by row of calls: the row before it with the same id, SESSION_NONE */
     uint32_t older_room;
     struct arena scratch; /* for the event being applied */

@@ -20,7 +20,7 @@ struct session_names *session_names_new(void)
     strbuf_init(&names->texts);
     strbuf_addch(&names->texts, '\0');
     GROW(names->names, names->count, names->room);
-    names->names[names->count++] = (struct session_name){0, SESSION_NONE, SESSION_NONE, SESSION_NONE};
+    names->names[names->count++] = (struct session_name){0, SESSION_NONE, SESSION_NONE, SESSION_NONE, false};
     return names;
 }
 
@@ -105,7 +105,7 @@ uint32_t session_intern(struct session *session, const char *text)
         return 0; /* four thousand million bytes of names: nothing that was recorded */
     GROW(names->names, names->count, names->room);
     names->names[names->count] =
-        (struct session_name){(uint32_t)names->texts.len, SESSION_NONE, SESSION_NONE, SESSION_NONE};
+        (struct session_name){(uint32_t)names->texts.len, SESSION_NONE, SESSION_NONE, SESSION_NONE, false};
     strbuf_add(&names->texts, text, strlen(text) + 1);
     *slot = names->count++;
     session->names_count = names->count - 1;
