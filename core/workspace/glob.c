@@ -236,12 +236,15 @@ static bool fits(const struct token *token, uint32_t cp)
 }
 
 /* What may be left of the pattern when the name has ended: a slash and `**` match the folder itself. */
-static bool may_be_empty(const struct token *token, size_t count)
+static bool may_be_empty(const struct alternative *alt, size_t from)
 {
+    size_t count = alt->count - from;
+    if (count == 0)
+        return true;
+    const struct token *token = &alt->tokens[from];
     if (count == 2 && token->type == TOKEN_CHAR && token->cp == '/')
         return token[1].type == TOKEN_REST || token[1].type == TOKEN_FOLDERS;
-    return count == 0 ||
-           (count == 1 && (token->type == TOKEN_STAR || token->type == TOKEN_REST || token->type == TOKEN_FOLDERS));
+    return count == 1 && (token->type == TOKEN_STAR || token->type == TOKEN_REST || token->type == TOKEN_FOLDERS);
 }
 
 static bool match_tokens(const struct alternative *alt, const char *name)
@@ -285,7 +288,7 @@ static bool match_tokens(const struct alternative *alt, const char *name)
         i = folders;
         star = none;
     }
-    return may_be_empty(tokens + i, alt->count - i);
+    return may_be_empty(alt, i);
 }
 
 bool glob_match(const struct glob *glob, const char *name)

@@ -1,0 +1,40 @@
+/* A pattern, a newline, a path. A pattern that is taken matches the same path every time, a pattern without special
+ * characters matches itself and nothing else, and a choice of it and itself changes nothing. */
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "workspace/glob.h"
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    const uint8_t *newline = size ? memchr(data, '\n', size) : NULL;
+    if (!newline || memchr(data, '\0', size))
+        return 0;
+    CLEANUP(free) char *pattern = xmemdup0(data, (size_t)(newline - data));
+    CLEANUP(free) char *name = xmemdup0(newline + 1, size - (size_t)(newline + 1 - data));
+    struct err err = ERR_INIT;
+    struct glob *glob = glob_new(pattern, &err);
+    bool plain = !strpbrk(pattern, "*?[]{}\\");
+    if (!glob) {
+        if (plain && strlen(pattern) <= 4096)
+            BUG("%s is not taken: %s", pattern, err.text);
+        return 0;
+    }
+    bool match = glob_match(glob, name);
+    bool ascii = true;
+    for (const char *at = name; *at; at++)
+        ascii &= (unsigned char)*at < 0x80;
+    if (plain && ascii && match != (strcmp(pattern, name) == 0))
+        BUG("%s is not %s", pattern, name);
+    CLEANUP(free) char *twice = xasprintf("{%s,%s}", pattern, pattern);
+    struct glob *choice = glob_new(twice, &err);
+    /* A comma outside braces ends a choice, and two of many may be too many. */
+    if (choice && !strchr(pattern, ',') && glob_match(choice, name) != match)
+        BUG("%s and %s differ on %s", pattern, twice, name);
+    glob_free(choice);
+    glob_free(glob);
+    return 0;
+}
