@@ -7,7 +7,6 @@
 #include "turn/prepare.h"
 #include "turn/thinking.h"
 #include "vector.h"
-#include <math.h>
 #include <stdio.h>
 #include <time.h>
 
@@ -18,7 +17,8 @@ void area_thinking(struct vector *v)
     struct thinking thinking;
 
     if (in_has(v, "text"))
-        got_text(v, "level", thinking_level_name(thinking_level_from_name(in_text(v, "text", ""))));
+        got_text(v, "level", thinking_level_name(thinking_level_from_name(
+                                 in_is_null(v, "text") ? NULL : in_text(v, "text", NULL))));
     /* The tokens of each level, by its name; none is null or 0. */
     for (int level = THINKING_OFF; level <= THINKING_HIGH; level++) {
         const char *name = thinking_level_name((enum thinking_level)level);

@@ -39,7 +39,7 @@ struct flow {
     struct checkpoints *store; /* of the rig, also while the harness has none */
 
     const char *tool, *path, *before, *after, *arguments;
-    const char *answer, *external;
+    const char *answer, *reason, *external;
     bool raises;
 
     atomic_int saved;      /* checkpoints so far */
@@ -134,10 +134,12 @@ static void answer(struct turn_rig *rig, const struct question *question)
             vector_fail(flow->v, "expected an answer to something else to be refused got it taken");
         return;
     }
+    flow->fake.output = NULL; /* what it answers when it runs again */
     if (!question->again && strcmp(flow->answer, "yes") == 0)
         turn_rig_say_yes(rig, question);
     else
-        turn_rig_say_no(rig, question);
+        turn_rig_submit(rig, &(struct intent){.type = INTENT_DENY,
+                                              .deny = {.ask = question->ask, .reason = flow->reason}});
 }
 
 static void count_saved(struct sink *sink, const struct event *event, const struct session *session)
@@ -199,6 +201,7 @@ static void read_files(struct flow *flow)
     flow->answer = in_text(v, "answer", "yes");
     if (strcmp(flow->answer, "yes") != 0 && strcmp(flow->answer, "no") != 0)
         vector_fail(v, "expected an answer the runner understands got input.answer = %s", flow->answer);
+    flow->reason = in_text(v, "reason", NULL);
     flow->external = json_str(external, json_bool(external, false) ? FILE_EXTERNAL : NULL);
     if (!in_is_null(v, "before"))
         turn_rig_file(&flow->rig, flow->path, flow->before);
@@ -211,13 +214,19 @@ static void choose_tool(struct flow *flow)
     const char *name = in_text(v, "tool", NULL);
     const struct json *args = in_get(v, "args");
     const struct tool *real = builtin(name);
-    bool foreign = in_flag(v, "diff_fails"), again = in_flag(v, "tool_always_asks");
+    const struct json *result = in_get(v, "tool_result");
+    bool foreign = in_flag(v, "diff_fails") || result, again = in_flag(v, "tool_always_asks");
     CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
 
     turn_rig_no_tools(&flow->rig);
     fake_tool_init(&flow->fake, name ? name : "writes", EFFECT_LOCAL_WRITE);
     fake_tool_on_pool(&flow->fake);
-    flow->fake.asks = foreign ? FAKE_ASKS_FIELD : FAKE_PROPOSES;
+    flow->fake.asks = result ? FAKE_ASKS_NOTHING : foreign ? FAKE_ASKS_FIELD : FAKE_PROPOSES;
+    if (result) { /* what a foreign tool answers at first, which may be a way to ask */
+        json_write(&text, result, JSON_COMPACT);
+        flow->fake.output = arena_memdup0(&v->arena, text.buf, text.len);
+        strbuf_reset(&text);
+    }
     flow->fake.always_asks = again;
     flow->fake.path = flow->path;
     flow->fake.text = flow->after;
@@ -266,6 +275,7 @@ static void got_flow(struct flow *flow)
     json_add_raw(&w, NULL, recorded);
     json_close(&w, ']');
     got_outcome(v, finished);
+    got_trace(v, &flow->rig, "c1");
     got_int(v, "confirm_calls", (int64_t)flow->rig.questions);
     got_int(v, "executions", executions);
     got_bool(v, "second_has_confirm_write", executions == 2 && confirmed == 1);
@@ -281,7 +291,7 @@ static void got_flow(struct flow *flow)
              flow->rig.questions > 1 || !outcome || strcmp(outcome, "ToolExecutionResult") != 0);
     if (flow->external)
         got_bool(v, "external_change_lost", !file || strcmp(file, flow->external) != 0);
-    got_int(v, "tool_messages", (int64_t)vector_tool_messages(&flow->rig, NULL));
+    got_int(v, "tool_messages", (int64_t)vector_tool_messages(v, &flow->rig, NULL));
 }
 
 /* ---- several steps ---- */

@@ -301,6 +301,23 @@ static void got_artifact(struct vector *v, const char *base, const struct artifa
              real && real_base && strncmp(real, real_base, strlen(real_base)) == 0 && real[strlen(real_base)] == '/');
 }
 
+static void use_artifact(struct vector *v, struct artifact_store *store, struct fake_clock *clock, const char *base,
+                         const struct artifact *artifact)
+{
+    CLEANUP(free) char *found = NULL;
+    const char *id;
+
+    got_artifact(v, base, artifact);
+    if (in_int(v, "ttl_s", artifact->ttl_s) != artifact->ttl_s)
+        vector_fail(v, "expected the time to live of input.ttl_s got %lld, which is fixed", (long long)artifact->ttl_s);
+    if (in_flag(v, "delete_file"))
+        unlink(artifact->path);
+    id = in_text(v, "id", artifact->id);
+    got_over_time(v, store, clock, id);
+    found = retrieve(store, id);
+    got_text(v, "content", found);
+}
+
 void area_artifact_store(struct vector *v)
 {
     struct scratch scratch;
@@ -308,9 +325,8 @@ void area_artifact_store(struct vector *v)
     struct err err = ERR_INIT;
     struct artifact_store *store;
     struct artifact *artifact;
-    const char *content = in_text(v, "content", "content"), *id;
+    const char *content = in_text(v, "content", "content");
     CLEANUP(free) char *base = NULL;
-    CLEANUP(free) char *found = NULL;
 
     scratch_init(&scratch);
     base = scratch_path(&scratch, "artifacts");
@@ -325,18 +341,15 @@ void area_artifact_store(struct vector *v)
         store_in_threads(v, store);
     got_int(v, "index", (int64_t)artifact_store_count(store, NULL));
 
+    if (in_flag(v, "store_fails")) { /* a plain file stands where its folder was */
+        scratch_remove(&scratch, "artifacts");
+        scratch_write(&scratch, "artifacts", "in the way");
+    }
     artifact = artifact_store_put(store, in_text(v, "session", "s1"), in_text(v, "tool", "tool"), content, strlen(content));
-    if (!artifact)
-        BUG("nothing can be stored in %s", base);
-    got_artifact(v, base, artifact);
-    if (in_int(v, "ttl_s", artifact->ttl_s) != artifact->ttl_s)
-        vector_fail(v, "expected the time to live of input.ttl_s got %lld, which is fixed", (long long)artifact->ttl_s);
-    if (in_flag(v, "delete_file"))
-        unlink(artifact->path);
-    id = in_text(v, "id", artifact->id);
-    got_over_time(v, store, &clock, id);
-    found = retrieve(store, id);
-    got_text(v, "content", found);
+    got_bool(v, "raises", false); /* it has no way to */
+    got_text(v, "ref", artifact ? artifact->id : NULL);
+    if (artifact)
+        use_artifact(v, store, &clock, base, artifact);
     artifact_free(artifact);
     artifact_store_close(store);
     scratch_release(&scratch);
@@ -421,8 +434,9 @@ void area_webmode_gate(struct vector *v)
     fake_answer_call(fake_provider_answer(rig.model), NULL, tool.tool.spec.name, "{}");
     turn_rig_turn(&rig, "do it");
     got_outcome(v, turn_rig_finished(&rig, "c1"));
+    got_trace(v, &rig, "c1");
     got_int(v, "registry_calls", atomic_load(&tool.executions));
-    got_int(v, "tool_messages", (int64_t)vector_tool_messages(&rig, NULL));
+    got_int(v, "tool_messages", (int64_t)vector_tool_messages(v, &rig, NULL));
     turn_rig_release(&rig);
     fake_tool_release(&tool);
 }

@@ -176,22 +176,23 @@ void area_replay_key(struct vector *v)
     }
 }
 
-/* The outcomes that a history names; a duplicate is a refusal like any other. */
+/* The outcomes that a history names: our own names, those of refusals, and what else they are called. */
 static int outcome_of_word(const char *word)
 {
     static const struct {
         const char *word;
         enum outcome_type type;
     } words[] = {
-        {"success", OUTCOME_RESULT},   {"result", OUTCOME_RESULT},    {"artifact", OUTCOME_ARTIFACT},
-        {"failure", OUTCOME_FAILURE},  {"error", OUTCOME_FAILURE},    {"timeout", OUTCOME_TIMEOUT},
-        {"denied", OUTCOME_DENIED},    {"denial", OUTCOME_DENIED},    {"duplicate", OUTCOME_DENIED},
+        {"success", OUTCOME_RESULT}, {"error", OUTCOME_FAILURE}, {"denial", OUTCOME_DENIED},
     };
 
     for (size_t i = 0; i < COUNT_OF(words); i++)
         if (strcmp(word, words[i].word) == 0)
             return (int)words[i].type;
-    return -1;
+    for (int type = OUTCOME_RESULT; type <= OUTCOME_ARTIFACT; type++)
+        if (strcmp(word, outcome_type_name((enum outcome_type)type)) == 0)
+            return type;
+    return denial_from_name(word) >= 0 ? OUTCOME_DENIED : -1;
 }
 
 /* A turn has a history of its own: what a case marks with "(earlier turn)" went into another one's. */
@@ -236,6 +237,8 @@ struct claim_kind {
 static const struct claim_kind claim_kinds[] = {
     {"step", "max_steps", budget_claim_step},
     {"tool_call", "max_tool_calls", budget_claim_tool_call},
+    {"tool call", "max_tool_calls", budget_claim_tool_call},
+    {"tool", "max_tool_calls", budget_claim_tool_call},
     {"reflection", "max_reflections", budget_claim_reflection},
 };
 
@@ -255,7 +258,7 @@ static const struct claim_kind *claim_by_limit(struct vector *v)
     for (size_t i = 0; i < COUNT_OF(claim_kinds); i++) {
         if (!in_has(v, claim_kinds[i].limit))
             continue;
-        if (found)
+        if (found && found->claim != claim_kinds[i].claim)
             return NULL;
         found = &claim_kinds[i];
     }
@@ -459,6 +462,12 @@ void area_budget(struct vector *v)
     got_num(v, "max_reflections", budget_limit(&budget, BUDGET_REFLECTIONS));
     got_num(v, "max_context_tokens", budget_limit(&budget, BUDGET_CONTEXT_TOKENS));
     got_num(v, "tool_timeout_cap_s", budget.limits.tool_cap_s);
+    if (in_has(v, "cap_s")) { /* of a tool; the deadline counts from the start of the turn */
+        double cap_s = in_num(v, "cap_s", 0);
+
+        got_num(v, "tool_deadline_s", (double)(budget_tool_due_us(&budget, cap_s) - budget.start_us) / 1e6);
+        got_num(v, "per_tool_s", budget_per_tool_s(&budget, cap_s));
+    }
     got_bool(v, "is_expired", budget_expired(&budget));
     got_snapshot(v, &budget);
     got_cancel(v, &budget);
@@ -484,6 +493,5 @@ void area_budget_deadlines(struct vector *v)
     deadline_init(&token, &hold, budget.due_us, cap_s);
     got_num(v, "remaining_s", budget_remaining_s(&budget));
     got_num(v, "per_tool_s", budget_per_tool_s(&budget, cap_s));
-    got_num(v, "tool_deadline_s", (double)(budget_tool_due_us(&budget, cap_s) - hold_clock_now(&hold)) / 1e6);
     got_num(v, "token_remaining_s", deadline_remaining_s(&token));
 }

@@ -2,6 +2,7 @@
 
 #include "outcomes.h"
 #include "base/mem.h"
+#include "tools/trace.h"
 
 const char *vector_outcome_name(const char *outcome)
 {
@@ -60,7 +61,21 @@ void got_outcome(struct vector *v, const struct event *finished)
         got_bool(v, "retryable", json_bool(json_get(details, "retryable"), false));
 }
 
-void got_outcomes(struct vector *v, const char *name, const struct turn_rig *rig)
+/* In the words of the trace; the fold tells it from the events alone. */
+void got_trace(struct vector *v, const struct turn_rig *rig, const char *call)
+{
+    static const enum trace_state states[] = {
+        [CALL_PLANNED] = TRACE_NONE,     [CALL_RUNNING] = TRACE_RUNNING, [CALL_ASKING] = TRACE_RUNNING,
+        [CALL_DONE] = TRACE_COMPLETED,   [CALL_FAILED] = TRACE_FAILED,   [CALL_DENIED] = TRACE_DENIED,
+        [CALL_TIMED_OUT] = TRACE_TIMED_OUT,
+    };
+    const struct session *session = engine_session(rig->engine);
+    uint32_t index = session_find_call(session, call);
+
+    got_text(v, "trace_status", index == SESSION_NONE ? NULL : trace_state_name(states[session->calls[index].state]));
+}
+
+void got_outcomes(struct vector *v, const char *name, const struct turn_rig *rig, const char *leave_out)
 {
     const struct json *want = wants(v, name);
     CLEANUP(strbuf) struct strbuf list = STRBUF_INIT;
@@ -75,33 +90,57 @@ void got_outcomes(struct vector *v, const char *name, const struct turn_rig *rig
     for (size_t n = 0; (answer = turn_rig_event(rig, EVENT_MODEL_RESPONDED, n)); n++) {
         json_each(call, vector_parse(v, answer->model_responded.tool_calls))
         {
-            const struct event *finished = turn_rig_finished(rig, json_str(json_get(call, "id"), ""));
+            const char *id = json_str(json_get(call, "id"), "");
 
-            json_add_str(&w, NULL, vector_outcome(v, finished, gives_reason(json_at(want, count++))));
+            if (leave_out && strcmp(id, leave_out) == 0)
+                continue;
+            json_add_str(&w, NULL, vector_outcome(v, turn_rig_finished(rig, id), gives_reason(json_at(want, count++))));
         }
     }
     json_close(&w, ']');
     got_json(v, name, list.buf);
 }
 
-const char *vector_message_order(struct vector *v, const struct turn_rig *rig)
+/* The messages of the n-th turn as the model saw them last: those of the request before the next first step. */
+static const struct message_list *last_messages(const struct turn_rig *rig, size_t *at)
 {
-    const struct message_list *messages = turn_rig_messages(rig);
-    const char **ids = arena_calloc(&v->arena, (messages ? messages->count : 0) + 1, sizeof(*ids));
-    size_t count = 0;
+    const struct message_list *last = NULL;
 
-    for (size_t i = 0; messages && i < messages->count; i++)
-        if (messages->items[i].role == ROLE_TOOL)
-            ids[count++] = messages->items[i].call_id;
-    return vector_list(v, ids, count);
+    for (; *at < rig->model->request_count; (*at)++) {
+        const struct fake_request *request = &rig->model->requests[*at];
+
+        if (request->reflection)
+            continue;
+        if (request->step == 1 && last)
+            break;
+        last = &request->messages;
+    }
+    return last;
 }
 
-size_t vector_tool_messages(const struct turn_rig *rig, const char *call)
+const char *vector_message_order(struct vector *v, const struct turn_rig *rig)
 {
-    const struct message_list *messages = turn_rig_messages(rig);
+    CLEANUP(strbuf) struct strbuf list = STRBUF_INIT;
+    struct json_writer w = json_begin(&list);
+    const struct message_list *messages;
+    size_t at = 0;
+
+    json_open(&w, NULL, '[');
+    while ((messages = last_messages(rig, &at)))
+        for (size_t i = 0; i < messages->count; i++)
+            if (messages->items[i].role == ROLE_TOOL)
+                json_add_str(&w, NULL, messages->items[i].call_id);
+    json_close(&w, ']');
+    return arena_memdup0(&v->arena, list.buf, list.len);
+}
+
+size_t vector_tool_messages(struct vector *v, const struct turn_rig *rig, const char *call)
+{
     size_t count = 0;
 
-    for (size_t i = 0; messages && i < messages->count; i++)
-        count += messages->items[i].role == ROLE_TOOL && (!call || strcmp(messages->items[i].call_id, call) == 0);
+    json_each(id, vector_parse(v, vector_message_order(v, rig)))
+    {
+        count += !call || strcmp(json_str(id, ""), call) == 0;
+    }
     return count;
 }

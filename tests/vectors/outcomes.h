@@ -13,8 +13,10 @@ const char *vector_outcome(struct vector *v, const struct event *finished, bool 
 const struct json *vector_outcome_details(struct vector *v, const struct event *finished);
 /* Tells outcome, reason, error, error_prefix, retryable and details of one call. */
 void got_outcome(struct vector *v, const struct event *finished);
-/* Tells a list of outcomes, each with its reason where the case gives one. */
-void got_outcomes(struct vector *v, const char *name, const struct turn_rig *rig);
-/* A list of texts as the names of calls in the order of tool messages in the newest request. */
+/* Tells how the call stands in the session: trace_status. */
+void got_trace(struct vector *v, const struct turn_rig *rig, const char *call);
+/* Tells the list of outcomes, each with its reason where the case gives one, but for the call `leave_out` (or NULL). */
+void got_outcomes(struct vector *v, const char *name, const struct turn_rig *rig, const char *leave_out);
+/* The calls that have tool messages, in the order of the messages, turn after turn, as the model saw them last; JSON. */
 const char *vector_message_order(struct vector *v, const struct turn_rig *rig);
-size_t vector_tool_messages(const struct turn_rig *rig, const char *call); /* NULL: of all calls */
+size_t vector_tool_messages(struct vector *v, const struct turn_rig *rig, const char *call); /* NULL: of all calls */

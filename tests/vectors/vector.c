@@ -399,7 +399,10 @@ static const struct json *value_at(struct vector *v, const struct json *value, c
         const char *dot = memchr(place, '.', len);
         size_t part = dot ? (size_t)(dot - place) : len;
 
-        value = json_get(value, arena_memdup0(&v->arena, place, part));
+        if (value->type == JSON_ARRAY && strspn(place, "0123456789") >= part)
+            value = json_at(value, strtoul(place, NULL, 10));
+        else
+            value = json_get(value, arena_memdup0(&v->arena, place, part));
         place += part + (dot ? 1 : 0);
         len -= part + (dot ? 1 : 0);
     }
@@ -426,35 +429,69 @@ static bool got_length(struct vector *v, const char *name, const struct json *va
     return length >= 0;
 }
 
+static bool got_key(struct vector *v, const char *name, const struct json *member)
+{
+    got_text(v, name, member ? member->key : NULL);
+    return true;
+}
+
+static bool got_item(struct vector *v, const char *name, const struct json *item)
+{
+    got_value(v, name, item);
+    return true;
+}
+
+/* How many members there are, or which. */
+static bool got_keys(struct vector *v, const char *name, const struct json *object)
+{
+    const struct json *want = wants(v, name);
+    const char **keys = arena_calloc(&v->arena, object->count + 1, sizeof(*keys));
+    size_t count = 0;
+
+    if (object->type != JSON_OBJECT || !want || want->type != JSON_ARRAY)
+        return got_length(v, name, object);
+    json_each(member, object)
+    {
+        keys[count++] = member->key;
+    }
+    got_json(v, name, vector_list(v, keys, count));
+    return true;
+}
+
+static bool got_aspect(struct vector *v, const char *name, const char *aspect, const struct json *value)
+{
+    if (strcmp(aspect, "len") == 0 || strcmp(aspect, "chars") == 0)
+        return got_length(v, name, value);
+    if (strcmp(aspect, "keys") == 0)
+        return got_keys(v, name, value);
+    if (strcmp(aspect, "first_key") == 0 || strcmp(aspect, "last_key") == 0)
+        return got_key(v, name, aspect[0] == 'f' ? value->child : last_of(value));
+    if (strcmp(aspect, "first") == 0 || strcmp(aspect, "last") == 0)
+        return got_item(v, name, aspect[0] == 'f' ? value->child : last_of(value));
+    if (strcmp(aspect, "type") == 0) {
+        got_text(v, name, json_type_name(value->type));
+        return true;
+    }
+    return false;
+}
+
 bool got_shape(struct vector *v, const char *name, const char *place, const struct json *value)
 {
-    static const char *const suffixes[] = {"len", "chars", "keys", "first_key", "last_key", "first", "last"};
     const struct json *whole = value_at(v, value, place, strlen(place));
     const struct json *want = wants(v, name);
 
-    if (whole) {
-        if (want && want->type == JSON_NUMBER && whole->type != JSON_NUMBER && length_of(whole) >= 0)
-            return got_length(v, name, whole);
-        got_value(v, name, whole);
+    if (whole && want && want->type == JSON_NUMBER && whole->type != JSON_NUMBER && length_of(whole) >= 0)
+        return got_length(v, name, whole);
+    if (whole)
+        return got_item(v, name, whole);
+    /* "a_first_key" is the first_key of a; the place itself may have underscores too. */
+    if (value && got_aspect(v, name, place, value))
         return true;
-    }
-    for (size_t i = 0; i < COUNT_OF(suffixes); i++) {
-        size_t len = strlen(place), tail = strlen(suffixes[i]);
-        const struct json *base, *item;
+    for (const char *cut = strchr(place, '_'); cut; cut = strchr(cut + 1, '_')) {
+        const struct json *base = value_at(v, value, place, (size_t)(cut - place));
 
-        if (len < tail || strcmp(place + len - tail, suffixes[i]) != 0 || (len > tail && place[len - tail - 1] != '_'))
-            continue;
-        base = value_at(v, value, place, len > tail ? len - tail - 1 : 0);
-        if (!base)
-            continue;
-        if (i < 3)
-            return got_length(v, name, base);
-        item = suffixes[i][0] == 'f' ? base->child : last_of(base);
-        if (i < 5)
-            got_text(v, name, item ? item->key : NULL);
-        else
-            got_value(v, name, item);
-        return true;
+        if (base && got_aspect(v, name, cut + 1, base))
+            return true;
     }
     return false;
 }

@@ -70,8 +70,9 @@ void got_prefix(struct vector *v, const char *name, const char *text);
 void got_has(struct vector *v, const char *name, const char *text);
 void got_pattern(struct vector *v, const char *name, const char *text);
 /* Members named after a place in `value`: "a.b" is what is there, "a.b_len" its length (characters, items, members),
- * "a.b_chars", "a_first" and "a_last" items; "len", "keys", "first_key" and "last_key" are of the value itself. A
- * container against a number is compared by its length. False when there is no such place. */
+ * also "_chars", "_keys", "_first_key", "_last_key", "_type", and "_first" and "_last" are items; without a place they
+ * are of the value itself ("len"). A container against a number is compared by its length. False when there is no such
+ * place. */
 bool got_shape(struct vector *v, const char *name, const char *place, const struct json *value);
 /* All members of `expect` that nobody has looked at yet, as places within `value`. Only those whose names begin with
  * `prefix`, which says what value is meant and is no part of the place. */
