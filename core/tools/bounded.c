@@ -54,6 +54,7 @@ static void free_call(struct bounded_call *call)
     free(call->id);
     arena_release(&call->arena);
     tool_reply_release(&call->reply);
+    output_shape_release(&call->shape);
     change_set_free(call->proposed);
     change_set_free(call->written);
     verdict_release(&call->verdict);
@@ -237,6 +238,8 @@ static void run_tool(struct loop_work *work)
 {
     struct bounded_call *call = CALL_OF(work, work);
     call->tool->work(&call->run, &call->reply);
+    if (call->reply.type == REPLY_OUTPUT)
+        output_shape_make(&call->shape, call->reply.output);
 }
 
 static void tool_done(struct loop_work *work)
@@ -318,8 +321,9 @@ static void store(struct bounded_call *call, const struct json *output)
     bounded_start_job(call, STORING, run_store);
 }
 
-static void take_output(struct bounded_call *call, const struct tool_reply *reply, const struct json *output)
+static void take_output(struct bounded_call *call, const struct tool_reply *reply)
 {
+    const struct json *output = call->shape.value;
     struct bounded_host *host = call->host;
     CLEANUP(free) char *error = output_error(output);
     if (error) {
@@ -337,13 +341,10 @@ static void take_output(struct bounded_call *call, const struct tool_reply *repl
     }
     for (size_t i = 0; host->cited && i < reply->citation_count; i++)
         host->cited(host, &reply->citations[i]);
-    if (compact_length(output) > COMPACT_INLINE_MAX) {
+    if (call->shape.text)
+        settle(call, outcome_result(call->id, call->tool->spec.name, steal(&call->shape.text)));
+    else
         store(call, output);
-        return;
-    }
-    struct strbuf text = STRBUF_INIT;
-    compact_write(&text, output, JSON_COMPACT);
-    settle(call, outcome_result(call->id, call->tool->spec.name, strbuf_detach(&text, NULL)));
 }
 
 static void settle_asks_again(struct bounded_call *call)
@@ -353,31 +354,27 @@ static void settle_asks_again(struct bounded_call *call)
 
 static void read_output(struct bounded_call *call, const struct tool_reply *reply)
 {
-    CLEANUP(arena) struct arena arena = ARENA_INIT;
     CLEANUP(strbuf) struct strbuf with_note = STRBUF_INIT;
-    struct err err = ERR_INIT;
-    const char *text = reply->output ? reply->output : "";
-    const struct json *output = json_parse(&arena, text, strlen(text), &err);
+    if (!call->shape.made) /* a tool that runs on the loop */
+        output_shape_make(&call->shape, reply->output);
+    const struct json *output = call->shape.value;
     if (!output) {
-        CLEANUP(free) char *error = xasprintf("the tool's output is not JSON: %s", err.text);
+        CLEANUP(free) char *error = xasprintf("the tool's output is not JSON: %s", call->shape.err.text);
         bounded_settle_failed(call, true, error);
-        return;
-    }
-    if (output_wants_confirmation(output)) {
+    } else if (output_wants_confirmation(output)) {
         if (call->phase == COMMITTING)
             settle_asks_again(call);
         else
             bounded_ask(call, NULL, true);
-        return;
+    } else {
+        if (call->phase == COMMITTING &&
+            (call->verdict.decision == DECISION_PARTIAL || call->verdict.decision == DECISION_EDITED)) {
+            output_add_approval(&with_note, output, &call->verdict, call->proposed, call->written);
+            output_shape_make(&call->shape, with_note.buf);
+        }
+        take_output(call, reply);
     }
-    if (call->phase == COMMITTING &&
-        (call->verdict.decision == DECISION_PARTIAL || call->verdict.decision == DECISION_EDITED)) {
-        output_add_approval(&with_note, output, &call->verdict, call->proposed, call->written);
-        output = json_parse(&arena, with_note.buf, with_note.len, &err);
-        if (!output)
-            BUG("the approval note is not JSON: %s", err.text);
-    }
-    take_output(call, reply, output);
+    output_shape_release(&call->shape); /* values point into texts that end here */
 }
 
 void tool_run_finish(struct tool_run *run, struct tool_reply *take_reply)

@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "bounded.h"
+#include "output.h"
 #include <stddef.h>
 
 enum phase { STARTING, RUNNING, ASKING, CHECKING, SAVING, COMMITTING, STORING, SETTLED };
@@ -25,7 +26,8 @@ struct bounded_call {
     bool delivered; /* host->done has returned */
     bool back;      /* settled, and what was out has come back */
     struct tool_run run;
-    struct tool_reply reply; /* filled on the pool by a `work` tool */
+    struct tool_reply reply;   /* filled on the pool by a `work` tool */
+    struct output_shape shape; /* of its output; made there too */
     struct loop_task task;
     struct loop_work work;
 

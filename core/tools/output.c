@@ -9,6 +9,25 @@
 #define CONFIRMATION   "Write confirmation required"
 #define SENTENCE_CHARS 3000
 
+void output_shape_make(struct output_shape *shape, const char *text)
+{
+    output_shape_release(shape);
+    shape->made = true;
+    shape->value = json_parse(&shape->arena, text ? text : "", text ? strlen(text) : 0, &shape->err);
+    if (!shape->value || compact_length(shape->value) > COMPACT_INLINE_MAX)
+        return;
+    struct strbuf small = STRBUF_INIT;
+    compact_write(&small, shape->value, JSON_COMPACT);
+    shape->text = strbuf_detach(&small, NULL);
+}
+
+void output_shape_release(struct output_shape *shape)
+{
+    arena_release(&shape->arena);
+    free(shape->text);
+    *shape = (struct output_shape){0};
+}
+
 bool output_wants_confirmation(const struct json *output)
 {
     return json_bool(json_get(output, "needs_confirmation"), false) ||

@@ -1,6 +1,8 @@
 #pragma once
 /* What a tool's output says to the executor, and the shapes it is handed on in. */
 
+#include "base/arena.h"
+#include "base/err.h"
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -8,6 +10,17 @@ struct change_set;
 struct json;
 struct strbuf;
 struct verdict;
+
+/* An output read and made small: the costly part of taking one in, so that it can be done on the pool. Zeroed: none. */
+struct output_shape {
+    bool made;
+    struct arena arena;
+    const struct json *value; /* NULL: it is not JSON, `err` says why */
+    struct err err;
+    char *text;               /* compacted; NULL when that is still too long for the model */
+};
+void output_shape_make(struct output_shape *shape, const char *text); /* the text must outlive the shape */
+void output_shape_release(struct output_shape *shape);
 
 /* A foreign tool's way to propose (D41): `needs_confirmation` is true, or `error` or `message` is just "Write confirmation
  * required". */
