@@ -396,10 +396,12 @@ static void on_checkpointed(struct bounded_host *host, struct bounded_call *runn
     CLEANUP(strbuf) struct strbuf paths = STRBUF_INIT;
 
     turn_write_paths(&paths, written);
-    turn_emit(turn_of(host), &(struct event){.type = EVENT_CHECKPOINT_SAVED,
-                                             .checkpoint_saved = {.checkpoint = checkpoint,
-                                                                  .call = bounded_call_id(running),
-                                                                  .paths = paths.buf}});
+    /* Without it in the journal nobody could find the way back: the write is not made. */
+    if (turn_emit(turn_of(host), &(struct event){.type = EVENT_CHECKPOINT_SAVED,
+                                                 .checkpoint_saved = {.checkpoint = checkpoint,
+                                                                      .call = bounded_call_id(running),
+                                                                      .paths = paths.buf}}) < 0)
+        bounded_cancel(running);
 }
 
 void turn_host_init(struct turn *turn)
