@@ -19,9 +19,8 @@ struct slot {
 };
 
 struct use {
-    size_t key; /* where its text begins in `texts` */
-    uint64_t hash;
-    size_t call;
+    uint32_t key; /* where its text begins in `texts` */
+    uint32_t call;
 };
 
 struct plan {
@@ -34,7 +33,8 @@ struct plan {
     size_t mask; /* their number, a power of two, less one */
     struct use *uses;
     size_t use_count;
-    size_t own;          /* the first use of the call at hand */
+    size_t own;          /* the first use of the call at hand, … */
+    uint64_t *hashes;    /* … and the hashes of its keys */
     struct strbuf texts; /* of all keys so far, each ended by a NUL */
 };
 
@@ -80,16 +80,20 @@ static size_t key_count(const struct tool_spec *spec)
 /* Room for every key of every call, at most three quarters full. */
 static void make_room(struct plan *plan, size_t call_count)
 {
-    size_t keys = 0, slots = 16;
-    for (size_t i = 0; i < call_count; i++)
-        keys += key_count(plan->calls[i].spec);
+    size_t keys = 0, most = 1, slots = 16;
+    for (size_t i = 0; i < call_count; i++) {
+        size_t count = key_count(plan->calls[i].spec);
+        keys += count;
+        most = count > most ? count : most;
+    }
     if (keys > UINT32_MAX / 2)
         BUG("%zu resource keys", keys);
     while (slots * 3 < keys * 4)
         slots *= 2;
     plan->slots = xcalloc(slots, sizeof(*plan->slots));
     plan->mask = slots - 1;
-    plan->uses = xcalloc(keys + 1, sizeof(*plan->uses));
+    plan->uses = xreallocarray(NULL, keys, sizeof(*plan->uses));
+    plan->hashes = xreallocarray(NULL, most, sizeof(*plan->hashes));
 }
 
 /* Notes the keys of the call at hand. A tool that declares none, or an empty list, excludes itself by its name. */
@@ -107,9 +111,12 @@ static void note_keys(struct plan *plan, size_t call)
             strbuf_addstr(&plan->texts, *key);
         uint64_t hash = hash_fnv1a(plan->texts.buf + start, plan->texts.len - start);
         __builtin_prefetch(&plan->slots[hash & plan->mask]); /* looked at when all keys of the call are known */
-        plan->uses[plan->use_count++] = (struct use){start, hash, call};
+        plan->hashes[plan->use_count - plan->own] = hash;
+        plan->uses[plan->use_count++] = (struct use){(uint32_t)start, (uint32_t)call};
         strbuf_addch(&plan->texts, '\0');
     }
+    if (plan->texts.len > UINT32_MAX)
+        BUG("%zu bytes of resource keys", plan->texts.len);
 }
 
 static const char *use_text(const struct plan *plan, size_t use)
@@ -121,7 +128,7 @@ static const char *use_text(const struct plan *plan, size_t use)
 static struct slot *find_slot(const struct plan *plan, size_t use)
 {
     const char *text = use_text(plan, use);
-    uint64_t hash = plan->uses[use].hash;
+    uint64_t hash = plan->hashes[use - plan->own];
     uint32_t tag = (uint32_t)(hash >> 32) | 1;
     for (size_t at = (size_t)hash;; at++) {
         struct slot *slot = &plan->slots[at & plan->mask];
@@ -204,7 +211,7 @@ const struct wave *waves_plan(struct arena *arena, const struct wave_call *calls
                               size_t *count)
 {
     struct plan plan = {.arena = arena, .calls = calls, .texts = STRBUF_INIT};
-    plan.waves = arena_calloc(arena, call_count, sizeof(*plan.waves));
+    plan.waves = arena_alloc(arena, call_count * sizeof(*plan.waves)); /* as many as there can be */
     if (parallel)
         plan_parallel(&plan, call_count);
     else
@@ -212,6 +219,7 @@ const struct wave *waves_plan(struct arena *arena, const struct wave_call *calls
             close_wave(&plan, i + 1, "parallel is off");
     free(plan.slots);
     free(plan.uses);
+    free(plan.hashes);
     strbuf_release(&plan.texts);
     *count = plan.count;
     return plan.waves;
