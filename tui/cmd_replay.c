@@ -9,7 +9,6 @@
 #include "replay_run.h"
 #include "say.h"
 #include "sessions.h"
-#include "transcript.h"
 #include <math.h>
 #include <signal.h>
 #include <string.h>
@@ -163,7 +162,7 @@ int cmd_replay(const struct options *options)
     }
     if (options->record)
         return say_error(STATUS_USAGE, "--record needs --execute (a replay alone does nothing that could be recorded)");
-    struct journal_reader *reader = transcript_open(file, &err);
+    struct journal_reader *reader = journal_open(file, &err);
     if (!reader)
         return say_file_error(STATUS_USAGE, file, &err);
     int status = play(options, file, reader);

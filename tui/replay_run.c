@@ -6,7 +6,6 @@
 #include "base/mem.h"
 #include "drive.h"
 #include "say.h"
-#include "transcript.h"
 #include "turn/departure.h"
 #include <inttypes.h>
 #include <math.h>
@@ -114,7 +113,7 @@ int replay_run(const struct options *options, const char *file)
     if (options->record && same_file(options->record, file))
         return say_error(STATUS_USAGE, "%s: this is the recording that is replayed (name another file for --record)",
                          options->record);
-    struct recording *recording = transcript_record(file, &err);
+    struct recording *recording = recording_open(file, &err);
     if (!recording)
         return say_file_error(STATUS_USAGE, file, &err);
     int status;

@@ -8,7 +8,6 @@
 #include "journal/journal.h"
 #include "journal/store.h"
 #include "text.h"
-#include "transcript.h"
 #include <dirent.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -137,7 +136,7 @@ static void look_at(struct session_row *row, const struct event *event)
 static bool read_journal(struct session_row *row)
 {
     struct err err = ERR_INIT;
-    struct journal_reader *reader = transcript_open(row->path, &err);
+    struct journal_reader *reader = journal_open(row->path, &err);
     CLEANUP(arena) struct arena arena = ARENA_INIT;
     if (!reader)
         return false;

@@ -15,7 +15,6 @@
 #include "tools/artifact.h"
 #include "tools/beneath.h"
 #include "tools/checkpoint.h"
-#include "transcript.h"
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
@@ -99,7 +98,7 @@ static int open_model(struct setup *setup, const struct setup_plan *plan)
         int status = setup_model_file(plan->options, plan->config, &file);
         if (status)
             return status;
-        reader = setup->script = transcript_open(file, &err);
+        reader = setup->script = journal_open(file, &err);
         if (!reader)
             return say_file_error(STATUS_USAGE, file, &err);
     }

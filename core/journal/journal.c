@@ -122,6 +122,12 @@ static int resume_from(struct journal *journal, const struct journal_reader *rea
 {
     CLEANUP(arena) struct arena arena = ARENA_INIT;
     size_t count = journal_count(reader);
+    if (journal_stopped(reader)) {
+        err_set(err, "this line is no event, and a session is not continued behind one");
+        if (err)
+            err->line = journal_line_number(reader, count - 1);
+        return -1;
+    }
     journal->last_seq = (int64_t)count;
     for (size_t index = count; index-- > 0; arena_reset(&arena)) {
         struct event event;

@@ -8,6 +8,9 @@
  * cut it short and it is left out. Either way it is looked at again at the next refresh, since more may have been
  * appended.
  *
+ * A line that cannot be an event ends the index: it is still in it, so whoever comes to it gets the error and its number,
+ * but nothing is kept of the junk behind it. So a file that is no journal costs what its beginning costs.
+ *
  * Pointers into lines are good until the next journal_refresh or journal_reader_free. A reader belongs to one thread:
  * it remembers the time of the line decoded last, so that files without times are not walked back at every line. */
 
@@ -21,6 +24,7 @@
 #include <sys/stat.h>
 
 #define JOURNAL_VERSION 1
+#define SHORTEST_EVENT  (sizeof("{\"type\":\"x\"}") - 1)
 
 /* Apart from the reader, which callers hold as const. */
 struct recent {
@@ -38,7 +42,8 @@ struct journal_reader {
     size_t indexed; /* up to here in whole, ended lines */
     bool tail;      /* the last line in the index is not ended */
     bool cut;
-    bool blanks; /* some line is not in the index */
+    bool blanks;  /* some line is not in the index */
+    bool stopped; /* at a line that is no event */
     struct recent *recent;
 };
 
@@ -47,6 +52,14 @@ static bool is_blank(const char *at, const char *end)
     while (at < end && (*at == ' ' || *at == '\t' || *at == '\r'))
         at++;
     return at == end;
+}
+
+/* Not a judgement of the line, only of its beginning and its length. */
+static bool may_be_event(const char *at, const char *end)
+{
+    while (at < end && (*at == ' ' || *at == '\t'))
+        at++;
+    return (size_t)(end - at) >= SHORTEST_EVENT && *at == '{';
 }
 
 /* A whole JSON object with nothing behind it. */
@@ -78,15 +91,17 @@ static void index_rest(struct journal_reader *reader)
         reader->indexed = 3;
     const char *at = reader->bytes + reader->indexed;
     const char *newline;
-    while (at < end && (newline = memchr(at, '\n', (size_t)(end - at)))) {
-        if (is_blank(at, newline))
+    while (!reader->stopped && at < end && (newline = memchr(at, '\n', (size_t)(end - at)))) {
+        if (is_blank(at, newline)) {
             reader->blanks = true;
-        else
+        } else {
             index_add(reader, (size_t)(at - reader->bytes));
+            reader->stopped = !may_be_event(at, newline);
+        }
         at = newline + 1;
     }
     reader->indexed = (size_t)(at - reader->bytes);
-    if (is_blank(at, end))
+    if (reader->stopped || is_blank(at, end))
         return;
     if (is_whole(at, (size_t)(end - at))) {
         index_add(reader, reader->indexed);
@@ -107,9 +122,6 @@ static void index_trim(struct journal_reader *reader)
 
 static int check_first_line(const struct journal_reader *reader, struct err *err)
 {
-    size_t look = reader->len < 4096 ? reader->len : 4096;
-    if (look && memchr(reader->bytes, '\0', look))
-        return err_set(err, "this is no text file, let alone a transcript");
     if (reader->count == 0)
         return err_set(err, reader->cut ? "there is no whole line in the file" : "the file is empty");
 
@@ -145,10 +157,16 @@ static struct journal_reader *reader_new(int fd, const char *bytes, size_t len)
 
 static struct journal_reader *reader_ready(struct journal_reader *reader, struct err *err)
 {
-    index_rest(reader);
-    index_trim(reader);
-    if (check_first_line(reader, err) == 0)
-        return reader;
+    /* Before it is indexed: the first newline of a sparse file may be a gigabyte away. */
+    size_t look = reader->len < 4096 ? reader->len : 4096;
+    if (look && memchr(reader->bytes, '\0', look)) {
+        err_set(err, "this is no text file, let alone a transcript");
+    } else {
+        index_rest(reader);
+        index_trim(reader);
+        if (check_first_line(reader, err) == 0)
+            return reader;
+    }
     journal_reader_free(reader);
     return NULL;
 }
@@ -231,6 +249,11 @@ size_t journal_count(const struct journal_reader *reader)
 bool journal_was_cut(const struct journal_reader *reader)
 {
     return reader->cut;
+}
+
+bool journal_stopped(const struct journal_reader *reader)
+{
+    return reader->stopped;
 }
 
 size_t journal_good_length(const struct journal_reader *reader, bool *newline)

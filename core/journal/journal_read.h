@@ -3,6 +3,8 @@
 
 #include "journal.h"
 
+/* Whether the index ends at a line that is no event, with who knows what behind it. */
+bool journal_stopped(const struct journal_reader *reader);
 /* Bytes up to the end of the last whole line; what follows was cut short. `newline` tells whether that line is ended.
  */
 size_t journal_good_length(const struct journal_reader *reader, bool *newline);

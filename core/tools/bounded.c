@@ -340,7 +340,7 @@ static void take_output(struct bounded_call *call, const struct tool_reply *repl
         return;
     }
     for (size_t i = 0; host->cited && i < reply->citation_count; i++)
-        host->cited(host, &reply->citations[i]);
+        host->cited(host, call, &reply->citations[i]);
     if (call->shape.text)
         settle(call, outcome_result(call->id, call->tool->spec.name, steal(&call->shape.text)));
     else

@@ -40,7 +40,7 @@ struct bounded_host {
                          const struct change_set *written);
     void (*applied)(struct bounded_host *host, struct bounded_call *call, const struct change_set *written);
     void (*output)(struct bounded_host *host, struct bounded_call *call, const char *stream, const char *text, size_t len);
-    void (*cited)(struct bounded_host *host, const struct citation *citation);
+    void (*cited)(struct bounded_host *host, struct bounded_call *call, const struct citation *citation);
     /* The outcome; taken over by the host. The call stays valid until this returns. */
     void (*done)(struct bounded_host *host, struct bounded_call *call, struct outcome *take_outcome);
     /* What was still out when its call was settled (it timed out, or was cancelled) has come back, always after `done`;

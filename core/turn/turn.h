@@ -47,6 +47,8 @@ struct turn_call {
     bool gated;                   /* has stood at its gate */
     bool settled;
     char *message;                /* what the model will read */
+    struct citation *citations;   /* counted after the wave, in the order of the answer (D32) */
+    size_t citation_count, citation_room;
 };
 
 /* The diff of a proposal is made on the pool, from copies. */

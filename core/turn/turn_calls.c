@@ -219,6 +219,8 @@ static void calls_done(struct turn *turn)
         struct message *message = message_list_add(&turn->messages, ROLE_TOOL, turn->calls[i].message);
 
         message->call_id = xstrdup(turn->calls[i].id);
+        for (size_t c = 0; c < turn->calls[i].citation_count; c++)
+            turn_state_cite(&turn->state, &turn->calls[i].citations[c]);
     }
     turn_calls_release(turn);
     turn_charge(turn);
@@ -309,6 +311,9 @@ void turn_calls_release(struct turn *turn)
         free(turn->calls[i].name);
         free(turn->calls[i].arguments);
         free(turn->calls[i].message);
+        for (size_t c = 0; c < turn->calls[i].citation_count; c++)
+            free(turn->calls[i].citations[c].ref);
+        free(turn->calls[i].citations);
     }
     free(turn->calls);
     turn->calls = NULL;
@@ -375,9 +380,13 @@ static void on_output(struct bounded_host *host, struct bounded_call *running, c
                                                              .text = copy}});
 }
 
-static void on_cited(struct bounded_host *host, const struct citation *citation)
+static void on_cited(struct bounded_host *host, struct bounded_call *running, const struct citation *citation)
 {
-    turn_state_cite(&turn_of(host)->state, citation);
+    struct turn_call *call = bounded_call_data(running);
+
+    (void)host;
+    GROW(call->citations, call->citation_count, call->citation_room);
+    call->citations[call->citation_count++] = (struct citation){xstrdup(citation->ref), citation->web};
 }
 
 void turn_write_paths(struct strbuf *out, const struct change_set *set)

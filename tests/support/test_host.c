@@ -94,8 +94,9 @@ static void on_output(struct bounded_host *host, struct bounded_call *call, cons
     strbuf_add(&test->output, text, len);
 }
 
-static void on_cited(struct bounded_host *host, const struct citation *citation)
+static void on_cited(struct bounded_host *host, struct bounded_call *call, const struct citation *citation)
 {
+    (void)call;
     struct strbuf *cited = &test_of(host)->cited;
     strbuf_addf(cited, "%s%s%s", cited->len ? ", " : "", citation->ref, citation->web ? " (web)" : "");
 }

@@ -335,7 +335,7 @@ static void reading_is_lazy(void **state)
     static const char text[] = "\xEF\xBB\xBF{\"type\":\"session.started\",\"v\":1}\r\n"
                                "\r\n"
                                "{\"type\":\"turn.started\",\"turn\":1,\"t\":40}\r\n"
-                               "this line is broken\n"
+                               "{this line is broken}\n"
                                "\t \n"
                                "{\"type\":\"held\",\"gate\":7}\n"
                                "{\"type\":\"released\",\"seq\":90}\n"
@@ -371,6 +371,36 @@ static void reading_is_lazy(void **state)
     assert_int_equal(journal_refresh(reader), 0);
     journal_reader_free(reader);
     journal_reader_free(NULL);
+}
+
+/* What stands behind a line that can be no event costs nothing, and nothing is written behind it. */
+static void junk_ends_the_index(void **state)
+{
+    CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
+    (void)state;
+    strbuf_addstr(&text, "{\"type\":\"session.started\",\"v\":1}\n{\"type\":\"held\"}\n");
+    for (int i = 0; i < 1000; i++)
+        strbuf_addstr(&text, "{}\n");
+    struct err err = ERR_INIT;
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
+    struct event event;
+    struct journal_reader *reader = journal_open_bytes(text.buf, text.len, &err);
+    assert_non_null(reader);
+    assert_int_equal(journal_count(reader), 3);
+    assert_int_equal(journal_event(reader, 1, &event, &arena, &err), 0);
+    assert_int_equal(journal_event(reader, 2, &event, &arena, &err), -1);
+    assert_int_equal(err.line, 3);
+    journal_reader_free(reader);
+
+    CLEANUP(free) char *path = file_make_temp_dir(NULL, "keyturn-junk-", &err);
+    CLEANUP(free) char *file = xasprintf("%s/j.jsonl", path);
+    assert_int_equal(file_replace(file, text.buf, text.len, 0600, &err), 0);
+    assert_null(journal_resume(file, clock_system(), &err));
+    assert_int_equal(err.line, 3);
+    CLEANUP(strbuf) struct strbuf after = STRBUF_INIT;
+    assert_int_equal(file_read(file, &after, 0, &err), 0);
+    assert_int_equal(after.len, text.len);
+    assert_int_equal(file_remove_tree(path, &err), 0);
 }
 
 static void cut_lines_are_left_out(void **state)
@@ -465,6 +495,7 @@ int main(void)
         cmocka_unit_test(a_full_disk_leaves_the_file_whole),
         cmocka_unit_test(unfit_files_are_named),
         cmocka_unit_test(reading_is_lazy),
+        cmocka_unit_test(junk_ends_the_index),
         cmocka_unit_test(cut_lines_are_left_out),
         cmocka_unit_test(a_growing_file_is_followed),
         cmocka_unit_test(huge_lines_are_lines),

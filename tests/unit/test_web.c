@@ -112,8 +112,9 @@ static int start_server(struct server *server)
     return ntohs(address.sin_port);
 }
 
-static void on_cited(struct bounded_host *host, const struct citation *citation)
+static void on_cited(struct bounded_host *host, struct bounded_call *call, const struct citation *citation)
 {
+    (void)call;
     struct fixture *f = (struct fixture *)((char *)host - offsetof(struct fixture, host));
     assert_true(citation->web);
     strbuf_addf(&f->cited, "%s ", citation->ref);
