@@ -2,8 +2,9 @@
  * exactly when that call is not before the wave's first one. So nothing is ever cleared, and a thousand small waves
  * cost no more than one large one.
  *
- * The table is our own and small on purpose: eight bytes a slot, the texts one after the other beside it. With a table
- * that copies each key to a place of its own, large answers would cost more per key than small ones. */
+ * The table is our own: one byte a slot to search in, so that it stays in the cache however long the answer is, and the
+ * rest beside it, written once and read only where that byte fits. With a table that copies each key to a place of its
+ * own, large answers would cost more per key than small ones. */
 
 #include "waves.h"
 #include "base/arena.h"
@@ -12,11 +13,6 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
-
-struct slot {
-    uint32_t tag; /* of the key's hash; 0: free */
-    uint32_t use; /* the newest use of the key */
-};
 
 struct use {
     uint32_t key; /* where its text begins in `texts` */
@@ -28,9 +24,10 @@ struct plan {
     const struct wave_call *calls;
     struct wave *waves;
     size_t count;
-    size_t first; /* of the open wave */
-    struct slot *slots;
-    size_t mask; /* their number, a power of two, less one */
+    size_t first;        /* of the open wave */
+    unsigned char *tags; /* of each slot: part of the key's hash, 0 when it is free */
+    uint32_t *newest;    /* of each slot: the newest use of its key */
+    size_t mask;         /* the number of slots, a power of two, less one */
     struct use *uses;
     size_t use_count;
     size_t own;          /* the first use of the call at hand, … */
@@ -90,7 +87,8 @@ static void make_room(struct plan *plan, size_t call_count)
         BUG("%zu resource keys", keys);
     while (slots * 3 < keys * 4)
         slots *= 2;
-    plan->slots = xcalloc(slots, sizeof(*plan->slots));
+    plan->tags = xcalloc(slots, sizeof(*plan->tags));
+    plan->newest = xreallocarray(NULL, slots, sizeof(*plan->newest));
     plan->mask = slots - 1;
     plan->uses = xreallocarray(NULL, keys, sizeof(*plan->uses));
     plan->hashes = xreallocarray(NULL, most, sizeof(*plan->hashes));
@@ -109,9 +107,7 @@ static void note_keys(struct plan *plan, size_t call)
             waves_expand_key(&plan->texts, *key, plan->calls[call].arguments);
         else
             strbuf_addstr(&plan->texts, *key);
-        uint64_t hash = hash_fnv1a(plan->texts.buf + start, plan->texts.len - start);
-        __builtin_prefetch(&plan->slots[hash & plan->mask]); /* looked at when all keys of the call are known */
-        plan->hashes[plan->use_count - plan->own] = hash;
+        plan->hashes[plan->use_count - plan->own] = hash_fnv1a(plan->texts.buf + start, plan->texts.len - start);
         plan->uses[plan->use_count++] = (struct use){(uint32_t)start, (uint32_t)call};
         strbuf_addch(&plan->texts, '\0');
     }
@@ -124,19 +120,20 @@ static const char *use_text(const struct plan *plan, size_t use)
     return plan->texts.buf + plan->uses[use].key;
 }
 
-/* The slot of a use's key, or the free one where it would stand. */
-static struct slot *find_slot(const struct plan *plan, size_t use)
+/* The slot of a use's key; a key that is new gets one, with this as its first use. */
+static size_t find_slot(struct plan *plan, size_t use)
 {
     const char *text = use_text(plan, use);
     uint64_t hash = plan->hashes[use - plan->own];
-    uint32_t tag = (uint32_t)(hash >> 32) | 1;
-    for (size_t at = (size_t)hash;; at++) {
-        struct slot *slot = &plan->slots[at & plan->mask];
-        if (!slot->tag || (slot->tag == tag && strcmp(use_text(plan, slot->use), text) == 0)) {
-            if (!slot->tag)
-                *slot = (struct slot){tag, (uint32_t)use}; /* its first use: this call's own */
-            return slot;
+    unsigned char tag = (unsigned char)(hash >> 56 ? hash >> 56 : 1);
+    for (size_t at = (size_t)hash & plan->mask;; at = (at + 1) & plan->mask) {
+        if (!plan->tags[at]) {
+            plan->tags[at] = tag;
+            plan->newest[at] = (uint32_t)use;
+            return at;
         }
+        if (plan->tags[at] == tag && strcmp(use_text(plan, plan->newest[at]), text) == 0)
+            return at;
     }
 }
 
@@ -147,13 +144,13 @@ static const char *take_keys(struct plan *plan, size_t *by)
     const char *taken = NULL;
     size_t call = plan->uses[plan->own].call;
     for (size_t use = plan->own; use < plan->use_count; use++) {
-        struct slot *slot = find_slot(plan, use);
-        size_t user = plan->uses[slot->use].call;
+        size_t slot = find_slot(plan, use);
+        size_t user = plan->uses[plan->newest[slot]].call;
         if (!taken && user >= plan->first && user != call) {
             taken = use_text(plan, use);
             *by = user;
         }
-        slot->use = (uint32_t)use;
+        plan->newest[slot] = (uint32_t)use;
     }
     return taken;
 }
@@ -217,7 +214,8 @@ const struct wave *waves_plan(struct arena *arena, const struct wave_call *calls
     else
         for (size_t i = 0; i < call_count; i++)
             close_wave(&plan, i + 1, "parallel is off");
-    free(plan.slots);
+    free(plan.tags);
+    free(plan.newest);
     free(plan.uses);
     free(plan.hashes);
     strbuf_release(&plan.texts);
