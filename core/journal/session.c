@@ -429,6 +429,13 @@ static void check_time(struct fold *fold)
         session->last_t = fold->t;
 }
 
+/* What begins when a session that had ended goes on: a turn, or an undo. */
+static bool is_taken_up(const struct event *event)
+{
+    return event->type == EVENT_TURN_STARTED ||
+           (event->type == EVENT_CHECKPOINT_SAVED && !event->checkpoint_saved.call);
+}
+
 void session_apply(struct session *session, const struct event *event)
 {
     struct fold fold = {session, event, 0, event->t};
@@ -437,7 +444,9 @@ void session_apply(struct session *session, const struct event *event)
     check_time(&fold);
     if (session->event_count == 0 && type != EVENT_SESSION_STARTED)
         fold_fault(&fold, "the first event is not session.started");
-    if (session->ended_seq)
+    if (is_taken_up(event))
+        session->ended_seq = 0;
+    if (session->ended_seq && type != EVENT_LATE_SUPPRESSED) /* a thread may come back even after the end */
         fold_fault(&fold, "the session has ended");
     session->event_count++;
     session->counts[type]++;

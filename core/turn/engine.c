@@ -419,6 +419,8 @@ static int end(struct engine *engine, struct err *err)
 {
     if (engine->turn)
         return err_set(err, "a turn is running: cancel it first");
+    if (engine->undo)
+        return err_set(err, "an undo is under way");
     engine->ended = true;
     engine_emit(engine, 0, &(struct event){.type = EVENT_SESSION_ENDED, .session_ended = {.reason = "quit"}});
     return 0;

@@ -200,6 +200,7 @@ static void test_resumed_session_goes_on_where_it_was(void **state)
     fake_answer_call(answer(&rig), "w", "write_file", "{\"path\":\"a\",\"content\":\"2\"}");
     answer(&rig)->text = "again";
     turn_rig_turn(&rig, "second");
+    turn_check_do(&rig, INTENT_END);
     engine_free(rig.engine);
 
     reader = journal_open(path, &err);

@@ -149,7 +149,7 @@ static void test_undo_of_an_unknown_checkpoint_says_so(void **state)
     turn_check_end(&rig);
 }
 
-static void test_one_undo_at_a_time(void **state)
+static void test_one_undo_at_a_time_and_the_session_ends_after_it(void **state)
 {
     struct turn_rig rig;
 
@@ -157,6 +157,7 @@ static void test_one_undo_at_a_time(void **state)
     init_written(&rig);
     turn_rig_submit(&rig, &(struct intent){.type = INTENT_UNDO});
     assert_string_equal(turn_check_submit(&rig, &(struct intent){.type = INTENT_UNDO}), "an undo is under way");
+    assert_string_equal(turn_check_submit(&rig, &(struct intent){.type = INTENT_END}), "an undo is under way");
     assert_false(engine_idle(rig.engine));
     turn_rig_run(&rig);
     assert_true(engine_idle(rig.engine));
@@ -214,7 +215,7 @@ int main(void)
         cmocka_unit_test(test_undo_of_a_new_file_removes_it_and_of_a_deleted_one_brings_it_back),
         cmocka_unit_test(test_undo_is_refused_after_somebody_else_changed_the_file),
         cmocka_unit_test(test_undo_of_an_unknown_checkpoint_says_so),
-        cmocka_unit_test(test_one_undo_at_a_time),
+        cmocka_unit_test(test_one_undo_at_a_time_and_the_session_ends_after_it),
         cmocka_unit_test(test_undo_within_a_turn_belongs_to_it_and_does_not_disturb_it),
         cmocka_unit_test(test_partly_approved_write_is_undone_to_what_was_there),
     };
