@@ -178,9 +178,11 @@ static void run_loop(struct drive *drive)
     for (size_t i = 0; i < COUNT_OF(signals); i++)
         watches[i] = loop_watch_signal(loop, signals[i], interrupted, drive);
     drive->running = true;
+    headless_run(&drive->headless, loop);
     engine_on_turn_end(drive->setup.engine, turn_ended, drive);
     turn_ended(drive);
     loop_run(loop);
+    headless_run(&drive->headless, NULL);
     drive->running = false;
     for (size_t i = 0; i < COUNT_OF(signals); i++)
         loop_watch_free(watches[i]);

@@ -378,8 +378,16 @@ void json_add_strn(struct json_writer *w, const char *key, const char *text, siz
 
 void json_add_int(struct json_writer *w, const char *key, int64_t number)
 {
+    char text[24];
+    char *at = text + sizeof(text);
+    uint64_t rest = number < 0 ? 0 - (uint64_t)number : (uint64_t)number;
     begin_item(w, key);
-    strbuf_addf(w->out, "%" PRId64, number);
+    do
+        *--at = (char)('0' + rest % 10);
+    while (rest /= 10);
+    if (number < 0)
+        *--at = '-';
+    strbuf_add(w->out, at, (size_t)(text + sizeof(text) - at));
 }
 
 void json_add_num(struct json_writer *w, const char *key, double number)

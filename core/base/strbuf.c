@@ -43,7 +43,7 @@ void strbuf_grow(struct strbuf *sb, size_t extra)
     if (extra > SIZE_MAX / 4 || sb->len > SIZE_MAX / 4)
         BUG("a text of %zu + %zu bytes", sb->len, extra);
     size_t need = sb->len + extra + 1;
-    size_t room = sb->room + sb->room / 2 + 16;
+    size_t room = sb->room ? sb->room * 2 : 64;
     if (room < need)
         room = need;
     sb->buf = xreallocarray(sb->room ? sb->buf : NULL, room, 1);
@@ -77,13 +77,6 @@ void strbuf_add(struct strbuf *sb, const void *bytes, size_t len)
 void strbuf_addstr(struct strbuf *sb, const char *text)
 {
     strbuf_add(sb, text, strlen(text));
-}
-
-void strbuf_addch(struct strbuf *sb, char c)
-{
-    strbuf_grow(sb, 1);
-    sb->buf[sb->len++] = c;
-    sb->buf[sb->len] = '\0';
 }
 
 void strbuf_addf(struct strbuf *sb, const char *fmt, ...)

@@ -28,11 +28,18 @@ void strbuf_set_len(struct strbuf *sb, size_t len);
 
 void strbuf_add(struct strbuf *sb, const void *bytes, size_t len);
 void strbuf_addstr(struct strbuf *sb, const char *text);
-void strbuf_addch(struct strbuf *sb, char c);
 void strbuf_addf(struct strbuf *sb, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void strbuf_vaddf(struct strbuf *sb, const char *fmt, va_list args) __attribute__((format(printf, 2, 0)));
 /* Bytes of an open file up to `limit` (0: none); returns 0, or -1 with errno. More than `limit` bytes is EFBIG. */
 int strbuf_read(struct strbuf *sb, int fd, size_t limit);
+
+static inline void strbuf_addch(struct strbuf *sb, char c)
+{
+    if (sb->len + 1 >= sb->room)
+        strbuf_grow(sb, 1);
+    sb->buf[sb->len++] = c;
+    sb->buf[sb->len] = '\0';
+}
 
 static inline void strbuf_cleanup(struct strbuf *sb)
 {

@@ -231,8 +231,8 @@ int journal_append(struct journal *journal, struct event *event, struct err *err
     }
     if (journal->fd >= 0 && write_line(journal, event->type, err) < 0)
         return -1;
-    if (event->raw) {
-        /* Its old line has another number: who encodes the event again shall get the one that was recorded. */
+    if (journal->fd >= 0 || event->raw) {
+        /* Who encodes the event again gets the line that was recorded, until the next one is. */
         event->raw = journal->line.buf;
         event->raw_len = journal->line.len - 1;
     }
