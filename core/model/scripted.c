@@ -365,6 +365,41 @@ static void prepare_answer(struct scripted *self, struct arena *arena)
         make_pieces(self, entry, arena);
 }
 
+/* What the turn had used by the last budget.charged before `line`, which then points to it; false when there is none. */
+static bool find_charge(struct scripted *self, size_t *line, struct usage *used, double *cost_usd)
+{
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
+    struct event event;
+    for (size_t at = *line; at-- > 0; arena_reset(&arena)) {
+        size_t len;
+        const char *text = journal_line(self->reader, at, &len);
+        if (mentions(text, len, "turn.started"))
+            return false;
+        if (!mentions(text, len, "budget.charged") || journal_event(self->reader, at, &event, &arena, NULL) ||
+            event.type != EVENT_BUDGET_CHARGED || !event.budget_charged.used)
+            continue;
+        const char *json = event.budget_charged.used;
+        const struct json *value = json_parse(&arena, json, strlen(json), NULL);
+        *used = (struct usage){.input = json_int(json_get(value, "input_tokens"), 0),
+                               .output = json_int(json_get(value, "output_tokens"), 0)};
+        *cost_usd = json_num(json_get(value, "cost_usd"), NAN);
+        *line = at;
+        return true;
+    }
+    return false;
+}
+
+/* What a reflection took is not in its event, but the turn was charged for it just before. */
+static void charge_reflection(struct scripted *self, size_t line)
+{
+    struct usage before, after;
+    double cost_before, cost_after;
+    if (!find_charge(self, &line, &after, &cost_after) || !find_charge(self, &line, &before, &cost_before))
+        return;
+    self->reply.usage = (struct usage){.input = after.input - before.input, .output = after.output - before.output};
+    self->reply.cost_usd = cost_after - (isnan(cost_before) ? 0 : cost_before);
+}
+
 static void prepare_reflection(struct scripted *self, struct arena *arena)
 {
     const struct entry *entry = next_entry(self, self->next_reflection, REFLECTION);
@@ -380,8 +415,9 @@ static void prepare_reflection(struct scripted *self, struct arena *arena)
         .retry_after_ms = -1,
         .text = xasprintf("%s%s", event.reflection.should_continue ? "" : "STOP ", text),
         .stop = xstrdup("end_turn"),
-        .cost_usd = NAN, /* what a reflection took is not in its event */
+        .cost_usd = NAN,
     };
+    charge_reflection(self, entry->line);
 }
 
 static void scripted_ask(struct provider *provider, const struct model_request *request,

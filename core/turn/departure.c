@@ -40,8 +40,11 @@ static const struct {
     {EVENT_TURN_FINISHED, NULL, {"status", "text", "usage", "steps", "tool_calls"}},
 };
 
-/* An artifact is named anew each time it is kept. */
-static const char artifact_ignores[] = "id path";
+/* Members that differ by nature: an artifact is named anew each time it is kept, a deadline is a time, and what a look
+ * back took from the cache is not recorded. */
+static const struct {
+    const char *field, *members;
+} ignored[] = {{"artifact", "id path"}, {"timeout", "deadline_s"}, {"usage", "cache_read cache_write"}};
 
 struct entry {
     uint32_t index; /* of the line */
@@ -120,7 +123,7 @@ struct departures *departures_new(const struct journal_reader *recording)
 {
     struct departures *d = xcalloc(1, sizeof(*d));
     struct hash_map counts = {0};
-    int64_t turn = 0;
+    int64_t turn = 0, step = 0;
     struct event event;
 
     d->recording = recording;
@@ -130,8 +133,14 @@ struct departures *departures_new(const struct journal_reader *recording)
         arena_reset(&d->scratch);
         if (journal_event(recording, i, &event, &d->scratch, NULL) < 0)
             continue; /* whoever opened the recording has complained of it */
-        if (event.type == EVENT_TURN_STARTED)
+        if (event.type == EVENT_TURN_STARTED) {
             turn++; /* a run counts its turns from 1, whatever the file calls them */
+            step = 0;
+        }
+        if (event.type == EVENT_MODEL_RESPONDED) {
+            step = event.model_responded.step > 0 ? event.model_responded.step : step + 1;
+            event.model_responded.step = step; /* a person who wrote it down need not have counted */
+        }
         rule = rule_of(event.type);
         if (rule < 0 || turn == 0)
             continue;
@@ -196,56 +205,61 @@ static bool listed(const char *names, const char *name)
     return false;
 }
 
-static bool json_differs(const struct json *a, const struct json *b, const char *without, struct strbuf *path,
-                         const struct json **at_a, const struct json **at_b);
+/* How two values are compared, and where they differ first. */
+struct comparison {
+    const char *without;  /* members that are left out */
+    bool sparse;          /* what the recording does not hold is not asked for */
+    struct strbuf path;
+    const struct json *at_a, *at_b;
+};
 
-static bool objects_differ(const struct json *a, const struct json *b, const char *without, struct strbuf *path,
-                           const struct json **at_a, const struct json **at_b)
+static bool json_differs(struct comparison *c, const struct json *a, const struct json *b);
+
+static bool objects_differ(struct comparison *c, const struct json *a, const struct json *b)
 {
-    size_t len = path->len;
+    size_t len = c->path.len;
 
     json_each(member, a)
     {
-        if (listed(without, member->key))
+        if (listed(c->without, member->key))
             continue;
-        strbuf_addf(path, ".%s", member->key);
-        if (json_differs(member, json_get(b, member->key), without, path, at_a, at_b))
+        strbuf_addf(&c->path, ".%s", member->key);
+        if (json_differs(c, member, json_get(b, member->key)))
             return true;
-        strbuf_set_len(path, len);
+        strbuf_set_len(&c->path, len);
     }
     json_each(member, b)
     {
-        if (listed(without, member->key) || json_get(a, member->key))
+        if (c->sparse || listed(c->without, member->key) || json_get(a, member->key))
             continue;
-        strbuf_addf(path, ".%s", member->key);
-        *at_a = NULL;
-        *at_b = member;
+        strbuf_addf(&c->path, ".%s", member->key);
+        c->at_a = NULL;
+        c->at_b = member;
         return true;
     }
     return false;
 }
 
-static bool json_differs(const struct json *a, const struct json *b, const char *without, struct strbuf *path,
-                         const struct json **at_a, const struct json **at_b)
+static bool json_differs(struct comparison *c, const struct json *a, const struct json *b)
 {
-    *at_a = a;
-    *at_b = b;
+    c->at_a = a;
+    c->at_b = b;
     if (!a || !b)
         return a != b;
     if (a->type != b->type)
         return true;
     switch (a->type) {
     case JSON_OBJECT:
-        return objects_differ(a, b, without, path, at_a, at_b);
+        return objects_differ(c, a, b);
     case JSON_ARRAY: {
-        size_t len = path->len;
+        size_t len = c->path.len;
         const struct json *x = a->child, *y = b->child;
 
         for (size_t i = 0; x || y; i++) {
-            strbuf_addf(path, "[%zu]", i);
-            if (json_differs(x, y, without, path, at_a, at_b))
+            strbuf_addf(&c->path, "[%zu]", i);
+            if (json_differs(c, x, y))
                 return true;
-            strbuf_set_len(path, len);
+            strbuf_set_len(&c->path, len);
             x = x ? x->next : NULL;
             y = y ? y->next : NULL;
         }
@@ -265,26 +279,40 @@ static const char *source(struct arena *arena, const struct json *value)
     return value ? arena_memdup0(arena, value->src, value->src_len) : NULL;
 }
 
+static void comparison_init(struct comparison *c, const char *field, const struct json *recorded)
+{
+    *c = (struct comparison){.without = "", .path = STRBUF_INIT};
+    for (size_t i = 0; i < COUNT_OF(ignored); i++)
+        if (strcmp(ignored[i].field, field) == 0)
+            c->without = ignored[i].members;
+    /* A refusal is told in other words when the recording is who refuses. Its reason stands in write.decided. */
+    if (strcmp(field, "denied") == 0 && strcmp(json_str(json_get(recorded, "reason"), ""), "write_denied") == 0)
+        c->without = "details";
+    /* A call that a person wrote down may lack its id; the run has given it one. */
+    c->sparse = strcmp(field, "tool_calls") == 0;
+    strbuf_addstr(&c->path, field);
+}
+
 static void compare_field(struct departures *d, const struct event *was, const struct event *is,
                           const struct event_field *field)
 {
     const char *a = field_text(&d->scratch, was, field);
     const char *b = field_text(&d->scratch, is, field);
-    CLEANUP(strbuf) struct strbuf path = STRBUF_INIT;
-    const char *without = strcmp(field->name, "artifact") == 0 ? artifact_ignores : "";
-    const struct json *x, *y, *at_x = NULL, *at_y = NULL;
+    struct comparison c;
+    const struct json *x, *y;
 
-    if (strcmp(a ? a : "", b ? b : "") == 0)
-        return;
-    strbuf_addstr(&path, field->name);
+    if (!a || (b && strcmp(a, b) == 0))
+        return; /* what the recording does not say is not compared */
     if (field->kind != EVENT_KIND_JSON) {
-        add(d, was->seq, was->type_name, path.buf, a, b);
+        add(d, was->seq, was->type_name, field->name, a, b);
         return;
     }
-    x = a ? json_parse(&d->scratch, a, strlen(a), NULL) : NULL;
+    x = json_parse(&d->scratch, a, strlen(a), NULL);
+    comparison_init(&c, field->name, x);
     y = b ? json_parse(&d->scratch, b, strlen(b), NULL) : NULL;
-    if (json_differs(x, y, without, &path, &at_x, &at_y))
-        add(d, was->seq, was->type_name, path.buf, source(&d->scratch, at_x), source(&d->scratch, at_y));
+    if (json_differs(&c, x, y))
+        add(d, was->seq, was->type_name, c.path.buf, source(&d->scratch, c.at_a), source(&d->scratch, c.at_b));
+    strbuf_release(&c.path);
 }
 
 void departures_see(struct departures *d, const struct event *event)

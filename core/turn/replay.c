@@ -17,7 +17,8 @@ struct recorded_turn {
 };
 
 struct recorded_outcome {
-    char *call;
+    char *call, *tool;
+    int64_t deadline_ms;   /* the hard wait it had */
     char *outcome;
     char *details;         /* JSON of the outcome's own field */
     int64_t elapsed_ms;
@@ -92,7 +93,10 @@ static void note(struct recording *recording, const struct event *event, struct 
     case EVENT_TOOL_STARTED:
         GROW(recording->outcomes, recording->outcome_count, recording->outcome_room);
         recording->outcomes[recording->outcome_count++] =
-            (struct recorded_outcome){.call = xstrdup(event->tool_started.call ? event->tool_started.call : ""), .late_ms = -1};
+            (struct recorded_outcome){.call = xstrdup(event->tool_started.call ? event->tool_started.call : ""),
+                                      .tool = xstrdup(event->tool_started.tool ? event->tool_started.tool : ""),
+                                      .deadline_ms = event->tool_started.deadline_ms,
+                                      .late_ms = -1};
         break;
     case EVENT_WRITE_PROPOSED:
         outcome = newest_outcome(recording, event->write_proposed.call);
@@ -165,6 +169,7 @@ void recording_free(struct recording *recording)
     free(recording->turns);
     for (size_t i = 0; i < recording->outcome_count; i++) {
         free(recording->outcomes[i].call);
+        free(recording->outcomes[i].tool);
         free(recording->outcomes[i].outcome);
         free(recording->outcomes[i].details);
     }
@@ -310,8 +315,8 @@ int recording_decisions(const struct recording *recording, struct approval *appr
 struct stand_in_run {
     struct loop_timer timer;
     struct tool_run *run;
-    struct recorded_outcome *outcome;
-    bool answered;
+    struct recorded_outcome *outcome; /* NULL: there is none */
+    int64_t started_us;
 };
 
 static void answer(struct loop_timer *timer)
@@ -343,39 +348,49 @@ static void answer(struct loop_timer *timer)
     tool_run_finish(run, &reply);
 }
 
+static bool is_outcome(const struct recorded_outcome *outcome, const char *name)
+{
+    return outcome && outcome->outcome && strcmp(outcome->outcome, name) == 0;
+}
+
+/* A call that timed out is silent until it is told to stop: however long it may take here, it times out again. */
 static void stand_in_start(struct tool_run *run)
 {
     struct stand_in *stand_in = run->tool->data;
     struct stand_in_run *state = xcalloc(1, sizeof(*state));
     struct loop *loop = run->env->loop;
-    int64_t ms = 0;
+    struct recorded_outcome *outcome = NULL;
+    bool asks;
 
+    for (size_t i = 0; i < stand_in->recording->outcome_count && !outcome; i++) {
+        struct recorded_outcome *each = &stand_in->recording->outcomes[i];
+
+        if (!each->used && strcmp(each->call, run->call) == 0)
+            outcome = each;
+    }
+    asks = outcome && outcome->asked && !run->confirm_write;
+    if (outcome)
+        outcome->used = !asks || is_outcome(outcome, "denied"); /* a refused one is not executed again */
     state->run = run;
+    state->outcome = outcome;
+    state->started_us = loop_now_us(loop);
     run->state = state;
-    for (size_t i = 0; i < stand_in->recording->outcome_count && !state->outcome; i++) {
-        struct recorded_outcome *outcome = &stand_in->recording->outcomes[i];
-
-        if (!outcome->used && strcmp(outcome->call, run->call) == 0)
-            state->outcome = outcome;
-    }
-    if (state->outcome) {
-        bool first = state->outcome->asked && !run->confirm_write;
-        bool timed_out = state->outcome->outcome && strcmp(state->outcome->outcome, "timeout") == 0;
-
-        state->outcome->used = !first;
-        ms = first ? 0 : timed_out ? state->outcome->late_ms : state->outcome->elapsed_ms;
-    }
-    if (ms >= 0)
-        loop_timer_start(loop, &state->timer, loop_now_us(loop) + ms * 1000, answer);
+    if (asks || !is_outcome(outcome, "timeout"))
+        loop_timer_start(loop, &state->timer, state->started_us + (asks || !outcome ? 0 : outcome->elapsed_ms * 1000), answer);
 }
 
-/* One that never came back answers when it is cancelled, so that nothing waits for it. */
+/* One that came late comes back when it did; any other now, so that nothing waits for it. */
 static void stand_in_cancel(struct tool_run *run)
 {
     struct stand_in_run *state = run->state;
+    struct loop *loop = run->env->loop;
 
-    if (state && (!loop_timer_armed(&state->timer) || !state->outcome || state->outcome->late_ms < 0))
-        loop_timer_start(run->env->loop, &state->timer, loop_now_us(run->env->loop), answer);
+    if (!state)
+        return;
+    if (is_outcome(state->outcome, "timeout") && state->outcome->late_ms >= 0)
+        loop_timer_start(loop, &state->timer, state->started_us + state->outcome->late_ms * 1000, answer);
+    else
+        loop_timer_start(loop, &state->timer, loop_now_us(loop), answer);
 }
 
 static char **read_keys(const struct json *keys)
@@ -388,6 +403,27 @@ static char **read_keys(const struct json *keys)
     list = xcalloc((size_t)keys->count + 1, sizeof(*list));
     json_each(key, keys) list[n++] = xstrdup(json_str(key, ""));
     return list;
+}
+
+/* What a transcript does not say of a tool but shows: the longest wait it was given, and whether a timeout was the end of
+ * it. */
+static void guess_limits(const struct recording *recording, struct tool_spec *spec)
+{
+    int64_t longest_ms = 0;
+
+    for (size_t i = 0; i < recording->outcome_count; i++) {
+        const struct recorded_outcome *outcome = &recording->outcomes[i];
+        CLEANUP(arena) struct arena arena = ARENA_INIT;
+
+        if (strcmp(outcome->tool, spec->name) != 0)
+            continue;
+        if (outcome->deadline_ms > longest_ms)
+            longest_ms = outcome->deadline_ms;
+        if (is_outcome(outcome, "timeout") && outcome->details)
+            spec->no_retry_on_timeout |= !json_bool(
+                json_get(json_parse(&arena, outcome->details, strlen(outcome->details), NULL), "retryable"), true);
+    }
+    spec->timeout_s = (double)longest_ms / 1000;
 }
 
 int recording_stand_ins(struct recording *recording, struct registry *registry, struct err *err)
@@ -426,6 +462,7 @@ int recording_stand_ins(struct recording *recording, struct registry *registry, 
             .cancel = stand_in_cancel,
             .data = stand_in,
         };
+        guess_limits(recording, &stand_in->tool.spec);
         GROW(recording->stand_ins, recording->stand_in_count, recording->stand_in_room);
         recording->stand_ins[recording->stand_in_count++] = stand_in;
         if (registry_add(registry, &stand_in->tool, err) < 0)
