@@ -6,6 +6,7 @@
 #include "output.h"
 #include "say.h"
 #include <fcntl.h>
+#include <malloc.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -78,6 +79,10 @@ int main(int argc, char **argv)
     CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
     int status;
     fill_standard_files();
+    /* Texts come and go with every event: memory that was just given back should not have to be mapped and zeroed again. */
+    mallopt(M_TRIM_THRESHOLD, 32 << 20);
+    mallopt(M_TOP_PAD, 1 << 20);
+    mallopt(M_ARENA_MAX, 2);
     if (options_parse(&options, argc, argv, &err)) {
         status = say_error(STATUS_USAGE, "%s", err.text);
     } else if (options.version) {

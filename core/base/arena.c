@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define FIRST_BLOCK  ((size_t)4096)
+#define FIRST_BLOCK  ((size_t)1024)
 #define LARGEST_STEP ((size_t)8 << 20)
 
 struct arena_block {

@@ -67,6 +67,8 @@ enum json_style {
 void json_write(struct strbuf *out, const struct json *value, unsigned style);
 /* A string with quotes and escapes; malformed UTF-8 becomes U+FFFD, NUL bytes too. */
 void json_write_str(struct strbuf *out, const char *text, size_t len, unsigned style);
+/* How long that is, the quotes included. */
+size_t json_str_length(const char *text, size_t len, unsigned style);
 /* The shortest text that reads back as the same double, an integer without a point; NaN and infinities as null. */
 void json_write_num(struct strbuf *out, double number);
 

@@ -208,6 +208,15 @@ void json_write_str(struct strbuf *out, const char *text, size_t len, unsigned s
     strbuf_addch(out, '"');
 }
 
+size_t json_str_length(const char *text, size_t len, unsigned style)
+{
+    if (plain_end(text, text + len, style & JSON_ASCII) == text + len)
+        return len + 2;
+    CLEANUP(strbuf) struct strbuf form = STRBUF_INIT;
+    json_write_str(&form, text, len, style);
+    return form.len;
+}
+
 /* Values */
 
 struct member {

@@ -42,9 +42,14 @@ void message_list_release(struct message_list *list)
 
 struct message *message_list_add(struct message_list *list, enum role role, const char *text)
 {
+    return message_list_take(list, role, xstrdup(text ? text : ""));
+}
+
+struct message *message_list_take(struct message_list *list, enum role role, char *take_text)
+{
     GROW(list->items, list->count, list->room);
     struct message *message = &list->items[list->count++];
-    *message = (struct message){.role = role, .text = xstrdup(text ? text : "")};
+    *message = (struct message){.role = role, .text = take_text};
     return message;
 }
 

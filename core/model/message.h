@@ -34,6 +34,7 @@ void message_list_init(struct message_list *list);
 void message_list_release(struct message_list *list);
 /* Copies the text; the message returned may be completed until the next one is added. */
 struct message *message_list_add(struct message_list *list, enum role role, const char *text);
+struct message *message_list_take(struct message_list *list, enum role role, char *take_text);
 void message_list_copy(struct message_list *to, const struct message_list *from);
 void message_add_call(struct message *message, const char *id, const char *name, const char *arguments);
 void tool_calls_free(struct tool_call *calls, size_t count);

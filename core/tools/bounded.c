@@ -456,7 +456,10 @@ struct bounded_call *bounded_execute(struct bounded_host *host, const struct bou
         bounded_settle_failed(call, true, "web_search is disabled (the web mode of this turn is off)");
     } else {
         bounded_enter(call, STARTING);
-        loop_post(call->loop, &call->task, begin);
+        if (call->tool->work) /* at once: the pool can begin while the rest of a wave is being started */
+            bounded_run_tool(call, RUNNING, call->cap_s);
+        else
+            loop_post(call->loop, &call->task, begin);
     }
     return call;
 }

@@ -104,10 +104,24 @@ void compact_write(struct strbuf *out, const struct json *value, unsigned style)
     const struct json *entries = json_get(value, "entries");
     if (!value)
         json_write(out, NULL, style);
+    else if (entries && entries->type == JSON_ARRAY && entries->count <= TOP_ITEMS)
+        json_write(out, value, style); /* nothing to cut: the common case, and no copy is made of it */
     else if (entries && entries->type == JSON_ARRAY)
         json_write(out, cut_entries(&arena, value, entries), style);
     else
         json_write(out, cut_value(&arena, value, 0), style);
+}
+
+bool compact_is_short(const char *text, size_t len)
+{
+    if (len * 6 <= COMPACT_INLINE_MAX) /* at the very worst each byte is written as \u007f */
+        return true;
+    if (len * 2 > COMPACT_INLINE_MAX) /* and at the least spaces are added behind separators */
+        return false;
+    for (size_t i = 0; i < len; i++)
+        if ((unsigned char)text[i] >= 0x7F)
+            return false;
+    return true;
 }
 
 size_t compact_length(const struct json *value)

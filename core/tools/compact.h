@@ -4,6 +4,7 @@
  * characters at every level, a top-level list to 200 items, a top-level object to its first 80 members, and containers
  * below level 4 become a short text. */
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct json;
@@ -15,3 +16,5 @@ struct strbuf;
 void compact_write(struct strbuf *out, const struct json *value, unsigned style);
 /* The length that the threshold looks at. */
 size_t compact_length(const struct json *value);
+/* Whether text that compact_write made in JSON_COMPACT is within the threshold for certain, without measuring it. */
+bool compact_is_short(const char *text, size_t len);

@@ -21,11 +21,13 @@ struct line_reader {
 
 struct line_reader *line_reader_new(int fd, uint64_t start, size_t cap, const atomic_bool *cancelled)
 {
-    struct line_reader *reader = xcalloc(1, sizeof(*reader));
+    struct line_reader *reader = xmalloc(sizeof(*reader)); /* not zeroed: the block is large */
     reader->fd = fd;
     reader->cancelled = cancelled;
     reader->cap = cap;
     reader->place = start;
+    reader->at = reader->have = 0;
+    reader->ended = false;
     strbuf_init(&reader->parts);
     return reader;
 }

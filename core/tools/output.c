@@ -14,11 +14,12 @@ void output_shape_make(struct output_shape *shape, const char *text)
     output_shape_release(shape);
     shape->made = true;
     shape->value = json_parse(&shape->arena, text ? text : "", text ? strlen(text) : 0, &shape->err);
-    if (!shape->value || compact_length(shape->value) > COMPACT_INLINE_MAX)
+    if (!shape->value)
         return;
-    struct strbuf small = STRBUF_INIT;
+    CLEANUP(strbuf) struct strbuf small = STRBUF_INIT;
     compact_write(&small, shape->value, JSON_COMPACT);
-    shape->text = strbuf_detach(&small, NULL);
+    if (compact_is_short(small.buf, small.len) || compact_length(shape->value) <= COMPACT_INLINE_MAX)
+        shape->text = strbuf_detach(&small, NULL);
 }
 
 void output_shape_release(struct output_shape *shape)

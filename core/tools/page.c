@@ -11,9 +11,7 @@
 
 size_t page_cost(const char *text, size_t len)
 {
-    CLEANUP(strbuf) struct strbuf form = STRBUF_INIT;
-    json_write_str(&form, text, len, JSON_PYTHON);
-    return form.len;
+    return json_str_length(text, len, JSON_PYTHON);
 }
 
 size_t page_room(const char *about)

@@ -31,7 +31,7 @@ struct walk {
     struct rank *rank;
     struct names folders; /* a queue: those before `folder` are done */
     struct names files;   /* by document number */
-    size_t folder, listed;
+    size_t folder, listed, bytes;
     struct strbuf text;
     bool complete;
 };
@@ -78,10 +78,16 @@ static void read_file(struct walk *walk, const char *path)
     strbuf_addstr(&walk->text, path);
     strbuf_addch(&walk->text, '\n');
     size_t head = walk->text.len;
+    if (!within(walk, walk->bytes, CONTEXT_BYTES_MAX)) {
+        rank_add(walk->rank, walk->text.buf, walk->text.len);
+        names_add(&walk->files, xstrdup(path));
+        return;
+    }
     if (beneath_read(walk->root, path, &walk->text, CONTEXT_FILE_BYTES_MAX, NULL, NULL))
         return;
     if (memchr(walk->text.buf + head, '\0', walk->text.len - head))
         return;
+    walk->bytes += walk->text.len - head;
     rank_add(walk->rank, walk->text.buf, walk->text.len);
     names_add(&walk->files, xstrdup(path));
 }

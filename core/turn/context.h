@@ -1,6 +1,6 @@
 #pragma once
 /* The context pack: excerpts of the workspace's text files that fit the prompt best. Walks at most CONTEXT_FILES_MAX
- * files beneath the root, skips .git, hidden folders, links, binary and large files, ranks by BM25 over path and content,
+ * files beneath the root, nearest to it first, skips .git, hidden folders, links, binary and large files, ranks by BM25 over path and content,
  * and cuts an excerpt around the first hit. What it finds is untrusted text and is labelled so in the prompt. */
 
 #include "tools/beneath.h"
@@ -9,6 +9,7 @@
 
 #define CONTEXT_FILES_MAX 2000
 #define CONTEXT_FILE_BYTES_MAX (64u << 10)
+#define CONTEXT_BYTES_MAX      (2u << 20) /* read in all: the model waits for the pack. Files beyond count by their path */
 
 struct context_item {
     char *path, *excerpt;

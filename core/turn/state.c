@@ -10,14 +10,16 @@ void turn_state_init(struct turn_state *state)
 {
     memset(state, 0, sizeof(*state));
     trace_init(&state->trace);
-    dedupe_init(&state->dedupe);
+    dedupe_init(&state->reads);
+    dedupe_init(&state->others);
     strbuf_init(&state->failures);
 }
 
 void turn_state_release(struct turn_state *state)
 {
     trace_release(&state->trace);
-    dedupe_release(&state->dedupe);
+    dedupe_release(&state->reads);
+    dedupe_release(&state->others);
     hash_map_release(&state->blocked);
     hash_map_release(&state->call_ids);
     hash_map_release(&state->cited);

@@ -14,7 +14,8 @@ struct tool_tally {
 
 struct turn_state {
     struct trace trace;            /* of the calls, and the write gate */
-    struct dedupe dedupe;
+    struct dedupe reads;           /* calls that succeeded: what was read … */
+    struct dedupe others;          /* … and everything else. A write makes the reads before it old */
     struct hash_map blocked;       /* tools that may not run again in this turn */
     struct hash_map call_ids;      /* ids seen, so that each is used once */
     struct citation *citations;    /* each once, in the order found */

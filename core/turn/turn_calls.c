@@ -32,6 +32,11 @@ static void settled(struct turn *turn, struct turn_call *call)
     wave_check(turn);
 }
 
+static struct dedupe *history_of(struct turn *turn, const struct turn_call *call)
+{
+    return call->tool->spec.effect == EFFECT_READ_ONLY ? &turn->state.reads : &turn->state.others;
+}
+
 static void note_outcome(struct turn *turn, struct turn_call *call, const struct outcome *outcome)
 {
     struct turn_state *state = &turn->state;
@@ -39,7 +44,12 @@ static void note_outcome(struct turn *turn, struct turn_call *call, const struct
     bool bad = outcome->type == OUTCOME_FAILURE || outcome->type == OUTCOME_TIMEOUT;
 
     if (call->key[0])
-        dedupe_record(&state->dedupe, call->key, outcome->type);
+        dedupe_record(history_of(turn, call), call->key, outcome->type);
+    if (call->tool && call->tool->spec.effect != EFFECT_READ_ONLY && outcome->type == OUTCOME_RESULT) {
+        /* What was read before may read differently now, so it may be read again. */
+        dedupe_release(&state->reads);
+        dedupe_init(&state->reads);
+    }
     if (outcome_blocks_tool(outcome))
         hash_map_put(&state->blocked, call->name, 1);
     if (ran) {
@@ -144,7 +154,7 @@ static bool permitted(struct turn *turn, struct turn_call *call)
         return false;
     }
     dedupe_key(call->key, call->name, call->parsed);
-    if (dedupe_should_skip(&turn->state.dedupe, call->key, call->tool->spec.idempotent)) {
+    if (dedupe_should_skip(history_of(turn, call), call->key, call->tool->spec.idempotent)) {
         call->key[0] = '\0'; /* a refusal is not an outcome of this key (D35) */
         settle_denied(turn, call,
                       outcome_denied(call->id, call->name, DENIAL_DUPLICATE,
@@ -216,7 +226,7 @@ static void launch(struct turn *turn, struct turn_call *none)
 static void calls_done(struct turn *turn)
 {
     for (size_t i = 0; i < turn->call_count; i++) {
-        struct message *message = message_list_add(&turn->messages, ROLE_TOOL, turn->calls[i].message);
+        struct message *message = message_list_take(&turn->messages, ROLE_TOOL, steal(&turn->calls[i].message));
 
         message->call_id = xstrdup(turn->calls[i].id);
         for (size_t c = 0; c < turn->calls[i].citation_count; c++)
