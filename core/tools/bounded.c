@@ -239,7 +239,7 @@ static void run_tool(struct loop_work *work)
     struct bounded_call *call = CALL_OF(work, work);
     call->tool->work(&call->run, &call->reply);
     if (call->reply.type == REPLY_OUTPUT)
-        output_shape_make(&call->shape, call->reply.output);
+        output_shape_make(&call->shape, &call->reply.output);
 }
 
 static void tool_done(struct loop_work *work)
@@ -306,8 +306,10 @@ static void stored(struct bounded_call *call)
 }
 
 /* Too long for the model (D37): the whole goes to the store, indented, so that it can be read in parts by lines. */
-static void store(struct bounded_call *call, const struct json *output)
+static void store(struct bounded_call *call, const char *whole)
 {
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
+    const struct json *output = json_parse(&arena, whole, strlen(whole), NULL);
     struct strbuf text = STRBUF_INIT;
     output_cut(&text, output);
     call->cut = strbuf_detach(&text, NULL);
@@ -323,11 +325,9 @@ static void store(struct bounded_call *call, const struct json *output)
 
 static void take_output(struct bounded_call *call, const struct tool_reply *reply)
 {
-    const struct json *output = call->shape.value;
     struct bounded_host *host = call->host;
-    CLEANUP(free) char *error = output_error(output);
-    if (error) {
-        bounded_settle_failed(call, !reply->final, error);
+    if (call->shape.error) {
+        bounded_settle_failed(call, !reply->final, call->shape.error);
         return;
     }
     bool committed = call->phase == COMMITTING;
@@ -344,7 +344,7 @@ static void take_output(struct bounded_call *call, const struct tool_reply *repl
     if (call->shape.text)
         settle(call, outcome_result(call->id, call->tool->spec.name, steal(&call->shape.text)));
     else
-        store(call, output);
+        store(call, reply->output);
 }
 
 static void settle_asks_again(struct bounded_call *call)
@@ -352,29 +352,37 @@ static void settle_asks_again(struct bounded_call *call)
     bounded_settle_failed(call, false, "the tool asked for confirmation again after it had been given"); /* D42 */
 }
 
-static void read_output(struct bounded_call *call, const struct tool_reply *reply)
+/* The model proposed one thing and another was written: its result says so. */
+static void add_approval(struct bounded_call *call, struct tool_reply *reply)
 {
-    CLEANUP(strbuf) struct strbuf with_note = STRBUF_INIT;
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
+    const char *text = call->shape.text ? call->shape.text : reply->output;
+    struct strbuf noted = STRBUF_INIT;
+    output_add_approval(&noted, json_parse(&arena, text, strlen(text), NULL), &call->verdict, call->proposed,
+                        call->written);
+    free(reply->output);
+    reply->output = strbuf_detach(&noted, NULL);
+    output_shape_make(&call->shape, &reply->output);
+}
+
+static void read_output(struct bounded_call *call, struct tool_reply *reply)
+{
     if (!call->shape.made) /* a tool that runs on the loop */
-        output_shape_make(&call->shape, reply->output);
-    const struct json *output = call->shape.value;
-    if (!output) {
-        CLEANUP(free) char *error = xasprintf("the tool's output is not JSON: %s", call->shape.err.text);
-        bounded_settle_failed(call, true, error);
-    } else if (output_wants_confirmation(output)) {
+        output_shape_make(&call->shape, &reply->output);
+    if (call->shape.fault) {
+        bounded_settle_failed(call, true, call->shape.fault);
+    } else if (call->shape.wants_confirmation) {
         if (call->phase == COMMITTING)
             settle_asks_again(call);
         else
             bounded_ask(call, NULL, true);
     } else {
-        if (call->phase == COMMITTING &&
-            (call->verdict.decision == DECISION_PARTIAL || call->verdict.decision == DECISION_EDITED)) {
-            output_add_approval(&with_note, output, &call->verdict, call->proposed, call->written);
-            output_shape_make(&call->shape, with_note.buf);
-        }
+        if (call->phase == COMMITTING && !call->shape.error &&
+            (call->verdict.decision == DECISION_PARTIAL || call->verdict.decision == DECISION_EDITED))
+            add_approval(call, reply);
         take_output(call, reply);
     }
-    output_shape_release(&call->shape); /* values point into texts that end here */
+    output_shape_release(&call->shape);
 }
 
 void tool_run_finish(struct tool_run *run, struct tool_reply *take_reply)

@@ -1,5 +1,6 @@
 #include "output.h"
 #include "approval.h"
+#include "base/arena.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
@@ -8,26 +9,6 @@
 
 #define CONFIRMATION   "Write confirmation required"
 #define SENTENCE_CHARS 3000
-
-void output_shape_make(struct output_shape *shape, const char *text)
-{
-    output_shape_release(shape);
-    shape->made = true;
-    shape->value = json_parse(&shape->arena, text ? text : "", text ? strlen(text) : 0, &shape->err);
-    if (!shape->value)
-        return;
-    CLEANUP(strbuf) struct strbuf small = STRBUF_INIT;
-    compact_write(&small, shape->value, JSON_COMPACT);
-    if (compact_is_short(small.buf, small.len) || compact_length(shape->value) <= COMPACT_INLINE_MAX)
-        shape->text = strbuf_detach(&small, NULL);
-}
-
-void output_shape_release(struct output_shape *shape)
-{
-    arena_release(&shape->arena);
-    free(shape->text);
-    *shape = (struct output_shape){0};
-}
 
 bool output_wants_confirmation(const struct json *output)
 {
@@ -72,6 +53,36 @@ void output_add_approval(struct strbuf *out, const struct json *output, const st
                 json_add_value(&w, member->key, member);
     json_add_raw(&w, "approval", note.buf);
     json_close(&w, '}');
+}
+
+void output_shape_make(struct output_shape *shape, char **output)
+{
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
+    CLEANUP(strbuf) struct strbuf small = STRBUF_INIT;
+    struct err err = ERR_INIT;
+    size_t len = *output ? strlen(*output) : 0;
+    const struct json *value = json_parse(&arena, *output ? *output : "", len, &err);
+    output_shape_release(shape);
+    shape->made = true;
+    if (!value) {
+        shape->fault = xasprintf("the tool's output is not JSON: %s", err.text);
+        return;
+    }
+    shape->wants_confirmation = output_wants_confirmation(value);
+    shape->error = output_error(value);
+    compact_write(&small, value, JSON_COMPACT);
+    if (!compact_is_short(small.buf, small.len) && compact_length(value) > COMPACT_INLINE_MAX)
+        return;
+    /* Nothing was left out, not even white space: then it is the same text. */
+    shape->text = small.len == len ? steal(output) : strbuf_detach(&small, NULL);
+}
+
+void output_shape_release(struct output_shape *shape)
+{
+    free(shape->fault);
+    free(shape->error);
+    free(shape->text);
+    *shape = (struct output_shape){0};
 }
 
 /* Bytes of `text` whose characters take at most `room` places between quotes when everything but ASCII is escaped. */

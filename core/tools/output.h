@@ -1,8 +1,6 @@
 #pragma once
 /* What a tool's output says to the executor, and the shapes it is handed on in. */
 
-#include "base/arena.h"
-#include "base/err.h"
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -11,15 +9,17 @@ struct json;
 struct strbuf;
 struct verdict;
 
-/* An output read and made small: the costly part of taking one in, so that it can be done on the pool. Zeroed: none. */
+/* What an output comes to: all that is done with every one of them, so that it can be done on the pool and nothing but the
+ * result is carried on. Zeroed: none. */
 struct output_shape {
     bool made;
-    struct arena arena;
-    const struct json *value; /* NULL: it is not JSON, `err` says why */
-    struct err err;
-    char *text;               /* compacted; NULL when that is still too long for the model */
+    char *fault;             /* why it is not JSON; NULL: it is */
+    bool wants_confirmation;
+    char *error;             /* output_error */
+    char *text;              /* compacted; NULL when that is still too long for the model */
 };
-void output_shape_make(struct output_shape *shape, const char *text); /* the text must outlive the shape */
+/* Takes *output away when `text` says the same; leaves it where the whole is still needed. */
+void output_shape_make(struct output_shape *shape, char **output);
 void output_shape_release(struct output_shape *shape);
 
 /* A foreign tool's way to propose (D41): `needs_confirmation` is true, or `error` or `message` is just "Write confirmation

@@ -130,7 +130,7 @@ int turn_decide(struct turn *turn, const struct verdict *verdict, struct err *er
 {
     struct bounded_call *running;
     struct turn_call *call = turn->ask.call;
-    struct verdict final = *verdict;
+    CLEANUP(verdict) struct verdict final = {0}; /* a copy: what we are given may be part of the question itself */
     int64_t waited_us;
 
     if (!call || !bounded_asks(call->running))
@@ -153,11 +153,12 @@ int turn_decide(struct turn *turn, const struct verdict *verdict, struct err *er
                                                           .by = decider_name(verdict->by),
                                                           .reason = verdict->reason,
                                                           .hunks = verdict->hunks,
-                                                          .waited_ms = waited_us / 1000}}) < 0) {
+                                                          .waited_ms = waited_us / 1000}}) < 0)
         final = (struct verdict){.decision = DECISION_DENIED,
                                  .by = BY_POLICY,
-                                 .reason = (char *)"the decision could not be recorded"};
-    }
+                                 .reason = xstrdup("the decision could not be recorded")};
+    else
+        final = verdict_copy(verdict);
     turn_state_decided(&turn->state, "%s %s: %s by %s%s%s", call->name,
                        turn->ask.changes->count ? turn->ask.changes->items[0].path : "", applied_word(final.decision),
                        decider_name(final.by), final.reason ? ": " : "", final.reason ? final.reason : "");
