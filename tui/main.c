@@ -82,7 +82,6 @@ int main(int argc, char **argv)
     /* Texts come and go with every event: memory that was just given back should not have to be mapped and zeroed again. */
     mallopt(M_TRIM_THRESHOLD, 32 << 20);
     mallopt(M_TOP_PAD, 1 << 20);
-    mallopt(M_ARENA_MAX, 2);
     if (options_parse(&options, argc, argv, &err)) {
         status = say_error(STATUS_USAGE, "%s", err.text);
     } else if (options.version) {

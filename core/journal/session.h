@@ -124,6 +124,8 @@ const char *session_name(const struct session *session, uint32_t name);
 /* Index of the call with this id in the newest turn that has it, SESSION_NONE. */
 uint32_t session_find_call(const struct session *session, const char *id);
 uint32_t session_find_ask(const struct session *session, const char *id);
+/* Index of the ask whose write a checkpoint brings back or, one that an undo kept, does again; SESSION_NONE. */
+uint32_t session_find_checkpoint(const struct session *session, const char *id);
 const struct session_turn *session_turn(const struct session *session); /* the newest, NULL before any */
 bool session_turn_running(const struct session *session);
 /* Everything in it as readable lines, for goldens and for comparing two folds. */

@@ -369,13 +369,12 @@ void fold_write_undone(const struct fold *fold)
 {
     struct session *session = fold->session;
     const char *id = fold->event->write_undone.checkpoint;
-    uint32_t name = session_interned(session, id);
-    uint32_t row = name ? session->names->names[name].checkpoint : SESSION_NONE;
+    uint32_t row = session_find_checkpoint(session, id);
     if (row == SESSION_NONE) {
         fold_fault(fold, "there is no checkpoint %.40s", shown(id));
         return;
     }
-    bool redoes = session->names->names[name].redoes;
+    bool redoes = session->names->names[session_interned(session, id)].redoes;
     session->asks[row].undone_seq = redoes ? 0 : fold->seq;
     struct session_name *kept = &session->names->names[session->names->kept_for_undo];
     if (session->names->kept_for_undo) {

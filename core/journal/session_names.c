@@ -128,3 +128,9 @@ uint32_t session_find_ask(const struct session *session, const char *id)
     uint32_t name = session_interned(session, id);
     return name ? session->names->names[name].ask : SESSION_NONE;
 }
+
+uint32_t session_find_checkpoint(const struct session *session, const char *id)
+{
+    uint32_t name = session_interned(session, id);
+    return name ? session->names->names[name].checkpoint : SESSION_NONE;
+}

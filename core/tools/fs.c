@@ -238,6 +238,7 @@ static void answer(struct tool_reply *reply, const char *path, const struct page
 {
     CLEANUP(strbuf) struct strbuf out = STRBUF_INIT;
     struct json_writer w = json_begin(&out);
+    strbuf_grow(&out, page->entries.len + strlen(path) + 200);
     json_open(&w, NULL, '{');
     json_add_str(&w, "path", path);
     if (page->first_line)
@@ -289,6 +290,7 @@ static void read_file(struct tool_run *run, struct tool_reply *reply)
         .total_lines = -1,
     };
     page.w = json_begin(&page.entries);
+    strbuf_grow(&page.entries, st.st_size < COMPACT_INLINE_MAX ? (size_t)st.st_size * 5 / 4 : COMPACT_INLINE_MAX);
     CLEANUP(line_reader) struct line_reader *reader =
         line_reader_new(fd, byte > 0 ? (uint64_t)byte : 0, COMPACT_INLINE_MAX, &run->deadline.cancelled);
     if (fill_page(&page, reader, from_line, limit, byte < 0 && st.st_size < COUNT_LINES_BELOW) < 0) {

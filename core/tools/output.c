@@ -70,6 +70,7 @@ void output_shape_make(struct output_shape *shape, char **output)
     }
     shape->wants_confirmation = output_wants_confirmation(value);
     shape->error = output_error(value);
+    strbuf_grow(&small, len < COMPACT_INLINE_MAX ? len : COMPACT_INLINE_MAX);
     compact_write(&small, value, JSON_COMPACT);
     if (!compact_is_short(small.buf, small.len) && compact_length(value) > COMPACT_INLINE_MAX)
         return;

@@ -411,6 +411,8 @@ static int undo(struct engine *engine, const struct intent *intent, struct err *
     }
     if (!checkpoint)
         return err_set(err, "there is no write to undo");
+    if (session_find_checkpoint(session, checkpoint) == SESSION_NONE)
+        return err_set(err, "there is no checkpoint %.40s", checkpoint);
     engine->undo = undo_start(engine, engine->harness, engine->turn ? engine->turns : 0, checkpoint, undo_ended);
     return 0;
 }
