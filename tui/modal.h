@@ -1,0 +1,48 @@
+#pragma once
+/* Dialogs over the panes: one struct of functions each, kept in a stack by the ui. The topmost gets the keys. None hides
+ * more than it must, and Esc closes every one of them. */
+
+#include "pane.h"
+
+struct modal;
+
+struct modal_ops {
+    const char *name;    /* "help" */
+    size_t size;         /* of its state; begins with struct modal */
+    void (*release)(struct modal *modal); /* may be NULL */
+    /* How large it would like to be on a screen of this size. */
+    struct rect (*place)(struct modal *modal, const struct view *view, int rows, int cols);
+    void (*paint)(struct modal *modal, struct ui *ui, const struct view *view, struct canvas *canvas, struct rect inside);
+    /* `action` is what the keymap says (ACTION_NONE for plain characters). False: not for it; Esc is handled by the ui. */
+    bool (*key)(struct modal *modal, struct ui *ui, const struct view *view, const struct key *key, enum action action);
+    const char *(*title)(struct modal *modal, const struct view *view);
+    const char *(*footer)(struct modal *modal, const struct view *view); /* what the keys do here */
+};
+
+struct modal {
+    const struct modal_ops *ops;
+    struct modal *below;
+    struct list list;
+    int height, width; /* of the inside when last painted */
+};
+
+/* In ui.c */
+void ui_open_modal(struct ui *ui, struct modal *take_modal);
+void ui_close_modal(struct ui *ui); /* the topmost */
+struct ui_host *ui_get_host(struct ui *ui);
+struct keymap *ui_keymap(struct ui *ui);
+void ui_set_theme(struct ui *ui, const char *name);
+unsigned ui_contexts(const struct ui *ui, const struct view *view);
+
+/* The dialogs, each in its modal_NAME.c. */
+struct modal *modal_help_new(unsigned contexts);                  /* every key, those of the context first; searchable */
+struct modal *modal_inspect_new(const struct view *view, struct selection selection); /* anything in full: pretty JSON,
+                                                                     text, diff, traceback, raw line; Tab switches; pages artifacts */
+struct modal *modal_breaks_new(void);                             /* breakpoints: list, toggle, delete, add */
+struct modal *modal_confirm_new(const char *question, void (*yes)(struct ui *ui, void *data), void *data); /* y or n; never Enter, never Space */
+struct modal *modal_text_new(const char *title, const char *label, const char *initial, bool multiline,
+                             void (*done)(struct ui *ui, const char *text, void *data), void *data); /* an input line */
+struct modal *modal_sessions_new(void);                           /* recent sessions and fixtures, with a filter */
+struct modal *modal_gate_new(void);                               /* what stands at the gate: messages, plan, arguments */
+struct modal *modal_departures_new(void);                         /* recorded against got */
+struct modal *modal_permissions_new(void);                        /* what was allowed with A; revocable */

@@ -1,0 +1,17 @@
+#pragma once
+/* The first line and the last: who waits for whom, and what the keys do now. */
+
+#include "canvas.h"
+#include "keymap.h"
+#include "view.h"
+
+/* What the write pane has chosen, for the footer's words ("approve 1 of 2 hunks"). */
+struct write_choice {
+    size_t kept, hunks;
+    bool edited;
+};
+
+void statusline_top(struct canvas *canvas, struct rect rect, const struct view *view);
+void statusline_footer(struct canvas *canvas, struct rect rect, const struct view *view, const struct keymap *keymap,
+                       unsigned contexts, const struct write_choice *choice, const char *modal_footer);
+void statusline_timeline(struct canvas *canvas, struct rect rect, const struct view *view, const unsigned char *marks);

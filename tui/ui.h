@@ -1,0 +1,39 @@
+#pragma once
+/* The state of what is shown that is not the session's: focus, zoom, dialogs, input lines, theme. ui_key turns a key into
+ * an action and carries it out; ui_render paints everything. Both know no terminal and no engine: what the user wants of
+ * the engine goes through `struct ui_host`, which the program (or a test) provides. */
+
+#include "canvas.h"
+#include "keymap.h"
+#include "pane.h"
+#include "theme.h"
+#include "view.h"
+
+struct ui;
+
+/* What the user wants done. Each returns 0, or -1 with a sentence that is shown. All pointers are borrowed. */
+struct ui_host {
+    int (*submit)(struct ui_host *host, const struct intent *intent, struct err *err);
+    int (*replay)(struct ui_host *host, enum action action, const char *argument, struct err *err); /* play, seek, speed, fork … */
+    int (*edit_text)(struct ui_host *host, const char *name, const char *text, size_t len, struct strbuf *out, struct err *err);
+    int (*open)(struct ui_host *host, const char *what, struct err *err);   /* a session, a recording, a fixture */
+    void (*copy)(struct ui_host *host, const char *text, size_t len);
+    void (*suspend)(struct ui_host *host);
+    void (*redraw)(struct ui_host *host);
+    void (*quit)(struct ui_host *host);
+};
+
+struct ui *ui_new(struct ui_host *host, struct keymap *keymap, const char *theme);
+void ui_free(struct ui *ui);
+void ui_resize(struct ui *ui, int rows, int cols);
+/* A key at session time `now_us` (the loop's clock): keys read before the frame that shows a question was presented never
+ * answer it. */
+void ui_key(struct ui *ui, const struct view *view, const struct key *key);
+void ui_render(struct ui *ui, const struct view *view, struct canvas *canvas);
+/* To be called when a frame is on the screen. */
+void ui_presented(struct ui *ui, const struct view *view);
+const struct theme *ui_theme(const struct ui *ui);
+/* A message for the line above the footer; gone with the next key. */
+void ui_say(struct ui *ui, enum look role, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+/* Long work: shown while `total` > `done`. */
+void ui_progress(struct ui *ui, const char *what, size_t done, size_t total);

@@ -1,0 +1,34 @@
+#pragma once
+/* What there is to show: a session at an instant, live or recorded, and where its texts are. Panes read this and nothing
+ * else; they cannot tell live from replay. */
+
+#include "journal/journal.h"
+#include "journal/session.h"
+#include "turn/engine.h"
+
+struct departures;
+
+enum view_mode { VIEW_LIVE, VIEW_REPLAY, VIEW_EXECUTE };
+
+struct view {
+    enum view_mode mode;
+    const struct session *session;
+    const struct journal_reader *lines; /* the event with seq n is line n - 1; may run ahead of the session in replay */
+    const char *title;                  /* of the recording, or the folder */
+    int64_t now_t;                      /* session time of this instant, microseconds */
+    bool ticking;                       /* time goes on: a call runs, the model is asked */
+    const struct question *question;    /* the open one; in replay made from the recording; NULL */
+    struct diff *const *question_diffs; /* of its files; NULL entries: no diff */
+    bool held;
+    struct held_view gate;              /* what stands at the gate, when held (live) */
+    const struct gates *gates;          /* breakpoints; NULL in replay */
+    /* replay */
+    size_t position, count;             /* events shown, events there are */
+    double speed;
+    bool playing;
+    const struct departures *departures; /* with --execute */
+    const char *allowed;                /* permissions given for the session, as text; NULL: none */
+};
+
+/* Decodes the event with this seq into the arena; false when it cannot be read. */
+bool view_event(const struct view *view, int64_t seq, struct event *event, struct arena *arena);
