@@ -264,7 +264,7 @@ static void test_kept_hunks_are_written_and_the_model_is_told_which(void **state
     (void)state;
     init_two_hunks(&rig);
     some = yes_to(open_question(&rig));
-    some.approve.hunks = "[{\"path\":\"n.txt\",\"keep\":[2],\"of\":2}]";
+    some.approve.hunks = "[\n  {\"path\": \"n.txt\", \"keep\": [2], \"of\": 2}\n]\n"; /* on one line in the journal */
     turn_rig_submit(&rig, &some);
     turn_rig_run(&rig);
     check_file(&rig, "n.txt", last_changed);

@@ -1,0 +1,312 @@
+/* Any intent at any moment. Random turns are run under random settings while random intents come in, sensible ones and
+ * stale ones; whatever they do to each other, every promise holds, nothing is left over, and it comes to an end. A failing
+ * run names its seed: KEYTURN_SEED=n runs that one alone and prints what happened. */
+
+#include "base/hash.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "support/fake_tools.h"
+#include "support/rich_turn.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#define SEEDS   400
+#define INTENTS 60
+#define TOOLS   6
+
+struct chaos {
+    struct turn_rig rig;
+    struct fake_tool tools[TOOLS];
+    uint64_t random;
+    int left;               /* intents still to come */
+    int turns;
+    char ask[24], digest[HASH_SHA256_HEX]; /* of some question that was open once */
+    struct loop_timer timer;
+};
+
+static uint64_t next_random(struct chaos *chaos)
+{
+    chaos->random ^= chaos->random << 13;
+    chaos->random ^= chaos->random >> 7;
+    chaos->random ^= chaos->random << 17;
+    return chaos->random;
+}
+
+static int64_t below(struct chaos *chaos, int64_t limit)
+{
+    return (int64_t)(next_random(chaos) >> 11) % limit;
+}
+
+static bool chance(struct chaos *chaos, int percent)
+{
+    return below(chaos, 100) < percent;
+}
+
+#define ONE_OF(chaos, list) ((list)[below((chaos), (int64_t)COUNT_OF(list))])
+
+/* ---- settings ---- */
+
+static void make_tools(struct chaos *chaos)
+{
+    static const char *const names[TOOLS] = {"quick", "slow", "thread", "writer", "foreign", "broken"};
+    static const enum effect effects[TOOLS] = {EFFECT_READ_ONLY,   EFFECT_READ_ONLY,   EFFECT_READ_ONLY,
+                                               EFFECT_LOCAL_WRITE, EFFECT_LOCAL_WRITE, EFFECT_NETWORK};
+
+    for (size_t i = 0; i < TOOLS; i++) {
+        struct fake_tool *tool = &chaos->tools[i];
+
+        fake_tool_init(tool, names[i], effects[i]);
+        tool->takes_ms = chance(chaos, 30) ? 0 : below(chaos, 2000);
+        tool->confirmed_ms = chance(chaos, 50) ? 0 : below(chaos, 3000);
+        tool->heeds_cancel = chance(chaos, 50);
+        tool->tool.spec.no_retry_on_timeout = chance(chaos, 30);
+        tool->tool.spec.timeout_s = 5;
+        if (i == 2)
+            fake_tool_on_pool(tool);
+        turn_rig_add_tool(&chaos->rig, &tool->tool);
+    }
+    chaos->tools[1].takes_ms = 4000 + below(chaos, 12000);
+    chaos->tools[3].asks = FAKE_PROPOSES;
+    chaos->tools[3].path = "w.txt";
+    chaos->tools[3].text = "written\n";
+    chaos->tools[3].path2 = chance(chaos, 50) ? "w2.txt" : NULL;
+    chaos->tools[3].text2 = "written too\n";
+    chaos->tools[4].asks = FAKE_ASKS_MESSAGE;
+    chaos->tools[5].error = "broken";
+    chaos->tools[5].final = chance(chaos, 30);
+}
+
+static void make_settings(struct chaos *chaos)
+{
+    struct harness *harness = &chaos->rig.harness;
+
+    harness->interactive = chance(chaos, 75);
+    harness->parallel = chance(chaos, 80);
+    harness->thinking = chance(chaos, 60) ? THINKING_LOW : THINKING_OFF;
+    harness->reflect_every = below(chaos, 3);
+    harness->ask_runs_clock = chance(chaos, 20);
+    harness->ask_timeout_ms = chance(chaos, 50) ? 0 : 1 + below(chaos, 8000);
+    harness->limits.wall_s = 5 + (double)below(chaos, 60);
+    harness->limits.steps = 1 + below(chaos, 6);
+    harness->limits.tool_calls = chance(chaos, 50) ? -1 : below(chaos, 12);
+    harness->limits.reflections = below(chaos, 3);
+    harness->limits.input_tokens = chance(chaos, 50) ? -1 : 50 + below(chaos, 300);
+    if (chance(chaos, 20)) {
+        approval_free(harness->approval);
+        harness->approval = approval_new((enum approve_mode)below(chaos, 3), chance(chaos, 50));
+    }
+}
+
+static void add_call(struct chaos *chaos, struct fake_answer *answer)
+{
+    static const struct {
+        const char *tool, *arguments;
+    } others[] = {
+        {"read_file", "{\"path\":\"a.txt\"}"},     {"read_file", "{\"path\":\"none\"}"},
+        {"list_dir", "{}"},                        {"write_file", "{\"path\":\"a.txt\",\"content\":\"1\\n2\\n\"}"},
+        {"write_file", "{\"path\":\"n/b.txt\",\"content\":\"b\\n\"}"},
+        {"edit_file", "{\"path\":\"a.txt\",\"old\":\"1\",\"new\":\"one\"}"},
+        {"delete_file", "{\"path\":\"a.txt\"}"},   {"no_such_tool", "{}"},
+        {"read_file", "{\"path\":"},               {"read_file", "[]"},
+    };
+    static const char *const ids[] = {NULL, NULL, NULL, "", "same", "same"};
+    const char *id = ONE_OF(chaos, ids);
+
+    if (chance(chaos, 60)) {
+        CLEANUP(free) char *arguments = xasprintf("{\"n\":%d}", (int)below(chaos, 3));
+
+        fake_answer_call(answer, id, chaos->tools[below(chaos, TOOLS)].tool.spec.name, arguments);
+    } else {
+        size_t which = (size_t)below(chaos, (int64_t)COUNT_OF(others));
+
+        fake_answer_call(answer, id, others[which].tool, others[which].arguments);
+    }
+}
+
+static void make_answers(struct chaos *chaos)
+{
+    static const char *const pieces[] = {"one ", "two", NULL};
+
+    for (int i = 0; i < 25; i++) {
+        struct fake_answer *answer = fake_provider_answer(chaos->rig.model);
+
+        answer->takes_us = chance(chaos, 30) ? 0 : below(chaos, 3000000);
+        answer->usage = (struct usage){.input = below(chaos, 60), .output = below(chaos, 10)};
+        answer->text = chance(chaos, 50) ? "one two" : NULL;
+        answer->deltas = chance(chaos, 30) ? pieces : NULL;
+        if (chance(chaos, 15)) {
+            answer->error = "overloaded";
+            answer->retryable = chance(chaos, 80);
+            answer->retry_after_ms = chance(chaos, 50) ? -1 : below(chaos, 4000);
+            continue;
+        }
+        for (int64_t calls = chance(chaos, 75) ? 1 + below(chaos, 6) : 0; calls > 0; calls--)
+            add_call(chaos, answer);
+        if (chance(chaos, 50)) {
+            struct fake_answer *look = fake_provider_reflection(chaos->rig.model);
+
+            look->text = chance(chaos, 80) ? "go on" : "STOP now";
+            look->error = chance(chaos, 20) ? "no" : NULL;
+            look->takes_us = chance(chaos, 15) ? -1 : below(chaos, 6000000);
+        }
+    }
+}
+
+/* ---- intents ---- */
+
+static struct intent answer_intent(struct chaos *chaos, const struct question *question)
+{
+    static const char *const hunks[] = {
+        NULL, NULL, "[]", "[{\"path\":\"a.txt\",\"keep\":[1],\"of\":1}]", "[{\"path\":\"w.txt\",\"keep\":[1],\"of\":1}]", "x",
+    };
+    const char *ask = question && chance(chaos, 85) ? question->ask : chaos->ask;
+    const char *digest = question && chance(chaos, 85) ? question->digest : chaos->digest;
+
+    if (chance(chaos, 30))
+        return (struct intent){.type = INTENT_DENY, .deny = {.ask = ask, .reason = chance(chaos, 50) ? "no" : NULL}};
+    return (struct intent){
+        .type = INTENT_APPROVE,
+        .approve = {.ask = ask,
+                    .digest = digest,
+                    .hunks = ONE_OF(chaos, hunks),
+                    .edited = question && chance(chaos, 10) ? question->changes : NULL},
+    };
+}
+
+static struct intent random_intent(struct chaos *chaos)
+{
+    static const char *const specs[] = {"gate=model",      "gate=tool",     "gate=write",     "gate=wave", "outcome=result",
+                                        "outcome=failure", "tool=writer",   "path=*.txt",     "budget=50%",
+                                        "effect=NETWORK",  "gate=finalize", "gate=reflect",   "nonsense", "gate=budget"};
+    static const char *const texts[] = {"{}", "{\"path\":\"a.txt\"}", "not json", "{\"n\":7}", ""};
+    static const enum intent_type plain[] = {INTENT_STEP,     INTENT_STEP_WAVE, INTENT_CONTINUE, INTENT_CONTINUE,
+                                             INTENT_CONTINUE, INTENT_PAUSE,     INTENT_UNDO,     INTENT_END};
+
+    switch (below(chaos, 12)) {
+    case 0:
+        return (struct intent){.type = INTENT_BREAK, .breakpoint = {.spec = ONE_OF(chaos, specs)}};
+    case 1:
+        return (struct intent){.type = INTENT_UNBREAK, .unbreak = {.id = (int)below(chaos, 6)}};
+    case 2:
+        return (struct intent){.type = INTENT_EDIT,
+                               .edit = {.what = (enum edit_what)below(chaos, 3), .text = ONE_OF(chaos, texts)}};
+    case 3:
+        return (struct intent){.type = INTENT_EXTEND,
+                               .extend = {.key = (enum budget_key)below(chaos, BUDGET_KEY_COUNT),
+                                          .share = (double)below(chaos, 4) / 2}};
+    case 4:
+        return (struct intent){.type = INTENT_ALLOW,
+                               .allow = {.tool = "writer", .path = "w.txt", .revoke = chance(chaos, 50)}};
+    case 5:
+        return (struct intent){.type = chance(chaos, 25) ? INTENT_CANCEL : INTENT_CONTINUE};
+    case 6:
+    case 7:
+    case 8:
+        return answer_intent(chaos, engine_question(chaos->rig.engine));
+    case 9:
+        return (struct intent){.type = INTENT_UNDO, .undo = {.checkpoint = chance(chaos, 50) ? "cp_1" : NULL}};
+    default:
+        return (struct intent){.type = ONE_OF(chaos, plain)};
+    }
+}
+
+static void note_question(struct chaos *chaos)
+{
+    const struct question *question = engine_question(chaos->rig.engine);
+
+    if (!question || !chance(chaos, 50))
+        return;
+    snprintf(chaos->ask, sizeof(chaos->ask), "%s", question->ask);
+    snprintf(chaos->digest, sizeof(chaos->digest), "%s", question->digest);
+}
+
+static void meddle(struct loop_timer *timer)
+{
+    struct chaos *chaos = (struct chaos *)((char *)timer - offsetof(struct chaos, timer));
+    struct turn_rig *rig = &chaos->rig;
+    struct intent intent;
+
+    note_question(chaos);
+    if (chaos->left-- <= 0) {
+        /* Enough: whatever stands is let go. */
+        if (engine_turn_running(rig->engine))
+            turn_check_submit(rig, &(struct intent){.type = INTENT_CANCEL});
+        return;
+    }
+    if (!engine_turn_running(rig->engine) && chaos->turns-- > 0) {
+        turn_check_submit(rig, &(struct intent){.type = INTENT_START, .start = {.prompt = "do something"}});
+    } else {
+        intent = random_intent(chaos);
+        if (intent.type != INTENT_END || chaos->left < 5)
+            turn_check_submit(rig, &intent);
+        if (chance(chaos, 10)) /* and somebody else is at work in the same folder */
+            turn_rig_file(rig, "a.txt", chance(chaos, 50) ? "1\n" : "2\n1\n");
+    }
+    loop_timer_start(rig->loop, timer, loop_now_us(rig->loop) + (chance(chaos, 30) ? 0 : below(chaos, 1500000)), meddle);
+}
+
+/* ---- running ---- */
+
+static void run_seed(uint64_t seed, bool show)
+{
+    struct chaos chaos = {.random = seed * 0x9E3779B97F4A7C15u + 1, .left = INTENTS, .turns = 3, .ask = "a1"};
+
+    for (int i = 0; i < 8; i++)
+        next_random(&chaos);
+    turn_rig_init(&chaos.rig);
+    make_tools(&chaos);
+    make_settings(&chaos);
+    make_answers(&chaos);
+    turn_rig_file(&chaos.rig, "a.txt", "1\n");
+    turn_rig_open(&chaos.rig);
+    loop_timer_start(chaos.rig.loop, &chaos.timer, 0, meddle);
+    turn_rig_run(&chaos.rig);
+    if (show)
+        for (size_t i = 0; i < chaos.rig.event_count; i++)
+            printf("%.*s\n", (int)chaos.rig.events[i].raw_len, chaos.rig.events[i].raw);
+    assert_false(engine_turn_running(chaos.rig.engine));
+    turn_check_end(&chaos.rig);
+    for (size_t i = 0; i < TOOLS; i++) {
+        assert_int_equal(chaos.tools[i].finished, chaos.tools[i].executions);
+        fake_tool_release(&chaos.tools[i]);
+    }
+}
+
+static uint64_t running_seed;
+
+static int tell_seed(void **state)
+{
+    (void)state;
+    if (running_seed)
+        print_message("KEYTURN_SEED=%llu\n", (unsigned long long)running_seed);
+    return 0;
+}
+
+static void test_any_intent_at_any_moment_breaks_no_promise(void **state)
+{
+    const char *one = getenv("KEYTURN_SEED");
+
+    (void)state;
+    if (one) {
+        run_seed(strtoull(one, NULL, 10), true);
+        return;
+    }
+    for (running_seed = 1; running_seed <= SEEDS; running_seed++)
+        run_seed(running_seed, false);
+    running_seed = 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(test_any_intent_at_any_moment_breaks_no_promise, tell_seed),
+    };
+
+    rich_turn_in_memory();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
