@@ -1,0 +1,83 @@
+#pragma once
+/* A proposed change, painted: files, hunks, lines with both numbers, signs and the words that differ. The write pane and
+ * the inspector use it, on a live change set and on a recorded one alike.
+ *
+ * A diffview is an index: which row shows what is found by binary search over its pieces, so painting costs what is
+ * visible, however long the diff. A piece is what can be kept or dropped: a hunk, or a whole file that has none (binary,
+ * empty, only its mode). It borrows the diffs of a change set and owns those it read from a recording. */
+
+#include "canvas.h"
+#include "tools/diff.h"
+#include <stdint.h>
+
+struct change_set;
+struct json;
+
+#define DIFFVIEW_NO_HUNK SIZE_MAX
+
+struct diffview_file {
+    char *path;
+    const struct diff *diff; /* NULL: none could be made */
+    struct diff *read;       /* the same when it came from a recording: ours */
+    char *text;              /* what `read` points into */
+    bool old_exists, new_exists, binary;
+    unsigned old_mode, new_mode; /* 0: not known */
+    size_t old_len, new_len;     /* SIZE_MAX: not known */
+    size_t added, removed;
+    size_t first_piece, piece_count;
+};
+
+struct diffview_piece {
+    size_t file;
+    size_t hunk;     /* DIFFVIEW_NO_HUNK: the file as a whole */
+    size_t row;      /* its first row */
+    size_t head;     /* rows above the hunk's own head: a blank, the file's name, what is special about it */
+    long shift;      /* what dropped hunks above take from the new line numbers */
+    bool keep;
+};
+
+struct diffview {
+    struct diffview_file *files;
+    size_t file_count, file_room;
+    struct diffview_piece *pieces;
+    size_t piece_count, piece_room;
+    size_t rows;
+    bool heads;    /* each file has a line of its own */
+    bool spaced;   /* a blank line between hunks */
+    bool choices;  /* heads of hunks say [x] keep or [ ] drop */
+    bool decided;  /* the choice was made: they say kept or dropped */
+};
+
+void diffview_init(struct diffview *view);
+void diffview_release(struct diffview *view);
+
+/* What a change set would change; `diffs[i]` belongs to its file i, entries may be NULL. Borrows both. Every piece is
+ * kept. */
+void diffview_load(struct diffview *view, const struct change_set *set, struct diff *const *diffs);
+/* The same from the `files` of a recorded write.proposed (JSON text); nothing is borrowed. What cannot be read shows as a
+ * file without a diff. */
+void diffview_load_recorded(struct diffview *view, const char *files);
+/* Marks what a recorded decision kept: "approved", "partial" with its hunks (JSON), "denied" … */
+void diffview_decide(struct diffview *view, const char *decision, const char *hunks);
+/* How the rows are laid out; call it when one of these changes. */
+void diffview_arrange(struct diffview *view, bool heads, bool spaced);
+
+size_t diffview_rows(const struct diffview *view);
+/* The piece that this row shows; 0 when there is none. */
+size_t diffview_piece_at(const struct diffview *view, size_t row);
+/* Where the head of a piece is. */
+size_t diffview_row_of(const struct diffview *view, size_t piece);
+void diffview_keep(struct diffview *view, size_t piece, bool keep);
+void diffview_keep_all(struct diffview *view, bool keep);
+size_t diffview_kept(const struct diffview *view);
+/* Lines that the kept pieces add and remove. */
+void diffview_counts(const struct diffview *view, size_t *added, size_t *removed);
+/* The choice as an approval wants it: JSON [{"path","keep":[…],"of"}]. */
+void diffview_write_hunks(const struct diffview *view, struct strbuf *out);
+/* The row of the next line with this text (ASCII letters without case) after `row`, or before it; false when none. */
+bool diffview_search(const struct diffview *view, const char *text, bool back, size_t *row);
+
+/* Rows from `top` on, text scrolled `left` columns to the right; the head of piece `cursor` is marked (SIZE_MAX: none).
+ * `search` is shown as hits (NULL: none). */
+void diffview_paint(const struct diffview *view, struct canvas *canvas, struct rect in, size_t top, int left,
+                    size_t cursor, const char *search);
