@@ -17,6 +17,7 @@ struct modal_ops {
     bool (*key)(struct modal *modal, struct ui *ui, const struct view *view, const struct key *key, enum action action);
     const char *(*title)(struct modal *modal, const struct view *view);
     const char *(*footer)(struct modal *modal, const struct view *view); /* what the keys do here */
+    bool through; /* keys it does not take go on to the panes below; else they end here */
 };
 
 struct modal {

@@ -15,3 +15,7 @@ void statusline_top(struct canvas *canvas, struct rect rect, const struct view *
 void statusline_footer(struct canvas *canvas, struct rect rect, const struct view *view, const struct keymap *keymap,
                        unsigned contexts, const struct write_choice *choice, const char *modal_footer);
 void statusline_timeline(struct canvas *canvas, struct rect rect, const struct view *view, const unsigned char *marks);
+
+struct pane;
+/* In pane_write.c: what is chosen for the open question; false when there is none. */
+bool pane_write_choice(struct pane *pane, const struct view *view, struct write_choice *out);

@@ -14,13 +14,17 @@ struct ui;
 /* What the user wants done. Each returns 0, or -1 with a sentence that is shown. All pointers are borrowed. */
 struct ui_host {
     int (*submit)(struct ui_host *host, const struct intent *intent, struct err *err);
-    int (*replay)(struct ui_host *host, enum action action, const char *argument, struct err *err); /* play, seek, speed, fork … */
+    /* Play, seek, speed, fork: the actions of IN_REPLAY. With ACTION_COMMAND the argument says what: "goto 58" (a seq),
+     * "goto 12.4s" (a time), "speed 4", "save FILE" (this one live too: the journal so far). NULL else. */
+    int (*replay)(struct ui_host *host, enum action action, const char *argument, struct err *err);
     int (*edit_text)(struct ui_host *host, const char *name, const char *text, size_t len, struct strbuf *out, struct err *err);
     int (*open)(struct ui_host *host, const char *what, struct err *err);   /* a session, a recording, a fixture */
     void (*copy)(struct ui_host *host, const char *text, size_t len);
     void (*suspend)(struct ui_host *host);
     void (*redraw)(struct ui_host *host);
     void (*quit)(struct ui_host *host);
+    /* The marks of the timeline as player_marks gives them; may be NULL. */
+    void (*marks)(struct ui_host *host, size_t columns, unsigned char *out);
 };
 
 struct ui *ui_new(struct ui_host *host, struct keymap *keymap, const char *theme);
@@ -37,3 +41,5 @@ const struct theme *ui_theme(const struct ui *ui);
 void ui_say(struct ui *ui, enum look role, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 /* Long work: shown while `total` > `done`. */
 void ui_progress(struct ui *ui, const char *what, size_t done, size_t total);
+/* The line that says what to try; NULL takes it away. */
+void ui_hint(struct ui *ui, const char *text);
