@@ -35,6 +35,9 @@ struct pane_ops {
     /* A filter text ("" takes it away); NULL when the pane has none. */
     void (*filter)(struct pane *pane, const struct view *view, const char *text);
     void (*click)(struct pane *pane, const struct view *view, int row, int col); /* relative to the inside */
+    /* Work that is too long for a frame (a filter over a million events): does a bounded piece of it; true while there is
+     * more. May be NULL. */
+    bool (*work)(struct pane *pane, const struct view *view);
 };
 
 struct pane {

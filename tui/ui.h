@@ -34,6 +34,9 @@ void ui_resize(struct ui *ui, int rows, int cols);
  * answer it. */
 void ui_key(struct ui *ui, const struct view *view, const struct key *key);
 void ui_render(struct ui *ui, const struct view *view, struct canvas *canvas);
+/* A bounded piece of what panes have left to do (filters that fill in); true while there is more: then another frame is
+ * due. */
+bool ui_work(struct ui *ui, const struct view *view);
 /* To be called when a frame is on the screen. */
 void ui_presented(struct ui *ui, const struct view *view);
 const struct theme *ui_theme(const struct ui *ui);

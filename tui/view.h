@@ -32,3 +32,9 @@ struct view {
 
 /* Decodes the event with this seq into the arena; false when it cannot be read. */
 bool view_event(const struct view *view, int64_t seq, struct event *event, struct arena *arena);
+/* Lines that are part of the present instant: rows 0…count of the event stream. */
+size_t view_row_count(const struct view *view);
+/* The event of a row; false when its line cannot be read. Its seq is what the line says. */
+bool view_row(const struct view *view, size_t row, struct event *event, struct arena *arena);
+/* The row of the event with this seq, SIZE_MAX when there is none. A file somebody took lines out of has holes. */
+size_t view_find_row(const struct view *view, int64_t seq);

@@ -47,6 +47,7 @@ struct session_call {
     uint32_t responded_seq; /* the answer that asked for it: its arguments are there */
     uint32_t started_seq, finished_seq, proposed_seq;
     uint32_t outputs;       /* number of tool.output and script.event */
+    uint32_t output_seq;    /* the newest of them, 0 when none */
     uint32_t ask;           /* index of its last ask, SESSION_NONE */
     uint8_t state;          /* enum call_state */
     bool late;              /* came back after its timeout and was suppressed */

@@ -213,6 +213,7 @@ static void add_output(const struct fold *fold, const char *id)
     if (!call)
         return;
     call->outputs++;
+    call->output_seq = fold->seq;
     if (is_over(call))
         fold_fault(fold, "call %.40s has finished", shown(id));
 }
