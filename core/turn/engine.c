@@ -131,6 +131,7 @@ static struct engine *engine_make(const struct harness *harness, struct journal 
     engine->sinks = sinks;
     session_init(&engine->session);
     gates_init(&engine->gates);
+    engine->gates.serial = !harness->parallel;
     thinking_init(&engine->thinking, harness->thinking);
     engine->thinking.reflect_on_tool_error = harness->reflect_on_tool_error;
     engine->thinking.reflect_every = harness->reflect_every;
@@ -465,6 +466,13 @@ int engine_submit(struct engine *engine, const struct intent *intent, struct err
         return gates_break(&engine->gates, intent->breakpoint.spec, err) < 0 ? -1 : 0;
     case INTENT_UNBREAK:
         return gates_remove(&engine->gates, intent->unbreak.id) ? 0 : err_set(err, "there is no such breakpoint");
+    case INTENT_ARM:
+        return gates_enable(&engine->gates, intent->arm.id, intent->arm.enabled)
+                   ? 0
+                   : err_set(err, "there is no such breakpoint");
+    case INTENT_SERIAL:
+        engine->gates.serial = intent->serial.on;
+        return 0;
     case INTENT_EDIT:
         return turn_edit(engine->turn, intent, err);
     case INTENT_EXTEND:

@@ -43,6 +43,7 @@ struct breakpoint {
 struct gates {
     enum stepping stepping;
     bool pause;                /* hold at the next gate, once */
+    bool serial;               /* no waves of several calls */
     struct breakpoint *breaks;
     size_t count, room;
     int next_id;

@@ -17,6 +17,8 @@ enum intent_type {
     INTENT_PAUSE,     /* at the next gate */
     INTENT_BREAK,     /* a new breakpoint */
     INTENT_UNBREAK,   /* take one away */
+    INTENT_ARM,       /* let a breakpoint hold, or pass it for now */
+    INTENT_SERIAL,    /* calls one at a time from the next plan on, or side by side again */
     INTENT_EDIT,      /* what stands at the gate */
     INTENT_EXTEND,    /* a budget that ended, or any other */
     INTENT_UNDO,      /* a checkpoint; NULL: that of the newest write */
@@ -40,6 +42,8 @@ struct intent {
         struct { const char *tool, *path; bool revoke; } allow;
         struct { const char *spec; } breakpoint;
         struct { int id; } unbreak;
+        struct { int id; bool enabled; } arm;
+        struct { bool on; } serial;
         struct { enum edit_what what; const char *text; } edit; /* JSON for arguments and result */
         struct { enum budget_key key; double share; } extend;
         struct { const char *checkpoint; } undo;

@@ -301,7 +301,7 @@ void turn_run_calls(struct turn *turn)
                                      .tool = call->name,
                                      .arguments = call->parsed};
     }
-    turn->waves = waves_plan(&turn->arena, plan, count, turn->harness->parallel, &turn->wave_count);
+    turn->waves = waves_plan(&turn->arena, plan, count, !engine_gates(turn->engine)->serial, &turn->wave_count);
     for (size_t w = 0; w < turn->wave_count; w++)
         for (size_t i = 0; i < turn->waves[w].count; i++) {
             turn->calls[turn->waves[w].first + i].wave = &turn->waves[w];
