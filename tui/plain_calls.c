@@ -5,8 +5,8 @@
  * changed after it was sent. */
 
 #include "base/utf8.h"
+#include "describe.h"
 #include "plain_inside.h"
-#include <math.h>
 #include <string.h>
 
 #define ID_WIDTH_MAX     6
@@ -44,50 +44,14 @@ void plain_calls_reset(struct plain *plain)
     plain->ask_count = 0;
 }
 
-/* Arguments in short */
+/* The calls of the turn */
 
-static bool is_path_key(const char *key)
-{
-    return strcmp(key, "path") == 0 || strcmp(key, "from") == 0 || strcmp(key, "file") == 0 ||
-           strcmp(key, "file_path") == 0 || strcmp(key, "query") == 0 || strcmp(key, "pattern") == 0;
-}
-
-static void add_value(struct strbuf *out, const struct json *value)
-{
-    if (value->type == JSON_STRING && value->len <= 60 && !memchr(value->text, '\n', value->len)) {
-        strbuf_addf(out, "%s=%s", value->key, value->text);
-    } else if (value->type == JSON_STRING) {
-        strbuf_addf(out, "%s=(", value->key);
-        text_plural(out, (int64_t)utf8_count(value->text, value->len), "character", "characters");
-        strbuf_addch(out, ')');
-    } else if (value->type == JSON_ARRAY || value->type == JSON_OBJECT) {
-        strbuf_addf(out, "%s=(%u)", value->key, value->count);
-    } else {
-        strbuf_addf(out, "%s=%.*s", value->key, (int)(value->src_len < 40 ? value->src_len : 40), value->src);
-    }
-}
-
-/* What the call is about goes first and without its name, then the rest as name=value. */
-static char *describe_arguments(const struct json *arguments)
+static char *short_arguments(const struct json *arguments)
 {
     struct strbuf out = STRBUF_INIT;
-    json_each (value, arguments) {
-        if (arguments->type == JSON_OBJECT && value->type == JSON_STRING && value->len < 200 && is_path_key(value->key))
-            strbuf_addf(&out, "%s%s", out.len ? " " : "", value->text);
-    }
-    json_each (value, arguments) {
-        if (arguments->type != JSON_OBJECT || out.len > 400)
-            break;
-        if (value->type == JSON_STRING && value->len < 200 && is_path_key(value->key))
-            continue;
-        if (out.len)
-            strbuf_addch(&out, ' ');
-        add_value(&out, value);
-    }
+    describe_arguments(&out, arguments);
     return strbuf_detach(&out, NULL);
 }
-
-/* The calls of the turn */
 
 static struct plain_call *add_call(struct plain *plain, const char *id, const char *tool)
 {
@@ -142,7 +106,7 @@ void plain_calls_answered(struct plain *plain, const struct json *calls)
         /* A model may send its arguments as text that only should be JSON. */
         if (arguments && arguments->type == JSON_STRING)
             arguments = plain_json(plain, arguments->text);
-        call->what = describe_arguments(arguments);
+        call->what = short_arguments(arguments);
     }
     measure(plain);
 }
@@ -249,7 +213,7 @@ void plain_call_started(struct plain *plain, const struct event_tool_started *st
     /* The arguments it runs with may not be those the model gave: somebody can edit them at a gate. */
     if (started->arguments) {
         free(call->what);
-        call->what = describe_arguments(plain_json(plain, started->arguments));
+        call->what = short_arguments(plain_json(plain, started->arguments));
     }
 }
 
@@ -287,21 +251,6 @@ void plain_call_script(struct plain *plain, const struct event_script_event *eve
 
 /* Outcomes */
 
-/* "42 lines", "3 entries": what came back, in a word or two. */
-static void add_note(struct strbuf *out, const struct json *output)
-{
-    const struct json *entries = json_get(output, "entries");
-    const struct json *list = entries ? entries : output;
-    if (list && list->type == JSON_ARRAY) {
-        bool lines = list->child && list->child->type == JSON_STRING;
-        text_plural(out, list->count, lines ? "line" : "entry", lines ? "lines" : "entries");
-    } else if (output && output->type == JSON_STRING) {
-        strbuf_addstr(out, output->text);
-    } else if (json_bool(json_get(output, "unchanged"), false)) {
-        strbuf_addstr(out, "nothing to change");
-    }
-}
-
 static void detail_line(struct plain *plain, const char *text)
 {
     plain_indent(plain, plain_call_indent(plain));
@@ -329,16 +278,6 @@ static void finish(struct plain *plain, struct plain_call *call, const char *not
     plain_newline(plain);
 }
 
-static void add_denial(struct strbuf *out, const struct json *denied)
-{
-    const char *reason = json_str(json_get(denied, "reason"), "refused");
-    const char *details = json_str(json_get(denied, "details"), NULL);
-    strbuf_addf(out, "%s%s%s", reason, details ? ": " : "", details ? details : "");
-    for (size_t i = 0; i < strlen(reason); i++)
-        if (out->buf[i] == '_')
-            out->buf[i] = ' ';
-}
-
 void plain_call_finished(struct plain *plain, const struct event_tool_finished *finished)
 {
     struct plain_call *call = plain_call(plain, finished->call, finished->tool);
@@ -350,7 +289,7 @@ void plain_call_finished(struct plain *plain, const struct event_tool_finished *
     plain_write_pending(plain, call->id);
     if (strcmp(outcome, "result") == 0) {
         const struct json *result = plain_json(plain, finished->result);
-        add_note(&note, json_get(result, "output"));
+        describe_output(&note, json_get(result, "output"));
         word = "done";
         ink = INK_GOOD;
         if (json_bool(json_get(result, "truncated"), false))
@@ -362,18 +301,15 @@ void plain_call_finished(struct plain *plain, const struct event_tool_finished *
         text_bytes(&note, (uint64_t)json_int(json_get(artifact, "size"), 0));
         strbuf_addf(&note, " kept as %s", json_str(json_get(artifact, "id"), "?"));
     } else if (strcmp(outcome, "timeout") == 0) {
-        const struct json *timeout = plain_json(plain, finished->timeout);
         word = "timed out";
-        strbuf_addf(&detail, "gave up after %.3g s; %s", json_num(json_get(timeout, "deadline_s"), 0),
-                    json_bool(json_get(timeout, "retryable"), true) ? "it may be tried again"
-                                                                    : "the tool is blocked for this turn");
+        describe_timeout(&detail, plain_json(plain, finished->timeout));
     } else if (strcmp(outcome, "failure") == 0) {
         word = "failed";
         strbuf_addstr(&detail, json_str(json_get(plain_json(plain, finished->failure), "error"), "no reason given"));
     } else if (strcmp(outcome, "denied") == 0) {
         ink = INK_WARN;
         if (!call->decided)
-            add_denial(&detail, plain_json(plain, finished->denied));
+            describe_denial(&detail, plain_json(plain, finished->denied));
         else
             strbuf_addstr(&note, "nothing was written"); /* who refused it and why stands right above */
     }

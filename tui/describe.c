@@ -1,0 +1,99 @@
+#include "describe.h"
+#include "base/json.h"
+#include "base/strbuf.h"
+#include "base/utf8.h"
+#include "text.h"
+#include <string.h>
+
+#define SHORT_TEXT     60  /* bytes of a text that is shown and not counted */
+#define SUBJECT_MAX    200
+#define ARGUMENTS_MAX  400 /* no row is longer */
+
+static bool is_path_key(const char *key)
+{
+    return strcmp(key, "path") == 0 || strcmp(key, "from") == 0 || strcmp(key, "file") == 0 ||
+           strcmp(key, "file_path") == 0 || strcmp(key, "query") == 0 || strcmp(key, "pattern") == 0;
+}
+
+static bool is_subject(const struct json *value)
+{
+    return value->type == JSON_STRING && value->len < SUBJECT_MAX && is_path_key(value->key);
+}
+
+static void add_value(struct strbuf *out, const struct json *value)
+{
+    if (value->type == JSON_STRING && value->len <= SHORT_TEXT && !memchr(value->text, '\n', value->len)) {
+        strbuf_addf(out, "%s=%s", value->key, value->text);
+    } else if (value->type == JSON_STRING) {
+        strbuf_addf(out, "%s=(", value->key);
+        text_plural(out, (int64_t)utf8_count(value->text, value->len), "character", "characters");
+        strbuf_addch(out, ')');
+    } else if (value->type == JSON_ARRAY || value->type == JSON_OBJECT) {
+        strbuf_addf(out, "%s=(%u)", value->key, value->count);
+    } else {
+        strbuf_addf(out, "%s=%.*s", value->key, (int)(value->src_len < 40 ? value->src_len : 40), value->src);
+    }
+}
+
+void describe_arguments(struct strbuf *out, const struct json *arguments)
+{
+    size_t from = out->len;
+    if (!arguments || arguments->type != JSON_OBJECT)
+        return;
+    json_each (value, arguments)
+        if (is_subject(value))
+            strbuf_addf(out, "%s%s", out->len > from ? " " : "", value->text);
+    json_each (value, arguments) {
+        if (out->len - from > ARGUMENTS_MAX)
+            break;
+        if (is_subject(value))
+            continue;
+        if (out->len > from)
+            strbuf_addch(out, ' ');
+        add_value(out, value);
+    }
+}
+
+void describe_output(struct strbuf *out, const struct json *output)
+{
+    const struct json *entries = json_get(output, "entries");
+    const struct json *list = entries ? entries : output;
+    if (list && list->type == JSON_ARRAY) {
+        bool lines = list->child && list->child->type == JSON_STRING;
+        text_plural(out, list->count, lines ? "line" : "entry", lines ? "lines" : "entries");
+    } else if (output && output->type == JSON_STRING) {
+        strbuf_addstr(out, output->text);
+    } else if (json_bool(json_get(output, "unchanged"), false)) {
+        strbuf_addstr(out, "nothing to change");
+    }
+}
+
+void describe_denial(struct strbuf *out, const struct json *denied)
+{
+    const char *reason = json_str(json_get(denied, "reason"), "refused");
+    const char *details = json_str(json_get(denied, "details"), NULL);
+    size_t from = out->len;
+    strbuf_addf(out, "%s%s%s", reason, details ? ": " : "", details ? details : "");
+    for (size_t i = 0; i < strlen(reason); i++)
+        if (out->buf[from + i] == '_')
+            out->buf[from + i] = ' ';
+}
+
+void describe_timeout(struct strbuf *out, const struct json *timeout)
+{
+    strbuf_addf(out, "gave up after %.3g s; %s", json_num(json_get(timeout, "deadline_s"), 0),
+                json_bool(json_get(timeout, "retryable"), true) ? "it may be tried again"
+                                                                : "the tool is blocked for this turn");
+}
+
+const char *describe_effect(const char *effect)
+{
+    static const char *const words[][2] = {
+        {"READ_ONLY", "read"}, {"LOCAL_WRITE", "write"}, {"NETWORK", "network"}, {"DESTRUCTIVE", "destroys"},
+        {"UNKNOWN", "?"},
+    };
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+        if (strcmp(effect, words[i][0]) == 0)
+            return words[i][1];
+    return effect;
+}

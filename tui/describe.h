@@ -1,0 +1,18 @@
+#pragma once
+/* Calls and their outcomes in a few words, for rows and accounts. Nothing here is sanitised: who shows it does that. */
+
+#include <stddef.h>
+
+struct json;
+struct strbuf;
+
+/* What the call is about goes first and without its name, then the rest as name=value: "src/lines.c offset=40". */
+void describe_arguments(struct strbuf *out, const struct json *arguments);
+/* "42 lines", "3 entries": what came back; nothing when there are no words for it. `output` may be NULL. */
+void describe_output(struct strbuf *out, const struct json *output);
+/* "already done: same call as c1". */
+void describe_denial(struct strbuf *out, const struct json *denied);
+/* "gave up after 45 s; it may be tried again". */
+void describe_timeout(struct strbuf *out, const struct json *timeout);
+/* "read", "write", "network", "destroys"; what it does not know stays as it is. */
+const char *describe_effect(const char *effect);
