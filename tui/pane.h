@@ -44,6 +44,7 @@ struct pane {
     const struct pane_ops *ops;
     struct list list;
     int height, width;   /* of the inside when it was last painted */
+    /* Both are the ui's: it sets them before it calls `search` and `filter`, and frees them. */
     char *search_text;   /* shown as hits; NULL */
     char *filter_text;   /* NULL: none */
 };
