@@ -11,6 +11,7 @@ struct list {
     size_t top;      /* first row shown */
     int left;        /* columns scrolled to the right */
     bool follow;     /* keep the end in sight */
+    bool follows;    /* may follow: reaching the end begins it again */
 };
 
 void list_init(struct list *list, bool follow);

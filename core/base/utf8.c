@@ -161,10 +161,9 @@ void utf8_scrub(struct strbuf *out, const char *text, size_t len)
     strbuf_add(out, text + start, len - start);
 }
 
-/* How a character is shown that cannot be sent as it is: writes it to `out` and returns its length, which is its width
- * too. 0: it can be sent. C1 controls are spelled out like the invisible ones, because ^X has no letter for them that a
- * C0 control does not have already. */
-static size_t spell(uint32_t cp, char out[16])
+/* C1 controls are spelled out like the invisible ones, because ^X has no letter for them that a C0 control does not have
+ * already. */
+size_t utf8_spell(uint32_t cp, char out[16])
 {
     if (cp < 0x20 || cp == 0x7F)
         return (size_t)snprintf(out, 16, "^%c", (char)(cp ^ 0x40));
@@ -186,7 +185,7 @@ size_t utf8_columns(const char *text, size_t len)
         size_t used;
         char spelled[16];
         uint32_t cp = utf8_decode(text + at, len - at, &used);
-        size_t width = spell(cp, spelled);
+        size_t width = utf8_spell(cp, spelled);
         columns += width ? width : (size_t)utf8_width(cp);
         at += used;
     }
@@ -206,7 +205,7 @@ void utf8_sanitize(struct strbuf *out, const char *text, size_t len, unsigned ke
         size_t used;
         char spelled[16];
         uint32_t cp = utf8_decode(text + at, len - at, &used);
-        size_t width = spell(cp, spelled);
+        size_t width = utf8_spell(cp, spelled);
         if (width || is_malformed(cp, text + at, used)) {
             strbuf_add(out, text + start, at - start);
             if (width)

@@ -1,0 +1,96 @@
+/* Every function is O(1) in the number of rows. `top` moves only as far as the cursor makes it, so that the screen does
+ * not jump, and nothing is shown beyond the last row while there are rows above the first. */
+
+#include "list.h"
+
+#define SIDE_STEP 8
+#define SIDE_MOST 100000
+
+void list_init(struct list *list, bool follow)
+{
+    *list = (struct list){.follow = follow, .follows = follow};
+}
+
+static size_t page(int height)
+{
+    return height > 0 ? (size_t)height : 1;
+}
+
+static void keep_in_sight(struct list *list, int height)
+{
+    size_t rows = page(height);
+    size_t last_top = list->count > rows ? list->count - rows : 0;
+    if (list->cursor < list->top)
+        list->top = list->cursor;
+    else if (list->cursor - list->top >= rows)
+        list->top = list->cursor - rows + 1;
+    if (list->top > last_top)
+        list->top = last_top;
+}
+
+void list_update(struct list *list, size_t count, int height)
+{
+    list->count = count;
+    if (list->follow || list->cursor >= count)
+        list->cursor = count ? count - 1 : 0;
+    keep_in_sight(list, height);
+}
+
+void list_select(struct list *list, size_t row, int height)
+{
+    size_t last = list->count ? list->count - 1 : 0;
+    list->cursor = row < last ? row : last;
+    list->follow = list->follows && list->cursor == last;
+    keep_in_sight(list, height);
+}
+
+/* A page leaves one row of the last one in sight, and moves what is shown as far as the cursor. */
+static void turn_page(struct list *list, bool down, int height)
+{
+    size_t by = page(height) > 1 ? page(height) - 1 : 1;
+    size_t last = list->count ? list->count - 1 : 0;
+    if (down) {
+        list->top += by < last - list->top ? by : last - list->top;
+        list_select(list, by < last - list->cursor ? list->cursor + by : last, height);
+    } else {
+        list->top -= by < list->top ? by : list->top;
+        list_select(list, list->cursor - (by < list->cursor ? by : list->cursor), height);
+    }
+}
+
+bool list_action(struct list *list, enum action action, int height)
+{
+    struct list before = *list;
+    switch (action) {
+    case ACTION_UP:
+        list_select(list, list->cursor ? list->cursor - 1 : 0, height);
+        break;
+    case ACTION_DOWN:
+        list_select(list, list->cursor + 1, height);
+        break;
+    case ACTION_PAGE_UP:
+        turn_page(list, false, height);
+        break;
+    case ACTION_PAGE_DOWN:
+        turn_page(list, true, height);
+        break;
+    case ACTION_HOME:
+        list_select(list, 0, height);
+        list->left = 0;
+        break;
+    case ACTION_END:
+        list_select(list, list->count, height);
+        break;
+    case ACTION_LEFT:
+        list->left = list->left > SIDE_STEP ? list->left - SIDE_STEP : 0;
+        break;
+    case ACTION_RIGHT:
+        if (list->left < SIDE_MOST)
+            list->left += SIDE_STEP;
+        break;
+    default:
+        return false;
+    }
+    return list->cursor != before.cursor || list->top != before.top || list->left != before.left ||
+           list->follow != before.follow;
+}
