@@ -11,7 +11,6 @@
 #include <stdint.h>
 
 struct change_set;
-struct json;
 
 #define DIFFVIEW_NO_HUNK SIZE_MAX
 
@@ -32,7 +31,8 @@ struct diffview_piece {
     size_t hunk;     /* DIFFVIEW_NO_HUNK: the file as a whole */
     size_t row;      /* its first row */
     size_t head;     /* rows above the hunk's own head: a blank, the file's name, what is special about it */
-    long shift;      /* what dropped hunks above take from the new line numbers */
+    long dropped;    /* lines that dropped hunks above it would have added, less what they would have removed */
+    long kept;       /* the same of kept ones: together they say where its lines will be */
     bool keep;
 };
 
@@ -42,6 +42,7 @@ struct diffview {
     struct diffview_piece *pieces;
     size_t piece_count, piece_room;
     size_t rows;
+    int digits;    /* of the largest line number */
     bool heads;    /* each file has a line of its own */
     bool spaced;   /* a blank line between hunks */
     bool choices;  /* heads of hunks say [x] keep or [ ] drop */
@@ -76,6 +77,8 @@ void diffview_counts(const struct diffview *view, size_t *added, size_t *removed
 void diffview_write_hunks(const struct diffview *view, struct strbuf *out);
 /* The row of the next line with this text (ASCII letters without case) after `row`, or before it; false when none. */
 bool diffview_search(const struct diffview *view, const char *text, bool back, size_t *row);
+/* What is special about a file ("new file", "mode 644 to 755", "binary …"), "" when nothing is. */
+void diffview_file_note(const struct diffview *view, size_t file, struct strbuf *out);
 
 /* Rows from `top` on, text scrolled `left` columns to the right; the head of piece `cursor` is marked (SIZE_MAX: none).
  * `search` is shown as hits (NULL: none). */

@@ -5,7 +5,7 @@
 #include "tools/diff.h"
 
 #define WORDMARK_SPANS 24
-#define WORDMARK_RUN   64 /* removed or added lines in a row that are paired; longer runs get no marks */
+#define WORDMARK_RUN   256 /* removed or added lines in a row that are paired; longer runs get no marks */
 
 struct wordmark_span {
     size_t from, to; /* bytes */

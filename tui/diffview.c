@@ -1,0 +1,377 @@
+/* The index of a diff: pieces with their first rows. Rows of a piece, from its first:
+ *
+ *     a blank line                 between files, and between hunks when there is room
+ *     the name of the file         first piece of a file, when names are shown
+ *     what is special about it     first piece of a file that is new, deleted, binary, of another mode
+ *     @@ the head of the hunk      a piece that is a hunk
+ *     its lines
+ *
+ * A file without hunks is one piece that ends with the line that says what is special about it. Dropping a hunk moves the
+ * lines of those below it, so each piece knows what was kept and dropped above: the numbers shown are those that would be
+ * true after `y`. */
+
+#include "diffview.h"
+#include "base/arena.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "diffread.h"
+#include "text.h"
+#include "tools/change.h"
+#include <string.h>
+#include <strings.h>
+
+void diffview_init(struct diffview *view)
+{
+    *view = (struct diffview){.digits = 3};
+}
+
+static void forget(struct diffview *view)
+{
+    for (size_t i = 0; i < view->file_count; i++) {
+        diff_free(view->files[i].read);
+        free(view->files[i].path);
+        free(view->files[i].text);
+    }
+    view->file_count = view->piece_count = view->rows = 0;
+    view->decided = false;
+}
+
+void diffview_release(struct diffview *view)
+{
+    forget(view);
+    free(view->files);
+    free(view->pieces);
+    diffview_init(view);
+}
+
+/* What is special about a file */
+
+static void add_part(struct strbuf *out, const char *text)
+{
+    if (out->len)
+        strbuf_addstr(out, " · ");
+    strbuf_addstr(out, text);
+}
+
+static void add_size(struct strbuf *out, bool exists, size_t len)
+{
+    if (!exists)
+        strbuf_addstr(out, "nothing");
+    else if (len == SIZE_MAX)
+        strbuf_addstr(out, "?");
+    else
+        text_bytes(out, len);
+}
+
+void diffview_file_note(const struct diffview *view, size_t index, struct strbuf *out)
+{
+    const struct diffview_file *file = &view->files[index];
+    size_t before = out->len;
+    if (!file->old_exists)
+        add_part(out, "new file");
+    if (!file->new_exists)
+        add_part(out, "deleted");
+    if (file->old_exists && file->new_exists && file->old_mode && file->new_mode && file->old_mode != file->new_mode) {
+        add_part(out, "");
+        strbuf_addf(out, "mode %o becomes %o", file->old_mode, file->new_mode);
+    } else if (!file->old_exists && (file->new_mode & 0111)) {
+        strbuf_addf(out, ", executable (mode %o)", file->new_mode);
+    }
+    if (file->binary) {
+        add_part(out, "binary, all or nothing");
+        if (file->old_len != SIZE_MAX || file->new_len != SIZE_MAX) {
+            strbuf_addstr(out, ": ");
+            add_size(out, file->old_exists, file->old_len);
+            strbuf_addstr(out, " becomes ");
+            add_size(out, file->new_exists, file->new_len);
+        }
+    } else if (!file->diff) {
+        add_part(out, "its difference cannot be shown");
+    } else if (file->diff->hunk_count == 0 && (!file->old_exists || !file->new_exists)) {
+        strbuf_addstr(out, ", empty");
+    }
+    if (out->len == before && (!file->diff || file->diff->hunk_count == 0))
+        strbuf_addstr(out, "no line of it changes");
+}
+
+static bool has_note(const struct diffview *view, size_t file)
+{
+    CLEANUP(strbuf) struct strbuf note = STRBUF_INIT;
+    diffview_file_note(view, file, &note);
+    return note.len > 0;
+}
+
+/* Rows */
+
+static const struct diff_hunk *hunk_of(const struct diffview *view, const struct diffview_piece *piece)
+{
+    return piece->hunk == DIFFVIEW_NO_HUNK ? NULL : &view->files[piece->file].diff->hunks[piece->hunk];
+}
+
+static int digits_of(long number)
+{
+    int digits = 1;
+    for (; number >= 10; number /= 10)
+        digits++;
+    return digits;
+}
+
+void diffview_arrange(struct diffview *view, bool heads, bool spaced)
+{
+    size_t row = 0;
+    view->heads = heads;
+    view->spaced = spaced;
+    view->digits = 3;
+    for (size_t i = 0; i < view->piece_count; i++) {
+        struct diffview_piece *piece = &view->pieces[i];
+        const struct diffview_file *file = &view->files[piece->file];
+        const struct diff_hunk *hunk = hunk_of(view, piece);
+        bool first = file->first_piece == i;
+        piece->row = row;
+        piece->head = i > 0 && (spaced || (first && heads)) ? 1 : 0;
+        if (first)
+            piece->head += (heads ? 1u : 0u) + (has_note(view, piece->file) ? 1u : 0u);
+        row += piece->head + (hunk ? 1 + hunk->line_count : 0);
+        if (hunk) {
+            long last = (long)hunk->old_start + hunk->old_count, new_last = (long)hunk->new_start + hunk->new_count;
+            int digits = digits_of(last > new_last ? last : new_last);
+            view->digits = digits > view->digits ? digits : view->digits;
+        }
+    }
+    view->rows = row;
+}
+
+/* After a choice: where the lines of each piece of a file will be. */
+static void recount(struct diffview *view, size_t index)
+{
+    const struct diffview_file *file = &view->files[index];
+    long dropped = 0, kept = 0;
+    for (size_t i = 0; i < file->piece_count; i++) {
+        struct diffview_piece *piece = &view->pieces[file->first_piece + i];
+        const struct diff_hunk *hunk = hunk_of(view, piece);
+        piece->dropped = dropped;
+        piece->kept = kept;
+        if (hunk)
+            *(piece->keep ? &kept : &dropped) += (long)hunk->added - (long)hunk->removed;
+    }
+}
+
+static void add_pieces(struct diffview *view, size_t index)
+{
+    struct diffview_file *file = &view->files[index];
+    size_t hunks = file->diff && !file->binary ? file->diff->hunk_count : 0;
+    file->first_piece = view->piece_count;
+    file->piece_count = hunks ? hunks : 1;
+    for (size_t i = 0; i < file->piece_count; i++) {
+        GROW(view->pieces, view->piece_count, view->piece_room);
+        view->pieces[view->piece_count++] =
+            (struct diffview_piece){.file = index, .hunk = hunks ? i : DIFFVIEW_NO_HUNK, .keep = true};
+    }
+    recount(view, index);
+}
+
+/* Loading */
+
+void diffview_load(struct diffview *view, const struct change_set *set, struct diff *const *diffs)
+{
+    forget(view);
+    for (size_t i = 0; i < set->count; i++) {
+        const struct change *change = &set->items[i];
+        const struct diff *diff = diffs ? diffs[i] : NULL;
+        GROW(view->files, view->file_count, view->file_room);
+        view->files[view->file_count++] = (struct diffview_file){
+            .path = xstrdup(change->path),
+            .diff = diff,
+            .old_exists = change->old.exists,
+            .new_exists = change->new.exists,
+            .binary = diff && diff->binary,
+            .old_mode = change->old.exists ? change->old.mode & 07777 : 0,
+            .new_mode = change->new.exists ? change->new.mode & 07777 : 0,
+            .old_len = change->old.len,
+            .new_len = change->new.len,
+            .added = diff ? diff->added : 0,
+            .removed = diff ? diff->removed : 0,
+        };
+        add_pieces(view, i);
+    }
+    diffview_arrange(view, view->heads, view->spaced);
+}
+
+static size_t count_of(const struct json *value)
+{
+    int64_t number = json_int(value, 0);
+    return number > 0 ? (size_t)number : 0;
+}
+
+static void load_file(struct diffview *view, const struct json *item)
+{
+    const struct json *text = json_get(item, "diff");
+    GROW(view->files, view->file_count, view->file_room);
+    struct diffview_file *file = &view->files[view->file_count++];
+    *file = (struct diffview_file){
+        .path = xstrdup(json_str(json_get(item, "path"), "?")),
+        .old_exists = strcmp(json_str(json_get(item, "old_digest"), ""), "absent") != 0,
+        .new_exists = strcmp(json_str(json_get(item, "new_digest"), ""), "absent") != 0,
+        .binary = json_bool(json_get(item, "binary"), false),
+        .old_len = SIZE_MAX,
+        .new_len = SIZE_MAX,
+        .added = count_of(json_get(item, "added")),
+        .removed = count_of(json_get(item, "removed")),
+    };
+    if (text && text->type == JSON_STRING && !file->binary) {
+        file->text = xmemdup0(text->text, text->len);
+        file->diff = file->read = diff_read(file->text, text->len);
+    }
+    add_pieces(view, view->file_count - 1);
+}
+
+void diffview_load_recorded(struct diffview *view, const char *files)
+{
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
+    forget(view);
+    const struct json *list = files ? json_parse(&arena, files, strlen(files), NULL) : NULL;
+    json_each (item, list)
+        load_file(view, item);
+    diffview_arrange(view, view->heads, view->spaced);
+}
+
+/* Choosing */
+
+void diffview_keep(struct diffview *view, size_t piece, bool keep)
+{
+    if (piece >= view->piece_count)
+        return;
+    view->pieces[piece].keep = keep;
+    recount(view, view->pieces[piece].file);
+}
+
+void diffview_keep_all(struct diffview *view, bool keep)
+{
+    for (size_t i = 0; i < view->piece_count; i++)
+        view->pieces[i].keep = keep;
+    for (size_t i = 0; i < view->file_count; i++)
+        recount(view, i);
+}
+
+size_t diffview_kept(const struct diffview *view)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < view->piece_count; i++)
+        kept += view->pieces[i].keep;
+    return kept;
+}
+
+void diffview_counts(const struct diffview *view, size_t *added, size_t *removed)
+{
+    *added = *removed = 0;
+    for (size_t i = 0; i < view->piece_count; i++) {
+        const struct diff_hunk *hunk = hunk_of(view, &view->pieces[i]);
+        if (hunk && view->pieces[i].keep) {
+            *added += hunk->added;
+            *removed += hunk->removed;
+        }
+    }
+}
+
+static void keep_recorded(struct diffview *view, size_t index, const struct json *hunks)
+{
+    const struct diffview_file *file = &view->files[index];
+    json_each (item, hunks) {
+        if (strcmp(json_str(json_get(item, "path"), ""), file->path) != 0)
+            continue;
+        json_each (number, json_get(item, "keep")) {
+            int64_t n = json_int(number, 0);
+            if (n >= 1 && (uint64_t)n <= file->piece_count)
+                view->pieces[file->first_piece + (size_t)n - 1].keep = true;
+        }
+    }
+}
+
+void diffview_decide(struct diffview *view, const char *decision, const char *hunks)
+{
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
+    bool partial = strcmp(decision, "partial") == 0;
+    view->decided = true;
+    diffview_keep_all(view, strcmp(decision, "approved") == 0 || strcmp(decision, "edited") == 0);
+    const struct json *list = partial && hunks ? json_parse(&arena, hunks, strlen(hunks), NULL) : NULL;
+    for (size_t i = 0; list && i < view->file_count; i++) {
+        keep_recorded(view, i, list);
+        recount(view, i);
+    }
+}
+
+void diffview_write_hunks(const struct diffview *view, struct strbuf *out)
+{
+    struct json_writer w = json_begin(out);
+    json_open(&w, NULL, '[');
+    for (size_t i = 0; i < view->file_count; i++) {
+        const struct diffview_file *file = &view->files[i];
+        json_open(&w, NULL, '{');
+        json_add_str(&w, "path", file->path);
+        json_open(&w, "keep", '[');
+        for (size_t k = 0; k < file->piece_count; k++)
+            if (view->pieces[file->first_piece + k].keep)
+                json_add_int(&w, NULL, (int64_t)k + 1);
+        json_close(&w, ']');
+        json_add_int(&w, "of", (int64_t)file->piece_count);
+        json_close(&w, '}');
+    }
+    json_close(&w, ']');
+}
+
+/* Finding */
+
+size_t diffview_rows(const struct diffview *view)
+{
+    return view->rows;
+}
+
+size_t diffview_piece_at(const struct diffview *view, size_t row)
+{
+    size_t low = 0, high = view->piece_count;
+    while (high - low > 1) {
+        size_t middle = low + (high - low) / 2;
+        if (view->pieces[middle].row <= row)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+size_t diffview_row_of(const struct diffview *view, size_t piece)
+{
+    if (piece >= view->piece_count)
+        return 0;
+    const struct diffview_piece *p = &view->pieces[piece];
+    return p->row + p->head - (p->hunk == DIFFVIEW_NO_HUNK && p->head ? 1 : 0);
+}
+
+static bool has_text(const struct diff_line *line, const char *text, size_t len)
+{
+    for (size_t at = 0; len && at + len <= line->len; at++)
+        if (strncasecmp(line->text + at, text, len) == 0)
+            return true;
+    return false;
+}
+
+bool diffview_search(const struct diffview *view, const char *text, bool back, size_t *row)
+{
+    size_t len = strlen(text);
+    if (!view->piece_count)
+        return false;
+    for (size_t i = diffview_piece_at(view, *row); i < view->piece_count; back ? i-- : i++) {
+        const struct diffview_piece *piece = &view->pieces[i];
+        const struct diff_hunk *hunk = hunk_of(view, piece);
+        for (size_t n = 0; hunk && n < hunk->line_count; n++) {
+            size_t k = back ? hunk->line_count - 1 - n : n;
+            size_t at = piece->row + piece->head + 1 + k;
+            if ((back ? at < *row : at > *row) &&
+                has_text(&view->files[piece->file].diff->lines[hunk->first_line + k], text, len)) {
+                *row = at;
+                return true;
+            }
+        }
+    }
+    return false;
+}

@@ -1,0 +1,355 @@
+/* Painting a diff: the rows in sight and nothing else.
+ *
+ * A diff is where hostile text does its harm: what is shown is what is approved. So every character that would show
+ * nothing, move the cursor or reorder its neighbours is spelled out and has a look of its own, a line that goes on beyond
+ * the edge says so, and so does a last line without a newline, even when its end is out of sight. A line is walked from
+ * its beginning to the right edge, never to its end.
+ *
+ * Word marks belong to a run of removed lines and the run of added ones behind it. The run around a row is looked up when
+ * the first of its rows is painted and kept for the others; one that is too long to look at has no marks. */
+
+#include "base/mem.h"
+#include "base/utf8.h"
+#include "diffview.h"
+#include "wordmark.h"
+#include <string.h>
+#include <strings.h>
+
+#define TAB_COLUMNS 8
+#define NO_NEWLINE  " (no newline at the end)"
+
+/* The run of changed lines that is being painted. */
+struct run {
+    const struct diff *diff;
+    size_t first, removed, added; /* lines first … first + removed + added */
+    int partner[WORDMARK_RUN];
+};
+
+struct painter {
+    const struct diffview *view;
+    struct canvas *canvas;
+    struct rect in;
+    int left;
+    size_t cursor;
+    const char *search;
+    size_t search_len;
+    struct run run;
+};
+
+/* Words */
+
+static void find_run(struct run *run, const struct diff *diff, const struct diff_hunk *hunk, size_t line)
+{
+    size_t from = hunk->first_line, to = hunk->first_line + hunk->line_count;
+    size_t first = line, middle, last;
+    *run = (struct run){.diff = diff, .first = line};
+    while (first > from && diff->lines[first - 1].origin == '+' && diff->lines[line].origin == '+' &&
+           line - first < WORDMARK_RUN)
+        first--;
+    while (first > from && diff->lines[first - 1].origin == '-' && line - first < 2 * (size_t)WORDMARK_RUN)
+        first--;
+    for (middle = first; middle < to && diff->lines[middle].origin == '-' && middle - first <= WORDMARK_RUN;)
+        middle++;
+    for (last = middle; last < to && diff->lines[last].origin == '+' && last - middle <= WORDMARK_RUN;)
+        last++;
+    if (line >= last)
+        return;
+    run->first = first;
+    run->removed = middle - first;
+    run->added = last - middle;
+    wordmark_pair(&diff->lines[first], run->removed, &diff->lines[middle], run->added, run->partner);
+}
+
+static void find_words(struct painter *painter, const struct diff *diff, const struct diff_hunk *hunk, size_t line,
+                       struct wordmark *mark)
+{
+    struct run *run = &painter->run;
+    struct wordmark other;
+    mark->count = 0;
+    if (run->diff != diff || line < run->first || line >= run->first + run->removed + run->added)
+        find_run(run, diff, hunk, line);
+    size_t middle = run->first + run->removed;
+    for (size_t i = 0; i < run->removed && i < WORDMARK_RUN; i++) {
+        size_t removed = run->first + i;
+        if (run->partner[i] < 0)
+            continue;
+        size_t added = middle + (size_t)run->partner[i];
+        const struct diff_line *old = &diff->lines[removed], *new = &diff->lines[added];
+        if (removed == line)
+            wordmark_lines(old->text, old->len, new->text, new->len, mark, &other);
+        else if (added == line)
+            wordmark_lines(old->text, old->len, new->text, new->len, &other, mark);
+    }
+}
+
+/* The text of a line */
+
+struct pen {
+    struct canvas *canvas;
+    struct rect in; /* of the text */
+    int row, left;
+    long column;    /* from the beginning of the line */
+    enum look look; /* of what is gathered */
+    const char *from;
+    size_t len;
+    long at;
+};
+
+static void pen_flush(struct pen *pen)
+{
+    if (pen->len)
+        canvas_text(pen->canvas, pen->in, pen->row, (int)(pen->at - pen->left), pen->look, pen->from, pen->len);
+    pen->len = 0;
+}
+
+static void pen_add(struct pen *pen, const char *text, size_t len, long columns, enum look look)
+{
+    if (pen->column + columns > pen->left) {
+        if (pen->len && (pen->look != look || pen->from + pen->len != text))
+            pen_flush(pen);
+        if (!pen->len) {
+            pen->from = text;
+            pen->look = look;
+            pen->at = pen->column;
+        }
+        pen->len += len;
+    }
+    pen->column += columns;
+}
+
+static void pen_tab(struct pen *pen, enum look look)
+{
+    static const char blanks[] = "        ";
+    long columns = TAB_COLUMNS - pen->column % TAB_COLUMNS;
+    pen_flush(pen);
+    pen_add(pen, blanks, (size_t)columns, columns, look);
+    pen_flush(pen);
+}
+
+/* A character: its bytes, its columns, and whether it must not pass unseen. */
+struct glyph {
+    size_t bytes;
+    long columns; /* 0: a mark on the character before it */
+    bool hostile;
+};
+
+static struct glyph glyph_at(const struct canvas *canvas, const char *text, size_t len, bool first)
+{
+    unsigned char c = (unsigned char)*text;
+    struct glyph glyph = {.bytes = 1, .columns = 1};
+    char spelled[16];
+    if (c >= 0x20 && c < 0x7F)
+        return glyph;
+    uint32_t cp = utf8_decode(text, len, &glyph.bytes);
+    glyph.hostile = cp == UTF8_REPLACEMENT || utf8_spell(cp, spelled) > 0;
+    bool mark = !glyph.hostile && !first && !canvas->ascii && utf8_width(cp) == 0;
+    glyph.columns = mark ? 0 : canvas_columns(canvas, text, glyph.bytes);
+    return glyph;
+}
+
+struct looks {
+    enum look text, word;
+};
+
+static bool is_hit(const struct painter *painter, const struct diff_line *line, size_t at)
+{
+    return painter->search_len && at + painter->search_len <= line->len &&
+           strncasecmp(line->text + at, painter->search, painter->search_len) == 0;
+}
+
+/* Paints the text of a line and tells whether it goes on beyond the edge. */
+static bool paint_text(struct painter *painter, struct pen *pen, const struct diff_line *line, struct looks looks,
+                       const struct wordmark *mark)
+{
+    size_t span = 0, hit_end = 0;
+    long edge = (long)pen->left + pen->in.cols;
+    size_t at = 0;
+    while (at < line->len && pen->column < edge) {
+        struct glyph glyph = glyph_at(pen->canvas, line->text + at, line->len - at, at == 0);
+        while (span < mark->count && mark->spans[span].to <= at)
+            span++;
+        enum look look = span < mark->count && mark->spans[span].from <= at ? looks.word : looks.text;
+        if (is_hit(painter, line, at))
+            hit_end = at + painter->search_len;
+        if (at < hit_end)
+            look = LOOK_SEARCH;
+        if (line->text[at] == '\t')
+            pen_tab(pen, look);
+        else if (line->text[at] == '\r' && at + 1 == line->len)
+            pen_add(pen, line->text + at, 1, glyph.columns, LOOK_DIFF_GUTTER); /* CR LF is no attack, but worth seeing */
+        else if (glyph.columns)
+            pen_add(pen, line->text + at, glyph.bytes, glyph.columns, glyph.hostile ? LOOK_DIFF_HOSTILE : look);
+        else if (pen->len)
+            pen->len += glyph.bytes; /* stays with its letter, whatever the words say */
+        at += glyph.bytes;
+    }
+    pen_flush(pen);
+    return at < line->len || pen->column > edge;
+}
+
+static void paint_number(struct painter *painter, int row, int col, enum look look, long number)
+{
+    if (number > 0)
+        canvas_printf(painter->canvas, painter->in, row, col, look, "%*ld", painter->view->digits, number);
+}
+
+/* Where a line stands in the file that would be written; 0: nowhere. */
+static long new_number(const struct diffview_piece *piece, const struct diff_line *line)
+{
+    if (piece->keep)
+        return line->new_no ? line->new_no - piece->dropped : 0;
+    return line->old_no && line->origin == ' ' ? line->old_no + piece->kept : 0;
+}
+
+static void paint_line(struct painter *painter, int row, const struct diffview_piece *piece, size_t index)
+{
+    const struct diffview *view = painter->view;
+    const struct diff *diff = view->files[piece->file].diff;
+    const struct diff_hunk *hunk = &diff->hunks[piece->hunk];
+    const struct diff_line *line = &diff->lines[index];
+    struct looks looks = {LOOK_DIFF, LOOK_DIFF};
+    enum look gutter = LOOK_DIFF_GUTTER;
+    struct wordmark mark = {.count = 0};
+    if (line->origin == '+') {
+        looks = (struct looks){LOOK_DIFF_ADD, LOOK_DIFF_ADD_WORD};
+        gutter = LOOK_DIFF_ADD_GUTTER;
+    } else if (line->origin == '-') {
+        looks = (struct looks){LOOK_DIFF_REMOVE, LOOK_DIFF_REMOVE_WORD};
+        gutter = LOOK_DIFF_REMOVE_GUTTER;
+    }
+    if (!piece->keep) {
+        looks = (struct looks){LOOK_DIFF_DROPPED, LOOK_DIFF_DROPPED};
+        gutter = LOOK_DIFF_DROPPED;
+    } else if (line->origin != ' ') {
+        find_words(painter, diff, hunk, index, &mark);
+    }
+    int digits = view->digits;
+    int sign = 2 * (digits + 1) + 2, text = sign + 2;
+    struct rect in = painter->in;
+    canvas_fill(painter->canvas, rect_make(in.row + row, in.col, 1, text < in.cols ? text : in.cols), gutter);
+    paint_number(painter, row, 1, gutter, line->old_no);
+    paint_number(painter, row, digits + 2, gutter, new_number(piece, line));
+    if (line->origin != ' ')
+        canvas_text(painter->canvas, in, row, sign, looks.text, &line->origin, 1);
+    if (in.cols <= text)
+        return;
+    struct rect inside = rect_make(in.row, in.col + text, in.rows, in.cols - text);
+    canvas_fill(painter->canvas, rect_make(inside.row + row, inside.col, 1, inside.cols), looks.text);
+    struct pen pen = {.canvas = painter->canvas, .in = inside, .row = row, .left = painter->left};
+    bool more = paint_text(painter, &pen, line, looks, &mark);
+    if (line->no_newline) {
+        int room = inside.cols - (int)strlen(NO_NEWLINE), end = (int)(pen.column - pen.left);
+        canvas_str(painter->canvas, inside, row, end < 0 ? 0 : end < room ? end : room, LOOK_DIFF_HOSTILE, NO_NEWLINE);
+    }
+    if (more)
+        canvas_put_sign(painter->canvas, inside, row, inside.cols - 1, LOOK_DIFF_HUNK, SIGN_MORE);
+}
+
+/* Heads */
+
+static const char *choice_word(const struct diffview *view, const struct diffview_piece *piece)
+{
+    if (view->choices)
+        return piece->keep ? "[x] keep" : "[ ] drop";
+    return !view->decided ? "" : piece->keep ? "kept" : "dropped";
+}
+
+/* The line of a piece that can be chosen: its choice at the right edge, the cursor at the left. */
+static struct rect paint_choice(struct painter *painter, int row, size_t index, enum look look)
+{
+    const struct diffview_piece *piece = &painter->view->pieces[index];
+    const char *word = choice_word(painter->view, piece);
+    struct rect in = painter->in;
+    canvas_fill(painter->canvas, rect_make(in.row + row, in.col, 1, in.cols), look);
+    if (index == painter->cursor)
+        canvas_put_sign(painter->canvas, in, row, 0, LOOK_STRONG, SIGN_POINTER);
+    canvas_right(painter->canvas, in, row, 1, look, word);
+    if (index == painter->cursor)
+        canvas_mark(painter->canvas, rect_make(in.row + row, in.col, 1, in.cols), MARK_BOLD);
+    in.cols -= (int)strlen(word) + 2;
+    return in;
+}
+
+static void paint_hunk_head(struct painter *painter, int row, size_t index)
+{
+    const struct diffview_piece *piece = &painter->view->pieces[index];
+    const struct diff_hunk *hunk = &painter->view->files[piece->file].diff->hunks[piece->hunk];
+    enum look look = piece->keep ? LOOK_DIFF_HUNK : LOOK_DIFF_DROPPED;
+    struct rect in = paint_choice(painter, row, index, look);
+    int col = 1 + canvas_str(painter->canvas, in, row, 1, look, "@@ ");
+    if (hunk->heading[0]) {
+        canvas_text(painter->canvas, in, row, col, look, hunk->heading, strlen(hunk->heading));
+    } else {
+        canvas_printf(painter->canvas, in, row, col, look, "line %d", hunk->old_count ? hunk->old_start : hunk->new_start);
+    }
+    if (index == painter->cursor)
+        canvas_mark(painter->canvas, rect_make(in.row + row, in.col, 1, painter->in.cols), MARK_BOLD);
+}
+
+static void paint_file_head(struct painter *painter, int row, const struct diffview_file *file)
+{
+    struct rect in = painter->in;
+    CLEANUP(strbuf) struct strbuf counts = STRBUF_INIT;
+    if (!file->binary)
+        strbuf_addf(&counts, "+%zu −%zu", file->added, file->removed);
+    canvas_right(painter->canvas, in, row, 1, LOOK_DIM, counts.buf);
+    in.cols -= (int)counts.len + 1;
+    canvas_text(painter->canvas, in, row, 1, LOOK_STRONG, file->path, strlen(file->path));
+}
+
+static void paint_note(struct painter *painter, int row, size_t index)
+{
+    const struct diffview_piece *piece = &painter->view->pieces[index];
+    CLEANUP(strbuf) struct strbuf note = STRBUF_INIT;
+    struct rect in = painter->in;
+    enum look look = piece->keep ? LOOK_DIFF_HUNK : LOOK_DIFF_DROPPED;
+    diffview_file_note(painter->view, piece->file, &note);
+    if (piece->hunk == DIFFVIEW_NO_HUNK)
+        in = paint_choice(painter, row, index, look);
+    canvas_str(painter->canvas, in, row, 1, look, note.buf);
+}
+
+static void paint_row(struct painter *painter, int row, size_t index, size_t offset)
+{
+    const struct diffview *view = painter->view;
+    const struct diffview_piece *piece = &view->pieces[index];
+    const struct diffview_file *file = &view->files[piece->file];
+    if (offset == piece->head && piece->hunk != DIFFVIEW_NO_HUNK) {
+        paint_hunk_head(painter, row, index);
+        return;
+    }
+    if (offset > piece->head) {
+        paint_line(painter, row, piece, file->diff->hunks[piece->hunk].first_line + offset - piece->head - 1);
+        return;
+    }
+    /* Above the hunk: a blank, the name, what is special; each may be missing. */
+    bool first = file->first_piece == index;
+    size_t blank = index > 0 && (view->spaced || (first && view->heads)) ? 1 : 0;
+    if (!first || offset < blank)
+        return;
+    if (view->heads && offset == blank)
+        paint_file_head(painter, row, file);
+    else
+        paint_note(painter, row, index);
+}
+
+void diffview_paint(const struct diffview *view, struct canvas *canvas, struct rect in, size_t top, int left,
+                    size_t cursor, const char *search)
+{
+    struct painter painter = {.view = view,
+                              .canvas = canvas,
+                              .in = in,
+                              .left = left > 0 ? left : 0,
+                              .cursor = cursor,
+                              .search = search,
+                              .search_len = search ? strlen(search) : 0};
+    if (!view->piece_count)
+        return;
+    size_t index = diffview_piece_at(view, top);
+    for (int row = 0; row < in.rows && top + (size_t)row < view->rows; row++) {
+        size_t at = top + (size_t)row;
+        while (index + 1 < view->piece_count && view->pieces[index + 1].row <= at)
+            index++;
+        paint_row(&painter, row, index, at - view->pieces[index].row);
+    }
+}
