@@ -3,6 +3,7 @@
 
 #include "view.h"
 #include "base/mem.h"
+#include <string.h>
 
 static bool decode(const struct view *view, size_t row, struct event *event, struct arena *arena)
 {
@@ -59,4 +60,50 @@ bool view_event(const struct view *view, int64_t seq, struct event *event, struc
         return true;
     size_t row = find_by_halves(view, seq);
     return row != SIZE_MAX && decode(view, row, event, arena);
+}
+
+/* The text of the event's field `call`, whatever its type; NULL. */
+static const char *call_id(const struct event *event)
+{
+    size_t count;
+    const struct event_field *fields = event_fields(event->type, &count);
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(fields[i].name, "call") != 0 || fields[i].kind != EVENT_KIND_STR)
+            continue;
+        const char *id;
+        memcpy(&id, (const char *)event + fields[i].offset, sizeof(id));
+        return id;
+    }
+    return NULL;
+}
+
+static uint32_t find_in_turn(const struct session *session, int64_t turn_number, const char *id)
+{
+    for (uint32_t i = session->turn_count; i-- > 0;) {
+        const struct session_turn *turn = &session->turns[i];
+        if (turn->number > turn_number)
+            continue;
+        if (turn->number < turn_number)
+            break;
+        for (uint32_t row = turn->first_call; row < turn->first_call + turn->call_count; row++)
+            if (strcmp(session_name(session, session->calls[row].id), id) == 0)
+                return row;
+    }
+    return SESSION_NONE;
+}
+
+uint32_t view_event_call(const struct view *view, const struct event *event)
+{
+    const struct session *session = view->session;
+    if (!session)
+        return SESSION_NONE;
+    if (event->type == EVENT_WRITE_DECIDED && event->write_decided.ask) {
+        uint32_t ask = session_find_ask(session, event->write_decided.ask);
+        return ask == SESSION_NONE ? SESSION_NONE : session->asks[ask].call;
+    }
+    const char *id = call_id(event);
+    if (!id)
+        return SESSION_NONE;
+    uint32_t row = find_in_turn(session, event->turn, id);
+    return row != SESSION_NONE ? row : session_find_call(session, id);
 }

@@ -38,3 +38,5 @@ size_t view_row_count(const struct view *view);
 bool view_row(const struct view *view, size_t row, struct event *event, struct arena *arena);
 /* The row of the event with this seq, SIZE_MAX when there is none. A file somebody took lines out of has holes. */
 size_t view_find_row(const struct view *view, int64_t seq);
+/* The call an event is about, in the event's own turn (ids repeat); SESSION_NONE when it is about none. */
+uint32_t view_event_call(const struct view *view, const struct event *event);

@@ -1,0 +1,282 @@
+/* A million lines are looked at where they lie in the file: the members of a line are stepped over until the one that
+ * matters, and nothing is decoded. Texts are looked for in values only; every line has a "turn" and a "type" among its
+ * keys, and somebody who types "turn" does not mean those. */
+
+#include "filter.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "hits.h"
+#include "view.h"
+#include <ctype.h>
+#include <string.h>
+
+void filter_init(struct filter *filter)
+{
+    *filter = (struct filter){0};
+}
+
+void filter_release(struct filter *filter)
+{
+    for (size_t i = 0; i < filter->count; i++)
+        free(filter->terms[i].text);
+    free(filter->terms);
+    filter_init(filter);
+}
+
+/* ---- what was typed ---- */
+
+/* A word that is the name of an event, the beginning of one, or has a star where names have parts. */
+static bool is_kind(const char *word)
+{
+    for (int type = 1; type < EVENT_TYPE_COUNT; type++) {
+        const char *name = event_type_name((enum event_type)type);
+        if (filter_kind_fits(word, name, strlen(name)))
+            return true;
+    }
+    return false;
+}
+
+static void add_term(struct filter *filter, const struct view *view, const char *word, size_t len, bool not, bool quoted)
+{
+    static const char *const names[] = {[FILTER_KIND] = "kind:", [FILTER_CALL] = "call:", [FILTER_TEXT] = "text:"};
+    struct filter_term term = {FILTER_TEXT, not, NULL};
+    bool named = false;
+    for (size_t i = 0; !quoted && !named && i < COUNT_OF(names); i++) {
+        size_t prefix = strlen(names[i]);
+        if (len >= prefix && memcmp(word, names[i], prefix) == 0) {
+            term.kind = (enum filter_term_kind)i;
+            word += prefix;
+            len -= prefix;
+            named = true;
+        }
+    }
+    if (!len)
+        return; /* "kind:" and nothing yet: still being typed */
+    term.text = xmemdup0(word, len);
+    if (!named && !quoted) {
+        if (is_kind(term.text))
+            term.kind = FILTER_KIND;
+        else if (view && view->session && session_find_call(view->session, term.text) != SESSION_NONE)
+            term.kind = FILTER_CALL;
+    }
+    GROW(filter->terms, filter->count, filter->room);
+    filter->terms[filter->count++] = term;
+}
+
+void filter_parse(struct filter *filter, const struct view *view, const char *text)
+{
+    filter_release(filter);
+    while (*text) {
+        if (isspace((unsigned char)*text)) {
+            text++;
+            continue;
+        }
+        bool not = *text == '!';
+        text += not;
+        bool quoted = *text == '"';
+        text += quoted;
+        size_t len = quoted ? strcspn(text, "\"") : strcspn(text, " \t\n");
+        add_term(filter, view, text, len, not, quoted);
+        text += len + (quoted && text[len] == '"');
+    }
+}
+
+bool filter_fits(const struct filter *filter, bool (*fits)(const struct filter_term *term, void *data), void *data)
+{
+    bool wanted[FILTER_TEXT + 1] = {false}, found[FILTER_TEXT + 1] = {false};
+    for (size_t i = 0; i < filter->count; i++) {
+        const struct filter_term *term = &filter->terms[i];
+        bool yes = fits(term, data);
+        if (term->not || term->kind == FILTER_TEXT) {
+            if (yes == term->not)
+                return false;
+            continue;
+        }
+        wanted[term->kind] = true;
+        found[term->kind] |= yes;
+    }
+    return (!wanted[FILTER_KIND] || found[FILTER_KIND]) && (!wanted[FILTER_CALL] || found[FILTER_CALL]);
+}
+
+bool filter_kind_fits(const char *kind, const char *name, size_t len)
+{
+    size_t want = strlen(kind);
+    const char *star = memchr(kind, '*', want);
+    if (star) {
+        size_t before = (size_t)(star - kind), after = want - before - 1;
+        return want > 1 && len >= before + after && memcmp(name, kind, before) == 0 &&
+               memcmp(name + len - after, star + 1, after) == 0;
+    }
+    return len >= want && want && memcmp(name, kind, want) == 0 && (len == want || name[want] == '.');
+}
+
+/* ---- lines of the journal ---- */
+
+/* A string that begins at `at` (its opening quote): where it ends, behind its quote. */
+static const char *string_end(const char *at, const char *end)
+{
+    for (at++; at < end && *at != '"'; at++)
+        if (*at == '\\')
+            at++;
+    return at < end ? at + 1 : end;
+}
+
+static const char *skip_blank(const char *at, const char *end)
+{
+    while (at < end && (*at == ' ' || *at == '\t'))
+        at++;
+    return at;
+}
+
+/* The text between the quotes of a member of the line's object; false when it has none, or one that is no string. */
+static bool find_member(const char *line, size_t len, const char *key, const char **value, size_t *value_len)
+{
+    const char *end = line + len, *at = memchr(line, '{', len);
+    size_t want = strlen(key);
+    for (at = at ? skip_blank(at + 1, end) : end; at < end && *at == '"'; at = skip_blank(at + 1, end)) {
+        const char *name = at + 1, *behind = string_end(at, end);
+        bool it = (size_t)(behind - name) == want + 1 && memcmp(name, key, want) == 0;
+        at = skip_blank(behind, end);
+        if (at >= end || *at != ':')
+            return false;
+        at = skip_blank(at + 1, end);
+        if (it && at < end && *at == '"') {
+            const char *closed = string_end(at, end);
+            *value = at + 1;
+            *value_len = closed - at >= 2 ? (size_t)(closed - at) - 2 : 0;
+            return closed - at >= 2;
+        }
+        size_t skip = json_skip(at, (size_t)(end - at));
+        if (it || !skip)
+            return false;
+        at = skip_blank(at + skip, end);
+        if (at >= end || *at != ',')
+            return false;
+    }
+    return false;
+}
+
+/* Texts in values, not in keys. */
+static bool has_text(const char *line, size_t len, const char *needle)
+{
+    if (!hits_find(line, len, needle))
+        return false;
+    const char *end = line + len;
+    for (const char *at = line; at < end;) {
+        const char *from = at;
+        if (*at == '"') {
+            at = string_end(at, end);
+            const char *next = skip_blank(at, end);
+            if (next < end && *next == ':')
+                continue;
+        } else {
+            while (at < end && *at != '"')
+                at++;
+        }
+        if (hits_find(from, (size_t)(at - from), needle))
+            return true;
+    }
+    return false;
+}
+
+struct line {
+    const struct view *view;
+    const char *text;
+    size_t len;
+    const char *type;
+    size_t type_len;
+};
+
+static bool is_type(const struct line *line, const char *type)
+{
+    return line->type_len == strlen(type) && memcmp(line->type, type, line->type_len) == 0;
+}
+
+/* Events that name the call, and those that speak of it among others. */
+static bool line_of_call(const struct line *line, const char *call)
+{
+    const char *value;
+    size_t len;
+    if (find_member(line->text, line->len, "call", &value, &len))
+        return len == strlen(call) && memcmp(value, call, len) == 0;
+    if (is_type(line, "model.responded") || is_type(line, "waves.planned")) {
+        CLEANUP(strbuf) struct strbuf quoted = STRBUF_INIT;
+        json_write_str(&quoted, call, strlen(call), JSON_COMPACT);
+        return memmem(line->text, line->len, quoted.buf, quoted.len);
+    }
+    if (is_type(line, "write.decided") && find_member(line->text, line->len, "ask", &value, &len) && line->view->session) {
+        CLEANUP(free) char *id = xmemdup0(value, len);
+        const struct session *session = line->view->session;
+        uint32_t ask = session_find_ask(session, id);
+        uint32_t row = ask == SESSION_NONE ? SESSION_NONE : session->asks[ask].call;
+        return row != SESSION_NONE && strcmp(session_name(session, session->calls[row].id), call) == 0;
+    }
+    return false;
+}
+
+static bool line_fits(const struct filter_term *term, void *data)
+{
+    struct line *line = data;
+    if (term->kind != FILTER_TEXT && !line->type &&
+        !find_member(line->text, line->len, "type", &line->type, &line->type_len)) {
+        line->type = "";
+        line->type_len = 0;
+    }
+    switch (term->kind) {
+    case FILTER_KIND:
+        return filter_kind_fits(term->text, line->type, line->type_len);
+    case FILTER_CALL:
+        return line_of_call(line, term->text);
+    case FILTER_TEXT:
+        return has_text(line->text, line->len, term->text);
+    }
+    return false;
+}
+
+bool filter_line_fits(const struct filter *filter, const struct view *view, const char *text, size_t len)
+{
+    struct line line = {view, text, len, NULL, 0};
+    return filter_fits(filter, line_fits, &line);
+}
+
+/* ---- rows that fit ---- */
+
+void matches_release(struct matches *matches)
+{
+    free(matches->rows);
+    *matches = (struct matches){0};
+}
+
+void matches_reset(struct matches *matches)
+{
+    matches->count = matches->scanned = 0;
+}
+
+size_t matches_find(const struct matches *matches, size_t row)
+{
+    size_t low = 0, high = matches->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (matches->rows[middle] < row)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+bool matches_work(struct matches *matches, size_t total, size_t budget, bool (*fits)(size_t row, void *data), void *data)
+{
+    if (matches->scanned > total) {
+        matches->count = matches_find(matches, total);
+        matches->scanned = total;
+    }
+    for (; budget && matches->scanned < total; budget--, matches->scanned++) {
+        if (!fits(matches->scanned, data))
+            continue;
+        GROW(matches->rows, matches->count, matches->room);
+        matches->rows[matches->count++] = (uint32_t)matches->scanned;
+    }
+    return matches->scanned < total;
+}
