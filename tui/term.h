@@ -17,6 +17,8 @@ bool term_utf8(const struct term *term);
 int term_colors(const struct term *term);
 /* After SIGWINCH: takes the new size. */
 void term_resized(struct term *term);
+/* Its other side is gone: there will be no more keys. */
+bool term_gone(const struct term *term);
 /* One key, false when there is none at the moment. */
 bool term_key(struct term *term, struct key *key);
 /* Forgets what was typed and not read. */
@@ -28,5 +30,5 @@ void term_copy(struct term *term, const char *text, size_t len); /* OSC 52 */
 /* The pair for $EDITOR and Ctrl-Z: the terminal is the shell's in between. */
 void term_leave(struct term *term);
 void term_return(struct term *term);
-/* A line that somebody wrote to fd 2 since the last call, NULL when none; goes to the log. */
+/* Where what others wrote to fd 2 can be read, without waiting; it goes to the log. */
 int term_stray_fd(const struct term *term);

@@ -1,0 +1,21 @@
+#pragma once
+/* From characters to keys: Alt, mouse, pasted text, and the sequences nobody knows. Pure, so that it is tested without a
+ * terminal. */
+
+#include "keymap.h"
+
+enum keyread_state { KEYREAD_PLAIN, KEYREAD_ESC, KEYREAD_CSI, KEYREAD_SS3, KEYREAD_STRING, KEYREAD_STRING_ESC };
+
+struct keyread {
+    enum keyread_state state;
+    char text[32]; /* of the sequence so far */
+    size_t len;
+    bool pasting;
+};
+
+/* Takes one character; true when `key` is a whole key. */
+bool keyread_char(struct keyread *read, uint32_t c, struct key *key);
+/* Takes a key that the terminal's description knows already; true when it is to be handed on. */
+bool keyread_known(struct keyread *read, const struct key *known, struct key *key);
+/* Nothing more came: an Esc that nothing followed is the key. True when `key` is one. */
+bool keyread_idle(struct keyread *read, struct key *key);

@@ -1,0 +1,526 @@
+/* ncurses has the terminal: its modes, its description, its keys. The bytes of a frame are our own.
+ *
+ * Why not ncurses' own drawing: it cannot say a 24-bit colour on a terminal that is not described as a direct-colour one
+ * (most are not, and say COLORTERM=truecolor instead) short of rewriting the user's palette; and it trusts its own table
+ * of widths, so one emoji that the terminal measures otherwise tears the rest of the row. Here a frame is compared with
+ * the one shown before, cell by cell; what differs is sent with `cup` in front of every run and again after every
+ * character that terminals disagree about. So a wrong guess costs one cell, never a row.
+ *
+ * Colours: with COLORTERM=truecolor or 24bit, or RGB or Tc in terminfo, colours are sent as the theme says them; else
+ * they are reduced to what terminfo counts (256, 16, 8) and sent with `setaf`; without any, only bold, underline and
+ * reverse are.
+ *
+ * Leaving: one string, made when the terminal is taken, undoes every mode we switch on. Normal exit, the crash handler,
+ * Ctrl-Z and $EDITOR all send the same one, so none of them can forget something. The crash handler does nothing but
+ * write that string, pass on what was said on fd 2 (the message of an abort), tcsetattr and raise again.
+ *
+ * Keys: escape sequences that nobody knows are swallowed whole. Were they handed on byte by byte, the tail of one could
+ * answer a question. */
+
+#include "term.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "framediff.h"
+#include "keyread.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <langinfo.h>
+#include <locale.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <termios.h>
+#include <unistd.h>
+#include <wchar.h>
+
+#include <curses.h>
+
+#define ESC_WAIT_MS 25
+#define COPY_MAX (1u << 20)
+
+struct term {
+    SCREEN *screen;
+    WINDOW *keys; /* a pad: reading from it draws nothing */
+    int rows, cols;
+    bool away;
+    struct termios original;
+    struct frame_caps caps;
+    struct frame frame;
+    struct strbuf out;
+    struct keyread read;
+
+    int real_stderr; /* where fd 2 was */
+    int stray;       /* reading end of the pipe that fd 2 is */
+};
+
+/* ---- giving it back, whatever happens ---- */
+
+static struct {
+    char text[512];
+    size_t len;
+    struct termios termios;
+    int real_stderr, stray;
+    volatile sig_atomic_t armed;
+} rescue;
+
+static const int crashes[] = {SIGSEGV, SIGABRT, SIGBUS, SIGFPE, SIGILL};
+
+static void rescue_terminal(int signum)
+{
+    if (rescue.armed) {
+        rescue.armed = 0;
+        char said[512];
+        ssize_t got = write(STDOUT_FILENO, rescue.text, rescue.len);
+        tcsetattr(STDIN_FILENO, TCSANOW, &rescue.termios);
+        while ((got = read(rescue.stray, said, sizeof(said))) > 0)
+            if (write(rescue.real_stderr, said, (size_t)got) < 0)
+                break;
+    }
+    signal(signum, SIG_DFL);
+    raise(signum);
+}
+
+/* A text of terminfo, without the padding ("$<5>") that terminals of paper need; NULL when there is none. The padding is
+ * taken out where ncurses keeps it, so that what is handed out needs no owner. */
+static char *capability(const char *name)
+{
+    char *text = tigetstr(name);
+    if (text == (char *)-1 || !text || !*text)
+        return NULL;
+    for (char *at = text; (at = strstr(at, "$<"));) {
+        char *end = strchr(at, '>');
+        if (!end)
+            break;
+        memmove(at, end + 1, strlen(end + 1) + 1);
+    }
+    return text;
+}
+
+static void add_capability(struct strbuf *out, const char *text)
+{
+    if (text)
+        strbuf_addstr(out, text);
+}
+
+static bool plain_terminal(void)
+{
+    const char *name = getenv("TERM");
+    return !name || strncmp(name, "linux", 5) == 0 || strncmp(name, "vt", 2) == 0 || strncmp(name, "dumb", 4) == 0;
+}
+
+/* Everything that is switched on here and that endwin knows nothing of. */
+static void add_modes_off(struct strbuf *out)
+{
+    if (!plain_terminal())
+        strbuf_addstr(out, "\033[?2026l\033[?2004l\033[?1006l\033[?1000l");
+    add_capability(out, capability("sgr0"));
+    add_capability(out, capability("cnorm"));
+}
+
+static void arm_rescue(struct term *term)
+{
+    static char stack[64 << 10];
+    CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
+    add_modes_off(&text);
+    add_capability(&text, capability("rmkx"));
+    add_capability(&text, capability("rmcup"));
+    rescue.len = text.len < sizeof(rescue.text) ? text.len : sizeof(rescue.text);
+    memcpy(rescue.text, text.buf, rescue.len);
+    rescue.termios = term->original;
+    rescue.real_stderr = term->real_stderr;
+    rescue.stray = term->stray;
+    rescue.armed = 1;
+    stack_t place = {.ss_sp = stack, .ss_size = sizeof(stack)};
+    sigaltstack(&place, NULL); /* an overflow of the stack is a crash too */
+    struct sigaction action = {.sa_handler = rescue_terminal, .sa_flags = SA_ONSTACK | (int)SA_RESETHAND | SA_NODEFER};
+    for (size_t i = 0; i < COUNT_OF(crashes); i++)
+        sigaction(crashes[i], &action, NULL);
+}
+
+static void disarm_rescue(void)
+{
+    rescue.armed = 0;
+    for (size_t i = 0; i < COUNT_OF(crashes); i++)
+        signal(crashes[i], SIG_DFL);
+}
+
+/* ---- sending ---- */
+
+static void flush(struct term *term)
+{
+    const char *at = term->out.buf;
+    size_t left = term->out.len;
+    while (left) {
+        ssize_t sent = write(STDOUT_FILENO, at, left);
+        if (sent < 0 && errno == EAGAIN) {
+            struct pollfd ready = {.fd = STDOUT_FILENO, .events = POLLOUT};
+            poll(&ready, 1, 1000);
+            continue;
+        }
+        if (sent < 0 && errno != EINTR)
+            break; /* the terminal is gone: SIGHUP, or the end of its input, says so too */
+        if (sent > 0) {
+            at += sent;
+            left -= (size_t)sent;
+        }
+    }
+    strbuf_reset(&term->out);
+}
+
+static void modes_on(struct term *term)
+{
+    if (!plain_terminal())
+        strbuf_addstr(&term->out, "\033[?2004h\033[?1000h\033[?1006h");
+    add_capability(&term->out, capability("civis"));
+    term->frame.cursor_shown = false;
+    flush(term);
+}
+
+/* ---- fd 2 ---- */
+
+static void take_stderr(struct term *term)
+{
+    int ends[2];
+    if (term->stray >= 0 || pipe2(ends, O_CLOEXEC | O_NONBLOCK))
+        return;
+    fflush(stderr);
+    dup2(ends[1], STDERR_FILENO);
+    close(ends[1]);
+    term->stray = ends[0];
+}
+
+static void point_stderr(struct term *term, bool at_pipe, int pipe_write)
+{
+    fflush(stderr);
+    dup2(at_pipe ? pipe_write : term->real_stderr, STDERR_FILENO);
+}
+
+int term_stray_fd(const struct term *term)
+{
+    return term->stray;
+}
+
+/* ---- starting and stopping ---- */
+
+static int decide_colors(void)
+{
+    const char *named = getenv("COLORTERM");
+    if ((named && (strcmp(named, "truecolor") == 0 || strcmp(named, "24bit") == 0)) || tigetflag("RGB") > 0 ||
+        tigetflag("Tc") > 0)
+        return FRAME_RGB;
+    int count = tigetnum("colors");
+    return count >= 256 ? 256 : count >= 16 ? 16 : count >= 8 ? 8 : 0;
+}
+
+/* What ncurses knows of mouse and paste is taken out: keyread has it, in the forms that every terminal of today sends. */
+static void undefine_keys(void)
+{
+    static const char *const names[] = {"kmous", "kxIN", "kxOUT", "PS", "PE"};
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        char *text = capability(names[i]);
+        if (text)
+            define_key(text, 0);
+    }
+}
+
+/* Asked for with every run of cells, so not looked up each time. */
+static char *move_text, *fg_text, *bg_text;
+
+static void add_position(struct strbuf *out, int row, int col)
+{
+    add_capability(out, tparm(move_text, row, col, 0, 0, 0, 0, 0, 0, 0));
+}
+
+static void add_color(struct strbuf *out, int color, bool background)
+{
+    char *text = background ? bg_text : fg_text;
+    if (text)
+        add_capability(out, tparm(text, color, 0, 0, 0, 0, 0, 0, 0, 0));
+}
+
+static struct frame_caps read_caps(void)
+{
+    move_text = capability("cup");
+    fg_text = capability("setaf");
+    bg_text = capability("setab");
+    return (struct frame_caps){
+        .colors = decide_colors(),
+        .utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0,
+        .last_scrolls = tigetflag("am") > 0 && tigetflag("xenl") <= 0,
+        .sync = !plain_terminal(),
+        .reset = capability("sgr0"),
+        .bold = capability("bold"),
+        .dim = capability("dim"),
+        .italic = capability("sitm"),
+        .underline = capability("smul"),
+        .reverse = capability("rev"),
+        .clear = capability("clear"),
+        .hide_cursor = capability("civis"),
+        .show_cursor = capability("cnorm"),
+        .position = add_position,
+        .color = add_color,
+    };
+}
+
+static void read_size(struct term *term)
+{
+    struct winsize size;
+    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row && size.ws_col) {
+        term->rows = size.ws_row;
+        term->cols = size.ws_col;
+    } else {
+        term->rows = LINES;
+        term->cols = COLS;
+    }
+}
+
+static void set_modes(struct term *term)
+{
+    raw(); /* Ctrl-C and Ctrl-Z are keys like others */
+    noecho();
+    nonl();
+    nodelay(term->keys, TRUE);
+    keypad(term->keys, TRUE);
+    meta(term->keys, TRUE);
+}
+
+struct term *term_start(struct err *err)
+{
+    setlocale(LC_CTYPE, "");
+    const char *name = getenv("TERM");
+    struct term *term = xcalloc(1, sizeof(*term));
+    strbuf_init(&term->out);
+    term->stray = term->real_stderr = -1;
+    if (tcgetattr(STDIN_FILENO, &term->original)) {
+        err_set_errno(err, errno, "the terminal does not answer");
+        free(term);
+        return NULL;
+    }
+    if (name && *name)
+        term->screen = newterm(name, stdout, stdin);
+    if (!term->screen || !capability("cup")) {
+        if (term->screen) {
+            endwin();
+            delscreen(term->screen);
+        }
+        err_set(err, "the terminal \"%.60s\" cannot move its cursor, or is not known here (set TERM)", name ? name : "");
+        free(term);
+        return NULL;
+    }
+    set_escdelay(ESC_WAIT_MS);
+    signal(SIGTSTP, SIG_DFL); /* suspending is the program's own affair */
+    term->keys = newpad(1, 1);
+    set_modes(term);
+    undefine_keys();
+    term->caps = read_caps();
+    frame_init(&term->frame);
+    term->real_stderr = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
+    take_stderr(term);
+    arm_rescue(term);
+    read_size(term);
+    fflush(stdout);
+    modes_on(term);
+    term_flush_input(term);
+    return term;
+}
+
+/* The terminal as it was; the screen, for ncurses, is suspended. */
+static void give_back(struct term *term)
+{
+    endwin();
+    fflush(stdout);
+    strbuf_reset(&term->out);
+    add_modes_off(&term->out);
+    flush(term);
+    tcsetattr(STDIN_FILENO, TCSADRAIN, &term->original);
+    frame_forget(&term->frame);
+}
+
+void term_stop(struct term *term)
+{
+    if (!term)
+        return;
+    if (!term->away)
+        give_back(term);
+    disarm_rescue();
+    if (term->real_stderr >= 0) {
+        fflush(stderr);
+        dup2(term->real_stderr, STDERR_FILENO);
+        close(term->real_stderr);
+    }
+    if (term->stray >= 0)
+        close(term->stray);
+    delwin(term->keys);
+    delscreen(term->screen);
+    strbuf_release(&term->out);
+    frame_release(&term->frame);
+    free(term);
+}
+
+/* The pipe's writing end is fd 2 itself: it is kept elsewhere while somebody else has the screen. */
+static int parked_pipe = -1;
+
+void term_leave(struct term *term)
+{
+    if (term->away)
+        return;
+    give_back(term);
+    parked_pipe = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
+    point_stderr(term, false, -1);
+    rescue.armed = 0;
+    term->away = true;
+}
+
+void term_return(struct term *term)
+{
+    if (!term->away)
+        return;
+    term->away = false;
+    if (parked_pipe >= 0) {
+        point_stderr(term, true, parked_pipe);
+        close(parked_pipe);
+        parked_pipe = -1;
+    }
+    rescue.armed = 1;
+    doupdate(); /* takes the screen again */
+    set_modes(term);
+    fflush(stdout);
+    modes_on(term);
+    term_resized(term);
+    term_flush_input(term);
+}
+
+int term_fd(const struct term *term)
+{
+    (void)term;
+    return STDIN_FILENO;
+}
+
+void term_size(const struct term *term, int *rows, int *cols)
+{
+    *rows = term->rows;
+    *cols = term->cols;
+}
+
+bool term_utf8(const struct term *term)
+{
+    return term->caps.utf8;
+}
+
+int term_colors(const struct term *term)
+{
+    return term->caps.colors;
+}
+
+void term_resized(struct term *term)
+{
+    read_size(term);
+    resizeterm(term->rows, term->cols);
+    term_redraw(term);
+}
+
+bool term_gone(const struct term *term)
+{
+    (void)term;
+    int waiting = 0;
+    struct pollfd in = {.fd = STDIN_FILENO, .events = POLLIN};
+    if (poll(&in, 1, 0) <= 0)
+        return false;
+    return (in.revents & (POLLERR | POLLHUP | POLLNVAL)) || ioctl(STDIN_FILENO, FIONREAD, &waiting) < 0 || waiting == 0;
+}
+
+/* ---- keys ---- */
+
+static const struct {
+    int from;
+    struct key to;
+} known_keys[] = {
+    {KEY_UP, {.code = KEYSYM_UP}},
+    {KEY_DOWN, {.code = KEYSYM_DOWN}},
+    {KEY_LEFT, {.code = KEYSYM_LEFT}},
+    {KEY_RIGHT, {.code = KEYSYM_RIGHT}},
+    {KEY_SLEFT, {.code = KEYSYM_LEFT, .shift = true}},
+    {KEY_SRIGHT, {.code = KEYSYM_RIGHT, .shift = true}},
+    {KEY_SR, {.code = KEYSYM_UP, .shift = true}},
+    {KEY_SF, {.code = KEYSYM_DOWN, .shift = true}},
+    {KEY_PPAGE, {.code = KEYSYM_PGUP}},
+    {KEY_NPAGE, {.code = KEYSYM_PGDN}},
+    {KEY_HOME, {.code = KEYSYM_HOME}},
+    {KEY_FIND, {.code = KEYSYM_HOME}},
+    {KEY_END, {.code = KEYSYM_END}},
+    {KEY_SELECT, {.code = KEYSYM_END}},
+    {KEY_BTAB, {.code = KEYSYM_BACKTAB}},
+    {KEY_ENTER, {.code = KEYSYM_ENTER}},
+    {KEY_BACKSPACE, {.code = KEYSYM_BACKSPACE}},
+    {KEY_DC, {.code = KEYSYM_DELETE}},
+};
+
+static bool known_key(int code, struct key *key)
+{
+    for (size_t i = 0; i < COUNT_OF(known_keys); i++)
+        if (known_keys[i].from == code) {
+            *key = known_keys[i].to;
+            return true;
+        }
+    if (code >= KEY_F(1) && code <= KEY_F(12)) {
+        *key = (struct key){.code = KEYSYM_F1 + (uint32_t)(code - KEY_F(1))};
+        return true;
+    }
+    return false;
+}
+
+bool term_key(struct term *term, struct key *key)
+{
+    for (;;) {
+        wint_t c = 0;
+        struct key known;
+        int got = wget_wch(term->keys, &c);
+        if (got == ERR)
+            return keyread_idle(&term->read, key);
+        if (got == KEY_CODE_YES ? known_key((int)c, &known) && keyread_known(&term->read, &known, key)
+                                : keyread_char(&term->read, (uint32_t)c, key))
+            return true;
+    }
+}
+
+void term_flush_input(struct term *term)
+{
+    flushinp();
+    term->read = (struct keyread){0};
+}
+
+/* ---- frames ---- */
+
+void term_present(struct term *term, const struct canvas *canvas, const struct theme *theme)
+{
+    if (term->away)
+        return;
+    frame_diff(&term->frame, &term->caps, term->rows, term->cols, canvas, theme, &term->out);
+    flush(term);
+}
+
+void term_redraw(struct term *term)
+{
+    frame_forget(&term->frame);
+}
+
+void term_copy(struct term *term, const char *text, size_t len)
+{
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    if (len > COPY_MAX)
+        len = COPY_MAX;
+    strbuf_addstr(&term->out, "\033]52;c;");
+    for (size_t i = 0; i < len; i += 3) {
+        unsigned char a = (unsigned char)text[i], b = i + 1 < len ? (unsigned char)text[i + 1] : 0,
+                      c = i + 2 < len ? (unsigned char)text[i + 2] : 0;
+        strbuf_addch(&term->out, digits[a >> 2]);
+        strbuf_addch(&term->out, digits[(a & 3) << 4 | b >> 4]);
+        strbuf_addch(&term->out, i + 1 < len ? digits[(b & 15) << 2 | c >> 6] : '=');
+        strbuf_addch(&term->out, i + 2 < len ? digits[c & 63] : '=');
+    }
+    strbuf_addstr(&term->out, "\a");
+    flush(term);
+}
