@@ -15,10 +15,10 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "diffread.h"
+#include "hits.h"
 #include "text.h"
 #include "tools/change.h"
 #include <string.h>
-#include <strings.h>
 
 void diffview_init(struct diffview *view)
 {
@@ -347,17 +347,8 @@ size_t diffview_row_of(const struct diffview *view, size_t piece)
     return p->row + p->head - (p->hunk == DIFFVIEW_NO_HUNK && p->head ? 1 : 0);
 }
 
-static bool has_text(const struct diff_line *line, const char *text, size_t len)
-{
-    for (size_t at = 0; len && at + len <= line->len; at++)
-        if (strncasecmp(line->text + at, text, len) == 0)
-            return true;
-    return false;
-}
-
 bool diffview_search(const struct diffview *view, const char *text, bool back, size_t *row)
 {
-    size_t len = strlen(text);
     if (!view->piece_count)
         return false;
     for (size_t i = diffview_piece_at(view, *row); i < view->piece_count; back ? i-- : i++) {
@@ -366,8 +357,8 @@ bool diffview_search(const struct diffview *view, const char *text, bool back, s
         for (size_t n = 0; hunk && n < hunk->line_count; n++) {
             size_t k = back ? hunk->line_count - 1 - n : n;
             size_t at = piece->row + piece->head + 1 + k;
-            if ((back ? at < *row : at > *row) &&
-                has_text(&view->files[piece->file].diff->lines[hunk->first_line + k], text, len)) {
+            const struct diff_line *line = &view->files[piece->file].diff->lines[hunk->first_line + k];
+            if ((back ? at < *row : at > *row) && hits_find(line->text, line->len, text)) {
                 *row = at;
                 return true;
             }

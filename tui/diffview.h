@@ -75,7 +75,7 @@ size_t diffview_kept(const struct diffview *view);
 void diffview_counts(const struct diffview *view, size_t *added, size_t *removed);
 /* The choice as an approval wants it: JSON [{"path","keep":[…],"of"}]. */
 void diffview_write_hunks(const struct diffview *view, struct strbuf *out);
-/* The row of the next line with this text (ASCII letters without case) after `row`, or before it; false when none. */
+/* The row of the next line with this text (as hits.h finds it) after `row`, or before it; false when none. */
 bool diffview_search(const struct diffview *view, const char *text, bool back, size_t *row);
 /* What is special about a file ("new file", "mode 644 to 755", "binary …"), "" when nothing is. */
 void diffview_file_note(const struct diffview *view, size_t file, struct strbuf *out);

@@ -11,9 +11,9 @@
 #include "base/mem.h"
 #include "base/utf8.h"
 #include "diffview.h"
+#include "hits.h"
 #include "wordmark.h"
 #include <string.h>
-#include <strings.h>
 
 #define TAB_COLUMNS 8
 #define NO_NEWLINE  " (no newline at the end)"
@@ -31,8 +31,6 @@ struct painter {
     struct rect in;
     int left;
     size_t cursor;
-    const char *search;
-    size_t search_len;
     struct run run;
 };
 
@@ -151,17 +149,10 @@ struct looks {
     enum look text, word;
 };
 
-static bool is_hit(const struct painter *painter, const struct diff_line *line, size_t at)
-{
-    return painter->search_len && at + painter->search_len <= line->len &&
-           strncasecmp(line->text + at, painter->search, painter->search_len) == 0;
-}
-
 /* Paints the text of a line and tells whether it goes on beyond the edge. */
-static bool paint_text(struct painter *painter, struct pen *pen, const struct diff_line *line, struct looks looks,
-                       const struct wordmark *mark)
+static bool paint_text(struct pen *pen, const struct diff_line *line, struct looks looks, const struct wordmark *mark)
 {
-    size_t span = 0, hit_end = 0;
+    size_t span = 0;
     long edge = (long)pen->left + pen->in.cols;
     size_t at = 0;
     while (at < line->len && pen->column < edge) {
@@ -169,10 +160,6 @@ static bool paint_text(struct painter *painter, struct pen *pen, const struct di
         while (span < mark->count && mark->spans[span].to <= at)
             span++;
         enum look look = span < mark->count && mark->spans[span].from <= at ? looks.word : looks.text;
-        if (is_hit(painter, line, at))
-            hit_end = at + painter->search_len;
-        if (at < hit_end)
-            look = LOOK_SEARCH;
         if (line->text[at] == '\t')
             pen_tab(pen, look);
         else if (line->text[at] == '\r' && at + 1 == line->len)
@@ -236,7 +223,7 @@ static void paint_line(struct painter *painter, int row, const struct diffview_p
     struct rect inside = rect_make(in.row, in.col + text, in.rows, in.cols - text);
     canvas_fill(painter->canvas, rect_make(inside.row + row, inside.col, 1, inside.cols), looks.text);
     struct pen pen = {.canvas = painter->canvas, .in = inside, .row = row, .left = painter->left};
-    bool more = paint_text(painter, &pen, line, looks, &mark);
+    bool more = paint_text(&pen, line, looks, &mark);
     if (line->no_newline) {
         int room = inside.cols - (int)strlen(NO_NEWLINE), end = (int)(pen.column - pen.left);
         canvas_str(painter->canvas, inside, row, end < 0 ? 0 : end < room ? end : room, LOOK_DIFF_HOSTILE, NO_NEWLINE);
@@ -340,9 +327,7 @@ void diffview_paint(const struct diffview *view, struct canvas *canvas, struct r
                               .canvas = canvas,
                               .in = in,
                               .left = left > 0 ? left : 0,
-                              .cursor = cursor,
-                              .search = search,
-                              .search_len = search ? strlen(search) : 0};
+                              .cursor = cursor};
     if (!view->piece_count)
         return;
     size_t index = diffview_piece_at(view, top);
@@ -352,4 +337,5 @@ void diffview_paint(const struct diffview *view, struct canvas *canvas, struct r
             index++;
         paint_row(&painter, row, index, at - view->pieces[index].row);
     }
+    hits_show(canvas, in, search);
 }

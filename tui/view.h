@@ -19,6 +19,7 @@ struct view {
     bool ticking;                       /* time goes on: a call runs, the model is asked */
     const struct question *question;    /* the open one; in replay made from the recording; NULL */
     struct diff *const *question_diffs; /* of its files; NULL entries: no diff */
+    int64_t question_due_t;             /* session time at which nobody's answer becomes a no; 0: it waits for ever */
     bool held;
     struct held_view gate;              /* what stands at the gate, when held (live) */
     const struct gates *gates;          /* breakpoints; NULL in replay */
