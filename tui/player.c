@@ -1,0 +1,369 @@
+/* Position is a number of events; the session at it is the fold of that many lines.
+ *
+ * Going forward folds. Going back starts again from a keyframe: a copy of the session at an earlier position. Where they
+ * are is the whole art. Seen from the cursor they stand at distances of about 16, 256, 4,096 and 65,536 events, one in
+ * each range, and are laid down in passing whenever a seek comes by such a place. So one step back refolds a few dozen
+ * events as a rule and a few thousand now and then, a jump back refolds at most a sixteenth of the way, and there are
+ * never more than a handful of copies, however long the recording is.
+ *
+ * Marks (steps, writes, errors, gates held) are found by reading the file once from its beginning, a little at a time. A
+ * jump that needs to know what lies beyond reads on at once. */
+
+#include "player.h"
+#include "base/mem.h"
+#include <inttypes.h>
+#include <string.h>
+
+#define RANGES      6
+#define RANGE_RATIO 16
+#define PLAY_STRIDE 2048
+
+struct keyframe {
+    size_t position;
+    struct session session;
+};
+
+struct places {
+    size_t *items; /* ascending positions */
+    size_t count, room;
+};
+enum { PLACE_STEP, PLACE_WRITE, PLACE_ERROR, PLACE_HELD, PLACE_KINDS };
+
+struct index {
+    struct places places[PLACE_KINDS];
+    size_t scanned;
+    bool done;
+    bool asked; /* a model.requested that no answer followed yet */
+    struct arena arena;
+    unsigned char *columns; /* player_marks of last time */
+    size_t column_count, column_scanned;
+};
+
+struct player {
+    struct journal_reader *reader;
+    struct session session;
+    size_t position;
+    size_t target; /* of the seek under way */
+    struct keyframe frames[RANGES + 1];
+    size_t frame_count;
+    struct arena arena;
+    struct index *index; /* apart, since finding a place does not change where we are */
+    char *fault;
+};
+
+struct player *player_open(const char *path, struct err *err)
+{
+    struct journal_reader *reader = journal_open(path, err);
+    if (!reader)
+        return NULL;
+    struct player *player = xcalloc(1, sizeof(*player));
+    player->reader = reader;
+    session_init(&player->session);
+    player->index = xcalloc(1, sizeof(*player->index));
+    return player;
+}
+
+void player_free(struct player *player)
+{
+    if (!player)
+        return;
+    for (size_t i = 0; i < player->frame_count; i++)
+        session_release(&player->frames[i].session);
+    for (int kind = 0; kind < PLACE_KINDS; kind++)
+        free(player->index->places[kind].items);
+    arena_release(&player->index->arena);
+    free(player->index->columns);
+    free(player->index);
+    session_release(&player->session);
+    arena_release(&player->arena);
+    journal_reader_free(player->reader);
+    free(player->fault);
+    free(player);
+}
+
+const struct journal_reader *player_lines(const struct player *player)
+{
+    return player->reader;
+}
+
+const struct session *player_session(const struct player *player)
+{
+    return &player->session;
+}
+
+size_t player_position(const struct player *player)
+{
+    return player->position;
+}
+
+size_t player_count(const struct player *player)
+{
+    return journal_count(player->reader);
+}
+
+const char *player_fault(const struct player *player)
+{
+    return player->fault;
+}
+
+/* ---- keyframes ---- */
+
+/* 0 for less than 16 events away, 1 for less than 256 … */
+static int range_of(size_t distance)
+{
+    int range = 0;
+    while (distance >= RANGE_RATIO && range < RANGES - 1) {
+        distance /= RANGE_RATIO;
+        range++;
+    }
+    return range;
+}
+
+static void drop_frame(struct player *player, size_t at)
+{
+    session_release(&player->frames[at].session);
+    memmove(&player->frames[at], &player->frames[at + 1], (player->frame_count - at - 1) * sizeof(player->frames[0]));
+    player->frame_count--;
+}
+
+/* Of those in one range the farthest stays: it is of use for longest when the cursor goes back. Those behind the cursor
+ * are as good as gone; one is kept for going forth and back across a place. */
+static void thin_frames(struct player *player, size_t target)
+{
+    for (size_t i = player->frame_count; i-- > 0;) {
+        size_t at = player->frames[i].position;
+        bool ahead = at > target;
+        for (size_t k = 0; k < i; k++) {
+            size_t other = player->frames[k].position;
+            if (ahead ? other > target : other <= target && range_of(target - at) == range_of(target - other)) {
+                drop_frame(player, i);
+                break;
+            }
+        }
+    }
+}
+
+/* They are kept in ascending order of position. */
+static void keep_frame(struct player *player)
+{
+    size_t at = player->frame_count;
+    while (at > 0 && player->frames[at - 1].position >= player->position)
+        at--;
+    if (at < player->frame_count && player->frames[at].position == player->position)
+        return;
+    thin_frames(player, player->target);
+    if (player->frame_count == RANGES + 1)
+        drop_frame(player, player->frame_count - 1);
+    at = player->frame_count;
+    while (at > 0 && player->frames[at - 1].position > player->position)
+        at--;
+    memmove(&player->frames[at + 1], &player->frames[at], (player->frame_count - at) * sizeof(player->frames[0]));
+    player->frames[at].position = player->position;
+    session_copy(&player->frames[at].session, &player->session);
+    player->frame_count++;
+}
+
+/* Whether a keyframe belongs at this distance from where the seek goes. One who plays goes from event to event and is
+ * never far from there: then every so many get one. */
+static bool is_frame_place(const struct player *player)
+{
+    size_t distance = player->target - player->position;
+    if (distance < PLAY_STRIDE && player->position % PLAY_STRIDE == 0 && player->position)
+        return true;
+    size_t place = RANGE_RATIO;
+    for (int range = 0; range < RANGES - 1; range++, place *= RANGE_RATIO)
+        if (distance == place)
+            return true;
+    return false;
+}
+
+/* Starts over from the nearest keyframe at or before `position`. */
+static void go_back(struct player *player, size_t position)
+{
+    size_t at = player->frame_count;
+    while (at > 0 && player->frames[at - 1].position > position)
+        at--;
+    session_release(&player->session);
+    if (at > 0) {
+        session_copy(&player->session, &player->frames[at - 1].session);
+        player->position = player->frames[at - 1].position;
+    } else {
+        session_init(&player->session);
+        player->position = 0;
+    }
+}
+
+/* ---- seeking ---- */
+
+static bool fold_next(struct player *player)
+{
+    struct err err = ERR_INIT;
+    struct event event;
+    arena_reset(&player->arena);
+    if (journal_event(player->reader, player->position, &event, &player->arena, &err)) {
+        free(player->fault);
+        player->fault = xasprintf("line %ld: %s", err.line, err.text);
+        return false;
+    }
+    session_apply(&player->session, &event);
+    player->position++;
+    return true;
+}
+
+bool player_seek(struct player *player, size_t position, size_t budget)
+{
+    if (position > player_count(player))
+        position = player_count(player);
+    player->target = position;
+    if (position < player->position) {
+        free(steal(&player->fault));
+        go_back(player, position);
+    }
+    for (size_t folded = 0; player->position < position; folded++) {
+        if (budget && folded >= budget)
+            return false;
+        if (is_frame_place(player))
+            keep_frame(player);
+        if (!fold_next(player))
+            break;
+    }
+    thin_frames(player, player->position);
+    return true;
+}
+
+/* ---- marks ---- */
+
+static void add_place(struct index *index, int kind, size_t position)
+{
+    struct places *places = &index->places[kind];
+    GROW(places->items, places->count, places->room);
+    places->items[places->count++] = position;
+}
+
+static bool is_error(const struct event *event)
+{
+    const char *text = event->type == EVENT_TOOL_FINISHED    ? event->tool_finished.outcome
+                       : event->type == EVENT_TURN_FINISHED ? event->turn_finished.status
+                                                            : NULL;
+    if (event->type == EVENT_MODEL_FAILED)
+        return true;
+    return text && (strcmp(text, "failure") == 0 || strcmp(text, "timeout") == 0 || strcmp(text, "failed") == 0);
+}
+
+static void mark_event(struct index *index, const struct event *event, size_t position)
+{
+    /* A step begins when the model is asked; a recording that says only what it answered has that. */
+    if (event->type == EVENT_MODEL_REQUESTED || (event->type == EVENT_MODEL_RESPONDED && !index->asked))
+        add_place(index, PLACE_STEP, position);
+    if (event->type == EVENT_MODEL_REQUESTED || event->type == EVENT_MODEL_RESPONDED)
+        index->asked = event->type == EVENT_MODEL_REQUESTED;
+    if (event->type == EVENT_WRITE_PROPOSED)
+        add_place(index, PLACE_WRITE, position);
+    if (event->type == EVENT_HELD)
+        add_place(index, PLACE_HELD, position);
+    if (is_error(event))
+        add_place(index, PLACE_ERROR, position);
+}
+
+static void scan(const struct player *player, size_t budget)
+{
+    struct index *index = player->index;
+    size_t count = player_count(player);
+    while (!index->done && budget-- > 0) {
+        struct event event;
+        if (index->scanned == count) {
+            index->done = true;
+            break;
+        }
+        arena_reset(&index->arena);
+        /* What cannot be read has no mark; coming to it says what is wrong. */
+        if (journal_event(player->reader, index->scanned, &event, &index->arena, NULL) == 0)
+            mark_event(index, &event, index->scanned + 1);
+        index->scanned++;
+    }
+}
+
+bool player_scan(struct player *player, size_t budget)
+{
+    scan(player, budget);
+    return player->index->done;
+}
+
+/* The first place after `position`, or the last before it; SIZE_MAX when there is none among those known. */
+static size_t find_place(const struct places *places, size_t position, bool back)
+{
+    size_t low = 0, high = places->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (back ? places->items[middle] < position : places->items[middle] <= position)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (back)
+        return low ? places->items[low - 1] : SIZE_MAX;
+    return low < places->count ? places->items[low] : SIZE_MAX;
+}
+
+static size_t next_place(const struct player *player, int kind, bool back)
+{
+    const struct places *places = &player->index->places[kind];
+    while (back && !player->index->done && player->index->scanned < player->position)
+        scan(player, player->position - player->index->scanned);
+    size_t found = find_place(places, player->position, back);
+    while (found == SIZE_MAX && !back && !player->index->done) {
+        scan(player, 1024);
+        found = find_place(places, player->position, false);
+    }
+    return found;
+}
+
+size_t player_next_step(const struct player *player, bool back)
+{
+    return next_place(player, PLACE_STEP, back);
+}
+
+size_t player_next_write(const struct player *player, bool back)
+{
+    return next_place(player, PLACE_WRITE, back);
+}
+
+size_t player_next_error(const struct player *player, bool back)
+{
+    return next_place(player, PLACE_ERROR, back);
+}
+
+size_t player_at_time(const struct player *player, int64_t t)
+{
+    /* Times do not go back in a recording of ours; in any other the answer is some place, and no harm. */
+    size_t low = 0, high = player_count(player);
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        struct event event;
+        arena_reset(&arena);
+        if (journal_event(player->reader, middle, &event, &arena, NULL) == 0 && event.t <= t)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+void player_marks(const struct player *player, size_t columns, unsigned char *out)
+{
+    static const unsigned char bits[PLACE_KINDS] = {
+        [PLACE_STEP] = PLAYER_STEP, [PLACE_WRITE] = PLAYER_WRITE, [PLACE_ERROR] = PLAYER_ERROR, [PLACE_HELD] = PLAYER_HELD};
+    struct index *index = player->index;
+    size_t count = player_count(player);
+    if (index->column_count != columns || index->column_scanned != index->scanned) {
+        index->columns = xreallocarray(index->columns, columns + 1, 1);
+        memset(index->columns, 0, columns);
+        for (int kind = 0; kind < PLACE_KINDS && columns && count; kind++)
+            for (size_t i = 0; i < index->places[kind].count; i++)
+                index->columns[(index->places[kind].items[i] - 1) * columns / count] |= bits[kind];
+        index->column_count = columns;
+        index->column_scanned = index->scanned;
+    }
+    memcpy(out, index->columns, columns);
+}
