@@ -1,5 +1,5 @@
-/* The text is UTF-8 and the cursor stands between characters as people see them: a letter and the marks on it move and go
- * together. Painting and moving share one idea of where such a character ends. */
+/* The text is UTF-8 and the cursor stands between characters as people see them: a letter and the marks on it move and
+ * go together. Painting and moving share one idea of where such a character ends. */
 
 #include "input.h"
 #include "base/mem.h"
@@ -69,7 +69,8 @@ static size_t char_end(const struct input *input, size_t at)
     size_t used;
     if (at >= text->len)
         return text->len;
-    utf8_decode(text->buf + at, text->len - at, &used);
+    if (utf8_decode(text->buf + at, text->len - at, &used) == '\n')
+        return at + used; /* a mark does not join the end of a line */
     for (at += used; at < text->len; at += used)
         if (!is_mark(utf8_decode(text->buf + at, text->len - at, &used)))
             break;
@@ -326,7 +327,6 @@ static struct walk walk_text(const struct input *input, struct canvas *canvas, s
         if (newline) {
             walk.rows++;
             col = 0;
-            next = at + 1;
             continue;
         }
         if (paint)

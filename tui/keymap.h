@@ -28,21 +28,31 @@ struct key {
     int row, col, button; /* of a mouse key: 1 left, 2 middle, 3 right, 4 wheel up, 5 wheel down */
 };
 
-/* "Ctrl-C", "PgUp", "Shift-Tab", "x". */
+/* "Ctrl-C", "PgUp", "Shift-Tab", "x". Names in any case; a letter alone means its case. What a terminal cannot tell apart
+ * is one key: Ctrl-M is Enter, Ctrl-I is Tab, Ctrl-[ is Esc. */
 int key_parse(struct key *key, const char *name, struct err *err) CHECKED;
 void key_write(struct strbuf *out, const struct key *key);
+bool key_same(const struct key *a, const struct key *b);
 
 const char *action_name(enum action action);
 const char *action_help(enum action action);
 const char *action_short(enum action action);
 unsigned action_contexts(enum action action);
 enum action action_from_name(const char *name);
+/* "Everywhere", "In a live turn", … for one context. */
+const char *context_title(enum context context);
 
 struct keymap;
 struct keymap *keymap_new(void); /* the defaults */
 void keymap_free(struct keymap *keymap);
-/* `action` on these keys instead of its own ("s F5"; "" takes all away). */
+/* `action` on these keys instead of its own ("s F5"; "" takes all away). A key that another action of the same context has
+ * is refused, and so are Enter and Space for what approves. Nothing changes then. */
 int keymap_bind(struct keymap *keymap, const char *action, const char *keys, struct err *err) CHECKED;
+/* Several at once, so that two actions can swap their keys. */
+struct keymap_binding {
+    const char *action, *keys;
+};
+int keymap_bind_all(struct keymap *keymap, const struct keymap_binding *bindings, size_t count, struct err *err) CHECKED;
 /* What the key does where these contexts hold; the most particular context wins (question, replay, step, everywhere). */
 enum action keymap_find(const struct keymap *keymap, unsigned contexts, const struct key *key);
 /* The first key of an action as text, "" when it has none. */

@@ -5,8 +5,9 @@
  *   columns  left: conversation, write, events; right: tools, waves, budget.                                120×40
  *   wide     the same with the write beside the conversation and the events under both.                     200×60
  *
- * "Main" is the write while there is one and the conversation otherwise: the conversation has the write's place too until
- * a write comes. A pane that has no place and gets the focus takes that of a less urgent one, never the write's. */
+ * "Main" is the write while there is one and the conversation otherwise: the conversation has the write's place too
+ * until a write comes. A pane that has no place and gets the focus takes that of a less urgent one, never the write's.
+ */
 
 #include "layout.h"
 
