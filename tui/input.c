@@ -340,7 +340,8 @@ int input_paint(const struct input *input, struct canvas *canvas, struct rect in
     if (in.rows <= 0 || in.cols <= 0)
         return 1;
     canvas_fill(canvas, in, LOOK_INPUT);
-    int indent = canvas_str(canvas, in, 0, 0, LOOK_STRONG, label);
+    int indent = canvas_str(canvas, in, 0, 0, LOOK_INPUT, label);
+    canvas_mark(canvas, rect_make(in.row, in.col, 1, indent), MARK_BOLD);
     if (indent > in.cols / 2)
         indent = in.cols / 2;
     struct rect text = rect_make(in.row, in.col + indent, in.rows, in.cols - indent);
