@@ -1,0 +1,479 @@
+/* The write pane: a proposed change, hunk by hunk, and what became of it.
+ *
+ * It shows one of three things. A question that is open: its diff as the engine holds it, with a choice per hunk, or the
+ * user's own version after an edit. A question of a recording: the recorded diff, which nothing can answer. And, while
+ * nobody is asked, the newest write of the session or an earlier one: what was proposed, decided and applied.
+ *
+ * What is on the screen is what `y` approves. So the diff is loaded when a frame is made and never when a key comes: a
+ * question that changed in between has another digest, and the answer is refused until the new one was painted. */
+
+#include "pane_write.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "statusline.h"
+#include "text.h"
+#include <string.h>
+
+#define ROOMY 14 /* rows from which blank lines are worth their place */
+
+static void write_init(struct pane *pane)
+{
+    struct write_pane *write = (struct write_pane *)pane;
+    diffview_init(&write->diff);
+    strbuf_init(&write->story);
+    list_init(&pane->list, false);
+    write->pick = SESSION_NONE;
+}
+
+static void unload(struct write_pane *write)
+{
+    diffview_release(&write->diff);
+    write_pane_forget_edit(write);
+    free(write->ask);
+    free(write->tool);
+    write->ask = write->tool = NULL;
+    write->open = write->painted = false;
+    write->digest[0] = '\0';
+    write->row = (struct session_ask){0};
+    write->asked_t = -1;
+    strbuf_reset(&write->story);
+}
+
+static void write_release(struct pane *pane)
+{
+    struct write_pane *write = (struct write_pane *)pane;
+    unload(write);
+    strbuf_release(&write->story);
+    free(write->reason_ask);
+}
+
+/* What became of it */
+
+static void tell_decision(struct strbuf *out, const struct event_write_decided *decided)
+{
+    const char *decision = decided->decision ? decided->decision : "?";
+    strbuf_addf(out, "%s by %s", strcmp(decision, "partial") == 0 ? "approved in part" : decision,
+                decided->by ? decided->by : "?");
+    if (decided->waited_ms > 0) {
+        strbuf_addstr(out, " after ");
+        text_ms(out, decided->waited_ms);
+    }
+    strbuf_addch(out, '\n');
+    if (decided->reason && *decided->reason)
+        strbuf_addf(out, "reason: %.400s\n", decided->reason);
+    if (strcmp(decision, "edited") == 0)
+        strbuf_addstr(out, "below is what was proposed; another version was written\n");
+}
+
+static void tell_applied(struct strbuf *out, const char *files)
+{
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
+    const struct json *list = files ? json_parse(&arena, files, strlen(files), NULL) : NULL;
+    const char *before = "wrote ";
+    json_each (file, list) {
+        strbuf_addf(out, "%s%s +%lld −%lld", before, json_str(json_get(file, "path"), "?"),
+                    (long long)json_int(json_get(file, "added"), 0), (long long)json_int(json_get(file, "removed"), 0));
+        before = ", ";
+    }
+    if (!list || !list->count)
+        strbuf_addstr(out, "wrote nothing");
+    strbuf_addch(out, '\n');
+}
+
+static void load_recorded(struct write_pane *write, const struct view *view, uint32_t index)
+{
+    const struct session *session = view->session;
+    const struct session_ask *ask = &session->asks[index];
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
+    struct event event;
+    unload(write);
+    write->row = *ask;
+    write->ask = xstrdup(session_name(session, ask->id));
+    if (ask->call != SESSION_NONE)
+        write->tool = xstrdup(session_name(session, session->calls[ask->call].tool));
+    if (view_event(view, ask->proposed_seq, &event, &arena) && event.type == EVENT_WRITE_PROPOSED) {
+        write->asked_t = event.t;
+        diffview_load_recorded(&write->diff, event.write_proposed.files);
+    }
+    if (view_event(view, ask->decided_seq, &event, &arena) && event.type == EVENT_WRITE_DECIDED) {
+        diffview_decide(&write->diff, event.write_decided.decision ? event.write_decided.decision : "",
+                        event.write_decided.hunks);
+        tell_decision(&write->story, &event.write_decided);
+    }
+    if (view_event(view, ask->applied_seq, &event, &arena) && event.type == EVENT_WRITE_APPLIED)
+        tell_applied(&write->story, event.write_applied.files);
+    if (ask->undone_seq)
+        strbuf_addstr(&write->story, "undone: the files are as they were before\n");
+}
+
+static void load_question(struct write_pane *write, const struct view *view)
+{
+    const struct question *question = view->question;
+    const struct session *session = view->session;
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
+    struct event event;
+    uint32_t index = session_find_ask(session, question->ask);
+    unload(write);
+    write->open = true;
+    write->ask = xstrdup(question->ask);
+    write->tool = xstrdup(question->tool ? question->tool : "?");
+    memcpy(write->digest, question->digest, strnlen(question->digest, sizeof(write->digest) - 1) + 1);
+    diffview_load(&write->diff, question->changes, view->question_diffs);
+    write->diff.choices = true;
+    if (index != SESSION_NONE) {
+        write->row = session->asks[index];
+        if (view_event(view, write->row.proposed_seq, &event, &arena))
+            write->asked_t = event.t;
+    }
+}
+
+static bool answerable(const struct view *view)
+{
+    return view->mode != VIEW_REPLAY && view->question && view->question->changes;
+}
+
+static bool is_loaded(const struct write_pane *write, const struct session *session, uint32_t index)
+{
+    const struct session_ask *ask = &session->asks[index], *have = &write->row;
+    return write->ask && !write->open && strcmp(write->ask, session_name(session, ask->id)) == 0 &&
+           have->proposed_seq == ask->proposed_seq && have->decided_seq == ask->decided_seq &&
+           have->applied_seq == ask->applied_seq && have->undone_seq == ask->undone_seq;
+}
+
+/* Takes in what there is to show now. */
+static void sync_view(struct write_pane *write, const struct view *view)
+{
+    const struct session *session = view->session;
+    bool fresh = false;
+    if (session->ask_count != write->ask_count)
+        write->pick = SESSION_NONE;
+    write->ask_count = session->ask_count;
+    if (answerable(view)) {
+        fresh = !write->open || strcmp(write->ask, view->question->ask) != 0 ||
+                strcmp(write->digest, view->question->digest) != 0;
+        if (fresh)
+            load_question(write, view);
+    } else if (session->ask_count) {
+        uint32_t index = write->pick < session->ask_count ? write->pick : session->ask_count - 1;
+        fresh = !is_loaded(write, session, index);
+        if (fresh)
+            load_recorded(write, view, index);
+    } else if (write->ask) {
+        unload(write);
+        fresh = true;
+    }
+    if (fresh) {
+        write->piece = 0;
+        write->pane.list = (struct list){0};
+    }
+}
+
+/* Painting */
+
+static int64_t seconds_since(int64_t then_t, int64_t now_t)
+{
+    return then_t >= 0 && now_t > then_t ? (now_t - then_t) / 1000000 : 0;
+}
+
+static void add_seconds(struct strbuf *out, int64_t seconds)
+{
+    if (seconds < 60)
+        strbuf_addf(out, "%lld s", (long long)seconds);
+    else
+        strbuf_addf(out, "%lld min %02lld s", (long long)(seconds / 60), (long long)(seconds % 60));
+}
+
+static void add_state(struct strbuf *out, const struct write_pane *write, const struct view *view)
+{
+    if (write->open) {
+        strbuf_addstr(out, "asked ");
+        add_seconds(out, seconds_since(write->asked_t, view->now_t));
+        strbuf_addstr(out, " ago · ");
+        if (view->question_due_t > 0) {
+            strbuf_addstr(out, "denied in ");
+            add_seconds(out, seconds_since(view->now_t, view->question_due_t));
+            strbuf_addstr(out, " · ");
+        }
+        strbuf_addstr(out, "clocks are held");
+    } else if (!write->row.decided_seq) {
+        strbuf_addstr(out, view->mode == VIEW_REPLAY ? "asks here · read only, the recording answers" : "not asked yet");
+    } else {
+        strbuf_add(out, write->story.buf, strcspn(write->story.buf, "\n"));
+    }
+}
+
+static void paint_header(struct write_pane *write, const struct view *view, struct canvas *canvas, struct rect in)
+{
+    CLEANUP(strbuf) struct strbuf state = STRBUF_INIT;
+    const struct diffview *diff = &write->diff;
+    const char *path = diff->piece_count ? diff->files[diff->pieces[write->piece].file].path : "";
+    add_state(&state, write, view);
+    int took = canvas_right(canvas, in, 0, 1, write->open ? LOOK_STATUS_WAIT : LOOK_DIM, state.buf);
+    struct rect left = rect_make(in.row, in.col, 1, in.cols - took - 3);
+    int col = 1;
+    if (write->tool)
+        col += canvas_text(canvas, left, 0, col, LOOK_CALL_ASKS, write->tool, strlen(write->tool)) + 2;
+    canvas_text(canvas, left, 0, col, LOOK_STRONG, path, strlen(path));
+}
+
+/* What became of it, after the line that the header has; and what is special about a question. */
+static int paint_story(struct write_pane *write, const struct view *view, struct canvas *canvas, struct rect in)
+{
+    int row = 0;
+    if (write->open && view->question && view->question->again)
+        canvas_str(canvas, in, row++, 1, LOOK_WARN,
+                   "! changed: the file is not what it was. This is a new question; nothing is chosen yet.");
+    if (write->edited)
+        canvas_str(canvas, in, row++, 1, LOOK_WARN, "edited: this is your version; y writes it");
+    const char *at = write->story.buf + strcspn(write->story.buf, "\n");
+    while (*at == '\n' && at[1] && row < in.rows) {
+        size_t len = strcspn(++at, "\n");
+        canvas_text(canvas, in, row++, 1, LOOK_DIM, at, len);
+        at += len;
+    }
+    return row;
+}
+
+static void add_choice(struct strbuf *out, const struct write_pane *write)
+{
+    size_t kept = diffview_kept(&write->diff), all = write->diff.piece_count;
+    if (kept == 0)
+        strbuf_addstr(out, "nothing left to approve: n denies, Space keeps a hunk again");
+    else if (kept < all)
+        strbuf_addf(out, "approves %zu of %zu hunks%s", kept, all, write->edited ? " of your version" : "");
+    else
+        strbuf_addf(out, "approves %s", write->edited ? "your version" : all == 1 ? "the whole change" : "every hunk");
+}
+
+static void scroll_to(struct write_pane *write, size_t top)
+{
+    struct list *list = &write->pane.list;
+    size_t rows = diffview_rows(&write->diff), height = write->pane.height > 0 ? (size_t)write->pane.height : 1;
+    size_t last = rows > height ? rows - height : 0;
+    list->count = rows;
+    list->top = top < last ? top : last;
+    list->cursor = list->top;
+}
+
+static void paint_nothing(const struct view *view, struct canvas *canvas, struct rect in)
+{
+    canvas_str(canvas, in, 0, 1, LOOK_DIM, "No write yet.");
+    if (view->mode == VIEW_REPLAY)
+        canvas_str(canvas, in, 1, 1, LOOK_DIM, "w goes to the next one of the recording.");
+    else
+        canvas_str(canvas, in, 1, 1, LOOK_DIM, "When a tool wants to change a file, its diff waits here for your y or n.");
+}
+
+static void write_paint(struct pane *pane, const struct view *view, struct canvas *canvas, struct rect inside, bool focused)
+{
+    struct write_pane *write = (struct write_pane *)pane;
+    struct diffview *diff = &write->diff;
+    (void)focused;
+    sync_view(write, view);
+    pane->width = inside.cols;
+    if (!write->ask) {
+        paint_nothing(view, canvas, inside);
+        return;
+    }
+    bool roomy = inside.rows >= ROOMY;
+    if (diff->heads != (diff->file_count > 1) || diff->spaced != roomy)
+        diffview_arrange(diff, diff->file_count > 1, roomy);
+    paint_header(write, view, canvas, inside);
+    struct rect below = rect_make(inside.row + 1, inside.col, inside.rows - 1, inside.cols);
+    int used = paint_story(write, view, canvas, below) + (roomy ? 1 : 0);
+    int foot = write->open && roomy ? 2 : 0;
+    below = rect_make(below.row + used, below.col, below.rows - used - foot, below.cols);
+    pane->height = below.rows;
+    scroll_to(write, pane->list.top);
+    diffview_paint(diff, canvas, below, pane->list.top, pane->list.left, write->open ? write->piece : SIZE_MAX,
+                   pane->search_text);
+    if (foot) {
+        CLEANUP(strbuf) struct strbuf choice = STRBUF_INIT;
+        add_choice(&choice, write);
+        canvas_str(canvas, inside, inside.rows - 1, 1, diffview_kept(diff) ? LOOK_TEXT : LOOK_WARN, choice.buf);
+    }
+    write->painted = true;
+}
+
+static void write_note(struct pane *pane, const struct view *view, struct strbuf *out)
+{
+    struct write_pane *write = (struct write_pane *)pane;
+    const struct diffview *diff = &write->diff;
+    sync_view(write, view);
+    if (!write->ask)
+        return;
+    size_t added, removed;
+    diffview_counts(diff, &added, &removed);
+    if (!write->open && write->ask_count > 1)
+        strbuf_addf(out, "write %u of %u · ",
+                    (write->pick < write->ask_count ? write->pick : write->ask_count - 1) + 1, write->ask_count);
+    if (diff->file_count > 1)
+        strbuf_addf(out, "file %zu of %zu · ", diff->pieces[write->piece].file + 1, diff->file_count);
+    if (diff->piece_count)
+        strbuf_addf(out, "hunk %zu of %zu · ", write->piece + 1, diff->piece_count);
+    strbuf_addf(out, "+%zu −%zu", added, removed);
+}
+
+/* Moving */
+
+/* After scrolling: the hunk under the cursor is one that is in sight. */
+static void follow_scroll(struct write_pane *write)
+{
+    const struct diffview *diff = &write->diff;
+    size_t top = write->pane.list.top, end = top + (size_t)(write->pane.height > 0 ? write->pane.height : 1);
+    if (!diff->piece_count)
+        return;
+    size_t head = diffview_row_of(diff, write->piece);
+    size_t behind = write->piece + 1 < diff->piece_count ? diff->pieces[write->piece + 1].row : diff->rows;
+    if (head >= end)
+        write->piece = diffview_piece_at(diff, end - 1);
+    else if (behind <= top)
+        write->piece = diffview_piece_at(diff, top);
+}
+
+static void go_to_piece(struct write_pane *write, size_t piece)
+{
+    const struct diffview *diff = &write->diff;
+    if (piece >= diff->piece_count)
+        return;
+    size_t top = write->pane.list.top, height = (size_t)(write->pane.height > 0 ? write->pane.height : 1);
+    size_t first = diff->pieces[piece].row;
+    size_t behind = piece + 1 < diff->piece_count ? diff->pieces[piece + 1].row : diff->rows;
+    write->piece = piece;
+    if (first < top || behind - first > height)
+        scroll_to(write, first);
+    else if (behind > top + height)
+        scroll_to(write, behind - height);
+}
+
+/* Beyond the first and the last line are the writes before and after this one. */
+static bool other_write(struct write_pane *write, bool back)
+{
+    uint32_t now = write->pick < write->ask_count ? write->pick : write->ask_count - 1;
+    if (write->open || !write->ask_count || (back ? now == 0 : now + 1 >= write->ask_count))
+        return false;
+    write->pick = back ? now - 1 : now + 1;
+    return true;
+}
+
+static bool scroll(struct write_pane *write, enum action action)
+{
+    struct list *list = &write->pane.list;
+    size_t page = write->pane.height > 2 ? (size_t)write->pane.height - 1 : 1;
+    size_t before = list->top;
+    bool fits = diffview_rows(&write->diff) <= (size_t)(write->pane.height > 0 ? write->pane.height : 0);
+    switch (action) {
+    case ACTION_UP:
+        scroll_to(write, list->top ? list->top - 1 : 0);
+        break;
+    case ACTION_DOWN:
+        scroll_to(write, list->top + 1);
+        break;
+    case ACTION_PAGE_UP:
+        scroll_to(write, list->top > page ? list->top - page : 0);
+        break;
+    case ACTION_PAGE_DOWN:
+        scroll_to(write, list->top + page);
+        break;
+    case ACTION_HOME:
+        scroll_to(write, 0);
+        break;
+    case ACTION_END:
+        scroll_to(write, diffview_rows(&write->diff));
+        break;
+    default:
+        return list_action(list, action, write->pane.height);
+    }
+    bool up = action == ACTION_UP || action == ACTION_PAGE_UP || action == ACTION_HOME;
+    if (list->top != before)
+        follow_scroll(write);
+    else if (action == ACTION_PAGE_UP || action == ACTION_PAGE_DOWN)
+        return other_write(write, up);
+    else if (fits && (action == ACTION_UP || action == ACTION_DOWN))
+        go_to_piece(write, up ? (write->piece ? write->piece - 1 : 0) : write->piece + 1);
+    return true;
+}
+
+static bool write_act(struct pane *pane, struct ui *ui, const struct view *view, enum action action)
+{
+    struct write_pane *write = (struct write_pane *)pane;
+    switch (action) {
+    case ACTION_HUNK_NEXT:
+        go_to_piece(write, write->piece + 1);
+        return true;
+    case ACTION_HUNK_PREVIOUS:
+        go_to_piece(write, write->piece ? write->piece - 1 : 0);
+        return true;
+    case ACTION_UP:
+    case ACTION_DOWN:
+    case ACTION_LEFT:
+    case ACTION_RIGHT:
+    case ACTION_PAGE_UP:
+    case ACTION_PAGE_DOWN:
+    case ACTION_HOME:
+    case ACTION_END:
+        return scroll(write, action);
+    default:
+        return write_pane_answer(write, ui, view, action);
+    }
+}
+
+static struct selection write_selected(struct pane *pane, const struct view *view)
+{
+    struct write_pane *write = (struct write_pane *)pane;
+    struct selection selection = {.kind = SELECT_NOTHING, .call = SESSION_NONE};
+    sync_view(write, view);
+    if (write->ask && write->row.proposed_seq)
+        selection = (struct selection){.kind = SELECT_HUNK, .seq = write->row.proposed_seq, .call = write->row.call};
+    return selection;
+}
+
+static bool write_search(struct pane *pane, const struct view *view, const char *text, bool back)
+{
+    struct write_pane *write = (struct write_pane *)pane;
+    size_t row = pane->list.cursor;
+    (void)view;
+    if (!diffview_search(&write->diff, text, back, &row))
+        return false;
+    write->piece = diffview_piece_at(&write->diff, row);
+    if (row < pane->list.top || row >= pane->list.top + (size_t)(pane->height > 0 ? pane->height : 1))
+        scroll_to(write, row > 3 ? row - 3 : 0);
+    pane->list.cursor = row;
+    return true;
+}
+
+static void write_click(struct pane *pane, const struct view *view, int row, int col)
+{
+    struct write_pane *write = (struct write_pane *)pane;
+    (void)view;
+    (void)col;
+    int first = row - 1 - (write->diff.spaced ? 1 : 0); /* below the header */
+    if (first >= 0 && write->diff.piece_count)
+        write->piece = diffview_piece_at(&write->diff, pane->list.top + (size_t)first);
+}
+
+bool pane_write_choice(struct pane *pane, const struct view *view, struct write_choice *out)
+{
+    struct write_pane *write = (struct write_pane *)pane;
+    sync_view(write, view);
+    if (!write->open)
+        return false;
+    *out = (struct write_choice){.kept = diffview_kept(&write->diff),
+                                 .hunks = write->diff.piece_count,
+                                 .edited = write->edited != NULL};
+    return true;
+}
+
+const struct pane_ops pane_write = {
+    .number = 6,
+    .name = "write",
+    .size = sizeof(struct write_pane),
+    .init = write_init,
+    .release = write_release,
+    .note = write_note,
+    .paint = write_paint,
+    .act = write_act,
+    .selected = write_selected,
+    .search = write_search,
+    .click = write_click,
+};

@@ -1,0 +1,240 @@
+/* Answers to a question: keep and drop, approve, deny, edit, allow. Each becomes an intent with the digest of what was on
+ * the screen; the engine compares it with what it would write. */
+
+#include "base/mem.h"
+#include "modal.h"
+#include "pane_write.h"
+#include "tools/change.h"
+#include <string.h>
+
+void write_pane_forget_edit(struct write_pane *write)
+{
+    for (size_t i = 0; write->edited && write->edited_diffs && i < write->edited->count; i++)
+        diff_free(write->edited_diffs[i]);
+    free(write->edited_diffs);
+    change_set_free(write->edited);
+    write->edited_diffs = NULL;
+    write->edited = NULL;
+}
+
+static void put_back(struct change *change)
+{
+    if (change->old.exists)
+        change_side_set(&change->new, change->old.bytes, change->old.len, change->old.mode);
+    else
+        change_side_absent(&change->new);
+}
+
+struct change_set *write_pane_chosen(const struct write_pane *write, const struct change_set *set, struct err *err)
+{
+    struct change_set *chosen = change_set_copy(set);
+    for (size_t i = 0; i < chosen->count && i < write->diff.file_count; i++) {
+        const struct diffview_file *file = &write->diff.files[i];
+        const struct diffview_piece *pieces = &write->diff.pieces[file->first_piece];
+        if (pieces[0].hunk == DIFFVIEW_NO_HUNK) {
+            if (!pieces[0].keep)
+                put_back(&chosen->items[i]);
+            continue;
+        }
+        CLEANUP(free) bool *keep = xcalloc(file->piece_count, sizeof(*keep));
+        for (size_t k = 0; k < file->piece_count; k++)
+            keep[k] = pieces[k].keep;
+        if (change_keep_hunks(&chosen->items[i], keep, file->piece_count, err)) {
+            change_set_free(chosen);
+            return NULL;
+        }
+    }
+    return chosen;
+}
+
+static bool submit(struct ui *ui, const struct intent *intent)
+{
+    struct ui_host *host = ui_get_host(ui);
+    struct err err = ERR_INIT;
+    if (host->submit(host, intent, &err) == 0)
+        return true;
+    ui_say(ui, LOOK_ERROR, "%s", err.text);
+    return false;
+}
+
+/* Whether the question on the screen is the one that is open. */
+static bool in_sight(struct write_pane *write, struct ui *ui, const struct view *view)
+{
+    if (view->mode == VIEW_REPLAY) {
+        ui_say(ui, LOOK_WARN, "this is a recording: nothing can be answered here");
+        return false;
+    }
+    if (!view->question) {
+        ui_say(ui, LOOK_WARN, "nobody asks at the moment");
+        return false;
+    }
+    if (!write->open || !write->painted || strcmp(write->ask, view->question->ask) != 0 ||
+        strcmp(write->digest, view->question->digest) != 0) {
+        ui_say(ui, LOOK_WARN, "the question was not on the screen yet: read it first (6 shows it)");
+        return false;
+    }
+    return true;
+}
+
+static bool approve(struct write_pane *write, struct ui *ui, const struct view *view)
+{
+    CLEANUP(strbuf) struct strbuf hunks = STRBUF_INIT;
+    struct change_set *edited = NULL;
+    struct err err = ERR_INIT;
+    size_t kept = diffview_kept(&write->diff);
+    (void)view;
+    if (kept == 0 && write->diff.piece_count) {
+        ui_say(ui, LOOK_WARN, "nothing left to approve: n denies, Space keeps a hunk again");
+        return false;
+    }
+    if (write->edited) {
+        edited = write_pane_chosen(write, write->edited, &err);
+        if (!edited) {
+            ui_say(ui, LOOK_ERROR, "%s", err.text);
+            return false;
+        }
+    } else if (kept < write->diff.piece_count) {
+        diffview_write_hunks(&write->diff, &hunks);
+    }
+    struct intent intent = {.type = INTENT_APPROVE,
+                            .approve = {.ask = write->ask,
+                                        .digest = write->digest,
+                                        .hunks = hunks.len ? hunks.buf : NULL,
+                                        .edited = edited}};
+    bool done = submit(ui, &intent);
+    change_set_free(edited);
+    return done;
+}
+
+static void deny_with(struct ui *ui, const char *text, void *data)
+{
+    struct write_pane *write = data;
+    struct intent intent = {.type = INTENT_DENY,
+                            .deny = {.ask = write->reason_ask, .reason = text && *text ? text : NULL}};
+    submit(ui, &intent);
+}
+
+/* The rule counts from the next question on; this one is answered like any other. */
+static void allow(struct write_pane *write, struct ui *ui, const struct view *view)
+{
+    CLEANUP(free) char *tool = xstrdup(write->tool);
+    size_t count = write->diff.file_count;
+    char **paths = xcalloc(count + 1, sizeof(*paths));
+    for (size_t i = 0; i < count; i++)
+        paths[i] = xstrdup(write->diff.files[i].path);
+    /* Approved first: what cannot be approved must not be allowed either. What is shown may be gone after that. */
+    bool good = approve(write, ui, view);
+    for (size_t i = 0; i < count; i++) {
+        struct intent intent = {.type = INTENT_ALLOW, .allow = {.tool = tool, .path = paths[i]}};
+        good = good && submit(ui, &intent);
+    }
+    if (good)
+        ui_say(ui, LOOK_GOOD, "%s on %s%s is allowed for this session (:permissions takes it back)", tool,
+               count ? paths[0] : "", count > 1 ? " and the others" : "");
+    for (size_t i = 0; i < count; i++)
+        free(paths[i]);
+    free(paths);
+}
+
+static void take_edited(struct write_pane *write, struct change_set *take_set)
+{
+    struct diff **diffs = xcalloc(take_set->count + 1, sizeof(*diffs));
+    for (size_t i = 0; i < take_set->count; i++)
+        diffs[i] = change_diff(&take_set->items[i], NULL);
+    diffview_load(&write->diff, take_set, diffs);
+    write_pane_forget_edit(write);
+    write->edited = take_set;
+    write->edited_diffs = diffs;
+    write->diff.choices = true;
+    write->painted = false; /* the new version has to be seen before it is approved */
+    if (write->piece >= write->diff.piece_count)
+        write->piece = 0;
+}
+
+/* The editor gets what would be written now, so what was dropped stays dropped. */
+static void edit(struct write_pane *write, struct ui *ui, const struct view *view)
+{
+    struct ui_host *host = ui_get_host(ui);
+    struct err err = ERR_INIT;
+    CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
+    if (!write->diff.piece_count || !host->edit_text)
+        return;
+    size_t index = write->diff.pieces[write->piece].file;
+    const struct diffview_file *file = &write->diff.files[index];
+    if (file->binary) {
+        ui_say(ui, LOOK_WARN, "a binary file cannot be edited: y approves it as it is, n denies it");
+        return;
+    }
+    struct change_set *set = write_pane_chosen(write, write->edited ? write->edited : view->question->changes, &err);
+    if (!set) {
+        ui_say(ui, LOOK_ERROR, "%s", err.text);
+        return;
+    }
+    struct change *change = &set->items[index];
+    if (host->edit_text(host, change->path, change->new.bytes ? change->new.bytes : "", change->new.len, &text, &err)) {
+        ui_say(ui, LOOK_ERROR, "%s", err.text);
+        change_set_free(set);
+        return;
+    }
+    if (change->new.exists && text.len == change->new.len && memcmp(text.buf, change->new.bytes, text.len) == 0) {
+        ui_say(ui, LOOK_TEXT, "nothing was changed in the editor");
+        change_set_free(set);
+        return;
+    }
+    mode_t mode = change->new.exists ? change->new.mode : change->old.exists ? change->old.mode : 0644;
+    change_side_set(&change->new, text.buf, text.len, mode);
+    take_edited(write, set);
+    ui_say(ui, LOOK_WARN, "this is your version now: y writes it");
+}
+
+static void toggle(struct write_pane *write)
+{
+    if (write->diff.piece_count)
+        diffview_keep(&write->diff, write->piece, !write->diff.pieces[write->piece].keep);
+}
+
+bool write_pane_answer(struct write_pane *write, struct ui *ui, const struct view *view, enum action action)
+{
+    struct intent deny = {.type = INTENT_DENY};
+    switch (action) {
+    case ACTION_APPROVE:
+    case ACTION_DENY:
+    case ACTION_DENY_REASON:
+    case ACTION_HUNK_TOGGLE:
+    case ACTION_HUNKS_ALL:
+    case ACTION_EDIT_WRITE:
+    case ACTION_ALLOW:
+        if (!in_sight(write, ui, view))
+            return true;
+        break;
+    default:
+        return false;
+    }
+    switch (action) {
+    case ACTION_APPROVE:
+        approve(write, ui, view);
+        break;
+    case ACTION_DENY:
+        deny.deny.ask = write->ask;
+        submit(ui, &deny);
+        break;
+    case ACTION_DENY_REASON:
+        free(write->reason_ask);
+        write->reason_ask = xstrdup(write->ask);
+        ui_open_modal(ui, modal_text_new("deny with a reason", "The model reads: ", "", true, deny_with, write));
+        break;
+    case ACTION_HUNK_TOGGLE:
+        toggle(write);
+        break;
+    case ACTION_HUNKS_ALL:
+        diffview_keep_all(&write->diff, diffview_kept(&write->diff) < write->diff.piece_count);
+        break;
+    case ACTION_EDIT_WRITE:
+        edit(write, ui, view);
+        break;
+    default:
+        allow(write, ui, view);
+        break;
+    }
+    return true;
+}
