@@ -15,6 +15,9 @@ void statusline_top(struct canvas *canvas, struct rect rect, const struct view *
 void statusline_footer(struct canvas *canvas, struct rect rect, const struct view *view, const struct keymap *keymap,
                        unsigned contexts, const struct write_choice *choice, const char *modal_footer);
 void statusline_timeline(struct canvas *canvas, struct rect rect, const struct view *view, const unsigned char *marks);
+/* Columns of its bar, and the seq that a click on a column of the screen means. */
+int statusline_timeline_columns(struct rect rect);
+size_t statusline_timeline_seq(struct rect rect, int col, size_t count);
 
 struct pane;
 /* In pane_write.c: what is chosen for the open question; false when there is none. */

@@ -1,0 +1,404 @@
+/* The first line says who waits for whom; the last one what the keys do at this moment, in the words of the moment ("approve
+ * 1 of 2 hunks"). Where there is less room, whole pieces go: the model, the engine, the last keys. The words about what is
+ * awaited and the key of the help never do. */
+
+#include "statusline.h"
+#include "base/mem.h"
+#include "base/utf8.h"
+#include "player.h"
+#include "text.h"
+#include "tools/change.h"
+#include "turn/departure.h"
+#include <stdio.h>
+#include <string.h>
+
+#define WIDE         100 /* columns from which on everything is there */
+#define RUNNING_SHOWN 3
+#define LEGEND       "● step  ▲ write  ✗ error  ‖ held  ┤├ here"
+
+static int columns_of(const char *text)
+{
+    return (int)utf8_columns(text, strlen(text));
+}
+
+/* The first line */
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash && slash[1] ? slash + 1 : path;
+}
+
+/* "  12.4 s", "2 min 03 s": how long the newest turn has taken. */
+static void add_elapsed(struct strbuf *out, const struct view *view)
+{
+    const struct session_turn *turn = session_turn(view->session);
+    if (!turn)
+        return;
+    int64_t end = turn->finished_seq ? turn->finished_t : view->now_t;
+    int64_t ms = end > turn->started_t ? (end - turn->started_t) / 1000 : 0;
+    if (ms < 1000)
+        strbuf_addf(out, "%.1f s", (double)ms / 1000);
+    else
+        text_ms(out, ms);
+}
+
+static void add_left(struct strbuf *out, const struct view *view, bool wide)
+{
+    const struct session *session = view->session;
+    const struct session_turn *turn = session_turn(session);
+    const char *title = view->title && *view->title ? view->title : session_name(session, session->workspace);
+    if (view->mode == VIEW_REPLAY) {
+        strbuf_addf(out, "replay %s%s", wide ? title : base_name(title), " · read only");
+        return;
+    }
+    strbuf_addf(out, "%s%s", view->mode == VIEW_EXECUTE ? "again " : "", base_name(title));
+    if (turn)
+        strbuf_addf(out, " · turn %u", turn->number);
+    if (wide && *session_name(session, session->model))
+        strbuf_addf(out, " · %s", session_name(session, session->provider));
+    if (view->mode == VIEW_EXECUTE && view->departures) {
+        strbuf_addstr(out, " · ");
+        text_plural(out, (int64_t)departures_count(view->departures), "departure", "departures");
+    }
+}
+
+static void add_question(struct strbuf *out, const struct view *view)
+{
+    const struct question *question = view->question;
+    const struct change_set *changes = question->changes;
+    strbuf_addf(out, "? %swaiting for you: %s", question->again ? "asked again, " : "", question->tool ? question->tool : "");
+    if (changes && changes->count)
+        strbuf_addf(out, " %s", changes->items[0].path);
+    if (changes && changes->count > 1)
+        strbuf_addf(out, " and %zu more", changes->count - 1);
+}
+
+static void add_held(struct strbuf *out, const struct view *view)
+{
+    const char *call = view->gate.call;
+    strbuf_addf(out, "‖ held %s", gate_name(view->gate.gate));
+    if (call)
+        strbuf_addf(out, " %s", call);
+    if (view->gate.tool)
+        strbuf_addf(out, " %s", view->gate.tool->spec.name);
+    if (view->gate.why && *view->gate.why)
+        strbuf_addf(out, " (%s)", view->gate.why);
+}
+
+static bool add_running(struct strbuf *out, const struct session *session)
+{
+    const struct session_turn *turn = session_turn(session);
+    size_t running = 0;
+    /* Calls that run are among the newest; older ones have ended. */
+    for (uint32_t i = turn->call_count; i > 0 && turn->call_count - i < 64; i--) {
+        const struct session_call *call = &session->calls[turn->first_call + i - 1];
+        if (call->state != CALL_RUNNING)
+            continue;
+        if (running < RUNNING_SHOWN)
+            strbuf_addf(out, "%s%s", running ? ", " : "live: runs ", session_name(session, call->tool));
+        running++;
+    }
+    if (running > RUNNING_SHOWN)
+        strbuf_addf(out, " and %zu more", running - RUNNING_SHOWN);
+    return running > 0;
+}
+
+static void add_live(struct strbuf *out, const struct view *view)
+{
+    const struct session *session = view->session;
+    const struct session_turn *turn = session_turn(session);
+    const struct session_step *step = turn && turn->step_count ? &session->steps[turn->first_step + turn->step_count - 1] : NULL;
+    if (session->ended_seq)
+        strbuf_addstr(out, "ended");
+    else if (!turn)
+        strbuf_addstr(out, "waiting for your prompt");
+    else if (turn->finished_seq)
+        strbuf_addf(out, "%s · waiting for your prompt", session_name(session, turn->status));
+    else if (session->last_model_failure_seq)
+        strbuf_addstr(out, "live: the model failed and is asked again");
+    else if (add_running(out, session))
+        return;
+    else if (step && step->requested_seq && !step->responded_seq)
+        strbuf_addf(out, "live: the model %s", session->partial_text.len        ? "answers"
+                                               : session->partial_thinking.len ? "thinks"
+                                                                                : "is asked");
+    else
+        strbuf_addstr(out, "live: working");
+}
+
+static enum look add_middle(struct strbuf *out, const struct view *view)
+{
+    if (view->mode == VIEW_REPLAY) {
+        strbuf_addf(out, "%s %gx", view->playing ? "▶" : "‖ paused", view->speed > 0 ? view->speed : 1.0);
+        return LOOK_STATUS_MODE;
+    }
+    if (view->question) {
+        add_question(out, view);
+        return LOOK_STATUS_WAIT;
+    }
+    if (view->held) {
+        add_held(out, view);
+        return LOOK_STATUS_WAIT;
+    }
+    add_live(out, view);
+    return session_turn_running(view->session) ? LOOK_STATUS_MODE : LOOK_STATUS_WAIT;
+}
+
+static void add_right(struct strbuf *out, const struct view *view, bool wide)
+{
+    const struct session *session = view->session;
+    const char *engine = session_name(session, session->engine);
+    if (view->mode == VIEW_REPLAY) {
+        strbuf_addf(out, "%s%zu of %zu · %.3f s", wide ? "event " : "", view->position, view->count,
+                    (double)view->now_t / 1e6);
+        return;
+    }
+    if (wide && view->gates && view->gates->serial)
+        strbuf_addstr(out, "one at a time   ");
+    if (wide && *engine)
+        strbuf_addf(out, "%s   ", engine);
+    add_elapsed(out, view);
+}
+
+void statusline_top(struct canvas *canvas, struct rect rect, const struct view *view)
+{
+    CLEANUP(strbuf) struct strbuf left = STRBUF_INIT;
+    CLEANUP(strbuf) struct strbuf middle = STRBUF_INIT;
+    CLEANUP(strbuf) struct strbuf right = STRBUF_INIT;
+    bool wide = rect.cols >= WIDE;
+    if (rect.rows < 1)
+        return;
+    canvas_fill(canvas, rect, LOOK_STATUS);
+    add_left(&left, view, wide);
+    enum look look = add_middle(&middle, view);
+    add_right(&right, view, wide);
+    int end = rect.cols - 1 - columns_of(right.buf);
+    int at = 1 + canvas_str(canvas, rect, 0, 1, LOOK_STATUS_MODE, "keyturn") + 2;
+    /* What is awaited comes before where it is. */
+    int want = columns_of(middle.buf), spare = end - 3 - want;
+    struct rect first = rect_make(rect.row, rect.col, 1, spare > at + 8 ? spare : at + 8);
+    at += canvas_str(canvas, first, 0, at, LOOK_STATUS, left.buf);
+    if (at > first.cols)
+        at = first.cols;
+    int from = at + 3;
+    if (end - want - from > 8)
+        from += (end - want - from) / 2;
+    struct rect second = rect_make(rect.row, rect.col, 1, end > 1 ? end - 1 : 1);
+    canvas_str(canvas, second, 0, from, look, middle.buf);
+    canvas_right(canvas, rect, 0, 1, LOOK_STATUS, right.buf);
+}
+
+/* The last line */
+
+struct footer {
+    struct canvas *canvas;
+    struct rect rect;
+    int at, end;
+};
+
+static void paint_entry(struct footer *footer, const char *keys, const char *words)
+{
+    int gap = footer->rect.cols >= WIDE ? 3 : 2;
+    int width = columns_of(keys) + 1 + columns_of(words);
+    if (!*keys || footer->at + width > footer->end)
+        return;
+    footer->at += canvas_str(footer->canvas, footer->rect, 0, footer->at, LOOK_FOOTER_KEY, keys) + 1;
+    footer->at += canvas_str(footer->canvas, footer->rect, 0, footer->at, LOOK_FOOTER, words) + gap;
+}
+
+/* "Enter find   Esc close": entries with two spaces or more between them, the first word of each is its key. */
+static void paint_words(struct footer *footer, const char *words)
+{
+    while (*words) {
+        words += strspn(words, " ");
+        const char *end = strstr(words, "  ");
+        size_t len = end ? (size_t)(end - words) : strlen(words), key = strcspn(words, " ");
+        if (key >= len) {
+            CLEANUP(free) char *all = xmemdup0(words, len);
+            if (len)
+                footer->at += canvas_str(footer->canvas, footer->rect, 0, footer->at, LOOK_FOOTER, all) + 3;
+        } else {
+            CLEANUP(free) char *keys = xmemdup0(words, key);
+            CLEANUP(free) char *rest = xmemdup0(words + key + 1, len - key - 1);
+            paint_entry(footer, keys, rest);
+        }
+        words += len;
+    }
+}
+
+struct entry {
+    enum action action, second; /* a pair shares its words: "] [ hunk" */
+    const char *words;          /* NULL: those of the action */
+};
+
+static void paint_action(struct footer *footer, const struct keymap *keymap, const struct entry *entry)
+{
+    CLEANUP(strbuf) struct strbuf keys = STRBUF_INIT;
+    strbuf_addstr(&keys, keymap_key(keymap, entry->action));
+    if (entry->second && *keymap_key(keymap, entry->second))
+        strbuf_addf(&keys, " %s", keymap_key(keymap, entry->second));
+    paint_entry(footer, keys.buf, entry->words ? entry->words : action_short(entry->action));
+}
+
+static const char *approve_words(char out[64], const struct write_choice *choice)
+{
+    if (!choice || !choice->hunks)
+        return "approve";
+    if (choice->edited)
+        return "approve your version";
+    if (!choice->kept)
+        return "(nothing is kept: Space keeps)";
+    if (choice->kept == choice->hunks)
+        snprintf(out, 64, choice->hunks == 1 ? "approve 1 hunk" : "approve all %zu hunks", choice->hunks);
+    else
+        snprintf(out, 64, "approve %zu of %zu hunks", choice->kept, choice->hunks);
+    return out;
+}
+
+static size_t question_entries(struct entry *out, const char *approve)
+{
+    const struct entry entries[] = {{ACTION_APPROVE, 0, approve},        {ACTION_DENY, 0, NULL},
+                                    {ACTION_DENY_REASON, 0, NULL},       {ACTION_HUNK_TOGGLE, 0, NULL},
+                                    {ACTION_HUNK_NEXT, ACTION_HUNK_PREVIOUS, NULL}, {ACTION_EDIT_WRITE, 0, NULL},
+                                    {ACTION_ALLOW, 0, "allow this path"}, {ACTION_ZOOM, 0, NULL}};
+    memcpy(out, entries, sizeof(entries));
+    return COUNT_OF(entries);
+}
+
+static size_t replay_entries(struct entry *out, const struct view *view)
+{
+    const struct entry entries[] = {{ACTION_PLAY, 0, view->playing ? "pause" : "play"},
+                                    {ACTION_EVENT_PREVIOUS, ACTION_EVENT_NEXT, "event"},
+                                    {ACTION_STEP_PREVIOUS, ACTION_STEP_NEXT, "step"},
+                                    {ACTION_FASTER, ACTION_SLOWER, "speed"},
+                                    {ACTION_NEXT_WRITE, 0, NULL},
+                                    {ACTION_NEXT_ERROR, 0, NULL},
+                                    {ACTION_INSPECT, 0, NULL},
+                                    {ACTION_FORK, 0, "fork from here"},
+                                    {ACTION_QUIT, 0, NULL}};
+    memcpy(out, entries, sizeof(entries));
+    return COUNT_OF(entries);
+}
+
+static const char *edit_words(const struct view *view)
+{
+    switch (view->gate.gate) {
+    case GATE_TOOL: return "edit the arguments";
+    case GATE_RESULT: return "edit the result";
+    case GATE_MODEL: return "edit the prompt";
+    default: return NULL;
+    }
+}
+
+static size_t held_entries(struct entry *out, const struct view *view)
+{
+    const char *edit = edit_words(view);
+    size_t count = 0;
+    if (view->gate.gate == GATE_BUDGET)
+        out[count++] = (struct entry){ACTION_EXTEND, 0, "raise the limit by half"};
+    out[count++] = (struct entry){ACTION_STEP, 0, view->gate.gate == GATE_BUDGET ? "end the turn" : "step"};
+    if (view->gate.gate != GATE_BUDGET)
+        out[count++] = (struct entry){ACTION_CONTINUE, 0, NULL};
+    if (edit)
+        out[count++] = (struct entry){ACTION_EDIT_GATE, 0, edit};
+    out[count++] = (struct entry){ACTION_STEP_WAVE, 0, NULL};
+    out[count++] = (struct entry){ACTION_BREAK_HERE, 0, NULL};
+    out[count++] = (struct entry){ACTION_RUN_TO, 0, NULL};
+    out[count++] = (struct entry){ACTION_CANCEL, 0, "cancel the turn"};
+    return count;
+}
+
+static size_t live_entries(struct entry *out, const struct view *view)
+{
+    const struct entry running[] = {{ACTION_PAUSE, 0, NULL}, {ACTION_CANCEL, 0, "cancel the turn"},
+                                    {ACTION_INSPECT, 0, NULL}, {ACTION_BREAK_HERE, 0, NULL},
+                                    {ACTION_ZOOM, 0, NULL}, {ACTION_SEARCH, 0, NULL}};
+    const struct entry between[] = {{ACTION_PROMPT, 0, "say what comes next"}, {ACTION_INSPECT, 0, NULL},
+                                    {ACTION_UNDO, 0, "undo the newest write"}, {ACTION_SEARCH, 0, NULL},
+                                    {ACTION_SESSIONS, 0, NULL}, {ACTION_QUIT, 0, NULL}};
+    bool runs = session_turn_running(view->session);
+    memcpy(out, runs ? running : between, runs ? sizeof(running) : sizeof(between));
+    return runs ? COUNT_OF(running) : COUNT_OF(between);
+}
+
+void statusline_footer(struct canvas *canvas, struct rect rect, const struct view *view, const struct keymap *keymap,
+                       unsigned contexts, const struct write_choice *choice, const char *modal_footer)
+{
+    struct footer footer = {.canvas = canvas, .rect = rect, .at = 1, .end = rect.cols};
+    struct entry entries[16];
+    struct entry help = {ACTION_HELP, 0, rect.cols >= WIDE ? "all keys" : "keys"};
+    char approve[64];
+    size_t count;
+    if (rect.rows < 1)
+        return;
+    canvas_fill(canvas, rect, LOOK_FOOTER);
+    if (modal_footer) {
+        paint_words(&footer, modal_footer);
+        return;
+    }
+    if (contexts & IN_QUESTION)
+        count = question_entries(entries, approve_words(approve, choice));
+    else if (contexts & IN_REPLAY)
+        count = replay_entries(entries, view);
+    else if (view->held)
+        count = held_entries(entries, view);
+    else
+        count = live_entries(entries, view);
+    footer.end = rect.cols - 4 - columns_of(help.words);
+    for (size_t i = 0; i < count; i++)
+        paint_action(&footer, keymap, &entries[i]);
+    footer.end = rect.cols;
+    paint_action(&footer, keymap, &help);
+}
+
+/* The bar of a recording */
+
+int statusline_timeline_columns(struct rect rect)
+{
+    int columns = rect.cols - 4 - (rect.cols >= WIDE ? columns_of(LEGEND) + 3 : 0);
+    return columns > 1 ? columns : 1;
+}
+
+size_t statusline_timeline_seq(struct rect rect, int col, size_t count)
+{
+    int columns = statusline_timeline_columns(rect), at = col - rect.col - 2;
+    at = at < 0 ? 0 : at >= columns ? columns - 1 : at;
+    return columns > 1 ? (size_t)at * count / (size_t)(columns - 1) : count;
+}
+
+static enum sign mark_sign(unsigned char marks, enum look *look)
+{
+    *look = LOOK_TIMELINE_MARK;
+    if (marks & PLAYER_ERROR)
+        return SIGN_ERROR;
+    if (marks & PLAYER_WRITE)
+        return SIGN_WRITE;
+    if (marks & PLAYER_HELD)
+        return SIGN_PAUSE;
+    if (marks & PLAYER_STEP)
+        return SIGN_STEP;
+    *look = LOOK_TIMELINE;
+    return SIGN_H;
+}
+
+void statusline_timeline(struct canvas *canvas, struct rect rect, const struct view *view, const unsigned char *marks)
+{
+    int columns = statusline_timeline_columns(rect);
+    if (rect.rows < 1)
+        return;
+    canvas_fill(canvas, rect, LOOK_TIMELINE);
+    canvas_put_sign(canvas, rect, 0, 1, LOOK_TIMELINE, SIGN_HERE_RIGHT);
+    for (int i = 0; i < columns; i++) {
+        enum look look;
+        enum sign sign = mark_sign(marks ? marks[i] : 0, &look);
+        canvas_put_sign(canvas, rect, 0, 2 + i, look, sign);
+    }
+    canvas_put_sign(canvas, rect, 0, 2 + columns, LOOK_TIMELINE, SIGN_HERE_LEFT);
+    int here = view->count ? (int)((double)(columns - 1) * (double)view->position / (double)view->count + 0.5) : 0;
+    canvas_put_sign(canvas, rect, 0, 2 + here - 1, LOOK_TIMELINE_HERE, SIGN_HERE_LEFT);
+    canvas_put_sign(canvas, rect, 0, 2 + here + 1, LOOK_TIMELINE_HERE, SIGN_HERE_RIGHT);
+    canvas_tint(canvas, rect_make(rect.row, rect.col + 2 + here, 1, 1), LOOK_TIMELINE_HERE);
+    if (rect.cols >= WIDE)
+        canvas_str(canvas, rect, 0, columns + 5, LOOK_DIM, LEGEND);
+}

@@ -1,0 +1,77 @@
+#pragma once
+/* The ui's own state, for the files that make it up: ui.c (keys), ui_paint.c (frames), ui_lines.c (input lines), ui_steps.c
+ * (stepping, breakpoints, gates), ui_copy.c (what a selection is as text). Nobody else includes this. */
+
+#include "base/mem.h"
+#include "input.h"
+#include "layout.h"
+#include "modal.h"
+#include "ui.h"
+
+#define UI_ASK_MAX 160
+
+/* What is typed at the bottom of the screen. */
+enum ui_line { LINE_NONE, LINE_SEARCH, LINE_FILTER, LINE_COMMAND, LINE_PROMPT, LINE_COUNT };
+
+struct ui {
+    struct ui_host *host;
+    struct keymap *keymap;
+    struct theme theme;
+    struct pane *panes[PANE_COUNT + 1]; /* by number */
+    struct layout layout;               /* of the newest frame, for the mouse */
+    int rows, cols;
+    int focus, focus_before; /* the latter: before a question took it, 0 when none did */
+    bool zoom;
+
+    struct modal *modal; /* the topmost */
+    enum ui_line line;
+    struct input lines[LINE_COUNT];
+    struct strbuf offers;   /* of Tab in the command line */
+    char *filter_before;    /* to go back to when the filter line is closed */
+    char *searched;
+    bool pasting;           /* a paste that nobody takes is swallowed whole */
+
+    char *message;
+    enum look message_look;
+    char *hint;
+    char *progress;
+    size_t progress_done, progress_total;
+
+    /* A question is known by its ask and its digest: one that is asked again with other bytes is another one. Keys answer
+     * `presented` only, which is what the newest frame on the screen really showed. */
+    char question[UI_ASK_MAX], rendered[UI_ASK_MAX], presented[UI_ASK_MAX];
+    uint32_t prompted;      /* turns there were when the prompt line last opened by itself, plus one */
+    uint32_t gate_seq;      /* of the hold whose dialog was opened */
+
+    char *run_to;           /* id of the call to run to; NULL: none */
+    int run_to_break;       /* the breakpoint made for it */
+};
+
+/* Submits; what is refused is said. */
+bool ui_submit(struct ui *ui, const struct intent *intent);
+bool ui_replay(struct ui *ui, enum action action, const char *argument);
+struct pane *ui_pane(const struct ui *ui);                 /* the focused one */
+struct selection ui_selected(struct ui *ui, const struct view *view);
+bool ui_waits_for_prompt(const struct view *view);
+bool ui_question_shown(const struct ui *ui, const struct view *view);
+
+/* What changed since the last look: whatever the ui does by itself happens here. */
+void ui_notice(struct ui *ui, const struct view *view);
+void ui_name_question(char out[UI_ASK_MAX], const struct view *view);
+
+/* ui_lines.c */
+void ui_open_line(struct ui *ui, const struct view *view, enum ui_line line);
+void ui_close_line(struct ui *ui, const struct view *view);
+void ui_line_key(struct ui *ui, const struct view *view, const struct key *key);
+void ui_line_paint(struct ui *ui, struct canvas *canvas, struct rect above, const struct view *view);
+const char *ui_line_footer(const struct ui *ui);
+void ui_set_filter(struct pane *pane, const struct view *view, const char *text);
+void ui_search(struct ui *ui, const struct view *view, bool back);
+
+/* ui_steps.c: true when the action was one of theirs. */
+bool ui_step_act(struct ui *ui, const struct view *view, enum action action);
+/* After a frame: goes on past holds that are not the call which is run to. */
+void ui_step_follow(struct ui *ui, const struct view *view);
+
+/* ui_copy.c: appends the selected thing as text; false when there is none. */
+bool ui_selection_text(struct strbuf *out, const struct view *view, struct selection selection);

@@ -1,0 +1,199 @@
+/* The lines that are typed into at the bottom of the screen: a search, a filter, a command, the next prompt. One is open at
+ * a time; each keeps its text and its history when it is closed. */
+
+#include "command.h"
+#include "ui_inside.h"
+#include <string.h>
+
+#define PROMPT_ROWS_MAX 8
+
+static const struct {
+    const char *label, *footer;
+} line_table[LINE_COUNT] = {
+    [LINE_SEARCH] = {"search: ", "Enter find   Up earlier ones   Esc close"},
+    [LINE_FILTER] = {"filter: ", "Enter keep   empty shows everything   Esc as before"},
+    [LINE_COMMAND] = {":", "Tab complete   Enter run   Up earlier ones   Esc close"},
+    [LINE_PROMPT] = {"say: ", "Enter send   Alt-Enter new line   Up earlier prompts   Esc look around"},
+};
+
+static void replace(char **place, const char *text)
+{
+    char *copy = text ? xstrdup(text) : NULL;
+    free(*place);
+    *place = copy;
+}
+
+void ui_set_filter(struct pane *pane, const struct view *view, const char *text)
+{
+    replace(&pane->filter_text, *text ? text : NULL);
+    pane->ops->filter(pane, view, text);
+}
+
+void ui_search(struct ui *ui, const struct view *view, bool back)
+{
+    struct pane *pane = ui_pane(ui);
+    if (!ui->searched || !*ui->searched) {
+        ui_say(ui, LOOK_TEXT, "Nothing was searched for yet: %s begins.", keymap_key(ui->keymap, ACTION_SEARCH));
+        return;
+    }
+    if (!pane->ops->search) {
+        ui_say(ui, LOOK_TEXT, "There is nothing to search in this pane.");
+        return;
+    }
+    replace(&pane->search_text, ui->searched);
+    if (!pane->ops->search(pane, view, ui->searched, back))
+        ui_say(ui, LOOK_WARN, "\"%s\" is not %s.", ui->searched, back ? "further up" : "further down");
+}
+
+void ui_open_line(struct ui *ui, const struct view *view, enum ui_line line)
+{
+    struct pane *pane = ui_pane(ui);
+    if (line == LINE_PROMPT && view->mode == VIEW_REPLAY) {
+        ui_say(ui, LOOK_TEXT, "A recording takes no prompts: %s goes on live from here.",
+               keymap_key(ui->keymap, ACTION_FORK));
+        return;
+    }
+    if (line == LINE_FILTER && !pane->ops->filter) {
+        ui_say(ui, LOOK_TEXT, "This pane has no filter: the events and the tools have one.");
+        return;
+    }
+    if (line == LINE_SEARCH && !pane->ops->search) {
+        ui_say(ui, LOOK_TEXT, "There is nothing to search in this pane.");
+        return;
+    }
+    if (line == LINE_FILTER) {
+        replace(&ui->filter_before, pane->filter_text ? pane->filter_text : "");
+        input_set(&ui->lines[line], ui->filter_before);
+    } else if (line != LINE_PROMPT) {
+        input_set(&ui->lines[line], "");
+    }
+    strbuf_reset(&ui->offers);
+    ui->line = line;
+}
+
+void ui_close_line(struct ui *ui, const struct view *view)
+{
+    if (ui->line == LINE_FILTER && ui->filter_before && ui_pane(ui)->ops->filter)
+        ui_set_filter(ui_pane(ui), view, ui->filter_before);
+    ui->line = LINE_NONE;
+}
+
+static void send_prompt(struct ui *ui, const struct view *view, struct input *input)
+{
+    struct intent intent = {.type = INTENT_START, .start = {input->text.buf}};
+    if (strspn(input->text.buf, " \t\n") == input->text.len) {
+        ui_say(ui, LOOK_TEXT, "There is nothing to send yet.");
+        return;
+    }
+    if (session_turn_running(view->session)) {
+        ui_say(ui, LOOK_TEXT, "A turn runs. What you typed stays here; send it when the turn has ended.");
+        return;
+    }
+    if (!ui_submit(ui, &intent))
+        return;
+    input_remember(input);
+    input_set(input, "");
+    ui->line = LINE_NONE;
+}
+
+static void run_command(struct ui *ui, const struct view *view, struct input *input)
+{
+    struct err err = ERR_INIT;
+    CLEANUP(free) char *line = xstrdup(input->text.buf);
+    ui->line = LINE_NONE;
+    if (!*line)
+        return;
+    input_remember(input);
+    if (command_run(ui, view, line, &err))
+        ui_say(ui, LOOK_ERROR, "%s", err.text);
+}
+
+static void line_done(struct ui *ui, const struct view *view, struct input *input)
+{
+    switch (ui->line) {
+    case LINE_SEARCH:
+        if (input->text.len) {
+            replace(&ui->searched, input->text.buf);
+            input_remember(input);
+        }
+        ui->line = LINE_NONE;
+        ui_search(ui, view, false);
+        break;
+    case LINE_FILTER:
+        if (input->text.len)
+            input_remember(input);
+        ui_set_filter(ui_pane(ui), view, input->text.buf);
+        ui->line = LINE_NONE;
+        break;
+    case LINE_COMMAND: run_command(ui, view, input); break;
+    case LINE_PROMPT: send_prompt(ui, view, input); break;
+    default: ui->line = LINE_NONE; break;
+    }
+}
+
+static void complete(struct ui *ui, const struct view *view, struct input *input)
+{
+    CLEANUP(strbuf) struct strbuf completed = STRBUF_INIT;
+    strbuf_reset(&ui->offers);
+    if (command_complete(view, input->text.buf, &completed, &ui->offers))
+        input_set(input, completed.buf);
+}
+
+void ui_line_key(struct ui *ui, const struct view *view, const struct key *key)
+{
+    struct input *input = &ui->lines[ui->line];
+    enum action action = keymap_find(ui->keymap, IN_ALL, key);
+    if (ui->line == LINE_COMMAND && key->code == KEYSYM_TAB && !input->pasting) {
+        complete(ui, view, input);
+        return;
+    }
+    if (action == ACTION_CANCEL && !input->pasting) {
+        /* As in a shell: what was typed goes first, then the line. The turn is cancelled when no line is open. */
+        if (input->text.len && ui->line == LINE_PROMPT)
+            input_set(input, "");
+        else
+            ui_close_line(ui, view);
+        return;
+    }
+    if ((action == ACTION_SUSPEND || action == ACTION_REDRAW) && key->ctrl) {
+        action == ACTION_SUSPEND ? ui->host->suspend(ui->host) : ui->host->redraw(ui->host);
+        return;
+    }
+    switch (input_key(input, key)) {
+    case INPUT_CHANGED:
+        strbuf_reset(&ui->offers);
+        if (ui->line == LINE_FILTER)
+            ui_set_filter(ui_pane(ui), view, input->text.buf);
+        break;
+    case INPUT_DONE: line_done(ui, view, input); break;
+    case INPUT_CLOSED: ui_close_line(ui, view); break;
+    case INPUT_IGNORED: break;
+    }
+}
+
+void ui_line_paint(struct ui *ui, struct canvas *canvas, struct rect footer, const struct view *view)
+{
+    const struct input *input = &ui->lines[ui->line];
+    const char *label = line_table[ui->line].label, *above = ui->message;
+    int most = canvas->rows / 3 < PROMPT_ROWS_MAX ? canvas->rows / 3 : PROMPT_ROWS_MAX;
+    /* Painted once beyond the screen to learn how high it would like to be. */
+    int rows = input_paint(input, canvas, rect_make(canvas->rows, 0, 1, canvas->cols - 2), label);
+    rows = rows < 1 ? 1 : rows > most ? most : rows;
+    struct rect rect = rect_make(footer.row - rows, 0, rows, canvas->cols);
+    canvas_fill(canvas, rect, LOOK_INPUT);
+    input_paint(input, canvas, rect_make(rect.row, 1, rows, canvas->cols - 2), label);
+    if (!above && ui->line == LINE_COMMAND)
+        above = ui->offers.len ? ui->offers.buf : command_usage(input->text.buf);
+    if (!above && ui->line == LINE_PROMPT && session_turn_running(view->session))
+        above = "A turn runs: what you type can be sent when it has ended.";
+    if (above) {
+        struct rect line = rect_make(rect.row - 1, 0, 1, canvas->cols);
+        canvas_fill(canvas, line, LOOK_HINT);
+        canvas_str(canvas, line, 0, 1, LOOK_HINT, above);
+    }
+}
+
+const char *ui_line_footer(const struct ui *ui)
+{
+    return line_table[ui->line].footer;
+}

@@ -1,0 +1,152 @@
+/* What a frame is made of, back to front: panes, dialogs, the input line or the message, and last the footer, which speaks
+ * for whoever would get the next key. */
+
+#include "statusline.h"
+#include "ui_inside.h"
+#include <stdio.h>
+#include <string.h>
+
+static struct layout make_layout(const struct ui *ui, const struct view *view, int rows, int cols)
+{
+    struct layout_input input = {.rows = rows,
+                                 .cols = cols,
+                                 .focus = ui->focus,
+                                 .zoom = ui->zoom,
+                                 .write = view->question != NULL || ui->focus == 6,
+                                 .timeline = view->mode == VIEW_REPLAY,
+                                 .hint = ui->hint != NULL};
+    return layout_make(&input);
+}
+
+static void paint_pane(struct ui *ui, const struct view *view, struct canvas *canvas, int number)
+{
+    struct pane *pane = ui->panes[number];
+    CLEANUP(strbuf) struct strbuf note = STRBUF_INIT;
+    char title[64];
+    bool focused = ui->focus == number;
+    struct rect rect = ui->layout.panes[number];
+    pane->height = rect.rows > 2 ? rect.rows - 2 : 0;
+    pane->width = rect.cols > 2 ? rect.cols - 2 : 0;
+    if (pane->ops->note)
+        pane->ops->note(pane, view, &note);
+    if (pane->filter_text && *pane->filter_text && !strstr(note.buf, pane->filter_text))
+        strbuf_addf(&note, "%sfilter %s", note.len ? ", " : "", pane->filter_text);
+    snprintf(title, sizeof(title), "%d %s", number, pane->ops->name);
+    struct rect inside = canvas_frame(canvas, rect, title, note.buf, focused && !ui->modal);
+    pane->height = inside.rows;
+    pane->width = inside.cols;
+    pane->ops->paint(pane, view, canvas, inside, focused);
+}
+
+static void paint_message(struct ui *ui, struct canvas *canvas)
+{
+    struct rect rect = ui->layout.message;
+    CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
+    enum look role = ui->message_look;
+    if (ui->message) {
+        strbuf_addstr(&text, ui->message);
+    } else if (ui->progress && ui->progress_total > ui->progress_done) {
+        strbuf_addf(&text, "%s  %zu %%  ", ui->progress, ui->progress_done * 100 / ui->progress_total);
+        role = LOOK_HINT;
+    } else {
+        return;
+    }
+    if (rect.rows < 1)
+        rect = rect_make(ui->layout.footer.row - 1, 0, 1, canvas->cols);
+    canvas_fill(canvas, rect, role);
+    /* The role alone would be colour alone. */
+    const char *sign = role == LOOK_ERROR ? "error: " : role == LOOK_WARN ? "! " : "";
+    int col = 1 + canvas_str(canvas, rect, 0, 1, role, sign);
+    canvas_text(canvas, rect, 0, col, role, text.buf, text.len);
+}
+
+static void paint_modal(struct ui *ui, const struct view *view, struct canvas *canvas, struct modal *modal)
+{
+    if (!modal)
+        return;
+    paint_modal(ui, view, canvas, modal->below);
+    struct rect rect = modal->ops->place(modal, view, canvas->rows, canvas->cols);
+    canvas_fill(canvas, rect, LOOK_MODAL);
+    const char *title = modal->ops->title ? modal->ops->title(modal, view) : modal->ops->name;
+    struct rect inside = canvas_frame(canvas, rect, title, NULL, modal == ui->modal);
+    modal->height = inside.rows;
+    modal->width = inside.cols;
+    modal->ops->paint(modal, ui, view, canvas, inside);
+}
+
+static void paint_timeline(struct ui *ui, const struct view *view, struct canvas *canvas)
+{
+    struct rect rect = ui->layout.timeline;
+    size_t columns = rect.rows > 0 ? (size_t)statusline_timeline_columns(rect) : 0;
+    unsigned char *marks = xcalloc(columns + 1, 1);
+    if (rect.rows > 0) {
+        if (ui->host->marks)
+            ui->host->marks(ui->host, columns, marks);
+        statusline_timeline(canvas, rect, view, marks);
+    }
+    free(marks);
+}
+
+static void paint_footer(struct ui *ui, const struct view *view, struct canvas *canvas)
+{
+    struct write_choice choice = {0};
+    bool chosen = view->question && view->mode != VIEW_REPLAY && pane_write_choice(ui->panes[6], view, &choice);
+    const char *words = NULL;
+    if (ui->modal && !(ui->modal->ops->through && ui->line != LINE_NONE))
+        words = ui->modal->ops->footer ? ui->modal->ops->footer(ui->modal, view) : "Esc close";
+    else if (ui->line != LINE_NONE)
+        words = ui_line_footer(ui);
+    statusline_footer(canvas, ui->layout.footer, view, ui->keymap, ui_contexts(ui, view), chosen ? &choice : NULL, words);
+}
+
+static bool covers_all(const struct ui *ui, const struct view *view, const struct canvas *canvas)
+{
+    for (struct modal *modal = ui->modal; modal; modal = modal->below) {
+        struct rect rect = modal->ops->place(modal, view, canvas->rows, canvas->cols);
+        if (rect.row <= 0 && rect.col <= 0 && rect.rows >= canvas->rows - 1 && rect.cols >= canvas->cols)
+            return true;
+    }
+    return false;
+}
+
+void ui_render(struct ui *ui, const struct view *view, struct canvas *canvas)
+{
+    struct rect all = rect_make(0, 0, canvas->rows, canvas->cols);
+    ui->rows = canvas->rows;
+    ui->cols = canvas->cols;
+    ui_notice(ui, view);
+    canvas_clear(canvas);
+    canvas->cursor_row = canvas->cursor_col = -1;
+    ui->layout = make_layout(ui, view, canvas->rows, canvas->cols);
+    ui->rendered[0] = '\0';
+    if (ui->layout.too_small) {
+        canvas_printf(canvas, all, 0, 0, LOOK_WARN, "keyturn needs %dx%d; this is %dx%d", LAYOUT_COLS_MIN,
+                      LAYOUT_ROWS_MIN, canvas->cols, canvas->rows);
+        return;
+    }
+    if (!covers_all(ui, view, canvas)) {
+        statusline_top(canvas, ui->layout.status, view);
+        paint_timeline(ui, view, canvas);
+        if (ui->layout.hint.rows > 0 && ui->hint) {
+            canvas_fill(canvas, ui->layout.hint, LOOK_HINT);
+            canvas_str(canvas, ui->layout.hint, 0, 1, LOOK_HINT, ui->hint);
+        }
+        for (int i = 1; i <= PANE_COUNT; i++)
+            if (ui->layout.panes[i].rows > 0)
+                paint_pane(ui, view, canvas, i);
+    }
+    paint_modal(ui, view, canvas, ui->modal);
+    if (ui->line != LINE_NONE)
+        ui_line_paint(ui, canvas, ui->layout.footer, view);
+    else
+        paint_message(ui, canvas);
+    paint_footer(ui, view, canvas);
+    if (!ui->modal && ui->layout.panes[6].rows > 0)
+        ui_name_question(ui->rendered, view);
+}
+
+void ui_presented(struct ui *ui, const struct view *view)
+{
+    memcpy(ui->presented, ui->rendered, sizeof(ui->presented));
+    ui_step_follow(ui, view);
+}

@@ -1,0 +1,297 @@
+/* What is wanted of a live turn: step, go on, hold, run to a call, breakpoints, editing what stands at a gate, more budget,
+ * undo.
+ *
+ * Running to a call is a breakpoint on its tool that is taken away when the call is reached or the turn has ended. Calls of
+ * the same tool that come first are passed: ui_step_follow goes on from them, after the frame that showed the hold. */
+
+#include "base/json.h"
+#include "ui_inside.h"
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define EXTEND_SHARE 0.5
+
+/* The call that is selected, by the pane or by the event under the cursor; SESSION_NONE. */
+static uint32_t selected_call(const struct view *view, struct selection selection)
+{
+    if (selection.call != SESSION_NONE && selection.call < view->session->call_count && selection.kind != SELECT_NOTHING)
+        return selection.call;
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
+    struct event event;
+    if (selection.seq <= 0 || !view_event(view, selection.seq, &event, &arena))
+        return SESSION_NONE;
+    size_t count = 0;
+    const struct event_field *fields = event_fields(event.type, &count);
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(fields[i].name, "call") == 0 && fields[i].kind == EVENT_KIND_STR) {
+            const char *id = *(const char *const *)((const char *)&event + fields[i].offset);
+            return id ? session_find_call(view->session, id) : SESSION_NONE;
+        }
+    return SESSION_NONE;
+}
+
+static const char *gate_of_event(enum event_type type)
+{
+    switch (type) {
+    case EVENT_TURN_PREPARED:
+    case EVENT_MODEL_REQUESTED: return "model";
+    case EVENT_MODEL_DELTA:
+    case EVENT_MODEL_RESPONDED: return "answer";
+    case EVENT_WAVES_PLANNED: return "wave";
+    case EVENT_WRITE_PROPOSED:
+    case EVENT_WRITE_DECIDED:
+    case EVENT_CHECKPOINT_SAVED:
+    case EVENT_WRITE_APPLIED: return "write";
+    case EVENT_REFLECTION: return "reflect";
+    case EVENT_BUDGET_OPENED:
+    case EVENT_BUDGET_CHARGED:
+    case EVENT_BUDGET_WARNED: return "budget";
+    case EVENT_WRITES_CLOSED:
+    case EVENT_TURN_FINALIZED:
+    case EVENT_TURN_FINISHED: return "finalize";
+    default: return NULL;
+    }
+}
+
+/* "tool=edit_file" for a row about a call, "gate=model" for one about the model. The caller's; NULL: nothing fits. */
+static char *break_spec(const struct view *view, struct selection selection)
+{
+    uint32_t call = selected_call(view, selection);
+    if (call != SESSION_NONE)
+        return xasprintf("tool=%s", session_name(view->session, view->session->calls[call].tool));
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
+    struct event event;
+    if (selection.seq <= 0 || !view_event(view, selection.seq, &event, &arena))
+        return NULL;
+    const char *gate = gate_of_event(event.type);
+    return gate ? xasprintf("gate=%s", gate) : NULL;
+}
+
+static const struct breakpoint *find_break(const struct view *view, const char *spec)
+{
+    for (size_t i = 0; view->gates && i < view->gates->count; i++)
+        if (strcmp(view->gates->breaks[i].text, spec) == 0)
+            return &view->gates->breaks[i];
+    return NULL;
+}
+
+static void toggle_break(struct ui *ui, const struct view *view)
+{
+    CLEANUP(free) char *spec = break_spec(view, ui_selected(ui, view));
+    if (!spec) {
+        ui_say(ui, LOOK_TEXT, "Select a call or an event to break on, or type :break tool=NAME.");
+        return;
+    }
+    const struct breakpoint *there = find_break(view, spec);
+    struct intent intent = {.type = INTENT_BREAK, .breakpoint = {spec}};
+    if (there)
+        intent = (struct intent){.type = INTENT_UNBREAK, .unbreak = {there->id}};
+    if (ui_submit(ui, &intent))
+        ui_say(ui, LOOK_TEXT, there ? "Breakpoint taken away: %s" : "Breakpoint: %s", spec);
+}
+
+static void run_to_ended(struct ui *ui, const struct view *view)
+{
+    bool there = false;
+    for (size_t i = 0; view->gates && i < view->gates->count; i++)
+        there |= view->gates->breaks[i].id == ui->run_to_break;
+    if (there && ui->run_to_break > 0)
+        ui_submit(ui, &(struct intent){.type = INTENT_UNBREAK, .unbreak = {ui->run_to_break}});
+    free(ui->run_to);
+    ui->run_to = NULL;
+    ui->run_to_break = 0;
+}
+
+static void run_to(struct ui *ui, const struct view *view)
+{
+    uint32_t index = selected_call(view, ui_selected(ui, view));
+    if (index == SESSION_NONE) {
+        ui_say(ui, LOOK_TEXT, "Select the call to run to.");
+        return;
+    }
+    const struct session_call *call = &view->session->calls[index];
+    if (call->started_seq || call->finished_seq) {
+        ui_say(ui, LOOK_TEXT, "That call has begun already: only a planned one can be run to.");
+        return;
+    }
+    if (ui->run_to)
+        run_to_ended(ui, view);
+    CLEANUP(free) char *spec = xasprintf("tool=%s", session_name(view->session, call->tool));
+    /* One of the user's own holds there as well, and stays. */
+    if (!find_break(view, spec)) {
+        if (!ui_submit(ui, &(struct intent){.type = INTENT_BREAK, .breakpoint = {spec}}))
+            return;
+        const struct breakpoint *made = find_break(view, spec);
+        ui->run_to_break = made ? made->id : 0;
+    }
+    ui->run_to = xstrdup(session_name(view->session, call->id));
+    if (ui_submit(ui, &(struct intent){.type = INTENT_CONTINUE}))
+        ui_say(ui, LOOK_TEXT, "Running to %s.", ui->run_to);
+    else
+        run_to_ended(ui, view);
+}
+
+void ui_step_follow(struct ui *ui, const struct view *view)
+{
+    if (!ui->run_to || view->mode == VIEW_REPLAY)
+        return;
+    if (!session_turn_running(view->session)) {
+        run_to_ended(ui, view);
+    } else if (view->held && view->gate.call && view->gate.gate == GATE_TOOL) {
+        if (strcmp(view->gate.call, ui->run_to) == 0)
+            run_to_ended(ui, view);
+        else if (ui->run_to_break && view->gate.why && strncmp(view->gate.why, "tool=", 5) == 0)
+            ui_submit(ui, &(struct intent){.type = INTENT_CONTINUE});
+    }
+}
+
+/* Editing at a gate */
+
+static const char *newest_prompt(const struct message_list *messages)
+{
+    const char *text = NULL;
+    for (size_t i = 0; messages && i < messages->count; i++)
+        if (messages->items[i].role == ROLE_USER)
+            text = messages->items[i].text;
+    return text;
+}
+
+static void edit_gate(struct ui *ui, const struct view *view)
+{
+    CLEANUP(strbuf) struct strbuf edited = STRBUF_INIT;
+    struct err err = ERR_INIT;
+    struct intent intent = {.type = INTENT_EDIT};
+    const char *text = NULL, *name = "arguments.json";
+    enum gate gate = view->gate.gate;
+    if (view->held && gate == GATE_TOOL) {
+        intent.edit.what = EDIT_ARGUMENTS;
+        text = view->gate.arguments;
+    } else if (view->held && gate == GATE_RESULT) {
+        intent.edit.what = EDIT_RESULT;
+        text = view->gate.result;
+        name = "result.json";
+    } else if (view->held && gate == GATE_MODEL) {
+        intent.edit.what = EDIT_PROMPT;
+        text = newest_prompt(view->gate.messages);
+        name = "prompt.md";
+    }
+    if (!text) {
+        ui_say(ui, LOOK_TEXT, view->held
+                                  ? "Nothing can be edited at this gate: arguments can before a tool, results after it, "
+                                    "the prompt before the model."
+                                  : "Nothing stands at a gate. %s holds at the next one.",
+               keymap_key(ui->keymap, ACTION_PAUSE));
+        return;
+    }
+    if (ui->host->edit_text(ui->host, name, text, strlen(text), &edited, &err)) {
+        ui_say(ui, LOOK_WARN, "%s", err.text);
+        return;
+    }
+    /* Editors end files with a newline; a prompt has none of its own. */
+    while (edited.len && edited.buf[edited.len - 1] == '\n' && (!*text || text[strlen(text) - 1] != '\n'))
+        strbuf_set_len(&edited, edited.len - 1);
+    if (strcmp(edited.buf, text) == 0) {
+        ui_say(ui, LOOK_TEXT, "Unchanged.");
+        return;
+    }
+    intent.edit.text = edited.buf;
+    if (ui_submit(ui, &intent))
+        ui_say(ui, LOOK_TEXT, "Edited: the %s. %s goes on with it.", edit_what_name(intent.edit.what),
+               keymap_key(ui->keymap, ACTION_STEP));
+}
+
+/* Budget */
+
+static enum budget_key fullest(const struct session_budget *budget)
+{
+    enum budget_key best = BUDGET_STEPS;
+    double most = -1;
+    for (int key = 0; key < BUDGET_KEY_COUNT; key++) {
+        double share = budget->limit[key] > 0 ? budget->used[key] / budget->limit[key] : 0;
+        if (!isnan(budget->limit[key]) && share > most) {
+            most = share;
+            best = (enum budget_key)key;
+        }
+    }
+    return best;
+}
+
+static void extend(struct ui *ui, const struct view *view)
+{
+    int key = -1;
+    if (view->held && view->gate.why && strncmp(view->gate.why, "limit: ", 7) == 0)
+        key = budget_key_from_name(view->gate.why + 7);
+    if (key < 0)
+        key = (int)fullest(&view->session->budget);
+    struct intent intent = {.type = INTENT_EXTEND, .extend = {(enum budget_key)key, EXTEND_SHARE}};
+    if (ui_submit(ui, &intent))
+        ui_say(ui, LOOK_TEXT, "The limit of %s was raised by half.", budget_key_name((enum budget_key)key));
+}
+
+/* Undo */
+
+static void undo_now(struct ui *ui, void *data)
+{
+    (void)data;
+    if (ui_submit(ui, &(struct intent){.type = INTENT_UNDO}))
+        ui_say(ui, LOOK_TEXT, "Undone. The bytes before the undo were kept as well.");
+}
+
+static void undo(struct ui *ui, const struct view *view)
+{
+    const struct session *session = view->session;
+    const struct session_ask *newest = NULL;
+    for (uint32_t i = session->ask_count; i > 0 && !newest; i--)
+        if (session->asks[i - 1].applied_seq && !session->asks[i - 1].undone_seq && session->asks[i - 1].checkpoint)
+            newest = &session->asks[i - 1];
+    if (!newest) {
+        ui_say(ui, LOOK_TEXT, "There is no write to undo.");
+        return;
+    }
+    CLEANUP(strbuf) struct strbuf question = STRBUF_INIT;
+    CLEANUP(strbuf) struct strbuf about = STRBUF_INIT;
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
+    struct event event;
+    if (view_event(view, newest->applied_seq, &event, &arena))
+        event_summary(&about, &event);
+    strbuf_addf(&question, "Undo the newest write? %s", about.buf);
+    ui_open_modal(ui, modal_confirm_new(question.buf, undo_now, NULL));
+}
+
+static void toggle_serial(struct ui *ui, const struct view *view)
+{
+    bool on = !(view->gates && view->gates->serial);
+    if (ui_submit(ui, &(struct intent){.type = INTENT_SERIAL, .serial = {on}}))
+        ui_say(ui, LOOK_TEXT,
+               on ? "From the next plan on, calls run one at a time." : "From the next plan on, calls may run side by side.");
+}
+
+static void go(struct ui *ui, const struct view *view, enum intent_type type)
+{
+    if (ui->run_to)
+        run_to_ended(ui, view);
+    if (ui_submit(ui, &(struct intent){.type = type}) && !session_turn_running(view->session) && type != INTENT_CONTINUE)
+        ui_say(ui, LOOK_TEXT, "The next turn will stop at its first gate.");
+    else if (type == INTENT_PAUSE && !ui->message)
+        ui_say(ui, LOOK_TEXT, "The turn will stop at its next gate.");
+}
+
+bool ui_step_act(struct ui *ui, const struct view *view, enum action action)
+{
+    switch (action) {
+    case ACTION_STEP: go(ui, view, INTENT_STEP); break;
+    case ACTION_STEP_WAVE: go(ui, view, INTENT_STEP_WAVE); break;
+    case ACTION_CONTINUE: go(ui, view, INTENT_CONTINUE); break;
+    case ACTION_PAUSE: go(ui, view, INTENT_PAUSE); break;
+    case ACTION_RUN_TO: run_to(ui, view); break;
+    case ACTION_BREAK_HERE: toggle_break(ui, view); break;
+    case ACTION_BREAK_LIST: ui_open_modal(ui, modal_breaks_new()); break;
+    case ACTION_EDIT_GATE: edit_gate(ui, view); break;
+    case ACTION_EXTEND: extend(ui, view); break;
+    case ACTION_SERIAL: toggle_serial(ui, view); break;
+    case ACTION_UNDO: undo(ui, view); break;
+    default: return false;
+    }
+    return true;
+}
