@@ -324,6 +324,7 @@ static bool row_has(struct events_pane *events, const struct view *view, size_t 
 static bool events_search(struct pane *pane, const struct view *view, const char *text, bool back)
 {
     struct events_pane *events = events_of(pane);
+    look_further(events, view, 0);
     size_t count = shown_count(events, view), at = pane->list.cursor;
     struct filter_term term = {FILTER_TEXT, false, (char *)text};
     struct filter wanted = {&term, 1, 1};
@@ -341,6 +342,7 @@ static bool events_search(struct pane *pane, const struct view *view, const char
 static void events_filter(struct pane *pane, const struct view *view, const char *text)
 {
     struct events_pane *events = events_of(pane);
+    look_further(events, view, 0);
     size_t count = shown_count(events, view);
     size_t row = pane->list.cursor < count ? journal_row(events, pane->list.cursor) : SIZE_MAX;
     filter_parse(&events->filter, view, text ? text : "");

@@ -1,0 +1,446 @@
+/* The tool trace: one row per call, and below it what it printed last and why it did not go well.
+ *
+ * How many lines a call takes follows from its row in the session alone, so the pane knows what is in sight without
+ * reading anything. toolrow.c has the texts. */
+
+#include "base/mem.h"
+#include "describe.h"
+#include "filter.h"
+#include "hits.h"
+#include "pane.h"
+#include "text.h"
+#include "toolrow.h"
+#include "ui.h"
+#include <string.h>
+
+#define FRAME_CALLS 200
+#define WORK_CALLS  2000
+
+struct tools_pane {
+    struct pane pane;
+    size_t top;
+    struct filter filter;
+    struct matches matches;
+    bool filtered, working;
+    const struct journal_reader *lines;
+    struct toolrows rows;
+};
+
+static struct tools_pane *tools_of(struct pane *pane)
+{
+    return (struct tools_pane *)pane;
+}
+
+static void tools_init(struct pane *pane)
+{
+    list_init(&pane->list, true);
+    filter_init(&tools_of(pane)->filter);
+}
+
+static void tools_release(struct pane *pane)
+{
+    struct tools_pane *tools = tools_of(pane);
+    toolrows_release(&tools->rows);
+    filter_release(&tools->filter);
+    matches_release(&tools->matches);
+}
+
+/* ---- which calls are shown ---- */
+
+struct fit {
+    struct tools_pane *tools;
+    const struct view *view;
+    uint32_t call;
+};
+
+static bool has(const char *text, const char *needle)
+{
+    return text && hits_find(text, strlen(text), needle);
+}
+
+static bool call_fits(const struct filter_term *term, void *data)
+{
+    const struct fit *fit = data;
+    const struct session *session = fit->view->session;
+    const struct session_call *call = &session->calls[fit->call];
+    const char *id = session_name(session, call->id);
+    char number[16];
+    snprintf(number, sizeof(number), "%u", fit->call + 1);
+    if (term->kind == FILTER_CALL)
+        return strcmp(id, term->text) == 0 || strcmp(number, term->text) == 0;
+    if (has(session_name(session, call->tool), term->text) || has(call_state_name(call->state), term->text) ||
+        has(describe_effect(session_name(session, call->effect)), term->text))
+        return true;
+    if (term->kind == FILTER_KIND)
+        return false;
+    const struct toolrow *row = toolrows_read(&fit->tools->rows, fit->view, fit->call);
+    return strcmp(id, term->text) == 0 || has(row->arguments, term->text) || has(row->note, term->text) ||
+           has(row->reason, term->text) || has(row->log, term->text);
+}
+
+static bool index_fits(size_t row, void *data)
+{
+    struct fit *fit = data;
+    fit->call = (uint32_t)row;
+    return filter_fits(&fit->tools->filter, call_fits, fit);
+}
+
+static void look_further(struct tools_pane *tools, const struct view *view, size_t budget)
+{
+    struct fit fit = {tools, view, 0};
+    if (tools->lines != view->lines)
+        matches_reset(&tools->matches);
+    tools->lines = view->lines;
+    tools->working =
+        tools->filtered && matches_work(&tools->matches, view->session->call_count, budget, index_fits, &fit);
+}
+
+static bool tools_work(struct pane *pane, const struct view *view)
+{
+    struct tools_pane *tools = tools_of(pane);
+    if (tools->filtered)
+        look_further(tools, view, WORK_CALLS);
+    return tools->working;
+}
+
+static size_t shown_count(const struct tools_pane *tools, const struct view *view)
+{
+    return tools->filtered ? tools->matches.count : view->session->call_count;
+}
+
+static uint32_t call_at(const struct tools_pane *tools, size_t row)
+{
+    return tools->filtered ? tools->matches.rows[row] : (uint32_t)row;
+}
+
+/* ---- what is in sight ---- */
+
+static bool has_reason(const struct session_call *call)
+{
+    return call->state == CALL_FAILED || call->state == CALL_DENIED || call->state == CALL_TIMED_OUT;
+}
+
+static size_t lines_of(const struct tools_pane *tools, const struct view *view, size_t row)
+{
+    const struct session_call *call = &view->session->calls[call_at(tools, row)];
+    return 1u + (call->output_seq ? 1u : 0u) + (has_reason(call) ? 1u : 0u);
+}
+
+/* Moves the first row as little as the cursor makes it, and leaves no room at the end unused. */
+static void scroll(struct tools_pane *tools, const struct view *view, int height)
+{
+    struct list *list = &tools->pane.list;
+    size_t room = height > 0 ? (size_t)height : 1, used = 0;
+    if (tools->top > list->cursor || list->cursor - tools->top >= room)
+        tools->top = tools->top > list->cursor ? list->cursor : list->cursor - (room - 1);
+    if (!list->count) {
+        tools->top = 0;
+        return;
+    }
+    for (size_t row = tools->top; row <= list->cursor; row++)
+        used += lines_of(tools, view, row);
+    while (used > room && tools->top < list->cursor)
+        used -= lines_of(tools, view, tools->top++);
+    for (size_t row = list->cursor + 1; row < list->count && used <= room; row++)
+        used += lines_of(tools, view, row);
+    while (tools->top && used + lines_of(tools, view, tools->top - 1) <= room)
+        used += lines_of(tools, view, --tools->top);
+    list->top = tools->top;
+}
+
+/* ---- painting ---- */
+
+struct columns {
+    int number, tool, rest, effect, state, time, bytes; /* widths; 0: not shown */
+    int at_tool, at_rest, at_effect, at_state, at_time, at_bytes;
+};
+
+static struct columns measure(struct tools_pane *tools, const struct view *view, struct rect in)
+{
+    struct columns c = {.number = 2, .tool = 4, .state = 9, .time = 8};
+    for (uint32_t calls = view->session->call_count; calls >= 100; calls /= 10)
+        c.number++;
+    size_t end = tools->top + (size_t)(in.rows > 0 ? in.rows : 0);
+    for (size_t row = tools->top; row < end && row < shown_count(tools, view); row++) {
+        const char *tool = session_name(view->session, view->session->calls[call_at(tools, row)].tool);
+        int width = (int)strnlen(tool, 40);
+        c.tool = width > c.tool ? width : c.tool;
+    }
+    int most = in.cols / 4 > 10 ? in.cols / 4 : 10;
+    c.tool = c.tool > most ? most : c.tool;
+    c.effect = in.cols >= 48 ? 8 : 0;
+    c.bytes = in.cols >= 72 ? 9 : 0;
+    c.at_tool = 1 + c.number + 2;
+    c.at_rest = c.at_tool + c.tool + 2;
+    c.at_bytes = in.cols - c.bytes;
+    c.at_time = c.at_bytes - c.time;
+    c.at_state = c.at_time - c.state;
+    c.at_effect = c.at_state - c.effect;
+    c.rest = c.at_effect - c.at_rest - 1;
+    return c;
+}
+
+static void paint_heads(struct canvas *canvas, struct rect at, const struct columns *c)
+{
+    canvas_printf(canvas, at, 0, 1, LOOK_DIM, "%*s", c->number, "#");
+    canvas_str(canvas, at, 0, c->at_tool, LOOK_DIM, "tool");
+    if (c->rest >= 9)
+        canvas_str(canvas, at, 0, c->at_rest, LOOK_DIM, "arguments");
+    if (c->effect)
+        canvas_str(canvas, at, 0, c->at_effect, LOOK_DIM, "effect");
+    canvas_str(canvas, at, 0, c->at_state, LOOK_DIM, "state");
+    canvas_right(canvas, at, 0, c->bytes, LOOK_DIM, "time");
+    if (c->bytes)
+        canvas_right(canvas, at, 0, 0, LOOK_DIM, "bytes");
+}
+
+static enum look state_look(const struct session_call *call)
+{
+    switch ((enum call_state)call->state) {
+    case CALL_PLANNED:
+        return LOOK_CALL_PLANNED;
+    case CALL_RUNNING:
+        return LOOK_CALL_RUNNING;
+    case CALL_ASKING:
+        return LOOK_CALL_ASKS;
+    case CALL_DONE:
+        return LOOK_CALL_DONE;
+    case CALL_DENIED:
+        return LOOK_CALL_DENIED;
+    case CALL_FAILED:
+    case CALL_TIMED_OUT:
+        return LOOK_CALL_FAILED;
+    }
+    return LOOK_TEXT;
+}
+
+/* Beside the number, so that where it stands can be seen without reading. */
+static void paint_state_sign(struct canvas *canvas, struct rect at, int col, const struct session_call *call)
+{
+    enum look look = state_look(call);
+    switch ((enum call_state)call->state) {
+    case CALL_ASKING:
+    case CALL_RUNNING:
+        canvas_put_sign(canvas, at, 0, col, look, SIGN_POINTER);
+        break;
+    case CALL_FAILED:
+    case CALL_TIMED_OUT:
+        canvas_put_sign(canvas, at, 0, col, look, SIGN_ERROR);
+        break;
+    case CALL_DENIED:
+        canvas_put_sign(canvas, at, 0, col, look, SIGN_MINUS);
+        break;
+    case CALL_PLANNED:
+    case CALL_DONE:
+        break;
+    }
+}
+
+static void add_time(struct strbuf *out, const struct view *view, const struct session_call *call,
+                     const struct toolrow *row)
+{
+    if (call->state == CALL_ASKING)
+        strbuf_addstr(out, "held");
+    else if (call->state == CALL_RUNNING)
+        text_ms(out, view->now_t > call->started_t ? (view->now_t - call->started_t) / 1000 : 0);
+    else if (call->finished_seq && call->started_seq)
+        text_ms(out, row->elapsed_ms);
+    /* "2 min 03 s" does not fit where "184 ms" does. */
+    if (out->len > 7 && call->state != CALL_ASKING) {
+        int64_t ms = call->state == CALL_RUNNING ? (view->now_t - call->started_t) / 1000 : row->elapsed_ms;
+        strbuf_reset(out);
+        strbuf_addf(out, "%lld:%02lld", (long long)(ms / 60000), (long long)(ms / 1000 % 60));
+    }
+}
+
+static void paint_call(const struct view *view, struct canvas *canvas, struct rect at, const struct columns *c,
+                       uint32_t index, const struct toolrow *row, int left)
+{
+    const struct session *session = view->session;
+    const struct session_call *call = &session->calls[index];
+    enum look text = call->state == CALL_PLANNED ? LOOK_CALL_PLANNED : LOOK_TEXT;
+    const char *tool = session_name(session, call->tool), *effect = session_name(session, call->effect);
+    CLEANUP(strbuf) struct strbuf words = STRBUF_INIT;
+    canvas_printf(canvas, at, 0, 1, LOOK_DIM, "%*u", c->number, index + 1);
+    paint_state_sign(canvas, at, 1 + c->number, call);
+    canvas_text(canvas, rect_make(at.row, at.col + c->at_tool, 1, c->tool), 0, 0, text, tool, strlen(tool));
+    struct rect rest = rect_make(at.row, at.col + c->at_rest, 1, c->rest > 0 ? c->rest : 0);
+    int col = canvas_text(canvas, rest, 0, -left, text, row->arguments, strlen(row->arguments));
+    if (*row->note && !left && col + 3 < c->rest) {
+        canvas_str(canvas, rest, 0, col, LOOK_DIM, " · ");
+        canvas_text(canvas, rest, 0, col + 3, LOOK_DIM, row->note, strlen(row->note));
+    }
+    if (c->effect)
+        canvas_text(canvas, rect_make(at.row, at.col + c->at_effect, 1, c->effect), 0, 0, LOOK_DIM,
+                    describe_effect(effect), strlen(describe_effect(effect)));
+    canvas_str(canvas, at, 0, c->at_state, state_look(call), call_state_name(call->state));
+    add_time(&words, view, call, row);
+    canvas_right(canvas, at, 0, c->bytes, text, words.buf);
+    if (c->bytes && row->bytes != UINT64_MAX) {
+        strbuf_reset(&words);
+        if (row->bytes < 1000)
+            strbuf_addf(&words, "%u B", (unsigned)row->bytes);
+        else
+            text_bytes(&words, row->bytes);
+        canvas_right(canvas, at, 0, 0, LOOK_DIM, words.buf);
+    }
+}
+
+static void paint_child(struct canvas *canvas, struct rect at, const struct columns *c, enum sign sign, enum look look,
+                        const char *label, const char *text, int left)
+{
+    int col = c->at_tool;
+    col += canvas_put_sign(canvas, at, 0, col, LOOK_DIM, sign) + 1;
+    if (label && *label)
+        col += canvas_text(canvas, rect_make(at.row, at.col + col, 1, 12), 0, 0, LOOK_DIM, label, strlen(label)) + 2;
+    if (col < at.cols)
+        canvas_text(canvas, rect_make(at.row, at.col + col, 1, at.cols - col), 0, -left, look, text, strlen(text));
+}
+
+/* Returns the lines it took. */
+static int paint_row(struct tools_pane *tools, const struct view *view, struct canvas *canvas, struct rect in, int line,
+                     const struct columns *c, size_t index, bool focused)
+{
+    uint32_t call_index = call_at(tools, index);
+    const struct session_call *call = &view->session->calls[call_index];
+    const struct toolrow *row = toolrows_read(&tools->rows, view, call_index);
+    int left = tools->pane.list.left, took = 0;
+    struct rect at = rect_make(in.row + line, in.col, 1, in.cols);
+    paint_call(view, canvas, at, c, call_index, row, left);
+    hits_show(canvas, at, tools->pane.search_text);
+    if (index == tools->pane.list.cursor) {
+        canvas_put_sign(canvas, at, 0, 0, LOOK_STRONG, SIGN_CURSOR);
+        if (focused)
+            canvas_tint(canvas, at, LOOK_SELECT);
+    }
+    took++;
+    if (call->output_seq && line + took < in.rows) {
+        at.row = in.row + line + took++;
+        paint_child(canvas, at, c, SIGN_V, LOOK_DIM, row->stream, row->log ? row->log : "", left);
+        hits_show(canvas, at, tools->pane.search_text);
+    }
+    if (has_reason(call) && line + took < in.rows) {
+        at.row = in.row + line + took++;
+        paint_child(canvas, at, c, SIGN_CORNER, state_look(call), NULL, row->reason, left);
+        hits_show(canvas, at, tools->pane.search_text);
+    }
+    return took;
+}
+
+static void tools_paint(struct pane *pane, const struct view *view, struct canvas *canvas, struct rect in, bool focused)
+{
+    struct tools_pane *tools = tools_of(pane);
+    look_further(tools, view, FRAME_CALLS);
+    size_t count = shown_count(tools, view);
+    bool heads = in.rows >= 5;
+    struct rect body = rect_make(in.row + heads, in.col, in.rows - heads, in.cols);
+    pane->height = body.rows;
+    pane->width = body.cols;
+    list_update(&pane->list, count, body.rows);
+    scroll(tools, view, body.rows);
+    if (!count) {
+        canvas_str(canvas, in, 0, 1, LOOK_DIM, tools->filtered ? "No call fits the filter." : "No tool was called yet.");
+        canvas_str(canvas, in, 1, 1, LOOK_DIM,
+                   tools->filtered ? "f changes it; an empty one shows all." : "Each call gets a row; Enter shows it in full.");
+        return;
+    }
+    struct columns columns = measure(tools, view, body);
+    if (heads)
+        paint_heads(canvas, rect_make(in.row, in.col, 1, in.cols), &columns);
+    int line = 0;
+    for (size_t row = tools->top; row < count && line < body.rows; row++)
+        line += paint_row(tools, view, canvas, body, line, &columns, row, focused);
+}
+
+static void tools_note(struct pane *pane, const struct view *view, struct strbuf *out)
+{
+    struct tools_pane *tools = tools_of(pane);
+    if (tools->filtered) {
+        text_count(out, (int64_t)tools->matches.count);
+        strbuf_addstr(out, tools->working ? " … of " : " of ");
+    }
+    text_plural(out, view->session->call_count, "call", "calls");
+    if (tools->filtered && pane->filter_text)
+        strbuf_addf(out, " · %.40s", pane->filter_text);
+}
+
+/* ---- what can be done with it ---- */
+
+static bool tools_act(struct pane *pane, struct ui *ui, const struct view *view, enum action action)
+{
+    (void)ui, (void)view;
+    return list_action(&pane->list, action, pane->height);
+}
+
+static struct selection tools_selected(struct pane *pane, const struct view *view)
+{
+    struct tools_pane *tools = tools_of(pane);
+    if (pane->list.cursor >= shown_count(tools, view) ||
+        call_at(tools, pane->list.cursor) >= view->session->call_count)
+        return (struct selection){SELECT_NOTHING, 0, SESSION_NONE};
+    uint32_t index = call_at(tools, pane->list.cursor);
+    const struct session_call *call = &view->session->calls[index];
+    uint32_t seq = call->finished_seq   ? call->finished_seq
+                   : call->proposed_seq ? call->proposed_seq
+                   : call->started_seq  ? call->started_seq
+                                        : call->responded_seq;
+    return (struct selection){SELECT_CALL, seq, index};
+}
+
+static bool tools_search(struct pane *pane, const struct view *view, const char *text, bool back)
+{
+    struct tools_pane *tools = tools_of(pane);
+    look_further(tools, view, 0);
+    size_t count = shown_count(tools, view), at = pane->list.cursor;
+    struct filter_term term = {FILTER_TEXT, false, (char *)text};
+    for (size_t looked = 1; looked <= count; looked++) {
+        at = back ? (at ? at - 1 : count - 1) : (at + 1 < count ? at + 1 : 0);
+        struct fit fit = {tools, view, call_at(tools, at)};
+        if (call_fits(&term, &fit)) {
+            list_select(&pane->list, at, pane->height);
+            return true;
+        }
+    }
+    return false;
+}
+
+static void tools_filter(struct pane *pane, const struct view *view, const char *text)
+{
+    struct tools_pane *tools = tools_of(pane);
+    filter_parse(&tools->filter, view, text ? text : "");
+    tools->filtered = tools->filter.count > 0;
+    matches_reset(&tools->matches);
+    look_further(tools, view, FRAME_CALLS);
+    list_update(&pane->list, shown_count(tools, view), pane->height);
+}
+
+static void tools_click(struct pane *pane, const struct view *view, int row, int col)
+{
+    struct tools_pane *tools = tools_of(pane);
+    (void)col;
+    look_further(tools, view, 0);
+    size_t line = 0, want = row > 0 ? (size_t)(row - (pane->height >= 4)) : 0;
+    for (size_t at = tools->top; at < shown_count(tools, view); at++) {
+        line += lines_of(tools, view, at);
+        if (want < line) {
+            list_select(&pane->list, at, pane->height);
+            return;
+        }
+    }
+}
+
+const struct pane_ops pane_tools = {
+    .number = 3,
+    .name = "tools",
+    .size = sizeof(struct tools_pane),
+    .init = tools_init,
+    .release = tools_release,
+    .note = tools_note,
+    .paint = tools_paint,
+    .act = tools_act,
+    .selected = tools_selected,
+    .search = tools_search,
+    .filter = tools_filter,
+    .click = tools_click,
+    .work = tools_work,
+};

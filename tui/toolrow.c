@@ -1,0 +1,129 @@
+#include "toolrow.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "describe.h"
+#include <string.h>
+
+#define LOG_MAX 400 /* bytes of the last line it printed */
+
+static void row_release(struct toolrow *row)
+{
+    free(row->arguments);
+    free(row->note);
+    free(row->reason);
+    free(row->log);
+    free(row->stream);
+    *row = (struct toolrow){0};
+}
+
+void toolrows_release(struct toolrows *rows)
+{
+    for (size_t i = 0; i < TOOLROWS_KEPT; i++)
+        row_release(&rows->kept[i]);
+}
+
+static const struct json *parse(struct arena *arena, const char *text)
+{
+    return text ? json_parse(arena, text, strlen(text), NULL) : NULL;
+}
+
+static void read_arguments(struct strbuf *out, const struct view *view, const struct session_call *call)
+{
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
+    struct event event;
+    if (call->started_seq) {
+        if (view_event(view, call->started_seq, &event, &arena) && event.type == EVENT_TOOL_STARTED)
+            describe_arguments(out, parse(&arena, event.tool_started.arguments));
+        return;
+    }
+    if (!view_event(view, call->responded_seq, &event, &arena) || event.type != EVENT_MODEL_RESPONDED)
+        return;
+    const char *id = session_name(view->session, call->id);
+    json_each (asked, parse(&arena, event.model_responded.tool_calls))
+        if (strcmp(json_str(json_get(asked, "id"), ""), id) == 0)
+            describe_arguments(out, json_get(asked, "arguments"));
+}
+
+static void read_outcome(struct toolrow *row, const struct view *view, const struct session_call *call,
+                         struct strbuf *note, struct strbuf *reason)
+{
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
+    struct event event;
+    if (!call->finished_seq || !view_event(view, call->finished_seq, &event, &arena) ||
+        event.type != EVENT_TOOL_FINISHED)
+        return;
+    const struct event_tool_finished *finished = &event.tool_finished;
+    row->elapsed_ms = finished->elapsed_ms;
+    if (finished->result) {
+        const struct json *output = json_get(parse(&arena, finished->result), "output");
+        row->bytes = output ? output->src_len : strlen(finished->result);
+        describe_output(note, output);
+    }
+    if (finished->artifact) {
+        const struct json *artifact = parse(&arena, finished->artifact);
+        int64_t size = json_int(json_get(artifact, "size"), 0);
+        row->bytes = size > 0 ? (uint64_t)size : 0;
+        strbuf_addf(note, "kept as %s", json_str(json_get(artifact, "id"), "?"));
+    }
+    if (finished->failure)
+        strbuf_addstr(reason, json_str(json_get(parse(&arena, finished->failure), "error"), "no reason given"));
+    else if (finished->denied)
+        describe_denial(reason, parse(&arena, finished->denied));
+    else if (finished->timeout)
+        describe_timeout(reason, parse(&arena, finished->timeout));
+    if (call->late)
+        strbuf_addstr(reason, "; it came back late, nothing of it was used");
+}
+
+/* The last line that is not empty. */
+static char *last_line(const char *text)
+{
+    size_t end = strlen(text);
+    while (end && strchr(" \t\r\n", text[end - 1]))
+        end--;
+    size_t start = end;
+    while (start && text[start - 1] != '\n')
+        start--;
+    return xmemdup0(text + start, end - start < LOG_MAX ? end - start : LOG_MAX);
+}
+
+static void read_log(struct toolrow *row, const struct view *view, const struct session_call *call)
+{
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
+    struct event event;
+    if (!call->output_seq || !view_event(view, call->output_seq, &event, &arena))
+        return;
+    if (event.type == EVENT_TOOL_OUTPUT) {
+        row->log = last_line(event.tool_output.text ? event.tool_output.text : "");
+        row->stream = xstrdup(event.tool_output.stream ? event.tool_output.stream : "");
+    } else if (event.type == EVENT_SCRIPT_EVENT && event.script_event.event) {
+        const struct json *sent = parse(&arena, event.script_event.event);
+        const char *message = json_str(json_get(sent, "message"), NULL);
+        row->log = last_line(message ? message : event.script_event.event);
+        row->stream = xstrdup(json_str(json_get(sent, message ? "level" : "type"), "log"));
+    }
+}
+
+const struct toolrow *toolrows_read(struct toolrows *rows, const struct view *view, uint32_t index)
+{
+    const struct session_call *call = &view->session->calls[index];
+    struct toolrow *row = &rows->kept[index % TOOLROWS_KEPT];
+    if (row->lines == view->lines && row->call == index && row->started_seq == call->started_seq &&
+        row->finished_seq == call->finished_seq && row->output_seq == call->output_seq && row->arguments)
+        return row;
+    row_release(row);
+    *row = (struct toolrow){.lines = view->lines,
+                             .call = index,
+                             .started_seq = call->started_seq,
+                             .finished_seq = call->finished_seq,
+                             .output_seq = call->output_seq,
+                             .bytes = UINT64_MAX};
+    struct strbuf arguments = STRBUF_INIT, note = STRBUF_INIT, reason = STRBUF_INIT;
+    read_arguments(&arguments, view, call);
+    read_outcome(row, view, call, &note, &reason);
+    read_log(row, view, call);
+    row->arguments = strbuf_detach(&arguments, NULL);
+    row->note = strbuf_detach(&note, NULL);
+    row->reason = strbuf_detach(&reason, NULL);
+    return row;
+}

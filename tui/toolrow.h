@@ -1,0 +1,27 @@
+#pragma once
+/* The texts of a call's row in the tool trace: its arguments in short, what came of it, why it went wrong, what it printed
+ * last. They come from up to four lines of the journal and are remembered until one of those is another. */
+
+#include "view.h"
+
+#define TOOLROWS_KEPT 128
+
+struct toolrow {
+    const struct journal_reader *lines; /* NULL: nothing is kept here */
+    uint32_t call, started_seq, finished_seq, output_seq;
+    char *arguments;
+    char *note;   /* "52 lines"; "" */
+    char *reason; /* why it was denied, how it failed */
+    char *log;    /* the last line it printed */
+    char *stream;
+    int64_t elapsed_ms;
+    uint64_t bytes; /* of what came back; UINT64_MAX: nothing did */
+};
+
+struct toolrows {
+    struct toolrow kept[TOOLROWS_KEPT];
+};
+
+void toolrows_release(struct toolrows *rows);
+/* Good until the next call. */
+const struct toolrow *toolrows_read(struct toolrows *rows, const struct view *view, uint32_t call);
