@@ -1,0 +1,203 @@
+#include "talk.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "text.h"
+#include <string.h>
+
+#define PARTIAL_MAX 32768 /* bytes of an unfinished answer that are wrapped anew with every frame */
+
+size_t talk_count(const struct session *session)
+{
+    return 2 * ((size_t)session->turn_count + session->step_count);
+}
+
+static size_t first_item(const struct session *session, uint32_t turn)
+{
+    return 2 * ((size_t)turn + session->turns[turn].first_step);
+}
+
+struct talk_item talk_item(const struct session *session, size_t number)
+{
+    uint32_t low = 0, high = session->turn_count;
+    while (low + 1 < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (first_item(session, middle) <= number)
+            low = middle;
+        else
+            high = middle;
+    }
+    const struct session_turn *turn = &session->turns[low];
+    size_t within = number - first_item(session, low);
+    if (within == 0)
+        return (struct talk_item){TALK_PROMPT, low, SESSION_NONE};
+    uint32_t step = (uint32_t)((within - 1) / 2);
+    if (step >= turn->step_count)
+        return (struct talk_item){TALK_END, low, SESSION_NONE};
+    return (struct talk_item){within % 2 ? TALK_ANSWER : TALK_REFLECTION, low, turn->first_step + step};
+}
+
+int64_t talk_seq(const struct session *session, struct talk_item item)
+{
+    switch (item.kind) {
+    case TALK_PROMPT:
+        return session->turns[item.turn].started_seq;
+    case TALK_ANSWER:
+        return session->steps[item.step].responded_seq;
+    case TALK_REFLECTION:
+        return session->steps[item.step].reflection_seq;
+    case TALK_END:
+        return session->turns[item.turn].finished_seq;
+    }
+    return 0;
+}
+
+/* ---- their texts ---- */
+
+static void add(struct wrapped *out, enum look look, const char *label, const char *text, int width)
+{
+    if (text && *text)
+        wrapped_add(out, look, label, text, strlen(text), width);
+}
+
+static void add_thinking(struct wrapped *out, const char *text, size_t len, int width)
+{
+    CLEANUP(strbuf) struct strbuf words = STRBUF_INIT;
+    if (!len)
+        return;
+    strbuf_addstr(&words, "(thinking) ");
+    strbuf_add(&words, text, len);
+    wrapped_add(out, LOOK_THINKING, "agt", words.buf, words.len, width);
+}
+
+static void add_calls(struct wrapped *out, struct arena *arena, const char *calls, int width)
+{
+    CLEANUP(strbuf) struct strbuf words = STRBUF_INIT;
+    json_each (call, calls ? json_parse(arena, calls, strlen(calls), NULL) : NULL)
+        strbuf_addf(&words, "%s%s", words.len ? ", " : "(asks for ", json_str(json_get(call, "name"), "?"));
+    if (!words.len)
+        strbuf_addstr(&words, "(an empty answer");
+    strbuf_addch(&words, ')');
+    wrapped_add(out, LOOK_DIM, "agt", words.buf, words.len, width);
+}
+
+static void add_answer(struct wrapped *out, struct arena *arena, const struct event_model_responded *answer, int width)
+{
+    bool text = answer->text && *answer->text;
+    if (answer->thinking)
+        add_thinking(out, answer->thinking, strlen(answer->thinking), width);
+    bool thought = answer->thinking && *answer->thinking;
+    add(out, LOOK_AGENT, thought ? "" : "agt", answer->text, width);
+    if (!text && !thought)
+        add_calls(out, arena, answer->tool_calls, width);
+}
+
+/* The end of an answer that is still coming. All of it comes with the answer. */
+static const char *partial_end(const struct strbuf *partial, size_t *len)
+{
+    if (partial->len <= PARTIAL_MAX) {
+        *len = partial->len;
+        return partial->buf;
+    }
+    const char *from = partial->buf + partial->len - PARTIAL_MAX;
+    const char *newline = memchr(from, '\n', PARTIAL_MAX);
+    from = newline ? newline + 1 : from;
+    *len = partial->len - (size_t)(from - partial->buf);
+    return from;
+}
+
+static void add_partial(struct wrapped *out, const struct view *view, int width)
+{
+    const struct session *session = view->session;
+    size_t len;
+    const char *text;
+    if (session->partial_text.len > PARTIAL_MAX || session->partial_thinking.len > PARTIAL_MAX)
+        add(out, LOOK_DIM, "agt", "(the beginning is shown when the answer is complete)", width);
+    if (session->partial_thinking.len) {
+        text = partial_end(&session->partial_thinking, &len);
+        add_thinking(out, text, len, width);
+    }
+    if (session->partial_text.len) {
+        text = partial_end(&session->partial_text, &len);
+        wrapped_add(out, LOOK_AGENT, session->partial_thinking.len ? "" : "agt", text, len, width);
+    }
+    if (session->partial_text.len || session->partial_thinking.len)
+        return;
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
+    struct event event;
+    if (session->last_model_failure_seq && view_event(view, session->last_model_failure_seq, &event, &arena) &&
+        event.type == EVENT_MODEL_FAILED) {
+        CLEANUP(strbuf) struct strbuf words = STRBUF_INIT;
+        strbuf_addf(&words, "could not be asked: %s", event.model_failed.error ? event.model_failed.error : "?");
+        if (event.model_failed.retry_in_ms != EVENT_NULL_INT) {
+            strbuf_addstr(&words, "; tries again in ");
+            text_ms(&words, event.model_failed.retry_in_ms);
+        }
+        wrapped_add(out, LOOK_ERROR, "agt", words.buf, words.len, width);
+    } else if (session_turn_running(session)) {
+        add(out, LOOK_DIM, "agt", "(has been asked)", width);
+    }
+}
+
+/* The final text is that of the last answer, as a rule; then it stands right above. */
+static bool is_last_answer(const struct view *view, const struct session_turn *turn, const char *text)
+{
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
+    struct event event;
+    for (uint32_t step = turn->first_step + turn->step_count; step-- > turn->first_step;) {
+        uint32_t seq = view->session->steps[step].responded_seq;
+        if (!seq)
+            continue;
+        return view_event(view, seq, &event, &arena) && event.type == EVENT_MODEL_RESPONDED &&
+               event.model_responded.text && strcmp(event.model_responded.text, text) == 0;
+    }
+    return false;
+}
+
+static void add_end(struct wrapped *out, const struct view *view, const struct session_turn *turn,
+                    const struct event_turn_finished *end, int width)
+{
+    CLEANUP(strbuf) struct strbuf words = STRBUF_INIT;
+    const char *status = end->status && *end->status ? end->status : "ended";
+    if (end->text && *end->text && !is_last_answer(view, turn, end->text)) {
+        add(out, LOOK_AGENT, "agt", end->text, width);
+        wrapped_add_blank(out);
+    }
+    strbuf_addf(&words, "%s · ", strcmp(status, "budget") == 0 ? "the budget ended it" : status);
+    text_plural(&words, end->steps, "step", "steps");
+    strbuf_addstr(&words, " · ");
+    text_plural(&words, end->tool_calls, "call", "calls");
+    strbuf_addstr(&words, " · ");
+    text_ms(&words, end->elapsed_ms);
+    bool good = strcmp(status, "done") == 0;
+    add(out, good ? LOOK_GOOD : strcmp(status, "failed") == 0 ? LOOK_ERROR : LOOK_WARN, "end", words.buf, width);
+}
+
+void talk_wrap(struct wrapped *out, const struct view *view, size_t number, int width)
+{
+    const struct session *session = view->session;
+    struct talk_item item = talk_item(session, number);
+    int64_t seq = talk_seq(session, item);
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
+    struct event event;
+    wrapped_reset(out);
+    if (number)
+        wrapped_add_blank(out);
+    if (seq && !view_event(view, seq, &event, &arena))
+        add(out, LOOK_ERROR, "?", "this line of the recording cannot be read", width);
+    else if (item.kind == TALK_PROMPT && seq && event.type == EVENT_TURN_STARTED)
+        add(out, LOOK_USER, "you", event.turn_started.prompt, width);
+    else if (item.kind == TALK_PROMPT)
+        add(out, LOOK_DIM, "you", "(the prompt was not recorded)", width);
+    else if (item.kind == TALK_ANSWER && seq && event.type == EVENT_MODEL_RESPONDED)
+        add_answer(out, &arena, &event.model_responded, width);
+    else if (item.kind == TALK_ANSWER && !seq && item.step + 1 == session->step_count)
+        add_partial(out, view, width);
+    else if (item.kind == TALK_REFLECTION && seq && event.type == EVENT_REFLECTION && event.reflection.text &&
+             *event.reflection.text) {
+        CLEANUP(free) char *words = xasprintf("(looking back) %s", event.reflection.text);
+        add(out, LOOK_THINKING, "agt", words, width);
+    } else if (item.kind == TALK_END && seq && event.type == EVENT_TURN_FINISHED)
+        add_end(out, view, &session->turns[item.turn], &event.turn_finished, width);
+    if (number && out->count == 1) /* only the empty line */
+        wrapped_reset(out);
+}
