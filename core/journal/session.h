@@ -68,6 +68,7 @@ struct session_ask {
     uint32_t proposed_seq, decided_seq, checkpoint_seq, applied_seq, undone_seq;
     uint32_t checkpoint;    /* name */
     uint32_t decision;      /* name, 0 while open */
+    int64_t proposed_t, decided_t;
 };
 
 enum budget_key { BUDGET_WALL_MS, BUDGET_STEPS, BUDGET_TOOL_CALLS, BUDGET_REFLECTIONS, BUDGET_CONTEXT_TOKENS,

@@ -286,7 +286,8 @@ void fold_write_proposed(const struct fold *fold)
     session->asks[session->ask_count++] =
         (struct session_ask){.id = session_intern(session, e->ask),
                              .call = call ? (uint32_t)(call - session->calls) : SESSION_NONE,
-                             .proposed_seq = fold->seq};
+                             .proposed_seq = fold->seq,
+                             .proposed_t = fold->t};
     if (session->asks[row].id)
         session->names->names[session->asks[row].id].ask = row;
     else
@@ -321,6 +322,7 @@ void fold_write_decided(const struct fold *fold)
     if (!e->decision || !*e->decision)
         fold_fault(fold, "question %.40s has no decision", shown(e->ask));
     ask->decided_seq = fold->seq;
+    ask->decided_t = fold->t;
     ask->decision = session_intern(session, e->decision && *e->decision ? e->decision : "denied");
     if (ask->call != SESSION_NONE && session->calls[ask->call].state == CALL_ASKING)
         session->calls[ask->call].state = CALL_RUNNING;
