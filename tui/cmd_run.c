@@ -4,12 +4,11 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "cmd.h"
+#include "demo.h"
 #include "drive.h"
 #include "say.h"
-#include <dirent.h>
 #include <errno.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #define PROMPT_BYTES_MAX (1u << 20)
@@ -76,62 +75,6 @@ int cmd_run(const struct options *options)
 
 /* The demo */
 
-static char *demo_in(const char *folder, const char *below)
-{
-    CLEANUP(free) char *path = xasprintf("%s%s/demo.jsonl", folder, below);
-    return access(path, R_OK) == 0 ? steal(&path) : NULL;
-}
-
-/* Where the environment says, as built, or as installed. NULL after the error was said. */
-static char *find_demo(void)
-{
-    CLEANUP(free) char *program = file_program_dir();
-    const char *named = getenv("KEYTURN_FIXTURES");
-    char *found = named && *named ? demo_in(named, "") : NULL;
-    if (!found)
-        found = demo_in(program, "/../fixtures");
-    if (!found)
-        found = demo_in(program, "/../share/keyturn/fixtures");
-    if (!found)
-        say_error(STATUS_USAGE, "the demo is not here: no fixtures/demo.jsonl near %s (set KEYTURN_FIXTURES)", program);
-    return found;
-}
-
-/* -1: not a folder that can be read; else whether something is in it. */
-static int holds_something(const char *path)
-{
-    DIR *dir = opendir(path);
-    if (!dir)
-        return errno == ENOENT ? 0 : -1;
-    const struct dirent *entry;
-    int found = 0;
-    while (!found && (entry = readdir(dir)))
-        found = strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0;
-    closedir(dir);
-    return found;
-}
-
-static int demo_workspace(const struct options *options, const struct recording *recording, const char *temp,
-                          char **path)
-{
-    struct err err = ERR_INIT;
-    const char *files = recording_files(recording);
-    if (options->workspace) {
-        int full = holds_something(options->workspace);
-        if (full < 0)
-            return say_error(STATUS_USAGE, "%s: %s (name a folder)", options->workspace, strerror(errno));
-        if (full)
-            return say_error(STATUS_USAGE, "%s: the folder is not empty (the demo writes only into a new or empty one)",
-                             options->workspace);
-        *path = xstrdup(options->workspace);
-    } else {
-        *path = xasprintf("%s/workspace", temp);
-    }
-    if (file_mkdirs(*path, 0777, &err) || (files && file_copy_tree(files, *path, &err)))
-        return say_error(STATUS_USAGE, "%s", err.text);
-    return 0;
-}
-
 static int run_demo(const struct options *options, const struct config *config, struct recording *recording,
                     const char *temp)
 {
@@ -160,7 +103,7 @@ int cmd_demo(const struct options *options)
 {
     struct err err = ERR_INIT;
     CLEANUP(config) struct config *config = setup_config(options);
-    CLEANUP(free) char *file = config ? find_demo() : NULL;
+    CLEANUP(free) char *file = config ? demo_find() : NULL;
     if (!file)
         return STATUS_USAGE;
     struct recording *recording = recording_open(file, &err);

@@ -46,7 +46,7 @@ static const struct option table[] = {
     {"model", "NAME", "a model of the config file, or scripted:FILE", TURNS, TAKE_TEXT, INTO(model)},
     {"config", "FILE", "read FILE instead of the usual config.json", TURNS | OF(SESSIONS) | OF(DOCTOR), TAKE_TEXT,
      INTO(config)},
-    {"theme", "NAME", "colours of the workbench", TURNS, TAKE_TEXT, INTO(theme)},
+    {"theme", "NAME", "colours of the workbench (keyturn themes lists them)", TURNS, TAKE_TEXT, INTO(theme)},
     {"step", NULL, "start paused", TURNS, TAKE_FLAG, INTO(step)},
     {"break", "SPEC", "stop at tool=NAME, effect=CLASS, path=GLOB, outcome=TYPE, budget=N% or gate=NAME", TURNS,
      TAKE_LIST, INTO(breaks)},
@@ -56,6 +56,8 @@ static const struct option table[] = {
     {"serial", NULL, "one call at a time, no parallel waves", TURNS, TAKE_FLAG, INTO(serial)},
     {"approve", "ask|deny|allow", "who decides about writes; ask refuses when nobody can be asked", TURNS, TAKE_TEXT,
      INTO(approve)},
+    {"ask-timeout", "S", "deny a write that nobody answers for S seconds", OF(RUN) | OF(DEMO), TAKE_NUMBER,
+     INTO(ask_timeout)},
     {"engine", "NAME", "the sandbox for scripts", TURNS, TAKE_TEXT, INTO(engine)},
     {"tools", "DIR", "Python tools for scripts", TURNS, TAKE_TEXT, INTO(tools)},
     {"execute", NULL, "run it again with real tools in a scratch workspace", OF(REPLAY), TAKE_FLAG, INTO(execute)},
@@ -246,7 +248,7 @@ static int check_operands(const struct options *options, size_t count, struct er
 
 int options_parse(struct options *options, int argc, char **argv, struct err *err)
 {
-    *options = (struct options){.command = COMMAND_NONE, .speed = NAN, .until = -1};
+    *options = (struct options){.command = COMMAND_NONE, .speed = NAN, .ask_timeout = NAN, .until = -1};
     size_t operands = 0;
     bool ended = false;
     for (int at = 1; at < argc; at++) {

@@ -35,6 +35,7 @@ struct options {
 
     bool execute, check;
     double speed;
+    double ask_timeout; /* seconds */
     int64_t until;
 
     bool json;

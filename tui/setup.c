@@ -15,6 +15,7 @@
 #include "tools/artifact.h"
 #include "tools/beneath.h"
 #include "tools/checkpoint.h"
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
@@ -92,7 +93,9 @@ int setup_model_file(const struct options *options, const struct config *config,
 static int open_model(struct setup *setup, const struct setup_plan *plan)
 {
     struct err err = ERR_INIT;
-    const struct journal_reader *reader = plan->recording ? recording_reader(plan->recording) : NULL;
+    const struct journal_reader *reader = plan->script      ? plan->script
+                                          : plan->recording ? recording_reader(plan->recording)
+                                                            : NULL;
     if (!reader || plan->options->model) {
         CLEANUP(free) char *file = NULL;
         int status = setup_model_file(plan->options, plan->config, &file);
@@ -163,6 +166,8 @@ static int use_options(struct harness *h, const struct setup_plan *plan)
     if (options->serial)
         h->parallel = false;
     h->engine_name = options->engine;
+    h->interactive = plan->interactive;
+    h->ask_timeout_ms = isnan(options->ask_timeout) ? 0 : (int64_t)(options->ask_timeout * 1000);
     return 0;
 }
 
@@ -174,8 +179,8 @@ static int open_approval(struct setup *setup, const struct setup_plan *plan)
         mode = approve_mode_from_name(plan->options->approve);
     else if (plan->config->approve >= 0 && !plan->recording)
         mode = plan->config->approve;
-    setup->harness.approval = approval_new((enum approve_mode)mode, false);
-    if (plan->recording && !plan->options->approve &&
+    setup->harness.approval = approval_new((enum approve_mode)mode, plan->interactive);
+    if (plan->recording && !plan->options->approve && !plan->user_decides &&
         recording_decisions(plan->recording, setup->harness.approval, &err))
         return say_error(STATUS_USAGE, "the recorded decisions cannot be used: %s", err.text);
     return 0;
@@ -220,7 +225,9 @@ static char *absolute(const char *path)
 static struct journal *open_journal(struct setup *setup, const struct setup_plan *plan)
 {
     struct err err = ERR_INIT;
-    if (plan->options->record) {
+    if (plan->journal) {
+        setup->journal = absolute(plan->journal);
+    } else if (plan->options->record) {
         setup->journal = absolute(plan->options->record);
     } else if (plan->keep) {
         CLEANUP(free) char *folder = own_folder(&(struct setup_plan){0}, "sessions");
@@ -228,8 +235,14 @@ static struct journal *open_journal(struct setup *setup, const struct setup_plan
             return NULL;
         setup->journal = xasprintf("%s/%s.jsonl", folder, setup->id);
     }
-    const char *shown = plan->options->record ? plan->options->record : setup->journal;
-    if (plan->options->record && access(shown, F_OK) == 0) {
+    const char *shown = plan->options->record && !plan->journal ? plan->options->record : setup->journal;
+    if (plan->resume) {
+        struct journal *resumed = journal_resume(setup->journal, loop_clock(setup->loop), &err);
+        if (!resumed)
+            say_file_error(STATUS_USAGE, shown, &err);
+        return resumed;
+    }
+    if (plan->options->record && !plan->journal && access(shown, F_OK) == 0) {
         say_error(STATUS_USAGE, "%s: the file exists already (a recording is never overwritten: name another)", shown);
         return NULL;
     }
@@ -329,7 +342,8 @@ int setup_open(struct setup *setup, const struct setup_plan *plan)
     struct journal *journal = open_journal(setup, plan);
     if (!journal)
         return STATUS_USAGE;
-    setup->engine = engine_new(&setup->harness, journal, plan->sinks, &err);
+    setup->engine = plan->resume ? engine_resume(&setup->harness, journal, plan->resume, plan->sinks, &err)
+                                 : engine_new(&setup->harness, journal, plan->sinks, &err);
     if (!setup->engine)
         return say_file_error(STATUS_FAILED, setup->journal ? setup->journal : "journal", &err);
     return set_gates(setup, plan);

@@ -277,6 +277,23 @@ static int take_breakpoints(struct reading *reading, const struct json *value)
     return result;
 }
 
+static int take_keys(struct reading *reading, const struct json *value)
+{
+    struct config *config = reading->config;
+    config->binding_count = 0;
+    json_each (item, value) {
+        if (item->type != JSON_STRING)
+            return wrong_type(reading, "keys.", item->key, item, A_TEXT);
+        GROW(config->bindings, config->binding_count, config->binding_room);
+        config->bindings[config->binding_count++] = (struct config_binding){
+            .action = arena_strdup(&config->arena, item->key),
+            .keys = keep(reading, item),
+            .line = line_of(reading, item),
+        };
+    }
+    return 0;
+}
+
 static int take_approve(struct reading *reading, const struct json *value)
 {
     reading->config->approve = approve_mode_from_name(value->text);
@@ -315,6 +332,7 @@ static const struct key top_keys[] = {
     {"theme", A_TEXT, take_theme},
     {"system_prompt", A_TEXT, take_system_prompt},
     {"breakpoints", A_LIST, take_breakpoints},
+    {"keys", AN_OBJECT, take_keys},
 };
 
 static struct config *config_empty(void)
@@ -372,6 +390,7 @@ void config_free(struct config *config)
         return;
     free(config->models);
     free(config->breakpoints);
+    free(config->bindings);
     arena_release(&config->arena);
     free(config);
 }

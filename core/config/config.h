@@ -25,6 +25,11 @@ struct config_model {
     long line;
 };
 
+struct config_binding {
+    const char *action, *keys;
+    long line;
+};
+
 /* What is -1 or NULL was not said. */
 struct config {
     struct arena arena; /* everything below lives here */
@@ -41,6 +46,8 @@ struct config {
     int64_t reflect_every;
     int parallel, select_tools, citations;
     const char *theme;
+    struct config_binding *bindings; /* of "keys": what an action is on instead of its own; whoever has the keys reads them */
+    size_t binding_count, binding_room;
     const char *system_prompt;
     const char **breakpoints;
     size_t breakpoint_count, breakpoint_room;
