@@ -33,7 +33,15 @@ void ui_close_modal(struct ui *ui); /* the topmost */
 struct ui_host *ui_get_host(struct ui *ui);
 struct keymap *ui_keymap(struct ui *ui);
 void ui_set_theme(struct ui *ui, const char *name);
+/* Filters the focused pane; false when it has no filter. */
+bool ui_filter(struct ui *ui, const struct view *view, const char *text);
 unsigned ui_contexts(const struct ui *ui, const struct view *view);
+
+/* In modal.c, for all of them. */
+struct modal *modal_alloc(const struct modal_ops *ops);
+struct rect modal_center(int rows, int cols, int want_rows, int want_cols); /* leaves the first and the last line free */
+/* Paints the selection of list row `row` over what is painted there. */
+void modal_select_row(struct canvas *canvas, struct rect inside, const struct modal *modal, size_t row);
 
 /* The dialogs, each in its modal_NAME.c. */
 struct modal *modal_help_new(unsigned contexts);                  /* every key, those of the context first; searchable */

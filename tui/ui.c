@@ -427,7 +427,8 @@ static void ordinary_key(struct ui *ui, const struct view *view, const struct ke
 static bool modal_key(struct ui *ui, const struct view *view, const struct key *key)
 {
     struct modal *modal = ui->modal;
-    enum action action = keymap_find(ui->keymap, ui_contexts(ui, view), key);
+    /* A dialog is not the question or the recording below it: keys have their meaning of everywhere in it. */
+    enum action action = keymap_find(ui->keymap, IN_ALL, key);
     if (modal->ops->key(modal, ui, view, key, action))
         return true;
     switch (action) {

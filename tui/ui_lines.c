@@ -29,6 +29,14 @@ void ui_set_filter(struct pane *pane, const struct view *view, const char *text)
     pane->ops->filter(pane, view, text);
 }
 
+bool ui_filter(struct ui *ui, const struct view *view, const char *text)
+{
+    struct pane *pane = ui_pane(ui);
+    if (pane->ops->filter)
+        ui_set_filter(pane, view, text);
+    return pane->ops->filter != NULL;
+}
+
 void ui_search(struct ui *ui, const struct view *view, bool back)
 {
     struct pane *pane = ui_pane(ui);

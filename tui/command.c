@@ -1,0 +1,430 @@
+/* One table: name, what follows it, what it does, who carries it out, and what can complete its argument. */
+
+#include "command.h"
+#include "base/file.h"
+#include "base/mem.h"
+#include "base/nearest.h"
+#include "start_list.h"
+#include "turn/budget.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef int command_fn(struct ui *ui, const struct view *view, const char *argument, struct err *err);
+
+static int submit(struct ui *ui, const struct intent *intent, struct err *err)
+{
+    struct ui_host *host = ui_get_host(ui);
+    return host->submit(host, intent, err);
+}
+
+static int replay(struct ui *ui, enum action action, const char *argument, struct err *err)
+{
+    struct ui_host *host = ui_get_host(ui);
+    return host->replay(host, action, argument, err);
+}
+
+/* The commands */
+
+static void quit_now(struct ui *ui, void *data)
+{
+    (void)data;
+    ui_get_host(ui)->quit(ui_get_host(ui));
+}
+
+static int do_quit(struct ui *ui, const struct view *view, const char *argument, struct err *err)
+{
+    (void)argument;
+    (void)err;
+    if (view->mode != VIEW_REPLAY && session_turn_running(view->session))
+        ui_open_modal(ui, modal_confirm_new("A turn is running. Cancel it and quit?", quit_now, NULL));
+    else
+        quit_now(ui, NULL);
+    return 0;
+}
+
+static int do_theme(struct ui *ui, const struct view *view, const char *argument, struct err *err)
+{
+    (void)view;
+    struct theme theme;
+    if (theme_load(&theme, argument, err))
+        return -1;
+    ui_set_theme(ui, argument);
+    return 0;
+}
+
+static int do_break(struct ui *ui, const struct view *view, const char *argument, struct err *err)
+{
+    (void)view;
+    if (submit(ui, &(struct intent){.type = INTENT_BREAK, .breakpoint = {argument}}, err))
+        return -1;
+    ui_say(ui, LOOK_TEXT, "Breakpoint: %s", argument);
+    return 0;
+}
+
+static int do_unbreak(struct ui *ui, const struct view *view, const char *argument, struct err *err)
+{
+    char *end;
+    long number = strtol(argument, &end, 10);
+    int id = *end || number > 1000000 ? 0 : (int)number;
+    for (size_t i = 0; id <= 0 && view->gates && i < view->gates->count; i++)
+        if (strcmp(view->gates->breaks[i].text, argument) == 0)
+            id = view->gates->breaks[i].id;
+    if (id <= 0)
+        return err_set(err, "there is no breakpoint \"%.60s\": :breaks lists them", argument);
+    return submit(ui, &(struct intent){.type = INTENT_UNBREAK, .unbreak = {id}}, err);
+}
+
+static int do_breaks(struct ui *ui, const struct view *view, const char *argument, struct err *err)
+{
+    (void)argument;
+    if (view->mode == VIEW_REPLAY)
+        return err_set(err, "a recording has no breakpoints: nothing runs");
+    ui_open_modal(ui, modal_breaks_new());
+    return 0;
+}
+
+/* "steps=12": raised to 12. The engine raises by shares of what a limit was at first. */
+static int do_budget(struct ui *ui, const struct view *view, const char *argument, struct err *err)
+{
+    const char *equals = strchr(argument, '=');
+    CLEANUP(free) char *name = xmemdup0(argument, equals ? (size_t)(equals - argument) : strlen(argument));
+    bool seconds = strcmp(name, "wall_s") == 0;
+    int key = seconds ? BUDGET_WALL_MS : budget_key_from_name(name);
+    if (key < 0) {
+        struct nearest near = nearest_to(name);
+        for (int i = 0; i < BUDGET_KEY_COUNT; i++)
+            nearest_offer(&near, budget_key_name((enum budget_key)i));
+        nearest_offer(&near, "wall_s");
+        return near.best ? err_set(err, "there is no budget \"%.40s\" (did you mean %s?)", name, near.best)
+                         : err_set(err, "there is no budget \"%.40s\"", name);
+    }
+    double limit = view->session->budget.limit[key], share = 0.5;
+    if (equals) {
+        char *end;
+        double value = strtod(equals + 1, &end) * (seconds ? 1000 : 1);
+        if (end == equals + 1 || *end)
+            return err_set(err, "\"%.40s\" is no number", equals + 1);
+        if (!(limit > 0) || !(value > limit))
+            return err_set(err, "the limit of %s is %g now: it can only be raised", name,
+                           limit > 0 ? limit / (seconds ? 1000 : 1) : 0.0);
+        share = value / limit - 1;
+    }
+    if (submit(ui, &(struct intent){.type = INTENT_EXTEND, .extend = {(enum budget_key)key, share}}, err))
+        return -1;
+    ui_say(ui, LOOK_TEXT, "The limit of %s was raised.", name);
+    return 0;
+}
+
+static int do_goto(struct ui *ui, const struct view *view, const char *argument, struct err *err)
+{
+    if (view->mode != VIEW_REPLAY)
+        return err_set(err, "only a recording can be gone through: this turn is live");
+    CLEANUP(free) char *where = xasprintf("goto %s", argument);
+    return replay(ui, ACTION_COMMAND, where, err);
+}
+
+static int do_speed(struct ui *ui, const struct view *view, const char *argument, struct err *err)
+{
+    if (view->mode != VIEW_REPLAY)
+        return err_set(err, "only a recording has a speed");
+    CLEANUP(free) char *what = xasprintf("speed %s", argument);
+    return replay(ui, ACTION_COMMAND, what, err);
+}
+
+static int do_open(struct ui *ui, const struct view *view, const char *argument, struct err *err)
+{
+    (void)view;
+    struct ui_host *host = ui_get_host(ui);
+    return host->open(host, argument, err);
+}
+
+static int do_sessions(struct ui *ui, const struct view *view, const char *argument, struct err *err)
+{
+    (void)view;
+    (void)argument;
+    (void)err;
+    ui_open_modal(ui, modal_sessions_new());
+    return 0;
+}
+
+static int do_fork(struct ui *ui, const struct view *view, const char *argument, struct err *err)
+{
+    if (view->mode != VIEW_REPLAY)
+        return err_set(err, "only a recording can be forked: this session is live already");
+    return replay(ui, ACTION_FORK, *argument ? argument : NULL, err);
+}
+
+static int do_undo(struct ui *ui, const struct view *view, const char *argument, struct err *err)
+{
+    (void)view;
+    if (submit(ui, &(struct intent){.type = INTENT_UNDO, .undo = {*argument ? argument : NULL}}, err))
+        return -1;
+    ui_say(ui, LOOK_TEXT, "Undone. The bytes before the undo were kept as well.");
+    return 0;
+}
+
+static int do_filter(struct ui *ui, const struct view *view, const char *argument, struct err *err)
+{
+    return ui_filter(ui, view, argument) ? 0 : err_set(err, "this pane has no filter: the events and the tools have one");
+}
+
+static int do_help(struct ui *ui, const struct view *view, const char *argument, struct err *err)
+{
+    (void)argument;
+    (void)err;
+    ui_open_modal(ui, modal_help_new(ui_contexts(ui, view)));
+    return 0;
+}
+
+static int do_save(struct ui *ui, const struct view *view, const char *argument, struct err *err)
+{
+    (void)view;
+    CLEANUP(free) char *what = xasprintf("save %s", argument);
+    if (replay(ui, ACTION_COMMAND, what, err))
+        return -1;
+    ui_say(ui, LOOK_TEXT, "Saved: %s", argument);
+    return 0;
+}
+
+static int do_gate(struct ui *ui, const struct view *view, const char *argument, struct err *err)
+{
+    (void)argument;
+    if (!view->held)
+        return err_set(err, "nothing stands at a gate");
+    ui_open_modal(ui, modal_gate_new());
+    return 0;
+}
+
+static int do_departures(struct ui *ui, const struct view *view, const char *argument, struct err *err)
+{
+    (void)argument;
+    if (!view->departures)
+        return err_set(err, "nothing is compared with a recording here: keyturn replay --execute FILE does that");
+    ui_open_modal(ui, modal_departures_new());
+    return 0;
+}
+
+static int do_permissions(struct ui *ui, const struct view *view, const char *argument, struct err *err)
+{
+    (void)view;
+    (void)argument;
+    (void)err;
+    ui_open_modal(ui, modal_permissions_new());
+    return 0;
+}
+
+static int do_serial(struct ui *ui, const struct view *view, const char *argument, struct err *err)
+{
+    bool on = strcmp(argument, "off") != 0;
+    (void)view;
+    if (*argument && on && strcmp(argument, "on") != 0)
+        return err_set(err, "serial takes on or off");
+    return submit(ui, &(struct intent){.type = INTENT_SERIAL, .serial = {on}}, err);
+}
+
+static int do_cancel(struct ui *ui, const struct view *view, const char *argument, struct err *err)
+{
+    (void)view;
+    (void)argument;
+    return submit(ui, &(struct intent){.type = INTENT_CANCEL}, err);
+}
+
+/* What completes an argument: adds each possibility. */
+
+struct words {
+    char **items;
+    size_t count, room;
+};
+
+static void add_word(struct words *words, const char *text)
+{
+    GROW(words->items, words->count, words->room);
+    words->items[words->count++] = xstrdup(text);
+}
+
+static void words_cleanup(struct words *words)
+{
+    for (size_t i = 0; i < words->count; i++)
+        free(words->items[i]);
+    free(words->items);
+}
+
+static void theme_words(struct words *words, const struct view *view)
+{
+    char **names = theme_names();
+    (void)view;
+    for (size_t i = 0; names[i]; i++) {
+        add_word(words, names[i]);
+        free(names[i]);
+    }
+    free(names);
+}
+
+static void break_words(struct words *words, const struct view *view)
+{
+    static const char *const fixed[] = {"effect=", "path=", "outcome=", "budget=80%", "gate=model", "gate=answer",
+                                        "gate=wave", "gate=tool", "gate=write", "gate=result", "gate=reflect",
+                                        "gate=finalize", "gate=budget", "tool="};
+    for (size_t i = 0; i < COUNT_OF(fixed); i++)
+        add_word(words, fixed[i]);
+    /* Tools that were called; every one once. */
+    const struct session *session = view->session;
+    for (uint32_t i = 0; i < session->call_count && i < 256; i++) {
+        bool seen = false;
+        for (uint32_t k = 0; k < i && !seen; k++)
+            seen = session->calls[k].tool == session->calls[i].tool;
+        if (!seen) {
+            CLEANUP(free) char *spec = xasprintf("tool=%s", session_name(session, session->calls[i].tool));
+            add_word(words, spec);
+        }
+    }
+}
+
+static void unbreak_words(struct words *words, const struct view *view)
+{
+    for (size_t i = 0; view->gates && i < view->gates->count; i++)
+        add_word(words, view->gates->breaks[i].text);
+}
+
+static void budget_words(struct words *words, const struct view *view)
+{
+    (void)view;
+    for (int key = 0; key < BUDGET_KEY_COUNT; key++) {
+        CLEANUP(free) char *word = xasprintf("%s=", key == BUDGET_WALL_MS ? "wall_s" : budget_key_name((enum budget_key)key));
+        add_word(words, word);
+    }
+}
+
+static void open_words(struct words *words, const struct view *view)
+{
+    struct start_list list;
+    (void)view;
+    start_list_load(&list, NULL);
+    for (size_t i = 0; i < list.count; i++)
+        add_word(words, list.items[i].name);
+    start_list_release(&list);
+}
+
+static void switch_words(struct words *words, const struct view *view)
+{
+    (void)view;
+    add_word(words, "on");
+    add_word(words, "off");
+}
+
+static const struct command {
+    const char *name, *argument, *help;
+    bool needs; /* the argument */
+    command_fn *run;
+    void (*words)(struct words *words, const struct view *view);
+} command_table[] = {
+    {"break", "SPEC", "hold at tool=NAME, effect=CLASS, path=GLOB, outcome=TYPE, budget=N%, gate=NAME", true, do_break, break_words},
+    {"breaks", "", "list the breakpoints", false, do_breaks, NULL},
+    {"budget", "KEY[=VALUE]", "raise a limit by half, or to a value", true, do_budget, budget_words},
+    {"cancel", "", "cancel the turn", false, do_cancel, NULL},
+    {"departures", "", "where this run departs from its recording", false, do_departures, NULL},
+    {"filter", "[TEXT]", "show only rows with a kind, a call or a text", false, do_filter, NULL},
+    {"fork", "[PROMPT]", "go on live from here in a new session", false, do_fork, NULL},
+    {"gate", "", "what stands at the gate", false, do_gate, NULL},
+    {"goto", "SEQ or SECONDSs", "to an event of the recording (58), or a time (12.4s)", true, do_goto, NULL},
+    {"help", "", "every key", false, do_help, NULL},
+    {"open", "FILE", "open a session, a recording or a fixture", true, do_open, open_words},
+    {"permissions", "", "what was allowed for the session", false, do_permissions, NULL},
+    {"quit", "", "leave", false, do_quit, NULL},
+    {"save", "FILE", "write the journal to a file of its own", true, do_save, NULL},
+    {"serial", "[on|off]", "run calls one at a time", false, do_serial, switch_words},
+    {"sessions", "", "recent sessions and fixtures", false, do_sessions, NULL},
+    {"speed", "X", "how fast the recording plays", true, do_speed, NULL},
+    {"theme", "NAME", "switch to a theme", true, do_theme, theme_words},
+    {"unbreak", "N or SPEC", "take a breakpoint away", true, do_unbreak, unbreak_words},
+    {"undo", "[CHECKPOINT]", "undo the newest write, or that of a checkpoint", false, do_undo, NULL},
+};
+
+/* "br tool=x" → the command and where its argument begins. Beginnings are enough where they are certain. */
+static const struct command *find(const char *line, const char **argument)
+{
+    line += strspn(line, " ");
+    size_t len = strcspn(line, " ");
+    const struct command *found = NULL;
+    size_t matches = 0;
+    for (size_t i = 0; i < COUNT_OF(command_table); i++) {
+        if (len && strncmp(command_table[i].name, line, len) == 0) {
+            found = &command_table[i];
+            matches++;
+            if (strlen(found->name) == len) {
+                matches = 1;
+                break;
+            }
+        }
+    }
+    *argument = line + len + strspn(line + len, " ");
+    return matches == 1 ? found : NULL;
+}
+
+int command_run(struct ui *ui, const struct view *view, const char *line, struct err *err)
+{
+    const char *argument;
+    const struct command *command = find(line, &argument);
+    line += strspn(line, " ");
+    if (!*line)
+        return 0;
+    if (!command) {
+        CLEANUP(free) char *name = xmemdup0(line, strcspn(line, " "));
+        struct nearest near = nearest_to(name);
+        for (size_t i = 0; i < COUNT_OF(command_table); i++)
+            nearest_offer(&near, command_table[i].name);
+        return near.best ? err_set(err, "there is no command \"%.40s\" (did you mean %s?)", name, near.best)
+                         : err_set(err, "there is no command \"%.40s\" (Tab lists them)", name);
+    }
+    /* Blanks after the argument are no part of it. */
+    CLEANUP(free) char *text = xstrdup(argument);
+    for (size_t len = strlen(text); len && text[len - 1] == ' '; len--)
+        text[len - 1] = '\0';
+    if (command->needs && !*text)
+        return err_set(err, "%s needs %s: %s", command->name, command->argument, command->help);
+    return command->run(ui, view, text, err);
+}
+
+bool command_complete(const struct view *view, const char *line, struct strbuf *completed, struct strbuf *offers)
+{
+    CLEANUP(words) struct words words = {0};
+    const char *argument, *typed = line + strspn(line, " ");
+    const struct command *command = find(line, &argument);
+    bool in_argument = strchr(typed, ' ') != NULL;
+    if (in_argument && command && command->words)
+        command->words(&words, view);
+    for (size_t i = 0; !in_argument && i < COUNT_OF(command_table); i++)
+        add_word(&words, command_table[i].name);
+    const char *begun = in_argument ? argument : typed, *first = NULL;
+    size_t len = strlen(begun), common = 0, matches = 0;
+    for (size_t i = 0; i < words.count; i++) {
+        if (strncmp(words.items[i], begun, len) != 0)
+            continue;
+        if (!first) {
+            first = words.items[i];
+            common = strlen(first);
+        }
+        while (strncmp(words.items[i], first, common) != 0)
+            common--;
+        strbuf_addf(offers, "%s%s", matches++ ? "  " : "", words.items[i]);
+    }
+    strbuf_add(completed, line, (size_t)(begun - line));
+    strbuf_add(completed, first ? first : begun, first ? common : len);
+    if (matches == 1 && !in_argument)
+        strbuf_addch(completed, ' ');
+    if (matches == 1)
+        strbuf_reset(offers);
+    return first && strcmp(completed->buf, line) != 0;
+}
+
+const char *command_usage(const char *line)
+{
+    static char usage[200];
+    const char *argument;
+    const struct command *command = find(line, &argument);
+    if (!command)
+        return *line ? NULL : "break budget filter fork goto open quit save theme undo … : Tab completes";
+    snprintf(usage, sizeof(usage), "%s %s  %s", command->name, command->argument, command->help);
+    return usage;
+}

@@ -1,0 +1,179 @@
+/* Every key, made from the action table: those that count at this moment first. `/` narrows the list down. */
+
+#include "base/mem.h"
+#include "input.h"
+#include "modal.h"
+#include "ui.h"
+#include <string.h>
+#include <strings.h>
+
+#define KEYS_COLUMNS 22
+
+static const struct {
+    unsigned context;
+    const char *title;
+} sections[] = {
+    {IN_QUESTION, "While a write waits"},
+    {IN_REPLAY, "In a recording"},
+    {IN_STEP, "While a turn runs"},
+    {IN_ALL, "Everywhere"},
+};
+
+/* A row is an action, a heading or a blank. */
+struct row {
+    enum action action; /* ACTION_NONE: a heading, or a blank when `section` is SIZE_MAX */
+    size_t section;
+    bool now; /* counts at this moment */
+};
+
+struct help {
+    struct modal modal;
+    unsigned contexts;
+    struct row *rows;
+    size_t count, room;
+    struct input search;
+    bool searching;
+};
+
+static void add_row(struct help *help, struct row row)
+{
+    GROW(help->rows, help->count, help->room);
+    help->rows[help->count++] = row;
+}
+
+static bool wanted(const struct help *help, enum action action)
+{
+    const char *text = help->search.text.buf;
+    return !*text || strcasestr(action_help(action), text) || strcasestr(action_name(action), text);
+}
+
+static void add_section(struct help *help, size_t section, bool now)
+{
+    size_t first = help->count;
+    for (int action = ACTION_NONE + 1; action < ACTION_COUNT; action++) {
+        if (action_contexts((enum action)action) != sections[section].context || !wanted(help, (enum action)action))
+            continue;
+        if (first == help->count) {
+            if (help->count)
+                add_row(help, (struct row){ACTION_NONE, SIZE_MAX, now});
+            add_row(help, (struct row){ACTION_NONE, section, now});
+        }
+        add_row(help, (struct row){(enum action)action, section, now});
+    }
+}
+
+static void fill(struct help *help)
+{
+    help->count = 0;
+    for (size_t i = 0; i < COUNT_OF(sections); i++)
+        if (sections[i].context & help->contexts)
+            add_section(help, i, true);
+    for (size_t i = 0; i < COUNT_OF(sections); i++)
+        if (!(sections[i].context & help->contexts))
+            add_section(help, i, false);
+    help->modal.list.cursor = help->modal.list.top = 0;
+}
+
+static void help_release(struct modal *modal)
+{
+    struct help *help = (struct help *)modal;
+    free(help->rows);
+    input_release(&help->search);
+}
+
+static struct rect help_place(struct modal *modal, const struct view *view, int rows, int cols)
+{
+    (void)modal;
+    (void)view;
+    return modal_center(rows, cols, 60, 96);
+}
+
+static void help_paint(struct modal *modal, struct ui *ui, const struct view *view, struct canvas *canvas, struct rect inside)
+{
+    struct help *help = (struct help *)modal;
+    struct rect body = inside;
+    (void)view;
+    if (help->searching || help->search.text.len) {
+        struct rect line = rect_make(inside.row, inside.col + 1, 1, inside.cols - 2);
+        if (help->searching)
+            input_paint(&help->search, canvas, line, "search: ");
+        else
+            canvas_printf(canvas, line, 0, 0, LOOK_INPUT, "search: %s", help->search.text.buf);
+        body = rect_make(inside.row + 1, inside.col, inside.rows - 1, inside.cols);
+    }
+    list_update(&modal->list, help->count, body.rows);
+    if (!help->count)
+        canvas_str(canvas, body, 0, 1, LOOK_DIM, "No key has that in its help. Backspace takes letters back.");
+    for (int i = 0; i < body.rows && modal->list.top + (size_t)i < help->count; i++) {
+        const struct row *row = &help->rows[modal->list.top + (size_t)i];
+        enum look look = row->now ? LOOK_TEXT : LOOK_DIM;
+        if (row->action == ACTION_NONE && row->section != SIZE_MAX) {
+            int at = canvas_str(canvas, body, i, 1, LOOK_MODAL_TITLE, sections[row->section].title);
+            if (!row->now)
+                canvas_str(canvas, body, i, at + 3, LOOK_DIM, "(not now)");
+        } else if (row->action != ACTION_NONE) {
+            CLEANUP(strbuf) struct strbuf keys = STRBUF_INIT;
+            keymap_keys(ui_keymap(ui), row->action, &keys);
+            canvas_str(canvas, rect_make(body.row, body.col, body.rows, KEYS_COLUMNS), i, 3, row->now ? LOOK_FOOTER_KEY : LOOK_DIM,
+                       keys.buf);
+            canvas_str(canvas, body, i, KEYS_COLUMNS + 1, look, action_help(row->action));
+        }
+        modal_select_row(canvas, body, modal, modal->list.top + (size_t)i);
+    }
+}
+
+static bool help_key(struct modal *modal, struct ui *ui, const struct view *view, const struct key *key, enum action action)
+{
+    struct help *help = (struct help *)modal;
+    (void)ui;
+    (void)view;
+    if (help->searching) {
+        switch (input_key(&help->search, key)) {
+        case INPUT_CHANGED: fill(help); return true;
+        case INPUT_DONE: help->searching = false; return true;
+        case INPUT_CLOSED:
+            help->searching = false;
+            input_set(&help->search, "");
+            fill(help);
+            return true;
+        case INPUT_IGNORED: break;
+        }
+        return list_action(&modal->list, action, modal->height) || action != ACTION_CANCEL;
+    }
+    if (action == ACTION_SEARCH) {
+        help->searching = true;
+        return true;
+    }
+    return list_action(&modal->list, action, modal->height);
+}
+
+static const char *help_title(struct modal *modal, const struct view *view)
+{
+    (void)modal;
+    (void)view;
+    return "keys";
+}
+
+static const char *help_footer(struct modal *modal, const struct view *view)
+{
+    (void)view;
+    return ((struct help *)modal)->searching ? "Enter keep   Esc every key" : "/ search   Up/Down scroll   Esc close";
+}
+
+static const struct modal_ops help_ops = {.name = "help",
+                                          .size = sizeof(struct help),
+                                          .release = help_release,
+                                          .place = help_place,
+                                          .paint = help_paint,
+                                          .key = help_key,
+                                          .title = help_title,
+                                          .footer = help_footer};
+
+struct modal *modal_help_new(unsigned contexts)
+{
+    struct help *help = (struct help *)modal_alloc(&help_ops);
+    help->contexts = contexts;
+    input_init(&help->search, false);
+    fill(help);
+    return &help->modal;
+}

@@ -1,0 +1,102 @@
+/* A line, or several, that somebody asked for: a reason, a breakpoint, a prompt. */
+
+#include "base/mem.h"
+#include "input.h"
+#include "modal.h"
+
+#define WIDTH      76
+#define LINES_MOST 10
+
+struct text {
+    struct modal modal;
+    char *title, *label;
+    struct input input;
+    void (*done)(struct ui *ui, const char *text, void *data);
+    void *data;
+    int rows; /* the text would like, when last painted */
+};
+
+static void text_release(struct modal *modal)
+{
+    struct text *text = (struct text *)modal;
+    free(text->title);
+    free(text->label);
+    input_release(&text->input);
+}
+
+static struct rect text_place(struct modal *modal, const struct view *view, int rows, int cols)
+{
+    const struct text *text = (struct text *)modal;
+    (void)view;
+    int lines = text->rows < 1 ? 1 : text->rows > LINES_MOST ? LINES_MOST : text->rows;
+    if (text->input.multiline && lines < 3)
+        lines = 3;
+    return modal_center(rows, cols, lines + 3, WIDTH);
+}
+
+static void text_paint(struct modal *modal, struct ui *ui, const struct view *view, struct canvas *canvas, struct rect inside)
+{
+    struct text *text = (struct text *)modal;
+    (void)ui;
+    (void)view;
+    canvas_str(canvas, inside, 0, 1, LOOK_DIM, text->label);
+    struct rect line = rect_make(inside.row + 1, inside.col + 1, inside.rows - 1, inside.cols - 2);
+    canvas_fill(canvas, line, LOOK_INPUT);
+    text->rows = input_paint(&text->input, canvas, line, "");
+}
+
+static bool text_key(struct modal *modal, struct ui *ui, const struct view *view, const struct key *key, enum action action)
+{
+    struct text *text = (struct text *)modal;
+    (void)view;
+    switch (input_key(&text->input, key)) {
+    case INPUT_CHANGED: return true;
+    case INPUT_CLOSED: ui_close_modal(ui); return true;
+    case INPUT_DONE: {
+        /* What is done with it may open another dialog, so this one goes first. */
+        CLEANUP(free) char *typed = xstrdup(text->input.text.buf);
+        void (*done)(struct ui *, const char *, void *) = text->done;
+        void *data = text->data;
+        ui_close_modal(ui);
+        done(ui, typed, data);
+        return true;
+    }
+    case INPUT_IGNORED: break;
+    }
+    /* Characters are for the text, whatever they mean elsewhere. */
+    return action != ACTION_CANCEL && action != ACTION_SUSPEND && action != ACTION_REDRAW;
+}
+
+static const char *text_title(struct modal *modal, const struct view *view)
+{
+    (void)view;
+    return ((struct text *)modal)->title;
+}
+
+static const char *text_footer(struct modal *modal, const struct view *view)
+{
+    (void)view;
+    return ((struct text *)modal)->input.multiline ? "Enter done   Alt-Enter new line   Esc close" : "Enter done   Esc close";
+}
+
+static const struct modal_ops text_ops = {.name = "text",
+                                          .size = sizeof(struct text),
+                                          .release = text_release,
+                                          .place = text_place,
+                                          .paint = text_paint,
+                                          .key = text_key,
+                                          .title = text_title,
+                                          .footer = text_footer};
+
+struct modal *modal_text_new(const char *title, const char *label, const char *initial, bool multiline,
+                             void (*done)(struct ui *ui, const char *text, void *data), void *data)
+{
+    struct text *text = (struct text *)modal_alloc(&text_ops);
+    text->title = xstrdup(title);
+    text->label = xstrdup(label);
+    input_init(&text->input, multiline);
+    input_set(&text->input, initial ? initial : "");
+    text->done = done;
+    text->data = data;
+    return &text->modal;
+}
