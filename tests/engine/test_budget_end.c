@@ -229,6 +229,25 @@ static void test_raised_time_lets_the_same_request_go_on(void **state)
     turn_check_end(&rig);
 }
 
+static void test_time_that_is_raised_while_the_model_is_asked_counts_at_once(void **state)
+{
+    struct turn_rig rig;
+    struct fake_answer *a;
+
+    (void)state;
+    turn_rig_init(&rig);
+    rig.harness.limits.wall_s = 10;
+    turn_rig_open(&rig);
+    a = answer(&rig);
+    a->takes_us = SECONDS(15);
+    a->text = "slow but sure";
+    turn_rig_submit(&rig, &(struct intent){.type = INTENT_START, .start = {.prompt = "go"}});
+    turn_rig_run_for(&rig, SECONDS(5));
+    extend(&rig, BUDGET_WALL_MS, 1);
+    assert_string_equal(turn_check_finished(&rig)->text, "slow but sure");
+    turn_check_end(&rig);
+}
+
 static void test_deadline_is_met_to_the_microsecond(void **state)
 {
     (void)state;
@@ -326,6 +345,7 @@ static void test_calls_after_the_deadline_are_denied_each_with_a_message(void **
     assert_string_equal(turn_check_outcome(&rig, "s"), "result");
     assert_string_equal(turn_check_outcome(&rig, "t"), "denied:deadline");
     assert_string_equal(turn_check_outcome(&rig, "l"), "denied:deadline");
+    assert_int_equal(turn_rig_count(&rig, EVENT_TOOL_STARTED), 1);
     extend(&rig, BUDGET_WALL_MS, 1);
     assert_non_null(strstr(turn_check_message(&rig, "t"), "deadline"));
     assert_string_equal(turn_check_finished(&rig)->status, "done");
@@ -447,6 +467,45 @@ static void test_d31_clocks_stand_still_while_held_and_while_asked(void **state)
     turn_check_end(&rig);
 }
 
+static void test_clocks_go_on_where_they_stood(void **state)
+{
+    struct turn_rig rig;
+    struct fake_tool slow;
+    struct fake_answer *a;
+
+    (void)state;
+    turn_rig_init(&rig);
+    rig.harness.interactive = true;
+    rig.harness.limits.wall_s = 20;
+    fake_tool_init(&slow, "slow", EFFECT_READ_ONLY);
+    slow.hangs = true;
+    slow.heeds_cancel = true;
+    slow.tool.spec.timeout_s = 10;
+    turn_rig_add_tool(&rig, &slow.tool);
+    turn_rig_open(&rig);
+    turn_rig_submit(&rig, &(struct intent){.type = INTENT_BREAK, .breakpoint = {.spec = "tool=list_dir"}});
+    turn_rig_submit(&rig, &(struct intent){.type = INTENT_BREAK, .breakpoint = {.spec = "gate=model"}});
+    a = answer(&rig);
+    a->takes_us = SECONDS(3);
+    fake_answer_call(a, "s", "slow", "{}");
+    fake_answer_call(a, "l", "list_dir", "{}");
+    answer(&rig)->takes_us = -1;
+    turn_rig_turn(&rig, "go");
+    for (int holds = 0; holds < 3; holds++) { /* before the model, before a tool, before the model */
+        assert_string_not_equal(held_at(&rig), "");
+        turn_rig_run_for(&rig, SECONDS(100));
+        turn_check_do(&rig, INTENT_CONTINUE);
+    }
+    assert_string_equal(turn_check_outcome(&rig, "s"), "timeout");
+    assert_int_equal(turn_rig_finished(&rig, "s")->tool_finished.elapsed_ms, 10000);
+    assert_string_equal(held_at(&rig), "limit: wall_ms");
+    turn_check_do(&rig, INTENT_CONTINUE);
+    assert_int_equal(turn_check_finished(&rig)->elapsed_ms, 20000);
+    assert_int_equal(turn_check_finished(&rig)->waited_ms, 300000);
+    turn_check_end(&rig);
+    fake_tool_release(&slow);
+}
+
 static void test_running_sibling_does_not_time_out_while_another_call_is_held(void **state)
 {
     struct turn_rig rig;
@@ -486,6 +545,7 @@ int main(void)
         cmocka_unit_test(test_deadline_while_the_model_is_asked_cuts_it_short),
         cmocka_unit_test(test_answer_that_comes_while_the_user_decides_is_taken_up_or_dropped),
         cmocka_unit_test(test_raised_time_lets_the_same_request_go_on),
+        cmocka_unit_test(test_time_that_is_raised_while_the_model_is_asked_counts_at_once),
         cmocka_unit_test(test_deadline_is_met_to_the_microsecond),
         cmocka_unit_test(test_d25_d26_late_call_has_five_seconds_and_a_token_that_tells_the_truth),
         cmocka_unit_test(test_tools_own_cap_counts_down_to_the_floor),
@@ -494,6 +554,7 @@ int main(void)
         cmocka_unit_test(test_tool_calls_follow_the_steps_unless_they_are_limited_themselves),
         cmocka_unit_test(test_each_key_warns_once_at_four_fifths),
         cmocka_unit_test(test_d31_clocks_stand_still_while_held_and_while_asked),
+        cmocka_unit_test(test_clocks_go_on_where_they_stood),
         cmocka_unit_test(test_running_sibling_does_not_time_out_while_another_call_is_held),
     };
 

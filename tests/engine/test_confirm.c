@@ -322,6 +322,115 @@ static void test_turn_cancelled_as_its_question_times_out_ends_once(void **state
     turn_check_end(&rig);
 }
 
+/* ---- a question whose diff takes long ---- */
+
+/* A turn with two writes whose diff keeps a thread of the pool busy for a while. `act` happens when the first is made. */
+struct big_diff {
+    struct turn_rig rig;
+    struct fake_tool tool;
+    struct strbuf text;
+    struct sink sink;
+    struct loop_task task;
+    int rounds;
+    bool in_time; /* the diff was still being made; on a busy machine it may be quicker than two rounds of the loop */
+    void (*act)(struct big_diff *big);
+};
+
+static void act_soon(struct loop_task *task)
+{
+    struct big_diff *big = (struct big_diff *)((char *)task - offsetof(struct big_diff, task));
+
+    if (big->rounds-- > 0) {
+        loop_post(big->rig.loop, task, act_soon);
+        return;
+    }
+    big->in_time = turn_rig_count(&big->rig, EVENT_WRITE_PROPOSED) == 0;
+    big->act(big);
+}
+
+static void hear(struct sink *sink, const struct event *event, const struct session *session)
+{
+    struct big_diff *big = (struct big_diff *)((char *)sink - offsetof(struct big_diff, sink));
+
+    (void)session;
+    if (event->type == EVENT_TOOL_STARTED && strcmp(event->tool_started.call, "1") == 0) {
+        big->rounds = 2; /* it has proposed by then */
+        loop_post(big->rig.loop, &big->task, act_soon);
+    }
+}
+
+static void big_diff_run(struct big_diff *big, void (*act)(struct big_diff *big))
+{
+    CLEANUP(strbuf) struct strbuf before = STRBUF_INIT;
+
+    *big = (struct big_diff){.sink = {.event = hear}, .act = act, .text = STRBUF_INIT};
+    turn_rig_init(&big->rig);
+    for (unsigned i = 0; i < 60000; i++) {
+        strbuf_addf(&before, "%u\n", i * 2654435761u);
+        strbuf_addf(&big->text, "%u\n", (i + 7) * 2246822519u);
+    }
+    turn_rig_file(&big->rig, "big.txt", before.buf);
+    fake_tool_init(&big->tool, "big", EFFECT_LOCAL_WRITE);
+    big->tool.asks = FAKE_PROPOSES;
+    big->tool.path = "big.txt";
+    big->tool.text = big->text.buf;
+    turn_rig_add_tool(&big->rig, &big->tool.tool);
+    big->rig.harness.ask_runs_clock = true;
+    big->rig.harness.limits.tool_cap_s = 10;
+    big->rig.answer = turn_rig_say_no;
+    big->rig.sink.next = &big->sink;
+    turn_rig_open(&big->rig);
+    fake_answer_call(answer(&big->rig), "1", "big", "{}");
+    fake_answer_call(big->rig.model->answers.items[0], "2", "big", "{}");
+    turn_rig_turn(&big->rig, "write");
+}
+
+static void big_diff_end(struct big_diff *big)
+{
+    turn_check_end(&big->rig);
+    fake_tool_release(&big->tool);
+    strbuf_release(&big->text);
+}
+
+static void cancel_turn(struct big_diff *big)
+{
+    turn_rig_submit(&big->rig, &(struct intent){.type = INTENT_CANCEL});
+}
+
+static void test_turn_that_ended_waits_for_the_diff_of_its_question(void **state)
+{
+    struct big_diff big;
+
+    (void)state;
+    big_diff_run(&big, cancel_turn);
+    assert_string_equal(turn_check_finished(&big.rig)->status, "cancelled");
+    assert_int_equal(turn_rig_count(&big.rig, EVENT_WRITE_PROPOSED), big.in_time ? 0 : 1); /* it was not asked yet */
+    assert_int_equal(turn_rig_count(&big.rig, EVENT_WRITE_DECIDED), big.in_time ? 0 : 1);
+    assert_string_equal(turn_check_outcome(&big.rig, "1"), "denied:write_denied");
+    assert_string_equal(turn_check_outcome(&big.rig, "2"), "denied:blocked");
+    big_diff_end(&big);
+}
+
+static void let_time_pass(struct big_diff *big)
+{
+    fake_clock_advance(&big->rig.clock, SECONDS(10));
+}
+
+static void test_diff_of_a_question_that_is_gone_is_dropped(void **state)
+{
+    struct big_diff big;
+
+    (void)state;
+    big_diff_run(&big, let_time_pass);
+    assert_string_equal(turn_check_outcome(&big.rig, "2"), "denied:write_denied");
+    if (big.in_time) {
+        assert_string_equal(turn_check_outcome(&big.rig, "1"), "timeout");
+        assert_int_equal(turn_rig_count(&big.rig, EVENT_WRITE_PROPOSED), 1);
+        assert_string_equal(turn_rig_event(&big.rig, EVENT_WRITE_PROPOSED, 0)->write_proposed.call, "2");
+    }
+    big_diff_end(&big);
+}
+
 static void test_foreign_tool_that_hangs_after_the_yes_times_out_and_is_not_repeated(void **state)
 {
     struct turn_rig rig;
@@ -355,6 +464,8 @@ int main(void)
         cmocka_unit_test(test_d31_late_yes_never_writes_where_the_question_runs_on_the_clock),
         cmocka_unit_test(test_question_and_call_that_expire_together_end_once),
         cmocka_unit_test(test_turn_cancelled_as_its_question_times_out_ends_once),
+        cmocka_unit_test(test_turn_that_ended_waits_for_the_diff_of_its_question),
+        cmocka_unit_test(test_diff_of_a_question_that_is_gone_is_dropped),
         cmocka_unit_test(test_foreign_tool_that_hangs_after_the_yes_times_out_and_is_not_repeated),
     };
 

@@ -151,6 +151,23 @@ static void test_continue_goes_to_the_end_and_pause_holds_once_at_the_next_gate(
     rich_end(&rich);
 }
 
+static void test_going_on_takes_back_a_pause_that_has_not_been_reached(void **state)
+{
+    struct turn_rig rig;
+
+    (void)state;
+    turn_rig_init(&rig);
+    rig.harness.interactive = true;
+    turn_rig_open(&rig);
+    answer(&rig)->takes_us = SECONDS(5);
+    turn_rig_submit(&rig, &(struct intent){.type = INTENT_START, .start = {.prompt = "go"}});
+    turn_rig_run_for(&rig, SECONDS(1));
+    turn_rig_submit(&rig, &(struct intent){.type = INTENT_PAUSE});
+    turn_check_do(&rig, INTENT_CONTINUE);
+    assert_string_equal(turn_check_finished(&rig)->status, "done");
+    turn_check_end(&rig);
+}
+
 /* ---- breakpoints ---- */
 
 static void test_each_kind_of_breakpoint_holds_where_it_says(void **state)
@@ -427,6 +444,7 @@ int main(void)
         cmocka_unit_test(test_stepping_holds_at_every_gate_in_order),
         cmocka_unit_test(test_stepping_over_the_wave_skips_what_is_inside_it),
         cmocka_unit_test(test_continue_goes_to_the_end_and_pause_holds_once_at_the_next_gate),
+        cmocka_unit_test(test_going_on_takes_back_a_pause_that_has_not_been_reached),
         cmocka_unit_test(test_each_kind_of_breakpoint_holds_where_it_says),
         cmocka_unit_test(test_breakpoint_that_was_taken_away_or_makes_no_sense_does_not_hold),
         cmocka_unit_test(test_nobody_at_the_gates_means_they_are_noted_and_passed),

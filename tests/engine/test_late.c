@@ -72,6 +72,29 @@ static void test_tool_that_comes_back_within_its_wave_is_suppressed(void **state
     fake_tool_release(&sibling);
 }
 
+static void test_d34_tool_that_takes_exactly_its_time_has_one_outcome(void **state)
+{
+    static const struct {
+        double takes_s;
+        const char *outcome;
+        size_t lates;
+    } cases[] = {{9.999, "result", 0}, {10, "timeout", 1}, {10.001, "timeout", 1}};
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        struct turn_rig rig;
+        struct fake_tool slow;
+
+        init_slow(&rig, &slow, cases[i].takes_s);
+        turn_rig_open(&rig);
+        fake_answer_call(answer(&rig), "s", "slow", "{}");
+        turn_rig_turn(&rig, "go");
+        assert_string_equal(turn_check_outcome(&rig, "s"), cases[i].outcome);
+        assert_int_equal(turn_rig_count(&rig, EVENT_LATE_SUPPRESSED), cases[i].lates);
+        end_slow(&rig, &slow);
+    }
+}
+
 static void test_d45_late_success_counts_for_nothing_and_the_call_may_be_made_again(void **state)
 {
     struct turn_rig rig;
@@ -450,6 +473,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_tool_that_comes_back_within_its_wave_is_suppressed),
+        cmocka_unit_test(test_d34_tool_that_takes_exactly_its_time_has_one_outcome),
         cmocka_unit_test(test_d45_late_success_counts_for_nothing_and_the_call_may_be_made_again),
         cmocka_unit_test(test_d45_late_failure_does_not_block_the_tool),
         cmocka_unit_test(test_tool_that_may_not_be_repeated_after_a_timeout_is_blocked_for_the_turn),

@@ -246,8 +246,27 @@ static void test_model_looks_back_after_a_tool_failed_and_reads_its_own_words(vo
     after = turn_rig_messages(&rig);
     assert_string_equal(after->items[after->count - 1].text, "I will try another way.");
     assert_string_equal(turn_check_json(&rig, turn_check_finished(&rig)->usage, "output"), "9");
-    /* Once: what was seen is forgotten. */
-    assert_int_equal(turn_rig_count(&rig, EVENT_REFLECTION), 1);
+    end_failing(&rig, &bad);
+}
+
+static void test_failure_that_was_looked_back_at_is_forgotten(void **state)
+{
+    struct turn_rig rig;
+    struct fake_tool bad;
+    const struct fake_request *last;
+
+    (void)state;
+    init_failing(&rig, &bad);
+    turn_rig_open(&rig);
+    fake_answer_call(answer(&rig), "l", "list_dir", "{}"); /* nothing to look back at */
+    fake_answer_call(answer(&rig), "m", "read_file", "{\"path\":\"none\"}");
+    turn_rig_turn(&rig, "try");
+    assert_int_equal(turn_rig_count(&rig, EVENT_REFLECTION), 2);
+    assert_int_equal(turn_rig_event(&rig, EVENT_REFLECTION, 1)->reflection.step, 3);
+    last = &rig.model->requests[rig.model->request_count - 2];
+    assert_true(last->reflection);
+    assert_null(strstr(last->messages.items[last->messages.count - 1].text, "it broke"));
+    assert_non_null(strstr(last->messages.items[last->messages.count - 1].text, "read_file (m)"));
     end_failing(&rig, &bad);
 }
 
@@ -425,6 +444,7 @@ int main(void)
         cmocka_unit_test(test_nothing_is_asked_while_a_person_decides_about_the_budget),
         cmocka_unit_test(test_request_holds_tools_thinking_and_what_is_left_of_the_time),
         cmocka_unit_test(test_model_looks_back_after_a_tool_failed_and_reads_its_own_words),
+        cmocka_unit_test(test_failure_that_was_looked_back_at_is_forgotten),
         cmocka_unit_test(test_model_does_not_look_back_when_it_need_not),
         cmocka_unit_test(test_failure_at_the_end_of_one_turn_is_no_reason_in_the_next),
         cmocka_unit_test(test_model_looks_back_after_every_step_of_each_nth_turn),

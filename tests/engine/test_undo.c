@@ -4,9 +4,11 @@
 #include "base/strbuf.h"
 #include "support/turn_check.h"
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/resource.h>
 
 #include <cmocka.h>
 
@@ -149,6 +151,31 @@ static void test_undo_of_a_checkpoint_that_the_journal_does_not_know_is_refused(
     turn_check_end(&rig);
 }
 
+static void test_undo_that_cannot_keep_what_it_replaces_is_not_done(void **state)
+{
+    struct turn_rig rig;
+    struct rlimit usual, none;
+
+    (void)state;
+    turn_rig_init(&rig);
+    rig.answer = turn_rig_say_yes;
+    turn_rig_open(&rig);
+    fake_answer_call(answer(&rig), "w", "write_file", "{\"path\":\"new.txt\",\"content\":\"n\"}");
+    turn_rig_turn(&rig, "write");
+    /* No file can grow any more. Taking a file away needs no room, keeping what was in it does. */
+    signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &usual), 0);
+    none = usual;
+    none.rlim_cur = 0;
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &none), 0);
+    turn_check_do(&rig, INTENT_UNDO);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &usual), 0);
+    check_file(&rig, "new.txt", "n");
+    assert_int_equal(turn_rig_count(&rig, EVENT_WRITE_UNDONE), 0);
+    assert_int_equal(turn_rig_count(&rig, EVENT_WORKSPACE_OP), 1);
+    turn_check_end(&rig);
+}
+
 static void test_one_undo_at_a_time_and_the_session_ends_after_it(void **state)
 {
     struct turn_rig rig;
@@ -215,6 +242,7 @@ int main(void)
         cmocka_unit_test(test_undo_of_a_new_file_removes_it_and_of_a_deleted_one_brings_it_back),
         cmocka_unit_test(test_undo_is_refused_after_somebody_else_changed_the_file),
         cmocka_unit_test(test_undo_of_a_checkpoint_that_the_journal_does_not_know_is_refused),
+        cmocka_unit_test(test_undo_that_cannot_keep_what_it_replaces_is_not_done),
         cmocka_unit_test(test_one_undo_at_a_time_and_the_session_ends_after_it),
         cmocka_unit_test(test_undo_within_a_turn_belongs_to_it_and_does_not_disturb_it),
         cmocka_unit_test(test_partly_approved_write_is_undone_to_what_was_there),
