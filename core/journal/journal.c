@@ -29,6 +29,7 @@ struct journal {
     int64_t last_seq;
     off_t len; /* of what is known to be good */
     bool torn; /* bytes behind `len` could not be taken off */
+    bool named; /* the folder that holds its name is synced */
     struct strbuf line;
 };
 
@@ -107,11 +108,6 @@ struct journal *journal_create(const char *path, struct clock *clock, struct err
     }
     if (lock_file(fd, err) < 0)
         return NULL;
-    if (sync_folder(path) < 0) {
-        err_set_errno(err, errno, "the folder of the session file could not be synced");
-        unlink(path);
-        return NULL;
-    }
     struct journal *journal = journal_new(fd, path, clock);
     fd = -1;
     return journal;
@@ -172,8 +168,13 @@ struct journal *journal_resume(const char *path, struct clock *clock, struct err
 
 int journal_sync(struct journal *journal, struct err *err)
 {
-    if (journal->fd >= 0 && sync_fd(journal->fd) < 0)
+    if (journal->fd < 0)
+        return 0;
+    if (sync_fd(journal->fd) < 0)
         return err_set_errno(err, errno, "the session file could not be synced");
+    if (!journal->named && sync_folder(journal->path) < 0)
+        return err_set_errno(err, errno, "the folder of the session file could not be synced");
+    journal->named = true;
     return 0;
 }
 
@@ -185,7 +186,6 @@ static bool must_be_durable(enum event_type type)
     case EVENT_WRITE_APPLIED:
     case EVENT_WRITE_UNDONE:
     case EVENT_TURN_FINISHED:
-    case EVENT_SESSION_ENDED:
         return true;
     default:
         return false;

@@ -3,8 +3,8 @@
  *
  * Writing. journal_append gives the event its seq and t and has its line in the file (one write(2)) before it returns,
  * so whoever acts on the event acts on something recorded. A kill loses nothing that was appended; a power cut loses
- * nothing before the last journal_sync, which happens by itself at decisions, applied and undone writes, the end of a
- * turn and the end of the session.
+ * nothing before the last journal_sync, which happens by itself at decisions, applied and undone writes and the end of a
+ * turn.
  *
  * Reading is lazy: the file is mapped and its lines are indexed; a line is decoded when somebody looks at it. A last
  * line that a crash cut short is left out and told by journal_was_cut. */

@@ -9,7 +9,7 @@
 
 #define CONTEXT_FILES_MAX 2000
 #define CONTEXT_FILE_BYTES_MAX (64u << 10)
-#define CONTEXT_BYTES_MAX      (2u << 20) /* read in all: the model waits for the pack. Files beyond count by their path */
+#define CONTEXT_BYTES_MAX      (1u << 20) /* read in all: the model waits for the pack. Files beyond count by their path */
 
 struct context_item {
     char *path, *excerpt;
