@@ -32,7 +32,7 @@ static void paint_pane(struct ui *ui, const struct view *view, struct canvas *ca
     if (pane->filter_text && *pane->filter_text && !strstr(note.buf, pane->filter_text))
         strbuf_addf(&note, "%sfilter %s", note.len ? ", " : "", pane->filter_text);
     snprintf(title, sizeof(title), "%d %s", number, pane->ops->name);
-    struct rect inside = canvas_frame(canvas, rect, title, note.buf, focused && !ui->modal);
+    struct rect inside = canvas_frame(canvas, rect, title, note.buf, focused && !(ui->modal && !ui->modal->ops->through));
     pane->height = inside.rows;
     pane->width = inside.cols;
     pane->ops->paint(pane, view, canvas, inside, focused);
@@ -93,7 +93,9 @@ static void paint_footer(struct ui *ui, const struct view *view, struct canvas *
     bool chosen = view->question && view->mode != VIEW_REPLAY && pane_write_choice(ui->panes[6], view, &choice);
     const char *words = NULL;
     if (ui->modal && !(ui->modal->ops->through && ui->line != LINE_NONE))
-        words = ui->modal->ops->footer ? ui->modal->ops->footer(ui->modal, view) : "Esc close";
+        words = ui->modal->ops->footer    ? ui->modal->ops->footer(ui->modal, view)
+                : ui->modal->ops->through ? NULL
+                                          : "Esc close";
     else if (ui->line != LINE_NONE)
         words = ui_line_footer(ui);
     statusline_footer(canvas, ui->layout.footer, view, ui->keymap, ui_contexts(ui, view), chosen ? &choice : NULL, words);

@@ -1,0 +1,97 @@
+/* Breakpoints: what holds the turn, and what is passed for now. */
+
+#include "base/mem.h"
+#include "modal.h"
+#include "ui.h"
+
+static struct rect breaks_place(struct modal *modal, const struct view *view, int rows, int cols)
+{
+    (void)modal;
+    size_t count = view->gates ? view->gates->count : 0;
+    return modal_center(rows, cols, (int)(count < 20 ? count : 20) + 6, 68);
+}
+
+static void breaks_paint(struct modal *modal, struct ui *ui, const struct view *view, struct canvas *canvas,
+                         struct rect inside)
+{
+    const struct gates *gates = view->gates;
+    size_t count = gates ? gates->count : 0;
+    struct rect body = rect_make(inside.row, inside.col, inside.rows - 2, inside.cols);
+    list_update(&modal->list, count, body.rows);
+    if (!count)
+        canvas_printf(canvas, inside, 0, 1, LOOK_DIM, "No breakpoints. a adds one; %s on a call or an event sets one there.",
+                      keymap_key(ui_keymap(ui), ACTION_BREAK_HERE));
+    for (int i = 0; i < body.rows && modal->list.top + (size_t)i < count; i++) {
+        const struct breakpoint *point = &gates->breaks[modal->list.top + (size_t)i];
+        enum look look = point->enabled ? LOOK_TEXT : LOOK_DIM;
+        canvas_printf(canvas, body, i, 1, look, "%s %2d  ", point->enabled ? "[x]" : "[ ]", point->id);
+        canvas_str(canvas, body, i, 9, look, point->text);
+        if (!point->enabled)
+            canvas_right(canvas, body, i, 1, look, "passed for now");
+        else if (point->hit)
+            canvas_right(canvas, body, i, 1, LOOK_DIM, "held once this turn");
+        modal_select_row(canvas, body, modal, modal->list.top + (size_t)i);
+    }
+    canvas_str(canvas, inside, inside.rows - 1, 1, LOOK_DIM, "tool=NAME effect=CLASS path=GLOB outcome=TYPE budget=N% gate=NAME");
+}
+
+static void submit(struct ui *ui, const struct intent *intent)
+{
+    struct ui_host *host = ui_get_host(ui);
+    struct err err = ERR_INIT;
+    if (host->submit(host, intent, &err))
+        ui_say(ui, LOOK_WARN, "%s", err.text);
+}
+
+static void add_break(struct ui *ui, const char *text, void *data)
+{
+    (void)data;
+    if (*text)
+        submit(ui, &(struct intent){.type = INTENT_BREAK, .breakpoint = {text}});
+}
+
+static bool breaks_key(struct modal *modal, struct ui *ui, const struct view *view, const struct key *key,
+                       enum action action)
+{
+    const struct gates *gates = view->gates;
+    const struct breakpoint *point =
+        gates && modal->list.cursor < gates->count ? &gates->breaks[modal->list.cursor] : NULL;
+    bool plain = !key->ctrl && !key->alt;
+    if (plain && key->code == 'a') {
+        ui_open_modal(ui, modal_text_new("new breakpoint", "tool=NAME effect=CLASS path=GLOB outcome=TYPE budget=N% gate=NAME",
+                                         "tool=", false, add_break, NULL));
+    } else if (plain && point && (key->code == ' ' || key->code == KEYSYM_ENTER)) {
+        submit(ui, &(struct intent){.type = INTENT_ARM, .arm = {point->id, !point->enabled}});
+    } else if (plain && point && (key->code == 'd' || key->code == KEYSYM_DELETE)) {
+        submit(ui, &(struct intent){.type = INTENT_UNBREAK, .unbreak = {point->id}});
+    } else if (action == ACTION_NONE || !list_action(&modal->list, action, modal->height - 2)) {
+        return false;
+    }
+    return true;
+}
+
+static const char *breaks_title(struct modal *modal, const struct view *view)
+{
+    (void)modal;
+    (void)view;
+    return "breakpoints";
+}
+
+static const char *breaks_footer(struct modal *modal, const struct view *view)
+{
+    (void)modal;
+    return view->gates && view->gates->count ? "a add   Space hold/pass   d delete   Esc close" : "a add   Esc close";
+}
+
+static const struct modal_ops breaks_ops = {.name = "breaks",
+                                            .size = sizeof(struct modal),
+                                            .place = breaks_place,
+                                            .paint = breaks_paint,
+                                            .key = breaks_key,
+                                            .title = breaks_title,
+                                            .footer = breaks_footer};
+
+struct modal *modal_breaks_new(void)
+{
+    return modal_alloc(&breaks_ops);
+}

@@ -1,0 +1,235 @@
+/* What stands at the gate: the messages about to be sent, the plan of the waves, a call with its arguments. It lies over the
+ * lower left part only and lets every key through that it does not need, so stepping goes on while it is open. */
+
+#include "base/json.h"
+#include "base/mem.h"
+#include "describe.h"
+#include "modal.h"
+#include "wrapped.h"
+#include <stdio.h>
+#include <string.h>
+
+struct gate_modal {
+    struct modal modal;
+    struct wrapped lines;
+    uint32_t held_seq; /* the hold that `lines` were made for */
+    uint32_t events;   /* and how many events there were: an edit changes what stands here */
+    int width;
+    char title[120];
+};
+
+static void gate_release(struct modal *modal)
+{
+    wrapped_release(&((struct gate_modal *)modal)->lines);
+}
+
+static struct rect gate_place(struct modal *modal, const struct view *view, int rows, int cols)
+{
+    (void)modal;
+    (void)view;
+    int height = rows >= 36 ? rows / 2 : rows / 2 + 2;
+    int width = cols >= 160 ? cols / 2 : cols >= 100 ? cols * 11 / 20 : cols;
+    return rect_make(rows - 1 - height, 0, height, width);
+}
+
+static void add(struct gate_modal *gate, enum look look, const char *label, const char *text)
+{
+    wrapped_add(&gate->lines, look, label, text, strlen(text), gate->width - 2);
+}
+
+static void add_json(struct gate_modal *gate, const char *text)
+{
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
+    CLEANUP(strbuf) struct strbuf pretty = STRBUF_INIT;
+    const struct json *value = text ? json_parse(&arena, text, strlen(text), NULL) : NULL;
+    if (value)
+        json_write(&pretty, value, JSON_PRETTY);
+    else
+        strbuf_addstr(&pretty, text ? text : "(nothing)");
+    add(gate, LOOK_TEXT, "", pretty.buf);
+}
+
+static void add_messages(struct gate_modal *gate, const struct message_list *messages)
+{
+    add(gate, LOOK_STRONG, "", "The model is about to be asked. This is what it will read:");
+    for (size_t i = 0; messages && i < messages->count; i++) {
+        const struct message *message = &messages->items[i];
+        CLEANUP(strbuf) struct strbuf head = STRBUF_INIT;
+        strbuf_addf(&head, "%s%s%s", role_name(message->role), message->meaning ? ": " : "",
+                    message->meaning ? message->meaning : "");
+        wrapped_add_blank(&gate->lines);
+        add(gate, LOOK_MODAL_TITLE, "", head.buf);
+        if (message->text && *message->text)
+            add(gate, message->role == ROLE_USER ? LOOK_USER : LOOK_TEXT, "", message->text);
+        for (size_t k = 0; k < message->call_count; k++) {
+            CLEANUP(free) char *call = xasprintf("calls %s %s", message->calls[k].name ? message->calls[k].name : "",
+                                                 message->calls[k].arguments ? message->calls[k].arguments : "");
+            add(gate, LOOK_DIM, "", call);
+        }
+    }
+}
+
+static const struct session_step *newest_step(const struct session *session)
+{
+    const struct session_turn *turn = session_turn(session);
+    return turn && turn->step_count ? &session->steps[turn->first_step + turn->step_count - 1] : NULL;
+}
+
+static void add_answer(struct gate_modal *gate, const struct view *view)
+{
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
+    const struct session_step *step = newest_step(view->session);
+    struct event event;
+    add(gate, LOOK_STRONG, "", "The model answered; nothing was done with it yet:");
+    if (!step || !step->responded_seq || !view_event(view, step->responded_seq, &event, &arena))
+        return;
+    if (event.model_responded.text && *event.model_responded.text)
+        add(gate, LOOK_AGENT, "", event.model_responded.text);
+    const char *calls = event.model_responded.tool_calls;
+    json_each(call, calls ? json_parse(&arena, calls, strlen(calls), NULL) : NULL)
+    {
+        CLEANUP(strbuf) struct strbuf line = STRBUF_INIT;
+        strbuf_addf(&line, "%s %s ", json_str(json_get(call, "id"), ""), json_str(json_get(call, "name"), ""));
+        describe_arguments(&line, json_get(call, "arguments"));
+        add(gate, LOOK_TEXT, "", line.buf);
+    }
+}
+
+static void add_plan(struct gate_modal *gate, const struct view *view)
+{
+    const struct session *session = view->session;
+    const struct session_turn *turn = session_turn(session);
+    bool next = true;
+    add(gate, LOOK_STRONG, "", "The plan of this step:");
+    for (uint32_t i = 0; turn && i < turn->wave_count; i++) {
+        const struct session_wave *wave = &session->waves[turn->first_wave + i];
+        CLEANUP(strbuf) struct strbuf line = STRBUF_INIT;
+        if (wave->step + 1 != turn->first_step + turn->step_count)
+            continue;
+        bool done = wave->call_count && session->calls[wave->first_call].started_seq;
+        strbuf_addf(&line, "%s wave %u, %s: ", done ? "done" : next ? "next" : "then", wave->number,
+                    wave->parallel ? "side by side" : "alone");
+        for (uint32_t k = 0; k < wave->call_count; k++) {
+            const struct session_call *call = &session->calls[wave->first_call + k];
+            strbuf_addf(&line, "%s%s %s", k ? ", " : "", session_name(session, call->id), session_name(session, call->tool));
+        }
+        add(gate, done ? LOOK_DIM : next ? LOOK_STRONG : LOOK_TEXT, "", line.buf);
+        next = next && done;
+    }
+}
+
+static void add_call(struct gate_modal *gate, const struct view *view)
+{
+    const struct held_view *held = &view->gate;
+    CLEANUP(strbuf) struct strbuf line = STRBUF_INIT;
+    strbuf_addf(&line, "%s is about to run", held->call ? held->call : "A call");
+    if (held->tool)
+        strbuf_addf(&line, ": %s (%s)", held->tool->spec.name, describe_effect(effect_name(held->tool->spec.effect)));
+    add(gate, LOOK_STRONG, "", line.buf);
+    add_json(gate, held->arguments);
+}
+
+static void add_result(struct gate_modal *gate, const struct view *view)
+{
+    CLEANUP(strbuf) struct strbuf line = STRBUF_INIT;
+    strbuf_addf(&line, "%s%s%s ended. The model will read:", view->gate.call ? view->gate.call : "A call",
+                view->gate.tool ? " " : "", view->gate.tool ? view->gate.tool->spec.name : "");
+    add(gate, LOOK_STRONG, "", line.buf);
+    add_json(gate, view->gate.result);
+}
+
+static void fill(struct gate_modal *gate, const struct view *view)
+{
+    const char *why = view->gate.why ? view->gate.why : "";
+    wrapped_reset(&gate->lines);
+    switch (view->gate.gate) {
+    case GATE_MODEL: add_messages(gate, view->gate.messages); break;
+    case GATE_ANSWER: add_answer(gate, view); break;
+    case GATE_WAVE: add_plan(gate, view); break;
+    case GATE_TOOL: add_call(gate, view); break;
+    case GATE_WRITE: add(gate, LOOK_STRONG, "", "A write is about to be decided."); break;
+    case GATE_RESULT: add_result(gate, view); break;
+    case GATE_REFLECT: add(gate, LOOK_STRONG, "", "The model is about to look back at this step."); break;
+    case GATE_FINALIZE:
+        add(gate, LOOK_STRONG, "", "The turn is about to be finalized: no write after this, then citations and memory.");
+        break;
+    case GATE_BUDGET:
+        if (strncmp(why, "limit: ", 7) == 0) {
+            CLEANUP(free) char *text = xasprintf("The budget of %s is used up.", why + 7);
+            add(gate, LOOK_WARN, "", text);
+            add(gate, LOOK_TEXT, "", "Raise it and the turn goes on where it stands; go on without and it ends here.");
+        } else {
+            add(gate, LOOK_WARN, "", "A budget has passed the share of the breakpoint.");
+        }
+        break;
+    case GATE_COUNT: break;
+    }
+}
+
+static void gate_paint(struct modal *modal, struct ui *ui, const struct view *view, struct canvas *canvas, struct rect inside)
+{
+    struct gate_modal *gate = (struct gate_modal *)modal;
+    const struct session *session = view->session;
+    (void)ui;
+    if (!view->held)
+        return;
+    if (gate->held_seq != session->held_seq || gate->events != session->event_count || gate->width != inside.cols) {
+        if (gate->held_seq != session->held_seq)
+            modal->list.cursor = modal->list.top = 0;
+        gate->held_seq = session->held_seq;
+        gate->events = session->event_count;
+        gate->width = inside.cols;
+        fill(gate, view);
+    }
+    /* Read, not chosen from: the cursor is the first line shown. */
+    size_t most = gate->lines.count > (size_t)inside.rows ? gate->lines.count - (size_t)inside.rows : 0;
+    if (modal->list.top > most)
+        modal->list.top = most;
+    for (int i = 0; i < inside.rows && modal->list.top + (size_t)i < gate->lines.count; i++) {
+        const struct wrapped_line *line = &gate->lines.lines[modal->list.top + (size_t)i];
+        canvas_text(canvas, inside, i, 1, (enum look)line->look, gate->lines.text.buf + line->at, line->len);
+    }
+    if (modal->list.top < most)
+        canvas_put_sign(canvas, inside, inside.rows - 1, inside.cols - 1, LOOK_DIM, SIGN_DOWN);
+}
+
+static bool gate_key(struct modal *modal, struct ui *ui, const struct view *view, const struct key *key, enum action action)
+{
+    size_t page = modal->height > 1 ? (size_t)modal->height - 1 : 1, *top = &modal->list.top;
+    (void)ui;
+    (void)view;
+    (void)key;
+    switch (action) {
+    case ACTION_UP: *top -= *top > 0; return true;
+    case ACTION_DOWN: ++*top; return true;
+    case ACTION_PAGE_UP: *top -= *top > page ? page : *top; return true;
+    case ACTION_PAGE_DOWN: *top += page; return true;
+    case ACTION_HOME: *top = 0; return true;
+    case ACTION_END: *top = ((struct gate_modal *)modal)->lines.count; return true;
+    default: return false;
+    }
+}
+
+static const char *gate_title(struct modal *modal, const struct view *view)
+{
+    struct gate_modal *gate = (struct gate_modal *)modal;
+    snprintf(gate->title, sizeof(gate->title), "held %s%s%.60s", view->held ? gate_name(view->gate.gate) : "",
+             view->held && view->gate.why ? ", " : "", view->held && view->gate.why ? view->gate.why : "");
+    return gate->title;
+}
+
+static const struct modal_ops gate_ops = {.name = "gate",
+                                          .size = sizeof(struct gate_modal),
+                                          .release = gate_release,
+                                          .place = gate_place,
+                                          .paint = gate_paint,
+                                          .key = gate_key,
+                                          .title = gate_title,
+                                          .through = true};
+
+struct modal *modal_gate_new(void)
+{
+    struct gate_modal *gate = (struct gate_modal *)modal_alloc(&gate_ops);
+    wrapped_init(&gate->lines);
+    return &gate->modal;
+}

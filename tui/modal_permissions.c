@@ -1,0 +1,101 @@
+/* What was allowed for the session with `A`, a line each: the tool, a blank, the path. Each can be taken back. */
+
+#include "base/mem.h"
+#include "modal.h"
+#include "ui.h"
+#include <string.h>
+
+/* Line `row` of the text; NULL when there are fewer. */
+static const char *line_at(const char *text, size_t row, size_t *len)
+{
+    for (size_t i = 0; text && *text; i++) {
+        *len = strcspn(text, "\n");
+        if (i == row)
+            return text;
+        text += *len + (text[*len] == '\n');
+    }
+    return NULL;
+}
+
+static size_t count_of(const struct view *view)
+{
+    size_t count = 0, len;
+    while (line_at(view->allowed, count, &len))
+        count++;
+    return count;
+}
+
+static struct rect permissions_place(struct modal *modal, const struct view *view, int rows, int cols)
+{
+    (void)modal;
+    size_t count = count_of(view);
+    return modal_center(rows, cols, (int)(count < 20 ? count : 20) + 4, 76);
+}
+
+static void permissions_paint(struct modal *modal, struct ui *ui, const struct view *view, struct canvas *canvas,
+                              struct rect inside)
+{
+    size_t count = count_of(view), len;
+    list_update(&modal->list, count, inside.rows);
+    if (!count)
+        canvas_printf(canvas, inside, 0, 1, LOOK_DIM, "Nothing is allowed: every write asks. %s at a question allows its path.",
+                      keymap_key(ui_keymap(ui), ACTION_ALLOW));
+    for (int i = 0; i < inside.rows && modal->list.top + (size_t)i < count; i++) {
+        const char *line = line_at(view->allowed, modal->list.top + (size_t)i, &len);
+        canvas_text(canvas, inside, i, 1, LOOK_TEXT, line, len);
+        modal_select_row(canvas, inside, modal, modal->list.top + (size_t)i);
+    }
+}
+
+static void take_back(struct ui *ui, const char *line, size_t len)
+{
+    struct ui_host *host = ui_get_host(ui);
+    struct err err = ERR_INIT;
+    size_t tool_len = 0;
+    while (tool_len < len && line[tool_len] != ' ')
+        tool_len++;
+    CLEANUP(free) char *tool = xmemdup0(line, tool_len);
+    CLEANUP(free) char *path = xmemdup0(line + tool_len + (tool_len < len), len - tool_len - (tool_len < len));
+    if (host->submit(host, &(struct intent){.type = INTENT_ALLOW, .allow = {tool, path, true}}, &err))
+        ui_say(ui, LOOK_WARN, "%s", err.text);
+    else
+        ui_say(ui, LOOK_TEXT, "%s on %s asks again.", tool, path);
+}
+
+static bool permissions_key(struct modal *modal, struct ui *ui, const struct view *view, const struct key *key,
+                            enum action action)
+{
+    size_t len;
+    const char *line = line_at(view->allowed, modal->list.cursor, &len);
+    if (line && !key->ctrl && !key->alt && (key->code == 'd' || key->code == KEYSYM_DELETE)) {
+        take_back(ui, line, len);
+        return true;
+    }
+    return list_action(&modal->list, action, modal->height);
+}
+
+static const char *permissions_title(struct modal *modal, const struct view *view)
+{
+    (void)modal;
+    (void)view;
+    return "allowed for this session";
+}
+
+static const char *permissions_footer(struct modal *modal, const struct view *view)
+{
+    (void)modal;
+    return view->allowed && *view->allowed ? "d take back   Esc close" : "Esc close";
+}
+
+static const struct modal_ops permissions_ops = {.name = "permissions",
+                                                 .size = sizeof(struct modal),
+                                                 .place = permissions_place,
+                                                 .paint = permissions_paint,
+                                                 .key = permissions_key,
+                                                 .title = permissions_title,
+                                                 .footer = permissions_footer};
+
+struct modal *modal_permissions_new(void)
+{
+    return modal_alloc(&permissions_ops);
+}

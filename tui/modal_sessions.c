@@ -1,0 +1,136 @@
+/* The picker: recent sessions and fixtures. What is typed narrows the list down, so there is nothing to open first. */
+
+#include "base/mem.h"
+#include "input.h"
+#include "modal.h"
+#include "start_list.h"
+#include "ui.h"
+#include <string.h>
+
+struct sessions {
+    struct modal modal;
+    struct start_list list;
+    size_t *shown; /* indexes of the items that have what was typed */
+    size_t shown_count;
+    struct input filter;
+};
+
+static bool has(const struct start_item *item, const char *text)
+{
+    return !*text || strcasestr(item->name, text) || strcasestr(item->about, text) || strcasestr(item->title, text);
+}
+
+static void narrow(struct sessions *sessions)
+{
+    sessions->shown_count = 0;
+    for (size_t i = 0; i < sessions->list.count; i++)
+        if (has(&sessions->list.items[i], sessions->filter.text.buf))
+            sessions->shown[sessions->shown_count++] = i;
+    sessions->modal.list.cursor = sessions->modal.list.top = 0;
+}
+
+static void sessions_free(struct modal *modal)
+{
+    struct sessions *sessions = (struct sessions *)modal;
+    start_list_release(&sessions->list);
+    free(sessions->shown);
+    input_release(&sessions->filter);
+}
+
+static struct rect sessions_place(struct modal *modal, const struct view *view, int rows, int cols)
+{
+    (void)view;
+    size_t count = ((struct sessions *)modal)->list.count;
+    return modal_center(rows, cols, (int)(count < 30 ? count : 30) + 5, 110);
+}
+
+static void sessions_paint(struct modal *modal, struct ui *ui, const struct view *view, struct canvas *canvas,
+                           struct rect inside)
+{
+    struct sessions *sessions = (struct sessions *)modal;
+    struct rect body = rect_make(inside.row + 2, inside.col, inside.rows - 2, inside.cols);
+    int name_columns = inside.cols / 4 < 24 ? inside.cols / 4 : 24;
+    (void)ui;
+    (void)view;
+    input_paint(&sessions->filter, canvas, rect_make(inside.row, inside.col + 1, 1, inside.cols - 2), "open: ");
+    list_update(&modal->list, sessions->shown_count, body.rows);
+    if (!sessions->shown_count)
+        canvas_str(canvas, body, 0, 1, LOOK_DIM,
+                   sessions->list.count ? "Nothing has that in it. Enter opens it as a file."
+                                        : "No sessions yet, and no fixtures were found. Type the name of a recording.");
+    for (int i = 0; i < body.rows && modal->list.top + (size_t)i < sessions->shown_count; i++) {
+        const struct start_item *item = &sessions->list.items[sessions->shown[modal->list.top + (size_t)i]];
+        struct rect name = rect_make(body.row, body.col, body.rows, name_columns);
+        canvas_str(canvas, body, i, 1, LOOK_DIM, item->fixture ? "look at" : "go on");
+        canvas_text(canvas, rect_make(name.row, name.col + 9, name.rows, name.cols), i, 0, LOOK_STRONG, item->name,
+                    strlen(item->name));
+        int at = 10 + name_columns;
+        at += canvas_str(canvas, body, i, at, LOOK_TEXT, item->about);
+        canvas_text(canvas, body, i, at + 3, LOOK_DIM, item->title, strlen(item->title));
+        modal_select_row(canvas, body, modal, modal->list.top + (size_t)i);
+    }
+}
+
+static void open_chosen(struct sessions *sessions, struct ui *ui)
+{
+    struct ui_host *host = ui_get_host(ui);
+    struct err err = ERR_INIT;
+    size_t at = sessions->modal.list.cursor;
+    const char *what = at < sessions->shown_count ? sessions->list.items[sessions->shown[at]].path : sessions->filter.text.buf;
+    CLEANUP(free) char *path = xstrdup(what);
+    if (!*path)
+        return;
+    ui_close_modal(ui);
+    if (host->open(host, path, &err))
+        ui_say(ui, LOOK_ERROR, "%s", err.text);
+}
+
+static bool sessions_key(struct modal *modal, struct ui *ui, const struct view *view, const struct key *key,
+                         enum action action)
+{
+    struct sessions *sessions = (struct sessions *)modal;
+    (void)view;
+    /* Letters are text here; only keys that are no characters move. */
+    if ((key->code >= KEYSYM_BASE || key->ctrl || key->code == 0) && list_action(&modal->list, action, modal->height - 2))
+        return true;
+    switch (input_key(&sessions->filter, key)) {
+    case INPUT_CHANGED: narrow(sessions); return true;
+    case INPUT_DONE: open_chosen(sessions, ui); return true;
+    case INPUT_CLOSED: ui_close_modal(ui); return true;
+    case INPUT_IGNORED: break;
+    }
+    return action != ACTION_CANCEL && action != ACTION_SUSPEND && action != ACTION_REDRAW;
+}
+
+static const char *sessions_title(struct modal *modal, const struct view *view)
+{
+    (void)modal;
+    (void)view;
+    return "sessions";
+}
+
+static const char *sessions_footer(struct modal *modal, const struct view *view)
+{
+    (void)modal;
+    (void)view;
+    return "Enter open   Up/Down choose   letters narrow it down   Esc close";
+}
+
+static const struct modal_ops sessions_ops = {.name = "sessions",
+                                              .size = sizeof(struct sessions),
+                                              .release = sessions_free,
+                                              .place = sessions_place,
+                                              .paint = sessions_paint,
+                                              .key = sessions_key,
+                                              .title = sessions_title,
+                                              .footer = sessions_footer};
+
+struct modal *modal_sessions_new(void)
+{
+    struct sessions *sessions = (struct sessions *)modal_alloc(&sessions_ops);
+    start_list_load(&sessions->list, NULL);
+    sessions->shown = xcalloc(sessions->list.count + 1, sizeof(*sessions->shown));
+    input_init(&sessions->filter, false);
+    narrow(sessions);
+    return &sessions->modal;
+}

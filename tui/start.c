@@ -1,0 +1,285 @@
+/* The start screen. Three places to be: the prompt, the sessions to go on with, the recordings to look at. Typing is always
+ * the prompt, arrows always move: nothing has to be opened first. */
+
+#include "start.h"
+#include "base/mem.h"
+#include "base/utf8.h"
+#include "input.h"
+#include "start_list.h"
+#include "ui.h"
+#include <string.h>
+
+#define PROMPT_ROWS_MAX 6
+#define SIDE_BY_SIDE    96 /* columns from which on the two lists stand next to each other */
+
+enum place { AT_PROMPT, AT_SESSIONS, AT_FIXTURES };
+
+struct start {
+    struct modal modal;
+    char *folder, *model, *config;
+    struct start_list list;
+    struct input prompt;
+    enum place place;
+    struct list sessions, fixtures;
+};
+
+static void start_release(struct modal *modal)
+{
+    struct start *start = (struct start *)modal;
+    free(start->folder);
+    free(start->model);
+    free(start->config);
+    start_list_release(&start->list);
+    input_release(&start->prompt);
+}
+
+static struct rect start_place(struct modal *modal, const struct view *view, int rows, int cols)
+{
+    (void)modal;
+    (void)view;
+    return rect_make(0, 0, rows - 1, cols);
+}
+
+static size_t fixture_count(const struct start *start)
+{
+    return start->list.count - start->list.sessions;
+}
+
+static void paint_list(struct start *start, struct canvas *canvas, struct rect in, enum place place)
+{
+    bool sessions = place == AT_SESSIONS, here = start->place == place;
+    struct list *list = sessions ? &start->sessions : &start->fixtures;
+    size_t first = sessions ? 0 : start->list.sessions, count = sessions ? start->list.sessions : fixture_count(start);
+    struct rect body = rect_make(in.row + 1, in.col, in.rows - 1, in.cols);
+    int widest = 8;
+    if (in.rows < 2)
+        return;
+    canvas_str(canvas, in, 0, 1, here ? LOOK_STRONG : LOOK_MODAL_TITLE, sessions ? "Go on" : "Look at");
+    if (!count)
+        canvas_str(canvas, body, 0, 3, LOOK_DIM,
+                   sessions ? "no sessions yet: type a prompt above" : "no fixtures were found (set KEYTURN_FIXTURES)");
+    for (size_t i = 0; i < count; i++) {
+        int columns = (int)utf8_columns(start->list.items[first + i].name, strlen(start->list.items[first + i].name));
+        widest = columns > widest ? columns : widest;
+    }
+    widest = widest > in.cols / 3 ? in.cols / 3 : widest;
+    list_update(list, count, body.rows);
+    for (int i = 0; i < body.rows && list->top + (size_t)i < count; i++) {
+        const struct start_item *item = &start->list.items[first + list->top + (size_t)i];
+        bool chosen = here && list->cursor == list->top + (size_t)i;
+        if (chosen)
+            canvas_put_sign(canvas, body, i, 1, LOOK_STRONG, SIGN_POINTER);
+        canvas_text(canvas, rect_make(body.row, body.col, body.rows, 3 + widest), i, 3, LOOK_TEXT, item->name,
+                    strlen(item->name));
+        canvas_str(canvas, body, i, 5 + widest, LOOK_DIM, item->about);
+        if (chosen)
+            canvas_tint(canvas, rect_make(body.row + i, body.col + 1, 1, body.cols - 2), LOOK_SELECT);
+    }
+}
+
+static void paint_model(const struct start *start, struct canvas *canvas, struct rect in, int row)
+{
+    if (start->model) {
+        int at = 1 + canvas_str(canvas, in, row, 1, LOOK_TEXT, "model: ");
+        canvas_str(canvas, in, row, at, LOOK_STRONG, start->model);
+    } else {
+        int at = 1 + canvas_str(canvas, in, row, 1, LOOK_WARN, "model: none configured");
+        canvas_printf(canvas, in, row, at, LOOK_TEXT, ". Choose demo to look around, or name one in %s", start->config);
+    }
+}
+
+static void start_paint(struct modal *modal, struct ui *ui, const struct view *view, struct canvas *canvas, struct rect inside)
+{
+    struct start *start = (struct start *)modal;
+    (void)ui;
+    (void)view;
+    int at = 1 + canvas_str(canvas, inside, 1, 1, LOOK_STRONG, "What should the agent do here?");
+    canvas_str(canvas, inside, 1, at + 3, LOOK_DIM, start->folder);
+    struct rect prompt = rect_make(inside.row + 2, inside.col + 3, PROMPT_ROWS_MAX, inside.cols - 6);
+    int wants = input_paint(&start->prompt, canvas, rect_make(canvas->rows, 0, 1, prompt.cols), "");
+    prompt.rows = wants < 1 ? 1 : wants > PROMPT_ROWS_MAX ? PROMPT_ROWS_MAX : wants;
+    canvas_fill(canvas, prompt, LOOK_INPUT);
+    input_paint(&start->prompt, canvas, prompt, "");
+    if (start->place != AT_PROMPT)
+        canvas->cursor_row = canvas->cursor_col = -1;
+    if (!start->prompt.text.len && start->place == AT_PROMPT)
+        canvas_str(canvas, prompt, 0, 2, LOOK_DIM, "type here, Enter sends it");
+    int top = 2 + prompt.rows + 1, rows = inside.rows - top - 2;
+    struct rect lists = rect_make(inside.row + top, inside.col, rows, inside.cols);
+    if (inside.cols >= SIDE_BY_SIDE) {
+        int half = inside.cols / 2;
+        paint_list(start, canvas, rect_make(lists.row, lists.col, rows, half), AT_SESSIONS);
+        paint_list(start, canvas, rect_make(lists.row, lists.col + half, rows, inside.cols - half), AT_FIXTURES);
+    } else {
+        int upper = rows / 2;
+        if (start->list.sessions + 2 < (size_t)upper)
+            upper = (int)start->list.sessions + 2 < 3 ? 3 : (int)start->list.sessions + 2;
+        paint_list(start, canvas, rect_make(lists.row, lists.col, upper - 1, inside.cols), AT_SESSIONS);
+        paint_list(start, canvas, rect_make(lists.row + upper, lists.col, rows - upper, inside.cols), AT_FIXTURES);
+    }
+    paint_model(start, canvas, inside, inside.rows - 1);
+}
+
+static void open_item(struct start *start, struct ui *ui, const struct start_item *item)
+{
+    struct ui_host *host = ui_get_host(ui);
+    struct err err = ERR_INIT;
+    CLEANUP(free) char *path = xstrdup(item->path);
+    (void)start;
+    if (host->open(host, path, &err))
+        ui_say(ui, LOOK_ERROR, "%s", err.text);
+}
+
+static void choose(struct start *start, struct ui *ui)
+{
+    struct ui_host *host = ui_get_host(ui);
+    struct err err = ERR_INIT;
+    if (start->place == AT_SESSIONS && start->sessions.cursor < start->list.sessions) {
+        open_item(start, ui, &start->list.items[start->sessions.cursor]);
+    } else if (start->place == AT_FIXTURES && start->fixtures.cursor < fixture_count(start)) {
+        open_item(start, ui, &start->list.items[start->list.sessions + start->fixtures.cursor]);
+    } else if (strspn(start->prompt.text.buf, " \t\n") == start->prompt.text.len) {
+        ui_say(ui, LOOK_TEXT, "Type what the agent should do, or choose something below with the arrows.");
+    } else {
+        CLEANUP(free) char *prompt = xstrdup(start->prompt.text.buf);
+        if (host->submit(host, &(struct intent){.type = INTENT_START, .start = {prompt}}, &err))
+            ui_say(ui, LOOK_ERROR, "%s", err.text);
+    }
+}
+
+/* Down from the prompt into the lists, and up again; Tab goes round. */
+static void move_down(struct start *start, bool stacked)
+{
+    size_t sessions = start->list.sessions, fixtures = fixture_count(start);
+    if (start->place == AT_PROMPT)
+        start->place = sessions ? AT_SESSIONS : fixtures ? AT_FIXTURES : AT_PROMPT;
+    else if (start->place == AT_SESSIONS && start->sessions.cursor + 1 < sessions)
+        start->sessions.cursor++;
+    else if (start->place == AT_SESSIONS && stacked && fixtures)
+        start->place = AT_FIXTURES;
+    else if (start->place == AT_FIXTURES && start->fixtures.cursor + 1 < fixtures)
+        start->fixtures.cursor++;
+}
+
+static void move_up(struct start *start, bool stacked)
+{
+    if (start->place == AT_FIXTURES && start->fixtures.cursor)
+        start->fixtures.cursor--;
+    else if (start->place == AT_FIXTURES)
+        start->place = stacked && start->list.sessions ? AT_SESSIONS : AT_PROMPT;
+    else if (start->place == AT_SESSIONS && start->sessions.cursor)
+        start->sessions.cursor--;
+    else
+        start->place = AT_PROMPT;
+}
+
+static void go_round(struct start *start, int step)
+{
+    for (int i = 0; i < 3; i++) {
+        start->place = (enum place)(((int)start->place + step + 3) % 3);
+        if (start->place == AT_PROMPT || (start->place == AT_SESSIONS ? start->list.sessions : fixture_count(start)))
+            return;
+    }
+}
+
+static bool move(struct start *start, const struct key *key)
+{
+    bool stacked = start->modal.width < SIDE_BY_SIDE;
+    bool lines = strchr(start->prompt.text.buf, '\n') != NULL && start->place == AT_PROMPT;
+    switch (key->code) {
+    case KEYSYM_DOWN:
+        if (lines)
+            return false;
+        move_down(start, stacked);
+        return true;
+    case KEYSYM_UP:
+        if (lines)
+            return false;
+        move_up(start, stacked);
+        return true;
+    case KEYSYM_TAB: go_round(start, 1); return true;
+    case KEYSYM_BACKTAB: go_round(start, -1); return true;
+    case KEYSYM_LEFT:
+        if (start->place == AT_FIXTURES && start->list.sessions)
+            start->place = AT_SESSIONS;
+        return start->place != AT_PROMPT;
+    case KEYSYM_RIGHT:
+        if (start->place == AT_SESSIONS && fixture_count(start))
+            start->place = AT_FIXTURES;
+        return start->place != AT_PROMPT;
+    default: return false;
+    }
+}
+
+static bool start_key(struct modal *modal, struct ui *ui, const struct view *view, const struct key *key, enum action action)
+{
+    struct start *start = (struct start *)modal;
+    (void)view;
+    if (action == ACTION_SUSPEND || action == ACTION_REDRAW)
+        return false;
+    if (action == ACTION_CANCEL || (key->ctrl && key->code == 'd' && !start->prompt.text.len)) {
+        ui_get_host(ui)->quit(ui_get_host(ui));
+        return true;
+    }
+    if (move(start, key))
+        return true;
+    bool typed = key->code >= ' ' && key->code < KEYSYM_BASE && !key->ctrl && !key->alt;
+    if (start->place != AT_PROMPT && (action == ACTION_HELP || action == ACTION_QUIT || action == ACTION_THEME)) {
+        if (action == ACTION_QUIT)
+            ui_get_host(ui)->quit(ui_get_host(ui));
+        return action == ACTION_QUIT;
+    }
+    if (typed)
+        start->place = AT_PROMPT;
+    switch (input_key(&start->prompt, key)) {
+    case INPUT_DONE: choose(start, ui); break;
+    case INPUT_CLOSED:
+        if (start->place != AT_PROMPT)
+            start->place = AT_PROMPT;
+        else if (start->prompt.text.len)
+            input_set(&start->prompt, "");
+        else
+            ui_say(ui, LOOK_TEXT, "Ctrl-C leaves.");
+        break;
+    case INPUT_CHANGED:
+    case INPUT_IGNORED: break;
+    }
+    return true;
+}
+
+static const char *start_title(struct modal *modal, const struct view *view)
+{
+    (void)modal;
+    (void)view;
+    return "keyturn";
+}
+
+static const char *start_footer(struct modal *modal, const struct view *view)
+{
+    (void)view;
+    if (((struct start *)modal)->place == AT_PROMPT)
+        return "Enter send   Alt-Enter new line   Down choose   Tab lists   Ctrl-C leave";
+    return "Enter open   Up/Down choose   Tab next   Esc prompt   T theme   ? keys   q leave";
+}
+
+static const struct modal_ops start_ops = {.name = "start",
+                                           .size = sizeof(struct start),
+                                           .release = start_release,
+                                           .place = start_place,
+                                           .paint = start_paint,
+                                           .key = start_key,
+                                           .title = start_title,
+                                           .footer = start_footer};
+
+struct modal *start_new(const struct start_info *info)
+{
+    struct start *start = (struct start *)modal_alloc(&start_ops);
+    start->folder = xstrdup(info->folder ? info->folder : "");
+    start->model = info->model ? xstrdup(info->model) : NULL;
+    start->config = xstrdup(info->config ? info->config : "~/.config/keyturn/config.json");
+    start_list_load_at(&start->list, info->fixtures, info->now_us);
+    input_init(&start->prompt, true);
+    list_init(&start->sessions, false);
+    list_init(&start->fixtures, false);
+    return &start->modal;
+}
