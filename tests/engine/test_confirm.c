@@ -324,7 +324,7 @@ static void test_turn_cancelled_as_its_question_times_out_ends_once(void **state
 
 /* ---- a question whose diff takes long ---- */
 
-/* A turn with two writes whose diff keeps a thread of the pool busy for a while. `act` happens when the first is made. */
+/* A turn with two writes; the diff of the first keeps a thread of the pool busy for a while, and `act` happens then. */
 struct big_diff {
     struct turn_rig rig;
     struct fake_tool tool;
@@ -378,10 +378,11 @@ static void big_diff_run(struct big_diff *big, void (*act)(struct big_diff *big)
     big->rig.harness.ask_runs_clock = true;
     big->rig.harness.limits.tool_cap_s = 10;
     big->rig.answer = turn_rig_say_no;
+    big->rig.answer_after_us = SECONDS(1); /* once no thread is out any more */
     big->rig.sink.next = &big->sink;
     turn_rig_open(&big->rig);
     fake_answer_call(answer(&big->rig), "1", "big", "{}");
-    fake_answer_call(big->rig.model->answers.items[0], "2", "big", "{}");
+    fake_answer_call(big->rig.model->answers.items[0], "2", "write_file", "{\"path\":\"small\",\"content\":\"s\"}");
     turn_rig_turn(&big->rig, "write");
 }
 

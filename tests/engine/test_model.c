@@ -258,12 +258,12 @@ static void test_failure_that_was_looked_back_at_is_forgotten(void **state)
     (void)state;
     init_failing(&rig, &bad);
     turn_rig_open(&rig);
-    fake_answer_call(answer(&rig), "l", "list_dir", "{}"); /* nothing to look back at */
     fake_answer_call(answer(&rig), "m", "read_file", "{\"path\":\"none\"}");
+    fake_answer_call(answer(&rig), "l", "list_dir", "{}"); /* nothing to look back at */
     turn_rig_turn(&rig, "try");
     assert_int_equal(turn_rig_count(&rig, EVENT_REFLECTION), 2);
-    assert_int_equal(turn_rig_event(&rig, EVENT_REFLECTION, 1)->reflection.step, 3);
-    last = &rig.model->requests[rig.model->request_count - 2];
+    assert_int_equal(turn_rig_event(&rig, EVENT_REFLECTION, 1)->reflection.step, 2);
+    last = &rig.model->requests[3];
     assert_true(last->reflection);
     assert_null(strstr(last->messages.items[last->messages.count - 1].text, "it broke"));
     assert_non_null(strstr(last->messages.items[last->messages.count - 1].text, "read_file (m)"));
