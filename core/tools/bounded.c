@@ -238,7 +238,9 @@ static void run_tool(struct loop_work *work)
 {
     struct bounded_call *call = CALL_OF(work, work);
     call->tool->work(&call->run, &call->reply);
-    if (call->reply.type == REPLY_OUTPUT)
+    if (call->reply.type == REPLY_OUTPUT && call->reply.page)
+        call->shape = (struct output_shape){.made = true, .text = steal(&call->reply.output)};
+    else if (call->reply.type == REPLY_OUTPUT)
         output_shape_make(&call->shape, &call->reply.output);
 }
 

@@ -106,7 +106,7 @@ static void list_dir(struct tool_run *run, struct tool_reply *reply)
     if (next < names.count)
         json_add_int(&w, "next_offset", (int64_t)next);
     json_close(&w, '}');
-    tool_reply_output(reply, strbuf_detach(&out, NULL));
+    tool_reply_page(reply, strbuf_detach(&out, NULL));
 }
 
 /* read_file */
@@ -260,7 +260,7 @@ static void answer(struct tool_reply *reply, const char *path, const struct page
     strbuf_add(&out, page->entries.buf, page->entries.len);
     json_close(&w, ']');
     json_close(&w, '}');
-    tool_reply_output(reply, strbuf_detach(&out, NULL));
+    tool_reply_page(reply, strbuf_detach(&out, NULL));
 }
 
 static void read_file(struct tool_run *run, struct tool_reply *reply)

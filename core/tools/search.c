@@ -211,7 +211,7 @@ static void answer(const struct search *search, struct tool_reply *reply)
     strbuf_add(&out, search->entries.buf, search->entries.len);
     json_close(&w, ']');
     json_close(&w, '}');
-    tool_reply_output(reply, strbuf_detach(&out, NULL));
+    tool_reply_page(reply, strbuf_detach(&out, NULL));
 }
 
 static void search_files(struct tool_run *run, struct tool_reply *reply)

@@ -65,6 +65,12 @@ void tool_reply_output(struct tool_reply *reply, char *take_json)
     reply->output = take_json;
 }
 
+void tool_reply_page(struct tool_reply *reply, char *take_json)
+{
+    tool_reply_output(reply, take_json);
+    reply->page = true;
+}
+
 void tool_reply_propose(struct tool_reply *reply, struct change_set *take_changes)
 {
     forget_body(reply);

@@ -60,6 +60,7 @@ struct citation {
 struct tool_reply {
     enum reply_type type;
     char *output;               /* JSON text */
+    bool page;                  /* made by page.h: compact, short enough for the model, nothing in it asks for anything */
     char *error;                /* one sentence */
     bool final;                 /* an error that no repetition can mend: the tool is blocked for this turn */
     struct change_set *changes; /* of a proposal */
@@ -70,6 +71,7 @@ void tool_reply_release(struct tool_reply *reply);
 /* Each of them sets the type; texts are copied, `take_` ones taken over. */
 void tool_reply_error(struct tool_reply *reply, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void tool_reply_output(struct tool_reply *reply, char *take_json);
+void tool_reply_page(struct tool_reply *reply, char *take_json); /* see `page`; for built-in tools */
 void tool_reply_propose(struct tool_reply *reply, struct change_set *take_changes);
 void tool_reply_cite(struct tool_reply *reply, const char *ref, bool web);
 
