@@ -1,0 +1,177 @@
+/* Where panes are: at every size and in every state the pieces tile the screen. */
+
+#include "base/mem.h"
+#include "layout.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { CONVERSATION = 1, EVENTS, TOOLS, WAVES, BUDGET, WRITE };
+
+static struct layout make(int rows, int cols, int focus, bool write)
+{
+    struct layout_input input = {.rows = rows, .cols = cols, .focus = focus, .write = write};
+    return layout_make(&input);
+}
+
+static void assert_rect(struct rect rect, int row, int col, int rows, int cols)
+{
+    assert_int_equal(rect.row, row);
+    assert_int_equal(rect.col, col);
+    assert_int_equal(rect.rows, rows);
+    assert_int_equal(rect.cols, cols);
+}
+
+static void cover(unsigned char *grid, const struct layout_input *input, struct rect rect, const char *what)
+{
+    if (rect.rows == 0)
+        return;
+    if (rect.row < 0 || rect.col < 0 || rect.row + rect.rows > input->rows || rect.col + rect.cols > input->cols)
+        fail_msg("%s leaves the screen at %dx%d", what, input->cols, input->rows);
+    for (int row = rect.row; row < rect.row + rect.rows; row++) {
+        unsigned char *line = grid + row * input->cols + rect.col;
+        for (int col = 0; col < rect.cols; col++)
+            if (line[col]++)
+                fail_msg("%s overlaps at %dx%d, focus %d", what, input->cols, input->rows, input->focus);
+    }
+}
+
+static void check(const struct layout_input *input, unsigned char *grid)
+{
+    static const char *const names[] = {"", "conversation", "events", "tools", "waves", "budget", "write"};
+    struct layout layout = layout_make(input);
+    size_t size = (size_t)input->rows * (size_t)input->cols;
+    memset(grid, 0, size);
+    assert_false(layout.too_small);
+    cover(grid, input, layout.status, "status");
+    cover(grid, input, layout.timeline, "timeline");
+    cover(grid, input, layout.hint, "hint");
+    cover(grid, input, layout.footer, "footer");
+    for (int i = 1; i <= PANE_COUNT; i++) {
+        cover(grid, input, layout.panes[i], names[i]);
+        if (layout.panes[i].rows && (layout.panes[i].rows < 4 || layout.panes[i].cols < 20))
+            fail_msg("%s is squeezed at %dx%d", names[i], input->cols, input->rows);
+    }
+    if (memchr(grid, 0, size))
+        fail_msg("a hole at %dx%d, focus %d zoom %d write %d timeline %d hint %d", input->cols, input->rows,
+                 input->focus, input->zoom, input->write, input->timeline, input->hint);
+    assert_true(layout.panes[input->focus].rows > 0);
+    assert_int_equal(layout.timeline.rows, input->timeline);
+    assert_int_equal(layout.hint.rows, input->hint);
+    assert_int_equal(layout.message.row, layout.footer.row - 1);
+    /* A write that waits is in sight unless something else has the whole screen. */
+    if (input->write && !input->zoom)
+        assert_true(layout.panes[WRITE].rows >= 5);
+}
+
+static void test_every_size_is_tiled(void **state)
+{
+    (void)state;
+    CLEANUP(free) unsigned char *grid = xmalloc(250 * 80);
+    for (int rows = LAYOUT_ROWS_MIN; rows <= 80; rows++) {
+        for (int cols = LAYOUT_COLS_MIN; cols <= 250; cols += cols % 10 == 9 || cols % 10 == 0 ? 1 : 3) {
+            for (int bits = 0; bits < 16; bits++) {
+                for (int focus = 1; focus <= PANE_COUNT; focus++) {
+                    struct layout_input input = {.rows = rows,
+                                                 .cols = cols,
+                                                 .focus = focus,
+                                                 .zoom = bits & 1,
+                                                 .write = bits & 2,
+                                                 .timeline = bits & 4,
+                                                 .hint = bits & 8};
+                    check(&input, grid);
+                }
+            }
+        }
+    }
+}
+
+static void test_120x40(void **state)
+{
+    (void)state;
+    struct layout layout = make(40, 120, WRITE, true);
+    assert_rect(layout.status, 0, 0, 1, 120);
+    assert_rect(layout.footer, 39, 0, 1, 120);
+    assert_rect(layout.panes[CONVERSATION], 1, 0, 9, 66);
+    assert_rect(layout.panes[WRITE], 10, 0, 20, 66);
+    assert_rect(layout.panes[EVENTS], 30, 0, 9, 66);
+    assert_rect(layout.panes[TOOLS], 1, 66, 12, 54);
+    assert_rect(layout.panes[WAVES], 13, 66, 13, 54);
+    assert_rect(layout.panes[BUDGET], 26, 66, 13, 54);
+}
+
+static void test_80x24(void **state)
+{
+    (void)state;
+    struct layout layout = make(24, 80, WRITE, true);
+    assert_rect(layout.panes[WRITE], 1, 0, 13, 80);
+    assert_rect(layout.panes[TOOLS], 14, 0, 9, 48);
+    assert_rect(layout.panes[BUDGET], 14, 48, 9, 32);
+    assert_int_equal(layout.panes[CONVERSATION].rows, 0);
+    assert_int_equal(layout.panes[EVENTS].rows, 0);
+
+    /* What is not there is one key away, and the write stays. */
+    static const int hidden[] = {CONVERSATION, EVENTS, WAVES};
+    for (size_t i = 0; i < COUNT_OF(hidden); i++) {
+        layout = make(24, 80, hidden[i], true);
+        assert_rect(layout.panes[WRITE], 1, 0, 13, 80);
+        assert_rect(layout.panes[hidden[i]], 14, 0, 9, 48);
+        assert_int_equal(layout.panes[TOOLS].rows, 0);
+    }
+}
+
+static void test_200x60(void **state)
+{
+    (void)state;
+    struct layout layout = make(60, 200, WRITE, true);
+    for (int i = 1; i <= PANE_COUNT; i++)
+        assert_true(layout.panes[i].rows >= 9 && layout.panes[i].cols >= 50);
+    assert_rect(layout.panes[CONVERSATION], 1, 0, 44, 60);
+    assert_rect(layout.panes[WRITE], 1, 60, 44, 80);
+    assert_rect(layout.panes[EVENTS], 45, 0, 14, 140);
+    assert_int_equal(layout.panes[TOOLS].col, 140);
+}
+
+/* A write that comes moves nothing but the conversation, which gives it room. */
+static void test_a_question_takes_the_writes_place_only(void **state)
+{
+    (void)state;
+    static const int sizes[][2] = {{24, 80}, {40, 120}, {60, 200}, {30, 100}, {50, 90}};
+    for (size_t i = 0; i < COUNT_OF(sizes); i++) {
+        struct layout without = make(sizes[i][0], sizes[i][1], TOOLS, false);
+        struct layout with = make(sizes[i][0], sizes[i][1], TOOLS, true);
+        for (int pane = EVENTS; pane <= BUDGET; pane++)
+            assert_memory_equal(&without.panes[pane], &with.panes[pane], sizeof(struct rect));
+        assert_int_equal(without.panes[WRITE].rows, 0);
+        assert_true(without.panes[CONVERSATION].rows * without.panes[CONVERSATION].cols >=
+                    with.panes[WRITE].rows * with.panes[WRITE].cols);
+    }
+}
+
+static void test_too_small(void **state)
+{
+    (void)state;
+    static const int sizes[][2] = {{15, 80}, {24, 59}, {1, 1}, {0, 0}};
+    for (size_t i = 0; i < COUNT_OF(sizes); i++) {
+        struct layout layout = make(sizes[i][0], sizes[i][1], CONVERSATION, false);
+        assert_true(layout.too_small);
+        assert_rect(layout.status, 0, 0, sizes[i][0] > 0, sizes[i][1]);
+        for (int pane = 1; pane <= PANE_COUNT; pane++)
+            assert_int_equal(layout.panes[pane].rows, 0);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_every_size_is_tiled),
+        cmocka_unit_test(test_120x40),
+        cmocka_unit_test(test_80x24),
+        cmocka_unit_test(test_200x60),
+        cmocka_unit_test(test_a_question_takes_the_writes_place_only),
+        cmocka_unit_test(test_too_small),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
