@@ -1,0 +1,286 @@
+/* The budget pane: a gauge for everything a turn may use. A limit that is near says so with a sign and a number; one that
+ * is not set is just a number. The wall clock goes on between the charges that are recorded, and stands while a person is
+ * waited for, as the turn's own clock does. */
+
+#include "base/mem.h"
+#include "modal.h"
+#include "pane.h"
+#include "text.h"
+#include "ui.h"
+#include <math.h>
+#include <string.h>
+
+#define NEAR         0.8
+#define EXTEND_SHARE 0.5 /* of the first limit, with one key */
+#define WIDE         46  /* columns from which numbers, bars and rates have room */
+
+enum unit { UNIT_TIME, UNIT_COUNT, UNIT_TOKENS, UNIT_MONEY };
+
+static const struct gauge {
+    enum budget_key key;
+    const char *name, *brief;
+    enum unit unit;
+} gauges[] = {
+    {BUDGET_WALL_MS, "wall", "wall", UNIT_TIME},
+    {BUDGET_STEPS, "steps", "steps", UNIT_COUNT},
+    {BUDGET_TOOL_CALLS, "tool calls", "calls", UNIT_COUNT},
+    {BUDGET_INPUT_TOKENS, "tokens in", "in", UNIT_TOKENS},
+    {BUDGET_OUTPUT_TOKENS, "tokens out", "out", UNIT_TOKENS},
+    {BUDGET_COST_USD, "cost", "cost", UNIT_MONEY},
+    {BUDGET_REFLECTIONS, "reflections", "refl", UNIT_COUNT},
+    {BUDGET_CONTEXT_TOKENS, "context", "ctx", UNIT_TOKENS},
+};
+
+struct budget_pane {
+    struct pane pane;
+    double charged_ms; /* wall time as it was last charged … */
+    int64_t charged_t; /* … and when that was seen */
+    double shown_ms;
+    uint32_t turn;     /* whose */
+};
+
+static void budget_init(struct pane *pane)
+{
+    list_init(&pane->list, false);
+    ((struct budget_pane *)pane)->turn = SESSION_NONE;
+}
+
+static bool is_held(const struct view *view)
+{
+    return view->question || view->held || view->session->held_gate;
+}
+
+/* Charges come with events. In between the clock goes on, unless it is held. */
+static double wall_ms(struct budget_pane *budget, const struct view *view)
+{
+    const struct session *session = view->session;
+    const struct session_turn *turn = session_turn(session);
+    double charged = session->budget.used[BUDGET_WALL_MS];
+    if (!turn)
+        return charged;
+    if (budget->turn != session->turn_count || charged < budget->charged_ms || charged > budget->charged_ms) {
+        budget->turn = session->turn_count;
+        budget->charged_ms = charged;
+        budget->charged_t = session->last_t;
+        budget->shown_ms = charged;
+    }
+    if (!session_turn_running(session))
+        return charged;
+    if (!is_held(view)) {
+        int64_t since = view->now_t - budget->charged_t, all = view->now_t - turn->started_t;
+        double now = charged + (double)(since > 0 ? since : 0) / 1000;
+        budget->shown_ms = now < (double)all / 1000 || all <= 0 ? now : (double)all / 1000;
+        budget->shown_ms = budget->shown_ms > charged ? budget->shown_ms : charged;
+    } else {
+        /* What passes while it is held is nobody's: the next charge counts from here. */
+        budget->charged_t = view->now_t - (int64_t)((budget->shown_ms - charged) * 1000);
+    }
+    return budget->shown_ms;
+}
+
+static void add_amount(struct strbuf *out, enum unit unit, double amount)
+{
+    switch (unit) {
+    case UNIT_TIME:
+        strbuf_addf(out, amount >= 100000 ? "%.0f" : "%.1f", amount / 1000);
+        return;
+    case UNIT_MONEY:
+        strbuf_addf(out, "%.*f", amount != 0 && amount < 1 ? 3 : 2, amount);
+        return;
+    default:
+        if (amount < 1000)
+            strbuf_addf(out, "%.0f", amount);
+        else if (amount < 1e6)
+            strbuf_addf(out, amount < 1e5 && fmod(amount, 1000) >= 50 ? "%.1fk" : "%.0fk", amount / 1000);
+        else
+            strbuf_addf(out, "%.1fM", amount / 1e6);
+    }
+}
+
+struct reading {
+    const struct gauge *gauge;
+    double used, limit, share; /* share NaN: no limit */
+};
+
+static struct reading read_gauge(struct budget_pane *budget, const struct view *view, size_t index)
+{
+    const struct gauge *gauge = &gauges[index];
+    struct reading reading = {.gauge = gauge,
+                              .used = view->session->budget.used[gauge->key],
+                              .limit = view->session->budget.limit[gauge->key]};
+    if (gauge->key == BUDGET_WALL_MS)
+        reading.used = wall_ms(budget, view);
+    if (!(reading.used >= 0))
+        reading.used = 0;
+    reading.share = isnan(reading.limit) ? NAN : reading.limit > 0 ? reading.used / reading.limit : 1;
+    return reading;
+}
+
+static enum look look_of(const struct reading *reading)
+{
+    if (reading->share >= 1)
+        return LOOK_GAUGE_FULL;
+    return reading->share >= NEAR ? LOOK_GAUGE_WARN : LOOK_GAUGE;
+}
+
+static void paint_bar(struct canvas *canvas, struct rect in, int row, int col, int width, const struct reading *reading,
+                      bool held)
+{
+    double share = reading->share > 1 ? 1 : reading->share;
+    int full = (int)(share * width + 0.5);
+    if (reading->used > 0 && full == 0)
+        full = 1; /* used a little is not used nothing */
+    if (share < 1 && full == width)
+        full = width - 1;
+    enum sign sign = held && reading->gauge->key == BUDGET_WALL_MS ? SIGN_BAR_HELD : SIGN_BAR_FULL;
+    for (int i = 0; i < width; i++)
+        canvas_put_sign(canvas, in, row, col + i, i < full ? look_of(reading) : LOOK_DIM, i < full ? sign : SIGN_BAR_EMPTY);
+}
+
+/* "12.4 / 60 s", "$0.016 / 0.10", "2" */
+static void add_numbers(struct strbuf *out, const struct reading *reading, bool brief)
+{
+    enum unit unit = reading->gauge->unit;
+    if (unit == UNIT_MONEY)
+        strbuf_addch(out, '$');
+    add_amount(out, unit, reading->used);
+    if (!isnan(reading->limit)) {
+        strbuf_addstr(out, brief ? "/" : " / ");
+        if (unit == UNIT_TIME)
+            strbuf_addf(out, "%g", reading->limit / 1000);
+        else
+            add_amount(out, unit, reading->limit);
+    }
+    if (unit == UNIT_TIME)
+        strbuf_addstr(out, " s");
+}
+
+/* How fast it goes, or how long it lasts; what matters more comes instead. */
+static void add_remark(struct strbuf *out, const struct reading *reading, double wall, bool held, bool running)
+{
+    enum budget_key key = reading->gauge->key;
+    if (reading->share >= NEAR)
+        strbuf_addf(out, "! %.0f %%", floor(reading->share * 100));
+    if (key == BUDGET_WALL_MS && held) {
+        strbuf_addstr(out, out->len ? " held" : "held");
+        return;
+    }
+    if (out->len)
+        return;
+    if (key == BUDGET_WALL_MS && running && !isnan(reading->limit)) {
+        strbuf_addf(out, "%.0f s left", ceil((reading->limit - reading->used) / 1000));
+    } else if ((key == BUDGET_INPUT_TOKENS || key == BUDGET_OUTPUT_TOKENS) && reading->used > 0 && wall >= 1000) {
+        strbuf_addf(out, "%.0f/s", reading->used * 1000 / wall);
+    } else if (key == BUDGET_COST_USD && reading->used > 0 && wall >= 1000) {
+        strbuf_addf(out, "$%.2f/min", reading->used * 60000 / wall);
+    } else if (key == BUDGET_CONTEXT_TOKENS && reading->share > 0) {
+        strbuf_addf(out, "%.0f %%", reading->share * 100);
+    }
+}
+
+static void paint_gauge(struct budget_pane *budget, const struct view *view, struct canvas *canvas, struct rect in, int row,
+                        size_t index)
+{
+    struct reading reading = read_gauge(budget, view, index);
+    CLEANUP(strbuf) struct strbuf numbers = STRBUF_INIT;
+    CLEANUP(strbuf) struct strbuf remark = STRBUF_INIT;
+    bool wide = in.cols >= WIDE, held = is_held(view), running = session_turn_running(view->session);
+    int label = wide ? 13 : 7, remark_room = wide ? 11 : 2, number_room = wide ? 15 : 13;
+    int bar = in.cols - label - number_room - remark_room - 1;
+    enum look look = look_of(&reading);
+    canvas_str(canvas, in, row, 1, LOOK_TEXT, wide ? reading.gauge->name : reading.gauge->brief);
+    add_numbers(&numbers, &reading, !wide);
+    if (wide)
+        add_remark(&remark, &reading, wall_ms(budget, view), held, running);
+    else if (reading.share >= NEAR)
+        strbuf_addch(&remark, '!');
+    else if (held && reading.gauge->key == BUDGET_WALL_MS)
+        strbuf_addch(&remark, 'h');
+    bar = bar > 24 ? 24 : bar;
+    if (bar >= 4 && !isnan(reading.share))
+        paint_bar(canvas, in, row, label, bar, &reading, held);
+    int behind = label + (bar >= 4 ? bar : 0) + number_room;
+    int columns = canvas_columns(canvas, numbers.buf, numbers.len);
+    canvas_str(canvas, in, row, behind - columns > label ? behind - columns : label, LOOK_TEXT, numbers.buf);
+    if (wide)
+        canvas_right(canvas, in, row, 1, look == LOOK_GAUGE ? LOOK_DIM : look, remark.buf);
+    else
+        canvas_str(canvas, in, row, behind + 1, look, remark.buf);
+}
+
+static void budget_paint(struct pane *pane, const struct view *view, struct canvas *canvas, struct rect inside, bool focused)
+{
+    struct budget_pane *budget = (struct budget_pane *)pane;
+    pane->height = inside.rows;
+    pane->width = inside.cols;
+    list_update(&pane->list, session_turn(view->session) ? COUNT_OF(gauges) : 0, inside.rows);
+    if (!pane->list.count) {
+        canvas_str(canvas, inside, 0, 1, LOOK_DIM, "No turn yet: its budget is counted here.");
+        return;
+    }
+    for (int row = 0; row < inside.rows && pane->list.top + (size_t)row < pane->list.count; row++) {
+        size_t at = pane->list.top + (size_t)row;
+        paint_gauge(budget, view, canvas, inside, row, at);
+        if (focused && at == pane->list.cursor) {
+            canvas_tint(canvas, rect_make(inside.row + row, inside.col, 1, inside.cols), LOOK_SELECT);
+            canvas_put_sign(canvas, inside, row, 0, LOOK_SELECT, SIGN_POINTER);
+        }
+    }
+}
+
+/* The fullest gauge, when it is worth a word. */
+static void budget_note(struct pane *pane, const struct view *view, struct strbuf *out)
+{
+    struct budget_pane *budget = (struct budget_pane *)pane;
+    struct reading most = {.share = NEAR};
+    if (!session_turn(view->session))
+        return;
+    for (size_t i = 0; i < COUNT_OF(gauges); i++) {
+        struct reading reading = read_gauge(budget, view, i);
+        if (reading.share >= most.share)
+            most = reading;
+    }
+    if (most.gauge)
+        strbuf_addf(out, "! %s %.0f %%", most.gauge->name, floor(most.share * 100));
+}
+
+static bool budget_act(struct pane *pane, struct ui *ui, const struct view *view, enum action action)
+{
+    struct ui_host *host = ui_get_host(ui);
+    struct err err = ERR_INIT;
+    if (action != ACTION_EXTEND || view->mode == VIEW_REPLAY || !pane->list.count)
+        return list_action(&pane->list, action, pane->height);
+    const struct gauge *gauge = &gauges[pane->list.cursor];
+    struct intent intent = {.type = INTENT_EXTEND, .extend = {.key = gauge->key, .share = EXTEND_SHARE}};
+    if (host->submit(host, &intent, &err))
+        ui_say(ui, LOOK_ERROR, "%s", err.text);
+    else
+        ui_say(ui, LOOK_GOOD, "the limit of %s is half as much higher", gauge->name);
+    return true;
+}
+
+static struct selection budget_selected(struct pane *pane, const struct view *view)
+{
+    (void)pane;
+    (void)view;
+    return (struct selection){.kind = SELECT_NOTHING, .call = SESSION_NONE};
+}
+
+static void budget_click(struct pane *pane, const struct view *view, int row, int col)
+{
+    (void)view;
+    (void)col;
+    list_select(&pane->list, pane->list.top + (size_t)(row > 0 ? row : 0), pane->height);
+}
+
+const struct pane_ops pane_budget = {
+    .number = 5,
+    .name = "budget",
+    .size = sizeof(struct budget_pane),
+    .init = budget_init,
+    .note = budget_note,
+    .paint = budget_paint,
+    .act = budget_act,
+    .selected = budget_selected,
+    .click = budget_click,
+};
