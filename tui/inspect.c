@@ -1,0 +1,378 @@
+/* A call is told by the events that speak of it: asked for, started, proposed, decided, applied, finished. Their lines are
+ * read where the session's row says they are. */
+
+#include "inspect.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "describe.h"
+#include "text.h"
+#include <string.h>
+
+#define OUTPUT_EVENTS_MAX 2000 /* lines of the journal that are looked through for what a call printed */
+
+static const struct json *parse(struct arena *arena, const char *text)
+{
+    return text ? json_parse(arena, text, strlen(text), NULL) : NULL;
+}
+
+static const struct session_call *call_of(const struct view *view, struct selection what)
+{
+    bool about = what.kind == SELECT_CALL || what.kind == SELECT_HUNK;
+    return about && what.call < view->session->call_count ? &view->session->calls[what.call] : NULL;
+}
+
+static const struct session_ask *ask_of(const struct view *view, const struct session_call *call)
+{
+    return call->ask < view->session->ask_count ? &view->session->asks[call->ask] : NULL;
+}
+
+/* ---- events ---- */
+
+static void put_event_head(struct pretty *out, const struct event *event)
+{
+    const char *doc = event->type == EVENT_OTHER ? "a type this version does not know" : event_type_doc(event->type);
+    pretty_begin(out, 0);
+    pretty_puts(out, LOOK_STRONG, event->type_name);
+    pretty_putf(out, LOOK_DIM, "  %s", doc);
+    pretty_begin(out, 0);
+    pretty_putf(out, LOOK_DIM, "seq %lld · %.6f s · turn %lld", (long long)event->seq, (double)event->t / 1e6,
+                (long long)event->turn);
+}
+
+static void unreadable(struct pretty *out)
+{
+    pretty_begin(out, 0);
+    pretty_puts(out, LOOK_ERROR, "This line cannot be read. The raw tab shows it as it is.");
+}
+
+static void event_pretty(struct pretty *out, const struct view *view, int64_t seq)
+{
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
+    struct event event;
+    if (!view_event(view, seq, &event, &arena)) {
+        unreadable(out);
+        return;
+    }
+    put_event_head(out, &event);
+    pretty_begin(out, 0);
+    const struct json *value = event.raw ? json_parse(&arena, event.raw, event.raw_len, NULL) : NULL;
+    if (value)
+        pretty_json(out, value, 0);
+    else
+        unreadable(out);
+}
+
+/* Every field with something in it, as text. */
+static void event_text(struct pretty *out, const struct view *view, int64_t seq)
+{
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
+    struct event event;
+    if (!view_event(view, seq, &event, &arena)) {
+        unreadable(out);
+        return;
+    }
+    size_t count;
+    const struct event_field *fields = event_fields(event.type, &count);
+    for (size_t i = 0; i < count; i++) {
+        const char *text = NULL;
+        if (fields[i].kind != EVENT_KIND_STR && fields[i].kind != EVENT_KIND_JSON)
+            continue;
+        memcpy(&text, (const char *)&event + fields[i].offset, sizeof(text));
+        const struct json *value = fields[i].kind == EVENT_KIND_JSON ? parse(&arena, text) : NULL;
+        if (!text || !*text)
+            continue;
+        pretty_head(out, fields[i].name);
+        if (value)
+            pretty_plain(out, value, 0);
+        else
+            pretty_text(out, LOOK_TEXT, text, strlen(text), 0, true);
+    }
+    if (!count && event.raw) {
+        const struct json *value = json_parse(&arena, event.raw, event.raw_len, NULL);
+        if (value)
+            pretty_plain(out, value, 0);
+    }
+    if (!out->count)
+        put_event_head(out, &event);
+}
+
+static void add_raw_line(struct pretty *out, const struct view *view, int64_t seq, bool named)
+{
+    size_t row = view_find_row(view, seq), len;
+    if (row == SIZE_MAX && view->lines && seq >= 1 && (uint64_t)seq <= journal_count(view->lines))
+        row = (size_t)seq - 1; /* a line that cannot be decoded is there all the same */
+    if (row == SIZE_MAX)
+        return;
+    const char *line = journal_line(view->lines, row, &len);
+    if (named) {
+        CLEANUP(free) char *head = xasprintf("line %ld", journal_line_number(view->lines, row));
+        pretty_head(out, head);
+    }
+    pretty_raw(out, line, len);
+}
+
+/* ---- calls ---- */
+
+/* As it ran; before that, as the model asked for it. */
+static const struct json *call_arguments(const struct view *view, const struct session_call *call, struct arena *arena)
+{
+    struct event event;
+    if (call->started_seq && view_event(view, call->started_seq, &event, arena) && event.type == EVENT_TOOL_STARTED)
+        return parse(arena, event.tool_started.arguments);
+    if (!view_event(view, call->responded_seq, &event, arena) || event.type != EVENT_MODEL_RESPONDED)
+        return NULL;
+    json_each (asked, parse(arena, event.model_responded.tool_calls))
+        if (strcmp(json_str(json_get(asked, "id"), ""), session_name(view->session, call->id)) == 0)
+            return json_get(asked, "arguments");
+    return NULL;
+}
+
+static void put_call_head(struct pretty *out, const struct view *view, const struct session_call *call)
+{
+    const struct session *session = view->session;
+    CLEANUP(strbuf) struct strbuf words = STRBUF_INIT;
+    const char *effect = session_name(session, call->effect);
+    pretty_begin(out, 0);
+    pretty_putf(out, LOOK_STRONG, "%s", session_name(session, call->tool));
+    pretty_putf(out, LOOK_DIM, "  %s · %s", session_name(session, call->id), call_state_name(call->state));
+    if (*effect)
+        pretty_putf(out, LOOK_DIM, " · %s", describe_effect(effect));
+    pretty_begin(out, 0);
+    if (call->started_seq) {
+        strbuf_addf(&words, "began at %.3f s", (double)call->started_t / 1e6);
+        int64_t end = call->finished_seq ? call->finished_t : view->now_t;
+        strbuf_addstr(&words, call->finished_seq ? " · took " : " · so far ");
+        text_ms(&words, end > call->started_t ? (end - call->started_t) / 1000 : 0);
+        if (call->proposed_seq)
+            strbuf_addstr(&words, " with the question");
+    } else {
+        strbuf_addstr(&words, call->finished_seq ? "never began" : "has not begun");
+    }
+    if (call->late)
+        strbuf_addstr(&words, " · came back late: nothing of it was used");
+    pretty_puts(out, LOOK_DIM, words.buf);
+}
+
+static void put_decision(struct pretty *out, const struct view *view, const struct session_call *call)
+{
+    const struct session_ask *ask = ask_of(view, call);
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
+    struct event event;
+    if (!ask)
+        return;
+    pretty_head(out, "question");
+    pretty_begin(out, 0);
+    if (!ask->decided_seq || !view_event(view, ask->decided_seq, &event, &arena) || event.type != EVENT_WRITE_DECIDED) {
+        pretty_puts(out, LOOK_WARN, "open: nobody has decided yet");
+        return;
+    }
+    const struct event_write_decided *decided = &event.write_decided;
+    pretty_putf(out, LOOK_TEXT, "%s by %s", decided->decision ? decided->decision : "?", decided->by ? decided->by : "?");
+    if (decided->waited_ms > 0) {
+        CLEANUP(strbuf) struct strbuf waited = STRBUF_INIT;
+        text_ms(&waited, decided->waited_ms);
+        pretty_putf(out, LOOK_DIM, " after %s", waited.buf);
+    }
+    if (decided->reason && *decided->reason)
+        pretty_text(out, LOOK_TEXT, decided->reason, strlen(decided->reason), 0, true);
+    if (ask->undone_seq) {
+        pretty_begin(out, 0);
+        pretty_puts(out, LOOK_WARN, "undone since");
+    }
+}
+
+/* The part of a tool.finished that says what came of it. */
+static const struct json *outcome_of(const struct event *event, struct arena *arena)
+{
+    const struct event_tool_finished *f = &event->tool_finished;
+    const char *text = f->result    ? f->result
+                       : f->failure ? f->failure
+                       : f->denied  ? f->denied
+                       : f->timeout ? f->timeout
+                                    : f->artifact;
+    return parse(arena, text);
+}
+
+static void put_outcome(struct pretty *out, const struct view *view, const struct session_call *call, bool plain)
+{
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
+    struct event event;
+    if (!call->finished_seq || !view_event(view, call->finished_seq, &event, &arena) ||
+        event.type != EVENT_TOOL_FINISHED)
+        return;
+    CLEANUP(free) char *head = xasprintf("outcome: %s", event.tool_finished.outcome ? event.tool_finished.outcome : "?");
+    pretty_head(out, head);
+    const struct json *value = outcome_of(&event, &arena);
+    const struct json *output = json_get(value, "output");
+    if (value && plain)
+        pretty_plain(out, output ? output : value, 0);
+    else if (value)
+        pretty_json(out, value, 0);
+}
+
+/* What it printed. Other calls print too, so its lines are looked for; not further back than somebody would read. */
+static void put_printed(struct pretty *out, const struct view *view, const struct session_call *call)
+{
+    if (!call->output_seq)
+        return;
+    pretty_head(out, "printed");
+    size_t last = view_find_row(view, call->output_seq), first = view_find_row(view, call->started_seq);
+    if (last == SIZE_MAX)
+        return;
+    first = first == SIZE_MAX || first > last ? 0 : first;
+    if (last - first > OUTPUT_EVENTS_MAX) {
+        first = last - OUTPUT_EVENTS_MAX;
+        pretty_begin(out, 0);
+        pretty_puts(out, LOOK_DIM, "(the newest of it; filter the events by this call for all)");
+    }
+    const char *id = session_name(view->session, call->id);
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
+    for (size_t row = first; row <= last; row++) {
+        struct event event;
+        arena_reset(&arena);
+        if (!view_row(view, row, &event, &arena))
+            continue;
+        if (event.type == EVENT_TOOL_OUTPUT && event.tool_output.call && strcmp(event.tool_output.call, id) == 0) {
+            const char *text = event.tool_output.text ? event.tool_output.text : "";
+            pretty_text(out, LOOK_TEXT, text, strlen(text), 0, false);
+        } else if (event.type == EVENT_SCRIPT_EVENT && event.script_event.call &&
+                   strcmp(event.script_event.call, id) == 0) {
+            const struct json *sent = parse(&arena, event.script_event.event);
+            const struct json *message = json_get(sent, "message");
+            if (message && message->type == JSON_STRING && !json_get(sent, "traceback"))
+                pretty_text(out, LOOK_TEXT, message->text, message->len, 0, false);
+            else if (sent)
+                pretty_plain(out, sent, 0);
+        }
+    }
+}
+
+static void call_document(struct pretty *out, const struct view *view, const struct session_call *call, bool plain)
+{
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
+    const struct json *arguments = call_arguments(view, call, &arena);
+    put_call_head(out, view, call);
+    if (arguments) {
+        pretty_head(out, "arguments");
+        (plain ? pretty_plain : pretty_json)(out, arguments, 0);
+    }
+    put_decision(out, view, call);
+    put_printed(out, view, call);
+    put_outcome(out, view, call, plain);
+}
+
+/* ---- the documents ---- */
+
+void inspect_pretty(struct pretty *out, const struct view *view, struct selection what)
+{
+    const struct session_call *call = call_of(view, what);
+    if (call)
+        call_document(out, view, call, false);
+    else
+        event_pretty(out, view, what.seq);
+}
+
+void inspect_text(struct pretty *out, const struct view *view, struct selection what)
+{
+    const struct session_call *call = call_of(view, what);
+    if (call)
+        call_document(out, view, call, true);
+    else
+        event_text(out, view, what.seq);
+}
+
+void inspect_raw(struct pretty *out, const struct view *view, struct selection what)
+{
+    const struct session_call *call = call_of(view, what);
+    if (!call) {
+        add_raw_line(out, view, what.seq, false);
+        return;
+    }
+    const struct session_ask *ask = ask_of(view, call);
+    const uint32_t seqs[] = {call->responded_seq,       call->started_seq,          call->proposed_seq,
+                             ask ? ask->decided_seq : 0, ask ? ask->checkpoint_seq : 0, ask ? ask->applied_seq : 0,
+                             call->finished_seq,        ask ? ask->undone_seq : 0};
+    for (size_t i = 0; i < COUNT_OF(seqs); i++)
+        if (seqs[i])
+            add_raw_line(out, view, seqs[i], true);
+}
+
+/* The call whose write it is about: the selected one, or that of the selected event. */
+static const struct session_call *writing_call(const struct view *view, struct selection what)
+{
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
+    struct event event;
+    const struct session_call *call = call_of(view, what);
+    if (call || !view_event(view, what.seq, &event, &arena))
+        return call;
+    uint32_t row = view_event_call(view, &event);
+    return row == SESSION_NONE ? NULL : &view->session->calls[row];
+}
+
+bool inspect_diff(struct diffview *out, const struct view *view, struct selection what)
+{
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
+    struct event event;
+    const struct session_call *call = writing_call(view, what);
+    if (!call || !call->proposed_seq)
+        return false;
+    const struct session_ask *ask = ask_of(view, call);
+    uint32_t seq = ask && ask->proposed_seq ? ask->proposed_seq : call->proposed_seq;
+    if (!view_event(view, seq, &event, &arena) || event.type != EVENT_WRITE_PROPOSED || !event.write_proposed.files)
+        return false;
+    diffview_load_recorded(out, event.write_proposed.files);
+    if (ask && ask->decided_seq && view_event(view, ask->decided_seq, &event, &arena) &&
+        event.type == EVENT_WRITE_DECIDED && event.write_decided.decision)
+        diffview_decide(out, event.write_decided.decision, event.write_decided.hunks);
+    diffview_arrange(out, true, true);
+    return true;
+}
+
+/* Only what looks like one of ours: a recording can name any file. */
+static bool is_artifact_name(const char *path)
+{
+    const char *name = strrchr(path, '/');
+    name = name ? name + 1 : path;
+    return strncmp(name, "art_", 4) == 0 && strlen(name) > 8 && strcmp(name + strlen(name) - 4, ".txt") == 0;
+}
+
+char *inspect_artifact(const struct view *view, struct selection what)
+{
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
+    struct event event;
+    const struct session_call *call = call_of(view, what);
+    int64_t seq = call ? call->finished_seq : what.seq;
+    if (!seq || !view_event(view, seq, &event, &arena) || event.type != EVENT_TOOL_FINISHED ||
+        !event.tool_finished.artifact)
+        return NULL;
+    const char *path = json_str(json_get(parse(&arena, event.tool_finished.artifact), "path"), "");
+    return is_artifact_name(path) ? xstrdup(path) : NULL;
+}
+
+void inspect_title(struct strbuf *out, const struct view *view, struct selection what)
+{
+    const struct session_call *call = call_of(view, what);
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
+    struct event event;
+    if (call)
+        strbuf_addf(out, "call %u %s", what.call + 1, session_name(view->session, call->tool));
+    else if (view_event(view, what.seq, &event, &arena))
+        strbuf_addf(out, "event %lld %s", (long long)what.seq, event.type_name);
+    else
+        strbuf_addf(out, "event %lld", (long long)what.seq);
+}
+
+uint64_t inspect_state(const struct view *view, struct selection what)
+{
+    const struct session_call *call = call_of(view, what);
+    if (!call)
+        return 1;
+    const struct session_ask *ask = ask_of(view, call);
+    const uint32_t parts[] = {call->started_seq, call->finished_seq, call->proposed_seq, call->outputs, call->state,
+                              call->late, ask ? ask->decided_seq : 0, ask ? ask->applied_seq : 0,
+                              ask ? ask->undone_seq : 0};
+    uint64_t state = 1469598103934665603u; /* FNV-1a */
+    for (size_t i = 0; i < COUNT_OF(parts); i++)
+        state = (state ^ parts[i]) * 1099511628211u;
+    return state;
+}

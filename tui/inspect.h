@@ -1,0 +1,19 @@
+#pragma once
+/* What there is to say about a selected thing, in full: the documents the inspector shows. */
+
+#include "diffview.h"
+#include "pane.h"
+#include "pretty.h"
+
+/* Each appends to the document; nothing is borrowed from the view afterwards. */
+void inspect_pretty(struct pretty *out, const struct view *view, struct selection what);
+void inspect_text(struct pretty *out, const struct view *view, struct selection what);
+void inspect_raw(struct pretty *out, const struct view *view, struct selection what);
+/* The diff of the write it is about, with what was decided; false when there is none. */
+bool inspect_diff(struct diffview *out, const struct view *view, struct selection what);
+/* The file of the artifact it resulted in, NULL when there is none. The caller's. */
+char *inspect_artifact(const struct view *view, struct selection what);
+/* "call 4 edit_file", "event 57 tool.finished". */
+void inspect_title(struct strbuf *out, const struct view *view, struct selection what);
+/* A number that is another when the documents would be: a call goes on while it is looked at. */
+uint64_t inspect_state(const struct view *view, struct selection what);

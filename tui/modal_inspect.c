@@ -1,0 +1,413 @@
+/* Anything in full: pretty JSON, text, diff, raw line, each behind a tab. A tab's document is made when it is looked at,
+ * and made again when the thing changed or the dialog has another width; where one stood in it stays.
+ *
+ * Keys are read as they mean everywhere, not as the question or the recording behind the dialog would have them: here n is
+ * the next hit and never an answer. */
+
+#include "base/file.h"
+#include "base/mem.h"
+#include "diffview.h"
+#include "hits.h"
+#include "input.h"
+#include "inspect.h"
+#include "modal.h"
+#include "pager.h"
+#include "text.h"
+#include "ui.h"
+#include <string.h>
+
+#define PAGER_FRAME_BYTES (4u << 20) /* of an artifact looked through per frame */
+#define COPY_MAX          (1u << 20)
+
+enum tab { TAB_PRETTY, TAB_TEXT, TAB_DIFF, TAB_RAW, TAB_COUNT };
+static const char *const tab_names[TAB_COUNT] = {"pretty", "text", "diff", "raw"};
+
+struct place {
+    size_t line;
+    int left;
+};
+
+struct inspect {
+    struct modal modal;
+    struct selection what;
+    enum tab tab;
+    struct place places[TAB_COUNT]; /* of the tabs that are not shown */
+    struct pretty document;
+    struct diffview diff;
+    bool has_diff;
+    struct pager *pager; /* the artifact, in the text tab */
+    char *pager_path, *pager_fault;
+    bool made;
+    enum tab made_tab;
+    int made_width;
+    uint64_t made_state;
+    struct input line; /* the search */
+    bool typing;
+    char *search;
+    size_t hit; /* the line of the hit one is at */
+    char title[80];
+};
+
+static struct inspect *inspect_of(struct modal *modal)
+{
+    return (struct inspect *)modal;
+}
+
+static void inspect_release(struct modal *modal)
+{
+    struct inspect *inspect = inspect_of(modal);
+    pretty_release(&inspect->document);
+    diffview_release(&inspect->diff);
+    pager_close(inspect->pager);
+    free(inspect->pager_path);
+    free(inspect->pager_fault);
+    input_release(&inspect->line);
+    free(inspect->search);
+}
+
+/* ---- documents ---- */
+
+/* Artifacts come and go: the file is opened when its tab is. */
+static void open_artifact(struct inspect *inspect, const struct view *view)
+{
+    if (inspect->pager || inspect->pager_fault)
+        return;
+    inspect->pager_path = inspect_artifact(view, inspect->what);
+    if (!inspect->pager_path)
+        return;
+    struct err err = ERR_INIT;
+    inspect->pager = pager_open(inspect->pager_path, &err);
+    if (!inspect->pager)
+        inspect->pager_fault = xstrdup(err.text);
+}
+
+static bool shows_pager(const struct inspect *inspect)
+{
+    return inspect->tab == TAB_TEXT && inspect->pager;
+}
+
+static void make(struct inspect *inspect, const struct view *view, int width)
+{
+    uint64_t state = inspect_state(view, inspect->what);
+    if (inspect->made && inspect->made_tab == inspect->tab && inspect->made_width == width &&
+        inspect->made_state == state)
+        return;
+    if (!inspect->made || inspect->made_state != state) {
+        diffview_release(&inspect->diff);
+        diffview_init(&inspect->diff);
+        inspect->has_diff = inspect_diff(&inspect->diff, view, inspect->what);
+        open_artifact(inspect, view);
+    }
+    pretty_reset(&inspect->document, width);
+    if (inspect->tab == TAB_PRETTY)
+        inspect_pretty(&inspect->document, view, inspect->what);
+    else if (inspect->tab == TAB_RAW)
+        inspect_raw(&inspect->document, view, inspect->what);
+    else if (inspect->tab == TAB_TEXT && !inspect->pager) {
+        inspect_text(&inspect->document, view, inspect->what);
+        if (inspect->pager_fault) {
+            pretty_head(&inspect->document, "the artifact's file cannot be read (they are kept for an hour)");
+            pretty_text(&inspect->document, LOOK_WARN, inspect->pager_fault, strlen(inspect->pager_fault), 0, true);
+        }
+    }
+    inspect->made = true;
+    inspect->made_tab = inspect->tab;
+    inspect->made_width = width;
+    inspect->made_state = state;
+}
+
+static size_t line_count(const struct inspect *inspect)
+{
+    if (inspect->tab == TAB_DIFF)
+        return inspect->has_diff ? diffview_rows(&inspect->diff) : 0;
+    return shows_pager(inspect) ? pager_lines(inspect->pager) : inspect->document.count;
+}
+
+static void show_tab(struct inspect *inspect, enum tab tab)
+{
+    struct list *list = &inspect->modal.list;
+    inspect->places[inspect->tab] = (struct place){list->top, list->left};
+    inspect->tab = tab;
+    list->top = list->cursor = inspect->places[tab].line;
+    list->left = inspect->places[tab].left;
+    inspect->hit = list->top;
+}
+
+/* ---- painting ---- */
+
+static struct rect inspect_place(struct modal *modal, const struct view *view, int rows, int cols)
+{
+    (void)modal, (void)view;
+    return modal_center(rows, cols, rows - 4, cols >= 100 ? cols - 8 : cols - 2);
+}
+
+static void paint_tabs(struct inspect *inspect, struct canvas *canvas, struct rect at)
+{
+    CLEANUP(strbuf) struct strbuf note = STRBUF_INIT;
+    size_t lines = line_count(inspect), top = inspect->modal.list.top;
+    int col = 1;
+    for (int tab = 0; tab < TAB_COUNT; tab++) {
+        bool here = tab == (int)inspect->tab, empty = tab == TAB_DIFF && !inspect->has_diff;
+        col += canvas_printf(canvas, at, 0, col, here ? LOOK_STRONG : empty ? LOOK_DIM : LOOK_TEXT,
+                             here ? "[%d %s]" : " %d %s ", tab + 1, tab_names[tab]);
+    }
+    if (shows_pager(inspect)) {
+        canvas_str(canvas, at, 0, col + 1, LOOK_DIM, "artifact");
+        text_bytes(&note, pager_size(inspect->pager));
+        strbuf_addstr(&note, " · ");
+    }
+    if (lines) {
+        strbuf_addstr(&note, "line ");
+        text_count(&note, (int64_t)top + 1);
+        strbuf_addstr(&note, " of ");
+        text_count(&note, (int64_t)lines);
+    }
+    canvas_right(canvas, at, 0, 1, LOOK_DIM, note.buf);
+}
+
+static void paint_pager(struct inspect *inspect, struct canvas *canvas, struct rect in)
+{
+    CLEANUP(strbuf) struct strbuf line = STRBUF_INIT;
+    for (int row = 0; row < in.rows; row++) {
+        strbuf_reset(&line);
+        if (!pager_line(inspect->pager, inspect->modal.list.top + (size_t)row, &line))
+            return;
+        canvas_text(canvas, in, row, -inspect->modal.list.left, LOOK_TEXT, line.buf, line.len);
+    }
+}
+
+/* The document scrolls as a whole: there is no cursor in it, only a first line. */
+static void settle(struct inspect *inspect, int height)
+{
+    struct list *list = &inspect->modal.list;
+    size_t lines = line_count(inspect), room = height > 0 ? (size_t)height : 1;
+    size_t last = lines > room ? lines - room : 0;
+    list->top = list->top < last ? list->top : last;
+    list->cursor = list->top;
+    list->count = lines;
+}
+
+static void inspect_paint(struct modal *modal, struct ui *ui, const struct view *view, struct canvas *canvas,
+                          struct rect inside)
+{
+    struct inspect *inspect = inspect_of(modal);
+    struct rect body = rect_make(inside.row + 2, inside.col + 1, inside.rows - 2 - inspect->typing, inside.cols - 2);
+    (void)ui;
+    if (inside.rows < 4 || inside.cols < 10)
+        return;
+    make(inspect, view, body.cols);
+    if (shows_pager(inspect))
+        pager_work(inspect->pager, PAGER_FRAME_BYTES);
+    modal->height = body.rows;
+    modal->width = body.cols;
+    settle(inspect, body.rows);
+    paint_tabs(inspect, canvas, rect_make(inside.row, inside.col, 1, inside.cols));
+    if (inspect->tab == TAB_DIFF && !inspect->has_diff) {
+        canvas_str(canvas, body, 0, 0, LOOK_DIM, "Nothing is written here, so there is no diff. Tab goes on.");
+    } else if (inspect->tab == TAB_DIFF) {
+        diffview_paint(&inspect->diff, canvas, body, modal->list.top, modal->list.left, SIZE_MAX, inspect->search);
+    } else {
+        if (shows_pager(inspect))
+            paint_pager(inspect, canvas, body);
+        else
+            pretty_paint(&inspect->document, canvas, body, modal->list.top, modal->list.left);
+        hits_show(canvas, body, inspect->search);
+    }
+    if (inspect->typing)
+        input_paint(&inspect->line, canvas, rect_make(inside.row + inside.rows - 1, inside.col + 1, 1, inside.cols - 2), "/");
+}
+
+static const char *inspect_title_text(struct modal *modal, const struct view *view)
+{
+    struct inspect *inspect = inspect_of(modal);
+    CLEANUP(strbuf) struct strbuf title = STRBUF_INIT;
+    inspect_title(&title, view, inspect->what);
+    snprintf(inspect->title, sizeof(inspect->title), "%.79s", title.buf);
+    return inspect->title;
+}
+
+static const char *inspect_footer(struct modal *modal, const struct view *view)
+{
+    struct inspect *inspect = inspect_of(modal);
+    (void)view;
+    if (inspect->typing)
+        return "Enter search   Esc not";
+    return inspect->search ? "Tab 1-4 view   arrows PgUp PgDn scroll   n N next hit   / search   Y copy   Esc close"
+                           : "Tab 1-4 view   arrows PgUp PgDn g G scroll   / search   Y copy   Esc close";
+}
+
+/* ---- keys ---- */
+
+/* From the line after `from` on, or before it. */
+static void search(struct inspect *inspect, struct ui *ui, size_t from, bool back)
+{
+    size_t line = from;
+    bool found;
+    if (!inspect->search)
+        return;
+    if (inspect->tab == TAB_DIFF)
+        found = inspect->has_diff && diffview_search(&inspect->diff, inspect->search, back, &line);
+    else if (shows_pager(inspect))
+        found = pager_search(inspect->pager, inspect->search, back, &line);
+    else
+        found = pretty_search(&inspect->document, inspect->search, back, &line);
+    if (found)
+        inspect->hit = line;
+    if (found && (line < inspect->modal.list.top || line - inspect->modal.list.top >= (size_t)inspect->modal.height))
+        inspect->modal.list.top = line;
+    else if (!found)
+        ui_say(ui, LOOK_WARN, "\"%.60s\" is not here.", inspect->search);
+}
+
+static void typed(struct inspect *inspect, struct ui *ui, const struct key *key)
+{
+    switch (input_key(&inspect->line, key)) {
+    case INPUT_DONE:
+        input_remember(&inspect->line);
+        free(inspect->search);
+        inspect->search = inspect->line.text.len ? xstrdup(inspect->line.text.buf) : NULL;
+        inspect->typing = false;
+        /* What is in sight counts too: the line above the first one shown is where it begins. */
+        search(inspect, ui, inspect->modal.list.top ? inspect->modal.list.top - 1 : SIZE_MAX, false);
+        break;
+    case INPUT_CLOSED:
+        inspect->typing = false;
+        break;
+    case INPUT_CHANGED:
+    case INPUT_IGNORED:
+        break;
+    }
+}
+
+static void copy(struct inspect *inspect, struct ui *ui, const struct view *view)
+{
+    CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
+    CLEANUP(pretty) struct pretty raw;
+    pretty_init(&raw, 0);
+    struct err err = ERR_INIT;
+    if (shows_pager(inspect)) {
+        if (file_read(inspect->pager_path, &text, COPY_MAX, &err) < 0) {
+            ui_say(ui, LOOK_WARN, "It cannot be copied: %s", err.text);
+            return;
+        }
+    } else if (inspect->tab == TAB_DIFF) {
+        for (size_t i = 0; inspect->has_diff && i < inspect->diff.file_count; i++) {
+            const struct diffview_file *file = &inspect->diff.files[i];
+            if (file->diff)
+                diff_write(&text, file->diff, file->path, file->old_exists, file->new_exists);
+        }
+    } else if (inspect->tab == TAB_RAW) {
+        raw.width = INT32_MAX; /* lines as they are, not as they are shown */
+        inspect_raw(&raw, view, inspect->what);
+        pretty_write(&raw, &text);
+    } else {
+        pretty_write(&inspect->document, &text);
+    }
+    struct ui_host *host = ui_get_host(ui);
+    host->copy(host, text.buf, text.len);
+    CLEANUP(strbuf) struct strbuf size = STRBUF_INIT;
+    text_bytes(&size, text.len);
+    ui_say(ui, LOOK_GOOD, "Copied the %s tab, %s.", tab_names[inspect->tab], size.buf);
+}
+
+static bool scroll(struct inspect *inspect, enum action action)
+{
+    struct list *list = &inspect->modal.list;
+    size_t page = inspect->modal.height > 1 ? (size_t)inspect->modal.height - 1 : 1;
+    switch (action) {
+    case ACTION_UP:
+        list->top -= list->top > 0;
+        break;
+    case ACTION_DOWN:
+        list->top++;
+        break;
+    case ACTION_PAGE_UP:
+        list->top -= list->top < page ? list->top : page;
+        break;
+    case ACTION_PAGE_DOWN:
+        list->top += page;
+        break;
+    case ACTION_HOME:
+        list->top = 0;
+        list->left = 0;
+        break;
+    case ACTION_END:
+        list->top = line_count(inspect);
+        break;
+    case ACTION_LEFT:
+    case ACTION_RIGHT:
+        list_action(list, action, inspect->modal.height);
+        break;
+    default:
+        return false;
+    }
+    settle(inspect, inspect->modal.height);
+    return true;
+}
+
+static bool inspect_key(struct modal *modal, struct ui *ui, const struct view *view, const struct key *key,
+                        enum action action)
+{
+    struct inspect *inspect = inspect_of(modal);
+    if (inspect->typing) {
+        typed(inspect, ui, key);
+        return true;
+    }
+    if (key->code) /* a wheel has none */
+        action = keymap_find(ui_keymap(ui), IN_ALL, key);
+    switch (action) {
+    case ACTION_PANE_NEXT:
+        show_tab(inspect, (inspect->tab + 1) % TAB_COUNT);
+        return true;
+    case ACTION_PANE_PREVIOUS:
+        show_tab(inspect, (inspect->tab + TAB_COUNT - 1) % TAB_COUNT);
+        return true;
+    case ACTION_PANE_1:
+    case ACTION_PANE_2:
+    case ACTION_PANE_3:
+    case ACTION_PANE_4:
+        show_tab(inspect, (enum tab)(action - ACTION_PANE_1));
+        return true;
+    case ACTION_SEARCH:
+        input_set(&inspect->line, "");
+        inspect->typing = true;
+        return true;
+    case ACTION_SEARCH_NEXT:
+    case ACTION_SEARCH_PREVIOUS:
+        search(inspect, ui, inspect->hit, action == ACTION_SEARCH_PREVIOUS);
+        return true;
+    case ACTION_COPY:
+        copy(inspect, ui, view);
+        return true;
+    case ACTION_INSPECT: /* the key that opened it closes it */
+        ui_close_modal(ui);
+        return true;
+    default:
+        return scroll(inspect, action);
+    }
+}
+
+static const struct modal_ops inspect_ops = {
+    .name = "inspect",
+    .size = sizeof(struct inspect),
+    .release = inspect_release,
+    .place = inspect_place,
+    .paint = inspect_paint,
+    .key = inspect_key,
+    .title = inspect_title_text,
+    .footer = inspect_footer,
+};
+
+struct modal *modal_inspect_new(const struct view *view, struct selection selection)
+{
+    struct inspect *inspect = (struct inspect *)modal_alloc(&inspect_ops);
+    (void)view;
+    inspect->what = selection;
+    inspect->tab = selection.kind == SELECT_TEXT   ? TAB_TEXT
+                   : selection.kind == SELECT_HUNK ? TAB_DIFF
+                                                   : TAB_PRETTY;
+    pretty_init(&inspect->document, 0);
+    diffview_init(&inspect->diff);
+    input_init(&inspect->line, false);
+    return &inspect->modal;
+}

@@ -1,0 +1,59 @@
+#pragma once
+/* A document for reading: lines of runs, each run in its role. JSON with its keys, texts and numbers told apart, long texts
+ * as text and not as one line of escapes, tracebacks with the places that matter marked. Built once, painted from any line. */
+
+#include "base/strbuf.h"
+#include "canvas.h"
+#include <stddef.h>
+#include <stdint.h>
+
+struct json;
+
+struct pretty_run {
+    uint32_t at, len; /* within the text */
+    uint16_t look;    /* enum look */
+};
+
+struct pretty_line {
+    uint32_t run, count;
+};
+
+struct pretty {
+    struct strbuf text;
+    struct pretty_run *runs;
+    size_t run_count, run_room;
+    struct pretty_line *lines;
+    size_t count, room;
+    int width; /* texts are broken here; 0: nowhere */
+};
+
+void pretty_init(struct pretty *pretty, int width);
+void pretty_release(struct pretty *pretty);
+void pretty_reset(struct pretty *pretty, int width);
+
+/* A line, run by run. */
+void pretty_begin(struct pretty *pretty, int indent);
+void pretty_put(struct pretty *pretty, enum look look, const char *text, size_t len);
+void pretty_puts(struct pretty *pretty, enum look look, const char *text);
+void pretty_putf(struct pretty *pretty, enum look look, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+/* A heading, with an empty line above it unless it is the first. */
+void pretty_head(struct pretty *pretty, const char *text);
+
+/* A value with its brackets and quotes. */
+void pretty_json(struct pretty *pretty, const struct json *value, int indent);
+/* The same without them: what it says. */
+void pretty_plain(struct pretty *pretty, const struct json *value, int indent);
+/* Text in lines; broken between words at the width where `wrap` is set. Tracebacks are marked. */
+void pretty_text(struct pretty *pretty, enum look look, const char *text, size_t len, int indent, bool wrap);
+/* A line as it is, cut into rows at the width. */
+void pretty_raw(struct pretty *pretty, const char *text, size_t len);
+
+void pretty_paint(const struct pretty *pretty, struct canvas *canvas, struct rect in, size_t top, int left);
+/* The next line with this text after `line`, or before it, round the end; false when none. */
+bool pretty_search(const struct pretty *pretty, const char *text, bool back, size_t *line);
+void pretty_write(const struct pretty *pretty, struct strbuf *out); /* as plain text */
+
+static inline void pretty_cleanup(struct pretty *pretty)
+{
+    pretty_release(pretty);
+}
