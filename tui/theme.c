@@ -39,20 +39,13 @@ struct reading {
     struct err *err;
 };
 
-static struct err *at_line(struct reading *reading)
-{
-    if (reading->err)
-        reading->err->line = reading->line;
-    return reading->err;
-}
-
 /* "there is no KIND NAME; did you mean …?" with the line. */
 static int unknown(struct reading *reading, const char *kind, const char *name, const struct nearest *near,
                    const char *otherwise)
 {
     if (near->best)
-        return err_set(at_line(reading), "there is no %s %.60s; did you mean %s?", kind, name, near->best);
-    return err_set(at_line(reading), "there is no %s %.60s; %s", kind, name, otherwise);
+        return err_set(reading->err, "there is no %s %.60s; did you mean %s?", kind, name, near->best);
+    return err_set(reading->err, "there is no %s %.60s; %s", kind, name, otherwise);
 }
 
 static bool parse_number(const char *text, int base, long most, int32_t *number)
@@ -159,14 +152,14 @@ static int parse_line(struct reading *reading, char *line)
         return unknown(reading, "role", role, &near, "`text` is one");
     }
     if (!look)
-        return err_set(at_line(reading), "%s has no colour; write a name, 0 to 255, #rrggbb or default", role);
+        return err_set(reading->err, "%s has no colour; write a name, 0 to 255, #rrggbb or default", role);
     if (reading->named_on[index])
-        return err_set(at_line(reading), "%s is here twice", role);
+        return err_set(reading->err, "%s is here twice", role);
     reading->named_on[index] = reading->line;
     if (parse_style(reading, look, &reading->theme->styles[index]))
         return -1;
     char *more = next_word(&line, false);
-    return more ? err_set(at_line(reading), "%.60s is one word too many", more) : 0;
+    return more ? err_set(reading->err, "%.60s is one word too many", more) : 0;
 }
 
 /* What a role leaves open: colours one by one, attributes only when the theme does not name it at all. */
@@ -211,13 +204,15 @@ int theme_parse(struct theme *theme, const char *name, const char *text, size_t 
         const char *newline = memchr(text + at, '\n', len - at);
         size_t line_len = newline ? (size_t)(newline - text) - at : len - at;
         CLEANUP(free) char *line = xmemdup0(text + at, line_len);
+        bool whole = strlen(line) == line_len;
         reading.line++;
         if (line_len && line[line_len - 1] == '\r')
             line[line_len - 1] = '\0';
-        if (strlen(line) + (line_len && text[at + line_len - 1] == '\r') != line_len)
-            return err_set(at_line(&reading), "a NUL is in the text");
-        if (parse_line(&reading, line))
+        if (whole ? parse_line(&reading, line) : err_set(err, "a NUL is in the text")) {
+            if (err)
+                err->line = reading.line;
             return -1;
+        }
         at += line_len + 1;
     }
     inherit(&reading);
@@ -267,9 +262,8 @@ static int load_file(struct theme *theme, const char *name, const char *path, st
         return -1;
     struct err inside = ERR_INIT;
     if (theme_parse(theme, name, text.buf, text.len, &inside)) {
-        if (err)
-            err->line = inside.line;
-        return err_set(err, "%s:%ld: %s", path, inside.line, inside.text);
+        err_set(err, "%s:%ld: %s", path, inside.line, inside.text);
+        return -1;
     }
     return 0;
 }

@@ -24,54 +24,63 @@ static void assert_rect(struct rect rect, int row, int col, int rows, int cols)
     assert_int_equal(rect.cols, cols);
 }
 
-static void cover(unsigned char *grid, const struct layout_input *input, struct rect rect, const char *what)
+/* The pieces of a screen. When each is on it, none overlaps another and their areas add up, they tile it. */
+struct pieces {
+    struct rect rects[PANE_COUNT + 4];
+    size_t count;
+    int area;
+};
+
+static bool overlap(struct rect a, struct rect b)
+{
+    return a.row < b.row + b.rows && b.row < a.row + a.rows && a.col < b.col + b.cols && b.col < a.col + a.cols;
+}
+
+static void add_piece(struct pieces *pieces, const struct layout_input *input, struct rect rect, const char *what)
 {
     if (rect.rows == 0)
         return;
     if (rect.row < 0 || rect.col < 0 || rect.row + rect.rows > input->rows || rect.col + rect.cols > input->cols)
         fail_msg("%s leaves the screen at %dx%d", what, input->cols, input->rows);
-    for (int row = rect.row; row < rect.row + rect.rows; row++) {
-        unsigned char *line = grid + row * input->cols + rect.col;
-        for (int col = 0; col < rect.cols; col++)
-            if (line[col]++)
-                fail_msg("%s overlaps at %dx%d, focus %d", what, input->cols, input->rows, input->focus);
-    }
+    for (size_t i = 0; i < pieces->count; i++)
+        if (overlap(pieces->rects[i], rect))
+            fail_msg("%s overlaps at %dx%d, focus %d", what, input->cols, input->rows, input->focus);
+    pieces->rects[pieces->count++] = rect;
+    pieces->area += rect.rows * rect.cols;
 }
 
-static void check(const struct layout_input *input, unsigned char *grid)
+static void check(const struct layout_input *input)
 {
     static const char *const names[] = {"", "conversation", "events", "tools", "waves", "budget", "write"};
     struct layout layout = layout_make(input);
-    size_t size = (size_t)input->rows * (size_t)input->cols;
-    memset(grid, 0, size);
-    assert_false(layout.too_small);
-    cover(grid, input, layout.status, "status");
-    cover(grid, input, layout.timeline, "timeline");
-    cover(grid, input, layout.hint, "hint");
-    cover(grid, input, layout.footer, "footer");
+    struct pieces pieces = {0};
+    add_piece(&pieces, input, layout.status, "status");
+    add_piece(&pieces, input, layout.timeline, "timeline");
+    add_piece(&pieces, input, layout.hint, "hint");
+    add_piece(&pieces, input, layout.footer, "footer");
     for (int i = 1; i <= PANE_COUNT; i++) {
-        cover(grid, input, layout.panes[i], names[i]);
-        if (layout.panes[i].rows && (layout.panes[i].rows < 4 || layout.panes[i].cols < 20))
+        add_piece(&pieces, input, layout.panes[i], names[i]);
+        if (layout.panes[i].rows && (layout.panes[i].rows < 5 || layout.panes[i].cols < 24))
             fail_msg("%s is squeezed at %dx%d", names[i], input->cols, input->rows);
     }
-    if (memchr(grid, 0, size))
+    if (pieces.area != input->rows * input->cols)
         fail_msg("a hole at %dx%d, focus %d zoom %d write %d timeline %d hint %d", input->cols, input->rows,
                  input->focus, input->zoom, input->write, input->timeline, input->hint);
-    assert_true(layout.panes[input->focus].rows > 0);
-    assert_int_equal(layout.timeline.rows, input->timeline);
-    assert_int_equal(layout.hint.rows, input->hint);
-    assert_int_equal(layout.message.row, layout.footer.row - 1);
+    if (layout.too_small || layout.panes[input->focus].rows == 0)
+        fail_msg("the focus is not on the screen at %dx%d", input->cols, input->rows);
+    if (layout.timeline.rows != input->timeline || layout.hint.rows != input->hint ||
+        layout.message.row != layout.footer.row - 1)
+        fail_msg("a line is missing at %dx%d", input->cols, input->rows);
     /* A write that waits is in sight unless something else has the whole screen. */
-    if (input->write && !input->zoom)
-        assert_true(layout.panes[WRITE].rows >= 5);
+    if (input->write && !input->zoom && layout.panes[WRITE].rows == 0)
+        fail_msg("the write is not on the screen at %dx%d", input->cols, input->rows);
 }
 
 static void test_every_size_is_tiled(void **state)
 {
     (void)state;
-    CLEANUP(free) unsigned char *grid = xmalloc(250 * 80);
     for (int rows = LAYOUT_ROWS_MIN; rows <= 80; rows++) {
-        for (int cols = LAYOUT_COLS_MIN; cols <= 250; cols += cols % 10 == 9 || cols % 10 == 0 ? 1 : 3) {
+        for (int cols = LAYOUT_COLS_MIN; cols <= 250; cols++) {
             for (int bits = 0; bits < 16; bits++) {
                 for (int focus = 1; focus <= PANE_COUNT; focus++) {
                     struct layout_input input = {.rows = rows,
@@ -81,7 +90,7 @@ static void test_every_size_is_tiled(void **state)
                                                  .write = bits & 2,
                                                  .timeline = bits & 4,
                                                  .hint = bits & 8};
-                    check(&input, grid);
+                    check(&input);
                 }
             }
         }
