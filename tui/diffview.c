@@ -82,7 +82,7 @@ void diffview_file_note(const struct diffview *view, size_t index, struct strbuf
         if (file->old_len != SIZE_MAX || file->new_len != SIZE_MAX) {
             strbuf_addstr(out, ": ");
             add_size(out, file->old_exists, file->old_len);
-            strbuf_addstr(out, " becomes ");
+            strbuf_addstr(out, " become ");
             add_size(out, file->new_exists, file->new_len);
         }
     } else if (!file->diff) {

@@ -225,7 +225,7 @@ static void paint_line(struct painter *painter, int row, const struct diffview_p
     struct pen pen = {.canvas = painter->canvas, .in = inside, .row = row, .left = painter->left};
     bool more = paint_text(&pen, line, looks, &mark);
     if (line->no_newline) {
-        int room = inside.cols - (int)strlen(NO_NEWLINE), end = (int)(pen.column - pen.left);
+        int room = inside.cols - (int)strlen(NO_NEWLINE) - (more ? 1 : 0), end = (int)(pen.column - pen.left);
         canvas_str(painter->canvas, inside, row, end < 0 ? 0 : end < room ? end : room, LOOK_DIFF_HOSTILE, NO_NEWLINE);
     }
     if (more)
