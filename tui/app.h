@@ -4,6 +4,8 @@
 
 #include "options.h"
 
+/* Somebody sits in front of it: a terminal on both sides, and nothing says otherwise. */
+bool app_wanted(const struct options *options);
 /* Run the workbench; the exit status. Called when there is a terminal and --headless was not given. */
 int app_live(const struct options *options, bool demo); /* run, demo */
 int app_replay(const struct options *options);          /* replay, with --execute too */

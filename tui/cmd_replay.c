@@ -1,5 +1,6 @@
 /* keyturn replay: showing a recording (here), and running it again (replay_run.c). */
 
+#include "app.h"
 #include "base/loop.h"
 #include "base/mem.h"
 #include "cmd.h"
@@ -14,7 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-struct player {
+struct playback {
     const char *file;
     const struct journal_reader *reader;
     struct output output;
@@ -32,7 +33,7 @@ struct player {
 };
 
 /* Decodes the next event; false at the end, which may be an error. */
-static bool fetch(struct player *player)
+static bool fetch(struct playback *player)
 {
     struct err err = ERR_INIT;
     if (player->next == journal_count(player->reader))
@@ -49,7 +50,7 @@ static bool fetch(struct player *player)
     return true;
 }
 
-static void show(struct player *player)
+static void show(struct playback *player)
 {
     if (player->plain) {
         plain_event(player->plain, &player->event);
@@ -71,7 +72,7 @@ static void leave_at_once(int signum)
     _exit(STATUS_INTERRUPTED);
 }
 
-static void play_through(struct player *player)
+static void play_through(struct playback *player)
 {
     signal(SIGINT, leave_at_once);
     while (!player->output.failed && fetch(player))
@@ -82,7 +83,7 @@ static void play_through(struct player *player)
 
 static void show_due(struct loop_timer *timer);
 
-static void wait_for_next(struct player *player)
+static void wait_for_next(struct playback *player)
 {
     if (player->output.failed || !fetch(player)) {
         loop_stop(player->loop);
@@ -98,19 +99,19 @@ static void wait_for_next(struct player *player)
 
 static void show_due(struct loop_timer *timer)
 {
-    struct player *player = (struct player *)((char *)timer - offsetof(struct player, timer));
+    struct playback *player = (struct playback *)((char *)timer - offsetof(struct playback, timer));
     show(player);
     wait_for_next(player);
 }
 
 static void interrupted(void *data)
 {
-    struct player *player = data;
+    struct playback *player = data;
     player->status = STATUS_INTERRUPTED;
     loop_stop(player->loop);
 }
 
-static void play_in_time(struct player *player)
+static void play_in_time(struct playback *player)
 {
     player->loop = loop_new(clock_system());
     struct loop_watch *watch = loop_watch_signal(player->loop, SIGINT, interrupted, player);
@@ -124,7 +125,7 @@ static void play_in_time(struct player *player)
 
 static int play(const struct options *options, const char *file, const struct journal_reader *reader)
 {
-    struct player player = {
+    struct playback player = {
         .file = file, .reader = reader, .until = options->until, .speed = options->speed, .arena = ARENA_INIT};
     if (isnan(player.speed))
         player.speed = isatty(STDOUT_FILENO) ? 1 : 0;
@@ -154,6 +155,8 @@ int cmd_replay(const struct options *options)
 {
     struct err err = ERR_INIT;
     CLEANUP(free) char *file = sessions_find(options->operand);
+    if (options->execute && options->until < 0 && app_wanted(options) && !options->check)
+        return app_replay(options);
     if (options->execute || options->check) {
         if (options->until >= 0)
             return say_error(STATUS_USAGE, "--until stops a replay that executes nothing (leave out --%s)",
@@ -162,6 +165,8 @@ int cmd_replay(const struct options *options)
     }
     if (options->record)
         return say_error(STATUS_USAGE, "--record needs --execute (a replay alone does nothing that could be recorded)");
+    if (app_wanted(options))
+        return app_replay(options);
     struct journal_reader *reader = journal_open(file, &err);
     if (!reader)
         return say_file_error(STATUS_USAGE, file, &err);

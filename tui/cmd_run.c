@@ -1,5 +1,6 @@
 /* keyturn run and keyturn demo. */
 
+#include "app.h"
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
@@ -50,6 +51,8 @@ static int read_prompt(const struct options *options, struct strbuf *prompt)
 
 int cmd_run(const struct options *options)
 {
+    if (app_wanted(options) && !(options->operand && strcmp(options->operand, "-") == 0))
+        return app_live(options, false);
     CLEANUP(config) struct config *config = setup_config(options);
     CLEANUP(strbuf) struct strbuf prompt = STRBUF_INIT;
     CLEANUP(free) char *model = NULL;
@@ -101,6 +104,8 @@ static int run_demo(const struct options *options, const struct config *config, 
 
 int cmd_demo(const struct options *options)
 {
+    if (app_wanted(options))
+        return app_live(options, true);
     struct err err = ERR_INIT;
     CLEANUP(config) struct config *config = setup_config(options);
     CLEANUP(free) char *file = config ? demo_find() : NULL;

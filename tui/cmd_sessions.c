@@ -1,5 +1,6 @@
 /* keyturn sessions, and keyturn alone. */
 
+#include "app.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
@@ -62,7 +63,8 @@ int cmd_start(const struct options *options)
 {
     struct session_rows rows;
     struct output output;
-    (void)options;
+    if (app_wanted(options))
+        return app_start(options);
     output_init(&output, STDOUT_FILENO);
     options_help(&output.text);
     sessions_load(&rows, ROWS_AT_START);

@@ -14,7 +14,7 @@ static char *demo_in(const char *folder, const char *below)
     return access(path, R_OK) == 0 ? steal(&path) : NULL;
 }
 
-char *demo_find(void)
+static char *find(void)
 {
     CLEANUP(free) char *program = file_program_dir();
     const char *named = getenv("KEYTURN_FIXTURES");
@@ -23,8 +23,24 @@ char *demo_find(void)
         found = demo_in(program, "/../fixtures");
     if (!found)
         found = demo_in(program, "/../share/keyturn/fixtures");
-    if (!found)
+    return found;
+}
+
+char *demo_find(void)
+{
+    char *found = find();
+    if (!found) {
+        CLEANUP(free) char *program = file_program_dir();
         say_error(STATUS_USAGE, "the demo is not here: no fixtures/demo.jsonl near %s (set KEYTURN_FIXTURES)", program);
+    }
+    return found;
+}
+
+char *demo_folder(void)
+{
+    char *found = find();
+    if (found)
+        *strrchr(found, '/') = '\0';
     return found;
 }
 

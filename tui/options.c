@@ -44,7 +44,7 @@ static const struct option table[] = {
     {"workspace", "DIR", "the folder the tools work in (default: here)", TURNS, TAKE_TEXT, INTO(workspace)},
     {"record", "FILE", "write the transcript to FILE, which must not exist", TURNS, TAKE_TEXT, INTO(record)},
     {"model", "NAME", "a model of the config file, or scripted:FILE", TURNS, TAKE_TEXT, INTO(model)},
-    {"config", "FILE", "read FILE instead of the usual config.json", TURNS | OF(SESSIONS) | OF(DOCTOR), TAKE_TEXT,
+    {"config", "FILE", "read FILE instead of the usual config.json", TURNS | OF(SESSIONS) | OF(DOCTOR) | OF(KEYS), TAKE_TEXT,
      INTO(config)},
     {"theme", "NAME", "colours of the workbench (keyturn themes lists them)", TURNS, TAKE_TEXT, INTO(theme)},
     {"step", NULL, "start paused", TURNS, TAKE_FLAG, INTO(step)},

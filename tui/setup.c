@@ -33,6 +33,22 @@ struct config *setup_config(const struct options *options)
     return config;
 }
 
+struct keymap *setup_keymap(const struct config *config)
+{
+    struct err err = ERR_INIT;
+    struct keymap *keymap = keymap_new();
+    for (size_t i = 0; i < config->binding_count; i++) {
+        const struct config_binding *binding = &config->bindings[i];
+        if (keymap_bind(keymap, binding->action, binding->keys, &err)) {
+            err.line = binding->line;
+            say_file_error(STATUS_USAGE, config->path ? config->path : "config.json", &err);
+            keymap_free(keymap);
+            return NULL;
+        }
+    }
+    return keymap;
+}
+
 /* Models */
 
 static bool ends_with(const char *text, const char *end)

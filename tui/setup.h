@@ -2,6 +2,7 @@
 /* Builds everything a run needs from the options and the config file, and takes it down again. */
 
 #include "config/config.h"
+#include "keymap.h"
 #include "options.h"
 #include "turn/engine.h"
 #include "turn/replay.h"
@@ -46,5 +47,7 @@ void setup_list_session(struct setup *setup, const char *title, const char *stat
 
 /* The config file that the options name, or the usual one. NULL after the error was said. */
 struct config *setup_config(const struct options *options);
+/* The keys as the config file has them. NULL after the error was said. */
+struct keymap *setup_keymap(const struct config *config);
 /* Text of --model to the file of a scripted model: 0 and *file, or the exit status after the error was said. */
 int setup_model_file(const struct options *options, const struct config *config, char **file);

@@ -1,0 +1,393 @@
+/* The loop around the screen.
+ *
+ * Whatever changes says app_dirty; a frame is drawn at most every 33 ms and only then. Nothing wakes the program while
+ * nothing happens: the one timer that repeats is the clock on the screen, once a second, while a turn runs.
+ *
+ * Keys are read when they come, and all that have come are read once more right before a frame is drawn: those were
+ * pressed before it, so they go to the state that was on the screen, and cannot answer a question that this very frame
+ * is the first to show. */
+
+#include "app_inside.h"
+#include "base/log.h"
+#include "say.h"
+#include "sessions.h"
+#include "setup.h"
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+
+#define FRAME_US     33000
+#define SECOND_US    1000000
+#define AGAIN_US     (2 * SECOND_US) /* a second Ctrl-C within this time quits */
+#define STRAY_MAX    4096
+#define KEYS_AT_ONCE 4096
+#define SUSPEND_WATCH 4 /* its place among the signals */
+
+#define APP_OF(place, member) ((struct app *)((char *)(place)-offsetof(struct app, member)))
+
+void stage_release(struct stage *stage)
+{
+    free(stage->file);
+    free(stage->prompt);
+    *stage = (struct stage){0};
+}
+
+/* ---- frames ---- */
+
+static void draw(struct loop_timer *timer);
+
+void app_dirty(struct app *app)
+{
+    if (!app->term || app->leaving || loop_timer_armed(&app->frame))
+        return;
+    int64_t now = loop_now_us(app->loop), due = app->frame_us + FRAME_US;
+    loop_timer_start(app->loop, &app->frame, due > now ? due : now, draw);
+}
+
+static void tick(struct loop_timer *timer)
+{
+    app_dirty(APP_OF(timer, tick));
+}
+
+void app_tick(struct app *app, bool wanted)
+{
+    if (!wanted)
+        loop_timer_stop(app->loop, &app->tick);
+    else if (!loop_timer_armed(&app->tick))
+        loop_timer_start(app->loop, &app->tick, loop_now_us(app->loop) + SECOND_US, tick);
+}
+
+static void one_key(struct app *app, const struct key *key)
+{
+    if (key->code == 'c' && key->ctrl && !key->alt) {
+        int64_t now = loop_now_us(app->loop);
+        if (app->interrupt_us && now - app->interrupt_us < AGAIN_US) {
+            app->status = STATUS_INTERRUPTED;
+            app->ops->quit(app);
+            return;
+        }
+        app->interrupt_us = now;
+    }
+    app->ops->fill(app);
+    ui_key(app->ui, &app->view, key);
+}
+
+static size_t read_keys(struct app *app)
+{
+    struct key key;
+    size_t count = 0;
+    while (!app->leaving && count < KEYS_AT_ONCE && term_key(app->term, &key)) {
+        one_key(app, &key);
+        count++;
+    }
+    return count;
+}
+
+static void keys_ready(void *data)
+{
+    struct app *app = data;
+    if (read_keys(app) == 0 && term_gone(app->term)) {
+        app->status = STATUS_INTERRUPTED;
+        loop_watch_free(app->keys);
+        app->keys = NULL;
+        app->ops->quit(app);
+        return;
+    }
+    app_dirty(app);
+}
+
+static void draw(struct loop_timer *timer)
+{
+    struct app *app = APP_OF(timer, frame);
+    int rows, cols;
+    read_keys(app);
+    if (app->leaving)
+        return;
+    bool more = app->ops->work && app->ops->work(app);
+    app->ops->fill(app);
+    more |= ui_work(app->ui, &app->view);
+    term_size(app->term, &rows, &cols);
+    if (app->canvas.rows != rows || app->canvas.cols != cols) {
+        canvas_resize(&app->canvas, rows, cols);
+        ui_resize(app->ui, rows, cols);
+    }
+    canvas_clear(&app->canvas);
+    ui_render(app->ui, &app->view, &app->canvas);
+    term_present(app->term, &app->canvas, ui_theme(app->ui));
+    app->frame_us = loop_now_us(app->loop);
+    ui_presented(app->ui, &app->view);
+    if (more)
+        app_dirty(app);
+}
+
+/* ---- signals, and what others say on fd 2 ---- */
+
+static void resized(void *data)
+{
+    struct app *app = data;
+    if (app->term)
+        term_resized(app->term);
+    app_dirty(app);
+}
+
+static void asked_to_stop(void *data)
+{
+    struct app *app = data;
+    app->status = STATUS_INTERRUPTED;
+    app->ops->quit(app);
+}
+
+static void asked_to_suspend(void *data)
+{
+    app_suspend(data);
+}
+
+/* From outside, since the key is a key. */
+static void interrupted(void *data)
+{
+    struct app *app = data;
+    one_key(app, &(struct key){.code = 'c', .ctrl = true});
+    app_dirty(app);
+}
+
+char *app_drain_stray(struct app *app)
+{
+    char bytes[1024];
+    ssize_t got;
+    char *last = NULL;
+    while (app->term && (got = read(term_stray_fd(app->term), bytes, sizeof(bytes))) > 0) {
+        strbuf_add(&app->stray_text, bytes, (size_t)got);
+        char *newline;
+        while ((newline = memchr(app->stray_text.buf, '\n', app->stray_text.len)) || app->stray_text.len > STRAY_MAX) {
+            size_t len = newline ? (size_t)(newline - app->stray_text.buf) : app->stray_text.len;
+            free(last);
+            last = xmemdup0(app->stray_text.buf, len);
+            log_warn("stderr: %s", last);
+            size_t used = len + (newline != NULL);
+            memmove(app->stray_text.buf, app->stray_text.buf + used, app->stray_text.len - used + 1);
+            strbuf_set_len(&app->stray_text, app->stray_text.len - used);
+        }
+    }
+    return last;
+}
+
+static void stray_ready(void *data)
+{
+    struct app *app = data;
+    CLEANUP(free) char *line = app_drain_stray(app);
+    /* Our own messages are for the user; what a library mutters is for the log. */
+    if (line && strncmp(line, "keyturn: ", 9) == 0 && app->ui) {
+        ui_say(app->ui, LOOK_WARN, "%s", line + 9);
+        app_dirty(app);
+    }
+}
+
+/* ---- stages ---- */
+
+static void stop_later(struct loop_task *task)
+{
+    loop_stop(APP_OF(task, stop)->loop);
+}
+
+void app_leave(struct app *app)
+{
+    app->leaving = true;
+    loop_post(app->loop, &app->stop, stop_later);
+}
+
+void app_go(struct app *app, struct stage stage)
+{
+    stage_release(&app->next);
+    app->next = stage;
+    app->ops->quit(app);
+}
+
+static void watch_signals(struct app *app)
+{
+    static const struct { int signum; void (*caught)(void *data); } table[] = {
+        {SIGWINCH, resized}, {SIGTERM, asked_to_stop}, {SIGHUP, asked_to_stop}, {SIGINT, interrupted},
+        {SIGTSTP, asked_to_suspend},
+    };
+    for (size_t i = 0; i < COUNT_OF(table); i++)
+        app->signals[i] = loop_watch_signal(app->loop, table[i].signum, table[i].caught, app);
+}
+
+static const char *wanted_theme(const struct app *app)
+{
+    return app->theme ? app->theme : app->options->theme ? app->options->theme : app->config->theme;
+}
+
+static int take_terminal(struct app *app)
+{
+    struct err err = ERR_INIT;
+    if (app->term)
+        return 0;
+    app->term = term_start(&err);
+    if (!app->term)
+        return say_error(STATUS_USAGE, "%s (--headless needs none)", err.text);
+    canvas_init(&app->canvas);
+    app->canvas.ascii = !term_utf8(app->term);
+    return 0;
+}
+
+int app_begin(struct app *app, struct loop *loop, const struct stage_ops *ops, void *own)
+{
+    app->loop = loop;
+    app->ops = ops;
+    app->own = own;
+    app->leaving = false;
+    app->frame_us = app->interrupt_us = 0;
+    watch_signals(app); /* before ncurses looks at them */
+    int status = take_terminal(app);
+    if (status)
+        return status;
+    /* The terminal put the default back for this one, to be safe from ncurses: the watch is made again. */
+    loop_watch_free(app->signals[SUSPEND_WATCH]);
+    app->signals[SUSPEND_WATCH] = loop_watch_signal(loop, SIGTSTP, asked_to_suspend, app);
+    app->keys = loop_watch_fd(loop, term_fd(app->term), keys_ready, app);
+    loop_watch_keep(app->keys, true);
+    app->stray = loop_watch_fd(loop, term_stray_fd(app->term), stray_ready, app);
+    app->ui = ui_new(&app->host, app->keymap, wanted_theme(app));
+    canvas_resize(&app->canvas, 0, 0);
+    if (app->notice)
+        ui_say(app->ui, LOOK_WARN, "%s", app->notice);
+    free(steal(&app->notice));
+    return 0;
+}
+
+void app_run(struct app *app)
+{
+    app_dirty(app);
+    loop_run(app->loop);
+}
+
+void app_end(struct app *app)
+{
+    if (!app->loop)
+        return;
+    loop_timer_stop(app->loop, &app->frame);
+    loop_timer_stop(app->loop, &app->tick);
+    loop_unpost(app->loop, &app->stop);
+    for (size_t i = 0; i < COUNT_OF(app->signals); i++) {
+        loop_watch_free(app->signals[i]);
+        app->signals[i] = NULL;
+    }
+    loop_watch_free(app->keys);
+    loop_watch_free(app->stray);
+    app->keys = app->stray = NULL;
+    if (app->ui) {
+        free(app->theme);
+        app->theme = xstrdup(ui_theme(app->ui)->name);
+        ui_free(app->ui);
+        app->ui = NULL;
+    }
+    app->loop = NULL;
+    app->ops = NULL;
+    app->view = (struct view){0};
+}
+
+/* ---- the whole ---- */
+
+static int run_stage(struct app *app, const struct stage *stage)
+{
+    switch (stage->kind) {
+    case STAGE_LIVE:
+    case STAGE_DEMO:
+    case STAGE_EXECUTE:
+    case STAGE_FORK:
+        return app_stage_live(app, stage);
+    case STAGE_REPLAY:
+        return app_stage_replay(app, stage);
+    case STAGE_START:
+    case STAGE_NONE:
+        break;
+    }
+    return app_stage_start(app);
+}
+
+/* A theme that does not exist is said before anything runs. */
+static int check_theme(const struct app *app)
+{
+    struct err err = ERR_INIT;
+    struct theme theme;
+    const char *name = wanted_theme(app);
+    return name && theme_load(&theme, name, &err) ? say_error(STATUS_USAGE, "%s", err.text) : 0;
+}
+
+/* From stage to stage. One that cannot be opened, once there is a screen, leads back to the start with a message. */
+static int run_stages(struct app *app, struct stage first)
+{
+    int status = STATUS_DONE;
+    app->next = first;
+    while (app->next.kind != STAGE_NONE) {
+        struct stage stage = app->next;
+        app->next = (struct stage){0};
+        bool had_screen = app->term != NULL;
+        status = run_stage(app, &stage);
+        bool opened = app->status >= 0;
+        if (!opened && had_screen && stage.kind != STAGE_START) {
+            char *line = app_drain_stray(app);
+            free(app->notice);
+            app->notice = xstrdup(line && strncmp(line, "keyturn: ", 9) == 0 ? line + 9 : "it could not be opened");
+            free(line);
+            app->next = (struct stage){.kind = STAGE_START};
+        }
+        stage_release(&stage);
+    }
+    return status;
+}
+
+static int app_main(const struct options *options, struct stage first)
+{
+    CLEANUP(config) struct config *config = setup_config(options);
+    if (!config) {
+        stage_release(&first);
+        return STATUS_USAGE;
+    }
+    struct app app = {.options = options, .config = config};
+    strbuf_init(&app.stray_text);
+    app_host_init(&app);
+    signal(SIGPIPE, SIG_IGN);
+    app.keymap = setup_keymap(config);
+    int status = app.keymap ? check_theme(&app) : STATUS_USAGE;
+    if (!status)
+        status = run_stages(&app, first);
+    else
+        stage_release(&first);
+    if (app.term) {
+        free(app_drain_stray(&app));
+        term_stop(app.term);
+        canvas_release(&app.canvas);
+    }
+    if (app.leaked)
+        _exit(status); /* what the thread still holds is not taken down */
+    keymap_free(app.keymap);
+    strbuf_release(&app.stray_text);
+    free(app.theme);
+    free(app.notice);
+    return status;
+}
+
+bool app_wanted(const struct options *options)
+{
+    const char *name = getenv("TERM");
+    return !options->headless && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO) && name && *name &&
+           strcmp(name, "dumb") != 0;
+}
+
+int app_live(const struct options *options, bool demo)
+{
+    return app_main(options, (struct stage){.kind = demo ? STAGE_DEMO : STAGE_LIVE,
+                                            .prompt = options->operand ? xstrdup(options->operand) : NULL});
+}
+
+int app_replay(const struct options *options)
+{
+    return app_main(options, (struct stage){.kind = options->execute ? STAGE_EXECUTE : STAGE_REPLAY,
+                                            .file = sessions_find(options->operand)});
+}
+
+int app_start(const struct options *options)
+{
+    return app_main(options, (struct stage){.kind = STAGE_START});
+}

@@ -1,0 +1,216 @@
+/* What the ui asks of the program: copy, suspend, edit, open, quit. What concerns the session goes to the stage. */
+
+#include "app_inside.h"
+#include "base/file.h"
+#include "sessions.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define EDIT_BYTES_MAX (32u << 20)
+
+#define APP(host) ((struct app *)((char *)(host)-offsetof(struct app, host)))
+
+static int host_submit(struct ui_host *host, const struct intent *intent, struct err *err)
+{
+    struct app *app = APP(host);
+    int result = app->ops->submit(app, intent, err);
+    app_dirty(app);
+    return result;
+}
+
+static int host_replay(struct ui_host *host, enum action action, const char *argument, struct err *err)
+{
+    struct app *app = APP(host);
+    int result = app->ops->replay(app, action, argument, err);
+    app_dirty(app);
+    return result;
+}
+
+static void host_copy(struct ui_host *host, const char *text, size_t len)
+{
+    term_copy(APP(host)->term, text, len);
+}
+
+static void host_redraw(struct ui_host *host)
+{
+    term_redraw(APP(host)->term);
+    app_dirty(APP(host));
+}
+
+static void host_quit(struct ui_host *host)
+{
+    struct app *app = APP(host);
+    stage_release(&app->next);
+    app->ops->quit(app);
+}
+
+static void host_marks(struct ui_host *host, size_t columns, unsigned char *out)
+{
+    struct app *app = APP(host);
+    memset(out, 0, columns);
+    if (app->ops->marks)
+        app->ops->marks(app, columns, out);
+}
+
+/* ---- the shell, for a while ---- */
+
+void app_suspend(struct app *app)
+{
+    struct sigaction usual = {.sa_handler = SIG_DFL}, ours;
+    term_leave(app->term);
+    sigaction(SIGTSTP, &usual, &ours);
+    kill(0, SIGTSTP); /* goes on here after fg */
+    sigaction(SIGTSTP, &ours, NULL);
+    term_return(app->term);
+    app_dirty(app);
+}
+
+static void host_suspend(struct ui_host *host)
+{
+    app_suspend(APP(host));
+}
+
+/* ---- $EDITOR ---- */
+
+static const char *editor(void)
+{
+    const char *named = getenv("VISUAL");
+    if (!named || !*named)
+        named = getenv("EDITOR");
+    return named && *named ? named : "vi";
+}
+
+static const int left_alone[] = {SIGINT, SIGQUIT, SIGTSTP};
+
+static void run_child(const char *path)
+{
+    for (size_t i = 0; i < COUNT_OF(left_alone); i++)
+        signal(left_alone[i], SIG_DFL);
+    CLEANUP(free) char *command = xasprintf("%s \"$1\"", editor());
+    execl("/bin/sh", "sh", "-c", command, "sh", path, (char *)NULL);
+    _exit(127);
+}
+
+/* As system(3), but an editor that is suspended suspends us too. */
+static int wait_for(pid_t child, struct err *err)
+{
+    int status;
+    for (;;) {
+        if (waitpid(child, &status, WUNTRACED) < 0) {
+            if (errno == EINTR)
+                continue;
+            return err_set_errno(err, errno, "the editor could not be waited for");
+        }
+        if (WIFSTOPPED(status))
+            raise(SIGSTOP);
+        else
+            break;
+    }
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+        return 0;
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
+        return err_set(err, "the editor \"%.60s\" was not found (set EDITOR)", editor());
+    return err_set(err, "the editor \"%.60s\" failed: nothing was changed", editor());
+}
+
+static int run_editor(struct app *app, const char *path, struct err *err)
+{
+    struct sigaction ignore = {.sa_handler = SIG_IGN}, kept[COUNT_OF(left_alone)];
+    term_leave(app->term);
+    for (size_t i = 0; i < COUNT_OF(left_alone); i++)
+        sigaction(left_alone[i], &ignore, &kept[i]);
+    pid_t child = fork();
+    if (child == 0)
+        run_child(path);
+    int result = child < 0 ? err_set_errno(err, errno, "the editor could not be started") : wait_for(child, err);
+    for (size_t i = 0; i < COUNT_OF(left_alone); i++)
+        sigaction(left_alone[i], &kept[i], NULL);
+    term_return(app->term);
+    app_dirty(app);
+    return result;
+}
+
+/* "src/lines.c" keeps its end, so that the editor knows what it is; nothing else of it is used. */
+static char *edit_path(const char *folder, const char *name)
+{
+    const char *slash = strrchr(name, '/');
+    const char *base = slash ? slash + 1 : name;
+    CLEANUP(strbuf) struct strbuf safe = STRBUF_INIT;
+    for (; *base && safe.len < 80; base++)
+        strbuf_addch(&safe, (*base >= 'a' && *base <= 'z') || (*base >= 'A' && *base <= 'Z') ||
+                                    (*base >= '0' && *base <= '9') || strchr("._-", *base)
+                                ? *base
+                                : '_');
+    return xasprintf("%s/%s%s", folder, safe.buf[0] == '.' || !safe.len ? "edit" : "", safe.buf);
+}
+
+static int host_edit(struct ui_host *host, const char *name, const char *text, size_t len, struct strbuf *out,
+                     struct err *err)
+{
+    struct app *app = APP(host);
+    struct err ignored = ERR_INIT;
+    CLEANUP(free) char *folder = file_make_temp_dir(NULL, "keyturn-edit-", err); /* 0700: nobody else looks in */
+    if (!folder)
+        return -1;
+    CLEANUP(free) char *path = edit_path(folder, name);
+    int result = file_replace(path, text, len, 0600, err);
+    if (!result)
+        result = run_editor(app, path, err);
+    if (!result) {
+        strbuf_reset(out);
+        result = file_read(path, out, EDIT_BYTES_MAX, err);
+    }
+    if (file_remove_tree(folder, &ignored)) {
+        /* It is in the temporary folder, and ours alone. */
+    }
+    return result;
+}
+
+/* ---- other sessions ---- */
+
+static bool is_own_session(const char *path)
+{
+    CLEANUP(free) char *folder = file_xdg_path(FILE_DATA, "sessions");
+    size_t len = strlen(folder);
+    return strncmp(path, folder, len) == 0 && path[len] == '/';
+}
+
+static int host_open(struct ui_host *host, const char *what, struct err *err)
+{
+    struct app *app = APP(host);
+    if (strcmp(what, "demo") == 0) {
+        app_go(app, (struct stage){.kind = STAGE_DEMO});
+        return 0;
+    }
+    CLEANUP(free) char *file = sessions_find(what);
+    struct journal_reader *reader = journal_open(file, err);
+    if (!reader)
+        return -1;
+    size_t count = journal_count(reader);
+    journal_reader_free(reader);
+    /* A session of one's own is gone on with, where there is a model that could; everything else is looked at. */
+    bool go_on = is_own_session(file) && (app->options->model || app->config->model);
+    app_go(app, (struct stage){
+                    .kind = go_on ? STAGE_FORK : STAGE_REPLAY, .file = steal(&file), .position = go_on ? count : 0});
+    return 0;
+}
+
+void app_host_init(struct app *app)
+{
+    app->host = (struct ui_host){
+        .submit = host_submit,
+        .replay = host_replay,
+        .edit_text = host_edit,
+        .open = host_open,
+        .copy = host_copy,
+        .suspend = host_suspend,
+        .redraw = host_redraw,
+        .quit = host_quit,
+        .marks = host_marks,
+    };
+}

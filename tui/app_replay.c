@@ -1,0 +1,354 @@
+/* The replay stage: a recording and a place in it. Nothing is executed.
+ *
+ * Where the user wants to be is `target`; between two frames the player folds towards it, a bounded piece at a time, so
+ * that a jump across a million events shows its progress and can be left again. Playing moves the target as the recorded
+ * time goes on. Time that somebody spent deciding is cut short: nobody wants to watch a question wait. */
+
+#include "app_inside.h"
+#include "base/file.h"
+#include "player.h"
+#include "say.h"
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define FOLD_AT_ONCE 20000
+#define SCAN_AT_ONCE 5000
+#define FRAME_US     33000
+#define WAIT_MAX_US  1500000 /* of a question, or at a gate */
+#define SPEED_MIN    0.25
+#define SPEED_MAX    64.0
+
+struct replay {
+    struct app *app;
+    struct player *player;
+    char *file;
+    const char *title;
+    size_t target;
+    double speed; /* 0: as fast as it goes */
+    bool playing;
+    int64_t play_us, play_t; /* the loop's time and the recording's when playing began */
+    struct loop_timer timer;
+    struct app_question question;
+    bool scanned, said;
+};
+
+#define REPLAY_OF(timer_) ((struct replay *)((char *)(timer_)-offsetof(struct replay, timer)))
+
+static int64_t time_of(const struct replay *replay, size_t index)
+{
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
+    struct event event;
+    if (index >= player_count(replay->player) ||
+        journal_event(player_lines(replay->player), index, &event, &arena, NULL))
+        return -1;
+    return event.t;
+}
+
+/* ---- playing ---- */
+
+static void play_on(struct loop_timer *timer);
+
+static int64_t playing_t(const struct replay *replay)
+{
+    return replay->play_t + (int64_t)((double)(loop_now_us(replay->app->loop) - replay->play_us) * replay->speed);
+}
+
+static void pause_play(struct replay *replay)
+{
+    replay->playing = false;
+    loop_timer_stop(replay->app->loop, &replay->timer);
+    app_tick(replay->app, false);
+}
+
+static void begin_play(struct replay *replay)
+{
+    replay->playing = true;
+    replay->play_us = loop_now_us(replay->app->loop);
+    replay->play_t = player_session(replay->player)->last_t;
+    loop_timer_start(replay->app->loop, &replay->timer, replay->play_us, play_on);
+}
+
+static bool somebody_decides(const struct session *session)
+{
+    return session->open_ask != SESSION_NONE || session->held_gate;
+}
+
+/* Everything that is due goes into the target; then the timer waits for the next. */
+static void play_on(struct loop_timer *timer)
+{
+    struct replay *replay = REPLAY_OF(timer);
+    struct loop *loop = replay->app->loop;
+    int64_t now = loop_now_us(loop), due = now + FRAME_US;
+    size_t count = player_count(replay->player), moved = 0;
+    if (player_position(replay->player) == replay->target) {
+        size_t at = replay->target;
+        int64_t t = -1;
+        while (at < count && moved < FOLD_AT_ONCE && (replay->speed <= 0 || (t = time_of(replay, at)) <= playing_t(replay))) {
+            at++;
+            moved++;
+        }
+        if (moved)
+            player_seek(replay->player, replay->target = at, 0);
+        if (at >= count || player_fault(replay->player)) {
+            pause_play(replay);
+            app_dirty(replay->app);
+            return;
+        }
+        if (replay->speed > 0 && moved < FOLD_AT_ONCE) {
+            t = time_of(replay, at);
+            double wait = (double)(t - playing_t(replay)) / replay->speed;
+            if (wait > WAIT_MAX_US && somebody_decides(player_session(replay->player))) {
+                replay->play_us = now;
+                replay->play_t = t - (int64_t)(WAIT_MAX_US * replay->speed);
+                wait = WAIT_MAX_US;
+            }
+            if (wait > FRAME_US)
+                due = now + (int64_t)(wait < 3.6e9 ? wait : 3.6e9);
+        }
+    }
+    loop_timer_start(loop, timer, due, play_on);
+    app_tick(replay->app, due > now + FRAME_US);
+    app_dirty(replay->app);
+}
+
+static void go_to(struct replay *replay, size_t position)
+{
+    pause_play(replay);
+    replay->target = position > player_count(replay->player) ? player_count(replay->player) : position;
+    replay->said = false;
+    app_dirty(replay->app);
+}
+
+/* ---- what the user wants ---- */
+
+static int jump(struct replay *replay, size_t position, const char *what, struct err *err)
+{
+    if (position == SIZE_MAX)
+        return err_set(err, "there is no %s", what);
+    go_to(replay, position);
+    return 0;
+}
+
+static int set_speed(struct replay *replay, double speed, struct err *err)
+{
+    if (!(speed >= SPEED_MIN && speed <= SPEED_MAX))
+        return err_set(err, "the speed goes from 0.25 to 64");
+    bool playing = replay->playing;
+    replay->speed = speed;
+    if (playing)
+        begin_play(replay);
+    return 0;
+}
+
+static int change_speed(struct replay *replay, double factor)
+{
+    double speed = (replay->speed > 0 ? replay->speed : SPEED_MAX) * factor;
+    struct err ignored = ERR_INIT;
+    return set_speed(replay, speed < SPEED_MIN ? SPEED_MIN : speed > SPEED_MAX ? SPEED_MAX : speed, &ignored);
+}
+
+/* "58", "12.4s" */
+static int go_to_place(struct replay *replay, const char *text, struct err *err)
+{
+    char *end;
+    double number = strtod(text, &end);
+    if (end == text || !(number >= 0) || number > 1e15)
+        return err_set(err, "say a number of an event (goto 58) or a time (goto 12.4s)");
+    if (strcmp(end, "s") == 0)
+        go_to(replay, player_at_time(replay->player, (int64_t)(number * 1e6)));
+    else if (!*end)
+        go_to(replay, (size_t)number);
+    else
+        return err_set(err, "say a number of an event (goto 58) or a time (goto 12.4s)");
+    return 0;
+}
+
+static int save(const struct replay *replay, const char *path, struct err *err)
+{
+    CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
+    if (access(path, F_OK) == 0)
+        return err_set(err, "%.200s: the file exists already", path);
+    if (file_read(replay->file, &text, 0, err))
+        return -1;
+    return file_replace(path, text.buf, text.len, 0600, err);
+}
+
+static int run_command(struct replay *replay, const char *text, struct err *err)
+{
+    if (strncmp(text, "goto ", 5) == 0)
+        return go_to_place(replay, text + 5, err);
+    if (strncmp(text, "speed ", 6) == 0)
+        return set_speed(replay, strtod(text + 6, NULL), err);
+    if (strncmp(text, "save ", 5) == 0)
+        return save(replay, text + 5, err);
+    return err_set(err, "a recording does not know %.40s", text);
+}
+
+static int replay_act(struct app *app, enum action action, const char *argument, struct err *err)
+{
+    struct replay *replay = app->own;
+    const struct player *player = replay->player;
+    size_t at = replay->target;
+    switch (action) {
+    case ACTION_PLAY:
+        if (replay->playing) {
+            pause_play(replay);
+            return 0;
+        }
+        if (at >= player_count(player))
+            return err_set(err, "this is the end (%s goes to the beginning)", keymap_key(app->keymap, ACTION_REPLAY_HOME));
+        begin_play(replay);
+        return 0;
+    case ACTION_EVENT_NEXT:
+        return jump(replay, at < player_count(player) ? at + 1 : SIZE_MAX, "event after this one", err);
+    case ACTION_EVENT_PREVIOUS:
+        return jump(replay, at > 1 ? at - 1 : SIZE_MAX, "event before this one", err);
+    case ACTION_STEP_NEXT:
+        return jump(replay, player_next_step(player, false), "step after this one", err);
+    case ACTION_STEP_PREVIOUS:
+        return jump(replay, player_next_step(player, true), "step before this one", err);
+    case ACTION_NEXT_WRITE:
+        return jump(replay, player_next_write(player, false), "write after this", err);
+    case ACTION_NEXT_ERROR:
+        return jump(replay, player_next_error(player, false), "error after this", err);
+    case ACTION_REPLAY_HOME:
+        go_to(replay, 1);
+        return 0;
+    case ACTION_REPLAY_END:
+        go_to(replay, player_count(player));
+        return 0;
+    case ACTION_FASTER:
+        return change_speed(replay, 2);
+    case ACTION_SLOWER:
+        return change_speed(replay, 0.5);
+    case ACTION_FORK:
+        app_go(app, (struct stage){.kind = STAGE_FORK, .file = xstrdup(replay->file), .position = player_position(player)});
+        return 0;
+    case ACTION_COMMAND:
+        return run_command(replay, argument ? argument : "", err);
+    default:
+        return err_set(err, "not in a recording");
+    }
+}
+
+static int replay_submit(struct app *app, const struct intent *intent, struct err *err)
+{
+    (void)intent;
+    return err_set(err, "this is a recording: nothing in it can be changed (%s goes on from here in a new session)",
+                   keymap_key(app->keymap, ACTION_FORK));
+}
+
+/* ---- frames ---- */
+
+static bool replay_work(struct app *app)
+{
+    struct replay *replay = app->own;
+    bool there = player_seek(replay->player, replay->target, FOLD_AT_ONCE);
+    ui_progress(app->ui, "going there", there ? 0 : player_position(replay->player), there ? 0 : replay->target);
+    if (there && player_fault(replay->player) && !replay->said) {
+        replay->said = true;
+        replay->target = player_position(replay->player);
+        ui_say(app->ui, LOOK_ERROR, "%s: what follows cannot be shown", player_fault(replay->player));
+    }
+    if (there && !replay->scanned)
+        replay->scanned = player_scan(replay->player, SCAN_AT_ONCE);
+    return !there || !replay->scanned;
+}
+
+static void replay_fill(struct app *app)
+{
+    struct replay *replay = app->own;
+    const struct session *session = player_session(replay->player);
+    size_t at = player_position(replay->player);
+    int64_t now = session->last_t;
+    if (replay->playing && replay->speed > 0 && at < player_count(replay->player)) {
+        int64_t t = playing_t(replay), next = time_of(replay, at);
+        now = t > now ? (t < next ? t : next) : now;
+    }
+    struct view *view = &app->view;
+    *view = (struct view){
+        .mode = VIEW_REPLAY,
+        .session = session,
+        .lines = player_lines(replay->player),
+        .title = replay->title,
+        .now_t = now,
+        .ticking = replay->playing,
+        .position = at,
+        .count = player_count(replay->player),
+        .speed = replay->speed,
+        .playing = replay->playing,
+    };
+    view->question = app_question_recorded(&replay->question, view);
+    view->held = session->held_gate != 0;
+}
+
+static void replay_marks(struct app *app, size_t columns, unsigned char *out)
+{
+    player_marks(((struct replay *)app->own)->player, columns, out);
+}
+
+static const struct stage_ops ops = {
+    .fill = replay_fill,
+    .submit = replay_submit,
+    .replay = replay_act,
+    .marks = replay_marks,
+    .quit = app_leave,
+    .work = replay_work,
+};
+
+/* ---- the whole ---- */
+
+/* The first thing worth seeing: the prompt of the first turn, or where --until says. */
+static size_t first_place(const struct replay *replay)
+{
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
+    struct event event;
+    size_t count = player_count(replay->player);
+    int64_t until = replay->app->options->until;
+    if (until >= 0)
+        return (uint64_t)until < count ? (size_t)until : count;
+    for (size_t i = 0; i < count && i < 20; i++)
+        if (journal_event(player_lines(replay->player), i, &event, &arena, NULL) == 0 && event.type == EVENT_TURN_STARTED)
+            return i + 1;
+    return 1;
+}
+
+int app_stage_replay(struct app *app, const struct stage *stage)
+{
+    struct err err = ERR_INIT;
+    struct replay replay = {.app = app, .file = xstrdup(stage->file)};
+    bool named = app->options->command == COMMAND_REPLAY;
+    app->status = -1;
+    int status = 0;
+    replay.player = player_open(stage->file, &err);
+    if (!replay.player) {
+        status = say_file_error(STATUS_USAGE, stage->file, &err);
+        free(replay.file);
+        return status;
+    }
+    const char *slash = strrchr(replay.file, '/');
+    replay.title = slash ? slash + 1 : replay.file;
+    replay.speed = named && !isnan(app->options->speed) ? app->options->speed : 1;
+    replay.target = stage->position ? stage->position : first_place(&replay);
+    struct loop *loop = loop_new(clock_system());
+    status = app_begin(app, loop, &ops, &replay);
+    if (!status) {
+        app->status = 0;
+        if (named && !isnan(app->options->speed)) {
+            player_seek(replay.player, replay.target, 0);
+            begin_play(&replay);
+        }
+        app_run(app);
+        status = app->status;
+        loop_timer_stop(loop, &replay.timer);
+    }
+    app_end(app);
+    loop_free(loop);
+    app_question_release(&replay.question);
+    player_free(replay.player);
+    free(replay.file);
+    return status;
+}
