@@ -89,7 +89,7 @@ void describe_timeout(struct strbuf *out, const struct json *timeout)
 const char *describe_effect(const char *effect)
 {
     static const char *const words[][2] = {
-        {"READ_ONLY", "read"}, {"LOCAL_WRITE", "write"}, {"NETWORK", "network"}, {"DESTRUCTIVE", "destroys"},
+        {"READ_ONLY", "read"}, {"LOCAL_WRITE", "write"}, {"NETWORK", "net"}, {"DESTRUCTIVE", "destroy"},
         {"UNKNOWN", "?"},
     };
     for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)

@@ -14,5 +14,5 @@ void describe_output(struct strbuf *out, const struct json *output);
 void describe_denial(struct strbuf *out, const struct json *denied);
 /* "gave up after 45 s; it may be tried again". */
 void describe_timeout(struct strbuf *out, const struct json *timeout);
-/* "read", "write", "network", "destroys"; what it does not know stays as it is. */
+/* "read", "write", "net", "destroy"; what it does not know stays as it is. */
 const char *describe_effect(const char *effect);

@@ -238,6 +238,19 @@ static const char *inspect_footer(struct modal *modal, const struct view *view)
 
 /* ---- keys ---- */
 
+/* Round the end, as in the other tabs. */
+static bool search_diff(const struct inspect *inspect, bool back, size_t *row)
+{
+    size_t rows = diffview_rows(&inspect->diff), again = back ? rows : 0;
+    if (!inspect->has_diff)
+        return false;
+    *row = *row < rows ? *row : 0;
+    if (diffview_search(&inspect->diff, inspect->search, back, row))
+        return true;
+    *row = again;
+    return diffview_search(&inspect->diff, inspect->search, back, row);
+}
+
 /* From the line after `from` on, or before it. */
 static void search(struct inspect *inspect, struct ui *ui, size_t from, bool back)
 {
@@ -246,7 +259,7 @@ static void search(struct inspect *inspect, struct ui *ui, size_t from, bool bac
     if (!inspect->search)
         return;
     if (inspect->tab == TAB_DIFF)
-        found = inspect->has_diff && diffview_search(&inspect->diff, inspect->search, back, &line);
+        found = search_diff(inspect, back, &line);
     else if (shows_pager(inspect))
         found = pager_search(inspect->pager, inspect->search, back, &line);
     else

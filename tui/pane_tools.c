@@ -15,6 +15,7 @@
 
 #define FRAME_CALLS 200
 #define WORK_CALLS  2000
+#define WIDE_COLS   64
 
 struct tools_pane {
     struct pane pane;
@@ -22,6 +23,7 @@ struct tools_pane {
     struct filter filter;
     struct matches matches;
     bool filtered, working;
+    bool heads; /* the first line says what the columns are */
     const struct journal_reader *lines;
     struct toolrows rows;
 };
@@ -155,23 +157,27 @@ struct columns {
     int at_tool, at_rest, at_effect, at_state, at_time, at_bytes;
 };
 
-static struct columns measure(struct tools_pane *tools, const struct view *view, struct rect in)
+/* Widths follow from the pane's and from names, not from states: columns must not move while a turn goes on. */
+static struct columns measure(const struct tools_pane *tools, const struct view *view, struct rect in)
 {
-    struct columns c = {.number = 2, .tool = 4, .state = 9, .time = 8};
+    bool wide = in.cols >= WIDE_COLS;
+    struct columns c = {.number = 2, .tool = 4, .effect = 7, .state = wide ? 10 : 8, .time = wide ? 9 : 7};
     for (uint32_t calls = view->session->call_count; calls >= 100; calls /= 10)
         c.number++;
     size_t end = tools->top + (size_t)(in.rows > 0 ? in.rows : 0);
     for (size_t row = tools->top; row < end && row < shown_count(tools, view); row++) {
-        const char *tool = session_name(view->session, view->session->calls[call_at(tools, row)].tool);
-        int width = (int)strnlen(tool, 40);
-        c.tool = width > c.tool ? width : c.tool;
+        const struct session_call *call = &view->session->calls[call_at(tools, row)];
+        int tool = (int)strnlen(session_name(view->session, call->tool), 40);
+        int effect = (int)strnlen(describe_effect(session_name(view->session, call->effect)), 11) + 1;
+        c.tool = tool > c.tool ? tool : c.tool;
+        c.effect = effect > c.effect ? effect : c.effect;
     }
     int most = in.cols / 4 > 10 ? in.cols / 4 : 10;
     c.tool = c.tool > most ? most : c.tool;
-    c.effect = in.cols >= 48 ? 8 : 0;
+    c.effect = in.cols >= 48 ? c.effect + wide : 0;
     c.bytes = in.cols >= 72 ? 9 : 0;
     c.at_tool = 1 + c.number + 2;
-    c.at_rest = c.at_tool + c.tool + 2;
+    c.at_rest = c.at_tool + c.tool + 1 + wide;
     c.at_bytes = in.cols - c.bytes;
     c.at_time = c.at_bytes - c.time;
     c.at_state = c.at_time - c.state;
@@ -273,7 +279,9 @@ static void paint_call(const struct view *view, struct canvas *canvas, struct re
     if (c->effect)
         canvas_text(canvas, rect_make(at.row, at.col + c->at_effect, 1, c->effect), 0, 0, LOOK_DIM,
                     describe_effect(effect), strlen(describe_effect(effect)));
-    canvas_str(canvas, at, 0, c->at_state, state_look(call), call_state_name(call->state));
+    const char *state = call_state_name(call->state);
+    canvas_str(canvas, at, 0, c->at_state, state_look(call),
+               call->state == CALL_TIMED_OUT && c->state < 10 ? "timeout" : state);
     add_time(&words, view, call, row);
     canvas_right(canvas, at, 0, c->bytes, text, words.buf);
     if (c->bytes && row->bytes != UINT64_MAX) {
@@ -334,8 +342,9 @@ static void tools_paint(struct pane *pane, const struct view *view, struct canva
     size_t count = shown_count(tools, view);
     bool heads = in.rows >= 5;
     struct rect body = rect_make(in.row + heads, in.col, in.rows - heads, in.cols);
-    pane->height = body.rows;
-    pane->width = body.cols;
+    pane->height = in.rows;
+    pane->width = in.cols;
+    tools->heads = heads;
     list_update(&pane->list, count, body.rows);
     scroll(tools, view, body.rows);
     if (!count) {
@@ -369,7 +378,7 @@ static void tools_note(struct pane *pane, const struct view *view, struct strbuf
 static bool tools_act(struct pane *pane, struct ui *ui, const struct view *view, enum action action)
 {
     (void)ui, (void)view;
-    return list_action(&pane->list, action, pane->height);
+    return list_action(&pane->list, action, pane->height - tools_of(pane)->heads);
 }
 
 static struct selection tools_selected(struct pane *pane, const struct view *view)
@@ -419,7 +428,7 @@ static void tools_click(struct pane *pane, const struct view *view, int row, int
     struct tools_pane *tools = tools_of(pane);
     (void)col;
     look_further(tools, view, 0);
-    size_t line = 0, want = row > 0 ? (size_t)(row - (pane->height >= 4)) : 0;
+    size_t line = 0, want = row > tools->heads ? (size_t)(row - tools->heads) : 0;
     for (size_t at = tools->top; at < shown_count(tools, view); at++) {
         line += lines_of(tools, view, at);
         if (want < line) {

@@ -138,8 +138,9 @@ static void add_partial(struct wrapped *out, const struct view *view, int width)
     }
 }
 
-/* The final text is that of the last answer, as a rule; then it stands right above. */
-static bool is_last_answer(const struct view *view, const struct session_turn *turn, const char *text)
+/* The final text is that of the last answer with sources below it, as a rule. The answer stands right above, so only what
+ * comes after it is told. */
+static const char *beyond_answer(const struct view *view, const struct session_turn *turn, const char *text)
 {
     CLEANUP(arena) struct arena arena = ARENA_INIT;
     struct event event;
@@ -147,10 +148,14 @@ static bool is_last_answer(const struct view *view, const struct session_turn *t
         uint32_t seq = view->session->steps[step].responded_seq;
         if (!seq)
             continue;
-        return view_event(view, seq, &event, &arena) && event.type == EVENT_MODEL_RESPONDED &&
-               event.model_responded.text && strcmp(event.model_responded.text, text) == 0;
+        if (!view_event(view, seq, &event, &arena) || event.type != EVENT_MODEL_RESPONDED || !event.model_responded.text)
+            return text;
+        size_t len = strlen(event.model_responded.text);
+        if (strncmp(text, event.model_responded.text, len) != 0)
+            return text;
+        return text + len + strspn(text + len, " \t\r\n");
     }
-    return false;
+    return text;
 }
 
 static void add_end(struct wrapped *out, const struct view *view, const struct session_turn *turn,
@@ -158,8 +163,9 @@ static void add_end(struct wrapped *out, const struct view *view, const struct s
 {
     CLEANUP(strbuf) struct strbuf words = STRBUF_INIT;
     const char *status = end->status && *end->status ? end->status : "ended";
-    if (end->text && *end->text && !is_last_answer(view, turn, end->text)) {
-        add(out, LOOK_AGENT, "agt", end->text, width);
+    const char *text = end->text ? beyond_answer(view, turn, end->text) : "";
+    if (*text) {
+        add(out, LOOK_AGENT, text == end->text ? "agt" : "", text, width);
         wrapped_add_blank(out);
     }
     strbuf_addf(&words, "%s · ", strcmp(status, "budget") == 0 ? "the budget ended it" : status);

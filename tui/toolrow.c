@@ -65,14 +65,14 @@ static void read_outcome(struct toolrow *row, const struct view *view, const str
         row->bytes = size > 0 ? (uint64_t)size : 0;
         strbuf_addf(note, "kept as %s", json_str(json_get(artifact, "id"), "?"));
     }
+    if (call->late)
+        strbuf_addstr(reason, "came back late, nothing of it was used; ");
     if (finished->failure)
         strbuf_addstr(reason, json_str(json_get(parse(&arena, finished->failure), "error"), "no reason given"));
     else if (finished->denied)
         describe_denial(reason, parse(&arena, finished->denied));
     else if (finished->timeout)
         describe_timeout(reason, parse(&arena, finished->timeout));
-    if (call->late)
-        strbuf_addstr(reason, "; it came back late, nothing of it was used");
 }
 
 /* The last line that is not empty. */
@@ -109,7 +109,7 @@ const struct toolrow *toolrows_read(struct toolrows *rows, const struct view *vi
     const struct session_call *call = &view->session->calls[index];
     struct toolrow *row = &rows->kept[index % TOOLROWS_KEPT];
     if (row->lines == view->lines && row->call == index && row->started_seq == call->started_seq &&
-        row->finished_seq == call->finished_seq && row->output_seq == call->output_seq && row->arguments)
+        row->finished_seq == call->finished_seq && row->output_seq == call->output_seq && row->late == call->late && row->arguments)
         return row;
     row_release(row);
     *row = (struct toolrow){.lines = view->lines,
@@ -117,6 +117,7 @@ const struct toolrow *toolrows_read(struct toolrows *rows, const struct view *vi
                              .started_seq = call->started_seq,
                              .finished_seq = call->finished_seq,
                              .output_seq = call->output_seq,
+                             .late = call->late,
                              .bytes = UINT64_MAX};
     struct strbuf arguments = STRBUF_INIT, note = STRBUF_INIT, reason = STRBUF_INIT;
     read_arguments(&arguments, view, call);

@@ -9,6 +9,7 @@
 struct toolrow {
     const struct journal_reader *lines; /* NULL: nothing is kept here */
     uint32_t call, started_seq, finished_seq, output_seq;
+    bool late;
     char *arguments;
     char *note;   /* "52 lines"; "" */
     char *reason; /* why it was denied, how it failed */
