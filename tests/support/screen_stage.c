@@ -1,0 +1,488 @@
+#include "support/screen_stage.h"
+#include "app_inside.h"
+#include "base/file.h"
+#include "base/mem.h"
+#include "model/scripted.h"
+#include "start.h"
+#include "tools/artifact.h"
+#include "tools/beneath.h"
+#include "tools/checkpoint.h"
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+const char *screen_source = ".";
+
+struct screen_question {
+    struct app_question shown, older;
+};
+
+static struct screen_stage *stage_of(struct ui_host *host)
+{
+    return (struct screen_stage *)((char *)host - offsetof(struct screen_stage, host));
+}
+
+/* The plan */
+
+static void add_text(char ***items, size_t *count, size_t *room, const char *text)
+{
+    GROW(*items, *count, *room);
+    (*items)[(*count)++] = xstrdup(text);
+}
+
+bool screen_plan_line(struct screen_plan *plan, const char *folder, const char *verb, const char *rest)
+{
+    static const char *const verbs[] = {"fixture", "transcript", "start", "session", "live", "execute", "step", "break",
+                                        "budget", "parallel"};
+    bool known = false;
+    for (size_t i = 0; i < COUNT_OF(verbs); i++)
+        known |= strcmp(verb, verbs[i]) == 0;
+    if (!plan || !known)
+        return known;
+    if (strcmp(verb, "fixture") == 0)
+        plan->file = xasprintf("%s/fixtures/%s.jsonl", screen_source, rest);
+    else if (strcmp(verb, "transcript") == 0)
+        plan->file = xasprintf("%s/%s", folder, rest);
+    else if (strcmp(verb, "session") == 0)
+        add_text(&plan->sessions, &plan->session_count, &plan->session_room, rest);
+    else if (strcmp(verb, "break") == 0)
+        add_text(&plan->breaks, &plan->break_count, &plan->break_room, rest);
+    else if (strcmp(verb, "budget") == 0)
+        add_text(&plan->budgets, &plan->budget_count, &plan->budget_room, rest);
+    plan->start |= strcmp(verb, "start") == 0;
+    plan->live |= strcmp(verb, "live") == 0 || strcmp(verb, "execute") == 0;
+    plan->execute |= strcmp(verb, "execute") == 0;
+    plan->idle |= strcmp(verb, "live") == 0 && strcmp(rest, "idle") == 0;
+    plan->step |= strcmp(verb, "step") == 0;
+    plan->parallel |= strcmp(verb, "parallel") == 0;
+    return true;
+}
+
+static void free_texts(char **items, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        free(items[i]);
+    free(items);
+}
+
+void screen_plan_release(struct screen_plan *plan)
+{
+    free(plan->file);
+    free_texts(plan->breaks, plan->break_count);
+    free_texts(plan->budgets, plan->budget_count);
+    free_texts(plan->sessions, plan->session_count);
+}
+
+/* The host */
+
+static const char *intent_word(enum intent_type type)
+{
+    switch (type) {
+    case INTENT_START: return "start";
+    case INTENT_CANCEL: return "cancel";
+    case INTENT_APPROVE: return "approve";
+    case INTENT_DENY: return "deny";
+    case INTENT_ALLOW: return "allow";
+    case INTENT_STEP: return "step";
+    case INTENT_STEP_WAVE: return "step wave";
+    case INTENT_CONTINUE: return "continue";
+    case INTENT_PAUSE: return "pause";
+    case INTENT_BREAK: return "break";
+    case INTENT_UNBREAK: return "unbreak";
+    case INTENT_ARM: return "arm";
+    case INTENT_SERIAL: return "serial";
+    case INTENT_EDIT: return "edit";
+    case INTENT_EXTEND: return "extend";
+    case INTENT_UNDO: return "undo";
+    case INTENT_END: return "end";
+    }
+    return "?";
+}
+
+static void log_intent(struct screen_stage *stage, const struct intent *intent)
+{
+    strbuf_addf(&stage->log, "intent %s", intent_word(intent->type));
+    if (intent->type == INTENT_START)
+        strbuf_addf(&stage->log, " %s", intent->start.prompt);
+    if (intent->type == INTENT_APPROVE)
+        strbuf_addf(&stage->log, " %s%s", intent->approve.hunks ? intent->approve.hunks : "everything",
+                    intent->approve.edited ? ", edited" : "");
+    if (intent->type == INTENT_DENY && intent->deny.reason)
+        strbuf_addf(&stage->log, " %s", intent->deny.reason);
+    if (intent->type == INTENT_BREAK)
+        strbuf_addf(&stage->log, " %s", intent->breakpoint.spec);
+    if (intent->type == INTENT_EDIT)
+        strbuf_addf(&stage->log, " %s", edit_what_name(intent->edit.what));
+    if (intent->type == INTENT_EXTEND)
+        strbuf_addf(&stage->log, " %s by %g", budget_key_name(intent->extend.key), intent->extend.share);
+    if (intent->type == INTENT_SERIAL)
+        strbuf_addstr(&stage->log, intent->serial.on ? " on" : " off");
+}
+
+/* As the program keeps it: a line for each that is allowed. */
+static void keep_allowed(struct screen_stage *stage, const struct intent *intent)
+{
+    CLEANUP(free) char *line = xasprintf("%s %s\n", intent->allow.tool, intent->allow.path);
+    char *there = strstr(stage->allowed.buf, line);
+    if (intent->allow.revoke && there) {
+        CLEANUP(free) char *rest = xstrdup(there + strlen(line));
+        strbuf_set_len(&stage->allowed, (size_t)(there - stage->allowed.buf));
+        strbuf_addstr(&stage->allowed, rest);
+    } else if (!intent->allow.revoke && !there) {
+        strbuf_addstr(&stage->allowed, line);
+    }
+}
+
+static int host_submit(struct ui_host *host, const struct intent *intent, struct err *err)
+{
+    struct screen_stage *stage = stage_of(host);
+    log_intent(stage, intent);
+    int result = 0;
+    if (stage->engine)
+        result = engine_submit(stage->engine, intent, err);
+    else if (!stage->plan->start)
+        result = err_set(err, "this is a recording: nothing runs");
+    strbuf_addf(&stage->log, "%s\n", result ? " (refused)" : "");
+    if (!result && intent->type == INTENT_ALLOW)
+        keep_allowed(stage, intent);
+    return result;
+}
+
+static void seek(struct screen_stage *stage, size_t position)
+{
+    if (position != SIZE_MAX)
+        while (!player_seek(stage->player, position, 0))
+            if (player_fault(stage->player))
+                break;
+}
+
+static int host_replay(struct ui_host *host, enum action action, const char *argument, struct err *err)
+{
+    struct screen_stage *stage = stage_of(host);
+    strbuf_addf(&stage->log, "replay %s%s%s\n", action_name(action), argument ? " " : "", argument ? argument : "");
+    if (!stage->player)
+        return action == ACTION_COMMAND ? 0 : err_set(err, "this is no recording");
+    size_t at = player_position(stage->player), count = player_count(stage->player);
+    switch (action) {
+    case ACTION_PLAY: stage->playing = !stage->playing; break;
+    case ACTION_EVENT_NEXT: seek(stage, at < count ? at + 1 : at); break;
+    case ACTION_EVENT_PREVIOUS: seek(stage, at ? at - 1 : 0); break;
+    case ACTION_STEP_NEXT: seek(stage, player_next_step(stage->player, false)); break;
+    case ACTION_STEP_PREVIOUS: seek(stage, player_next_step(stage->player, true)); break;
+    case ACTION_FASTER: stage->speed *= 2; break;
+    case ACTION_SLOWER: stage->speed /= 2; break;
+    case ACTION_REPLAY_HOME: seek(stage, 0); break;
+    case ACTION_REPLAY_END: seek(stage, count); break;
+    case ACTION_NEXT_WRITE: seek(stage, player_next_write(stage->player, false)); break;
+    case ACTION_NEXT_ERROR: seek(stage, player_next_error(stage->player, false)); break;
+    case ACTION_COMMAND:
+        if (strncmp(argument, "goto ", 5) == 0)
+            seek(stage, (size_t)strtoul(argument + 5, NULL, 10));
+        break;
+    default: break;
+    }
+    return 0;
+}
+
+static int host_edit(struct ui_host *host, const char *name, const char *text, size_t len, struct strbuf *out, struct err *err)
+{
+    struct screen_stage *stage = stage_of(host);
+    (void)err;
+    strbuf_addf(&stage->log, "edit %s\n", name);
+    if (stage->editor) {
+        strbuf_addstr(out, stage->editor);
+    } else {
+        strbuf_add(out, text, len);
+        strbuf_addstr(out, " (edited)");
+    }
+    return 0;
+}
+
+static int host_open(struct ui_host *host, const char *what, struct err *err)
+{
+    const char *slash = strrchr(what, '/');
+    (void)err;
+    strbuf_addf(&stage_of(host)->log, "open %s\n", slash ? slash + 1 : what);
+    return 0;
+}
+
+static void host_copy(struct ui_host *host, const char *text, size_t len)
+{
+    (void)text;
+    strbuf_addf(&stage_of(host)->log, "copy %zu bytes\n", len);
+}
+
+static void host_suspend(struct ui_host *host)
+{
+    strbuf_addstr(&stage_of(host)->log, "suspend\n");
+}
+
+static void host_redraw(struct ui_host *host)
+{
+    strbuf_addstr(&stage_of(host)->log, "redraw\n");
+}
+
+static void host_quit(struct ui_host *host)
+{
+    strbuf_addstr(&stage_of(host)->log, "quit\n");
+}
+
+static void host_marks(struct ui_host *host, size_t columns, unsigned char *out)
+{
+    struct screen_stage *stage = stage_of(host);
+    if (stage->player)
+        player_marks(stage->player, columns, out);
+}
+
+/* The live engine */
+
+static void heard(struct sink *sink, const struct event *event, const struct session *session)
+{
+    struct screen_stage *stage = (struct screen_stage *)((char *)sink - offsetof(struct screen_stage, sink));
+    (void)session;
+    if (stage->departures)
+        departures_see(stage->departures, event);
+}
+
+static void must(int result, const struct err *err)
+{
+    if (result)
+        BUG("%s", err->text);
+}
+
+static void open_engine(struct screen_stage *stage)
+{
+    const struct screen_plan *plan = stage->plan;
+    struct harness *h = &stage->harness;
+    struct err err = ERR_INIT;
+    CLEANUP(free) char *work = scratch_path(&stage->scratch, stage->title);
+    CLEANUP(free) char *artifacts = scratch_path(&stage->scratch, "artifacts");
+    CLEANUP(free) char *checkpoints = scratch_path(&stage->scratch, "checkpoints");
+    CLEANUP(free) char *path = scratch_path(&stage->scratch, "journal.jsonl");
+    fake_clock_init(&stage->clock);
+    stage->loop = loop_new(&stage->clock.base);
+    stage->recording = recording_open(plan->file, &err);
+    if (!stage->recording)
+        BUG("%s: %s", plan->file, err.text);
+    const char *files = recording_files(stage->recording);
+    must(files ? file_copy_tree(files, work, &err) : file_mkdirs(work, 0700, &err), &err);
+    *h = harness_defaults();
+    h->loop = stage->loop;
+    h->session = "screen";
+    h->interactive = true;
+    h->parallel = plan->parallel;
+    recording_limits(stage->recording, &h->limits);
+    for (size_t i = 0; i < plan->budget_count; i++)
+        must(budget_limits_set(&h->limits, plan->budgets[i], &err), &err);
+    h->thinking = recording_thinking(stage->recording);
+    h->provider = scripted_new(stage->loop, recording_reader(stage->recording), 1);
+    h->registry = registry_new();
+    h->approval = approval_new(APPROVE_ASK, true);
+    must(registry_add_builtin(h->registry, &err), &err);
+    must(recording_stand_ins(stage->recording, h->registry, &err), &err);
+    h->root = beneath_open(work, &err);
+    h->artifacts = artifact_store_open(artifacts, &stage->clock.base, &err);
+    h->checkpoints = checkpoints_open(checkpoints, &err);
+    struct journal *journal = journal_create(path, &stage->clock.base, &err);
+    if (!h->root || !h->artifacts || !h->checkpoints || !journal)
+        BUG("%s", err.text);
+    if (plan->execute)
+        stage->departures = departures_new(recording_reader(stage->recording));
+    stage->sink.event = heard;
+    stage->engine = engine_new(h, journal, &stage->sink, &err);
+    stage->lines = stage->engine ? journal_open(path, &err) : NULL;
+    if (!stage->lines)
+        BUG("%s", err.text);
+}
+
+static void close_engine(struct screen_stage *stage)
+{
+    struct err err = ERR_INIT;
+    if (engine_turn_running(stage->engine))
+        must(engine_submit(stage->engine, &(struct intent){.type = INTENT_CANCEL}, &err), &err);
+    loop_run(stage->loop);
+    engine_free(stage->engine);
+    journal_reader_free(stage->lines);
+    provider_free(stage->harness.provider);
+    registry_free(stage->harness.registry);
+    approval_free(stage->harness.approval);
+    checkpoints_close(stage->harness.checkpoints);
+    artifact_store_close(stage->harness.artifacts);
+    beneath_close(stage->harness.root);
+    departures_free(stage->departures);
+    recording_free(stage->recording);
+    loop_timer_stop(stage->loop, &stage->stop);
+    loop_free(stage->loop);
+}
+
+/* What the program would find on this machine, made to be the same on every one. */
+static void make_home(struct screen_stage *stage)
+{
+    static const char *const shown[] = {"demo", "parallel-reads", "late-thread", "partial-approval"};
+    struct err err = ERR_INIT;
+    CLEANUP(free) char *data = scratch_path(&stage->scratch, "data");
+    CLEANUP(free) char *fixtures = scratch_path(&stage->scratch, "fixtures");
+    scratch_mkdir(&stage->scratch, "fixtures");
+    scratch_mkdir(&stage->scratch, "data/keyturn/sessions");
+    setenv("XDG_DATA_HOME", data, 1);
+    setenv("XDG_CONFIG_HOME", data, 1);
+    setenv("KEYTURN_FIXTURES", fixtures, 1);
+    for (size_t i = 0; i < COUNT_OF(shown) + stage->plan->session_count; i++) {
+        bool session = i >= COUNT_OF(shown);
+        const char *name = session ? stage->plan->sessions[i - COUNT_OF(shown)] : shown[i];
+        CLEANUP(free) char *from = xasprintf("%s/fixtures/%s.jsonl", screen_source, name);
+        CLEANUP(free) char *to = xasprintf("%s/%s%s.jsonl", session ? data : fixtures, session ? "keyturn/sessions/" : "", name);
+        CLEANUP(strbuf) struct strbuf bytes = STRBUF_INIT;
+        must(file_read(from, &bytes, 0, &err), &err);
+        must(file_replace(to, bytes.buf, bytes.len, 0644, &err), &err);
+        /* Half a minute past a full one, so that a slow test does not come to another minute. */
+        struct timespec when[2] = {{.tv_sec = time(NULL) - 150 - (long)i * 3600}, {.tv_sec = time(NULL) - 150 - (long)i * 3600}};
+        if (utimensat(AT_FDCWD, to, when, 0))
+            BUG("utimensat");
+    }
+}
+
+void screen_stage_open(struct screen_stage *stage, const struct screen_plan *plan)
+{
+    struct err err = ERR_INIT;
+    *stage = (struct screen_stage){
+        .plan = plan,
+        .speed = 1,
+        .host = {.submit = host_submit, .replay = host_replay, .edit_text = host_edit, .open = host_open, .copy = host_copy,
+                 .suspend = host_suspend, .redraw = host_redraw, .quit = host_quit, .marks = host_marks}};
+    strbuf_init(&stage->log);
+    strbuf_init(&stage->allowed);
+    stage->question = xcalloc(1, sizeof(*stage->question));
+    session_init(&stage->empty);
+    scratch_init(&stage->scratch);
+    make_home(stage);
+    const char *slash = plan->file ? strrchr(plan->file, '/') : NULL;
+    const char *name = slash ? slash + 1 : "nothing.jsonl";
+    stage->title = xmemdup0(name, strcspn(name, "."));
+    if (plan->live) {
+        open_engine(stage);
+    } else if (plan->file) {
+        stage->player = player_open(plan->file, &err);
+        if (!stage->player)
+            BUG("%s: %s", plan->file, err.text);
+        while (!player_scan(stage->player, 0))
+            ;
+        seek(stage, player_count(stage->player));
+    } else if (!plan->start) {
+        BUG("a case shows a fixture, a transcript or the start screen");
+    }
+}
+
+void screen_stage_begin(struct screen_stage *stage, struct ui *ui)
+{
+    const struct screen_plan *plan = stage->plan;
+    struct err err = ERR_INIT;
+    stage->ui = ui;
+    if (plan->start)
+        ui_open_modal(ui, start_new(&(struct start_info){.folder = "~/src/lines"}));
+    if (!stage->engine)
+        return;
+    for (size_t i = 0; i < plan->break_count; i++)
+        must(engine_submit(stage->engine, &(struct intent){.type = INTENT_BREAK, .breakpoint = {plan->breaks[i]}}, &err), &err);
+    if (plan->step)
+        must(engine_submit(stage->engine, &(struct intent){.type = INTENT_STEP}, &err), &err);
+    if (!plan->idle) {
+        const char *prompt = recording_prompt(stage->recording, 0);
+        must(engine_submit(stage->engine, &(struct intent){.type = INTENT_START, .start = {prompt}}, &err), &err);
+    }
+    screen_stage_settle(stage);
+}
+
+void screen_stage_close(struct screen_stage *stage)
+{
+    if (stage->engine)
+        close_engine(stage);
+    player_free(stage->player);
+    app_question_release(&stage->question->shown);
+    app_question_release(&stage->question->older);
+    free(stage->question);
+    session_release(&stage->empty);
+    scratch_release(&stage->scratch);
+    strbuf_release(&stage->log);
+    strbuf_release(&stage->allowed);
+    free(stage->title);
+    free(stage->editor);
+}
+
+static void fill_live(struct screen_stage *stage, struct view *view)
+{
+    const struct question *open = engine_question(stage->engine);
+    journal_refresh(stage->lines);
+    app_question_show(&stage->question->shown, &stage->question->older, open);
+    view->mode = stage->plan->execute ? VIEW_EXECUTE : VIEW_LIVE;
+    view->session = engine_session(stage->engine);
+    view->lines = stage->lines;
+    view->now_t = loop_now_us(stage->loop);
+    view->ticking = engine_turn_running(stage->engine);
+    view->question = open ? &stage->question->shown.view : NULL;
+    view->question_diffs = open ? stage->question->shown.diffs : NULL;
+    view->held = engine_held(stage->engine, &view->gate);
+    view->gates = engine_gates(stage->engine);
+    view->departures = stage->departures;
+    view->allowed = stage->allowed.len ? stage->allowed.buf : NULL;
+    view->count = view->position = journal_count(stage->lines);
+}
+
+static void fill_replay(struct screen_stage *stage, struct view *view)
+{
+    view->mode = VIEW_REPLAY;
+    view->session = player_session(stage->player);
+    view->lines = player_lines(stage->player);
+    view->now_t = view->session->last_t;
+    view->position = player_position(stage->player);
+    view->count = player_count(stage->player);
+    view->question = app_question_recorded(&stage->question->shown, view);
+    view->question_diffs = view->question ? stage->question->shown.diffs : NULL;
+}
+
+const struct view *screen_stage_view(struct screen_stage *stage)
+{
+    struct view *view = &stage->view;
+    *view = (struct view){.title = stage->title, .speed = stage->speed, .playing = stage->playing};
+    if (stage->engine)
+        fill_live(stage, view);
+    else if (stage->player)
+        fill_replay(stage, view);
+    else
+        view->session = &stage->empty;
+    return view;
+}
+
+void screen_stage_settle(struct screen_stage *stage)
+{
+    if (stage->loop)
+        loop_run(stage->loop);
+}
+
+static void stop_running(struct loop_timer *timer)
+{
+    loop_stop(((struct screen_stage *)((char *)timer - offsetof(struct screen_stage, stop)))->loop);
+}
+
+void screen_stage_wait(struct screen_stage *stage, int64_t us)
+{
+    if (!stage->loop)
+        return;
+    loop_timer_start(stage->loop, &stage->stop, loop_now_us(stage->loop) + us, stop_running);
+    loop_run(stage->loop);
+}
+
+void screen_stage_at(struct screen_stage *stage, const char *where)
+{
+    if (!stage->player)
+        BUG("at: only a recording is gone through");
+    seek(stage, strcmp(where, "end") == 0 ? player_count(stage->player) : (size_t)strtoul(where, NULL, 10));
+}
+
+void screen_stage_file(struct screen_stage *stage, const char *path, const char *text)
+{
+    CLEANUP(free) char *name = xasprintf("%s/%s", stage->title, path);
+    scratch_write(&stage->scratch, name, text);
+}

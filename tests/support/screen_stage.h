@@ -1,0 +1,66 @@
+#pragma once
+/* What a screen shows in a test: a recording at a position, or a live engine in virtual time; and the host that the ui
+ * asks. Made from the lines of a case (screen_rig.h says which). */
+
+#include "base/clock.h"
+#include "base/loop.h"
+#include "player.h"
+#include "support/scratch.h"
+#include "turn/departure.h"
+#include "turn/replay.h"
+#include "ui.h"
+
+/* The folder of the sources, to be set before anything else. */
+extern const char *screen_source;
+
+struct screen_plan {
+    char *file;            /* the recording */
+    bool live, idle, execute, start, step, parallel;
+    char **breaks, **budgets, **sessions;
+    size_t break_count, break_room, budget_count, budget_room, session_count, session_room;
+};
+
+/* True when the line was for the plan. `plan` NULL: only asks. */
+bool screen_plan_line(struct screen_plan *plan, const char *folder, const char *verb, const char *rest);
+void screen_plan_release(struct screen_plan *plan);
+
+struct screen_question;
+
+struct screen_stage {
+    struct ui_host host;
+    const struct screen_plan *plan;
+    struct view view;
+    struct strbuf log;     /* what the host was asked */
+    char *editor;          /* what comes back from it; NULL: what went in and " (edited)" */
+    struct scratch scratch;
+    char *title;
+    struct session empty;
+
+    struct player *player;
+    double speed;
+    bool playing;
+
+    struct fake_clock clock;
+    struct loop *loop;
+    struct loop_timer stop;
+    struct recording *recording;
+    struct harness harness;
+    struct engine *engine;
+    struct journal_reader *lines;
+    struct sink sink;
+    struct departures *departures;
+    struct strbuf allowed;
+    struct screen_question *question;
+    struct ui *ui;
+};
+
+void screen_stage_open(struct screen_stage *stage, const struct screen_plan *plan);
+/* With the ui there: opens the start screen, starts the turn. */
+void screen_stage_begin(struct screen_stage *stage, struct ui *ui);
+void screen_stage_close(struct screen_stage *stage);
+const struct view *screen_stage_view(struct screen_stage *stage);
+/* Lets the loop run until nothing can happen any more. */
+void screen_stage_settle(struct screen_stage *stage);
+void screen_stage_wait(struct screen_stage *stage, int64_t us);
+void screen_stage_at(struct screen_stage *stage, const char *where);
+void screen_stage_file(struct screen_stage *stage, const char *path, const char *text);
