@@ -356,7 +356,8 @@ static int approve(struct engine *engine, const struct intent *intent, struct er
 static int deny(struct engine *engine, const struct intent *intent, struct err *err)
 {
     const struct question *question = engine_question(engine);
-    struct verdict verdict = {.decision = DECISION_DENIED, .by = BY_KEY, .reason = (char *)intent->deny.reason};
+    const char *reason = intent->deny.reason && *intent->deny.reason ? intent->deny.reason : NULL;
+    struct verdict verdict = {.decision = DECISION_DENIED, .by = BY_KEY, .reason = (char *)reason};
 
     if (!question || !intent->deny.ask || strcmp(intent->deny.ask, question->ask) != 0)
         return err_set(err, "this question is no longer open");

@@ -2,6 +2,7 @@
 
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/utf8.h"
 #include "turn.h"
 #include <string.h>
 
@@ -101,6 +102,29 @@ static void after_answer(struct turn *turn, struct turn_call *none)
         turn_end(turn, turn->cancelled ? "cancelled" : "done");
 }
 
+/* The journal holds valid UTF-8 only. What runs must go by the same names as what was recorded. */
+static void scrub(char **text)
+{
+    struct strbuf clean = STRBUF_INIT;
+
+    if (!*text || utf8_valid(*text, strlen(*text)))
+        return;
+    utf8_scrub(&clean, *text, strlen(*text));
+    free(*text);
+    *text = strbuf_detach(&clean, NULL);
+}
+
+static void scrub_reply(struct model_reply *reply)
+{
+    scrub(&reply->text);
+    scrub(&reply->thinking);
+    for (size_t i = 0; i < reply->call_count; i++) {
+        scrub(&reply->calls[i].id);
+        scrub(&reply->calls[i].name);
+        scrub(&reply->calls[i].arguments);
+    }
+}
+
 static void answered(struct turn *turn)
 {
     struct model_reply *reply = &turn->reply;
@@ -109,6 +133,7 @@ static void answered(struct turn *turn)
     CLEANUP(strbuf) struct strbuf usage = STRBUF_INIT;
     struct message *message;
 
+    scrub_reply(reply);
     for (size_t i = 0; i < reply->call_count; i++) {
         char *id = turn_state_call_id(&turn->state, reply->calls[i].id);
 

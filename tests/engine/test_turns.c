@@ -176,6 +176,27 @@ static void test_each_turn_counts_its_own_time_and_tokens(void **state)
     turn_check_end(&rig);
 }
 
+static void start_another(void *data)
+{
+    struct turn_rig *rig = data;
+
+    if (turn_rig_count(rig, EVENT_TURN_FINISHED) < 3)
+        turn_rig_submit(rig, &(struct intent){.type = INTENT_START, .start = {.prompt = "and on"}});
+}
+
+static void test_next_turn_may_begin_from_within_the_end_of_the_last(void **state)
+{
+    struct turn_rig rig;
+
+    (void)state;
+    turn_rig_init(&rig);
+    turn_rig_open(&rig);
+    engine_on_turn_end(rig.engine, start_another, &rig);
+    turn_rig_turn(&rig, "begin");
+    assert_int_equal(turn_rig_count(&rig, EVENT_TURN_FINISHED), 3);
+    turn_check_end(&rig);
+}
+
 /* ---- resuming ---- */
 
 
@@ -263,6 +284,7 @@ int main(void)
         cmocka_unit_test(test_harness_is_the_same_to_the_byte_after_any_turn),
         cmocka_unit_test(test_turns_share_no_blocks_no_duplicates_and_no_trace),
         cmocka_unit_test(test_each_turn_counts_its_own_time_and_tokens),
+        cmocka_unit_test(test_next_turn_may_begin_from_within_the_end_of_the_last),
         cmocka_unit_test(test_resumed_session_goes_on_where_it_was),
         cmocka_unit_test(test_resumed_session_never_gives_the_number_of_a_question_twice),
     };

@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 struct call_row {
-    char id[80];
+    char id[256];
     int64_t turn;
     char ask[24];
     bool started, proposed, decided, allowed, saved, applied, finished, late;
