@@ -12,7 +12,7 @@
 #include "waverows.h"
 #include <string.h>
 
-#define LABEL_ROOM 17 /* columns behind the axis for words */
+#define LABEL_ROOM 11 /* columns behind the axis for words */
 #define HELD_OPEN  8  /* columns of a question that is open */
 #define HELD_PAST  2
 #define HELD_LEAST_US 50000 /* that is worth showing once it is over */
@@ -30,7 +30,9 @@ struct sheet {
     const struct view *view;
     struct canvas *canvas;
     struct rect in;
-    int name, bars, axis; /* columns: where names and bars begin, how wide the axis is */
+    int sign, number, name, bars; /* columns where things begin */
+    int digits;                   /* of the largest call number */
+    int axis;                     /* columns of the time axis */
     int64_t scale;
     struct wave_axis now; /* of the step being painted */
     bool has_axis;
@@ -236,10 +238,10 @@ static void paint_call(struct sheet *sheet, int row, uint32_t index, uint32_t wa
     if (index == wave->first_call) {
         uint32_t first = session->turns[wave->turn].first_wave;
         canvas_printf(sheet->canvas, sheet->in, row, 1, LOOK_DIM, "%u", wave_index - first + 1);
-        canvas_put_sign(sheet->canvas, sheet->in, row, sheet->name - 6, LOOK_WAVE_BAR,
+        canvas_put_sign(sheet->canvas, sheet->in, row, sheet->sign, LOOK_WAVE_BAR,
                         wave->parallel ? SIGN_PARALLEL : SIGN_SINGLE);
     }
-    canvas_printf(sheet->canvas, sheet->in, row, sheet->name - 4, LOOK_DIM, "%3u", index + 1);
+    canvas_printf(sheet->canvas, sheet->in, row, sheet->number, LOOK_DIM, "%*u", sheet->digits, index + 1);
     struct rect names = rect_make(sheet->in.row, sheet->in.col, sheet->in.rows, sheet->bars - 1);
     canvas_text(sheet->canvas, names, row, sheet->name, look_of(call, false), tool, strlen(tool));
     if (!call->started_seq) {
@@ -274,7 +276,7 @@ static void paint_ruler(struct sheet *sheet, struct rect in)
     canvas_str(sheet->canvas, in, 0, sheet->bars, LOOK_DIM, "0");
     add_time(&half, sheet->scale / 2);
     add_time(&full, sheet->scale);
-    if (sheet->axis >= 24)
+    if (sheet->axis >= 16)
         canvas_str(sheet->canvas, in, 0, sheet->bars + sheet->axis / 2, LOOK_DIM, half.buf);
     canvas_str(sheet->canvas, in, 0, sheet->bars + sheet->axis, LOOK_DIM, full.buf);
 }
@@ -311,6 +313,29 @@ static uint32_t find_slowest(struct waves_pane *waves, const struct view *view)
     return waves->slowest;
 }
 
+static int digits_of(uint32_t number)
+{
+    int digits = 1;
+    for (; number >= 10; number /= 10)
+        digits++;
+    return digits;
+}
+
+/* wave, sign, call, name, bar; names get a quarter of the room. */
+static void arrange(struct sheet *sheet)
+{
+    const struct session *session = sheet->view->session;
+    int name = sheet->in.cols / 4;
+    name = name < 8 ? 8 : name > 14 ? 14 : name;
+    sheet->digits = digits_of(session->call_count);
+    sheet->sign = 2 + digits_of(session->wave_count);
+    sheet->number = sheet->sign + 2;
+    sheet->name = sheet->number + sheet->digits + 1;
+    sheet->bars = sheet->name + name + 1;
+    sheet->axis = sheet->in.cols - sheet->bars - LABEL_ROOM;
+    sheet->axis = sheet->axis < 8 ? 8 : sheet->axis;
+}
+
 static void waves_paint(struct pane *pane, const struct view *view, struct canvas *canvas, struct rect inside, bool focused)
 {
     struct waves_pane *waves = (struct waves_pane *)pane;
@@ -324,12 +349,8 @@ static void waves_paint(struct pane *pane, const struct view *view, struct canva
         canvas_str(canvas, inside, 0, 1, LOOK_DIM, "No calls yet. Each wave of tool calls gets its bars here.");
         return;
     }
-    struct sheet sheet = {.view = view, .canvas = canvas, .in = in, .name = 9};
-    int name = inside.cols / 4;
-    name = name < 8 ? 8 : name > 14 ? 14 : name;
-    sheet.bars = sheet.name + name + 1;
-    sheet.axis = inside.cols - sheet.bars - LABEL_ROOM;
-    sheet.axis = sheet.axis < 8 ? 8 : sheet.axis;
+    struct sheet sheet = {.view = view, .canvas = canvas, .in = in};
+    arrange(&sheet);
     sheet.scale = waves->scale = scale_of(waves, view, in.rows);
     sheet.slowest = find_slowest(waves, view);
     if (ruler)

@@ -196,24 +196,31 @@ static void add_state(struct strbuf *out, const struct write_pane *write, const 
         }
         strbuf_addstr(out, "clocks are held");
     } else if (!write->row.decided_seq) {
-        strbuf_addstr(out, view->mode == VIEW_REPLAY ? "asks here · read only, the recording answers" : "not asked yet");
+        strbuf_addstr(out, view->mode == VIEW_REPLAY ? "asks here · read only" : "not asked yet");
     } else {
         strbuf_add(out, write->story.buf, strcspn(write->story.buf, "\n"));
     }
 }
 
-static void paint_header(struct write_pane *write, const struct view *view, struct canvas *canvas, struct rect in)
+/* The tool and the path on the left, how it stands on the right; on two rows where one is too short. Returns the rows. */
+static int paint_header(struct write_pane *write, const struct view *view, struct canvas *canvas, struct rect in)
 {
     CLEANUP(strbuf) struct strbuf state = STRBUF_INIT;
     const struct diffview *diff = &write->diff;
     const char *path = diff->piece_count ? diff->files[diff->pieces[write->piece].file].path : "";
-    add_state(&state, write, view);
-    int took = canvas_right(canvas, in, 0, 1, write->open ? LOOK_STATUS_WAIT : LOOK_DIM, state.buf);
-    struct rect left = rect_make(in.row, in.col, 1, in.cols - took - 3);
+    enum look look = write->open ? LOOK_STATUS_WAIT : LOOK_DIM;
     int col = 1;
+    add_state(&state, write, view);
     if (write->tool)
-        col += canvas_text(canvas, left, 0, col, LOOK_CALL_ASKS, write->tool, strlen(write->tool)) + 2;
-    canvas_text(canvas, left, 0, col, LOOK_STRONG, path, strlen(path));
+        col += canvas_text(canvas, in, 0, col, LOOK_CALL_ASKS, write->tool, strlen(write->tool)) + 2;
+    col += canvas_text(canvas, in, 0, col, LOOK_STRONG, path, strlen(path));
+    int needs = canvas_columns(canvas, state.buf, state.len);
+    bool fits = col + 2 + needs < in.cols || in.rows < 8;
+    if (needs < in.cols - 1)
+        canvas_right(canvas, in, fits ? 0 : 1, 1, look, state.buf);
+    else
+        canvas_str(canvas, in, 1, 1, look, state.buf);
+    return fits ? 1 : 2;
 }
 
 /* What became of it, after the line that the header has; and what is special about a question. */
@@ -278,12 +285,13 @@ static void write_paint(struct pane *pane, const struct view *view, struct canva
     bool roomy = inside.rows >= ROOMY;
     if (diff->heads != (diff->file_count > 1) || diff->spaced != roomy)
         diffview_arrange(diff, diff->file_count > 1, roomy);
-    paint_header(write, view, canvas, inside);
-    struct rect below = rect_make(inside.row + 1, inside.col, inside.rows - 1, inside.cols);
-    int used = paint_story(write, view, canvas, below) + (roomy ? 1 : 0);
+    int used = paint_header(write, view, canvas, inside);
+    struct rect below = rect_make(inside.row + used, inside.col, inside.rows - used, inside.cols);
+    used = paint_story(write, view, canvas, below) + (roomy ? 1 : 0);
     int foot = write->open && roomy ? 2 : 0;
     below = rect_make(below.row + used, below.col, below.rows - used - foot, below.cols);
     pane->height = below.rows;
+    write->first = below.row - inside.row;
     scroll_to(write, pane->list.top);
     diffview_paint(diff, canvas, below, pane->list.top, pane->list.left, write->open ? write->piece : SIZE_MAX,
                    pane->search_text);
@@ -447,9 +455,8 @@ static void write_click(struct pane *pane, const struct view *view, int row, int
     struct write_pane *write = (struct write_pane *)pane;
     (void)view;
     (void)col;
-    int first = row - 1 - (write->diff.spaced ? 1 : 0); /* below the header */
-    if (first >= 0 && write->diff.piece_count)
-        write->piece = diffview_piece_at(&write->diff, pane->list.top + (size_t)first);
+    if (row >= write->first && write->diff.piece_count)
+        write->piece = diffview_piece_at(&write->diff, pane->list.top + (size_t)(row - write->first));
 }
 
 bool pane_write_choice(struct pane *pane, const struct view *view, struct write_choice *out)

@@ -9,6 +9,7 @@ struct write_pane {
     struct pane pane;
     struct diffview diff;
     size_t piece;        /* the hunk under the cursor */
+    int first;           /* row of the pane where the diff begins */
 
     /* What is loaded: a question that is open, or an ask of the session. */
     bool open;           /* a question that can be answered */

@@ -174,7 +174,7 @@ uint32_t wave_slowest(const struct session *session, uint32_t turn)
 {
     const struct session_turn *of = &session->turns[turn];
     uint32_t slowest = SESSION_NONE, finished = 0;
-    int64_t longest = -1;
+    int64_t longest = WAVE_SLOW_US;
     for (uint32_t i = of->first_call; i < of->first_call + of->call_count && i < session->call_count; i++) {
         const struct session_call *call = &session->calls[i];
         if (!call->started_seq || !call->finished_seq)

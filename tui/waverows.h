@@ -54,5 +54,6 @@ int64_t wave_axis_at(const struct wave_axis *axis, int64_t t);
 int64_t wave_call_end(const struct session *session, const struct session_call *call, int64_t now_t);
 /* Microseconds it stood at a question. */
 int64_t wave_call_held(const struct session *session, const struct session_call *call, int64_t now_t);
-/* The call of a turn that took longest, SESSION_NONE unless there are two to compare. */
+/* The call of a turn that took longest, SESSION_NONE unless there are two to compare and it is worth a word. */
+#define WAVE_SLOW_US 5000
 uint32_t wave_slowest(const struct session *session, uint32_t turn);
