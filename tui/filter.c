@@ -129,6 +129,20 @@ static const char *skip_blank(const char *at, const char *end)
     return at;
 }
 
+/* Bytes of a value. What stands before the type of a line is numbers, as a rule, and those are passed quickly. */
+static size_t skip_value(const char *at, const char *end)
+{
+    const char *from = at;
+    if (at < end && *at >= '0' && *at <= '9') {
+        while (at < end && *at != ',' && *at != '}')
+            at++;
+        return (size_t)(at - from);
+    }
+    if (at < end && *at == '"')
+        return (size_t)(string_end(at, end) - from);
+    return json_skip(at, (size_t)(end - at));
+}
+
 /* The text between the quotes of a member of the line's object; false when it has none, or one that is no string. */
 static bool find_member(const char *line, size_t len, const char *key, const char **value, size_t *value_len)
 {
@@ -147,7 +161,7 @@ static bool find_member(const char *line, size_t len, const char *key, const cha
             *value_len = closed - at >= 2 ? (size_t)(closed - at) - 2 : 0;
             return closed - at >= 2;
         }
-        size_t skip = json_skip(at, (size_t)(end - at));
+        size_t skip = skip_value(at, end);
         if (it || !skip)
             return false;
         at = skip_blank(at + skip, end);

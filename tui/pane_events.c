@@ -13,8 +13,9 @@
 #include "ui.h"
 #include <string.h>
 
-#define FRAME_LINES 1000  /* looked at by the filter while a frame is painted */
-#define WORK_LINES  16384 /* between two frames */
+#define FIRST_LINES 1000 /* looked at as soon as there is a filter: a short recording is done at once */
+#define FRAME_LINES 128  /* while a frame is painted */
+#define WORK_LINES  8192 /* between two frames */
 #define WORK_BYTES  (2u << 20)
 #define ROWS_KEPT   128
 #define TYPE_COLS   17
@@ -348,7 +349,7 @@ static void events_filter(struct pane *pane, const struct view *view, const char
     filter_parse(&events->filter, view, text ? text : "");
     events->filtered = events->filter.count > 0;
     matches_reset(&events->matches);
-    look_further(events, view, FRAME_LINES);
+    look_further(events, view, FIRST_LINES);
     count = shown_count(events, view);
     list_update(&pane->list, count, pane->height);
     /* Stay near the row somebody looked at. */
