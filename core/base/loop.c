@@ -126,9 +126,11 @@ static void fire_timers(struct loop *loop)
 
 static void on_wake(uv_timer_t *wake)
 {
-    /* The round that follows fires what is due. */
+    /* The round that follows fires what is due. libuv may call this before it polls, and would then sleep on with no
+     * timer left; being told to stop, it only looks. */
     struct loop *loop = wake->data;
     loop->wake_us = -1;
+    uv_stop(&loop->uv);
 }
 
 static void set_wake(struct loop *loop)

@@ -571,9 +571,61 @@ static void test_misuse_aborts(void **state)
     loop_free(NULL);
 }
 
+struct ticker {
+    struct loop_timer timer;
+    struct loop *loop;
+    int left;
+};
+
+static void tick(struct loop_timer *timer)
+{
+    struct ticker *ticker = (struct ticker *)timer;
+    if (--ticker->left > 0)
+        loop_timer_start(ticker->loop, timer, loop_now_us(ticker->loop) + 200, tick);
+    else
+        loop_stop(ticker->loop);
+}
+
+static void never(void *data)
+{
+    (void)data;
+    fail_msg("nobody wrote");
+}
+
+static void on_alarm(int signum)
+{
+    (void)signum;
+    static const char text[] = "a timer did not wake the loop\n";
+    if (write(2, text, sizeof(text) - 1) > 0)
+        _exit(1);
+}
+
+/* libuv runs timers before it polls: one that is due just then must not leave the loop asleep beside an open watch. */
+static void a_due_timer_never_leaves_the_loop_asleep(void **state)
+{
+    (void)state;
+    int ends[2];
+    assert_int_equal(pipe(ends), 0);
+    struct loop *real = loop_new(clock_system());
+    struct loop_watch *watch = loop_watch_fd(real, ends[0], never, NULL);
+    loop_watch_keep(watch, true);
+    struct ticker ticker = {.loop = real, .left = 3000};
+    signal(SIGALRM, on_alarm);
+    alarm(60); /* else it would hang for ever */
+    loop_timer_start(real, &ticker.timer, loop_now_us(real), tick);
+    loop_run(real);
+    alarm(0);
+    assert_int_equal(ticker.left, 0);
+    loop_watch_free(watch);
+    loop_free(real);
+    close(ends[0]);
+    close(ends[1]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_due_timer_never_leaves_the_loop_asleep),
         cmocka_unit_test(test_misuse_aborts), /* first: it forks, and must not inherit pool threads */
         cmocka_unit_test(test_deadline_of_45_seconds_takes_no_time),
         cmocka_unit_test(test_order_of_timers),
