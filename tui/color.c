@@ -47,6 +47,26 @@ static int32_t nearest_color(struct rgb wanted, int32_t first, int32_t end)
     return best;
 }
 
+/* Of 16 or 8: the hue decides where there is one. The nearest by distance of a pastel is white, and a diff in pastel
+ * green and red would be white twice. */
+static int32_t nearest_hue(struct rgb rgb, bool bright)
+{
+    int most = rgb.red > rgb.green ? rgb.red : rgb.green;
+    int least = rgb.red < rgb.green ? rgb.red : rgb.green;
+    most = most > rgb.blue ? most : rgb.blue;
+    least = least < rgb.blue ? least : rgb.blue;
+    int middle = (most + least) / 2;
+    if (most < 64)
+        return 0;
+    if ((most - least) * 5 < most) { /* a grey */
+        if (bright)
+            return most < 160 ? 8 : most < 240 ? 7 : 15;
+        return most < 100 ? 0 : 7;
+    }
+    int32_t hue = (rgb.red > middle ? 1 : 0) | (rgb.green > middle ? 2 : 0) | (rgb.blue > middle ? 4 : 0);
+    return bright && most >= 230 ? hue + 8 : hue;
+}
+
 int32_t color_reduce(int32_t color, int colors)
 {
     if (color < 0 || colors < 8)
@@ -56,12 +76,10 @@ int32_t color_reduce(int32_t color, int colors)
     /* With 256 the user's own palette is left alone: those 16 may be anything. */
     if (colors >= 256)
         return nearest_color(color_rgb(color), 16, 256);
-    if (colors >= 16)
-        return nearest_color(color_rgb(color), 0, 16);
     /* A bright colour keeps its hue; bright black would be black on black. */
     if (color < 16)
         return color == 8 ? 7 : color - 8;
-    return nearest_color(color_rgb(color), 0, 8);
+    return nearest_hue(color_rgb(color), colors >= 16);
 }
 
 static int light(int32_t color)

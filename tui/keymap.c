@@ -5,6 +5,7 @@
 #include "keymap.h"
 #include "base/mem.h"
 #include "base/nearest.h"
+#include <stdio.h>
 #include <string.h>
 
 #define KEYS_MOST 8 /* of one action */

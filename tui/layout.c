@@ -17,7 +17,7 @@ enum { CONVERSATION = 1, EVENTS, TOOLS, WAVES, BUDGET, WRITE };
 #define WIDE_FROM    160
 #define PANE_LEAST   5 /* rows: three between the lines */
 #define BUDGET_MOST  13
-#define BUDGET_FULL  9 /* rows that show every gauge */
+#define BUDGET_FULL  10 /* rows that show every gauge */
 
 static int at_least(int value, int least)
 {

@@ -9,6 +9,7 @@
 #include "theme_builtin.h"
 #include <dirent.h>
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 

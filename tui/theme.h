@@ -34,5 +34,5 @@ char **theme_names(void);
 void theme_names_free(char **names);
 /* Both colours of a style for a terminal with `colors` of them; what was readable stays so. */
 struct style style_reduce(const struct style *style, int colors);
-/* The nearest of `colors` (8, 16, 256) to a colour; COLOR_DEFAULT stays. */
+/* The nearest of `colors` (8, 16, 256) to a colour, of few the one with its hue; COLOR_DEFAULT stays. */
 int32_t color_reduce(int32_t color, int colors);

@@ -338,6 +338,12 @@ static void test_what_was_apart_stays_apart(void **state)
             }
         }
     }
+    /* A diff keeps its two hues down to eight colours. */
+    for (size_t j = 0; j < COUNT_OF(terminals); j++) {
+        struct theme theme = load_shipped("default");
+        assert_int_not_equal(style_reduce(&theme.styles[LOOK_DIFF_ADD], terminals[j]).fg,
+                             style_reduce(&theme.styles[LOOK_DIFF_REMOVE], terminals[j]).fg);
+    }
     struct style dim = {.fg = COLOR_RGB | 0x303030, .bg = COLOR_RGB | 0x101010};
     struct style reduced = style_reduce(&dim, 8);
     assert_int_equal(reduced.fg, 7);
