@@ -1,6 +1,7 @@
 /* Any intent at any moment. Random turns are run under random settings while random intents come in, sensible ones and
- * stale ones; whatever they do to each other, every promise holds, nothing is left over, and it comes to an end. A failing
- * run names its seed: KEYTURN_SEED=n runs that one alone and prints what happened. */
+ * stale ones, and some of their journals break on the way. Whatever all that does, every promise holds, nothing is left
+ * over, and it comes to an end. A failing run names its seed: KEYTURN_SEED=n runs that one alone and prints what
+ * happened. */
 
 #include "base/hash.h"
 #include "base/json.h"
@@ -9,9 +10,12 @@
 #include "support/fake_tools.h"
 #include "support/rich_turn.h"
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 
 #include <cmocka.h>
 
@@ -27,7 +31,12 @@ struct chaos {
     int turns;
     char ask[24], digest[HASH_SHA256_HEX]; /* of some question that was open once */
     struct loop_timer timer;
+    struct sink sink;
+    char *journal;          /* NULL: in memory */
+    size_t breaks_at;       /* the event after which it cannot be written any more; 0: never */
 };
+
+static struct rlimit usual; /* of the size of files */
 
 static uint64_t next_random(struct chaos *chaos)
 {
@@ -252,6 +261,32 @@ static void meddle(struct loop_timer *timer)
 
 /* ---- running ---- */
 
+static void hear(struct sink *sink, const struct event *event, const struct session *session)
+{
+    struct chaos *chaos = (struct chaos *)((char *)sink - offsetof(struct chaos, sink));
+    struct rlimit full = usual;
+    struct stat st;
+
+    (void)event;
+    (void)session;
+    if (!chaos->breaks_at || chaos->rig.event_count != chaos->breaks_at)
+        return;
+    assert_int_equal(stat(chaos->journal, &st), 0);
+    full.rlim_cur = (rlim_t)st.st_size;
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &full), 0);
+}
+
+static void open_journal(struct chaos *chaos)
+{
+    if (chance(chaos, 25)) {
+        chaos->journal = scratch_path(&chaos->rig.scratch, "journal.jsonl");
+        chaos->breaks_at = (size_t)(2 + below(chaos, 80));
+        chaos->sink.event = hear;
+        chaos->rig.sink.next = &chaos->sink;
+    }
+    turn_check_open(&chaos->rig, chaos->journal);
+}
+
 static void run_seed(uint64_t seed, bool show)
 {
     struct chaos chaos = {.random = seed * 0x9E3779B97F4A7C15u + 1, .left = INTENTS, .turns = 3, .ask = "a1"};
@@ -263,14 +298,18 @@ static void run_seed(uint64_t seed, bool show)
     make_settings(&chaos);
     make_answers(&chaos);
     turn_rig_file(&chaos.rig, "a.txt", "1\n");
-    turn_rig_open(&chaos.rig);
+    open_journal(&chaos);
     loop_timer_start(chaos.rig.loop, &chaos.timer, 0, meddle);
     turn_rig_run(&chaos.rig);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &usual), 0);
     if (show)
         for (size_t i = 0; i < chaos.rig.event_count; i++)
             printf("%.*s\n", (int)chaos.rig.events[i].raw_len, chaos.rig.events[i].raw);
     assert_false(engine_turn_running(chaos.rig.engine));
-    turn_check_end(&chaos.rig);
+    assert_true(engine_idle(chaos.rig.engine));
+    turn_check_promises(&chaos.rig, !engine_failed(chaos.rig.engine));
+    turn_rig_release(&chaos.rig);
+    free(chaos.journal);
     for (size_t i = 0; i < TOOLS; i++) {
         assert_int_equal(chaos.tools[i].finished, chaos.tools[i].executions);
         fake_tool_release(&chaos.tools[i]);
@@ -308,5 +347,8 @@ int main(void)
     };
 
     rich_turn_in_memory();
+    signal(SIGXFSZ, SIG_IGN);
+    if (getrlimit(RLIMIT_FSIZE, &usual) < 0)
+        return 1;
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
