@@ -2,8 +2,8 @@
  * character with the columns it takes, a mark that joins the one before it, a tab, or the spelling of something that a
  * terminal must never see. `paint` puts pieces into the part of a row that is inside the rectangle.
  *
- * A wide character is two cells, the right one empty. Both are written and overwritten together: whatever paints one half
- * leaves a blank in the other, so no cell ever shows half a character and the terminal's columns stay ours. */
+ * A wide character is two cells, the right one empty. Both are written and overwritten together: whatever paints one
+ * half leaves a blank in the other, so no cell ever shows half a character and the terminal's columns stay ours. */
 
 #include "canvas.h"
 #include "base/mem.h"
@@ -16,17 +16,17 @@
 static const struct {
     const char *utf8, *ascii;
 } signs[SIGN_COUNT] = {
-    [SIGN_H] = {"─", "-"},          [SIGN_V] = {"│", "|"},           [SIGN_TL] = {"┌", "+"},
-    [SIGN_TR] = {"┐", "+"},         [SIGN_BL] = {"└", "+"},          [SIGN_BR] = {"┘", "+"},
-    [SIGN_BAR_FULL] = {"▓", "#"},   [SIGN_BAR_EMPTY] = {"░", "."},   [SIGN_BAR_HELD] = {"▒", "="},
-    [SIGN_BLOCK] = {"█", "#"},      [SIGN_BLOCK_LEFT] = {"▕", "["},  [SIGN_BLOCK_RIGHT] = {"▏", "]"},
-    [SIGN_PARALLEL] = {"∥", "="},   [SIGN_SINGLE] = {"·", "-"},      [SIGN_GAP] = {"┄", "~"},
-    [SIGN_CURSOR] = {"▏", "|"},     [SIGN_POINTER] = {"▸", ">"},     [SIGN_PLAY] = {"▶", ">"},
-    [SIGN_PAUSE] = {"‖", "="},      [SIGN_STEP] = {"●", "o"},        [SIGN_WRITE] = {"▲", "^"},
-    [SIGN_ERROR] = {"✗", "x"},      [SIGN_HERE_LEFT] = {"┤", ">"},   [SIGN_HERE_RIGHT] = {"├", "<"},
-    [SIGN_MORE] = {"…", "~"},       [SIGN_UP] = {"↑", "^"},          [SIGN_DOWN] = {"↓", "v"},
-    [SIGN_MINUS] = {"−", "-"},      [SIGN_DOT] = {"·", "-"},         [SIGN_CORNER] = {"└", "`"},
-    [SIGN_HALF] = {"▌", "|"},       [SIGN_LEFT] = {"←", "<"},        [SIGN_RIGHT] = {"→", ">"},
+    [SIGN_H] = {"─", "-"},        [SIGN_V] = {"│", "|"},          [SIGN_TL] = {"┌", "+"},
+    [SIGN_TR] = {"┐", "+"},       [SIGN_BL] = {"└", "+"},         [SIGN_BR] = {"┘", "+"},
+    [SIGN_BAR_FULL] = {"▓", "#"}, [SIGN_BAR_EMPTY] = {"░", "."},  [SIGN_BAR_HELD] = {"▒", "="},
+    [SIGN_BLOCK] = {"█", "#"},    [SIGN_BLOCK_LEFT] = {"▕", "["}, [SIGN_BLOCK_RIGHT] = {"▏", "]"},
+    [SIGN_PARALLEL] = {"∥", "="}, [SIGN_SINGLE] = {"·", "-"},     [SIGN_GAP] = {"┄", "~"},
+    [SIGN_CURSOR] = {"▏", "|"},   [SIGN_POINTER] = {"▸", ">"},    [SIGN_PLAY] = {"▶", ">"},
+    [SIGN_PAUSE] = {"‖", "="},    [SIGN_STEP] = {"●", "o"},       [SIGN_WRITE] = {"▲", "^"},
+    [SIGN_ERROR] = {"✗", "x"},    [SIGN_HERE_LEFT] = {"┤", ">"},  [SIGN_HERE_RIGHT] = {"├", "<"},
+    [SIGN_MORE] = {"…", "~"},     [SIGN_UP] = {"↑", "^"},         [SIGN_DOWN] = {"↓", "v"},
+    [SIGN_MINUS] = {"−", "-"},    [SIGN_DOT] = {"·", "-"},        [SIGN_CORNER] = {"└", "`"},
+    [SIGN_HALF] = {"▌", "|"},     [SIGN_LEFT] = {"←", "<"},       [SIGN_RIGHT] = {"→", ">"},
     [SIGN_DASH] = {"—", "-"},
 };
 
@@ -111,7 +111,8 @@ static void part(struct canvas *canvas, int row, int col)
     }
 }
 
-static struct cell *put(struct canvas *canvas, int row, int col, enum look role, const char *bytes, size_t len, int width)
+static struct cell *put(struct canvas *canvas, int row, int col, enum look role, const char *bytes, size_t len,
+                        int width)
 {
     struct cell *cell = cell_at(canvas, row, col);
     part(canvas, row, col);
@@ -227,8 +228,8 @@ static void join(struct cell *cell, const struct piece *piece)
         memcpy(cell->text + have, piece->bytes, piece->len);
 }
 
-/* Paints a character at a column of the canvas as far as it is between left and right; what sticks out on either side is
- * blank where it is inside. */
+/* Paints a character at a column of the canvas as far as it is between left and right; what sticks out on either side
+ * is blank where it is inside. */
 static struct cell *paint_char(struct canvas *canvas, int row, long col, long left, long right, enum look role,
                                const struct piece *piece)
 {
