@@ -160,7 +160,7 @@ static int do_undo(struct ui *ui, const struct view *view, const char *argument,
     (void)view;
     if (submit(ui, &(struct intent){.type = INTENT_UNDO, .undo = {*argument ? argument : NULL}}, err))
         return -1;
-    ui_say(ui, LOOK_TEXT, "Undone. The bytes before the undo were kept as well.");
+    ui_say(ui, LOOK_TEXT, "Undoing it. The bytes before the undo are kept as well.");
     return 0;
 }
 

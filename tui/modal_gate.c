@@ -1,5 +1,5 @@
-/* What stands at the gate: the messages about to be sent, the plan of the waves, a call with its arguments. It lies over the
- * lower left part only and lets every key through that it does not need, so stepping goes on while it is open. */
+/* What stands at the gate: the messages about to be sent, the plan of the waves, a call with its arguments. It lies over a
+ * part of the screen only and lets every key through that it does not need, so stepping goes on while it is open. */
 
 #include "base/json.h"
 #include "base/mem.h"
@@ -21,15 +21,6 @@ struct gate_modal {
 static void gate_release(struct modal *modal)
 {
     wrapped_release(&((struct gate_modal *)modal)->lines);
-}
-
-static struct rect gate_place(struct modal *modal, const struct view *view, int rows, int cols)
-{
-    (void)modal;
-    (void)view;
-    int height = rows >= 36 ? rows / 2 : rows / 2 + 2;
-    int width = cols >= 160 ? cols / 2 : cols >= 100 ? cols * 11 / 20 : cols;
-    return rect_make(rows - 1 - height, 0, height, width);
 }
 
 static void add(struct gate_modal *gate, enum look look, const char *label, const char *text)
@@ -166,21 +157,39 @@ static void fill(struct gate_modal *gate, const struct view *view)
     }
 }
 
+/* Makes the lines when what they are about has changed. */
+static void prepare(struct gate_modal *gate, const struct view *view, int width)
+{
+    const struct session *session = view->session;
+    if (!view->held ||
+        (gate->held_seq == session->held_seq && gate->events == session->event_count && gate->width == width))
+        return;
+    if (gate->held_seq != session->held_seq)
+        gate->modal.list.top = 0;
+    gate->held_seq = session->held_seq;
+    gate->events = session->event_count;
+    gate->width = width;
+    fill(gate, view);
+}
+
+/* As high as what it says, up to half of the screen: on a small one over the conversation, so that calls can be chosen
+ * below, else in the lower left corner. */
+static struct rect gate_place(struct modal *modal, const struct view *view, int rows, int cols)
+{
+    struct gate_modal *gate = (struct gate_modal *)modal;
+    int width = cols >= 160 ? cols / 2 : cols >= 100 ? cols * 11 / 20 : cols;
+    int most = cols >= 100 ? rows / 2 : rows * 13 / 24;
+    prepare(gate, view, width - 2);
+    int height = gate->lines.count + 2 < (size_t)most ? (int)gate->lines.count + 2 : most;
+    return rect_make(cols >= 100 ? rows - 1 - height : 1, 0, height, width);
+}
+
 static void gate_paint(struct modal *modal, struct ui *ui, const struct view *view, struct canvas *canvas, struct rect inside)
 {
     struct gate_modal *gate = (struct gate_modal *)modal;
-    const struct session *session = view->session;
     (void)ui;
     if (!view->held)
         return;
-    if (gate->held_seq != session->held_seq || gate->events != session->event_count || gate->width != inside.cols) {
-        if (gate->held_seq != session->held_seq)
-            modal->list.cursor = modal->list.top = 0;
-        gate->held_seq = session->held_seq;
-        gate->events = session->event_count;
-        gate->width = inside.cols;
-        fill(gate, view);
-    }
     /* Read, not chosen from: the cursor is the first line shown. */
     size_t most = gate->lines.count > (size_t)inside.rows ? gate->lines.count - (size_t)inside.rows : 0;
     if (modal->list.top > most)

@@ -120,6 +120,8 @@ static void help_paint(struct modal *modal, struct ui *ui, const struct view *vi
         }
         modal_select_row(canvas, body, modal, modal->list.top + (size_t)i);
     }
+    if (modal->list.top + (size_t)body.rows < help->count)
+        canvas_right(canvas, body, body.rows - 1, 1, LOOK_DIM, canvas_sign(canvas, SIGN_DOWN));
 }
 
 static bool help_key(struct modal *modal, struct ui *ui, const struct view *view, const struct key *key, enum action action)

@@ -77,14 +77,17 @@ static void paint_list(struct start *start, struct canvas *canvas, struct rect i
     }
 }
 
-static void paint_model(const struct start *start, struct canvas *canvas, struct rect in, int row)
+/* The last two lines. */
+static void paint_model(const struct start *start, struct canvas *canvas, struct rect in)
 {
+    int row = in.rows - 1;
     if (start->model) {
         int at = 1 + canvas_str(canvas, in, row, 1, LOOK_TEXT, "model: ");
         canvas_str(canvas, in, row, at, LOOK_STRONG, start->model);
     } else {
-        int at = 1 + canvas_str(canvas, in, row, 1, LOOK_WARN, "model: none configured");
-        canvas_printf(canvas, in, row, at, LOOK_TEXT, ". Choose demo to look around, or name one in %s", start->config);
+        int at = 1 + canvas_str(canvas, in, row - 1, 1, LOOK_WARN, "model: none configured");
+        canvas_str(canvas, in, row - 1, at, LOOK_TEXT, ". Choose demo to look around without one.");
+        canvas_printf(canvas, in, row, 1, LOOK_DIM, "Name one in %s; keyturn help config says how.", start->config);
     }
 }
 
@@ -104,7 +107,7 @@ static void start_paint(struct modal *modal, struct ui *ui, const struct view *v
         canvas->cursor_row = canvas->cursor_col = -1;
     if (!start->prompt.text.len && start->place == AT_PROMPT)
         canvas_str(canvas, prompt, 0, 2, LOOK_DIM, "type here, Enter sends it");
-    int top = 2 + prompt.rows + 1, rows = inside.rows - top - 2;
+    int top = 2 + prompt.rows + 1, rows = inside.rows - top - 3;
     struct rect lists = rect_make(inside.row + top, inside.col, rows, inside.cols);
     if (inside.cols >= SIDE_BY_SIDE) {
         int half = inside.cols / 2;
@@ -117,7 +120,7 @@ static void start_paint(struct modal *modal, struct ui *ui, const struct view *v
         paint_list(start, canvas, rect_make(lists.row, lists.col, upper - 1, inside.cols), AT_SESSIONS);
         paint_list(start, canvas, rect_make(lists.row + upper, lists.col, rows - upper, inside.cols), AT_FIXTURES);
     }
-    paint_model(start, canvas, inside, inside.rows - 1);
+    paint_model(start, canvas, inside);
 }
 
 static void open_item(struct start *start, struct ui *ui, const struct start_item *item)

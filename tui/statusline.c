@@ -14,6 +14,7 @@
 
 #define WIDE         100 /* columns from which on everything is there */
 #define RUNNING_SHOWN 3
+#define FOOTER_GAP(rect) ((rect).cols >= WIDE ? 3 : 2)
 #define LEGEND       "● step  ▲ write  ✗ error  ‖ held  ┤├ here"
 
 static int columns_of(const char *text)
@@ -74,7 +75,7 @@ static void add_question(struct strbuf *out, const struct view *view)
         strbuf_addf(out, " and %zu more", changes->count - 1);
 }
 
-static void add_held(struct strbuf *out, const struct view *view)
+static void add_held(struct strbuf *out, const struct view *view, bool wide)
 {
     const char *call = view->gate.call;
     strbuf_addf(out, "‖ held %s", gate_name(view->gate.gate));
@@ -82,7 +83,7 @@ static void add_held(struct strbuf *out, const struct view *view)
         strbuf_addf(out, " %s", call);
     if (view->gate.tool)
         strbuf_addf(out, " %s", view->gate.tool->spec.name);
-    if (view->gate.why && *view->gate.why)
+    if (wide && view->gate.why && *view->gate.why)
         strbuf_addf(out, " (%s)", view->gate.why);
 }
 
@@ -127,7 +128,7 @@ static void add_live(struct strbuf *out, const struct view *view)
         strbuf_addstr(out, "live: working");
 }
 
-static enum look add_middle(struct strbuf *out, const struct view *view)
+static enum look add_middle(struct strbuf *out, const struct view *view, bool wide)
 {
     if (view->mode == VIEW_REPLAY) {
         strbuf_addf(out, "%s %gx", view->playing ? "▶" : "‖ paused", view->speed > 0 ? view->speed : 1.0);
@@ -138,7 +139,7 @@ static enum look add_middle(struct strbuf *out, const struct view *view)
         return LOOK_STATUS_WAIT;
     }
     if (view->held) {
-        add_held(out, view);
+        add_held(out, view, wide);
         return LOOK_STATUS_WAIT;
     }
     add_live(out, view);
@@ -156,7 +157,7 @@ static void add_right(struct strbuf *out, const struct view *view, bool wide)
     }
     if (wide && view->gates && view->gates->serial)
         strbuf_addstr(out, "one at a time   ");
-    if (wide && *engine)
+    if (wide && *engine && strcmp(engine, "none") != 0)
         strbuf_addf(out, "%s   ", engine);
     add_elapsed(out, view);
 }
@@ -171,7 +172,7 @@ void statusline_top(struct canvas *canvas, struct rect rect, const struct view *
         return;
     canvas_fill(canvas, rect, LOOK_STATUS);
     add_left(&left, view, wide);
-    enum look look = add_middle(&middle, view);
+    enum look look = add_middle(&middle, view, wide);
     add_right(&right, view, wide);
     int end = rect.cols - 1 - columns_of(right.buf);
     int at = 1 + canvas_str(canvas, rect, 0, 1, LOOK_STATUS_MODE, "keyturn") + 2;
@@ -186,6 +187,8 @@ void statusline_top(struct canvas *canvas, struct rect rect, const struct view *
         from += (end - want - from) / 2;
     struct rect second = rect_make(rect.row, rect.col, 1, end > 1 ? end - 1 : 1);
     canvas_str(canvas, second, 0, from, look, middle.buf);
+    if (from + want > second.cols)
+        canvas_put_sign(canvas, second, 0, second.cols - 1, look, SIGN_MORE);
     canvas_right(canvas, rect, 0, 1, LOOK_STATUS, right.buf);
 }
 
@@ -199,7 +202,7 @@ struct footer {
 
 static void paint_entry(struct footer *footer, const char *keys, const char *words)
 {
-    int gap = footer->rect.cols >= WIDE ? 3 : 2;
+    int gap = FOOTER_GAP(footer->rect);
     int width = columns_of(keys) + 1 + columns_of(words);
     if (!*keys || footer->at + width > footer->end)
         return;
@@ -256,12 +259,16 @@ static const char *approve_words(char out[64], const struct write_choice *choice
     return out;
 }
 
-static size_t question_entries(struct entry *out, const char *approve)
+static size_t question_entries(struct entry *out, const char *approve, bool wide)
 {
-    const struct entry entries[] = {{ACTION_APPROVE, 0, approve},        {ACTION_DENY, 0, NULL},
-                                    {ACTION_DENY_REASON, 0, NULL},       {ACTION_HUNK_TOGGLE, 0, NULL},
-                                    {ACTION_HUNK_NEXT, ACTION_HUNK_PREVIOUS, NULL}, {ACTION_EDIT_WRITE, 0, NULL},
-                                    {ACTION_ALLOW, 0, "allow this path"}, {ACTION_ZOOM, 0, NULL}};
+    const struct entry entries[] = {{ACTION_APPROVE, 0, approve},
+                                    {ACTION_DENY, 0, NULL},
+                                    {ACTION_DENY_REASON, 0, wide ? NULL : "reason"},
+                                    {ACTION_HUNK_TOGGLE, 0, NULL},
+                                    {ACTION_EDIT_WRITE, 0, NULL},
+                                    {ACTION_HUNK_NEXT, ACTION_HUNK_PREVIOUS, NULL},
+                                    {ACTION_ALLOW, 0, "allow this path"},
+                                    {ACTION_ZOOM, 0, NULL}};
     memcpy(out, entries, sizeof(entries));
     return COUNT_OF(entries);
 }
@@ -274,8 +281,8 @@ static size_t replay_entries(struct entry *out, const struct view *view)
                                     {ACTION_FASTER, ACTION_SLOWER, "speed"},
                                     {ACTION_NEXT_WRITE, 0, NULL},
                                     {ACTION_NEXT_ERROR, 0, NULL},
+                                    {ACTION_FORK, 0, "fork"},
                                     {ACTION_INSPECT, 0, NULL},
-                                    {ACTION_FORK, 0, "fork from here"},
                                     {ACTION_QUIT, 0, NULL}};
     memcpy(out, entries, sizeof(entries));
     return COUNT_OF(entries);
@@ -338,14 +345,14 @@ void statusline_footer(struct canvas *canvas, struct rect rect, const struct vie
         return;
     }
     if (contexts & IN_QUESTION)
-        count = question_entries(entries, approve_words(approve, choice));
+        count = question_entries(entries, approve_words(approve, choice), rect.cols >= WIDE);
     else if (contexts & IN_REPLAY)
         count = replay_entries(entries, view);
     else if (view->held)
         count = held_entries(entries, view);
     else
         count = live_entries(entries, view);
-    footer.end = rect.cols - 4 - columns_of(help.words);
+    footer.end = rect.cols - columns_of(keymap_key(keymap, ACTION_HELP)) - 1 - columns_of(help.words) - FOOTER_GAP(rect);
     for (size_t i = 0; i < count; i++)
         paint_action(&footer, keymap, &entries[i]);
     footer.end = rect.cols;

@@ -413,7 +413,7 @@ static void ordinary_key(struct ui *ui, const struct view *view, const struct ke
     if (action == ACTION_NONE)
         return;
     if ((action_contexts(action) & IN_QUESTION) && !ui_question_shown(ui, view)) {
-        if (ui->layout.panes[6].rows > 0)
+        if (strcmp(ui->framed, ui->question) != 0 || ui->layout.panes[6].rows > 0)
             ui_say(ui, LOOK_WARN, "The question had just come up: that key was not taken. Look, then press it again.");
         else
             ui_say(ui, LOOK_WARN, "The write that waits is not on the screen: %s shows it.",

@@ -40,6 +40,7 @@ struct ui {
     /* A question is known by its ask and its digest: one that is asked again with other bytes is another one. Keys answer
      * `presented` only, which is what the newest frame on the screen really showed. */
     char question[UI_ASK_MAX], rendered[UI_ASK_MAX], presented[UI_ASK_MAX];
+    char framed[UI_ASK_MAX]; /* the one that was open when the newest frame was painted, seen in it or not */
     uint32_t prompted;      /* turns there were when the prompt line last opened by itself, plus one */
     uint32_t gate_seq;      /* of the hold whose dialog was opened */
 

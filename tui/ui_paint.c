@@ -121,6 +121,7 @@ void ui_render(struct ui *ui, const struct view *view, struct canvas *canvas)
     canvas->cursor_row = canvas->cursor_col = -1;
     ui->layout = make_layout(ui, view, canvas->rows, canvas->cols);
     ui->rendered[0] = '\0';
+    ui_name_question(ui->framed, view);
     if (ui->layout.too_small) {
         canvas_printf(canvas, all, 0, 0, LOOK_WARN, "keyturn needs %dx%d; this is %dx%d", LAYOUT_COLS_MIN,
                       LAYOUT_ROWS_MIN, canvas->cols, canvas->rows);

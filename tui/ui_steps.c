@@ -235,7 +235,7 @@ static void undo_now(struct ui *ui, void *data)
 {
     (void)data;
     if (ui_submit(ui, &(struct intent){.type = INTENT_UNDO}))
-        ui_say(ui, LOOK_TEXT, "Undone. The bytes before the undo were kept as well.");
+        ui_say(ui, LOOK_TEXT, "Undoing it. The bytes before the undo are kept as well.");
 }
 
 static void undo(struct ui *ui, const struct view *view)

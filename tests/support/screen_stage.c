@@ -338,7 +338,8 @@ static void make_home(struct screen_stage *stage)
         must(file_read(from, &bytes, 0, &err), &err);
         must(file_replace(to, bytes.buf, bytes.len, 0644, &err), &err);
         /* Half a minute past a full one, so that a slow test does not come to another minute. */
-        struct timespec when[2] = {{.tv_sec = time(NULL) - 150 - (long)i * 3600}, {.tv_sec = time(NULL) - 150 - (long)i * 3600}};
+        long age = session ? 150 + 600 * (long)(i - COUNT_OF(shown)) : 0;
+        struct timespec when[2] = {{.tv_sec = time(NULL) - age}, {.tv_sec = time(NULL) - age}};
         if (utimensat(AT_FDCWD, to, when, 0))
             BUG("utimensat");
     }
@@ -367,7 +368,7 @@ void screen_stage_open(struct screen_stage *stage, const struct screen_plan *pla
         stage->player = player_open(plan->file, &err);
         if (!stage->player)
             BUG("%s: %s", plan->file, err.text);
-        while (!player_scan(stage->player, 0))
+        while (!player_scan(stage->player, 100000))
             ;
         seek(stage, player_count(stage->player));
     } else if (!plan->start) {
