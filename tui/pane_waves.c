@@ -262,8 +262,10 @@ static void paint_call(struct sheet *sheet, int row, uint32_t index, uint32_t wa
     }
     CLEANUP(strbuf) struct strbuf words = STRBUF_INIT;
     add_words(&words, sheet, call, held);
-    canvas_str(sheet->canvas, sheet->in, row, sheet->bars + behind + 1, index == sheet->slowest ? LOOK_WAVE_SLOWEST : LOOK_DIM,
-               words.buf);
+    /* Words matter more than the end of a bar. */
+    int col = sheet->bars + behind + 1, last = sheet->in.cols - canvas_columns(sheet->canvas, words.buf, words.len) - 1;
+    col = col < last || last < sheet->bars + 1 ? col : last;
+    canvas_str(sheet->canvas, sheet->in, row, col, index == sheet->slowest ? LOOK_WAVE_SLOWEST : LOOK_DIM, words.buf);
 }
 
 /* The pane */

@@ -31,15 +31,15 @@ struct change_set *write_pane_chosen(const struct write_pane *write, const struc
     for (size_t i = 0; i < chosen->count && i < write->diff.file_count; i++) {
         const struct diffview_file *file = &write->diff.files[i];
         const struct diffview_piece *pieces = &write->diff.pieces[file->first_piece];
-        if (pieces[0].hunk == DIFFVIEW_NO_HUNK) {
-            if (!pieces[0].keep)
-                put_back(&chosen->items[i]);
-            continue;
-        }
         CLEANUP(free) bool *keep = xcalloc(file->piece_count, sizeof(*keep));
+        size_t kept = 0;
         for (size_t k = 0; k < file->piece_count; k++)
-            keep[k] = pieces[k].keep;
-        if (change_keep_hunks(&chosen->items[i], keep, file->piece_count, err)) {
+            kept += keep[k] = pieces[k].keep;
+        if (kept == file->piece_count)
+            continue;
+        if (pieces[0].hunk == DIFFVIEW_NO_HUNK)
+            put_back(&chosen->items[i]);
+        else if (change_keep_hunks(&chosen->items[i], keep, file->piece_count, err)) {
             change_set_free(chosen);
             return NULL;
         }
@@ -136,7 +136,7 @@ static void allow(struct write_pane *write, struct ui *ui, const struct view *vi
     free(paths);
 }
 
-static void take_edited(struct write_pane *write, struct change_set *take_set)
+static void take_edited(struct write_pane *write, struct change_set *take_set, size_t file)
 {
     struct diff **diffs = xcalloc(take_set->count + 1, sizeof(*diffs));
     for (size_t i = 0; i < take_set->count; i++)
@@ -147,8 +147,8 @@ static void take_edited(struct write_pane *write, struct change_set *take_set)
     write->edited_diffs = diffs;
     write->diff.choices = true;
     write->painted = false; /* the new version has to be seen before it is approved */
-    if (write->piece >= write->diff.piece_count)
-        write->piece = 0;
+    write->piece = write->diff.files[file].first_piece;
+    write->pane.list.top = write->diff.pieces[write->piece].row;
 }
 
 /* The editor gets what would be written now, so what was dropped stays dropped. */
@@ -183,7 +183,7 @@ static void edit(struct write_pane *write, struct ui *ui, const struct view *vie
     }
     mode_t mode = change->new.exists ? change->new.mode : change->old.exists ? change->old.mode : 0644;
     change_side_set(&change->new, text.buf, text.len, mode);
-    take_edited(write, set);
+    take_edited(write, set, index);
     ui_say(ui, LOOK_WARN, "this is your version now: y writes it");
 }
 
