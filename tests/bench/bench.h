@@ -24,3 +24,7 @@ double bench_now_s(void);
 int64_t bench_private_bytes(void);
 /* Runs a program, output to /dev/null; its wall time, or -1 when it did not end with 0…max_status. */
 double bench_run_program(const char *const *argv, int max_status);
+/* Writes a journal of at least `events` events: turns of four steps with three calls each, one of them a write. */
+void bench_write_journal(const char *path, int64_t events);
+/* CPU seconds of this process. */
+double bench_cpu_s(void);
