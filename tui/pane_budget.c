@@ -85,7 +85,7 @@ static void add_amount(struct strbuf *out, enum unit unit, double amount)
         strbuf_addf(out, amount >= 100000 ? "%.0f" : "%.1f", amount / 1000);
         return;
     case UNIT_MONEY:
-        strbuf_addf(out, "%.*f", amount != 0 && amount < 1 ? 3 : 2, amount);
+        strbuf_addf(out, "%.*f", fabs(amount * 100 - round(amount * 100)) > 1e-6 && amount < 1 ? 3 : 2, amount);
         return;
     default:
         if (amount < 1000)
@@ -137,8 +137,8 @@ static void paint_bar(struct canvas *canvas, struct rect in, int row, int col, i
         canvas_put_sign(canvas, in, row, col + i, i < full ? look_of(reading) : LOOK_DIM, i < full ? sign : SIGN_BAR_EMPTY);
 }
 
-/* "12.4 / 60 s", "$0.016 / 0.10", "2" */
-static void add_numbers(struct strbuf *out, const struct reading *reading, bool brief)
+/* "12.4 / 60 s", "$0.016 / 0.10", "2"; where there is no room for a remark, "12.4/60 held" */
+static void add_numbers(struct strbuf *out, const struct reading *reading, bool brief, bool held)
 {
     enum unit unit = reading->gauge->unit;
     if (unit == UNIT_MONEY)
@@ -152,7 +152,7 @@ static void add_numbers(struct strbuf *out, const struct reading *reading, bool 
             add_amount(out, unit, reading->limit);
     }
     if (unit == UNIT_TIME)
-        strbuf_addstr(out, " s");
+        strbuf_addstr(out, brief && held ? " held" : " s");
 }
 
 /* How fast it goes, or how long it lasts; what matters more comes instead. */
@@ -189,13 +189,11 @@ static void paint_gauge(struct budget_pane *budget, const struct view *view, str
     int bar = in.cols - label - number_room - remark_room - 1;
     enum look look = look_of(&reading);
     canvas_str(canvas, in, row, 1, LOOK_TEXT, wide ? reading.gauge->name : reading.gauge->brief);
-    add_numbers(&numbers, &reading, !wide);
+    add_numbers(&numbers, &reading, !wide, held);
     if (wide)
         add_remark(&remark, &reading, wall_ms(budget, view), held, running);
     else if (reading.share >= NEAR)
         strbuf_addch(&remark, '!');
-    else if (held && reading.gauge->key == BUDGET_WALL_MS)
-        strbuf_addch(&remark, 'h');
     bar = bar > 24 ? 24 : bar;
     if (bar >= 4 && !isnan(reading.share))
         paint_bar(canvas, in, row, label, bar, &reading, held);

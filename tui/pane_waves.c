@@ -210,6 +210,14 @@ static void add_words(struct strbuf *out, const struct sheet *sheet, const struc
         add_word(out, "after ");
         add_time(out, idle);
     }
+    if (call->state == CALL_RUNNING) {
+        int64_t ran = wave_call_end(session, call, sheet->view->now_t) - call->started_t - held;
+        add_word(out, "running");
+        if (ran >= 1000) {
+            strbuf_addch(out, ' ');
+            add_time(out, ran);
+        }
+    }
     if (call->state == CALL_FAILED || call->state == CALL_DENIED || call->state == CALL_TIMED_OUT)
         add_word(out, call_state_name(call->state));
     if (call->late)

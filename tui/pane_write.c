@@ -312,6 +312,11 @@ static void write_note(struct pane *pane, const struct view *view, struct strbuf
         return;
     size_t added, removed;
     diffview_counts(diff, &added, &removed);
+    /* Of a write that was denied: what it would have been. */
+    for (size_t i = 0; diff->decided && !diffview_kept(diff) && i < diff->file_count; i++) {
+        added += diff->files[i].added;
+        removed += diff->files[i].removed;
+    }
     if (!write->open && write->ask_count > 1)
         strbuf_addf(out, "write %u of %u · ",
                     (write->pick < write->ask_count ? write->pick : write->ask_count - 1) + 1, write->ask_count);
