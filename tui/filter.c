@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
+#include "base/utf8.h"
 #include "hits.h"
 #include "view.h"
 #include <ctype.h>
@@ -252,6 +253,15 @@ bool filter_line_fits(const struct filter *filter, const struct view *view, cons
 {
     struct line line = {view, text, len, NULL, 0};
     return filter_fits(filter, line_fits, &line);
+}
+
+void filter_note(struct strbuf *out, const char *text, int width)
+{
+    int room = width - 16 - (int)utf8_columns(out->buf, out->len); /* 16: the title, and some of the frame */
+    if (text && *text && (int)utf8_columns(text, strlen(text)) + 3 <= room)
+        strbuf_addf(out, " · %s", text);
+    else
+        strbuf_addstr(out, " · filtered");
 }
 
 /* ---- rows that fit ---- */

@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct strbuf;
 struct view;
 
 enum filter_term_kind { FILTER_KIND, FILTER_CALL, FILTER_TEXT };
@@ -34,6 +35,9 @@ bool filter_fits(const struct filter *filter, bool (*fits)(const struct filter_t
 bool filter_kind_fits(const char *kind, const char *name, size_t len);
 /* Whether a line of the journal fits. Nothing is decoded: members are walked over. */
 bool filter_line_fits(const struct filter *filter, const struct view *view, const char *line, size_t len);
+
+/* " · write.*" for the frame of a pane of this width; what does not fit there is not cut but called by its name. */
+void filter_note(struct strbuf *out, const char *text, int width);
 
 /* The rows that fit, ascending, and how far was looked. */
 struct matches {

@@ -6,8 +6,10 @@
 #include "base/mem.h"
 #include "describe.h"
 #include "text.h"
+#include <math.h>
 #include <string.h>
 
+#define BRIEF_MAX         60   /* bytes of a text that needs no heading */
 #define OUTPUT_EVENTS_MAX 2000 /* lines of the journal that are looked through for what a call printed */
 
 static const struct json *parse(struct arena *arena, const char *text)
@@ -35,7 +37,7 @@ static void put_event_head(struct pretty *out, const struct event *event)
     pretty_puts(out, LOOK_STRONG, event->type_name);
     pretty_putf(out, LOOK_DIM, "  %s", doc);
     pretty_begin(out, 0);
-    pretty_putf(out, LOOK_DIM, "seq %lld · %.6f s · turn %lld", (long long)event->seq, (double)event->t / 1e6,
+    pretty_putf(out, LOOK_DIM, "seq %lld, at %.6f s, turn %lld", (long long)event->seq, (double)event->t / 1e6,
                 (long long)event->turn);
 }
 
@@ -62,7 +64,60 @@ static void event_pretty(struct pretty *out, const struct view *view, int64_t se
         unreadable(out);
 }
 
-/* Every field with something in it, as text. */
+/* What fits on a line with its name: numbers, words. */
+static bool is_brief(const struct event *event, const struct event_field *field, struct strbuf *out)
+{
+    const char *place = (const char *)event + field->offset, *text;
+    int64_t integer;
+    double number;
+    switch (field->kind) {
+    case EVENT_KIND_STR:
+        memcpy(&text, place, sizeof(text));
+        if (!text || strlen(text) > BRIEF_MAX || strchr(text, '\n') || strcmp(field->name, "text") == 0)
+            return false;
+        strbuf_addstr(out, text);
+        return true;
+    case EVENT_KIND_INT:
+    case EVENT_KIND_NINT:
+        memcpy(&integer, place, sizeof(integer));
+        if (integer == EVENT_NULL_INT)
+            return false;
+        strbuf_addf(out, "%lld", (long long)integer);
+        return true;
+    case EVENT_KIND_NUM:
+    case EVENT_KIND_NNUM:
+        memcpy(&number, place, sizeof(number));
+        if (isnan(number))
+            return false;
+        json_write_num(out, number);
+        return true;
+    case EVENT_KIND_BOOL:
+        strbuf_addstr(out, *place ? "yes" : "no");
+        return true;
+    case EVENT_KIND_JSON:
+        return false;
+    }
+    return false;
+}
+
+static void put_long_field(struct pretty *out, const struct event *event, const struct event_field *field)
+{
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
+    const char *text = NULL;
+    if (field->kind != EVENT_KIND_STR && field->kind != EVENT_KIND_JSON)
+        return;
+    memcpy(&text, (const char *)event + field->offset, sizeof(text));
+    if (!text || !*text)
+        return;
+    const struct json *value = field->kind == EVENT_KIND_JSON ? parse(&arena, text) : NULL;
+    pretty_head(out, field->name);
+    if (value)
+        pretty_plain(out, value, 0);
+    else
+        pretty_text(out, LOOK_TEXT, text, strlen(text), 0, true);
+}
+
+/* Every field with something in it: the short ones first, a line each, then the texts. */
 static void event_text(struct pretty *out, const struct view *view, int64_t seq)
 {
     CLEANUP(arena) struct arena arena = ARENA_INIT;
@@ -71,29 +126,27 @@ static void event_text(struct pretty *out, const struct view *view, int64_t seq)
         unreadable(out);
         return;
     }
+    put_event_head(out, &event);
     size_t count;
     const struct event_field *fields = event_fields(event.type, &count);
+    CLEANUP(strbuf) struct strbuf brief = STRBUF_INIT;
     for (size_t i = 0; i < count; i++) {
-        const char *text = NULL;
-        if (fields[i].kind != EVENT_KIND_STR && fields[i].kind != EVENT_KIND_JSON)
+        strbuf_reset(&brief);
+        if (!is_brief(&event, &fields[i], &brief))
             continue;
-        memcpy(&text, (const char *)&event + fields[i].offset, sizeof(text));
-        const struct json *value = fields[i].kind == EVENT_KIND_JSON ? parse(&arena, text) : NULL;
-        if (!text || !*text)
-            continue;
-        pretty_head(out, fields[i].name);
-        if (value)
-            pretty_plain(out, value, 0);
-        else
-            pretty_text(out, LOOK_TEXT, text, strlen(text), 0, true);
+        pretty_begin(out, 0);
+        pretty_putf(out, LOOK_JSON_KEY, "%s: ", fields[i].name);
+        pretty_put(out, LOOK_TEXT, brief.buf, brief.len);
     }
-    if (!count && event.raw) {
-        const struct json *value = json_parse(&arena, event.raw, event.raw_len, NULL);
-        if (value)
-            pretty_plain(out, value, 0);
+    for (size_t i = 0; i < count; i++)
+        if (!is_brief(&event, &fields[i], &brief))
+            put_long_field(out, &event, &fields[i]);
+    const struct json *value =
+        event.type == EVENT_OTHER && event.raw ? json_parse(&arena, event.raw, event.raw_len, NULL) : NULL;
+    if (value) {
+        pretty_head(out, "fields");
+        pretty_plain(out, value, 0);
     }
-    if (!out->count)
-        put_event_head(out, &event);
 }
 
 static void add_raw_line(struct pretty *out, const struct view *view, int64_t seq, bool named)
@@ -134,14 +187,14 @@ static void put_call_head(struct pretty *out, const struct view *view, const str
     const char *effect = session_name(session, call->effect);
     pretty_begin(out, 0);
     pretty_putf(out, LOOK_STRONG, "%s", session_name(session, call->tool));
-    pretty_putf(out, LOOK_DIM, "  %s · %s", session_name(session, call->id), call_state_name(call->state));
+    pretty_putf(out, LOOK_DIM, "  %s, %s", session_name(session, call->id), call_state_name(call->state));
     if (*effect)
-        pretty_putf(out, LOOK_DIM, " · %s", describe_effect(effect));
+        pretty_putf(out, LOOK_DIM, ", %s", describe_effect(effect));
     pretty_begin(out, 0);
     if (call->started_seq) {
         strbuf_addf(&words, "began at %.3f s", (double)call->started_t / 1e6);
         int64_t end = call->finished_seq ? call->finished_t : view->now_t;
-        strbuf_addstr(&words, call->finished_seq ? " · took " : " · so far ");
+        strbuf_addstr(&words, call->finished_seq ? ", took " : ", so far ");
         text_ms(&words, end > call->started_t ? (end - call->started_t) / 1000 : 0);
         if (call->proposed_seq)
             strbuf_addstr(&words, " with the question");
@@ -149,7 +202,7 @@ static void put_call_head(struct pretty *out, const struct view *view, const str
         strbuf_addstr(&words, call->finished_seq ? "never began" : "has not begun");
     }
     if (call->late)
-        strbuf_addstr(&words, " · came back late: nothing of it was used");
+        strbuf_addstr(&words, "; it came back late: nothing of it was used");
     pretty_puts(out, LOOK_DIM, words.buf);
 }
 

@@ -283,10 +283,10 @@ static void events_note(struct pane *pane, const struct view *view, struct strbu
         strbuf_addstr(out, " of ");
         text_count(out, (int64_t)total);
     }
-    if (events->filtered && pane->filter_text)
-        strbuf_addf(out, " · %.40s", pane->filter_text);
     if (!pane->list.follow && total)
         strbuf_addstr(out, " · scrolled");
+    if (events->filtered)
+        filter_note(out, pane->filter_text, pane->width);
 }
 
 /* ---- what can be done with it ---- */

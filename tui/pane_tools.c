@@ -369,8 +369,8 @@ static void tools_note(struct pane *pane, const struct view *view, struct strbuf
         strbuf_addstr(out, tools->working ? " … of " : " of ");
     }
     text_plural(out, view->session->call_count, "call", "calls");
-    if (tools->filtered && pane->filter_text)
-        strbuf_addf(out, " · %.40s", pane->filter_text);
+    if (tools->filtered)
+        filter_note(out, pane->filter_text, pane->width);
 }
 
 /* ---- what can be done with it ---- */

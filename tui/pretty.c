@@ -291,7 +291,7 @@ void pretty_plain(struct pretty *pretty, const struct json *value, int indent)
         }
         return;
     case JSON_STRING:
-        pretty_text(pretty, LOOK_TEXT, value->text, value->len, indent, !memchr(value->text, '\n', value->len));
+        pretty_text(pretty, LOOK_TEXT, value->text, value->len, indent, true);
         return;
     default:
         pretty_begin(pretty, indent);

@@ -86,6 +86,8 @@ static void add_answer(struct wrapped *out, struct arena *arena, const struct ev
     if (answer->thinking)
         add_thinking(out, answer->thinking, strlen(answer->thinking), width);
     bool thought = answer->thinking && *answer->thinking;
+    if (thought && text)
+        wrapped_add_blank(out);
     add(out, LOOK_AGENT, thought ? "" : "agt", answer->text, width);
     if (!text && !thought)
         add_calls(out, arena, answer->tool_calls, width);
@@ -118,6 +120,8 @@ static void add_partial(struct wrapped *out, const struct view *view, int width)
     }
     if (session->partial_text.len) {
         text = partial_end(&session->partial_text, &len);
+        if (session->partial_thinking.len)
+            wrapped_add_blank(out);
         wrapped_add(out, LOOK_AGENT, session->partial_thinking.len ? "" : "agt", text, len, width);
     }
     if (session->partial_text.len || session->partial_thinking.len)
@@ -168,11 +172,11 @@ static void add_end(struct wrapped *out, const struct view *view, const struct s
         add(out, LOOK_AGENT, text == end->text ? "agt" : "", text, width);
         wrapped_add_blank(out);
     }
-    strbuf_addf(&words, "%s · ", strcmp(status, "budget") == 0 ? "the budget ended it" : status);
+    strbuf_addf(&words, "%s, ", strcmp(status, "budget") == 0 ? "the budget ended it" : status);
     text_plural(&words, end->steps, "step", "steps");
-    strbuf_addstr(&words, " · ");
+    strbuf_addstr(&words, ", ");
     text_plural(&words, end->tool_calls, "call", "calls");
-    strbuf_addstr(&words, " · ");
+    strbuf_addstr(&words, ", ");
     text_ms(&words, end->elapsed_ms);
     bool good = strcmp(status, "done") == 0;
     add(out, good ? LOOK_GOOD : strcmp(status, "failed") == 0 ? LOOK_ERROR : LOOK_WARN, "end", words.buf, width);

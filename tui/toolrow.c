@@ -22,6 +22,36 @@ void toolrows_release(struct toolrows *rows)
         row_release(&rows->kept[i]);
 }
 
+/* The last line that is not empty. */
+static char *last_line(const char *text)
+{
+    size_t end = strlen(text);
+    while (end && strchr(" \t\r\n", text[end - 1]))
+        end--;
+    size_t start = end;
+    while (start && text[start - 1] != '\n')
+        start--;
+    return xmemdup0(text + start, end - start < LOG_MAX ? end - start : LOG_MAX);
+}
+
+/* A text on one line. Of a traceback that is what was raised. */
+static char *one_line(const char *text)
+{
+    if (strncmp(text, "Traceback", 9) == 0)
+        return last_line(text);
+    struct strbuf out = STRBUF_INIT;
+    for (; *text && out.len < LOG_MAX; text++) {
+        bool blank = strchr(" \t\r\n", *text);
+        if (!blank)
+            strbuf_addch(&out, *text);
+        else if (out.len && out.buf[out.len - 1] != ' ')
+            strbuf_addch(&out, ' ');
+    }
+    while (out.len && out.buf[out.len - 1] == ' ')
+        strbuf_set_len(&out, out.len - 1);
+    return strbuf_detach(&out, NULL);
+}
+
 static const struct json *parse(struct arena *arena, const char *text)
 {
     return text ? json_parse(arena, text, strlen(text), NULL) : NULL;
@@ -75,18 +105,6 @@ static void read_outcome(struct toolrow *row, const struct view *view, const str
         describe_timeout(reason, parse(&arena, finished->timeout));
 }
 
-/* The last line that is not empty. */
-static char *last_line(const char *text)
-{
-    size_t end = strlen(text);
-    while (end && strchr(" \t\r\n", text[end - 1]))
-        end--;
-    size_t start = end;
-    while (start && text[start - 1] != '\n')
-        start--;
-    return xmemdup0(text + start, end - start < LOG_MAX ? end - start : LOG_MAX);
-}
-
 static void read_log(struct toolrow *row, const struct view *view, const struct session_call *call)
 {
     CLEANUP(arena) struct arena arena = ARENA_INIT;
@@ -98,8 +116,14 @@ static void read_log(struct toolrow *row, const struct view *view, const struct 
         row->stream = xstrdup(event.tool_output.stream ? event.tool_output.stream : "");
     } else if (event.type == EVENT_SCRIPT_EVENT && event.script_event.event) {
         const struct json *sent = parse(&arena, event.script_event.event);
-        const char *message = json_str(json_get(sent, "message"), NULL);
-        row->log = last_line(message ? message : event.script_event.event);
+        const struct json *data = json_get(sent, "data");
+        const char *message = json_str(json_get(sent, "message"), NULL), *label = json_str(json_get(sent, "label"), NULL);
+        CLEANUP(strbuf) struct strbuf words = STRBUF_INIT;
+        if (label)
+            strbuf_addf(&words, "%s: ", label);
+        if (data)
+            strbuf_add(&words, data->src, data->src_len < LOG_MAX ? data->src_len : LOG_MAX);
+        row->log = message ? last_line(message) : one_line(words.len ? words.buf : event.script_event.event);
         row->stream = xstrdup(json_str(json_get(sent, message ? "level" : "type"), "log"));
     }
 }
@@ -124,7 +148,9 @@ const struct toolrow *toolrows_read(struct toolrows *rows, const struct view *vi
     read_outcome(row, view, call, &note, &reason);
     read_log(row, view, call);
     row->arguments = strbuf_detach(&arguments, NULL);
-    row->note = strbuf_detach(&note, NULL);
-    row->reason = strbuf_detach(&reason, NULL);
+    row->note = one_line(note.buf);
+    row->reason = one_line(reason.buf);
+    strbuf_release(&note);
+    strbuf_release(&reason);
     return row;
 }
