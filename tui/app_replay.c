@@ -187,6 +187,12 @@ static int run_command(struct replay *replay, const char *text, struct err *err)
     return err_set(err, "a recording does not know %.40s", text);
 }
 
+/* Jumps are from where the user sees himself: at the target. */
+static int arrive(struct replay *replay, struct err *err)
+{
+    return player_seek(replay->player, replay->target, FOLD_AT_ONCE) ? 0 : err_set(err, "still on the way there");
+}
+
 static int replay_act(struct app *app, enum action action, const char *argument, struct err *err)
 {
     struct replay *replay = app->own;
@@ -207,13 +213,13 @@ static int replay_act(struct app *app, enum action action, const char *argument,
     case ACTION_EVENT_PREVIOUS:
         return jump(replay, at > 1 ? at - 1 : SIZE_MAX, "event before this one", err);
     case ACTION_STEP_NEXT:
-        return jump(replay, player_next_step(player, false), "step after this one", err);
+        return arrive(replay, err) ? -1 : jump(replay, player_next_step(player, false), "step after this one", err);
     case ACTION_STEP_PREVIOUS:
-        return jump(replay, player_next_step(player, true), "step before this one", err);
+        return arrive(replay, err) ? -1 : jump(replay, player_next_step(player, true), "step before this one", err);
     case ACTION_NEXT_WRITE:
-        return jump(replay, player_next_write(player, false), "write after this", err);
+        return arrive(replay, err) ? -1 : jump(replay, player_next_write(player, false), "write after this", err);
     case ACTION_NEXT_ERROR:
-        return jump(replay, player_next_error(player, false), "error after this", err);
+        return arrive(replay, err) ? -1 : jump(replay, player_next_error(player, false), "error after this", err);
     case ACTION_REPLAY_HOME:
         go_to(replay, 1);
         return 0;
@@ -225,6 +231,8 @@ static int replay_act(struct app *app, enum action action, const char *argument,
     case ACTION_SLOWER:
         return change_speed(replay, 0.5);
     case ACTION_FORK:
+        if (arrive(replay, err))
+            return -1;
         app_go(app, (struct stage){.kind = STAGE_FORK, .file = xstrdup(replay->file), .position = player_position(player)});
         return 0;
     case ACTION_COMMAND:
