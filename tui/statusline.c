@@ -30,14 +30,17 @@ static const char *base_name(const char *path)
     return slash && slash[1] ? slash + 1 : path;
 }
 
-/* "  12.4 s", "2 min 03 s": how long the newest turn has taken. */
+/* "12.4 s", "2 min 03 s": how long the newest turn has taken. Time at a gate or a question is nobody's. */
 static void add_elapsed(struct strbuf *out, const struct view *view)
 {
     const struct session_turn *turn = session_turn(view->session);
     if (!turn)
         return;
-    int64_t end = turn->finished_seq ? turn->finished_t : view->now_t;
-    int64_t ms = end > turn->started_t ? (end - turn->started_t) / 1000 : 0;
+    /* In doubles: the times of a recording may be anything. */
+    double us = (double)(turn->finished_seq ? turn->finished_t : view->now_t) - (double)turn->started_t - (double)turn->held_us;
+    if (view->session->held_seq && !turn->finished_seq)
+        us -= (double)view->now_t - (double)view->session->held_t;
+    int64_t ms = us > 0 && us < 1e17 ? (int64_t)(us / 1000) : 0;
     if (ms < 1000)
         strbuf_addf(out, "%.1f s", (double)ms / 1000);
     else

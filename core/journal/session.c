@@ -329,6 +329,20 @@ static void held(const struct fold *fold)
     session->held_gate = session_intern(session, fold->event->held.gate);
     session->held_call = session_intern(session, fold->event->held.call);
     session->held_seq = fold->seq;
+    session->held_t = fold->t;
+}
+
+/* Times come from a file and may be anything: what cannot be added is left out. */
+static void end_hold(const struct fold *fold)
+{
+    struct session *session = fold->session;
+    struct session_turn *turn = session->turn_count ? &session->turns[session->turn_count - 1] : NULL;
+    int64_t gap, sum;
+    if (session->held_seq && turn && !__builtin_sub_overflow(fold->t, session->held_t, &gap) && gap > 0 &&
+        !__builtin_add_overflow(turn->held_us, gap, &sum))
+        turn->held_us = sum;
+    session->held_gate = session->held_call = session->held_seq = 0;
+    session->held_t = 0;
 }
 
 static void released(const struct fold *fold)
@@ -336,7 +350,7 @@ static void released(const struct fold *fold)
     struct session *session = fold->session;
     if (!session->held_seq)
         fold_fault(fold, "nothing is held");
-    session->held_gate = session->held_call = session->held_seq = 0;
+    end_hold(fold);
 }
 
 static void writes_closed(const struct fold *fold)
@@ -366,7 +380,7 @@ static void turn_finished(const struct fold *fold)
     uint32_t unfinished = fold_unfinished_calls(session, turn);
     if (unfinished)
         fold_fault(fold, "%u of the calls of turn %u have no outcome", unfinished, turn->number);
-    session->held_gate = session->held_call = session->held_seq = 0;
+    end_hold(fold);
     session->open_ask = SESSION_NONE;
     reset_partial(session);
 }

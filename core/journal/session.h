@@ -27,6 +27,7 @@ struct session_turn {
     uint32_t status;       /* name: done, failed, cancelled, budget; 0 while it runs */
     bool writes_closed;
     int64_t started_t, finished_t;
+    int64_t held_us;       /* of it, spent at gates and questions that ended */
 };
 
 struct session_step {
@@ -110,6 +111,7 @@ struct session {
     struct strbuf partial_thinking;
     uint32_t held_gate, held_call;     /* names, 0 when nothing is held */
     uint32_t held_seq;
+    int64_t held_t;                    /* since when */
     uint32_t open_ask;                 /* index, SESSION_NONE */
     uint32_t last_model_failure_seq;   /* 0 once the model answered */
 

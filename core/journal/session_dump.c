@@ -130,6 +130,7 @@ static void dump_turn(struct strbuf *out, const struct session *session, uint32_
     add_number(out, "prepared", turn->prepared_seq);
     add_number(out, "finished", turn->finished_seq);
     add_number(out, "t", turn->finished_t);
+    add_number(out, "held", turn->held_us);
     add_flag(out, "writes closed", turn->writes_closed);
     strbuf_addf(out, " steps %u+%u waves %u+%u calls %u+%u\n", turn->first_step, turn->step_count, turn->first_wave,
                 turn->wave_count, turn->first_call, turn->call_count);
@@ -199,6 +200,7 @@ void session_dump(struct strbuf *out, const struct session *session)
         add_name(out, session, "gate", session->held_gate);
         add_name(out, session, "call", session->held_call);
         add_number(out, "seq", session->held_seq);
+        add_number(out, "t", session->held_t);
         strbuf_addch(out, '\n');
     }
     if (session->open_ask != SESSION_NONE)
