@@ -228,8 +228,7 @@ static int paint_story(struct write_pane *write, const struct view *view, struct
 {
     int row = 0;
     if (write->open && view->question && view->question->again)
-        canvas_str(canvas, in, row++, 1, LOOK_WARN,
-                   "! changed: the file is not what it was. This is a new question; nothing is chosen yet.");
+        canvas_str(canvas, in, row++, 1, LOOK_WARN, "! the file was changed meanwhile: a new question, choose anew");
     if (write->edited)
         canvas_str(canvas, in, row++, 1, LOOK_WARN, "edited: this is your version; y writes it");
     const char *at = write->story.buf + strcspn(write->story.buf, "\n");

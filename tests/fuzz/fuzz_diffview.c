@@ -1,0 +1,60 @@
+/* Any bytes as the text of a recorded diff: read, indexed, chosen from and painted. The first byte says how wide the screen
+ * is and which pieces are dropped. Every row belongs to the piece that says it has it. */
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "diffread.h"
+#include "diffview.h"
+#include "base/json.h"
+#include <stdint.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void paint(const struct diffview *view, struct canvas *canvas, int left)
+{
+    struct rect in = rect_make(1, 1, canvas->rows - 2, canvas->cols - 2);
+    for (size_t top = 0; top < diffview_rows(view); top += (size_t)in.rows)
+        diffview_paint(view, canvas, in, top, left, 0, "a");
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    if (size < 1)
+        return 0;
+    const char *text = (const char *)data + 1;
+    struct diff *diff = diff_read(text, size - 1);
+    size_t lines = 0;
+    for (size_t i = 0; i < diff->hunk_count; i++)
+        lines += diff->hunks[i].line_count;
+    if (lines != diff->line_count)
+        BUG("%zu lines in hunks, %zu in all", lines, diff->line_count);
+    diff_free(diff);
+
+    CLEANUP(strbuf) struct strbuf files = STRBUF_INIT;
+    struct json_writer w = json_begin(&files);
+    json_open(&w, NULL, '[');
+    json_open(&w, NULL, '{');
+    json_add_str(&w, "path", "f");
+    json_add_strn(&w, "diff", text, size - 1);
+    json_close(&w, '}');
+    json_close(&w, ']');
+    struct diffview view;
+    struct canvas canvas;
+    diffview_init(&view);
+    canvas_init(&canvas);
+    canvas_resize(&canvas, 12, 20 + data[0] % 64);
+    diffview_load_recorded(&view, files.buf);
+    diffview_arrange(&view, data[0] & 1, data[0] & 2);
+    view.choices = true;
+    for (size_t i = 0; i < view.piece_count; i++) {
+        diffview_keep(&view, i, !(data[0] >> (i % 8) & 1));
+        if (diffview_piece_at(&view, diffview_row_of(&view, i)) != i)
+            BUG("row %zu is not of piece %zu", diffview_row_of(&view, i), i);
+    }
+    paint(&view, &canvas, 0);
+    paint(&view, &canvas, data[0]);
+    diffview_release(&view);
+    canvas_release(&canvas);
+    return 0;
+}
