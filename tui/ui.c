@@ -218,11 +218,12 @@ static void notice_question(struct ui *ui, const struct view *view)
     ui_name_question(now, view);
     if (strcmp(now, ui->question) == 0)
         return;
-    if (now[0] && !ui->question[0]) {
-        ui->focus_before = ui->focus;
+    if (now[0]) {
+        if (!ui->question[0])
+            ui->focus_before = ui->focus;
         ui->zoom = ui->zoom && ui->focus == 6;
         set_focus(ui, 6);
-    } else if (!now[0] && ui->focus_before) {
+    } else if (ui->focus_before) {
         if (ui->focus == 6)
             set_focus(ui, ui->focus_before);
         ui->focus_before = 0;

@@ -192,6 +192,8 @@ void ui_line_paint(struct ui *ui, struct canvas *canvas, struct rect footer, con
     input_paint(input, canvas, rect_make(rect.row, 1, rows, canvas->cols - 2), label);
     if (!above && ui->line == LINE_COMMAND)
         above = ui->offers.len ? ui->offers.buf : command_usage(input->text.buf);
+    if (!above && view->question && view->mode != VIEW_REPLAY)
+        above = "A write waits for you: Esc closes this line, then y or n answers.";
     if (!above && ui->line == LINE_PROMPT && session_turn_running(view->session))
         above = "A turn runs: what you type can be sent when it has ended.";
     if (above) {
