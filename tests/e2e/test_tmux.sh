@@ -65,7 +65,7 @@ begin() { # case size [NAME=VALUE…]
     mux kill-session -t it 2>/dev/null
     mux new-session -d -s it -x "${size%x*}" -y "${size#*x}" -c "$home" \
         env -i PATH="$PATH" HOME="$home" TMPDIR="$home/tmp" LC_ALL=C.UTF-8 TERM="${term:-tmux-256color}" PS1='ready> ' \
-        KEYTURN_FIXTURES="$source/fixtures" XDG_DATA_HOME="$home/data" XDG_CONFIG_HOME="$home/config" \
+        KEYTURN_FIXTURES="$source/fixtures" KEYTURN_THEMES="$source/themes" XDG_DATA_HOME="$home/data" XDG_CONFIG_HOME="$home/config" \
         XDG_STATE_HOME="$home/state" ASAN_OPTIONS=detect_leaks=0:handle_segv=0:handle_abort=0 "$@" bash --norc --noprofile -i
     mux set-option -t it remain-on-exit on >/dev/null 2>&1
     sees 'ready>'
@@ -295,7 +295,9 @@ case_suspend() {
     sees 'That is all I had to do.'
     escape
     keys q
-    sees 'status=0'
+    sees '!conversation' # the shell said its status when it was stopped
+    tty_state "$home/after"
+    check "the terminal is as it was" cmp -s "$home/before" "$home/after"
 }
 
 crash_with() { # signal, status

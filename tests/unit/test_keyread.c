@@ -1,0 +1,131 @@
+/* From characters to keys: what is known, what is swallowed, what is pasted. */
+
+#include "base/strbuf.h"
+#include "keyread.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* Feeds the bytes as characters, then silence; gives the keys as text. */
+static void feed(struct keyread *read, const char *bytes, struct strbuf *out)
+{
+    struct key key;
+    for (; *bytes; bytes++)
+        if (keyread_char(read, (unsigned char)*bytes, &key)) {
+            key_write(out, &key);
+            if (key.code == KEYSYM_MOUSE)
+                strbuf_addf(out, "%d@%d,%d", key.button, key.row, key.col);
+            strbuf_addch(out, ' ');
+        }
+    while (keyread_idle(read, &key)) {
+        key_write(out, &key);
+        strbuf_addch(out, ' ');
+    }
+}
+
+static void check_keys(const char *bytes, const char *want)
+{
+    struct keyread read = {0};
+    struct strbuf out = STRBUF_INIT;
+    feed(&read, bytes, &out);
+    assert_string_equal(out.buf, want);
+    strbuf_release(&out);
+}
+
+static void test_plain(void **state)
+{
+    (void)state;
+    check_keys("y", "y ");
+    check_keys("\r", "Enter ");
+    check_keys("\t", "Tab ");
+    check_keys("\x03", "Ctrl-C ");
+    check_keys("\x7f", "Backspace ");
+    check_keys("\033", "Esc ");
+    check_keys("\033y", "Alt-y ");
+    check_keys("\033\033", "Esc Esc ");
+}
+
+static void test_sequences(void **state)
+{
+    (void)state;
+    check_keys("\033[A", "Up ");
+    check_keys("\033[1;5C", "Ctrl-Right ");
+    check_keys("\033OA", "Up ");
+    check_keys("\033[5~", "PgUp ");
+    check_keys("\033[Z", "Shift-Tab ");
+}
+
+static void test_unknown_sequences_answer_nothing(void **state)
+{
+    (void)state;
+    check_keys("\033[1;99y", "");
+    check_keys("\033[?62;22y", "");
+    check_keys("\033[yx", "x ");
+    check_keys("\033]11;rgb:ffff/yyyy\033\\", "");
+    check_keys("\033]52;c;yyyy\x07n", "n ");
+    check_keys("\033P1$ry\033\\", "");
+    check_keys("\033Oy", "");
+    check_keys("\033[I\033[O", "");
+}
+
+static void test_a_sequence_may_come_in_pieces(void **state)
+{
+    (void)state;
+    struct keyread read = {0};
+    struct strbuf out = STRBUF_INIT;
+    feed(&read, "\033[<0;1", &out);
+    feed(&read, "2;5", &out);
+    feed(&read, "M", &out);
+    assert_non_null(strstr(out.buf, "1@4,11"));
+    strbuf_release(&out);
+}
+
+static void test_mouse(void **state)
+{
+    (void)state;
+    struct keyread read = {0};
+    struct strbuf out = STRBUF_INIT;
+    feed(&read, "\033[<0;300;250M\033[<0;300;250m\033[<35;1;1M\033[<64;2;3M\033[<65;2;3M\033[<0;0;0M\033[<;M", &out);
+    assert_non_null(strstr(out.buf, "1@249,299"));
+    assert_non_null(strstr(out.buf, "4@2,1"));
+    assert_non_null(strstr(out.buf, "5@2,1"));
+    size_t marks = 0;
+    for (const char *at = out.buf; (at = strchr(at, '@')); at++)
+        marks++;
+    assert_int_equal(marks, 3);
+    strbuf_release(&out);
+}
+
+static void test_paste(void **state)
+{
+    (void)state;
+    struct keyread read = {0};
+    struct key key;
+    const char *bytes = "\033[200~y\r\033[31m\x03 n\033[201~q";
+    uint32_t want[] = {KEYSYM_PASTE_BEGIN, 'y', KEYSYM_ENTER, ' ', 'n', KEYSYM_PASTE_END, 'q'};
+    size_t count = 0;
+    for (; *bytes; bytes++)
+        if (keyread_char(&read, (unsigned char)*bytes, &key)) {
+            assert_true(count < sizeof(want) / sizeof(want[0]));
+            assert_int_equal(key.code, want[count++]);
+        }
+    assert_int_equal(count, sizeof(want) / sizeof(want[0]));
+    /* An end without a beginning is nobody's. */
+    check_keys("\033[201~", "");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_plain),
+        cmocka_unit_test(test_sequences),
+        cmocka_unit_test(test_unknown_sequences_answer_nothing),
+        cmocka_unit_test(test_a_sequence_may_come_in_pieces),
+        cmocka_unit_test(test_mouse),
+        cmocka_unit_test(test_paste),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
