@@ -52,10 +52,14 @@ void approval_record(struct approval *approval, int64_t turn, const char *call, 
 struct verdict approval_judge(struct approval *approval, int64_t turn, const char *call, const char *tool,
                               const struct change_set *set, bool *nobody);
 
+/* 0 when the verdict allows something and fits the proposal, else -1 and why not. Compares nothing when the proposal is
+ * counted. */
+int verdict_fits(const struct verdict *verdict, const struct change_set *proposed, struct err *err) CHECKED;
 /* Applies the verdict's hunks or edits to a copy of the proposal: what is to be written. NULL and err when they do not
- * fit it. APPROVED gives a plain copy. Files of which nothing is left are left out; the set may end up empty. */
+ * fit it. APPROVED gives a plain copy. Files of which nothing is left are left out; the set may end up empty. What
+ * is not written as proposed is no longer counted. May take seconds: call it on the pool. */
 struct change_set *verdict_changes(const struct verdict *verdict, const struct change_set *proposed, struct err *err) CHECKED;
 /* For the model, which proposed something else: what of it was written and what was not. A JSON object with `decision`,
- * `applied`, `refused` or `edits`, and the user's `reason`. Of PARTIAL and EDITED only. */
+ * `applied`, `refused` or `edits`, and the user's `reason`. Of PARTIAL and EDITED only. Likewise for the pool. */
 void verdict_note(struct strbuf *out, const struct verdict *verdict, const struct change_set *proposed,
                   const struct change_set *written);

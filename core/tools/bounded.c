@@ -59,6 +59,7 @@ static void free_call(struct bounded_call *call)
     change_set_free(call->written);
     verdict_release(&call->verdict);
     free(call->checkpoint);
+    strbuf_release(&call->note);
     strbuf_release(&call->full);
     free(call->cut);
     artifact_free(call->stored);
@@ -360,8 +361,7 @@ static void add_approval(struct bounded_call *call, struct tool_reply *reply)
     CLEANUP(arena) struct arena arena = ARENA_INIT;
     const char *text = call->shape.text ? call->shape.text : reply->output;
     struct strbuf noted = STRBUF_INIT;
-    output_add_approval(&noted, json_parse(&arena, text, strlen(text), NULL), &call->verdict, call->proposed,
-                        call->written);
+    output_add_approval(&noted, json_parse(&arena, text, strlen(text), NULL), call->note.buf);
     free(reply->output);
     reply->output = strbuf_detach(&noted, NULL);
     output_shape_make(&call->shape, &reply->output);
@@ -379,8 +379,7 @@ static void read_output(struct bounded_call *call, struct tool_reply *reply)
         else
             bounded_ask(call, NULL, true);
     } else {
-        if (call->phase == COMMITTING && !call->shape.error &&
-            (call->verdict.decision == DECISION_PARTIAL || call->verdict.decision == DECISION_EDITED))
+        if (call->phase == COMMITTING && !call->shape.error && call->note.len)
             add_approval(call, reply);
         take_output(call, reply);
     }
@@ -442,6 +441,7 @@ struct bounded_call *bounded_execute(struct bounded_host *host, const struct bou
     call->loop = host->env->loop;
     call->tool = request->tool;
     call->id = xstrdup(request->call);
+    strbuf_init(&call->note);
     strbuf_init(&call->full);
 
     CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;

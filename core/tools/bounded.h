@@ -68,6 +68,8 @@ double bounded_call_deadline_s(const struct bounded_call *call); /* the hard wai
 
 /* Whether it waits for an answer. One that has just timed out does not, although its host has not heard of that yet. */
 bool bounded_asks(const struct bounded_call *call);
+/* The counts of the proposal it asks about, from whoever compared it to show it. */
+void bounded_counted(struct bounded_call *call, const struct change_set *counted);
 /* Answers the question; the verdict is copied. A call that no longer asks (it timed out meanwhile) ignores it and false
  * is returned: an answer that comes too late never writes. */
 bool bounded_decide(struct bounded_call *call, const struct verdict *verdict);

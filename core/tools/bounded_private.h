@@ -46,6 +46,7 @@ struct bounded_call {
     /* What a job is given and brings back. */
     int failed;
     struct err err;
+    struct strbuf note; /* for the model, when it is not what was proposed that is written */
     char *checkpoint;
     struct strbuf full;
     char *cut; /* instead, when it cannot be stored */

@@ -1,5 +1,9 @@
 /* The way of a write: question, answer, comparison with what is on disk, checkpoint, second execution. The picture and
- * the rules are at the top of bounded.c. */
+ * the rules are at the top of bounded.c.
+ *
+ * Differences are made on the pool, and once: whoever shows the proposal hands its counts over (bounded_counted), and what
+ * an answer makes of it is worked out and counted in the job of CHECKING. So the loop never compares two files, and
+ * `applied` is told the moment the files are in place. */
 
 #include "bounded.h"
 #include "bounded_private.h"
@@ -85,7 +89,13 @@ static void propose_again(struct bounded_call *call)
 
 void bounded_checked(struct bounded_call *call)
 {
-    if (call->failed)
+    if (!call->written) {
+        CLEANUP(strbuf) struct strbuf why = STRBUF_INIT;
+        strbuf_addf(&why, "the answer does not fit what was proposed: %s", call->err.text);
+        bounded_settle_denied(call, DENIAL_WRITE_DENIED, why.buf);
+    } else if (call->proposed->count && !call->written->count)
+        refuse(call, "the user kept no part of what was proposed");
+    else if (call->failed)
         propose_again(call);
     else if (!gate_is_open(call))
         settle_gate_closed(call);
@@ -98,6 +108,12 @@ void bounded_checked(struct bounded_call *call)
 static void run_check(struct loop_work *work)
 {
     struct bounded_call *call = CALL_OF(work, work);
+    call->written = verdict_changes(&call->verdict, call->proposed, &call->err);
+    if (!call->written || !call->written->count)
+        return;
+    change_set_count(call->written);
+    if (call->verdict.decision == DECISION_PARTIAL || call->verdict.decision == DECISION_EDITED)
+        verdict_note(&call->note, &call->verdict, call->proposed, call->written);
     call->failed = change_set_check(call->written, call->host->env->root, &call->err);
 }
 
@@ -108,20 +124,15 @@ static void checked_nothing(struct loop_task *task)
 
 static void accept(struct bounded_call *call)
 {
-    struct err err = ERR_INIT;
     change_set_free(call->written);
-    call->written = verdict_changes(&call->verdict, call->proposed, &err);
+    call->written = NULL;
+    strbuf_reset(&call->note);
     call->failed = 0;
-    if (!call->written) {
-        CLEANUP(strbuf) struct strbuf why = STRBUF_INIT;
-        strbuf_addf(&why, "the answer does not fit what was proposed: %s", err.text);
-        bounded_settle_denied(call, DENIAL_WRITE_DENIED, why.buf);
-    } else if (call->written->count) {
+    if (call->proposed->count) {
         bounded_start_job(call, CHECKING, run_check);
-    } else if (call->proposed->count) {
-        refuse(call, "the user kept no part of what was proposed");
     } else {
         /* There is nothing to compare, but it goes on later all the same: the host may still be inside its `ask`. */
+        call->written = change_set_new();
         loop_post(call->loop, &call->task, checked_nothing);
     }
 }
@@ -138,6 +149,12 @@ void bounded_ask(struct bounded_call *call, struct change_set *take_proposed, bo
         host->ask(host, call, call->proposed, call->again);
     else
         bounded_settle_denied(call, DENIAL_WRITE_DENIED, "the write was refused, because nobody can be asked");
+}
+
+void bounded_counted(struct bounded_call *call, const struct change_set *counted)
+{
+    if (call->phase == ASKING)
+        change_set_take_counts(call->proposed, counted);
 }
 
 bool bounded_asks(const struct bounded_call *call)

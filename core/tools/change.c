@@ -72,6 +72,7 @@ struct change_set *change_set_copy(const struct change_set *set)
         copy->items[i].path = xstrdup(set->items[i].path);
         copy_side(&copy->items[i].old, &set->items[i].old);
         copy_side(&copy->items[i].new, &set->items[i].new);
+        copy->items[i].counts = set->items[i].counts;
     }
     return copy;
 }
@@ -237,11 +238,49 @@ struct diff *change_diff(const struct change *change, struct err *err)
     return diff_new(change->path, change->old.bytes, change->old.len, change->new.bytes, change->new.len, err);
 }
 
+void change_count(struct change *change, const struct diff *diff)
+{
+    change->counts = (struct change_counts){.known = true};
+    if (diff)
+        change->counts = (struct change_counts){.known = true,
+                                                .binary = diff->binary,
+                                                .cut = diff->cut,
+                                                .added = diff->added,
+                                                .removed = diff->removed,
+                                                .hunks = diff->hunk_count};
+}
+
+void change_set_count(struct change_set *set)
+{
+    for (size_t i = 0; i < set->count; i++) {
+        struct change *change = &set->items[i];
+        if (change->counts.known)
+            continue;
+        struct err ignored = ERR_INIT; /* that it cannot be counted is no reason not to write it */
+        struct diff *diff = change_diff(change, &ignored);
+        change_count(change, diff);
+        diff_free(diff);
+    }
+}
+
+void change_set_take_counts(struct change_set *set, const struct change_set *counted)
+{
+    for (size_t i = 0; i < set->count && i < counted->count; i++)
+        if (strcmp(set->items[i].path, counted->items[i].path) == 0 &&
+            strcmp(set->items[i].new.digest, counted->items[i].new.digest) == 0)
+            set->items[i].counts = counted->items[i].counts;
+}
+
 int change_keep_hunks(struct change *change, const bool *keep, size_t count, struct err *err)
 {
     struct diff *diff = change_diff(change, err);
     if (!diff)
         return -1;
+    if (diff->cut) {
+        err_set(err, "the difference of %s is too large to be decided hunk by hunk", change->path);
+        diff_free(diff);
+        return -1;
+    }
     if (count != diff->hunk_count) {
         err_set(err, "%s has %zu hunks, not %zu", change->path, diff->hunk_count, count);
         diff_free(diff);
@@ -252,6 +291,8 @@ int change_keep_hunks(struct change *change, const bool *keep, size_t count, str
         kept += keep[i];
     /* Without hunks (binary, empty, only the mode) there is nothing to choose: the change stays whole. All and none are
      * taken by their sides, because an absent file and an empty one are the same text. */
+    if (kept < count)
+        change->counts.known = false;
     if (kept == 0 && count > 0) {
         copy_side(&change->new, &change->old);
     } else if (kept < count) {

@@ -24,9 +24,19 @@ struct change_side {
     char digest[HASH_SHA256_HEX]; /* "absent" when it does not exist */
 };
 
+/* What a difference comes to. Made where the difference is made, on the pool, and carried along, so that nobody needs to
+ * compare the sides again to tell it. Whoever changes a side sets `known` to false. */
+struct change_counts {
+    bool known;
+    bool binary;
+    bool cut; /* see struct diff: too large to be decided hunk by hunk */
+    size_t added, removed, hunks;
+};
+
 struct change {
     char *path; /* relative to the workspace root */
     struct change_side old, new;
+    struct change_counts counts;
 };
 
 struct change_set {
@@ -52,11 +62,13 @@ int change_set_check(const struct change_set *set, struct beneath *root, struct 
 /* Check and commit, or nothing. Blocks; call it on the pool. */
 int change_set_commit(const struct change_set *set, struct beneath *root, struct err *err) CHECKED;
 
-struct change_counts {
-    size_t added, removed;
-    bool binary;
-};
-/* The difference of one change; NULL and err when it cannot be made. */
+/* The difference of one change; NULL and err when it cannot be made. May take seconds: call it on the pool. */
 struct diff *change_diff(const struct change *change, struct err *err) CHECKED;
+/* Its counts, from a difference that was made (NULL: it could not be, and they are 0). */
+void change_count(struct change *change, const struct diff *diff);
+/* Counts what is not counted yet. Blocks; call it on the pool. */
+void change_set_count(struct change_set *set);
+/* Takes the counts over from a copy of the set. */
+void change_set_take_counts(struct change_set *set, const struct change_set *counted);
 /* Keeps only the chosen hunks: keep[i] for hunk i of change_diff. Makes the new side what would then be written. */
 int change_keep_hunks(struct change *change, const bool *keep, size_t count, struct err *err) CHECKED;

@@ -8,10 +8,16 @@
  * never overlap, and dropping one leaves those lines alone. So diff_apply is one walk over the old text, and any choice
  * fits. A missing newline at the end is always in the last hunk, if it is in any, so choices cannot glue lines.
  *
+ * A difference may be as large as two files, and finding the smallest one may take time with the square of their lines.
+ * So there are two limits. What is kept of a found difference ends at DIFF_LINES_MAX and DIFF_TEXT_MAX; the counts go on.
+ * And when more than COMPARE_LINES are left between what both texts begin and end with, a search that gives up early
+ * looks whether few edits lead from one to the other; only then are they compared in earnest.
+ *
  * Safe on any thread: libgit2 keeps its own state per thread and is started once. It is never shut down, because a pool
  * thread may still be in it when the program ends. */
 
 #include "diff.h"
+#include "base/hash.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include <git2/diff.h>
@@ -22,6 +28,10 @@
 #include <string.h>
 
 #define CONTEXT_LINES 3
+#define COMPARE_LINES 600000       /* of both texts: compared whatever they are */
+#define SEARCH_LINES  4000000      /* of both texts: more are never compared */
+#define SEARCH_EDITS  2000
+#define SEARCH_STEPS  (100u << 20) /* lines looked at by the search */
 
 static pthread_once_t started = PTHREAD_ONCE_INIT;
 
@@ -32,6 +42,7 @@ static void start(void)
 
 struct collector {
     struct diff *diff;
+    size_t changed, bytes; /* kept */
     size_t hunk_room, line_room;
 };
 
@@ -50,6 +61,17 @@ static int on_binary(const git_diff_delta *delta, const git_diff_binary *binary,
     struct collector *c = payload;
     c->diff->binary = true;
     return 0;
+}
+
+/* Whether a line more may be kept; past the limit only counts go on. */
+static bool has_room(struct collector *c, const git_diff_line *line)
+{
+    if (c->diff->cut)
+        return false;
+    c->changed += line->origin != GIT_DIFF_LINE_CONTEXT;
+    c->bytes += line->content_len;
+    c->diff->cut = c->changed > DIFF_LINES_MAX || c->bytes > DIFF_TEXT_MAX;
+    return !c->diff->cut;
 }
 
 /* "@@ -1,4 +1,5 @@ int main(void)\n" → "int main(void)" */
@@ -73,6 +95,8 @@ static int on_hunk(const git_diff_delta *delta, const git_diff_hunk *hunk, void 
     (void)delta;
     struct collector *c = payload;
     struct diff *diff = c->diff;
+    if (diff->cut)
+        return 0;
     GROW(diff->hunks, diff->hunk_count, c->hunk_room);
     diff->hunks[diff->hunk_count++] = (struct diff_hunk){
         .old_start = hunk->old_start,
@@ -95,6 +119,10 @@ static int on_line(const git_diff_delta *delta, const git_diff_hunk *ignored, co
     if (line->origin != GIT_DIFF_LINE_CONTEXT && line->origin != GIT_DIFF_LINE_ADDITION &&
         line->origin != GIT_DIFF_LINE_DELETION)
         return 0;
+    diff->added += line->origin == GIT_DIFF_LINE_ADDITION;
+    diff->removed += line->origin == GIT_DIFF_LINE_DELETION;
+    if (!has_room(c, line))
+        return 0;
     bool newline = line->content_len > 0 && line->content[line->content_len - 1] == '\n';
     GROW(diff->lines, diff->line_count, c->line_room);
     diff->lines[diff->line_count++] = (struct diff_line){
@@ -112,6 +140,111 @@ static int on_line(const git_diff_delta *delta, const git_diff_hunk *ignored, co
     return 0;
 }
 
+/* Texts that are too much to be compared */
+
+/* A text as digests of its lines. */
+struct lines {
+    uint64_t *hashes;
+    size_t count;
+};
+
+/* As libgit2 sees it: it compares no such texts. */
+static bool looks_binary(const char *text, size_t len)
+{
+    return len && memchr(text, '\0', len < 8000 ? len : 8000);
+}
+
+static size_t count_lines(const char *text, size_t len)
+{
+    size_t count = len > 0 && text[len - 1] != '\n';
+    for (const char *at = text, *end = text + len; (at = memchr(at, '\n', (size_t)(end - at))); at++)
+        count++;
+    return count;
+}
+
+static struct lines hash_lines(const char *text, size_t len, size_t count)
+{
+    struct lines lines = {xcalloc(count, sizeof(uint64_t)), 0};
+    for (const char *at = text, *end = text + len; at < end;) {
+        const char *newline = memchr(at, '\n', (size_t)(end - at));
+        const char *next = newline ? newline + 1 : end;
+        lines.hashes[lines.count++] = hash_fnv1a(at, (size_t)(next - at));
+        at = next;
+    }
+    return lines;
+}
+
+/* Whether few edits lead from one text to the other: the greedy search of Myers without the way it took. `far[k]` is how
+ * far in the old lines one gets on diagonal k (old minus new) with the edits so far. */
+static bool few_edits(const struct lines *old, const struct lines *new)
+{
+    CLEANUP(free) size_t *room = xcalloc(2 * SEARCH_EDITS + 3, sizeof(*room));
+    size_t *far = room + SEARCH_EDITS + 1; /* of diagonal 0; stays 0 where nobody has been */
+    size_t steps = 0;
+    for (ptrdiff_t edits = 0; edits <= SEARCH_EDITS; edits++) {
+        for (ptrdiff_t k = -edits; k <= edits; k += 2) {
+            size_t x = edits == 0                                                  ? 0
+                       : k == -edits || (k != edits && far[k - 1] < far[k + 1]) ? far[k + 1]
+                                                                                   : far[k - 1] + 1;
+            if ((ptrdiff_t)x < k || x > old->count)
+                continue;
+            size_t y = (size_t)((ptrdiff_t)x - k);
+            while (x < old->count && y < new->count && old->hashes[x] == new->hashes[y]) {
+                x++;
+                y++;
+                steps++;
+            }
+            far[k] = x;
+            if (x == old->count && y == new->count)
+                return true;
+        }
+        if (steps > SEARCH_STEPS)
+            return false;
+    }
+    return false;
+}
+
+/* True when comparing them could take minutes: then the counts are all that is told, as if everything between the first
+ * and the last difference had been replaced. */
+static bool too_much(struct diff *diff, const char *old, size_t old_len, const char *new, size_t new_len)
+{
+    if (old_len + new_len <= COMPARE_LINES)
+        return false;
+    old = old_len ? old : "";
+    new = new_len ? new : "";
+    size_t lines = count_lines(old, old_len) + count_lines(new, new_len);
+    if (lines <= COMPARE_LINES || looks_binary(old, old_len) || looks_binary(new, new_len))
+        return false;
+    size_t shorter = old_len < new_len ? old_len : new_len, front = 0, back = 0;
+    while (front < shorter && old[front] == new[front])
+        front++;
+    while (front > 0 && old[front - 1] != '\n')
+        front--;
+    while (back < shorter - front && old[old_len - 1 - back] == new[new_len - 1 - back])
+        back++;
+    const char *newline = back ? memchr(old + old_len - back, '\n', back) : NULL;
+    back = newline ? (size_t)(old + old_len - newline - 1) : 0;
+    old += front;
+    new += front;
+    old_len -= front + back;
+    new_len -= front + back;
+    size_t old_count = count_lines(old, old_len), new_count = count_lines(new, new_len);
+    if (old_count + new_count <= COMPARE_LINES)
+        return false;
+    if (lines <= SEARCH_LINES) {
+        struct lines a = hash_lines(old, old_len, old_count), b = hash_lines(new, new_len, new_count);
+        bool few = few_edits(&a, &b);
+        free(a.hashes);
+        free(b.hashes);
+        if (few)
+            return false;
+    }
+    diff->cut = diff->estimate = true;
+    diff->added = new_count;
+    diff->removed = old_count;
+    return true;
+}
+
 struct diff *diff_new(const char *path, const char *old, size_t old_len, const char *new, size_t new_len, struct err *err)
 {
     if (old_len > INT_MAX || new_len > INT_MAX) {
@@ -125,6 +258,8 @@ struct diff *diff_new(const char *path, const char *old, size_t old_len, const c
     options.interhunk_lines = 0;
     options.flags |= GIT_DIFF_INDENT_HEURISTIC; /* what git itself does by default */
     struct diff *diff = xcalloc(1, sizeof(*diff));
+    if (too_much(diff, old, old_len, new, new_len))
+        return diff;
     struct collector collector = {.diff = diff};
     if (git_diff_buffers(old, old_len, path, new, new_len, path, &options, on_file, on_binary, on_hunk, on_line,
                          &collector) < 0) {
@@ -132,10 +267,6 @@ struct diff *diff_new(const char *path, const char *old, size_t old_len, const c
         err_set(err, "cannot compare %s: %s", path, why && why->message ? why->message : "unknown reason");
         diff_free(diff);
         return NULL;
-    }
-    for (size_t i = 0; i < diff->hunk_count; i++) {
-        diff->added += diff->hunks[i].added;
-        diff->removed += diff->hunks[i].removed;
     }
     return diff;
 }
@@ -205,7 +336,7 @@ void diff_write(struct strbuf *out, const struct diff *diff, const char *path, b
         strbuf_addstr(out, " differ\n");
         return;
     }
-    if (diff->hunk_count == 0)
+    if (diff->hunk_count == 0 && !diff->cut)
         return;
     strbuf_addstr(out, "--- ");
     write_side(out, "a/", path, old_exists);
@@ -229,6 +360,12 @@ void diff_write(struct strbuf *out, const struct diff *diff, const char *path, b
             strbuf_addstr(out, line->no_newline ? "\n\\ No newline at end of file\n" : "\n");
         }
     }
+    if (diff->estimate)
+        strbuf_addf(out, "\\ Too large to be compared: at most %zu lines added and %zu removed\n", diff->added,
+                    diff->removed);
+    else if (diff->cut)
+        strbuf_addf(out, "\\ Too large to be shown whole: %zu lines added and %zu removed in all\n", diff->added,
+                    diff->removed);
 }
 
 /* The place after `count` more lines. */

@@ -22,8 +22,14 @@ struct diff_hunk {
     size_t added, removed;
 };
 
+/* What is kept of a difference, so that a huge one costs seconds and megabytes, not minutes and gigabytes. */
+#define DIFF_LINES_MAX 200000u    /* changed lines */
+#define DIFF_TEXT_MAX  (4u << 20) /* bytes of lines */
+
 struct diff {
-    bool binary; /* then there are no hunks: all or nothing */
+    bool binary;   /* then there are no hunks: all or nothing */
+    bool cut;      /* too large to be kept: the counts are of everything, hunks and lines only of its beginning */
+    bool estimate; /* too large even to be compared: the counts are at most what they say, and there are no hunks */
     size_t added, removed;
     struct diff_hunk *hunks;
     size_t hunk_count;
@@ -35,7 +41,9 @@ struct diff {
 struct diff *diff_new(const char *path, const char *old, size_t old_len, const char *new, size_t new_len,
                       struct err *err) CHECKED;
 void diff_free(struct diff *diff);
-/* As `git diff` prints it, with ---/+++ lines ("/dev/null" for an absent side). */
+/* As `git diff` prints it, with ---/+++ lines ("/dev/null" for an absent side). One that was cut ends with a line that
+ * says so; it begins with a backslash, which programs that read diffs pass over. */
 void diff_write(struct strbuf *out, const struct diff *diff, const char *path, bool old_exists, bool new_exists);
-/* The old text with the hunks for which keep[i] is true. All true gives the new text, all false the old one. */
+/* The old text with the hunks for which keep[i] is true. All true gives the new text, all false the old one. Not for one
+ * that was cut. */
 void diff_apply(struct strbuf *out, const struct diff *diff, const char *old, size_t old_len, const bool *keep);

@@ -8,7 +8,6 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "beneath.h"
-#include "diff.h"
 #include "tool.h"
 #include <string.h>
 
@@ -51,14 +50,9 @@ static void commit(struct tool_run *run, struct tool_reply *reply)
     size_t added = 0, removed = 0;
     bool binary = false;
     for (size_t i = 0; i < set->count; i++) {
-        struct err ignored = ERR_INIT; /* it is written; that it cannot be counted is no failure */
-        struct diff *diff = change_diff(&set->items[i], &ignored);
-        if (!diff)
-            continue;
-        added += diff->added;
-        removed += diff->removed;
-        binary |= diff->binary;
-        diff_free(diff);
+        added += set->items[i].counts.added;
+        removed += set->items[i].counts.removed;
+        binary |= set->items[i].counts.binary;
     }
     if (set->count > 0)
         json_add_str(&w, "path", set->items[0].path);

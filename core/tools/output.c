@@ -38,11 +38,8 @@ char *output_error(const struct json *output)
     return output_sentence(text.buf);
 }
 
-void output_add_approval(struct strbuf *out, const struct json *output, const struct verdict *verdict,
-                         const struct change_set *proposed, const struct change_set *written)
+void output_add_approval(struct strbuf *out, const struct json *output, const char *note)
 {
-    CLEANUP(strbuf) struct strbuf note = STRBUF_INIT;
-    verdict_note(&note, verdict, proposed, written);
     struct json_writer w = json_begin(out);
     json_open(&w, NULL, '{');
     if (output->type != JSON_OBJECT)
@@ -51,7 +48,7 @@ void output_add_approval(struct strbuf *out, const struct json *output, const st
         json_each (member, output)
             if (strcmp(member->key, "approval") != 0)
                 json_add_value(&w, member->key, member);
-    json_add_raw(&w, "approval", note.buf);
+    json_add_raw(&w, "approval", note);
     json_close(&w, '}');
 }
 

@@ -4,10 +4,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-struct change_set;
 struct json;
 struct strbuf;
-struct verdict;
 
 /* What an output comes to: all that is done with every one of them, so that it can be done on the pool and nothing but the
  * result is carried on. Zeroed: none. */
@@ -29,8 +27,8 @@ bool output_wants_confirmation(const struct json *output);
 char *output_error(const struct json *output);
 /* A sentence of a tool's, short enough for a message. */
 char *output_sentence(const char *text);
-/* The output with a member `approval` that says what of the proposal was written; what is no object becomes its `output`. */
-void output_add_approval(struct strbuf *out, const struct json *output, const struct verdict *verdict,
-                         const struct change_set *proposed, const struct change_set *written);
+/* The output with a member `approval`, which is verdict_note's: what of the proposal was written. What is no object becomes
+ * its `output`. */
+void output_add_approval(struct strbuf *out, const struct json *output, const char *note);
 /* An output that is too long and cannot be kept: valid JSON of at most COMPACT_INLINE_MAX characters (D39). */
 void output_cut(struct strbuf *out, const struct json *output);

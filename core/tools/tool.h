@@ -90,7 +90,7 @@ struct tool_run {
     const char *call;                  /* id */
     const struct json *arguments;      /* valid by the tool's schema; never changed */
     bool confirm_write;                /* the second execution */
-    const struct change_set *approved; /* what to commit then; NULL for a foreign tool */
+    const struct change_set *approved; /* what to commit then, counted; NULL for a foreign tool */
     struct deadline deadline;
     void *state;                       /* the tool's own, for `start` tools */
     /* Text for people to watch while it runs ("stdout", "stderr", "progress"); loop thread only. */

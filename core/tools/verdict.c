@@ -62,29 +62,37 @@ static void remove_change(struct change_set *set, size_t index)
 
 /* The kept units of one file, as the answer's JSON has them. */
 struct kept {
-    struct diff *diff;
     size_t units;
     bool *keep;
     size_t count;
 };
 
-static void kept_release(struct kept *kept)
+static void kept_cleanup(struct kept *kept)
 {
-    diff_free(kept->diff);
     free(kept->keep);
 }
 
-static void kept_cleanup(struct kept *kept)
+/* How many units it has. Known since it was shown; only what was never shown is compared for that. */
+static int count_units(size_t *units, const struct change *change, struct err *err)
 {
-    kept_release(kept);
+    struct change shown = *change;
+    if (!shown.counts.known) {
+        struct diff *diff = change_diff(change, err);
+        if (!diff)
+            return -1;
+        change_count(&shown, diff);
+        diff_free(diff);
+    }
+    if (shown.counts.cut)
+        return err_set(err, "the difference of %s is too large to be decided hunk by hunk", change->path);
+    *units = shown.counts.hunks ? shown.counts.hunks : 1;
+    return 0;
 }
 
 static int read_kept(struct kept *kept, const struct json *hunks, const struct change *change, struct err *err)
 {
-    kept->diff = change_diff(change, err);
-    if (!kept->diff)
+    if (count_units(&kept->units, change, err))
         return -1;
-    kept->units = kept->diff->hunk_count ? kept->diff->hunk_count : 1;
     kept->keep = xcalloc(kept->units, sizeof(*kept->keep));
     const struct json *entry = NULL;
     json_each (item, hunks) {
@@ -123,17 +131,27 @@ static const struct json *parse_hunks(struct arena *arena, const struct verdict 
     return hunks;
 }
 
+static int not_proposed(struct err *err, const char *path)
+{
+    return err_set(err, "\"%s\" is not among the files that were proposed", path);
+}
+
+static int check_hunk_paths(const struct json *hunks, const struct change_set *set, struct err *err)
+{
+    json_each (entry, hunks) {
+        const char *path = json_str(json_get(entry, "path"), "");
+        if (!find_change(set, path))
+            return not_proposed(err, path);
+    }
+    return 0;
+}
+
 static int keep_hunks(const struct verdict *verdict, struct change_set *set, struct err *err)
 {
     CLEANUP(arena) struct arena arena = ARENA_INIT;
     const struct json *hunks = parse_hunks(&arena, verdict, err);
-    if (!hunks)
+    if (!hunks || check_hunk_paths(hunks, set, err))
         return -1;
-    json_each (entry, hunks) {
-        const char *path = json_str(json_get(entry, "path"), "");
-        if (!find_change(set, path))
-            return err_set(err, "\"%s\" is not among the files that were proposed", path);
-    }
     for (size_t i = set->count; i-- > 0;) {
         CLEANUP(kept) struct kept kept = {0};
         if (read_kept(&kept, hunks, &set->items[i], err))
@@ -155,7 +173,8 @@ static int take_edits(const struct verdict *verdict, struct change_set *set, str
         const struct change *edit = &verdict->edited->items[i];
         struct change *change = find_change(set, edit->path);
         if (!change)
-            return err_set(err, "\"%s\" is not among the files that were proposed", edit->path);
+            return not_proposed(err, edit->path);
+        change->counts.known = false;
         if (edit->new.exists)
             change_side_set(&change->new, edit->new.bytes, edit->new.len, edit->new.mode);
         else
@@ -165,6 +184,35 @@ static int take_edits(const struct verdict *verdict, struct change_set *set, str
         if (!find_change(verdict->edited, set->items[i].path) || same_side(&set->items[i].old, &set->items[i].new))
             remove_change(set, i);
     return 0;
+}
+
+int verdict_fits(const struct verdict *verdict, const struct change_set *proposed, struct err *err)
+{
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
+    const struct json *hunks;
+    switch (verdict->decision) {
+    case DECISION_APPROVED:
+        return 0;
+    case DECISION_PARTIAL:
+        hunks = parse_hunks(&arena, verdict, err);
+        if (!hunks || check_hunk_paths(hunks, proposed, err))
+            return -1;
+        for (size_t i = 0; i < proposed->count; i++) {
+            CLEANUP(kept) struct kept kept = {0};
+            if (read_kept(&kept, hunks, &proposed->items[i], err))
+                return -1;
+        }
+        return 0;
+    case DECISION_EDITED:
+        if (!verdict->edited)
+            return err_set(err, "the edited version is missing");
+        for (size_t i = 0; i < verdict->edited->count; i++)
+            if (!find_change(proposed, verdict->edited->items[i].path))
+                return not_proposed(err, verdict->edited->items[i].path);
+        return 0;
+    default:
+        return err_set(err, "the answer allows nothing");
+    }
 }
 
 struct change_set *verdict_changes(const struct verdict *verdict, const struct change_set *proposed, struct err *err)
@@ -203,6 +251,9 @@ static void cut_text(struct strbuf *text, size_t chars)
 
 static void note_refused(struct json_writer *w, const struct change *change, const struct kept *kept, size_t *room)
 {
+    if (!*room || kept->count == kept->units)
+        return;
+    struct diff *diff = change_diff(change, NULL);
     for (size_t i = 0; i < kept->units; i++) {
         if (kept->keep[i] || !*room)
             continue;
@@ -211,10 +262,10 @@ static void note_refused(struct json_writer *w, const struct change *change, con
         json_add_str(w, "path", change->path);
         json_add_int(w, "hunk", (int64_t)i + 1);
         CLEANUP(strbuf) struct strbuf lines = STRBUF_INIT;
-        if (i < kept->diff->hunk_count) {
-            const struct diff_hunk *hunk = &kept->diff->hunks[i];
+        if (diff && i < diff->hunk_count) {
+            const struct diff_hunk *hunk = &diff->hunks[i];
             for (size_t n = 0; n < hunk->line_count; n++) {
-                const struct diff_line *line = &kept->diff->lines[hunk->first_line + n];
+                const struct diff_line *line = &diff->lines[hunk->first_line + n];
                 if (line->origin == ' ')
                     continue;
                 strbuf_addch(&lines, line->origin);
@@ -227,6 +278,7 @@ static void note_refused(struct json_writer *w, const struct change *change, con
             json_add_strn(w, "lines", lines.buf, lines.len);
         json_close(w, '}');
     }
+    diff_free(diff);
 }
 
 /* "hunks 1, 3 of 4", with the path before it when there are several files. */

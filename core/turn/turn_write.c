@@ -15,19 +15,21 @@
 
 /* ---- the diff, on the pool ---- */
 
-static void write_side(struct json_writer *w, const struct change *change, bool with_diff)
+static void write_counts(struct json_writer *w, const struct change *change)
+{
+    json_add_int(w, "added", (int64_t)change->counts.added);
+    json_add_int(w, "removed", (int64_t)change->counts.removed);
+}
+
+static void write_diff(struct json_writer *w, struct change *change)
 {
     struct err err = ERR_INIT;
     struct diff *diff = change_diff(change, &err);
     CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
 
-    json_add_int(w, "added", diff ? (int64_t)diff->added : 0);
-    json_add_int(w, "removed", diff ? (int64_t)diff->removed : 0);
-    if (!with_diff) {
-        diff_free(diff);
-        return;
-    }
-    json_add_bool(w, "binary", diff && diff->binary);
+    change_count(change, diff);
+    write_counts(w, change);
+    json_add_bool(w, "binary", change->counts.binary);
     if (diff) {
         diff_write(&text, diff, change->path, change->old.exists, change->new.exists);
         json_add_strn(w, "diff", text.buf, text.len);
@@ -45,13 +47,13 @@ static void describe(struct loop_work *work)
 
     json_open(&w, NULL, '[');
     for (size_t i = 0; i < ask->changes->count; i++) {
-        const struct change *change = &ask->changes->items[i];
+        struct change *change = &ask->changes->items[i];
 
         json_open(&w, NULL, '{');
         json_add_str(&w, "path", change->path);
         json_add_str(&w, "old_digest", change->old.digest);
         json_add_str(&w, "new_digest", change->new.digest);
-        write_side(&w, change, true);
+        write_diff(&w, change);
         json_close(&w, '}');
     }
     json_close(&w, ']');
@@ -135,13 +137,9 @@ int turn_decide(struct turn *turn, const struct verdict *verdict, struct err *er
 
     if (!call || !bounded_asks(call->running))
         return err_set(err, "this question is no longer open"); /* or was a moment ago, and the host hears of it next */
-    if (verdict->decision == DECISION_PARTIAL || verdict->decision == DECISION_EDITED) {
-        struct change_set *fits = verdict_changes(verdict, turn->ask.changes, err);
-
-        if (!fits)
-            return -1;
-        change_set_free(fits);
-    }
+    if ((verdict->decision == DECISION_PARTIAL || verdict->decision == DECISION_EDITED) &&
+        verdict_fits(verdict, turn->ask.changes, err) < 0)
+        return -1;
     if (verdict->decision == DECISION_EDITED)
         record_edit(turn, verdict->edited);
     waited_us = turn->ask.open ? loop_now_us(turn->harness->loop) - turn->ask.since_us : 0;
@@ -236,6 +234,8 @@ static void described(struct loop_work *work)
         struct gate_view view = {
             .gate = GATE_WRITE, .tool = call->tool, .arguments = call->parsed, .changes = turn->ask.changes};
 
+        change_set_take_counts(turn->ask.changes, ask->changes);
+        bounded_counted(call->running, ask->changes);
         turn->ask.proposed = true;
         turn_emit(turn, &(struct event){.type = EVENT_WRITE_PROPOSED,
                                         .write_proposed = {.call = call->id, .ask = turn->ask.id, .files = ask->files}});
@@ -301,7 +301,7 @@ void turn_applied(struct bounded_host *host, struct bounded_call *running, const
         json_open(&w, NULL, '{');
         json_add_str(&w, "path", written->items[i].path);
         json_add_str(&w, "digest", written->items[i].new.digest);
-        write_side(&w, &written->items[i], false);
+        write_counts(&w, &written->items[i]);
         json_close(&w, '}');
     }
     json_close(&w, ']');

@@ -92,7 +92,11 @@ void tool_rig_runf(struct tool_rig *rig, const struct tool *tool, const char *fm
 
 void tool_rig_confirm_with(struct tool_rig *rig, const struct tool *tool, const struct change_set *approved)
 {
-    execute(rig, tool, parse(rig, "{}"), true, approved);
+    struct change_set *counted = approved ? change_set_copy(approved) : NULL; /* as the executor hands it over */
+    if (counted)
+        change_set_count(counted);
+    execute(rig, tool, parse(rig, "{}"), true, counted);
+    change_set_free(counted);
 }
 
 void tool_rig_confirm(struct tool_rig *rig, const struct tool *tool)

@@ -1,0 +1,125 @@
+/* Two files are compared once for a write that is approved as proposed, and never on the loop, whatever the answer: a
+ * large file would stop everything else for seconds, and write.applied would come long after the file was replaced. The
+ * comparisons are counted by standing in for the function that makes them. */
+
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "support/turn_check.h"
+#include <dlfcn.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+static atomic_int compared, compared_on_loop;
+static pthread_t loop_thread;
+
+typedef int compare(const void *, size_t, const char *, const void *, size_t, const char *, const void *, void *, void *,
+                    void *, void *, void *);
+compare git_diff_buffers;
+
+int git_diff_buffers(const void *old, size_t old_len, const char *old_path, const void *new, size_t new_len,
+                     const char *new_path, const void *options, void *file, void *binary, void *hunk, void *line,
+                     void *payload)
+{
+    union {
+        void *object;
+        compare *function;
+    } real = {dlsym(RTLD_NEXT, "git_diff_buffers")};
+
+    atomic_fetch_add(&compared, 1);
+    atomic_fetch_add(&compared_on_loop, pthread_equal(pthread_self(), loop_thread) ? 1 : 0);
+    return real.function(old, old_len, old_path, new, new_len, new_path, options, file, binary, hunk, line, payload);
+}
+
+static const char before[] = "a\nb\nc\nd\ne\nf\ng\nh\ni\nj\nk\nl\nm\nn\n";
+static const char after[] = "A\nb\nc\nd\ne\nf\ng\nh\ni\nj\nk\nl\nm\nN\nO\n";
+
+static void approve_part(struct turn_rig *rig, const struct question *question)
+{
+    turn_rig_submit(rig, &(struct intent){.type = INTENT_APPROVE,
+                                          .approve = {.ask = question->ask,
+                                                      .digest = question->digest,
+                                                      .hunks = "[{\"path\":\"a.txt\",\"keep\":[2],\"of\":2}]"}});
+}
+
+static void approve_edited(struct turn_rig *rig, const struct question *question)
+{
+    struct change_set *edited = change_set_copy(question->changes);
+
+    change_side_set(&edited->items[0].new, "mine\n", 5, 0644);
+    turn_rig_submit(rig, &(struct intent){.type = INTENT_APPROVE,
+                                          .approve = {.ask = question->ask,
+                                                      .digest = question->digest,
+                                                      .edited = edited}});
+    change_set_free(edited);
+}
+
+static void write_with(void (*answer)(struct turn_rig *, const struct question *), const char *expected,
+                       const char *added, const char *removed, int most)
+{
+    struct turn_rig rig;
+    CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
+    struct json_writer w = json_begin(&text);
+    const char *files, *message;
+    CLEANUP(free) char *content = NULL;
+
+    turn_rig_init(&rig);
+    turn_rig_open(&rig);
+    turn_rig_file(&rig, "a.txt", before);
+    json_open(&w, NULL, '{');
+    json_add_str(&w, "path", "a.txt");
+    json_add_str(&w, "content", after);
+    json_close(&w, '}');
+    fake_answer_call(fake_provider_answer(rig.model), "w", "write_file", text.buf);
+    rig.answer = answer;
+    compared = compared_on_loop = 0;
+    loop_thread = pthread_self();
+    turn_rig_turn(&rig, "write");
+    content = turn_rig_read(&rig, "a.txt");
+    assert_string_equal(content, expected);
+    assert_int_equal(compared_on_loop, 0);
+    assert_in_range(compared, 1, most);
+    /* What is told is of what was written, in the journal and to the model. */
+    files = turn_rig_event(&rig, EVENT_WRITE_APPLIED, 0)->write_applied.files;
+    assert_string_equal(turn_check_json(&rig, files, "[0].added"), added);
+    assert_string_equal(turn_check_json(&rig, files, "[0].removed"), removed);
+    message = turn_check_message(&rig, "w");
+    assert_string_equal(turn_check_json(&rig, message, "added"), added);
+    assert_string_equal(turn_check_json(&rig, message, "removed"), removed);
+    turn_check_end(&rig);
+}
+
+static void test_approved_write_is_compared_once(void **state)
+{
+    (void)state;
+    write_with(turn_rig_say_yes, after, "3", "2", 1);
+}
+
+static void test_part_of_a_write_is_compared_on_the_pool(void **state)
+{
+    (void)state;
+    write_with(approve_part, "a\nb\nc\nd\ne\nf\ng\nh\ni\nj\nk\nl\nm\nN\nO\n", "2", "1", 4);
+}
+
+static void test_edited_write_is_compared_on_the_pool(void **state)
+{
+    (void)state;
+    write_with(approve_edited, "mine\n", "1", "14", 3);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_approved_write_is_compared_once),
+        cmocka_unit_test(test_part_of_a_write_is_compared_on_the_pool),
+        cmocka_unit_test(test_edited_write_is_compared_on_the_pool),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
