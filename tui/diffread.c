@@ -95,6 +95,11 @@ static void read_line(struct reading *reading, const char *line, size_t len)
     hunk->removed += origin == '-';
 }
 
+static bool begins(const char *line, size_t len, const char *with)
+{
+    return len >= strlen(with) && memcmp(line, with, strlen(with)) == 0;
+}
+
 struct diff *diff_read(const char *text, size_t len)
 {
     struct reading reading = {.diff = xcalloc(1, sizeof(struct diff))};
@@ -104,6 +109,10 @@ struct diff *diff_read(const char *text, size_t len)
         size_t line = (size_t)((newline ? newline : end) - at);
         if (line >= 2 && memcmp(at, "@@", 2) == 0)
             read_head(&reading, at, line);
+        else if (begins(at, line, "\\ Too large to be compared"))
+            diff->cut = diff->estimate = true;
+        else if (begins(at, line, "\\ Too large to be shown"))
+            diff->cut = true;
         else if (line && diff->hunk_count)
             read_line(&reading, at, line);
         at += line + (newline != NULL);

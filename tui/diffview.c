@@ -33,7 +33,7 @@ static void forget(struct diffview *view)
         free(view->files[i].text);
     }
     view->file_count = view->piece_count = view->rows = 0;
-    view->decided = false;
+    view->decided = view->whole = false;
 }
 
 void diffview_release(struct diffview *view)
@@ -87,6 +87,9 @@ void diffview_file_note(const struct diffview *view, size_t index, struct strbuf
         }
     } else if (!file->diff) {
         add_part(out, "its difference cannot be shown");
+    } else if (file->diff->cut) {
+        add_part(out, file->diff->estimate ? "too large to be compared, at most " : "too large to be shown whole, ");
+        strbuf_addf(out, "+%zu −%zu in all; all or nothing", file->added, file->removed);
     } else if (file->diff->hunk_count == 0 && (!file->old_exists || !file->new_exists)) {
         strbuf_addstr(out, ", empty");
     }
@@ -160,6 +163,7 @@ static void add_pieces(struct diffview *view, size_t index)
 {
     struct diffview_file *file = &view->files[index];
     size_t hunks = file->diff && !file->binary ? file->diff->hunk_count : 0;
+    view->whole |= file->diff && file->diff->cut;
     file->first_piece = view->piece_count;
     file->piece_count = hunks ? hunks : 1;
     for (size_t i = 0; i < file->piece_count; i++) {
@@ -239,7 +243,7 @@ void diffview_load_recorded(struct diffview *view, const char *files)
 
 void diffview_keep(struct diffview *view, size_t piece, bool keep)
 {
-    if (piece >= view->piece_count)
+    if (piece >= view->piece_count || view->whole)
         return;
     view->pieces[piece].keep = keep;
     recount(view, view->pieces[piece].file);

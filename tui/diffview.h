@@ -47,6 +47,7 @@ struct diffview {
     bool spaced;   /* a blank line between hunks */
     bool choices;  /* heads of hunks say [x] keep or [ ] drop */
     bool decided;  /* the choice was made: they say kept or dropped */
+    bool whole;    /* one of the diffs is too large to be chosen from: all or nothing */
 };
 
 void diffview_init(struct diffview *view);

@@ -236,6 +236,8 @@ static void paint_line(struct painter *painter, int row, const struct diffview_p
 
 static const char *choice_word(const struct diffview *view, const struct diffview_piece *piece)
 {
+    if (view->choices && view->whole)
+        return "";
     if (view->choices)
         return piece->keep ? "[x] keep" : "[ ] drop";
     return !view->decided ? "" : piece->keep ? "kept" : "dropped";

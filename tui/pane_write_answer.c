@@ -210,6 +210,10 @@ bool write_pane_answer(struct write_pane *write, struct ui *ui, const struct vie
     default:
         return false;
     }
+    if (write->diff.whole && (action == ACTION_HUNK_TOGGLE || action == ACTION_HUNKS_ALL)) {
+        ui_say(ui, LOOK_WARN, "too large to be decided hunk by hunk: y approves all of it, n denies it");
+        return true;
+    }
     switch (action) {
     case ACTION_APPROVE:
         approve(write, ui, view);

@@ -313,6 +313,26 @@ static void test_a_long_diff_is_painted_by_what_is_in_sight(void **state)
     rig_release(&rig);
 }
 
+/* A difference that was cut is shown as far as it goes, says what is missing, and is all or nothing. */
+static void test_what_was_cut_is_all_or_nothing(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_init(&rig, 6, 70);
+    diffview_load_recorded(&rig.view,
+                           "[{\"path\":\"n\",\"old_digest\":\"1\",\"new_digest\":\"2\",\"added\":7,\"removed\":8,\"diff\":"
+                           "\"@@ -1 +1 @@ f\\n-a\\n+b\\n\\\\ Too large to be shown whole: 7 lines added\\n\"}]");
+    rig.view.choices = true;
+    diffview_keep(&rig.view, 0, false);
+    expect(&rig, 0, 0,
+           " too large to be shown whole, +7 −8 in all; all or nothing\n"
+           "▸@@ f\n"
+           "   1      - a\n"
+           "       1  + b");
+    assert_int_equal(diffview_kept(&rig.view), rig.view.piece_count);
+    rig_release(&rig);
+}
+
 /* Recordings may hold anything. */
 static void test_any_text_is_read(void **state)
 {
@@ -345,6 +365,7 @@ int main(void)
         cmocka_unit_test(test_words_are_marked),
         cmocka_unit_test(test_files_that_are_new_gone_binary_or_of_another_mode),
         cmocka_unit_test(test_a_long_diff_is_painted_by_what_is_in_sight),
+        cmocka_unit_test(test_what_was_cut_is_all_or_nothing),
         cmocka_unit_test(test_any_text_is_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
