@@ -193,11 +193,11 @@ static void put_call_head(struct pretty *out, const struct view *view, const str
     pretty_begin(out, 0);
     if (call->started_seq) {
         strbuf_addf(&words, "began at %.3f s", (double)call->started_t / 1e6);
-        int64_t end = call->finished_seq ? call->finished_t : view->now_t;
-        strbuf_addstr(&words, call->finished_seq ? ", took " : ", so far ");
-        text_ms(&words, end > call->started_t ? (end - call->started_t) / 1000 : 0);
-        if (call->proposed_seq)
-            strbuf_addstr(&words, " with the question");
+        if (call->finished_seq) {
+            strbuf_addstr(&words, ", took ");
+            text_ms(&words, call->finished_t > call->started_t ? (call->finished_t - call->started_t) / 1000 : 0);
+            strbuf_addstr(&words, call->proposed_seq ? " with the question" : "");
+        }
     } else {
         strbuf_addstr(&words, call->finished_seq ? "never began" : "has not begun");
     }
