@@ -190,9 +190,8 @@ static void add_state(struct strbuf *out, const struct write_pane *write, const 
         add_seconds(out, seconds_since(write->asked_t, view->now_t));
         strbuf_addstr(out, " ago · ");
         if (view->question_due_t > 0) {
-            strbuf_addstr(out, "denied in ");
-            add_seconds(out, seconds_since(view->now_t, view->question_due_t));
-            strbuf_addstr(out, " · ");
+            int64_t left = seconds_since(view->now_t, view->question_due_t);
+            strbuf_addf(out, "denied in %lld:%02lld · ", (long long)(left / 60), (long long)(left % 60));
         }
         strbuf_addstr(out, "clocks are held");
     } else if (!write->row.decided_seq) {
@@ -312,7 +311,8 @@ static void write_note(struct pane *pane, const struct view *view, struct strbuf
     size_t added, removed;
     diffview_counts(diff, &added, &removed);
     /* Of a write that was denied: what it would have been. */
-    for (size_t i = 0; diff->decided && !diffview_kept(diff) && i < diff->file_count; i++) {
+    bool denied = diff->decided && !diffview_kept(diff);
+    for (size_t i = 0; denied && i < diff->file_count; i++) {
         added += diff->files[i].added;
         removed += diff->files[i].removed;
     }

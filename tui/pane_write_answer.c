@@ -129,8 +129,8 @@ static void allow(struct write_pane *write, struct ui *ui, const struct view *vi
         good = good && submit(ui, &intent);
     }
     if (good)
-        ui_say(ui, LOOK_GOOD, "%s on %s%s is allowed for this session (:permissions takes it back)", tool,
-               count ? paths[0] : "", count > 1 ? " and the others" : "");
+        ui_say(ui, LOOK_GOOD, "allowed for this session: %s on %s%s (:permissions)", tool, count ? paths[0] : "",
+               count > 1 ? " and the others" : "");
     for (size_t i = 0; i < count; i++)
         free(paths[i]);
     free(paths);
