@@ -166,7 +166,8 @@ static int do_undo(struct ui *ui, const struct view *view, const char *argument,
 
 static int do_filter(struct ui *ui, const struct view *view, const char *argument, struct err *err)
 {
-    return ui_filter(ui, view, argument) ? 0 : err_set(err, "this pane has no filter: the events and the tools have one");
+    return ui_filter(ui, view, argument) ? 0
+                                         : err_set(err, "this pane has no filter: the events and the tools have one");
 }
 
 static int do_help(struct ui *ui, const struct view *view, const char *argument, struct err *err)
@@ -263,9 +264,9 @@ static void theme_words(struct words *words, const struct view *view)
 
 static void break_words(struct words *words, const struct view *view)
 {
-    static const char *const fixed[] = {"effect=", "path=", "outcome=", "budget=80%", "gate=model", "gate=answer",
-                                        "gate=wave", "gate=tool", "gate=write", "gate=result", "gate=reflect",
-                                        "gate=finalize", "gate=budget", "tool="};
+    static const char *const fixed[] = {"effect=",      "path=",         "outcome=",    "budget=80%", "gate=model",
+                                        "gate=answer",  "gate=wave",     "gate=tool",   "gate=write", "gate=result",
+                                        "gate=reflect", "gate=finalize", "gate=budget", "tool="};
     for (size_t i = 0; i < COUNT_OF(fixed); i++)
         add_word(words, fixed[i]);
     /* Tools that were called; every one once. */
@@ -291,7 +292,8 @@ static void budget_words(struct words *words, const struct view *view)
 {
     (void)view;
     for (int key = 0; key < BUDGET_KEY_COUNT; key++) {
-        CLEANUP(free) char *word = xasprintf("%s=", key == BUDGET_WALL_MS ? "wall_s" : budget_key_name((enum budget_key)key));
+        CLEANUP(free)
+        char *word = xasprintf("%s=", key == BUDGET_WALL_MS ? "wall_s" : budget_key_name((enum budget_key)key));
         add_word(words, word);
     }
 }
@@ -319,7 +321,8 @@ static const struct command {
     command_fn *run;
     void (*words)(struct words *words, const struct view *view);
 } command_table[] = {
-    {"break", "SPEC", "hold at tool=NAME, effect=CLASS, path=GLOB, outcome=TYPE, budget=N%, gate=NAME", true, do_break, break_words},
+    {"break", "SPEC", "hold at tool=NAME, effect=CLASS, path=GLOB, outcome=TYPE, budget=N%, gate=NAME", true, do_break,
+     break_words},
     {"breaks", "", "list the breakpoints", false, do_breaks, NULL},
     {"budget", "KEY[=VALUE]", "raise a limit by half, or to a value", true, do_budget, budget_words},
     {"cancel", "", "cancel the turn", false, do_cancel, NULL},

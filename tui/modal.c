@@ -19,5 +19,6 @@ struct rect modal_center(int rows, int cols, int want_rows, int want_cols)
 void modal_select_row(struct canvas *canvas, struct rect inside, const struct modal *modal, size_t row)
 {
     if (row == modal->list.cursor && row >= modal->list.top && row - modal->list.top < (size_t)inside.rows)
-        canvas_tint(canvas, rect_make(inside.row + (int)(row - modal->list.top), inside.col, 1, inside.cols), LOOK_SELECT);
+        canvas_tint(canvas, rect_make(inside.row + (int)(row - modal->list.top), inside.col, 1, inside.cols),
+                    LOOK_SELECT);
 }

@@ -19,7 +19,8 @@ static void breaks_paint(struct modal *modal, struct ui *ui, const struct view *
     struct rect body = rect_make(inside.row, inside.col, inside.rows - 2, inside.cols);
     list_update(&modal->list, count, body.rows);
     if (!count)
-        canvas_printf(canvas, inside, 0, 1, LOOK_DIM, "No breakpoints. a adds one; %s on a call or an event sets one there.",
+        canvas_printf(canvas, inside, 0, 1, LOOK_DIM,
+                      "No breakpoints. a adds one; %s on a call or an event sets one there.",
                       keymap_key(ui_keymap(ui), ACTION_BREAK_HERE));
     for (int i = 0; i < body.rows && modal->list.top + (size_t)i < count; i++) {
         const struct breakpoint *point = &gates->breaks[modal->list.top + (size_t)i];
@@ -32,7 +33,8 @@ static void breaks_paint(struct modal *modal, struct ui *ui, const struct view *
             canvas_right(canvas, body, i, 1, LOOK_DIM, "held once this turn");
         modal_select_row(canvas, body, modal, modal->list.top + (size_t)i);
     }
-    canvas_str(canvas, inside, inside.rows - 1, 1, LOOK_DIM, "tool=NAME effect=CLASS path=GLOB outcome=TYPE budget=N% gate=NAME");
+    canvas_str(canvas, inside, inside.rows - 1, 1, LOOK_DIM,
+               "tool=NAME effect=CLASS path=GLOB outcome=TYPE budget=N% gate=NAME");
 }
 
 static void submit(struct ui *ui, const struct intent *intent)
@@ -58,7 +60,8 @@ static bool breaks_key(struct modal *modal, struct ui *ui, const struct view *vi
         gates && modal->list.cursor < gates->count ? &gates->breaks[modal->list.cursor] : NULL;
     bool plain = !key->ctrl && !key->alt;
     if (plain && key->code == 'a') {
-        ui_open_modal(ui, modal_text_new("new breakpoint", "tool=NAME effect=CLASS path=GLOB outcome=TYPE budget=N% gate=NAME",
+        ui_open_modal(ui, modal_text_new("new breakpoint",
+                                         "tool=NAME effect=CLASS path=GLOB outcome=TYPE budget=N% gate=NAME",
                                          "tool=", false, add_break, NULL));
     } else if (plain && point && (key->code == ' ' || key->code == KEYSYM_ENTER)) {
         submit(ui, &(struct intent){.type = INTENT_ARM, .arm = {point->id, !point->enabled}});

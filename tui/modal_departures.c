@@ -20,7 +20,8 @@ static struct rect departures_place(struct modal *modal, const struct view *view
     return modal_center(rows, cols, (int)(count < 24 ? count : 24) + DETAIL_ROWS + 3, 110);
 }
 
-static int paint_side(struct canvas *canvas, struct rect in, int row, enum look look, const char *label, const char *text)
+static int paint_side(struct canvas *canvas, struct rect in, int row, enum look look, const char *label,
+                      const char *text)
 {
     CLEANUP(strbuf) struct strbuf wrapped = STRBUF_INIT;
     const char *shown = text ? text : "(nothing)";

@@ -1,5 +1,6 @@
-/* What stands at the gate: the messages about to be sent, the plan of the waves, a call with its arguments. It lies over a
- * part of the screen only and lets every key through that it does not need, so stepping goes on while it is open. */
+/* What stands at the gate: the messages about to be sent, the plan of the waves, a call with its arguments. It lies
+ * over a part of the screen only and lets every key through that it does not need, so stepping goes on while it is
+ * open. */
 
 #include "base/json.h"
 #include "base/mem.h"
@@ -53,8 +54,9 @@ static void add_messages(struct gate_modal *gate, const struct message_list *mes
         if (message->text && *message->text)
             add(gate, message->role == ROLE_USER ? LOOK_USER : LOOK_TEXT, "", message->text);
         for (size_t k = 0; k < message->call_count; k++) {
-            CLEANUP(free) char *call = xasprintf("calls %s %s", message->calls[k].name ? message->calls[k].name : "",
-                                                 message->calls[k].arguments ? message->calls[k].arguments : "");
+            CLEANUP(free)
+            char *call = xasprintf("calls %s %s", message->calls[k].name ? message->calls[k].name : "",
+                                   message->calls[k].arguments ? message->calls[k].arguments : "");
             add(gate, LOOK_DIM, "", call);
         }
     }
@@ -77,8 +79,7 @@ static void add_answer(struct gate_modal *gate, const struct view *view)
     if (event.model_responded.text && *event.model_responded.text)
         add(gate, LOOK_AGENT, "", event.model_responded.text);
     const char *calls = event.model_responded.tool_calls;
-    json_each(call, calls ? json_parse(&arena, calls, strlen(calls), NULL) : NULL)
-    {
+    json_each (call, calls ? json_parse(&arena, calls, strlen(calls), NULL) : NULL) {
         CLEANUP(strbuf) struct strbuf line = STRBUF_INIT;
         strbuf_addf(&line, "%s %s ", json_str(json_get(call, "id"), ""), json_str(json_get(call, "name"), ""));
         describe_arguments(&line, json_get(call, "arguments"));
@@ -98,11 +99,15 @@ static void add_plan(struct gate_modal *gate, const struct view *view)
         if (wave->step + 1 != turn->first_step + turn->step_count)
             continue;
         bool done = wave->call_count && session->calls[wave->first_call].started_seq;
-        strbuf_addf(&line, "%s wave %u, %s: ", done ? "done" : next ? "next" : "then", wave->number,
-                    wave->parallel ? "side by side" : "alone");
+        strbuf_addf(&line, "%s wave %u, %s: ",
+                    done   ? "done"
+                    : next ? "next"
+                           : "then",
+                    wave->number, wave->parallel ? "side by side" : "alone");
         for (uint32_t k = 0; k < wave->call_count; k++) {
             const struct session_call *call = &session->calls[wave->first_call + k];
-            strbuf_addf(&line, "%s%s %s", k ? ", " : "", session_name(session, call->id), session_name(session, call->tool));
+            strbuf_addf(&line, "%s%s %s", k ? ", " : "", session_name(session, call->id),
+                        session_name(session, call->tool));
         }
         add(gate, done ? LOOK_DIM : next ? LOOK_STRONG : LOOK_TEXT, "", line.buf);
         next = next && done;
@@ -134,15 +139,30 @@ static void fill(struct gate_modal *gate, const struct view *view)
     const char *why = view->gate.why ? view->gate.why : "";
     wrapped_reset(&gate->lines);
     switch (view->gate.gate) {
-    case GATE_MODEL: add_messages(gate, view->gate.messages); break;
-    case GATE_ANSWER: add_answer(gate, view); break;
-    case GATE_WAVE: add_plan(gate, view); break;
-    case GATE_TOOL: add_call(gate, view); break;
-    case GATE_WRITE: add(gate, LOOK_STRONG, "", "A write is about to be decided."); break;
-    case GATE_RESULT: add_result(gate, view); break;
-    case GATE_REFLECT: add(gate, LOOK_STRONG, "", "The model is about to look back at this step."); break;
+    case GATE_MODEL:
+        add_messages(gate, view->gate.messages);
+        break;
+    case GATE_ANSWER:
+        add_answer(gate, view);
+        break;
+    case GATE_WAVE:
+        add_plan(gate, view);
+        break;
+    case GATE_TOOL:
+        add_call(gate, view);
+        break;
+    case GATE_WRITE:
+        add(gate, LOOK_STRONG, "", "A write is about to be decided.");
+        break;
+    case GATE_RESULT:
+        add_result(gate, view);
+        break;
+    case GATE_REFLECT:
+        add(gate, LOOK_STRONG, "", "The model is about to look back at this step.");
+        break;
     case GATE_FINALIZE:
-        add(gate, LOOK_STRONG, "", "The turn is about to be finalized: no write after this, then citations and memory.");
+        add(gate, LOOK_STRONG, "",
+            "The turn is about to be finalized: no write after this, then citations and memory.");
         break;
     case GATE_BUDGET:
         if (strncmp(why, "limit: ", 7) == 0) {
@@ -153,7 +173,8 @@ static void fill(struct gate_modal *gate, const struct view *view)
             add(gate, LOOK_WARN, "", "A budget has passed the share of the breakpoint.");
         }
         break;
-    case GATE_COUNT: break;
+    case GATE_COUNT:
+        break;
     }
 }
 
@@ -184,7 +205,8 @@ static struct rect gate_place(struct modal *modal, const struct view *view, int 
     return rect_make(cols >= 100 ? rows - 1 - height : 1, 0, height, width);
 }
 
-static void gate_paint(struct modal *modal, struct ui *ui, const struct view *view, struct canvas *canvas, struct rect inside)
+static void gate_paint(struct modal *modal, struct ui *ui, const struct view *view, struct canvas *canvas,
+                       struct rect inside)
 {
     struct gate_modal *gate = (struct gate_modal *)modal;
     (void)ui;
@@ -202,20 +224,34 @@ static void gate_paint(struct modal *modal, struct ui *ui, const struct view *vi
         canvas_put_sign(canvas, inside, inside.rows - 1, inside.cols - 1, LOOK_DIM, SIGN_DOWN);
 }
 
-static bool gate_key(struct modal *modal, struct ui *ui, const struct view *view, const struct key *key, enum action action)
+static bool gate_key(struct modal *modal, struct ui *ui, const struct view *view, const struct key *key,
+                     enum action action)
 {
     size_t page = modal->height > 1 ? (size_t)modal->height - 1 : 1, *top = &modal->list.top;
     (void)ui;
     (void)view;
     (void)key;
     switch (action) {
-    case ACTION_UP: *top -= *top > 0; return true;
-    case ACTION_DOWN: ++*top; return true;
-    case ACTION_PAGE_UP: *top -= *top > page ? page : *top; return true;
-    case ACTION_PAGE_DOWN: *top += page; return true;
-    case ACTION_HOME: *top = 0; return true;
-    case ACTION_END: *top = ((struct gate_modal *)modal)->lines.count; return true;
-    default: return false;
+    case ACTION_UP:
+        *top -= *top > 0;
+        return true;
+    case ACTION_DOWN:
+        ++*top;
+        return true;
+    case ACTION_PAGE_UP:
+        *top -= *top > page ? page : *top;
+        return true;
+    case ACTION_PAGE_DOWN:
+        *top += page;
+        return true;
+    case ACTION_HOME:
+        *top = 0;
+        return true;
+    case ACTION_END:
+        *top = ((struct gate_modal *)modal)->lines.count;
+        return true;
+    default:
+        return false;
     }
 }
 

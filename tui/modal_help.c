@@ -88,7 +88,8 @@ static struct rect help_place(struct modal *modal, const struct view *view, int 
     return modal_center(rows, cols, 60, 96);
 }
 
-static void help_paint(struct modal *modal, struct ui *ui, const struct view *view, struct canvas *canvas, struct rect inside)
+static void help_paint(struct modal *modal, struct ui *ui, const struct view *view, struct canvas *canvas,
+                       struct rect inside)
 {
     struct help *help = (struct help *)modal;
     struct rect body = inside;
@@ -114,8 +115,8 @@ static void help_paint(struct modal *modal, struct ui *ui, const struct view *vi
         } else if (row->action != ACTION_NONE) {
             CLEANUP(strbuf) struct strbuf keys = STRBUF_INIT;
             keymap_keys(ui_keymap(ui), row->action, &keys);
-            canvas_str(canvas, rect_make(body.row, body.col, body.rows, KEYS_COLUMNS), i, 3, row->now ? LOOK_FOOTER_KEY : LOOK_DIM,
-                       keys.buf);
+            canvas_str(canvas, rect_make(body.row, body.col, body.rows, KEYS_COLUMNS), i, 3,
+                       row->now ? LOOK_FOOTER_KEY : LOOK_DIM, keys.buf);
             canvas_str(canvas, body, i, KEYS_COLUMNS + 1, look, action_help(row->action));
         }
         modal_select_row(canvas, body, modal, modal->list.top + (size_t)i);
@@ -124,21 +125,27 @@ static void help_paint(struct modal *modal, struct ui *ui, const struct view *vi
         canvas_right(canvas, body, body.rows - 1, 1, LOOK_DIM, canvas_sign(canvas, SIGN_DOWN));
 }
 
-static bool help_key(struct modal *modal, struct ui *ui, const struct view *view, const struct key *key, enum action action)
+static bool help_key(struct modal *modal, struct ui *ui, const struct view *view, const struct key *key,
+                     enum action action)
 {
     struct help *help = (struct help *)modal;
     (void)ui;
     (void)view;
     if (help->searching) {
         switch (input_key(&help->search, key)) {
-        case INPUT_CHANGED: fill(help); return true;
-        case INPUT_DONE: help->searching = false; return true;
+        case INPUT_CHANGED:
+            fill(help);
+            return true;
+        case INPUT_DONE:
+            help->searching = false;
+            return true;
         case INPUT_CLOSED:
             help->searching = false;
             input_set(&help->search, "");
             fill(help);
             return true;
-        case INPUT_IGNORED: break;
+        case INPUT_IGNORED:
+            break;
         }
         return list_action(&modal->list, action, modal->height) || action != ACTION_CANCEL;
     }

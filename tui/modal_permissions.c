@@ -38,7 +38,8 @@ static void permissions_paint(struct modal *modal, struct ui *ui, const struct v
     size_t count = count_of(view), len;
     list_update(&modal->list, count, inside.rows);
     if (!count)
-        canvas_printf(canvas, inside, 0, 1, LOOK_DIM, "Nothing is allowed: every write asks. %s at a question allows its path.",
+        canvas_printf(canvas, inside, 0, 1, LOOK_DIM,
+                      "Nothing is allowed: every write asks. %s at a question allows its path.",
                       keymap_key(ui_keymap(ui), ACTION_ALLOW));
     for (int i = 0; i < inside.rows && modal->list.top + (size_t)i < count; i++) {
         const char *line = line_at(view->allowed, modal->list.top + (size_t)i, &len);

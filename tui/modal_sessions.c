@@ -76,7 +76,8 @@ static void open_chosen(struct sessions *sessions, struct ui *ui)
     struct ui_host *host = ui_get_host(ui);
     struct err err = ERR_INIT;
     size_t at = sessions->modal.list.cursor;
-    const char *what = at < sessions->shown_count ? sessions->list.items[sessions->shown[at]].path : sessions->filter.text.buf;
+    const char *what =
+        at < sessions->shown_count ? sessions->list.items[sessions->shown[at]].path : sessions->filter.text.buf;
     CLEANUP(free) char *path = xstrdup(what);
     if (!*path)
         return;
@@ -91,13 +92,21 @@ static bool sessions_key(struct modal *modal, struct ui *ui, const struct view *
     struct sessions *sessions = (struct sessions *)modal;
     (void)view;
     /* Letters are text here; only keys that are no characters move. */
-    if ((key->code >= KEYSYM_BASE || key->ctrl || key->code == 0) && list_action(&modal->list, action, modal->height - 2))
+    if ((key->code >= KEYSYM_BASE || key->ctrl || key->code == 0) &&
+        list_action(&modal->list, action, modal->height - 2))
         return true;
     switch (input_key(&sessions->filter, key)) {
-    case INPUT_CHANGED: narrow(sessions); return true;
-    case INPUT_DONE: open_chosen(sessions, ui); return true;
-    case INPUT_CLOSED: ui_close_modal(ui); return true;
-    case INPUT_IGNORED: break;
+    case INPUT_CHANGED:
+        narrow(sessions);
+        return true;
+    case INPUT_DONE:
+        open_chosen(sessions, ui);
+        return true;
+    case INPUT_CLOSED:
+        ui_close_modal(ui);
+        return true;
+    case INPUT_IGNORED:
+        break;
     }
     return action != ACTION_CANCEL && action != ACTION_SUSPEND && action != ACTION_REDRAW;
 }

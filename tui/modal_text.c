@@ -34,7 +34,8 @@ static struct rect text_place(struct modal *modal, const struct view *view, int 
     return modal_center(rows, cols, lines + 3, WIDTH);
 }
 
-static void text_paint(struct modal *modal, struct ui *ui, const struct view *view, struct canvas *canvas, struct rect inside)
+static void text_paint(struct modal *modal, struct ui *ui, const struct view *view, struct canvas *canvas,
+                       struct rect inside)
 {
     struct text *text = (struct text *)modal;
     (void)ui;
@@ -45,13 +46,17 @@ static void text_paint(struct modal *modal, struct ui *ui, const struct view *vi
     text->rows = input_paint(&text->input, canvas, line, "");
 }
 
-static bool text_key(struct modal *modal, struct ui *ui, const struct view *view, const struct key *key, enum action action)
+static bool text_key(struct modal *modal, struct ui *ui, const struct view *view, const struct key *key,
+                     enum action action)
 {
     struct text *text = (struct text *)modal;
     (void)view;
     switch (input_key(&text->input, key)) {
-    case INPUT_CHANGED: return true;
-    case INPUT_CLOSED: ui_close_modal(ui); return true;
+    case INPUT_CHANGED:
+        return true;
+    case INPUT_CLOSED:
+        ui_close_modal(ui);
+        return true;
     case INPUT_DONE: {
         /* What is done with it may open another dialog, so this one goes first. */
         CLEANUP(free) char *typed = xstrdup(text->input.text.buf);
@@ -61,7 +66,8 @@ static bool text_key(struct modal *modal, struct ui *ui, const struct view *view
         done(ui, typed, data);
         return true;
     }
-    case INPUT_IGNORED: break;
+    case INPUT_IGNORED:
+        break;
     }
     /* Characters are for the text, whatever they mean elsewhere. */
     return action != ACTION_CANCEL && action != ACTION_SUSPEND && action != ACTION_REDRAW;
@@ -76,7 +82,8 @@ static const char *text_title(struct modal *modal, const struct view *view)
 static const char *text_footer(struct modal *modal, const struct view *view)
 {
     (void)view;
-    return ((struct text *)modal)->input.multiline ? "Enter done   Alt-Enter new line   Esc close" : "Enter done   Esc close";
+    return ((struct text *)modal)->input.multiline ? "Enter done   Alt-Enter new line   Esc close"
+                                                   : "Enter done   Esc close";
 }
 
 static const struct modal_ops text_ops = {.name = "text",

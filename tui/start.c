@@ -1,5 +1,5 @@
-/* The start screen. Three places to be: the prompt, the sessions to go on with, the recordings to look at. Typing is always
- * the prompt, arrows always move: nothing has to be opened first. */
+/* The start screen. Three places to be: the prompt, the sessions to go on with, the recordings to look at. Typing is
+ * always the prompt, arrows always move: nothing has to be opened first. */
 
 #include "start.h"
 #include "base/mem.h"
@@ -91,7 +91,8 @@ static void paint_model(const struct start *start, struct canvas *canvas, struct
     }
 }
 
-static void start_paint(struct modal *modal, struct ui *ui, const struct view *view, struct canvas *canvas, struct rect inside)
+static void start_paint(struct modal *modal, struct ui *ui, const struct view *view, struct canvas *canvas,
+                        struct rect inside)
 {
     struct start *start = (struct start *)modal;
     (void)ui;
@@ -200,8 +201,12 @@ static bool move(struct start *start, const struct key *key)
             return false;
         move_up(start, stacked);
         return true;
-    case KEYSYM_TAB: go_round(start, 1); return true;
-    case KEYSYM_BACKTAB: go_round(start, -1); return true;
+    case KEYSYM_TAB:
+        go_round(start, 1);
+        return true;
+    case KEYSYM_BACKTAB:
+        go_round(start, -1);
+        return true;
     case KEYSYM_LEFT:
         if (start->place == AT_FIXTURES && start->list.sessions)
             start->place = AT_SESSIONS;
@@ -210,11 +215,13 @@ static bool move(struct start *start, const struct key *key)
         if (start->place == AT_SESSIONS && fixture_count(start))
             start->place = AT_FIXTURES;
         return start->place != AT_PROMPT;
-    default: return false;
+    default:
+        return false;
     }
 }
 
-static bool start_key(struct modal *modal, struct ui *ui, const struct view *view, const struct key *key, enum action action)
+static bool start_key(struct modal *modal, struct ui *ui, const struct view *view, const struct key *key,
+                      enum action action)
 {
     struct start *start = (struct start *)modal;
     (void)view;
@@ -235,7 +242,9 @@ static bool start_key(struct modal *modal, struct ui *ui, const struct view *vie
     if (typed)
         start->place = AT_PROMPT;
     switch (input_key(&start->prompt, key)) {
-    case INPUT_DONE: choose(start, ui); break;
+    case INPUT_DONE:
+        choose(start, ui);
+        break;
     case INPUT_CLOSED:
         if (start->place != AT_PROMPT)
             start->place = AT_PROMPT;
@@ -245,7 +254,8 @@ static bool start_key(struct modal *modal, struct ui *ui, const struct view *vie
             ui_say(ui, LOOK_TEXT, "Ctrl-C leaves.");
         break;
     case INPUT_CHANGED:
-    case INPUT_IGNORED: break;
+    case INPUT_IGNORED:
+        break;
     }
     return true;
 }

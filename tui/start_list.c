@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define SESSIONS_MAX 200
+#define SESSIONS_MAX    200
 #define LINES_LOOKED_AT 20
 
 /* One that is not in here is described by its prompt. */
@@ -106,7 +106,8 @@ static size_t rank(const struct start_item *item)
 static int by_rank(const void *a, const void *b)
 {
     size_t one = rank(a), two = rank(b);
-    return one != two ? (one < two ? -1 : 1) : strcmp(((const struct start_item *)a)->name, ((const struct start_item *)b)->name);
+    return one != two ? (one < two ? -1 : 1)
+                      : strcmp(((const struct start_item *)a)->name, ((const struct start_item *)b)->name);
 }
 
 /* Beside the sources, beside the build folder, or where `install` puts them. */

@@ -1,6 +1,6 @@
-/* The first line says who waits for whom; the last one what the keys do at this moment, in the words of the moment ("approve
- * 1 of 2 hunks"). Where there is less room, whole pieces go: the model, the engine, the last keys. The words about what is
- * awaited and the key of the help never do. */
+/* The first line says who waits for whom; the last one what the keys do at this moment, in the words of the moment
+ * ("approve 1 of 2 hunks"). Where there is less room, whole pieces go: the model, the engine, the last keys. The words
+ * about what is awaited and the key of the help never do. */
 
 #include "statusline.h"
 #include "base/mem.h"
@@ -12,10 +12,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#define WIDE         100 /* columns from which on everything is there */
-#define RUNNING_SHOWN 3
+#define WIDE             100 /* columns from which on everything is there */
+#define RUNNING_SHOWN    3
 #define FOOTER_GAP(rect) ((rect).cols >= WIDE ? 3 : 2)
-#define LEGEND       "● step  ▲ write  ✗ error  ‖ held  ┤├ here"
+#define LEGEND           "● step  ▲ write  ✗ error  ‖ held  ┤├ here"
 
 static int columns_of(const char *text)
 {
@@ -37,7 +37,8 @@ static void add_elapsed(struct strbuf *out, const struct view *view)
     if (!turn)
         return;
     /* In doubles: the times of a recording may be anything. */
-    double us = (double)(turn->finished_seq ? turn->finished_t : view->now_t) - (double)turn->started_t - (double)turn->held_us;
+    double us =
+        (double)(turn->finished_seq ? turn->finished_t : view->now_t) - (double)turn->started_t - (double)turn->held_us;
     if (view->session->held_seq && !turn->finished_seq)
         us -= (double)view->now_t - (double)view->session->held_t;
     int64_t ms = us > 0 && us < 1e17 ? (int64_t)(us / 1000) : 0;
@@ -71,7 +72,8 @@ static void add_question(struct strbuf *out, const struct view *view)
 {
     const struct question *question = view->question;
     const struct change_set *changes = question->changes;
-    strbuf_addf(out, "? %swaiting for you: %s", question->again ? "asked again, " : "", question->tool ? question->tool : "");
+    strbuf_addf(out, "? %swaiting for you: %s", question->again ? "asked again, " : "",
+                question->tool ? question->tool : "");
     if (changes && changes->count)
         strbuf_addf(out, " %s", changes->items[0].path);
     if (changes && changes->count > 1)
@@ -112,7 +114,8 @@ static void add_live(struct strbuf *out, const struct view *view)
 {
     const struct session *session = view->session;
     const struct session_turn *turn = session_turn(session);
-    const struct session_step *step = turn && turn->step_count ? &session->steps[turn->first_step + turn->step_count - 1] : NULL;
+    const struct session_step *step =
+        turn && turn->step_count ? &session->steps[turn->first_step + turn->step_count - 1] : NULL;
     if (session->ended_seq)
         strbuf_addstr(out, "ended");
     else if (!turn)
@@ -124,9 +127,10 @@ static void add_live(struct strbuf *out, const struct view *view)
     else if (add_running(out, session))
         return;
     else if (step && step->requested_seq && !step->responded_seq)
-        strbuf_addf(out, "live: the model %s", session->partial_text.len        ? "answers"
-                                               : session->partial_thinking.len ? "thinks"
-                                                                                : "is asked");
+        strbuf_addf(out, "live: the model %s",
+                    session->partial_text.len       ? "answers"
+                    : session->partial_thinking.len ? "thinks"
+                                                    : "is asked");
     else
         strbuf_addstr(out, "live: working");
 }
@@ -294,10 +298,14 @@ static size_t replay_entries(struct entry *out, const struct view *view)
 static const char *edit_words(const struct view *view)
 {
     switch (view->gate.gate) {
-    case GATE_TOOL: return "edit the arguments";
-    case GATE_RESULT: return "edit the result";
-    case GATE_MODEL: return "edit the prompt";
-    default: return NULL;
+    case GATE_TOOL:
+        return "edit the arguments";
+    case GATE_RESULT:
+        return "edit the result";
+    case GATE_MODEL:
+        return "edit the prompt";
+    default:
+        return NULL;
     }
 }
 
@@ -321,12 +329,15 @@ static size_t held_entries(struct entry *out, const struct view *view)
 
 static size_t live_entries(struct entry *out, const struct view *view)
 {
-    const struct entry running[] = {{ACTION_PAUSE, 0, NULL}, {ACTION_CANCEL, 0, "cancel the turn"},
+    const struct entry running[] = {{ACTION_PAUSE, 0, NULL},   {ACTION_CANCEL, 0, "cancel the turn"},
                                     {ACTION_INSPECT, 0, NULL}, {ACTION_BREAK_HERE, 0, NULL},
-                                    {ACTION_ZOOM, 0, NULL}, {ACTION_SEARCH, 0, NULL}};
-    const struct entry between[] = {{ACTION_PROMPT, 0, "say what comes next"}, {ACTION_INSPECT, 0, NULL},
-                                    {ACTION_UNDO, 0, "undo the newest write"}, {ACTION_SEARCH, 0, NULL},
-                                    {ACTION_SESSIONS, 0, NULL}, {ACTION_QUIT, 0, NULL}};
+                                    {ACTION_ZOOM, 0, NULL},    {ACTION_SEARCH, 0, NULL}};
+    const struct entry between[] = {{ACTION_PROMPT, 0, "say what comes next"},
+                                    {ACTION_INSPECT, 0, NULL},
+                                    {ACTION_UNDO, 0, "undo the newest write"},
+                                    {ACTION_SEARCH, 0, NULL},
+                                    {ACTION_SESSIONS, 0, NULL},
+                                    {ACTION_QUIT, 0, NULL}};
     bool runs = session_turn_running(view->session);
     memcpy(out, runs ? running : between, runs ? sizeof(running) : sizeof(between));
     return runs ? COUNT_OF(running) : COUNT_OF(between);
@@ -355,7 +366,8 @@ void statusline_footer(struct canvas *canvas, struct rect rect, const struct vie
         count = held_entries(entries, view);
     else
         count = live_entries(entries, view);
-    footer.end = rect.cols - columns_of(keymap_key(keymap, ACTION_HELP)) - 1 - columns_of(help.words) - FOOTER_GAP(rect);
+    footer.end =
+        rect.cols - columns_of(keymap_key(keymap, ACTION_HELP)) - 1 - columns_of(help.words) - FOOTER_GAP(rect);
     for (size_t i = 0; i < count; i++)
         paint_action(&footer, keymap, &entries[i]);
     footer.end = rect.cols;

@@ -1,15 +1,16 @@
 /* Keys in, cells out.
  *
- * A key goes down until somebody takes it: the topmost dialog, the input line, then the keymap in the contexts that hold
- * at this moment (a question, a recording, a live turn, everywhere), whose action goes to the ui itself or to a pane.
+ * A key goes down until somebody takes it: the topmost dialog, the input line, then the keymap in the contexts that
+ * hold at this moment (a question, a recording, a live turn, everywhere), whose action goes to the ui itself or to a
+ * pane.
  *
  * A question is answered only by keys that came after it was seen. ui_render notes which question the frame shows (none
  * when the write pane is not on it or a dialog lies above), ui_presented notes that this frame is on the screen, and
  * actions of IN_QUESTION are taken only when that is the question which is open now: same ask, same bytes. */
 
-#include "ui_inside.h"
 #include "journal/session.h"
 #include "statusline.h"
+#include "ui_inside.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -379,32 +380,74 @@ static void act(struct ui *ui, const struct view *view, enum action action)
     if (ui_step_act(ui, view, action))
         return;
     switch (action) {
-    case ACTION_PANE_NEXT: go_to_pane(ui, 1); break;
-    case ACTION_PANE_PREVIOUS: go_to_pane(ui, -1); break;
+    case ACTION_PANE_NEXT:
+        go_to_pane(ui, 1);
+        break;
+    case ACTION_PANE_PREVIOUS:
+        go_to_pane(ui, -1);
+        break;
     case ACTION_PANE_1:
     case ACTION_PANE_2:
     case ACTION_PANE_3:
     case ACTION_PANE_4:
     case ACTION_PANE_5:
-    case ACTION_PANE_6: set_focus(ui, (int)action - ACTION_PANE_1 + 1); break;
-    case ACTION_ZOOM: ui->zoom = !ui->zoom; break;
-    case ACTION_SEARCH: ui_open_line(ui, view, LINE_SEARCH); break;
-    case ACTION_FILTER: ui_open_line(ui, view, LINE_FILTER); break;
-    case ACTION_COMMAND: ui_open_line(ui, view, LINE_COMMAND); break;
-    case ACTION_PROMPT: ui_open_line(ui, view, LINE_PROMPT); break;
-    case ACTION_SEARCH_NEXT: ui_search(ui, view, false); break;
-    case ACTION_SEARCH_PREVIOUS: ui_search(ui, view, true); break;
-    case ACTION_INSPECT: inspect(ui, view); break;
-    case ACTION_COPY: copy(ui, view); break;
-    case ACTION_HELP: ui_open_modal(ui, modal_help_new(ui_contexts(ui, view))); break;
-    case ACTION_THEME: next_theme(ui); break;
-    case ACTION_SESSIONS: ui_open_modal(ui, modal_sessions_new()); break;
-    case ACTION_SUSPEND: ui->host->suspend(ui->host); break;
-    case ACTION_REDRAW: ui->host->redraw(ui->host); break;
-    case ACTION_CLOSE: close_something(ui, view); break;
-    case ACTION_QUIT: quit(ui, view); break;
-    case ACTION_CANCEL: cancel(ui, view); break;
-    default: act_in_pane(ui, view, action); break;
+    case ACTION_PANE_6:
+        set_focus(ui, (int)action - ACTION_PANE_1 + 1);
+        break;
+    case ACTION_ZOOM:
+        ui->zoom = !ui->zoom;
+        break;
+    case ACTION_SEARCH:
+        ui_open_line(ui, view, LINE_SEARCH);
+        break;
+    case ACTION_FILTER:
+        ui_open_line(ui, view, LINE_FILTER);
+        break;
+    case ACTION_COMMAND:
+        ui_open_line(ui, view, LINE_COMMAND);
+        break;
+    case ACTION_PROMPT:
+        ui_open_line(ui, view, LINE_PROMPT);
+        break;
+    case ACTION_SEARCH_NEXT:
+        ui_search(ui, view, false);
+        break;
+    case ACTION_SEARCH_PREVIOUS:
+        ui_search(ui, view, true);
+        break;
+    case ACTION_INSPECT:
+        inspect(ui, view);
+        break;
+    case ACTION_COPY:
+        copy(ui, view);
+        break;
+    case ACTION_HELP:
+        ui_open_modal(ui, modal_help_new(ui_contexts(ui, view)));
+        break;
+    case ACTION_THEME:
+        next_theme(ui);
+        break;
+    case ACTION_SESSIONS:
+        ui_open_modal(ui, modal_sessions_new());
+        break;
+    case ACTION_SUSPEND:
+        ui->host->suspend(ui->host);
+        break;
+    case ACTION_REDRAW:
+        ui->host->redraw(ui->host);
+        break;
+    case ACTION_CLOSE:
+        close_something(ui, view);
+        break;
+    case ACTION_QUIT:
+        quit(ui, view);
+        break;
+    case ACTION_CANCEL:
+        cancel(ui, view);
+        break;
+    default:
+        act_in_pane(ui, view, action);
+        break;
     }
 }
 

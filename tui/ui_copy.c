@@ -1,4 +1,5 @@
-/* A selection as the text somebody wants in the clipboard: what was said, what a call gave, else the line of the journal. */
+/* A selection as the text somebody wants in the clipboard: what was said, what a call gave, else the line of the
+ * journal. */
 
 #include "ui_inside.h"
 #include <string.h>
@@ -12,12 +13,23 @@ static void add(struct strbuf *out, const char *text)
 static void said(struct strbuf *out, const struct event *event)
 {
     switch (event->type) {
-    case EVENT_TURN_STARTED: add(out, event->turn_started.prompt); break;
-    case EVENT_MODEL_RESPONDED: add(out, event->model_responded.text); break;
-    case EVENT_REFLECTION: add(out, event->reflection.text); break;
-    case EVENT_TURN_FINISHED: add(out, event->turn_finished.text); break;
-    case EVENT_TOOL_OUTPUT: add(out, event->tool_output.text); break;
-    default: break;
+    case EVENT_TURN_STARTED:
+        add(out, event->turn_started.prompt);
+        break;
+    case EVENT_MODEL_RESPONDED:
+        add(out, event->model_responded.text);
+        break;
+    case EVENT_REFLECTION:
+        add(out, event->reflection.text);
+        break;
+    case EVENT_TURN_FINISHED:
+        add(out, event->turn_finished.text);
+        break;
+    case EVENT_TOOL_OUTPUT:
+        add(out, event->tool_output.text);
+        break;
+    default:
+        break;
     }
 }
 

@@ -1,5 +1,5 @@
-/* The lines that are typed into at the bottom of the screen: a search, a filter, a command, the next prompt. One is open at
- * a time; each keeps its text and its history when it is closed. */
+/* The lines that are typed into at the bottom of the screen: a search, a filter, a command, the next prompt. One is
+ * open at a time; each keeps its text and its history when it is closed. */
 
 #include "command.h"
 #include "ui_inside.h"
@@ -133,9 +133,15 @@ static void line_done(struct ui *ui, const struct view *view, struct input *inpu
         ui_set_filter(ui_pane(ui), view, input->text.buf);
         ui->line = LINE_NONE;
         break;
-    case LINE_COMMAND: run_command(ui, view, input); break;
-    case LINE_PROMPT: send_prompt(ui, view, input); break;
-    default: ui->line = LINE_NONE; break;
+    case LINE_COMMAND:
+        run_command(ui, view, input);
+        break;
+    case LINE_PROMPT:
+        send_prompt(ui, view, input);
+        break;
+    default:
+        ui->line = LINE_NONE;
+        break;
     }
 }
 
@@ -173,9 +179,14 @@ void ui_line_key(struct ui *ui, const struct view *view, const struct key *key)
         if (ui->line == LINE_FILTER)
             ui_set_filter(ui_pane(ui), view, input->text.buf);
         break;
-    case INPUT_DONE: line_done(ui, view, input); break;
-    case INPUT_CLOSED: ui_close_line(ui, view); break;
-    case INPUT_IGNORED: break;
+    case INPUT_DONE:
+        line_done(ui, view, input);
+        break;
+    case INPUT_CLOSED:
+        ui_close_line(ui, view);
+        break;
+    case INPUT_IGNORED:
+        break;
     }
 }
 

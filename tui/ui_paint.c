@@ -1,5 +1,5 @@
-/* What a frame is made of, back to front: panes, dialogs, the input line or the message, and last the footer, which speaks
- * for whoever would get the next key. */
+/* What a frame is made of, back to front: panes, dialogs, the input line or the message, and last the footer, which
+ * speaks for whoever would get the next key. */
 
 #include "statusline.h"
 #include "ui_inside.h"
@@ -32,7 +32,8 @@ static void paint_pane(struct ui *ui, const struct view *view, struct canvas *ca
     if (pane->filter_text && *pane->filter_text && !strstr(note.buf, pane->filter_text))
         strbuf_addf(&note, "%sfilter %s", note.len ? ", " : "", pane->filter_text);
     snprintf(title, sizeof(title), "%d %s", number, pane->ops->name);
-    struct rect inside = canvas_frame(canvas, rect, title, note.buf, focused && !(ui->modal && !ui->modal->ops->through));
+    struct rect inside =
+        canvas_frame(canvas, rect, title, note.buf, focused && !(ui->modal && !ui->modal->ops->through));
     pane->height = inside.rows;
     pane->width = inside.cols;
     pane->ops->paint(pane, view, canvas, inside, focused);
@@ -98,7 +99,8 @@ static void paint_footer(struct ui *ui, const struct view *view, struct canvas *
                                           : "Esc close";
     else if (ui->line != LINE_NONE)
         words = ui_line_footer(ui);
-    statusline_footer(canvas, ui->layout.footer, view, ui->keymap, ui_contexts(ui, view), chosen ? &choice : NULL, words);
+    statusline_footer(canvas, ui->layout.footer, view, ui->keymap, ui_contexts(ui, view), chosen ? &choice : NULL,
+                      words);
 }
 
 static bool covers_all(const struct ui *ui, const struct view *view, const struct canvas *canvas)

@@ -1,8 +1,9 @@
-/* What is wanted of a live turn: step, go on, hold, run to a call, breakpoints, editing what stands at a gate, more budget,
- * undo.
+/* What is wanted of a live turn: step, go on, hold, run to a call, breakpoints, editing what stands at a gate, more
+ * budget, undo.
  *
- * Running to a call is a breakpoint on its tool that is taken away when the call is reached or the turn has ended. Calls of
- * the same tool that come first are passed: ui_step_follow goes on from them, after the frame that showed the hold. */
+ * Running to a call is a breakpoint on its tool that is taken away when the call is reached or the turn has ended.
+ * Calls of the same tool that come first are passed: ui_step_follow goes on from them, after the frame that showed the
+ * hold. */
 
 #include "base/json.h"
 #include "ui_inside.h"
@@ -15,7 +16,8 @@
 /* The call that is selected, by the pane or by the event under the cursor; SESSION_NONE. */
 static uint32_t selected_call(const struct view *view, struct selection selection)
 {
-    if (selection.call != SESSION_NONE && selection.call < view->session->call_count && selection.kind != SELECT_NOTHING)
+    if (selection.call != SESSION_NONE && selection.call < view->session->call_count &&
+        selection.kind != SELECT_NOTHING)
         return selection.call;
     CLEANUP(arena) struct arena arena = ARENA_INIT;
     struct event event;
@@ -35,22 +37,30 @@ static const char *gate_of_event(enum event_type type)
 {
     switch (type) {
     case EVENT_TURN_PREPARED:
-    case EVENT_MODEL_REQUESTED: return "model";
+    case EVENT_MODEL_REQUESTED:
+        return "model";
     case EVENT_MODEL_DELTA:
-    case EVENT_MODEL_RESPONDED: return "answer";
-    case EVENT_WAVES_PLANNED: return "wave";
+    case EVENT_MODEL_RESPONDED:
+        return "answer";
+    case EVENT_WAVES_PLANNED:
+        return "wave";
     case EVENT_WRITE_PROPOSED:
     case EVENT_WRITE_DECIDED:
     case EVENT_CHECKPOINT_SAVED:
-    case EVENT_WRITE_APPLIED: return "write";
-    case EVENT_REFLECTION: return "reflect";
+    case EVENT_WRITE_APPLIED:
+        return "write";
+    case EVENT_REFLECTION:
+        return "reflect";
     case EVENT_BUDGET_OPENED:
     case EVENT_BUDGET_CHARGED:
-    case EVENT_BUDGET_WARNED: return "budget";
+    case EVENT_BUDGET_WARNED:
+        return "budget";
     case EVENT_WRITES_CLOSED:
     case EVENT_TURN_FINALIZED:
-    case EVENT_TURN_FINISHED: return "finalize";
-    default: return NULL;
+    case EVENT_TURN_FINISHED:
+        return "finalize";
+    default:
+        return NULL;
     }
 }
 
@@ -177,10 +187,10 @@ static void edit_gate(struct ui *ui, const struct view *view)
         name = "prompt.md";
     }
     if (!text) {
-        ui_say(ui, LOOK_TEXT, view->held
-                                  ? "Nothing can be edited at this gate: arguments can before a tool, results after it, "
-                                    "the prompt before the model."
-                                  : "Nothing stands at a gate. %s holds at the next one.",
+        ui_say(ui, LOOK_TEXT,
+               view->held ? "Nothing can be edited at this gate: arguments can before a tool, results after it, "
+                            "the prompt before the model."
+                          : "Nothing stands at a gate. %s holds at the next one.",
                keymap_key(ui->keymap, ACTION_PAUSE));
         return;
     }
@@ -264,14 +274,16 @@ static void toggle_serial(struct ui *ui, const struct view *view)
     bool on = !(view->gates && view->gates->serial);
     if (ui_submit(ui, &(struct intent){.type = INTENT_SERIAL, .serial = {on}}))
         ui_say(ui, LOOK_TEXT,
-               on ? "From the next plan on, calls run one at a time." : "From the next plan on, calls may run side by side.");
+               on ? "From the next plan on, calls run one at a time."
+                  : "From the next plan on, calls may run side by side.");
 }
 
 static void go(struct ui *ui, const struct view *view, enum intent_type type)
 {
     if (ui->run_to)
         run_to_ended(ui, view);
-    if (ui_submit(ui, &(struct intent){.type = type}) && !session_turn_running(view->session) && type != INTENT_CONTINUE)
+    if (ui_submit(ui, &(struct intent){.type = type}) && !session_turn_running(view->session) &&
+        type != INTENT_CONTINUE)
         ui_say(ui, LOOK_TEXT, "The next turn will stop at its first gate.");
     else if (type == INTENT_PAUSE && !ui->message)
         ui_say(ui, LOOK_TEXT, "The turn will stop at its next gate.");
@@ -280,18 +292,41 @@ static void go(struct ui *ui, const struct view *view, enum intent_type type)
 bool ui_step_act(struct ui *ui, const struct view *view, enum action action)
 {
     switch (action) {
-    case ACTION_STEP: go(ui, view, INTENT_STEP); break;
-    case ACTION_STEP_WAVE: go(ui, view, INTENT_STEP_WAVE); break;
-    case ACTION_CONTINUE: go(ui, view, INTENT_CONTINUE); break;
-    case ACTION_PAUSE: go(ui, view, INTENT_PAUSE); break;
-    case ACTION_RUN_TO: run_to(ui, view); break;
-    case ACTION_BREAK_HERE: toggle_break(ui, view); break;
-    case ACTION_BREAK_LIST: ui_open_modal(ui, modal_breaks_new()); break;
-    case ACTION_EDIT_GATE: edit_gate(ui, view); break;
-    case ACTION_EXTEND: extend(ui, view); break;
-    case ACTION_SERIAL: toggle_serial(ui, view); break;
-    case ACTION_UNDO: undo(ui, view); break;
-    default: return false;
+    case ACTION_STEP:
+        go(ui, view, INTENT_STEP);
+        break;
+    case ACTION_STEP_WAVE:
+        go(ui, view, INTENT_STEP_WAVE);
+        break;
+    case ACTION_CONTINUE:
+        go(ui, view, INTENT_CONTINUE);
+        break;
+    case ACTION_PAUSE:
+        go(ui, view, INTENT_PAUSE);
+        break;
+    case ACTION_RUN_TO:
+        run_to(ui, view);
+        break;
+    case ACTION_BREAK_HERE:
+        toggle_break(ui, view);
+        break;
+    case ACTION_BREAK_LIST:
+        ui_open_modal(ui, modal_breaks_new());
+        break;
+    case ACTION_EDIT_GATE:
+        edit_gate(ui, view);
+        break;
+    case ACTION_EXTEND:
+        extend(ui, view);
+        break;
+    case ACTION_SERIAL:
+        toggle_serial(ui, view);
+        break;
+    case ACTION_UNDO:
+        undo(ui, view);
+        break;
+    default:
+        return false;
     }
     return true;
 }

@@ -1,4 +1,5 @@
-/* What can be switched while a session runs: calls one at a time or side by side, breakpoints that hold or are passed. */
+/* What can be switched while a session runs: calls one at a time or side by side, breakpoints that hold or are passed.
+ */
 
 #include "base/mem.h"
 #include "support/fake_tools.h"

@@ -1,7 +1,7 @@
 /* Screens, without a terminal.
  *
- * Each folder under cases/ has a script, `case`, and one golden per size: the canvas as text, then its roles, then what was
- * asked of the host. UPDATE_GOLDEN=1 writes them anew; read the diff. SCREENS=NAME runs one case.
+ * Each folder under cases/ has a script, `case`, and one golden per size: the canvas as text, then its roles, then what
+ * was asked of the host. UPDATE_GOLDEN=1 writes them anew; read the diff. SCREENS=NAME runs one case.
  *
  * All together they press every action and show every pane and dialog at the three sizes that people have. */
 
@@ -18,8 +18,8 @@
 
 #include <cmocka.h>
 
-#define CASES      SOURCE_DIR "/tests/screens/cases/"
-#define SHOWN_MAX  30
+#define CASES     SOURCE_DIR "/tests/screens/cases/"
+#define SHOWN_MAX 30
 
 struct running {
     const char *folder, *name, *script;
@@ -116,8 +116,9 @@ static void every_action_is_pressed_somewhere(void **state)
 static void everything_is_shown_at_every_size(void **state)
 {
     static const char *const sizes[] = {"80x24", "120x40", "200x60"};
-    static const char *const things[] = {"pane 1", "pane 2",  "pane 3",   "pane 4", "pane 5",     "pane 6",      "help",  "inspect",
-                                         "breaks", "confirm", "text",     "sessions", "gate",     "departures", "permissions", "start"};
+    static const char *const things[] = {"pane 1", "pane 2",     "pane 3",      "pane 4",  "pane 5", "pane 6",
+                                         "help",   "inspect",    "breaks",      "confirm", "text",   "sessions",
+                                         "gate",   "departures", "permissions", "start"};
     size_t missing = 0;
     (void)state;
     if (getenv("SCREENS"))

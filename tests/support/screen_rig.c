@@ -1,7 +1,7 @@
 #include "support/screen_rig.h"
-#include "support/screen_stage.h"
 #include "base/mem.h"
 #include "base/utf8.h"
+#include "support/screen_stage.h"
 #include "ui_inside.h"
 #include <stdio.h>
 #include <string.h>

@@ -34,8 +34,8 @@ static void add_text(char ***items, size_t *count, size_t *room, const char *tex
 
 bool screen_plan_line(struct screen_plan *plan, const char *folder, const char *verb, const char *rest)
 {
-    static const char *const verbs[] = {"fixture", "transcript", "start", "session", "live", "execute", "step", "break",
-                                        "budget", "parallel"};
+    static const char *const verbs[] = {"fixture", "transcript", "start", "session", "live",
+                                        "execute", "step",       "break", "budget",  "parallel"};
     bool known = false;
     for (size_t i = 0; i < COUNT_OF(verbs); i++)
         known |= strcmp(verb, verbs[i]) == 0;
@@ -80,23 +80,40 @@ void screen_plan_release(struct screen_plan *plan)
 static const char *intent_word(enum intent_type type)
 {
     switch (type) {
-    case INTENT_START: return "start";
-    case INTENT_CANCEL: return "cancel";
-    case INTENT_APPROVE: return "approve";
-    case INTENT_DENY: return "deny";
-    case INTENT_ALLOW: return "allow";
-    case INTENT_STEP: return "step";
-    case INTENT_STEP_WAVE: return "step wave";
-    case INTENT_CONTINUE: return "continue";
-    case INTENT_PAUSE: return "pause";
-    case INTENT_BREAK: return "break";
-    case INTENT_UNBREAK: return "unbreak";
-    case INTENT_ARM: return "arm";
-    case INTENT_SERIAL: return "serial";
-    case INTENT_EDIT: return "edit";
-    case INTENT_EXTEND: return "extend";
-    case INTENT_UNDO: return "undo";
-    case INTENT_END: return "end";
+    case INTENT_START:
+        return "start";
+    case INTENT_CANCEL:
+        return "cancel";
+    case INTENT_APPROVE:
+        return "approve";
+    case INTENT_DENY:
+        return "deny";
+    case INTENT_ALLOW:
+        return "allow";
+    case INTENT_STEP:
+        return "step";
+    case INTENT_STEP_WAVE:
+        return "step wave";
+    case INTENT_CONTINUE:
+        return "continue";
+    case INTENT_PAUSE:
+        return "pause";
+    case INTENT_BREAK:
+        return "break";
+    case INTENT_UNBREAK:
+        return "unbreak";
+    case INTENT_ARM:
+        return "arm";
+    case INTENT_SERIAL:
+        return "serial";
+    case INTENT_EDIT:
+        return "edit";
+    case INTENT_EXTEND:
+        return "extend";
+    case INTENT_UNDO:
+        return "undo";
+    case INTENT_END:
+        return "end";
     }
     return "?";
 }
@@ -166,27 +183,51 @@ static int host_replay(struct ui_host *host, enum action action, const char *arg
         return action == ACTION_COMMAND ? 0 : err_set(err, "this is no recording");
     size_t at = player_position(stage->player), count = player_count(stage->player);
     switch (action) {
-    case ACTION_PLAY: stage->playing = !stage->playing; break;
-    case ACTION_EVENT_NEXT: seek(stage, at < count ? at + 1 : at); break;
-    case ACTION_EVENT_PREVIOUS: seek(stage, at ? at - 1 : 0); break;
-    case ACTION_STEP_NEXT: seek(stage, player_next_step(stage->player, false)); break;
-    case ACTION_STEP_PREVIOUS: seek(stage, player_next_step(stage->player, true)); break;
-    case ACTION_FASTER: stage->speed *= 2; break;
-    case ACTION_SLOWER: stage->speed /= 2; break;
-    case ACTION_REPLAY_HOME: seek(stage, 0); break;
-    case ACTION_REPLAY_END: seek(stage, count); break;
-    case ACTION_NEXT_WRITE: seek(stage, player_next_write(stage->player, false)); break;
-    case ACTION_NEXT_ERROR: seek(stage, player_next_error(stage->player, false)); break;
+    case ACTION_PLAY:
+        stage->playing = !stage->playing;
+        break;
+    case ACTION_EVENT_NEXT:
+        seek(stage, at < count ? at + 1 : at);
+        break;
+    case ACTION_EVENT_PREVIOUS:
+        seek(stage, at ? at - 1 : 0);
+        break;
+    case ACTION_STEP_NEXT:
+        seek(stage, player_next_step(stage->player, false));
+        break;
+    case ACTION_STEP_PREVIOUS:
+        seek(stage, player_next_step(stage->player, true));
+        break;
+    case ACTION_FASTER:
+        stage->speed *= 2;
+        break;
+    case ACTION_SLOWER:
+        stage->speed /= 2;
+        break;
+    case ACTION_REPLAY_HOME:
+        seek(stage, 0);
+        break;
+    case ACTION_REPLAY_END:
+        seek(stage, count);
+        break;
+    case ACTION_NEXT_WRITE:
+        seek(stage, player_next_write(stage->player, false));
+        break;
+    case ACTION_NEXT_ERROR:
+        seek(stage, player_next_error(stage->player, false));
+        break;
     case ACTION_COMMAND:
         if (strncmp(argument, "goto ", 5) == 0)
             seek(stage, (size_t)strtoul(argument + 5, NULL, 10));
         break;
-    default: break;
+    default:
+        break;
     }
     return 0;
 }
 
-static int host_edit(struct ui_host *host, const char *name, const char *text, size_t len, struct strbuf *out, struct err *err)
+static int host_edit(struct ui_host *host, const char *name, const char *text, size_t len, struct strbuf *out,
+                     struct err *err)
 {
     struct screen_stage *stage = stage_of(host);
     (void)err;
@@ -333,7 +374,8 @@ static void make_home(struct screen_stage *stage)
         bool session = i >= COUNT_OF(shown);
         const char *name = session ? stage->plan->sessions[i - COUNT_OF(shown)] : shown[i];
         CLEANUP(free) char *from = xasprintf("%s/fixtures/%s.jsonl", screen_source, name);
-        CLEANUP(free) char *to = xasprintf("%s/%s%s.jsonl", session ? data : fixtures, session ? "keyturn/sessions/" : "", name);
+        CLEANUP(free)
+        char *to = xasprintf("%s/%s%s.jsonl", session ? data : fixtures, session ? "keyturn/sessions/" : "", name);
         CLEANUP(strbuf) struct strbuf bytes = STRBUF_INIT;
         must(file_read(from, &bytes, 0, &err), &err);
         must(file_replace(to, bytes.buf, bytes.len, 0644, &err), &err);
@@ -348,11 +390,17 @@ static void make_home(struct screen_stage *stage)
 void screen_stage_open(struct screen_stage *stage, const struct screen_plan *plan)
 {
     struct err err = ERR_INIT;
-    *stage = (struct screen_stage){
-        .plan = plan,
-        .speed = 1,
-        .host = {.submit = host_submit, .replay = host_replay, .edit_text = host_edit, .open = host_open, .copy = host_copy,
-                 .suspend = host_suspend, .redraw = host_redraw, .quit = host_quit, .marks = host_marks}};
+    *stage = (struct screen_stage){.plan = plan,
+                                   .speed = 1,
+                                   .host = {.submit = host_submit,
+                                            .replay = host_replay,
+                                            .edit_text = host_edit,
+                                            .open = host_open,
+                                            .copy = host_copy,
+                                            .suspend = host_suspend,
+                                            .redraw = host_redraw,
+                                            .quit = host_quit,
+                                            .marks = host_marks}};
     strbuf_init(&stage->log);
     strbuf_init(&stage->allowed);
     stage->question = xcalloc(1, sizeof(*stage->question));
@@ -386,7 +434,9 @@ void screen_stage_begin(struct screen_stage *stage, struct ui *ui)
     if (!stage->engine)
         return;
     for (size_t i = 0; i < plan->break_count; i++)
-        must(engine_submit(stage->engine, &(struct intent){.type = INTENT_BREAK, .breakpoint = {plan->breaks[i]}}, &err), &err);
+        must(
+            engine_submit(stage->engine, &(struct intent){.type = INTENT_BREAK, .breakpoint = {plan->breaks[i]}}, &err),
+            &err);
     if (plan->step)
         must(engine_submit(stage->engine, &(struct intent){.type = INTENT_STEP}, &err), &err);
     if (!plan->idle) {

@@ -1,7 +1,7 @@
 /* The `:` commands: completion, errors that name the nearest, and what reaches the host. */
 
-#include "command.h"
 #include "base/mem.h"
+#include "command.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -117,7 +117,8 @@ static void what_cannot_be_done_is_said(void **state)
     rig_init(&rig, VIEW_LIVE);
     expect(&rig, "thene mono", "there is no command \"thene\" (did you mean theme?)");
     expect(&rig, "xyzzy", "there is no command \"xyzzy\" (Tab lists them)");
-    expect(&rig, "break", "break needs SPEC: hold at tool=NAME, effect=CLASS, path=GLOB, outcome=TYPE, budget=N%, gate=NAME");
+    expect(&rig, "break",
+           "break needs SPEC: hold at tool=NAME, effect=CLASS, path=GLOB, outcome=TYPE, budget=N%, gate=NAME");
     expect(&rig, "budget stpes=9", "there is no budget \"stpes\" (did you mean steps?)");
     expect(&rig, "budget steps=3", "the limit of steps is 6 now: it can only be raised");
     expect(&rig, "budget steps=x", "\"x\" is no number");
