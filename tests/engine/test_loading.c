@@ -1,0 +1,106 @@
+/* Memory and the context pack are loaded side by side: each is held until the other has begun too. Were they loaded one
+ * after the other, the first would wait in vain. */
+
+#include "base/mem.h"
+#include "journal/store.h"
+#include "support/turn_check.h"
+#include <dirent.h>
+#include <dlfcn.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <time.h>
+
+#include <cmocka.h>
+
+#define PATIENCE_S 20
+
+enum side { MEMORY, CONTEXT };
+
+static struct {
+    pthread_mutex_t lock;
+    pthread_cond_t change;
+    bool armed, came[2], alone;
+} meeting = {.lock = PTHREAD_MUTEX_INITIALIZER, .change = PTHREAD_COND_INITIALIZER};
+
+static void meet(enum side side)
+{
+    struct timespec until;
+
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += PATIENCE_S;
+    pthread_mutex_lock(&meeting.lock);
+    if (meeting.armed && !meeting.came[side]) {
+        meeting.came[side] = true;
+        pthread_cond_broadcast(&meeting.change);
+        while (!meeting.came[!side] && !meeting.alone)
+            if (pthread_cond_timedwait(&meeting.change, &meeting.lock, &until))
+                meeting.alone = true;
+    }
+    pthread_mutex_unlock(&meeting.lock);
+}
+
+/* What loading memory begins with, and what loading the pack does. */
+typedef int prepare_statement(void *db, const char *sql, int len, void **statement, const char **tail);
+prepare_statement sqlite3_prepare_v2;
+
+int sqlite3_prepare_v2(void *db, const char *sql, int len, void **statement, const char **tail)
+{
+    union {
+        void *object;
+        prepare_statement *function;
+    } real = {dlsym(RTLD_NEXT, "sqlite3_prepare_v2")};
+
+    meet(MEMORY);
+    return real.function(db, sql, len, statement, tail);
+}
+
+DIR *fdopendir(int fd)
+{
+    union {
+        void *object;
+        DIR *(*function)(int fd);
+    } real = {dlsym(RTLD_NEXT, "fdopendir")};
+
+    meet(CONTEXT);
+    return real.function(fd);
+}
+
+static void test_memory_and_context_are_loaded_side_by_side(void **state)
+{
+    struct turn_rig rig;
+    struct err err = ERR_INIT;
+
+    (void)state;
+    turn_rig_init(&rig);
+    rig.harness.store = store_open(":memory:", &err);
+    assert_non_null(rig.harness.store);
+    assert_int_equal(store_memory_add(rig.harness.store, "s", "the parser lives in parse.c", 1, &err), 0);
+    turn_rig_file(&rig, "parse.c", "int parse(void);\n");
+    turn_rig_open(&rig);
+    fake_provider_answer(rig.model)->text = "ok";
+    meeting.armed = true;
+    turn_rig_turn(&rig, "parse: where is the parser");
+    assert_true(meeting.came[MEMORY]);
+    assert_true(meeting.came[CONTEXT]);
+    assert_false(meeting.alone);
+    assert_string_equal(turn_check_json(&rig, turn_rig_event(&rig, EVENT_CONTEXT_LOADED, 0)->context_loaded.memory,
+                                        "[0].text"),
+                        "the parser lives in parse.c");
+    assert_string_equal(turn_check_json(&rig, turn_rig_event(&rig, EVENT_CONTEXT_LOADED, 0)->context_loaded.pack,
+                                        "[0].path"),
+                        "parse.c");
+    meeting.armed = false;
+    turn_check_promises(&rig, true);
+    turn_rig_release(&rig);
+    store_close(rig.harness.store);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_memory_and_context_are_loaded_side_by_side)};
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
