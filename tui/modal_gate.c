@@ -202,7 +202,7 @@ static struct rect gate_place(struct modal *modal, const struct view *view, int 
     int most = cols >= 100 ? rows / 2 : rows * 13 / 24;
     prepare(gate, view, width - 2);
     int height = gate->lines.count + 2 < (size_t)most ? (int)gate->lines.count + 2 : most;
-    return rect_make(cols >= 100 ? rows - 1 - height : 1, 0, height, width);
+    return rect_make(cols >= 100 ? rows - 1 - height : 1 + most - height, 0, height, width);
 }
 
 static void gate_paint(struct modal *modal, struct ui *ui, const struct view *view, struct canvas *canvas,
