@@ -16,11 +16,11 @@
 #include <signal.h>
 #include <string.h>
 
-#define FRAME_US     33000
-#define SECOND_US    1000000
-#define AGAIN_US     (2 * SECOND_US) /* a second Ctrl-C within this time quits */
-#define STRAY_MAX    4096
-#define KEYS_AT_ONCE 4096
+#define FRAME_US      33000
+#define SECOND_US     1000000
+#define AGAIN_US      (2 * SECOND_US) /* a second Ctrl-C within this time quits */
+#define STRAY_MAX     4096
+#define KEYS_AT_ONCE  4096
 #define SUSPEND_WATCH 4 /* its place among the signals */
 
 #define APP_OF(place, member) ((struct app *)((char *)(place)-offsetof(struct app, member)))
@@ -204,9 +204,12 @@ void app_go(struct app *app, struct stage stage)
 
 static void watch_signals(struct app *app)
 {
-    static const struct { int signum; void (*caught)(void *data); } table[] = {
-        {SIGWINCH, resized}, {SIGTERM, asked_to_stop}, {SIGHUP, asked_to_stop}, {SIGINT, interrupted},
-        {SIGTSTP, asked_to_suspend},
+    static const struct {
+        int signum;
+        void (*caught)(void *data);
+    } table[] = {
+        {SIGWINCH, resized},   {SIGTERM, asked_to_stop},    {SIGHUP, asked_to_stop},
+        {SIGINT, interrupted}, {SIGTSTP, asked_to_suspend},
     };
     for (size_t i = 0; i < COUNT_OF(table); i++)
         app->signals[i] = loop_watch_signal(app->loop, table[i].signum, table[i].caught, app);

@@ -21,7 +21,7 @@ static void copy_lines(struct strbuf *out, const struct journal_reader *reader, 
 
 static void add_event(struct strbuf *out, const struct session *session, size_t *seq, struct event *event)
 {
-    event->seq = (int64_t)++*seq;
+    event->seq = (int64_t)++ * seq;
     event->t = session->last_t;
     event->turn = session_turn(session)->number;
     event->type_name = event_type_name(event->type);

@@ -1,5 +1,5 @@
-/* The demo is the tutorial: one line says what to try next. It follows from the state alone, so it goes away when the thing
- * was done, whatever way it was done. */
+/* The demo is the tutorial: one line says what to try next. It follows from the state alone, so it goes away when the
+ * thing was done, whatever way it was done. */
 
 #include "app_inside.h"
 #include "tools/diff.h"
@@ -32,10 +32,12 @@ static void add_hint(struct strbuf *out, const struct keymap *keymap, const char
 static const char *question_hint(const struct view *view)
 {
     if (view->session->ask_count == 1 && hunk_count(view) > 1)
-        return "Try: $hunk-next goes to the second hunk, which is not needed; $hunk-toggle drops it; $approve approves the rest.";
+        return "Try: $hunk-next goes to the second hunk, which is not needed; $hunk-toggle drops it; $approve approves "
+               "the rest.";
     if (hunk_count(view) > 1)
         return "$hunk-toggle keeps or drops a hunk, $approve approves what is kept, $deny denies all of it.";
-    return "$approve approves, $deny denies, $deny-reason denies with a reason the model reads, $edit-write opens your editor first.";
+    return "$approve approves, $deny denies, $deny-reason denies with a reason the model reads, $edit-write opens your "
+           "editor first.";
 }
 
 static bool wrote_something(const struct session *session)
@@ -54,13 +56,16 @@ void app_demo_hint(struct strbuf *out, const struct view *view, const struct key
     if (view->question)
         hint = question_hint(view);
     else if (view->held)
-        hint = "The turn stands at a gate: $step goes to the next one, $continue goes on, $edit edits what is about to happen.";
+        hint = "The turn stands at a gate: $step goes to the next one, $continue goes on, $edit edits what is about to "
+               "happen.";
     else if (turn && turn->finished_seq && wrote_something(session))
-        hint = "Done. $undo undoes a write, $inspect shows the selected row in full, $sessions opens a recording, $quit quits.";
+        hint = "Done. $undo undoes a write, $inspect shows the selected row in full, $sessions opens a recording, "
+               "$quit quits.";
     else if (turn && turn->finished_seq)
         hint = "Done. $inspect shows the selected row in full, $sessions opens a recording, $quit quits.";
     else if (session->call_count == 0)
-        hint = "A recorded model, real tools, a scratch copy. $pane-next goes from pane to pane, $pause holds at the next gate.";
+        hint = "A recorded model, real tools, a scratch copy. $pane-next goes from pane to pane, $pause holds at the "
+               "next gate.";
     else
         hint = "$pause holds at the next gate, $zoom gives a pane the whole screen, $help shows every key.";
     add_hint(out, keymap, hint);

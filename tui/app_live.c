@@ -1,8 +1,8 @@
 /* The live stage: an engine with somebody in front of it. `run`, the demo, a recording that is executed, and a fork are
  * the same thing with another model, another folder and another journal.
  *
- * Panes read the session of the engine and the lines of its own journal file: there is no second way from what happens to
- * what is shown. */
+ * Panes read the session of the engine and the lines of its own journal file: there is no second way from what happens
+ * to what is shown. */
 
 #include "app_inside.h"
 #include "base/file.h"
@@ -102,8 +102,8 @@ static void advance(struct loop_task *task)
         size_t count = departures_count(live->departures);
         if (count) {
             live->app->status = STATUS_DEPARTED;
-            ui_say(live->app->ui, LOOK_WARN, "departed from the recording in %zu place%s (:departures lists them)", count,
-                   count == 1 ? "" : "s");
+            ui_say(live->app->ui, LOOK_WARN, "departed from the recording in %zu place%s (:departures lists them)",
+                   count, count == 1 ? "" : "s");
         } else {
             ui_say(live->app->ui, LOOK_GOOD, "it went as it was recorded");
         }
@@ -196,7 +196,8 @@ static void live_fill(struct app *app)
     if (live->kind == STAGE_DEMO)
         show_hint(live);
     if (engine_failed(engine))
-        ui_say(app->ui, LOOK_ERROR, "%s (the turn was ended: what cannot be recorded is not done)", engine_failed(engine));
+        ui_say(app->ui, LOOK_ERROR, "%s (the turn was ended: what cannot be recorded is not done)",
+               engine_failed(engine));
 }
 
 /* One permission per line, "tool path", as the dialog lists them. */
@@ -326,7 +327,8 @@ static int fork_workspace(struct live *live)
     if (files)
         return copy_files(live, files);
     bool read = journal_event(recording_reader(live->recording), 0, &event, &arena, NULL) == 0;
-    live->workspace = xstrdup(read && is_folder(event.session_started.workspace) ? event.session_started.workspace : ".");
+    live->workspace =
+        xstrdup(read && is_folder(event.session_started.workspace) ? event.session_started.workspace : ".");
     return 0;
 }
 
@@ -358,9 +360,9 @@ static int plan_fork(struct live *live, const struct stage *stage, struct setup_
     plan->keep = true;
     plan->memory = true;
     free(live->app->notice);
-    live->app->notice = xasprintf("forked after event %zu into a new session in %s: %s", stage->position, live->workspace,
-                                  model ? "say what to do next"
-                                        : "no model is configured, so the rest of the recording answers");
+    live->app->notice =
+        xasprintf("forked after event %zu into a new session in %s: %s", stage->position, live->workspace,
+                  model ? "say what to do next" : "no model is configured, so the rest of the recording answers");
     return 0;
 }
 
@@ -468,7 +470,8 @@ int app_stage_live(struct app *app, const struct stage *stage)
         status = app->status;
         if (engine_failed(live->setup.engine))
             status = STATUS_FAILED;
-        setup_list_session(&live->setup, live->title, live->ended ? live->ended : "", (int64_t)engine_session(live->setup.engine)->turn_count);
+        setup_list_session(&live->setup, live->title, live->ended ? live->ended : "",
+                           (int64_t)engine_session(live->setup.engine)->turn_count);
     }
     app_end(app);
     close_live(live);

@@ -1,8 +1,8 @@
 /* The replay stage: a recording and a place in it. Nothing is executed.
  *
  * Where the user wants to be is `target`; between two frames the player folds towards it, a bounded piece at a time, so
- * that a jump across a million events shows its progress and can be left again. Playing moves the target as the recorded
- * time goes on. Time that somebody spent deciding is cut short: nobody wants to watch a question wait. */
+ * that a jump across a million events shows its progress and can be left again. Playing moves the target as the
+ * recorded time goes on. Time that somebody spent deciding is cut short: nobody wants to watch a question wait. */
 
 #include "app_inside.h"
 #include "base/file.h"
@@ -86,7 +86,8 @@ static void play_on(struct loop_timer *timer)
     if (player_position(replay->player) == replay->target) {
         size_t at = replay->target;
         int64_t t = -1;
-        while (at < count && moved < FOLD_AT_ONCE && (replay->speed <= 0 || (t = time_of(replay, at)) <= playing_t(replay))) {
+        while (at < count && moved < FOLD_AT_ONCE &&
+               (replay->speed <= 0 || (t = time_of(replay, at)) <= playing_t(replay))) {
             at++;
             moved++;
         }
@@ -205,7 +206,8 @@ static int replay_act(struct app *app, enum action action, const char *argument,
             return 0;
         }
         if (at >= player_count(player))
-            return err_set(err, "this is the end (%s goes to the beginning)", keymap_key(app->keymap, ACTION_REPLAY_HOME));
+            return err_set(err, "this is the end (%s goes to the beginning)",
+                           keymap_key(app->keymap, ACTION_REPLAY_HOME));
         begin_play(replay);
         return 0;
     case ACTION_EVENT_NEXT:
@@ -233,7 +235,8 @@ static int replay_act(struct app *app, enum action action, const char *argument,
     case ACTION_FORK:
         if (arrive(replay, err))
             return -1;
-        app_go(app, (struct stage){.kind = STAGE_FORK, .file = xstrdup(replay->file), .position = player_position(player)});
+        app_go(app,
+               (struct stage){.kind = STAGE_FORK, .file = xstrdup(replay->file), .position = player_position(player)});
         return 0;
     case ACTION_COMMAND:
         return run_command(replay, argument ? argument : "", err);
@@ -319,7 +322,8 @@ static size_t first_place(const struct replay *replay)
     if (until >= 0)
         return (uint64_t)until < count ? (size_t)until : count;
     for (size_t i = 0; i < count && i < 20; i++)
-        if (journal_event(player_lines(replay->player), i, &event, &arena, NULL) == 0 && event.type == EVENT_TURN_STARTED)
+        if (journal_event(player_lines(replay->player), i, &event, &arena, NULL) == 0 &&
+            event.type == EVENT_TURN_STARTED)
             return i + 1;
     return 1;
 }

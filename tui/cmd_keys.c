@@ -53,10 +53,18 @@ static void add_sample(struct strbuf *out, const struct theme *theme, enum look 
 
 static void add_preview(struct strbuf *out, const struct theme *theme)
 {
-    static const struct { enum look look; const char *text; } samples[] = {
-        {LOOK_STATUS_WAIT, "? waiting for you"}, {LOOK_USER, "you"},        {LOOK_AGENT, "agent"},
-        {LOOK_DIFF_REMOVE, "- old line"},        {LOOK_DIFF_ADD, "+ new line"}, {LOOK_CALL_FAILED, "failed"},
-        {LOOK_GAUGE_WARN, "! 83 %"},             {LOOK_SELECT, "selected"},
+    static const struct {
+        enum look look;
+        const char *text;
+    } samples[] = {
+        {LOOK_STATUS_WAIT, "? waiting for you"},
+        {LOOK_USER, "you"},
+        {LOOK_AGENT, "agent"},
+        {LOOK_DIFF_REMOVE, "- old line"},
+        {LOOK_DIFF_ADD, "+ new line"},
+        {LOOK_CALL_FAILED, "failed"},
+        {LOOK_GAUGE_WARN, "! 83 %"},
+        {LOOK_SELECT, "selected"},
     };
     for (size_t i = 0; i < COUNT_OF(samples); i++)
         add_sample(out, theme, samples[i].look, samples[i].text);

@@ -120,7 +120,8 @@ static void begin_anew(struct frame *frame, const struct frame_caps *caps, const
     frame->cells = xcalloc((size_t)rows * (size_t)cols, sizeof(*frame->cells));
     add_text(out, caps->reset);
     add_text(out, caps->clear);
-    /* A screen that was cleared has blanks of the terminal's own colours; with a theme that has others, none is right. */
+    /* A screen that was cleared has blanks of the terminal's own colours; with a theme that has others, none is right.
+     */
     if (caps->clear && is_plain(&theme->styles[LOOK_TEXT]))
         for (size_t i = 0; i < (size_t)rows * (size_t)cols; i++)
             frame->cells[i] = blank;

@@ -1,5 +1,5 @@
-/* A sequence that is not known is swallowed to its end: were it handed on piece by piece, its last letter could answer a
- * question. In pasted text only text, newlines and tabs count; an escape in it is nobody's key. */
+/* A sequence that is not known is swallowed to its end: were it handed on piece by piece, its last letter could answer
+ * a question. In pasted text only text, newlines and tabs count; an escape in it is nobody's key. */
 
 #include "keyread.h"
 #include <stdlib.h>
@@ -64,9 +64,12 @@ static bool mouse_key(const char *text, char last, struct key *key)
 /* "1;5A" and the like; those without a number come from the terminal's description, but not every one has them. */
 static bool cursor_key(const char *text, char last, struct key *key)
 {
-    static const struct { char last; uint32_t code; } keys[] = {
-        {'A', KEYSYM_UP}, {'B', KEYSYM_DOWN}, {'C', KEYSYM_RIGHT}, {'D', KEYSYM_LEFT},
-        {'H', KEYSYM_HOME}, {'F', KEYSYM_END}, {'Z', KEYSYM_BACKTAB},
+    static const struct {
+        char last;
+        uint32_t code;
+    } keys[] = {
+        {'A', KEYSYM_UP},   {'B', KEYSYM_DOWN}, {'C', KEYSYM_RIGHT},   {'D', KEYSYM_LEFT},
+        {'H', KEYSYM_HOME}, {'F', KEYSYM_END},  {'Z', KEYSYM_BACKTAB},
     };
     for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
         if (keys[i].last == last) {
@@ -127,10 +130,10 @@ static bool end_csi(struct keyread *read, char last, struct key *key)
 static bool begin_sequence(struct keyread *read, uint32_t c, struct key *key)
 {
     read->len = 0;
-    read->state = c == '['                                              ? KEYREAD_CSI
-                  : c == 'O'                                            ? KEYREAD_SS3
+    read->state = c == '['                                                   ? KEYREAD_CSI
+                  : c == 'O'                                                 ? KEYREAD_SS3
                   : c == ']' || c == 'P' || c == '_' || c == '^' || c == 'X' ? KEYREAD_STRING
-                                                                        : KEYREAD_PLAIN;
+                                                                             : KEYREAD_PLAIN;
     if (read->state != KEYREAD_PLAIN)
         return false;
     if (c == 0x1B) { /* twice: the first was a key, the second may begin something */

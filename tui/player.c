@@ -1,13 +1,13 @@
 /* Position is a number of events; the session at it is the fold of that many lines.
  *
- * Going forward folds. Going back starts again from a keyframe: a copy of the session at an earlier position. Where they
- * are is the whole art. Seen from the cursor they stand at distances of about 16, 256, 4,096 and 65,536 events, one in
- * each range, and are laid down in passing whenever a seek comes by such a place. So one step back refolds a few dozen
- * events as a rule and a few thousand now and then, a jump back refolds at most a sixteenth of the way, and there are
- * never more than a handful of copies, however long the recording is.
+ * Going forward folds. Going back starts again from a keyframe: a copy of the session at an earlier position. Where
+ * they are is the whole art. Seen from the cursor they stand at distances of about 16, 256, 4,096 and 65,536 events,
+ * one in each range, and are laid down in passing whenever a seek comes by such a place. So one step back refolds a few
+ * dozen events as a rule and a few thousand now and then, a jump back refolds at most a sixteenth of the way, and there
+ * are never more than a handful of copies, however long the recording is.
  *
- * Marks (steps, writes, errors, gates held) are found by reading the file once from its beginning, a little at a time. A
- * jump that needs to know what lies beyond reads on at once. */
+ * Marks (steps, writes, errors, gates held) are found by reading the file once from its beginning, a little at a time.
+ * A jump that needs to know what lies beyond reads on at once. */
 
 #include "player.h"
 #include "base/mem.h"
@@ -242,7 +242,7 @@ static void add_place(struct index *index, int kind, size_t position)
 
 static bool is_error(const struct event *event)
 {
-    const char *text = event->type == EVENT_TOOL_FINISHED    ? event->tool_finished.outcome
+    const char *text = event->type == EVENT_TOOL_FINISHED   ? event->tool_finished.outcome
                        : event->type == EVENT_TURN_FINISHED ? event->turn_finished.status
                                                             : NULL;
     if (event->type == EVENT_MODEL_FAILED)
@@ -352,8 +352,10 @@ size_t player_at_time(const struct player *player, int64_t t)
 
 void player_marks(const struct player *player, size_t columns, unsigned char *out)
 {
-    static const unsigned char bits[PLACE_KINDS] = {
-        [PLACE_STEP] = PLAYER_STEP, [PLACE_WRITE] = PLAYER_WRITE, [PLACE_ERROR] = PLAYER_ERROR, [PLACE_HELD] = PLAYER_HELD};
+    static const unsigned char bits[PLACE_KINDS] = {[PLACE_STEP] = PLAYER_STEP,
+                                                    [PLACE_WRITE] = PLAYER_WRITE,
+                                                    [PLACE_ERROR] = PLAYER_ERROR,
+                                                    [PLACE_HELD] = PLAYER_HELD};
     struct index *index = player->index;
     size_t count = player_count(player);
     if (index->column_count != columns || index->column_scanned != index->scanned) {

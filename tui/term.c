@@ -1,10 +1,10 @@
 /* ncurses has the terminal: its modes, its description, its keys. The bytes of a frame are our own.
  *
- * Why not ncurses' own drawing: it cannot say a 24-bit colour on a terminal that is not described as a direct-colour one
- * (most are not, and say COLORTERM=truecolor instead) short of rewriting the user's palette; and it trusts its own table
- * of widths, so one emoji that the terminal measures otherwise tears the rest of the row. Here a frame is compared with
- * the one shown before, cell by cell; what differs is sent with `cup` in front of every run and again after every
- * character that terminals disagree about. So a wrong guess costs one cell, never a row.
+ * Why not ncurses' own drawing: it cannot say a 24-bit colour on a terminal that is not described as a direct-colour
+ * one (most are not, and say COLORTERM=truecolor instead) short of rewriting the user's palette; and it trusts its own
+ * table of widths, so one emoji that the terminal measures otherwise tears the rest of the row. Here a frame is
+ * compared with the one shown before, cell by cell; what differs is sent with `cup` in front of every run and again
+ * after every character that terminals disagree about. So a wrong guess costs one cell, never a row.
  *
  * Colours: with COLORTERM=truecolor or 24bit, or RGB or Tc in terminfo, colours are sent as the theme says them; else
  * they are reduced to what terminfo counts (256, 16, 8) and sent with `setaf`; without any, only bold, underline and
@@ -39,7 +39,7 @@
 #include <curses.h>
 
 #define ESC_WAIT_MS 25
-#define COPY_MAX (1u << 20)
+#define COPY_MAX    (1u << 20)
 
 struct term {
     SCREEN *screen;
@@ -83,8 +83,8 @@ static void rescue_terminal(int signum)
     raise(signum);
 }
 
-/* A text of terminfo, without the padding ("$<5>") that terminals of paper need; NULL when there is none. The padding is
- * taken out where ncurses keeps it, so that what is handed out needs no owner. */
+/* A text of terminfo, without the padding ("$<5>") that terminals of paper need; NULL when there is none. The padding
+ * is taken out where ncurses keeps it, so that what is handed out needs no owner. */
 static char *capability(const char *name)
 {
     char *text = tigetstr(name);
@@ -215,7 +215,8 @@ static int decide_colors(void)
     return count >= 256 ? 256 : count >= 16 ? 16 : count >= 8 ? 8 : 0;
 }
 
-/* What ncurses knows of mouse and paste is taken out: keyread has it, in the forms that every terminal of today sends. */
+/* What ncurses knows of mouse and paste is taken out: keyread has it, in the forms that every terminal of today sends.
+ */
 static void undefine_keys(void)
 {
     static const char *const names[] = {"kmous", "kxIN", "kxOUT", "PS", "PE"};
@@ -306,7 +307,8 @@ struct term *term_start(struct err *err)
             endwin();
             delscreen(term->screen);
         }
-        err_set(err, "the terminal \"%.60s\" cannot move its cursor, or is not known here (set TERM)", name ? name : "");
+        err_set(err, "the terminal \"%.60s\" cannot move its cursor, or is not known here (set TERM)",
+                name ? name : "");
         free(term);
         return NULL;
     }

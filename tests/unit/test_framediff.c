@@ -23,9 +23,15 @@ static void color(struct strbuf *out, int number, bool background)
     strbuf_addf(out, "\033[%d;5;%dm", background ? 48 : 38, number);
 }
 
-static const struct frame_caps caps = {
-    .colors = 256, .utf8 = true, .reset = "\033[m", .bold = "\033[1m", .clear = "\033[H\033[2J", .position = position,
-    .color = color, .hide_cursor = "\033[?25l", .show_cursor = "\033[?25h"};
+static const struct frame_caps caps = {.colors = 256,
+                                       .utf8 = true,
+                                       .reset = "\033[m",
+                                       .bold = "\033[1m",
+                                       .clear = "\033[H\033[2J",
+                                       .position = position,
+                                       .color = color,
+                                       .hide_cursor = "\033[?25l",
+                                       .show_cursor = "\033[?25h"};
 
 /* What a terminal of bytes makes of it: cells of ASCII only. */
 struct glass {

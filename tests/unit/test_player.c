@@ -1,9 +1,9 @@
 /* Stepping through a recording: whatever way a position is reached, the session there is the fold of so many lines. */
 
-#include "player.h"
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
+#include "player.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <string.h>
@@ -168,7 +168,8 @@ static void test_a_step_back_is_cheap_in_a_long_one(void **state)
     strbuf_addstr(&text, "{\"seq\":1,\"t\":0,\"turn\":0,\"type\":\"session.started\",\"v\":1}\n"
                          "{\"seq\":2,\"t\":1,\"turn\":1,\"type\":\"turn.started\",\"prompt\":\"x\"}\n");
     for (int i = 3; i <= 100000; i++)
-        strbuf_addf(&text, "{\"seq\":%d,\"t\":%d,\"turn\":1,\"type\":\"budget.charged\",\"used\":{\"steps\":%d}}\n", i, i, i);
+        strbuf_addf(&text, "{\"seq\":%d,\"t\":%d,\"turn\":1,\"type\":\"budget.charged\",\"used\":{\"steps\":%d}}\n", i,
+                    i, i);
     assert_int_equal(file_replace(path, text.buf, text.len, 0600, &err), 0);
     struct player *player = open_player(path);
     size_t count = player_count(player);
@@ -189,12 +190,9 @@ static void test_a_step_back_is_cheap_in_a_long_one(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_position_both_ways),
-        cmocka_unit_test(test_leaps),
-        cmocka_unit_test(test_a_budget_goes_piece_by_piece),
-        cmocka_unit_test(test_jumps_and_marks),
-        cmocka_unit_test(test_a_bad_line_stops_it),
-        cmocka_unit_test(test_a_step_back_is_cheap_in_a_long_one),
+        cmocka_unit_test(test_every_position_both_ways),     cmocka_unit_test(test_leaps),
+        cmocka_unit_test(test_a_budget_goes_piece_by_piece), cmocka_unit_test(test_jumps_and_marks),
+        cmocka_unit_test(test_a_bad_line_stops_it),          cmocka_unit_test(test_a_step_back_is_cheap_in_a_long_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
