@@ -443,8 +443,8 @@ ok "no escapes in errors" test -z "$(tr -cd '\033' <"$base/err")"
 begin "a terminal"
 script_writes >m.jsonl
 kt run --headless --workspace ws --model m.jsonl --approve allow --record r.jsonl x
-on_tty() { # command as one word, size set first
-    TERM=xterm-256color script -qec "stty cols 60 rows 20; $1" /dev/null </dev/null >"$base/out" 2>"$base/err"
+on_tty() { # command as one word, size set first; only its output is a terminal, so nobody is there to press keys
+    TERM=xterm-256color script -qec "stty cols 60 rows 20; { $1; } </dev/null" /dev/null </dev/null >"$base/out" 2>"$base/err"
     status=$?
 }
 if command -v script >/dev/null; then
