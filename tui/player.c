@@ -46,6 +46,7 @@ struct player {
     size_t target; /* of the seek under way */
     struct keyframe frames[RANGES + 1];
     size_t frame_count;
+    struct session spare; /* of the keyframe dropped last: its memory is the next one's */
     struct arena arena;
     struct index *index; /* apart, since finding a place does not change where we are */
     char *fault;
@@ -59,6 +60,7 @@ struct player *player_open(const char *path, struct err *err)
     struct player *player = xcalloc(1, sizeof(*player));
     player->reader = reader;
     session_init(&player->session);
+    session_init(&player->spare);
     player->index = xcalloc(1, sizeof(*player->index));
     return player;
 }
@@ -75,6 +77,7 @@ void player_free(struct player *player)
     free(player->index->columns);
     free(player->index);
     session_release(&player->session);
+    session_release(&player->spare);
     arena_release(&player->arena);
     journal_reader_free(player->reader);
     free(player->fault);
@@ -121,7 +124,8 @@ static int range_of(size_t distance)
 
 static void drop_frame(struct player *player, size_t at)
 {
-    session_release(&player->frames[at].session);
+    session_release(&player->spare);
+    player->spare = player->frames[at].session;
     memmove(&player->frames[at], &player->frames[at + 1], (player->frame_count - at - 1) * sizeof(player->frames[0]));
     player->frame_count--;
 }
@@ -159,7 +163,9 @@ static void keep_frame(struct player *player)
         at--;
     memmove(&player->frames[at + 1], &player->frames[at], (player->frame_count - at) * sizeof(player->frames[0]));
     player->frames[at].position = player->position;
-    session_copy(&player->frames[at].session, &player->session);
+    player->frames[at].session = player->spare;
+    session_init(&player->spare);
+    session_assign(&player->frames[at].session, &player->session);
     player->frame_count++;
 }
 
@@ -183,11 +189,11 @@ static void go_back(struct player *player, size_t position)
     size_t at = player->frame_count;
     while (at > 0 && player->frames[at - 1].position > position)
         at--;
-    session_release(&player->session);
     if (at > 0) {
-        session_copy(&player->session, &player->frames[at - 1].session);
+        session_assign(&player->session, &player->frames[at - 1].session);
         player->position = player->frames[at - 1].position;
     } else {
+        session_release(&player->session);
         session_init(&player->session);
         player->position = 0;
     }

@@ -123,6 +123,8 @@ void session_init(struct session *session);
 void session_release(struct session *session);
 /* A copy that lives on its own; `to` is not initialised before. */
 void session_copy(struct session *to, const struct session *from);
+/* The same into one that is initialised, whose memory is used again. */
+void session_assign(struct session *to, const struct session *from);
 /* Folds in one event. It must carry seq and turn; its texts are not kept. */
 void session_apply(struct session *session, const struct event *event);
 /* The text of an interned name; "" for 0. */

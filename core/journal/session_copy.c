@@ -1,55 +1,74 @@
-/* A copy of a fold, to go back to. Room is taken for what is there and no more: a copy is kept, not grown. */
+/* A copy of a fold, to go back to. */
 
 #include "base/mem.h"
 #include "session_fold.h"
 #include <string.h>
 
-static void *copy_items(const void *items, size_t count, size_t size)
+/* Into the room there is, when it is enough: a copy of a long session is megabytes, and fresh memory costs more than
+ * what is copied into it. */
+static void *assign_items(void *have, uint32_t *room, const void *items, uint32_t count, size_t size)
 {
-    if (!count)
-        return NULL;
-    void *copy = xreallocarray(NULL, count, size);
-    memcpy(copy, items, count * size);
-    return copy;
+    if (*room < count) {
+        free(have);
+        have = xreallocarray(NULL, count, size);
+        *room = count;
+    }
+    if (count)
+        memcpy(have, items, (size_t)count * size);
+    return have;
 }
-#define COPY(to, from, field, count) (to)->field = copy_items((from)->field, (from)->count, sizeof(*(from)->field))
+#define ASSIGN(to, from, field, count, room)                                                                           \
+    (to)->field = assign_items((to)->field, &(to)->room, (from)->field, (from)->count, sizeof(*(from)->field))
 
-static void copy_text(struct strbuf *to, const struct strbuf *from)
+static void assign_text(struct strbuf *to, const struct strbuf *from)
 {
-    strbuf_init(to);
-    if (from->len)
-        strbuf_add(to, from->buf, from->len);
+    strbuf_reset(to);
+    strbuf_add(to, from->buf, from->len);
 }
 
-static struct session_names *copy_names(const struct session_names *from, uint32_t calls)
+static void assign_names(struct session_names *to, const struct session_names *from, uint32_t calls)
 {
-    struct session_names *to = xmalloc(sizeof(*to));
-    *to = *from;
-    copy_text(&to->texts, &from->texts);
-    COPY(to, from, names, count);
-    to->room = to->count;
-    COPY(to, from, slots, slot_room);
+    assign_text(&to->texts, &from->texts);
+    ASSIGN(to, from, names, count, room);
+    to->count = from->count;
+    /* The table's room is its size: it must be the same one. */
+    if (to->slot_room != from->slot_room) {
+        free(to->slots);
+        to->slots = from->slot_room ? xreallocarray(NULL, from->slot_room, sizeof(*to->slots)) : NULL;
+        to->slot_room = from->slot_room;
+    }
+    if (from->slot_room)
+        memcpy(to->slots, from->slots, from->slot_room * sizeof(*to->slots));
+    to->kept_for_undo = from->kept_for_undo;
     /* One per row of calls; what is beyond them was never set. */
-    to->older_room = from->older_room < calls ? from->older_room : calls;
-    to->older_call = copy_items(from->older_call, to->older_room, sizeof(*to->older_call));
-    to->scratch = (struct arena)ARENA_INIT;
-    return to;
+    uint32_t older = from->older_room < calls ? from->older_room : calls;
+    to->older_call = assign_items(to->older_call, &to->older_room, from->older_call, older, sizeof(*to->older_call));
+}
+
+void session_assign(struct session *to, const struct session *from)
+{
+    struct session kept = *to;
+    *to = *from;
+    to->names = kept.names;
+    assign_names(to->names, from->names, from->call_count);
+#define ROWS(rows, count, room)                                                                                        \
+    to->rows = kept.rows;                                                                                              \
+    to->room = kept.room;                                                                                              \
+    ASSIGN(to, from, rows, count, room)
+    ROWS(turns, turn_count, turn_room);
+    ROWS(steps, step_count, step_room);
+    ROWS(calls, call_count, call_room);
+    ROWS(waves, wave_count, wave_room);
+    ROWS(asks, ask_count, ask_room);
+#undef ROWS
+    to->partial_text = kept.partial_text;
+    to->partial_thinking = kept.partial_thinking;
+    assign_text(&to->partial_text, &from->partial_text);
+    assign_text(&to->partial_thinking, &from->partial_thinking);
 }
 
 void session_copy(struct session *to, const struct session *from)
 {
-    *to = *from;
-    to->names = copy_names(from->names, from->call_count);
-    COPY(to, from, turns, turn_count);
-    COPY(to, from, steps, step_count);
-    COPY(to, from, calls, call_count);
-    COPY(to, from, waves, wave_count);
-    COPY(to, from, asks, ask_count);
-    to->turn_room = to->turn_count;
-    to->step_room = to->step_count;
-    to->call_room = to->call_count;
-    to->wave_room = to->wave_count;
-    to->ask_room = to->ask_count;
-    copy_text(&to->partial_text, &from->partial_text);
-    copy_text(&to->partial_thinking, &from->partial_thinking);
+    session_init(to);
+    session_assign(to, from);
 }
