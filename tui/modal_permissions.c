@@ -35,7 +35,7 @@ static struct rect permissions_place(struct modal *modal, const struct view *vie
 static void permissions_paint(struct modal *modal, struct ui *ui, const struct view *view, struct canvas *canvas,
                               struct rect inside)
 {
-    size_t count = count_of(view), len;
+    size_t count = count_of(view), len = 0;
     list_update(&modal->list, count, inside.rows);
     if (!count)
         canvas_printf(canvas, inside, 0, 1, LOOK_DIM,
