@@ -40,7 +40,7 @@ static struct theme load_shipped(const char *name)
 {
     CLEANUP(free) char *path = xasprintf("%s/themes/%s.theme", SOURCE_DIR, name);
     CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
-    struct theme theme;
+    struct theme theme = {0};
     struct err err = ERR_INIT;
     if (file_read(path, &text, 0, &err) || theme_parse(&theme, name, text.buf, text.len, &err))
         fail_msg("%s:%ld: %s", path, err.line, err.text);
