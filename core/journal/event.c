@@ -44,14 +44,25 @@ enum event_type event_type_from_name(const char *name, size_t len)
 
 #define UNION_OFFSET offsetof(struct event, session_started)
 
+/* How a kind of event.def stands in the table: what it is in C, and the first character its JSON must have. */
+#define KIND_STR  EVENT_KIND_STR, 0
+#define KIND_JSON EVENT_KIND_JSON, 0
+#define KIND_LIST EVENT_KIND_JSON, '['
+#define KIND_OBJ  EVENT_KIND_JSON, '{'
+#define KIND_INT  EVENT_KIND_INT, 0
+#define KIND_NINT EVENT_KIND_NINT, 0
+#define KIND_NUM  EVENT_KIND_NUM, 0
+#define KIND_NNUM EVENT_KIND_NNUM, 0
+#define KIND_BOOL EVENT_KIND_BOOL, 0
+
 const struct event_field *event_fields(enum event_type type, size_t *count)
 {
     switch (type) {
-#define F(kind, field) {#field, EVENT_KIND_##kind, UNION_OFFSET + offsetof(self, field)},
+#define F(kind, field) {#field, KIND_##kind, UNION_OFFSET + offsetof(self, field)},
 #define EVENT(ID, member, name, doc, fields)                                                                           \
     case EVENT_##ID: {                                                                                                 \
         typedef struct event_##member self;                                                                            \
-        static const struct event_field table[] = {fields{NULL, EVENT_KIND_STR, sizeof(self)}};                        \
+        static const struct event_field table[] = {fields{NULL, KIND_STR, sizeof(self)}};                              \
         *count = COUNT_OF(table) - 1;                                                                                  \
         return table;                                                                                                  \
     }

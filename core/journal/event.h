@@ -3,7 +3,7 @@
  *
  * One JSON object per line: seq, t, turn, type, then the fields of the type. In memory an event is a struct whose texts
  * are borrowed: from the caller while it is being emitted, from an arena after decoding. JSON fields are compact JSON
- * text, parsed by whoever needs to look inside. */
+ * text, parsed by whoever needs to look inside; that a list is a list and an object an object is checked by then. */
 
 #include "base/arena.h"
 #include "base/err.h"
@@ -26,6 +26,8 @@ enum event_type {
 
 #define EVENT_C_STR const char *
 #define EVENT_C_JSON const char *
+#define EVENT_C_LIST const char *
+#define EVENT_C_OBJ const char *
 #define EVENT_C_INT int64_t
 #define EVENT_C_NINT int64_t
 #define EVENT_C_NUM double
@@ -77,6 +79,7 @@ enum event_kind { EVENT_KIND_STR, EVENT_KIND_JSON, EVENT_KIND_INT, EVENT_KIND_NI
 struct event_field {
     const char *name;
     enum event_kind kind;
+    char shape;    /* of JSON: '[' a list, '{' an object, 0 anything */
     size_t offset; /* within struct event */
 };
 const struct event_field *event_fields(enum event_type type, size_t *count);

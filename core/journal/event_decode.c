@@ -23,9 +23,9 @@ enum { COMMON_SEQ, COMMON_T, COMMON_TURN, COMMON_COUNT };
 #define COMMON_NAME_MAX 4
 
 static const struct event_field common[COMMON_COUNT] = {
-    [COMMON_SEQ] = {"seq", EVENT_KIND_INT, offsetof(struct event, seq)},
-    [COMMON_T] = {"t", EVENT_KIND_INT, offsetof(struct event, t)},
-    [COMMON_TURN] = {"turn", EVENT_KIND_INT, offsetof(struct event, turn)},
+    [COMMON_SEQ] = {"seq", EVENT_KIND_INT, 0, offsetof(struct event, seq)},
+    [COMMON_T] = {"t", EVENT_KIND_INT, 0, offsetof(struct event, t)},
+    [COMMON_TURN] = {"turn", EVENT_KIND_INT, 0, offsetof(struct event, turn)},
 };
 
 /* The place for one more. */
@@ -89,7 +89,7 @@ static bool decode_num(struct arena *arena, const struct event_member *member, d
     return !isnan(*number);
 }
 
-static const char *kind_name(enum event_kind kind)
+static const char *kind_name(const struct event_field *field)
 {
     static const char *const names[] = {
         [EVENT_KIND_STR] = "text",           [EVENT_KIND_JSON] = "JSON",
@@ -97,7 +97,7 @@ static const char *kind_name(enum event_kind kind)
         [EVENT_KIND_NUM] = "a number",       [EVENT_KIND_NNUM] = "a number or null",
         [EVENT_KIND_BOOL] = "true or false",
     };
-    return names[kind];
+    return field->shape == '[' ? "a list" : field->shape == '{' ? "an object" : names[field->kind];
 }
 
 static const char *value_name(char first)
@@ -108,7 +108,7 @@ static const char *value_name(char first)
     case '{':
         return "an object";
     case '[':
-        return "an array";
+        return "a list";
     case 't':
     case 'f':
         return "true or false";
@@ -151,6 +151,8 @@ static bool set_field(struct event *event, struct arena *arena, const struct eve
         memcpy(place, &text, sizeof(text));
         return true;
     case EVENT_KIND_JSON:
+        if (field->shape && first != field->shape)
+            return false;
         text = decode_json(arena, member);
         memcpy(place, &text, sizeof(text));
         return true;
@@ -204,7 +206,7 @@ static const struct event_field *find_field(const struct event_member *member, c
 static int wrong_kind(const struct event *event, const struct event_field *field, const struct event_member *member,
                       struct err *err)
 {
-    return err_set(err, "%s: \"%s\" must be %s, not %s", event->type_name, field->name, kind_name(field->kind),
+    return err_set(err, "%s: \"%s\" must be %s, not %s", event->type_name, field->name, kind_name(field),
                    value_name(member->value[0]));
 }
 

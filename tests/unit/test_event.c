@@ -35,6 +35,8 @@ static void fill(struct event *event, const struct event_field *field, size_t tu
         "\"text\"",
         "9007199254740993",
     };
+    static const char *const lists[] = {"[]", "[1,2.50,-3e+7,true,false,null]", "[{\"a\":[]},\"]\"]"};
+    static const char *const objects[] = {"{}", "{\"a\":{\"b\":[\"x y\",\"\\u00e9\\\"\"]}}", "{\"}\":null}"};
     static const int64_t integers[] = {0, 1, -1, INT64_MAX, INT64_MIN + 1, 9007199254740993};
     static const double numbers[] = {0, 0.1, -2.5e-7, 1e300, 3, 12345.678};
     size_t at = turn % 6;
@@ -42,9 +44,11 @@ static void fill(struct event *event, const struct event_field *field, size_t tu
     case EVENT_KIND_STR:
         memcpy(place_of(event, field), &texts[at], sizeof(texts[at]));
         return;
-    case EVENT_KIND_JSON:
-        memcpy(place_of(event, field), &values[at], sizeof(values[at]));
+    case EVENT_KIND_JSON: {
+        const char *const *value = field->shape == '[' ? &lists[at % 3] : field->shape ? &objects[at % 3] : &values[at];
+        memcpy(place_of(event, field), value, sizeof(*value));
         return;
+    }
     case EVENT_KIND_INT:
     case EVENT_KIND_NINT:
         memcpy(place_of(event, field), &integers[at], sizeof(integers[at]));
@@ -193,15 +197,21 @@ static void wrong_kinds_are_named(void **state)
         for (size_t i = 0; i < count; i++) {
             CLEANUP(strbuf) struct strbuf line = STRBUF_INIT;
             CLEANUP(strbuf) struct strbuf why = STRBUF_INIT;
-            if (fields[i].kind == EVENT_KIND_JSON)
+            const char *value = fields[i].shape == '[' ? "{}" : fields[i].shape ? "[]" : wrong[fields[i].kind];
+            if (!value)
                 continue;
-            strbuf_addf(&line, "{\"type\":\"%s\",\"%s\":%s}", name, fields[i].name, wrong[fields[i].kind]);
+            strbuf_addf(&line, "{\"type\":\"%s\",\"%s\":%s}", name, fields[i].name, value);
             strbuf_addf(&why, "%s: \"%s\" must be ", name, fields[i].name);
             assert_refused(line.buf, why.buf);
         }
     }
     assert_refused("{\"type\":\"held\",\"seq\":\"1\"}", "held: \"seq\" must be an integer, not text");
     assert_refused("{\"type\":\"model.requested\",\"step\":9223372036854775808}", "\"step\" must be an integer");
+    assert_refused("{\"type\":\"model.responded\",\"tool_calls\":\"nope\"}",
+                   "model.responded: \"tool_calls\" must be a list, not text");
+    assert_refused("{\"type\":\"model.responded\",\"usage\":[]}", "\"usage\" must be an object, not a list");
+    assert_refused("{\"type\":\"waves.planned\",\"waves\":{}}", "\"waves\" must be a list, not an object");
+    assert_refused("{\"type\":\"write.proposed\",\"files\":1}", "\"files\" must be a list, not this number");
     assert_refused("{\"type\":7}", "\"type\" must be text");
     assert_refused("{\"seq\":1}", "\"type\" is missing");
     assert_refused("{}", "\"type\" is missing");
