@@ -130,6 +130,40 @@ static void index_line(struct scripted *self, size_t line, struct arena *arena, 
     }
 }
 
+/* What no call may lack; NULL when nothing is wrong. */
+static const char *call_wrong(const struct json *call)
+{
+    if (call->type != JSON_OBJECT)
+        return "a tool call must be an object";
+    return *json_str(json_get(call, "name"), "") ? NULL : "a tool call has no name";
+}
+
+int scripted_check_event(const struct event *event, struct err *err)
+{
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
+    const char *calls = event->type == EVENT_MODEL_RESPONDED ? event->model_responded.tool_calls : NULL;
+    json_each (call, calls ? json_parse(&arena, calls, strlen(calls), NULL) : NULL) {
+        if (call_wrong(call))
+            return err_set(err, "model.responded: %s", call_wrong(call));
+    }
+    return 0;
+}
+
+int scripted_check(const struct journal_reader *reader, struct err *err)
+{
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
+    struct event event;
+    for (size_t line = 0; line < journal_count(reader); line++, arena_reset(&arena)) {
+        if (journal_event(reader, line, &event, &arena, err))
+            return -1;
+        if (scripted_check_event(&event, err)) {
+            err->line = journal_line_number(reader, line);
+            return -1;
+        }
+    }
+    return 0;
+}
+
 static void index_lines(struct scripted *self)
 {
     CLEANUP(arena) struct arena arena = ARENA_INIT;
@@ -185,14 +219,12 @@ static const char *read_calls(struct scripted *self, const struct entry *entry, 
     struct model_reply *reply = &self->reply;
     if (!calls || calls->type == JSON_NULL)
         return NULL;
-    if (calls->type != JSON_ARRAY)
-        return "tool_calls must be a list";
     reply->calls = xcalloc(calls->count + 1, sizeof(*reply->calls));
     json_each (call, calls) {
         const char *id = json_str(json_get(call, "id"), "");
         const char *name = json_str(json_get(call, "name"), "");
-        if (!*name)
-            return "a tool call has no name";
+        if (call_wrong(call))
+            return call_wrong(call);
         reply->calls[reply->call_count++] = (struct tool_call){
             .id = *id ? xstrdup(id) : xasprintf("call_%zu_%zu", entry->line + 1, reply->call_count + 1),
             .name = xstrdup(name),

@@ -3,6 +3,8 @@
 
 #include "provider.h"
 
+struct err;
+struct event;
 struct journal_reader;
 struct loop;
 
@@ -10,5 +12,10 @@ struct loop;
  * be decoded becomes an answer with an error that names it. When the recording has no more answers, the next request
  * fails with "the recording ends here". */
 struct provider *scripted_new(struct loop *loop, const struct journal_reader *reader, double speed);
+/* Reads every line as the model will, so that a file that cannot be played is refused before anything runs. err->line is
+ * set. */
+int scripted_check(const struct journal_reader *reader, struct err *err) __attribute__((warn_unused_result));
+/* The same of one decoded line. */
+int scripted_check_event(const struct event *event, struct err *err) __attribute__((warn_unused_result));
 /* Only the answers of one turn from here on: called by the program before it starts that turn of the recording. */
 void scripted_turn(struct provider *provider, int64_t turn);

@@ -2,7 +2,11 @@
  *
  * Every recorded event that can be compared has a key: its turn, type, what it is about (a call or a step) and how many
  * such there were before. An event of the run looks up its key. So the order in which the calls of a wave end does not
- * matter, while a missing, additional or different event does. */
+ * matter, while a missing, additional or different event does.
+ *
+ * The order that is promised is looked at beside that: what happens to a call has one, and the turn's own events stand
+ * between its waves. Each event of the run must have been recorded behind those it came after. A late thread is its own
+ * master: it only comes after its call. */
 
 #include "departure.h"
 #include "base/hash.h"
@@ -24,7 +28,9 @@ static const struct {
     const char *fields[8];
 } rules[] = {
     {EVENT_TURN_STARTED, NULL, {"prompt"}},
+    {EVENT_CONTEXT_LOADED, NULL, {"pack"}},
     {EVENT_BUDGET_OPENED, NULL, {"limits"}},
+    {EVENT_TURN_PREPARED, NULL, {"messages", "prompt_render_hash"}},
     {EVENT_MODEL_RESPONDED, "step", {"text", "tool_calls", "stop"}},
     {EVENT_WAVES_PLANNED, "step", {"waves"}},
     {EVENT_TOOL_STARTED, "call", {"tool", "arguments", "effect", "wave"}},
@@ -40,17 +46,22 @@ static const struct {
     {EVENT_TURN_FINISHED, NULL, {"status", "text", "usage", "steps", "tool_calls"}},
 };
 
-/* Members that differ by nature: an artifact is named anew each time it is kept, a deadline is a time, and what a look
- * back took from the cache is not recorded. */
+/* Members that differ by nature: an artifact is named anew each time it is kept, a deadline is a time, what a look back
+ * took from the cache is not recorded, and how excerpts are ranked may get better. */
 static const struct {
     const char *field, *members;
-} ignored[] = {{"artifact", "id path"}, {"timeout", "deadline_s"}, {"usage", "cache_read cache_write"}};
+} ignored[] = {
+    {"artifact", "id path"}, {"timeout", "deadline_s"}, {"usage", "cache_read cache_write"}, {"pack", "score"}};
 
 struct entry {
     uint32_t index; /* of the line */
     bool seen;
+    bool memory;    /* the turn remembered something: its messages hold one more */
+    enum event_type type;
     int64_t seq;
 };
+
+#define NO_ENTRY (-1)
 
 struct departures {
     const struct journal_reader *recording;
@@ -58,7 +69,21 @@ struct departures {
     struct hash_map counts;    /* of the run, to number its keys */
     struct entry *entries;
     size_t entry_count, entry_room;
-    bool types[EVENT_TYPE_COUNT]; /* that the recording holds */
+    bool types[EVENT_TYPE_COUNT]; /* that are compared: all of them, or those a person wrote down */
+    char *app;                 /* that recorded it; NULL: unknown */
+    int64_t open_turn;         /* that the recording ends in the middle of; 0: none */
+    int64_t until;             /* the last seq that counts; -1: all do */
+
+    /* The run, so far. */
+    size_t seen;               /* entries it has had */
+    int64_t last_seq;          /* in the recording, of the newest */
+    struct hash_map calls;     /* turn and ask → its proposal's entry */
+    struct hash_map newest;    /* turn and call → its newest entry */
+    int64_t newest_own;        /* the turn's own newest */
+    int64_t furthest;          /* the one that stands last in the recording */
+    bool memory;
+    bool same_app;
+
     struct departure *list;
     size_t count, room;
     struct arena arena;        /* of the list's texts */
@@ -119,39 +144,97 @@ static char *make_key(struct arena *arena, struct hash_map *counts, int64_t turn
     return arena_printf(arena, "%s %" PRId64, base, n);
 }
 
+/* What the program writes down itself has numbers, and it writes down everything. */
+static bool is_full(const struct journal_reader *recording, struct arena *arena)
+{
+    struct event event;
+    size_t len;
+    const char *line;
+
+    if (journal_count(recording) == 0)
+        return false;
+    line = journal_line(recording, 0, &len);
+    return event_decode(&event, arena, line, len, NULL) == 0 && event.seq >= 0;
+}
+
+static bool remembers(const struct event *event)
+{
+    return event->context_loaded.memory && strcmp(event->context_loaded.memory, "[]") != 0;
+}
+
+/* A person who wrote it down need not have counted the steps. */
+static void count_step(struct event *event, int64_t *step)
+{
+    int64_t *own = event->type == EVENT_MODEL_RESPONDED ? &event->model_responded.step
+                   : event->type == EVENT_WAVES_PLANNED ? &event->waves_planned.step
+                   : event->type == EVENT_REFLECTION    ? &event->reflection.step
+                                                        : NULL;
+
+    if (!own)
+        return;
+    if (event->type == EVENT_MODEL_RESPONDED)
+        *step = *own > 0 ? *own : *step + 1;
+    if (*own <= 0)
+        *own = *step;
+}
+
 struct departures *departures_new(const struct journal_reader *recording)
 {
     struct departures *d = xcalloc(1, sizeof(*d));
     struct hash_map counts = {0};
     int64_t turn = 0, step = 0;
+    bool full = is_full(recording, &d->scratch), memory = false;
     struct event event;
 
     d->recording = recording;
+    d->until = -1;
+    d->newest_own = d->furthest = NO_ENTRY;
     for (size_t i = 0; i < journal_count(recording); i++) {
         int rule;
 
         arena_reset(&d->scratch);
         if (journal_event(recording, i, &event, &d->scratch, NULL) < 0)
             continue; /* whoever opened the recording has complained of it */
+        if (event.type == EVENT_SESSION_STARTED && event.session_started.app)
+            d->app = arena_strdup(&d->arena, event.session_started.app);
         if (event.type == EVENT_TURN_STARTED) {
             turn++; /* a run counts its turns from 1, whatever the file calls them */
             step = 0;
+            memory = false;
+            d->open_turn = turn;
         }
-        if (event.type == EVENT_MODEL_RESPONDED) {
-            step = event.model_responded.step > 0 ? event.model_responded.step : step + 1;
-            event.model_responded.step = step; /* a person who wrote it down need not have counted */
-        }
+        if (event.type == EVENT_TURN_FINISHED || event.type == EVENT_SESSION_ENDED)
+            d->open_turn = 0;
+        if (event.type == EVENT_CONTEXT_LOADED)
+            memory = remembers(&event);
+        count_step(&event, &step);
+        full |= event.type == EVENT_TURN_PREPARED;
         rule = rule_of(event.type);
         if (rule < 0 || turn == 0)
             continue;
         d->types[event.type] = true;
         GROW(d->entries, d->entry_count, d->entry_room);
-        d->entries[d->entry_count] = (struct entry){.index = (uint32_t)i, .seq = event.seq};
+        d->entries[d->entry_count] =
+            (struct entry){.index = (uint32_t)i, .seq = event.seq, .type = event.type, .memory = memory};
         hash_map_put(&d->keys, make_key(&d->scratch, &counts, turn, &event, rule), (int64_t)d->entry_count);
         d->entry_count++;
     }
+    for (size_t i = 0; full && i < COUNT_OF(rules); i++)
+        d->types[rules[i].type] = true;
     hash_map_release(&counts);
     return d;
+}
+
+void departures_until(struct departures *d, int64_t seq)
+{
+    d->until = seq;
+    while (d->entry_count && d->entries[d->entry_count - 1].seq > seq)
+        d->entry_count--;
+}
+
+bool departures_reached(const struct departures *d)
+{
+    return d->until >= 0 && d->seen >= d->entry_count;
 }
 
 void departures_free(struct departures *d)
@@ -160,6 +243,8 @@ void departures_free(struct departures *d)
         return;
     hash_map_release(&d->keys);
     hash_map_release(&d->counts);
+    hash_map_release(&d->calls);
+    hash_map_release(&d->newest);
     free(d->entries);
     free(d->list);
     arena_release(&d->arena);
@@ -181,16 +266,20 @@ static const char *shown(struct departures *d, const char *text)
     return arena_memdup0(&d->arena, out.buf, out.len);
 }
 
-static void add(struct departures *d, int64_t seq, const char *type, const char *field, const char *recorded, const char *got)
+static void add(struct departures *d, int64_t seq, const char *type, const char *field, const char *recorded,
+                const char *got)
 {
     if (d->count >= KEPT_MAX)
         return;
     GROW(d->list, d->count, d->room);
-    d->list[d->count++] = (struct departure){.seq = seq,
+    d->list[d->count] = (struct departure){.seq = seq,
+                                             .number = d->count,
+                                             .unrecorded = !recorded,
                                              .type = arena_strdup(&d->arena, type),
                                              .field = arena_strdup(&d->arena, field),
                                              .recorded = shown(d, recorded),
                                              .got = shown(d, got)};
+    d->count++;
 }
 
 /* ---- comparing JSON: the path of the first difference ---- */
@@ -208,6 +297,7 @@ static bool listed(const char *names, const char *name)
 /* How two values are compared, and where they differ first. */
 struct comparison {
     const char *without;  /* members that are left out */
+    size_t first;         /* how many items of the outermost list were left out before it */
     bool sparse;          /* what the recording does not hold is not asked for */
     struct strbuf path;
     const struct json *at_a, *at_b;
@@ -254,8 +344,9 @@ static bool json_differs(struct comparison *c, const struct json *a, const struc
     case JSON_ARRAY: {
         size_t len = c->path.len;
         const struct json *x = a->child, *y = b->child;
+        size_t i = c->first;
 
-        for (size_t i = 0; x || y; i++) {
+        for (c->first = 0; x || y; i++) {
             strbuf_addf(&c->path, "[%zu]", i);
             if (json_differs(c, x, y))
                 return true;
@@ -293,8 +384,22 @@ static void comparison_init(struct comparison *c, const char *field, const struc
     strbuf_addstr(&c->path, field);
 }
 
-static void compare_field(struct departures *d, const struct event *was, const struct event *is,
-                          const struct event_field *field)
+/* The messages of a turn begin with the prompt, whose hash is a field of its own, with today's date and with what was
+ * remembered: none of them is the turn's. */
+static const struct json *own_messages(struct arena *arena, const struct json *messages, bool memory, size_t *left_out)
+{
+    struct json *own = arena_alloc(arena, sizeof(*own));
+
+    if (!messages)
+        return NULL;
+    *own = *messages;
+    for (*left_out = 0; own->child && *left_out < (memory ? 3 : 2); ++*left_out)
+        own->child = own->child->next;
+    return own;
+}
+
+static void compare_field(struct departures *d, const struct entry *entry, const struct event *was,
+                          const struct event *is, const struct event_field *field)
 {
     const char *a = field_text(&d->scratch, was, field);
     const char *b = field_text(&d->scratch, is, field);
@@ -303,6 +408,9 @@ static void compare_field(struct departures *d, const struct event *was, const s
 
     if (!a || (b && strcmp(a, b) == 0))
         return; /* what the recording does not say is not compared */
+    /* Another version may have another prompt. */
+    if (strcmp(field->name, "prompt_render_hash") == 0 && !d->same_app)
+        return;
     if (field->kind != EVENT_KIND_JSON) {
         add(d, was->seq, was->type_name, field->name, a, b);
         return;
@@ -310,9 +418,67 @@ static void compare_field(struct departures *d, const struct event *was, const s
     x = json_parse(&d->scratch, a, strlen(a), NULL);
     comparison_init(&c, field->name, x);
     y = b ? json_parse(&d->scratch, b, strlen(b), NULL) : NULL;
+    if (strcmp(field->name, "messages") == 0) {
+        y = own_messages(&d->scratch, y, d->memory, &c.first);
+        x = own_messages(&d->scratch, x, entry->memory, &c.first);
+    }
     if (json_differs(&c, x, y))
         add(d, was->seq, was->type_name, c.path.buf, source(&d->scratch, c.at_a), source(&d->scratch, c.at_b));
     strbuf_release(&c.path);
+}
+
+/* ---- order ---- */
+
+/* The call that an event of the run is about, "" for the turn's own. A decision names its question only. */
+static const char *call_of(struct departures *d, const struct event *event, int rule)
+{
+    const char *about = rules[rule].about;
+    int64_t proposal;
+    struct event was;
+
+    if (about && strcmp(about, "call") == 0)
+        return field_text(&d->scratch, event, field_of(event->type, about));
+    if (event->type != EVENT_WRITE_DECIDED || !event->write_decided.ask)
+        return "";
+    proposal = hash_map_get(&d->calls, arena_printf(&d->scratch, "%" PRId64 " %s", event->turn, event->write_decided.ask),
+                            NO_ENTRY);
+    if (proposal == NO_ENTRY ||
+        journal_event(d->recording, d->entries[proposal].index, &was, &d->scratch, NULL) < 0)
+        return NULL;
+    return was.write_proposed.call;
+}
+
+static void misplaced(struct departures *d, int64_t at, int64_t behind)
+{
+    const struct entry *entry = &d->entries[at], *other = &d->entries[behind];
+    CLEANUP(strbuf) struct strbuf recorded = STRBUF_INIT;
+
+    strbuf_addf(&recorded, "before %s (seq %" PRId64 ")", event_type_name(other->type), other->seq);
+    add(d, entry->seq, event_type_name(entry->type), "order", recorded.buf, "after it");
+}
+
+/* Whether it was recorded behind everything that it must come after. */
+static void compare_order(struct departures *d, const struct event *event, int rule, int64_t at)
+{
+    const char *call = call_of(d, event, rule);
+    bool own = call && !*call, late = event->type == EVENT_LATE_SUPPRESSED;
+    int64_t behind = own ? d->furthest : late ? NO_ENTRY : d->newest_own;
+
+    if (event->type == EVENT_WRITE_PROPOSED && event->write_proposed.ask)
+        hash_map_put(&d->calls, arena_printf(&d->scratch, "%" PRId64 " %s", event->turn, event->write_proposed.ask), at);
+    if (call && *call) {
+        char *key = arena_printf(&d->scratch, "%" PRId64 " %s", event->turn, call);
+        int64_t before = hash_map_get(&d->newest, key, NO_ENTRY);
+
+        behind = before > behind ? before : behind;
+        hash_map_put(&d->newest, key, at > before ? at : before);
+    }
+    if (at < behind)
+        misplaced(d, at, behind);
+    if (own && at > d->newest_own)
+        d->newest_own = at;
+    if (!late && at > d->furthest)
+        d->furthest = at;
 }
 
 void departures_see(struct departures *d, const struct event *event)
@@ -322,33 +488,48 @@ void departures_see(struct departures *d, const struct event *event)
     struct entry *entry;
     int64_t found;
 
-    if (rule < 0 || event->turn == 0 || !d->types[event->type])
+    if (event->type == EVENT_SESSION_STARTED)
+        d->same_app = d->app && event->session_started.app && strcmp(d->app, event->session_started.app) == 0;
+    if (rule < 0 || event->turn == 0 || !d->types[event->type] || departures_reached(d))
         return;
+    if (event->type == EVENT_CONTEXT_LOADED)
+        d->memory = remembers(event);
     arena_reset(&d->scratch);
-    found = hash_map_get(&d->keys, make_key(&d->scratch, &d->counts, event->turn, event, rule), -1);
-    if (found < 0) {
+    found = hash_map_get(&d->keys, make_key(&d->scratch, &d->counts, event->turn, event, rule), NO_ENTRY);
+    if (found == NO_ENTRY) {
         CLEANUP(strbuf) struct strbuf summary = STRBUF_INIT;
 
+        /* A recording that a crash ended says nothing of what would have come. */
+        if (d->open_turn && event->turn >= d->open_turn)
+            return;
         event_summary(&summary, event);
-        add(d, 0, event_type_name(event->type), "event", NULL, summary.len ? summary.buf : "it happened");
+        add(d, d->last_seq, event_type_name(event->type), "event", NULL, summary.len ? summary.buf : "it happened");
         return;
     }
+    if ((size_t)found >= d->entry_count)
+        return; /* behind the last that counts */
     entry = &d->entries[found];
+    if (!entry->seen)
+        d->seen++;
     entry->seen = true;
+    d->last_seq = entry->seq;
+    compare_order(d, event, rule, found);
     if (journal_event(d->recording, entry->index, &was, &d->scratch, NULL) < 0)
         return;
     for (size_t i = 0; i < COUNT_OF(rules[rule].fields) && rules[rule].fields[i]; i++)
-        compare_field(d, &was, event, field_of(event->type, rules[rule].fields[i]));
+        compare_field(d, entry, &was, event, field_of(event->type, rules[rule].fields[i]));
 }
 
 static int by_seq(const void *a, const void *b)
 {
     const struct departure *x = a, *y = b;
 
-    /* What was not recorded has no place in the recording; it is named after what was. */
-    if ((x->seq == 0) != (y->seq == 0))
-        return x->seq == 0 ? 1 : -1;
-    return (x->seq > y->seq) - (x->seq < y->seq);
+    if (x->seq != y->seq)
+        return x->seq > y->seq ? 1 : -1;
+    /* What was not recorded came after what was. */
+    if (x->unrecorded != y->unrecorded)
+        return x->unrecorded ? 1 : -1;
+    return (x->number > y->number) - (x->number < y->number);
 }
 
 void departures_end(struct departures *d)
@@ -378,4 +559,20 @@ size_t departures_count(const struct departures *d)
 const struct departure *departures_at(const struct departures *d, size_t index)
 {
     return index < d->count ? &d->list[index] : NULL;
+}
+
+size_t departures_compared(const struct departures *d)
+{
+    return d->seen;
+}
+
+bool departures_cut_short(const struct departures *d)
+{
+    return d->open_turn > 0;
+}
+
+void departure_write(struct strbuf *out, const struct departure *departure)
+{
+    strbuf_addf(out, "departed at seq %" PRId64 ": %s.%s: recorded %s, got %s", departure->seq, departure->type,
+                departure->field, departure->recorded, departure->got);
 }

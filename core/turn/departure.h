@@ -1,7 +1,11 @@
 #pragma once
 /* Where a run departs from its recording. Times, ids of sessions and the like never count; order among the calls of one
  * wave does not either: events are matched by what they are about (turn, type, call, step), then compared field by
- * field. Only types that the recording holds are compared, so a hand-written one is checked as far as it goes. */
+ * field, and the order that is promised (of what happens to a call, and of the turn's own events) with them.
+ *
+ * A recording of the program itself (numbered, or with a turn.prepared) holds everything, so whatever it lacks counts.
+ * Of one that a person wrote only the types that it holds are compared: it is checked as far as it goes, and so is one
+ * that ends in the middle of a turn. */
 
 #include "journal/journal.h"
 #include "journal/session.h"
@@ -9,17 +13,29 @@
 struct departures;
 
 struct departure {
-    int64_t seq;     /* in the recording; 0: something happened that was not recorded */
+    int64_t seq;     /* in the recording; of something that was not recorded, that of what it came after */
+    bool unrecorded;
     const char *type;
     const char *field;
-    const char *recorded, *got; /* cut for reading */
+    const char *recorded, *got; /* cut for reading, on one line */
+    size_t number;   /* in the order in which they were noticed */
 };
 
 struct departures *departures_new(const struct journal_reader *recording);
 void departures_free(struct departures *departures);
+/* Nothing that was recorded after this seq counts. Before the run. */
+void departures_until(struct departures *departures, int64_t seq);
+/* Everything up to that seq has happened: the run may stop. */
+bool departures_reached(const struct departures *departures);
 /* To be told of each event of the run. */
 void departures_see(struct departures *departures, const struct event *event);
 /* After the run, what was recorded and never happened counts as well. First departure first; NULL when there is none. */
 void departures_end(struct departures *departures);
 size_t departures_count(const struct departures *departures);
 const struct departure *departures_at(const struct departures *departures, size_t index);
+/* How many recorded events the run had as well. */
+size_t departures_compared(const struct departures *departures);
+/* The recording ends in the middle of a turn. */
+bool departures_cut_short(const struct departures *departures);
+/* "departed at seq 12: tool.finished.result.output: recorded X, got Y" */
+void departure_write(struct strbuf *out, const struct departure *departure);

@@ -8,11 +8,12 @@
 #include "base/loop.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
+#include "model/scripted.h"
 #include <string.h>
 #include <sys/stat.h>
 
 struct recorded_turn {
-    int64_t number;
+    int64_t number, seq;
     char *prompt;
 };
 
@@ -80,7 +81,7 @@ static void note(struct recording *recording, const struct event *event, struct 
 
         GROW(recording->turns, recording->turn_count, recording->turn_room);
         recording->turns[recording->turn_count++] = (struct recorded_turn){
-            event->turn, xstrdup(event->turn_started.prompt ? event->turn_started.prompt : "")};
+            event->turn, event->seq, xstrdup(event->turn_started.prompt ? event->turn_started.prompt : "")};
         if (thinking && recording->turn_count == 1)
             recording->thinking = thinking_level_from_name(
                 json_str(json_get(json_parse(arena, thinking, strlen(thinking), NULL), "level"), NULL));
@@ -150,7 +151,8 @@ struct recording *recording_open(const char *path, struct err *err)
     recording->reader = reader;
     recording->files = files_beside(path);
     for (size_t i = 0; i < journal_count(reader); i++) {
-        if (journal_event(reader, i, &event, &arena, err) < 0) {
+        if (journal_event(reader, i, &event, &arena, err) < 0 || scripted_check_event(&event, err) < 0) {
+            err->line = journal_line_number(reader, i);
             recording_free(recording);
             return NULL;
         }
@@ -201,6 +203,15 @@ const struct journal_reader *recording_reader(const struct recording *recording)
 size_t recording_turn_count(const struct recording *recording)
 {
     return recording->turn_count;
+}
+
+size_t recording_turns_until(const struct recording *recording, int64_t seq)
+{
+    size_t count = 0;
+
+    while (count < recording->turn_count && recording->turns[count].seq <= seq)
+        count++;
+    return count;
 }
 
 const char *recording_prompt(const struct recording *recording, size_t index)

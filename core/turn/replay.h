@@ -15,6 +15,8 @@ const struct journal_reader *recording_reader(const struct recording *recording)
 /* Turns in the file, and the prompt of one (0-based). */
 size_t recording_turn_count(const struct recording *recording);
 const char *recording_prompt(const struct recording *recording, size_t index);
+/* How many of them began up to this seq. */
+size_t recording_turns_until(const struct recording *recording, int64_t seq);
 int64_t recording_turn_number(const struct recording *recording, size_t index);
 /* The budget that was recorded, over `limits`; leaves it alone when there is none. */
 void recording_limits(const struct recording *recording, struct budget_limits *limits);
