@@ -419,14 +419,15 @@ static int undo(struct engine *engine, const struct intent *intent, struct err *
     return 0;
 }
 
-static int end(struct engine *engine, struct err *err)
+static int end(struct engine *engine, const char *reason, struct err *err)
 {
     if (engine->turn)
         return err_set(err, "a turn is running: cancel it first");
     if (engine->undo)
         return err_set(err, "an undo is under way");
     engine->ended = true;
-    engine_emit(engine, 0, &(struct event){.type = EVENT_SESSION_ENDED, .session_ended = {.reason = "quit"}});
+    engine_emit(engine, 0,
+                &(struct event){.type = EVENT_SESSION_ENDED, .session_ended = {.reason = reason ? reason : "quit"}});
     return 0;
 }
 
@@ -481,7 +482,7 @@ int engine_submit(struct engine *engine, const struct intent *intent, struct err
     case INTENT_UNDO:
         return undo(engine, intent, err);
     case INTENT_END:
-        return end(engine, err);
+        return end(engine, intent->end.reason, err);
     }
     return err_set(err, "unknown intent");
 }

@@ -47,5 +47,6 @@ struct intent {
         struct { enum edit_what what; const char *text; } edit; /* JSON for arguments and result */
         struct { enum budget_key key; double share; } extend;
         struct { const char *checkpoint; } undo;
+        struct { const char *reason; } end; /* NULL: "quit" */
     };
 };
