@@ -3,6 +3,7 @@
 
 #include "config.h"
 #include "base/file.h"
+#include "base/hash.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/nearest.h"
@@ -313,11 +314,17 @@ static int take_approve(struct reading *reading, const struct json *value)
         return 0;                                                                                                      \
     }
 TOP_TEXT(model)
-TOP_TEXT(theme)
 TOP_TEXT(system_prompt)
 TOP_TRUTH(parallel)
 TOP_TRUTH(select_tools)
 TOP_TRUTH(citations)
+
+static int take_theme(struct reading *reading, const struct json *value)
+{
+    reading->config->theme = keep(reading, value);
+    reading->config->theme_line = line_of(reading, value);
+    return 0;
+}
 
 static const struct key top_keys[] = {
     {"model", A_TEXT, take_model},
@@ -344,6 +351,30 @@ static struct config *config_empty(void)
     return config;
 }
 
+/* A key that is there twice says two things; nobody should have to know which of them counts. The first one whose line
+ * comes, whatever it is in. */
+static int refuse_twins(struct reading *reading, const struct json *value)
+{
+    struct hash_map names = {0};
+    int result = 0;
+    if (value->type != JSON_OBJECT && value->type != JSON_ARRAY)
+        return 0;
+    json_each (member, value) {
+        if (value->type == JSON_OBJECT && hash_map_has(&names, member->key)) {
+            err_set(reading->err, "\"%.60s\" is there twice (take one of them out)", member->key);
+            result = at_line(reading, member);
+        } else {
+            if (value->type == JSON_OBJECT)
+                hash_map_put(&names, member->key, 1);
+            result = refuse_twins(reading, member);
+        }
+        if (result)
+            break;
+    }
+    hash_map_release(&names);
+    return result;
+}
+
 struct config *config_parse(const char *text, size_t len, struct err *err)
 {
     struct config *config = config_empty();
@@ -359,6 +390,10 @@ struct config *config_parse(const char *text, size_t len, struct err *err)
     if (top && top->type != JSON_OBJECT) {
         err_set(err, "the file must hold one object in {}, is %s%s", article(top->type), json_type_name(top->type));
         result = at_line(&reading, top);
+    }
+    if (result == 0) {
+        struct reading before = reading; /* lines are counted forwards, once for each pass */
+        result = refuse_twins(&before, top);
     }
     if (result == 0 && walk(&reading, "", top, top_keys, COUNT_OF(top_keys)) == 0)
         return config;

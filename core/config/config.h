@@ -46,6 +46,7 @@ struct config {
     int64_t reflect_every;
     int parallel, select_tools, citations;
     const char *theme;
+    long theme_line;
     struct config_binding *bindings; /* of "keys": what an action is on instead of its own; whoever has the keys reads them */
     size_t binding_count, binding_room;
     const char *system_prompt;

@@ -149,15 +149,18 @@ static void broken_json_has_a_line(void **state)
     refuses("{\"model\": \"\\u0000\"}", 1, "");
 }
 
-static void of_equal_names_the_last_counts(void **state)
+static void a_name_that_is_there_twice_is_refused(void **state)
 {
     (void)state;
+    refuses("{\"approve\": \"ask\",\n\"approve\": \"allow\"}", 2, "\"approve\" is there twice");
+    refuses("{\"budget\": {\"steps\": 1,\n\"wall_s\": 2,\n\"steps\": 1}}", 3, "\"steps\" is there twice");
+    refuses("{\"models\": {\"a\": {\"provider\": \"x\"},\n\"a\": {\"provider\": \"y\"}}}", 2, "\"a\" is there twice");
+    /* The same name elsewhere is another one. */
     CLEANUP(config)
-    struct config *config =
-        parse("{\"models\": {\"a\": {\"provider\": \"x\"}, \"a\": {\"provider\": \"scripted\"}}, \"theme\": \"x\","
-              " \"theme\": \"y\"}");
-    assert_string_equal(config_model(config, "a")->provider, "scripted");
-    assert_string_equal(config->theme, "y");
+    struct config *config = parse("{\"model\": \"a\", \"models\": {\"a\": {\"provider\": \"x\", \"model\": \"y\"}},\n"
+                                  "\"theme\": \"mono\"}");
+    assert_string_equal(config->model, "a");
+    assert_int_equal(config->theme_line, 2);
 }
 
 static void many_models_cost_no_more_than_their_text(void **state)
@@ -215,7 +218,7 @@ int main(void)
         cmocka_unit_test(a_wrong_type_names_the_key),
         cmocka_unit_test(a_wrong_word_lists_the_right_ones),
         cmocka_unit_test(broken_json_has_a_line),
-        cmocka_unit_test(of_equal_names_the_last_counts),
+        cmocka_unit_test(a_name_that_is_there_twice_is_refused),
         cmocka_unit_test(many_models_cost_no_more_than_their_text),
         cmocka_unit_test(files),
     };
