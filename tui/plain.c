@@ -46,6 +46,13 @@ void plain_newline(struct plain *plain)
     plain->blank = false;
 }
 
+void plain_end_line(struct plain *plain)
+{
+    while (plain->out->len && plain->out->buf[plain->out->len - 1] == ' ')
+        strbuf_set_len(plain->out, plain->out->len - 1);
+    plain_newline(plain);
+}
+
 void plain_gap(struct plain *plain)
 {
     if (!plain->blank)
@@ -99,18 +106,32 @@ static void session_started(struct plain *plain, const struct event_session_star
     const char *provider = json_str(json_get(model, "provider"), NULL);
     const char *name = json_str(json_get(model, "name"), NULL);
     CLEANUP(strbuf) struct strbuf line = STRBUF_INIT;
-    strbuf_addstr(&line, started->app ? started->app : "keyturn");
-    if (provider)
-        strbuf_addf(&line, " %s %s%s%s", text_dot(), provider, name && *name ? " " : "", name ? name : "");
-    if (started->workspace)
-        strbuf_addf(&line, " %s %s", text_dot(), started->workspace);
+    /* A file that a person wrote was made by no program: it is called by its name, if it has one. */
+    if (started->app) {
+        text_name(&line, started->app);
+    } else {
+        strbuf_addstr(&line, started->session ? "recording " : "recording");
+        text_name(&line, started->session ? started->session : "");
+    }
+    if (provider) {
+        strbuf_addf(&line, " %s ", text_dot());
+        text_name(&line, provider);
+        strbuf_addstr(&line, name && *name ? " " : "");
+        text_name(&line, name ? name : "");
+    }
+    if (started->workspace) {
+        strbuf_addf(&line, " %s ", text_dot());
+        text_name(&line, started->workspace);
+    }
     plain_paragraph_inked(plain, INK_DIM, line.buf, 0);
 }
 
 static void turn_started(struct plain *plain, const struct event *event)
 {
     const char *prompt = event->turn_started.prompt;
+    plain_calls_pending(plain);
     plain_calls_reset(plain);
+    plain->step = 0;
     plain->cost_usd = NAN;
     free(plain->answer);
     plain->answer = NULL;
@@ -138,7 +159,8 @@ static void context_loaded(struct plain *plain, const struct event_context_loade
         text_plural(&line, pack->count, "excerpt", "excerpts");
         const char *before = ": ";
         json_each (item, pack) {
-            strbuf_addf(&line, "%s%s", before, json_str(json_get(item, "path"), "?"));
+            strbuf_addstr(&line, before);
+            text_name(&line, json_str(json_get(item, "path"), "?"));
             before = ", ";
         }
     }
@@ -151,11 +173,16 @@ static void context_loaded(struct plain *plain, const struct event_context_loade
 
 /* Steps */
 
+static bool has_tokens(const struct json *usage)
+{
+    return json_int(json_get(usage, "input"), 0) || json_int(json_get(usage, "output"), 0);
+}
+
 /* "3.2 s · 1,204 tokens in, 312 out · $0.004" */
 static void add_usage(struct strbuf *out, int64_t ms, const struct json *usage, double cost_usd)
 {
     text_ms(out, ms);
-    if (json_int(json_get(usage, "input"), 0) || json_int(json_get(usage, "output"), 0)) {
+    if (has_tokens(usage)) {
         strbuf_addf(out, " %s ", text_dot());
         text_count(out, json_int(json_get(usage, "input"), 0));
         strbuf_addstr(out, " tokens in, ");
@@ -187,23 +214,36 @@ static void model_responded(struct plain *plain, const struct event_model_respon
 {
     const struct json *calls = plain_json(plain, responded->tool_calls);
     bool last = !calls || calls->count == 0;
-    CLEANUP(free) char *label = last ? xstrdup("answer") : xasprintf("step %lld", (long long)responded->step);
+    /* Who writes answers down by hand need not number them. */
+    plain->step = responded->step > 0 ? responded->step : plain->step + 1;
+    CLEANUP(free) char *label = last ? xstrdup("answer") : xasprintf("step %lld", (long long)plain->step);
     CLEANUP(strbuf) struct strbuf usage = STRBUF_INIT;
-    add_usage(&usage, responded->latency_ms, plain_json(plain, responded->usage), responded->cost_usd);
+    const struct json *tokens = plain_json(plain, responded->usage);
+    /* Nor measure them. */
+    if (responded->latency_ms || has_tokens(tokens) || !isnan(responded->cost_usd))
+        add_usage(&usage, responded->latency_ms, tokens, responded->cost_usd);
     if (responded->stop && last && strcmp(responded->stop, "end_turn") != 0 && *responded->stop)
-        strbuf_addf(&usage, " %s stopped by %s", text_dot(), responded->stop);
+        strbuf_addf(&usage, "%s%s%sstopped by %s", usage.len ? " " : "", usage.len ? text_dot() : "",
+                    usage.len ? " " : "", responded->stop);
     if (!isnan(responded->cost_usd))
         plain->cost_usd = (isnan(plain->cost_usd) ? 0 : plain->cost_usd) + responded->cost_usd;
+    plain_calls_pending(plain);
     plain_gap(plain);
     plain_label(plain, INK_BOLD, label);
-    plain_ink(plain, INK_DIM);
-    plain_text(plain, usage.buf);
-    plain_ink(plain, INK_NONE);
-    plain_newline(plain);
+    /* Without numbers the answer itself stands beside its label. */
+    bool beside = !usage.len && !has_text(responded->thinking) && has_text(responded->text);
+    if (usage.len) {
+        plain_ink(plain, INK_DIM);
+        plain_text(plain, usage.buf);
+        plain_ink(plain, INK_NONE);
+    }
+    if (!beside)
+        plain_end_line(plain);
     if (has_text(responded->thinking))
         thinking_shown(plain, responded->thinking);
     if (has_text(responded->text)) {
-        plain_indent(plain, GUTTER);
+        if (!beside)
+            plain_indent(plain, GUTTER);
         plain_paragraph(plain, responded->text, GUTTER);
         if (!last)
             plain_gap(plain);
@@ -259,8 +299,8 @@ static void turn_finalized(struct plain *plain, const struct event_turn_finalize
     CLEANUP(strbuf) struct strbuf line = STRBUF_INIT;
     json_each (item, citations) {
         const char *ref = item->type == JSON_STRING ? item->text : json_str(json_get(item, "ref"), NULL);
-        if (ref)
-            strbuf_addf(&line, "%s%s", line.len ? ", " : "", ref);
+        strbuf_addstr(&line, ref && line.len ? ", " : "");
+        text_name(&line, ref ? ref : "");
     }
     if (line.len) {
         plain_gap(plain);
@@ -295,6 +335,7 @@ static void turn_finished(struct plain *plain, const struct event_turn_finished 
     const char *status = finished->status ? finished->status : "?";
     CLEANUP(strbuf) struct strbuf line = STRBUF_INIT;
     plain_write_pending(plain, NULL);
+    plain_calls_pending(plain);
     final_text(plain, finished->text ? finished->text : "");
     if (strcmp(status, "budget") == 0)
         strbuf_addf(&line, "used up %s ", text_dot());
@@ -309,7 +350,7 @@ static void turn_finished(struct plain *plain, const struct event_turn_finished 
     }
     plain_gap(plain);
     CLEANUP(strbuf) struct strbuf label = STRBUF_INIT;
-    text_show_cut(&label, status, strlen(status), GUTTER - 1);
+    text_name_cut(&label, status, GUTTER - 1);
     plain_label(plain, status_ink(status), label.buf);
     plain_paragraph(plain, line.buf, GUTTER);
 }
@@ -435,9 +476,11 @@ struct sink *plain_sink(struct plain *plain)
 void plain_end(struct plain *plain)
 {
     plain_write_pending(plain, NULL);
+    plain_calls_pending(plain);
     if (plain->held) {
         plain_label(plain, INK_WARN, "held");
-        plain_paragraph(plain, plain->held, GUTTER);
+        plain_text(plain, plain->held);
+        plain_newline(plain);
     }
     arena_reset(&plain->arena);
     output_flush(plain->output);

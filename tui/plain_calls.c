@@ -58,7 +58,9 @@ static struct plain_call *add_call(struct plain *plain, const char *id, const ch
     GROW(plain->calls, plain->call_count, plain->call_room);
     struct plain_call *call = &plain->calls[plain->call_count];
     *call = (struct plain_call){.id = xstrdup(id), .tool = xstrdup(tool), .wave = NO_WAVE};
-    hash_map_put(&plain->call_index, id, (int64_t)plain->call_count++);
+    if (*id)
+        hash_map_put(&plain->call_index, id, (int64_t)plain->call_count);
+    plain->call_count++;
     return call;
 }
 
@@ -68,11 +70,13 @@ struct plain_call *plain_call(struct plain *plain, const char *id, const char *t
     return index >= 0 ? &plain->calls[index] : add_call(plain, id ? id : "?", tool ? tool : "?");
 }
 
-/* Ids of our own are short; those of providers are noise, and a number does as well. */
+/* Ids of our own are short; those of providers are noise, and a number does as well. So it does where there is none. */
 static void add_id(struct strbuf *out, const struct plain *plain, const struct plain_call *call)
 {
-    if (utf8_columns(call->id, strlen(call->id)) <= ID_WIDTH_MAX)
-        text_show(out, call->id, strlen(call->id), 0);
+    CLEANUP(strbuf) struct strbuf shown = STRBUF_INIT;
+    text_name(&shown, call->id);
+    if (shown.len && utf8_columns(shown.buf, shown.len) <= ID_WIDTH_MAX)
+        strbuf_add(out, shown.buf, shown.len);
     else
         strbuf_addf(out, "#%zu", (size_t)(call - plain->calls) + 1);
 }
@@ -102,7 +106,7 @@ void plain_calls_answered(struct plain *plain, const struct json *calls)
     json_each (item, calls) {
         const struct json *arguments = json_get(item, "arguments");
         struct plain_call *call =
-            add_call(plain, json_str(json_get(item, "id"), "?"), json_str(json_get(item, "name"), "?"));
+            add_call(plain, json_str(json_get(item, "id"), ""), json_str(json_get(item, "name"), "?"));
         /* A model may send its arguments as text that only should be JSON. */
         if (arguments && arguments->type == JSON_STRING)
             arguments = plain_json(plain, arguments->text);
@@ -180,7 +184,7 @@ static void call_line(struct plain *plain, struct plain_call *call, const char *
     add_id(&line, plain, call);
     text_pad(&line, 0, plain->id_width + 2);
     CLEANUP(strbuf) struct strbuf tool = STRBUF_INIT;
-    text_show_cut(&tool, call->tool, strlen(call->tool), plain->tool_width);
+    text_name_cut(&tool, call->tool, plain->tool_width);
     text_pad(&tool, 0, plain->tool_width + 2);
     strbuf_add(&line, tool.buf, tool.len);
     CLEANUP(strbuf) struct strbuf what = STRBUF_INIT;
@@ -194,7 +198,7 @@ static void call_line(struct plain *plain, struct plain_call *call, const char *
     plain_indent(plain, GUTTER);
     strbuf_add(plain->out, line.buf, line.len);
     if (!word) {
-        plain_newline(plain);
+        plain_end_line(plain);
         return;
     }
     plain_indent(plain, room - took + 2);
@@ -205,6 +209,12 @@ void plain_call_introduce(struct plain *plain, struct plain_call *call)
 {
     if (!call->shown)
         call_line(plain, call, NULL, NULL, INK_NONE, 0);
+}
+
+void plain_calls_pending(struct plain *plain)
+{
+    for (size_t i = plain->step_first; i < plain->call_count; i++)
+        plain_call_introduce(plain, &plain->calls[i]);
 }
 
 void plain_call_started(struct plain *plain, const struct event_tool_started *started)
@@ -299,7 +309,8 @@ void plain_call_finished(struct plain *plain, const struct event_tool_finished *
         word = "done";
         ink = INK_GOOD;
         text_bytes(&note, (uint64_t)json_int(json_get(artifact, "size"), 0));
-        strbuf_addf(&note, " kept as %s", json_str(json_get(artifact, "id"), "?"));
+        strbuf_addstr(&note, " kept as ");
+        text_name(&note, json_str(json_get(artifact, "id"), "?"));
     } else if (strcmp(outcome, "timeout") == 0) {
         word = "timed out";
         describe_timeout(&detail, plain_json(plain, finished->timeout));
@@ -314,7 +325,7 @@ void plain_call_finished(struct plain *plain, const struct event_tool_finished *
             strbuf_addstr(&note, "nothing was written"); /* who refused it and why stands right above */
     }
     CLEANUP(strbuf) struct strbuf shown = STRBUF_INIT;
-    text_show_cut(&shown, word, strlen(word), WORD_WIDTH);
+    text_name_cut(&shown, word, WORD_WIDTH);
     finish(plain, call, note.buf, shown.buf, ink, finished->elapsed_ms);
     if (detail.len)
         detail_line(plain, detail.buf);

@@ -57,6 +57,7 @@ struct plain {
     struct plain_ask *asks; /* not decided yet */
     size_t ask_count, ask_room;
 
+    int64_t step;    /* the newest */
     char *held;      /* the gate it stands at */
     char *edit;      /* what somebody wrote instead of a proposal; JSON, shown with the decision */
     char *answer;    /* text of the newest answer, to see whether the end repeats it */
@@ -73,6 +74,7 @@ void plain_gap(struct plain *plain);
 void plain_label(struct plain *plain, enum ink ink, const char *label);
 void plain_indent(struct plain *plain, size_t columns);
 void plain_newline(struct plain *plain);
+void plain_end_line(struct plain *plain); /* the same, without the spaces that nothing came behind */
 /* Foreign text as a paragraph from here on, indented by `indent`. */
 void plain_paragraph(struct plain *plain, const char *text, size_t indent);
 void plain_paragraph_inked(struct plain *plain, enum ink ink, const char *text, size_t indent);
@@ -84,6 +86,8 @@ const struct json *plain_json(struct plain *plain, const char *text); /* NULL fo
 void plain_calls_reset(struct plain *plain); /* a new turn */
 void plain_calls_answered(struct plain *plain, const struct json *calls);
 void plain_calls_planned(struct plain *plain, const struct json *waves);
+/* The calls of the step that nothing was told of: those of a recording that a person wrote, or that ends early. */
+void plain_calls_pending(struct plain *plain);
 /* The call, made up when the recording never mentioned it. */
 struct plain_call *plain_call(struct plain *plain, const char *id, const char *tool);
 /* Its line without an outcome, unless it was shown; what belongs to it then stands below, at plain_call_indent. */

@@ -27,7 +27,8 @@ void plain_note_budget(struct plain *plain, const struct event_budget_warned *wa
             *at = ' ';
     /* A recording may claim any number; only those that are one are put in words. */
     bool sane = warned->limit > 0 && fabs(warned->used) < 1e15 && warned->limit < 1e15;
-    strbuf_addf(&line, "%s: ", words);
+    text_name(&line, words);
+    strbuf_addstr(&line, ": ");
     if (sane) {
         add_amount(&line, key, warned->used);
         strbuf_addstr(&line, " of ");
@@ -51,14 +52,12 @@ void plain_note_released(struct plain *plain, const struct event_released *event
     const char *by = event->by ? event->by : "?";
     /* A question that was answered has a line of its own. */
     if (strcmp(by, "decision") != 0) {
+        CLEANUP(strbuf) struct strbuf line = STRBUF_INIT;
+        text_name(&line, plain->held ? plain->held : event->gate ? event->gate : "?");
+        strbuf_addstr(&line, ", released by ");
+        text_name(&line, by);
         plain_label(plain, INK_WARN, "held");
-        CLEANUP(free)
-        char *line = xasprintf("%s, released by %s",
-                               plain->held   ? plain->held
-                               : event->gate ? event->gate
-                                             : "?",
-                               by);
-        plain_paragraph(plain, line, GUTTER);
+        plain_paragraph(plain, line.buf, GUTTER);
     }
     free(plain->held);
     plain->held = NULL;
@@ -71,8 +70,10 @@ void plain_note_edited(struct plain *plain, const struct event_edited *event)
         return;
     }
     CLEANUP(strbuf) struct strbuf line = STRBUF_INIT;
-    strbuf_addf(&line, "%s%s%s, now ", event->what ? event->what : "?", event->call ? " of " : "",
-                event->call ? event->call : "");
+    text_name(&line, event->what ? event->what : "?");
+    strbuf_addstr(&line, event->call ? " of " : "");
+    text_name(&line, event->call ? event->call : "");
+    strbuf_addstr(&line, ", now ");
     text_show_cut(&line, event->after ? event->after : "gone", strlen(event->after ? event->after : "gone"),
                   2 * plain->style.width);
     plain_label(plain, INK_WARN, "edited");
@@ -82,7 +83,8 @@ void plain_note_edited(struct plain *plain, const struct event_edited *event)
 void plain_note_late(struct plain *plain, const struct event_late_suppressed *event)
 {
     CLEANUP(strbuf) struct strbuf line = STRBUF_INIT;
-    strbuf_addf(&line, "%s came back after ", event->call ? event->call : "a call");
+    text_name(&line, event->call ? event->call : "a call");
+    strbuf_addstr(&line, " came back after ");
     text_ms(&line, event->elapsed_ms);
     strbuf_addstr(&line, "; nothing of it was used");
     plain_label(plain, INK_WARN, "late");
@@ -92,7 +94,8 @@ void plain_note_late(struct plain *plain, const struct event_late_suppressed *ev
 void plain_note_workspace(struct plain *plain, const struct event_workspace_op *op)
 {
     CLEANUP(strbuf) struct strbuf line = STRBUF_INIT;
-    strbuf_addf(&line, "%s ", op->op ? op->op : "?");
+    text_name(&line, op->op ? op->op : "?");
+    strbuf_addch(&line, ' ');
     text_ms(&line, op->elapsed_ms);
     if (op->error && *op->error)
         strbuf_addf(&line, ": %s", op->error);

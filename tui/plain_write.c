@@ -118,7 +118,7 @@ static void show_file(struct plain *plain, const struct json *file, const struct
     const char *path = json_str(json_get(file, "path"), "?");
     CLEANUP(strbuf) struct strbuf line = STRBUF_INIT;
     bool binary = json_bool(json_get(file, "binary"), false);
-    text_show_cut(&line, path, strlen(path), plain->style.width - plain_call_indent(plain) - 30);
+    text_name_cut(&line, path, plain->style.width - plain_call_indent(plain) - 30);
     strbuf_addstr(&line, "  +");
     text_count(&line, json_int(json_get(file, "added"), 0));
     strbuf_addstr(&line, " -");
@@ -206,7 +206,7 @@ static void show_edit(struct plain *plain)
         const char *text = json_str(json_get(file, "text"), NULL);
         size_t lines = 0;
         plain_indent(plain, plain_call_indent(plain));
-        text_show_cut(plain->out, path, strlen(path), plain->style.width / 2);
+        text_name_cut(plain->out, path, plain->style.width / 2);
         strbuf_addstr(plain->out, text ? " as edited:" : " is not to be there");
         plain_newline(plain);
         for (const char *at = text ? text : ""; *at && lines < DIFF_LINES_MAX; lines++) {
@@ -236,7 +236,9 @@ void plain_write_decided(struct plain *plain, const struct event_write_decided *
     bool partial = strcmp(decision, "partial") == 0;
     bool no = strcmp(decision, "denied") == 0 || strcmp(decision, "expired") == 0;
     CLEANUP(strbuf) struct strbuf line = STRBUF_INIT;
-    strbuf_addf(&line, "%s by %s", partial ? "approved in part" : decision, decided->by ? decided->by : "?");
+    text_name(&line, partial ? "approved in part" : decision);
+    strbuf_addstr(&line, " by ");
+    text_name(&line, decided->by ? decided->by : "?");
     if (partial)
         add_hunk_counts(&line, hunks);
     if (decided->waited_ms > 0) {
@@ -256,7 +258,9 @@ void plain_write_applied(struct plain *plain, const struct event_write_applied *
     CLEANUP(strbuf) struct strbuf line = STRBUF_INIT;
     plain_call_introduce(plain, plain_call(plain, applied->call, NULL));
     json_each (file, plain_json(plain, applied->files)) {
-        strbuf_addf(&line, "%s %s +", line.len ? "," : "wrote", json_str(json_get(file, "path"), "?"));
+        strbuf_addstr(&line, line.len ? ", " : "wrote ");
+        text_name(&line, json_str(json_get(file, "path"), "?"));
+        strbuf_addstr(&line, " +");
         text_count(&line, json_int(json_get(file, "added"), 0));
         strbuf_addstr(&line, " -");
         text_count(&line, json_int(json_get(file, "removed"), 0));
@@ -268,10 +272,11 @@ void plain_write_applied(struct plain *plain, const struct event_write_applied *
 void plain_write_undone(struct plain *plain, const struct event_write_undone *undone)
 {
     CLEANUP(strbuf) struct strbuf line = STRBUF_INIT;
-    strbuf_addf(&line, "%s", undone->checkpoint ? undone->checkpoint : "?");
+    text_name(&line, undone->checkpoint ? undone->checkpoint : "?");
     const char *before = ": ";
     json_each (path, plain_json(plain, undone->paths)) {
-        strbuf_addf(&line, "%s%s", before, json_str(path, "?"));
+        strbuf_addstr(&line, before);
+        text_name(&line, json_str(path, "?"));
         before = ", ";
     }
     plain_label(plain, INK_WARN, "undone");

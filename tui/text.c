@@ -154,6 +154,18 @@ size_t text_show_cut(struct strbuf *out, const char *text, size_t len, size_t co
     return took + mark;
 }
 
+void text_name(struct strbuf *out, const char *name)
+{
+    text_show(out, name, strlen(name), 0);
+}
+
+size_t text_name_cut(struct strbuf *out, const char *name, size_t columns)
+{
+    CLEANUP(strbuf) struct strbuf shown = STRBUF_INIT;
+    text_name(&shown, name);
+    return text_show_cut(out, shown.buf, shown.len, columns);
+}
+
 static void add_spaces(struct strbuf *out, size_t count)
 {
     for (; count; count--)

@@ -24,6 +24,10 @@ void text_show(struct strbuf *out, const char *text, size_t len, unsigned keep);
 /* The same on one line of at most `columns`, cut with an ellipsis; every white space is one space. Returns the columns.
  */
 size_t text_show_cut(struct strbuf *out, const char *text, size_t len, size_t columns);
+/* A name on one line: a line break in it is shown (^J) like everything else that is no letter, so that it cannot look
+ * like a line of ours. What is added may be shown once more, as part of a paragraph. */
+void text_name(struct strbuf *out, const char *name);
+size_t text_name_cut(struct strbuf *out, const char *name, size_t columns);
 /* Appends foreign text as a paragraph: lines of at most `width` columns including `indent` spaces before each, broken
  * between words; its own line breaks stay, and lines between ``` fences are not broken. The first line is not indented:
  * the caller stands there. Ends with a newline. */
