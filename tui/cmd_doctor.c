@@ -11,6 +11,7 @@
 #include "say.h"
 #include "setup.h"
 #include "text.h"
+#include "theme.h"
 #include "tools/beneath.h"
 #include <fcntl.h>
 #include <string.h>
@@ -86,7 +87,10 @@ static void settings(struct doctor *doctor)
             tell(doctor, FINDING_FAIL, "config", "%s", err.text);
         return;
     }
-    if (config->path)
+    struct theme theme;
+    if (config->theme && theme_load(&theme, config->theme, &err))
+        tell(doctor, FINDING_FAIL, "config", "%s:%ld: %s", path, config->theme_line, err.text);
+    else if (config->path)
         tell(doctor, FINDING_OK, "config", "%s", config->path);
     else
         tell(doctor, FINDING_OK, "config", "none, and none is needed (%s)", path);

@@ -10,6 +10,7 @@
 #include "replay_run.h"
 #include "say.h"
 #include "sessions.h"
+#include "setup.h"
 #include <math.h>
 #include <signal.h>
 #include <string.h>
@@ -157,16 +158,14 @@ int cmd_replay(const struct options *options)
     CLEANUP(free) char *file = sessions_find(options->operand);
     if (options->execute && options->until < 0 && app_wanted(options) && !options->check)
         return app_replay(options);
-    if (options->execute || options->check) {
-        if (options->until >= 0)
-            return say_error(STATUS_USAGE, "--until stops a replay that executes nothing (leave out --%s)",
-                             options->check ? "check" : "execute");
+    if (options->execute || options->check)
         return replay_run(options, file);
-    }
     if (options->record)
         return say_error(STATUS_USAGE, "--record needs --execute (a replay alone does nothing that could be recorded)");
     if (app_wanted(options))
         return app_replay(options);
+    if (setup_check(options))
+        return STATUS_USAGE;
     struct journal_reader *reader = journal_open(file, &err);
     if (!reader)
         return say_file_error(STATUS_USAGE, file, &err);

@@ -48,15 +48,19 @@ static void heard(struct sink *sink, const struct event *event, const struct ses
     (void)session;
     if (event->type == EVENT_TURN_STARTED && !drive->title)
         drive->title = xstrdup(event->turn_started.prompt ? event->turn_started.prompt : "");
+    if (event->type == EVENT_MODEL_FAILED && event->model_failed.error) {
+        free(drive->trouble);
+        drive->trouble = xstrdup(event->model_failed.error);
+    }
     if (event->type == EVENT_TURN_FINISHED) {
         const char *status = event->turn_finished.status ? event->turn_finished.status : "";
         free(drive->ended);
         drive->ended = xstrdup(status);
-        if (drive->status == STATUS_DONE)
+        if (drive->status == STATUS_DONE && !drive->enough)
             drive->status = status_of(status);
     }
     /* Not from within an emission: the engine is in the middle of something. */
-    if (drive->output.failed && drive->running)
+    if ((drive->output.failed || drive->enough) && drive->running)
         loop_post(drive->setup.loop, &drive->stop, cancel_later);
 }
 
@@ -84,7 +88,7 @@ static void turn_ended(void *data);
 
 static bool stops_here(const struct drive *drive)
 {
-    return drive->interrupts || drive->output.failed || engine_failed(drive->setup.engine) ||
+    return drive->interrupts || drive->output.failed || drive->enough || engine_failed(drive->setup.engine) ||
            drive->next == drive->turns;
 }
 
@@ -109,7 +113,8 @@ static void start_next(struct drive *drive)
 static void end_session(struct drive *drive)
 {
     struct err err = ERR_INIT;
-    if (engine_submit(drive->setup.engine, &(struct intent){.type = INTENT_END}, &err))
+    struct intent intent = {.type = INTENT_END, .end = {drive->interrupts ? "interrupted" : "quit"}};
+    if (engine_submit(drive->setup.engine, &intent, &err))
         log_warn("end: %s", err.text);
     drive->over = true;
     loop_stop(drive->setup.loop);
@@ -195,6 +200,15 @@ static void run_loop(struct drive *drive)
                                      "say more)");
 }
 
+/* The account tells how the turn ended; whoever reads events gets a line for people beside them. */
+static void say_failed(const struct drive *drive)
+{
+    if (drive->ended && strcmp(drive->ended, "budget") == 0)
+        say_notice("the turn ended early: its budget is used up (--budget KEY=VALUE gives more)");
+    else
+        say_notice("the turn failed: %s", drive->trouble ? drive->trouble : "the events say why");
+}
+
 static void conclude(struct drive *drive)
 {
     const struct engine *engine = drive->setup.engine;
@@ -216,6 +230,8 @@ static void conclude(struct drive *drive)
                                   drive->setup.journal ? drive->setup.journal : "journal", engine_failed(engine));
     else if (drive->interrupts)
         drive->status = STATUS_INTERRUPTED;
+    else if (drive->status == STATUS_FAILED && drive->headless.output && drive->over)
+        say_failed(drive);
     else if (drive->status == STATUS_DONE && engine_nobody_asked(engine))
         drive->status = STATUS_REFUSED;
     drive->unusable = drive->output.failed || engine_failed(engine) || !drive->over;
@@ -226,6 +242,8 @@ int drive(struct drive *d, struct setup_plan *plan)
 {
     d->recording = plan->recording;
     d->turns = d->recording ? recording_turn_count(d->recording) : 1;
+    if (d->turns_max && d->turns > d->turns_max)
+        d->turns = d->turns_max;
     d->unusable = true;
     d->record = plan->options->record;
     plan->sinks = open_show(d, plan->options);
@@ -244,5 +262,6 @@ int drive(struct drive *d, struct setup_plan *plan)
     output_release(&d->output);
     free(d->title);
     free(d->ended);
+    free(d->trouble);
     return status;
 }

@@ -20,6 +20,8 @@ struct drive {
     struct recording *recording;
     const char *record;  /* the file that --record names */
     const char *scratch; /* removed when the program leaves in a hurry */
+    size_t turns_max;    /* of the recording; 0: all of them */
+    bool enough;         /* set while an event is told: the turn is cancelled, no other begins, and all is well */
 
     size_t turns, next;     /* how many there are, which one comes next */
     struct loop_task step;  /* on to the next turn, or to the end */
@@ -31,6 +33,7 @@ struct drive {
     int interrupts;
     int status;
     char *title, *ended;
+    char *trouble; /* what the model's newest failure was */
 };
 
 /* Sets up, runs every turn, takes down; returns the exit status. The plan's sinks are filled in here. */

@@ -41,7 +41,7 @@ struct option {
 #define INTO(field) offsetof(struct options, field)
 static const struct option table[] = {
     {"headless", NULL, "events as JSON lines on stdout, human text on stderr", TURNS, TAKE_FLAG, INTO(headless)},
-    {"workspace", "DIR", "the folder the tools work in (default: here)", TURNS, TAKE_TEXT, INTO(workspace)},
+    {"workspace", "DIR", "the folder the tools work in (run: here; demo, replay: a scratch copy)", TURNS, TAKE_TEXT, INTO(workspace)},
     {"record", "FILE", "write the transcript to FILE, which must not exist", TURNS, TAKE_TEXT, INTO(record)},
     {"model", "NAME", "a model of the config file, or scripted:FILE", TURNS, TAKE_TEXT, INTO(model)},
     {"config", "FILE", "read FILE instead of the usual config.json", TURNS | OF(SESSIONS) | OF(DOCTOR) | OF(KEYS), TAKE_TEXT,
@@ -50,8 +50,8 @@ static const struct option table[] = {
     {"step", NULL, "start paused", TURNS, TAKE_FLAG, INTO(step)},
     {"break", "SPEC", "stop at tool=NAME, effect=CLASS, path=GLOB, outcome=TYPE, budget=N% or gate=NAME", TURNS,
      TAKE_LIST, INTO(breaks)},
-    {"budget", "KEY=VALUE", "a limit: wall_s, steps, tool_calls, reflections, input_tokens, output_tokens, cost_usd",
-     TURNS, TAKE_LIST, INTO(budgets)},
+    {"budget", "KEY=VALUE", "a limit: wall_s, steps, tool_calls, reflections, input_tokens, output_tokens, cost_usd, "
+     "context_tokens, tool_cap_s", TURNS, TAKE_LIST, INTO(budgets)},
     {"web", "off|auto|on", "whether web_search may be used", TURNS, TAKE_TEXT, INTO(web)},
     {"serial", NULL, "one call at a time, no parallel waves", TURNS, TAKE_FLAG, INTO(serial)},
     {"approve", "ask|deny|allow", "who decides about writes; ask refuses when nobody can be asked", TURNS, TAKE_TEXT,
@@ -67,6 +67,17 @@ static const struct option table[] = {
     {"json", NULL, "one JSON object per line", OF(SESSIONS), TAKE_FLAG, INTO(json)},
     {"help", NULL, "this page", ANY, TAKE_FLAG, INTO(help)},
     {"version", NULL, "the version", ANY, TAKE_FLAG, INTO(version)},
+};
+
+/* Where an option means something else than its line in the table. */
+static const struct {
+    enum command command;
+    const char *name, *help;
+} meanings[] = {
+    {COMMAND_RUN, "workspace", "the folder the tools work in (default: here)"},
+    {COMMAND_DEMO, "workspace", "where the files go and stay, empty or new (default: a scratch folder)"},
+    {COMMAND_REPLAY, "workspace", "--execute, --check: the files it begins with; only a copy is touched "
+                                  "(default: the folder beside FILE)"},
 };
 
 const char *command_name(enum command command)
@@ -282,12 +293,16 @@ static void help_line(struct strbuf *out, const char *left, const char *right)
     strbuf_addf(out, "  %-28s  %s\n", left, right);
 }
 
-static void help_option(struct strbuf *out, const struct option *option)
+static void help_option(struct strbuf *out, const struct option *option, enum command command)
 {
+    const char *help = option->help;
+    for (size_t i = 0; i < COUNT_OF(meanings); i++)
+        if (meanings[i].command == command && strcmp(meanings[i].name, option->name) == 0)
+            help = meanings[i].help;
     CLEANUP(free)
     char *left =
         xasprintf("--%s%s%s", option->name, option->argument ? " " : "", option->argument ? option->argument : "");
-    help_line(out, left, option->help);
+    help_line(out, left, help);
 }
 
 void options_help(struct strbuf *out)
@@ -301,7 +316,7 @@ void options_help(struct strbuf *out)
     strbuf_addstr(out, "\nOptions of run, demo and replay (keyturn COMMAND --help has all of a command):\n");
     for (size_t i = 0; i < COUNT_OF(table); i++)
         if (table[i].of == TURNS)
-            help_option(out, &table[i]);
+            help_option(out, &table[i], COMMAND_NONE);
     strbuf_addstr(out,
                   "\nExit status: 0 done, 1 ran and failed, 2 wrong usage or unreadable input, 3 departed from the\n"
                   "recording, 4 done but a write was refused because nobody could be asked, 130 interrupted.\n");
@@ -314,5 +329,5 @@ void options_command_help(struct strbuf *out, enum command command)
                 info->help, info->more);
     for (size_t i = 0; i < COUNT_OF(table); i++)
         if (option_has(&table[i], command))
-            help_option(out, &table[i]);
+            help_option(out, &table[i], command);
 }

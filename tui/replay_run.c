@@ -6,46 +6,44 @@
 #include "base/mem.h"
 #include "drive.h"
 #include "say.h"
+#include "text.h"
 #include "turn/departure.h"
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 struct comparison {
     struct sink sink;
     struct departures *departures;
+    struct drive drive;
 };
 
 static void compare(struct sink *sink, const struct event *event, const struct session *session)
 {
+    struct comparison *comparison = (struct comparison *)sink;
     (void)session;
-    departures_see(((struct comparison *)sink)->departures, event);
+    departures_see(comparison->departures, event);
+    comparison->drive.enough = departures_reached(comparison->departures);
 }
 
-static const char *or_nothing(const char *text)
-{
-    return text ? text : "nothing";
-}
-
-static int report(const struct options *options, const char *file, const struct departures *departures, size_t events)
+/* --check names the first departure, --execute all of them; both in the same words. */
+static int report(const struct options *options, const char *file, const struct departures *departures)
 {
     size_t count = departures_count(departures);
-    if (options->check && count) {
-        const struct departure *first = departures_at(departures, 0);
-        /* Where something happened that is not in the recording, there is no event whose field it could be. */
-        return say_error(STATUS_DEPARTED, "%s: departed at seq %" PRId64 ": %s: recorded %s, got %s", file, first->seq,
-                         first->seq ? first->field : first->type, or_nothing(first->recorded), or_nothing(first->got));
+    for (size_t i = 0; i < count && (i == 0 || !options->check); i++) {
+        CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
+        departure_write(&text, departures_at(departures, i));
+        say_error(STATUS_DEPARTED, "%s: %s", file, text.buf);
     }
-    for (size_t i = 0; i < count; i++) {
-        const struct departure *each = departures_at(departures, i);
-        say_notice("departed: seq %" PRId64 " %s.%s: recorded %s, got %s", each->seq, each->type, each->field,
-                   or_nothing(each->recorded), or_nothing(each->got));
-    }
-    if (options->check) {
+    if (options->check && !count) {
         struct output output;
         output_init(&output, STDOUT_FILENO);
-        strbuf_addf(&output.text, "%s: %zu events agree\n", file, events);
+        text_show(&output.text, file, strlen(file), 0);
+        strbuf_addstr(&output.text, ": ");
+        text_plural(&output.text, (int64_t)departures_compared(departures), "event agrees", "events agree");
+        strbuf_addch(&output.text, '\n');
         int failed = output_flush(&output);
         int status = failed ? output_say_failed(&output) : STATUS_DONE;
         output_release(&output);
@@ -58,7 +56,7 @@ static int copy_files(const struct options *options, const struct recording *rec
 {
     struct err err = ERR_INIT;
     const char *files = options->workspace ? options->workspace : recording_files(recording);
-    if (!files && !options->check)
+    if (!files)
         say_notice("no files belong to this recording: it runs in an empty folder (--workspace DIR copies one)");
     if (files ? file_copy_tree(files, to, &err) : file_mkdirs(to, 0700, &err))
         return say_error(STATUS_USAGE, "%s", err.text);
@@ -74,9 +72,19 @@ static int run_again(const struct options *options, const char *file, struct rec
     int status = copy_files(options, recording, workspace);
     if (status)
         return status;
-    struct comparison comparison = {.sink = {.event = compare},
-                                    .departures = departures_new(recording_reader(recording))};
-    struct drive drv = {.extra = &comparison.sink, .quiet = options->check, .patient = true, .scratch = temp};
+    struct comparison comparison = {
+        .sink = {.event = compare},
+        .departures = departures_new(recording_reader(recording)),
+        .drive = {.quiet = options->check, .patient = true, .scratch = temp},
+    };
+    struct drive *drv = &comparison.drive;
+    drv->extra = &comparison.sink;
+    if (options->until >= 0) {
+        departures_until(comparison.departures, options->until);
+        drv->turns_max = recording_turns_until(recording, options->until);
+    } else if (departures_cut_short(comparison.departures)) {
+        say_notice("%s: the recording ends in the middle of a turn: it is compared as far as it goes", file);
+    }
     struct setup_plan plan = {
         .options = options,
         .config = config,
@@ -88,12 +96,12 @@ static int run_again(const struct options *options, const char *file, struct rec
                  : isatty(STDOUT_FILENO) && !options->check ? 1
                                                             : 0,
     };
-    status = drive(&drv, &plan);
+    status = drive(drv, &plan);
     /* A run that was interrupted or never began has not departed from anything. */
     bool ran = status == STATUS_DONE || status == STATUS_FAILED || status == STATUS_REFUSED;
-    if (ran && !drv.unusable) {
+    if (ran && !drv->unusable) {
         departures_end(comparison.departures);
-        int agreed = report(options, file, comparison.departures, journal_count(recording_reader(recording)));
+        int agreed = report(options, file, comparison.departures);
         if (agreed != STATUS_DONE || options->check)
             status = agreed;
     }
@@ -116,11 +124,16 @@ int replay_run(const struct options *options, const char *file)
     struct recording *recording = recording_open(file, &err);
     if (!recording)
         return say_file_error(STATUS_USAGE, file, &err);
+    if (journal_was_cut(recording_reader(recording)))
+        say_notice("%s: the last line was cut off and is left out", file);
     int status;
     CLEANUP(free) char *temp = NULL;
     if (recording_turn_count(recording) == 0)
         status =
             say_error(STATUS_USAGE, "%s: there is no turn to run in it (keyturn replay shows what there is)", file);
+    else if (options->until >= 0 && recording_turns_until(recording, options->until) == 0)
+        status = say_error(STATUS_USAGE, "%s: no turn has begun by seq %" PRId64 " (name a later one for --until)", file,
+                           options->until);
     else if (!(temp = file_make_temp_dir(NULL, "keyturn-replay-", &err)))
         status = say_error(STATUS_USAGE, "%s", err.text);
     else

@@ -12,9 +12,11 @@
 #include "model/http.h"
 #include "model/scripted.h"
 #include "say.h"
+#include "theme.h"
 #include "tools/artifact.h"
 #include "tools/beneath.h"
 #include "tools/checkpoint.h"
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -22,13 +24,39 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+int setup_check(const struct options *options)
+{
+    struct err err = ERR_INIT;
+    struct theme theme;
+    struct stat st;
+    if (options->theme && theme_load(&theme, options->theme, &err))
+        return say_error(STATUS_USAGE, "--theme %s: %s", options->theme, err.text);
+    if (options->engine && strcmp(options->engine, "none") != 0)
+        return say_error(STATUS_USAGE, "--engine %s: this sandbox is not in this version (leave it out, or say none)",
+                         options->engine);
+    if (options->tools && stat(options->tools, &st))
+        return say_error(STATUS_USAGE, "--tools %s: %s (name a folder)", options->tools, strerror(errno));
+    if (options->tools && !S_ISDIR(st.st_mode))
+        return say_error(STATUS_USAGE, "--tools %s: this is no folder (name one)", options->tools);
+    return 0;
+}
+
 struct config *setup_config(const struct options *options)
 {
     struct err err = ERR_INIT;
+    struct theme theme;
+    CLEANUP(free) char *usual = config_default_path();
+    const char *path = options->config ? options->config : usual;
+    if (setup_check(options))
+        return NULL;
     struct config *config = config_load(options->config, &err);
     if (!config) {
-        CLEANUP(free) char *usual = config_default_path();
-        say_file_error(STATUS_USAGE, options->config ? options->config : usual, &err);
+        say_file_error(STATUS_USAGE, path, &err);
+    } else if (config->theme && !options->theme && theme_load(&theme, config->theme, &err)) {
+        err.line = config->theme_line;
+        say_file_error(STATUS_USAGE, path, &err);
+        config_free(config);
+        return NULL;
     }
     return config;
 }
@@ -118,8 +146,10 @@ static int open_model(struct setup *setup, const struct setup_plan *plan)
         if (status)
             return status;
         reader = setup->script = journal_open(file, &err);
-        if (!reader)
+        if (!reader || scripted_check(reader, &err))
             return say_file_error(STATUS_USAGE, file, &err);
+        if (journal_was_cut(reader))
+            say_notice("%s: the last line was cut off and is left out", file);
     }
     setup->harness.provider = scripted_new(setup->loop, reader, plan->speed);
     return 0;

@@ -45,7 +45,9 @@ void setup_close(struct setup *setup);
 /* Puts the session in the list of sessions. */
 void setup_list_session(struct setup *setup, const char *title, const char *status, int64_t turns);
 
-/* The config file that the options name, or the usual one. NULL after the error was said. */
+/* What the options name is there: theme, sandbox, folder of tools. 0, or the exit status after the error was said. */
+int setup_check(const struct options *options);
+/* Checks the options, and reads the config file that they name, or the usual one. NULL after the error was said. */
 struct config *setup_config(const struct options *options);
 /* The keys as the config file has them. NULL after the error was said. */
 struct keymap *setup_keymap(const struct config *config);

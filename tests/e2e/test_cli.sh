@@ -54,6 +54,11 @@ refused() { # text…: exit 2, one line that says all of these
     for text in "$@"; do ok "says: $text" err "$text"; done
 }
 
+golden() { # name; UPDATE_GOLDEN=1 takes what comes out as right
+    [ -n "${UPDATE_GOLDEN-}" ] && cp "$base/out" "$source/tests/e2e/account/$1"
+    ok "$1" diff "$source/tests/e2e/account/$1" "$base/out"
+}
+
 answer() { # step text calls
     printf '{"type":"model.responded","turn":1,"step":%s,"text":"%s","tool_calls":[%s],"stop":"%s","usage":{"input":10,"output":5},"cost_usd":0.001,"latency_ms":%s}\n' \
         "$1" "$2" "$3" "$([ -n "$3" ] && echo tool_use || echo end_turn)" "${latency:-1}"
@@ -113,6 +118,24 @@ kt run --model m.jsonl --workspace nowhere x
 refused "nowhere"
 kt run $'--odd\noption'
 refused "^J"
+kt run --model m.jsonl --theme nope x
+refused "--theme nope" "there is no theme"
+kt replay --theme nope m.jsonl
+refused "--theme nope"
+kt run --model m.jsonl --tools nowhere x
+refused "--tools nowhere"
+kt run --model m.jsonl --tools m.jsonl x
+refused "no folder"
+kt run --model m.jsonl --engine bwrap x
+refused "--engine bwrap" "not in this version" "none"
+kt replay --check --engine bwrap m.jsonl
+refused "--engine bwrap"
+kt run --help
+ok "every limit is named" out "context_tokens, tool_cap_s"
+kt demo --help
+ok "the demo's folder is another" out "where the files go and stay"
+kt replay --help
+ok "a replay's folder is another" out "only a copy is touched"
 
 begin "models"
 kt run hello
@@ -131,8 +154,33 @@ ok "by name, file beside the config" is 0
 kt run --workspace ws --model mien hello
 refused "did you mean mine"
 
+begin "models that cannot be read"
+script_reads >m.jsonl
+for wrong in '{"type":"model.responded","tool_calls":"nope"}' '{"type":"model.responded","usage":[]}' \
+    '{"type":"model.responded","tool_calls":[{"id":"c1"}]}' '{"type":"waves.planned","waves":{}}' \
+    '{"type":"write.proposed","files":1}' '{"type":"model.responded","text":7}' '{"type":'; do
+    { head -2 m.jsonl; echo "$wrong"; tail -1 m.jsonl; } >bad.jsonl
+    kt run --workspace ws --model scripted:bad.jsonl x
+    refused "keyturn: bad.jsonl:3:"
+    ok "no session of it" test ! -e "$sessions" -o -z "$(ls "$sessions" 2>/dev/null)"
+    kt replay --check bad.jsonl
+    refused "keyturn: bad.jsonl:3:"
+done
+{ cat m.jsonl; printf '{"type":"turn.fin'; } >cut.jsonl
+kt run --workspace ws --model cut.jsonl x
+ok "a cut one is played" is 0
+ok "and that is said" err "cut.jsonl: the last line was cut off"
+
 begin "config"
 script_reads >m.jsonl
+printf '{"model": "m.jsonl",\n "theme": "nope"}' >c.json
+kt run --config c.json --workspace ws x
+refused "c.json:2:" "theme" "nope"
+kt doctor --config c.json
+ok "the doctor finds it" grep -q '^FAIL *config.*c.json:2:.*nope' "$base/out"
+printf '{"model": "a",\n "approve": "ask",\n "approve": "allow"}' >c.json
+kt run --config c.json --workspace ws x
+refused "c.json:3:" "approve" "twice"
 printf '{\n "model": "m.jsonl",\n "aprove": "allow"\n}\n' >c.json
 kt run --config c.json --workspace ws x
 refused "keyturn: c.json:3:" "approve"
@@ -223,7 +271,7 @@ kt run --headless --workspace ws --model m.jsonl --approve allow --record r.json
 ok "exit 0" is 0
 ok "what is printed is what is recorded" cmp -s "$base/out" r.jsonl
 ok "first line" grep -q '"seq":1,.*session.started' <(head -1 r.jsonl)
-ok "last line" grep -q 'session.ended' <(tail -1 r.jsonl)
+ok "last line" grep -q '"session.ended","reason":"quit"' <(tail -1 r.jsonl)
 ok "a recording elsewhere leaves none here" test ! -e "$sessions" -o -z "$(ls "$sessions" 2>/dev/null)"
 kt run --headless --workspace ws --model m.jsonl --record r.jsonl x
 refused "r.jsonl" "exists already"
@@ -244,6 +292,16 @@ script_writes >m.jsonl
 kt run --workspace ws --model m.jsonl --budget steps=1 x
 ok "the budget ends: 1" is 1
 ok "status" grep -q '^budget' "$base/out"
+ok "the account says it" quiet
+kt run --headless --workspace ws --model m.jsonl --budget steps=1 x
+ok "headless: 1" is 1
+ok "headless: a line for people" one_error
+ok "headless: says why" err "budget"
+head_lines x >m.jsonl
+kt run --headless --workspace ws --model m.jsonl x
+ok "headless, failed: 1" is 1
+ok "headless, failed: a line for people" one_error
+ok "headless, failed: says why" err "the recording ends here"
 
 begin "replay"
 script_writes >m.jsonl
@@ -260,11 +318,18 @@ kt replay r.jsonl
 ok "as an account" out "wrote a.txt +1 -1"
 kt replay m.jsonl
 ok "a hand-written one" out "I write."
+ok "its first step" grep -q '^step 1 ' "$base/out"
 ok "nothing was executed" grep -qx zwei ws/a.txt
+{
+    printf '{"type":"session.started","v":1,"session":"by hand"}\n{"type":"turn.started","prompt":"Look."}\n'
+    printf '{"type":"model.responded","text":"Two of them.","tool_calls":[{"name":"read_file","arguments":{"path":"a.txt"}},{"name":"list_dir"}]}\n'
+    printf '{"type":"model.responded","tool_calls":[{"name":"list_dir","arguments":{"path":"sub"}}]}\n{"type":"model.responded","text":"Seen."}\n'
+} >hand.jsonl
+kt replay hand.jsonl
+ok "by hand: exit 0" is 0
+golden by-hand.txt
 kt replay --headless --record x.jsonl r.jsonl
 refused "--execute"
-kt replay --check --until 3 r.jsonl
-refused "--until"
 ok "never changed" test "$(cat r.jsonl | sha256sum)" = "$sum"
 
 begin "run again"
@@ -274,11 +339,13 @@ kt run --headless --workspace ws --model m.jsonl --approve allow --record r.json
 kt replay --check --workspace before r.jsonl
 ok "agrees" is 0
 ok "says so" out "events agree"
+ok "counts what was compared" test "$(grep -o '[0-9]* events' "$base/out")" != "$(wc -l <r.jsonl) events"
 ok "on one line" test "$(wc -l <"$base/out")" -eq 1
 kt replay --check --workspace ws r.jsonl
 ok "departs: 3" is 3
 ok "one line" one_error
-ok "names the place" grep -q 'keyturn: r.jsonl: departed at seq [0-9]*: .*: recorded .*, got ' "$base/err"
+place='^keyturn: r.jsonl: departed at seq [1-9][0-9]*: [a-z.]*\.[a-z_.]*[^ ]*: recorded .*, got '
+ok "names the place" grep -q "$place" "$base/err"
 kt replay --execute --headless --workspace before --record again.jsonl r.jsonl
 ok "executes" is 0
 ok "prints what it records" cmp -s "$base/out" again.jsonl
@@ -286,12 +353,50 @@ ok "decided by the recording" out '"by":"recording"'
 ok "the folder is only copied" grep -qx two before/a.txt
 kt replay --execute --workspace ws r.jsonl
 ok "departs" is 3
-ok "names them" err "departed: seq"
+ok "names them" test "$(grep -c "$place" "$base/err")" -gt 1
+ok "in these words only" test "$(grep -vc "$place" "$base/err")" -eq 0
 kt replay --execute --workspace before --record r.jsonl r.jsonl
 refused "r.jsonl"
 kt replay --execute --workspace before --approve deny r.jsonl
 ok "another decision departs" is 3
+for type in turn.finished writes.closed checkpoint.saved turn.prepared; do
+    grep -v "\"type\":\"$type\"" r.jsonl >less.jsonl
+    kt replay --check --workspace before less.jsonl
+    ok "without $type: departs" is 3
+    ok "without $type: named, after what" grep -q "departed at seq [1-9][0-9]*: $type.event: recorded nothing" "$base/err"
+done
+sed 's/"stop":"end_turn"/"stop":"max_tokens"/; s/"text":"Changed."/"text":"Done."/' m.jsonl >other.jsonl
+kt replay --check --workspace before --model other.jsonl r.jsonl
+ok "another answer departs" err "model.responded.text: recorded Changed., got Done."
+sed 's/"stop":"end_turn"/"stop":"max_tokens"/' m.jsonl >other.jsonl
+kt replay --check --workspace before --model other.jsonl r.jsonl
+ok "another end departs" err "model.responded.stop: recorded end_turn, got max_tokens"
+decided=$(grep -n '"type":"write.decided"' r.jsonl | cut -d: -f1)
+sed 's/"type":"turn.finished","status":"done"/"type":"turn.finished","status":"failed"/' r.jsonl >end.jsonl
+kt replay --check --workspace before end.jsonl
+ok "the end departs" err "turn.finished.status"
+kt replay --check --workspace before --until "$decided" end.jsonl
+ok "but not until then" is 0
+ok "counts up to then" test "$(grep -o '[0-9]* events' "$base/out" | cut -d' ' -f1)" -lt "$decided"
+kt replay --execute --headless --workspace before --until "$decided" end.jsonl
+ok "execution stops there" is 0
+ok "and is over" out '"type":"session.ended"'
+ok "before it was done" no_out '"status":"done"'
+kt replay --check --workspace before --until 1 r.jsonl
+refused "r.jsonl" "--until"
+{ cat r.jsonl; printf '{"type":"turn.fin'; } >cut.jsonl
+kt replay --check --workspace before cut.jsonl
+ok "a cut one agrees" is 0
+ok "and that is said" err "cut.jsonl: the last line was cut off"
+grep -v 'turn.finished\|session.ended' r.jsonl >early.jsonl
+kt replay --check --workspace before early.jsonl
+ok "one that ends early agrees" is 0
+ok "and that is said" err "in the middle of a turn"
+kt replay --check r.jsonl
+ok "no folder beside it: said" err "empty folder"
 cp -r before r
+kt replay --check r.jsonl
+ok "a folder beside it: quiet" quiet
 kt replay --check r.jsonl
 ok "the files beside the recording" is 0
 rm -r r
@@ -333,6 +438,7 @@ for times in 1 2; do
     status=$?
     ok "$times x: 130" is 130
     [ $times -eq 1 ] && ok "the turn says so" out '"status":"cancelled"'
+    [ $times -eq 1 ] && ok "and so does the session" out '"type":"session.ended","reason":"interrupted"'
     ok "$times x: no scratch is left" test -z "$(ls "$TMPDIR")"
 done
 printf '%s\n' '{"seq":1,"t":0,"turn":0,"type":"session.started","v":1}' '{"seq":2,"t":90000000,"turn":0,"type":"session.ended"}' >r.jsonl
@@ -437,6 +543,20 @@ ok "live as well" test -z "$(tr -cd '\033\007' <"$base/out")"
 printf 'umlaut \xc3\xbc' | LC_ALL=C timeout 60 "$program" run --workspace ws --model m.jsonl >"$base/out" 2>"$base/err"
 ok "ASCII in a C locale" test -z "$(LC_ALL=C tr -d '\001-\177' <"$base/out")"
 ok "and nothing is lost" out 'umlaut <U+00FC>'
+{
+    printf '{"type":"session.started","v":1,"app":"a\\nb","workspace":"w\\nw","model":{"provider":"p\\np","name":"n\\nn"}}\n'
+    printf '{"type":"turn.started","prompt":"One.\\nTwo."}\n{"type":"held","gate":"g\\ng"}\n{"type":"released","by":"b\\nb"}\n'
+    printf '{"type":"context.loaded","pack":[{"path":"p\\nq"}]}\n'
+    printf '{"type":"model.responded","step":1,"tool_calls":[{"id":"i\\ni","name":"t\\nt","arguments":{}}]}\n'
+    printf '{"type":"write.proposed","call":"i\\ni","ask":"q","files":[{"path":"f\\nf","diff":""}]}\n'
+    printf '{"type":"write.decided","ask":"q","decision":"approved","by":"y\\ny","reason":"Three.\\nFour."}\n'
+    printf '{"type":"write.applied","call":"i\\ni","files":[{"path":"f\\nf"}]}\n'
+    printf '{"type":"late.suppressed","call":"l\\nl"}\n{"type":"write.undone","checkpoint":"k\\nk","paths":["u\\nu"]}\n'
+    printf '{"type":"turn.finished","status":"done\\nx","text":"Five.\\nSix."}\n'
+} >names.jsonl
+kt replay names.jsonl
+golden names.txt
+ok "prose keeps its lines" grep -qx ' *Two\.' "$base/out"
 kt replay $'\033[2J.jsonl'
 ok "no escapes in errors" test -z "$(tr -cd '\033' <"$base/err")"
 
@@ -526,12 +646,8 @@ for file in "$source"/fixtures/*.jsonl; do
     ok "$name: no scratch is left" test -z "$(ls "$TMPDIR")"
 done
 
-# One transcript with everything in it, told in every dress. UPDATE_GOLDEN=1 takes what comes out as right.
+# One transcript with everything in it, told in every dress.
 begin "the account"
-golden() { # name
-    [ -n "${UPDATE_GOLDEN-}" ] && cp "$base/out" "$source/tests/e2e/account/$1"
-    ok "$1" diff "$source/tests/e2e/account/$1" "$base/out"
-}
 kt replay "$source/tests/e2e/account/all.jsonl"
 ok "exit 0" is 0
 golden all.txt
