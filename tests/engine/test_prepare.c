@@ -92,7 +92,7 @@ static void test_only_tools_that_fit_are_offered_when_there_are_many_and_it_is_w
     for (int wanted = 0; wanted < 2; wanted++) {
         struct turn_rig rig;
         struct fake_tool tools[MANY];
-        char names[MANY][16];
+        char names[MANY][32];
         bool offered = false;
 
         turn_rig_init(&rig);
