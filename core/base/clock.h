@@ -17,7 +17,7 @@ struct clock *clock_system(void);
 /* A clock that moves only when told to. Starts at 0, wall at 2026-01-01T00:00:00Z. */
 struct fake_clock {
     struct clock base;
-    int64_t now_us;
+    _Atomic int64_t now_us; /* pool threads look at it too */
 };
 void fake_clock_init(struct fake_clock *fake);
 void fake_clock_advance(struct fake_clock *fake, int64_t us);

@@ -9,6 +9,9 @@
  * libuv counts milliseconds of the same monotonic clock; due times are rounded up to it, and checked against the clock
  * again before firing, so a timer is never early.
  *
+ * The pool is libuv's, made larger: a thread that hangs in a call nobody waits for any more is lost to the others, and
+ * four would be lost soon.
+ *
  * In virtual time there is no uv_timer. A round asks libuv what is ready without sleeping; when that left nothing to do
  * and no pool work is under way, the fake clock is set to the earliest timer. Only without timers does it sleep. */
 
@@ -19,7 +22,15 @@
 #include "strbuf.h"
 #include <poll.h>
 #include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
 #include <uv.h>
+
+/* Threads of the pool: enough that a few which hang do not stop the rest, few enough that they do not fight. */
+#define POOL_LEAST 8
+#define POOL_MOST  16
 
 /* How often virtual time looks for events that came up during events before it lets time pass. */
 #define SETTLE_MAX 64
@@ -251,9 +262,41 @@ static bool run_virtual_round(struct loop *loop)
 
 /* Pool work and watches */
 
+static void nothing(uv_work_t *request)
+{
+    (void)request;
+}
+
+static void nothing_done(uv_work_t *request, int status)
+{
+    (void)request;
+    (void)status;
+}
+
+/* libuv takes the size from the environment when the first work is started, and never looks again; so that is done here
+ * and the variable taken away, for children have pools of their own. What the user set stays. */
+static void start_pool(void)
+{
+    static const char name[] = "UV_THREADPOOL_SIZE";
+    if (getenv(name))
+        return;
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    long threads = cores * 2 < POOL_LEAST ? POOL_LEAST : cores * 2 > POOL_MOST ? POOL_MOST : cores * 2;
+    char text[24];
+    snprintf(text, sizeof(text), "%ld", threads);
+    uv_loop_t uv;
+    uv_work_t first;
+    if (setenv(name, text, 1) || uv_loop_init(&uv) || uv_queue_work(&uv, &first, nothing, nothing_done))
+        BUG("cannot start the thread pool");
+    uv_run(&uv, UV_RUN_DEFAULT);
+    uv_loop_close(&uv);
+    unsetenv(name);
+}
+
 static void run_work(uv_work_t *request)
 {
     struct work_job *job = request->data;
+    atomic_store(&job->work->began_us, loop_now_us(job->loop));
     job->work->run(job->work);
 }
 
@@ -462,8 +505,10 @@ void loop_count_dying(struct loop *loop, int change)
 void loop_work_start(struct loop *loop, struct loop_work *work, void (*run)(struct loop_work *),
                      void (*done)(struct loop_work *))
 {
+    static pthread_once_t pool = PTHREAD_ONCE_INIT;
     if (work->impl)
         BUG("the work is under way already");
+    pthread_once(&pool, start_pool);
     struct work_job *job = xcalloc(1, sizeof(*job));
     job->request.data = job;
     job->loop = loop;
@@ -471,6 +516,7 @@ void loop_work_start(struct loop *loop, struct loop_work *work, void (*run)(stru
     work->run = run;
     work->done = done;
     work->impl = job;
+    atomic_store(&work->began_us, -1);
     loop->works++;
     if (uv_queue_work(&loop->uv, &job->request, run_work, work_done))
         BUG("cannot start pool work");

@@ -63,6 +63,7 @@ struct loop_work {
     void (*run)(struct loop_work *work);
     void (*done)(struct loop_work *work);
     void *impl;
+    _Atomic int64_t began_us; /* when a thread took it up, on the loop's clock; -1 while it waits for one */
 };
 void loop_work_start(struct loop *loop, struct loop_work *work, void (*run)(struct loop_work *),
                      void (*done)(struct loop_work *));

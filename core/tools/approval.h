@@ -31,6 +31,7 @@ struct verdict {
      * empty file, permissions) counts as one. A file that is not named is not written. */
     char *hunks;
     struct change_set *edited; /* for EDITED: the new sides to write instead; old sides as proposed */
+    bool without_undo;         /* write even though the old bytes cannot be kept; of a person who was told so */
 };
 void verdict_release(struct verdict *verdict);
 static inline void verdict_cleanup(struct verdict *verdict)

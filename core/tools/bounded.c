@@ -29,7 +29,9 @@
  *
  * Time is the hold clock's. The timer is set on the loop's clock for what is left on the hold clock, and set anew when
  * the host says that the hold clock stopped or went on. While a question is open the call's own time stands still too,
- * whether or not the host holds its clock, unless the host asks to see what happens otherwise. */
+ * whether or not the host holds its clock, unless the host asks to see what happens otherwise. A tool's time begins when a
+ * thread of the pool takes it up, not when it is queued: what others keep it waiting is not its doing. But it does not
+ * wait for ever: a call that has found no thread within its time is a Timeout that says so, and is then never begun. */
 
 #include "bounded.h"
 #include "artifact.h"
@@ -59,6 +61,7 @@ static void free_call(struct bounded_call *call)
     change_set_free(call->written);
     verdict_release(&call->verdict);
     free(call->checkpoint);
+    free(call->no_undo);
     strbuf_release(&call->note);
     strbuf_release(&call->full);
     free(call->cut);
@@ -206,9 +209,34 @@ static void stop_tool(struct bounded_call *call)
         call->tool->cancel(&call->run);
 }
 
+/* Takes the time that the execution waited for a thread off its own; false when it still waits. The turn's end, and the
+ * floor of every hard wait, stay where they are. */
+static bool has_begun(struct bounded_call *call)
+{
+    int64_t began_us = atomic_load(&call->work.began_us);
+    if (call->counted || call->phase != RUNNING || !call->tool->work)
+        return true;
+    if (began_us < 0)
+        return false;
+    int64_t waited_us = began_us - call->queued_us, ran_us = bounded_hold_now(call) - call->started_us;
+    call->counted = true;
+    if (waited_us > ran_us) /* part of it the clock stood still anyway */
+        waited_us = ran_us;
+    if (waited_us <= 0)
+        return true;
+    call->started_us += waited_us;
+    int64_t latest_us = call->started_us + (int64_t)(DEADLINE_FLOOR_S * 1e6);
+    if (latest_us < call->turn_due_us)
+        latest_us = call->turn_due_us;
+    call->due_us = call->due_us + waited_us < latest_us ? call->due_us + waited_us : latest_us;
+    call->deadline_s = (double)(call->due_us - call->started_us) / 1e6;
+    return true;
+}
+
 static void on_timer(struct loop_timer *timer)
 {
     struct bounded_call *call = CALL_OF(timer, timer);
+    bool begun = has_begun(call);
     if (call->host->clock->depth > 0 || bounded_hold_now(call) < call->due_us) { /* it was held and nobody told us */
         set_timer(call);
         return;
@@ -220,7 +248,8 @@ static void on_timer(struct loop_timer *timer)
     /* A foreign tool may have written before it fell silent, so repeating it is not safe. */
     bool retryable = !call->tool->spec.no_retry_on_timeout && call->phase != COMMITTING;
     trace_time_out(call->host->trace, call->id);
-    settle(call, outcome_timeout(call->id, call->tool->spec.name, call->deadline_s, retryable));
+    settle(call, begun ? outcome_timeout(call->id, call->tool->spec.name, call->deadline_s, retryable)
+                       : outcome_never_began(call->id, call->tool->spec.name, call->deadline_s));
     stop_tool(call);
 }
 
@@ -238,6 +267,8 @@ void bounded_start_job(struct bounded_call *call, enum phase phase, void (*run)(
 static void run_tool(struct loop_work *work)
 {
     struct bounded_call *call = CALL_OF(work, work);
+    if (tool_run_cancelled(&call->run)) /* while it waited for this thread */
+        return;
     call->tool->work(&call->run, &call->reply);
     if (call->reply.type == REPLY_OUTPUT && call->reply.page)
         call->shape = (struct output_shape){.made = true, .text = steal(&call->reply.output)};
@@ -248,6 +279,7 @@ static void run_tool(struct loop_work *work)
 static void tool_done(struct loop_work *work)
 {
     struct bounded_call *call = CALL_OF(work, work);
+    has_begun(call);
     tool_run_finish(&call->run, &call->reply);
 }
 
@@ -268,6 +300,7 @@ void bounded_run_tool(struct bounded_call *call, enum phase phase, double cap_s)
     deadline_init(&call->run.deadline, call->host->clock, call->turn_due_us, cap_s);
     bounded_enter(call, phase);
     call->out = OUT_TOOL;
+    call->queued_us = loop_now_us(call->loop);
     if (call->tool->work)
         loop_work_start(call->loop, &call->work, run_tool, tool_done);
     else

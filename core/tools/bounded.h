@@ -7,7 +7,7 @@
  *   proposal → host->ask; the answer comes through bounded_decide
  *      no → Denied(write_denied)
  *      yes → is the gate still open, are the files still what was shown? (else: proposed anew, asked again, D31b)
- *            → checkpoint → second execution with confirm_write; from there on the call cannot time out: the commit is
+ *            → checkpoint (when it cannot be made: asked again, whether to write without undo, D43) → second execution with confirm_write; from there on the call cannot time out: the commit is
  *              ours, short, and its result must be known. (A foreign tool's is neither: it gets a new hard wait.)
  *   output → compacted; ≤ 12,000 characters inline, else an artifact that holds the full text
  *
@@ -32,9 +32,11 @@ struct bounded_host {
     const struct hold_clock *clock;
     struct checkpoints *checkpoints; /* NULL: no undo */
     enum web_mode web;
+    bool may_waive_undo;             /* somebody can be asked whether to write although the old bytes cannot be kept */
     bool ask_runs_clock;             /* the clocks are NOT held while asking: only to show what that would do */
 
-    /* A write waits for an answer. `again` is set when files changed under an earlier answer. */
+    /* A write waits for an answer. `again` is set when files changed under an earlier answer; bounded_no_undo tells
+     * whether it is asked because the old bytes could not be kept. */
     void (*ask)(struct bounded_host *host, struct bounded_call *call, const struct change_set *changes, bool again);
     void (*checkpointed)(struct bounded_host *host, struct bounded_call *call, const char *checkpoint,
                          const struct change_set *written);
@@ -68,6 +70,9 @@ double bounded_call_deadline_s(const struct bounded_call *call); /* the hard wai
 
 /* Whether it waits for an answer. One that has just timed out does not, although its host has not heard of that yet. */
 bool bounded_asks(const struct bounded_call *call);
+/* Why the old bytes could not be kept after the last yes, so that it is asked again: a yes that is `without_undo` then
+ * writes all the same, any other tries again. NULL: that did not happen. */
+const char *bounded_no_undo(const struct bounded_call *call);
 /* The counts of the proposal it asks about, from whoever compared it to show it. */
 void bounded_counted(struct bounded_call *call, const struct change_set *counted);
 /* Answers the question; the verdict is copied. A call that no longer asks (it timed out meanwhile) ignores it and false

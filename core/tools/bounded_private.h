@@ -37,9 +37,12 @@ struct bounded_call {
     int64_t asked_us;
     int64_t paused_us;  /* sum of questions that the hold clock ran through */
     int64_t elapsed_us; /* when settled */
+    int64_t queued_us;  /* when the execution was given to the pool, on the loop's clock */
+    bool counted;       /* the time it waited there has been taken off */
 
     bool foreign; /* asked in words: there is no change set to show or commit */
     bool again;   /* the question was asked before */
+    char *no_undo; /* why the old bytes could not be kept the last time; NULL: they could, or nobody tried */
     struct change_set *proposed, *written;
     struct verdict verdict;
 

@@ -58,6 +58,13 @@ static void commit(struct bounded_call *call)
     bounded_run_tool(call, COMMITTING, call->cap_s);
 }
 
+static void ask(struct bounded_call *call)
+{
+    call->asked_us = bounded_hold_now(call);
+    bounded_enter(call, ASKING);
+    call->host->ask(call->host, call, call->proposed, call->again);
+}
+
 static void run_save(struct loop_work *work)
 {
     struct bounded_call *call = CALL_OF(work, work);
@@ -67,6 +74,12 @@ static void run_save(struct loop_work *work)
 void bounded_saved(struct bounded_call *call)
 {
     struct bounded_host *host = call->host;
+    if (!call->checkpoint && host->may_waive_undo && host->ask && gate_is_open(call)) {
+        free(call->no_undo);
+        call->no_undo = xstrdup(call->err.text);
+        ask(call);
+        return;
+    }
     if (!call->checkpoint) { /* no undo, no write: D43 */
         CLEANUP(strbuf) struct strbuf error = STRBUF_INIT;
         strbuf_addf(&error, "nothing was written, because the old content could not be kept: %s", call->err.text);
@@ -99,7 +112,7 @@ void bounded_checked(struct bounded_call *call)
         propose_again(call);
     else if (!gate_is_open(call))
         settle_gate_closed(call);
-    else if (call->host->checkpoints && call->written->count)
+    else if (call->host->checkpoints && call->written->count && !(call->no_undo && call->verdict.without_undo))
         bounded_start_job(call, SAVING, run_save);
     else
         commit(call);
@@ -139,16 +152,20 @@ static void accept(struct bounded_call *call)
 
 void bounded_ask(struct bounded_call *call, struct change_set *take_proposed, bool foreign)
 {
-    struct bounded_host *host = call->host;
     change_set_free(call->proposed);
     call->proposed = take_proposed ? take_proposed : change_set_new();
     call->foreign = foreign;
-    call->asked_us = bounded_hold_now(call);
-    bounded_enter(call, ASKING);
-    if (host->ask)
-        host->ask(host, call, call->proposed, call->again);
+    free(call->no_undo); /* of another proposal */
+    call->no_undo = NULL;
+    if (call->host->ask)
+        ask(call);
     else
         bounded_settle_denied(call, DENIAL_WRITE_DENIED, "the write was refused, because nobody can be asked");
+}
+
+const char *bounded_no_undo(const struct bounded_call *call)
+{
+    return call->no_undo;
 }
 
 void bounded_counted(struct bounded_call *call, const struct change_set *counted)

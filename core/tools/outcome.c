@@ -82,6 +82,13 @@ struct outcome outcome_timeout(const char *call, const char *tool, double deadli
     return outcome;
 }
 
+struct outcome outcome_never_began(const char *call, const char *tool, double deadline_s)
+{
+    struct outcome outcome = outcome_timeout(call, tool, deadline_s, true);
+    outcome.timeout.queued = true;
+    return outcome;
+}
+
 const char *outcome_type_name(enum outcome_type type)
 {
     static const char *const names[] = {
@@ -158,7 +165,9 @@ void outcome_message(struct strbuf *out, const struct outcome *outcome)
     case OUTCOME_TIMEOUT:
         json_add_str(&w, "status", "timeout");
         strbuf_addf(&text,
-                    "%s did not answer within its time limit of %.6g s and was given up; nothing it does later is used",
+                    outcome->timeout.queued
+                        ? "%s was not begun within its time limit of %.6g s, because other calls kept all threads busy"
+                        : "%s did not answer within its time limit of %.6g s and was given up; nothing it does later is used",
                     outcome->tool, outcome->timeout.deadline_s);
         json_add_str(&w, "error", text.buf);
         json_add_bool(&w, "retryable", outcome->timeout.retryable);
@@ -205,6 +214,8 @@ void outcome_details(struct strbuf *out, const struct outcome *outcome)
     case OUTCOME_TIMEOUT:
         json_add_num(&w, "deadline_s", outcome->timeout.deadline_s);
         json_add_bool(&w, "retryable", outcome->timeout.retryable);
+        if (outcome->timeout.queued)
+            json_add_bool(&w, "queued", true);
         break;
     case OUTCOME_FAILURE:
         json_add_str(&w, "error", outcome->failure.error);

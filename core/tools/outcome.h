@@ -24,6 +24,7 @@ struct outcome {
         struct {
             double deadline_s;
             bool retryable;
+            bool queued; /* all that time it waited for a free thread and never began */
         } timeout;
         struct {
             char *error;
@@ -51,6 +52,8 @@ struct outcome outcome_failure(const char *call, const char *tool, bool retryabl
 struct outcome outcome_denied(const char *call, const char *tool, enum denial reason, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
 struct outcome outcome_timeout(const char *call, const char *tool, double deadline_s, bool retryable);
+/* One that waited for a free thread all its time and never began; always worth another try. */
+struct outcome outcome_never_began(const char *call, const char *tool, double deadline_s);
 
 const char *outcome_type_name(enum outcome_type type); /* "result" "timeout" "failure" "denied" "artifact": as in events */
 const char *denial_name(enum denial reason);           /* "duplicate" … */

@@ -32,6 +32,7 @@ struct verdict verdict_copy(const struct verdict *verdict)
         .reason = verdict->reason ? xstrdup(verdict->reason) : NULL,
         .hunks = verdict->hunks ? xstrdup(verdict->hunks) : NULL,
         .edited = verdict->edited ? change_set_copy(verdict->edited) : NULL,
+        .without_undo = verdict->without_undo,
     };
 }
 

@@ -343,6 +343,9 @@ static int approve(struct engine *engine, const struct intent *intent, struct er
         return err_set(err, "this question is no longer open");
     if (!intent->approve.digest || strcmp(intent->approve.digest, question->digest) != 0)
         return err_set(err, "the question has changed: read it again");
+    if (intent->approve.without_undo && !question->no_undo)
+        return err_set(err, "this write can be undone: approve it as it is");
+    verdict.without_undo = intent->approve.without_undo;
     if (intent->approve.edited) {
         verdict.decision = DECISION_EDITED;
         verdict.edited = (struct change_set *)intent->approve.edited;

@@ -90,6 +90,7 @@ struct question {
     const struct change_set *changes;
     int64_t since_us; /* on the loop's clock */
     bool again;       /* the files changed under an earlier version of it */
+    const char *no_undo; /* asked again, because it could not be undone: why; NULL: it can be */
 };
 const struct question *engine_question(const struct engine *engine);
 /* What stands at the gate where the turn is held. */

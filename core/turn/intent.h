@@ -37,6 +37,7 @@ struct intent {
             const char *digest; /* of the change set that was shown; a question that changed since is not answered */
             const char *hunks;  /* JSON [{"path","keep":[…],"of"}]; NULL: everything */
             const struct change_set *edited; /* NULL: as proposed */
+            bool without_undo; /* only to a question that is asked for that reason */
         } approve;
         struct { const char *ask, *reason; } deny;
         struct { const char *tool, *path; bool revoke; } allow;

@@ -112,6 +112,7 @@ struct turn {
         bool proposed;            /* write.proposed is in the journal */
         bool open;                /* and a person is asked */
         bool again;
+        char *no_undo;            /* why it is asked again; NULL: for no such reason */
         int64_t since_us;         /* on the loop's clock */
         struct question view;
         struct loop_timer expiry;

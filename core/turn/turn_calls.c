@@ -431,6 +431,7 @@ void turn_host_init(struct turn *turn)
         .clock = &turn->clock,
         .checkpoints = turn->harness->checkpoints,
         .web = turn->harness->web,
+        .may_waive_undo = turn->harness->interactive,
         .ask_runs_clock = turn->harness->ask_runs_clock,
         .ask = turn_ask,
         .checkpointed = on_checkpointed,

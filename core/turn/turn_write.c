@@ -3,7 +3,10 @@
  * A proposal becomes write.proposed (its diff is made on the pool), stands at the write gate if a breakpoint says so, and
  * is then decided: by a recording, a rule or the mode, or by a person. The decision is in the journal, synced, before the
  * executor hears of it; one that cannot be recorded counts as a no. From the proposal to the decision the clocks stand
- * still. There is at most one question at a time: calls that write run alone. */
+ * still. There is at most one question at a time: calls that write run alone.
+ *
+ * A write that was allowed and whose old bytes cannot be kept is asked about again, as a question of its own that says so.
+ * Only a person answers that one: whoever said yes beforehand said it to a write that can be undone (D43). */
 
 #include "base/json.h"
 #include "base/log.h"
@@ -79,6 +82,8 @@ static void close_question(struct turn *turn)
     turn->ask.changes = NULL;
     free(turn->ask.id);
     turn->ask.id = NULL;
+    free(turn->ask.no_undo);
+    turn->ask.no_undo = NULL;
     if (open)
         turn_emit(turn, &(struct event){.type = EVENT_RELEASED,
                                         .released = {.gate = gate_name(GATE_WRITE), .by = "decision"}});
@@ -133,6 +138,7 @@ int turn_decide(struct turn *turn, const struct verdict *verdict, struct err *er
     struct bounded_call *running;
     struct turn_call *call = turn->ask.call;
     CLEANUP(verdict) struct verdict final = {0}; /* a copy: what we are given may be part of the question itself */
+    CLEANUP(free) char *waived = NULL;
     int64_t waited_us;
 
     if (!call || !bounded_asks(call->running))
@@ -143,13 +149,15 @@ int turn_decide(struct turn *turn, const struct verdict *verdict, struct err *er
     if (verdict->decision == DECISION_EDITED)
         record_edit(turn, verdict->edited);
     waited_us = turn->ask.open ? loop_now_us(turn->harness->loop) - turn->ask.since_us : 0;
+    if (verdict->without_undo)
+        waived = xasprintf("without undo: %s", turn->ask.no_undo);
     /* Before its diff was made nothing was asked, and there is nothing to answer in the journal. */
     if (turn->ask.proposed &&
         turn_emit(turn, &(struct event){.type = EVENT_WRITE_DECIDED,
                                         .write_decided = {.ask = turn->ask.id,
                                                           .decision = decision_name(verdict->decision),
                                                           .by = decider_name(verdict->by),
-                                                          .reason = verdict->reason,
+                                                          .reason = waived ? waived : verdict->reason,
                                                           .hunks = verdict->hunks,
                                                           .waited_ms = waited_us / 1000}}) < 0)
         final = (struct verdict){.decision = DECISION_DENIED,
@@ -190,7 +198,8 @@ static void ask_person(struct turn *turn)
                                        .digest = turn->ask.digest,
                                        .changes = turn->ask.changes,
                                        .since_us = turn->ask.since_us,
-                                       .again = turn->ask.again};
+                                       .again = turn->ask.again,
+                                       .no_undo = turn->ask.no_undo};
     turn_emit(turn, &(struct event){.type = EVENT_HELD, .held = {.gate = gate_name(GATE_WRITE), .call = call->id}});
     if (turn->harness->ask_timeout_ms > 0)
         loop_timer_start(turn->harness->loop, &turn->ask.expiry,
@@ -205,6 +214,10 @@ static void judge(struct turn *turn, struct turn_call *call)
 
     if (turn->ask.call != call || !bounded_asks(call->running))
         return; /* cancelled or timed out while it stood at the gate */
+    if (turn->ask.no_undo) {
+        ask_person(turn);
+        return;
+    }
     verdict = approval_judge(turn->harness->approval, turn->number, call->id, call->name, turn->ask.changes, &nobody);
     if (nobody)
         engine_set_nobody_asked(turn->engine);
@@ -258,6 +271,7 @@ void turn_ask(struct bounded_host *host, struct bounded_call *running, const str
     turn->ask.id = xasprintf("a%llu", (unsigned long long)turn->ask.number);
     turn->ask.changes = change_set_copy(changes);
     turn->ask.again = again;
+    turn->ask.no_undo = bounded_no_undo(running) ? xstrdup(bounded_no_undo(running)) : NULL;
     change_set_digest(changes, turn->ask.digest);
     if (!turn->harness->ask_runs_clock) {
         hold_clock_stop(&turn->clock);
@@ -288,6 +302,7 @@ void turn_ask_release(struct turn *turn)
     loop_timer_stop(turn->harness->loop, &turn->ask.expiry);
     change_set_free(turn->ask.changes);
     free(turn->ask.id);
+    free(turn->ask.no_undo);
 }
 
 void turn_applied(struct bounded_host *host, struct bounded_call *running, const struct change_set *written)

@@ -115,7 +115,7 @@ static void let_time_pass(void *data)
 {
     struct turn_rig *rig = data;
 
-    rig->clock.now_us += (int64_t)600 * 1000000;
+    fake_clock_advance(&rig->clock, (int64_t)600 * 1000000);
 }
 
 static void end_while_writing(void (*answer)(struct turn_rig *, const struct question *), void (*held)(void *rig),

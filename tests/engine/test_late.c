@@ -358,7 +358,7 @@ static void push_on(struct loop_task *task)
 {
     struct pool_turn *turn = (struct pool_turn *)((char *)task - offsetof(struct pool_turn, push));
 
-    if (turn->rounds-- > 0)
+    if (turn->rounds-- > 0 || atomic_load(&turn->tool.executions) == 0)
         loop_post(turn->rig.loop, task, push_on);
     else
         fake_clock_advance(&turn->rig.clock, SECONDS(10));

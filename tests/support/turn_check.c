@@ -102,6 +102,8 @@ static void check_call(struct walk *walk)
         row->decided = true;
         row->allowed = strcmp(event->write_decided.decision, "denied") != 0 &&
                        strcmp(event->write_decided.decision, "expired") != 0;
+        if (event->write_decided.reason && strncmp(event->write_decided.reason, "without undo: ", 14) == 0)
+            row->saved = true; /* that it cannot be was known and allowed */
         break;
     case EVENT_CHECKPOINT_SAVED:
         if (!event->checkpoint_saved.call)

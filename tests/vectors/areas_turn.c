@@ -360,7 +360,10 @@ static void cancel_call(struct loop_task *task)
 {
     struct execution *execution = (struct execution *)((char *)task - offsetof(struct execution, cancel));
 
-    bounded_cancel(execution->call);
+    if (atomic_load(&execution->started) == 0) /* what is cancelled before it began never begins */
+        loop_post(execution->host.env->loop, task, cancel_call);
+    else
+        bounded_cancel(execution->call);
 }
 
 static void execute(struct execution *execution, struct vector *v, const struct budget *budget, bool cancel)
@@ -376,7 +379,7 @@ static void execute(struct execution *execution, struct vector *v, const struct 
         &execution->host,
         &(struct bounded_request){.call = "c1", .tool = &tool, .arguments = vector_parse(v, "{}"),
                                   .turn_due_us = budget->due_us, .cap_s = budget->limits.tool_cap_s});
-    if (cancel) /* after the call was started: tasks run in the order they were posted */
+    if (cancel)
         loop_post(loop, &execution->cancel, cancel_call);
     loop_run(loop);
     loop_free(loop);
