@@ -219,6 +219,34 @@ static void a_bad_line_is_named_and_the_next_goes_on(void **state)
     }
 }
 
+static void a_file_that_cannot_be_played_is_refused_with_its_line(void **state)
+{
+    static const struct {
+        const char *line, *why;
+    } cases[] = {
+        {"{\"type\":\"model.responded\",\"tool_calls\":\"nope\"}\n", "must be a list"},
+        {"{\"type\":\"model.responded\",\"tool_calls\":[7]}\n", "a tool call must be an object"},
+        {"{\"type\":\"model.responded\",\"tool_calls\":[{\"id\":\"c1\"}]}\n", "a tool call has no name"},
+        {"{\"type\":\"model.responded\",\"usage\":[]}\n", "must be an object"},
+        {"{\"type\":\"waves.planned\",\"waves\":3}\n", "must be a list"}, /* no answer, and still a broken file */
+        {"{\"type\":\"model.responded\", oh\n", "not one JSON object"},
+        {SAYS("fine"), NULL},
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        struct err err = ERR_INIT;
+        CLEANUP(free) char *lines = xasprintf("%s%s%s%s", STARTED, TURN, cases[i].line, SAYS("next"));
+        struct journal_reader *reader = journal_open_bytes(lines, strlen(lines), &err);
+        assert_non_null(reader);
+        assert_int_equal(scripted_check(reader, &err), cases[i].why ? -1 : 0);
+        if (cases[i].why) {
+            assert_int_equal(err.line, 3);
+            assert_non_null(strstr(err.text, cases[i].why));
+        }
+        journal_reader_free(reader);
+    }
+}
+
 static void an_answer_takes_its_recorded_time(void **state)
 {
     (void)state;
@@ -365,6 +393,7 @@ int main(void)
         cmocka_unit_test(a_turn_has_its_own_answers),
         cmocka_unit_test(hand_written_turns_are_counted),
         cmocka_unit_test(a_bad_line_is_named_and_the_next_goes_on),
+        cmocka_unit_test(a_file_that_cannot_be_played_is_refused_with_its_line),
         cmocka_unit_test(an_answer_takes_its_recorded_time),
         cmocka_unit_test(without_deltas_the_text_comes_in_words),
         cmocka_unit_test(recorded_deltas_are_played),
