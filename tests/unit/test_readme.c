@@ -1,4 +1,4 @@
-/* README's key table is the program's own (UPDATE_GOLDEN=1 writes it anew). */
+/* README's key table and its picture of the demo are the program's own (UPDATE_GOLDEN=1 writes them anew). */
 
 #include "base/file.h"
 #include "base/mem.h"
@@ -12,37 +12,63 @@
 #include <cmocka.h>
 
 #define README SOURCE_DIR "/README.md"
+#define SCREEN SOURCE_DIR "/tests/screens/cases/write-waits/120x40.screen"
 
-static void test_key_table(void **state)
+/* What stands between the line that begins with `<!-- NAME: ` and `<!-- NAME end -->` must be `text`. */
+static void check_block(const char *name, const struct strbuf *text)
 {
-    (void)state;
     struct err err = ERR_INIT;
-    CLEANUP(strbuf) struct strbuf text = STRBUF_INIT, table = STRBUF_INIT;
-    if (file_read(README, &text, 0, &err))
+    CLEANUP(strbuf) struct strbuf readme = STRBUF_INIT;
+    CLEANUP(free) char *first = xasprintf("<!-- %s: ", name);
+    CLEANUP(free) char *last = xasprintf("<!-- %s end -->", name);
+    if (file_read(README, &readme, 0, &err))
         fail_msg("%s", err.text);
-    struct keymap *keymap = keymap_new();
-    keymap_table(keymap, &table, true);
-    keymap_free(keymap);
-    char *begin = strstr(text.buf, "<!-- keys: ");
-    char *end = strstr(text.buf, "<!-- keys end -->");
+    char *begin = strstr(readme.buf, first);
+    char *end = strstr(readme.buf, last);
     assert_non_null(begin);
     assert_non_null(end);
     begin = strchr(begin, '\n') + 1;
     const char *update = getenv("UPDATE_GOLDEN");
     if (update && *update) {
         CLEANUP(strbuf) struct strbuf out = STRBUF_INIT;
-        strbuf_add(&out, text.buf, (size_t)(begin - text.buf));
-        strbuf_add(&out, table.buf, table.len);
+        strbuf_add(&out, readme.buf, (size_t)(begin - readme.buf));
+        strbuf_add(&out, text->buf, text->len);
         strbuf_addstr(&out, end);
         assert_int_equal(file_replace(README, out.buf, out.len, 0644, &err), 0);
         return;
     }
     CLEANUP(free) char *found = xmemdup0(begin, (size_t)(end - begin));
-    assert_string_equal(found, table.buf);
+    assert_string_equal(found, text->buf);
+}
+
+static void test_key_table(void **state)
+{
+    (void)state;
+    CLEANUP(strbuf) struct strbuf table = STRBUF_INIT;
+    struct keymap *keymap = keymap_new();
+    keymap_table(keymap, &table, true);
+    keymap_free(keymap);
+    check_block("keys", &table);
+}
+
+/* The screens ring holds the golden to the program; here README is held to the golden. */
+static void test_picture(void **state)
+{
+    (void)state;
+    struct err err = ERR_INIT;
+    CLEANUP(strbuf) struct strbuf golden = STRBUF_INIT, picture = STRBUF_INIT;
+    if (file_read(SCREEN, &golden, 0, &err))
+        fail_msg("%s", err.text);
+    char *roles = strstr(golden.buf, "\n--\n"); /* the text, then what role each cell has */
+    assert_non_null(roles);
+    strbuf_addstr(&picture, "```\n");
+    strbuf_add(&picture, golden.buf, (size_t)(roles + 1 - golden.buf));
+    strbuf_addstr(&picture, "```\n");
+    check_block("screen", &picture);
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_key_table)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_key_table), cmocka_unit_test(test_picture)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
