@@ -39,8 +39,6 @@ void ui_render(struct ui *ui, const struct view *view, struct canvas *canvas);
 bool ui_work(struct ui *ui, const struct view *view);
 /* To be called when a frame is on the screen. */
 void ui_presented(struct ui *ui, const struct view *view);
-/* A bounded piece of the panes' long work (filters); true while there is more, then a frame and another call are due. */
-bool ui_work(struct ui *ui, const struct view *view);
 const struct theme *ui_theme(const struct ui *ui);
 /* A message for the line above the footer; gone with the next key. */
 void ui_say(struct ui *ui, enum look role, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
