@@ -47,4 +47,7 @@ static inline void fd_cleanup(int *fd)
         }                                                                   \
     } while (0)
 
+/* The struct of which `pointer` points to a member. */
+#define CONTAINER_OF(pointer, type, member) ((type *)((char *)(pointer) - offsetof(type, member)))
+
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))

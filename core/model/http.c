@@ -171,7 +171,7 @@ static int on_socket(CURL *easy, curl_socket_t socket, int what, void *user, voi
 
 static void on_timer(struct loop_timer *timer)
 {
-    struct http *http = (struct http *)((char *)timer - offsetof(struct http, timer));
+    struct http *http = CONTAINER_OF(timer, struct http, timer);
     run_curl(http, CURL_SOCKET_TIMEOUT, 0);
 }
 

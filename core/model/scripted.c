@@ -342,7 +342,7 @@ static void deliver(struct scripted *self)
 
 static void on_task(struct loop_task *task)
 {
-    deliver((struct scripted *)((char *)task - offsetof(struct scripted, task)));
+    deliver(CONTAINER_OF(task, struct scripted, task));
 }
 
 static void on_timer(struct loop_timer *timer);
@@ -358,7 +358,7 @@ static void arm(struct scripted *self)
 
 static void on_timer(struct loop_timer *timer)
 {
-    struct scripted *self = (struct scripted *)((char *)timer - offsetof(struct scripted, timer));
+    struct scripted *self = CONTAINER_OF(timer, struct scripted, timer);
     if (self->piece_next >= self->piece_count) {
         deliver(self);
         return;

@@ -58,7 +58,7 @@ struct bounded_call {
     struct outcome outcome;
 };
 
-#define CALL_OF(pointer, member) ((struct bounded_call *)((char *)(pointer) - offsetof(struct bounded_call, member)))
+#define CALL_OF(pointer, member) CONTAINER_OF(pointer, struct bounded_call, member)
 
 /* bounded.c */
 static inline int64_t bounded_hold_now(const struct bounded_call *call)

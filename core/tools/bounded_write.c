@@ -68,6 +68,7 @@ static void ask(struct bounded_call *call)
 static void run_save(struct loop_work *work)
 {
     struct bounded_call *call = CALL_OF(work, work);
+    change_set_note_folders(call->written, call->host->env->root);
     call->checkpoint = checkpoint_save(call->host->checkpoints, call->id, call->written, &call->err);
 }
 

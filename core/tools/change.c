@@ -73,6 +73,7 @@ struct change_set *change_set_copy(const struct change_set *set)
         copy_side(&copy->items[i].old, &set->items[i].old);
         copy_side(&copy->items[i].new, &set->items[i].new);
         copy->items[i].counts = set->items[i].counts;
+        copy->items[i].made = set->items[i].made;
     }
     return copy;
 }

@@ -37,6 +37,8 @@ struct change {
     char *path; /* relative to the workspace root */
     struct change_side old, new;
     struct change_counts counts;
+    size_t made; /* of a file that is made: the length of the first folder on its path that has to be made for it; of one
+                  * that goes: of the first that goes with it when it is empty then; 0: none */
 };
 
 struct change_set {
@@ -59,6 +61,8 @@ void change_set_digest(const struct change_set *set, char out[HASH_SHA256_HEX]);
 
 /* 0, or -1 naming the first file whose content is no longer the old side. */
 int change_set_check(const struct change_set *set, struct beneath *root, struct err *err) CHECKED;
+/* Fills in `made` of the files that are made. Blocks, as the next. */
+void change_set_note_folders(struct change_set *set, struct beneath *root);
 /* Check and commit, or nothing. Blocks; call it on the pool. */
 int change_set_commit(const struct change_set *set, struct beneath *root, struct err *err) CHECKED;
 

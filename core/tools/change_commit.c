@@ -11,6 +11,9 @@
  * with RENAME_NOREPLACE, a deleted one is first renamed aside and then looked at, for the same reason. File systems
  * without exchange get a check just before a plain rename, and a roll-back that writes the old bytes again.
  *
+ * Folders on the way to a new file are made, and go again when the commit fails or the write is undone, if nothing else is
+ * in them by then.
+ *
  * A kill leaves at worst a file `.keyturn-<16 hex>.tmp`, never a half-written target. Such leftovers are removed by a
  * later commit in that folder when they are ours and an hour old; the age is the inode's change time, because an
  * exchanged file keeps an old modification time. */
@@ -155,7 +158,13 @@ static size_t missing_from(struct beneath *root, const char *path)
     return 0;
 }
 
-/* Takes away the folders this commit made; one that is no longer empty stays. */
+void change_set_note_folders(struct change_set *set, struct beneath *root)
+{
+    for (size_t i = 0; i < set->count; i++)
+        set->items[i].made = set->items[i].new.exists ? missing_from(root, set->items[i].path) : 0;
+}
+
+/* Takes away the folders this commit made, or the one that it undoes; one that is no longer empty stays. */
 static void remove_made(struct beneath *root, const struct placing *p)
 {
     CLEANUP(free) char *path = xstrdup(p->change->path);
@@ -181,7 +190,7 @@ static int prepare(struct placing *p, struct beneath *root, struct err *err)
     const struct change *change = p->change;
     if (changes_nothing(change))
         return 0;
-    p->made = change->new.exists ? missing_from(root, change->path) : 0;
+    p->made = change->new.exists ? missing_from(root, change->path) : change->made;
     struct err why = ERR_INIT;
     p->folder = beneath_parent(root, change->path, change->new.exists, &p->name, &why);
     if (p->folder < 0)
@@ -287,6 +296,9 @@ static bool put_back(struct placing *p)
         break;
     }
     case PLACED_EXCHANGED:
+        /* Not a plain rename: what was exchanged out may be a folder by now, which no file can be replaced with. The
+         * temporary is our own again afterwards, and goes. */
+        return renameat2(p->folder, p->temp, p->folder, p->name, RENAME_EXCHANGE) == 0;
     case PLACED_REMOVED:
         break;
     }
@@ -361,6 +373,8 @@ int change_set_commit(const struct change_set *set, struct beneath *root, struct
         drop_temp(p);
         if (rc == 0 && p->folder >= 0)
             sweep_leftovers(p->folder);
+        if (rc == 0 && !p->change->new.exists)
+            remove_made(root, p);
         free(p->name);
         if (p->folder >= 0)
             close(p->folder);

@@ -1,6 +1,6 @@
 /* Checkpoints on disk.
  *
- *   <dir>/cp_3/manifest.json   {"v":1,"id":"cp_3","call":…,"files":[{"path":…,"old":{…},"new":{…}}]}
+ *   <dir>/cp_3/manifest.json   {"v":1,"id":"cp_3","call":…,"files":[{"path":…,"old":{…},"new":{…},"made":…}]}
  *   <dir>/cp_3/0.old 1.old …   the bytes before, one per file that existed
  *
  * The folder is the claim on the number: mkdir fails when somebody else has it, so ids are never given twice, not even
@@ -153,6 +153,8 @@ static void write_manifest(struct strbuf *out, const char *id, const char *call,
         json_add_str(&w, "path", set->items[i].path);
         write_side(&w, "old", &set->items[i].old);
         write_side(&w, "new", &set->items[i].new);
+        if (set->items[i].made) /* the first folder that has to be made for it */
+            json_add_strn(&w, "made", set->items[i].path, set->items[i].made);
         json_close(&w, '}');
     }
     json_close(&w, ']');
@@ -228,6 +230,11 @@ static int add_undo(struct change_set *set, struct beneath *root, const char *fo
     }
     if (read_old(folder, index, old, path, &change->new, err) < 0)
         return -1;
+    /* Folders that the write made go with the file. */
+    const struct json *made = json_get(file, "made");
+    size_t len = strlen(json_str(made, ""));
+    if (len && !change->new.exists && strncmp(change->path, json_str(made, ""), len) == 0 && change->path[len] == '/')
+        change->made = len;
     /* Permission bits that the write did not touch are not its to undo. */
     int64_t was = json_int(json_get(old, "mode"), -1), then = json_int(json_get(json_get(file, "new"), "mode"), -1);
     if (was == then && change->new.exists)

@@ -51,7 +51,7 @@ struct harness harness_defaults(void)
 
 static void cancel_broken(struct loop_task *task)
 {
-    struct engine *engine = (struct engine *)((char *)task - offsetof(struct engine, broke));
+    struct engine *engine = CONTAINER_OF(task, struct engine, broke);
 
     if (engine->turn)
         turn_cancel(engine->turn);
@@ -113,7 +113,7 @@ static int emit_started(struct engine *engine, struct err *err)
 
 static char *pack_context(struct context_source *source, const char *query, size_t limit, const atomic_bool *cancelled)
 {
-    struct engine *engine = (struct engine *)((char *)source - offsetof(struct engine, context));
+    struct engine *engine = CONTAINER_OF(source, struct engine, context);
     struct context_pack pack = context_load(engine->harness->root, query, limit, cancelled);
     struct strbuf text = STRBUF_INIT;
 

@@ -117,7 +117,7 @@ static void budget_ended(struct turn *turn, enum budget_key key)
  * budget before it goes on. */
 static void deadline_passed(struct loop_timer *timer)
 {
-    struct turn *turn = (struct turn *)((char *)timer - offsetof(struct turn, deadline_timer));
+    struct turn *turn = CONTAINER_OF(timer, struct turn, deadline_timer);
 
     if (turn->asking && !turn->reflecting)
         budget_ended(turn, BUDGET_WALL_MS);
@@ -220,26 +220,26 @@ static void loaded(struct turn *turn)
 
 static void load_memory(struct loop_work *work)
 {
-    struct turn *turn = (struct turn *)((char *)work - offsetof(struct turn, memory_work));
+    struct turn *turn = CONTAINER_OF(work, struct turn, memory_work);
 
     turn->memory = memory_load(turn->harness->store, turn->prompt, MEMORY_ITEMS);
 }
 
 static void memory_loaded(struct loop_work *work)
 {
-    loaded((struct turn *)((char *)work - offsetof(struct turn, memory_work)));
+    loaded(CONTAINER_OF(work, struct turn, memory_work));
 }
 
 static void load_context(struct loop_work *work)
 {
-    struct turn *turn = (struct turn *)((char *)work - offsetof(struct turn, context_work));
+    struct turn *turn = CONTAINER_OF(work, struct turn, context_work);
 
     turn->context = context_load(turn->harness->root, turn->prompt, CONTEXT_ITEMS, &turn->context_cancelled);
 }
 
 static void context_loaded(struct loop_work *work)
 {
-    loaded((struct turn *)((char *)work - offsetof(struct turn, context_work)));
+    loaded(CONTAINER_OF(work, struct turn, context_work));
 }
 
 struct turn *turn_start(struct engine *engine, const struct harness *harness, int64_t number, const char *prompt)
@@ -298,7 +298,8 @@ static void finished(struct turn *turn)
                                                       .steps = turn->step,
                                                       .tool_calls = turn->state.tool_calls,
                                                       .elapsed_ms = (hold_clock_now(&turn->clock) - turn->started_us) / 1000,
-                                                      .waited_ms = hold_clock_held(&turn->clock) / 1000}});
+                                                      .waited_ms =
+                                                          (hold_clock_held(&turn->clock) - turn->comparing_us) / 1000}});
     turn->finished = true;
     engine_turn_finished(turn->engine, turn);
     turn_maybe_free(turn);
@@ -306,14 +307,14 @@ static void finished(struct turn *turn)
 
 static void run_finalizer(struct loop_work *work)
 {
-    struct turn *turn = (struct turn *)((char *)work - offsetof(struct turn, final_work));
+    struct turn *turn = CONTAINER_OF(work, struct turn, final_work);
 
     turn->final = finalize_turn(&turn->final_input, &turn->harness->hooks);
 }
 
 static void finalized(struct loop_work *work)
 {
-    struct turn *turn = (struct turn *)((char *)work - offsetof(struct turn, final_work));
+    struct turn *turn = CONTAINER_OF(work, struct turn, final_work);
     CLEANUP(strbuf) struct strbuf citations = STRBUF_INIT;
     CLEANUP(strbuf) struct strbuf memory = STRBUF_INIT;
     CLEANUP(strbuf) struct strbuf decisions = STRBUF_INIT;

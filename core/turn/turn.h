@@ -113,10 +113,12 @@ struct turn {
         bool open;                /* and a person is asked */
         bool again;
         char *no_undo;            /* why it is asked again; NULL: for no such reason */
-        int64_t since_us;         /* on the loop's clock */
+        bool comparing;           /* its diff is being made: the clocks stand still, but nobody is asked yet */
+        int64_t since_us;         /* of the comparing, then of the asking, on the loop's clock */
         struct question view;
         struct loop_timer expiry;
     } ask;
+    int64_t comparing_us;         /* time the clocks stood still for diffs, for which nobody waited */
     size_t works;                 /* of our own on the pool */
 
     struct hold *holds;           /* the first one is the one we stand at */

@@ -249,7 +249,7 @@ static void begin_wave(struct turn *turn, struct turn_call *none)
 
 static void start_wave(struct loop_task *task)
 {
-    struct turn *turn = (struct turn *)((char *)task - offsetof(struct turn, next));
+    struct turn *turn = CONTAINER_OF(task, struct turn, next);
     struct gate_view view = {.gate = GATE_WAVE};
 
     if (turn->wave_index == turn->wave_count)
@@ -356,7 +356,7 @@ int turn_edit_arguments(struct turn *turn, struct turn_call *call, const char *t
 
 static struct turn *turn_of(struct bounded_host *host)
 {
-    return (struct turn *)((char *)host - offsetof(struct turn, host));
+    return CONTAINER_OF(host, struct turn, host);
 }
 
 static void on_done(struct bounded_host *host, struct bounded_call *running, struct outcome *take_outcome)
@@ -366,7 +366,7 @@ static void on_done(struct bounded_host *host, struct bounded_call *running, str
 
 static void free_when_quiet(struct loop_task *task)
 {
-    turn_maybe_free((struct turn *)((char *)task - offsetof(struct turn, next)));
+    turn_maybe_free(CONTAINER_OF(task, struct turn, next));
 }
 
 static void on_late(struct bounded_host *host, struct bounded_call *running, int64_t elapsed_ms)

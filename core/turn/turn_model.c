@@ -29,12 +29,12 @@ static void flush_deltas(struct turn *turn)
 
 static void delta_due(struct loop_timer *timer)
 {
-    flush_deltas((struct turn *)((char *)timer - offsetof(struct turn, delta_timer)));
+    flush_deltas(CONTAINER_OF(timer, struct turn, delta_timer));
 }
 
 static void on_delta(struct model_listener *listener, const char *text, const char *thinking)
 {
-    struct turn *turn = (struct turn *)((char *)listener - offsetof(struct turn, listener));
+    struct turn *turn = CONTAINER_OF(listener, struct turn, listener);
 
     if (turn->reflecting)
         return;
@@ -176,7 +176,7 @@ void turn_retry(struct turn *turn)
 
 static void retry_due(struct loop_timer *timer)
 {
-    struct turn *turn = (struct turn *)((char *)timer - offsetof(struct turn, wait_timer));
+    struct turn *turn = CONTAINER_OF(timer, struct turn, wait_timer);
 
     turn->asking = false;
     if (turn->holds)
@@ -252,7 +252,7 @@ static void reflected(struct turn *turn, struct reflection *reflection)
 
 static void reflection_timed_out(struct loop_timer *timer)
 {
-    struct turn *turn = (struct turn *)((char *)timer - offsetof(struct turn, wait_timer));
+    struct turn *turn = CONTAINER_OF(timer, struct turn, wait_timer);
     struct model_reply late = {.error = (char *)"no answer in time"};
     struct reflection reflection = reflect_result(&late);
 
@@ -307,7 +307,7 @@ void turn_reflect(struct turn *turn)
 
 static void on_done(struct model_listener *listener, struct model_reply *take_reply)
 {
-    struct turn *turn = (struct turn *)((char *)listener - offsetof(struct turn, listener));
+    struct turn *turn = CONTAINER_OF(listener, struct turn, listener);
 
     turn->asking = false;
     loop_timer_stop(turn->harness->loop, &turn->wait_timer);

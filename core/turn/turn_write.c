@@ -70,10 +70,19 @@ static const char *applied_word(enum decision decision)
     return decision == DECISION_DENIED || decision == DECISION_EXPIRED ? "refused" : decision_name(decision);
 }
 
+/* The clocks stand still for the diff too, but that is not time anybody was waited for. */
+static void end_comparing(struct turn *turn)
+{
+    if (turn->ask.comparing && !turn->harness->ask_runs_clock)
+        turn->comparing_us += loop_now_us(turn->harness->loop) - turn->ask.since_us;
+    turn->ask.comparing = false;
+}
+
 static void close_question(struct turn *turn)
 {
     bool open = turn->ask.open;
 
+    end_comparing(turn);
     loop_timer_stop(turn->harness->loop, &turn->ask.expiry);
     turn->ask.open = false;
     turn->ask.proposed = false;
@@ -176,7 +185,7 @@ int turn_decide(struct turn *turn, const struct verdict *verdict, struct err *er
 
 static void expired(struct loop_timer *timer)
 {
-    struct turn *turn = (struct turn *)((char *)timer - offsetof(struct turn, ask.expiry));
+    struct turn *turn = CONTAINER_OF(timer, struct turn, ask.expiry);
     CLEANUP(free) char *reason =
         xasprintf("nobody answered within %lld s", (long long)(turn->harness->ask_timeout_ms / 1000));
     struct verdict verdict = {.decision = DECISION_EXPIRED, .by = BY_TIMEOUT, .reason = reason};
@@ -247,6 +256,7 @@ static void described(struct loop_work *work)
         struct gate_view view = {
             .gate = GATE_WRITE, .tool = call->tool, .arguments = call->parsed, .changes = turn->ask.changes};
 
+        end_comparing(turn);
         change_set_take_counts(turn->ask.changes, ask->changes);
         bounded_counted(call->running, ask->changes);
         turn->ask.proposed = true;
@@ -263,7 +273,7 @@ static void described(struct loop_work *work)
 
 void turn_ask(struct bounded_host *host, struct bounded_call *running, const struct change_set *changes, bool again)
 {
-    struct turn *turn = (struct turn *)((char *)host - offsetof(struct turn, host));
+    struct turn *turn = CONTAINER_OF(host, struct turn, host);
     struct ask_work *ask = xcalloc(1, sizeof(*ask));
 
     turn->ask.call = bounded_call_data(running);
@@ -271,6 +281,8 @@ void turn_ask(struct bounded_host *host, struct bounded_call *running, const str
     turn->ask.id = xasprintf("a%llu", (unsigned long long)turn->ask.number);
     turn->ask.changes = change_set_copy(changes);
     turn->ask.again = again;
+    turn->ask.comparing = true;
+    turn->ask.since_us = loop_now_us(turn->harness->loop);
     turn->ask.no_undo = bounded_no_undo(running) ? xstrdup(bounded_no_undo(running)) : NULL;
     change_set_digest(changes, turn->ask.digest);
     if (!turn->harness->ask_runs_clock) {
@@ -307,7 +319,7 @@ void turn_ask_release(struct turn *turn)
 
 void turn_applied(struct bounded_host *host, struct bounded_call *running, const struct change_set *written)
 {
-    struct turn *turn = (struct turn *)((char *)host - offsetof(struct turn, host));
+    struct turn *turn = CONTAINER_OF(host, struct turn, host);
     CLEANUP(strbuf) struct strbuf files = STRBUF_INIT;
     struct json_writer w = json_begin(&files);
 

@@ -17,6 +17,7 @@
 #include <cmocka.h>
 
 static atomic_int compared, compared_on_loop;
+static struct fake_clock *slowly; /* comparing takes seven seconds on it */
 static pthread_t loop_thread;
 
 typedef int compare(const void *, size_t, const char *, const void *, size_t, const char *, const void *, void *, void *,
@@ -32,6 +33,8 @@ int git_diff_buffers(const void *old, size_t old_len, const char *old_path, cons
         compare *function;
     } real = {dlsym(RTLD_NEXT, "git_diff_buffers")};
 
+    if (slowly)
+        fake_clock_advance(slowly, 7000000);
     atomic_fetch_add(&compared, 1);
     atomic_fetch_add(&compared_on_loop, pthread_equal(pthread_self(), loop_thread) ? 1 : 0);
     return real.function(old, old_len, old_path, new, new_len, new_path, options, file, binary, hunk, line, payload);
@@ -113,12 +116,36 @@ static void test_edited_write_is_compared_on_the_pool(void **state)
     write_with(approve_edited, "mine\n", "1", "14", 3);
 }
 
+/* What a person was waited for is the question, not the making of it; and neither is the turn's own time. */
+static void test_comparing_is_not_waiting(void **state)
+{
+    struct turn_rig rig;
+
+    (void)state;
+    turn_rig_init(&rig);
+    turn_rig_open(&rig);
+    turn_rig_file(&rig, "a.txt", before);
+    fake_answer_call(fake_provider_answer(rig.model), "w", "write_file", "{\"path\":\"a.txt\",\"content\":\"x\\n\"}");
+    rig.answer = turn_rig_say_yes;
+    rig.answer_after_us = 3000000;
+    slowly = &rig.clock;
+    turn_rig_turn(&rig, "write");
+    slowly = NULL;
+    assert_int_equal(rig.clock.now_us, 10000000);
+    assert_int_equal(turn_check_finished(&rig)->waited_ms, 3000);
+    assert_int_equal(turn_check_finished(&rig)->elapsed_ms, 0);
+    assert_int_equal(turn_rig_event(&rig, EVENT_WRITE_DECIDED, 0)->write_decided.waited_ms, 3000);
+    assert_int_equal(turn_rig_finished(&rig, "w")->tool_finished.elapsed_ms, 0);
+    turn_check_end(&rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_approved_write_is_compared_once),
         cmocka_unit_test(test_part_of_a_write_is_compared_on_the_pool),
         cmocka_unit_test(test_edited_write_is_compared_on_the_pool),
+        cmocka_unit_test(test_comparing_is_not_waiting),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

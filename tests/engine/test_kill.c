@@ -67,6 +67,7 @@ static void run_demo(const char *dir, double after_s, struct strbuf *printed)
         setenv("XDG_STATE_HOME", dir, 1);
         setenv("XDG_CACHE_HOME", dir, 1);
         setenv("XDG_CONFIG_HOME", dir, 1);
+        setenv("TMPDIR", dir, 1); /* its scratch folder goes with ours: a killed program cannot tidy up */
         execl(BUILD_DIR "/keyturn", "keyturn", "demo", "--headless", "--workspace", workspace, "--record", journal,
               (char *)NULL);
         _exit(127);

@@ -341,6 +341,21 @@ static void lose_race(void (*act)(void), bool no_flags, const char *text)
     change_set_free(set);
 }
 
+static void they_make_a_folder(void)
+{
+    scratch_remove(&rig.files, "edit");
+    scratch_write(&rig.files, "edit/theirs", "in the folder");
+}
+
+/* No rename puts a folder where a file is, so it has to be exchanged back. */
+static void test_a_folder_in_the_last_moment(void **state)
+{
+    (void)state;
+    lose_race(they_make_a_folder, false, "edit was changed by someone else meanwhile; nothing was changed");
+    expect_file("edit/theirs", "in the folder");
+    expect_file("gone", "gone old");
+}
+
 static void test_an_edit_in_the_last_moment(void **state)
 {
     (void)state;
@@ -386,6 +401,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_killed_everywhere, setup, teardown),
         cmocka_unit_test_setup_teardown(test_only_old_litter_of_ours_goes, setup, teardown),
         cmocka_unit_test_setup_teardown(test_an_edit_in_the_last_moment, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_a_folder_in_the_last_moment, setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_link_in_the_last_moment, setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_file_made_in_the_last_moment, setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_file_deleted_in_the_last_moment, setup, teardown),
