@@ -217,7 +217,7 @@ static int open_source(struct tool_run *run, const char *given, char **path, str
     return *path ? beneath_openat(run->env->root, *path, O_RDONLY, 0, err) : -1;
 }
 
-static int check_text(int fd, const char *path, struct stat *st, struct err *err)
+static int check_file(int fd, const char *path, struct stat *st, struct err *err)
 {
     if (fstat(fd, st) < 0)
         return err_set_errno(err, errno, "%s", path);
@@ -225,11 +225,26 @@ static int check_text(int fd, const char *path, struct stat *st, struct err *err
         return err_set(err, "%s is a folder; use list_dir", path);
     if (!S_ISREG(st->st_mode))
         return err_set(err, "%s is %s, not a file", path, beneath_kind(st->st_mode));
+    return 0;
+}
+
+/* The beginning of the file tells. It is what the reader has before it anyway, unless it starts somewhere else. */
+static int check_text(int fd, struct line_reader *reader, bool from_start, const char *path, const struct stat *st,
+                      struct err *err)
+{
     char probe[BINARY_PROBE];
-    ssize_t got = pread(fd, probe, sizeof(probe), 0);
-    if (got < 0)
-        return err_set_errno(err, errno, "%s", path);
-    if (memchr(probe, '\0', (size_t)got))
+    const char *text = probe;
+    size_t len;
+    if (from_start) {
+        if (line_reader_peek(reader, &text, &len) < 0)
+            return errno == ECANCELED ? err_set(err, "cannot read %s: cancelled", path) : err_set_errno(err, errno, "%s", path);
+    } else {
+        ssize_t got = pread(fd, probe, sizeof(probe), 0);
+        if (got < 0)
+            return err_set_errno(err, errno, "%s", path);
+        len = (size_t)got;
+    }
+    if (memchr(text, '\0', len < BINARY_PROBE ? len : BINARY_PROBE))
         return err_set(err, "%s is a binary file of %lld bytes, not text", path, (long long)st->st_size);
     return 0;
 }
@@ -269,7 +284,7 @@ static void read_file(struct tool_run *run, struct tool_reply *reply)
     struct stat st;
     CLEANUP(free) char *path = NULL;
     CLEANUP(fd) int fd = open_source(run, json_str(json_get(run->arguments, "path"), ""), &path, &err);
-    if (fd < 0 || check_text(fd, path, &st, &err) < 0) {
+    if (fd < 0 || check_file(fd, path, &st, &err) < 0) {
         tool_reply_error(reply, "%s", err.text);
         return;
     }
@@ -293,6 +308,10 @@ static void read_file(struct tool_run *run, struct tool_reply *reply)
     strbuf_grow(&page.entries, st.st_size < COMPACT_INLINE_MAX ? (size_t)st.st_size * 5 / 4 : COMPACT_INLINE_MAX);
     CLEANUP(line_reader) struct line_reader *reader =
         line_reader_new(fd, byte > 0 ? (uint64_t)byte : 0, COMPACT_INLINE_MAX, &run->deadline.cancelled);
+    if (check_text(fd, reader, byte <= 0, path, &st, &err) < 0) {
+        tool_reply_error(reply, "%s", err.text);
+        return;
+    }
     if (fill_page(&page, reader, from_line, limit, byte < 0 && st.st_size < COUNT_LINES_BELOW) < 0) {
         tool_reply_error(reply, "cannot read %s: %s", path, errno == ECANCELED ? "cancelled" : strerrordesc_np(errno));
         return;

@@ -64,6 +64,14 @@ static int fill(struct line_reader *reader)
     return 0;
 }
 
+int line_reader_peek(struct line_reader *reader, const char **text, size_t *len)
+{
+    int rc = fill(reader);
+    *text = reader->block + reader->at;
+    *len = rc > 0 ? reader->have - reader->at : 0;
+    return rc;
+}
+
 int line_reader_next(struct line_reader *reader, struct line *line)
 {
     *line = (struct line){.start = reader->place, .text = ""};

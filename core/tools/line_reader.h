@@ -24,5 +24,7 @@ static inline void line_reader_cleanup(struct line_reader **reader)
 {
     line_reader_free(*reader);
 }
+/* What comes next, as much of it as one read gave; nothing is taken. 1, 0 at the end, or -1 with errno. */
+int line_reader_peek(struct line_reader *reader, const char **text, size_t *len);
 /* 1, 0 at the end, or -1 with errno (ECANCELED). */
 int line_reader_next(struct line_reader *reader, struct line *line);
