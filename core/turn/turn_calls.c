@@ -71,6 +71,7 @@ static void settle(struct turn *turn, struct turn_call *call, struct outcome *ta
     struct event_tool_finished *f = &event.tool_finished;
     CLEANUP(strbuf) struct strbuf details = STRBUF_INIT;
     CLEANUP(strbuf) struct strbuf message = STRBUF_INIT;
+    bool held;
 
     memset(take_outcome, 0, sizeof(*take_outcome));
     call->running = NULL;
@@ -101,9 +102,16 @@ static void settle(struct turn *turn, struct turn_call *call, struct outcome *ta
     }
     turn_emit(turn, &event);
     note_outcome(turn, call, &outcome);
-    outcome_message(&message, &outcome);
-    call->message = strbuf_detach(&message, NULL);
-    if (!turn_hold_at(turn, &view, call, settled))
+    if (outcome.type == OUTCOME_RESULT && outcome.result.output) {
+        call->message = outcome.result.output; /* the same text: given on, not copied, once the gate has looked at it */
+    } else {
+        outcome_message(&message, &outcome);
+        call->message = strbuf_detach(&message, NULL);
+    }
+    held = turn_hold_at(turn, &view, call, settled);
+    if (outcome.type == OUTCOME_RESULT)
+        outcome.result.output = NULL;
+    if (!held)
         settled(turn, call);
 }
 
