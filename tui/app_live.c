@@ -34,6 +34,7 @@ struct live {
     struct departures *departures;
     bool compared; /* the run is over, what is missing counts */
     char *temp, *workspace, *journal, *rest;
+    bool folder_gone; /* the recorded one */
     struct journal_reader *resumed, *script;
 
     struct app_question question, older;
@@ -190,7 +191,7 @@ static void live_fill(struct app *app)
     };
     view->held = engine_held(engine, &view->gate);
     if (open && live->setup.harness.ask_timeout_ms)
-        view->question_due_t = open->since_us - live->t_base + live->setup.harness.ask_timeout_ms * 1000;
+        view->question_due_t = open->due_us - live->t_base;
     view->ticking = running && !open && !view->held;
     app_tick(app, running && !live->quit_us);
     if (live->kind == STAGE_DEMO)
@@ -314,7 +315,7 @@ static bool is_folder(const char *path)
 }
 
 /* Where a fork works: where it is told to, in a copy of the files that belong to the recording, in the folder that was
- * recorded, or here. */
+ * recorded, or, when that is gone, in an empty one. */
 static int fork_workspace(struct live *live)
 {
     CLEANUP(arena) struct arena arena = ARENA_INIT;
@@ -327,9 +328,13 @@ static int fork_workspace(struct live *live)
     if (files)
         return copy_files(live, files);
     bool read = journal_event(recording_reader(live->recording), 0, &event, &arena, NULL) == 0;
-    live->workspace =
-        xstrdup(read && is_folder(event.session_started.workspace) ? event.session_started.workspace : ".");
-    return 0;
+    if (read && is_folder(event.session_started.workspace)) {
+        live->workspace = xstrdup(event.session_started.workspace);
+        return 0;
+    }
+    /* Never where the user happens to be: what the model remembers is about other files. */
+    live->folder_gone = true;
+    return copy_files(live, NULL);
 }
 
 static int plan_fork(struct live *live, const struct stage *stage, struct setup_plan *plan)
@@ -361,7 +366,9 @@ static int plan_fork(struct live *live, const struct stage *stage, struct setup_
     plan->memory = true;
     free(live->app->notice);
     live->app->notice =
-        xasprintf("forked after event %zu into a new session in %s: %s", stage->position, live->workspace,
+        xasprintf("forked after event %zu into a new session%s%s: %s", stage->position,
+                  live->folder_gone ? "; its folder is gone, so it begins in an empty one" : " in ",
+                  live->folder_gone ? "" : live->workspace,
                   model ? "say what to do next" : "no model is configured, so the rest of the recording answers");
     return 0;
 }

@@ -176,6 +176,12 @@ static void edit(struct write_pane *write, struct ui *ui, const struct view *vie
         change_set_free(set);
         return;
     }
+    /* The time in the editor was spent on this very question. */
+    if (host->submit(host, &(struct intent){.type = INTENT_ATTEND}, &err) < 0) {
+        ui_say(ui, LOOK_ERROR, "%s", err.text);
+        change_set_free(set);
+        return;
+    }
     if (change->new.exists && text.len == change->new.len && memcmp(text.buf, change->new.bytes, text.len) == 0) {
         ui_say(ui, LOOK_TEXT, "nothing was changed in the editor");
         change_set_free(set);

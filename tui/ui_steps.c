@@ -86,6 +86,15 @@ static const struct breakpoint *find_break(const struct view *view, const char *
     return NULL;
 }
 
+/* The same, but one that is switched off holds nobody. */
+static const struct breakpoint *find_armed(const struct view *view, const char *spec)
+{
+    for (size_t i = 0; view->gates && i < view->gates->count; i++)
+        if (view->gates->breaks[i].enabled && strcmp(view->gates->breaks[i].text, spec) == 0)
+            return &view->gates->breaks[i];
+    return NULL;
+}
+
 static void toggle_break(struct ui *ui, const struct view *view)
 {
     CLEANUP(free) char *spec = break_spec(view, ui_selected(ui, view));
@@ -129,10 +138,10 @@ static void run_to(struct ui *ui, const struct view *view)
         run_to_ended(ui, view);
     CLEANUP(free) char *spec = xasprintf("tool=%s", session_name(view->session, call->tool));
     /* One of the user's own holds there as well, and stays. */
-    if (!find_break(view, spec)) {
+    if (!find_armed(view, spec)) {
         if (!ui_submit(ui, &(struct intent){.type = INTENT_BREAK, .breakpoint = {spec}}))
             return;
-        const struct breakpoint *made = find_break(view, spec);
+        const struct breakpoint *made = find_armed(view, spec);
         ui->run_to_break = made ? made->id : 0;
     }
     ui->run_to = xstrdup(session_name(view->session, call->id));

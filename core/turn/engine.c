@@ -475,6 +475,11 @@ int engine_submit(struct engine *engine, const struct intent *intent, struct err
         return gates_enable(&engine->gates, intent->arm.id, intent->arm.enabled)
                    ? 0
                    : err_set(err, "there is no such breakpoint");
+    case INTENT_ATTEND:
+        if (!engine_question(engine))
+            return err_set(err, "no write waits for an answer");
+        turn_attend(engine->turn);
+        return 0;
     case INTENT_SERIAL:
         engine->gates.serial = intent->serial.on;
         return 0;

@@ -89,6 +89,7 @@ struct question {
     const char *digest;
     const struct change_set *changes;
     int64_t since_us; /* on the loop's clock */
+    int64_t due_us;   /* when nobody's answer becomes a no; 0: it waits for ever */
     bool again;       /* the files changed under an earlier version of it */
     const char *no_undo; /* asked again, because it could not be undone: why; NULL: it can be */
 };

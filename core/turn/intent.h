@@ -18,6 +18,7 @@ enum intent_type {
     INTENT_BREAK,     /* a new breakpoint */
     INTENT_UNBREAK,   /* take one away */
     INTENT_ARM,       /* let a breakpoint hold, or pass it for now */
+    INTENT_ATTEND,    /* somebody is at work on the open question: its countdown begins again */
     INTENT_SERIAL,    /* calls one at a time from the next plan on, or side by side again */
     INTENT_EDIT,      /* what stands at the gate */
     INTENT_EXTEND,    /* a budget that ended, or any other */

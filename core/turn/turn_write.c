@@ -195,6 +195,16 @@ static void expired(struct loop_timer *timer)
         log_warn("a question expired after its call had ended");
 }
 
+void turn_attend(struct turn *turn)
+{
+    struct loop *loop = turn->harness->loop;
+
+    if (turn->harness->ask_timeout_ms <= 0)
+        return;
+    turn->ask.view.due_us = loop_now_us(loop) + turn->harness->ask_timeout_ms * 1000;
+    loop_timer_start(loop, &turn->ask.expiry, turn->ask.view.due_us, expired);
+}
+
 static void ask_person(struct turn *turn)
 {
     struct turn_call *call = turn->ask.call;
@@ -210,9 +220,7 @@ static void ask_person(struct turn *turn)
                                        .again = turn->ask.again,
                                        .no_undo = turn->ask.no_undo};
     turn_emit(turn, &(struct event){.type = EVENT_HELD, .held = {.gate = gate_name(GATE_WRITE), .call = call->id}});
-    if (turn->harness->ask_timeout_ms > 0)
-        loop_timer_start(turn->harness->loop, &turn->ask.expiry,
-                         turn->ask.since_us + turn->harness->ask_timeout_ms * 1000, expired);
+    turn_attend(turn);
 }
 
 static void judge(struct turn *turn, struct turn_call *call)

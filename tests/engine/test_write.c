@@ -240,6 +240,30 @@ static void test_question_that_nobody_answers_expires(void **state)
     turn_check_end(&rig);
 }
 
+/* Somebody who works on the question (an editor is open) is not nobody. */
+static void test_countdown_begins_anew_for_somebody_at_work(void **state)
+{
+    struct turn_rig rig;
+
+    (void)state;
+    turn_rig_init(&rig);
+    rig.harness.ask_timeout_ms = 30000;
+    turn_rig_open(&rig);
+    turn_rig_file(&rig, "a.txt", "old\n");
+    wants_to_write(&rig, "w", "a.txt", "new\n");
+    turn_rig_submit(&rig, &(struct intent){.type = INTENT_START, .start = {"write"}});
+    turn_rig_run_for(&rig, 29000000);
+    assert_non_null(engine_question(rig.engine));
+    turn_rig_submit(&rig, &(struct intent){.type = INTENT_ATTEND});
+    turn_rig_run_for(&rig, 20000000);
+    assert_non_null(engine_question(rig.engine));
+    turn_rig_run(&rig);
+    assert_string_equal(decided(&rig, 0)->decision, "expired");
+    assert_true(decided(&rig, 0)->waited_ms > 58000 && decided(&rig, 0)->waited_ms <= 59000);
+    assert_string_equal(turn_check_submit(&rig, &(struct intent){.type = INTENT_ATTEND}), "no write waits for an answer");
+    turn_check_end(&rig);
+}
+
 /* ---- less, and something else ---- */
 
 static const char twenty_lines[] = "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\n12\n13\n14\n15\n16\n17\n18\n19\n20\n";
@@ -500,6 +524,7 @@ int main(void)
         cmocka_unit_test(test_answer_to_the_last_turns_question_is_no_answer_to_this_ones),
         cmocka_unit_test(test_going_on_is_refused_while_a_question_is_open),
         cmocka_unit_test(test_question_that_nobody_answers_expires),
+        cmocka_unit_test(test_countdown_begins_anew_for_somebody_at_work),
         cmocka_unit_test(test_kept_hunks_are_written_and_the_model_is_told_which),
         cmocka_unit_test(test_hunks_that_do_not_fit_are_refused_and_the_question_stays),
         cmocka_unit_test(test_edited_version_is_written_and_kept_in_the_journal),

@@ -104,6 +104,8 @@ static const char *intent_word(enum intent_type type)
         return "unbreak";
     case INTENT_ARM:
         return "arm";
+    case INTENT_ATTEND:
+        return "attend";
     case INTENT_SERIAL:
         return "serial";
     case INTENT_EDIT:
