@@ -63,6 +63,7 @@ static void run_demo(const char *dir, double after_s, struct strbuf *printed)
         dup2(out[1], 1);
         dup2(null, 2);
         close(out[0]);
+        setenv("KEYTURN_FIXTURES", SOURCE_DIR "/fixtures", 1); /* the build may be anywhere */
         setenv("XDG_DATA_HOME", dir, 1);
         setenv("XDG_STATE_HOME", dir, 1);
         setenv("XDG_CACHE_HOME", dir, 1);
