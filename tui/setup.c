@@ -309,8 +309,8 @@ static int open_tools(struct setup *setup, const struct setup_plan *plan)
     if (registry_add_builtin(h->registry, &err) ||
         (plan->recording && recording_stand_ins(plan->recording, h->registry, &err)))
         return say_error(STATUS_USAGE, "the tools cannot be set up: %s", err.text);
-    if (h->web_endpoint && h->web != WEB_OFF && !plan->virtual_time)
-        h->http = http_new(setup->loop);
+    if (h->web_endpoint && h->web != WEB_OFF && !plan->virtual_time && !(h->http = http_new(setup->loop, &err)))
+        return say_error(STATUS_USAGE, "the web cannot be searched: %s", err.text);
 
     CLEANUP(free) char *name = plan->temp ? xstrdup("checkpoints") : xasprintf("checkpoints/%s", setup->id);
     setup->checkpoints = own_folder(plan, name);

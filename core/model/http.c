@@ -5,16 +5,29 @@
  * curl forbids most calls from within its own callbacks. What a user asks for there (cancel, start) is noted on the
  * transfer and done in sweep(), right after curl returned. */
 
+#define CURL_DISABLE_TYPECHECK /* its checks are macros around names that are pointers here */
+
 #include "http.h"
-#include "base/err.h"
+#include "base/late.h"
 #include "base/loop.h"
 #include "base/mem.h"
 #include <curl/curl.h>
-#include <pthread.h>
 #include <string.h>
 #include <uv.h>
 
 #define CONNECT_TIMEOUT_MS 20000L
+
+/* What is called of curl, without "curl_". */
+#define CURL_CALLS(X) \
+    X(easy_cleanup) X(easy_getinfo) X(easy_init) X(easy_setopt) X(easy_strerror) X(global_init) \
+    X(multi_add_handle) X(multi_assign) X(multi_cleanup) X(multi_info_read) X(multi_init) X(multi_remove_handle) \
+    X(multi_setopt) X(multi_socket_action) X(multi_strerror) X(slist_append) X(slist_free_all)
+
+static struct {
+#define X(name) __typeof__(curl_##name) *name;
+    CURL_CALLS(X)
+#undef X
+} curl;
 
 struct http {
     struct loop *loop;
@@ -51,9 +64,9 @@ static void free_transfer(struct http_transfer *transfer)
 {
     struct http *http = transfer->http;
     if (transfer->added)
-        curl_multi_remove_handle(http->multi, transfer->easy);
-    curl_easy_cleanup(transfer->easy);
-    curl_slist_free_all(transfer->headers);
+        curl.multi_remove_handle(http->multi, transfer->easy);
+    curl.easy_cleanup(transfer->easy);
+    curl.slist_free_all(transfer->headers);
     *(transfer->prev ? &transfer->prev->next : &http->first) = transfer->next;
     if (transfer->next)
         transfer->next->prev = transfer->prev;
@@ -63,9 +76,9 @@ static void free_transfer(struct http_transfer *transfer)
 
 static void add_transfer(struct http_transfer *transfer)
 {
-    CURLMcode code = curl_multi_add_handle(transfer->http->multi, transfer->easy);
+    CURLMcode code = curl.multi_add_handle(transfer->http->multi, transfer->easy);
     if (code)
-        BUG("curl does not take a request: %s", curl_multi_strerror(code));
+        BUG("curl does not take a request: %s", curl.multi_strerror(code));
     transfer->added = true;
 }
 
@@ -92,18 +105,18 @@ static void finish(struct http_transfer *transfer, CURLcode code)
     } else if (result.timed_out && transfer->timeout_ms) {
         snprintf(text, sizeof(text), "no complete answer within %.6g s", (double)transfer->timeout_ms / 1000);
     } else {
-        snprintf(text, sizeof(text), "%s", *transfer->error ? transfer->error : curl_easy_strerror(code));
+        snprintf(text, sizeof(text), "%s", *transfer->error ? transfer->error : curl.easy_strerror(code));
     }
     result.error = code == CURLE_OK ? NULL : text;
     result.status = http_status(transfer);
     curl_off_t wait_s = 0;
     char *type = NULL;
-    if (curl_easy_getinfo(transfer->easy, CURLINFO_RETRY_AFTER, &wait_s) == CURLE_OK && wait_s > 0)
+    if (curl.easy_getinfo(transfer->easy, CURLINFO_RETRY_AFTER, &wait_s) == CURLE_OK && wait_s > 0)
         result.retry_after_s = wait_s;
-    curl_easy_getinfo(transfer->easy, CURLINFO_CONTENT_TYPE, &type);
+    curl.easy_getinfo(transfer->easy, CURLINFO_CONTENT_TYPE, &type);
     result.content_type = type;
     /* Out of curl first, so that on_done may start the next request on the same connection. */
-    curl_multi_remove_handle(transfer->http->multi, transfer->easy);
+    curl.multi_remove_handle(transfer->http->multi, transfer->easy);
     transfer->added = false;
     transfer->http->inside = true; /* cancelling this very one from on_done is a no-op: it is freed below */
     transfer->on_done(transfer->user, &result);
@@ -117,14 +130,14 @@ static void run_curl(struct http *http, curl_socket_t socket, int events)
 {
     int running, left;
     http->inside = true;
-    curl_multi_socket_action(http->multi, socket, events, &running);
+    curl.multi_socket_action(http->multi, socket, events, &running);
     http->inside = false;
     sweep(http);
-    for (CURLMsg *message; (message = curl_multi_info_read(http->multi, &left));) {
+    for (CURLMsg *message; (message = curl.multi_info_read(http->multi, &left));) {
         struct http_transfer *transfer;
         if (message->msg != CURLMSG_DONE)
             continue;
-        curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, (char **)&transfer);
+        curl.easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, (char **)&transfer);
         finish(transfer, message->data.result);
     }
 }
@@ -151,7 +164,7 @@ static int on_socket(CURL *easy, curl_socket_t socket, int what, void *user, voi
     if (what == CURL_POLL_REMOVE) {
         if (watch)
             uv_close((uv_handle_t *)&watch->poll, free_watch);
-        curl_multi_assign(http->multi, socket, NULL);
+        curl.multi_assign(http->multi, socket, NULL);
         return 0;
     }
     if (!watch) {
@@ -163,7 +176,7 @@ static int on_socket(CURL *easy, curl_socket_t socket, int what, void *user, voi
             return -1;
         }
         watch->poll.data = watch;
-        curl_multi_assign(http->multi, socket, watch);
+        curl.multi_assign(http->multi, socket, watch);
     }
     int events = (what & CURL_POLL_IN ? UV_READABLE : 0) | (what & CURL_POLL_OUT ? UV_WRITABLE : 0);
     return uv_poll_start(&watch->poll, events, on_ready) ? -1 : 0;
@@ -204,25 +217,37 @@ static size_t on_body(char *bytes, size_t size, size_t count, void *user)
 
 /* Setting up */
 
-static void init_curl(void)
+static int load_curl(struct err *err)
 {
-    if (curl_global_init(CURL_GLOBAL_DEFAULT))
-        BUG("curl does not start");
+    static bool loaded;
+    static const struct late_symbol symbols[] = {
+#define X(name) {"curl_" #name, (void **)&curl.name},
+        CURL_CALLS(X)
+#undef X
+    };
+    if (loaded)
+        return 0;
+    if (late_load(LIBCURL, symbols, COUNT_OF(symbols), err) < 0)
+        return -1;
+    if (curl.global_init(CURL_GLOBAL_DEFAULT))
+        return err_set(err, "curl does not start");
+    loaded = true;
+    return 0;
 }
 
-struct http *http_new(struct loop *loop)
+struct http *http_new(struct loop *loop, struct err *err)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, init_curl);
+    if (load_curl(err) < 0)
+        return NULL;
     struct http *http = xcalloc(1, sizeof(*http));
     http->loop = loop;
-    http->multi = curl_multi_init();
+    http->multi = curl.multi_init();
     if (!http->multi)
         BUG("curl does not start");
-    curl_multi_setopt(http->multi, CURLMOPT_SOCKETFUNCTION, on_socket);
-    curl_multi_setopt(http->multi, CURLMOPT_SOCKETDATA, http);
-    curl_multi_setopt(http->multi, CURLMOPT_TIMERFUNCTION, on_timeout);
-    curl_multi_setopt(http->multi, CURLMOPT_TIMERDATA, http);
+    curl.multi_setopt(http->multi, CURLMOPT_SOCKETFUNCTION, on_socket);
+    curl.multi_setopt(http->multi, CURLMOPT_SOCKETDATA, http);
+    curl.multi_setopt(http->multi, CURLMOPT_TIMERFUNCTION, on_timeout);
+    curl.multi_setopt(http->multi, CURLMOPT_TIMERDATA, http);
     return http;
 }
 
@@ -234,7 +259,7 @@ void http_free(struct http *http)
         BUG("the HTTP client is freed from within a callback of its own");
     while (http->first)
         free_transfer(http->first);
-    curl_multi_cleanup(http->multi); /* closes kept connections, which may set the timer once more */
+    curl.multi_cleanup(http->multi); /* closes kept connections, which may set the timer once more */
     loop_timer_stop(http->loop, &http->timer);
     free(http);
 }
@@ -242,26 +267,26 @@ void http_free(struct http *http)
 static void set_body(CURL *easy, const struct http_request *request)
 {
     if (request->body) {
-        curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)request->body_len);
-        curl_easy_setopt(easy, CURLOPT_COPYPOSTFIELDS, request->body);
+        curl.easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)request->body_len);
+        curl.easy_setopt(easy, CURLOPT_COPYPOSTFIELDS, request->body);
     }
     if (request->method && strcmp(request->method, "GET") != 0)
-        curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, request->method);
+        curl.easy_setopt(easy, CURLOPT_CUSTOMREQUEST, request->method);
 }
 
 static void set_headers(struct http_transfer *transfer, const struct http_request *request)
 {
     /* Without this curl asks for permission to send a longer body and waits a second for it. */
-    transfer->headers = curl_slist_append(NULL, "Expect:");
+    transfer->headers = curl.slist_append(NULL, "Expect:");
     for (size_t i = 0; request->headers && request->headers[i]; i++)
-        transfer->headers = curl_slist_append(transfer->headers, request->headers[i]);
-    curl_easy_setopt(transfer->easy, CURLOPT_HTTPHEADER, transfer->headers);
+        transfer->headers = curl.slist_append(transfer->headers, request->headers[i]);
+    curl.easy_setopt(transfer->easy, CURLOPT_HTTPHEADER, transfer->headers);
 }
 
 struct http_transfer *http_start(struct http *http, const struct http_request *request)
 {
     struct http_transfer *transfer = xcalloc(1, sizeof(*transfer));
-    CURL *easy = curl_easy_init();
+    CURL *easy = curl.easy_init();
     if (!easy)
         BUG("curl gives no request");
     transfer->http = http;
@@ -277,20 +302,20 @@ struct http_transfer *http_start(struct http *http, const struct http_request *r
     http->first = transfer;
     loop_hold(http->loop);
 
-    curl_easy_setopt(easy, CURLOPT_PRIVATE, transfer);
-    curl_easy_setopt(easy, CURLOPT_URL, request->url);
-    curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
-    curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 0L);
-    curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, 1L);
-    curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, 2L);
-    curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
-    curl_easy_setopt(easy, CURLOPT_ACCEPT_ENCODING, "");
-    curl_easy_setopt(easy, CURLOPT_USERAGENT, "keyturn/" KEYTURN_VERSION);
-    curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, CONNECT_TIMEOUT_MS);
-    curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, (long)request->timeout_ms);
-    curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, transfer->error);
-    curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_body);
-    curl_easy_setopt(easy, CURLOPT_WRITEDATA, transfer);
+    curl.easy_setopt(easy, CURLOPT_PRIVATE, transfer);
+    curl.easy_setopt(easy, CURLOPT_URL, request->url);
+    curl.easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
+    curl.easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 0L);
+    curl.easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, 1L);
+    curl.easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, 2L);
+    curl.easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
+    curl.easy_setopt(easy, CURLOPT_ACCEPT_ENCODING, "");
+    curl.easy_setopt(easy, CURLOPT_USERAGENT, "keyturn/" KEYTURN_VERSION);
+    curl.easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, CONNECT_TIMEOUT_MS);
+    curl.easy_setopt(easy, CURLOPT_TIMEOUT_MS, (long)request->timeout_ms);
+    curl.easy_setopt(easy, CURLOPT_ERRORBUFFER, transfer->error);
+    curl.easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_body);
+    curl.easy_setopt(easy, CURLOPT_WRITEDATA, transfer);
     set_body(easy, request);
     set_headers(transfer, request);
     if (!http->inside)
@@ -301,7 +326,7 @@ struct http_transfer *http_start(struct http *http, const struct http_request *r
 long http_status(const struct http_transfer *transfer)
 {
     long status = 0;
-    curl_easy_getinfo(transfer->easy, CURLINFO_RESPONSE_CODE, &status);
+    curl.easy_getinfo(transfer->easy, CURLINFO_RESPONSE_CODE, &status);
     return status;
 }
 

@@ -9,11 +9,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct err;
 struct http;
 struct http_transfer;
 struct loop;
 
-struct http *http_new(struct loop *loop);
+/* NULL when there is no curl. */
+struct http *http_new(struct loop *loop, struct err *err);
 /* Drops what is under way; nobody is called. Not from within a callback. */
 void http_free(struct http *http);
 

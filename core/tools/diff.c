@@ -18,6 +18,7 @@
 
 #include "diff.h"
 #include "base/hash.h"
+#include "base/late.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include <git2/diff.h>
@@ -33,11 +34,27 @@
 #define SEARCH_EDITS  2000
 #define SEARCH_STEPS  (100u << 20) /* lines looked at by the search */
 
+/* What is called of libgit2, without "git_". */
+#define GIT_CALLS(X) X(diff_buffers) X(diff_options_init) X(error_last) X(libgit2_init)
+
+static struct {
+#define X(name) __typeof__(git_##name) *name;
+    GIT_CALLS(X)
+#undef X
+} git;
+
 static pthread_once_t started = PTHREAD_ONCE_INIT;
+static struct err not_started; /* why, when it could not be */
 
 static void start(void)
 {
-    git_libgit2_init();
+    static const struct late_symbol symbols[] = {
+#define X(name) {"git_" #name, (void **)&git.name},
+        GIT_CALLS(X)
+#undef X
+    };
+    if (late_load(LIBGIT2, symbols, COUNT_OF(symbols), &not_started) == 0)
+        git.libgit2_init();
 }
 
 struct collector {
@@ -252,8 +269,12 @@ struct diff *diff_new(const char *path, const char *old, size_t old_len, const c
         return NULL;
     }
     pthread_once(&started, start);
+    if (not_started.text[0]) {
+        err_set(err, "cannot compare %s: %s", path, not_started.text);
+        return NULL;
+    }
     git_diff_options options;
-    git_diff_options_init(&options, GIT_DIFF_OPTIONS_VERSION);
+    git.diff_options_init(&options, GIT_DIFF_OPTIONS_VERSION);
     options.context_lines = CONTEXT_LINES;
     options.interhunk_lines = 0;
     options.flags |= GIT_DIFF_INDENT_HEURISTIC; /* what git itself does by default */
@@ -261,9 +282,9 @@ struct diff *diff_new(const char *path, const char *old, size_t old_len, const c
     if (too_much(diff, old, old_len, new, new_len))
         return diff;
     struct collector collector = {.diff = diff};
-    if (git_diff_buffers(old, old_len, path, new, new_len, path, &options, on_file, on_binary, on_hunk, on_line,
+    if (git.diff_buffers(old, old_len, path, new, new_len, path, &options, on_file, on_binary, on_hunk, on_line,
                          &collector) < 0) {
-        const git_error *why = git_error_last();
+        const git_error *why = git.error_last();
         err_set(err, "cannot compare %s: %s", path, why && why->message ? why->message : "unknown reason");
         diff_free(diff);
         return NULL;

@@ -71,25 +71,29 @@ static bool within(struct walk *walk, size_t count, size_t max)
     return false;
 }
 
-/* Makes a document of a file: its path, then its content. */
-static void read_file(struct walk *walk, const char *path)
+/* The content of a file behind what is in the buffer; false for one that is no text, empty or too large. */
+static bool read_text(struct walk *walk, const char *path)
+{
+    size_t head = walk->text.len;
+    if (beneath_read(walk->root, path, &walk->text, CONTEXT_FILE_BYTES_MAX, NULL, NULL))
+        return false;
+    size_t len = walk->text.len - head;
+    walk->bytes += len;
+    return len && !memchr(walk->text.buf + head, '\0', len);
+}
+
+/* Makes a document of a file: its path, then its content as long as there is room for contents. */
+static void read_file(struct walk *walk, char *take_path)
 {
     strbuf_reset(&walk->text);
-    strbuf_addstr(&walk->text, path);
+    strbuf_addstr(&walk->text, take_path);
     strbuf_addch(&walk->text, '\n');
-    size_t head = walk->text.len;
-    if (!within(walk, walk->bytes, CONTEXT_BYTES_MAX)) {
-        rank_add(walk->rank, walk->text.buf, walk->text.len);
-        names_add(&walk->files, xstrdup(path));
+    if (within(walk, walk->bytes, CONTEXT_BYTES_MAX) && !read_text(walk, take_path)) {
+        free(take_path);
         return;
     }
-    if (beneath_read(walk->root, path, &walk->text, CONTEXT_FILE_BYTES_MAX, NULL, NULL))
-        return;
-    if (memchr(walk->text.buf + head, '\0', walk->text.len - head))
-        return;
-    walk->bytes += walk->text.len - head;
     rank_add(walk->rank, walk->text.buf, walk->text.len);
-    names_add(&walk->files, xstrdup(path));
+    names_add(&walk->files, take_path);
 }
 
 static char *join(const char *folder, const char *name)
@@ -97,35 +101,36 @@ static char *join(const char *folder, const char *name)
     return strcmp(folder, ".") == 0 ? xstrdup(name) : xasprintf("%s/%s", folder, name);
 }
 
-/* The names of a folder, sorted. */
-static struct names list_folder(struct walk *walk, DIR *dir)
+/* What an entry is; most file systems tell with its name. */
+static unsigned char kind_of(DIR *dir, const struct dirent *entry)
 {
-    struct names names = {0};
+    struct stat st;
+    if (entry->d_type != DT_UNKNOWN)
+        return entry->d_type;
+    return fstatat(dirfd(dir), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) ? DT_UNKNOWN : IFTODT(st.st_mode);
+}
+
+static void sort(struct names *names)
+{
+    if (names->count)
+        qsort(names->items, names->count, sizeof(*names->items), by_bytes);
+}
+
+/* Splits what a folder holds into files and folders, each sorted. */
+static void list_folder(struct walk *walk, DIR *dir, struct names *files, struct names *folders)
+{
     for (struct dirent *entry; (entry = readdir(dir));) {
         if (entry->d_name[0] == '.')
             continue;
         if (!within(walk, walk->listed, NAMES_MAX))
             break;
         walk->listed++;
-        names_add(&names, xstrdup(entry->d_name));
+        unsigned char kind = kind_of(dir, entry);
+        if (kind == DT_REG || kind == DT_DIR)
+            names_add(kind == DT_REG ? files : folders, xstrdup(entry->d_name));
     }
-    if (names.count)
-        qsort(names.items, names.count, sizeof(*names.items), by_bytes);
-    return names;
-}
-
-static void visit_name(struct walk *walk, DIR *dir, const char *folder, const char *name)
-{
-    struct stat st;
-    if (fstatat(dirfd(dir), name, &st, AT_SYMLINK_NOFOLLOW))
-        return;
-    if (S_ISDIR(st.st_mode) && within(walk, walk->folders.count, FOLDERS_MAX)) {
-        names_add(&walk->folders, join(folder, name));
-    } else if (S_ISREG(st.st_mode) && st.st_size > 0 && st.st_size <= CONTEXT_FILE_BYTES_MAX &&
-               within(walk, walk->files.count, CONTEXT_FILES_MAX)) {
-        CLEANUP(free) char *path = join(folder, name);
-        read_file(walk, path);
-    }
+    sort(files);
+    sort(folders);
 }
 
 static void visit_folder(struct walk *walk, const char *folder)
@@ -138,11 +143,15 @@ static void visit_folder(struct walk *walk, const char *folder)
         close(fd);
         return;
     }
-    struct names names = list_folder(walk, dir);
-    for (size_t i = 0; i < names.count && !stopped(walk); i++)
-        visit_name(walk, dir, folder, names.items[i]);
-    names_release(&names);
+    struct names files = {0}, folders = {0};
+    list_folder(walk, dir, &files, &folders);
     closedir(dir);
+    for (size_t i = 0; i < files.count && within(walk, walk->files.count, CONTEXT_FILES_MAX) && !stopped(walk); i++)
+        read_file(walk, join(folder, files.items[i]));
+    for (size_t i = 0; i < folders.count && within(walk, walk->folders.count, FOLDERS_MAX); i++)
+        names_add(&walk->folders, join(folder, folders.items[i]));
+    names_release(&files);
+    names_release(&folders);
 }
 
 /* Where the excerpt begins: at the start of the hit's line, or of an earlier one while that is near. In a line that is

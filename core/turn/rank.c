@@ -1,7 +1,7 @@
 /* BM25 (k1 1.2, b 0.75). What is kept of a document is its length in words and a count for each word of the query that
  * it has. A turn begins by reading up to a hundred megabytes here, so it is done in a way that processors like: where
- * words begin and end is worked out for 64 bytes at a time with masks, without a branch per byte, and a word whose
- * first letter and length fit none of the query is passed over without being hashed. That is nearly every word.
+ * words begin is worked out for 64 bytes at a time with masks, without a branch per byte, and a word that begins like
+ * none of the query is passed over before its end is looked for. That is nearly every word.
  *
  * Words are runs of ASCII letters and digits and of bytes above 0x7f, lower-cased; "_" and a step in camelCase end one,
  * so "write_file", "writeFile" and "write file" are the same two words. */
@@ -12,6 +12,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
 
 #define K1 1.2
 #define B  0.75
@@ -52,16 +55,44 @@ static unsigned char lower(unsigned char c)
 struct scan {
     const char *text;
     size_t len;
-    size_t start; /* of the word found, and its length */
-    size_t word_len;
+    size_t start, word_len; /* of the word found */
 
-    size_t next;            /* block to look at */
-    uint64_t starts, edges; /* of the present block: where words begin, where they begin or end */
-    size_t open;            /* where the word begins whose end was not seen yet */
-    bool is_open;
+    size_t next;     /* block to look at */
+    uint64_t starts; /* where words of the present block begin, those not yet told */
     bool last_word, last_other; /* the byte before the next block: part of a word; and no capital */
 };
 
+struct masks {
+    uint64_t word, upper, small; /* small: a…z */
+};
+
+#if defined(__SSE2__)
+/* The bytes that lie in first…last, both ASCII; compared as signed numbers, those above 0x7f lie in none. */
+static inline __m128i between(__m128i bytes, char first, char last)
+{
+    return _mm_and_si128(_mm_cmpgt_epi8(bytes, _mm_set1_epi8((char)(first - 1))),
+                         _mm_cmplt_epi8(bytes, _mm_set1_epi8((char)(last + 1))));
+}
+
+static inline uint64_t gather(__m128i bytes)
+{
+    return (unsigned)_mm_movemask_epi8(bytes);
+}
+
+/* What the bytes of a block are, a bit for each. */
+static inline struct masks block_masks(const char block[64])
+{
+    struct masks masks = {0};
+    for (unsigned i = 0; i < 64; i += 16) {
+        __m128i bytes = _mm_loadu_si128((const __m128i *)(const void *)(block + i));
+        __m128i upper = between(bytes, 'A', 'Z'), small = between(bytes, 'a', 'z');
+        masks.upper |= gather(upper) << i;
+        masks.small |= gather(small) << i;
+        masks.word |= gather(_mm_or_si128(_mm_or_si128(upper, small), _mm_or_si128(between(bytes, '0', '9'), bytes))) << i;
+    }
+    return masks;
+}
+#else
 #define EACH_BYTE(b) (0x0101010101010101u * (uint64_t)(b))
 #define HIGH_BITS    EACH_BYTE(0x80)
 
@@ -76,10 +107,6 @@ static uint64_t gather(uint64_t bytes)
 {
     return ((bytes & HIGH_BITS) >> 7) * 0x0102040810204080u >> 56;
 }
-
-struct masks {
-    uint64_t word, upper, small; /* small: a…z */
-};
 
 /* What the bytes of a block are, a bit for each. */
 static inline struct masks block_masks(const char block[64])
@@ -100,6 +127,8 @@ static inline struct masks block_masks(const char block[64])
     return masks;
 }
 
+#endif
+
 static struct masks last_masks(const char *block, size_t count)
 {
     char padded[64] = {0};
@@ -110,6 +139,16 @@ static struct masks last_masks(const char *block, size_t count)
 static bool is_small(char c)
 {
     return c >= 'a' && c <= 'z';
+}
+
+static bool is_upper(char c)
+{
+    return c >= 'A' && c <= 'Z';
+}
+
+static bool is_word(char c)
+{
+    return is_small(c) || is_upper(c) || (c >= '0' && c <= '9') || (unsigned char)c > 0x7f;
 }
 
 static void scan_block(struct scan *scan)
@@ -123,38 +162,33 @@ static void scan_block(struct scan *scan)
     uint64_t after_other = other << 1 | scan->last_other;
     /* fooBar → foo bar, HTTPServer → http server */
     scan->starts = of.word & (~after_word | (of.upper & (after_other | before_small)));
-    scan->edges = scan->starts | (~of.word & after_word);
     scan->last_word = of.word >> 63;
     scan->last_other = other >> 63;
     scan->next += 64;
 }
 
-/* The next word, false at the end. */
-static bool scan_next(struct scan *scan)
+/* Where the next word begins; false at the end. */
+static inline bool scan_start(struct scan *scan)
 {
-    for (;;) {
-        while (!scan->edges) {
-            if (scan->next < scan->len) {
-                scan_block(scan);
-                continue;
-            }
-            bool last = scan->is_open; /* a word that ends with the text */
-            scan->is_open = false;
-            scan->start = scan->open;
-            scan->word_len = scan->len - scan->open;
-            return last;
-        }
-        uint64_t edge = scan->edges & -scan->edges;
-        size_t at = scan->next - 64 + (size_t)__builtin_ctzll(edge);
-        bool was_open = scan->is_open;
-        scan->start = scan->open;
-        scan->word_len = at - scan->open;
-        scan->is_open = scan->starts & edge;
-        scan->open = at;
-        scan->edges ^= edge;
-        if (was_open)
-            return true;
+    while (!scan->starts) {
+        if (scan->next >= scan->len)
+            return false;
+        scan_block(scan);
     }
+    scan->start = scan->next - 64 + (size_t)__builtin_ctzll(scan->starts);
+    scan->starts &= scan->starts - 1;
+    return true;
+}
+
+/* Where the word ends: the rule of scan_block, byte by byte. */
+static void scan_end(struct scan *scan)
+{
+    size_t at = scan->start + 1;
+    for (; at < scan->len && is_word(scan->text[at]); at++)
+        if (is_upper(scan->text[at]) &&
+            (!is_upper(scan->text[at - 1]) || (at + 1 < scan->len && is_small(scan->text[at + 1]))))
+            break;
+    scan->word_len = at - scan->start;
 }
 
 static unsigned char first_letter(const struct scan *scan)
@@ -190,9 +224,14 @@ static struct word *find_slot(const struct rank *rank, const struct scan *scan)
     return &rank->slots[at];
 }
 
-static struct word *find_word(const struct rank *rank, const struct scan *scan)
+/* The word of the query that begins here, or NULL. */
+static inline struct word *find_word(const struct rank *rank, struct scan *scan)
 {
-    if (!(rank->lengths[first_letter(scan)] & length_bit(scan)))
+    uint64_t lengths = rank->lengths[first_letter(scan)];
+    if (!lengths)
+        return NULL;
+    scan_end(scan);
+    if (!(lengths & length_bit(scan)))
         return NULL;
     struct word *word = find_slot(rank, scan);
     return word->text ? word : NULL;
@@ -201,7 +240,7 @@ static struct word *find_word(const struct rank *rank, const struct scan *scan)
 static size_t count_words(const char *text, size_t len)
 {
     size_t count = 0;
-    for (struct scan scan = {.text = text, .len = len}; scan_next(&scan);)
+    for (struct scan scan = {.text = text, .len = len}; scan_start(&scan);)
         count++;
     return count;
 }
@@ -216,7 +255,8 @@ struct rank *rank_new(const char *query)
     while (rank->slot_count < most * 4)
         rank->slot_count *= 2;
     rank->slots = xcalloc(rank->slot_count, sizeof(*rank->slots));
-    for (struct scan scan = {.text = query, .len = len}; scan_next(&scan);) {
+    for (struct scan scan = {.text = query, .len = len}; scan_start(&scan);) {
+        scan_end(&scan);
         struct word *word = find_slot(rank, &scan);
         if (word->text)
             continue;
@@ -251,7 +291,7 @@ size_t rank_add(struct rank *rank, const char *text, size_t len)
     GROW(rank->documents, rank->document_count, rank->document_room);
     struct document *document = &rank->documents[rank->document_count];
     *document = (struct document){.first_hit = rank->hit_count};
-    for (struct scan scan = {.text = text, .len = len}; scan_next(&scan);) {
+    for (struct scan scan = {.text = text, .len = len}; scan_start(&scan);) {
         document->words++;
         struct word *word = find_word(rank, &scan);
         if (!word)
@@ -297,7 +337,7 @@ size_t rank_find(const struct rank *rank, const char *text, size_t len)
 {
     const struct word *best = NULL;
     size_t found = SIZE_MAX;
-    for (struct scan scan = {.text = text, .len = len}; scan_next(&scan);) {
+    for (struct scan scan = {.text = text, .len = len}; scan_start(&scan);) {
         const struct word *word = find_word(rank, &scan);
         if (word && (!best || word->documents < best->documents)) {
             best = word;

@@ -134,7 +134,8 @@ static int setup(void **state)
     setenv("no_proxy", "127.0.0.1", 1);
     f->endpoint = xasprintf("http://127.0.0.1:%d/search", start_server(&f->server));
     f->loop = loop_new(clock_system());
-    f->http = http_new(f->loop);
+    f->http = http_new(f->loop, NULL);
+    assert_non_null(f->http);
     f->env = (struct tool_env){.loop = f->loop, .web_endpoint = f->endpoint, .http = f->http, .session = "s"};
     hold_clock_init(&f->hold, clock_system());
     trace_init(&f->trace);
