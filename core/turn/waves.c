@@ -1,10 +1,10 @@
-/* One pass over the calls. A table remembers for each key the last call that used it; the key is taken in the open wave
- * exactly when that call is not before the wave's first one. So nothing is ever cleared, and a thousand small waves
- * cost no more than one large one.
+/* One pass over the calls. A table holds the keys of the open wave. When the wave ends, its keys are taken out one by
+ * one, so the table is only ever as large as the largest wave needed, and a thousand small waves cost no more than one
+ * large one.
  *
- * The table is our own: one byte a slot to search in, so that it stays in the cache however long the answer is, and the
- * rest beside it, written once and read only where that byte fits. With a table that copies each key to a place of its
- * own, large answers would cost more per key than small ones. */
+ * The table is our own, so that a long answer costs no more per key than a short one: a slot is two bytes of the key's
+ * hash and nothing else, and all of it stays near the processor. Which call a slot belongs to is found by looking back
+ * through the wave; that happens when a key is taken, which ends the wave, and once in sixty thousand times in vain. */
 
 #include "waves.h"
 #include "base/arena.h"
@@ -15,8 +15,10 @@
 #include "base/strbuf.h"
 
 struct use {
+    uint32_t hash;
     uint32_t key; /* where its text begins in `texts` */
     uint32_t call;
+    uint32_t slot;
 };
 
 struct plan {
@@ -24,15 +26,12 @@ struct plan {
     const struct wave_call *calls;
     struct wave *waves;
     size_t count;
-    size_t first;        /* of the open wave */
-    unsigned char *tags; /* of each slot: part of the key's hash, 0 when it is free */
-    uint32_t *newest;    /* of each slot: the newest use of its key */
-    size_t mask;         /* the number of slots, a power of two, less one */
-    struct use *uses;
+    size_t first;      /* of the open wave */
+    uint16_t *tags;    /* of each slot: part of the key's hash, 0 when it is free */
+    size_t slot_count; /* a power of two */
+    struct use *uses;  /* of the open wave and the call at hand */
     size_t use_count;
-    size_t own;          /* the first use of the call at hand, … */
-    uint64_t *hashes;    /* … and the hashes of its keys */
-    struct strbuf texts; /* of all keys so far, each ended by a NUL */
+    struct strbuf texts; /* of their keys, each ended by a NUL */
 };
 
 static const struct json *argument(const struct json *arguments, const char *name, size_t len)
@@ -66,93 +65,87 @@ void waves_expand_key(struct strbuf *out, const char *key, const struct json *ar
     }
 }
 
-static size_t key_count(const struct tool_spec *spec)
-{
-    size_t count = 0;
-    for (const char *const *key = spec ? spec->resource_keys : NULL; key && *key; key++)
-        count++;
-    return count ? count : 1;
-}
-
-/* Room for every key of every call, at most three quarters full. */
-static void make_room(struct plan *plan, size_t call_count)
-{
-    size_t keys = 0, most = 1, slots = 16;
-    for (size_t i = 0; i < call_count; i++) {
-        size_t count = key_count(plan->calls[i].spec);
-        keys += count;
-        most = count > most ? count : most;
-    }
-    if (keys > UINT32_MAX / 2)
-        BUG("%zu resource keys", keys);
-    while (slots * 3 < keys * 4)
-        slots *= 2;
-    plan->tags = xcalloc(slots, sizeof(*plan->tags));
-    plan->newest = xreallocarray(NULL, slots, sizeof(*plan->newest));
-    plan->mask = slots - 1;
-    plan->uses = xreallocarray(NULL, keys, sizeof(*plan->uses));
-    plan->hashes = xreallocarray(NULL, most, sizeof(*plan->hashes));
-}
-
-/* Notes the keys of the call at hand. A tool that declares none, or an empty list, excludes itself by its name. */
-static void note_keys(struct plan *plan, size_t call)
-{
-    const char *const *key = plan->calls[call].spec->resource_keys;
-    const char *const name[] = {plan->calls[call].tool, NULL};
-    bool declared = key && *key;
-    plan->own = plan->use_count;
-    for (key = declared ? key : name; *key; key++) {
-        size_t start = plan->texts.len;
-        if (declared)
-            waves_expand_key(&plan->texts, *key, plan->calls[call].arguments);
-        else
-            strbuf_addstr(&plan->texts, *key);
-        plan->hashes[plan->use_count - plan->own] = hash_fnv1a(plan->texts.buf + start, plan->texts.len - start);
-        plan->uses[plan->use_count++] = (struct use){(uint32_t)start, (uint32_t)call};
-        strbuf_addch(&plan->texts, '\0');
-    }
-    if (plan->texts.len > UINT32_MAX)
-        BUG("%zu bytes of resource keys", plan->texts.len);
-}
-
 static const char *use_text(const struct plan *plan, size_t use)
 {
     return plan->texts.buf + plan->uses[use].key;
 }
 
-/* The slot of a use's key; a key that is new gets one, with this as its first use. */
-static size_t find_slot(struct plan *plan, size_t use)
+/* The newest use before `use` that has the slot. */
+static size_t use_before(const struct plan *plan, size_t use, size_t slot)
 {
-    const char *text = use_text(plan, use);
-    uint64_t hash = plan->hashes[use - plan->own];
-    unsigned char tag = (unsigned char)(hash >> 56 ? hash >> 56 : 1);
-    for (size_t at = (size_t)hash & plan->mask;; at = (at + 1) & plan->mask) {
-        if (!plan->tags[at]) {
-            plan->tags[at] = tag;
-            plan->newest[at] = (uint32_t)use;
-            return at;
-        }
-        if (plan->tags[at] == tag && strcmp(use_text(plan, plan->newest[at]), text) == 0)
-            return at;
-    }
+    while (use-- > 0)
+        if (plan->uses[use].slot == slot)
+            return use;
+    BUG("a slot without a use");
 }
 
-/* Enters the keys of the call at hand and gives the first one that another call of the open wave has, NULL when there
- * is none. */
-static const char *take_keys(struct plan *plan, size_t *by)
+/* Gives a use the slot of its key. Returns the last use of the same key before it, or itself. */
+static size_t find_slot(struct plan *plan, size_t use)
 {
-    const char *taken = NULL;
-    size_t call = plan->uses[plan->own].call;
-    for (size_t use = plan->own; use < plan->use_count; use++) {
-        size_t slot = find_slot(plan, use);
-        size_t user = plan->uses[plan->newest[slot]].call;
-        if (!taken && user >= plan->first && user != call) {
-            taken = use_text(plan, use);
+    uint32_t hash = plan->uses[use].hash;
+    uint16_t tag = (uint16_t)(hash >> 16 ? hash >> 16 : 1);
+    size_t mask = plan->slot_count - 1, at = hash & mask, found = use;
+    for (; plan->tags[at]; at = (at + 1) & mask) {
+        if (plan->tags[at] != tag)
+            continue;
+        size_t before = use_before(plan, use, at);
+        if (strcmp(use_text(plan, before), use_text(plan, use)) == 0) {
+            found = before;
+            break;
+        }
+    }
+    plan->tags[at] = tag;
+    plan->uses[use].slot = (uint32_t)at;
+    return found;
+}
+
+/* Twice the slots, at most three quarters full. */
+static void grow(struct plan *plan)
+{
+    plan->slot_count = plan->slot_count ? plan->slot_count * 2 : 256;
+    if (plan->slot_count > UINT32_MAX / 2)
+        BUG("%zu resource keys in a wave", plan->use_count);
+    free(plan->tags);
+    plan->tags = xcalloc(plan->slot_count, sizeof(*plan->tags));
+    for (size_t use = 0; use < plan->use_count; use++)
+        find_slot(plan, use);
+}
+
+/* Enters one key of a call. Gives the call of the open wave that has it already, or `call` itself. */
+static size_t use_key(struct plan *plan, size_t call, const char *key, bool declared)
+{
+    size_t start = plan->texts.len;
+    if ((plan->use_count + 1) * 4 > plan->slot_count * 3)
+        grow(plan);
+    if (declared)
+        waves_expand_key(&plan->texts, key, plan->calls[call].arguments);
+    else
+        strbuf_addstr(&plan->texts, key);
+    if (plan->texts.len > UINT32_MAX)
+        BUG("%zu bytes of resource keys in a wave", plan->texts.len);
+    uint64_t hash = hash_fnv1a(plan->texts.buf + start, plan->texts.len - start);
+    strbuf_addch(&plan->texts, '\0');
+    plan->uses[plan->use_count++] =
+        (struct use){.hash = (uint32_t)((hash ^ hash >> 32) * 0x9E3779B97F4A7C15u >> 32), .key = (uint32_t)start, .call = (uint32_t)call};
+    return plan->uses[find_slot(plan, plan->use_count - 1)].call;
+}
+
+/* Enters the keys of a call and gives the first one that another call of the open wave has, NULL when there is none. A
+ * tool that declares none, or an empty list, excludes itself by its name. */
+static const char *take_keys(struct plan *plan, size_t call, size_t *by)
+{
+    const char *const *key = plan->calls[call].spec->resource_keys;
+    const char *const name[] = {plan->calls[call].tool, NULL};
+    bool declared = key && *key;
+    size_t taken = SIZE_MAX;
+    for (key = declared ? key : name; *key; key++) {
+        size_t user = use_key(plan, call, *key, declared);
+        if (taken == SIZE_MAX && user != call) {
+            taken = plan->use_count - 1;
             *by = user;
         }
-        plan->newest[slot] = (uint32_t)use;
     }
-    return taken;
+    return taken == SIZE_MAX ? NULL : use_text(plan, taken);
 }
 
 /* Ends the open wave before call `end`. */
@@ -161,6 +154,10 @@ static void close_wave(struct plan *plan, size_t end, const char *why)
     size_t count = end - plan->first;
     plan->waves[plan->count++] = (struct wave){.first = plan->first, .count = count, .parallel = count > 1, .why = why};
     plan->first = end;
+    for (size_t use = 0; use < plan->use_count; use++)
+        plan->tags[plan->uses[use].slot] = 0;
+    plan->use_count = 0;
+    strbuf_reset(&plan->texts);
 }
 
 static const char *describe_alone(const struct plan *plan, enum effect effect)
@@ -180,19 +177,29 @@ static void place_alone(struct plan *plan, size_t i, enum effect effect)
 static void place_read(struct plan *plan, size_t i)
 {
     size_t by = 0;
-    note_keys(plan, i);
-    const char *key = take_keys(plan, &by);
+    const char *key = take_keys(plan, i, &by);
     if (!key)
         return;
-    const char *other = plan->calls[by].id;
-    close_wave(plan, i, arena_printf(plan->arena, "%s shares %s with %s", plan->calls[i].id, key, other));
+    const char *shared = arena_printf(plan->arena, "shares %s with %s", key, plan->calls[by].id);
+    close_wave(plan, i, arena_printf(plan->arena, "%s %s", plan->calls[i].id, shared));
     /* The page says that it runs in a wave of its own; it does not open the next one (D27). */
-    close_wave(plan, i + 1, arena_printf(plan->arena, "runs alone: shares %s with %s", key, other));
+    close_wave(plan, i + 1, arena_printf(plan->arena, "runs alone: %s", shared));
+}
+
+static size_t key_count(const struct tool_spec *spec)
+{
+    size_t count = 0;
+    for (const char *const *key = spec ? spec->resource_keys : NULL; key && *key; key++)
+        count++;
+    return count ? count : 1;
 }
 
 static void plan_parallel(struct plan *plan, size_t call_count)
 {
-    make_room(plan, call_count);
+    size_t keys = 0;
+    for (size_t i = 0; i < call_count; i++)
+        keys += key_count(plan->calls[i].spec);
+    plan->uses = xreallocarray(NULL, keys, sizeof(*plan->uses)); /* room that no wave needs is never touched */
     for (size_t i = 0; i < call_count; i++) {
         enum effect effect = plan->calls[i].spec ? plan->calls[i].spec->effect : EFFECT_UNKNOWN;
         if (effect == EFFECT_READ_ONLY)
@@ -215,9 +222,7 @@ const struct wave *waves_plan(struct arena *arena, const struct wave_call *calls
         for (size_t i = 0; i < call_count; i++)
             close_wave(&plan, i + 1, "parallel is off");
     free(plan.tags);
-    free(plan.newest);
     free(plan.uses);
-    free(plan.hashes);
     strbuf_release(&plan.texts);
     *count = plan.count;
     return plan.waves;
