@@ -125,8 +125,9 @@ static size_t use_key(struct plan *plan, size_t call, const char *key, bool decl
         BUG("%zu bytes of resource keys in a wave", plan->texts.len);
     uint64_t hash = hash_fnv1a(plan->texts.buf + start, plan->texts.len - start);
     strbuf_addch(&plan->texts, '\0');
-    plan->uses[plan->use_count++] =
-        (struct use){.hash = (uint32_t)((hash ^ hash >> 32) * 0x9E3779B97F4A7C15u >> 32), .key = (uint32_t)start, .call = (uint32_t)call};
+    plan->uses[plan->use_count++] = (struct use){.hash = (uint32_t)((hash ^ hash >> 32) * 0x9E3779B97F4A7C15u >> 32),
+                                                 .key = (uint32_t)start,
+                                                 .call = (uint32_t)call};
     return plan->uses[find_slot(plan, plan->use_count - 1)].call;
 }
 

@@ -3,11 +3,10 @@
  * comparisons are counted by standing in for the function that makes them. */
 
 #include "base/json.h"
-#include "base/late.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
+#include "support/comparing.h"
 #include "support/turn_check.h"
-#include <dlfcn.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -22,36 +21,12 @@ static atomic_int compared, compared_on_loop;
 static struct fake_clock *slowly; /* comparing takes seven seconds on it */
 static pthread_t loop_thread;
 
-typedef int compare(const void *, size_t, const char *, const void *, size_t, const char *, const void *, void *, void *,
-                    void *, void *, void *);
-static compare *really_compare;
-
-static int count_and_compare(const void *old, size_t old_len, const char *old_path, const void *new, size_t new_len,
-                             const char *new_path, const void *options, void *file, void *binary, void *hunk, void *line,
-                             void *payload)
+static void before_comparing(void)
 {
     if (slowly)
         fake_clock_advance(slowly, 7000000);
     atomic_fetch_add(&compared, 1);
     atomic_fetch_add(&compared_on_loop, pthread_equal(pthread_self(), loop_thread) ? 1 : 0);
-    return really_compare(old, old_len, old_path, new, new_len, new_path, options, file, binary, hunk, line, payload);
-}
-
-/* In place of the one in core/base: hands out ours for the one function. */
-int late_load(const char *library, const struct late_symbol *symbols, size_t count, struct err *err)
-{
-    void *handle = dlopen(library, RTLD_LAZY);
-
-    if (!handle)
-        return err_set(err, "%s", dlerror());
-    for (size_t i = 0; i < count; i++) {
-        *symbols[i].into = dlsym(handle, symbols[i].name);
-        if (strcmp(symbols[i].name, "git_diff_buffers") == 0) {
-            memcpy(&really_compare, symbols[i].into, sizeof(really_compare));
-            memcpy(symbols[i].into, &(compare *){count_and_compare}, sizeof(compare *));
-        }
-    }
-    return 0;
 }
 
 static const char before[] = "a\nb\nc\nd\ne\nf\ng\nh\ni\nj\nk\nl\nm\nn\n";
