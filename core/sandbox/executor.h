@@ -1,0 +1,80 @@
+#pragma once
+/* The script executor (S1): one script through one harness, one result, whatever the harness does.
+ *
+ *   request line out → events of this execution id in → final_result, error, or (INTERACTIVE) script_done ends it
+ *   silence       → "Timed out waiting for container response" after the timeout and 5 s more
+ *   end of stream → "Container stdout closed unexpectedly"
+ *   too much      → a failure that names the limit, and the channel is closed
+ *   anything that is no event of ours → counted and skipped
+ *
+ * Never fails otherwise, so there is no err: what went wrong is in the result. Never blocks. The result is delivered
+ * exactly once, never from within script_run_start. */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct channel;
+struct json;
+struct loop;
+struct script_run;
+struct strbuf;
+
+enum script_mode { SCRIPT_PLAN, SCRIPT_INTERACTIVE };
+const char *script_mode_name(enum script_mode mode); /* "PLAN", "INTERACTIVE" */
+int script_mode_from_name(const char *name);         /* any case; -1 when unknown */
+
+#define SCRIPT_TIMEOUT_S    60.0
+#define SCRIPT_OUTPUT_BYTES (1u << 20)
+#define SCRIPT_GRACE_S      5.0 /* beyond the timeout, for the harness to tell */
+
+struct script_request {
+    const char *execution_id; /* NULL: made */
+    const char *script;
+    size_t script_len; /* 0: up to its NUL */
+    enum script_mode mode;
+    double timeout_s;           /* 0: SCRIPT_TIMEOUT_S */
+    size_t max_output_bytes;    /* 0: SCRIPT_OUTPUT_BYTES; a failure when strictly more is read (D5) */
+    const char *const *secrets; /* names, NULL-terminated; NULL: none */
+};
+
+struct script_part {
+    char *label; /* of an intermediate; the level of a log */
+    char *data;  /* JSON of an intermediate; the message of a log, as text */
+};
+
+struct script_result {
+    bool success;
+    bool step_done; /* INTERACTIVE: ended by script_done, without a result (D4) */
+    bool reusable;  /* the harness answered in order and may serve another (D7) */
+    char *execution_id;
+    char *final_data; /* JSON, NULL when there is none */
+    struct script_part *intermediates, *logs;
+    size_t intermediate_count, log_count, intermediate_room, log_room;
+    char *error, *traceback; /* NULL when none; traceback "" when the error has none */
+    int64_t duration_ms;
+    size_t output_bytes; /* every byte read */
+};
+void script_result_release(struct script_result *result);
+/* {"success":…,"execution_id":…,"final_data":…,"intermediates":[…],"logs":[…],"error":…,…} */
+void script_result_write(struct strbuf *out, const struct script_result *result);
+
+struct script_listener {
+    /* Every event of this execution, as it came: one line of JSON. May be NULL. */
+    void (*event)(void *user, const char *line, size_t len);
+    /* An intermediate. Return false to hold back what follows until script_run_go_on (S1: the callback is awaited).
+     * NULL: nobody cares. */
+    bool (*intermediate)(void *user, const struct script_part *part);
+    void (*done)(void *user, struct script_result *take_result);
+    void *user;
+};
+
+/* Listens on the channel until it is done; the caller keeps the channel alive until then. */
+struct script_run *script_run_start(struct loop *loop, struct channel *channel, const struct script_request *request,
+                                    const struct script_listener *listener);
+void script_run_go_on(struct script_run *run);
+/* Ends it as failed with this error ("cancelled"); `done` is called from the loop. The harness is not reusable. */
+void script_run_cancel(struct script_run *run, const char *error);
+
+/* The request line, newline included. */
+void script_request_write(struct strbuf *out, const struct script_request *request, const char *execution_id);

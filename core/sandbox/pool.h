@@ -1,0 +1,49 @@
+#pragma once
+/* Warm boxes, ready before they are asked for.
+ *
+ * One pool per sandbox (a box_spec). `size` boxes are kept idle or in use, up to `overflow` more are made while all are
+ * in use, further callers wait and are served in order. A box that comes back has its workspace wiped and its harness
+ * checked (it is idle, alive, its stream is quiet); it is retired after POOL_USES_MAX uses and after any result that is
+ * not reusable, and replaced. A box that cannot be started is tried again with a growing pause; while that goes on,
+ * callers are told why instead of waiting for ever. */
+
+#include "box.h"
+#include <stdint.h>
+
+#define POOL_USES_MAX 50
+
+struct pool;
+struct pool_ticket;
+
+struct pool_options {
+    struct loop *loop;
+    const struct box_spec *spec; /* copied */
+    size_t size;                 /* 0 is allowed: nothing is kept warm */
+    size_t overflow;
+    const char *folder; /* where the workspaces of boxes are made; 0700 */
+    /* Something in the status changed; may be NULL. */
+    void (*changed)(void *user);
+    void *user;
+    /* How a box is made; NULL: box_start. For tests. */
+    struct box *(*start)(struct loop *loop, const struct box_spec *spec, const char *name,
+                         const struct box_listener *listener, struct err *err);
+};
+
+struct pool *pool_new(const struct pool_options *options, struct err *err) CHECKED;
+/* Kills every box; waiting callers are not called any more. */
+void pool_free(struct pool *pool);
+
+/* Asks for a box. `got` is called from the loop, once: with a box, or with NULL and why there is none. */
+struct pool_ticket *pool_take(struct pool *pool, void (*got)(void *user, struct box *box, const char *why), void *user);
+void pool_forget(struct pool *pool, struct pool_ticket *ticket); /* stops waiting */
+/* Gives a box back. Not reusable: it is ended and replaced. */
+void pool_give(struct pool *pool, struct box *box, bool reusable);
+
+struct pool_status {
+    const char *engine;
+    const char *layers;  /* of the newest box that was ready; NULL: none yet */
+    const char *trouble; /* why none can be started, NULL: none */
+    size_t starting, idle, busy, waiting;
+    uint64_t served, retired, failed;
+};
+struct pool_status pool_status(const struct pool *pool);

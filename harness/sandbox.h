@@ -1,0 +1,33 @@
+#pragma once
+/* The layers a child puts on before it runs a stranger's script: no new privileges, resource limits, Landlock, a filter
+ * of system calls. They need no privilege and work inside bubblewrap and inside containers alike.
+ *
+ * sandbox_prepare does what is slow, once, in the zygote: opens the paths, builds the filter and exports it.
+ * sandbox_enter is for the child: no allocation, a few system calls, no way back. sandbox_try forks a child that enters
+ * and then tries a forbidden thing per layer, so that `ready` tells what took effect and not what was asked for. */
+
+#include "base/err.h"
+#include <stdbool.h>
+#include <stddef.h>
+
+struct sandbox;
+struct strbuf;
+
+struct sandbox_options {
+    const char *tools;     /* readable */
+    const char *workspace; /* readable and writable */
+    unsigned memory_mb;    /* address space; 0: 512 */
+    unsigned file_mb;      /* largest file; 0: 16 */
+    unsigned files;        /* open at once; 0: 64 */
+    /* Switched off, for the runs that show that a layer is needed, and for machines that lack one. */
+    bool no_seccomp, no_landlock, no_rlimits;
+};
+
+struct sandbox *sandbox_prepare(const struct sandbox_options *options, struct err *err);
+/* Tries the layers. 0: every layer that was not switched off is in effect; -1: err names those that are not and why. */
+int sandbox_try(struct sandbox *sandbox, struct err *err) CHECKED;
+/* In the child, single-threaded. On failure nothing may be run. `cpu_s` is the limit on processor time. */
+int sandbox_enter(struct sandbox *sandbox, unsigned cpu_s, struct err *err) CHECKED;
+/* What took effect as a JSON object, e.g. {"no_new_privs":true,"rlimits":true,"landlock":7,"seccomp":true}; false or 0
+ * where a layer is off, with "degraded":"why" when one could not be put on. After sandbox_try. */
+void sandbox_describe(struct strbuf *out, const struct sandbox *sandbox);
