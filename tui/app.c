@@ -1,7 +1,8 @@
 /* The loop around the screen.
  *
  * Whatever changes says app_dirty; a frame is drawn at most every 33 ms and only then. Nothing wakes the program while
- * nothing happens: the one timer that repeats is the clock on the screen, once a second, while a turn runs.
+ * nothing happens: the one timer that repeats is the clock on the screen, once a second, while a turn runs; a message
+ * that leaves by itself has one of its own while it is there.
  *
  * Keys are read when they come, and all that have come are read once more right before a frame is drawn: those were
  * pressed before it, so they go to the state that was on the screen, and cannot answer a question that this very frame
@@ -55,6 +56,20 @@ void app_tick(struct app *app, bool wanted)
         loop_timer_stop(app->loop, &app->tick);
     else if (!loop_timer_armed(&app->tick))
         loop_timer_start(app->loop, &app->tick, loop_now_us(app->loop) + SECOND_US, tick);
+}
+
+static void said(struct loop_timer *timer)
+{
+    app_dirty(APP_OF(timer, said));
+}
+
+static void clock_messages(struct app *app)
+{
+    int64_t due = ui_clock(app->ui, loop_now_us(app->loop));
+    if (due)
+        loop_timer_start(app->loop, &app->said, due, said);
+    else
+        loop_timer_stop(app->loop, &app->said);
 }
 
 static void one_key(struct app *app, const struct key *key)
@@ -112,6 +127,7 @@ static void draw(struct loop_timer *timer)
         ui_resize(app->ui, rows, cols);
     }
     canvas_clear(&app->canvas);
+    clock_messages(app);
     ui_render(app->ui, &app->view, &app->canvas);
     term_present(app->term, &app->canvas, ui_theme(app->ui));
     app->frame_us = loop_now_us(app->loop);
@@ -270,6 +286,7 @@ void app_end(struct app *app)
         return;
     loop_timer_stop(app->loop, &app->frame);
     loop_timer_stop(app->loop, &app->tick);
+    loop_timer_stop(app->loop, &app->said);
     loop_unpost(app->loop, &app->stop);
     for (size_t i = 0; i < COUNT_OF(app->signals); i++) {
         loop_watch_free(app->signals[i]);

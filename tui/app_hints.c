@@ -1,5 +1,6 @@
 /* The demo is the tutorial: one line says what to try next. It follows from the state alone, so it goes away when the
- * thing was done, whatever way it was done. */
+ * thing was done, whatever way it was done. With the usual keys every hint fits on a screen of 80 columns; what matters
+ * most comes first, for those that are narrower. */
 
 #include "app_inside.h"
 #include "tools/diff.h"
@@ -31,13 +32,13 @@ static void add_hint(struct strbuf *out, const struct keymap *keymap, const char
 
 static const char *question_hint(const struct view *view)
 {
+    if (view->question->no_undo)
+        return "This one could not be undone: $approve writes it all the same, $deny denies it.";
     if (view->session->ask_count == 1 && hunk_count(view) > 1)
-        return "Try: $hunk-next goes to the second hunk, which is not needed; $hunk-toggle drops it; $approve approves "
-               "the rest.";
+        return "Hunk 2 is not needed: $hunk-next goes there, $hunk-toggle drops it, $approve approves the rest.";
     if (hunk_count(view) > 1)
         return "$hunk-toggle keeps or drops a hunk, $approve approves what is kept, $deny denies all of it.";
-    return "$approve approves, $deny denies, $deny-reason denies with a reason the model reads, $edit-write opens your "
-           "editor first.";
+    return "$approve approves, $deny denies, $deny-reason denies with a reason, $edit-write edits it in your editor.";
 }
 
 static bool wrote_something(const struct session *session)
@@ -48,6 +49,22 @@ static bool wrote_something(const struct session *session)
     return false;
 }
 
+/* How a turn ended, in its own words: one that was cancelled is not done. */
+static const char *ended_hint(const struct session *session, const struct session_turn *turn)
+{
+    const char *status = session_name(session, turn->status);
+    if (strcmp(status, "cancelled") == 0)
+        return wrote_something(session) ? "The turn was cancelled. $undo undoes a write, $prompt says what comes next."
+                                        : "The turn was cancelled. $prompt says what comes next, $quit quits.";
+    if (strcmp(status, "budget") == 0)
+        return "The budget ended the turn. $inspect shows a row in full, $prompt says what comes next.";
+    if (strcmp(status, "done") != 0)
+        return "The turn failed; the events say why. $inspect shows a row in full, $quit quits.";
+    return wrote_something(session)
+               ? "Done. $undo undoes a write, $inspect shows a row in full, $sessions opens others, $quit quits."
+               : "Done; nothing was written. $inspect shows a row in full, $sessions opens others, $quit quits.";
+}
+
 void app_demo_hint(struct strbuf *out, const struct view *view, const struct keymap *keymap)
 {
     const struct session *session = view->session;
@@ -56,16 +73,11 @@ void app_demo_hint(struct strbuf *out, const struct view *view, const struct key
     if (view->question)
         hint = question_hint(view);
     else if (view->held)
-        hint = "The turn stands at a gate: $step goes to the next one, $continue goes on, $edit edits what is about to "
-               "happen.";
-    else if (turn && turn->finished_seq && wrote_something(session))
-        hint = "Done. $undo undoes a write, $inspect shows the selected row in full, $sessions opens a recording, "
-               "$quit quits.";
+        hint = "Held at a gate: $step goes to the next one, $continue goes on, $edit edits what comes next.";
     else if (turn && turn->finished_seq)
-        hint = "Done. $inspect shows the selected row in full, $sessions opens a recording, $quit quits.";
+        hint = ended_hint(session, turn);
     else if (session->call_count == 0)
-        hint = "A recorded model, real tools, a scratch copy. $pane-next goes from pane to pane, $pause holds at the "
-               "next gate.";
+        hint = "A recorded model, real tools, a scratch copy. $pane-next changes panes, $pause pauses.";
     else
         hint = "$pause holds at the next gate, $zoom gives a pane the whole screen, $help shows every key.";
     add_hint(out, keymap, hint);

@@ -58,7 +58,7 @@ struct app {
 
     struct loop *loop; /* the stage's */
     struct loop_watch *keys, *stray, *signals[5];
-    struct loop_timer frame, tick;
+    struct loop_timer frame, tick, said; /* the last: a message has to go */
     struct loop_task stop;
     int64_t frame_us;  /* when the newest was shown */
     int64_t interrupt_us;

@@ -221,6 +221,11 @@ int canvas_columns(const struct canvas *canvas, const char *text, size_t len)
     return measure(canvas, false, text, len);
 }
 
+int canvas_str_columns(const struct canvas *canvas, const char *text, size_t len)
+{
+    return measure(canvas, true, text, len);
+}
+
 static void join(struct cell *cell, const struct piece *piece)
 {
     size_t have = strlen(cell->text);

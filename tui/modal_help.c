@@ -7,7 +7,10 @@
 #include <string.h>
 #include <strings.h>
 
+#define HELP_COLUMNS 96
 #define KEYS_COLUMNS 22
+#define NARROW       70 /* columns of the dialog below which keys have to do with less */
+#define KEYS_NARROW  16
 
 static const struct {
     unsigned context;
@@ -19,16 +22,19 @@ static const struct {
     {IN_ALL, "Everywhere"},
 };
 
-/* A row is an action, a heading or a blank. */
+/* A row is an action, the rest of what it says, a heading or a blank. */
 struct row {
     enum action action; /* ACTION_NONE: a heading, or a blank when `section` is SIZE_MAX */
     size_t section;
-    bool now; /* counts at this moment */
+    bool now;         /* counts at this moment */
+    const char *text; /* this row's part of the help */
+    size_t len;
 };
 
 struct help {
     struct modal modal;
     unsigned contexts;
+    int width; /* that the rows were made for */
     struct row *rows;
     size_t count, room;
     struct input search;
@@ -47,6 +53,31 @@ static bool wanted(const struct help *help, enum action action)
     return !*text || strcasestr(action_help(action), text) || strcasestr(action_name(action), text);
 }
 
+static int keys_columns(const struct help *help)
+{
+    return help->width < NARROW ? KEYS_NARROW : KEYS_COLUMNS;
+}
+
+/* The action, and as many rows more as its help needs. */
+static void add_action(struct help *help, struct row row)
+{
+    const char *text = action_help(row.action);
+    size_t room = (size_t)(help->width - keys_columns(help) - 2);
+    do {
+        size_t len = strlen(text);
+        if (len > room) {
+            for (len = room; len && text[len] != ' '; len--)
+                ;
+            len = len ? len : room;
+        }
+        row.text = text;
+        row.len = len;
+        add_row(help, row);
+        row = (struct row){ACTION_NONE, SIZE_MAX, row.now, NULL, 0};
+        text += len + strspn(text + len, " ");
+    } while (*text);
+}
+
 static void add_section(struct help *help, size_t section, bool now)
 {
     size_t first = help->count;
@@ -55,10 +86,10 @@ static void add_section(struct help *help, size_t section, bool now)
             continue;
         if (first == help->count) {
             if (help->count)
-                add_row(help, (struct row){ACTION_NONE, SIZE_MAX, now});
-            add_row(help, (struct row){ACTION_NONE, section, now});
+                add_row(help, (struct row){ACTION_NONE, SIZE_MAX, now, NULL, 0});
+            add_row(help, (struct row){ACTION_NONE, section, now, NULL, 0});
         }
-        add_row(help, (struct row){(enum action)action, section, now});
+        add_action(help, (struct row){(enum action)action, section, now, NULL, 0});
     }
 }
 
@@ -85,7 +116,7 @@ static struct rect help_place(struct modal *modal, const struct view *view, int 
 {
     (void)modal;
     (void)view;
-    return modal_center(rows, cols, 60, 96);
+    return modal_center(rows, cols, 60, HELP_COLUMNS);
 }
 
 static void help_paint(struct modal *modal, struct ui *ui, const struct view *view, struct canvas *canvas,
@@ -94,6 +125,10 @@ static void help_paint(struct modal *modal, struct ui *ui, const struct view *vi
     struct help *help = (struct help *)modal;
     struct rect body = inside;
     (void)view;
+    if (help->width != inside.cols) {
+        help->width = inside.cols;
+        fill(help);
+    }
     if (help->searching || help->search.text.len) {
         struct rect line = rect_make(inside.row, inside.col + 1, 1, inside.cols - 2);
         if (help->searching)
@@ -115,10 +150,11 @@ static void help_paint(struct modal *modal, struct ui *ui, const struct view *vi
         } else if (row->action != ACTION_NONE) {
             CLEANUP(strbuf) struct strbuf keys = STRBUF_INIT;
             keymap_keys(ui_keymap(ui), row->action, &keys);
-            canvas_str(canvas, rect_make(body.row, body.col, body.rows, KEYS_COLUMNS), i, 3,
+            canvas_str(canvas, rect_make(body.row, body.col, body.rows, keys_columns(help)), i, 3,
                        row->now ? LOOK_FOOTER_KEY : LOOK_DIM, keys.buf);
-            canvas_str(canvas, body, i, KEYS_COLUMNS + 1, look, action_help(row->action));
         }
+        if (row->text)
+            canvas_text(canvas, body, i, keys_columns(help) + 1, look, row->text, row->len);
         modal_select_row(canvas, body, modal, modal->list.top + (size_t)i);
     }
     if (modal->list.top + (size_t)body.rows < help->count)
@@ -182,6 +218,7 @@ struct modal *modal_help_new(unsigned contexts)
 {
     struct help *help = (struct help *)modal_alloc(&help_ops);
     help->contexts = contexts;
+    help->width = HELP_COLUMNS - 2;
     input_init(&help->search, false);
     fill(help);
     return &help->modal;

@@ -220,8 +220,13 @@ static void paint_entry(struct footer *footer, const char *keys, const char *wor
 /* "Enter find   Esc close": entries with two spaces or more between them, the first word of each is its key. */
 static void paint_words(struct footer *footer, const char *words)
 {
+    /* The last says how to get out: it has its place whatever comes before it. */
+    const char *last = words;
+    for (const char *gap = words; (gap = strstr(gap, "  ")); last = gap)
+        gap += strspn(gap, " ");
     while (*words) {
         words += strspn(words, " ");
+        footer->end = footer->rect.cols - (words < last ? columns_of(last) + FOOTER_GAP(footer->rect) : 0);
         const char *end = strstr(words, "  ");
         size_t len = end ? (size_t)(end - words) : strlen(words), key = strcspn(words, " ");
         if (key >= len) {

@@ -64,7 +64,7 @@ void ui_free(struct ui *ui)
     strbuf_release(&ui->offers);
     free(ui->filter_before);
     free(ui->searched);
-    free(ui->message);
+    ui_unsay(ui);
     free(ui->hint);
     free(ui->progress);
     free(ui->run_to);
@@ -102,34 +102,6 @@ void ui_set_theme(struct ui *ui, const char *name)
     }
     ui->theme = theme;
     ui_say(ui, LOOK_TEXT, "theme %s", theme.name);
-}
-
-void ui_say(struct ui *ui, enum look role, const char *fmt, ...)
-{
-    struct strbuf text = STRBUF_INIT;
-    va_list args;
-    va_start(args, fmt);
-    strbuf_vaddf(&text, fmt, args);
-    va_end(args);
-    free(ui->message);
-    ui->message = strbuf_detach(&text, NULL);
-    ui->message_look = role;
-}
-
-void ui_hint(struct ui *ui, const char *text)
-{
-    char *copy = text ? xstrdup(text) : NULL;
-    free(ui->hint);
-    ui->hint = copy;
-}
-
-void ui_progress(struct ui *ui, const char *what, size_t done, size_t total)
-{
-    char *copy = what ? xstrdup(what) : NULL;
-    free(ui->progress);
-    ui->progress = copy;
-    ui->progress_done = done;
-    ui->progress_total = total;
 }
 
 bool ui_work(struct ui *ui, const struct view *view)
@@ -564,8 +536,7 @@ void ui_key(struct ui *ui, const struct view *view, const struct key *key)
         mouse(ui, view, key);
         return;
     }
-    free(ui->message);
-    ui->message = NULL;
+    ui_unsay(ui);
     if (ui->layout.too_small) {
         enum action action = keymap_find(ui->keymap, ui_contexts(ui, view), key);
         if (action == ACTION_QUIT || action == ACTION_CANCEL || action == ACTION_SUSPEND)

@@ -40,8 +40,11 @@ bool ui_work(struct ui *ui, const struct view *view);
 /* To be called when a frame is on the screen. */
 void ui_presented(struct ui *ui, const struct view *view);
 const struct theme *ui_theme(const struct ui *ui);
-/* A message for the line above the footer; gone with the next key. */
+/* A message above the footer, in as many rows as it needs; gone with the next key, or by itself unless it is an error. */
 void ui_say(struct ui *ui, enum look role, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+/* What time it is, before a frame: takes away a message that was there long enough. Returns when one has to go, so that
+ * another frame is due then; 0: never. */
+int64_t ui_clock(struct ui *ui, int64_t now_us);
 /* Long work: shown while `total` > `done`. */
 void ui_progress(struct ui *ui, const char *what, size_t done, size_t total);
 /* The line that says what to try; NULL takes it away. */

@@ -1,6 +1,7 @@
 #pragma once
-/* The ui's own state, for the files that make it up: ui.c (keys), ui_paint.c (frames), ui_lines.c (input lines), ui_steps.c
- * (stepping, breakpoints, gates), ui_copy.c (what a selection is as text). Nobody else includes this. */
+/* The ui's own state, for the files that make it up: ui.c (keys), ui_paint.c (frames), ui_notes.c (messages and hints),
+ * ui_lines.c (input lines), ui_steps.c (stepping, breakpoints, gates), ui_copy.c (what a selection is as text). Nobody else
+ * includes this. */
 
 #include "base/mem.h"
 #include "input.h"
@@ -26,13 +27,15 @@ struct ui {
     struct modal *modal; /* the topmost */
     enum ui_line line;
     struct input lines[LINE_COUNT];
-    struct strbuf offers;   /* of Tab in the command line */
+    struct strbuf offers;   /* of Tab in the command line, one beside the other */
+    size_t offers_first, offers_next; /* the first that is shown, and the first that had no room (0: all had) */
     char *filter_before;    /* to go back to when the filter line is closed */
     char *searched;
     bool pasting;           /* a paste that nobody takes is swallowed whole */
 
     char *message;
     enum look message_look;
+    int64_t message_due_us; /* when it leaves, on the clock of ui_clock; 0: not known yet */
     char *hint;
     char *progress;
     size_t progress_done, progress_total;
@@ -59,6 +62,14 @@ bool ui_question_shown(const struct ui *ui, const struct view *view);
 /* What changed since the last look: whatever the ui does by itself happens here. */
 void ui_notice(struct ui *ui, const struct view *view);
 void ui_name_question(char out[UI_ASK_MAX], const struct view *view);
+
+/* ui_notes.c */
+void ui_unsay(struct ui *ui);
+void ui_hint_paint(struct ui *ui, struct canvas *canvas);
+/* The message, or how far the work is, in the rows above row `bottom`. */
+void ui_message_paint(struct ui *ui, struct canvas *canvas, int bottom);
+/* Any text in the rows above row `bottom`, over the whole width; returns how many. */
+int ui_note_paint(struct canvas *canvas, int bottom, enum look look, const char *text);
 
 /* ui_lines.c */
 void ui_open_line(struct ui *ui, const struct view *view, enum ui_line line);

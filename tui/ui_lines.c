@@ -53,6 +53,12 @@ void ui_search(struct ui *ui, const struct view *view, bool back)
         ui_say(ui, LOOK_WARN, "\"%s\" is not %s.", ui->searched, back ? "further up" : "further down");
 }
 
+static void forget_offers(struct ui *ui)
+{
+    strbuf_reset(&ui->offers);
+    ui->offers_first = ui->offers_next = 0;
+}
+
 void ui_open_line(struct ui *ui, const struct view *view, enum ui_line line)
 {
     struct pane *pane = ui_pane(ui);
@@ -75,7 +81,7 @@ void ui_open_line(struct ui *ui, const struct view *view, enum ui_line line)
     } else if (line != LINE_PROMPT) {
         input_set(&ui->lines[line], "");
     }
-    strbuf_reset(&ui->offers);
+    forget_offers(ui);
     ui->line = line;
 }
 
@@ -148,9 +154,49 @@ static void line_done(struct ui *ui, const struct view *view, struct input *inpu
 static void complete(struct ui *ui, const struct view *view, struct input *input)
 {
     CLEANUP(strbuf) struct strbuf completed = STRBUF_INIT;
-    strbuf_reset(&ui->offers);
-    if (command_complete(view, input->text.buf, &completed, &ui->offers))
+    CLEANUP(strbuf) struct strbuf offers = STRBUF_INIT;
+    if (command_complete(view, input->text.buf, &completed, &offers))
         input_set(input, completed.buf);
+    /* The same once more: Tab goes on to those that had no room. */
+    bool same = offers.len == ui->offers.len && strcmp(offers.buf, ui->offers.buf) == 0;
+    ui->offers_first = same ? ui->offers_next : 0;
+    strbuf_reset(&ui->offers);
+    strbuf_add(&ui->offers, offers.buf, offers.len);
+}
+
+static const char *skip_offers(const char *at, size_t count)
+{
+    while (count-- && *at) {
+        at += strcspn(at, " ");
+        at += strspn(at, " ");
+    }
+    return at;
+}
+
+/* As many as fit on a line, from the first that is to be shown on; how many there are beside them stands at its end. */
+static void paint_offers(struct ui *ui, struct canvas *canvas, struct rect line)
+{
+    const char *at = skip_offers(ui->offers.buf, ui->offers_first);
+    size_t count = 0, shown = ui->offers_first;
+    for (const char *each = ui->offers.buf; *each; count++)
+        each = skip_offers(each, 1);
+    bool all = ui->offers_first == 0 && canvas_str_columns(canvas, at, strlen(at)) <= line.cols - 2;
+    CLEANUP(free) char *more = all ? xstrdup("") : xasprintf("+%zu more: Tab", count);
+    int end = line.cols - 1 - (int)strlen(more) - (*more ? 2 : 0), col = 1;
+    canvas_fill(canvas, line, LOOK_HINT);
+    while (*at) {
+        CLEANUP(free) char *word = xmemdup0(at, strcspn(at, " "));
+        if (shown > ui->offers_first && col + canvas_str_columns(canvas, word, strlen(word)) > end)
+            break;
+        col += canvas_str(canvas, rect_make(line.row, line.col, 1, end), 0, col, LOOK_HINT, word) + 2;
+        at = skip_offers(at, 1);
+        shown++;
+    }
+    ui->offers_next = shown < count ? shown : 0;
+    if (!all) {
+        CLEANUP(free) char *rest = xasprintf("+%zu more: Tab", count - (shown - ui->offers_first));
+        canvas_right(canvas, line, 0, 1, LOOK_HINT, rest);
+    }
 }
 
 void ui_line_key(struct ui *ui, const struct view *view, const struct key *key)
@@ -175,7 +221,7 @@ void ui_line_key(struct ui *ui, const struct view *view, const struct key *key)
     }
     switch (input_key(input, key)) {
     case INPUT_CHANGED:
-        strbuf_reset(&ui->offers);
+        forget_offers(ui);
         if (ui->line == LINE_FILTER)
             ui_set_filter(ui_pane(ui), view, input->text.buf);
         break;
@@ -193,7 +239,7 @@ void ui_line_key(struct ui *ui, const struct view *view, const struct key *key)
 void ui_line_paint(struct ui *ui, struct canvas *canvas, struct rect footer, const struct view *view)
 {
     const struct input *input = &ui->lines[ui->line];
-    const char *label = line_table[ui->line].label, *above = ui->message;
+    const char *label = line_table[ui->line].label, *above = NULL;
     int most = canvas->rows / 3 < PROMPT_ROWS_MAX ? canvas->rows / 3 : PROMPT_ROWS_MAX;
     /* Painted once beyond the screen to learn how high it would like to be. */
     int rows = input_paint(input, canvas, rect_make(canvas->rows, 0, 1, canvas->cols - 2), label);
@@ -201,17 +247,22 @@ void ui_line_paint(struct ui *ui, struct canvas *canvas, struct rect footer, con
     struct rect rect = rect_make(footer.row - rows, 0, rows, canvas->cols);
     canvas_fill(canvas, rect, LOOK_INPUT);
     input_paint(input, canvas, rect_make(rect.row, 1, rows, canvas->cols - 2), label);
-    if (!above && ui->line == LINE_COMMAND)
-        above = ui->offers.len ? ui->offers.buf : command_usage(input->text.buf);
+    if (ui->message) {
+        ui_message_paint(ui, canvas, rect.row);
+        return;
+    }
+    if (ui->line == LINE_COMMAND && ui->offers.len) {
+        paint_offers(ui, canvas, rect_make(rect.row - 1, 0, 1, canvas->cols));
+        return;
+    }
+    if (ui->line == LINE_COMMAND)
+        above = command_usage(input->text.buf);
     if (!above && view->question && view->mode != VIEW_REPLAY)
         above = "A write waits for you: Esc closes this line, then y or n answers.";
     if (!above && ui->line == LINE_PROMPT && session_turn_running(view->session))
         above = "A turn runs: what you type can be sent when it has ended.";
-    if (above) {
-        struct rect line = rect_make(rect.row - 1, 0, 1, canvas->cols);
-        canvas_fill(canvas, line, LOOK_HINT);
-        canvas_str(canvas, line, 0, 1, LOOK_HINT, above);
-    }
+    if (above)
+        ui_note_paint(canvas, rect.row, LOOK_HINT, above);
 }
 
 const char *ui_line_footer(const struct ui *ui)

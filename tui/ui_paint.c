@@ -39,28 +39,6 @@ static void paint_pane(struct ui *ui, const struct view *view, struct canvas *ca
     pane->ops->paint(pane, view, canvas, inside, focused);
 }
 
-static void paint_message(struct ui *ui, struct canvas *canvas)
-{
-    struct rect rect = ui->layout.message;
-    CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
-    enum look role = ui->message_look;
-    if (ui->message) {
-        strbuf_addstr(&text, ui->message);
-    } else if (ui->progress && ui->progress_total > ui->progress_done) {
-        strbuf_addf(&text, "%s  %zu %%  ", ui->progress, ui->progress_done * 100 / ui->progress_total);
-        role = LOOK_HINT;
-    } else {
-        return;
-    }
-    if (rect.rows < 1)
-        rect = rect_make(ui->layout.footer.row - 1, 0, 1, canvas->cols);
-    canvas_fill(canvas, rect, role);
-    /* The role alone would be colour alone. */
-    const char *sign = role == LOOK_ERROR ? "error: " : role == LOOK_WARN ? "! " : "";
-    int col = 1 + canvas_str(canvas, rect, 0, 1, role, sign);
-    canvas_text(canvas, rect, 0, col, role, text.buf, text.len);
-}
-
 static void paint_modal(struct ui *ui, const struct view *view, struct canvas *canvas, struct modal *modal)
 {
     if (!modal)
@@ -132,10 +110,7 @@ void ui_render(struct ui *ui, const struct view *view, struct canvas *canvas)
     if (!covers_all(ui, view, canvas)) {
         statusline_top(canvas, ui->layout.status, view);
         paint_timeline(ui, view, canvas);
-        if (ui->layout.hint.rows > 0 && ui->hint) {
-            canvas_fill(canvas, ui->layout.hint, LOOK_HINT);
-            canvas_str(canvas, ui->layout.hint, 0, 1, LOOK_HINT, ui->hint);
-        }
+        ui_hint_paint(ui, canvas);
         for (int i = 1; i <= PANE_COUNT; i++)
             if (ui->layout.panes[i].rows > 0)
                 paint_pane(ui, view, canvas, i);
@@ -144,7 +119,7 @@ void ui_render(struct ui *ui, const struct view *view, struct canvas *canvas)
     if (ui->line != LINE_NONE)
         ui_line_paint(ui, canvas, ui->layout.footer, view);
     else
-        paint_message(ui, canvas);
+        ui_message_paint(ui, canvas, ui->layout.footer.row);
     paint_footer(ui, view, canvas);
     if (!ui->modal && ui->layout.panes[6].rows > 0)
         ui_name_question(ui->rendered, view);

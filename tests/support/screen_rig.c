@@ -1,4 +1,5 @@
 #include "support/screen_rig.h"
+#include "app_inside.h"
 #include "base/mem.h"
 #include "base/utf8.h"
 #include "support/screen_stage.h"
@@ -14,7 +15,7 @@ struct screen_rig {
     struct ui *ui;
     struct canvas canvas;
     int cols, rows;
-    bool ascii;
+    bool ascii, hints;
 };
 
 /* Frames */
@@ -36,12 +37,22 @@ static void see(const struct screen_rig *rig, const char *kind, const char *name
     screen_seen.frames[screen_seen.frame_count++] = steal(&what);
 }
 
+static void show_hint(struct screen_rig *rig, const struct view *view)
+{
+    CLEANUP(strbuf) struct strbuf hint = STRBUF_INIT;
+    app_demo_hint(&hint, view, rig->keymap);
+    ui_hint(rig->ui, hint.len ? hint.buf : NULL);
+}
+
 static void frame(struct screen_rig *rig)
 {
     const struct view *view = screen_stage_view(&rig->stage);
+    if (rig->hints)
+        show_hint(rig, view);
     for (int i = 0; i < 1000 && ui_work(rig->ui, view); i++)
         ;
     canvas_resize(&rig->canvas, rig->rows, rig->cols);
+    ui_clock(rig->ui, screen_stage_now(&rig->stage));
     ui_render(rig->ui, view, &rig->canvas);
     ui_presented(rig->ui, view);
     screen_stage_settle(&rig->stage);
@@ -145,7 +156,8 @@ static void do_line(struct screen_rig *rig, const char *verb, char *rest)
         screen_stage_file(&rig->stage, rest, text);
     } else if (strcmp(verb, "at") == 0) {
         screen_stage_at(&rig->stage, rest);
-    } else if (!screen_plan_line(NULL, NULL, verb, rest) && strcmp(verb, "size") != 0 && strcmp(verb, "locale") != 0) {
+    } else if (!screen_plan_line(NULL, NULL, verb, rest) && strcmp(verb, "size") != 0 && strcmp(verb, "locale") != 0 &&
+               strcmp(verb, "hints") != 0) {
         BUG("a case has a line \"%s %s\"", verb, rest);
     }
 }
@@ -169,7 +181,7 @@ static void each_line(const char *script, void (*each)(const char *verb, char *r
 struct planning {
     struct screen_plan *plan;
     const char *folder;
-    bool ascii;
+    bool ascii, hints;
 };
 
 static void plan_line(const char *verb, char *rest, void *data)
@@ -177,6 +189,8 @@ static void plan_line(const char *verb, char *rest, void *data)
     struct planning *planning = data;
     if (strcmp(verb, "locale") == 0)
         planning->ascii = strcmp(rest, "C") == 0;
+    if (strcmp(verb, "hints") == 0)
+        planning->hints = true;
     screen_plan_line(planning->plan, planning->folder, verb, rest);
 }
 
@@ -194,6 +208,7 @@ void screen_rig_run(struct strbuf *out, const char *folder, const char *script, 
     setenv("LC_ALL", planning.ascii ? "C" : "C.UTF-8", 1);
     canvas_init(&rig.canvas);
     rig.canvas.ascii = planning.ascii;
+    rig.hints = planning.hints;
     rig.keymap = keymap_new();
     screen_stage_open(&rig.stage, &plan);
     rig.ui = ui_new(&rig.stage.host, rig.keymap, "default");

@@ -521,10 +521,17 @@ static void stop_running(struct loop_timer *timer)
 
 void screen_stage_wait(struct screen_stage *stage, int64_t us)
 {
-    if (!stage->loop)
+    if (!stage->loop) {
+        stage->waited_us += us;
         return;
+    }
     loop_timer_start(stage->loop, &stage->stop, loop_now_us(stage->loop) + us, stop_running);
     loop_run(stage->loop);
+}
+
+int64_t screen_stage_now(const struct screen_stage *stage)
+{
+    return stage->loop ? loop_now_us(stage->loop) : stage->waited_us;
 }
 
 void screen_stage_at(struct screen_stage *stage, const char *where)

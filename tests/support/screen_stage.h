@@ -39,6 +39,7 @@ struct screen_stage {
     struct player *player;
     double speed;
     bool playing;
+    int64_t waited_us; /* where there is no loop */
 
     struct fake_clock clock;
     struct loop *loop;
@@ -62,5 +63,7 @@ const struct view *screen_stage_view(struct screen_stage *stage);
 /* Lets the loop run until nothing can happen any more. */
 void screen_stage_settle(struct screen_stage *stage);
 void screen_stage_wait(struct screen_stage *stage, int64_t us);
+/* The time for whoever waits for it: messages leave by themselves. */
+int64_t screen_stage_now(const struct screen_stage *stage);
 void screen_stage_at(struct screen_stage *stage, const char *where);
 void screen_stage_file(struct screen_stage *stage, const char *path, const char *text);

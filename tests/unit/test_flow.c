@@ -1,0 +1,95 @@
+/* Sentences and paths in little room. */
+
+#include "base/mem.h"
+#include "flow.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static void expect_painted(const char *text, int rows, int cols, bool ascii, const char *want)
+{
+    CLEANUP(strbuf) struct strbuf got = STRBUF_INIT;
+    struct canvas canvas;
+    canvas_init(&canvas);
+    canvas.ascii = ascii;
+    canvas_resize(&canvas, rows, cols);
+    flow_paint(&canvas, rect_make(0, 0, rows, cols), 0, 0, LOOK_TEXT, text);
+    canvas_dump(&got, &canvas, false);
+    assert_string_equal(got.buf, want);
+    canvas_release(&canvas);
+}
+
+static void breaks_between_words(void **state)
+{
+    (void)state;
+    expect_painted("one two three", 3, 8, false, "one two\nthree\n\n");
+    expect_painted("one  two\nthree", 2, 20, false, "one  two three\n\n");
+    expect_painted("abcdefghij", 2, 6, false, "abcdef\nghij\n");
+    expect_painted("", 1, 6, false, "\n");
+}
+
+static void cuts_at_a_word_and_says_so(void **state)
+{
+    (void)state;
+    expect_painted("one two three four", 1, 12, false, "one two …\n");
+    expect_painted("one two three four", 2, 9, false, "one two\nthree …\n");
+    expect_painted("one two", 1, 7, false, "one two\n");
+    expect_painted("one two three", 1, 12, true, "one two ~\n");
+}
+
+static void shows_foreign_text_harmless(void **state)
+{
+    (void)state;
+    expect_painted("a\033[2Jb", 1, 10, false, "a^[[2Jb\n");
+    expect_painted("日本語 日本", 2, 7, false, "日本語\n日本\n");
+    expect_painted("日本", 4, 1, false, "\n\n\n\n");
+}
+
+static void counts_rows(void **state)
+{
+    struct canvas canvas;
+    (void)state;
+    canvas_init(&canvas);
+    assert_int_equal(flow_rows(&canvas, "one two three", 8), 2);
+    assert_int_equal(flow_rows(&canvas, "", 8), 1);
+    assert_int_equal(flow_rows(&canvas, "   ", 8), 1);
+    canvas_release(&canvas);
+}
+
+static void expect_path(const char *path, int cols, const char *want)
+{
+    CLEANUP(strbuf) struct strbuf got = STRBUF_INIT;
+    struct canvas canvas;
+    canvas_init(&canvas);
+    flow_path(&got, &canvas, path, cols);
+    assert_string_equal(got.buf, want);
+    assert_true(canvas_str_columns(&canvas, got.buf, got.len) <= cols);
+    canvas_release(&canvas);
+}
+
+static void paths_keep_their_name(void **state)
+{
+    (void)state;
+    expect_path("src/lines.c", 11, "src/lines.c");
+    expect_path("src/very/deep/down/lines.c", 15, "src/ve…/lines.c");
+    expect_path("src/very/deep/down/lines.c", 9, "…/lines.c");
+    expect_path("src/very/deep/down/lines.c", 7, "lin…s.c");
+    expect_path("a-name-without-folders.txt", 12, "a-nam…rs.txt");
+    expect_path("dir/日本語日本語.txt", 10, "日本….txt");
+    expect_path("x", 1, "x");
+    expect_path("folder/", 4, "fo…/");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(breaks_between_words),        cmocka_unit_test(cuts_at_a_word_and_says_so),
+        cmocka_unit_test(shows_foreign_text_harmless), cmocka_unit_test(counts_rows),
+        cmocka_unit_test(paths_keep_their_name),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
