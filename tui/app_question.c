@@ -15,6 +15,7 @@ void app_question_release(struct app_question *question)
     free((char *)question->view.call);
     free((char *)question->view.tool);
     free((char *)question->view.digest);
+    free((char *)question->view.no_undo);
     for (size_t i = 0; question->diffs && i < question->changes->count; i++)
         diff_free(question->diffs[i]);
     free(question->diffs);
@@ -41,6 +42,7 @@ void app_question_show(struct app_question *shown, struct app_question *older, c
     shown->view.call = copy_text(open->call);
     shown->view.tool = copy_text(open->tool);
     shown->view.digest = copy_text(open->digest);
+    shown->view.no_undo = copy_text(open->no_undo);
     shown->view.changes = shown->changes;
     shown->diffs = xcalloc(shown->changes->count + 1, sizeof(*shown->diffs));
     for (size_t i = 0; i < shown->changes->count; i++)

@@ -158,10 +158,7 @@ static int do_fork(struct ui *ui, const struct view *view, const char *argument,
 static int do_undo(struct ui *ui, const struct view *view, const char *argument, struct err *err)
 {
     (void)view;
-    if (submit(ui, &(struct intent){.type = INTENT_UNDO, .undo = {*argument ? argument : NULL}}, err))
-        return -1;
-    ui_say(ui, LOOK_TEXT, "Undoing it. The bytes before the undo are kept as well.");
-    return 0;
+    return submit(ui, &(struct intent){.type = INTENT_UNDO, .undo = {*argument ? argument : NULL}}, err);
 }
 
 static int do_filter(struct ui *ui, const struct view *view, const char *argument, struct err *err)

@@ -6,9 +6,9 @@
  *     @@ the head of the hunk      a piece that is a hunk
  *     its lines
  *
- * A file without hunks is one piece that ends with the line that says what is special about it. Dropping a hunk moves the
- * lines of those below it, so each piece knows what was kept and dropped above: the numbers shown are those that would be
- * true after `y`. */
+ * A file without hunks is one piece that ends with the line that says what is special about it. Dropping a hunk moves
+ * the lines of those below it, so each piece knows what was kept and dropped above: the numbers shown are those that
+ * would be true after `y`. */
 
 #include "diffview.h"
 #include "base/arena.h"
@@ -88,8 +88,9 @@ void diffview_file_note(const struct diffview *view, size_t index, struct strbuf
     } else if (!file->diff) {
         add_part(out, "its difference cannot be shown");
     } else if (file->diff->cut) {
-        add_part(out, file->diff->estimate ? "too large to be compared, at most " : "too large to be shown whole, ");
-        strbuf_addf(out, "+%zu −%zu in all; all or nothing", file->added, file->removed);
+        add_part(out, file->diff->estimate ? "too large to be compared, all or nothing: at most "
+                                           : "too large to be shown whole, all or nothing: ");
+        strbuf_addf(out, "+%zu −%zu", file->added, file->removed);
     } else if (file->diff->hunk_count == 0 && (!file->old_exists || !file->new_exists)) {
         strbuf_addstr(out, ", empty");
     }

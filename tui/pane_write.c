@@ -1,8 +1,8 @@
 /* The write pane: a proposed change, hunk by hunk, and what became of it.
  *
- * It shows one of three things. A question that is open: its diff as the engine holds it, with a choice per hunk, or the
- * user's own version after an edit. A question of a recording: the recorded diff, which nothing can answer. And, while
- * nobody is asked, the newest write of the session or an earlier one: what was proposed, decided and applied.
+ * It shows one of three things. A question that is open: its diff as the engine holds it, with a choice per hunk, or
+ * the user's own version after an edit. A question of a recording: the recorded diff, which nothing can answer. And,
+ * while nobody is asked, the newest write of the session or an earlier one: what was proposed, decided and applied.
  *
  * What is on the screen is what `y` approves. So the diff is loaded when a frame is made and never when a key comes: a
  * question that changed in between has another digest, and the answer is refused until the new one was painted. */
@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "statusline.h"
 #include "text.h"
+#include "tools/change.h"
 #include <string.h>
 
 #define ROOMY 14 /* rows from which blank lines are worth their place */
@@ -31,7 +32,8 @@ static void unload(struct write_pane *write)
     write_pane_forget_edit(write);
     free(write->ask);
     free(write->tool);
-    write->ask = write->tool = NULL;
+    free(write->no_undo);
+    write->ask = write->tool = write->no_undo = NULL;
     write->open = write->painted = false;
     write->digest[0] = '\0';
     write->row = (struct session_ask){0};
@@ -45,6 +47,7 @@ static void write_release(struct pane *pane)
     unload(write);
     strbuf_release(&write->story);
     free(write->reason_ask);
+    change_set_free(write->sent);
 }
 
 /* What became of it */
@@ -106,6 +109,24 @@ static void load_recorded(struct write_pane *write, const struct view *view, uin
         strbuf_addstr(&write->story, "undone: the files are as they were before\n");
 }
 
+/* It was said yes to already, but could not be undone: what was chosen then is still the choice. */
+static void choose_again(struct write_pane *write, const struct view *view, uint32_t index)
+{
+    const struct session *session = view->session;
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
+    struct event event;
+    uint32_t before = index - 1;
+    if (index == 0 || index == SESSION_NONE || session->asks[before].call != session->asks[index].call ||
+        !view_event(view, session->asks[before].decided_seq, &event, &arena) || event.type != EVENT_WRITE_DECIDED)
+        return;
+    const char *decision = event.write_decided.decision ? event.write_decided.decision : "";
+    if (strcmp(decision, "edited") == 0 && write->sent && strcmp(write->sent_digest, write->digest) == 0)
+        write_pane_take_edited(write, change_set_copy(write->sent), 0);
+    else if (strcmp(decision, "partial") == 0)
+        diffview_decide(&write->diff, decision, event.write_decided.hunks);
+    write->diff.decided = false;
+}
+
 static void load_question(struct write_pane *write, const struct view *view)
 {
     const struct question *question = view->question;
@@ -120,6 +141,9 @@ static void load_question(struct write_pane *write, const struct view *view)
     memcpy(write->digest, question->digest, strnlen(question->digest, sizeof(write->digest) - 1) + 1);
     diffview_load(&write->diff, question->changes, view->question_diffs);
     write->diff.choices = true;
+    write->no_undo = question->no_undo ? xstrdup(question->no_undo) : NULL;
+    if (write->no_undo)
+        choose_again(write, view, index);
     if (index != SESSION_NONE) {
         write->row = session->asks[index];
         if (view_event(view, write->row.proposed_seq, &event, &arena))
@@ -170,86 +194,6 @@ static void sync_view(struct write_pane *write, const struct view *view)
 
 /* Painting */
 
-static int64_t seconds_since(int64_t then_t, int64_t now_t)
-{
-    return then_t >= 0 && now_t > then_t ? (now_t - then_t) / 1000000 : 0;
-}
-
-static void add_seconds(struct strbuf *out, int64_t seconds)
-{
-    if (seconds < 60)
-        strbuf_addf(out, "%lld s", (long long)seconds);
-    else
-        strbuf_addf(out, "%lld min %02lld s", (long long)(seconds / 60), (long long)(seconds % 60));
-}
-
-static void add_state(struct strbuf *out, const struct write_pane *write, const struct view *view)
-{
-    if (write->open) {
-        strbuf_addstr(out, "asked ");
-        add_seconds(out, seconds_since(write->asked_t, view->now_t));
-        strbuf_addstr(out, " ago · ");
-        if (view->question_due_t > 0) {
-            int64_t left = seconds_since(view->now_t, view->question_due_t);
-            strbuf_addf(out, "denied in %lld:%02lld · ", (long long)(left / 60), (long long)(left % 60));
-        }
-        strbuf_addstr(out, "clocks are held");
-    } else if (!write->row.decided_seq) {
-        strbuf_addstr(out, view->mode == VIEW_REPLAY ? "asks here · read only" : "not asked yet");
-    } else {
-        strbuf_add(out, write->story.buf, strcspn(write->story.buf, "\n"));
-    }
-}
-
-/* The tool and the path on the left, how it stands on the right; on two rows where one is too short. Returns the rows. */
-static int paint_header(struct write_pane *write, const struct view *view, struct canvas *canvas, struct rect in)
-{
-    CLEANUP(strbuf) struct strbuf state = STRBUF_INIT;
-    const struct diffview *diff = &write->diff;
-    const char *path = diff->piece_count ? diff->files[diff->pieces[write->piece].file].path : "";
-    enum look look = write->open ? LOOK_STATUS_WAIT : LOOK_DIM;
-    int col = 1;
-    add_state(&state, write, view);
-    if (write->tool)
-        col += canvas_text(canvas, in, 0, col, LOOK_CALL_ASKS, write->tool, strlen(write->tool)) + 2;
-    col += canvas_text(canvas, in, 0, col, LOOK_STRONG, path, strlen(path));
-    int needs = canvas_columns(canvas, state.buf, state.len);
-    bool fits = col + 2 + needs < in.cols || in.rows < 8;
-    if (needs < in.cols - 1)
-        canvas_right(canvas, in, fits ? 0 : 1, 1, look, state.buf);
-    else
-        canvas_str(canvas, in, 1, 1, look, state.buf);
-    return fits ? 1 : 2;
-}
-
-/* What became of it, after the line that the header has; and what is special about a question. */
-static int paint_story(struct write_pane *write, const struct view *view, struct canvas *canvas, struct rect in)
-{
-    int row = 0;
-    if (write->open && view->question && view->question->again)
-        canvas_str(canvas, in, row++, 1, LOOK_WARN, "! the file was changed meanwhile: a new question, choose anew");
-    if (write->edited)
-        canvas_str(canvas, in, row++, 1, LOOK_WARN, "edited: this is your version; y writes it");
-    const char *at = write->story.buf + strcspn(write->story.buf, "\n");
-    while (*at == '\n' && at[1] && row < in.rows) {
-        size_t len = strcspn(++at, "\n");
-        canvas_text(canvas, in, row++, 1, LOOK_DIM, at, len);
-        at += len;
-    }
-    return row;
-}
-
-static void add_choice(struct strbuf *out, const struct write_pane *write)
-{
-    size_t kept = diffview_kept(&write->diff), all = write->diff.piece_count;
-    if (kept == 0)
-        strbuf_addstr(out, "nothing left to approve: n denies, Space keeps a hunk again");
-    else if (kept < all)
-        strbuf_addf(out, "approves %zu of %zu hunks%s", kept, all, write->edited ? " of your version" : "");
-    else
-        strbuf_addf(out, "approves %s", write->edited ? "your version" : all == 1 ? "the whole change" : "every hunk");
-}
-
 static void scroll_to(struct write_pane *write, size_t top)
 {
     struct list *list = &write->pane.list;
@@ -266,10 +210,12 @@ static void paint_nothing(const struct view *view, struct canvas *canvas, struct
     if (view->mode == VIEW_REPLAY)
         canvas_str(canvas, in, 1, 1, LOOK_DIM, "w goes to the next one of the recording.");
     else
-        canvas_str(canvas, in, 1, 1, LOOK_DIM, "When a tool wants to change a file, its diff waits here for your y or n.");
+        canvas_str(canvas, in, 1, 1, LOOK_DIM,
+                   "When a tool wants to change a file, its diff waits here for your y or n.");
 }
 
-static void write_paint(struct pane *pane, const struct view *view, struct canvas *canvas, struct rect inside, bool focused)
+static void write_paint(struct pane *pane, const struct view *view, struct canvas *canvas, struct rect inside,
+                        bool focused)
 {
     struct write_pane *write = (struct write_pane *)pane;
     struct diffview *diff = &write->diff;
@@ -283,21 +229,16 @@ static void write_paint(struct pane *pane, const struct view *view, struct canva
     bool roomy = inside.rows >= ROOMY;
     if (diff->heads != (diff->file_count > 1) || diff->spaced != roomy)
         diffview_arrange(diff, diff->file_count > 1, roomy);
-    int used = paint_header(write, view, canvas, inside);
-    struct rect below = rect_make(inside.row + used, inside.col, inside.rows - used, inside.cols);
-    used = paint_story(write, view, canvas, below) + (roomy ? 1 : 0);
+    int used = write_pane_paint_head(write, view, canvas, inside) + (roomy ? 1 : 0);
     int foot = write->open && roomy ? 2 : 0;
-    below = rect_make(below.row + used, below.col, below.rows - used - foot, below.cols);
+    struct rect below = rect_make(inside.row + used, inside.col, inside.rows - used - foot, inside.cols);
     pane->height = below.rows;
     write->first = below.row - inside.row;
     scroll_to(write, pane->list.top);
     diffview_paint(diff, canvas, below, pane->list.top, pane->list.left, write->open ? write->piece : SIZE_MAX,
                    pane->search_text);
-    if (foot) {
-        CLEANUP(strbuf) struct strbuf choice = STRBUF_INIT;
-        add_choice(&choice, write);
-        canvas_str(canvas, inside, inside.rows - 1, 1, diffview_kept(diff) ? LOOK_TEXT : LOOK_WARN, choice.buf);
-    }
+    if (foot)
+        write_pane_paint_foot(write, canvas, rect_make(inside.row + inside.rows - 1, inside.col, 1, inside.cols));
     write->painted = true;
 }
 
@@ -310,18 +251,20 @@ static void write_note(struct pane *pane, const struct view *view, struct strbuf
         return;
     size_t added, removed;
     diffview_counts(diff, &added, &removed);
-    /* Of a write that was denied: what it would have been. */
-    bool denied = diff->decided && !diffview_kept(diff);
-    for (size_t i = 0; denied && i < diff->file_count; i++) {
+    /* Of a write that was denied: what it would have been. Of one that is not shown whole: all of it. */
+    bool all = diff->whole || (diff->decided && !diffview_kept(diff));
+    if (all)
+        added = removed = 0;
+    for (size_t i = 0; all && i < diff->file_count; i++) {
         added += diff->files[i].added;
         removed += diff->files[i].removed;
     }
     if (!write->open && write->ask_count > 1)
-        strbuf_addf(out, "write %u of %u · ",
-                    (write->pick < write->ask_count ? write->pick : write->ask_count - 1) + 1, write->ask_count);
+        strbuf_addf(out, "write %u of %u · ", (write->pick < write->ask_count ? write->pick : write->ask_count - 1) + 1,
+                    write->ask_count);
     if (diff->file_count > 1)
         strbuf_addf(out, "file %zu of %zu · ", diff->pieces[write->piece].file + 1, diff->file_count);
-    if (diff->piece_count)
+    if (diff->piece_count && !diff->whole)
         strbuf_addf(out, "hunk %zu of %zu · ", write->piece + 1, diff->piece_count);
     strbuf_addf(out, "+%zu −%zu", added, removed);
 }
@@ -470,8 +413,9 @@ bool pane_write_choice(struct pane *pane, const struct view *view, struct write_
     if (!write->open)
         return false;
     *out = (struct write_choice){.kept = diffview_kept(&write->diff),
-                                 .hunks = write->diff.piece_count,
-                                 .edited = write->edited != NULL};
+                                 .hunks = write->diff.whole ? 0 : write->diff.piece_count,
+                                 .edited = write->edited != NULL,
+                                 .no_undo = write->no_undo != NULL};
     return true;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
-/* What the two files of the write pane share: pane_write.c shows, pane_write_answer.c answers. Nobody else includes it. */
+/* What the files of the write pane share: pane_write.c shows, pane_write_head.c says what stands around the diff,
+ * pane_write_answer.c answers. Nobody else includes it. */
 
 #include "diffview.h"
 #include "pane.h"
@@ -16,6 +17,7 @@ struct write_pane {
     bool painted;        /* what is loaded has been on the screen: only then it can be answered */
     char *ask;           /* its id */
     char *tool;
+    char *no_undo;       /* of a question that is asked again because of that: why it cannot be undone */
     char digest[HASH_SHA256_HEX];
     uint32_t pick;       /* ask that is looked at while no question is open; SESSION_NONE: the newest */
     struct session_ask row;
@@ -25,11 +27,18 @@ struct write_pane {
 
     struct change_set *edited; /* the user's version; NULL: as proposed */
     struct diff **edited_diffs;
+    struct change_set *sent;   /* the user's version that was approved last, and the digest of the proposal it was for */
+    char sent_digest[HASH_SHA256_HEX];
     char *reason_ask;    /* the ask that a reason is typed for */
 };
 
 /* What `y` would write: the proposal or the edited version with the kept pieces. NULL and err when it cannot be made. */
 struct change_set *write_pane_chosen(const struct write_pane *write, const struct change_set *set, struct err *err) CHECKED;
 void write_pane_forget_edit(struct write_pane *write);
+/* The user's version is what is shown from now on, from this file on. */
+void write_pane_take_edited(struct write_pane *write, struct change_set *take_set, size_t file);
+/* What stands above the diff; returns its rows. And the last line below it. */
+int write_pane_paint_head(struct write_pane *write, const struct view *view, struct canvas *canvas, struct rect in);
+void write_pane_paint_foot(const struct write_pane *write, struct canvas *canvas, struct rect line);
 /* True when the action was an answer. */
 bool write_pane_answer(struct write_pane *write, struct ui *ui, const struct view *view, enum action action);

@@ -1,5 +1,5 @@
-/* Answers to a question: keep and drop, approve, deny, edit, allow. Each becomes an intent with the digest of what was on
- * the screen; the engine compares it with what it would write. */
+/* Answers to a question: keep and drop, approve, deny, edit, allow. Each becomes an intent with the digest of what was
+ * on the screen; the engine compares it with what it would write. */
 
 #include "base/mem.h"
 #include "modal.h"
@@ -100,9 +100,13 @@ static bool approve(struct write_pane *write, struct ui *ui, const struct view *
                             .approve = {.ask = write->ask,
                                         .digest = write->digest,
                                         .hunks = hunks.len ? hunks.buf : NULL,
-                                        .edited = edited}};
+                                        .edited = edited,
+                                        .without_undo = write->no_undo != NULL}};
+    /* Kept before it is sent: the answer may bring the question back at once. */
+    change_set_free(write->sent);
+    write->sent = edited;
+    memcpy(write->sent_digest, write->digest, sizeof(write->sent_digest));
     bool done = submit(ui, &intent);
-    change_set_free(edited);
     return done;
 }
 
@@ -136,7 +140,7 @@ static void allow(struct write_pane *write, struct ui *ui, const struct view *vi
     free(paths);
 }
 
-static void take_edited(struct write_pane *write, struct change_set *take_set, size_t file)
+void write_pane_take_edited(struct write_pane *write, struct change_set *take_set, size_t file)
 {
     struct diff **diffs = xcalloc(take_set->count + 1, sizeof(*diffs));
     for (size_t i = 0; i < take_set->count; i++)
@@ -182,14 +186,14 @@ static void edit(struct write_pane *write, struct ui *ui, const struct view *vie
         change_set_free(set);
         return;
     }
-    if (change->new.exists && text.len == change->new.len && memcmp(text.buf, change->new.bytes, text.len) == 0) {
+    if (change->new.exists && text.len == change->new.len &&memcmp(text.buf, change->new.bytes, text.len) == 0) {
         ui_say(ui, LOOK_TEXT, "nothing was changed in the editor");
         change_set_free(set);
         return;
     }
     mode_t mode = change->new.exists ? change->new.mode : change->old.exists ? change->old.mode : 0644;
     change_side_set(&change->new, text.buf, text.len, mode);
-    take_edited(write, set, index);
+    write_pane_take_edited(write, set, index);
     ui_say(ui, LOOK_WARN, "this is your version now: y writes it");
 }
 

@@ -5,6 +5,7 @@
 #include "statusline.h"
 #include "base/mem.h"
 #include "base/utf8.h"
+#include "flow.h"
 #include "player.h"
 #include "text.h"
 #include "tools/change.h"
@@ -14,6 +15,8 @@
 
 #define WIDE             100 /* columns from which on everything is there */
 #define RUNNING_SHOWN    3
+#define LEFT_LEAST       8 /* columns of where this is */
+#define PATH_LEAST       8
 #define FOOTER_GAP(rect) ((rect).cols >= WIDE ? 3 : 2)
 #define LEGEND           "● step  ▲ write  ✗ error  ‖ held  ┤├ here"
 
@@ -68,16 +71,28 @@ static void add_left(struct strbuf *out, const struct view *view, bool wide)
     }
 }
 
-static void add_question(struct strbuf *out, const struct view *view)
+/* Where it is too long, fewer words say the same, and then the path gives way: the name of the file comes first. */
+static void add_question(struct strbuf *out, const struct view *view, const struct canvas *canvas, int room)
 {
     const struct question *question = view->question;
     const struct change_set *changes = question->changes;
-    strbuf_addf(out, "? %swaiting for you: %s", question->again ? "asked again, " : "",
-                question->tool ? question->tool : "");
-    if (changes && changes->count)
-        strbuf_addf(out, " %s", changes->items[0].path);
+    const char *tool = question->tool ? question->tool : "",
+               *path = changes && changes->count ? changes->items[0].path : "";
+    CLEANUP(strbuf) struct strbuf rest = STRBUF_INIT;
     if (changes && changes->count > 1)
-        strbuf_addf(out, " and %zu more", changes->count - 1);
+        strbuf_addf(&rest, " and %zu more", changes->count - 1);
+    int wants = canvas_str_columns(canvas, path, strlen(path)) + 1 + columns_of(rest.buf);
+    strbuf_addf(out, "? %swaiting for you: %s", question->again || question->no_undo ? "asked again, " : "", tool);
+    if (columns_of(out->buf) + wants > room) {
+        strbuf_reset(out);
+        strbuf_addf(out, "? asks you: %s", tool);
+    }
+    if (!*path)
+        return;
+    int left = room - columns_of(out->buf) - 1 - columns_of(rest.buf);
+    strbuf_addch(out, ' ');
+    flow_path(out, canvas, path, left > PATH_LEAST ? left : PATH_LEAST);
+    strbuf_addstr(out, rest.buf);
 }
 
 static void add_held(struct strbuf *out, const struct view *view, bool wide)
@@ -135,14 +150,15 @@ static void add_live(struct strbuf *out, const struct view *view)
         strbuf_addstr(out, "live: working");
 }
 
-static enum look add_middle(struct strbuf *out, const struct view *view, bool wide)
+static enum look add_middle(struct strbuf *out, const struct view *view, const struct canvas *canvas, bool wide,
+                            int room)
 {
     if (view->mode == VIEW_REPLAY) {
         strbuf_addf(out, "%s %gx", view->playing ? "▶" : "‖ paused", view->speed > 0 ? view->speed : 1.0);
         return LOOK_STATUS_MODE;
     }
     if (view->question) {
-        add_question(out, view);
+        add_question(out, view, canvas, room);
         return LOOK_STATUS_WAIT;
     }
     if (view->held) {
@@ -179,13 +195,13 @@ void statusline_top(struct canvas *canvas, struct rect rect, const struct view *
         return;
     canvas_fill(canvas, rect, LOOK_STATUS);
     add_left(&left, view, wide);
-    enum look look = add_middle(&middle, view, wide);
     add_right(&right, view, wide);
     int end = rect.cols - 1 - columns_of(right.buf);
     int at = 1 + canvas_str(canvas, rect, 0, 1, LOOK_STATUS_MODE, "keyturn") + 2;
+    enum look look = add_middle(&middle, view, canvas, wide, end - 1 - (at + LEFT_LEAST + 3));
     /* What is awaited comes before where it is. */
-    int want = columns_of(middle.buf), spare = end - 3 - want;
-    struct rect first = rect_make(rect.row, rect.col, 1, spare > at + 8 ? spare : at + 8);
+    int want = columns_of(middle.buf), spare = end - 4 - want;
+    struct rect first = rect_make(rect.row, rect.col, 1, spare > at + LEFT_LEAST ? spare : at + LEFT_LEAST);
     at += canvas_str(canvas, first, 0, at, LOOK_STATUS, left.buf);
     if (at > first.cols)
         at = first.cols;
@@ -258,6 +274,8 @@ static void paint_action(struct footer *footer, const struct keymap *keymap, con
 
 static const char *approve_words(char out[64], const struct write_choice *choice)
 {
+    if (choice && choice->no_undo && (choice->kept || !choice->hunks))
+        return "approve without undo";
     if (!choice || !choice->hunks)
         return "approve";
     if (choice->edited)

@@ -7,8 +7,9 @@
 
 /* What the write pane has chosen, for the footer's words ("approve 1 of 2 hunks"). */
 struct write_choice {
-    size_t kept, hunks;
+    size_t kept, hunks; /* no hunks: all or nothing */
     bool edited;
+    bool no_undo; /* it was said yes to, but could not be undone */
 };
 
 void statusline_top(struct canvas *canvas, struct rect rect, const struct view *view);

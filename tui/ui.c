@@ -15,6 +15,7 @@
 #include <string.h>
 
 #define WHEEL_LINES 3
+#define NOTICE_BACK 64 /* events */
 
 static const struct pane_ops *const pane_table[PANE_COUNT + 1] = {
     NULL, &pane_conversation, &pane_events, &pane_tools, &pane_waves, &pane_budget, &pane_write,
@@ -228,12 +229,43 @@ static void notice_prompt(struct ui *ui, const struct view *view)
     }
 }
 
+/* The newest event of this type, looked for among the last ones. */
+static bool newest_event(const struct view *view, enum event_type type, struct event *event, struct arena *arena)
+{
+    int64_t last = view->session->last_seq;
+    for (int64_t seq = last; seq > 0 && last - seq < NOTICE_BACK; seq--)
+        if (view_event(view, seq, event, arena) && event->type == type)
+            return true;
+    return false;
+}
+
+/* An undo is asked for by a key and carried out later: how it went is said when it is known. */
+static void notice_undo(struct ui *ui, const struct view *view)
+{
+    const struct session *session = view->session;
+    uint32_t undone = session->counts[EVENT_WRITE_UNDONE], ops = session->counts[EVENT_WORKSPACE_OP];
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
+    struct event event;
+    if (view->mode == VIEW_REPLAY || (undone == ui->undone && ops == ui->ops))
+        return;
+    bool first = !ui->noticed;
+    if (!first && undone != ui->undone)
+        ui_say(ui, LOOK_GOOD, "Undone: the files are as they were before that write.");
+    if (!first && ops != ui->ops && newest_event(view, EVENT_WORKSPACE_OP, &event, &arena) && event.workspace_op.op &&
+        strcmp(event.workspace_op.op, "undo") == 0 && event.workspace_op.error)
+        ui_say(ui, LOOK_ERROR, "nothing was undone: %s", event.workspace_op.error);
+    ui->undone = undone;
+    ui->ops = ops;
+}
+
 /* What changed since the last look: whatever the ui does by itself happens here. */
 void ui_notice(struct ui *ui, const struct view *view)
 {
     notice_question(ui, view);
     notice_gate(ui, view);
     notice_prompt(ui, view);
+    notice_undo(ui, view);
+    ui->noticed = true;
 }
 
 /* Keys */

@@ -45,6 +45,8 @@ struct ui {
     char question[UI_ASK_MAX], rendered[UI_ASK_MAX], presented[UI_ASK_MAX];
     char framed[UI_ASK_MAX]; /* the one that was open when the newest frame was painted, seen in it or not */
     uint32_t prompted;      /* turns there were when the prompt line last opened by itself, plus one */
+    bool noticed;           /* what there is was looked at once: only what comes after that is news */
+    uint32_t undone, ops;   /* writes that were undone, operations on the workspace */
     uint32_t gate_seq;      /* of the hold whose dialog was opened */
 
     char *run_to;           /* id of the call to run to; NULL: none */

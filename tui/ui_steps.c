@@ -253,8 +253,7 @@ static void extend(struct ui *ui, const struct view *view)
 static void undo_now(struct ui *ui, void *data)
 {
     (void)data;
-    if (ui_submit(ui, &(struct intent){.type = INTENT_UNDO}))
-        ui_say(ui, LOOK_TEXT, "Undoing it. The bytes before the undo are kept as well.");
+    ui_submit(ui, &(struct intent){.type = INTENT_UNDO}); /* how it went is said when it is known */
 }
 
 static void undo(struct ui *ui, const struct view *view)

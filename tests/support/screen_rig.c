@@ -154,6 +154,8 @@ static void do_line(struct screen_rig *rig, const char *verb, char *rest)
         *blank = '\0';
         CLEANUP(free) char *text = unescape(blank + 1);
         screen_stage_file(&rig->stage, rest, text);
+    } else if (strcmp(verb, "no-undo") == 0) {
+        screen_stage_no_undo(&rig->stage);
     } else if (strcmp(verb, "at") == 0) {
         screen_stage_at(&rig->stage, rest);
     } else if (!screen_plan_line(NULL, NULL, verb, rest) && strcmp(verb, "size") != 0 && strcmp(verb, "locale") != 0 &&
@@ -199,6 +201,17 @@ static void run_line(const char *verb, char *rest, void *data)
     do_line(data, verb, rest);
 }
 
+/* The folder for temporary files has another name each time; here it is the same. */
+static void hide_scratch(struct strbuf *out, const char *folder)
+{
+    char *at = out->buf;
+    size_t len = strlen(folder), random = 6;
+    while ((at = strstr(at, folder))) {
+        memset(at + len - random, 'X', random);
+        at += len;
+    }
+}
+
 void screen_rig_run(struct strbuf *out, const char *folder, const char *script, int cols, int rows)
 {
     struct screen_rig rig = {.cols = cols, .rows = rows};
@@ -219,6 +232,7 @@ void screen_rig_run(struct strbuf *out, const char *folder, const char *script, 
     frame(&rig);
     frame(&rig);
     canvas_dump(out, &rig.canvas, true);
+    hide_scratch(out, rig.stage.scratch.path);
     if (rig.stage.log.len)
         strbuf_addf(out, "\nhost:\n%s", rig.stage.log.buf);
     ui_free(rig.ui);

@@ -17,6 +17,8 @@
  *     file PATH TEXT           somebody else writes this into the workspace
  *     size COLSxROWS           one or more; each is a run of its own
  *     locale C                 ASCII signs
+ *     due SECONDS              a question says that it is denied after so long
+ *     no-undo                  from here on the old bytes of a write cannot be kept
  *     hints                    what the demo says to try next is shown
  *
  * What the host was asked to do is kept as text, a line each. Nothing in here fails softly. */

@@ -34,8 +34,8 @@ static void add_text(char ***items, size_t *count, size_t *room, const char *tex
 
 bool screen_plan_line(struct screen_plan *plan, const char *folder, const char *verb, const char *rest)
 {
-    static const char *const verbs[] = {"fixture", "transcript", "start", "session", "live",
-                                        "execute", "step",       "break", "budget",  "parallel"};
+    static const char *const verbs[] = {"fixture", "transcript", "start",  "session",  "live", "execute",
+                                        "step",    "break",      "budget", "parallel", "due"};
     bool known = false;
     for (size_t i = 0; i < COUNT_OF(verbs); i++)
         known |= strcmp(verb, verbs[i]) == 0;
@@ -51,6 +51,8 @@ bool screen_plan_line(struct screen_plan *plan, const char *folder, const char *
         add_text(&plan->breaks, &plan->break_count, &plan->break_room, rest);
     else if (strcmp(verb, "budget") == 0)
         add_text(&plan->budgets, &plan->budget_count, &plan->budget_room, rest);
+    else if (strcmp(verb, "due") == 0)
+        plan->due_us = (int64_t)(strtod(rest, NULL) * 1e6);
     plan->start |= strcmp(verb, "start") == 0;
     plan->live |= strcmp(verb, "live") == 0 || strcmp(verb, "execute") == 0;
     plan->execute |= strcmp(verb, "execute") == 0;
@@ -476,6 +478,7 @@ static void fill_live(struct screen_stage *stage, struct view *view)
     view->ticking = engine_turn_running(stage->engine);
     view->question = open ? &stage->question->shown.view : NULL;
     view->question_diffs = open ? stage->question->shown.diffs : NULL;
+    view->question_due_t = open && stage->plan->due_us ? open->since_us + stage->plan->due_us : 0;
     view->held = engine_held(stage->engine, &view->gate);
     view->gates = engine_gates(stage->engine);
     view->departures = stage->departures;
@@ -527,6 +530,11 @@ void screen_stage_wait(struct screen_stage *stage, int64_t us)
     }
     loop_timer_start(stage->loop, &stage->stop, loop_now_us(stage->loop) + us, stop_running);
     loop_run(stage->loop);
+}
+
+void screen_stage_no_undo(struct screen_stage *stage)
+{
+    scratch_remove(&stage->scratch, "checkpoints");
 }
 
 int64_t screen_stage_now(const struct screen_stage *stage)

@@ -16,6 +16,7 @@ extern const char *screen_source;
 struct screen_plan {
     char *file;            /* the recording */
     bool live, idle, execute, start, step, parallel;
+    int64_t due_us;        /* until a question is denied; only shown */
     char **breaks, **budgets, **sessions;
     size_t break_count, break_room, budget_count, budget_room, session_count, session_room;
 };
@@ -63,6 +64,8 @@ const struct view *screen_stage_view(struct screen_stage *stage);
 /* Lets the loop run until nothing can happen any more. */
 void screen_stage_settle(struct screen_stage *stage);
 void screen_stage_wait(struct screen_stage *stage, int64_t us);
+/* From now on the old bytes of a write cannot be kept. */
+void screen_stage_no_undo(struct screen_stage *stage);
 /* The time for whoever waits for it: messages leave by themselves. */
 int64_t screen_stage_now(const struct screen_stage *stage);
 void screen_stage_at(struct screen_stage *stage, const char *where);

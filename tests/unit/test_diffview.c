@@ -325,7 +325,7 @@ static void test_what_was_cut_is_all_or_nothing(void **state)
     rig.view.choices = true;
     diffview_keep(&rig.view, 0, false);
     expect(&rig, 0, 0,
-           " too large to be shown whole, +7 −8 in all; all or nothing\n"
+           " too large to be shown whole, all or nothing: +7 −8\n"
            "▸@@ f\n"
            "   1      - a\n"
            "       1  + b");
