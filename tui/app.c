@@ -87,6 +87,14 @@ static void one_key(struct app *app, const struct key *key)
     ui_key(app->ui, &app->view, key);
 }
 
+/* Somebody outside wants the program to end: the turn is cancelled, the journal closed, the terminal given back. */
+static void stop(struct app *app, int status)
+{
+    app->stopped = status;
+    stage_release(&app->next);
+    app->ops->quit(app);
+}
+
 static size_t read_keys(struct app *app)
 {
     struct key key;
@@ -102,10 +110,9 @@ static void keys_ready(void *data)
 {
     struct app *app = data;
     if (read_keys(app) == 0 && term_gone(app->term)) {
-        app->status = STATUS_INTERRUPTED;
         loop_watch_free(app->keys);
         app->keys = NULL;
-        app->ops->quit(app);
+        stop(app, STATUS_HUNG_UP);
         return;
     }
     app_dirty(app);
@@ -146,11 +153,14 @@ static void resized(void *data)
     app_dirty(app);
 }
 
-static void asked_to_stop(void *data)
+static void terminated(void *data)
 {
-    struct app *app = data;
-    app->status = STATUS_INTERRUPTED;
-    app->ops->quit(app);
+    stop(data, STATUS_TERMINATED);
+}
+
+static void hung_up(void *data)
+{
+    stop(data, STATUS_HUNG_UP);
 }
 
 static void asked_to_suspend(void *data)
@@ -224,7 +234,7 @@ static void watch_signals(struct app *app)
         int signum;
         void (*caught)(void *data);
     } table[] = {
-        {SIGWINCH, resized},   {SIGTERM, asked_to_stop},    {SIGHUP, asked_to_stop},
+        {SIGWINCH, resized},   {SIGTERM, terminated},       {SIGHUP, hung_up},
         {SIGINT, interrupted}, {SIGTSTP, asked_to_suspend},
     };
     for (size_t i = 0; i < COUNT_OF(table); i++)
@@ -370,10 +380,12 @@ static int app_main(const struct options *options, struct stage first)
     signal(SIGPIPE, SIG_IGN);
     app.keymap = setup_keymap(config);
     int status = app.keymap ? check_theme(&app) : STATUS_USAGE;
-    if (!status)
+    if (!status) {
         status = run_stages(&app, first);
-    else
+        status = app.stopped ? app.stopped : status;
+    } else {
         stage_release(&first);
+    }
     if (app.term) {
         free(app_drain_stray(&app));
         term_stop(app.term);

@@ -55,6 +55,7 @@ struct app {
     const struct stage_ops *ops;
     void *own;        /* the stage's */
     int status;       /* the exit status; -1 while the stage is not open */
+    int stopped;      /* the exit status that a signal stands for; 0: none came */
 
     struct loop *loop; /* the stage's */
     struct loop_watch *keys, *stray, *signals[5];

@@ -64,7 +64,7 @@ static void heard(struct sink *sink, const struct event *event, const struct ses
         loop_post(drive->setup.loop, &drive->stop, cancel_later);
 }
 
-/* Ctrl-C */
+/* Ctrl-C, and what others send */
 
 static void leave_now(struct drive *drive, int status)
 {
@@ -74,12 +74,28 @@ static void leave_now(struct drive *drive, int status)
     _exit(status);
 }
 
+static void stop(struct drive *drive, int status)
+{
+    if (++drive->interrupts == 1)
+        drive->stopped = status;
+    else
+        leave_now(drive, drive->stopped);
+    cancel_turn(drive);
+}
+
 static void interrupted(void *data)
 {
-    struct drive *drive = data;
-    if (++drive->interrupts > 1)
-        leave_now(drive, STATUS_INTERRUPTED);
-    cancel_turn(drive);
+    stop(data, STATUS_INTERRUPTED);
+}
+
+static void terminated(void *data)
+{
+    stop(data, STATUS_TERMINATED);
+}
+
+static void hung_up(void *data)
+{
+    stop(data, STATUS_HUNG_UP);
 }
 
 /* From turn to turn */
@@ -178,10 +194,13 @@ static struct sink *open_show(struct drive *drive, const struct options *options
 static void run_loop(struct drive *drive)
 {
     struct loop *loop = drive->setup.loop;
-    static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+    static const struct {
+        int signum;
+        void (*caught)(void *data);
+    } signals[] = {{SIGINT, interrupted}, {SIGTERM, terminated}, {SIGHUP, hung_up}};
     struct loop_watch *watches[COUNT_OF(signals)];
     for (size_t i = 0; i < COUNT_OF(signals); i++)
-        watches[i] = loop_watch_signal(loop, signals[i], interrupted, drive);
+        watches[i] = loop_watch_signal(loop, signals[i].signum, signals[i].caught, drive);
     drive->running = true;
     headless_run(&drive->headless, loop);
     engine_on_turn_end(drive->setup.engine, turn_ended, drive);
@@ -229,7 +248,7 @@ static void conclude(struct drive *drive)
         drive->status = say_error(STATUS_FAILED, "%s: %s (the turn was ended: what cannot be recorded is not done)",
                                   drive->setup.journal ? drive->setup.journal : "journal", engine_failed(engine));
     else if (drive->interrupts)
-        drive->status = STATUS_INTERRUPTED;
+        drive->status = drive->stopped;
     else if (drive->status == STATUS_FAILED && drive->headless.output && drive->over)
         say_failed(drive);
     else if (drive->status == STATUS_DONE && engine_nobody_asked(engine))

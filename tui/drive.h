@@ -31,6 +31,7 @@ struct drive {
     bool running, over;
     bool unusable; /* what it shows could not be shown, or not be recorded: the run means nothing */
     int interrupts;
+    int stopped; /* the exit status that the first of them stands for */
     int status;
     char *title, *ended;
     char *trouble; /* what the model's newest failure was */

@@ -9,7 +9,10 @@ enum exit_status {
     STATUS_USAGE = 2,    /* wrong usage or unreadable input */
     STATUS_DEPARTED = 3, /* from the recording */
     STATUS_REFUSED = 4,  /* done, but a write was refused because nobody could be asked */
-    STATUS_INTERRUPTED = 130,
+    /* Ended by a signal: 128 and its number, as a shell says it. */
+    STATUS_HUNG_UP = 129,     /* SIGHUP, or a terminal that is gone */
+    STATUS_INTERRUPTED = 130, /* Ctrl-C, SIGINT */
+    STATUS_TERMINATED = 143,  /* SIGTERM */
 };
 
 /* "keyturn: text". Returns the status, so that `return say_error(STATUS_USAGE, …)` reads well. */

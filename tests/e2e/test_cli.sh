@@ -441,6 +441,17 @@ for times in 1 2; do
     [ $times -eq 1 ] && ok "and so does the session" out '"type":"session.ended","reason":"interrupted"'
     ok "$times x: no scratch is left" test -z "$(ls "$TMPDIR")"
 done
+for signal in TERM:143 HUP:129; do
+    "$program" replay --execute --headless --speed 1 slow.jsonl >"$base/out" 2>"$base/err" </dev/null &
+    pid=$!
+    for _ in $(seq 200); do grep -q model.requested "$base/out" && break; sleep 0.05; done
+    kill -"${signal%:*}" $pid
+    wait $pid
+    status=$?
+    ok "$signal" is "${signal#*:}"
+    ok "$signal: the turn says so" out '"status":"cancelled"'
+    ok "$signal: no scratch is left" test -z "$(ls "$TMPDIR")"
+done
 printf '%s\n' '{"seq":1,"t":0,"turn":0,"type":"session.started","v":1}' '{"seq":2,"t":90000000,"turn":0,"type":"session.ended"}' >r.jsonl
 "$program" replay --headless --speed 1 r.jsonl >"$base/out" 2>"$base/err" </dev/null &
 pid=$!

@@ -316,7 +316,22 @@ crash_with() { # signal, status
 }
 case_crash_segv() { crash_with SEGV 139; }
 case_crash_abrt() { crash_with ABRT 134; }
-case_kill_term() { crash_with TERM 130; }
+case_kill_term() { crash_with TERM 143; }
+case_kill_hup() { crash_with HUP 129; }
+
+# In the middle of a question: the turn is cancelled, the journal closed, nothing written, the terminal given back.
+case_kill_asking() {
+    begin kill_asking 120x40
+    tty_state "$home/before"
+    run_write
+    kill -TERM "$(pgrep -s "$(mux display -p -t it '#{pane_pid}')" -x keyturn | head -1)"
+    sees 'status=143'
+    tty_state "$home/after"
+    check "the terminal is as it was" cmp -s "$home/before" "$home/after"
+    check "nothing was written" grep -qx 3 "$home/ws/numbers"
+    check "the turn was cancelled" grep -q '"status":"cancelled"' "$home/rec.jsonl"
+    check "the journal is whole" grep -q session.ended "$home/rec.jsonl"
+}
 
 case_quit_asks() {
     begin quit_asks 120x40
@@ -598,12 +613,12 @@ case_demo() {
     start demo --record rec.jsonl
     sees 'A recorded model'
     sees 'waiting for you'
-    sees 'Try: ]'
+    sees 'Hunk 2 is not needed'
     keys ']'
     keys Space
     sees '1 of 2 hunks'
     keys y
-    sees '!Try: ]'
+    sees '!Hunk 2 is not needed'
     sees 'CHANGELOG.md'
     sees 'waiting for you'
     keys y
@@ -617,7 +632,7 @@ case_demo() {
 }
 
 for name in approve_hunks neither_enter_nor_space deny deny_with_reason edit editor_fails allow undo ask_timeout early_keys \
-    paste_answers_nothing resize small tiny suspend crash_segv crash_abrt kill_term quit_asks cancel second_prompt step \
+    paste_answers_nothing resize small tiny suspend crash_segv crash_abrt kill_term kill_hup kill_asking quit_asks cancel second_prompt step \
     replay_keys fork execute search_and_filter help_and_theme mouse hostile c_locale no_color truecolor terminals \
     stray_stderr start_screen demo; do
     run_case "$name"
