@@ -34,6 +34,9 @@ static void write_json(struct strbuf *out, const struct session_row *row)
     json_add_str(&w, "model", row->model);
     json_add_int(&w, "updated_us", row->when_us);
     json_add_int(&w, "turns", row->turns);
+    if (row->writes >= 0)
+        json_add_int(&w, "writes", row->writes);
+    json_add_bool(&w, "running", row->running);
     json_close(&w, '}');
     strbuf_addch(out, '\n');
 }

@@ -8,27 +8,29 @@
 #include <errno.h>
 #include <string.h>
 
-static char *demo_in(const char *folder, const char *below)
-{
-    CLEANUP(free) char *path = xasprintf("%s%s/demo.jsonl", folder, below);
-    return access(path, R_OK) == 0 ? steal(&path) : NULL;
-}
-
-static char *find(void)
+/* The first of the places that has this; `below` "": a place that is there. */
+static char *find(const char *below)
 {
     CLEANUP(free) char *program = file_program_dir();
     const char *named = getenv("KEYTURN_FIXTURES");
-    char *found = named && *named ? demo_in(named, "") : NULL;
-    if (!found)
-        found = demo_in(program, "/../fixtures");
-    if (!found)
-        found = demo_in(program, "/../share/keyturn/fixtures");
+    char *const places[] = {
+        named && *named ? xstrdup(named) : NULL,
+        xasprintf("%s/../fixtures", program),
+        xasprintf("%s/../share/keyturn/fixtures", program),
+    };
+    char *found = NULL;
+    for (size_t i = 0; i < COUNT_OF(places); i++) {
+        CLEANUP(free) char *place = places[i];
+        CLEANUP(free) char *path = place ? xasprintf("%s%s", place, below) : NULL;
+        if (!found && path && access(path, R_OK) == 0)
+            found = steal(&path);
+    }
     return found;
 }
 
 char *demo_find(void)
 {
-    char *found = find();
+    char *found = find("/demo.jsonl");
     if (!found) {
         CLEANUP(free) char *program = file_program_dir();
         say_error(STATUS_USAGE, "the demo is not here: no fixtures/demo.jsonl near %s (set KEYTURN_FIXTURES)", program);
@@ -38,10 +40,7 @@ char *demo_find(void)
 
 char *demo_folder(void)
 {
-    char *found = find();
-    if (found)
-        *strrchr(found, '/') = '\0';
-    return found;
+    return find("");
 }
 
 /* -1: not a folder that can be read; else whether something is in it. */

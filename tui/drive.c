@@ -46,8 +46,6 @@ static void heard(struct sink *sink, const struct event *event, const struct ses
 {
     struct drive *drive = DRIVE_OF(sink, sink);
     (void)session;
-    if (event->type == EVENT_TURN_STARTED && !drive->title)
-        drive->title = xstrdup(event->turn_started.prompt ? event->turn_started.prompt : "");
     if (event->type == EVENT_MODEL_FAILED && event->model_failed.error) {
         free(drive->trouble);
         drive->trouble = xstrdup(event->model_failed.error);
@@ -254,7 +252,7 @@ static void conclude(struct drive *drive)
     else if (drive->status == STATUS_DONE && engine_nobody_asked(engine))
         drive->status = STATUS_REFUSED;
     drive->unusable = drive->output.failed || engine_failed(engine) || !drive->over;
-    setup_list_session(&drive->setup, drive->title, drive->ended ? drive->ended : "cut off", (int64_t)drive->next);
+    setup_list_session(&drive->setup);
 }
 
 int drive(struct drive *d, struct setup_plan *plan)
@@ -279,7 +277,6 @@ int drive(struct drive *d, struct setup_plan *plan)
     setup_close(&d->setup);
     plain_free(d->plain);
     output_release(&d->output);
-    free(d->title);
     free(d->ended);
     free(d->trouble);
     return status;

@@ -33,7 +33,7 @@ struct drive {
     int interrupts;
     int stopped; /* the exit status that the first of them stands for */
     int status;
-    char *title, *ended;
+    char *ended;
     char *trouble; /* what the model's newest failure was */
 };
 

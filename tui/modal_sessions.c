@@ -3,7 +3,7 @@
 #include "base/mem.h"
 #include "input.h"
 #include "modal.h"
-#include "start_list.h"
+#include "start_row.h"
 #include "ui.h"
 #include <string.h>
 
@@ -15,16 +15,11 @@ struct sessions {
     struct input filter;
 };
 
-static bool has(const struct start_item *item, const char *text)
-{
-    return !*text || strcasestr(item->name, text) || strcasestr(item->about, text) || strcasestr(item->title, text);
-}
-
 static void narrow(struct sessions *sessions)
 {
     sessions->shown_count = 0;
     for (size_t i = 0; i < sessions->list.count; i++)
-        if (has(&sessions->list.items[i], sessions->filter.text.buf))
+        if (start_item_has(&sessions->list.items[i], sessions->filter.text.buf))
             sessions->shown[sessions->shown_count++] = i;
     sessions->modal.list.cursor = sessions->modal.list.top = 0;
 }
@@ -49,7 +44,8 @@ static void sessions_paint(struct modal *modal, struct ui *ui, const struct view
 {
     struct sessions *sessions = (struct sessions *)modal;
     struct rect body = rect_make(inside.row + 2, inside.col, inside.rows - 2, inside.cols);
-    int name_columns = inside.cols / 4 < 24 ? inside.cols / 4 : 24;
+    struct rect text = rect_make(body.row, body.col + 10, body.rows, body.cols - 11);
+    struct start_columns columns = start_columns_of(canvas, sessions->list.items, sessions->list.count, text.cols);
     (void)ui;
     (void)view;
     input_paint(&sessions->filter, canvas, rect_make(inside.row, inside.col + 1, 1, inside.cols - 2), "open: ");
@@ -60,13 +56,8 @@ static void sessions_paint(struct modal *modal, struct ui *ui, const struct view
                                         : "No sessions yet, and no fixtures were found. Type the name of a recording.");
     for (int i = 0; i < body.rows && modal->list.top + (size_t)i < sessions->shown_count; i++) {
         const struct start_item *item = &sessions->list.items[sessions->shown[modal->list.top + (size_t)i]];
-        struct rect name = rect_make(body.row, body.col, body.rows, name_columns);
-        canvas_str(canvas, body, i, 1, LOOK_DIM, item->fixture ? "look at" : "go on");
-        canvas_text(canvas, rect_make(name.row, name.col + 9, name.rows, name.cols), i, 0, LOOK_STRONG, item->name,
-                    strlen(item->name));
-        int at = 10 + name_columns;
-        at += canvas_str(canvas, body, i, at, LOOK_TEXT, item->about);
-        canvas_text(canvas, body, i, at + 3, LOOK_DIM, item->title, strlen(item->title));
+        canvas_str(canvas, body, i, 1, LOOK_DIM, item->fixture ? "look at" : item->running ? "watch" : "go on");
+        start_row_paint(canvas, text, i, &columns, item);
         modal_select_row(canvas, body, modal, modal->list.top + (size_t)i);
     }
 }

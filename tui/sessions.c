@@ -1,3 +1,7 @@
+/* A session that ended in order is in the list with all there is to say of it. One that is not there was cut off, or
+ * runs: who holds its journal tells which, and the rest is read from the two ends of the file, never from its middle.
+ */
+
 #include "sessions.h"
 #include "base/clock.h"
 #include "base/file.h"
@@ -6,6 +10,7 @@
 #include "base/strbuf.h"
 #include "base/utf8.h"
 #include "journal/journal.h"
+#include "journal/peek.h"
 #include "journal/store.h"
 #include "text.h"
 #include <dirent.h>
@@ -15,8 +20,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define LINES_LOOKED_AT 200 /* of a journal, at either end */
-#define LISTED_MAX      1000
+#define LISTED_MAX 1000
 
 static void row_release(struct session_row *row)
 {
@@ -41,13 +45,58 @@ static char *copy(const char *text)
     return xstrdup(text ? text : "");
 }
 
-static void set(char **place, const char *text)
+static const char *state_of(const struct peek *peek, bool running)
 {
-    free(*place);
-    *place = copy(text);
+    if (running)
+        return peek->waits ? "waits for you" : "running";
+    if (peek->broken)
+        return "broken line";
+    return peek->under_way ? "cut off" : *peek->ended ? peek->ended : "no turn";
+}
+
+static bool read_journal(struct session_row *row)
+{
+    CLEANUP(peek) struct peek peek;
+    if (peek_read(&peek, row->path, NULL))
+        return false;
+    row->running = journal_held(row->path);
+    row->workspace = steal(&peek.workspace);
+    row->title = steal(&peek.prompt);
+    row->model = steal(&peek.model);
+    row->status = copy(state_of(&peek, row->running));
+    row->turns = peek.turns;
+    row->writes = peek.all ? peek.writes : -1;
+    return true;
+}
+
+/* What the list leaves open, the journal says. */
+static void describe(struct session_row *row)
+{
+    CLEANUP(peek) struct peek peek = {0};
+    if (*row->title && row->writes >= 0)
+        return;
+    if (peek_read(&peek, row->path, NULL))
+        return;
+    if (!*row->title) {
+        free(row->title);
+        row->title = steal(&peek.prompt);
+    }
+    if (row->writes < 0 && peek.all)
+        row->writes = peek.writes;
 }
 
 /* From the list */
+
+/* By its name and by that of its file, which are the same unless somebody moved it. */
+static void know(struct hash_map *known, const struct store_session *session)
+{
+    const char *slash = strrchr(session->path, '/');
+    const char *file = slash ? slash + 1 : session->path;
+    size_t len = strlen(file);
+    CLEANUP(free) char *name = xmemdup0(file, len > 6 ? len - 6 : len);
+    hash_map_put(known, session->id, 1);
+    hash_map_put(known, name, 1);
+}
 
 static void load_store(struct session_rows *rows, size_t most, struct hash_map *known)
 {
@@ -61,7 +110,7 @@ static void load_store(struct session_rows *rows, size_t most, struct hash_map *
     size_t count = 0;
     if (store && store_sessions(store, most, &list, &count, &err) == 0) {
         for (size_t i = 0; i < count; i++) {
-            hash_map_put(known, list[i].id, 1);
+            know(known, &list[i]);
             if (access(list[i].path, R_OK))
                 continue;
             GROW(rows->items, rows->count, rows->room);
@@ -74,7 +123,9 @@ static void load_store(struct session_rows *rows, size_t most, struct hash_map *
                 .model = copy(list[i].model),
                 .when_us = list[i].updated_us,
                 .turns = list[i].turns,
+                .writes = list[i].writes,
             };
+            describe(&rows->items[rows->count - 1]);
         }
         store_sessions_free(list, count);
     }
@@ -120,39 +171,6 @@ static void find_journals(struct found_list *list, const char *folder, const str
         qsort(list->items, list->count, sizeof(*list->items), newest_first);
 }
 
-static void look_at(struct session_row *row, const struct event *event)
-{
-    if (event->type == EVENT_SESSION_STARTED)
-        set(&row->workspace, event->session_started.workspace);
-    if (event->type == EVENT_TURN_STARTED && !*row->title)
-        set(&row->title, event->turn_started.prompt);
-    if (event->turn > row->turns)
-        row->turns = event->turn;
-    if (event->type == EVENT_TURN_FINISHED)
-        set(&row->status, event->turn_finished.status);
-}
-
-/* Title and folder are at its beginning, how it ended at its end; the middle of a long one is not read. */
-static bool read_journal(struct session_row *row)
-{
-    struct err err = ERR_INIT;
-    struct journal_reader *reader = journal_open(row->path, &err);
-    CLEANUP(arena) struct arena arena = ARENA_INIT;
-    if (!reader)
-        return false;
-    size_t count = journal_count(reader);
-    for (size_t i = 0; i < count; i++) {
-        struct event event;
-        if (i == LINES_LOOKED_AT && count > 2 * LINES_LOOKED_AT)
-            i = count - LINES_LOOKED_AT;
-        if (journal_event(reader, i, &event, &arena, NULL) == 0)
-            look_at(row, &event);
-        arena_reset(&arena);
-    }
-    journal_reader_free(reader);
-    return true;
-}
-
 static void load_journals(struct session_rows *rows, size_t most, const struct hash_map *known)
 {
     CLEANUP(free) char *folder = file_xdg_path(FILE_DATA, "sessions");
@@ -161,10 +179,6 @@ static void load_journals(struct session_rows *rows, size_t most, const struct h
     for (size_t i = 0, taken = 0; i < list.count; i++) {
         struct session_row row = {.id = list.items[i].name, .when_us = list.items[i].when_us};
         row.path = xasprintf("%s/%s.jsonl", folder, row.id);
-        row.workspace = copy("");
-        row.title = copy("");
-        row.status = copy("cut off");
-        row.model = copy("");
         if (taken < most && read_journal(&row)) {
             GROW(rows->items, rows->count, rows->room);
             rows->items[rows->count++] = row;
@@ -216,8 +230,7 @@ char *sessions_find(const char *name)
 
 /* The table */
 
-/* "~/src/lines" */
-static char *short_path(const char *path)
+char *sessions_folder(const char *path)
 {
     const char *home = getenv("HOME");
     size_t len = home ? strlen(home) : 0;
@@ -235,36 +248,41 @@ static void cell(struct strbuf *out, const char *text, size_t width)
 
 void sessions_table(struct strbuf *out, const struct session_rows *rows, size_t indent, size_t width)
 {
-    enum { WHEN, NAME, STATUS, FOLDER, COLUMNS };
+    enum { WHEN, NAME, STATUS, WRITES, FOLDER, COLUMNS };
     struct clock *clock = clock_system();
     int64_t now = clock->wall_us(clock);
-    size_t widths[COLUMNS] = {4, 7, 6, 6};
+    size_t widths[COLUMNS] = {4, 7, 6, 6, 6};
     for (size_t i = 0; i < rows->count; i++) {
         CLEANUP(strbuf) struct strbuf when = STRBUF_INIT;
-        CLEANUP(free) char *folder = short_path(rows->items[i].workspace);
+        CLEANUP(free) char *folder = sessions_folder(rows->items[i].workspace);
         text_ago(&when, rows->items[i].when_us, now);
-        const char *texts[COLUMNS] = {when.buf, rows->items[i].id, rows->items[i].status, folder};
+        const char *texts[COLUMNS] = {when.buf, rows->items[i].id, rows->items[i].status, "", folder};
         for (size_t k = 0; k < COLUMNS; k++) {
             size_t columns = utf8_columns(texts[k], strlen(texts[k]));
             if (columns > widths[k])
                 widths[k] = columns < 28 ? columns : 28;
         }
     }
-    size_t taken = indent + widths[WHEN] + widths[NAME] + widths[STATUS] + widths[FOLDER] + 2 * COLUMNS;
+    size_t taken =
+        indent + widths[WHEN] + widths[NAME] + widths[STATUS] + widths[WRITES] + widths[FOLDER] + 2 * COLUMNS;
     size_t room = width > taken + 20 ? width - taken : 20;
     for (size_t i = 0; i <= rows->count; i++) {
         CLEANUP(strbuf) struct strbuf when = STRBUF_INIT;
+        CLEANUP(strbuf) struct strbuf writes = STRBUF_INIT;
         CLEANUP(free) char *folder = NULL;
         const struct session_row *row = i ? &rows->items[i - 1] : NULL;
         if (row) {
             text_ago(&when, row->when_us, now);
-            folder = short_path(row->workspace);
+            folder = sessions_folder(row->workspace);
         }
         for (size_t k = 0; k < indent; k++)
             strbuf_addch(out, ' ');
         cell(out, row ? when.buf : "when", widths[WHEN]);
         cell(out, row ? row->id : "session", widths[NAME]);
         cell(out, row ? row->status : "status", widths[STATUS]);
+        if (row && row->writes >= 0)
+            strbuf_addf(&writes, "%lld", (long long)row->writes);
+        cell(out, row ? writes.buf : "writes", widths[WRITES]);
         cell(out, row ? folder : "folder", widths[FOLDER]);
         const char *title = row ? row->title : "prompt";
         text_show_cut(out, title, strlen(title), room);

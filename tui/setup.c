@@ -8,6 +8,7 @@
 #include "base/loop.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
+#include "journal/peek.h"
 #include "journal/store.h"
 #include "model/http.h"
 #include "model/scripted.h"
@@ -234,12 +235,24 @@ static int open_approval(struct setup *setup, const struct setup_plan *plan)
 
 /* Files */
 
-static void make_id(struct setup *setup)
+/* A session that goes on in a file has the name of the file. */
+static char *id_of(const char *journal)
+{
+    const char *slash = strrchr(journal, '/');
+    const char *name = slash ? slash + 1 : journal;
+    return xmemdup0(name, strlen(name) - (ends_with(name, ".jsonl") ? 6 : 0));
+}
+
+static void make_id(struct setup *setup, const struct setup_plan *plan)
 {
     char stamp[CLOCK_STAMP_MAX];
     struct clock *clock = loop_clock(setup->loop);
     uint16_t random = 0;
     setup->created_us = clock->wall_us(clock);
+    if (plan->resume) {
+        setup->id = id_of(plan->journal);
+        return;
+    }
     clock_stamp(setup->created_us, stamp);
     if (getrandom(&random, sizeof(random), GRND_NONBLOCK) != sizeof(random))
         random = (uint16_t)getpid();
@@ -370,7 +383,7 @@ int setup_open(struct setup *setup, const struct setup_plan *plan)
     setup->loop = loop_new(plan->virtual_time ? &setup->fake.base : clock_system());
     setup->harness = harness_defaults();
     setup->harness.loop = setup->loop;
-    make_id(setup);
+    make_id(setup, plan);
     setup->harness.session = setup->id;
     use_config(&setup->harness, plan->config);
     int status = use_options(&setup->harness, plan);
@@ -395,9 +408,24 @@ int setup_open(struct setup *setup, const struct setup_plan *plan)
     return set_gates(setup, plan);
 }
 
-void setup_list_session(struct setup *setup, const char *title, const char *status, int64_t turns)
+static int64_t count_writes(const struct session *session)
+{
+    int64_t writes = 0;
+    for (uint32_t i = 0; i < session->ask_count; i++)
+        writes += session->asks[i].applied_seq != 0;
+    return writes;
+}
+
+static const char *how_it_ended(const struct session *session)
+{
+    const struct session_turn *turn = session_turn(session);
+    return !turn ? "no turn" : turn->finished_seq ? session_name(session, turn->status) : "cut off";
+}
+
+void setup_list_session(struct setup *setup)
 {
     struct err err = ERR_INIT;
+    CLEANUP(peek) struct peek peek = {0};
     if (!setup->keep || !setup->journal)
         return;
     open_store(setup);
@@ -405,16 +433,19 @@ void setup_list_session(struct setup *setup, const char *title, const char *stat
         return;
     struct clock *clock = loop_clock(setup->loop);
     const struct session *session = engine_session(setup->engine);
+    if (peek_read(&peek, setup->journal, &err)) /* the prompt is there, also that of a session that was gone on with */
+        log_warn("%s: %s", setup->journal, err.text);
     struct store_session entry = {
         .id = setup->id,
         .path = setup->journal,
         .workspace = (char *)session_name(session, session->workspace),
-        .title = (char *)(title ? title : ""),
-        .status = (char *)(status ? status : ""),
+        .title = peek.prompt ? peek.prompt : (char *)"",
+        .status = (char *)how_it_ended(session),
         .model = (char *)session_name(session, session->model),
         .created_us = setup->created_us,
         .updated_us = clock->wall_us(clock),
-        .turns = turns,
+        .turns = (int64_t)session->turn_count,
+        .writes = count_writes(session),
     };
     if (store_session_put(setup->harness.store, &entry, &err))
         log_warn("store: %s", err.text);

@@ -16,11 +16,12 @@ struct setup_plan {
     bool keep;                   /* the journal among the sessions, unless --record names a file; and in the list */
     bool memory;                 /* the user's */
     bool virtual_time;
-    bool interactive;            /* somebody sits in front of it: gates hold, questions are asked */
-    bool user_decides;           /* about writes, whatever was decided in the recording */
-    const char *journal;         /* its file, instead of one among the sessions */
+    bool interactive;                    /* somebody sits in front of it: gates hold, questions are asked */
+    bool user_decides;                   /* about writes, whatever was decided in the recording */
+    const char *journal;                 /* its file, instead of one among the sessions */
     const struct journal_reader *resume; /* the lines that are in that file already; NULL: it is a new one */
-    const struct journal_reader *script; /* whose answers are the model's, when no model is named; NULL: the recording's */
+    const struct journal_reader
+        *script;  /* whose answers are the model's, when no model is named; NULL: the recording's */
     double speed; /* of a recorded model */
     struct sink *sinks;
 };
@@ -42,8 +43,8 @@ struct setup {
 /* 0, or the exit status after the error was said. In both cases setup_close takes down what is there. */
 int setup_open(struct setup *setup, const struct setup_plan *plan);
 void setup_close(struct setup *setup);
-/* Puts the session in the list of sessions. */
-void setup_list_session(struct setup *setup, const char *title, const char *status, int64_t turns);
+/* Puts the session in the list of sessions, as it is now. */
+void setup_list_session(struct setup *setup);
 
 /* What the options name is there: theme, sandbox, folder of tools. 0, or the exit status after the error was said. */
 int setup_check(const struct options *options);

@@ -1,18 +1,16 @@
 #include "start_list.h"
 #include "base/clock.h"
-#include "base/file.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
-#include "journal/journal.h"
+#include "demo.h"
+#include "journal/peek.h"
 #include "sessions.h"
 #include "text.h"
 #include <glob.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#define SESSIONS_MAX    200
-#define LINES_LOOKED_AT 20
+#define SESSIONS_MAX 200
 
 /* One that is not in here is described by its prompt. */
 static const struct {
@@ -22,7 +20,7 @@ static const struct {
     {"parallel-reads", "several reads in one wave"},
     {"late-thread", "a timed-out tool comes back late"},
     {"partial-approval", "one hunk kept, one dropped"},
-    {"edited-approval", "a write that was edited before yes"},
+    {"edited-approval", "a write that a person edited before yes"},
     {"write-approved", "a write that was approved"},
     {"write-denied", "a write that was denied, with a reason"},
     {"budget-ends", "a turn that runs out of budget"},
@@ -44,21 +42,55 @@ static const char *base_name(const char *path)
     return slash && slash[1] ? slash + 1 : path;
 }
 
+/* A prompt may have many lines; a row has one. */
+static char *one_line(const char *text)
+{
+    struct strbuf line = STRBUF_INIT;
+    for (; *text; text++) {
+        bool blank = strchr(" \t\r\n", *text) != NULL;
+        if (!blank)
+            strbuf_addch(&line, *text);
+        else if (line.len && line.buf[line.len - 1] != ' ')
+            strbuf_addch(&line, ' ');
+    }
+    return strbuf_detach(&line, NULL);
+}
+
+/* Its name; the folders that the program makes for a while all have the same. */
+static char *folder_of(const char *path)
+{
+    const char *name = base_name(path);
+    if (strcmp(name, "workspace") == 0 && strstr(path, "/keyturn-"))
+        return xstrdup("scratch copy");
+    return xstrdup(name);
+}
+
+static char *writes_of(const struct session_row *row)
+{
+    struct strbuf text = STRBUF_INIT;
+    if (row->writes >= 0)
+        text_plural(&text, row->writes, "write", "writes");
+    return strbuf_detach(&text, NULL);
+}
+
 static void load_sessions(struct start_list *list, int64_t now_us)
 {
     struct session_rows rows;
     sessions_load(&rows, SESSIONS_MAX);
     for (size_t i = 0; i < rows.count; i++) {
         const struct session_row *row = &rows.items[i];
-        struct strbuf about = STRBUF_INIT;
-        struct start_item *item = add(list);
-        strbuf_addf(&about, "turn %lld · ", (long long)row->turns);
-        text_ago(&about, row->when_us, now_us);
-        strbuf_addf(&about, " · %s", row->status);
-        item->name = xstrdup(*row->workspace ? base_name(row->workspace) : row->id);
-        item->path = xstrdup(row->path);
-        item->about = strbuf_detach(&about, NULL);
-        item->title = xstrdup(row->title);
+        struct strbuf when = STRBUF_INIT;
+        text_ago(&when, row->when_us, now_us);
+        *add(list) = (struct start_item){
+            .running = row->running,
+            .name = xstrdup(row->id),
+            .path = xstrdup(row->path),
+            .title = one_line(row->title),
+            .when = strbuf_detach(&when, NULL),
+            .folder = folder_of(row->workspace),
+            .state = xstrdup(*row->status ? row->status : "no turn"),
+            .writes = writes_of(row),
+        };
     }
     list->sessions = list->count;
     sessions_release(&rows);
@@ -66,18 +98,8 @@ static void load_sessions(struct start_list *list, int64_t now_us)
 
 static char *prompt_of(const char *path)
 {
-    struct journal_reader *reader = journal_open(path, NULL);
-    CLEANUP(arena) struct arena arena = ARENA_INIT;
-    char *prompt = NULL;
-    for (size_t i = 0; reader && i < journal_count(reader) && i < LINES_LOOKED_AT && !prompt; i++) {
-        struct event event;
-        if (journal_event(reader, i, &event, &arena, NULL) == 0 && event.type == EVENT_TURN_STARTED)
-            prompt = xstrdup(event.turn_started.prompt ? event.turn_started.prompt : "");
-        arena_reset(&arena);
-    }
-    if (reader)
-        journal_reader_free(reader);
-    return prompt ? prompt : xstrdup("");
+    CLEANUP(peek) struct peek peek = {0};
+    return peek_read(&peek, path, NULL) ? xstrdup("") : one_line(peek.prompt);
 }
 
 static void add_fixture(struct start_list *list, const char *path)
@@ -86,13 +108,16 @@ static void add_fixture(struct start_list *list, const char *path)
     struct start_item *item = add(list);
     item->fixture = true;
     item->name = xmemdup0(name, strlen(name) - strlen(".jsonl"));
-    item->title = xstrdup("");
+    item->when = xstrdup("");
+    item->folder = xstrdup("");
+    item->state = xstrdup("");
+    item->writes = xstrdup("");
     item->path = xstrdup(strcmp(item->name, "demo") == 0 ? "demo" : path);
-    for (size_t i = 0; i < COUNT_OF(known) && !item->about; i++)
+    for (size_t i = 0; i < COUNT_OF(known) && !item->title; i++)
         if (strcmp(known[i].name, item->name) == 0)
-            item->about = xstrdup(known[i].about);
-    if (!item->about)
-        item->about = prompt_of(path);
+            item->title = xstrdup(known[i].about);
+    if (!item->title)
+        item->title = prompt_of(path);
 }
 
 static size_t rank(const struct start_item *item)
@@ -110,25 +135,9 @@ static int by_rank(const void *a, const void *b)
                       : strcmp(((const struct start_item *)a)->name, ((const struct start_item *)b)->name);
 }
 
-/* Beside the sources, beside the build folder, or where `install` puts them. */
-static char *find_fixtures(void)
-{
-    static const char *const places[] = {"/fixtures", "/../fixtures", "/../share/keyturn/fixtures"};
-    const char *named = getenv("KEYTURN_FIXTURES");
-    if (named)
-        return xstrdup(named);
-    CLEANUP(free) char *program = file_program_dir();
-    for (size_t i = 0; program && i < COUNT_OF(places); i++) {
-        CLEANUP(free) char *folder = xasprintf("%s%s", program, places[i]);
-        if (access(folder, R_OK) == 0)
-            return steal(&folder);
-    }
-    return NULL;
-}
-
 static void load_fixtures(struct start_list *list, const char *folder)
 {
-    CLEANUP(free) char *found = folder ? xstrdup(folder) : find_fixtures();
+    CLEANUP(free) char *found = folder ? xstrdup(folder) : demo_folder();
     if (!found)
         return;
     CLEANUP(free) char *pattern = xasprintf("%s/*.jsonl", found);
@@ -159,9 +168,18 @@ void start_list_release(struct start_list *list)
     for (size_t i = 0; i < list->count; i++) {
         free(list->items[i].name);
         free(list->items[i].path);
-        free(list->items[i].about);
         free(list->items[i].title);
+        free(list->items[i].when);
+        free(list->items[i].folder);
+        free(list->items[i].state);
+        free(list->items[i].writes);
     }
     free(list->items);
     *list = (struct start_list){0};
+}
+
+bool start_item_has(const struct start_item *item, const char *text)
+{
+    return !*text || strcasestr(item->name, text) || strcasestr(item->title, text) || strcasestr(item->folder, text) ||
+           strcasestr(item->state, text) || strcasestr(item->when, text);
 }

@@ -1,6 +1,6 @@
 #pragma once
-/* What can be opened: recent sessions and the fixtures that come with the program, for the start screen, the picker and the
- * completion of :open. */
+/* What can be opened: recent sessions and the fixtures that come with the program, for the start screen, the picker and
+ * the completion of :open. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -8,10 +8,14 @@
 
 struct start_item {
     bool fixture;
-    char *name;   /* "lines", "late-thread" */
+    bool running; /* in another process: it can be watched, not gone on with */
+    char *name;   /* of a fixture, "late-thread"; of a session that of its file */
     char *path;   /* what host->open gets; "demo" for the guided turn */
-    char *about;  /* "turn 1 · 2 min ago · done", "a timed-out tool comes back late" */
-    char *title;  /* of a session: its prompt; "" else */
+    char *title;  /* what a fixture shows; the first prompt of a session, on one line */
+    char *when;   /* "2 min ago"; this and what follows is "" for a fixture */
+    char *folder; /* "lines", "scratch copy" */
+    char *state;  /* "done", "cut off", "running" */
+    char *writes; /* "2 writes"; "" when nobody counted */
 };
 
 struct start_list {
@@ -19,7 +23,9 @@ struct start_list {
     size_t count, room, sessions;
 };
 
-/* `fixtures` is their folder; NULL: beside the program, or where it is installed. `now_us` 0: the clock's. */
+/* `fixtures` is their folder; NULL: where the demo is. `now_us` 0: the clock's. */
 void start_list_load_at(struct start_list *list, const char *fixtures, int64_t now_us);
 void start_list_load(struct start_list *list, const char *fixtures);
 void start_list_release(struct start_list *list);
+/* Whether the text is in anything that is shown of it. */
+bool start_item_has(const struct start_item *item, const char *text);

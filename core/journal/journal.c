@@ -6,7 +6,8 @@
  * that its end is torn and mends it before it writes again, because a line behind half a line would spoil both.
  *
  * One writer at a time: the file is locked while it is open, so a second keyturn that resumes the same session is told
- * instead of interleaving its lines. */
+ * instead of interleaving its lines. The lock belongs to the open file: it ends with the process, however that ends,
+ * and others can ask for it (journal_held) without taking it, so that who only looks never keeps a writer out. */
 
 #include "journal.h"
 #include "base/clock.h"
@@ -17,7 +18,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 
 struct journal {
@@ -27,8 +27,8 @@ struct journal {
     int64_t origin_us; /* of t, on the clock */
     int64_t last_t;
     int64_t last_seq;
-    off_t len; /* of what is known to be good */
-    bool torn; /* bytes behind `len` could not be taken off */
+    off_t len;  /* of what is known to be good */
+    bool torn;  /* bytes behind `len` could not be taken off */
     bool named; /* the folder that holds its name is synced */
     struct strbuf line;
 };
@@ -76,9 +76,7 @@ static int sync_folder(const char *path)
 {
     const char *slash = strrchr(path, '/');
     CLEANUP(free)
-    char *folder = slash == path ? xstrdup("/")
-                   : slash       ? xmemdup0(path, (size_t)(slash - path))
-                                 : xstrdup(".");
+    char *folder = slash == path ? xstrdup("/") : slash ? xmemdup0(path, (size_t)(slash - path)) : xstrdup(".");
     CLEANUP(fd) int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0)
         return errno == EACCES ? 0 : -1; /* a folder we may write in but not list */
@@ -87,11 +85,21 @@ static int sync_folder(const char *path)
 
 static int lock_file(int fd, struct err *err)
 {
-    if (flock(fd, LOCK_EX | LOCK_NB) == 0 || errno == ENOTSUP || errno == ENOLCK || errno == EINVAL)
+    struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    /* Some file systems cannot lock and say so; that is no reason to stop working. */
+    if (fcntl(fd, F_OFD_SETLK, &whole) == 0 || errno == ENOTSUP || errno == ENOLCK || errno == EINVAL ||
+        errno == ENOSYS)
         return 0;
-    if (errno == EWOULDBLOCK)
+    if (errno == EAGAIN || errno == EACCES)
         return err_set(err, "another keyturn is writing this session (end that one first)");
     return err_set_errno(err, errno, "the session file could not be locked");
+}
+
+bool journal_held(const char *path)
+{
+    struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    CLEANUP(fd) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    return fd >= 0 && fcntl(fd, F_OFD_GETLK, &whole) == 0 && whole.l_type != F_UNLCK;
 }
 
 struct journal *journal_create(const char *path, struct clock *clock, struct err *err)

@@ -3,8 +3,8 @@
  *
  * Writing. journal_append gives the event its seq and t and has its line in the file (one write(2)) before it returns,
  * so whoever acts on the event acts on something recorded. A kill loses nothing that was appended; a power cut loses
- * nothing before the last journal_sync, which happens by itself at decisions, applied and undone writes and the end of a
- * turn.
+ * nothing before the last journal_sync, which happens by itself at decisions, applied and undone writes and the end of
+ * a turn.
  *
  * Reading is lazy: the file is mapped and its lines are indexed; a line is decoded when somebody looks at it. A last
  * line that a crash cut short is left out and told by journal_was_cut. */
@@ -23,6 +23,9 @@ int journal_append(struct journal *journal, struct event *event, struct err *err
 int journal_sync(struct journal *journal, struct err *err) CHECKED;
 const char *journal_path(const struct journal *journal); /* NULL for one in memory */
 void journal_close(struct journal *journal);
+/* Whether some process has the file open for writing at this moment: the session runs. Takes nothing, disturbs nobody.
+ */
+bool journal_held(const char *path);
 
 struct journal_reader;
 /* Opens and indexes. Errors name what is wrong with the file as such (missing, a folder, not text, first line is no

@@ -41,6 +41,7 @@ static const char *const migrations[] = {
     "CREATE TABLE decision (id INTEGER PRIMARY KEY, session TEXT, turn INTEGER NOT NULL, text TEXT NOT NULL,"
     " wall_us INTEGER NOT NULL);"
     "CREATE TABLE lesson (tool TEXT PRIMARY KEY, calls INTEGER NOT NULL, failures INTEGER NOT NULL) WITHOUT ROWID;",
+    "ALTER TABLE session ADD COLUMN writes INTEGER NOT NULL DEFAULT -1;", /* -1: nobody counted */
 };
 
 static int store_failed(struct store *store, struct err *err)
@@ -147,8 +148,9 @@ static int migrate(struct store *store, struct err *err)
     return 0;
 }
 
-/* The journals are the truth, so a turn does not wait for the disk on behalf of this file: with a write-ahead log a power
- * cut loses the last memories at most, never the database. The log is folded in when it has grown, not at every close. */
+/* The journals are the truth, so a turn does not wait for the disk on behalf of this file: with a write-ahead log a
+ * power cut loses the last memories at most, never the database. The log is folded in when it has grown, not at every
+ * close. */
 static void relax(struct store *store)
 {
     execute(store, "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL");
@@ -207,11 +209,11 @@ int store_session_put(struct store *store, const struct store_session *session, 
 {
     LOCK(store);
     CLEANUP(statement)
-    sqlite3_stmt *statement =
-        prepare(store, "INSERT INTO session (id, path, workspace, title, status, model, created_us, updated_us, turns)"
-                       " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) ON CONFLICT (id) DO UPDATE SET path = ?2,"
-                       " workspace = ?3, title = ?4, status = ?5, model = ?6, created_us = ?7, updated_us = ?8,"
-                       " turns = ?9");
+    sqlite3_stmt *statement = prepare(
+        store, "INSERT INTO session (id, path, workspace, title, status, model, created_us, updated_us, turns,"
+               " writes) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10) ON CONFLICT (id) DO UPDATE SET path = ?2,"
+               " workspace = ?3, title = ?4, status = ?5, model = ?6, created_us = ?7, updated_us = ?8,"
+               " turns = ?9, writes = ?10");
     if (!statement)
         return store_failed(store, err);
     bind_text(statement, 1, session->id);
@@ -223,6 +225,7 @@ int store_session_put(struct store *store, const struct store_session *session, 
     bind_int(statement, 7, session->created_us);
     bind_int(statement, 8, session->updated_us);
     bind_int(statement, 9, session->turns);
+    bind_int(statement, 10, session->writes);
     return run(store, statement, err);
 }
 
@@ -231,8 +234,8 @@ int store_sessions(struct store *store, size_t limit, struct store_session **lis
     LOCK(store);
     CLEANUP(statement)
     sqlite3_stmt *statement =
-        prepare(store, "SELECT id, path, workspace, title, status, model, created_us, updated_us, turns FROM session"
-                       " ORDER BY updated_us DESC, id LIMIT ?1");
+        prepare(store, "SELECT id, path, workspace, title, status, model, created_us, updated_us, turns, writes"
+                       " FROM session ORDER BY updated_us DESC, id LIMIT ?1");
     if (!statement)
         return store_failed(store, err);
     bind_int(statement, 1, limit_of(limit));
@@ -251,6 +254,7 @@ int store_sessions(struct store *store, size_t limit, struct store_session **lis
             .created_us = sqlite3_column_int64(statement, 6),
             .updated_us = sqlite3_column_int64(statement, 7),
             .turns = sqlite3_column_int64(statement, 8),
+            .writes = sqlite3_column_int64(statement, 9),
         };
     }
     if (code != SQLITE_DONE) {

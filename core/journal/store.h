@@ -20,11 +20,13 @@ struct store_session {
     char *id, *path, *workspace, *title, *status, *model; /* title: the first prompt, cut */
     int64_t created_us, updated_us;                       /* wall time */
     int64_t turns;
+    int64_t writes; /* applied; -1: not known */
 };
 /* Adds it or brings it up to date. */
 int store_session_put(struct store *store, const struct store_session *session, struct err *err) CHECKED;
 /* Newest first. The caller frees with store_sessions_free. */
-int store_sessions(struct store *store, size_t limit, struct store_session **list, size_t *count, struct err *err) CHECKED;
+int store_sessions(struct store *store, size_t limit, struct store_session **list, size_t *count,
+                   struct err *err) CHECKED;
 void store_sessions_free(struct store_session *list, size_t count);
 
 struct store_memory {
@@ -32,7 +34,8 @@ struct store_memory {
     char *text;
     double score; /* higher is better; 0 when not from a search */
 };
-int store_memory_add(struct store *store, const char *session, const char *text, int64_t wall_us, struct err *err) CHECKED;
+int store_memory_add(struct store *store, const char *session, const char *text, int64_t wall_us,
+                     struct err *err) CHECKED;
 /* Memories that share words with `query` (any text: it is never read as query syntax), best first. */
 int store_memory_search(struct store *store, const char *query, size_t limit, struct store_memory **list, size_t *count,
                         struct err *err) CHECKED;

@@ -14,6 +14,8 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -244,12 +246,40 @@ static void one_writer_at_a_time(void **state)
     append(journal, started());
     assert_null(journal_resume(path, clock_system(), &err));
     assert_non_null(strstr(err.text, "another keyturn"));
+    assert_true(journal_held(path));
     journal_close(journal);
+    assert_false(journal_held(path));
     journal = must(journal_resume(path, clock_system(), &err), &err);
     journal_close(journal);
 }
 
 /* RLIMIT_FSIZE is a disk that is full at a byte of our choosing. */
+/* Who holds it may be killed: nothing stays behind that would say it is still there. */
+static void a_lock_ends_with_its_process(void **state)
+{
+    (void)state;
+    CLEANUP(free) char *path = path_of("killed.jsonl");
+    int pipe_fds[2];
+    char ready;
+    assert_int_equal(pipe(pipe_fds), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        struct journal *journal = journal_create(path, clock_system(), NULL);
+        if (!journal || write(pipe_fds[1], "x", 1) != 1)
+            _exit(1);
+        for (;;)
+            pause();
+    }
+    assert_int_equal(read(pipe_fds[0], &ready, 1), 1);
+    assert_true(journal_held(path));
+    assert_int_equal(kill(child, SIGKILL), 0);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    assert_false(journal_held(path));
+    close(pipe_fds[0]);
+    close(pipe_fds[1]);
+    assert_false(journal_held("/nowhere/at/all"));
+}
+
 static void a_full_disk_leaves_the_file_whole(void **state)
 {
     (void)state;
@@ -492,6 +522,7 @@ int main(void)
         cmocka_unit_test(resuming_goes_on),
         cmocka_unit_test(resuming_takes_a_line_without_its_end),
         cmocka_unit_test(one_writer_at_a_time),
+        cmocka_unit_test(a_lock_ends_with_its_process),
         cmocka_unit_test(a_full_disk_leaves_the_file_whole),
         cmocka_unit_test(unfit_files_are_named),
         cmocka_unit_test(reading_is_lazy),

@@ -1,0 +1,207 @@
+/* Two windows on the file. The one at its beginning is widened until the first prompt is in it, the one at its end
+ * until a whole line is; neither beyond a limit, so the cost of a look is bounded whatever was recorded. Where they
+ * meet, the whole file is read once and everything is known. */
+
+#include "peek.h"
+#include "base/arena.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "event.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define WINDOW     (size_t)(32 << 10)
+#define WINDOW_MAX (size_t)(1 << 20)
+#define WIDER      4
+
+struct look {
+    struct peek *peek;
+    int fd;
+    size_t len;
+    bool first; /* the next line must be session.started */
+};
+
+static void set(char **place, const char *text)
+{
+    if (!text)
+        return;
+    free(*place);
+    *place = xstrdup(text);
+}
+
+static void set_model(struct peek *peek, const char *model)
+{
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
+    if (model)
+        set(&peek->model, json_str(json_get(json_parse(&arena, model, strlen(model), NULL), "name"), NULL));
+}
+
+static void take(struct peek *peek, const struct event *event)
+{
+    if (event->turn > peek->turns)
+        peek->turns = event->turn;
+    switch (event->type) {
+    case EVENT_SESSION_STARTED:
+        set(&peek->workspace, event->session_started.workspace);
+        set_model(peek, event->session_started.model);
+        break;
+    case EVENT_TURN_STARTED:
+        if (!*peek->prompt)
+            set(&peek->prompt, event->turn_started.prompt);
+        peek->turns += event->turn <= 0;
+        peek->under_way = true;
+        peek->waits = false;
+        break;
+    case EVENT_MODEL_REQUESTED:
+    case EVENT_MODEL_RESPONDED:
+    case EVENT_MODEL_DELTA:
+    case EVENT_TOOL_STARTED:
+    case EVENT_TOOL_OUTPUT:
+        peek->under_way = true; /* the end of a long one may say no more than this */
+        break;
+    case EVENT_WRITE_PROPOSED:
+        peek->under_way = peek->waits = true;
+        break;
+    case EVENT_WRITE_DECIDED:
+    case EVENT_TOOL_FINISHED:
+        peek->waits = false;
+        break;
+    case EVENT_WRITE_APPLIED:
+        peek->writes++;
+        break;
+    case EVENT_TURN_FINISHED:
+        set(&peek->ended, event->turn_finished.status);
+        peek->under_way = peek->waits = false;
+        break;
+    default:
+        break;
+    }
+}
+
+/* Reads `want` bytes at `from`; fewer when the file has become shorter. */
+static int read_at(const struct look *look, size_t from, size_t want, struct strbuf *out, struct err *err)
+{
+    strbuf_reset(out);
+    strbuf_grow(out, want);
+    while (out->len < want) {
+        ssize_t got = pread(look->fd, out->buf + out->len, want - out->len, (off_t)(from + out->len));
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return err_set_errno(err, errno, "the file could not be read");
+        if (got == 0)
+            break;
+        strbuf_set_len(out, out->len + (size_t)got);
+    }
+    return 0;
+}
+
+/* -1: the file is no journal. */
+static int take_line(struct look *look, const char *line, size_t len, bool ended, struct err *err)
+{
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
+    struct event event;
+    if (strspn(line, " \t\r") >= len)
+        return 0;
+    if (event_decode(&event, &arena, line, len, look->first ? err : NULL) == 0) {
+        if (look->first && event.type != EVENT_SESSION_STARTED)
+            return err_set(err, "the first line must be session.started");
+        take(look->peek, &event);
+    } else if (look->first) {
+        return -1;
+    } else {
+        look->peek->broken |= ended;
+    }
+    look->first = false;
+    return 0;
+}
+
+/* Takes the lines of a window that begins with a line or, `inside`, somewhere in one, which is then left out, as is one
+ * that ends behind the window. `taken` is where the last line ended. */
+static int take_lines(struct look *look, const struct strbuf *text, bool inside, bool to_end, size_t *taken,
+                      struct err *err)
+{
+    const char *at = text->buf, *end = at + text->len, *newline;
+    if (inside)
+        at = (newline = memchr(at, '\n', text->len)) ? newline + 1 : end;
+    else if (look->first && text->len >= 3 && memcmp(at, "\xEF\xBB\xBF", 3) == 0)
+        at += 3;
+    while (at < end && ((newline = memchr(at, '\n', (size_t)(end - at))) || to_end)) {
+        const char *stop = newline ? newline : end;
+        if (take_line(look, at, (size_t)(stop - at), newline != NULL, err))
+            return -1;
+        at = newline ? newline + 1 : end;
+    }
+    *taken = (size_t)(at - text->buf);
+    return 0;
+}
+
+/* Nothing but what the file says of it; a wider window reads anew. */
+static void begin(struct look *look)
+{
+    peek_release(look->peek);
+    *look->peek =
+        (struct peek){.prompt = xstrdup(""), .workspace = xstrdup(""), .model = xstrdup(""), .ended = xstrdup("")};
+    look->first = true;
+}
+
+static int look_at_head(struct look *look, struct strbuf *text, size_t *head, struct err *err)
+{
+    for (size_t window = WINDOW;; window *= WIDER) {
+        size_t want = window < look->len ? window : look->len;
+        begin(look);
+        if (read_at(look, 0, want, text, err) || take_lines(look, text, false, want == look->len, head, err))
+            return -1;
+        if (want == look->len || window >= WINDOW_MAX || (*look->peek->prompt && !look->first))
+            break;
+    }
+    return look->first ? err_set(err, "there is no whole line at its beginning") : 0;
+}
+
+static int look_at_tail(struct look *look, struct strbuf *text, size_t head, struct err *err)
+{
+    size_t window = WINDOW, from, taken;
+    const char *newline;
+    do {
+        from = look->len - head > window ? look->len - window : head;
+        if (read_at(look, from, look->len - from, text, err))
+            return -1;
+        newline = memchr(text->buf, '\n', text->len);
+    } while (from > head && window < WINDOW_MAX && (window *= WIDER) &&
+             (!newline || newline + 1 == text->buf + text->len));
+    look->peek->all = from == head;
+    look->peek->waits &= look->peek->all; /* who knows what was said in between */
+    return take_lines(look, text, from > head, true, &taken, err);
+}
+
+int peek_read(struct peek *peek, const char *path, struct err *err)
+{
+    CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
+    CLEANUP(fd) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    struct stat st;
+    size_t head = 0;
+    *peek = (struct peek){0};
+    if (fd < 0 || fstat(fd, &st) < 0)
+        return err_set_errno(err, errno, "the file could not be opened");
+    if (!S_ISREG(st.st_mode))
+        return err_set(err, "this is no regular file");
+    struct look look = {.peek = peek, .fd = fd, .len = (size_t)st.st_size};
+    if (look_at_head(&look, &text, &head, err) || (head < look.len && look_at_tail(&look, &text, head, err))) {
+        peek_release(peek);
+        return -1;
+    }
+    peek->all |= head >= look.len;
+    return 0;
+}
+
+void peek_release(struct peek *peek)
+{
+    free(peek->prompt);
+    free(peek->workspace);
+    free(peek->model);
+    free(peek->ended);
+    *peek = (struct peek){0};
+}

@@ -1,0 +1,155 @@
+/* What the start screen offers: sessions from the list and from their journals, each once, and fixtures that say what
+ * they show; and the config file that it makes. */
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/mem.h"
+#include "config/config.h"
+#include "config_example.h"
+#include "journal/journal.h"
+#include "journal/store.h"
+#include "sessions.h"
+#include "start_list.h"
+#include "support/scratch.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define JOURNAL                                                                                                        \
+    "{\"type\":\"session.started\",\"v\":1,\"workspace\":\"/home/you/lines\"}\n"                                       \
+    "{\"type\":\"turn.started\",\"turn\":1,\"prompt\":\"Find it.\\n\\tFix it.\"}\n"
+
+static struct scratch scratch;
+
+static int begin(void **state)
+{
+    (void)state;
+    scratch_init(&scratch);
+    CLEANUP(free) char *data = scratch_path(&scratch, "data");
+    setenv("XDG_DATA_HOME", data, 1);
+    scratch_mkdir(&scratch, "data/keyturn/sessions");
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    scratch_release(&scratch);
+    return 0;
+}
+
+static void every_fixture_says_what_it_shows(void **state)
+{
+    struct start_list list;
+    (void)state;
+    start_list_load(&list, SOURCE_DIR "/fixtures");
+    assert_true(list.count - list.sessions >= 5);
+    assert_string_equal(list.items[list.sessions].name, "demo");
+    assert_string_equal(list.items[list.sessions].path, "demo");
+    for (size_t i = list.sessions; i < list.count; i++) {
+        assert_true(list.items[i].fixture);
+        assert_true(strlen(list.items[i].title) > 10 && strlen(list.items[i].title) < 60);
+    }
+    start_list_release(&list);
+}
+
+static void a_session_that_the_list_does_not_know(void **state)
+{
+    struct start_list list;
+    (void)state;
+    scratch_write(&scratch, "data/keyturn/sessions/one.jsonl", JOURNAL);
+    start_list_load(&list, SOURCE_DIR "/fixtures");
+    assert_int_equal(list.sessions, 1);
+    assert_string_equal(list.items[0].title, "Find it. Fix it.");
+    assert_string_equal(list.items[0].folder, "lines");
+    assert_string_equal(list.items[0].state, "cut off");
+    assert_string_equal(list.items[0].writes, "0 writes");
+    assert_string_equal(list.items[0].when, "just now");
+    assert_true(start_item_has(&list.items[0], "fix it"));
+    assert_false(start_item_has(&list.items[0], "elsewhere"));
+    start_list_release(&list);
+}
+
+static void one_that_somebody_holds_runs(void **state)
+{
+    struct err err = ERR_INIT;
+    CLEANUP(free) char *path = scratch_path(&scratch, "data/keyturn/sessions/one.jsonl");
+    struct journal *journal = journal_resume(path, clock_system(), &err);
+    struct session_rows rows;
+    (void)state;
+    assert_non_null(journal);
+    sessions_load(&rows, 10);
+    assert_int_equal(rows.count, 1);
+    assert_true(rows.items[0].running);
+    assert_string_equal(rows.items[0].status, "running");
+    sessions_release(&rows);
+    journal_close(journal);
+    sessions_load(&rows, 10);
+    assert_false(rows.items[0].running);
+    sessions_release(&rows);
+}
+
+/* What the list knows is not read; what it does not know (an older version wrote it) is. */
+static void one_that_the_list_knows_is_there_once(void **state)
+{
+    struct err err = ERR_INIT;
+    CLEANUP(free) char *path = scratch_path(&scratch, "data/keyturn/sessions/one.jsonl");
+    CLEANUP(free) char *db = file_xdg_path(FILE_DATA, "keyturn.db");
+    struct store *store = store_open(db, &err);
+    struct store_session entry = {.id = (char *)"another name",
+                                  .path = path,
+                                  .workspace = (char *)"/tmp/keyturn-Xy12/workspace",
+                                  .title = (char *)"",
+                                  .status = (char *)"done",
+                                  .model = (char *)"",
+                                  .created_us = 1,
+                                  .updated_us = 1,
+                                  .turns = 1,
+                                  .writes = 3};
+    struct start_list list;
+    (void)state;
+    assert_non_null(store);
+    assert_int_equal(store_session_put(store, &entry, &err), 0);
+    store_close(store);
+    start_list_load(&list, SOURCE_DIR "/fixtures");
+    assert_int_equal(list.sessions, 1);
+    assert_string_equal(list.items[0].title, "Find it. Fix it.");
+    assert_string_equal(list.items[0].folder, "scratch copy");
+    assert_string_equal(list.items[0].state, "done");
+    assert_string_equal(list.items[0].writes, "3 writes");
+    start_list_release(&list);
+}
+
+/* It sets nothing, and everything in it is right once its comments are taken away. */
+static void the_config_file_that_is_made(void **state)
+{
+    CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
+    struct err err = ERR_INIT;
+    (void)state;
+    config_example_write(&text);
+    struct config *config = config_parse(text.buf, text.len, &err);
+    assert_non_null(config);
+    assert_null(config->model);
+    config_free(config);
+    for (char *at = text.buf; (at = strstr(at, "  // "));)
+        memcpy(at, "     ", 5);
+    config = config_parse(text.buf, text.len, &err);
+    assert_non_null(config);
+    assert_string_equal(config->model, "mine");
+    assert_non_null(config_model(config, "mine"));
+    config_free(config);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_fixture_says_what_it_shows), cmocka_unit_test(a_session_that_the_list_does_not_know),
+        cmocka_unit_test(one_that_somebody_holds_runs),     cmocka_unit_test(one_that_the_list_knows_is_there_once),
+        cmocka_unit_test(the_config_file_that_is_made),
+    };
+    return cmocka_run_group_tests(tests, begin, end);
+}
