@@ -4,48 +4,17 @@
  * Panes read the session of the engine and the lines of its own journal file: there is no second way from what happens
  * to what is shown. */
 
-#include "app_inside.h"
+#include "app_live.h"
 #include "base/file.h"
 #include "base/log.h"
-#include "demo.h"
 #include "model/scripted.h"
 #include "say.h"
-#include "setup.h"
 #include "turn/departure.h"
-#include <math.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #define PATIENCE_US (2 * 1000000)
 #define LOOK_US     5000
-
-struct live {
-    struct app *app;
-    enum stage_kind kind;
-    struct setup setup;
-    struct sink sink;
-    struct journal_reader *lines;
-    int64_t t_base; /* time of the loop at which the session's began */
-
-    struct recording *recording; /* of the demo, an execution, a fork */
-    size_t turns, next;          /* recorded ones to be run: how many, which comes next */
-    const char *prompt;          /* of the first turn, when there is no recording */
-    struct departures *departures;
-    bool compared; /* the run is over, what is missing counts */
-    char *temp, *workspace, *journal, *rest;
-    bool folder_gone; /* the recorded one */
-    struct journal_reader *resumed, *script;
-
-    struct app_question question, older;
-    struct strbuf allowed, hint;
-    char *title, *ended; /* prompt of the first turn; how the newest ended */
-    char *folder;        /* shown in the first line */
-    struct loop_task advance;
-    struct loop_timer look;
-    int64_t quit_us; /* when leaving began; 0: it has not */
-    bool running;
-};
 
 #define LIVE_OF(place, member) ((struct live *)((char *)(place)-offsetof(struct live, member)))
 
@@ -58,6 +27,18 @@ static int status_of(const char *turn_status)
     return strcmp(turn_status, "cancelled") == 0 ? STATUS_INTERRUPTED : STATUS_FAILED;
 }
 
+/* The instant that --until names: the run stands at the next gate, as if somebody had pressed pause there. */
+static void stop_here(struct live *live)
+{
+    struct err err = ERR_INIT;
+    live->stopped = true;
+    if (engine_submit(live->setup.engine, &(struct intent){.type = INTENT_PAUSE}, &err))
+        log_warn("pause: %s", err.text);
+    ui_say(live->app->ui, LOOK_TEXT, "this is event %lld of the recording: %s steps on, %s goes on to the end",
+           (long long)live->app->options->until, keymap_key(live->app->keymap, ACTION_STEP),
+           keymap_key(live->app->keymap, ACTION_CONTINUE));
+}
+
 static void heard(struct sink *sink, const struct event *event, const struct session *session)
 {
     struct live *live = LIVE_OF(sink, sink);
@@ -66,8 +47,8 @@ static void heard(struct sink *sink, const struct event *event, const struct ses
         live->t_base = loop_now_us(live->setup.loop) - event->t;
     if (live->departures && !live->compared)
         departures_see(live->departures, event);
-    if (event->type == EVENT_TURN_STARTED && !live->title)
-        live->title = xstrdup(event->turn_started.prompt ? event->turn_started.prompt : "");
+    if (live->departures && !live->stopped && departures_reached(live->departures))
+        stop_here(live);
     if (event->type == EVENT_TURN_FINISHED) {
         free(live->ended);
         live->ended = xstrdup(event->turn_finished.status ? event->turn_finished.status : "");
@@ -243,170 +224,13 @@ static const struct stage_ops ops = {
 
 /* ---- setting up ---- */
 
-static int make_temp(struct live *live)
-{
-    struct err err = ERR_INIT;
-    live->temp = file_make_temp_dir(NULL, "keyturn-", &err);
-    return live->temp ? 0 : say_error(STATUS_USAGE, "%s", err.text);
-}
-
-static int open_recording(struct live *live, const char *file)
-{
-    struct err err = ERR_INIT;
-    live->recording = recording_open(file, &err);
-    return live->recording ? 0 : say_file_error(STATUS_USAGE, file, &err);
-}
-
-static int copy_files(struct live *live, const char *files)
-{
-    struct err err = ERR_INIT;
-    live->workspace = xasprintf("%s/workspace", live->temp);
-    if (files ? file_copy_tree(files, live->workspace, &err) : file_mkdirs(live->workspace, 0700, &err))
-        return say_error(STATUS_USAGE, "%s", err.text);
-    return 0;
-}
-
-static int plan_demo(struct live *live, struct setup_plan *plan)
-{
-    CLEANUP(free) char *file = demo_find();
-    int status = file ? open_recording(live, file) : STATUS_USAGE;
-    if (!status)
-        status = make_temp(live);
-    if (!status)
-        status = demo_workspace(live->app->options, live->recording, live->temp, &live->workspace);
-    if (status)
-        return status;
-    live->turns = recording_turn_count(live->recording);
-    plan->recording = live->recording;
-    plan->temp = live->app->options->workspace ? NULL : live->temp;
-    plan->user_decides = true;
-    plan->keep = true;
-    return 0;
-}
-
-static int plan_execution(struct live *live, const struct stage *stage, struct setup_plan *plan)
-{
-    int status = open_recording(live, stage->file);
-    if (!status && recording_turn_count(live->recording) == 0)
-        status = say_error(STATUS_USAGE, "%s: there is no turn to run in it (keyturn replay shows what there is)",
-                           stage->file);
-    if (!status)
-        status = make_temp(live);
-    const struct options *options = live->app->options;
-    if (!status)
-        status = copy_files(live, options->workspace ? options->workspace : recording_files(live->recording));
-    if (status)
-        return status;
-    live->turns = recording_turn_count(live->recording);
-    live->departures = departures_new(recording_reader(live->recording));
-    live->journal = options->record ? NULL : xasprintf("%s/session.jsonl", live->temp);
-    plan->recording = live->recording;
-    plan->temp = live->temp;
-    plan->journal = live->journal;
-    if (!isnan(options->speed))
-        plan->speed = options->speed;
-    return 0;
-}
-
-static bool is_folder(const char *path)
-{
-    struct stat st;
-    return path && *path && stat(path, &st) == 0 && S_ISDIR(st.st_mode);
-}
-
-/* Where a fork works: where it is told to, in a copy of the files that belong to the recording, in the folder that was
- * recorded, or, when that is gone, in an empty one. */
-static int fork_workspace(struct live *live)
-{
-    CLEANUP(arena) struct arena arena = ARENA_INIT;
-    struct event event;
-    const char *files = recording_files(live->recording);
-    if (live->app->options->workspace) {
-        live->workspace = xstrdup(live->app->options->workspace);
-        return 0;
-    }
-    if (files)
-        return copy_files(live, files);
-    bool read = journal_event(recording_reader(live->recording), 0, &event, &arena, NULL) == 0;
-    if (read && is_folder(event.session_started.workspace)) {
-        live->workspace = xstrdup(event.session_started.workspace);
-        return 0;
-    }
-    /* Never where the user happens to be: what the model remembers is about other files. */
-    live->folder_gone = true;
-    return copy_files(live, NULL);
-}
-
-static int plan_fork(struct live *live, const struct stage *stage, struct setup_plan *plan)
-{
-    struct err err = ERR_INIT;
-    bool model = live->app->options->model || live->app->config->model;
-    size_t len;
-    int status = open_recording(live, stage->file);
-    if (!status)
-        status = make_temp(live);
-    if (!status)
-        status = fork_workspace(live);
-    if (status)
-        return status;
-    live->journal = app_fork_journal(stage->file, stage->position, &err);
-    live->resumed = live->journal ? journal_open(live->journal, &err) : NULL;
-    if (!live->resumed)
-        return say_file_error(STATUS_USAGE, live->journal ? live->journal : stage->file, &err);
-    if (!model) {
-        live->rest = app_fork_rest(stage->file, stage->position, &len, &err);
-        live->script = live->rest ? journal_open_bytes(live->rest, len, &err) : NULL;
-        if (!live->script)
-            return say_file_error(STATUS_USAGE, stage->file, &err);
-    }
-    plan->resume = live->resumed;
-    plan->script = live->script;
-    plan->journal = live->journal;
-    plan->keep = true;
-    plan->memory = true;
-    free(live->app->notice);
-    live->app->notice =
-        xasprintf("forked after event %zu into a new session%s%s: %s", stage->position,
-                  live->folder_gone ? "; its folder is gone, so it begins in an empty one" : " in ",
-                  live->folder_gone ? "" : live->workspace,
-                  model ? "say what to do next" : "no model is configured, so the rest of the recording answers");
-    return 0;
-}
-
-static int make_plan(struct live *live, const struct stage *stage, struct setup_plan *plan)
-{
-    switch (stage->kind) {
-    case STAGE_DEMO:
-        return plan_demo(live, plan);
-    case STAGE_EXECUTE:
-        return plan_execution(live, stage, plan);
-    case STAGE_FORK:
-        return plan_fork(live, stage, plan);
-    default:
-        break;
-    }
-    live->workspace = xstrdup(plan->options->workspace ? plan->options->workspace : ".");
-    live->prompt = stage->prompt && strcmp(stage->prompt, "-") != 0 ? stage->prompt : NULL;
-    plan->keep = plan->memory = true;
-    return 0;
-}
-
-static char *folder_name(const struct live *live, const struct stage *stage)
-{
-    if (live->kind == STAGE_DEMO)
-        return xstrdup("demo");
-    CLEANUP(free) char *whole = stage->kind == STAGE_EXECUTE ? xstrdup(stage->file) : realpath(live->workspace, NULL);
-    const char *slash = whole ? strrchr(whole, '/') : NULL;
-    return xstrdup(slash && slash[1] ? slash + 1 : whole ? whole : "");
-}
-
 static int open_live(struct live *live, const struct stage *stage)
 {
     struct app *app = live->app;
     struct err err = ERR_INIT;
     struct setup_plan plan = {
         .options = app->options, .config = app->config, .interactive = true, .speed = 1, .sinks = &live->sink};
-    int status = make_plan(live, stage, &plan);
+    int status = live_plan(live, stage, &plan);
     if (status)
         return status;
     plan.workspace = live->workspace;
@@ -418,7 +242,7 @@ static int open_live(struct live *live, const struct stage *stage)
         return say_file_error(STATUS_FAILED, live->setup.journal, &err);
     if (live->resumed)
         live->t_base = loop_now_us(live->setup.loop) - engine_session(live->setup.engine)->last_t;
-    live->folder = folder_name(live, stage);
+    live->folder = live_folder_name(live, stage);
     return 0;
 }
 
@@ -445,7 +269,6 @@ static void close_live(struct live *live)
     free(live->temp);
     free(live->workspace);
     free(live->journal);
-    free(live->title);
     free(live->ended);
     free(live->folder);
     strbuf_release(&live->allowed);
@@ -477,8 +300,7 @@ int app_stage_live(struct app *app, const struct stage *stage)
         status = app->status;
         if (engine_failed(live->setup.engine))
             status = STATUS_FAILED;
-        setup_list_session(&live->setup, live->title, live->ended ? live->ended : "",
-                           (int64_t)engine_session(live->setup.engine)->turn_count);
+        setup_list_session(&live->setup);
     }
     app_end(app);
     close_live(live);

@@ -2,7 +2,9 @@
  *
  * Where the user wants to be is `target`; between two frames the player folds towards it, a bounded piece at a time, so
  * that a jump across a million events shows its progress and can be left again. Playing moves the target as the
- * recorded time goes on. Time that somebody spent deciding is cut short: nobody wants to watch a question wait. */
+ * recorded time goes on. Time that somebody spent deciding is cut short: nobody wants to watch a question wait.
+ *
+ * A session that another process writes is a recording that grows. Who is at its end stays there. */
 
 #include "app_inside.h"
 #include "base/file.h"
@@ -12,6 +14,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/inotify.h>
 #include <unistd.h>
 
 #define FOLD_AT_ONCE 20000
@@ -33,6 +36,8 @@ struct replay {
     struct loop_timer timer;
     struct app_question question;
     bool scanned, said;
+    struct loop_watch *grows; /* while another process writes it; NULL else */
+    int grows_fd;
 };
 
 #define REPLAY_OF(timer_) ((struct replay *)((char *)(timer_)-offsetof(struct replay, timer)))
@@ -119,7 +124,6 @@ static void go_to(struct replay *replay, size_t position)
 {
     pause_play(replay);
     replay->target = position > player_count(replay->player) ? player_count(replay->player) : position;
-    replay->said = false;
     app_dirty(replay->app);
 }
 
@@ -233,6 +237,8 @@ static int replay_act(struct app *app, enum action action, const char *argument,
     case ACTION_SLOWER:
         return change_speed(replay, 0.5);
     case ACTION_FORK:
+        if (journal_held(replay->file))
+            return err_set(err, "another keyturn runs this session in this very folder (end that one first)");
         if (arrive(replay, err))
             return -1;
         app_go(app,
@@ -259,13 +265,14 @@ static bool replay_work(struct app *app)
     struct replay *replay = app->own;
     bool there = player_seek(replay->player, replay->target, FOLD_AT_ONCE);
     ui_progress(app->ui, "going there", there ? 0 : player_position(replay->player), there ? 0 : replay->target);
-    if (there && player_fault(replay->player) && !replay->said) {
-        replay->said = true;
-        replay->target = player_position(replay->player);
-        ui_say(app->ui, LOOK_ERROR, "%s: what follows cannot be shown", player_fault(replay->player));
-    }
     if (there && !replay->scanned)
         replay->scanned = player_scan(replay->player, SCAN_AT_ONCE);
+    if (player_fault(replay->player) && !replay->said) {
+        replay->said = true;
+        if (replay->target > player_count(replay->player))
+            replay->target = player_count(replay->player);
+        ui_say(app->ui, LOOK_ERROR, "%s; the recording is shown up to there", player_fault(replay->player));
+    }
     return !there || !replay->scanned;
 }
 
@@ -310,6 +317,53 @@ static const struct stage_ops ops = {
     .work = replay_work,
 };
 
+/* ---- a session that runs elsewhere ---- */
+
+static void stop_following(struct replay *replay)
+{
+    loop_watch_free(replay->grows);
+    replay->grows = NULL;
+    if (replay->grows_fd >= 0)
+        close(replay->grows_fd);
+    replay->grows_fd = -1;
+}
+
+static void has_grown(void *data)
+{
+    struct replay *replay = data;
+    char events[4096];
+    while (read(replay->grows_fd, events, sizeof(events)) > 0)
+        ;
+    bool at_end = replay->target >= player_count(replay->player);
+    if (player_refresh(replay->player)) {
+        replay->scanned = false;
+        if (at_end)
+            replay->target = player_count(replay->player);
+    }
+    if (!journal_held(replay->file)) {
+        stop_following(replay);
+        ui_say(replay->app->ui, LOOK_TEXT, "the session has ended (%s goes on from here in a new one)",
+               keymap_key(replay->app->keymap, ACTION_FORK));
+    }
+    app_dirty(replay->app);
+}
+
+/* Nothing is polled: the kernel says when the file grows, and when its writer is gone. */
+static void follow(struct replay *replay)
+{
+    if (!journal_held(replay->file))
+        return;
+    replay->grows_fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+    if (replay->grows_fd < 0 || inotify_add_watch(replay->grows_fd, replay->file, IN_MODIFY | IN_CLOSE_WRITE) < 0) {
+        stop_following(replay);
+        return;
+    }
+    replay->grows = loop_watch_fd(replay->app->loop, replay->grows_fd, has_grown, replay);
+    player_refresh(replay->player);
+    replay->target = player_count(replay->player);
+    ui_say(replay->app->ui, LOOK_WARN, "another keyturn runs this session: it is shown read only, as it grows");
+}
+
 /* ---- the whole ---- */
 
 /* The first thing worth seeing: the prompt of the first turn, or where --until says. */
@@ -331,7 +385,7 @@ static size_t first_place(const struct replay *replay)
 int app_stage_replay(struct app *app, const struct stage *stage)
 {
     struct err err = ERR_INIT;
-    struct replay replay = {.app = app, .file = xstrdup(stage->file)};
+    struct replay replay = {.app = app, .file = xstrdup(stage->file), .grows_fd = -1};
     bool named = app->options->command == COMMAND_REPLAY;
     app->status = -1;
     int status = 0;
@@ -349,6 +403,8 @@ int app_stage_replay(struct app *app, const struct stage *stage)
     status = app_begin(app, loop, &ops, &replay);
     if (!status) {
         app->status = 0;
+        if (!stage->position && app->options->until < 0)
+            follow(&replay);
         if (named && !isnan(app->options->speed)) {
             player_seek(replay.player, replay.target, 0);
             begin_play(&replay);
@@ -356,6 +412,7 @@ int app_stage_replay(struct app *app, const struct stage *stage)
         app_run(app);
         status = app->status;
         loop_timer_stop(loop, &replay.timer);
+        stop_following(&replay);
     }
     app_end(app);
     loop_free(loop);

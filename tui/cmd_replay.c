@@ -156,7 +156,7 @@ int cmd_replay(const struct options *options)
 {
     struct err err = ERR_INIT;
     CLEANUP(free) char *file = sessions_find(options->operand);
-    if (options->execute && options->until < 0 && app_wanted(options) && !options->check)
+    if (options->execute && app_wanted(options) && !options->check)
         return app_replay(options);
     if (options->execute || options->check)
         return replay_run(options, file);

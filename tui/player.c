@@ -37,6 +37,8 @@ struct index {
     struct arena arena;
     unsigned char *columns; /* player_marks of last time */
     size_t column_count, column_scanned;
+    char *fault; /* a line is broken */
+    size_t end;  /* then: its index, the last position there is */
 };
 
 struct player {
@@ -49,7 +51,6 @@ struct player {
     struct session spare; /* of the keyframe dropped last: its memory is the next one's */
     struct arena arena;
     struct index *index; /* apart, since finding a place does not change where we are */
-    char *fault;
 };
 
 struct player *player_open(const char *path, struct err *err)
@@ -75,12 +76,12 @@ void player_free(struct player *player)
         free(player->index->places[kind].items);
     arena_release(&player->index->arena);
     free(player->index->columns);
+    free(player->index->fault);
     free(player->index);
     session_release(&player->session);
     session_release(&player->spare);
     arena_release(&player->arena);
     journal_reader_free(player->reader);
-    free(player->fault);
     free(player);
 }
 
@@ -101,12 +102,33 @@ size_t player_position(const struct player *player)
 
 size_t player_count(const struct player *player)
 {
-    return journal_count(player->reader);
+    return player->index->fault ? player->index->end : journal_count(player->reader);
 }
 
 const char *player_fault(const struct player *player)
 {
-    return player->fault;
+    return player->index->fault;
+}
+
+static void end_at(struct index *index, size_t line, const struct err *err)
+{
+    if (index->fault && index->end <= line)
+        return;
+    free(index->fault);
+    index->fault = xasprintf("line %ld is broken: %s", err->line, err->text);
+    index->end = line;
+    index->done = true;
+}
+
+size_t player_refresh(struct player *player)
+{
+    size_t before = journal_count(player->reader);
+    journal_refresh(player->reader);
+    size_t after = journal_count(player->reader);
+    if (player->index->fault || after <= before)
+        return 0;
+    player->index->done = false;
+    return after - before;
 }
 
 /* ---- keyframes ---- */
@@ -207,8 +229,7 @@ static bool fold_next(struct player *player)
     struct event event;
     arena_reset(&player->arena);
     if (journal_event(player->reader, player->position, &event, &player->arena, &err)) {
-        free(player->fault);
-        player->fault = xasprintf("line %ld: %s", err.line, err.text);
+        end_at(player->index, player->position, &err);
         return false;
     }
     session_apply(&player->session, &event);
@@ -221,10 +242,8 @@ bool player_seek(struct player *player, size_t position, size_t budget)
     if (position > player_count(player))
         position = player_count(player);
     player->target = position;
-    if (position < player->position) {
-        free(steal(&player->fault));
+    if (position < player->position)
         go_back(player, position);
-    }
     for (size_t folded = 0; player->position < position; folded++) {
         if (budget && folded >= budget)
             return false;
@@ -277,15 +296,17 @@ static void scan(const struct player *player, size_t budget)
     size_t count = player_count(player);
     while (!index->done && budget-- > 0) {
         struct event event;
+        struct err err = ERR_INIT;
         if (index->scanned == count) {
             index->done = true;
             break;
         }
         arena_reset(&index->arena);
-        /* What cannot be read has no mark; coming to it says what is wrong. */
-        if (journal_event(player->reader, index->scanned, &event, &index->arena, NULL) == 0)
-            mark_event(index, &event, index->scanned + 1);
-        index->scanned++;
+        if (journal_event(player->reader, index->scanned, &event, &index->arena, &err)) {
+            end_at(index, index->scanned, &err);
+            break;
+        }
+        mark_event(index, &event, ++index->scanned);
     }
 }
 

@@ -142,9 +142,19 @@ static void test_a_bad_line_stops_it(void **state)
     assert_null(player_fault(player));
     assert_true(player_seek(player, 4, 0));
     assert_int_equal(player_position(player), 2);
-    assert_non_null(strstr(player_fault(player), "line 3"));
+    assert_non_null(strstr(player_fault(player), "line 3 is broken: "));
+    assert_int_equal(player_count(player), 2); /* the recording ends there, wherever one goes then */
     assert_true(player_seek(player, 1, 0));
-    assert_null(player_fault(player));
+    assert_int_equal(player_next_error(player, false), SIZE_MAX);
+    assert_non_null(player_fault(player));
+    player_free(player);
+    /* Nobody has to come to it: looking for marks finds it too. */
+    player = open_player(path);
+    assert_true(player_scan(player, 100));
+    assert_non_null(strstr(player_fault(player), "line 3 is broken: "));
+    assert_int_equal(player_count(player), 2);
+    assert_true(player_seek(player, 4, 0));
+    assert_int_equal(player_position(player), 2);
     player_free(player);
     assert_int_equal(file_remove_tree(folder, &err), 0);
 }

@@ -1,0 +1,38 @@
+#pragma once
+/* The live stage, inside: app_live.c runs it, app_plan.c says with what. Nobody else includes it. */
+
+#include "app_inside.h"
+#include "setup.h"
+
+struct live {
+    struct app *app;
+    enum stage_kind kind;
+    struct setup setup;
+    struct sink sink;
+    struct journal_reader *lines;
+    int64_t t_base; /* time of the loop at which the session's began */
+
+    struct recording *recording; /* of the demo, an execution, a fork */
+    size_t turns, next;          /* recorded ones to be run: how many, which comes next */
+    const char *prompt;          /* of the first turn, when there is no recording */
+    struct departures *departures;
+    bool compared; /* the run is over, what is missing counts */
+    bool stopped;  /* it came to where --until says */
+    char *temp, *workspace, *journal, *rest;
+    bool folder_gone; /* the recorded one */
+    struct journal_reader *resumed, *script;
+
+    struct app_question question, older;
+    struct strbuf allowed, hint;
+    char *ended;  /* how the newest turn did */
+    char *folder; /* shown in the first line */
+    struct loop_task advance;
+    struct loop_timer look;
+    int64_t quit_us; /* when leaving began; 0: it has not */
+    bool running;
+};
+
+/* Where it works, with which model and which journal. 0, or the exit status after the error was said. */
+int live_plan(struct live *live, const struct stage *stage, struct setup_plan *plan);
+/* What the first line calls it; the caller's. */
+char *live_folder_name(const struct live *live, const struct stage *stage);
