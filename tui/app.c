@@ -397,6 +397,7 @@ static int app_main(const struct options *options, struct stage first)
     strbuf_release(&app.stray_text);
     free(app.theme);
     free(app.notice);
+    config = app.config; /* it may have been read anew */
     return status;
 }
 

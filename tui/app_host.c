@@ -118,7 +118,7 @@ static int wait_for(pid_t child, struct err *err)
     return err_set(err, "the editor \"%.60s\" failed: nothing was changed", editor());
 }
 
-static int run_editor(struct app *app, const char *path, struct err *err)
+int app_edit_file(struct app *app, const char *path, struct err *err)
 {
     struct sigaction ignore = {.sa_handler = SIG_IGN}, kept[COUNT_OF(left_alone)];
     term_leave(app->term);
@@ -160,7 +160,7 @@ static int host_edit(struct ui_host *host, const char *name, const char *text, s
     CLEANUP(free) char *path = edit_path(folder, name);
     int result = file_replace(path, text, len, 0600, err);
     if (!result)
-        result = run_editor(app, path, err);
+        result = app_edit_file(app, path, err);
     if (!result) {
         strbuf_reset(out);
         result = file_read(path, out, EDIT_BYTES_MAX, err);
@@ -193,11 +193,23 @@ static int host_open(struct ui_host *host, const char *what, struct err *err)
         return -1;
     size_t count = journal_count(reader);
     journal_reader_free(reader);
-    /* A session of one's own is gone on with, where there is a model that could; everything else is looked at. */
-    bool go_on = is_own_session(file) && (app->options->model || app->config->model);
+    /* A session of one's own is gone on with, where there is a model that could and nobody else has it open; everything
+     * else is looked at. */
+    bool own = is_own_session(file) && !journal_held(file), model = app->options->model || app->config->model;
+    bool go_on = own && model;
+    if (own && !model) {
+        free(app->notice);
+        app->notice = xstrdup("no model is configured, so the session is shown read only (keyturn alone, then m, says "
+                              "how to set one up)");
+    }
     app_go(app, (struct stage){
                     .kind = go_on ? STAGE_FORK : STAGE_REPLAY, .file = steal(&file), .position = go_on ? count : 0});
     return 0;
+}
+
+static int host_set_up(struct ui_host *host, struct err *err)
+{
+    return app_edit_config(APP(host), err);
 }
 
 void app_host_init(struct app *app)
@@ -207,6 +219,7 @@ void app_host_init(struct app *app)
         .replay = host_replay,
         .edit_text = host_edit,
         .open = host_open,
+        .set_up = host_set_up,
         .copy = host_copy,
         .suspend = host_suspend,
         .redraw = host_redraw,

@@ -88,6 +88,11 @@ char *app_drain_stray(struct app *app);
 /* app_host.c */
 void app_host_init(struct app *app);
 void app_suspend(struct app *app);
+/* Gives the terminal to the user's editor for a while. */
+int app_edit_file(struct app *app, const char *path, struct err *err) CHECKED;
+
+/* app_config.c: the config file in the user's editor, made if there is none, and read anew. */
+int app_edit_config(struct app *app, struct err *err) CHECKED;
 
 /* The stages: 0, or the exit status after an error was said. */
 int app_stage_start(struct app *app);

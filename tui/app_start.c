@@ -3,6 +3,7 @@
 #include "app_inside.h"
 #include "base/file.h"
 #include "demo.h"
+#include "sessions.h"
 #include "start.h"
 #include <string.h>
 #include <unistd.h>
@@ -23,7 +24,7 @@ static int start_submit(struct app *app, const struct intent *intent, struct err
     if (intent->type != INTENT_START)
         return err_set(err, "nothing runs yet: say what to do, or choose something to look at");
     if (!app->options->model && !app->config->model)
-        return err_set(err, "no model is configured (see keyturn help config); the demo needs none");
+        return err_set(err, "no model is configured: m on the empty line says how to set one up; the demo needs none");
     app_go(app, (struct stage){.kind = STAGE_LIVE, .prompt = xstrdup(intent->start.prompt)});
     return 0;
 }
@@ -51,13 +52,15 @@ int app_stage_start(struct app *app)
     app->status = -1;
     int status = app_begin(app, loop, &ops, &start);
     if (!status) {
-        CLEANUP(free) char *folder = getcwd(NULL, 0);
+        CLEANUP(free) char *here = getcwd(NULL, 0);
+        CLEANUP(free) char *folder = sessions_folder(here ? here : ".");
         CLEANUP(free) char *fixtures = demo_folder();
+        CLEANUP(free) char *config = config_default_path();
         app->status = 0;
         ui_open_modal(app->ui, start_new(&(struct start_info){
-                                   .folder = folder ? folder : ".",
+                                   .folder = folder,
                                    .model = app->options->model ? app->options->model : app->config->model,
-                                   .config = app->config->path,
+                                   .config = app->options->config ? app->options->config : config,
                                    .fixtures = fixtures,
                                }));
         app_run(app);

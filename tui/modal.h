@@ -52,6 +52,7 @@ struct modal *modal_confirm_new(const char *question, void (*yes)(struct ui *ui,
 struct modal *modal_text_new(const char *title, const char *label, const char *initial, bool multiline,
                              void (*done)(struct ui *ui, const char *text, void *data), void *data); /* an input line */
 struct modal *modal_sessions_new(void);                           /* recent sessions and fixtures, with a filter */
+struct modal *modal_model_new(const char *config, const char *model); /* how a model is set up: the file and the lines */
 struct modal *modal_gate_new(void);                               /* what stands at the gate: messages, plan, arguments */
 struct modal *modal_departures_new(void);                         /* recorded against got */
 struct modal *modal_permissions_new(void);                        /* what was allowed with A; revocable */

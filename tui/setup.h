@@ -20,9 +20,8 @@ struct setup_plan {
     bool user_decides;                   /* about writes, whatever was decided in the recording */
     const char *journal;                 /* its file, instead of one among the sessions */
     const struct journal_reader *resume; /* the lines that are in that file already; NULL: it is a new one */
-    const struct journal_reader
-        *script;  /* whose answers are the model's, when no model is named; NULL: the recording's */
-    double speed; /* of a recorded model */
+    const struct journal_reader *script; /* whose answers are the model's when none is named; NULL: the recording's */
+    double speed;                        /* of a recorded model */
     struct sink *sinks;
 };
 

@@ -3,14 +3,15 @@
 
 #include "start.h"
 #include "base/mem.h"
-#include "base/utf8.h"
+#include "config/config.h"
 #include "input.h"
-#include "start_list.h"
+#include "sessions.h"
+#include "start_row.h"
 #include "ui.h"
 #include <string.h>
 
 #define PROMPT_ROWS_MAX 6
-#define SIDE_BY_SIDE    96 /* columns from which on the two lists stand next to each other */
+#define SIDE_BY_SIDE    160 /* columns from which on the two lists stand next to each other */
 
 enum place { AT_PROMPT, AT_SESSIONS, AT_FIXTURES };
 
@@ -45,36 +46,50 @@ static size_t fixture_count(const struct start *start)
     return start->list.count - start->list.sessions;
 }
 
+/* How many there are that do not fit, at the end of the line with the title. */
+static void paint_more(struct canvas *canvas, struct rect in, const struct list *list, int rows)
+{
+    size_t shown = list->top + (size_t)rows;
+    size_t below = list->count > shown ? list->count - shown : 0;
+    CLEANUP(free)
+    char *text = list->top && below ? xasprintf("%zu above · %zu below", list->top, below)
+                 : below            ? xasprintf("%zu more below", below)
+                 : list->top        ? xasprintf("%zu more above", list->top)
+                                    : NULL;
+    if (text)
+        canvas_right(canvas, in, 0, 1, LOOK_DIM, text);
+}
+
 static void paint_list(struct start *start, struct canvas *canvas, struct rect in, enum place place)
 {
     bool sessions = place == AT_SESSIONS, here = start->place == place;
     struct list *list = sessions ? &start->sessions : &start->fixtures;
     size_t first = sessions ? 0 : start->list.sessions, count = sessions ? start->list.sessions : fixture_count(start);
     struct rect body = rect_make(in.row + 1, in.col, in.rows - 1, in.cols);
-    int widest = 8;
+    struct rect text = rect_make(body.row, body.col + 3, body.rows, body.cols - 4);
     if (in.rows < 2)
         return;
     canvas_str(canvas, in, 0, 1, here ? LOOK_STRONG : LOOK_MODAL_TITLE, sessions ? "Go on" : "Look at");
     if (!count)
         canvas_str(canvas, body, 0, 3, LOOK_DIM,
                    sessions ? "no sessions yet: type a prompt above" : "no fixtures were found (set KEYTURN_FIXTURES)");
-    for (size_t i = 0; i < count; i++) {
-        int columns = (int)utf8_columns(start->list.items[first + i].name, strlen(start->list.items[first + i].name));
-        widest = columns > widest ? columns : widest;
-    }
-    widest = widest > in.cols / 3 ? in.cols / 3 : widest;
+    struct start_columns columns = start_columns_of(canvas, start->list.items + first, count, text.cols);
     list_update(list, count, body.rows);
     for (int i = 0; i < body.rows && list->top + (size_t)i < count; i++) {
-        const struct start_item *item = &start->list.items[first + list->top + (size_t)i];
         bool chosen = here && list->cursor == list->top + (size_t)i;
         if (chosen)
             canvas_put_sign(canvas, body, i, 1, LOOK_STRONG, SIGN_POINTER);
-        canvas_text(canvas, rect_make(body.row, body.col, body.rows, 3 + widest), i, 3, LOOK_TEXT, item->name,
-                    strlen(item->name));
-        canvas_str(canvas, body, i, 5 + widest, LOOK_DIM, item->about);
+        start_row_paint(canvas, text, i, &columns, &start->list.items[first + list->top + (size_t)i]);
         if (chosen)
             canvas_tint(canvas, rect_make(body.row + i, body.col + 1, 1, body.cols - 2), LOOK_SELECT);
     }
+    paint_more(canvas, in, list, body.rows);
+}
+
+/* Where lines are few, blank ones and the path of the config file make room for the lists. */
+static bool is_low(struct rect inside)
+{
+    return inside.rows < 18;
 }
 
 /* The last two lines. */
@@ -83,12 +98,27 @@ static void paint_model(const struct start *start, struct canvas *canvas, struct
     int row = in.rows - 1;
     if (start->model) {
         int at = 1 + canvas_str(canvas, in, row, 1, LOOK_TEXT, "model: ");
-        canvas_str(canvas, in, row, at, LOOK_STRONG, start->model);
+        canvas_text(canvas, in, row, at, LOOK_STRONG, start->model, strlen(start->model));
     } else {
-        int at = 1 + canvas_str(canvas, in, row - 1, 1, LOOK_WARN, "model: none configured");
-        canvas_str(canvas, in, row - 1, at, LOOK_TEXT, ". Choose demo to look around without one.");
-        canvas_printf(canvas, in, row, 1, LOOK_DIM, "Name one in %s; keyturn help config says how.", start->config);
+        CLEANUP(free) char *config = sessions_folder(start->config);
+        int line = is_low(in) ? row : row - 1;
+        int at = 1 + canvas_str(canvas, in, line, 1, LOOK_WARN, "model: none configured");
+        canvas_str(canvas, in, line, at, LOOK_TEXT, " (m sets one up; demo needs none)");
+        if (!is_low(in))
+            canvas_text(canvas, in, row, 1, LOOK_DIM, config, strlen(config));
     }
+}
+
+/* Rows of the upper of two lists that share `rows`: what it needs, unless the other one needs more than is left. */
+static int upper_rows(int rows, size_t upper, size_t lower)
+{
+    int need = (int)(upper < 500 ? upper : 500) + 2, other = (int)(lower < 500 ? lower : 500) + 1;
+    if (need < 3)
+        need = 3;
+    if (need + other <= rows)
+        return need;
+    int half = (rows + 1) / 2;
+    return need <= half ? need : other <= rows - half ? rows - other : half;
 }
 
 static void start_paint(struct modal *modal, struct ui *ui, const struct view *view, struct canvas *canvas,
@@ -97,9 +127,10 @@ static void start_paint(struct modal *modal, struct ui *ui, const struct view *v
     struct start *start = (struct start *)modal;
     (void)ui;
     (void)view;
-    int at = 1 + canvas_str(canvas, inside, 1, 1, LOOK_STRONG, "What should the agent do here?");
-    canvas_str(canvas, inside, 1, at + 3, LOOK_DIM, start->folder);
-    struct rect prompt = rect_make(inside.row + 2, inside.col + 3, PROMPT_ROWS_MAX, inside.cols - 6);
+    int head = is_low(inside) ? 0 : 1;
+    int at = 1 + canvas_str(canvas, inside, head, 1, LOOK_STRONG, "What should the agent do here?");
+    canvas_text(canvas, inside, head, at + 3, LOOK_DIM, start->folder, strlen(start->folder));
+    struct rect prompt = rect_make(inside.row + head + 1, inside.col + 3, PROMPT_ROWS_MAX, inside.cols - 6);
     int wants = input_paint(&start->prompt, canvas, rect_make(canvas->rows, 0, 1, prompt.cols), "");
     prompt.rows = wants < 1 ? 1 : wants > PROMPT_ROWS_MAX ? PROMPT_ROWS_MAX : wants;
     canvas_fill(canvas, prompt, LOOK_INPUT);
@@ -107,17 +138,16 @@ static void start_paint(struct modal *modal, struct ui *ui, const struct view *v
     if (start->place != AT_PROMPT)
         canvas->cursor_row = canvas->cursor_col = -1;
     if (!start->prompt.text.len && start->place == AT_PROMPT)
-        canvas_str(canvas, prompt, 0, 2, LOOK_DIM, "type here, Enter sends it");
-    int top = 2 + prompt.rows + 1, rows = inside.rows - top - 3;
+        canvas_str(canvas, prompt, 0, 2, LOOK_DIM,
+                   start->model ? "type here, Enter sends it" : "no model yet: press m, or choose something below");
+    int top = head + 1 + prompt.rows + 1, rows = inside.rows - top - (start->model || is_low(inside) ? 2 : 3);
     struct rect lists = rect_make(inside.row + top, inside.col, rows, inside.cols);
     if (inside.cols >= SIDE_BY_SIDE) {
         int half = inside.cols / 2;
         paint_list(start, canvas, rect_make(lists.row, lists.col, rows, half), AT_SESSIONS);
         paint_list(start, canvas, rect_make(lists.row, lists.col + half, rows, inside.cols - half), AT_FIXTURES);
     } else {
-        int upper = rows / 2;
-        if (start->list.sessions + 2 < (size_t)upper)
-            upper = (int)start->list.sessions + 2 < 3 ? 3 : (int)start->list.sessions + 2;
+        int upper = upper_rows(rows, start->list.sessions, fixture_count(start));
         paint_list(start, canvas, rect_make(lists.row, lists.col, upper - 1, inside.cols), AT_SESSIONS);
         paint_list(start, canvas, rect_make(lists.row + upper, lists.col, rows - upper, inside.cols), AT_FIXTURES);
     }
@@ -233,6 +263,12 @@ static bool start_key(struct modal *modal, struct ui *ui, const struct view *vie
     }
     if (move(start, key))
         return true;
+    /* Without a model nothing that is typed could be sent: then an m is no beginning of a prompt. */
+    if (key->code == 'm' && !key->ctrl && !key->alt &&
+        (start->place != AT_PROMPT || (!start->model && !start->prompt.text.len))) {
+        ui_open_modal(ui, modal_model_new(start->config, start->model));
+        return true;
+    }
     bool typed = key->code >= ' ' && key->code < KEYSYM_BASE && !key->ctrl && !key->alt;
     if (start->place != AT_PROMPT && (action == ACTION_HELP || action == ACTION_QUIT || action == ACTION_THEME)) {
         if (action == ACTION_QUIT)
@@ -270,9 +306,12 @@ static const char *start_title(struct modal *modal, const struct view *view)
 static const char *start_footer(struct modal *modal, const struct view *view)
 {
     (void)view;
-    if (((struct start *)modal)->place == AT_PROMPT)
-        return "Enter send   Alt-Enter new line   Down choose   Tab lists   Ctrl-C leave";
-    return "Enter open   Up/Down choose   Tab next   Esc prompt   T theme   ? keys   q leave";
+    const struct start *start = (struct start *)modal;
+    if (start->place != AT_PROMPT)
+        return "Enter open   Up/Down choose   Tab next   Esc prompt   m model   T theme   ? keys   q leave";
+    if (!start->model && !start->prompt.text.len)
+        return "m set up a model   Down choose   Tab lists   Ctrl-C leave";
+    return "Enter send   Alt-Enter new line   Down choose   Tab lists   Ctrl-C leave";
 }
 
 static const struct modal_ops start_ops = {.name = "start",
@@ -289,7 +328,7 @@ struct modal *start_new(const struct start_info *info)
     struct start *start = (struct start *)modal_alloc(&start_ops);
     start->folder = xstrdup(info->folder ? info->folder : "");
     start->model = info->model ? xstrdup(info->model) : NULL;
-    start->config = xstrdup(info->config ? info->config : "~/.config/keyturn/config.json");
+    start->config = info->config ? xstrdup(info->config) : config_default_path();
     start_list_load_at(&start->list, info->fixtures, info->now_us);
     input_init(&start->prompt, true);
     list_init(&start->sessions, false);

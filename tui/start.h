@@ -4,15 +4,15 @@
  *
  *     ui_open_modal(ui, start_new(&info));
  *
- * A prompt goes to the host as INTENT_START; a session or a fixture to host->open as the path of its file ("demo" for the
- * guided turn). The host then closes it, or leaves for another ui. */
+ * A prompt goes to the host as INTENT_START; a session or a fixture to host->open as the path of its file ("demo" for
+ * the guided turn). The host then closes it, or leaves for another ui. */
 
 #include "modal.h"
 
 struct start_info {
     const char *folder;   /* where turns run */
     const char *model;    /* its name; NULL: none is configured */
-    const char *config;   /* the config file, for the sentence that says how to name one; NULL: the usual one */
+    const char *config;   /* the config file, there or not; NULL: the usual one */
     const char *fixtures; /* their folder; NULL: none was found */
     int64_t now_us;       /* wall time, for "2 min ago"; 0: the clock's */
 };

@@ -19,6 +19,7 @@ struct ui_host {
     int (*replay)(struct ui_host *host, enum action action, const char *argument, struct err *err);
     int (*edit_text)(struct ui_host *host, const char *name, const char *text, size_t len, struct strbuf *out, struct err *err);
     int (*open)(struct ui_host *host, const char *what, struct err *err);   /* a session, a recording, a fixture */
+    int (*set_up)(struct ui_host *host, struct err *err); /* the config file: made if there is none, edited, read anew */
     void (*copy)(struct ui_host *host, const char *text, size_t len);
     void (*suspend)(struct ui_host *host);
     void (*redraw)(struct ui_host *host);

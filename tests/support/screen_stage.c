@@ -253,6 +253,13 @@ static int host_open(struct ui_host *host, const char *what, struct err *err)
     return 0;
 }
 
+static int host_set_up(struct ui_host *host, struct err *err)
+{
+    (void)err;
+    strbuf_addstr(&stage_of(host)->log, "set up\n");
+    return 0;
+}
+
 static void host_copy(struct ui_host *host, const char *text, size_t len)
 {
     (void)text;
@@ -400,6 +407,7 @@ void screen_stage_open(struct screen_stage *stage, const struct screen_plan *pla
                                             .replay = host_replay,
                                             .edit_text = host_edit,
                                             .open = host_open,
+                                            .set_up = host_set_up,
                                             .copy = host_copy,
                                             .suspend = host_suspend,
                                             .redraw = host_redraw,
@@ -434,7 +442,8 @@ void screen_stage_begin(struct screen_stage *stage, struct ui *ui)
     struct err err = ERR_INIT;
     stage->ui = ui;
     if (plan->start)
-        ui_open_modal(ui, start_new(&(struct start_info){.folder = "~/src/lines"}));
+        ui_open_modal(ui, start_new(&(struct start_info){.folder = "~/src/lines",
+                                                         .config = "/home/you/.config/keyturn/config.json"}));
     if (!stage->engine)
         return;
     for (size_t i = 0; i < plan->break_count; i++)

@@ -1,0 +1,167 @@
+#!/usr/bin/env bash
+# Sessions and recordings in a real terminal: what the start screen lists, what is opened how, and two programs on one
+# session. $1 is the program, $2… are the cases to run (default: all).
+set -u
+. "$(dirname "$0")/terminal.sh"
+
+sessions_json() {
+    env XDG_DATA_HOME="$home/data" XDG_CONFIG_HOME="$home/config" XDG_STATE_HOME="$home/state" HOME="$home" TERM=dumb \
+        "$program" sessions --json </dev/null
+}
+# A model that is there without an option.
+configure() {
+    mkdir -p "$home/config/keyturn"
+    echo '{"model": "mine", "models": {"mine": {"provider": "scripted", "file": "../../model.jsonl"}}}' \
+        >"$home/config/keyturn/config.json"
+}
+run_kept() { # the session is kept among the others, and a write of it waits
+    write_model model.jsonl
+    start run --workspace ws --model scripted:model.jsonl "'change two lines'"
+    sees 'waiting for you'
+    sees 'keep'
+}
+
+# The lock on the journal is the truth: it is there while the process is, and gone with it, however it went.
+case_running_elsewhere() {
+    begin running_elsewhere 120x40
+    configure
+    run_kept
+    check "it runs" bash -c "$(declare -f sessions_json); home='$home' program='$program' sessions_json | grep -q '\"running\":true'"
+    check "and waits" grep -q '"status":"waits for you"' <(sessions_json)
+    terminal second 120x40
+    start
+    sees 'Go on'
+    sees 'change two lines'
+    sees 'waits for you'
+    keys Down Enter
+    sees 'another keyturn runs this session: it is shown read only'
+    sees 'read only'
+    keys F
+    sees 'another keyturn runs this session in this very folder'
+    # What happens over there is seen here.
+    pane=it
+    keys y
+    sees 'That is all I had to do.'
+    pane=second
+    sees 'That is all I had to do.'
+    pane=it
+    escape
+    keys q
+    sees 'status=0'
+    pane=second
+    sees 'the session has ended'
+    check "it runs no more" grep -q '"running":false' <(sessions_json)
+    keys F
+    sees 'forked after event'
+    check "in a file of its own" [ "$(ls "$home"/data/keyturn/sessions/*.jsonl | wc -l)" -eq 2 ]
+    escape
+    keys q
+    sees 'status='
+    check "each is listed once" [ "$(sessions_json | wc -l)" -eq 2 ]
+    check "with what was asked for first" [ "$(sessions_json | grep -c '"prompt":"change two lines"')" -eq 2 ]
+    check "and what it wrote" [ "$(sessions_json | grep -c '"writes":1')" -eq 2 ]
+}
+
+case_killed() {
+    begin killed 120x40
+    run_kept
+    kill -9 "$(pgrep -s "$(mux display -p -t it '#{pane_pid}')" -x keyturn | head -1)"
+    sees 'status=137'
+    check "it does not run" grep -q '"running":false' <(sessions_json)
+    check "it was cut off" grep -q '"status":"cut off"' <(sessions_json)
+}
+
+case_no_model() {
+    begin no_model 80x24
+    run_kept
+    keys y
+    sees 'That is all I had to do.'
+    escape
+    keys q
+    sees 'status=0'
+    start
+    sees 'model: none configured'
+    keys Down Enter
+    sees 'no model is configured'
+    sees 'read only'
+    escape
+    keys q
+    sees 'status=0'
+}
+
+# Where the config file belongs is where XDG says; making one and naming a model in it needs nothing else.
+case_set_up_a_model() {
+    begin set_up_a_model 80x24 EDITOR="sed -i 's,^  // ,  ,'"
+    write_model model.jsonl
+    mkdir -p "$home/config/keyturn"
+    cp "$home/model.jsonl" "$home/config/keyturn/answers.jsonl"
+    start
+    sees '~/config/keyturn/config.json'
+    keys m
+    sees 'not there yet'
+    sees '"model": "mine"'
+    keys y
+    sees 'the model is mine from now on'
+    sees 'model: mine'
+    check "the file is there" [ -s "$home/config/keyturn/config.json" ]
+    check "for its owner" [ "$(stat -c %a "$home/config/keyturn/config.json")" = 600 ]
+    typed 'Change it.'
+    keys Enter
+    sees 'waiting for you'
+    keys C-c
+    sees 'cancelled'
+    sees 'say:'
+    escape
+    keys q
+    sees 'status='
+}
+
+case_set_up_refused() {
+    begin set_up_refused 80x24 EDITOR="sed -i 's,^  // \"model\": \"mine\",  nonsense,'"
+    start
+    sees 'no model yet'
+    keys m y
+    sees 'config file, line 5: '
+    sees 'model: none configured'
+    keys C-c
+    sees 'status='
+}
+
+# A line that is no event is said at once, and the recording ends before it, whatever key is pressed.
+case_broken_line() {
+    begin broken_line 120x40
+    head -40 "$source/fixtures/demo.jsonl" >"$home/broken.jsonl"
+    echo '{"seq":41,"t":0,"turn":1,"type":"model.responded","step":"no number"}' >>"$home/broken.jsonl"
+    tail -n +42 "$source/fixtures/demo.jsonl" >>"$home/broken.jsonl"
+    start replay broken.jsonl
+    sees 'line 41 is broken'
+    sees 'the recording is shown up to there'
+    keys G
+    sees 'event 40 of 40'
+    keys w
+    sees 'there is no write after this'
+    keys q
+    sees 'status=0'
+}
+
+case_execute_until() {
+    begin execute_until 120x40
+    start replay --execute --until 60 "$source/fixtures/demo.jsonl"
+    sees 'this is event 60 of the recording'
+    sees 'held'
+    keys c
+    escape
+    keys q
+    sees 'status='
+}
+
+case_no_sessions() {
+    begin no_sessions 60x16
+    start
+    sees 'no sessions yet'
+    sees 'a guided turn, nothing to set up'
+    keys Tab q
+    sees 'status=0'
+}
+
+run_cases running_elsewhere killed no_model set_up_a_model set_up_refused broken_line execute_until no_sessions

@@ -1,0 +1,143 @@
+/* How a model is set up: which file says so, and the lines that do. y makes the file where there is none; either way
+ * the user's own editor opens it, since nobody knows better what should stand there. */
+
+#include "base/mem.h"
+#include "config_example.h"
+#include "modal.h"
+#include "ui.h"
+#include "wrapped.h"
+#include <string.h>
+#include <unistd.h>
+
+#define WIDTH 84
+
+struct model {
+    struct modal modal;
+    char *config, *name;
+    bool there; /* the file */
+    struct wrapped text;
+    int width; /* it was wrapped for */
+};
+
+static void model_release(struct modal *modal)
+{
+    struct model *model = (struct model *)modal;
+    free(model->config);
+    free(model->name);
+    wrapped_release(&model->text);
+}
+
+static void say(struct model *model, enum look look, const char *text)
+{
+    wrapped_add(&model->text, look, "", text, strlen(text), model->width);
+}
+
+static void write_lines(struct model *model)
+{
+    say(model, LOOK_STRONG, "{");
+    for (size_t i = 0; config_model_lines[i]; i++) {
+        CLEANUP(free) char *line = xasprintf("  %s", config_model_lines[i]);
+        say(model, LOOK_STRONG, line);
+    }
+    say(model, LOOK_STRONG, "}");
+}
+
+static void wrap(struct model *model, int width)
+{
+    if (model->width == width)
+        return;
+    wrapped_reset(&model->text);
+    model->width = width;
+    CLEANUP(free) char *now = model->name ? xasprintf("The model is %s.", model->name) : NULL;
+    say(model, LOOK_TEXT,
+        now ? now
+            : "No model is configured: sessions and recordings can be looked at, the demo plays, nothing else runs.");
+    wrapped_add_blank(&model->text);
+    say(model, LOOK_TEXT, model->there ? "The config file:" : "The config file, which is not there yet:");
+    say(model, LOOK_STRONG, model->config);
+    wrapped_add_blank(&model->text);
+    say(model, LOOK_TEXT, "These lines in it name a model:");
+    write_lines(model);
+    wrapped_add_blank(&model->text);
+    say(model, LOOK_TEXT,
+        "\"file\" is a recording whose answers are the model's. For once: keyturn run --model scripted:FILE. All "
+        "settings: "
+        "keyturn help config.");
+    wrapped_add_blank(&model->text);
+    say(model, LOOK_TEXT,
+        model->there
+            ? "e opens the file in your editor ($VISUAL, $EDITOR or vi)."
+            : "y makes the file, with these lines as comments, and opens it in your editor ($VISUAL, $EDITOR or "
+              "vi).");
+}
+
+static struct rect model_place(struct modal *modal, const struct view *view, int rows, int cols)
+{
+    struct model *model = (struct model *)modal;
+    (void)view;
+    int width = WIDTH < cols - 4 ? WIDTH : cols - 4;
+    wrap(model, width - 4 > 8 ? width - 4 : 8);
+    return modal_center(rows, cols, (int)model->text.count + 2, width);
+}
+
+static void model_paint(struct modal *modal, struct ui *ui, const struct view *view, struct canvas *canvas,
+                        struct rect inside)
+{
+    struct model *model = (struct model *)modal;
+    (void)ui;
+    (void)view;
+    list_update(&modal->list, model->text.count, inside.rows);
+    for (int i = 0; i < inside.rows && modal->list.top + (size_t)i < model->text.count; i++) {
+        const struct wrapped_line *line = &model->text.lines[modal->list.top + (size_t)i];
+        canvas_text(canvas, inside, i, 1, (enum look)line->look, model->text.text.buf + line->at, line->len);
+    }
+}
+
+static bool model_key(struct modal *modal, struct ui *ui, const struct view *view, const struct key *key,
+                      enum action action)
+{
+    const struct model *model = (struct model *)modal;
+    struct ui_host *host = ui_get_host(ui);
+    struct err err = ERR_INIT;
+    (void)view;
+    if (!key->ctrl && !key->alt && key->code == (model->there ? 'e' : 'y')) {
+        ui_close_modal(ui);
+        if (host->set_up(host, &err))
+            ui_say(ui, LOOK_ERROR, "%s", err.text);
+        return true;
+    }
+    return list_action(&modal->list, action, modal->height);
+}
+
+static const char *model_title(struct modal *modal, const struct view *view)
+{
+    (void)modal;
+    (void)view;
+    return "model";
+}
+
+static const char *model_footer(struct modal *modal, const struct view *view)
+{
+    (void)view;
+    return ((struct model *)modal)->there ? "e edit the file   Esc close" : "y make the file and edit it   Esc close";
+}
+
+static const struct modal_ops model_ops = {.name = "model",
+                                           .size = sizeof(struct model),
+                                           .release = model_release,
+                                           .place = model_place,
+                                           .paint = model_paint,
+                                           .key = model_key,
+                                           .title = model_title,
+                                           .footer = model_footer};
+
+struct modal *modal_model_new(const char *config, const char *model)
+{
+    struct model *made = (struct model *)modal_alloc(&model_ops);
+    made->config = xstrdup(config);
+    made->name = model ? xstrdup(model) : NULL;
+    made->there = access(config, F_OK) == 0;
+    wrapped_init(&made->text);
+    list_init(&made->modal.list, false);
+    return &made->modal;
+}
