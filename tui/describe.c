@@ -5,9 +5,9 @@
 #include "text.h"
 #include <string.h>
 
-#define SHORT_TEXT     60  /* bytes of a text that is shown and not counted */
-#define SUBJECT_MAX    200
-#define ARGUMENTS_MAX  400 /* no row is longer */
+#define SHORT_TEXT    60 /* bytes of a text that is shown and not counted */
+#define SUBJECT_MAX   200
+#define ARGUMENTS_MAX 400 /* no row is longer */
 
 static bool is_path_key(const char *key)
 {
@@ -20,10 +20,22 @@ static bool is_subject(const struct json *value)
     return value->type == JSON_STRING && value->len < SUBJECT_MAX && is_path_key(value->key);
 }
 
+/* A text of several lines must not look like one line with blanks. */
+static void add_text(struct strbuf *out, const char *text)
+{
+    for (; *text; text++) {
+        if (*text == '\n')
+            strbuf_addstr(out, text_newline());
+        else
+            strbuf_addch(out, *text);
+    }
+}
+
 static void add_value(struct strbuf *out, const struct json *value)
 {
-    if (value->type == JSON_STRING && value->len <= SHORT_TEXT && !memchr(value->text, '\n', value->len)) {
-        strbuf_addf(out, "%s=%s", value->key, value->text);
+    if (value->type == JSON_STRING && value->len <= SHORT_TEXT) {
+        strbuf_addf(out, "%s=", value->key);
+        add_text(out, value->text);
     } else if (value->type == JSON_STRING) {
         strbuf_addf(out, "%s=(", value->key);
         text_plural(out, (int64_t)utf8_count(value->text, value->len), "character", "characters");
@@ -41,8 +53,10 @@ void describe_arguments(struct strbuf *out, const struct json *arguments)
     if (!arguments || arguments->type != JSON_OBJECT)
         return;
     json_each (value, arguments)
-        if (is_subject(value))
-            strbuf_addf(out, "%s%s", out->len > from ? " " : "", value->text);
+        if (is_subject(value)) {
+            strbuf_addstr(out, out->len > from ? " " : "");
+            add_text(out, value->text);
+        }
     json_each (value, arguments) {
         if (out->len - from > ARGUMENTS_MAX)
             break;
@@ -89,8 +103,8 @@ void describe_timeout(struct strbuf *out, const struct json *timeout)
 const char *describe_effect(const char *effect)
 {
     static const char *const words[][2] = {
-        {"READ_ONLY", "read"}, {"LOCAL_WRITE", "write"}, {"NETWORK", "net"}, {"DESTRUCTIVE", "destroy"},
-        {"UNKNOWN", "?"},
+        {"READ_ONLY", "read"},      {"LOCAL_WRITE", "write"}, {"NETWORK", "net"},
+        {"DESTRUCTIVE", "destroy"}, {"UNKNOWN", "?"},
     };
     for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
         if (strcmp(effect, words[i][0]) == 0)

@@ -6,7 +6,8 @@
 struct json;
 struct strbuf;
 
-/* What the call is about goes first and without its name, then the rest as name=value: "src/lines.c offset=40". */
+/* What the call is about goes first and without its name, then the rest as name=value: "src/lines.c offset=40". A
+ * line break is shown as a sign. */
 void describe_arguments(struct strbuf *out, const struct json *arguments);
 /* "42 lines", "3 entries": what came back; nothing when there are no words for it. `output` may be NULL. */
 void describe_output(struct strbuf *out, const struct json *output);

@@ -49,6 +49,11 @@ const char *text_parallel(void)
     return text_utf8() ? "∥" : "=";
 }
 
+const char *text_newline(void)
+{
+    return text_utf8() ? "⏎" : "\\n";
+}
+
 static void add_ascii(struct strbuf *out, const char *text, size_t len)
 {
     for (size_t at = 0; at < len;) {

@@ -17,6 +17,7 @@ size_t text_terminal_width(int fd, size_t otherwise);
 const char *text_dot(void);      /* "·" or "-" */
 const char *text_ellipsis(void); /* "…" or "..." */
 const char *text_parallel(void); /* "∥" or "=" */
+const char *text_newline(void);  /* "⏎" or "\\n": a line break where everything is on one line */
 
 /* Appends foreign text, sanitised (enum utf8_keep), and spelled as <U+00E9> where the locale wants ASCII. Tabs that are
  * kept become spaces up to the next multiple of eight from `text` on. */

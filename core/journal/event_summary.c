@@ -49,24 +49,38 @@ static const char *const templates[EVENT_TYPE_COUNT] = {
     [EVENT_SESSION_ENDED] = "$reason",
 };
 
-/* The beginning of a text, with every run of white space as one space. */
-static void add_text(struct strbuf *out, const char *text, size_t len)
+/* The beginning of a text, with every run of white space as one space; where line breaks matter, one with a break in it
+ * is shown as \n. */
+static void add_words(struct strbuf *out, const char *text, size_t len, bool breaks)
 {
     size_t keep = utf8_prefix(text, len, TEXT_CHARS);
-    bool gap = false, any = false;
+    bool gap = false, any = false, broken = false;
     for (size_t i = 0; i < keep; i++) {
         if (isspace((unsigned char)text[i])) {
             gap = any;
+            broken |= breaks && text[i] == '\n';
             continue;
         }
         if (gap)
-            strbuf_addch(out, ' ');
-        gap = false;
+            strbuf_addstr(out, broken ? "\\n" : " ");
+        gap = broken = false;
         any = true;
         strbuf_addch(out, text[i]);
     }
     if (keep < len)
         strbuf_addstr(out, "…");
+}
+
+/* Prose, which may be broken anywhere. */
+static void add_text(struct strbuf *out, const char *text, size_t len)
+{
+    add_words(out, text, len, false);
+}
+
+/* A value: an argument of two lines is another one than the same on one line. */
+static void add_exact(struct strbuf *out, const struct json *value)
+{
+    add_words(out, value->text, value->len, true);
 }
 
 static void add_value(struct strbuf *out, const struct json *value);
@@ -88,7 +102,7 @@ static bool add_named(struct strbuf *out, const struct json *object)
         const struct json *provider = json_get(object, "provider");
         if (provider && provider->type == JSON_STRING)
             strbuf_addf(out, "%.80s/", provider->text);
-        add_text(out, name->text, name->len);
+        add_exact(out, name);
         const struct json *added = json_get(object, "added"), *removed = json_get(object, "removed");
         if (added && removed)
             strbuf_addf(out, " +%lld -%lld", (long long)json_int(added, 0), (long long)json_int(removed, 0));
@@ -124,7 +138,7 @@ static void add_value(struct strbuf *out, const struct json *value)
     switch (value->type) {
     case JSON_STRING:
     case JSON_NUMBER:
-        add_text(out, value->text, value->len);
+        add_exact(out, value);
         return;
     case JSON_NULL:
     case JSON_TRUE:

@@ -455,6 +455,12 @@ static void summaries_read_well(void **state)
             assert_null(strchr(out.buf, '\n'));
         }
     }
+    /* A value of several lines must not look like one line with blanks; prose may. */
+    assert_summary(
+        "{\"type\":\"tool.started\",\"call\":\"c1\",\"tool\":\"run_script\",\"arguments\":{\"script\":\"a b\\n  "
+        "c\\n\"}}",
+        "c1 run_script script a b\\nc");
+    assert_summary("{\"type\":\"turn.started\",\"prompt\":\"one\\ntwo\"}", "one two");
     assert_summary(
         "{\"type\":\"write.proposed\",\"call\":\"c4\",\"ask\":\"a1\",\"files\":[{\"path\":\"src/lines.c\",\"added\":4,"
         "\"removed\":1}]}",
