@@ -18,13 +18,14 @@
 #include <stdio.h>
 #include <string.h>
 
+#define WHOLE_EVENT "event" /* the field of a departure that is about all of it */
 #define SHOWN_CHARS 120
 #define KEPT_MAX    1000 /* departures remembered; after the first they seldom say anything new */
 
 /* The types that are compared, and their fields. Members of JSON fields that differ by nature are left out. */
 static const struct {
     enum event_type type;
-    const char *about;     /* the field that names the call or step, NULL */
+    const char *about; /* the field that names the call or step, NULL */
     const char *fields[8];
 } rules[] = {
     {EVENT_TURN_STARTED, NULL, {"prompt"}},
@@ -56,7 +57,7 @@ static const struct {
 struct entry {
     uint32_t index; /* of the line */
     bool seen;
-    bool memory;    /* the turn remembered something: its messages hold one more */
+    bool memory; /* the turn remembered something: its messages hold one more */
     enum event_type type;
     int64_t seq;
 };
@@ -65,28 +66,30 @@ struct entry {
 
 struct departures {
     const struct journal_reader *recording;
-    struct hash_map keys;      /* key → entry */
-    struct hash_map counts;    /* of the run, to number its keys */
+    struct hash_map keys;   /* key → entry */
+    struct hash_map counts; /* of the run, to number its keys */
     struct entry *entries;
     size_t entry_count, entry_room;
     bool types[EVENT_TYPE_COUNT]; /* that are compared: all of them, or those a person wrote down */
-    char *app;                 /* that recorded it; NULL: unknown */
-    int64_t open_turn;         /* that the recording ends in the middle of; 0: none */
-    int64_t until;             /* the last seq that counts; -1: all do */
+    char *app;                    /* that recorded it; NULL: unknown */
+    int64_t open_turn;            /* that the recording ends in the middle of; 0: none */
+    int64_t until;                /* the last seq that counts; -1: all do */
 
     /* The run, so far. */
-    size_t seen;               /* entries it has had */
-    int64_t last_seq;          /* in the recording, of the newest */
-    struct hash_map calls;     /* turn and ask → its proposal's entry */
-    struct hash_map newest;    /* turn and call → its newest entry */
-    int64_t newest_own;        /* the turn's own newest */
-    int64_t furthest;          /* the one that stands last in the recording */
+    size_t seen;            /* entries it has had */
+    int64_t last_seq;       /* in the recording, of the newest */
+    struct hash_map calls;  /* turn and ask → its proposal's entry */
+    struct hash_map newest; /* turn and call → its newest entry */
+    int64_t newest_own;     /* the turn's own newest */
+    int64_t furthest;       /* the one that stands last in the recording */
     bool memory;
     bool same_app;
+    int64_t now_seq, now_turn; /* of the event that is being compared; 0 after the run */
+    const char *now_call;      /* that it is about, in the scratch arena; NULL: none */
 
     struct departure *list;
     size_t count, room;
-    struct arena arena;        /* of the list's texts */
+    struct arena arena; /* of the list's texts */
     struct arena scratch;
 };
 
@@ -273,12 +276,15 @@ static void add(struct departures *d, int64_t seq, const char *type, const char 
         return;
     GROW(d->list, d->count, d->room);
     d->list[d->count] = (struct departure){.seq = seq,
-                                             .number = d->count,
-                                             .unrecorded = !recorded,
-                                             .type = arena_strdup(&d->arena, type),
-                                             .field = arena_strdup(&d->arena, field),
-                                             .recorded = shown(d, recorded),
-                                             .got = shown(d, got)};
+                                           .number = d->count,
+                                           .unrecorded = !recorded && strcmp(field, WHOLE_EVENT) == 0,
+                                           .type = arena_strdup(&d->arena, type),
+                                           .field = arena_strdup(&d->arena, field),
+                                           .recorded = shown(d, recorded),
+                                           .got = shown(d, got),
+                                           .got_seq = d->now_seq,
+                                           .got_turn = d->now_turn,
+                                           .call = d->now_call ? arena_strdup(&d->arena, d->now_call) : NULL};
     d->count++;
 }
 
@@ -296,9 +302,9 @@ static bool listed(const char *names, const char *name)
 
 /* How two values are compared, and where they differ first. */
 struct comparison {
-    const char *without;  /* members that are left out */
-    size_t first;         /* how many items of the outermost list were left out before it */
-    bool sparse;          /* what the recording does not hold is not asked for */
+    const char *without; /* members that are left out */
+    size_t first;        /* how many items of the outermost list were left out before it */
+    bool sparse;         /* what the recording does not hold is not asked for */
     struct strbuf path;
     const struct json *at_a, *at_b;
 };
@@ -309,8 +315,7 @@ static bool objects_differ(struct comparison *c, const struct json *a, const str
 {
     size_t len = c->path.len;
 
-    json_each(member, a)
-    {
+    json_each (member, a) {
         if (listed(c->without, member->key))
             continue;
         strbuf_addf(&c->path, ".%s", member->key);
@@ -318,8 +323,7 @@ static bool objects_differ(struct comparison *c, const struct json *a, const str
             return true;
         strbuf_set_len(&c->path, len);
     }
-    json_each(member, b)
-    {
+    json_each (member, b) {
         if (c->sparse || listed(c->without, member->key) || json_get(a, member->key))
             continue;
         strbuf_addf(&c->path, ".%s", member->key);
@@ -440,10 +444,9 @@ static const char *call_of(struct departures *d, const struct event *event, int 
         return field_text(&d->scratch, event, field_of(event->type, about));
     if (event->type != EVENT_WRITE_DECIDED || !event->write_decided.ask)
         return "";
-    proposal = hash_map_get(&d->calls, arena_printf(&d->scratch, "%" PRId64 " %s", event->turn, event->write_decided.ask),
-                            NO_ENTRY);
-    if (proposal == NO_ENTRY ||
-        journal_event(d->recording, d->entries[proposal].index, &was, &d->scratch, NULL) < 0)
+    proposal = hash_map_get(
+        &d->calls, arena_printf(&d->scratch, "%" PRId64 " %s", event->turn, event->write_decided.ask), NO_ENTRY);
+    if (proposal == NO_ENTRY || journal_event(d->recording, d->entries[proposal].index, &was, &d->scratch, NULL) < 0)
         return NULL;
     return was.write_proposed.call;
 }
@@ -465,7 +468,8 @@ static void compare_order(struct departures *d, const struct event *event, int r
     int64_t behind = own ? d->furthest : late ? NO_ENTRY : d->newest_own;
 
     if (event->type == EVENT_WRITE_PROPOSED && event->write_proposed.ask)
-        hash_map_put(&d->calls, arena_printf(&d->scratch, "%" PRId64 " %s", event->turn, event->write_proposed.ask), at);
+        hash_map_put(&d->calls, arena_printf(&d->scratch, "%" PRId64 " %s", event->turn, event->write_proposed.ask),
+                     at);
     if (call && *call) {
         char *key = arena_printf(&d->scratch, "%" PRId64 " %s", event->turn, call);
         int64_t before = hash_map_get(&d->newest, key, NO_ENTRY);
@@ -495,6 +499,11 @@ void departures_see(struct departures *d, const struct event *event)
     if (event->type == EVENT_CONTEXT_LOADED)
         d->memory = remembers(event);
     arena_reset(&d->scratch);
+    d->now_seq = event->seq;
+    d->now_turn = event->turn;
+    d->now_call = call_of(d, event, rule);
+    if (d->now_call && !*d->now_call)
+        d->now_call = NULL;
     found = hash_map_get(&d->keys, make_key(&d->scratch, &d->counts, event->turn, event, rule), NO_ENTRY);
     if (found == NO_ENTRY) {
         CLEANUP(strbuf) struct strbuf summary = STRBUF_INIT;
@@ -503,7 +512,7 @@ void departures_see(struct departures *d, const struct event *event)
         if (d->open_turn && event->turn >= d->open_turn)
             return;
         event_summary(&summary, event);
-        add(d, d->last_seq, event_type_name(event->type), "event", NULL, summary.len ? summary.buf : "it happened");
+        add(d, d->last_seq, event_type_name(event->type), WHOLE_EVENT, NULL, summary.len ? summary.buf : "it happened");
         return;
     }
     if ((size_t)found >= d->entry_count)
@@ -536,6 +545,8 @@ void departures_end(struct departures *d)
 {
     struct event was;
 
+    d->now_seq = d->now_turn = 0;
+    d->now_call = NULL;
     for (size_t i = 0; i < d->entry_count; i++) {
         CLEANUP(strbuf) struct strbuf summary = STRBUF_INIT;
 
@@ -545,7 +556,7 @@ void departures_end(struct departures *d)
         if (journal_event(d->recording, d->entries[i].index, &was, &d->scratch, NULL) < 0)
             continue;
         event_summary(&summary, &was);
-        add(d, was.seq, was.type_name, "event", summary.len ? summary.buf : "it happened", NULL);
+        add(d, was.seq, was.type_name, WHOLE_EVENT, summary.len ? summary.buf : "it happened", NULL);
     }
     if (d->count)
         qsort(d->list, d->count, sizeof(*d->list), by_seq);
@@ -559,6 +570,24 @@ size_t departures_count(const struct departures *d)
 const struct departure *departures_at(const struct departures *d, size_t index)
 {
     return index < d->count ? &d->list[index] : NULL;
+}
+
+const struct departure *departures_of_event(const struct departures *d, int64_t seq, size_t *index)
+{
+    for (; *index < d->count; ++*index)
+        if (d->list[*index].got_seq == seq)
+            return &d->list[(*index)++];
+    return NULL;
+}
+
+const struct departure *departures_of_call(const struct departures *d, int64_t turn, const char *call, size_t *index)
+{
+    for (; *index < d->count; ++*index) {
+        const struct departure *departure = &d->list[*index];
+        if (departure->call && departure->got_turn == turn && strcmp(departure->call, call) == 0)
+            return &d->list[(*index)++];
+    }
+    return NULL;
 }
 
 size_t departures_compared(const struct departures *d)

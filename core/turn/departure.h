@@ -13,12 +13,15 @@
 struct departures;
 
 struct departure {
-    int64_t seq;     /* in the recording; of something that was not recorded, that of what it came after */
+    int64_t seq; /* in the recording; of something that was not recorded, that of what it came after */
     bool unrecorded;
     const char *type;
     const char *field;
     const char *recorded, *got; /* cut for reading, on one line */
-    size_t number;   /* in the order in which they were noticed */
+    int64_t got_seq;            /* in the run; 0: it never happened */
+    int64_t got_turn;
+    const char *call; /* of the run, that it is about; NULL: none */
+    size_t number;    /* in the order in which they were noticed */
 };
 
 struct departures *departures_new(const struct journal_reader *recording);
@@ -29,10 +32,16 @@ void departures_until(struct departures *departures, int64_t seq);
 bool departures_reached(const struct departures *departures);
 /* To be told of each event of the run. */
 void departures_see(struct departures *departures, const struct event *event);
-/* After the run, what was recorded and never happened counts as well. First departure first; NULL when there is none. */
+/* After the run, what was recorded and never happened counts as well. First departure first; NULL when there is none.
+ */
 void departures_end(struct departures *departures);
 size_t departures_count(const struct departures *departures);
 const struct departure *departures_at(const struct departures *departures, size_t index);
+/* Those beside one event of the run, or beside one of its calls: the next one from *index on, which moves behind it;
+ * NULL when there is no other. */
+const struct departure *departures_of_event(const struct departures *departures, int64_t seq, size_t *index);
+const struct departure *departures_of_call(const struct departures *departures, int64_t turn, const char *call,
+                                           size_t *index);
 /* How many recorded events the run had as well. */
 size_t departures_compared(const struct departures *departures);
 /* The recording ends in the middle of a turn. */

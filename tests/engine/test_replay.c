@@ -1,5 +1,5 @@
-/* A recorded session, run again: the recorded model, the recorded decisions, real tools where there are any and stand-ins
- * where there are none. On the same files nothing departs; on others, the first difference is named. */
+/* A recorded session, run again: the recorded model, the recorded decisions, real tools where there are any and
+ * stand-ins where there are none. On the same files nothing departs; on others, the first difference is named. */
 
 #include "base/json.h"
 #include "base/mem.h"
@@ -381,6 +381,18 @@ static void test_what_happened_and_was_not_recorded_departs(void **state)
     assert_string_equal(applied->field, "event");
     assert_string_equal(applied->recorded, "nothing");
     find(&again, decided, "checkpoint.saved");
+    /* It can be found beside the event of the run, and beside its call. */
+    const struct departure *beside = NULL;
+    size_t index = 0, of_call = 0;
+    assert_int_equal(applied->got_seq, turn_rig_event(&again.rig, EVENT_WRITE_APPLIED, 1)->seq);
+    beside = departures_of_event(again.departures, applied->got_seq, &index);
+    assert_ptr_equal(beside, applied);
+    assert_null(departures_of_event(again.departures, applied->got_seq, &index));
+    for (index = 0; (beside = departures_of_call(again.departures, 1, applied->call, &index)); of_call++)
+        assert_string_equal(beside->call, applied->call);
+    assert_true(of_call > 1);
+    index = 0;
+    assert_null(departures_of_call(again.departures, 2, applied->call, &index));
     /* First what has a place in the recording. */
     assert_false(departures_at(again.departures, 0)->unrecorded);
     assert_string_equal(departures_at(again.departures, 0)->field, "decision");
