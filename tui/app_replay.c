@@ -162,12 +162,19 @@ static int go_to_place(struct replay *replay, const char *text, struct err *err)
     double number = strtod(text, &end);
     if (end == text || !(number >= 0) || number > 1e15)
         return err_set(err, "say a number of an event (goto 58) or a time (goto 12.4s)");
-    if (strcmp(end, "s") == 0)
-        go_to(replay, player_at_time(replay->player, (int64_t)(number * 1e6)));
-    else if (!*end)
-        go_to(replay, (size_t)number);
-    else
+    size_t count = player_count(replay->player);
+    bool beyond = number > (double)count;
+    if (strcmp(end, "s") == 0) {
+        beyond = count && number * 1e6 > (double)time_of(replay, count - 1);
+        go_to(replay, beyond ? count : player_at_time(replay->player, (int64_t)(number * 1e6)));
+    } else if (!*end) {
+        go_to(replay, beyond ? count : (size_t)number);
+    } else {
         return err_set(err, "say a number of an event (goto 58) or a time (goto 12.4s)");
+    }
+    if (beyond)
+        ui_say(replay->app->ui, LOOK_WARN, "The recording ends before that: this is its last event, %zu at %.3f s.",
+               count, (double)time_of(replay, count - 1) / 1e6);
     return 0;
 }
 
