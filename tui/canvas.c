@@ -27,7 +27,7 @@ static const struct {
     [SIGN_MORE] = {"…", "~"},     [SIGN_UP] = {"↑", "^"},         [SIGN_DOWN] = {"↓", "v"},
     [SIGN_MINUS] = {"−", "-"},    [SIGN_DOT] = {"·", "-"},        [SIGN_CORNER] = {"└", "`"},
     [SIGN_HALF] = {"▌", "|"},     [SIGN_LEFT] = {"←", "<"},       [SIGN_RIGHT] = {"→", ">"},
-    [SIGN_DASH] = {"—", "-"},
+    [SIGN_DASH] = {"—", "-"},     [SIGN_DEPARTED] = {"≠", "!"},
 };
 
 struct rect rect_make(int row, int col, int rows, int cols)
@@ -246,8 +246,9 @@ static struct cell *paint_char(struct canvas *canvas, int row, long col, long le
     return NULL;
 }
 
+/* `whole` may be NULL; else it is told whether all of the text was to the left of the right edge. */
 static int paint(struct canvas *canvas, struct rect in, int row, int col, enum look role, bool own, const char *text,
-                 size_t len)
+                 size_t len, bool *whole)
 {
     struct rect area = clip(canvas, in);
     long line = (long)in.row + row;
@@ -259,7 +260,8 @@ static int paint(struct canvas *canvas, struct rect in, int row, int col, enum l
     int column = 0;
     struct cell *last = NULL;
     struct piece piece;
-    for (size_t at = 0; at < len;) {
+    size_t at = 0;
+    while (at < len) {
         size_t used = next_piece(&piece, canvas, own, text + at, len - at, column, at > 0);
         if (piece.kind == PIECE_MARK) {
             if (last)
@@ -280,6 +282,8 @@ static int paint(struct canvas *canvas, struct rect in, int row, int col, enum l
         }
         column += piece.width;
     }
+    if (whole)
+        *whole = at >= len && start + column <= end;
     if (start + column > end)
         column = (int)(end > start ? end - start : 0);
     return column;
@@ -287,12 +291,21 @@ static int paint(struct canvas *canvas, struct rect in, int row, int col, enum l
 
 int canvas_text(struct canvas *canvas, struct rect in, int row, int col, enum look role, const char *text, size_t len)
 {
-    return paint(canvas, in, row, col, role, false, text, len);
+    return paint(canvas, in, row, col, role, false, text, len, NULL);
+}
+
+int canvas_cut(struct canvas *canvas, struct rect in, int row, int col, enum look role, const char *text, size_t len)
+{
+    bool whole;
+    int columns = paint(canvas, in, row, col, role, false, text, len, &whole);
+    if (!whole && in.cols > 0)
+        canvas_put_sign(canvas, in, row, in.cols - 1, role, SIGN_MORE);
+    return columns;
 }
 
 int canvas_str(struct canvas *canvas, struct rect in, int row, int col, enum look role, const char *text)
 {
-    return paint(canvas, in, row, col, role, true, text, strlen(text));
+    return paint(canvas, in, row, col, role, true, text, strlen(text), NULL);
 }
 
 int canvas_printf(struct canvas *canvas, struct rect in, int row, int col, enum look role, const char *fmt, ...)
@@ -302,7 +315,7 @@ int canvas_printf(struct canvas *canvas, struct rect in, int row, int col, enum 
     va_start(args, fmt);
     strbuf_vaddf(&text, fmt, args);
     va_end(args);
-    return paint(canvas, in, row, col, role, true, text.buf, text.len);
+    return paint(canvas, in, row, col, role, true, text.buf, text.len, NULL);
 }
 
 int canvas_right(struct canvas *canvas, struct rect in, int row, int right, enum look role, const char *text)

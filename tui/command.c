@@ -163,8 +163,7 @@ static int do_undo(struct ui *ui, const struct view *view, const char *argument,
 
 static int do_filter(struct ui *ui, const struct view *view, const char *argument, struct err *err)
 {
-    return ui_filter(ui, view, argument) ? 0
-                                         : err_set(err, "this pane has no filter: the events and the tools have one");
+    return ui_filter(ui, view, argument) ? 0 : err_set(err, "this pane has no rows to filter (/ searches it)");
 }
 
 static int do_help(struct ui *ui, const struct view *view, const char *argument, struct err *err)

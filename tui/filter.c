@@ -38,7 +38,14 @@ static bool is_kind(const char *word)
     return false;
 }
 
-static void add_term(struct filter *filter, const struct view *view, const char *word, size_t len, bool not, bool quoted)
+static void append(struct filter *filter, struct filter_term term)
+{
+    GROW(filter->terms, filter->count, filter->room);
+    filter->terms[filter->count++] = term;
+}
+
+static void add_term(struct filter *filter, const struct view *view, const char *word, size_t len, bool not,
+                     bool quoted)
 {
     static const char *const names[] = {[FILTER_KIND] = "kind:", [FILTER_CALL] = "call:", [FILTER_TEXT] = "text:"};
     struct filter_term term = {FILTER_TEXT, not, NULL};
@@ -61,8 +68,7 @@ static void add_term(struct filter *filter, const struct view *view, const char 
         else if (view && view->session && session_find_call(view->session, term.text) != SESSION_NONE)
             term.kind = FILTER_CALL;
     }
-    GROW(filter->terms, filter->count, filter->room);
-    filter->terms[filter->count++] = term;
+    append(filter, term);
 }
 
 void filter_parse(struct filter *filter, const struct view *view, const char *text)
@@ -74,13 +80,27 @@ void filter_parse(struct filter *filter, const struct view *view, const char *te
             continue;
         }
         bool not = *text == '!';
-        text += not;
+        text += not ;
         bool quoted = *text == '"';
         text += quoted;
         size_t len = quoted ? strcspn(text, "\"") : strcspn(text, " \t\n");
         add_term(filter, view, text, len, not, quoted);
         text += len + (quoted && text[len] == '"');
     }
+}
+
+void filter_parse_texts(struct filter *filter, const char *text)
+{
+    filter_parse(filter, NULL, text);
+    for (size_t i = 0; i < filter->count; i++)
+        filter->terms[i].kind = FILTER_TEXT;
+}
+
+void filter_set_text(struct filter *filter, const char *text)
+{
+    filter_release(filter);
+    if (*text)
+        append(filter, (struct filter_term){FILTER_TEXT, false, xstrdup(text)});
 }
 
 bool filter_fits(const struct filter *filter, bool (*fits)(const struct filter_term *term, void *data), void *data)
@@ -90,7 +110,7 @@ bool filter_fits(const struct filter *filter, bool (*fits)(const struct filter_t
         const struct filter_term *term = &filter->terms[i];
         bool yes = fits(term, data);
         if (term->not || term->kind == FILTER_TEXT) {
-            if (yes == term->not)
+            if (yes == term->not )
                 return false;
             continue;
         }
@@ -110,6 +130,22 @@ bool filter_kind_fits(const char *kind, const char *name, size_t len)
                memcmp(name + len - after, star + 1, after) == 0;
     }
     return len >= want && want && memcmp(name, kind, want) == 0 && (len == want || name[want] == '.');
+}
+
+struct plain {
+    const char *text;
+    size_t len;
+};
+
+static bool plain_fits(const struct filter_term *term, void *data)
+{
+    const struct plain *plain = data;
+    return hits_find(plain->text, plain->len, term->text);
+}
+
+bool filter_text_fits(const struct filter *filter, const char *text, size_t len)
+{
+    return filter_fits(filter, plain_fits, &(struct plain){text, len});
 }
 
 /* ---- lines of the journal ---- */
@@ -220,7 +256,8 @@ static bool line_of_call(const struct line *line, const char *call)
         json_write_str(&quoted, call, strlen(call), JSON_COMPACT);
         return memmem(line->text, line->len, quoted.buf, quoted.len);
     }
-    if (is_type(line, "write.decided") && find_member(line->text, line->len, "ask", &value, &len) && line->view->session) {
+    if (is_type(line, "write.decided") && find_member(line->text, line->len, "ask", &value, &len) &&
+        line->view->session) {
         CLEANUP(free) char *id = xmemdup0(value, len);
         const struct session *session = line->view->session;
         uint32_t ask = session_find_ask(session, id);
@@ -255,12 +292,13 @@ bool filter_line_fits(const struct filter *filter, const struct view *view, cons
     return filter_fits(filter, line_fits, &line);
 }
 
-void filter_note(struct strbuf *out, const char *text, int width)
+void filter_note(struct strbuf *out, const char *text, const char *title, int width)
 {
-    int room = width - 16 - (int)utf8_columns(out->buf, out->len); /* 16: the title, and some of the frame */
+    /* 10: the title's number, and some of the frame */
+    int room = width - 10 - (int)strlen(title) - (int)utf8_columns(out->buf, out->len);
     if (text && *text && (int)utf8_columns(text, strlen(text)) + 3 <= room)
         strbuf_addf(out, " · %s", text);
-    else
+    else if (room >= 11)
         strbuf_addstr(out, " · filtered");
 }
 
@@ -290,12 +328,18 @@ size_t matches_find(const struct matches *matches, size_t row)
     return low;
 }
 
-bool matches_work(struct matches *matches, size_t total, size_t budget, bool (*fits)(size_t row, void *data), void *data)
+void matches_cut(struct matches *matches, size_t row)
 {
-    if (matches->scanned > total) {
-        matches->count = matches_find(matches, total);
-        matches->scanned = total;
-    }
+    if (matches->scanned <= row)
+        return;
+    matches->count = matches_find(matches, row);
+    matches->scanned = row;
+}
+
+bool matches_work(struct matches *matches, size_t total, size_t budget, bool (*fits)(size_t row, void *data),
+                  void *data)
+{
+    matches_cut(matches, total);
     for (; budget && matches->scanned < total; budget--, matches->scanned++) {
         if (!fits(matches->scanned, data))
             continue;

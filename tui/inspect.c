@@ -1,11 +1,12 @@
-/* A call is told by the events that speak of it: asked for, started, proposed, decided, applied, finished. Their lines are
- * read where the session's row says they are. */
+/* A call is told by the events that speak of it: asked for, started, proposed, decided, applied, finished. Their lines
+ * are read where the session's row says they are. */
 
 #include "inspect.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "describe.h"
 #include "text.h"
+#include "turn/departure.h"
 #include <math.h>
 #include <string.h>
 
@@ -28,6 +29,39 @@ static const struct session_ask *ask_of(const struct view *view, const struct se
     return call->ask < view->session->ask_count ? &view->session->asks[call->ask] : NULL;
 }
 
+/* ---- departures ---- */
+
+static void put_side(struct pretty *out, enum look look, const char *label, const char *text)
+{
+    CLEANUP(free) char *line = xasprintf("%s%s", label, text);
+    pretty_text(out, look, line, strlen(line), 2, true);
+}
+
+/* Where it is not as it was recorded, and what stood there. */
+static void put_departures(struct pretty *out, const struct view *view, struct selection what)
+{
+    const struct session_call *call = call_of(view, what);
+    const struct departure *departure;
+    size_t index = 0, count = 0;
+    if (!view->departures)
+        return;
+    while ((departure = call ? departures_of_call(view->departures, view->session->turns[call->turn].number,
+                                                  session_name(view->session, call->id), &index)
+                             : departures_of_event(view->departures, what.seq, &index))) {
+        if (!count++)
+            pretty_head(out, "departs from the recording");
+        pretty_begin(out, 0);
+        pretty_putf(out, LOOK_WARN, "%s", departure->type);
+        if (departure->unrecorded) {
+            pretty_putf(out, LOOK_TEXT, " was not recorded: it came after event %lld", (long long)departure->seq);
+        } else {
+            pretty_putf(out, LOOK_TEXT, " %s, recorded in event %lld", departure->field, (long long)departure->seq);
+            put_side(out, LOOK_DIFF_REMOVE, "- recorded ", departure->recorded);
+        }
+        put_side(out, LOOK_DIFF_ADD, "+ got      ", departure->got);
+    }
+}
+
 /* ---- events ---- */
 
 static void put_event_head(struct pretty *out, const struct event *event)
@@ -47,15 +81,16 @@ static void unreadable(struct pretty *out)
     pretty_puts(out, LOOK_ERROR, "This line cannot be read. The raw tab shows it as it is.");
 }
 
-static void event_pretty(struct pretty *out, const struct view *view, int64_t seq)
+static void event_pretty(struct pretty *out, const struct view *view, struct selection what)
 {
     CLEANUP(arena) struct arena arena = ARENA_INIT;
     struct event event;
-    if (!view_event(view, seq, &event, &arena)) {
+    if (!view_event(view, what.seq, &event, &arena)) {
         unreadable(out);
         return;
     }
     put_event_head(out, &event);
+    put_departures(out, view, what);
     pretty_begin(out, 0);
     const struct json *value = event.raw ? json_parse(&arena, event.raw, event.raw_len, NULL) : NULL;
     if (value)
@@ -118,15 +153,16 @@ static void put_long_field(struct pretty *out, const struct event *event, const 
 }
 
 /* Every field with something in it: the short ones first, a line each, then the texts. */
-static void event_text(struct pretty *out, const struct view *view, int64_t seq)
+static void event_text(struct pretty *out, const struct view *view, struct selection what)
 {
     CLEANUP(arena) struct arena arena = ARENA_INIT;
     struct event event;
-    if (!view_event(view, seq, &event, &arena)) {
+    if (!view_event(view, what.seq, &event, &arena)) {
         unreadable(out);
         return;
     }
     put_event_head(out, &event);
+    put_departures(out, view, what);
     size_t count;
     const struct event_field *fields = event_fields(event.type, &count);
     CLEANUP(strbuf) struct strbuf brief = STRBUF_INIT;
@@ -220,7 +256,8 @@ static void put_decision(struct pretty *out, const struct view *view, const stru
         return;
     }
     const struct event_write_decided *decided = &event.write_decided;
-    pretty_putf(out, LOOK_TEXT, "%s by %s", decided->decision ? decided->decision : "?", decided->by ? decided->by : "?");
+    pretty_putf(out, LOOK_TEXT, "%s by %s", decided->decision ? decided->decision : "?",
+                decided->by ? decided->by : "?");
     if (decided->waited_ms > 0) {
         CLEANUP(strbuf) struct strbuf waited = STRBUF_INIT;
         text_ms(&waited, decided->waited_ms);
@@ -253,7 +290,8 @@ static void put_outcome(struct pretty *out, const struct view *view, const struc
     if (!call->finished_seq || !view_event(view, call->finished_seq, &event, &arena) ||
         event.type != EVENT_TOOL_FINISHED)
         return;
-    CLEANUP(free) char *head = xasprintf("outcome: %s", event.tool_finished.outcome ? event.tool_finished.outcome : "?");
+    CLEANUP(free)
+    char *head = xasprintf("outcome: %s", event.tool_finished.outcome ? event.tool_finished.outcome : "?");
     pretty_head(out, head);
     const struct json *value = outcome_of(&event, &arena);
     const struct json *output = json_get(value, "output");
@@ -300,11 +338,13 @@ static void put_printed(struct pretty *out, const struct view *view, const struc
     }
 }
 
-static void call_document(struct pretty *out, const struct view *view, const struct session_call *call, bool plain)
+static void call_document(struct pretty *out, const struct view *view, struct selection what, bool plain)
 {
+    const struct session_call *call = call_of(view, what);
     CLEANUP(arena) struct arena arena = ARENA_INIT;
     const struct json *arguments = call_arguments(view, call, &arena);
     put_call_head(out, view, call);
+    put_departures(out, view, what);
     if (arguments) {
         pretty_head(out, "arguments");
         (plain ? pretty_plain : pretty_json)(out, arguments, 0);
@@ -318,20 +358,18 @@ static void call_document(struct pretty *out, const struct view *view, const str
 
 void inspect_pretty(struct pretty *out, const struct view *view, struct selection what)
 {
-    const struct session_call *call = call_of(view, what);
-    if (call)
-        call_document(out, view, call, false);
+    if (call_of(view, what))
+        call_document(out, view, what, false);
     else
-        event_pretty(out, view, what.seq);
+        event_pretty(out, view, what);
 }
 
 void inspect_text(struct pretty *out, const struct view *view, struct selection what)
 {
-    const struct session_call *call = call_of(view, what);
-    if (call)
-        call_document(out, view, call, true);
+    if (call_of(view, what))
+        call_document(out, view, what, true);
     else
-        event_text(out, view, what.seq);
+        event_text(out, view, what);
 }
 
 void inspect_raw(struct pretty *out, const struct view *view, struct selection what)
@@ -342,9 +380,9 @@ void inspect_raw(struct pretty *out, const struct view *view, struct selection w
         return;
     }
     const struct session_ask *ask = ask_of(view, call);
-    const uint32_t seqs[] = {call->responded_seq,       call->started_seq,          call->proposed_seq,
-                             ask ? ask->decided_seq : 0, ask ? ask->checkpoint_seq : 0, ask ? ask->applied_seq : 0,
-                             call->finished_seq,        ask ? ask->undone_seq : 0};
+    const uint32_t seqs[] = {
+        call->responded_seq,           call->started_seq,          call->proposed_seq, ask ? ask->decided_seq : 0,
+        ask ? ask->checkpoint_seq : 0, ask ? ask->applied_seq : 0, call->finished_seq, ask ? ask->undone_seq : 0};
     for (size_t i = 0; i < COUNT_OF(seqs); i++)
         if (seqs[i])
             add_raw_line(out, view, seqs[i], true);
@@ -418,12 +456,20 @@ void inspect_title(struct strbuf *out, const struct view *view, struct selection
 uint64_t inspect_state(const struct view *view, struct selection what)
 {
     const struct session_call *call = call_of(view, what);
+    uint32_t departed = view->departures ? (uint32_t)departures_count(view->departures) : 0;
     if (!call)
-        return 1;
+        return 1 + departed;
     const struct session_ask *ask = ask_of(view, call);
-    const uint32_t parts[] = {call->started_seq, call->finished_seq, call->proposed_seq, call->outputs, call->state,
-                              call->late, ask ? ask->decided_seq : 0, ask ? ask->applied_seq : 0,
-                              ask ? ask->undone_seq : 0};
+    const uint32_t parts[] = {call->started_seq,
+                              call->finished_seq,
+                              call->proposed_seq,
+                              call->outputs,
+                              call->state,
+                              call->late,
+                              ask ? ask->decided_seq : 0,
+                              ask ? ask->applied_seq : 0,
+                              ask ? ask->undone_seq : 0,
+                              departed};
     uint64_t state = 1469598103934665603u; /* FNV-1a */
     for (size_t i = 0; i < COUNT_OF(parts); i++)
         state = (state ^ parts[i]) * 1099511628211u;

@@ -2,15 +2,55 @@
 
 #include "base/mem.h"
 #include "modal.h"
+#include "narrow.h"
 #include "text.h"
 #include "turn/departure.h"
+#include "ui.h"
 #include <string.h>
 
 #define DETAIL_ROWS 7
+#define SEQ_COLS    14
+#define TYPE_COLS   17
+
+struct departures_modal {
+    struct modal modal;
+    struct narrow narrow;
+};
+
+static struct narrow *narrow_of(struct modal *modal)
+{
+    return &((struct departures_modal *)modal)->narrow;
+}
+
+static void departures_release(struct modal *modal)
+{
+    narrow_release(narrow_of(modal));
+}
 
 static size_t count_of(const struct view *view)
 {
     return view->departures ? departures_count(view->departures) : 0;
+}
+
+static const struct departure *chosen_of(struct modal *modal, const struct view *view)
+{
+    size_t row = narrow_row(narrow_of(modal), modal->list.cursor);
+    return view->departures && row != SIZE_MAX ? departures_at(view->departures, row) : NULL;
+}
+
+/* What of the event departs; all of it when the run had one that the recording has not, or the other way round. */
+static const char *what_departs(const struct departure *departure)
+{
+    return departure->unrecorded ? "was not recorded" : departure->got_seq ? departure->field : "did not happen";
+}
+
+static bool departure_fits(const struct filter *filter, size_t row, const void *data)
+{
+    const struct departure *departure = departures_at(data, row);
+    CLEANUP(strbuf) struct strbuf words = STRBUF_INIT;
+    strbuf_addf(&words, "%s %s %s %s %s", departure->type, what_departs(departure),
+                departure->call ? departure->call : "", departure->recorded, departure->got);
+    return filter_text_fits(filter, words.buf, words.len);
 }
 
 static struct rect departures_place(struct modal *modal, const struct view *view, int rows, int cols)
@@ -24,10 +64,9 @@ static int paint_side(struct canvas *canvas, struct rect in, int row, enum look 
                       const char *text)
 {
     CLEANUP(strbuf) struct strbuf wrapped = STRBUF_INIT;
-    const char *shown = text ? text : "(nothing)";
     int rows = 0;
     canvas_str(canvas, in, row, 1, LOOK_DIM, label);
-    text_wrap(&wrapped, shown, strlen(shown), 0, (size_t)(in.cols > 24 ? in.cols - 14 : 10));
+    text_wrap(&wrapped, text, strlen(text), 0, (size_t)(in.cols > 24 ? in.cols - 14 : 10));
     for (const char *line = wrapped.buf; *line && rows < 3; rows++) {
         size_t len = strcspn(line, "\n");
         canvas_text(canvas, in, row + rows, 12, look, line, len);
@@ -36,30 +75,42 @@ static int paint_side(struct canvas *canvas, struct rect in, int row, enum look 
     return rows;
 }
 
+static void paint_row(struct canvas *canvas, struct rect at, const struct departure *departure)
+{
+    /* What was not recorded has no number there: it came after the one that is named. */
+    canvas_printf(canvas, at, 0, 1, LOOK_DIM, "%5s %6lld", departure->unrecorded ? "after" : "",
+                  (long long)departure->seq);
+    canvas_cut(canvas, rect_make(at.row, at.col + SEQ_COLS, 1, TYPE_COLS - 1), 0, 0, LOOK_TEXT, departure->type,
+               strlen(departure->type));
+    int col = SEQ_COLS + TYPE_COLS;
+    if (departure->call)
+        col += canvas_text(canvas, at, 0, col, LOOK_DIM, departure->call, strlen(departure->call)) + 1;
+    const char *what = what_departs(departure);
+    canvas_cut(canvas, at, 0, col, departure->unrecorded || !departure->got_seq ? LOOK_WARN : LOOK_STRONG, what,
+               strlen(what));
+}
+
 static void departures_paint(struct modal *modal, struct ui *ui, const struct view *view, struct canvas *canvas,
                              struct rect inside)
 {
-    size_t count = count_of(view);
+    struct narrow *narrow = narrow_of(modal);
     int rows = inside.rows - DETAIL_ROWS;
     (void)ui;
-    struct rect body = rect_make(inside.row, inside.col, rows > 1 ? rows : 1, inside.cols);
+    struct rect body =
+        narrow_paint(narrow, canvas, rect_make(inside.row, inside.col, rows > 2 ? rows : 2, inside.cols));
+    size_t count = narrow_rows(narrow, count_of(view), departure_fits, view->departures);
     list_update(&modal->list, count, body.rows);
-    if (!count) {
-        canvas_str(canvas, inside, 0, 1, LOOK_GOOD, "So far everything happened as it was recorded.");
-        return;
-    }
+    if (!count && !narrow_paint_nothing(narrow, canvas, body))
+        canvas_str(canvas, body, 0, 1, LOOK_GOOD, "So far everything happened as it was recorded.");
     for (int i = 0; i < body.rows && modal->list.top + (size_t)i < count; i++) {
-        const struct departure *departure = departures_at(view->departures, modal->list.top + (size_t)i);
-        if (departure->seq)
-            canvas_printf(canvas, body, i, 1, LOOK_DIM, "%6lld", (long long)departure->seq);
-        else
-            canvas_str(canvas, body, i, 1, LOOK_WARN, "   new");
-        int at = 9 + canvas_str(canvas, body, i, 9, LOOK_TEXT, departure->type ? departure->type : "");
-        canvas_str(canvas, body, i, at + 2, LOOK_STRONG, departure->field ? departure->field : "");
-        modal_select_row(canvas, body, modal, modal->list.top + (size_t)i);
+        size_t row = modal->list.top + (size_t)i;
+        paint_row(canvas, rect_make(body.row + i, body.col, 1, body.cols),
+                  departures_at(view->departures, narrow_row(narrow, row)));
+        modal_select_row(canvas, body, modal, row);
     }
-    struct rect detail = rect_make(inside.row + body.rows, inside.col, inside.rows - body.rows, inside.cols);
-    const struct departure *chosen = departures_at(view->departures, modal->list.cursor);
+    int above = body.row + body.rows - inside.row;
+    struct rect detail = rect_make(inside.row + above, inside.col, inside.rows - above, inside.cols);
+    const struct departure *chosen = chosen_of(modal, view);
     if (chosen && detail.rows > 1) {
         int at = 1 + paint_side(canvas, detail, 1, LOOK_DIFF_REMOVE, "- recorded", chosen->recorded);
         paint_side(canvas, detail, at, LOOK_DIFF_ADD, "+ got", chosen->got);
@@ -69,9 +120,18 @@ static void departures_paint(struct modal *modal, struct ui *ui, const struct vi
 static bool departures_key(struct modal *modal, struct ui *ui, const struct view *view, const struct key *key,
                            enum action action)
 {
-    (void)view;
-    (void)key;
-    (void)ui;
+    if (narrow_key(narrow_of(modal), modal, key, action) != NARROW_NOT)
+        return true;
+    const struct departure *chosen = chosen_of(modal, view);
+    if (action == ACTION_INSPECT && chosen && chosen->got_seq) {
+        struct selection what = {SELECT_EVENT, chosen->got_seq, SESSION_NONE};
+        ui_open_modal(ui, modal_inspect_new(view, what));
+        return true;
+    }
+    if (action == ACTION_INSPECT && chosen) {
+        ui_say(ui, LOOK_TEXT, "It did not happen in this run: there is no event to show.");
+        return true;
+    }
     return list_action(&modal->list, action, modal->height - DETAIL_ROWS);
 }
 
@@ -84,13 +144,13 @@ static const char *departures_title(struct modal *modal, const struct view *view
 
 static const char *departures_footer(struct modal *modal, const struct view *view)
 {
-    (void)modal;
-    (void)view;
-    return "Up/Down choose   Esc close";
+    return narrow_footer(narrow_of(modal),
+                         count_of(view) ? "Up/Down choose   Enter show the event   / search   Esc close" : "Esc close");
 }
 
 static const struct modal_ops departures_ops = {.name = "departures",
-                                                .size = sizeof(struct modal),
+                                                .size = sizeof(struct departures_modal),
+                                                .release = departures_release,
                                                 .place = departures_place,
                                                 .paint = departures_paint,
                                                 .key = departures_key,
@@ -99,5 +159,7 @@ static const struct modal_ops departures_ops = {.name = "departures",
 
 struct modal *modal_departures_new(void)
 {
-    return modal_alloc(&departures_ops);
+    struct modal *modal = modal_alloc(&departures_ops);
+    narrow_init(narrow_of(modal));
+    return modal;
 }

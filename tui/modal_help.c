@@ -1,11 +1,11 @@
-/* Every key, made from the action table: those that count at this moment first. `/` narrows the list down. */
+/* Every key, made from the action table: those that count at this moment first. `/` narrows the list down, by what a
+ * key does, by its action or by the key itself. */
 
 #include "base/mem.h"
-#include "input.h"
 #include "modal.h"
+#include "narrow.h"
 #include "ui.h"
 #include <string.h>
-#include <strings.h>
 
 #define HELP_COLUMNS 96
 #define KEYS_COLUMNS 22
@@ -35,10 +35,10 @@ struct help {
     struct modal modal;
     unsigned contexts;
     int width; /* that the rows were made for */
+    struct keymap *keymap;
     struct row *rows;
     size_t count, room;
-    struct input search;
-    bool searching;
+    struct narrow narrow;
 };
 
 static void add_row(struct help *help, struct row row)
@@ -49,8 +49,10 @@ static void add_row(struct help *help, struct row row)
 
 static bool wanted(const struct help *help, enum action action)
 {
-    const char *text = help->search.text.buf;
-    return !*text || strcasestr(action_help(action), text) || strcasestr(action_name(action), text);
+    CLEANUP(strbuf) struct strbuf words = STRBUF_INIT;
+    strbuf_addf(&words, "%s %s ", action_help(action), action_name(action));
+    keymap_keys(help->keymap, action, &words);
+    return filter_text_fits(&help->narrow.filter, words.buf, words.len);
 }
 
 static int keys_columns(const struct help *help)
@@ -105,11 +107,21 @@ static void fill(struct help *help)
     help->modal.list.cursor = help->modal.list.top = 0;
 }
 
+/* The keys are the ui's, the width is the screen's: the rows are made when both are known. */
+static void prepare(struct help *help, struct ui *ui, int width)
+{
+    if (help->keymap && help->width == width)
+        return;
+    help->keymap = ui_keymap(ui);
+    help->width = width;
+    fill(help);
+}
+
 static void help_release(struct modal *modal)
 {
     struct help *help = (struct help *)modal;
     free(help->rows);
-    input_release(&help->search);
+    narrow_release(&help->narrow);
 }
 
 static struct rect help_place(struct modal *modal, const struct view *view, int rows, int cols)
@@ -123,23 +135,12 @@ static void help_paint(struct modal *modal, struct ui *ui, const struct view *vi
                        struct rect inside)
 {
     struct help *help = (struct help *)modal;
-    struct rect body = inside;
     (void)view;
-    if (help->width != inside.cols) {
-        help->width = inside.cols;
-        fill(help);
-    }
-    if (help->searching || help->search.text.len) {
-        struct rect line = rect_make(inside.row, inside.col + 1, 1, inside.cols - 2);
-        if (help->searching)
-            input_paint(&help->search, canvas, line, "search: ");
-        else
-            canvas_printf(canvas, line, 0, 0, LOOK_INPUT, "search: %s", help->search.text.buf);
-        body = rect_make(inside.row + 1, inside.col, inside.rows - 1, inside.cols);
-    }
+    prepare(help, ui, inside.cols);
+    struct rect body = narrow_paint(&help->narrow, canvas, inside);
     list_update(&modal->list, help->count, body.rows);
     if (!help->count)
-        canvas_str(canvas, body, 0, 1, LOOK_DIM, "No key has that in its help. Backspace takes letters back.");
+        narrow_paint_nothing(&help->narrow, canvas, body);
     for (int i = 0; i < body.rows && modal->list.top + (size_t)i < help->count; i++) {
         const struct row *row = &help->rows[modal->list.top + (size_t)i];
         enum look look = row->now ? LOOK_TEXT : LOOK_DIM;
@@ -165,29 +166,16 @@ static bool help_key(struct modal *modal, struct ui *ui, const struct view *view
                      enum action action)
 {
     struct help *help = (struct help *)modal;
-    (void)ui;
     (void)view;
-    if (help->searching) {
-        switch (input_key(&help->search, key)) {
-        case INPUT_CHANGED:
-            fill(help);
-            return true;
-        case INPUT_DONE:
-            help->searching = false;
-            return true;
-        case INPUT_CLOSED:
-            help->searching = false;
-            input_set(&help->search, "");
-            fill(help);
-            return true;
-        case INPUT_IGNORED:
-            break;
-        }
-        return list_action(&modal->list, action, modal->height) || action != ACTION_CANCEL;
-    }
-    if (action == ACTION_SEARCH) {
-        help->searching = true;
+    prepare(help, ui, help->width);
+    switch (narrow_key(&help->narrow, modal, key, action)) {
+    case NARROW_CHANGED:
+        fill(help);
         return true;
+    case NARROW_TAKEN:
+        return true;
+    case NARROW_NOT:
+        break;
     }
     return list_action(&modal->list, action, modal->height);
 }
@@ -202,7 +190,7 @@ static const char *help_title(struct modal *modal, const struct view *view)
 static const char *help_footer(struct modal *modal, const struct view *view)
 {
     (void)view;
-    return ((struct help *)modal)->searching ? "Enter keep   Esc every key" : "/ search   Up/Down scroll   Esc close";
+    return narrow_footer(&((struct help *)modal)->narrow, "/ search   Up/Down scroll   Esc close");
 }
 
 static const struct modal_ops help_ops = {.name = "help",
@@ -219,7 +207,6 @@ struct modal *modal_help_new(unsigned contexts)
     struct help *help = (struct help *)modal_alloc(&help_ops);
     help->contexts = contexts;
     help->width = HELP_COLUMNS - 2;
-    input_init(&help->search, false);
-    fill(help);
+    narrow_init(&help->narrow);
     return &help->modal;
 }

@@ -2,8 +2,24 @@
 
 #include "base/mem.h"
 #include "modal.h"
+#include "narrow.h"
 #include "ui.h"
 #include <string.h>
+
+struct permissions {
+    struct modal modal;
+    struct narrow narrow;
+};
+
+static struct narrow *narrow_of(struct modal *modal)
+{
+    return &((struct permissions *)modal)->narrow;
+}
+
+static void permissions_release(struct modal *modal)
+{
+    narrow_release(narrow_of(modal));
+}
 
 /* Line `row` of the text; NULL when there are fewer. */
 static const char *line_at(const char *text, size_t row, size_t *len)
@@ -25,26 +41,35 @@ static size_t count_of(const struct view *view)
     return count;
 }
 
+static bool line_fits(const struct filter *filter, size_t row, const void *data)
+{
+    size_t len;
+    const char *line = line_at(data, row, &len);
+    return line && filter_text_fits(filter, line, len);
+}
+
 static struct rect permissions_place(struct modal *modal, const struct view *view, int rows, int cols)
 {
     (void)modal;
     size_t count = count_of(view);
-    return modal_center(rows, cols, (int)(count < 20 ? count : 20) + 4, 76);
+    return modal_center(rows, cols, (int)(count < 20 ? count : 20) + 4, 76); /* one row for what is typed */
 }
 
 static void permissions_paint(struct modal *modal, struct ui *ui, const struct view *view, struct canvas *canvas,
                               struct rect inside)
 {
-    size_t count = count_of(view), len = 0;
-    list_update(&modal->list, count, inside.rows);
-    if (!count)
-        canvas_printf(canvas, inside, 0, 1, LOOK_DIM,
+    struct narrow *narrow = narrow_of(modal);
+    struct rect body = narrow_paint(narrow, canvas, inside);
+    size_t count = narrow_rows(narrow, count_of(view), line_fits, view->allowed), len = 0;
+    list_update(&modal->list, count, body.rows);
+    if (!count && !narrow_paint_nothing(narrow, canvas, body))
+        canvas_printf(canvas, body, 0, 1, LOOK_DIM,
                       "Nothing is allowed: every write asks. %s at a question allows its path.",
                       keymap_key(ui_keymap(ui), ACTION_ALLOW));
-    for (int i = 0; i < inside.rows && modal->list.top + (size_t)i < count; i++) {
-        const char *line = line_at(view->allowed, modal->list.top + (size_t)i, &len);
-        canvas_text(canvas, inside, i, 1, LOOK_TEXT, line, len);
-        modal_select_row(canvas, inside, modal, modal->list.top + (size_t)i);
+    for (int i = 0; i < body.rows && modal->list.top + (size_t)i < count; i++) {
+        const char *line = line_at(view->allowed, narrow_row(narrow, modal->list.top + (size_t)i), &len);
+        canvas_cut(canvas, body, i, 1, LOOK_TEXT, line, len);
+        modal_select_row(canvas, body, modal, modal->list.top + (size_t)i);
     }
 }
 
@@ -67,7 +92,9 @@ static bool permissions_key(struct modal *modal, struct ui *ui, const struct vie
                             enum action action)
 {
     size_t len;
-    const char *line = line_at(view->allowed, modal->list.cursor, &len);
+    if (narrow_key(narrow_of(modal), modal, key, action) != NARROW_NOT)
+        return true;
+    const char *line = line_at(view->allowed, narrow_row(narrow_of(modal), modal->list.cursor), &len);
     if (line && !key->ctrl && !key->alt && (key->code == 'd' || key->code == KEYSYM_DELETE)) {
         take_back(ui, line, len);
         return true;
@@ -84,12 +111,13 @@ static const char *permissions_title(struct modal *modal, const struct view *vie
 
 static const char *permissions_footer(struct modal *modal, const struct view *view)
 {
-    (void)modal;
-    return view->allowed && *view->allowed ? "d take back   Esc close" : "Esc close";
+    return narrow_footer(narrow_of(modal),
+                         view->allowed && *view->allowed ? "d take back   / search   Esc close" : "Esc close");
 }
 
 static const struct modal_ops permissions_ops = {.name = "permissions",
-                                                 .size = sizeof(struct modal),
+                                                 .size = sizeof(struct permissions),
+                                                 .release = permissions_release,
                                                  .place = permissions_place,
                                                  .paint = permissions_paint,
                                                  .key = permissions_key,
@@ -98,5 +126,7 @@ static const struct modal_ops permissions_ops = {.name = "permissions",
 
 struct modal *modal_permissions_new(void)
 {
-    return modal_alloc(&permissions_ops);
+    struct modal *modal = modal_alloc(&permissions_ops);
+    narrow_init(narrow_of(modal));
+    return modal;
 }

@@ -6,6 +6,7 @@
 #include "canvas.h"
 #include "keymap.h"
 #include "list.h"
+#include "sift.h"
 #include "view.h"
 
 struct ui;
@@ -19,9 +20,9 @@ struct selection {
 };
 
 struct pane_ops {
-    int number;         /* its key, 1…6 */
-    const char *name;   /* "conversation" */
-    size_t size;        /* of its state; begins with struct pane */
+    int number;       /* its key, 1…6 */
+    const char *name; /* "conversation" */
+    size_t size;      /* of its state; begins with struct pane */
     void (*init)(struct pane *pane);
     void (*release)(struct pane *pane); /* may be NULL */
     /* Text for the frame's right side ("62 · all"). */
@@ -30,23 +31,53 @@ struct pane_ops {
     /* True when it did something with it. */
     bool (*act)(struct pane *pane, struct ui *ui, const struct view *view, enum action action);
     struct selection (*selected)(struct pane *pane, const struct view *view);
-    /* Searching: the next row from the cursor that has the text; false when there is none. */
+    /* Its rows, for the filter and the search; NULL: it has none. `rows` comes with the view, the pane as its owner,
+     * and the number of events as the state of what is not settled. */
+    void (*rows)(struct pane *pane, const struct view *view, struct sift_rows *rows);
+    bool texts; /* a filter of it is of texts only: there are no kinds and calls among its rows */
+    /* The row under the cursor (SIZE_MAX: none), and the way to another one: to the first place of `text` in it, or to
+     * the last. Both NULL: the list's. */
+    size_t (*place)(struct pane *pane, const struct view *view);
+    void (*go)(struct pane *pane, const struct view *view, size_t row, const char *text, bool back);
+    /* Searching within a row, before other rows are looked at: true when the cursor went to the next place of the text.
+     * May be NULL. */
     bool (*search)(struct pane *pane, const struct view *view, const char *text, bool back);
-    /* A filter text ("" takes it away); NULL when the pane has none. */
-    void (*filter)(struct pane *pane, const struct view *view, const char *text);
     void (*click)(struct pane *pane, const struct view *view, int row, int col); /* relative to the inside */
-    /* Work that is too long for a frame (a filter over a million events): does a bounded piece of it; true while there is
-     * more. May be NULL. */
-    bool (*work)(struct pane *pane, const struct view *view);
 };
 
 struct pane {
     const struct pane_ops *ops;
     struct list list;
-    int height, width;   /* of the inside when it was last painted */
-    /* Both are the ui's: it sets them before it calls `search` and `filter`, and frees them. */
-    char *search_text;   /* shown as hits; NULL */
-    char *filter_text;   /* NULL: none */
+    int height, width; /* of the inside when it was last painted */
+    struct sift sift;  /* what is shown of its rows */
+    char *search_text; /* shown as hits; NULL */
+    char *filter_text; /* NULL: none */
 };
+
+/* In pane.c, the same for all of them. */
+struct pane *pane_new(const struct pane_ops *ops);
+void pane_free(struct pane *pane);
+/* "" takes the filter away. False: the pane has no rows to be filtered. */
+bool pane_filter(struct pane *pane, const struct view *view, const char *text);
+/* The next place of `search_text`. SIFT_LATER: pane_work goes on with it. */
+enum sift_found pane_search(struct pane *pane, const struct view *view, bool back);
+void pane_search_stop(struct pane *pane);
+/* Work that is too long for a frame (a filter, a search over a million events): does a bounded piece of it; true while
+ * there is more. `lost`: a search ended and found nothing. */
+bool pane_work(struct pane *pane, const struct view *view, bool *lost);
+/* For painting: takes in what changed, keeps the cursor on its row, and gives the number of rows that are shown. */
+size_t pane_update(struct pane *pane, const struct view *view, int height);
+/* The row that stands at a place of the list. */
+size_t pane_row(const struct pane *pane, size_t index);
+/* The row under the list's cursor; SIZE_MAX when there is none. */
+size_t pane_cursor_row(struct pane *pane, const struct view *view);
+/* Moves the list; a search that is under way is given up, since it would move the cursor away again. */
+bool pane_list_action(struct pane *pane, enum action action, int height);
+/* What the frame says of rows, filter and search: "3 of 5 calls · failed". `many` NULL: numbers only. */
+void pane_note(struct pane *pane, const struct view *view, struct strbuf *out, const char *one, const char *many);
+/* Whether the frame has something to say of a filter or a search. */
+bool pane_sifted(const struct pane *pane);
+/* What to say where nothing is shown because nothing fits; false when that is not why. */
+bool pane_paint_nothing(const struct pane *pane, struct canvas *canvas, struct rect in, const char *what);
 
 extern const struct pane_ops pane_conversation, pane_events, pane_tools, pane_waves, pane_budget, pane_write;

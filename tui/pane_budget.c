@@ -1,8 +1,9 @@
-/* The budget pane: a gauge for everything a turn may use. A limit that is near says so with a sign and a number; one that
- * is not set is just a number. The wall clock goes on between the charges that are recorded, and stands while a person is
- * waited for, as the turn's own clock does. */
+/* The budget pane: a gauge for everything a turn may use. A limit that is near says so with a sign and a number; one
+ * that is not set is just a number. The wall clock goes on between the charges that are recorded, and stands while a
+ * person is waited for, as the turn's own clock does. */
 
 #include "base/mem.h"
+#include "hits.h"
 #include "modal.h"
 #include "pane.h"
 #include "text.h"
@@ -36,7 +37,7 @@ struct budget_pane {
     double charged_ms; /* wall time as it was last charged … */
     int64_t charged_t; /* … and when that was seen */
     double shown_ms;
-    uint32_t turn;     /* whose */
+    uint32_t turn; /* whose */
 };
 
 static void budget_init(struct pane *pane)
@@ -134,7 +135,8 @@ static void paint_bar(struct canvas *canvas, struct rect in, int row, int col, i
         full = width - 1;
     enum sign sign = held && reading->gauge->key == BUDGET_WALL_MS ? SIGN_BAR_HELD : SIGN_BAR_FULL;
     for (int i = 0; i < width; i++)
-        canvas_put_sign(canvas, in, row, col + i, i < full ? look_of(reading) : LOOK_DIM, i < full ? sign : SIGN_BAR_EMPTY);
+        canvas_put_sign(canvas, in, row, col + i, i < full ? look_of(reading) : LOOK_DIM,
+                        i < full ? sign : SIGN_BAR_EMPTY);
 }
 
 /* "12.4 / 60 s", "$0.016 / 0.10", "2"; where there is no room for a remark, "12.4/60 held" */
@@ -178,8 +180,8 @@ static void add_remark(struct strbuf *out, const struct reading *reading, double
     }
 }
 
-static void paint_gauge(struct budget_pane *budget, const struct view *view, struct canvas *canvas, struct rect in, int row,
-                        size_t index)
+static void paint_gauge(struct budget_pane *budget, const struct view *view, struct canvas *canvas, struct rect in,
+                        int row, size_t index)
 {
     struct reading reading = read_gauge(budget, view, index);
     CLEANUP(strbuf) struct strbuf numbers = STRBUF_INIT;
@@ -206,19 +208,40 @@ static void paint_gauge(struct budget_pane *budget, const struct view *view, str
         canvas_str(canvas, in, row, behind + 1, look, remark.buf);
 }
 
-static void budget_paint(struct pane *pane, const struct view *view, struct canvas *canvas, struct rect inside, bool focused)
+static bool row_fits(const struct sift_rows *rows, const struct filter *filter, size_t row, size_t *bytes)
+{
+    CLEANUP(strbuf) struct strbuf words = STRBUF_INIT;
+    (void)rows;
+    strbuf_addf(&words, "%s %s", gauges[row].name, gauges[row].brief);
+    *bytes += words.len;
+    return filter_text_fits(filter, words.buf, words.len);
+}
+
+static void budget_rows(struct pane *pane, const struct view *view, struct sift_rows *rows)
+{
+    (void)pane;
+    rows->total = rows->settled = session_turn(view->session) ? COUNT_OF(gauges) : 0;
+    rows->fits = row_fits;
+}
+
+static void budget_paint(struct pane *pane, const struct view *view, struct canvas *canvas, struct rect inside,
+                         bool focused)
 {
     struct budget_pane *budget = (struct budget_pane *)pane;
     pane->height = inside.rows;
     pane->width = inside.cols;
-    list_update(&pane->list, session_turn(view->session) ? COUNT_OF(gauges) : 0, inside.rows);
+    pane_update(pane, view, inside.rows);
     if (!pane->list.count) {
-        canvas_str(canvas, inside, 0, 1, LOOK_DIM, "No turn yet: its budget is counted here.");
+        if (!pane_paint_nothing(pane, canvas, inside, "limit")) {
+            canvas_str(canvas, inside, 0, 1, LOOK_DIM, "No turn yet:");
+            canvas_str(canvas, inside, 1, 1, LOOK_DIM, "its budget is counted here.");
+        }
         return;
     }
     for (int row = 0; row < inside.rows && pane->list.top + (size_t)row < pane->list.count; row++) {
         size_t at = pane->list.top + (size_t)row;
-        paint_gauge(budget, view, canvas, inside, row, at);
+        paint_gauge(budget, view, canvas, inside, row, pane_row(pane, at));
+        hits_show(canvas, rect_make(inside.row + row, inside.col, 1, inside.cols), pane->search_text);
         if (focused && at == pane->list.cursor) {
             canvas_tint(canvas, rect_make(inside.row + row, inside.col, 1, inside.cols), LOOK_SELECT);
             canvas_put_sign(canvas, inside, row, 0, LOOK_SELECT, SIGN_POINTER);
@@ -233,6 +256,10 @@ static void budget_note(struct pane *pane, const struct view *view, struct strbu
     struct reading most = {.share = NEAR};
     if (!session_turn(view->session))
         return;
+    if (pane_sifted(pane)) {
+        pane_note(pane, view, out, NULL, NULL);
+        return;
+    }
     for (size_t i = 0; i < COUNT_OF(gauges); i++) {
         struct reading reading = read_gauge(budget, view, i);
         if (reading.share >= most.share)
@@ -246,14 +273,17 @@ static bool budget_act(struct pane *pane, struct ui *ui, const struct view *view
 {
     struct ui_host *host = ui_get_host(ui);
     struct err err = ERR_INIT;
-    if (action != ACTION_EXTEND || view->mode == VIEW_REPLAY || !pane->list.count)
-        return list_action(&pane->list, action, pane->height);
-    const struct gauge *gauge = &gauges[pane->list.cursor];
+    if (action != ACTION_EXTEND)
+        return pane_list_action(pane, action, pane->height);
+    size_t row = pane_cursor_row(pane, view);
+    if (row == SIZE_MAX)
+        return false;
+    const struct gauge *gauge = &gauges[row];
     struct intent intent = {.type = INTENT_EXTEND, .extend = {.key = gauge->key, .share = EXTEND_SHARE}};
     if (host->submit(host, &intent, &err))
-        ui_say(ui, LOOK_ERROR, "%s", err.text);
+        ui_say(ui, LOOK_WARN, "%s", err.text);
     else
-        ui_say(ui, LOOK_GOOD, "the limit of %s is half as much higher", gauge->name);
+        ui_say(ui, LOOK_TEXT, "The limit of %s was raised by half.", gauge->name);
     return true;
 }
 
@@ -280,5 +310,7 @@ const struct pane_ops pane_budget = {
     .paint = budget_paint,
     .act = budget_act,
     .selected = budget_selected,
+    .rows = budget_rows,
+    .texts = true,
     .click = budget_click,
 };

@@ -2,16 +2,19 @@
  *
  * A place is an item and a line in it, never a line of the whole: how many lines a long session has would be known only
  * after wrapping all of it. So scrolling wraps what comes into sight and nothing else, and the last few items that were
- * wrapped are kept. talk.c says what the items are. */
+ * wrapped are kept. talk.c says what the items are; a filter leaves out those that do not fit. */
 
 #include "hits.h"
 #include "pane.h"
 #include "talk.h"
+#include "text.h"
 #include "ui.h"
 #include <math.h>
 
 #define BLOCKS_KEPT 64
 #define LABEL_COLS  6 /* the cursor's column and the labels */
+#define ITEM_COST   1024
+#define ASKED_WIDTH 4096 /* of a text that is asked and not shown */
 
 /* What a wrapped item was made of: when none of it changed, it is what it was. */
 struct block_key {
@@ -34,6 +37,7 @@ struct conversation_pane {
     struct pane pane;
     struct spot top, cursor;
     struct block blocks[BLOCKS_KEPT];
+    struct wrapped asked; /* the item a filter was asked about last */
 };
 
 static struct conversation_pane *conversation_of(struct pane *pane)
@@ -47,12 +51,14 @@ static void conversation_init(struct pane *pane)
     list_init(&pane->list, true);
     for (size_t i = 0; i < BLOCKS_KEPT; i++)
         wrapped_init(&conversation->blocks[i].wrapped);
+    wrapped_init(&conversation->asked);
 }
 
 static void conversation_release(struct pane *pane)
 {
     for (size_t i = 0; i < BLOCKS_KEPT; i++)
         wrapped_release(&conversation_of(pane)->blocks[i].wrapped);
+    wrapped_release(&conversation_of(pane)->asked);
 }
 
 static const struct wrapped *block_at(struct conversation_pane *conversation, const struct view *view, size_t number)
@@ -72,6 +78,75 @@ static const struct wrapped *block_at(struct conversation_pane *conversation, co
     return &block->wrapped;
 }
 
+/* ---- the items that are shown ---- */
+
+/* Whether reading the item is worth it: a plain word is in the line as it is in the text. */
+static bool may_have(const struct view *view, size_t number, const char *text)
+{
+    int64_t seq = talk_seq(view->session, talk_item(view->session, number));
+    for (const char *at = text; *at; at++)
+        if (*at == '"' || *at == '\\' || *at == ' ' || (unsigned char)*at >= 0x80)
+            return true;
+    if (!seq || !view->lines || (uint64_t)seq > journal_count(view->lines))
+        return true;
+    size_t len;
+    const char *line = journal_line(view->lines, (size_t)seq - 1, &len);
+    return hits_find(line, len, text);
+}
+
+static bool row_fits(const struct sift_rows *rows, const struct filter *filter, size_t row, size_t *bytes)
+{
+    struct conversation_pane *conversation = rows->owner;
+    *bytes += ITEM_COST;
+    for (size_t i = 0; i < filter->count; i++)
+        if (!filter->terms[i].not &&!may_have(rows->view, row, filter->terms[i].text))
+            return false;
+    talk_wrap(&conversation->asked, rows->view, row, ASKED_WIDTH);
+    const struct strbuf *text = &conversation->asked.text;
+    *bytes += text->len;
+    return conversation->asked.count && filter_text_fits(filter, text->buf, text->len);
+}
+
+static void conversation_rows(struct pane *pane, const struct view *view, struct sift_rows *rows)
+{
+    (void)pane;
+    rows->total = talk_count(view->session);
+    /* The last answer, the look back at it and the end of the turn may still come; so may the words that come before.
+     */
+    rows->settled = rows->total > 4 ? rows->total - 4 : 0;
+    rows->fits = row_fits;
+}
+
+/* The shown item behind this one, or the one before it; false when there is none. Items without lines are passed by who
+ * asks. */
+static bool next_item(const struct conversation_pane *conversation, const struct view *view, size_t *item)
+{
+    const struct sift *sift = &conversation->pane.sift;
+    size_t index = sift_index(sift, *item + 1);
+    if (sift->filtered ? index >= sift->matches.count : index >= talk_count(view->session))
+        return false;
+    *item = sift_row(sift, index);
+    return *item < talk_count(view->session);
+}
+
+static bool previous_item(const struct conversation_pane *conversation, size_t *item)
+{
+    const struct sift *sift = &conversation->pane.sift;
+    size_t index = sift_index(sift, *item);
+    if (!index)
+        return false;
+    *item = sift_row(sift, index - 1);
+    return true;
+}
+
+static bool is_shown(const struct conversation_pane *conversation, const struct view *view, size_t item)
+{
+    const struct sift *sift = &conversation->pane.sift;
+    size_t index = sift_index(sift, item);
+    return item < talk_count(view->session) &&
+           (!sift->filtered || (index < sift->matches.count && sift->matches.rows[index] == item));
+}
+
 /* ---- places ---- */
 
 static size_t lines_of(struct conversation_pane *conversation, const struct view *view, size_t item)
@@ -81,12 +156,11 @@ static size_t lines_of(struct conversation_pane *conversation, const struct view
 
 static bool go_down(struct conversation_pane *conversation, const struct view *view, struct spot *spot)
 {
-    size_t count = talk_count(view->session);
-    if (spot->item < count && spot->line + 1 < lines_of(conversation, view, spot->item)) {
+    if (is_shown(conversation, view, spot->item) && spot->line + 1 < lines_of(conversation, view, spot->item)) {
         spot->line++;
         return true;
     }
-    for (size_t item = spot->item + 1; item < count; item++) {
+    for (size_t item = spot->item; next_item(conversation, view, &item);) {
         if (lines_of(conversation, view, item)) {
             *spot = (struct spot){item, 0};
             return true;
@@ -97,11 +171,11 @@ static bool go_down(struct conversation_pane *conversation, const struct view *v
 
 static bool go_up(struct conversation_pane *conversation, const struct view *view, struct spot *spot)
 {
-    if (spot->line) {
+    if (spot->line && is_shown(conversation, view, spot->item)) {
         spot->line--;
         return true;
     }
-    for (size_t item = spot->item; item-- > 0;) {
+    for (size_t item = spot->item; previous_item(conversation, &item);) {
         size_t lines = lines_of(conversation, view, item);
         if (lines) {
             *spot = (struct spot){item, lines - 1};
@@ -129,6 +203,12 @@ static void settle(struct conversation_pane *conversation, const struct view *vi
 {
     if (spot->item >= talk_count(view->session)) {
         *spot = last_spot(conversation, view);
+        return;
+    }
+    if (!is_shown(conversation, view, spot->item)) {
+        spot->line = 0;
+        if (!go_down(conversation, view, spot))
+            go_up(conversation, view, spot);
         return;
     }
     size_t lines = lines_of(conversation, view, spot->item);
@@ -186,7 +266,12 @@ static void conversation_paint(struct pane *pane, const struct view *view, struc
     if (!talk_count(view->session)) {
         canvas_str(canvas, in, 0, 1, LOOK_DIM, "Nothing was said yet.");
         canvas_str(canvas, in, 1, 1, LOOK_DIM,
-                   view->mode == VIEW_LIVE ? "Press i and say what the agent should do." : "Go forward to the first prompt.");
+                   view->mode == VIEW_LIVE ? "Press i and say what the agent should do."
+                                           : "Go forward to the first prompt.");
+        return;
+    }
+    if (!pane_update(pane, view, in.rows)) {
+        pane_paint_nothing(pane, canvas, in, "message");
         return;
     }
     scroll(conversation, view, in.rows);
@@ -211,6 +296,15 @@ static void conversation_note(struct pane *pane, const struct view *view, struct
     double limit = session->budget.limit[BUDGET_STEPS];
     if (!isnan(limit) && limit >= 0 && limit < 1e9)
         strbuf_addf(out, " of %.0f", limit);
+    if (pane->sift.filtered && !pane->sift.working) {
+        /* Items that have nothing to say are none to the reader: how many there are is not told. */
+        strbuf_reset(out);
+        text_plural(out, (int64_t)pane->sift.matches.count, "message", "messages");
+        filter_note(out, pane->filter_text, pane->ops->name, pane->width);
+    } else if (pane_sifted(pane)) {
+        strbuf_reset(out);
+        pane_note(pane, view, out, "message", "messages");
+    }
     if (!pane->list.follow)
         strbuf_addstr(out, " · scrolled");
 }
@@ -222,7 +316,7 @@ static bool conversation_act(struct pane *pane, struct ui *ui, const struct view
     int page = pane->height > 1 ? pane->height - 1 : 1;
     bool moved = true;
     (void)ui;
-    if (!talk_count(view->session))
+    if (!pane->list.count)
         return false;
     settle(conversation, view, cursor);
     switch (action) {
@@ -246,6 +340,7 @@ static bool conversation_act(struct pane *pane, struct ui *ui, const struct view
         break;
     case ACTION_HOME:
         *cursor = (struct spot){0, 0};
+        settle(conversation, view, cursor);
         break;
     case ACTION_END:
         *cursor = last_spot(conversation, view);
@@ -255,6 +350,7 @@ static bool conversation_act(struct pane *pane, struct ui *ui, const struct view
     }
     struct spot last = last_spot(conversation, view);
     pane->list.follow = !is_before(*cursor, last);
+    pane_search_stop(pane);
     return moved || cursor->item != before.item || cursor->line != before.line;
 }
 
@@ -262,27 +358,13 @@ static struct selection conversation_selected(struct pane *pane, const struct vi
 {
     struct conversation_pane *conversation = conversation_of(pane);
     const struct session *session = view->session;
-    if (conversation->cursor.item >= talk_count(session))
+    if (!is_shown(conversation, view, conversation->cursor.item))
         return (struct selection){SELECT_NOTHING, 0, SESSION_NONE};
     struct talk_item item = talk_item(session, conversation->cursor.item);
     int64_t seq = talk_seq(session, item);
     if (!seq && item.kind == TALK_ANSWER)
         seq = session->steps[item.step].requested_seq;
     return (struct selection){seq ? SELECT_TEXT : SELECT_NOTHING, seq, SESSION_NONE};
-}
-
-/* Whether wrapping the item is worth it: a plain word is in the line as it is in the text. */
-static bool may_have(const struct view *view, size_t number, const char *text)
-{
-    int64_t seq = talk_seq(view->session, talk_item(view->session, number));
-    for (const char *at = text; *at; at++)
-        if (*at == '"' || *at == '\\' || *at == ' ' || (unsigned char)*at >= 0x80)
-            return true;
-    if (!seq || !view->lines || (uint64_t)seq > journal_count(view->lines))
-        return true;
-    size_t len;
-    const char *line = journal_line(view->lines, (size_t)seq - 1, &len);
-    return hits_find(line, len, text);
 }
 
 /* The first or last hit in an item's lines from `from` on, or before it; the whole item with SIZE_MAX. */
@@ -305,28 +387,35 @@ static bool find_in_item(const struct wrapped *block, const char *text, bool bac
 static bool conversation_search(struct pane *pane, const struct view *view, const char *text, bool back)
 {
     struct conversation_pane *conversation = conversation_of(pane);
-    size_t count = talk_count(view->session), line;
-    if (!count || !*text)
+    struct spot *cursor = &conversation->cursor;
+    if (!pane->list.count)
         return false;
-    settle(conversation, view, &conversation->cursor);
-    size_t item = conversation->cursor.item, from = conversation->cursor.line;
-    for (size_t looked = 0; looked <= count; looked++) {
-        if (may_have(view, item, text) && find_in_item(block_at(conversation, view, item), text, back, from, &line)) {
-            conversation->cursor = (struct spot){item, line};
-            pane->list.follow = false;
-            return true;
-        }
-        from = SIZE_MAX;
-        item = back ? (item ? item - 1 : count - 1) : (item + 1 < count ? item + 1 : 0);
-    }
-    return false;
+    settle(conversation, view, cursor);
+    if (!find_in_item(block_at(conversation, view, cursor->item), text, back, cursor->line, &cursor->line))
+        return false;
+    pane->list.follow = false;
+    return true;
+}
+
+static size_t conversation_place(struct pane *pane, const struct view *view)
+{
+    size_t item = conversation_of(pane)->cursor.item;
+    return item < talk_count(view->session) ? item : SIZE_MAX;
+}
+
+static void conversation_go(struct pane *pane, const struct view *view, size_t row, const char *text, bool back)
+{
+    struct conversation_pane *conversation = conversation_of(pane);
+    conversation->cursor = (struct spot){row, 0};
+    find_in_item(block_at(conversation, view, row), text, back, SIZE_MAX, &conversation->cursor.line);
+    pane->list.follow = false;
 }
 
 static void conversation_click(struct pane *pane, const struct view *view, int row, int col)
 {
     struct conversation_pane *conversation = conversation_of(pane);
     (void)col;
-    if (!talk_count(view->session))
+    if (!pane->list.count)
         return;
     struct spot spot = conversation->top;
     settle(conversation, view, &spot);
@@ -347,6 +436,10 @@ const struct pane_ops pane_conversation = {
     .paint = conversation_paint,
     .act = conversation_act,
     .selected = conversation_selected,
+    .rows = conversation_rows,
+    .texts = true,
+    .place = conversation_place,
+    .go = conversation_go,
     .search = conversation_search,
     .click = conversation_click,
 };

@@ -1,41 +1,33 @@
 /* The event stream: every line of the journal up to the present instant, one row each.
  *
- * A recording may have a million lines, so nothing here walks over them but the filter, and that does a bounded piece at a
- * time: a small one with every frame, larger ones from pane_ops.work. What is kept of the fitting rows is their number,
- * four bytes each. Lines are decoded when their row is shown; what they came to is remembered for as long as the line lies
- * where it lay, because a result of a megabyte should not be decoded thirty times a second. */
+ * A recording may have a million lines, so nothing here walks over them but the filter and the search, a bounded piece
+ * at a time (sift.h). What is kept of the fitting rows is their number, four bytes each. Lines are decoded when their
+ * row is shown; what they came to is remembered for as long as the line lies where it lay, because a result of a
+ * megabyte should not be decoded thirty times a second. */
 
 #include "base/mem.h"
-#include "filter.h"
 #include "hits.h"
 #include "pane.h"
 #include "text.h"
+#include "turn/departure.h"
 #include "ui.h"
 #include <string.h>
 
-#define FIRST_LINES 1000 /* looked at as soon as there is a filter: a short recording is done at once */
-#define FRAME_LINES 128  /* while a frame is painted */
-#define WORK_LINES  8192 /* between two frames */
-#define WORK_BYTES  (2u << 20)
-#define ROWS_KEPT   128
-#define TYPE_COLS   17
+#define ROWS_KEPT 128
+#define TYPE_COLS 17
 
 struct event_row {
     const char *line; /* where it lay; NULL: nothing is kept here */
     size_t len, row;
     int64_t seq, t;
     enum look look;
-    bool bad;         /* something went wrong */
+    bool bad; /* something went wrong */
     bool readable;
     char *type, *summary;
 };
 
 struct events_pane {
     struct pane pane;
-    struct filter filter;
-    struct matches matches;
-    bool filtered, working;
-    const struct journal_reader *lines; /* the matches are of these */
     struct event_row rows[ROWS_KEPT];
 };
 
@@ -47,14 +39,11 @@ static struct events_pane *events_of(struct pane *pane)
 static void events_init(struct pane *pane)
 {
     list_init(&pane->list, true);
-    filter_init(&events_of(pane)->filter);
 }
 
 static void events_release(struct pane *pane)
 {
     struct events_pane *events = events_of(pane);
-    filter_release(&events->filter);
-    matches_release(&events->matches);
     for (size_t i = 0; i < ROWS_KEPT; i++) {
         free(events->rows[i].type);
         free(events->rows[i].summary);
@@ -63,51 +52,19 @@ static void events_release(struct pane *pane)
 
 /* ---- the rows there are ---- */
 
-struct scan {
-    struct events_pane *events;
-    const struct view *view;
-    size_t bytes;
-};
-
-static bool row_fits(size_t row, void *data)
+static bool row_fits(const struct sift_rows *rows, const struct filter *filter, size_t row, size_t *bytes)
 {
-    struct scan *scan = data;
     size_t len;
-    const char *line = journal_line(scan->view->lines, row, &len);
-    scan->bytes += len;
-    return filter_line_fits(&scan->events->filter, scan->view, line, len);
+    const char *line = journal_line(rows->view->lines, row, &len);
+    *bytes += len;
+    return filter_line_fits(filter, rows->view, line, len);
 }
 
-/* Looks at more lines. Long lines count for what they are: pieces are bounded in bytes too. */
-static void look_further(struct events_pane *events, const struct view *view, size_t lines)
+static void events_rows(struct pane *pane, const struct view *view, struct sift_rows *rows)
 {
-    struct scan scan = {events, view, 0};
-    size_t total = view_row_count(view);
-    if (events->lines != view->lines)
-        matches_reset(&events->matches);
-    events->lines = view->lines;
-    events->working = events->filtered && matches_work(&events->matches, total, 0, row_fits, &scan);
-    for (; events->working && lines && scan.bytes < WORK_BYTES; lines -= lines < 64 ? lines : 64)
-        events->working = matches_work(&events->matches, total, lines < 64 ? lines : 64, row_fits, &scan);
-}
-
-static size_t shown_count(const struct events_pane *events, const struct view *view)
-{
-    return events->filtered ? events->matches.count : view_row_count(view);
-}
-
-/* The journal's row that the list's row shows. */
-static size_t journal_row(const struct events_pane *events, size_t row)
-{
-    return events->filtered ? events->matches.rows[row] : row;
-}
-
-static bool events_work(struct pane *pane, const struct view *view)
-{
-    struct events_pane *events = events_of(pane);
-    if (events->filtered)
-        look_further(events, view, WORK_LINES);
-    return events->working;
+    (void)pane;
+    rows->total = rows->settled = view_row_count(view);
+    rows->fits = row_fits;
 }
 
 /* ---- one row ---- */
@@ -213,7 +170,7 @@ static int digits_of(size_t number)
 static void paint_row(struct events_pane *events, const struct view *view, struct canvas *canvas, struct rect at,
                       size_t row, bool selected, bool focused)
 {
-    const struct event_row *event = read_row(events, view, journal_row(events, row));
+    const struct event_row *event = read_row(events, view, pane_row(&events->pane, row));
     int digits = digits_of(view_row_count(view));
     digits = digits < 3 ? 3 : digits;
     canvas_printf(canvas, at, 0, 1, LOOK_DIM, "%*lld", digits, (long long)event->seq);
@@ -222,14 +179,17 @@ static void paint_row(struct events_pane *events, const struct view *view, struc
     snprintf(time, sizeof(time), "%8.3f", (double)event->t / 1e6);
     col += canvas_str(canvas, at, 0, col, LOOK_DIM, time) + 2;
     int type_cols = at.cols < 60 ? TYPE_COLS - 1 : TYPE_COLS;
-    canvas_text(canvas, rect_make(at.row, at.col + col, 1, type_cols - 1), 0, 0, event->look, event->type,
-                strlen(event->type));
+    canvas_cut(canvas, rect_make(at.row, at.col + col, 1, type_cols - 1), 0, 0, event->look, event->type,
+               strlen(event->type));
     col += type_cols;
+    size_t first = 0;
+    if (view->departures && departures_of_event(view->departures, event->seq, &first))
+        col += canvas_put_sign(canvas, at, 0, col, LOOK_WARN, SIGN_DEPARTED) + 1;
     if (event->bad)
         col += canvas_put_sign(canvas, at, 0, col, LOOK_ERROR, SIGN_ERROR) + 1;
     if (col < at.cols)
-        canvas_text(canvas, rect_make(at.row, at.col + col, 1, at.cols - col), 0, -events->pane.list.left,
-                    event->bad ? LOOK_ERROR : LOOK_EVENT, event->summary, strlen(event->summary));
+        canvas_cut(canvas, rect_make(at.row, at.col + col, 1, at.cols - col), 0, -events->pane.list.left,
+                   event->bad ? LOOK_ERROR : LOOK_EVENT, event->summary, strlen(event->summary));
     hits_show(canvas, at, events->pane.search_text);
     if (!selected)
         return;
@@ -238,55 +198,31 @@ static void paint_row(struct events_pane *events, const struct view *view, struc
         canvas_tint(canvas, at, LOOK_SELECT);
 }
 
-static void paint_empty(const struct events_pane *events, const struct view *view, struct canvas *canvas, struct rect in)
-{
-    if (!view_row_count(view)) {
-        canvas_str(canvas, in, 0, 1, LOOK_DIM, "Nothing has happened yet.");
-        canvas_str(canvas, in, 1, 1, LOOK_DIM, "Every event of the turn appears here.");
-    } else if (events->working) {
-        canvas_str(canvas, in, 0, 1, LOOK_DIM, "Looking for rows that fit …");
-    } else {
-        canvas_str(canvas, in, 0, 1, LOOK_DIM, "No event fits the filter.");
-        canvas_str(canvas, in, 1, 1, LOOK_DIM, "f changes it; an empty one shows all.");
-    }
-}
-
-static void events_paint(struct pane *pane, const struct view *view, struct canvas *canvas, struct rect in, bool focused)
+static void events_paint(struct pane *pane, const struct view *view, struct canvas *canvas, struct rect in,
+                         bool focused)
 {
     struct events_pane *events = events_of(pane);
     pane->height = in.rows;
     pane->width = in.cols;
-    if (events->filtered)
-        look_further(events, view, FRAME_LINES);
-    size_t count = shown_count(events, view);
-    list_update(&pane->list, count, in.rows);
-    if (!count)
-        paint_empty(events, view, canvas, in);
+    size_t count = pane_update(pane, view, in.rows);
+    if (!count && !pane_paint_nothing(pane, canvas, in, "event")) {
+        canvas_str(canvas, in, 0, 1, LOOK_DIM, "Nothing has happened yet.");
+        canvas_str(canvas, in, 1, 1, LOOK_DIM, "Every event of the turn appears here.");
+    }
     for (int i = 0; i < in.rows && pane->list.top + (size_t)i < count; i++) {
         size_t row = pane->list.top + (size_t)i;
-        paint_row(events, view, canvas, rect_make(in.row + i, in.col, 1, in.cols), row, row == pane->list.cursor, focused);
+        paint_row(events, view, canvas, rect_make(in.row + i, in.col, 1, in.cols), row, row == pane->list.cursor,
+                  focused);
     }
 }
 
 static void events_note(struct pane *pane, const struct view *view, struct strbuf *out)
 {
-    struct events_pane *events = events_of(pane);
-    size_t total = view_row_count(view);
-    if (!events->filtered) {
-        text_count(out, (int64_t)total);
+    pane_note(pane, view, out, NULL, NULL);
+    if (!pane_sifted(pane))
         strbuf_addstr(out, " · all");
-    } else if (events->working) {
-        text_count(out, (int64_t)events->matches.count);
-        strbuf_addf(out, " in %zu %% …", total ? events->matches.scanned * 100 / total : 100);
-    } else {
-        text_count(out, (int64_t)events->matches.count);
-        strbuf_addstr(out, " of ");
-        text_count(out, (int64_t)total);
-    }
-    if (!pane->list.follow && total)
+    if (!pane->list.follow && view_row_count(view))
         strbuf_addstr(out, " · scrolled");
-    if (events->filtered)
-        filter_note(out, pane->filter_text, pane->width);
 }
 
 /* ---- what can be done with it ---- */
@@ -294,18 +230,17 @@ static void events_note(struct pane *pane, const struct view *view, struct strbu
 static bool events_act(struct pane *pane, struct ui *ui, const struct view *view, enum action action)
 {
     (void)ui, (void)view;
-    return list_action(&pane->list, action, pane->height);
+    return pane_list_action(pane, action, pane->height);
 }
 
 static struct selection events_selected(struct pane *pane, const struct view *view)
 {
-    struct events_pane *events = events_of(pane);
     struct selection selection = {SELECT_NOTHING, 0, SESSION_NONE};
-    if (pane->list.cursor >= shown_count(events, view) || journal_row(events, pane->list.cursor) >= view_row_count(view))
+    size_t row = pane_cursor_row(pane, view);
+    if (row == SIZE_MAX)
         return selection;
     CLEANUP(arena) struct arena arena = ARENA_INIT;
     struct event event;
-    size_t row = journal_row(events, pane->list.cursor);
     selection.kind = SELECT_EVENT;
     selection.seq = (int64_t)row + 1;
     if (!view_row(view, row, &event, &arena))
@@ -315,52 +250,10 @@ static struct selection events_selected(struct pane *pane, const struct view *vi
     return selection;
 }
 
-static bool row_has(struct events_pane *events, const struct view *view, size_t row, const struct filter *wanted)
-{
-    size_t len;
-    const char *line = journal_line(view->lines, journal_row(events, row), &len);
-    return filter_line_fits(wanted, view, line, len);
-}
-
-static bool events_search(struct pane *pane, const struct view *view, const char *text, bool back)
-{
-    struct events_pane *events = events_of(pane);
-    look_further(events, view, 0);
-    size_t count = shown_count(events, view), at = pane->list.cursor;
-    struct filter_term term = {FILTER_TEXT, false, (char *)text};
-    struct filter wanted = {&term, 1, 1};
-    for (size_t looked = 1; looked <= count; looked++) {
-        /* Round the end, as everywhere. */
-        at = back ? (at ? at - 1 : count - 1) : (at + 1 < count ? at + 1 : 0);
-        if (row_has(events, view, at, &wanted)) {
-            list_select(&pane->list, at, pane->height);
-            return true;
-        }
-    }
-    return false;
-}
-
-static void events_filter(struct pane *pane, const struct view *view, const char *text)
-{
-    struct events_pane *events = events_of(pane);
-    look_further(events, view, 0);
-    size_t count = shown_count(events, view);
-    size_t row = pane->list.cursor < count ? journal_row(events, pane->list.cursor) : SIZE_MAX;
-    filter_parse(&events->filter, view, text ? text : "");
-    events->filtered = events->filter.count > 0;
-    matches_reset(&events->matches);
-    look_further(events, view, FIRST_LINES);
-    count = shown_count(events, view);
-    list_update(&pane->list, count, pane->height);
-    /* Stay near the row somebody looked at. */
-    if (!pane->list.follow && row != SIZE_MAX && count)
-        list_select(&pane->list, events->filtered ? matches_find(&events->matches, row) : row, pane->height);
-}
-
 static void events_click(struct pane *pane, const struct view *view, int row, int col)
 {
-    (void)col;
-    if (row >= 0 && pane->list.top + (size_t)row < shown_count(events_of(pane), view))
+    (void)col, (void)view;
+    if (row >= 0 && pane->list.top + (size_t)row < pane->list.count)
         list_select(&pane->list, pane->list.top + (size_t)row, pane->height);
 }
 
@@ -374,8 +267,6 @@ const struct pane_ops pane_events = {
     .paint = events_paint,
     .act = events_act,
     .selected = events_selected,
-    .search = events_search,
-    .filter = events_filter,
+    .rows = events_rows,
     .click = events_click,
-    .work = events_work,
 };

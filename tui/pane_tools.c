@@ -5,26 +5,21 @@
 
 #include "base/mem.h"
 #include "describe.h"
-#include "filter.h"
 #include "hits.h"
 #include "pane.h"
 #include "text.h"
 #include "toolrow.h"
+#include "turn/departure.h"
 #include "ui.h"
 #include <string.h>
 
-#define FRAME_CALLS 200
-#define WORK_CALLS  2000
-#define WIDE_COLS   64
+#define WIDE_COLS  64 /* every column has room */
+#define BYTES_COLS 50
 
 struct tools_pane {
     struct pane pane;
     size_t top;
-    struct filter filter;
-    struct matches matches;
-    bool filtered, working;
     bool heads; /* the first line says what the columns are */
-    const struct journal_reader *lines;
     struct toolrows rows;
 };
 
@@ -36,83 +31,31 @@ static struct tools_pane *tools_of(struct pane *pane)
 static void tools_init(struct pane *pane)
 {
     list_init(&pane->list, true);
-    filter_init(&tools_of(pane)->filter);
 }
 
 static void tools_release(struct pane *pane)
 {
-    struct tools_pane *tools = tools_of(pane);
-    toolrows_release(&tools->rows);
-    filter_release(&tools->filter);
-    matches_release(&tools->matches);
+    toolrows_release(&tools_of(pane)->rows);
 }
 
 /* ---- which calls are shown ---- */
 
-struct fit {
-    struct tools_pane *tools;
-    const struct view *view;
-    uint32_t call;
-};
-
-static bool has(const char *text, const char *needle)
+static bool row_fits(const struct sift_rows *rows, const struct filter *filter, size_t row, size_t *bytes)
 {
-    return text && hits_find(text, strlen(text), needle);
+    struct tools_pane *tools = rows->owner;
+    return toolrows_fit(&tools->rows, rows->view, (uint32_t)row, filter, bytes);
 }
 
-static bool call_fits(const struct filter_term *term, void *data)
+static void tools_rows(struct pane *pane, const struct view *view, struct sift_rows *rows)
 {
-    const struct fit *fit = data;
-    const struct session *session = fit->view->session;
-    const struct session_call *call = &session->calls[fit->call];
-    const char *id = session_name(session, call->id);
-    char number[16];
-    snprintf(number, sizeof(number), "%u", fit->call + 1);
-    if (term->kind == FILTER_CALL)
-        return strcmp(id, term->text) == 0 || strcmp(number, term->text) == 0;
-    if (has(session_name(session, call->tool), term->text) || has(call_state_name(call->state), term->text) ||
-        has(describe_effect(session_name(session, call->effect)), term->text))
-        return true;
-    if (term->kind == FILTER_KIND)
-        return false;
-    const struct toolrow *row = toolrows_read(&fit->tools->rows, fit->view, fit->call);
-    return strcmp(id, term->text) == 0 || has(row->arguments, term->text) || has(row->note, term->text) ||
-           has(row->reason, term->text) || has(row->log, term->text);
+    rows->total = view->session->call_count;
+    rows->settled = pane->sift.filtered ? toolrows_settled(view->session) : 0;
+    rows->fits = row_fits;
 }
 
-static bool index_fits(size_t row, void *data)
+static uint32_t call_at(const struct tools_pane *tools, size_t index)
 {
-    struct fit *fit = data;
-    fit->call = (uint32_t)row;
-    return filter_fits(&fit->tools->filter, call_fits, fit);
-}
-
-static void look_further(struct tools_pane *tools, const struct view *view, size_t budget)
-{
-    struct fit fit = {tools, view, 0};
-    if (tools->lines != view->lines)
-        matches_reset(&tools->matches);
-    tools->lines = view->lines;
-    tools->working =
-        tools->filtered && matches_work(&tools->matches, view->session->call_count, budget, index_fits, &fit);
-}
-
-static bool tools_work(struct pane *pane, const struct view *view)
-{
-    struct tools_pane *tools = tools_of(pane);
-    if (tools->filtered)
-        look_further(tools, view, WORK_CALLS);
-    return tools->working;
-}
-
-static size_t shown_count(const struct tools_pane *tools, const struct view *view)
-{
-    return tools->filtered ? tools->matches.count : view->session->call_count;
-}
-
-static uint32_t call_at(const struct tools_pane *tools, size_t row)
-{
-    return tools->filtered ? tools->matches.rows[row] : (uint32_t)row;
+    return (uint32_t)pane_row(&tools->pane, index);
 }
 
 /* ---- what is in sight ---- */
@@ -165,7 +108,7 @@ static struct columns measure(const struct tools_pane *tools, const struct view 
     for (uint32_t calls = view->session->call_count; calls >= 100; calls /= 10)
         c.number++;
     size_t end = tools->top + (size_t)(in.rows > 0 ? in.rows : 0);
-    for (size_t row = tools->top; row < end && row < shown_count(tools, view); row++) {
+    for (size_t row = tools->top; row < end && row < tools->pane.list.count; row++) {
         const struct session_call *call = &view->session->calls[call_at(tools, row)];
         int tool = (int)strnlen(session_name(view->session, call->tool), 40);
         int effect = (int)strnlen(describe_effect(session_name(view->session, call->effect)), 11) + 1;
@@ -174,9 +117,10 @@ static struct columns measure(const struct tools_pane *tools, const struct view 
     }
     int most = in.cols / 4 > 10 ? in.cols / 4 : 10;
     c.tool = c.tool > most ? most : c.tool;
-    c.effect = in.cols >= 48 ? c.effect + wide : 0;
-    c.bytes = in.cols >= 72 ? 9 : 0;
-    c.at_tool = 1 + c.number + 2;
+    /* In the width of a column there is room for one of the two: what it does is in the tool's name, as a rule. */
+    c.effect = wide ? c.effect + 1 : 0;
+    c.bytes = wide ? 9 : in.cols >= BYTES_COLS ? 7 : 0;
+    c.at_tool = 1 + c.number + 2 + (view->departures ? 1 : 0);
     c.at_rest = c.at_tool + c.tool + 1 + wide;
     c.at_bytes = in.cols - c.bytes;
     c.at_time = c.at_bytes - c.time;
@@ -259,6 +203,34 @@ static void add_time(struct strbuf *out, const struct view *view, const struct s
     }
 }
 
+static bool departs(const struct view *view, const struct session_call *call)
+{
+    size_t first = 0;
+    return view->departures && departures_of_call(view->departures, view->session->turns[call->turn].number,
+                                                  session_name(view->session, call->id), &first);
+}
+
+/* "812 B", "52 KB": never wider than its column. */
+static void add_bytes(struct strbuf *out, uint64_t bytes)
+{
+    if (bytes < 1000)
+        strbuf_addf(out, "%u B", (unsigned)bytes);
+    else
+        text_bytes(out, bytes);
+}
+
+/* Whole words where the first of them fits: a path that is there in full says more than the beginning of what follows.
+ */
+static int paint_arguments(struct canvas *canvas, struct rect rest, int left, enum look look, const char *text)
+{
+    size_t first = strcspn(text, " ");
+    if (left || !text[first] || canvas_columns(canvas, text, first) + 1 < rest.cols ||
+        canvas_columns(canvas, text, first) > rest.cols)
+        return canvas_cut(canvas, rest, 0, -left, look, text, strlen(text));
+    int col = canvas_text(canvas, rest, 0, 0, look, text, first);
+    return col < rest.cols ? col + canvas_put_sign(canvas, rest, 0, col, LOOK_DIM, SIGN_MORE) : col;
+}
+
 static void paint_call(const struct view *view, struct canvas *canvas, struct rect at, const struct columns *c,
                        uint32_t index, const struct toolrow *row, int left)
 {
@@ -269,10 +241,13 @@ static void paint_call(const struct view *view, struct canvas *canvas, struct re
     CLEANUP(strbuf) struct strbuf words = STRBUF_INIT;
     canvas_printf(canvas, at, 0, 1, LOOK_DIM, "%*u", c->number, index + 1);
     paint_state_sign(canvas, at, 1 + c->number, call);
-    canvas_text(canvas, rect_make(at.row, at.col + c->at_tool, 1, c->tool), 0, 0, text, tool, strlen(tool));
+    if (departs(view, call))
+        canvas_put_sign(canvas, at, 0, 2 + c->number, LOOK_WARN, SIGN_DEPARTED);
+    canvas_cut(canvas, rect_make(at.row, at.col + c->at_tool, 1, c->tool), 0, 0, text, tool, strlen(tool));
     struct rect rest = rect_make(at.row, at.col + c->at_rest, 1, c->rest > 0 ? c->rest : 0);
-    int col = canvas_text(canvas, rest, 0, -left, text, row->arguments, strlen(row->arguments));
-    if (*row->note && !left && col + 3 < c->rest) {
+    int col = paint_arguments(canvas, rest, left, text, row->arguments);
+    /* A note is there in full or not at all: half of "52 lines" is another number. */
+    if (*row->note && !left && col + 3 + canvas_columns(canvas, row->note, strlen(row->note)) <= c->rest) {
         canvas_str(canvas, rest, 0, col, LOOK_DIM, " · ");
         canvas_text(canvas, rest, 0, col + 3, LOOK_DIM, row->note, strlen(row->note));
     }
@@ -286,10 +261,7 @@ static void paint_call(const struct view *view, struct canvas *canvas, struct re
     canvas_right(canvas, at, 0, c->bytes, text, words.buf);
     if (c->bytes && row->bytes != UINT64_MAX) {
         strbuf_reset(&words);
-        if (row->bytes < 1000)
-            strbuf_addf(&words, "%u B", (unsigned)row->bytes);
-        else
-            text_bytes(&words, row->bytes);
+        add_bytes(&words, row->bytes);
         canvas_right(canvas, at, 0, 0, LOOK_DIM, words.buf);
     }
 }
@@ -302,7 +274,7 @@ static void paint_child(struct canvas *canvas, struct rect at, const struct colu
     if (label && *label)
         col += canvas_text(canvas, rect_make(at.row, at.col + col, 1, 12), 0, 0, LOOK_DIM, label, strlen(label)) + 2;
     if (col < at.cols)
-        canvas_text(canvas, rect_make(at.row, at.col + col, 1, at.cols - col), 0, -left, look, text, strlen(text));
+        canvas_cut(canvas, rect_make(at.row, at.col + col, 1, at.cols - col), 0, -left, look, text, strlen(text));
 }
 
 /* Returns the lines it took. */
@@ -338,19 +310,18 @@ static int paint_row(struct tools_pane *tools, const struct view *view, struct c
 static void tools_paint(struct pane *pane, const struct view *view, struct canvas *canvas, struct rect in, bool focused)
 {
     struct tools_pane *tools = tools_of(pane);
-    look_further(tools, view, FRAME_CALLS);
-    size_t count = shown_count(tools, view);
     bool heads = in.rows >= 5;
     struct rect body = rect_make(in.row + heads, in.col, in.rows - heads, in.cols);
     pane->height = in.rows;
     pane->width = in.cols;
     tools->heads = heads;
-    list_update(&pane->list, count, body.rows);
+    size_t count = pane_update(pane, view, body.rows);
     scroll(tools, view, body.rows);
+    if (!count && pane_paint_nothing(pane, canvas, in, "call"))
+        return;
     if (!count) {
-        canvas_str(canvas, in, 0, 1, LOOK_DIM, tools->filtered ? "No call fits the filter." : "No tool was called yet.");
-        canvas_str(canvas, in, 1, 1, LOOK_DIM,
-                   tools->filtered ? "f changes it; an empty one shows all." : "Each call gets a row; Enter shows it in full.");
+        canvas_str(canvas, in, 0, 1, LOOK_DIM, "No tool was called yet.");
+        canvas_str(canvas, in, 1, 1, LOOK_DIM, "Each call gets a row; Enter shows it in full.");
         return;
     }
     struct columns columns = measure(tools, view, body);
@@ -363,14 +334,7 @@ static void tools_paint(struct pane *pane, const struct view *view, struct canva
 
 static void tools_note(struct pane *pane, const struct view *view, struct strbuf *out)
 {
-    struct tools_pane *tools = tools_of(pane);
-    if (tools->filtered) {
-        text_count(out, (int64_t)tools->matches.count);
-        strbuf_addstr(out, tools->working ? " … of " : " of ");
-    }
-    text_plural(out, view->session->call_count, "call", "calls");
-    if (tools->filtered)
-        filter_note(out, pane->filter_text, pane->width);
+    pane_note(pane, view, out, "call", "calls");
 }
 
 /* ---- what can be done with it ---- */
@@ -378,16 +342,15 @@ static void tools_note(struct pane *pane, const struct view *view, struct strbuf
 static bool tools_act(struct pane *pane, struct ui *ui, const struct view *view, enum action action)
 {
     (void)ui, (void)view;
-    return list_action(&pane->list, action, pane->height - tools_of(pane)->heads);
+    return pane_list_action(pane, action, pane->height - tools_of(pane)->heads);
 }
 
 static struct selection tools_selected(struct pane *pane, const struct view *view)
 {
-    struct tools_pane *tools = tools_of(pane);
-    if (pane->list.cursor >= shown_count(tools, view) ||
-        call_at(tools, pane->list.cursor) >= view->session->call_count)
+    size_t row = pane_cursor_row(pane, view);
+    if (row == SIZE_MAX)
         return (struct selection){SELECT_NOTHING, 0, SESSION_NONE};
-    uint32_t index = call_at(tools, pane->list.cursor);
+    uint32_t index = (uint32_t)row;
     const struct session_call *call = &view->session->calls[index];
     uint32_t seq = call->finished_seq   ? call->finished_seq
                    : call->proposed_seq ? call->proposed_seq
@@ -396,40 +359,12 @@ static struct selection tools_selected(struct pane *pane, const struct view *vie
     return (struct selection){SELECT_CALL, seq, index};
 }
 
-static bool tools_search(struct pane *pane, const struct view *view, const char *text, bool back)
-{
-    struct tools_pane *tools = tools_of(pane);
-    look_further(tools, view, 0);
-    size_t count = shown_count(tools, view), at = pane->list.cursor;
-    struct filter_term term = {FILTER_TEXT, false, (char *)text};
-    for (size_t looked = 1; looked <= count; looked++) {
-        at = back ? (at ? at - 1 : count - 1) : (at + 1 < count ? at + 1 : 0);
-        struct fit fit = {tools, view, call_at(tools, at)};
-        if (call_fits(&term, &fit)) {
-            list_select(&pane->list, at, pane->height);
-            return true;
-        }
-    }
-    return false;
-}
-
-static void tools_filter(struct pane *pane, const struct view *view, const char *text)
-{
-    struct tools_pane *tools = tools_of(pane);
-    filter_parse(&tools->filter, view, text ? text : "");
-    tools->filtered = tools->filter.count > 0;
-    matches_reset(&tools->matches);
-    look_further(tools, view, FRAME_CALLS);
-    list_update(&pane->list, shown_count(tools, view), pane->height);
-}
-
 static void tools_click(struct pane *pane, const struct view *view, int row, int col)
 {
     struct tools_pane *tools = tools_of(pane);
     (void)col;
-    look_further(tools, view, 0);
     size_t line = 0, want = row > tools->heads ? (size_t)(row - tools->heads) : 0;
-    for (size_t at = tools->top; at < shown_count(tools, view); at++) {
+    for (size_t at = tools->top; at < pane->list.count && at < view->session->call_count; at++) {
         line += lines_of(tools, view, at);
         if (want < line) {
             list_select(&pane->list, at, pane->height);
@@ -448,8 +383,6 @@ const struct pane_ops pane_tools = {
     .paint = tools_paint,
     .act = tools_act,
     .selected = tools_selected,
-    .search = tools_search,
-    .filter = tools_filter,
+    .rows = tools_rows,
     .click = tools_click,
-    .work = tools_work,
 };

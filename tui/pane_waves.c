@@ -1,28 +1,31 @@
 /* The waves pane: what ran when, side by side or one after the other.
  *
- * Each step has its own zero, the moment the model answered; the scale is one for all that is in sight, and the first row
- * says what it is. The model's own time is a row of words, not of length, since it would make everything else invisible.
- * So is time spent at a question: it is hatched and said in words, and cut out of the axis, as is idle time at a gate. */
+ * Each step has its own zero, the moment the model answered; the scale is one for all that is in sight, and the first
+ * row says what it is. The model's own time is a row of words, not of length, since it would make everything else
+ * invisible. So is time spent at a question: it is hatched and said in words, and cut out of the axis, as is idle time
+ * at a gate. */
 
 #include "base/json.h"
 #include "base/mem.h"
 #include "hits.h"
 #include "pane.h"
 #include "text.h"
+#include "toolrow.h"
 #include "waverows.h"
 #include <string.h>
 
-#define LABEL_ROOM 11 /* columns behind the axis for words */
-#define HELD_OPEN  8  /* columns of a question that is open */
-#define HELD_PAST  2
+#define LABEL_ROOM    11 /* columns behind the axis for words */
+#define HELD_OPEN     8  /* columns of a question that is open */
+#define HELD_PAST     2
 #define HELD_LEAST_US 50000 /* that is worth showing once it is over */
 
 struct waves_pane {
     struct pane pane;
     struct waverows rows;
+    struct toolrows calls;          /* what a filter looks at */
     uint32_t slowest_turn, slowest; /* of this turn, as of … */
     uint32_t slowest_finished;
-    int64_t scale;                  /* microseconds across the axis, as last painted */
+    int64_t scale; /* microseconds across the axis, as last painted */
 };
 
 /* What is needed to paint a row. */
@@ -50,6 +53,7 @@ static void waves_init(struct pane *pane)
 static void waves_release(struct pane *pane)
 {
     waverows_release(&((struct waves_pane *)pane)->rows);
+    toolrows_release(&((struct waves_pane *)pane)->calls);
 }
 
 /* 1, 2 or 5 times a power of ten that is not below. */
@@ -97,19 +101,23 @@ static int column_of(const struct sheet *sheet, int64_t at)
 
 /* A row of words */
 
+static void add_model(struct strbuf *out, const struct view *view, const struct session_step *step)
+{
+    int64_t end = step->responded_seq ? step->responded_t : view->now_t;
+    bool left = !step->responded_seq && view->session->turns[step->turn].finished_seq;
+    strbuf_addstr(out, "┄ model ");
+    if (left)
+        strbuf_addstr(out, "did not answer");
+    else
+        add_time(out, end > step->requested_t ? end - step->requested_t : 0);
+    strbuf_addf(out, "%s ┄", step->responded_seq || left ? "" : ", asked");
+}
+
 static void paint_model(struct sheet *sheet, int row, uint32_t index)
 {
     const struct session_step *step = &sheet->view->session->steps[index];
     CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
-    int64_t end = step->responded_seq ? step->responded_t : sheet->view->now_t;
-    const struct session_turn *turn = &sheet->view->session->turns[step->turn];
-    bool left = !step->responded_seq && turn->finished_seq;
-    strbuf_addstr(&text, "┄ model ");
-    if (left)
-        strbuf_addstr(&text, "did not answer");
-    else
-        add_time(&text, end > step->requested_t ? end - step->requested_t : 0);
-    strbuf_addf(&text, "%s ┄", step->responded_seq || left ? "" : ", asked");
+    add_model(&text, sheet->view, step);
     int col = 3 + canvas_str(sheet->canvas, sheet->in, row, 3, LOOK_WAVE_GAP, text.buf);
     canvas_printf(sheet->canvas, sheet->in, row, col + 1, LOOK_DIM, "step %u", step->number);
 }
@@ -119,22 +127,27 @@ static void paint_turn(struct sheet *sheet, int row, uint32_t index)
     canvas_printf(sheet->canvas, sheet->in, row, 1, LOOK_STRONG, "turn %u", sheet->view->session->turns[index].number);
 }
 
-static void paint_why(struct sheet *sheet, int row, uint32_t index)
+static void add_why(struct strbuf *out, const struct view *view, uint32_t index)
 {
-    const struct session_wave *wave = &sheet->view->session->waves[index];
+    const struct session_wave *wave = &view->session->waves[index];
     CLEANUP(arena) struct arena arena = ARENA_INIT;
     struct event event;
-    const char *why = "";
-    if (view_event(sheet->view, wave->planned_seq, &event, &arena) && event.type == EVENT_WAVES_PLANNED &&
-        event.waves_planned.waves) {
-        const struct json *list = json_parse(&arena, event.waves_planned.waves, strlen(event.waves_planned.waves), NULL);
-        json_each (item, list)
-            if (json_int(json_get(item, "index"), 0) == wave->number)
-                why = json_str(json_get(item, "why"), "");
-    }
+    if (!view_event(view, wave->planned_seq, &event, &arena) || event.type != EVENT_WAVES_PLANNED ||
+        !event.waves_planned.waves)
+        return;
+    const struct json *list = json_parse(&arena, event.waves_planned.waves, strlen(event.waves_planned.waves), NULL);
+    json_each (item, list)
+        if (json_int(json_get(item, "index"), 0) == wave->number)
+            strbuf_addstr(out, json_str(json_get(item, "why"), ""));
+}
+
+static void paint_why(struct sheet *sheet, int row, uint32_t index)
+{
+    CLEANUP(strbuf) struct strbuf why = STRBUF_INIT;
+    add_why(&why, sheet->view, index);
     int col = 3 + canvas_put_sign(sheet->canvas, sheet->in, row, 3, LOOK_DIM, SIGN_CORNER);
     col += canvas_str(sheet->canvas, sheet->in, row, col, LOOK_DIM, " ends: ");
-    canvas_text(sheet->canvas, sheet->in, row, col, LOOK_DIM, why, strlen(why));
+    canvas_cut(sheet->canvas, sheet->in, row, col, LOOK_DIM, why.buf, why.len);
 }
 
 /* A call */
@@ -235,7 +248,7 @@ static void paint_not_started(struct sheet *sheet, int row, const struct session
     canvas_str(sheet->canvas, sheet->in, row, sheet->bars, here ? LOOK_WAVE_HELD : look_of(call, false), word);
 }
 
-static void paint_call(struct sheet *sheet, int row, uint32_t index, uint32_t wave_index)
+static void paint_call(struct sheet *sheet, int row, uint32_t index, uint32_t wave_index, bool first_shown)
 {
     const struct session *session = sheet->view->session;
     if (index >= session->call_count)
@@ -243,7 +256,7 @@ static void paint_call(struct sheet *sheet, int row, uint32_t index, uint32_t wa
     const struct session_call *call = &session->calls[index];
     const struct session_wave *wave = &session->waves[wave_index];
     const char *tool = session_name(session, call->tool);
-    if (index == wave->first_call) {
+    if (first_shown) {
         uint32_t first = session->turns[wave->turn].first_wave;
         canvas_printf(sheet->canvas, sheet->in, row, 1, LOOK_DIM, "%u", wave_index - first + 1);
         canvas_put_sign(sheet->canvas, sheet->in, row, sheet->sign, LOOK_WAVE_BAR,
@@ -251,7 +264,7 @@ static void paint_call(struct sheet *sheet, int row, uint32_t index, uint32_t wa
     }
     canvas_printf(sheet->canvas, sheet->in, row, sheet->number, LOOK_DIM, "%*u", sheet->digits, index + 1);
     struct rect names = rect_make(sheet->in.row, sheet->in.col, sheet->in.rows, sheet->bars - 1);
-    canvas_text(sheet->canvas, names, row, sheet->name, look_of(call, false), tool, strlen(tool));
+    canvas_cut(sheet->canvas, names, row, sheet->name, look_of(call, false), tool, strlen(tool));
     if (!call->started_seq) {
         paint_not_started(sheet, row, call);
         return;
@@ -261,7 +274,8 @@ static void paint_call(struct sheet *sheet, int row, uint32_t index, uint32_t wa
     int64_t held = wave_call_held(session, call, sheet->view->now_t);
     bool asks = call->state == CALL_ASKING && !call->finished_seq;
     enum look look = look_of(call, index == sheet->slowest);
-    int behind = paint_bar(sheet, row, wave_axis_at(&sheet->now, call->started_t), wave_axis_at(&sheet->now, end), look);
+    int behind =
+        paint_bar(sheet, row, wave_axis_at(&sheet->now, call->started_t), wave_axis_at(&sheet->now, end), look);
     if (asks || held >= HELD_LEAST_US) {
         int col = column_of(sheet, wave_axis_at(&sheet->now, session->asks[call->ask].proposed_t));
         for (int i = 0; i < (asks ? HELD_OPEN : HELD_PAST); i++, col++)
@@ -272,8 +286,45 @@ static void paint_call(struct sheet *sheet, int row, uint32_t index, uint32_t wa
     add_words(&words, sheet, call, held);
     /* Words matter more than the end of a bar. */
     int col = sheet->bars + behind + 1, last = sheet->in.cols - canvas_columns(sheet->canvas, words.buf, words.len) - 1;
-    col = col < last || last < sheet->bars + 1 ? col : last;
+    if (col >= last && last >= sheet->bars + 1) {
+        col = last;
+        canvas_str(sheet->canvas, sheet->in, row, col - 1, LOOK_TEXT, " ");
+    }
     canvas_str(sheet->canvas, sheet->in, row, col, index == sheet->slowest ? LOOK_WAVE_SLOWEST : LOOK_DIM, words.buf);
+}
+
+/* The rows */
+
+static bool row_fits(const struct sift_rows *rows, const struct filter *filter, size_t row, size_t *bytes)
+{
+    struct waves_pane *waves = rows->owner;
+    const struct session *session = rows->view->session;
+    struct waverow what = waverows_at(&waves->rows, session, row);
+    if (what.kind == WAVEROW_CALL)
+        return what.index < session->call_count && toolrows_fit(&waves->calls, rows->view, what.index, filter, bytes);
+    CLEANUP(strbuf) struct strbuf words = STRBUF_INIT;
+    if (what.kind == WAVEROW_TURN)
+        strbuf_addf(&words, "turn %u", session->turns[what.index].number);
+    else if (what.kind == WAVEROW_MODEL)
+        add_model(&words, rows->view, &session->steps[what.index]);
+    else
+        add_why(&words, rows->view, what.index);
+    *bytes += 1024;
+    return filter_text_fits(filter, words.buf, words.len);
+}
+
+static void waves_rows(struct pane *pane, const struct view *view, struct sift_rows *rows)
+{
+    struct waves_pane *waves = (struct waves_pane *)pane;
+    waverows_update(&waves->rows, view->session);
+    rows->total = waverows_count(&waves->rows);
+    rows->settled = pane->sift.filtered ? waverows_settled(&waves->rows, view->session) : 0;
+    rows->fits = row_fits;
+}
+
+static struct waverow waverow_at(const struct waves_pane *waves, const struct session *session, size_t index)
+{
+    return waverows_at(&waves->rows, session, pane_row(&waves->pane, index));
 }
 
 /* The pane */
@@ -299,7 +350,7 @@ static int64_t scale_of(struct waves_pane *waves, const struct view *view, int h
     int64_t span = 1000;
     for (size_t row = waves->pane.list.top; row < waves->pane.list.top + (size_t)height && row < waves->pane.list.count;
          row++) {
-        struct waverow what = waverows_at(&waves->rows, session, row);
+        struct waverow what = waverow_at(waves, session, row);
         if (what.kind != WAVEROW_CALL || session->waves[what.wave].step == axis.step)
             continue;
         wave_axis_make(&axis, session, what.wave, view->now_t);
@@ -311,7 +362,7 @@ static int64_t scale_of(struct waves_pane *waves, const struct view *view, int h
 static uint32_t find_slowest(struct waves_pane *waves, const struct view *view)
 {
     const struct session *session = view->session;
-    struct waverow what = waverows_at(&waves->rows, session, waves->pane.list.cursor);
+    struct waverow what = waverow_at(waves, session, waves->pane.list.cursor);
     uint32_t turn = what.kind == WAVEROW_TURN    ? what.index
                     : what.kind == WAVEROW_MODEL ? session->steps[what.index].turn
                                                  : session->waves[what.wave].turn;
@@ -346,17 +397,20 @@ static void arrange(struct sheet *sheet)
     sheet->axis = sheet->axis < 8 ? 8 : sheet->axis;
 }
 
-static void waves_paint(struct pane *pane, const struct view *view, struct canvas *canvas, struct rect inside, bool focused)
+static void waves_paint(struct pane *pane, const struct view *view, struct canvas *canvas, struct rect inside,
+                        bool focused)
 {
     struct waves_pane *waves = (struct waves_pane *)pane;
     bool ruler = inside.rows >= 4;
     struct rect in = rect_make(inside.row + ruler, inside.col, inside.rows - ruler, inside.cols);
-    waverows_update(&waves->rows, view->session);
     pane->height = in.rows;
     pane->width = in.cols;
-    list_update(&pane->list, waverows_count(&waves->rows), in.rows);
+    pane_update(pane, view, in.rows);
     if (!pane->list.count) {
-        canvas_str(canvas, inside, 0, 1, LOOK_DIM, "No calls yet. Each wave of tool calls gets its bars here.");
+        if (!pane_paint_nothing(pane, canvas, inside, "wave")) {
+            canvas_str(canvas, inside, 0, 1, LOOK_DIM, "No calls yet.");
+            canvas_str(canvas, inside, 1, 1, LOOK_DIM, "Each wave of tool calls gets its bars here.");
+        }
         return;
     }
     struct sheet sheet = {.view = view, .canvas = canvas, .in = in};
@@ -365,9 +419,12 @@ static void waves_paint(struct pane *pane, const struct view *view, struct canva
     sheet.slowest = find_slowest(waves, view);
     if (ruler)
         paint_ruler(&sheet, inside);
+    uint32_t wave = SESSION_NONE; /* of the row above */
+    if (pane->list.top)
+        wave = waverow_at(waves, view->session, pane->list.top - 1).wave;
     for (int row = 0; row < in.rows && pane->list.top + (size_t)row < pane->list.count; row++) {
         size_t at = pane->list.top + (size_t)row;
-        struct waverow what = waverows_at(&waves->rows, view->session, at);
+        struct waverow what = waverow_at(waves, view->session, at);
         if (what.kind == WAVEROW_TURN)
             paint_turn(&sheet, row, what.index);
         else if (what.kind == WAVEROW_MODEL)
@@ -375,7 +432,8 @@ static void waves_paint(struct pane *pane, const struct view *view, struct canva
         else if (what.kind == WAVEROW_WHY)
             paint_why(&sheet, row, what.index);
         else
-            paint_call(&sheet, row, what.index, what.wave);
+            paint_call(&sheet, row, what.index, what.wave, what.wave != wave);
+        wave = what.wave;
         if (focused && at == pane->list.cursor) {
             canvas_tint(canvas, rect_make(in.row + row, in.col, 1, in.cols), LOOK_SELECT);
             canvas_put_sign(canvas, in, row, 0, LOOK_SELECT, SIGN_POINTER);
@@ -387,7 +445,10 @@ static void waves_paint(struct pane *pane, const struct view *view, struct canva
 static void waves_note(struct pane *pane, const struct view *view, struct strbuf *out)
 {
     const struct session_turn *turn = session_turn(view->session);
-    (void)pane;
+    if (pane_sifted(pane)) {
+        pane_note(pane, view, out, "row", "rows");
+        return;
+    }
     if (!turn || !turn->wave_count)
         return;
     if (view->session->turn_count > 1)
@@ -399,7 +460,7 @@ static bool waves_act(struct pane *pane, struct ui *ui, const struct view *view,
 {
     (void)ui;
     (void)view;
-    return list_action(&pane->list, action, pane->height);
+    return pane_list_action(pane, action, pane->height);
 }
 
 static struct selection waves_selected(struct pane *pane, const struct view *view)
@@ -407,10 +468,10 @@ static struct selection waves_selected(struct pane *pane, const struct view *vie
     struct waves_pane *waves = (struct waves_pane *)pane;
     const struct session *session = view->session;
     struct selection selection = {.kind = SELECT_NOTHING, .call = SESSION_NONE};
-    waverows_update(&waves->rows, session);
-    if (pane->list.cursor >= waverows_count(&waves->rows))
+    size_t row = pane_cursor_row(pane, view);
+    if (row == SIZE_MAX)
         return selection;
-    struct waverow what = waverows_at(&waves->rows, session, pane->list.cursor);
+    struct waverow what = waverows_at(&waves->rows, session, row);
     if (what.kind == WAVEROW_CALL && what.index < session->call_count) {
         const struct session_call *call = &session->calls[what.index];
         selection = (struct selection){.kind = SELECT_CALL,
@@ -433,24 +494,6 @@ static struct selection waves_selected(struct pane *pane, const struct view *vie
     return selection;
 }
 
-static bool waves_search(struct pane *pane, const struct view *view, const char *text, bool back)
-{
-    struct waves_pane *waves = (struct waves_pane *)pane;
-    const struct session *session = view->session;
-    size_t count = waverows_count(&waves->rows);
-    for (size_t row = pane->list.cursor; back ? row-- > 0 : ++row < count;) {
-        struct waverow what = waverows_at(&waves->rows, session, row);
-        if (what.kind != WAVEROW_CALL || what.index >= session->call_count)
-            continue;
-        const char *tool = session_name(session, session->calls[what.index].tool);
-        if (hits_find(tool, strlen(tool), text)) {
-            list_select(&pane->list, row, pane->height);
-            return true;
-        }
-    }
-    return false;
-}
-
 static void waves_click(struct pane *pane, const struct view *view, int row, int col)
 {
     (void)view;
@@ -470,6 +513,6 @@ const struct pane_ops pane_waves = {
     .paint = waves_paint,
     .act = waves_act,
     .selected = waves_selected,
-    .search = waves_search,
+    .rows = waves_rows,
     .click = waves_click,
 };

@@ -2,9 +2,12 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "describe.h"
+#include "hits.h"
+#include <stdio.h>
 #include <string.h>
 
-#define LOG_MAX 400 /* bytes of the last line it printed */
+#define LOG_MAX  400  /* bytes of the last line it printed */
+#define ROW_COST 2048 /* bytes that could be looked at while a row is read */
 
 static void row_release(struct toolrow *row)
 {
@@ -74,6 +77,26 @@ static void read_arguments(struct strbuf *out, const struct view *view, const st
             describe_arguments(out, json_get(asked, "arguments"));
 }
 
+/* What a person said when they said no; false when it was somebody else, or something else was in the way. */
+static bool add_answer(struct strbuf *reason, const struct view *view, const struct session_call *call)
+{
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
+    struct event event;
+    if (call->ask >= view->session->ask_count || !view->session->asks[call->ask].decided_seq ||
+        !view_event(view, view->session->asks[call->ask].decided_seq, &event, &arena) ||
+        event.type != EVENT_WRITE_DECIDED)
+        return false;
+    const struct event_write_decided *decided = &event.write_decided;
+    if (!decided->by || strcmp(decided->by, "key") != 0 || !decided->decision ||
+        strcmp(decided->decision, "denied") != 0)
+        return false;
+    if (decided->reason && *decided->reason)
+        strbuf_addf(reason, "you: %s", decided->reason);
+    else
+        strbuf_addstr(reason, "you gave no reason");
+    return true;
+}
+
 static void read_outcome(struct toolrow *row, const struct view *view, const struct session_call *call,
                          struct strbuf *note, struct strbuf *reason)
 {
@@ -99,7 +122,7 @@ static void read_outcome(struct toolrow *row, const struct view *view, const str
         strbuf_addstr(reason, "came back late, nothing of it was used; ");
     if (finished->failure)
         strbuf_addstr(reason, json_str(json_get(parse(&arena, finished->failure), "error"), "no reason given"));
-    else if (finished->denied)
+    else if (finished->denied && !add_answer(reason, view, call))
         describe_denial(reason, parse(&arena, finished->denied));
     else if (finished->timeout)
         describe_timeout(reason, parse(&arena, finished->timeout));
@@ -117,7 +140,8 @@ static void read_log(struct toolrow *row, const struct view *view, const struct 
     } else if (event.type == EVENT_SCRIPT_EVENT && event.script_event.event) {
         const struct json *sent = parse(&arena, event.script_event.event);
         const struct json *data = json_get(sent, "data");
-        const char *message = json_str(json_get(sent, "message"), NULL), *label = json_str(json_get(sent, "label"), NULL);
+        const char *message = json_str(json_get(sent, "message"), NULL),
+                   *label = json_str(json_get(sent, "label"), NULL);
         CLEANUP(strbuf) struct strbuf words = STRBUF_INIT;
         if (label)
             strbuf_addf(&words, "%s: ", label);
@@ -133,16 +157,17 @@ const struct toolrow *toolrows_read(struct toolrows *rows, const struct view *vi
     const struct session_call *call = &view->session->calls[index];
     struct toolrow *row = &rows->kept[index % TOOLROWS_KEPT];
     if (row->lines == view->lines && row->call == index && row->started_seq == call->started_seq &&
-        row->finished_seq == call->finished_seq && row->output_seq == call->output_seq && row->late == call->late && row->arguments)
+        row->finished_seq == call->finished_seq && row->output_seq == call->output_seq && row->late == call->late &&
+        row->arguments)
         return row;
     row_release(row);
     *row = (struct toolrow){.lines = view->lines,
-                             .call = index,
-                             .started_seq = call->started_seq,
-                             .finished_seq = call->finished_seq,
-                             .output_seq = call->output_seq,
-                             .late = call->late,
-                             .bytes = UINT64_MAX};
+                            .call = index,
+                            .started_seq = call->started_seq,
+                            .finished_seq = call->finished_seq,
+                            .output_seq = call->output_seq,
+                            .late = call->late,
+                            .bytes = UINT64_MAX};
     struct strbuf arguments = STRBUF_INIT, note = STRBUF_INIT, reason = STRBUF_INIT;
     read_arguments(&arguments, view, call);
     read_outcome(row, view, call, &note, &reason);
@@ -153,4 +178,55 @@ const struct toolrow *toolrows_read(struct toolrows *rows, const struct view *vi
     strbuf_release(&note);
     strbuf_release(&reason);
     return row;
+}
+
+/* ---- filters ---- */
+
+struct fit {
+    struct toolrows *rows;
+    const struct view *view;
+    uint32_t call;
+    size_t *bytes;
+};
+
+static bool has(const char *text, const char *needle)
+{
+    return text && hits_find(text, strlen(text), needle);
+}
+
+static bool call_fits(const struct filter_term *term, void *data)
+{
+    const struct fit *fit = data;
+    const struct session *session = fit->view->session;
+    const struct session_call *call = &session->calls[fit->call];
+    const char *id = session_name(session, call->id);
+    char number[16];
+    snprintf(number, sizeof(number), "%u", fit->call + 1);
+    if (term->kind == FILTER_CALL)
+        return strcmp(id, term->text) == 0 || strcmp(number, term->text) == 0;
+    if (has(session_name(session, call->tool), term->text) || has(call_state_name(call->state), term->text) ||
+        has(describe_effect(session_name(session, call->effect)), term->text))
+        return true;
+    if (term->kind == FILTER_KIND)
+        return false;
+    *fit->bytes += ROW_COST;
+    const struct toolrow *row = toolrows_read(fit->rows, fit->view, fit->call);
+    return strcmp(id, term->text) == 0 || has(row->arguments, term->text) || has(row->note, term->text) ||
+           has(row->reason, term->text) || has(row->log, term->text);
+}
+
+bool toolrows_fit(struct toolrows *rows, const struct view *view, uint32_t call, const struct filter *filter,
+                  size_t *bytes)
+{
+    struct fit fit = {rows, view, call, bytes};
+    *bytes += 64;
+    return filter_fits(filter, call_fits, &fit);
+}
+
+uint32_t toolrows_settled(const struct session *session)
+{
+    uint32_t settled = session->call_count;
+    while (settled && session->calls[settled - 1].step + 1 == session->step_count)
+        settled--;
+    return settled;
 }

@@ -1,7 +1,8 @@
 #pragma once
-/* The texts of a call's row in the tool trace: its arguments in short, what came of it, why it went wrong, what it printed
- * last. They come from up to four lines of the journal and are remembered until one of those is another. */
+/* The texts of a call's row in the tool trace: its arguments in short, what came of it, why it went wrong, what it
+ * printed last. They come from up to four lines of the journal and are remembered until one of those is another. */
 
+#include "filter.h"
 #include "view.h"
 
 #define TOOLROWS_KEPT 128
@@ -26,3 +27,11 @@ struct toolrows {
 void toolrows_release(struct toolrows *rows);
 /* Good until the next call. */
 const struct toolrow *toolrows_read(struct toolrows *rows, const struct view *view, uint32_t call);
+
+/* Whether a call fits: kinds are its tool, its state and its effect; a call is its id or its number; texts are looked
+ * for in all of that and in what its row says. Adds what it cost to `bytes`. */
+bool toolrows_fit(struct toolrows *rows, const struct view *view, uint32_t call, const struct filter *filter,
+                  size_t *bytes);
+/* How many calls, from the first on, stay as they are: every call of an answer has its outcome before the next answer.
+ */
+uint32_t toolrows_settled(const struct session *session);

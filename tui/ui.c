@@ -33,12 +33,8 @@ struct ui *ui_new(struct ui_host *host, struct keymap *keymap, const char *theme
     strbuf_init(&ui->offers);
     for (int line = 0; line < LINE_COUNT; line++)
         input_init(&ui->lines[line], line == LINE_PROMPT);
-    for (int i = 1; i <= PANE_COUNT; i++) {
-        ui->panes[i] = xcalloc(1, pane_table[i]->size);
-        ui->panes[i]->ops = pane_table[i];
-        pane_table[i]->init(ui->panes[i]);
-        ui->panes[i]->ops = pane_table[i];
-    }
+    for (int i = 1; i <= PANE_COUNT; i++)
+        ui->panes[i] = pane_new(pane_table[i]);
     if (theme_load(&ui->theme, theme, &err)) {
         ui_say(ui, LOOK_ERROR, "theme: %s", err.text);
         if (theme_load(&ui->theme, "default", &err))
@@ -53,13 +49,8 @@ void ui_free(struct ui *ui)
         return;
     while (ui->modal)
         ui_close_modal(ui);
-    for (int i = 1; i <= PANE_COUNT; i++) {
-        if (ui->panes[i]->ops->release)
-            ui->panes[i]->ops->release(ui->panes[i]);
-        free(ui->panes[i]->search_text);
-        free(ui->panes[i]->filter_text);
-        free(ui->panes[i]);
-    }
+    for (int i = 1; i <= PANE_COUNT; i++)
+        pane_free(ui->panes[i]);
     for (int line = 0; line < LINE_COUNT; line++)
         input_release(&ui->lines[line]);
     strbuf_release(&ui->offers);
@@ -108,9 +99,12 @@ void ui_set_theme(struct ui *ui, const char *name)
 bool ui_work(struct ui *ui, const struct view *view)
 {
     bool more = false;
-    for (int i = 1; i <= PANE_COUNT; i++)
-        if (ui->panes[i]->ops->work)
-            more |= ui->panes[i]->ops->work(ui->panes[i], view);
+    for (int i = 1; i <= PANE_COUNT; i++) {
+        bool lost;
+        more |= pane_work(ui->panes[i], view, &lost);
+        if (lost)
+            ui_say_lost(ui, ui->panes[i]);
+    }
     return more;
 }
 
@@ -361,10 +355,11 @@ static void close_something(struct ui *ui, const struct view *view)
     if (ui->zoom) {
         ui->zoom = false;
     } else if (pane->search_text) {
+        pane_search_stop(pane);
         free(pane->search_text);
         pane->search_text = NULL;
-    } else if (pane->filter_text && *pane->filter_text && pane->ops->filter) {
-        ui_set_filter(pane, view, "");
+    } else if (pane->filter_text) {
+        pane_filter(pane, view, "");
     }
 }
 
@@ -455,11 +450,34 @@ static void act(struct ui *ui, const struct view *view, enum action action)
     }
 }
 
+/* A key that means something, but not at this moment: silence would look like a key that is broken. */
+static void say_not_now(struct ui *ui, const struct view *view, const struct key *key)
+{
+    static const struct {
+        unsigned context;
+        const char *why;
+    } others[] = {
+        {IN_STEP, "for a turn that runs"}, {IN_REPLAY, "for recordings"}, {IN_QUESTION, "for a write that waits"}};
+    enum action action = ACTION_NONE;
+    size_t i = 0;
+    for (; i < COUNT_OF(others) && action == ACTION_NONE; i++)
+        action = keymap_find(ui->keymap, others[i].context, key);
+    if (action == ACTION_NONE)
+        return;
+    const char *name = action_name(action), *why = others[i - 1].why;
+    if (view->mode == VIEW_REPLAY)
+        ui_say(ui, LOOK_TEXT, "%s is %s: %s goes on live from here.", name, why, keymap_key(ui->keymap, ACTION_FORK));
+    else
+        ui_say(ui, LOOK_TEXT, "%s is %s: not now.", name, why);
+}
+
 static void ordinary_key(struct ui *ui, const struct view *view, const struct key *key)
 {
     enum action action = keymap_find(ui->keymap, ui_contexts(ui, view), key);
-    if (action == ACTION_NONE)
+    if (action == ACTION_NONE) {
+        say_not_now(ui, view, key);
         return;
+    }
     if ((action_contexts(action) & IN_QUESTION) && !ui_question_shown(ui, view)) {
         if (strcmp(ui->framed, ui->question) != 0 || ui->layout.panes[6].rows > 0)
             ui_say(ui, LOOK_WARN, "The question had just come up: that key was not taken. Look, then press it again.");

@@ -79,8 +79,9 @@ void ui_close_line(struct ui *ui, const struct view *view);
 void ui_line_key(struct ui *ui, const struct view *view, const struct key *key);
 void ui_line_paint(struct ui *ui, struct canvas *canvas, struct rect above, const struct view *view);
 const char *ui_line_footer(const struct ui *ui);
-void ui_set_filter(struct pane *pane, const struct view *view, const char *text);
 void ui_search(struct ui *ui, const struct view *view, bool back);
+/* What was searched for in the pane is not in it. */
+void ui_say_lost(struct ui *ui, const struct pane *pane);
 
 /* ui_steps.c: true when the action was one of theirs. */
 bool ui_step_act(struct ui *ui, const struct view *view, enum action action);

@@ -23,18 +23,15 @@ static void replace(char **place, const char *text)
     *place = copy;
 }
 
-void ui_set_filter(struct pane *pane, const struct view *view, const char *text)
-{
-    replace(&pane->filter_text, *text ? text : NULL);
-    pane->ops->filter(pane, view, text);
-}
-
 bool ui_filter(struct ui *ui, const struct view *view, const char *text)
 {
-    struct pane *pane = ui_pane(ui);
-    if (pane->ops->filter)
-        ui_set_filter(pane, view, text);
-    return pane->ops->filter != NULL;
+    return pane_filter(ui_pane(ui), view, text);
+}
+
+void ui_say_lost(struct ui *ui, const struct pane *pane)
+{
+    ui_say(ui, LOOK_WARN, "\"%s\" is not in the %s%s.", pane->search_text ? pane->search_text : "", pane->ops->name,
+           pane->sift.filtered ? " as filtered" : "");
 }
 
 void ui_search(struct ui *ui, const struct view *view, bool back)
@@ -44,13 +41,9 @@ void ui_search(struct ui *ui, const struct view *view, bool back)
         ui_say(ui, LOOK_TEXT, "Nothing was searched for yet: %s begins.", keymap_key(ui->keymap, ACTION_SEARCH));
         return;
     }
-    if (!pane->ops->search) {
-        ui_say(ui, LOOK_TEXT, "There is nothing to search in this pane.");
-        return;
-    }
     replace(&pane->search_text, ui->searched);
-    if (!pane->ops->search(pane, view, ui->searched, back))
-        ui_say(ui, LOOK_WARN, "\"%s\" is not %s.", ui->searched, back ? "further up" : "further down");
+    if (pane_search(pane, view, back) == SIFT_NOT)
+        ui_say_lost(ui, pane);
 }
 
 static void forget_offers(struct ui *ui)
@@ -67,13 +60,10 @@ void ui_open_line(struct ui *ui, const struct view *view, enum ui_line line)
                keymap_key(ui->keymap, ACTION_FORK));
         return;
     }
-    if (line == LINE_FILTER && !pane->ops->filter) {
-        ui_say(ui, LOOK_TEXT, "This pane has no filter: the events and the tools have one.");
-        return;
-    }
-    if (line == LINE_SEARCH && !pane->ops->search) {
-        ui_say(ui, LOOK_TEXT, "There is nothing to search in this pane.");
-        return;
+    /* Somebody who types a filter goes on typing: where there is none, that must not become keys. */
+    if (line == LINE_FILTER && !pane->ops->rows) {
+        ui_say(ui, LOOK_TEXT, "The %s has no rows to filter: this searches it.", pane->ops->name);
+        line = LINE_SEARCH;
     }
     if (line == LINE_FILTER) {
         replace(&ui->filter_before, pane->filter_text ? pane->filter_text : "");
@@ -87,8 +77,8 @@ void ui_open_line(struct ui *ui, const struct view *view, enum ui_line line)
 
 void ui_close_line(struct ui *ui, const struct view *view)
 {
-    if (ui->line == LINE_FILTER && ui->filter_before && ui_pane(ui)->ops->filter)
-        ui_set_filter(ui_pane(ui), view, ui->filter_before);
+    if (ui->line == LINE_FILTER && ui->filter_before)
+        pane_filter(ui_pane(ui), view, ui->filter_before);
     ui->line = LINE_NONE;
 }
 
@@ -136,7 +126,7 @@ static void line_done(struct ui *ui, const struct view *view, struct input *inpu
     case LINE_FILTER:
         if (input->text.len)
             input_remember(input);
-        ui_set_filter(ui_pane(ui), view, input->text.buf);
+        pane_filter(ui_pane(ui), view, input->text.buf);
         ui->line = LINE_NONE;
         break;
     case LINE_COMMAND:
@@ -223,7 +213,7 @@ void ui_line_key(struct ui *ui, const struct view *view, const struct key *key)
     case INPUT_CHANGED:
         forget_offers(ui);
         if (ui->line == LINE_FILTER)
-            ui_set_filter(ui_pane(ui), view, input->text.buf);
+            pane_filter(ui_pane(ui), view, input->text.buf);
         break;
     case INPUT_DONE:
         line_done(ui, view, input);

@@ -29,8 +29,6 @@ static void paint_pane(struct ui *ui, const struct view *view, struct canvas *ca
     pane->width = rect.cols > 2 ? rect.cols - 2 : 0;
     if (pane->ops->note)
         pane->ops->note(pane, view, &note);
-    if (pane->filter_text && *pane->filter_text && !strstr(note.buf, pane->filter_text))
-        strbuf_addf(&note, "%sfilter %s", note.len ? ", " : "", pane->filter_text);
     snprintf(title, sizeof(title), "%d %s", number, pane->ops->name);
     struct rect inside =
         canvas_frame(canvas, rect, title, note.buf, focused && !(ui->modal && !ui->modal->ops->through));

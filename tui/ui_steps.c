@@ -241,6 +241,10 @@ static void extend(struct ui *ui, const struct view *view)
     int key = -1;
     if (view->held && view->gate.why && strncmp(view->gate.why, "limit: ", 7) == 0)
         key = budget_key_from_name(view->gate.why + 7);
+    /* Who looks at the gauges means the one under the cursor. */
+    struct pane *pane = ui_pane(ui);
+    if (key < 0 && pane->ops == &pane_budget && pane->ops->act(pane, ui, view, ACTION_EXTEND))
+        return;
     if (key < 0)
         key = (int)fullest(&view->session->budget);
     struct intent intent = {.type = INTENT_EXTEND, .extend = {(enum budget_key)key, EXTEND_SHARE}};

@@ -84,6 +84,16 @@ size_t waverows_count(const struct waverows *rows)
     return last ? last->row + last->rows : 0;
 }
 
+size_t waverows_settled(const struct waverows *rows, const struct session *session)
+{
+    for (size_t i = rows->count; i-- > 0;) {
+        const struct waverow_block *block = &rows->blocks[i];
+        if (block->kind == WAVEROW_MODEL && block->index + 1 == session->step_count)
+            return block->row;
+    }
+    return 0;
+}
+
 struct waverow waverows_at(const struct waverows *rows, const struct session *session, size_t row)
 {
     size_t low = 0, high = rows->count;

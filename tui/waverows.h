@@ -33,6 +33,8 @@ void waverows_release(struct waverows *rows);
 void waverows_update(struct waverows *rows, const struct session *session);
 size_t waverows_count(const struct waverows *rows);
 struct waverow waverows_at(const struct waverows *rows, const struct session *session, size_t row);
+/* How many rows, from the first on, stay as they are: those before the last step. */
+size_t waverows_settled(const struct waverows *rows, const struct session *session);
 
 /* Time within a step, from the model's answer on, without what was spent waiting for a person: time held and idle time
  * longer than WAVE_IDLE_CUT_US are cut out. */

@@ -327,6 +327,18 @@ case_replay_keys() {
     typed ':goto 100'
     keys Enter
     sees 'event 100 of 200'
+    typed ':goto 99999'
+    keys Enter
+    sees 'The recording ends before that'
+    sees 'event 200 of 200'
+    typed ':goto 3600s'
+    keys Enter
+    sees 'its last event, 200 at'
+    keys b
+    sees 'F goes on live from here'
+    typed ':goto 100'
+    keys Enter
+    sees 'event 100 of 200'
     typed ':speed 64'
     keys Enter
     keys Space
@@ -373,6 +385,19 @@ case_search_and_filter() {
     keys Enter
     sees '!model.delta'
     sees 'tool.started'
+    keys 1
+    keys f
+    typed 'interface'
+    sees '1 message · interface'
+    keys Enter
+    keys 5
+    keys f
+    typed 'tokens'
+    keys Enter
+    sees '2 of 8 · tokens'
+    keys 4
+    typed '/model'
+    keys Enter
     keys q
     sees 'status=0'
 }

@@ -162,6 +162,31 @@ static void test_right_edge(void **state)
     assert_shows("                 日x\n               end\ndef\n3 of 4\n");
 }
 
+static void test_what_is_cut_says_so(void **state)
+{
+    struct rect place = rect_make(0, 1, 1, 5);
+    (void)state;
+    assert_int_equal(canvas_cut(&canvas, place, 0, 0, LOOK_TEXT, "abcde", 5), 5);
+    assert_shows(" abcde\n");
+    assert_int_equal(canvas_cut(&canvas, place, 0, 0, LOOK_TEXT, "abcdef", 6), 5);
+    assert_shows(" abcd…\n");
+    /* Scrolled sideways, to the end of it. */
+    canvas_clear(&canvas);
+    canvas_cut(&canvas, place, 0, -1, LOOK_TEXT, "abcdef", 6);
+    assert_shows(" bcdef\n");
+    /* A wide one that sticks out, and marks behind the last one that does not. */
+    canvas_clear(&canvas);
+    canvas_cut(&canvas, place, 0, 0, LOOK_TEXT, "日本語", strlen("日本語"));
+    assert_shows(" 日本…\n");
+    assert_whole();
+    canvas_clear(&canvas);
+    canvas_cut(&canvas, place, 0, 0, LOOK_TEXT, "abcde\u0301", strlen("abcde\u0301"));
+    assert_shows(" abcde\u0301\n");
+    canvas_cut(&canvas, rect_make(0, 0, 1, 0), 0, 0, LOOK_TEXT, "x", 1);
+    canvas_cut(&canvas, rect_make(9, 9, 1, 1), 0, 0, LOOK_TEXT, "xyz", 3);
+    assert_whole();
+}
+
 static void test_ascii_has_a_twin_for_every_sign(void **state)
 {
     (void)state;
@@ -266,6 +291,7 @@ int main(void)
         CASE(test_foreign_text_is_made_harmless),
         CASE(test_tabs_count_from_the_beginning_of_the_text),
         CASE(test_right_edge),
+        CASE(test_what_is_cut_says_so),
         CASE(test_ascii_has_a_twin_for_every_sign),
         CASE(test_frame),
         CASE(test_frames_of_every_size),

@@ -1,0 +1,186 @@
+/* Filtering and searching, one way for every pane: it says what its rows are and which of them fit, and this does the
+ * rest, a piece at once and the others between frames. */
+
+#include "pane.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include <string.h>
+
+#define FIRST_ROWS 1000  /* looked at as soon as there is a filter: a short recording is done at once */
+#define FRAME_ROWS 128   /* while a frame is painted */
+#define WORK_ROWS  32768 /* between two frames */
+
+struct pane *pane_new(const struct pane_ops *ops)
+{
+    struct pane *pane = xcalloc(1, ops->size);
+    pane->ops = ops;
+    sift_init(&pane->sift);
+    ops->init(pane);
+    return pane;
+}
+
+void pane_free(struct pane *pane)
+{
+    if (pane->ops->release)
+        pane->ops->release(pane);
+    sift_release(&pane->sift);
+    free(pane->search_text);
+    free(pane->filter_text);
+    free(pane);
+}
+
+static struct sift_rows rows_of(struct pane *pane, const struct view *view)
+{
+    struct sift_rows rows = {.owner = pane, .view = view, .of = view->lines, .state = view->session->event_count};
+    pane->ops->rows(pane, view, &rows);
+    return rows;
+}
+
+size_t pane_row(const struct pane *pane, size_t index)
+{
+    return sift_row(&pane->sift, index);
+}
+
+size_t pane_cursor_row(struct pane *pane, const struct view *view)
+{
+    struct sift_rows rows = rows_of(pane, view);
+    size_t count = sift_count(&pane->sift, &rows);
+    size_t row = pane->list.cursor < count ? pane_row(pane, pane->list.cursor) : SIZE_MAX;
+    return row < rows.total ? row : SIZE_MAX;
+}
+
+static size_t place_of(struct pane *pane, const struct view *view)
+{
+    return pane->ops->place ? pane->ops->place(pane, view) : pane_cursor_row(pane, view);
+}
+
+static void go_to(struct pane *pane, const struct view *view, size_t row, bool back)
+{
+    if (pane->ops->go)
+        pane->ops->go(pane, view, row, pane->search_text ? pane->search_text : "", back);
+    else
+        list_select(&pane->list, sift_index(&pane->sift, row), pane->height);
+}
+
+/* ---- the filter ---- */
+
+bool pane_filter(struct pane *pane, const struct view *view, const char *text)
+{
+    if (!pane->ops->rows)
+        return false;
+    size_t row = place_of(pane, view);
+    free(pane->filter_text);
+    pane->filter_text = *text ? xstrdup(text) : NULL;
+    if (pane->ops->texts)
+        filter_parse_texts(&pane->sift.filter, text);
+    else
+        filter_parse(&pane->sift.filter, view, text);
+    sift_begin(&pane->sift);
+    struct sift_rows rows = rows_of(pane, view);
+    sift_look(&pane->sift, &rows, FIRST_ROWS);
+    size_t count = sift_count(&pane->sift, &rows);
+    if (!pane->ops->go)
+        list_update(&pane->list, count, pane->height);
+    /* Stay near the row somebody looked at. */
+    if (!pane->list.follow && row != SIZE_MAX && count && !pane->ops->go)
+        list_select(&pane->list, sift_index(&pane->sift, row), pane->height);
+    return true;
+}
+
+size_t pane_update(struct pane *pane, const struct view *view, int height)
+{
+    struct list *list = &pane->list;
+    struct sift *sift = &pane->sift;
+    size_t row = sift->filtered && list->cursor < sift->matches.count ? sift->matches.rows[list->cursor] : SIZE_MAX;
+    struct sift_rows rows = rows_of(pane, view);
+    sift_look(sift, &rows, FRAME_ROWS);
+    size_t count = sift_count(sift, &rows);
+    if (row != SIZE_MAX && !list->follow)
+        list->cursor = sift_index(sift, row);
+    list_update(list, count, height);
+    return count;
+}
+
+/* ---- searching ---- */
+
+enum sift_found pane_search(struct pane *pane, const struct view *view, bool back)
+{
+    const char *text = pane->search_text;
+    if (pane->ops->search && pane->ops->search(pane, view, text, back))
+        return SIFT_FOUND;
+    if (!pane->ops->rows)
+        return SIFT_NOT;
+    struct sift_rows rows = rows_of(pane, view);
+    size_t row = place_of(pane, view), index;
+    sift_look(&pane->sift, &rows, 0);
+    sift_search(&pane->sift, &rows, text, back, row == SIZE_MAX ? SIZE_MAX : sift_index(&pane->sift, row));
+    enum sift_found found = sift_search_on(&pane->sift, &rows, WORK_ROWS, &index);
+    if (found == SIFT_FOUND)
+        go_to(pane, view, pane_row(pane, index), back);
+    return found;
+}
+
+void pane_search_stop(struct pane *pane)
+{
+    sift_search_stop(&pane->sift);
+}
+
+bool pane_work(struct pane *pane, const struct view *view, bool *lost)
+{
+    struct sift *sift = &pane->sift;
+    size_t index;
+    *lost = false;
+    if (!pane->ops->rows || (!sift->filtered && !sift_searching(sift)))
+        return false;
+    struct sift_rows rows = rows_of(pane, view);
+    if (sift_look(sift, &rows, WORK_ROWS) || !sift_searching(sift))
+        return sift->working;
+    bool back = sift->search.back;
+    switch (sift_search_on(sift, &rows, WORK_ROWS, &index)) {
+    case SIFT_LATER:
+        return true;
+    case SIFT_FOUND:
+        go_to(pane, view, pane_row(pane, index), back);
+        break;
+    case SIFT_NOT:
+        *lost = true;
+        break;
+    }
+    return false;
+}
+
+bool pane_list_action(struct pane *pane, enum action action, int height)
+{
+    bool moved = list_action(&pane->list, action, height);
+    if (moved)
+        pane_search_stop(pane);
+    return moved;
+}
+
+/* ---- what is said of it ---- */
+
+bool pane_sifted(const struct pane *pane)
+{
+    return pane->sift.filtered || sift_searching(&pane->sift);
+}
+
+void pane_note(struct pane *pane, const struct view *view, struct strbuf *out, const char *one, const char *many)
+{
+    struct sift_rows rows = rows_of(pane, view);
+    sift_note(out, &pane->sift, &rows, one, many);
+    if (pane->sift.filtered)
+        filter_note(out, pane->filter_text, pane->ops->name, pane->width);
+}
+
+bool pane_paint_nothing(const struct pane *pane, struct canvas *canvas, struct rect in, const char *what)
+{
+    if (!pane->sift.filtered)
+        return false;
+    if (pane->sift.working) {
+        canvas_str(canvas, in, 0, 1, LOOK_DIM, "Looking for rows that fit …");
+        return true;
+    }
+    canvas_printf(canvas, in, 0, 1, LOOK_DIM, "No %s fits the filter.", what);
+    canvas_str(canvas, in, 1, 1, LOOK_DIM, "f changes it; an empty one shows all.");
+    return true;
+}
