@@ -12,8 +12,9 @@
 #include <string.h>
 
 #define NEAR         0.8
-#define EXTEND_SHARE 0.5 /* of the first limit, with one key */
-#define WIDE         46  /* columns from which numbers, bars and rates have room */
+#define LOOKED_BACK  1000 /* lines of the journal, for the newest charge */
+#define EXTEND_SHARE 0.5  /* of the first limit, with one key */
+#define WIDE         46   /* columns from which numbers, bars and rates have room */
 
 enum unit { UNIT_TIME, UNIT_COUNT, UNIT_TOKENS, UNIT_MONEY };
 
@@ -287,11 +288,23 @@ static bool budget_act(struct pane *pane, struct ui *ui, const struct view *view
     return true;
 }
 
+/* The newest event that says how much was used, so that the inspector has the exact numbers. */
 static struct selection budget_selected(struct pane *pane, const struct view *view)
 {
+    struct selection selection = {.kind = SELECT_NOTHING, .call = SESSION_NONE};
+    size_t rows = view_row_count(view), first = rows > LOOKED_BACK ? rows - LOOKED_BACK : 0;
     (void)pane;
-    (void)view;
-    return (struct selection){.kind = SELECT_NOTHING, .call = SESSION_NONE};
+    for (size_t row = rows; row-- > first && selection.kind == SELECT_NOTHING;) {
+        CLEANUP(arena) struct arena arena = ARENA_INIT;
+        struct event event;
+        size_t len;
+        const char *line = journal_line(view->lines, row, &len);
+        if (!memmem(line, len, "\"budget.", strlen("\"budget.")) || !view_row(view, row, &event, &arena))
+            continue;
+        if (event.type == EVENT_BUDGET_OPENED || event.type == EVENT_BUDGET_CHARGED)
+            selection = (struct selection){.kind = SELECT_EVENT, .seq = event.seq, .call = SESSION_NONE};
+    }
+    return selection;
 }
 
 static void budget_click(struct pane *pane, const struct view *view, int row, int col)

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #define ROWS_KEPT 128
+#define NARROW    60 /* columns below which every blank counts */
 #define TYPE_COLS 17
 
 struct event_row {
@@ -167,6 +168,14 @@ static int digits_of(size_t number)
     return digits;
 }
 
+static int time_cols(const struct view *view, int cols)
+{
+    int64_t seconds = view->session->last_t / 1000000;
+    int wanted = digits_of(seconds > 0 ? (size_t)seconds : 0) + 4;
+    int least = cols < NARROW ? 6 : 8;
+    return wanted > least ? wanted : least;
+}
+
 static void paint_row(struct events_pane *events, const struct view *view, struct canvas *canvas, struct rect at,
                       size_t row, bool selected, bool focused)
 {
@@ -176,9 +185,9 @@ static void paint_row(struct events_pane *events, const struct view *view, struc
     canvas_printf(canvas, at, 0, 1, LOOK_DIM, "%*lld", digits, (long long)event->seq);
     int col = 1 + digits + 1;
     char time[32];
-    snprintf(time, sizeof(time), "%8.3f", (double)event->t / 1e6);
+    snprintf(time, sizeof(time), "%*.3f", time_cols(view, at.cols), (double)event->t / 1e6);
     col += canvas_str(canvas, at, 0, col, LOOK_DIM, time) + 2;
-    int type_cols = at.cols < 60 ? TYPE_COLS - 1 : TYPE_COLS;
+    int type_cols = at.cols < NARROW ? TYPE_COLS - 1 : TYPE_COLS;
     canvas_cut(canvas, rect_make(at.row, at.col + col, 1, type_cols - 1), 0, 0, event->look, event->type,
                strlen(event->type));
     col += type_cols;

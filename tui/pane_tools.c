@@ -15,6 +15,7 @@
 
 #define WIDE_COLS  64 /* every column has room */
 #define BYTES_COLS 50
+#define TIME_COLS  40
 
 struct tools_pane {
     struct pane pane;
@@ -117,6 +118,8 @@ static struct columns measure(const struct tools_pane *tools, const struct view 
     }
     int most = in.cols / 4 > 10 ? in.cols / 4 : 10;
     c.tool = c.tool > most ? most : c.tool;
+    if (in.cols < TIME_COLS)
+        c.time = 0; /* what a call is about comes before how long it took */
     /* In the width of a column there is room for one of the two: what it does is in the tool's name, as a rule. */
     c.effect = wide ? c.effect + 1 : 0;
     c.bytes = wide ? 9 : in.cols >= BYTES_COLS ? 7 : 0;
@@ -139,7 +142,8 @@ static void paint_heads(struct canvas *canvas, struct rect at, const struct colu
     if (c->effect)
         canvas_str(canvas, at, 0, c->at_effect, LOOK_DIM, "effect");
     canvas_str(canvas, at, 0, c->at_state, LOOK_DIM, "state");
-    canvas_right(canvas, at, 0, c->bytes, LOOK_DIM, "time");
+    if (c->time)
+        canvas_right(canvas, at, 0, c->bytes, LOOK_DIM, "time");
     if (c->bytes)
         canvas_right(canvas, at, 0, 0, LOOK_DIM, "bytes");
 }
@@ -258,7 +262,8 @@ static void paint_call(const struct view *view, struct canvas *canvas, struct re
     canvas_str(canvas, at, 0, c->at_state, state_look(call),
                call->state == CALL_TIMED_OUT && c->state < 10 ? "timeout" : state);
     add_time(&words, view, call, row);
-    canvas_right(canvas, at, 0, c->bytes, text, words.buf);
+    if (c->time)
+        canvas_right(canvas, at, 0, c->bytes, text, words.buf);
     if (c->bytes && row->bytes != UINT64_MAX) {
         strbuf_reset(&words);
         add_bytes(&words, row->bytes);

@@ -419,9 +419,7 @@ static void waves_paint(struct pane *pane, const struct view *view, struct canva
     sheet.slowest = find_slowest(waves, view);
     if (ruler)
         paint_ruler(&sheet, inside);
-    uint32_t wave = SESSION_NONE; /* of the row above */
-    if (pane->list.top)
-        wave = waverow_at(waves, view->session, pane->list.top - 1).wave;
+    uint32_t wave = SESSION_NONE; /* of the row above: the first one in sight says which it is */
     for (int row = 0; row < in.rows && pane->list.top + (size_t)row < pane->list.count; row++) {
         size_t at = pane->list.top + (size_t)row;
         struct waverow what = waverow_at(waves, view->session, at);
