@@ -1,4 +1,5 @@
-/* The JSON parser. The reads from what it made are in json_read.c, the writers in json_write.c.
+/* The JSON parser. The reads from what it made are in json_read.c, the writers in json_write.c, the checks that make
+ * nothing in json_skip.c.
  *
  * One pass over the text. A value is one 64-byte node in the arena. Texts go to a pool that is taken from the arena at
  * the start: a text with its NUL is never longer than its source with quotes or the separator after it, so the pool is
@@ -59,28 +60,6 @@ static inline void skip_space(struct parser *ps)
 
 /* Strings */
 
-/* Four hexadecimal digits, or -1. */
-static int hex4(const char *at, const char *end)
-{
-    if (end - at < 4)
-        return -1;
-    int value = 0;
-    for (int i = 0; i < 4; i++) {
-        char c = at[i];
-        int digit;
-        if (c >= '0' && c <= '9')
-            digit = c - '0';
-        else if (c >= 'a' && c <= 'f')
-            digit = c - 'a' + 10;
-        else if (c >= 'A' && c <= 'F')
-            digit = c - 'A' + 10;
-        else
-            return -1;
-        value = value * 16 + digit;
-    }
-    return value;
-}
-
 static bool is_high_surrogate(int unit)
 {
     return unit >= 0xD800 && unit < 0xDC00;
@@ -103,7 +82,7 @@ static const char *decode_escape(struct parser *ps, const char *at, const char *
     }
     if (at[1] != 'u')
         return fail(ps, at, "unknown escape");
-    int unit = hex4(at + 2, end);
+    int unit = json_hex4(at + 2, end);
     if (unit < 0)
         return fail(ps, at, "\\u without four hexadecimal digits");
     if (unit == 0)
@@ -111,8 +90,8 @@ static const char *decode_escape(struct parser *ps, const char *at, const char *
     const char *next = at + 6;
     uint32_t cp = (uint32_t)unit;
     if (is_high_surrogate(unit) && end - next >= 6 && next[0] == '\\' && next[1] == 'u' &&
-        is_low_surrogate(hex4(next + 2, end))) {
-        cp = 0x10000 + ((cp - 0xD800) << 10) + (uint32_t)(hex4(next + 2, end) - 0xDC00);
+        is_low_surrogate(json_hex4(next + 2, end))) {
+        cp = 0x10000 + ((cp - 0xD800) << 10) + (uint32_t)(json_hex4(next + 2, end) - 0xDC00);
         next += 6;
     } else if (is_high_surrogate(unit) || is_low_surrogate(unit)) {
         cp = UTF8_REPLACEMENT;
@@ -169,51 +148,6 @@ static const char *parse_string(struct parser *ps, size_t *len)
     return text;
 }
 
-/* Numbers and literals */
-
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
-/* The end of the number at `at`, or NULL and the place where the grammar broke. */
-static const char *scan_number(const char *at, const char *end, const char **broken)
-{
-    if (at < end && *at == '-')
-        at++;
-    *broken = at;
-    if (at == end || !is_digit(*at))
-        return NULL;
-    if (*at == '0')
-        at++;
-    else
-        while (at < end && is_digit(*at))
-            at++;
-    if (at < end && *at == '.') {
-        *broken = ++at;
-        if (at == end || !is_digit(*at))
-            return NULL;
-        while (at < end && is_digit(*at))
-            at++;
-    }
-    if (at < end && (*at == 'e' || *at == 'E')) {
-        at++;
-        if (at < end && (*at == '+' || *at == '-'))
-            at++;
-        *broken = at;
-        if (at == end || !is_digit(*at))
-            return NULL;
-        while (at < end && is_digit(*at))
-            at++;
-    }
-    return at;
-}
-
-static bool starts_with(const char *at, const char *end, const char *word, size_t len)
-{
-    return (size_t)(end - at) >= len && memcmp(at, word, len) == 0;
-}
-
 /* Values */
 
 static inline struct json *new_node(struct parser *ps, enum json_type type)
@@ -233,7 +167,7 @@ static inline struct json *new_node(struct parser *ps, enum json_type type)
 
 static struct json *parse_word(struct parser *ps, enum json_type type, const char *word, size_t len)
 {
-    if (!starts_with(ps->at, ps->end, word, len))
+    if (!json_starts_with(ps->at, ps->end, word, len))
         return fail(ps, ps->at, "expected a value");
     struct json *node = new_node(ps, type);
     ps->at += len;
@@ -243,7 +177,7 @@ static struct json *parse_word(struct parser *ps, enum json_type type, const cha
 static struct json *parse_number(struct parser *ps)
 {
     const char *broken;
-    const char *end = scan_number(ps->at, ps->end, &broken);
+    const char *end = json_scan_number(ps->at, ps->end, &broken);
     if (!end)
         return fail(ps, broken, "expected a digit");
     struct json *node = new_node(ps, JSON_NUMBER);
@@ -340,7 +274,7 @@ static struct json *parse_value(struct parser *ps)
         node = parse_word(ps, JSON_NULL, "null", 4);
         break;
     default:
-        if (*ps->at != '-' && !is_digit(*ps->at))
+        if (*ps->at != '-' && !json_is_digit(*ps->at))
             return fail(ps, ps->at, "expected a value");
         node = parse_number(ps);
     }
@@ -382,82 +316,7 @@ const struct json *json_parse_commented(struct arena *arena, const char *text, s
 {
     struct parser ps = {.arena = arena, .start = text, .at = text, .end = text + len, .comments = true};
     /* Some editors put a byte order mark before what people write. */
-    if (starts_with(text, ps.end, "\xEF\xBB\xBF", 3))
+    if (json_starts_with(text, ps.end, "\xEF\xBB\xBF", 3))
         ps.at += 3;
     return parse(&ps, err);
-}
-
-/* Skipping */
-
-/* What follows the string whose opening quote is at `at`, or NULL. */
-static const char *skip_string(const char *at, const char *end)
-{
-    for (at++;;) {
-        while (end - at >= SCAN_BLOCK) {
-            size_t run = plain_prefix(at, false);
-            at += run;
-            if (run < (size_t)SCAN_BLOCK)
-                break;
-        }
-        while (at < end && is_plain(*at))
-            at++;
-        if (at == end || (unsigned char)*at < 0x20)
-            return NULL;
-        if (*at == '"')
-            return at + 1;
-        if (*at == '\\' && end - at < 2)
-            return NULL;
-        at += *at == '\\' ? 2 : 1;
-    }
-}
-
-static const char *skip_scalar(const char *at, const char *end)
-{
-    static const struct {
-        const char *word;
-        size_t len;
-    } words[] = {{"true", 4}, {"false", 5}, {"null", 4}};
-    if (*at == '"')
-        return skip_string(at, end);
-    for (size_t i = 0; i < 3; i++)
-        if (starts_with(at, end, words[i].word, words[i].len))
-            return at + words[i].len;
-    const char *broken;
-    return scan_number(at, end, &broken);
-}
-
-size_t json_skip(const char *text, size_t len)
-{
-    const char *end = text + len;
-    char closing[JSON_DEPTH_MAX];
-    int depth = 0;
-    for (const char *at = text; at < end;) {
-        char c = *at;
-        if (c == ' ' || c == '\n' || c == '\r' || c == '\t') {
-            at++;
-            continue;
-        }
-        if (c == '{' || c == '[') {
-            if (depth == JSON_DEPTH_MAX)
-                return 0;
-            closing[depth++] = c == '{' ? '}' : ']';
-            at++;
-            continue;
-        }
-        if (c == '}' || c == ']') {
-            if (depth == 0 || closing[--depth] != c)
-                return 0;
-            at++;
-        } else if (c == ',' || c == ':') {
-            if (depth == 0)
-                return 0;
-            at++;
-            continue;
-        } else if (!(at = skip_scalar(at, end))) {
-            return 0;
-        }
-        if (depth == 0)
-            return (size_t)(at - text);
-    }
-    return 0;
 }

@@ -99,3 +99,6 @@ void json_add_value(struct json_writer *w, const char *key, const struct json *v
 /* Number of bytes from `text` to the end of the first complete JSON value there, for readers that skip instead of
  * parse; 0 when there is none. Checks structure, not every detail. */
 size_t json_skip(const char *text, size_t len);
+/* The same for the value that begins right at `text`, checked in every detail: 0 unless json_parse would take it, and
+ * when containers nest more than `depth` deep. */
+size_t json_check(const char *text, size_t len, int depth);

@@ -8,11 +8,6 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
 /* Adds a digit, or tells that there is no room. The sum is negative throughout: there is one more of those. */
 static bool push_digit(int64_t *sum, int digit)
 {
@@ -64,7 +59,7 @@ int64_t json_int(const struct json *value, int64_t otherwise)
     long zeros = 0; /* zeros that were read but not yet pushed */
     long fraction = 0;
     bool point = false;
-    for (at += negative; is_digit(*at) || *at == '.'; at++) {
+    for (at += negative; json_is_digit(*at) || *at == '.'; at++) {
         if (*at == '.') {
             point = true;
             continue;

@@ -1,5 +1,5 @@
 #pragma once
-/* What json.c and json_write.c share; nobody else includes it. */
+/* What the files of json.h share; nobody else includes it. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -55,6 +55,71 @@ static inline size_t plain_prefix(const char *at, bool not_del)
 static inline bool is_plain(char c)
 {
     return (unsigned char)c >= 0x20 && (unsigned char)c < 0x80 && c != '"' && c != '\\';
+}
+
+static inline bool json_is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+static inline bool json_starts_with(const char *at, const char *end, const char *word, size_t len)
+{
+    return (size_t)(end - at) >= len && memcmp(at, word, len) == 0;
+}
+
+/* Four hexadecimal digits, or -1. */
+static inline int json_hex4(const char *at, const char *end)
+{
+    if (end - at < 4)
+        return -1;
+    int value = 0;
+    for (int i = 0; i < 4; i++) {
+        char c = at[i];
+        int digit;
+        if (c >= '0' && c <= '9')
+            digit = c - '0';
+        else if (c >= 'a' && c <= 'f')
+            digit = c - 'a' + 10;
+        else if (c >= 'A' && c <= 'F')
+            digit = c - 'A' + 10;
+        else
+            return -1;
+        value = value * 16 + digit;
+    }
+    return value;
+}
+
+/* The end of the number at `at`, or NULL and the place where the grammar broke. */
+static inline const char *json_scan_number(const char *at, const char *end, const char **broken)
+{
+    if (at < end && *at == '-')
+        at++;
+    *broken = at;
+    if (at == end || !json_is_digit(*at))
+        return NULL;
+    if (*at == '0')
+        at++;
+    else
+        while (at < end && json_is_digit(*at))
+            at++;
+    if (at < end && *at == '.') {
+        *broken = ++at;
+        if (at == end || !json_is_digit(*at))
+            return NULL;
+        while (at < end && json_is_digit(*at))
+            at++;
+    }
+    if (at < end && (*at == 'e' || *at == 'E')) {
+        at++;
+        if (at < end && (*at == '+' || *at == '-'))
+            at++;
+        *broken = at;
+        if (at == end || !json_is_digit(*at))
+            return NULL;
+        while (at < end && json_is_digit(*at))
+            at++;
+    }
+    return at;
 }
 
 /* The double of a JSON number's text, whatever the locale; infinite when it is out of range. */

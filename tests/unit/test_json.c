@@ -20,11 +20,29 @@ struct doc {
     struct err err;
 };
 
+static size_t count_space(const char *text, size_t len)
+{
+    size_t count = 0;
+    while (count < len && memchr(" \t\r\n", text[count], 4))
+        count++;
+    return count;
+}
+
+/* What json_check says of the same text: everything that is parsed here, and however broken, is its test too. */
+static bool is_checked(const char *text, size_t len)
+{
+    size_t at = count_space(text, len);
+    size_t took = json_check(text + at, len - at, JSON_DEPTH_MAX);
+    return took && at + took + count_space(text + at + took, len - at - took) == len;
+}
+
 static struct doc parse_n(const char *text, size_t len, bool commented)
 {
     struct doc doc = {ARENA_INIT, malloc(len ? len : 1), NULL, ERR_INIT};
     memcpy(doc.text, text, len);
     doc.root = (commented ? json_parse_commented : json_parse)(&doc.arena, doc.text, len, &doc.err);
+    if (!commented)
+        assert_int_equal(is_checked(doc.text, len), doc.root != NULL);
     return doc;
 }
 
