@@ -5,7 +5,7 @@
  *   silence       → "Timed out waiting for container response" after the timeout and 5 s more
  *   end of stream → "Container stdout closed unexpectedly"
  *   too much      → a failure that names the limit, and the channel is closed
- *   anything that is no event of ours → counted and skipped
+ *   anything that is no event of ours → counted and skipped; so are events of other ids, and of none (D2)
  *
  * Never fails otherwise, so there is no err: what went wrong is in the result. Never blocks. The result is delivered
  * exactly once, never from within script_run_start. */
@@ -39,7 +39,7 @@ struct script_request {
 };
 
 struct script_part {
-    char *label; /* of an intermediate; the level of a log */
+    char *label; /* of an intermediate; the level of a log. The two texts are one piece of memory, which begins here */
     char *data;  /* JSON of an intermediate; the message of a log, as text */
 };
 
@@ -53,14 +53,17 @@ struct script_result {
     size_t intermediate_count, log_count, intermediate_room, log_room;
     char *error, *traceback; /* NULL when none; traceback "" when the error has none */
     int64_t duration_ms;
-    size_t output_bytes; /* every byte read */
+    /* Every byte read, up to the end of the line that was the last to count: the same in whatever pieces they come. */
+    size_t output_bytes;
+    size_t skipped; /* lines that were no events of this execution */
 };
 void script_result_release(struct script_result *result);
-/* {"success":…,"execution_id":…,"final_data":…,"intermediates":[…],"logs":[…],"error":…,…} */
+/* {"success":…,"execution_id":…,"final_data":…,"intermediates":[{"label","data"}…],"logs":[{"message","level"}…],
+ * "error":…,"traceback":…,"step_done":…,"duration_ms":…,"output_bytes":…}, on one line */
 void script_result_write(struct strbuf *out, const struct script_result *result);
 
 struct script_listener {
-    /* Every event of this execution, as it came: one line of JSON. May be NULL. */
+    /* Every event of this execution, as it came: a JSON object on one line, valid, no NUL behind it. May be NULL. */
     void (*event)(void *user, const char *line, size_t len);
     /* An intermediate. Return false to hold back what follows until script_run_go_on (S1: the callback is awaited).
      * NULL: nobody cares. */
@@ -69,7 +72,8 @@ struct script_listener {
     void *user;
 };
 
-/* Listens on the channel until it is done; the caller keeps the channel alive until then. */
+/* Writes the request and listens on the channel until it is done; the caller keeps the channel alive until then. The
+ * run is gone when `done` has returned; from within the other callbacks it may be cancelled. */
 struct script_run *script_run_start(struct loop *loop, struct channel *channel, const struct script_request *request,
                                     const struct script_listener *listener);
 void script_run_go_on(struct script_run *run);

@@ -36,10 +36,11 @@ static const struct {
     {"core/workspace", {"base"}},
     {"core/journal", {"base"}},
     {"core/model", {"base", "journal"}},
-    {"core/tools", {"base", "workspace", "model"}},
+    {"core/sandbox", {"base"}},
+    {"core/tools", {"base", "workspace", "model", "sandbox"}},
     {"core/config", {"base", "journal", "model", "tools", "turn"}},
     {"core/turn", {"base", "workspace", "journal", "model", "tools"}},
-    {"tui", {"base", "workspace", "journal", "model", "tools", "turn", "config"}},
+    {"tui", {"base", "workspace", "journal", "model", "sandbox", "tools", "turn", "config"}},
     {"harness", {"base"}},
 };
 

@@ -22,7 +22,8 @@ struct vector;
     AREA("glob.match", area_glob_match)                \
     AREA("confirm.flow", area_confirm_flow)            \
     AREA("loop.invariants", area_loop_invariants)      \
-    AREA("latewrite.effects", area_latewrite_effects)
+    AREA("latewrite.effects", area_latewrite_effects)  \
+    AREA("executor.run", area_executor_run)
 
 #define AREA(name, function) void function(struct vector *v);
 AREAS(AREA)

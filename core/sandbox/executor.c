@@ -1,0 +1,388 @@
+/* One run is a small machine that is fed bytes.
+ *
+ *   received ──► within the limit? ──► lines ──► wire ──► take_event ──► finish
+ *                     │ no                                   │ the listener holds an intermediate back
+ *                     ▼                                      ▼
+ *                   finish                         backlog, channel paused; script_run_go_on feeds it
+ *
+ * Bytes are fed only up to max_output_bytes in all. What lies within the limit is looked at line by line; the first
+ * byte beyond it ends the run. So the result does not depend on the pieces the bytes came in, a result whose line just
+ * fits counts although a flood follows it, and no more than the limit is ever kept: neither of a line without an end
+ * nor of what waits behind a slow listener.
+ *
+ * finish() is the only way to a result. It takes the run off the channel at once and posts: nobody hears `done` from
+ * within a call of his own, and the channel may be freed in `done`, since none of its callbacks is under way then. */
+
+#include "executor.h"
+#include "base/arena.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "base/loop.h"
+#include "base/mem.h"
+#include "channel.h"
+#include "lines.h"
+#include "wire.h"
+#include <string.h>
+#include <strings.h>
+#include <sys/random.h>
+
+#define LONGEST_WAIT_S 1e9 /* thirty years */
+
+struct script_run {
+    struct loop *loop;
+    struct channel *channel;
+    struct script_listener listener;
+    enum script_mode mode;
+    size_t max_output_bytes;
+    size_t id_len;
+    int64_t started_us;
+    struct loop_timer timer;
+    struct loop_task task; /* `done`, or going on */
+    struct lines lines;
+    struct strbuf backlog; /* bytes that came while the listener held an event */
+    struct arena arena;    /* of one event */
+    bool held;             /* by the listener */
+    bool paused;           /* the channel was told to */
+    bool ended;            /* the stream did, with a backlog before its end */
+    bool over;             /* there is a result */
+    struct script_result result;
+};
+
+/* ---- names ---- */
+
+static const char *const modes[] = {[SCRIPT_PLAN] = "PLAN", [SCRIPT_INTERACTIVE] = "INTERACTIVE"};
+
+const char *script_mode_name(enum script_mode mode)
+{
+    return modes[mode];
+}
+
+int script_mode_from_name(const char *name)
+{
+    for (size_t i = 0; name && i < COUNT_OF(modes); i++)
+        if (strcasecmp(name, modes[i]) == 0)
+            return (int)i;
+    return -1;
+}
+
+/* Not to be guessed, and never the same again, also over the life of a harness that serves several programs. */
+static char *make_id(void)
+{
+    uint64_t random[2];
+    if (getrandom(random, sizeof(random), 0) != (ssize_t)sizeof(random))
+        BUG("the kernel gives no random bytes");
+    return xasprintf("exec-%016llx%016llx", (unsigned long long)random[0], (unsigned long long)random[1]);
+}
+
+/* ---- the end ---- */
+
+static void deliver(struct loop_task *task)
+{
+    struct script_run *run = CONTAINER_OF(task, struct script_run, task);
+    run->listener.done(run->listener.user, &run->result);
+    script_result_release(&run->result);
+    lines_release(&run->lines);
+    strbuf_release(&run->backlog);
+    arena_release(&run->arena);
+    free(run);
+}
+
+static void stop_listening(struct channel *channel)
+{
+    channel->received = NULL;
+    channel->ended = NULL;
+    channel->listener = NULL;
+}
+
+/* The result is complete but for its times. */
+static void finish(struct script_run *run)
+{
+    run->over = true;
+    run->result.duration_ms = (loop_now_us(run->loop) - run->started_us) / 1000;
+    loop_timer_stop(run->loop, &run->timer);
+    stop_listening(run->channel);
+    if (run->paused && run->result.reusable) /* the next one must be able to read */
+        run->channel->ops->pause(run->channel, false);
+    loop_unpost(run->loop, &run->task); /* it may be waiting to go on */
+    loop_post(run->loop, &run->task, deliver);
+}
+
+static void finish_failed(struct script_run *run, const char *error)
+{
+    run->result.error = xstrdup(error);
+    finish(run);
+}
+
+/* The harness does not keep to the protocol, or is not wanted any more: nothing else of it is read (D7). */
+static void finish_closed(struct script_run *run, const char *error)
+{
+    finish_failed(run, error);
+    run->channel->ops->close(run->channel);
+}
+
+static void on_timer(struct loop_timer *timer)
+{
+    finish_closed(CONTAINER_OF(timer, struct script_run, timer), "Timed out waiting for container response");
+}
+
+static void finish_ended(struct script_run *run)
+{
+    finish_failed(run, "Container stdout closed unexpectedly");
+}
+
+static void finish_flooded(struct script_run *run)
+{
+    CLEANUP(free) char *error = xasprintf("Container output exceeded the limit of %zu bytes", run->max_output_bytes);
+    finish_closed(run, error);
+}
+
+/* ---- events ---- */
+
+static char *copy_json(struct wire_field field)
+{
+    return field.src ? xmemdup0(field.src, field.len) : xstrdup("null");
+}
+
+static char *copy_text(struct script_run *run, struct wire_field field, const char *otherwise)
+{
+    struct wire_field text = wire_text(field, otherwise, &run->arena);
+    return xmemdup0(text.src, text.len);
+}
+
+static struct script_part make_part(struct wire_field label, struct wire_field data)
+{
+    char *texts = xmalloc(label.len + data.len + 2);
+    memcpy(texts, label.src, label.len);
+    texts[label.len] = '\0';
+    memcpy(texts + label.len + 1, data.src, data.len);
+    texts[label.len + 1 + data.len] = '\0';
+    return (struct script_part){.label = texts, .data = texts + label.len + 1};
+}
+
+static void take_log(struct script_run *run, const struct wire_event *event)
+{
+    struct script_result *result = &run->result;
+    GROW(result->logs, result->log_count, result->log_room);
+    result->logs[result->log_count++] =
+        make_part(wire_text(event->level, "info", &run->arena), wire_text(event->message, "", &run->arena));
+}
+
+static void take_intermediate(struct script_run *run, const struct wire_event *event)
+{
+    struct script_result *result = &run->result;
+    GROW(result->intermediates, result->intermediate_count, result->intermediate_room);
+    struct script_part *part = &result->intermediates[result->intermediate_count++];
+    struct wire_field data = event->data.src ? event->data : (struct wire_field){"null", 4};
+    *part = make_part(wire_text(event->label, "", &run->arena), data);
+    if (!run->listener.intermediate)
+        return;
+    run->held = true; /* so that going on from within counts */
+    if (run->listener.intermediate(run->listener.user, part))
+        run->held = false;
+}
+
+static void take_result(struct script_run *run, const struct wire_event *event)
+{
+    run->result.success = true;
+    run->result.reusable = true;
+    run->result.final_data = copy_json(event->data);
+    finish(run);
+}
+
+static void take_error(struct script_run *run, const struct wire_event *event)
+{
+    run->result.reusable = true;
+    run->result.error = copy_text(run, event->message, "unknown error");
+    run->result.traceback = copy_text(run, event->traceback, "");
+    finish(run);
+}
+
+static void take_done(struct script_run *run)
+{
+    if (run->mode == SCRIPT_PLAN && !run->channel->ordered)
+        return; /* the result may still come (D3) */
+    run->result.reusable = true;
+    if (run->mode == SCRIPT_PLAN) {
+        finish_failed(run, "Script finished without a result");
+        return;
+    }
+    run->result.success = run->result.step_done = true; /* D4 */
+    finish(run);
+}
+
+static void take_event(struct script_run *run, enum wire_type type, const struct wire_event *event)
+{
+    switch (type) {
+    case WIRE_LOG:
+        take_log(run, event);
+        break;
+    case WIRE_INTERMEDIATE:
+        take_intermediate(run, event);
+        break;
+    case WIRE_FINAL_RESULT:
+        take_result(run, event);
+        break;
+    case WIRE_ERROR:
+        take_error(run, event);
+        break;
+    case WIRE_SCRIPT_DONE:
+        take_done(run);
+        break;
+    case WIRE_OTHER:
+        break;
+    }
+}
+
+/* A line of the stream; false when what follows it is not to be looked at, now or ever. */
+static bool on_line(void *user, const char *text, size_t len)
+{
+    struct script_run *run = user;
+    struct wire_event event;
+    enum wire_type type = WIRE_OTHER;
+    arena_reset(&run->arena);
+    if (wire_read(&event, text, len) && wire_is(event.execution_id, run->result.execution_id, run->id_len, &run->arena))
+        type = wire_type_of(&event, &run->arena);
+    if (type == WIRE_OTHER) {
+        run->result.skipped++;
+        log_debug("script %s: skipped %.*s", run->result.execution_id, (int)(len < 200 ? len : 200), text);
+        return true;
+    }
+    if (run->listener.event)
+        run->listener.event(run->listener.user, event.line, event.len);
+    if (!run->over) /* the listener may have cancelled it */
+        take_event(run, type, &event);
+    return !run->over && !run->held;
+}
+
+/* ---- bytes ---- */
+
+static void set_paused(struct script_run *run, bool paused)
+{
+    if (run->paused == paused)
+        return;
+    run->paused = paused;
+    run->channel->ops->pause(run->channel, paused);
+}
+
+/* How many more bytes may be read. */
+static size_t room_left(const struct script_run *run)
+{
+    return run->max_output_bytes - run->result.output_bytes;
+}
+
+/* Feeds what lies within the limit; gives how many of the bytes were used. All of them, unless the listener holds. */
+static size_t feed(struct script_run *run, const char *bytes, size_t len)
+{
+    size_t within = len < room_left(run) ? len : room_left(run);
+    size_t used = lines_feed(&run->lines, bytes, within, on_line, run);
+    run->result.output_bytes += used;
+    if (run->over || run->held || used == len)
+        return used;
+    run->result.output_bytes += len - used;
+    finish_flooded(run);
+    return len;
+}
+
+/* Keeps bytes for later. Of those beyond the limit one is enough to know that it was passed. */
+static void put_aside(struct script_run *run, const char *bytes, size_t len)
+{
+    size_t most = room_left(run) + 1 - run->backlog.len;
+    strbuf_add(&run->backlog, bytes, len < most ? len : most);
+    set_paused(run, true);
+}
+
+static void on_received(struct channel *channel, const char *bytes, size_t len)
+{
+    struct script_run *run = channel->listener;
+    size_t used = run->held || run->backlog.len ? 0 : feed(run, bytes, len);
+    if (!run->over && used < len)
+        put_aside(run, bytes + used, len - used);
+}
+
+static void on_ended(struct channel *channel)
+{
+    struct script_run *run = channel->listener;
+    run->ended = true;
+    if (!run->held && !run->backlog.len)
+        finish_ended(run);
+}
+
+static void go_on(struct loop_task *task)
+{
+    struct script_run *run = CONTAINER_OF(task, struct script_run, task);
+    if (run->held)
+        return;
+    struct strbuf bytes = run->backlog;
+    strbuf_init(&run->backlog);
+    size_t used = feed(run, bytes.buf, bytes.len);
+    if (!run->over && used < bytes.len)
+        strbuf_add(&run->backlog, bytes.buf + used, bytes.len - used);
+    strbuf_release(&bytes);
+    if (run->over || run->held)
+        return;
+    if (run->ended)
+        finish_ended(run);
+    else
+        set_paused(run, false);
+}
+
+/* ---- the doors ---- */
+
+void script_request_write(struct strbuf *out, const struct script_request *request, const char *execution_id)
+{
+    struct json_writer w = json_begin(out);
+    size_t len = request->script_len ? request->script_len : strlen(request->script);
+    json_open(&w, NULL, '{');
+    json_add_str(&w, "execution_id", execution_id);
+    json_add_strn(&w, "script", request->script, len);
+    json_add_num(&w, "timeout", request->timeout_s > 0 ? request->timeout_s : SCRIPT_TIMEOUT_S);
+    json_add_str(&w, "mode", script_mode_name(request->mode));
+    json_open(&w, "required_secrets", '[');
+    for (const char *const *name = request->secrets; name && *name; name++)
+        json_add_str(&w, NULL, *name);
+    json_close(&w, ']');
+    json_close(&w, '}');
+    strbuf_addch(out, '\n');
+}
+
+struct script_run *script_run_start(struct loop *loop, struct channel *channel, const struct script_request *request,
+                                    const struct script_listener *listener)
+{
+    struct script_run *run = xcalloc(1, sizeof(*run));
+    double wait_s = (request->timeout_s > 0 ? request->timeout_s : SCRIPT_TIMEOUT_S) + SCRIPT_GRACE_S;
+    run->loop = loop;
+    run->channel = channel;
+    run->listener = *listener;
+    run->mode = request->mode;
+    run->max_output_bytes = request->max_output_bytes ? request->max_output_bytes : SCRIPT_OUTPUT_BYTES;
+    run->lines = (struct lines)LINES_INIT(run->max_output_bytes);
+    strbuf_init(&run->backlog);
+    run->result.execution_id = request->execution_id ? xstrdup(request->execution_id) : make_id();
+    run->id_len = strlen(run->result.execution_id);
+    run->started_us = loop_now_us(loop);
+    channel->received = on_received;
+    channel->ended = on_ended;
+    channel->listener = run;
+    loop_timer_start(loop, &run->timer,
+                     run->started_us + (int64_t)((wait_s < LONGEST_WAIT_S ? wait_s : LONGEST_WAIT_S) * 1e6), on_timer);
+
+    CLEANUP(strbuf) struct strbuf line = STRBUF_INIT;
+    script_request_write(&line, request, run->result.execution_id);
+    if (channel->ops->write(channel, line.buf, line.len) < 0 && !run->over)
+        finish_failed(run, "The request could not be written: container stdin is closed"); /* D13 */
+    return run;
+}
+
+void script_run_go_on(struct script_run *run)
+{
+    if (!run->held || run->over)
+        return;
+    run->held = false;
+    loop_post(run->loop, &run->task, go_on);
+}
+
+void script_run_cancel(struct script_run *run, const char *error)
+{
+    if (!run->over)
+        finish_closed(run, error);
+}

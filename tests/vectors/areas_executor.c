@@ -1,0 +1,232 @@
+/* executor.run: scripts through the executor, against a harness that says what the case's stream says, in virtual time.
+ *
+ * A case is one run, or several: `runs` repeats it, `outcomes` names ways in which a run ends. What is expected is told
+ * of the first; what is expected of every run is looked at in every run. */
+
+#include "areas.h"
+#include "base/loop.h"
+#include "base/mem.h"
+#include "sandbox/executor.h"
+#include "support/fake_channel.h"
+#include "vector.h"
+
+#define RUNS_MAX 64
+
+struct one_run {
+    struct fake_channel harness;
+    struct script_run *run;
+    struct script_result result;
+    bool done;
+    int64_t done_ms;
+    int64_t callback_calls, callback_ms;
+    struct loop_timer callback;
+    struct loop *loop;
+};
+
+static void callback_over(struct loop_timer *timer)
+{
+    script_run_go_on(CONTAINER_OF(timer, struct one_run, callback)->run);
+}
+
+static bool on_intermediate(void *user, const struct script_part *part)
+{
+    struct one_run *one = user;
+    (void)part;
+    one->callback_calls++;
+    if (!one->callback_ms)
+        return true;
+    loop_timer_start(one->loop, &one->callback, loop_now_us(one->loop) + one->callback_ms * 1000, callback_over);
+    return false;
+}
+
+static void on_done(void *user, struct script_result *take_result)
+{
+    struct one_run *one = user;
+    one->done = true;
+    one->done_ms = loop_now_us(one->loop) / 1000;
+    one->result = *take_result;
+    *take_result = (struct script_result){0};
+    loop_timer_stop(one->loop, &one->callback);
+}
+
+/* ---- what the case says ---- */
+
+static const char **read_names(struct vector *v, const struct json *list)
+{
+    const char **names = arena_calloc(&v->arena, (list ? list->count : 0) + 1, sizeof(*names));
+    size_t count = 0;
+    json_each (name, list) {
+        names[count++] = json_str(name, "");
+    }
+    return names;
+}
+
+static struct script_request read_request(struct vector *v)
+{
+    const char *mode = in_text(v, "mode", "PLAN");
+    int known = script_mode_from_name(mode);
+    if (known < 0)
+        vector_fail(v, "expected a mode the product knows got %s", mode);
+    return (struct script_request){
+        .execution_id = in_is_null(v, "execution_id") ? NULL : in_text(v, "execution_id", "e1"),
+        .script = in_text(v, "script", "pass"),
+        .mode = known < 0 ? SCRIPT_PLAN : (enum script_mode)known,
+        .timeout_s = in_num(v, "timeout_sec", 0),
+        .max_output_bytes = (size_t)in_int(v, "max_output_bytes", 0),
+        .secrets = in_has(v, "required_secrets") ? read_names(v, in_get(v, "required_secrets")) : NULL,
+    };
+}
+
+static void add_stream(struct vector *v, struct fake_channel *harness)
+{
+    json_each (saying, in_get(v, "stream")) {
+        in_only(v, saying, "input.stream[]", (const char *const[]){"at_ms", "data", NULL});
+        fake_channel_say(harness, json_int(json_get(saying, "at_ms"), 0),
+                         vector_fill(v, json_str(json_get(saying, "data"), "")));
+    }
+    if (in_has(v, "eof_at_ms") && !in_is_null(v, "eof_at_ms"))
+        fake_channel_end(harness, in_int(v, "eof_at_ms", 0));
+}
+
+/* One of `outcomes`: what the harness does so that the run ends like this. */
+static void add_outcome(struct vector *v, struct fake_channel *harness, const char *outcome)
+{
+    if (strcmp(outcome, "result") == 0) {
+        fake_channel_event(harness, 1, "\"type\":\"final_result\",\"data\":1");
+    } else if (strcmp(outcome, "error") == 0) {
+        fake_channel_event(harness, 1, "\"type\":\"error\",\"message\":\"m\",\"traceback\":\"t\"");
+    } else if (strcmp(outcome, "eof") == 0) {
+        fake_channel_end(harness, 1);
+    } else if (strcmp(outcome, "flood") == 0) {
+        CLEANUP(free) char *bytes = xcalloc(1, SCRIPT_OUTPUT_BYTES + 1);
+        fake_channel_say_bytes(harness, 1, bytes, SCRIPT_OUTPUT_BYTES + 1);
+    } else if (strcmp(outcome, "timeout") != 0) {
+        vector_fail(v, "expected an outcome the runner understands got input.outcomes[] = %s", outcome);
+    }
+}
+
+/* ---- one run ---- */
+
+static void run_one(struct vector *v, struct one_run *one, const struct script_request *request, const char *outcome)
+{
+    struct fake_clock clock;
+    struct fake_channel *harness = &one->harness;
+    const struct json *ready = in_get(v, "ready");
+    const char *input = in_text(v, "stdin", "open");
+    fake_clock_init(&clock);
+    one->loop = loop_new(&clock.base);
+    fake_channel_init(harness, one->loop);
+    harness->base.ordered = in_bool(v, "ordered", json_bool(json_get(ready, "ordered"), false));
+    harness->stdin_closed = strcmp(input, "closed") == 0;
+    if (!harness->stdin_closed && strcmp(input, "open") != 0)
+        vector_fail(v, "expected stdin to be open or closed got %s", input);
+    one->callback_ms = in_int(v, "callback_delay_ms", 0);
+    in_flag(v, "callback_raises"); /* a callback in C can only do nothing */
+
+    one->run =
+        script_run_start(one->loop, &harness->base, request,
+                         &(struct script_listener){.intermediate = on_intermediate, .done = on_done, .user = one});
+    if (harness->id && v->bound_count == 0)
+        vector_bind(v, "execution_id", harness->id);
+    if (outcome)
+        add_outcome(v, harness, outcome);
+    else
+        add_stream(v, harness);
+    loop_run(one->loop);
+    if (!one->done)
+        vector_fail(v, "expected a result got none");
+}
+
+static void release_one(struct one_run *one)
+{
+    script_result_release(&one->result);
+    fake_channel_release(&one->harness);
+    loop_free(one->loop);
+}
+
+/* ---- what came of it ---- */
+
+static void got_at_least(struct vector *v, const char *name, int64_t value)
+{
+    const struct json *least = wants(v, name);
+    if (least && value < json_int(least, INT64_MAX))
+        vector_fail(v, "expected %s %s got %lld", name, least->text, (long long)value);
+}
+
+static void got_request(struct vector *v, const struct one_run *one)
+{
+    const struct strbuf *written = &one->harness.written;
+    int64_t lines = 0;
+    for (size_t i = 0; i < written->len; i++)
+        lines += written->buf[i] == '\n';
+    got_int(v, "lines", lines);
+    got_bool(v, "ends_with_newline", written->len && written->buf[written->len - 1] == '\n');
+    if (!written->len)
+        return;
+    got_part(v, "request", written->buf);
+    json_each (key, wants(v, "json_keys_at_least")) {
+        if (!json_get(vector_parse(v, written->buf), json_str(key, "")))
+            vector_fail(v, "expected the key %s in the request got %s", json_str(key, "?"), written->buf);
+    }
+}
+
+static void got_result(struct vector *v, const struct one_run *one)
+{
+    const struct script_result *result = &one->result;
+    CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
+    script_result_write(&text, result);
+    const struct json *written = vector_parse(v, text.buf);
+    static const char *const members[] = {"success", "execution_id", "final_data", "intermediates", "logs",
+                                          "error",   "traceback",    "step_done",  "duration_ms",   "output_bytes"};
+    for (size_t i = 0; i < COUNT_OF(members); i++)
+        got_value(v, members[i], json_get(written, members[i]));
+    got_int(v, "logs_count", (int64_t)result->log_count);
+    got_int(v, "intermediates_count", (int64_t)result->intermediate_count);
+    got_bool(v, "error_non_empty", result->error && *result->error);
+    got_has(v, "error_has", result->error);
+    got_bool(v, "traceback_empty", !result->traceback || !*result->traceback);
+    got_bool(v, "traceback_non_empty", result->traceback && *result->traceback);
+    got_bool(v, "container_reusable", result->reusable);
+    got_bool(v, "stream_closed", one->harness.closed);
+    got_bool(v, "never_raises", one->done);
+    got_int(v, "callback_calls", one->callback_calls);
+    got_int(v, "returns_at_ms", one->done_ms);
+    got_at_least(v, "returns_not_before_ms", one->done_ms);
+}
+
+static void got_every(struct vector *v, const struct one_run *runs, size_t count)
+{
+    bool distinct = true, same = true;
+    for (size_t i = 0; i < count; i++) {
+        const struct script_result *result = &runs[i].result;
+        CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
+        script_result_write(&text, result);
+        const struct json *bytes = json_get(vector_parse(v, text.buf), "output_bytes");
+        got_bool(v, "output_bytes_is_number", bytes && bytes->type == JSON_NUMBER);
+        got_at_least(v, "duration_ms_min", result->duration_ms);
+        same = same && runs[i].harness.id && strcmp(runs[i].harness.id, result->execution_id) == 0;
+        for (size_t j = 0; j < i; j++)
+            distinct = distinct && strcmp(result->execution_id, runs[j].result.execution_id) != 0;
+    }
+    got_bool(v, "ids_distinct", distinct);
+    got_bool(v, "request_id_equals_result_id", same);
+}
+
+void area_executor_run(struct vector *v)
+{
+    struct script_request request = read_request(v);
+    const struct json *outcomes = in_get(v, "outcomes");
+    int64_t count = outcomes ? outcomes->count : in_int(v, "runs", 1);
+    struct one_run *runs = arena_calloc(&v->arena, RUNS_MAX, sizeof(*runs));
+    if (count < 1 || count > RUNS_MAX) {
+        vector_fail(v, "expected 1 to %d runs got %lld", RUNS_MAX, (long long)count);
+        return;
+    }
+    for (int64_t i = 0; i < count; i++)
+        run_one(v, &runs[i], &request, outcomes ? json_str(json_at(outcomes, (size_t)i), "") : NULL);
+    got_request(v, &runs[0]);
+    got_result(v, &runs[0]);
+    got_every(v, runs, (size_t)count);
+    for (int64_t i = 0; i < count; i++)
+        release_one(&runs[i]);
+}
