@@ -2,7 +2,30 @@
 
 #include "base/mem.h"
 #include "modal.h"
+#include "narrow.h"
 #include "ui.h"
+#include <string.h>
+
+struct breaks {
+    struct modal modal;
+    struct narrow narrow;
+};
+
+static struct narrow *narrow_of(struct modal *modal)
+{
+    return &((struct breaks *)modal)->narrow;
+}
+
+static void breaks_release(struct modal *modal)
+{
+    narrow_release(narrow_of(modal));
+}
+
+static bool break_fits(const struct filter *filter, size_t row, const void *data)
+{
+    const struct gates *gates = data;
+    return filter_text_fits(filter, gates->breaks[row].text, strlen(gates->breaks[row].text));
+}
 
 static struct rect breaks_place(struct modal *modal, const struct view *view, int rows, int cols)
 {
@@ -15,15 +38,16 @@ static void breaks_paint(struct modal *modal, struct ui *ui, const struct view *
                          struct rect inside)
 {
     const struct gates *gates = view->gates;
-    size_t count = gates ? gates->count : 0;
-    struct rect body = rect_make(inside.row, inside.col, inside.rows - 2, inside.cols);
+    struct narrow *narrow = narrow_of(modal);
+    struct rect body = narrow_paint(narrow, canvas, rect_make(inside.row, inside.col, inside.rows - 2, inside.cols));
+    size_t count = narrow_rows(narrow, gates ? gates->count : 0, break_fits, gates);
     list_update(&modal->list, count, body.rows);
-    if (!count)
-        canvas_printf(canvas, inside, 0, 1, LOOK_DIM,
+    if (!count && !narrow_paint_nothing(narrow, canvas, body))
+        canvas_printf(canvas, body, 0, 1, LOOK_DIM,
                       "No breakpoints. a adds one; %s on a call or an event sets one there.",
                       keymap_key(ui_keymap(ui), ACTION_BREAK_HERE));
     for (int i = 0; i < body.rows && modal->list.top + (size_t)i < count; i++) {
-        const struct breakpoint *point = &gates->breaks[modal->list.top + (size_t)i];
+        const struct breakpoint *point = &gates->breaks[narrow_row(narrow, modal->list.top + (size_t)i)];
         enum look look = point->enabled ? LOOK_TEXT : LOOK_DIM;
         canvas_printf(canvas, body, i, 1, look, "%s %2d  ", point->enabled ? "[x]" : "[ ]", point->id);
         canvas_str(canvas, body, i, 9, look, point->text);
@@ -56,8 +80,10 @@ static bool breaks_key(struct modal *modal, struct ui *ui, const struct view *vi
                        enum action action)
 {
     const struct gates *gates = view->gates;
-    const struct breakpoint *point =
-        gates && modal->list.cursor < gates->count ? &gates->breaks[modal->list.cursor] : NULL;
+    if (narrow_key(narrow_of(modal), modal, key, action) != NARROW_NOT)
+        return true;
+    size_t row = narrow_row(narrow_of(modal), modal->list.cursor);
+    const struct breakpoint *point = gates && row < gates->count ? &gates->breaks[row] : NULL;
     bool plain = !key->ctrl && !key->alt;
     if (plain && key->code == 'a') {
         ui_open_modal(ui, modal_text_new("new breakpoint",
@@ -82,12 +108,14 @@ static const char *breaks_title(struct modal *modal, const struct view *view)
 
 static const char *breaks_footer(struct modal *modal, const struct view *view)
 {
-    (void)modal;
-    return view->gates && view->gates->count ? "a add   Space hold/pass   d delete   Esc close" : "a add   Esc close";
+    return narrow_footer(narrow_of(modal), view->gates && view->gates->count
+                                               ? "a add   Space hold/pass   d delete   / search   Esc close"
+                                               : "a add   Esc close");
 }
 
 static const struct modal_ops breaks_ops = {.name = "breaks",
-                                            .size = sizeof(struct modal),
+                                            .size = sizeof(struct breaks),
+                                            .release = breaks_release,
                                             .place = breaks_place,
                                             .paint = breaks_paint,
                                             .key = breaks_key,
@@ -96,5 +124,7 @@ static const struct modal_ops breaks_ops = {.name = "breaks",
 
 struct modal *modal_breaks_new(void)
 {
-    return modal_alloc(&breaks_ops);
+    struct modal *modal = modal_alloc(&breaks_ops);
+    narrow_init(narrow_of(modal));
+    return modal;
 }
