@@ -1,0 +1,98 @@
+/* The child puts the layers on before it knows what it will run, so that a request waits for nothing but its script.
+ * What depends on the request, the limit on processor time, the supervisor sets from outside: it may, the child may
+ * not.
+ *
+ * Between the script's arrival and its first line nothing is loaded and next to nothing allocated. */
+
+#include "child.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "pyhost.h"
+#include "sandbox.h"
+#include "wire.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+/* Each descriptor where it belongs. They may stand in each other's way, so they first move out of it. */
+static int place_descriptors(int script, int events, int out, int err)
+{
+    const int from[] = {out, err, events, script}, to[] = {1, 2, CHILD_EVENTS, CHILD_SCRIPT};
+    int high[COUNT_OF(from)];
+
+    for (size_t i = 0; i < COUNT_OF(from); i++)
+        if ((high[i] = fcntl(from[i], F_DUPFD, 16)) < 0)
+            return -1;
+    for (size_t i = 0; i < COUNT_OF(from); i++)
+        if (dup2(high[i], to[i]) < 0)
+            return -1;
+    return 0;
+}
+
+static int read_all(int fd, void *bytes, size_t len)
+{
+    char *at = bytes;
+
+    while (len) {
+        ssize_t count = read(fd, at, len);
+
+        if (count < 0 && errno == EINTR)
+            continue;
+        if (count <= 0)
+            return -1;
+        at += count;
+        len -= (size_t)count;
+    }
+    return 0;
+}
+
+/* A child that cannot put a layer on runs nothing and says so when it is asked to. */
+static _Noreturn void refuse(const char *why)
+{
+    CLEANUP(strbuf) struct strbuf end = STRBUF_INIT;
+    struct json_writer w = json_begin(&end);
+    ssize_t written;
+
+    strbuf_addstr(&end, "\nX");
+    json_open(&w, NULL, '{');
+    json_add_str(&w, "message", why);
+    json_add_str(&w, "traceback", "");
+    json_close(&w, '}');
+    strbuf_addch(&end, '\n');
+    written = write(CHILD_EVENTS, end.buf, end.len);
+    _exit(written == (ssize_t)end.len ? 0 : STATUS_UNTOLD);
+}
+
+_Noreturn void child_main(struct sandbox *sandbox, int parent, int script, int events, int out, int err)
+{
+    struct run_header header;
+    struct err wrong = ERR_INIT;
+    char *text;
+
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent)
+        _exit(STATUS_UNTOLD);
+    if (place_descriptors(script, events, out, err) < 0)
+        _exit(STATUS_UNTOLD);
+    /* What a limit on files or a closed pipe does is an error for the script, not its end. */
+    signal(SIGXFSZ, SIG_IGN);
+    signal(SIGPIPE, SIG_IGN);
+    if (sandbox_enter(sandbox, 0, &wrong) < 0)
+        refuse(wrong.text);
+    if (close_range(CHILD_SCRIPT + 1, ~0u, 0) < 0) /* the layers needed one more */
+        refuse("descriptors stay open");
+    pyhost_rehearse();
+    if (read_all(CHILD_SCRIPT, &header, sizeof(header)) < 0)
+        _exit(0); /* not needed any more */
+    text = xmalloc((size_t)header.script_len + header.secrets_len + 1);
+    if (read_all(CHILD_SCRIPT, text, (size_t)header.script_len + header.secrets_len) < 0)
+        _exit(0);
+    close(CHILD_SCRIPT);
+    header.limit[sizeof(header.limit) - 1] = '\0';
+    if (pyhost_run(text, header.script_len, text + header.script_len, header.secrets_len, header.limit, CHILD_EVENTS) <
+        0)
+        _exit(STATUS_UNTOLD);
+    _exit(0);
+}

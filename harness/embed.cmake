@@ -1,0 +1,5 @@
+# A file as the inside of a C array: cmake -DIN=… -DOUT=… -P embed.cmake
+file(READ ${IN} bytes HEX)
+string(REGEX REPLACE "([0-9a-f][0-9a-f])" "0x\\1," bytes "${bytes}")
+string(REGEX REPLACE "(0x..,0x..,0x..,0x..,0x..,0x..,0x..,0x..,0x..,0x..,0x..,0x..,0x..,0x..,0x..,0x..,)" "\\1\n" bytes "${bytes}")
+file(WRITE ${OUT} "${bytes}\n")

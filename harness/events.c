@@ -1,0 +1,163 @@
+#include "events.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include <unistd.h>
+
+void event_sink_init(struct event_sink *sink)
+{
+    *sink = (struct event_sink){.out = STRBUF_INIT, .mask = MASK_INIT};
+}
+
+void event_sink_release(struct event_sink *sink)
+{
+    strbuf_release(&sink->out);
+    mask_clear(&sink->mask);
+}
+
+static struct json_writer begin(struct event_sink *sink, const char *type)
+{
+    struct json_writer w = json_begin(&sink->out);
+
+    json_open(&w, NULL, '{');
+    json_add_str(&w, "type", type);
+    json_add_str(&w, "execution_id", sink->id);
+    return w;
+}
+
+static void end(struct event_sink *sink, struct json_writer *w)
+{
+    json_close(w, '}');
+    strbuf_addch(&sink->out, '\n');
+}
+
+static void add_masked(struct event_sink *sink, struct json_writer *w, const char *key, const char *text, size_t len)
+{
+    CLEANUP(strbuf) struct strbuf masked = STRBUF_INIT;
+
+    if (!mask_finds(&sink->mask, text, len)) {
+        json_add_strn(w, key, text, len);
+        return;
+    }
+    mask_text(&masked, &sink->mask, text, len);
+    json_add_strn(w, key, masked.buf, masked.len);
+}
+
+/* A string of a value: masked where it must be. */
+static void write_text(struct event_sink *sink, const char *text, size_t len)
+{
+    CLEANUP(strbuf) struct strbuf masked = STRBUF_INIT;
+
+    mask_text(&masked, &sink->mask, text, len);
+    json_write_str(&sink->out, masked.buf, masked.len, JSON_COMPACT);
+}
+
+/* A value whose texts, names and numbers may tell a secret. As deep as the record parser lets values be. */
+static void write_masked(struct event_sink *sink, const struct json *value)
+{
+    const char *between = "";
+
+    switch (value->type) {
+    case JSON_ARRAY:
+    case JSON_OBJECT:
+        strbuf_addch(&sink->out, value->type == JSON_ARRAY ? '[' : '{');
+        json_each (item, value) {
+            strbuf_addstr(&sink->out, between);
+            between = ",";
+            if (value->type == JSON_OBJECT) {
+                write_text(sink, item->key, strlen(item->key));
+                strbuf_addch(&sink->out, ':');
+            }
+            write_masked(sink, item);
+        }
+        strbuf_addch(&sink->out, value->type == JSON_ARRAY ? ']' : '}');
+        break;
+    case JSON_STRING:
+        write_text(sink, value->text, value->len);
+        break;
+    default:
+        if (value->type == JSON_NUMBER && mask_finds(&sink->mask, value->text, value->len))
+            write_text(sink, value->text, value->len);
+        else
+            json_write(&sink->out, value, JSON_COMPACT);
+    }
+}
+
+static void add_data(struct event_sink *sink, struct json_writer *w, const struct json *data)
+{
+    if (!sink->mask.count) {
+        json_add_value(w, "data", data);
+        return;
+    }
+    strbuf_addstr(&sink->out, ",\"data\":");
+    write_masked(sink, data);
+}
+
+void event_ready(struct event_sink *sink, const struct json *tools, const char *sandbox, const char *missing_tools)
+{
+    struct json_writer w = json_begin(&sink->out);
+
+    json_open(&w, NULL, '{');
+    json_add_str(&w, "type", "ready");
+    json_open(&w, "tools", '[');
+    json_each (name, tools) {
+        json_add_strn(&w, NULL, name->text, name->len);
+    }
+    json_close(&w, ']');
+    json_add_int(&w, "pid", getpid());
+    json_add_bool(&w, "ordered", true);
+    json_add_raw(&w, "sandbox", sandbox);
+    if (missing_tools)
+        json_add_str(&w, "no_tools", missing_tools);
+    end(sink, &w);
+}
+
+void event_log(struct event_sink *sink, const char *level, const char *message, size_t len)
+{
+    struct json_writer w = begin(sink, "log");
+
+    add_masked(sink, &w, "message", message, len);
+    add_masked(sink, &w, "level", level, strlen(level));
+    end(sink, &w);
+}
+
+void event_printed(struct event_sink *sink, const char *level, const char *message, size_t len)
+{
+    struct json_writer w = begin(sink, "log");
+
+    json_add_strn(&w, "message", message, len);
+    json_add_str(&w, "level", level);
+    end(sink, &w);
+}
+
+void event_intermediate(struct event_sink *sink, const char *label, size_t len, const struct json *data)
+{
+    struct json_writer w = begin(sink, "intermediate");
+
+    add_masked(sink, &w, "label", label, len);
+    add_data(sink, &w, data);
+    end(sink, &w);
+}
+
+void event_result(struct event_sink *sink, const struct json *data)
+{
+    struct json_writer w = begin(sink, "final_result");
+
+    add_data(sink, &w, data);
+    end(sink, &w);
+}
+
+void event_error(struct event_sink *sink, const char *message, const char *traceback)
+{
+    struct json_writer w = begin(sink, "error");
+
+    add_masked(sink, &w, "message", message, strlen(message));
+    add_masked(sink, &w, "traceback", traceback, strlen(traceback));
+    end(sink, &w);
+}
+
+void event_done(struct event_sink *sink)
+{
+    struct json_writer w = begin(sink, "script_done");
+
+    end(sink, &w);
+}

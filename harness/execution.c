@@ -1,0 +1,322 @@
+/* An execution ends in one of three ways: the child's end record, the child's death, or the supervisor's patience. In
+ * each case what the pipes still hold is read, one error at most is written, then script_done; and then our ends are
+ * closed, so that nothing can come later. */
+
+#include "execution.h"
+#include "base/mem.h"
+#include "events.h"
+#include "request.h"
+#include <errno.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* A pipe holds no more than this many chunks. */
+#define DRAIN_ROUNDS 32
+
+enum { PRINTED_OUT, PRINTED_ERR, RAW_OUT, RAW_ERR };
+
+static char chunk[64 << 10]; /* the supervisor has one thread */
+
+void execution_init(struct execution *execution, struct event_sink *sink)
+{
+    *execution = (struct execution){.sink = sink, .message = STRBUF_INIT, .arena = ARENA_INIT};
+    record_reader_init(&execution->records);
+    for (size_t i = 0; i < COUNT_OF(execution->streams); i++)
+        stream_init(&execution->streams[i], i % 2 ? "stderr" : "stdout");
+}
+
+void execution_release(struct execution *execution)
+{
+    record_reader_release(&execution->records);
+    for (size_t i = 0; i < COUNT_OF(execution->streams); i++)
+        stream_release(&execution->streams[i]);
+    arena_release(&execution->arena);
+    strbuf_release(&execution->message);
+}
+
+static void signal_child(const struct execution *execution, int number)
+{
+    syscall(SYS_pidfd_send_signal, execution->child.fds[HAND_PIDFD], number, NULL, 0);
+}
+
+/* ---- sending ---- */
+
+static void close_end(struct execution *execution, int which)
+{
+    if (execution->child.fds[which] >= 0)
+        close(execution->child.fds[which]);
+    execution->child.fds[which] = -1;
+}
+
+static void send_message(struct execution *execution)
+{
+    while (execution->sent < execution->message.len) {
+        ssize_t count = write(execution->child.fds[HAND_SCRIPT], execution->message.buf + execution->sent,
+                              execution->message.len - execution->sent);
+
+        if (count < 0 && errno == EINTR)
+            continue;
+        if (count < 0 && errno == EAGAIN)
+            return;
+        if (count < 0)
+            break; /* it is gone, which the other pipes will tell */
+        execution->sent += (size_t)count;
+    }
+    explicit_bzero(execution->message.buf, execution->message.len); /* secrets */
+    strbuf_reset(&execution->message);
+    execution->sent = 0;
+    close_end(execution, HAND_SCRIPT);
+}
+
+void execution_begin(struct execution *execution, const struct request *request, struct spare *take_child,
+                     const struct strbuf *secrets, bool limit_cpu, int64_t now_us)
+{
+    struct run_header header = {.script_len = (uint32_t)request->script_len, .secrets_len = (uint32_t)secrets->len};
+
+    execution->child = *take_child;
+    *take_child = (struct spare){0};
+    execution->running = true;
+    execution->over = execution->timed_out = false;
+    execution->output = 0;
+    execution->cpu_s = (unsigned)ceil(request->timeout) + 1;
+    execution->deadline_us = now_us + (int64_t)(request->timeout * 1e6);
+    snprintf(execution->limit, sizeof(execution->limit), "%.6g", request->timeout);
+    memcpy(header.limit, execution->limit, sizeof(header.limit));
+    if (limit_cpu) {
+        const struct rlimit cpu = {execution->cpu_s, execution->cpu_s + 1};
+
+        prlimit(execution->child.pid, RLIMIT_CPU, &cpu, NULL); /* wall time is limited anyhow */
+    }
+    strbuf_add(&execution->message, &header, sizeof(header));
+    strbuf_add(&execution->message, request->script, request->script_len);
+    strbuf_add(&execution->message, secrets->buf, secrets->len);
+    send_message(execution);
+}
+
+/* ---- the end ---- */
+
+/* Reads once; false when there was nothing. */
+static bool read_raw(struct execution *execution, int which)
+{
+    ssize_t count = execution->child.fds[which] < 0 ? 0 : read(execution->child.fds[which], chunk, sizeof(chunk));
+
+    if (count > 0)
+        stream_add(&execution->streams[which == HAND_STDOUT ? RAW_OUT : RAW_ERR], execution->sink, chunk,
+                   (size_t)count);
+    else if (count == 0)
+        close_end(execution, which);
+    return count > 0 || (count < 0 && errno == EINTR);
+}
+
+/* The last words: pipes hold a bounded number of bytes once nobody writes, and whoever still does is not waited for. */
+static void drain_raw(struct execution *execution)
+{
+    for (int which = HAND_STDOUT; which <= HAND_STDERR; which++)
+        for (size_t rounds = 0; rounds < DRAIN_ROUNDS && read_raw(execution, which); rounds++)
+            ;
+}
+
+static void finish(struct execution *execution, const char *message, const char *traceback)
+{
+    if (execution->over)
+        return;
+    execution->over = true;
+    drain_raw(execution);
+    for (size_t i = 0; i < COUNT_OF(execution->streams); i++)
+        stream_finish(&execution->streams[i], execution->sink);
+    if (message)
+        event_error(execution->sink, message, traceback);
+    event_done(execution->sink);
+}
+
+static void finish_timed_out(struct execution *execution, const char *traceback)
+{
+    char message[96];
+
+    snprintf(message, sizeof(message), "Script timed out after %ss", execution->limit);
+    finish(execution, message, traceback);
+}
+
+/* ---- records ---- */
+
+static void flush_printed(struct execution *execution)
+{
+    stream_flush(&execution->streams[PRINTED_OUT], execution->sink);
+    stream_flush(&execution->streams[PRINTED_ERR], execution->sink);
+}
+
+static void take_end(struct execution *execution, const struct record *record)
+{
+    if (execution->timed_out)
+        finish_timed_out(execution, record->more ? record->more : "");
+    else
+        finish(execution, record->text, record->more);
+}
+
+static void take_record(struct execution *execution, const struct record *record)
+{
+    struct event_sink *sink = execution->sink;
+    CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
+
+    switch (record->kind) {
+    case RECORD_STDOUT:
+        stream_add(&execution->streams[PRINTED_OUT], sink, record->text, record->len);
+        return;
+    case RECORD_STDERR:
+        stream_add(&execution->streams[PRINTED_ERR], sink, record->text, record->len);
+        return;
+    case RECORD_END:
+        take_end(execution, record);
+        return;
+    default:
+        break;
+    }
+    flush_printed(execution);
+    switch (record->kind) {
+    case RECORD_RESULT:
+        if (!execution->timed_out) /* one that comes after the time is none */
+            event_result(sink, record->value);
+        break;
+    case RECORD_INTERMEDIATE:
+        event_intermediate(sink, record->text, record->len, record->value);
+        break;
+    case RECORD_LOG:
+        event_log(sink, record->more, record->text, record->len);
+        break;
+    default:
+        strbuf_addf(&text, "the script wrote to the event pipe itself: %s",
+                    record->kind == RECORD_BAD ? record->text : "a record that is not a script's");
+        event_log(sink, "warning", text.buf, text.len);
+    }
+}
+
+static bool read_records(struct execution *execution)
+{
+    ssize_t count =
+        execution->child.fds[HAND_EVENTS] < 0 ? 0 : read(execution->child.fds[HAND_EVENTS], chunk, sizeof(chunk));
+    struct record record;
+
+    if (count <= 0) {
+        if (count == 0)
+            close_end(execution, HAND_EVENTS);
+        return count < 0 && errno == EINTR;
+    }
+    record_reader_add(&execution->records, chunk, (size_t)count);
+    while (!execution->over && record_reader_next(&execution->records, &execution->arena, &record)) {
+        take_record(execution, &record);
+        arena_reset(&execution->arena);
+    }
+    return true;
+}
+
+/* ---- waiting ---- */
+
+size_t execution_polls(const struct execution *execution, bool reading, struct pollfd *polls)
+{
+    size_t count = 0;
+
+    for (int which = HAND_EVENTS; reading && which <= HAND_STDERR; which++)
+        if (execution->child.fds[which] >= 0)
+            polls[count++] = (struct pollfd){.fd = execution->child.fds[which], .events = POLLIN};
+    if (execution->message.len)
+        polls[count++] = (struct pollfd){.fd = execution->child.fds[HAND_SCRIPT], .events = POLLOUT};
+    return count;
+}
+
+void execution_serve(struct execution *execution, const struct pollfd *polls, size_t count)
+{
+    const size_t before = execution->sink->out.len;
+
+    for (size_t i = 0; i < count && !execution->over; i++) {
+        if (!polls[i].revents)
+            continue;
+        if (polls[i].fd == execution->child.fds[HAND_EVENTS])
+            read_records(execution);
+        else if (polls[i].fd == execution->child.fds[HAND_SCRIPT])
+            send_message(execution);
+        else
+            read_raw(execution, polls[i].fd == execution->child.fds[HAND_STDOUT] ? HAND_STDOUT : HAND_STDERR);
+    }
+    execution->output += execution->sink->out.len - before;
+    if (execution->output > EXECUTION_OUTPUT_MAX && !execution->over) {
+        signal_child(execution, SIGKILL);
+        execution_fail(execution, "Script wrote more than 64 MiB of output");
+    }
+}
+
+void execution_tick(struct execution *execution, int64_t now_us)
+{
+    if (!execution->timed_out) {
+        execution->timed_out = true;
+        execution->deadline_us = now_us + EXECUTION_GRACE_MS * 1000;
+        signal_child(execution, SIGRTMAX);
+        return;
+    }
+    signal_child(execution, SIGKILL);
+    finish_timed_out(execution, "");
+}
+
+/* How a child can end without saying so. */
+static void tell_cause(struct strbuf *out, const struct execution *execution, int status)
+{
+    const int number = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+    const char *name = number ? sigabbrev_np(number) : NULL;
+
+    if (WIFEXITED(status) && WEXITSTATUS(status) == STATUS_UNTOLD)
+        strbuf_addstr(out, "Script closed the event pipe: how it ended is not known");
+    else if (WIFEXITED(status))
+        strbuf_addf(out, "Script ended its process with exit status %d", WEXITSTATUS(status));
+    else if (number == SIGXCPU)
+        strbuf_addf(out, "Script used more than %u s of processor time", execution->cpu_s);
+    else if (number == SIGSYS)
+        strbuf_addstr(out, "Script was killed by the system-call filter (SIGSYS)");
+    else if (number == SIGKILL)
+        strbuf_addstr(out, "Script was killed (SIGKILL): out of memory, or of processor time");
+    else if (number == SIGSEGV || number == SIGBUS || number == SIGILL || number == SIGFPE)
+        strbuf_addf(out, "Script crashed the interpreter (SIG%s)", name);
+    else if (number == SIGABRT)
+        strbuf_addstr(out, "Script aborted its process (SIGABRT)");
+    else
+        strbuf_addf(out, "Script was ended by signal %d (SIG%s)", number, name ? name : "?");
+}
+
+void execution_exited(struct execution *execution, int status)
+{
+    CLEANUP(strbuf) struct strbuf cause = STRBUF_INIT;
+
+    for (size_t rounds = 0; rounds < DRAIN_ROUNDS && !execution->over && read_records(execution); rounds++)
+        ; /* the end may be told and not yet read */
+    if (execution->timed_out) {
+        finish_timed_out(execution, "");
+        return;
+    }
+    tell_cause(&cause, execution, status);
+    finish(execution, cause.buf, "");
+}
+
+void execution_fail(struct execution *execution, const char *message)
+{
+    finish(execution, message, "");
+}
+
+void execution_close(struct execution *execution)
+{
+    signal_child(execution, SIGKILL);
+    spare_close(&execution->child);
+    explicit_bzero(execution->message.buf, execution->message.len);
+    strbuf_reset(&execution->message);
+    execution->sent = 0;
+    execution->running = false;
+    record_reader_release(&execution->records);
+    record_reader_init(&execution->records);
+    for (size_t i = 0; i < COUNT_OF(execution->streams); i++) {
+        strbuf_reset(&execution->streams[i].held);
+        strbuf_reset(&execution->streams[i].line);
+    }
+}

@@ -1,0 +1,402 @@
+"""What scripts and tools find around them.
+
+Runs in the zygote. `_keyturn.send(kind, text)` writes a record for the supervisor; nothing here is trusted by it. A name
+that scripts do not need to see begins with an underscore; frames of this file are left out of tracebacks.
+"""
+
+import builtins
+import io
+import json
+import os
+import signal
+import sys
+
+import _keyturn
+
+_SCRIPT = "<script>"
+_HERE = "<harness>"
+_TOOLS = "keyturn_tools"
+_DEPTH = 64
+_RECORD_MAX = 8 << 20
+_MESSAGE_MAX = 8 << 10
+_TRACEBACK_MAX = 64 << 10
+_COROUTINE = 0x80  # CO_COROUTINE
+
+
+class ToolResult:
+    """What a tool gives back when it wants to say whether it succeeded."""
+
+    __slots__ = ("success", "data", "message")
+
+    def __init__(self, success, data=None, message=""):
+        self.success = success
+        self.data = data
+        self.message = message
+
+    def __repr__(self):
+        return f"ToolResult(success={self.success!r}, data={self.data!r}, message={self.message!r})"
+
+    def __eq__(self, other):
+        if not isinstance(other, ToolResult):
+            return NotImplemented
+        return (self.success, self.data, self.message) == (other.success, other.data, other.message)
+
+    def __bool__(self):
+        return bool(self.success)
+
+
+class ScriptTimeout(BaseException):
+    """Raised in the script when its time is over."""
+
+
+ScriptTimeout.__module__ = ToolResult.__module__ = "builtins"
+
+
+# Values
+
+
+def _as_json(value):
+    if isinstance(value, ToolResult):
+        return {"success": value.success, "data": value.data, "message": value.message}
+    raise TypeError
+
+
+_encode = json.JSONEncoder(allow_nan=False, separators=(",", ":"), default=_as_json).encode
+
+
+def _fault(value, path, above):
+    """Why JSON cannot hold the value: where in it, and what; None when it can."""
+    if isinstance(value, ToolResult):
+        value = _as_json(value)
+    if value is None or isinstance(value, (str, bool)):
+        return None
+    if isinstance(value, int):
+        try:
+            int.__repr__(value)
+        except ValueError:
+            return f"{path} is an integer of more than {sys.get_int_max_str_digits()} digits"
+        return None
+    if isinstance(value, float):
+        return None if value - value == 0 else f"{path} is {float.__repr__(value)}"
+    if not isinstance(value, (dict, list, tuple)):
+        return f"{path} is of type {type(value).__name__}"
+    if len(above) >= _DEPTH:
+        return f"{path} is nested deeper than {_DEPTH} levels"
+    if any(value is one for one in above):
+        return f"{path} contains itself"
+    above = above + [value]
+    if isinstance(value, dict):
+        for key, item in value.items():
+            if key is not None and not isinstance(key, (str, int, float)):
+                return f"{path} has a key of type {type(key).__name__}"
+            if isinstance(key, float) and key - key != 0:
+                return f"{path} has the key {float.__repr__(key)}"
+            why = _fault(item, f"{path}[{key!r:.80}]", above)
+            if why:
+                return why
+        return None
+    for index, item in enumerate(value):
+        why = _fault(item, f"{path}[{index}]", above)
+        if why:
+            return why
+    return None
+
+
+def _text(who, data):
+    """The value as JSON, or an error that names what in it is none."""
+    try:
+        text = _encode(data)
+    except (TypeError, ValueError, RecursionError) as wrong:
+        why = _fault(data, "data", []) or str(wrong)
+        kind = TypeError if isinstance(wrong, TypeError) else ValueError
+        raise kind(f"{who}: {why}, which JSON cannot hold") from None
+    if text.count("[") + text.count("{") > _DEPTH:
+        why = _fault(data, "data", [])
+        if why:
+            raise ValueError(f"{who}: {why}")
+    if len(text) > _RECORD_MAX - 4096:
+        raise ValueError(f"{who}: {len(text)} bytes are too many (at most {_RECORD_MAX - 4096})")
+    return text
+
+
+# What a script can say
+
+
+def _flush():
+    for stream in (_stdout, _stderr):
+        try:
+            stream.flush()
+        except ValueError:  # closed by the script
+            pass
+
+
+def emit_result(data):
+    """Gives the result of the task. The script goes on; of several results the host takes the first."""
+    text = _text("emit_result", data)
+    _flush()
+    _keyturn.send("R", text)
+
+
+def emit_intermediate(label, data):
+    """Shows something on the way to the result."""
+    text = _text("emit_intermediate", data)
+    label = _encode(str(label))
+    _flush()
+    _keyturn.send("I", f'{{"label":{label},"data":{text}}}')
+
+
+def emit_log(message, level="info"):
+    """Says something that is no part of the result."""
+    text = _text("emit_log", {"message": str(message), "level": str(level)})
+    _flush()
+    _keyturn.send("L", text)
+
+
+class _Printed(io.RawIOBase):
+    """Printed text takes the way of the events, so that both stay in the order they were made in."""
+
+    def __init__(self, kind, descriptor):
+        self._kind = kind
+        self._descriptor = descriptor
+
+    def writable(self):
+        return True
+
+    def fileno(self):
+        return self._descriptor
+
+    def write(self, data):
+        return _keyturn.print(self._kind, data)
+
+
+def _printing(kind, descriptor):
+    raw = io.BufferedWriter(_Printed(kind, descriptor))
+    return io.TextIOWrapper(raw, "utf-8", "backslashreplace", line_buffering=True)
+
+
+_stdout = sys.stdout = sys.__stdout__ = _printing("O", 1)
+_stderr = sys.stderr = sys.__stderr__ = _printing("E", 2)
+
+
+# Leaving
+
+
+def _leave(code=None):
+    """Ends the script; the host is told that it did not end by itself."""
+    raise SystemExit(code)
+
+
+builtins.exit = builtins.quit = _leave
+_limit = "0"
+
+
+def _on_timeout(number, frame):
+    raise ScriptTimeout(f"Script timed out after {_limit}s")
+
+
+signal.signal(signal.SIGRTMAX, _on_timeout)
+
+
+# Tools
+
+
+_loop = None
+
+
+def _start_loop():
+    """A thread with an event loop, for tools that are coroutines; made when the first of them is called."""
+    import asyncio
+    import threading
+
+    global _loop
+    loop = asyncio.new_event_loop()
+    threading.Thread(target=loop.run_forever, name="tool-loop", daemon=True).start()
+    _loop = loop
+
+
+def _sync(function):
+    """Makes a coroutine function callable without await. Inside a running loop it stays what it is: awaitable."""
+
+    def call(*args, **kwargs):
+        import asyncio
+
+        if asyncio._get_running_loop() is not None:
+            return function(*args, **kwargs)
+        if _loop is None:
+            _start_loop()
+        return asyncio.run_coroutine_threadsafe(function(*args, **kwargs), _loop).result()
+
+    for name in ("__name__", "__qualname__", "__doc__", "__module__"):
+        setattr(call, name, getattr(function, name))
+    call.__wrapped__ = function
+    return call
+
+
+def _is_async(value):
+    code = getattr(value, "__code__", None)
+    return code is not None and bool(code.co_flags & _COROUTINE)
+
+
+def _tool_files(folder):
+    try:
+        names = sorted(name for name in os.listdir(folder) if name.endswith(".py"))
+    except OSError as wrong:
+        emit_log(f"tools: {wrong.strerror}: {folder}", "error")
+        return []
+    return [os.path.join(folder, name) for name in names]
+
+
+def _load_file(path, scope):
+    scope["__name__"] = _TOOLS
+    scope["__file__"] = path
+    try:
+        with io.open_code(path) as file:
+            source = file.read()
+        exec(compile(source, path, "exec", 0, True), scope)
+    except BaseException as wrong:  # also a tool that wants to exit
+        message, traceback = _describe(wrong)
+        emit_log(f"tools: {path}: {message}\n{traceback}", "error")
+
+
+def _load_tools(folder):
+    """Loads the tools and tells their names. All of them share one scope, as they would in one file."""
+    if folder is None:
+        return []
+    sys.path.append(folder)
+    scope = dict(_base)
+    for path in _tool_files(folder):
+        _load_file(path, scope)
+    names = []
+    for name, value in list(scope.items()):
+        if name in _base or name.startswith("__"):
+            continue
+        if _is_async(value) and value.__module__ == _TOOLS:
+            value = scope[name] = _sync(value)
+        if name.startswith("_"):
+            continue
+        _base[name] = value
+        if callable(value) and not isinstance(value, type) and getattr(value, "__module__", None) == _TOOLS:
+            names.append(name)
+    _flush()
+    return names
+
+
+_base = {
+    "emit_result": emit_result,
+    "emit_intermediate": emit_intermediate,
+    "emit_log": emit_log,
+    "ToolResult": ToolResult,
+}
+
+
+def _load(folder):
+    _keyturn.send("T", _encode(_load_tools(folder)))
+
+
+# Running
+
+
+def _cut(text, most):
+    text = text.encode("utf-8", "backslashreplace").decode()
+    if len(text) <= most:
+        return text
+    return f"{text[: most // 2]}\n[{len(text) - most} characters left out]\n{text[-(most // 2) :]}"
+
+
+def _hide(report, seen):
+    """Leaves the frames of this file out, also in the causes."""
+    if report is None or id(report) in seen:
+        return
+    seen.add(id(report))
+    report.stack[:] = [frame for frame in report.stack if frame.filename != _HERE]
+    for other in (report.__cause__, report.__context__, *(getattr(report, "exceptions", None) or ())):
+        _hide(other, seen)
+
+
+def _describe(wrong, source=None):
+    """An exception as message and traceback."""
+    import linecache
+    import traceback
+
+    if source is not None:
+        linecache.cache[_SCRIPT] = (len(source), None, source.splitlines(True), _SCRIPT)
+    report = traceback.TracebackException(type(wrong), wrong, wrong.__traceback__)
+    _hide(report, set())
+    if isinstance(wrong, SystemExit):
+        code = wrong.code
+        message = f"Script tried to exit (code {0 if code is None else code!r:.200})"
+    else:
+        message = "".join(report.format_exception_only()).strip()
+        if isinstance(wrong, SyntaxError):
+            message = f"{type(wrong).__name__}: {wrong.msg} ({wrong.filename}, line {wrong.lineno})"
+    return _cut(message, _MESSAGE_MAX), _cut("".join(report.format()), _TRACEBACK_MAX)
+
+
+def _join_threads():
+    """Threads that are no daemons are waited for, as at the end of any program."""
+    threading = sys.modules.get("threading")
+    if threading and threading.active_count() > 1:
+        for thread in threading.enumerate():
+            if not thread.daemon and thread is not threading.current_thread():
+                thread.join()
+
+
+def _execute(source, scope):
+    """Runs a script; None, or its error as message and traceback."""
+    try:
+        exec(compile(source, _SCRIPT, "exec", 0, True), scope)
+        _join_threads()
+        _flush()
+    except BaseException as wrong:
+        try:
+            _flush()
+            return _describe(wrong, source)
+        except BaseException:  # a hostile exception, no memory, the timeout: the kind is told at least
+            return type(wrong).__name__, ""
+    return None
+
+
+def _run(source, secrets, limit):
+    global _limit
+    _limit = limit
+    for entry in secrets:
+        name, _, value = entry.partition("=")
+        os.environ[name] = value
+    scope = sys.modules["__main__"].__dict__
+    scope.update(_base)
+    return _execute(source, scope)
+
+
+def _rehearse():
+    scope = {"__name__": "__main__", "__builtins__": builtins}
+    scope.update(_base)
+    return _execute("emit_result(1)\n", scope)
+
+
+def _extensions():
+    """The names of the modules that are shared objects. `_ctypes` is none of them: it makes native calls of its own."""
+    for folder in sys.path:
+        if not folder.endswith("lib-dynload") or not os.path.isdir(folder):
+            continue
+        for name in sorted(os.listdir(folder)):
+            module = name.partition(".")[0]
+            if name.endswith(".so") and not module.startswith(("_ctypes", "_test", "_xx", "xx")):
+                yield module
+
+
+def _settle():
+    """Loads what cannot be loaded any more once executable memory is forbidden, and what every script would load."""
+    import gc
+    import warnings
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for module in (*_extensions(), "asyncio", "linecache", "random", "threading", "traceback"):
+            try:
+                __import__(module)
+            except Exception:  # one for which this machine lacks a library
+                pass
+    sys.modules["threading"].stack_size(1 << 20)
+    _rehearse()
+    gc.collect()
+    gc.freeze()

@@ -1,0 +1,307 @@
+/* libpython, and nothing else of it anywhere. What can be said in Python is in prelude.py; here is what must hold even
+ * when a script has turned the interpreter inside out: how a record is written, and that the end is told once.
+ *
+ * Records of several threads must not mix, so a lock goes around each. It is taken with the interpreter's lock
+ * released, and no Python runs while it is held: a signal handler of the script that prints would wait for itself. */
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "pyhost.h"
+#include "record.h"
+#include <errno.h>
+#include <malloc.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <sys/uio.h>
+
+static const char prelude[] = {
+#include "prelude.inc"
+    '\0'};
+
+/* Printed text goes in pieces of at most so many bytes. */
+#define PRINT_PIECE 8192
+/* Address space that is given back before the end is told: a script may have used up the rest. */
+#define BALLAST ((size_t)512 << 10)
+
+static struct {
+    int descriptor;
+    bool muted; /* a rehearsal */
+    PyThread_type_lock lock;
+    PyObject *load, *settle, *run, *rehearse;
+    void *ballast;
+} host = {.descriptor = -1};
+
+/* ---- records ---- */
+
+/* All of it, or -1 with errno. Changes the parts. */
+static int write_parts(int fd, struct iovec *parts, int count)
+{
+    while (count) {
+        ssize_t done = writev(fd, parts, count);
+
+        if (done < 0 && errno == EINTR)
+            continue;
+        if (done < 0)
+            return -1;
+        while (count && (size_t)done >= parts->iov_len) {
+            done -= (ssize_t)parts->iov_len;
+            parts++;
+            count--;
+        }
+        if (count) {
+            parts->iov_base = (char *)parts->iov_base + done;
+            parts->iov_len -= (size_t)done;
+        }
+    }
+    return 0;
+}
+
+static int write_locked(struct iovec *parts, int count)
+{
+    int result, code;
+
+    if (host.muted)
+        return 0;
+    Py_BEGIN_ALLOW_THREADS;
+    PyThread_acquire_lock(host.lock, WAIT_LOCK);
+    result = write_parts(host.descriptor, parts, count);
+    code = errno;
+    PyThread_release_lock(host.lock);
+    Py_END_ALLOW_THREADS;
+    errno = code;
+    return result;
+}
+
+static PyObject *native_send(PyObject *self, PyObject *args)
+{
+    const char *kind, *text;
+    Py_ssize_t kind_len, len;
+
+    (void)self;
+    if (!PyArg_ParseTuple(args, "s#s#", &kind, &kind_len, &text, &len))
+        return NULL;
+    struct iovec parts[] = {{"\n", 1}, {(void *)(uintptr_t)kind, 1}, {(void *)(uintptr_t)text, (size_t)len}, {"\n", 1}};
+    if (write_locked(parts, COUNT_OF(parts)) < 0)
+        return PyErr_SetFromErrno(PyExc_OSError);
+    Py_RETURN_NONE;
+}
+
+static PyObject *native_print(PyObject *self, PyObject *args)
+{
+    const char *kind;
+    Py_buffer bytes;
+    Py_ssize_t kind_len, at = 0;
+    bool failed = false;
+
+    (void)self;
+    if (!PyArg_ParseTuple(args, "s#y*", &kind, &kind_len, &bytes))
+        return NULL;
+    while (at < bytes.len && !failed) {
+        const size_t left = (size_t)(bytes.len - at);
+        const size_t piece = left < PRINT_PIECE ? left : PRINT_PIECE;
+        CLEANUP(strbuf) struct strbuf record = STRBUF_INIT;
+
+        record_write_text(&record, (enum record_kind)kind[0], (const char *)bytes.buf + at, piece);
+        struct iovec part = {record.buf, record.len};
+        failed = write_locked(&part, 1) < 0;
+        at += (Py_ssize_t)piece;
+    }
+    PyBuffer_Release(&bytes);
+    if (failed)
+        return PyErr_SetFromErrno(PyExc_OSError);
+    return PyLong_FromSsize_t(at);
+}
+
+static PyMethodDef methods[] = {
+    {"send", native_send, METH_VARARGS, NULL},
+    {"print", native_print, METH_VARARGS, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
+static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, .m_name = "_keyturn", .m_size = -1, .m_methods = methods};
+
+static PyObject *make_module(void)
+{
+    return PyModule_Create(&module);
+}
+
+/* ---- starting ---- */
+
+/* The pending exception as an error. */
+static int python_error(struct err *err, const char *what)
+{
+    PyObject *type, *value, *traceback, *text = NULL;
+
+    PyErr_Fetch(&type, &value, &traceback);
+    PyErr_NormalizeException(&type, &value, &traceback);
+    if (value)
+        text = PyObject_Str(value);
+    err_set(err, "%s: %s: %s", what, type ? ((PyTypeObject *)type)->tp_name : "?", text ? PyUnicode_AsUTF8(text) : "?");
+    Py_XDECREF(text);
+    Py_XDECREF(type);
+    Py_XDECREF(value);
+    Py_XDECREF(traceback);
+    PyErr_Clear();
+    return -1;
+}
+
+/* No environment, no site, no user's folders, no handlers: only the standard library where the distribution has it. */
+static int start_interpreter(struct err *err)
+{
+    PyConfig config;
+    PyStatus status;
+
+    PyConfig_InitIsolatedConfig(&config);
+    config.site_import = 0;
+    config.install_signal_handlers = 0;
+    config.write_bytecode = 0;
+    config.pathconfig_warnings = 0;
+    config.buffered_stdio = 1;
+    status = PyConfig_SetString(&config, &config.home, L"" PYTHON_HOME);
+    if (!PyStatus_Exception(status))
+        status = Py_InitializeFromConfig(&config);
+    PyConfig_Clear(&config);
+    if (PyStatus_Exception(status))
+        return err_set(err, "Python does not start: %s", status.err_msg ? status.err_msg : "it wants to exit");
+    return 0;
+}
+
+static int run_prelude(struct err *err)
+{
+    PyObject *names, *code, *result;
+
+    names = PyDict_New();
+    if (!names || PyDict_SetItemString(names, "__builtins__", PyEval_GetBuiltins()) < 0)
+        return python_error(err, "prelude");
+    code = Py_CompileString(prelude, "<harness>", Py_file_input);
+    result = code ? PyEval_EvalCode(code, names, names) : NULL;
+    Py_XDECREF(code);
+    if (!result)
+        return python_error(err, "prelude");
+    Py_DECREF(result);
+    host.load = PyDict_GetItemString(names, "_load");
+    host.settle = PyDict_GetItemString(names, "_settle");
+    host.run = PyDict_GetItemString(names, "_run");
+    host.rehearse = PyDict_GetItemString(names, "_rehearse");
+    if (!host.load || !host.settle || !host.run || !host.rehearse)
+        BUG("the prelude lacks a function");
+    return 0; /* the names live as long as the process */
+}
+
+int pyhost_start(const struct pyhost_options *options, int descriptor, struct err *err)
+{
+    PyObject *result;
+
+    host.descriptor = descriptor;
+    host.lock = PyThread_allocate_lock();
+    mallopt(M_ARENA_MAX, 1); /* else every thread takes 64 MiB of the address space */
+    if (PyImport_AppendInittab("_keyturn", make_module) < 0)
+        return err_set(err, "Python does not take a module");
+    if (start_interpreter(err) < 0 || run_prelude(err) < 0)
+        return -1;
+    result = PyObject_CallFunction(host.load, "z", options->tools);
+    if (!result)
+        return python_error(err, "tools");
+    Py_DECREF(result);
+    return 0;
+}
+
+int pyhost_settle(struct err *err)
+{
+    PyObject *result;
+
+    host.muted = true;
+    result = PyObject_CallNoArgs(host.settle);
+    host.muted = false;
+    host.ballast = xmalloc(BALLAST);
+    if (!result)
+        return python_error(err, "prelude");
+    Py_DECREF(result);
+    return 0;
+}
+
+pid_t pyhost_fork(void)
+{
+    pid_t pid;
+
+    PyOS_BeforeFork();
+    pid = fork();
+    if (pid == 0)
+        PyOS_AfterFork_Child();
+    else
+        PyOS_AfterFork_Parent();
+    return pid;
+}
+
+/* ---- running ---- */
+
+void pyhost_rehearse(void)
+{
+    host.muted = true;
+    Py_XDECREF(PyObject_CallNoArgs(host.rehearse));
+    PyErr_Clear();
+    host.muted = false;
+}
+
+static PyObject *list_secrets(const char *secrets, size_t len)
+{
+    PyObject *list = PyList_New(0);
+
+    for (const char *at = secrets; list && at < secrets + len; at += strlen(at) + 1) {
+        PyObject *entry = PyUnicode_DecodeFSDefault(at);
+
+        if (!entry || PyList_Append(list, entry) < 0)
+            Py_CLEAR(list);
+        Py_XDECREF(entry);
+    }
+    return list;
+}
+
+/* The end as a record: how the script ended, or what is pending. */
+static void write_end(struct strbuf *out, PyObject *outcome)
+{
+    const char *message = NULL, *traceback = NULL;
+    Py_ssize_t message_len = 0, traceback_len = 0;
+    struct json_writer w = json_begin(out);
+
+    strbuf_addstr(out, "\nX");
+    json_open(&w, NULL, '{');
+    if (!outcome) {
+        PyObject *type = PyErr_Occurred();
+
+        message = type ? ((PyTypeObject *)type)->tp_name : "the harness lost the script's end";
+        message_len = (Py_ssize_t)strlen(message);
+        traceback = "";
+    } else if (PyTuple_Check(outcome) && PyTuple_GET_SIZE(outcome) == 2) {
+        message = PyUnicode_AsUTF8AndSize(PyTuple_GET_ITEM(outcome, 0), &message_len);
+        traceback = PyUnicode_AsUTF8AndSize(PyTuple_GET_ITEM(outcome, 1), &traceback_len);
+    }
+    if (outcome != Py_None) {
+        json_add_strn(&w, "message", message ? message : "an error that is no text",
+                      message ? (size_t)message_len : 24);
+        json_add_strn(&w, "traceback", traceback ? traceback : "", (size_t)traceback_len);
+    }
+    json_close(&w, '}');
+    strbuf_addch(out, '\n');
+}
+
+int pyhost_run(const char *script, size_t script_len, const char *secrets, size_t secrets_len, const char *limit,
+               int descriptor)
+{
+    PyObject *source = PyUnicode_DecodeUTF8(script, (Py_ssize_t)script_len, "replace");
+    PyObject *list = list_secrets(secrets, secrets_len), *outcome = NULL;
+    CLEANUP(strbuf) struct strbuf end = STRBUF_INIT;
+
+    host.descriptor = descriptor;
+    if (source && list)
+        outcome = PyObject_CallFunction(host.run, "OOs", source, list, limit);
+    signal(SIGRTMAX, SIG_IGN); /* over: the timeout comes too late */
+    free(steal(&host.ballast));
+    write_end(&end, outcome);
+    struct iovec part = {end.buf, end.len};
+    return write_locked(&part, 1);
+}

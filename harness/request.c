@@ -1,0 +1,109 @@
+/* What the host sends is checked as if a stranger sent it: a request that cannot be run is answered, not guessed at. */
+
+#include "request.h"
+#include "base/arena.h"
+#include "base/json.h"
+#include "escape.h"
+#include <math.h>
+#include <stdbool.h>
+#include <string.h>
+
+/* The longest run; processor time is counted in whole seconds of 32 bits. */
+#define TIMEOUT_MAX (7.0 * 24 * 3600)
+
+/* The line of a script, still with its escapes, in which a NUL stands; 0: none. A NUL is answered with its line, like
+ * any other mistake in a script. */
+static unsigned nul_line(const char *escaped, size_t len)
+{
+    unsigned line = 1;
+
+    for (size_t i = 0; i + 1 < len; i++) {
+        if (escaped[i] != '\\')
+            continue;
+        if (len - i >= 6 && memcmp(escaped + i, "\\u0000", 6) == 0)
+            return line;
+        line += escaped[i + 1] == 'n';
+        i++;
+    }
+    return 0;
+}
+
+static int take_id(struct request *request, const struct json *value, struct err *err)
+{
+    if (!value)
+        return err_set(err, "the request has no execution_id");
+    if (value->type != JSON_STRING)
+        return err_set(err, "execution_id must be a text, not %s", json_type_name(value->type));
+    if (value->len > REQUEST_ID_MAX)
+        return err_set(err, "execution_id is longer than %d bytes", REQUEST_ID_MAX);
+    request->id = value->text;
+    return 0;
+}
+
+static int take_timeout(struct request *request, const struct json *value, struct err *err)
+{
+    if (!value || value->type != JSON_NUMBER)
+        return err_set(err, "timeout must be a number of seconds, not %s",
+                       value ? json_type_name(value->type) : "missing");
+    request->timeout = json_num(value, 0);
+    if (!(request->timeout >= 1) || request->timeout > TIMEOUT_MAX)
+        return err_set(err, "timeout must be between 1 and %.0f seconds, not %.40s", TIMEOUT_MAX, value->text);
+    return 0;
+}
+
+static int take_mode(const struct json *value, struct err *err)
+{
+    const char *mode = json_str(value, NULL);
+
+    /* The modes differ on the host's side only; one who leaves it out means the usual one. */
+    if (!value || (mode && (strcmp(mode, "PLAN") == 0 || strcmp(mode, "INTERACTIVE") == 0)))
+        return 0;
+    return err_set(err, "unknown mode %.60s (PLAN or INTERACTIVE)", mode ? mode : json_type_name(value->type));
+}
+
+static int take_secrets(struct request *request, struct arena *arena, const struct json *list, struct err *err)
+{
+    const char **names;
+
+    if (!list || list->type == JSON_NULL)
+        return 0;
+    if (list->type != JSON_ARRAY)
+        return err_set(err, "required_secrets must be a list of names, not %s", json_type_name(list->type));
+    names = arena_calloc(arena, list->count ? list->count : 1, sizeof(*names));
+    json_each (name, list) {
+        if (name->type != JSON_STRING || name->len == 0 || strchr(name->text, '='))
+            return err_set(err, "required_secrets must hold names of environment variables");
+        names[request->secret_count++] = name->text;
+    }
+    request->secrets = names;
+    return 0;
+}
+
+int request_parse(struct request *request, struct arena *arena, const char *line, size_t len, struct err *err)
+{
+    const char *text = escape_without_nul(arena, line, len);
+    const struct json *object = json_parse(arena, text, len, err);
+    const struct json *script;
+
+    *request = (struct request){0};
+    if (!object)
+        return err_prefix(err, "the request is not JSON");
+    if (object->type != JSON_OBJECT)
+        return err_set(err, "the request is no object but %s", json_type_name(object->type));
+    if (take_id(request, json_get(object, "execution_id"), err) < 0)
+        return -1;
+    script = json_get(object, "script");
+    if (!script || script->type != JSON_STRING)
+        return err_set(err, "script must be a text, not %s", script ? json_type_name(script->type) : "missing");
+    if (text != line) { /* the same bytes, but for NULs */
+        unsigned at = nul_line(line + (script->src - text), script->src_len);
+
+        if (at)
+            return err_set(err, "SyntaxError: the script holds a NUL character (<script>, line %u)", at);
+    }
+    request->script = script->text;
+    request->script_len = script->len;
+    if (take_timeout(request, json_get(object, "timeout"), err) < 0 || take_mode(json_get(object, "mode"), err) < 0)
+        return -1;
+    return take_secrets(request, arena, json_get(object, "required_secrets"), err);
+}

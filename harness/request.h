@@ -1,0 +1,24 @@
+#pragma once
+/* A request line: what the host asks to be run. */
+
+#include "base/err.h"
+#include <stddef.h>
+
+struct arena;
+
+/* A longer line is refused. */
+#define REQUEST_MAX    ((size_t)16 << 20)
+#define REQUEST_ID_MAX 256
+
+struct request {
+    const char *id; /* NULL where the line gives none that can be used */
+    const char *script;
+    size_t script_len;
+    double timeout; /* seconds, at least 1 */
+    const char *const *secrets;
+    size_t secret_count;
+};
+
+/* Reads a line. -1 with the sentence to answer with; `request->id` is set then too if the line has one. Everything
+ * lives in the arena. */
+int request_parse(struct request *request, struct arena *arena, const char *line, size_t len, struct err *err) CHECKED;

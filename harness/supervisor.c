@@ -1,0 +1,432 @@
+/* One loop, one thread. It waits for the host's lines, the child's pipes, the zygote's messages, signals and the
+ * deadline, and never blocks anywhere else: a host that does not read stops the reading from the child (and so the
+ * child), not the deadline.
+ *
+ * Requests are run one after the other, in the order of their lines. The child for the next one is made after
+ * script_done is written, never while a script runs. */
+
+#include "supervisor.h"
+#include "base/arena.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "events.h"
+#include "execution.h"
+#include "protocol.h"
+#include "request.h"
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+/* While so much waits for the host, the child waits too. */
+#define OUT_HIGH ((size_t)1 << 20)
+/* Zygotes, or spares, that may die in a row before it is no accident. */
+#define DEATHS_MAX 3
+
+struct supervisor {
+    const struct supervisor_options *options;
+    struct protocol protocol;
+    struct event_sink sink;
+    struct zygote_link zygote;
+    int signals;
+    /* loading */
+    struct record_reader loading;
+    struct event_sink notes; /* what was said while loading; ready comes before it */
+    struct stream printed[2];
+    struct strbuf sandbox;
+    bool ready, tools_told;
+    unsigned zygote_deaths, spare_deaths;
+    int zygote_status;
+    /* running */
+    struct spare spare;
+    bool spare_asked;
+    struct request request; /* waits for a child; id NULL: none does */
+    bool waiting;
+    struct arena request_memory;
+    struct strbuf secrets;
+    struct execution execution;
+    int exit_status; /* -1: go on */
+};
+
+static int64_t now_us(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+}
+
+static void give_up(struct supervisor *s, int status, const char *why)
+{
+    if (why)
+        fprintf(stderr, "keyturn-harness: %s\n", why);
+    s->exit_status = status;
+}
+
+/* ---- requests ---- */
+
+static void answer_error(struct supervisor *s, const char *id, const char *message)
+{
+    s->sink.id = id;
+    event_error(&s->sink, message, "");
+    event_done(&s->sink);
+    s->sink.id = NULL;
+}
+
+/* Looks the secrets up; false and an answer when some are missing. */
+static bool find_secrets(struct supervisor *s)
+{
+    CLEANUP(strbuf) struct strbuf missing = STRBUF_INIT;
+
+    for (size_t i = 0; i < s->request.secret_count; i++) {
+        const char *name = s->request.secrets[i], *value = getenv(name);
+
+        if (!value) {
+            strbuf_addf(&missing, "%s%s", missing.len ? ", " : "Missing secrets: ", name);
+            continue;
+        }
+        mask_add(&s->sink.mask, value);
+        strbuf_addf(&s->secrets, "%s=%s", name, value);
+        strbuf_addch(&s->secrets, '\0');
+    }
+    if (missing.len)
+        answer_error(s, s->request.id, missing.buf);
+    return missing.len == 0;
+}
+
+static void forget_request(struct supervisor *s)
+{
+    mask_clear(&s->sink.mask);
+    explicit_bzero(s->secrets.buf, s->secrets.len);
+    strbuf_reset(&s->secrets);
+    arena_reset(&s->request_memory);
+    s->request = (struct request){0};
+    s->sink.id = NULL;
+    s->waiting = false;
+}
+
+static void begin_execution(struct supervisor *s)
+{
+    s->waiting = false;
+    s->sink.id = s->request.id;
+    execution_begin(&s->execution, &s->request, &s->spare, &s->secrets, s->options->limit_cpu, now_us());
+    explicit_bzero(s->secrets.buf, s->secrets.len);
+    strbuf_reset(&s->secrets);
+}
+
+static void take_line(struct supervisor *s, const char *line, size_t len)
+{
+    struct err err = ERR_INIT;
+
+    if (request_parse(&s->request, &s->request_memory, line, len, &err) < 0) {
+        answer_error(s, s->request.id, err.text);
+        forget_request(s);
+    } else if (!find_secrets(s)) {
+        forget_request(s);
+    } else {
+        s->waiting = true;
+    }
+}
+
+/* Takes up requests until one runs or waits for a child. */
+static void take_requests(struct supervisor *s)
+{
+    while (s->ready && !s->execution.running && s->exit_status < 0) {
+        enum protocol_line found = PROTOCOL_NONE;
+        size_t len = 0;
+        char *line;
+
+        if (s->waiting) {
+            if (!s->spare.pid)
+                return;
+            begin_execution(s);
+            return;
+        }
+        line = protocol_next_line(&s->protocol, &len, &found);
+        if (found == PROTOCOL_LINE)
+            take_line(s, line, len);
+        else if (found == PROTOCOL_TOO_LONG)
+            answer_error(s, NULL, "the request is longer than 16 MiB");
+        else if (found == PROTOCOL_END)
+            give_up(s, 0, NULL);
+        if (found == PROTOCOL_NONE || found == PROTOCOL_END)
+            return;
+    }
+}
+
+/* ---- the zygote ---- */
+
+static void start_zygote(struct supervisor *s)
+{
+    struct err err = ERR_INIT;
+
+    s->tools_told = s->spare_asked = false;
+    record_reader_release(&s->loading);
+    record_reader_init(&s->loading);
+    if (spawn_zygote(&s->zygote, s->options->arguments, s->options->workspace, &err) < 0)
+        give_up(s, 1, err.text);
+}
+
+static void want_spare(struct supervisor *s)
+{
+    if (s->tools_told && !s->spare.pid && !s->spare_asked && s->zygote.control >= 0)
+        s->spare_asked = spawn_ask_spare(&s->zygote) == 0;
+}
+
+static void take_loading(struct supervisor *s, const struct record *record)
+{
+    switch (record->kind) {
+    case RECORD_SANDBOX:
+        strbuf_reset(&s->sandbox);
+        json_write(&s->sandbox, record->value, JSON_COMPACT);
+        break;
+    case RECORD_LOG:
+        event_log(&s->notes, record->more, record->text, record->len);
+        break;
+    case RECORD_STDOUT:
+    case RECORD_STDERR:
+        stream_add(&s->printed[record->kind == RECORD_STDERR], &s->notes, record->text, record->len);
+        break;
+    case RECORD_TOOLS:
+        s->tools_told = true;
+        if (s->ready) /* a zygote that came after another */
+            break;
+        s->ready = true;
+        event_ready(&s->sink, record->value, s->sandbox.len ? s->sandbox.buf : "null", s->options->missing_tools);
+        for (size_t i = 0; i < COUNT_OF(s->printed); i++)
+            stream_finish(&s->printed[i], &s->notes);
+        strbuf_add(&s->sink.out, s->notes.out.buf, s->notes.out.len);
+        strbuf_release(&s->notes.out);
+        break;
+    default:
+        break;
+    }
+}
+
+static void read_loading(struct supervisor *s)
+{
+    CLEANUP(arena) struct arena memory = ARENA_INIT;
+    struct record record;
+    char chunk[8192];
+    ssize_t count = read(s->zygote.loading, chunk, sizeof(chunk));
+
+    if (count == 0) { /* closed; if that was too early, its end will be heard of as well */
+        close(s->zygote.loading);
+        s->zygote.loading = -1;
+        return;
+    }
+    if (count < 0)
+        return;
+    record_reader_add(&s->loading, chunk, (size_t)count);
+    while (record_reader_next(&s->loading, &memory, &record))
+        take_loading(s, &record);
+    want_spare(s);
+}
+
+/* A spare that ended while it waited. One that was killed is replaced; one that ended by itself has left the reason in
+ * its pipe, for the request that gets it. */
+static void spare_exited(struct supervisor *s, int status)
+{
+    if (!WIFSIGNALED(status) || ++s->spare_deaths >= DEATHS_MAX)
+        return;
+    spare_close(&s->spare);
+    want_spare(s);
+}
+
+static void take_control(struct supervisor *s, const struct control *message, struct spare *spare)
+{
+    if (message->kind == CONTROL_SPARE && spare->pid) {
+        s->spare_asked = false;
+        spare_close(&s->spare);
+        s->spare = *spare;
+    } else if (message->kind == CONTROL_EXITED && s->execution.running && message->pid == s->execution.child.pid) {
+        execution_exited(&s->execution, message->status);
+    } else if (message->kind == CONTROL_EXITED && message->pid == s->spare.pid) {
+        spare_exited(s, message->status);
+    }
+}
+
+static void zygote_gone(struct supervisor *s)
+{
+    struct strbuf why = STRBUF_INIT;
+
+    spawn_close(&s->zygote);
+    spare_close(&s->spare);
+    if (s->zygote.pid > 0) {
+        kill(s->zygote.pid, SIGKILL);
+        waitpid(s->zygote.pid, &s->zygote_status, 0);
+        s->zygote.pid = 0;
+    }
+    if (s->execution.running && !s->execution.over)
+        execution_fail(&s->execution,
+                       "The harness lost the process it makes children from; the script was ended with it");
+    if (WIFEXITED(s->zygote_status) && WEXITSTATUS(s->zygote_status) == STATUS_LAYER && !s->ready)
+        give_up(s, STATUS_LAYER, NULL); /* the zygote has said why */
+    else if (!s->ready || ++s->zygote_deaths >= DEATHS_MAX)
+        give_up(s, 1, "the process that loads the tools died");
+    else
+        start_zygote(s);
+    strbuf_release(&why);
+}
+
+static void read_control(struct supervisor *s)
+{
+    struct control message;
+    struct spare spare;
+    int got;
+
+    while ((got = spawn_receive(&s->zygote, &message, &spare)) > 0)
+        take_control(s, &message, &spare);
+    if (got < 0)
+        zygote_gone(s);
+}
+
+/* ---- signals ---- */
+
+static void read_signals(struct supervisor *s)
+{
+    struct signalfd_siginfo info;
+    pid_t pid;
+    int status;
+
+    while (read(s->signals, &info, sizeof(info)) == (ssize_t)sizeof(info))
+        if (info.ssi_signo != SIGCHLD)
+            give_up(s, 0, NULL);
+    while ((pid = waitpid(-1, &status, WNOHANG)) > 0) { /* as the first process, orphans too */
+        if (pid != s->zygote.pid)
+            continue;
+        s->zygote.pid = 0;
+        s->zygote_status = status;
+    }
+}
+
+static int open_signals(void)
+{
+    sigset_t set;
+
+    sigemptyset(&set);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGHUP);
+    sigaddset(&set, SIGCHLD);
+    sigprocmask(SIG_BLOCK, &set, NULL);
+    signal(SIGPIPE, SIG_IGN);
+    return signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
+}
+
+/* ---- the loop ---- */
+
+static void end_execution(struct supervisor *s)
+{
+    s->zygote_deaths = s->spare_deaths = 0;
+    execution_close(&s->execution);
+    forget_request(s);
+    want_spare(s);
+}
+
+static void tick(struct supervisor *s)
+{
+    int64_t now;
+
+    if (!s->execution.running || s->execution.over)
+        return;
+    now = now_us();
+    if (now >= s->execution.deadline_us)
+        execution_tick(&s->execution, now);
+}
+
+static int wait_for(struct supervisor *s, struct pollfd *polls, size_t count)
+{
+    struct timespec timeout = {0}, *limit = NULL;
+
+    if (s->execution.running) {
+        int64_t left = s->execution.deadline_us - now_us();
+
+        left = left < 0 ? 0 : left;
+        timeout = (struct timespec){left / 1000000, left % 1000000 * 1000};
+        limit = &timeout;
+    }
+    return ppoll(polls, count, limit, NULL);
+}
+
+static void step(struct supervisor *s)
+{
+    enum { IN, OUT, SIGNALS, CONTROL, LOADING, CHILD };
+    struct pollfd polls[CHILD + EXECUTION_POLLS] = {
+        [IN] = {.fd = protocol_wants(&s->protocol) ? STDIN_FILENO : -1, .events = POLLIN},
+        [OUT] = {.fd = STDOUT_FILENO, .events = s->sink.out.len ? POLLOUT : 0},
+        [SIGNALS] = {.fd = s->signals, .events = POLLIN},
+        [CONTROL] = {.fd = s->zygote.control, .events = POLLIN},
+        [LOADING] = {.fd = s->zygote.loading, .events = POLLIN},
+    };
+    size_t children = 0;
+
+    if (s->execution.running)
+        children = execution_polls(&s->execution, s->sink.out.len < OUT_HIGH, polls + CHILD);
+    if (wait_for(s, polls, CHILD + children) < 0 && errno != EINTR) {
+        give_up(s, 1, strerror(errno));
+        return;
+    }
+    if (polls[OUT].revents & (POLLERR | POLLNVAL)) { /* nobody will ever read */
+        give_up(s, 0, NULL);
+        return;
+    }
+    if (polls[IN].revents)
+        protocol_read(&s->protocol);
+    if (children)
+        execution_serve(&s->execution, polls + CHILD, children);
+    if (polls[SIGNALS].revents)
+        read_signals(s);
+    if (polls[LOADING].revents)
+        read_loading(s);
+    if (polls[CONTROL].revents)
+        read_control(s);
+    tick(s);
+    if (s->sink.out.len)
+        protocol_write(&s->protocol, &s->sink.out);
+    if (s->execution.running && s->execution.over)
+        end_execution(s);
+    take_requests(s);
+    if (s->sink.out.len)
+        protocol_write(&s->protocol, &s->sink.out);
+}
+
+int supervisor_main(const struct supervisor_options *options)
+{
+    struct supervisor s = {.options = options, .zygote = {.control = -1, .loading = -1}, .exit_status = -1};
+
+    prctl(PR_SET_DUMPABLE, 0);
+    protocol_init(&s.protocol);
+    event_sink_init(&s.sink);
+    event_sink_init(&s.notes);
+    record_reader_init(&s.loading);
+    stream_init(&s.printed[0], "stdout");
+    stream_init(&s.printed[1], "stderr");
+    strbuf_init(&s.sandbox);
+    strbuf_init(&s.secrets);
+    execution_init(&s.execution, &s.sink);
+    s.signals = open_signals();
+    start_zygote(&s);
+    while (s.exit_status < 0)
+        step(&s);
+    protocol_drain(&s.protocol, &s.sink.out);
+    if (s.zygote.pid > 0)
+        kill(s.zygote.pid, SIGKILL); /* and its children with it */
+    execution_release(&s.execution);
+    record_reader_release(&s.loading);
+    stream_release(&s.printed[0]);
+    stream_release(&s.printed[1]);
+    event_sink_release(&s.sink);
+    event_sink_release(&s.notes);
+    strbuf_release(&s.sandbox);
+    strbuf_release(&s.secrets);
+    arena_release(&s.request_memory);
+    protocol_release(&s.protocol);
+    return s.exit_status;
+}

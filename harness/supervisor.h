@@ -1,0 +1,14 @@
+#pragma once
+/* The supervisor: speaks with the host, and is the only one who does. It never starts Python. */
+
+#include "zygote.h"
+
+struct supervisor_options {
+    char *const *arguments; /* of the zygote, its name first */
+    const char *workspace;
+    const char *missing_tools; /* why there are no tools; NULL: there are */
+    bool limit_cpu;
+};
+
+/* Runs until the host closes its end or a signal ends it; gives the process's exit status. */
+int supervisor_main(const struct supervisor_options *options);

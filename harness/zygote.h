@@ -1,0 +1,14 @@
+#pragma once
+/* The zygote: an interpreter with the tools loaded that never runs a script and is forked for each. */
+
+#include "sandbox.h"
+#include <stdbool.h>
+
+struct zygote_options {
+    struct sandbox_options sandbox;
+    const char *tools; /* NULL: there are none */
+    bool allow_degraded;
+};
+
+/* Runs until the supervisor is gone; gives the process's exit status. */
+int zygote_main(const struct zygote_options *options);
