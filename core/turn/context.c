@@ -107,7 +107,7 @@ static unsigned char kind_of(DIR *dir, const struct dirent *entry)
     struct stat st;
     if (entry->d_type != DT_UNKNOWN)
         return entry->d_type;
-    return fstatat(dirfd(dir), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) ? DT_UNKNOWN : IFTODT(st.st_mode);
+    return fstatat(dirfd(dir), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) ? DT_UNKNOWN : (unsigned char)IFTODT(st.st_mode);
 }
 
 static void sort(struct names *names)
