@@ -1,6 +1,6 @@
-/* A fork: a new journal that begins like a recording. Lines are copied as they are. A turn that was under way where the
- * fork leaves is ended there in the new file, calls first, so that what goes on stands on whole ground; the recording
- * itself is only read. */
+/* A fork: a new journal that begins like a recording. Lines are copied as they are; the recording itself is only read.
+ * A turn that is under way where the fork leaves goes on there (the engine rebuilds it from the lines); one that was
+ * about to end has nothing left to do but to end, and does so in the new file. */
 
 #include "app_inside.h"
 #include "base/clock.h"
@@ -29,27 +29,14 @@ static void add_event(struct strbuf *out, const struct session *session, size_t 
     strbuf_addch(out, '\n');
 }
 
+/* With the write gate closed nothing of a turn is left but its summary. */
 static void end_turn(struct strbuf *out, const struct session *session, size_t seq)
 {
     const struct session_turn *turn = session_turn(session);
-    if (!turn || turn->finished_seq)
-        return;
-    for (uint32_t i = 0; i < turn->call_count; i++) {
-        const struct session_call *call = &session->calls[turn->first_call + i];
-        if (!call->finished_seq)
-            add_event(out, session, &seq,
-                      &(struct event){.type = EVENT_TOOL_FINISHED,
-                                      .tool_finished = {.call = session_name(session, call->id),
-                                                        .tool = session_name(session, call->tool),
-                                                        .outcome = "failure",
-                                                        .failure = "{\"error\":\"the session was forked here\","
-                                                                   "\"retryable\":false}"}});
-    }
-    if (!turn->writes_closed)
-        add_event(out, session, &seq, &(struct event){.type = EVENT_WRITES_CLOSED});
-    add_event(out, session, &seq,
-              &(struct event){.type = EVENT_TURN_FINISHED,
-                              .turn_finished = {.status = "cancelled", .text = "[the session was forked here]"}});
+    if (turn && turn->writes_closed && !turn->finished_seq)
+        add_event(out, session, &seq,
+                  &(struct event){.type = EVENT_TURN_FINISHED,
+                                  .turn_finished = {.status = "cancelled", .text = "[the session was forked here]"}});
 }
 
 /* The fold of what is copied; -1 and err when a line cannot be read. */
@@ -81,7 +68,7 @@ static char *new_path(struct err *err)
                      stamp + 14, stamp + 17, random);
 }
 
-char *app_fork_journal(const char *file, size_t position, struct err *err)
+char *app_fork_journal(const char *file, size_t position, bool *goes_on, struct err *err)
 {
     struct journal_reader *reader = journal_open(file, err);
     if (!reader)
@@ -103,6 +90,7 @@ char *app_fork_journal(const char *file, size_t position, struct err *err)
     if (path) {
         copy_lines(&text, reader, 0, position);
         end_turn(&text, &session, position);
+        *goes_on = session_turn_running(&session) && !session_turn(&session)->writes_closed;
         if (file_replace(path, text.buf, text.len, 0600, err))
             free(steal(&path));
     }

@@ -99,8 +99,9 @@ int app_stage_start(struct app *app);
 int app_stage_live(struct app *app, const struct stage *stage);
 int app_stage_replay(struct app *app, const struct stage *stage);
 
-/* app_fork.c: writes a new journal that begins with `position` events of `file` and is whole; NULL and err. */
-char *app_fork_journal(const char *file, size_t position, struct err *err) CHECKED;
+/* app_fork.c: writes a new journal that begins with `position` events of `file`; NULL and err. `goes_on`: in the middle of a
+ * turn. */
+char *app_fork_journal(const char *file, size_t position, bool *goes_on, struct err *err) CHECKED;
 /* The rest of the recording after it, as answers for a scripted model; the bytes are the caller's. */
 char *app_fork_rest(const char *file, size_t position, size_t *len, struct err *err) CHECKED;
 

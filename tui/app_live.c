@@ -73,7 +73,11 @@ static void advance(struct loop_task *task)
     struct live *live = LIVE_OF(task, advance);
     if (live->quit_us || engine_turn_running(live->setup.engine))
         return;
-    if (live->prompt) {
+    if (engine_turn_left(live->setup.engine)) {
+        struct err err = ERR_INIT;
+        if (engine_submit(live->setup.engine, &(struct intent){.type = INTENT_GO_ON}, &err))
+            ui_say(live->app->ui, LOOK_ERROR, "the turn cannot go on: %s", err.text);
+    } else if (live->prompt) {
         start_turn(live, steal(&live->prompt));
     } else if (live->next < live->turns && !(live->ended && strcmp(live->ended, "cancelled") == 0)) {
         scripted_turn(live->setup.harness.provider, recording_turn_number(live->recording, live->next));

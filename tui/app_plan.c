@@ -127,7 +127,8 @@ static int plan_fork(struct live *live, const struct stage *stage, struct setup_
         status = fork_workspace(live);
     if (status)
         return status;
-    live->journal = app_fork_journal(stage->file, stage->position, &err);
+    bool goes_on = false;
+    live->journal = app_fork_journal(stage->file, stage->position, &goes_on, &err);
     live->resumed = live->journal ? journal_open(live->journal, &err) : NULL;
     if (!live->resumed)
         return say_file_error(STATUS_USAGE, live->journal ? live->journal : stage->file, &err);
@@ -144,10 +145,10 @@ static int plan_fork(struct live *live, const struct stage *stage, struct setup_
     plan->memory = true;
     free(live->app->notice);
     live->app->notice =
-        xasprintf("forked after event %zu into a new session%s%s: %s", stage->position,
+        xasprintf("forked after event %zu into a new session%s%s: %s%s", stage->position,
                   live->folder_gone ? "; its folder is gone, so it begins in an empty one" : " in ",
-                  live->folder_gone ? "" : live->workspace,
-                  model ? "say what to do next" : "no model is configured, so the rest of the recording answers");
+                  live->folder_gone ? "" : live->workspace, goes_on ? "the turn goes on" : "say what to do next",
+                  model ? "" : " (no model is configured: the rest of the recording answers)");
     return 0;
 }
 

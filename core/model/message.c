@@ -66,6 +66,16 @@ void message_list_copy(struct message_list *to, const struct message_list *from)
     }
 }
 
+void message_list_append(struct message_list *to, struct message_list *take_from)
+{
+    for (size_t i = 0; i < take_from->count; i++) {
+        GROW(to->items, to->count, to->room);
+        to->items[to->count++] = take_from->items[i];
+    }
+    free(take_from->items);
+    message_list_init(take_from);
+}
+
 void message_add_call(struct message *message, const char *id, const char *name, const char *arguments)
 {
     /* The count is the room: an answer has a handful of calls. */
@@ -125,4 +135,33 @@ void message_list_write(struct strbuf *out, const struct message_list *list)
         json_close(&w, '}');
     }
     json_close(&w, ']');
+}
+
+void message_read_call(struct message *message, const struct json *call)
+{
+    const struct json *arguments = json_get(call, "arguments");
+    CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
+    if (arguments && arguments->type == JSON_STRING)
+        strbuf_add(&text, arguments->text, arguments->len); /* it was no JSON when the model said it */
+    else if (arguments)
+        json_write(&text, arguments, JSON_COMPACT);
+    message_add_call(message, json_str(json_get(call, "id"), ""), json_str(json_get(call, "name"), ""),
+                     text.len ? text.buf : NULL);
+}
+
+void message_list_read(struct message_list *list, const struct json *value)
+{
+    json_each(item, value)
+    {
+        const char *role = json_str(json_get(item, "role"), ""), *call = json_str(json_get(item, "call"), NULL);
+        int found = -1;
+        for (int i = ROLE_SYSTEM; i <= ROLE_TOOL && found < 0; i++)
+            if (strcmp(role, role_name((enum role)i)) == 0)
+                found = i;
+        if (found < 0)
+            continue;
+        struct message *message = message_list_add(list, (enum role)found, json_str(json_get(item, "text"), ""));
+        message->call_id = call ? xstrdup(call) : NULL;
+        json_each(each, json_get(item, "tool_calls")) message_read_call(message, each);
+    }
 }

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct json;
 struct strbuf;
 
 enum role { ROLE_SYSTEM, ROLE_USER, ROLE_ASSISTANT, ROLE_TOOL };
@@ -36,10 +37,16 @@ void message_list_release(struct message_list *list);
 struct message *message_list_add(struct message_list *list, enum role role, const char *text);
 struct message *message_list_take(struct message_list *list, enum role role, char *take_text);
 void message_list_copy(struct message_list *to, const struct message_list *from);
+/* The messages of `take_from` behind those of `to`. */
+void message_list_append(struct message_list *to, struct message_list *take_from);
 void message_add_call(struct message *message, const char *id, const char *name, const char *arguments);
 void tool_calls_free(struct tool_call *calls, size_t count);
 /* The JSON array of turn.prepared: role, text, and tool_calls or call where they apply. */
 void message_list_write(struct strbuf *out, const struct message_list *list);
+/* Appends what message_list_write wrote; what is no message in it is left out. */
+void message_list_read(struct message_list *list, const struct json *value);
+/* Appends the call of an answer as the events have it; what lacks is "". */
+void message_read_call(struct message *message, const struct json *call);
 
 struct usage {
     int64_t input, output, cache_read, cache_write; /* input counts every prompt token, cached ones too */

@@ -3,6 +3,7 @@
  * takes a time limit for a refusal, or a lost sibling for the user's Ctrl-C, goes on wrongly. */
 
 #include "outcome.h"
+#include "base/arena.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include <stdarg.h>
@@ -233,4 +234,44 @@ void outcome_details(struct strbuf *out, const struct outcome *outcome)
         break;
     }
     json_close(&w, '}');
+}
+
+static char *read_text(const struct json *details, const char *key)
+{
+    return xstrdup(json_str(json_get(details, key), ""));
+}
+
+struct outcome outcome_read(const char *call, const char *tool, const char *name, const char *details_text)
+{
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
+    const struct json *details = details_text ? json_parse(&arena, details_text, strlen(details_text), NULL) : NULL;
+    const struct json *output = json_get(details, "output");
+    bool retryable = json_bool(json_get(details, "retryable"), true);
+    if (name && strcmp(name, "result") == 0) {
+        struct strbuf text = STRBUF_INIT;
+        if (output)
+            json_write(&text, output, JSON_COMPACT);
+        return outcome_result(call, tool, output ? strbuf_detach(&text, NULL) : xstrdup("null"));
+    }
+    if (name && strcmp(name, "timeout") == 0) {
+        struct outcome outcome =
+            outcome_timeout(call, tool, json_num(json_get(details, "deadline_s"), 0), retryable);
+        outcome.timeout.queued = json_bool(json_get(details, "queued"), false);
+        return outcome;
+    }
+    if (name && strcmp(name, "denied") == 0) {
+        int reason = denial_from_name(json_str(json_get(details, "reason"), ""));
+        return outcome_denied(call, tool, reason < 0 ? DENIAL_BLOCKED : (enum denial)reason, "%s",
+                              json_str(json_get(details, "details"), ""));
+    }
+    if (name && strcmp(name, "artifact") == 0)
+        return (struct outcome){.type = OUTCOME_ARTIFACT,
+                                .call = xstrdup(call),
+                                .tool = xstrdup(tool),
+                                .artifact = {.id = read_text(details, "id"),
+                                             .path = read_text(details, "path"),
+                                             .summary = read_text(details, "summary"),
+                                             .size = (uint64_t)json_int(json_get(details, "size"), 0)}};
+    return outcome_failure(call, tool, retryable, "%s",
+                           json_str(json_get(details, "error"), "the recording does not say what came of it"));
 }

@@ -64,3 +64,5 @@ bool outcome_blocks_tool(const struct outcome *outcome);
 void outcome_message(struct strbuf *out, const struct outcome *outcome);
 /* The JSON object of the field named after the outcome in tool.finished. */
 void outcome_details(struct strbuf *out, const struct outcome *outcome);
+/* The way back: an outcome from its name and that object. One that nobody knows is a failure that says so. */
+struct outcome outcome_read(const char *call, const char *tool, const char *name, const char *details);

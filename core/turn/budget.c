@@ -108,6 +108,34 @@ static int64_t to_us(double seconds)
     return us < (double)FAR_US ? (int64_t)llround(us) : FAR_US;
 }
 
+void budget_limits_read(struct budget_limits *limits, const char *json)
+{
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
+    const struct json *value = json ? json_parse(&arena, json, strlen(json), NULL) : NULL;
+    limits->wall_s = json_num(json_get(value, "wall_ms"), limits->wall_s * 1000) / 1000;
+    limits->steps = json_int(json_get(value, "steps"), limits->steps);
+    limits->tool_calls = json_int(json_get(value, "tool_calls"), limits->tool_calls);
+    limits->reflections = json_int(json_get(value, "reflections"), limits->reflections);
+    limits->context_tokens = json_int(json_get(value, "context_tokens"), limits->context_tokens);
+    limits->input_tokens = json_int(json_get(value, "input_tokens"), limits->input_tokens);
+    limits->output_tokens = json_int(json_get(value, "output_tokens"), limits->output_tokens);
+    limits->cost_usd = json_num(json_get(value, "cost_usd"), limits->cost_usd);
+}
+
+void budget_set_limits(struct budget *budget, const struct budget_limits *limits)
+{
+    budget->limits = *limits;
+    if (limits->tool_calls < 0)
+        budget->limits.tool_calls = limits->steps;
+    budget->due_us = budget->start_us + to_us(limits->wall_s);
+}
+
+void budget_set_wall_used(struct budget *budget, int64_t used_us)
+{
+    budget->start_us = hold_clock_now(budget->clock) - used_us;
+    budget->due_us = budget->start_us + to_us(budget->limits.wall_s);
+}
+
 void budget_open(struct budget *budget, const struct budget_limits *limits, const struct hold_clock *clock)
 {
     int64_t now = hold_clock_now(clock);

@@ -21,6 +21,9 @@ struct budget_limits budget_defaults(void);
 /* "steps=9", "wall_s=2.5": one --budget option. The keys of the contract. */
 int budget_limits_set(struct budget_limits *limits, const char *assignment, struct err *err) CHECKED;
 
+/* What the `limits` of budget.opened say, over these; NULL says nothing. */
+void budget_limits_read(struct budget_limits *limits, const char *json);
+
 struct budget {
     const struct hold_clock *clock;
     int64_t start_us, due_us; /* on the hold clock */
@@ -32,6 +35,9 @@ struct budget {
 };
 
 void budget_open(struct budget *budget, const struct budget_limits *limits, const struct hold_clock *clock);
+/* Other limits for a budget that is open, and time that was used before it was (of a turn that goes on). */
+void budget_set_limits(struct budget *budget, const struct budget_limits *limits);
+void budget_set_wall_used(struct budget *budget, int64_t used_us);
 double budget_remaining_s(const struct budget *budget); /* 0 when past */
 bool budget_expired(const struct budget *budget);
 bool budget_claim_step(struct budget *budget);

@@ -23,6 +23,7 @@ struct engine {
     int64_t turns;
     uint64_t asks;
     struct turn *turn;        /* the one that runs */
+    struct turn *left;        /* the one that the recording left in the middle */
     struct turn *late;        /* finished ones whose threads have not come back */
     struct undo *undo;
     struct loop_task broke;   /* the journal failed: cancel from the loop */
@@ -180,6 +181,8 @@ static void resume_event(struct engine *engine, const struct event *event, char 
         *prompt = xstrdup(event->turn_started.prompt ? event->turn_started.prompt : "");
         engine->turns = event->turn > engine->turns ? event->turn : engine->turns + 1;
         thinking_on_turn_start(&engine->thinking);
+        turn_free(engine->left);
+        engine->left = turn_make(engine, engine->harness, engine->turns, *prompt);
         break;
     case EVENT_EDITED:
         if (event->edited.what && event->edited.after && strcmp(event->edited.what, edit_what_name(EDIT_PROMPT)) == 0) {
@@ -196,6 +199,10 @@ static void resume_event(struct engine *engine, const struct event *event, char 
     case EVENT_TURN_FINISHED:
         if (*prompt)
             remember_turn(engine, *prompt, event->turn_finished.text, event->turn_finished.status);
+        turn_free(steal(&engine->left));
+        break;
+    case EVENT_WRITES_CLOSED:
+        turn_free(steal(&engine->left)); /* it has nothing left to do but to end */
         break;
     case EVENT_WRITE_PROPOSED:
         /* Not every question that had a number came into the journal. */
@@ -223,6 +230,8 @@ struct engine *engine_resume(const struct harness *harness, struct journal *take
         }
         session_apply(&engine->session, &event);
         resume_event(engine, &event, &prompt);
+        if (engine->left)
+            turn_recall(engine->left, &event);
         arena_reset(&arena);
     }
     return engine;
@@ -248,6 +257,7 @@ void engine_free(struct engine *engine)
         free_turns(engine->turn);
         free_turns(engine->late);
     }
+    turn_free(engine->left);
     session_release(&engine->session);
     gates_release(&engine->gates);
     message_list_release(&engine->history);
@@ -329,8 +339,20 @@ static int start(struct engine *engine, const struct intent *intent, struct err 
         return err_set(err, "a turn is running");
     if (!prompt || !*prompt)
         return err_set(err, "the prompt is empty");
+    turn_free(steal(&engine->left));
     engine->turns++;
     engine->turn = turn_start(engine, engine->harness, engine->turns, prompt);
+    return 0;
+}
+
+static int go_on_with_turn(struct engine *engine, struct err *err)
+{
+    if (engine->turn)
+        return err_set(err, "a turn is running");
+    if (!engine->left)
+        return err_set(err, "no turn was left in the middle");
+    engine->turn = steal(&engine->left);
+    turn_go_on(engine->turn);
     return 0;
 }
 
@@ -443,6 +465,8 @@ int engine_submit(struct engine *engine, const struct intent *intent, struct err
     switch (intent->type) {
     case INTENT_START:
         return start(engine, intent, err);
+    case INTENT_GO_ON:
+        return go_on_with_turn(engine, err);
     case INTENT_CANCEL:
         if (!engine->turn)
             return err_set(err, "no turn is running");
@@ -510,6 +534,11 @@ bool engine_idle(const struct engine *engine)
 bool engine_turn_running(const struct engine *engine)
 {
     return engine->turn != NULL;
+}
+
+bool engine_turn_left(const struct engine *engine)
+{
+    return engine->left != NULL;
 }
 
 void engine_on_turn_end(struct engine *engine, void (*ended)(void *data), void *data)

@@ -64,7 +64,8 @@ struct sink {
  * over. */
 struct engine *engine_new(const struct harness *harness, struct journal *take_journal, struct sink *sinks,
                           struct err *err) CHECKED;
-/* Goes on with a recorded session: folds `reader`, rebuilds the conversation, emits nothing. */
+/* Goes on with a recorded session: folds `reader`, rebuilds the conversation, emits nothing. A turn that the recording
+ * leaves in the middle is rebuilt too, and goes on when it is told to (INTENT_GO_ON). */
 struct engine *engine_resume(const struct harness *harness, struct journal *take_journal,
                              const struct journal_reader *reader, struct sink *sinks, struct err *err) CHECKED;
 /* Cancels what runs. The loop must be run until engine_idle before, unless the program is about to end. */
@@ -76,6 +77,8 @@ const struct session *engine_session(const struct engine *engine);
 /* No turn, no undo, no late thread is under way. */
 bool engine_idle(const struct engine *engine);
 bool engine_turn_running(const struct engine *engine);
+/* A turn waits to be gone on with. */
+bool engine_turn_left(const struct engine *engine);
 /* Called on the loop each time a turn ended (after turn.finished). */
 void engine_on_turn_end(struct engine *engine, void (*ended)(void *data), void *data);
 /* Why the journal could not be written; NULL while all is well. */

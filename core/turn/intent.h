@@ -7,6 +7,7 @@
 
 enum intent_type {
     INTENT_START,     /* a turn with this prompt */
+    INTENT_GO_ON,     /* with the turn that a resumed recording left in the middle */
     INTENT_CANCEL,    /* the turn */
     INTENT_APPROVE,   /* the open question: all of it, some hunks, or an edited version */
     INTENT_DENY,      /* the open question, with a reason the model reads */

@@ -236,20 +236,7 @@ enum thinking_level recording_thinking(const struct recording *recording)
 
 void recording_limits(const struct recording *recording, struct budget_limits *limits)
 {
-    CLEANUP(arena) struct arena arena = ARENA_INIT;
-    const struct json *value;
-
-    if (!recording->limits)
-        return;
-    value = json_parse(&arena, recording->limits, strlen(recording->limits), NULL);
-    limits->wall_s = json_num(json_get(value, "wall_ms"), limits->wall_s * 1000) / 1000;
-    limits->steps = json_int(json_get(value, "steps"), limits->steps);
-    limits->tool_calls = json_int(json_get(value, "tool_calls"), limits->tool_calls);
-    limits->reflections = json_int(json_get(value, "reflections"), limits->reflections);
-    limits->context_tokens = json_int(json_get(value, "context_tokens"), limits->context_tokens);
-    limits->input_tokens = json_int(json_get(value, "input_tokens"), limits->input_tokens);
-    limits->output_tokens = json_int(json_get(value, "output_tokens"), limits->output_tokens);
-    limits->cost_usd = json_num(json_get(value, "cost_usd"), limits->cost_usd);
+    budget_limits_read(limits, recording->limits);
 }
 
 /* ---- decisions ---- */

@@ -63,7 +63,7 @@ void turn_charge(struct turn *turn)
 static void deadline_passed(struct loop_timer *timer);
 
 /* From the microseconds, not from the seconds that people read: a deadline that is met early has not passed yet. */
-static void watch_deadline(struct turn *turn)
+void turn_watch_deadline(struct turn *turn)
 {
     struct loop *loop = turn->harness->loop;
     int64_t left_us = turn->budget.due_us - hold_clock_now(&turn->clock);
@@ -81,7 +81,7 @@ void turn_clock_changed(struct turn *turn)
     if (turn->clock.depth > 0)
         loop_timer_stop(turn->harness->loop, &turn->deadline_timer);
     else if (turn->deadline_timer.fire)
-        watch_deadline(turn);
+        turn_watch_deadline(turn);
 }
 
 /* ---- a budget ends ---- */
@@ -175,7 +175,7 @@ static void prepare(struct turn *turn)
     budget_open(&turn->budget, &harness->limits, &turn->clock);
     budget_write_limits(&text, &turn->budget);
     turn_emit(turn, &(struct event){.type = EVENT_BUDGET_OPENED, .budget_opened = {.limits = text.buf}});
-    watch_deadline(turn);
+    turn_watch_deadline(turn);
 
     turn->tools = select_tools(harness->registry, turn->prompt, harness->select_tools, SELECT_MAX, &turn->tool_count);
     strbuf_reset(&memory);
@@ -192,6 +192,7 @@ static void prepare(struct turn *turn)
                      .context_pack = pack.buf,
                      .prompt = turn->prompt,
                  });
+    struct message_list said = turn->messages; /* by a recording that does not tell its first request */
     message_list_copy(&turn->messages, &turn->preparation.messages);
 
     strbuf_reset(&text);
@@ -206,6 +207,7 @@ static void prepare(struct turn *turn)
                                     .turn_prepared = {.messages = text.buf,
                                                       .tools = memory.buf,
                                                       .prompt_render_hash = turn->preparation.render_hash}});
+    message_list_append(&turn->messages, &said);
 }
 
 static void loaded(struct turn *turn)
@@ -242,12 +244,9 @@ static void context_loaded(struct loop_work *work)
     loaded(CONTAINER_OF(work, struct turn, context_work));
 }
 
-struct turn *turn_start(struct engine *engine, const struct harness *harness, int64_t number, const char *prompt)
+struct turn *turn_make(struct engine *engine, const struct harness *harness, int64_t number, const char *prompt)
 {
     struct turn *turn = xcalloc(1, sizeof(*turn));
-    struct thinking *thinking = engine_thinking(engine);
-    CLEANUP(strbuf) struct strbuf level = STRBUF_INIT;
-    struct json_writer w = json_begin(&level);
 
     turn->engine = engine;
     turn->harness = harness;
@@ -260,6 +259,25 @@ struct turn *turn_start(struct engine *engine, const struct harness *harness, in
     strbuf_init(&turn->delta_text);
     strbuf_init(&turn->delta_thinking);
     turn_host_init(turn);
+    return turn;
+}
+
+void turn_load(struct turn *turn)
+{
+    struct loop *loop = turn->harness->loop;
+
+    turn->loading = 2;
+    turn->works += 2;
+    loop_work_start(loop, &turn->memory_work, load_memory, memory_loaded);
+    loop_work_start(loop, &turn->context_work, load_context, context_loaded);
+}
+
+struct turn *turn_start(struct engine *engine, const struct harness *harness, int64_t number, const char *prompt)
+{
+    struct turn *turn = turn_make(engine, harness, number, prompt);
+    struct thinking *thinking = engine_thinking(engine);
+    CLEANUP(strbuf) struct strbuf level = STRBUF_INIT;
+    struct json_writer w = json_begin(&level);
 
     thinking_on_turn_start(thinking);
     gates_turn_started(engine_gates_mutable(engine));
@@ -269,11 +287,7 @@ struct turn *turn_start(struct engine *engine, const struct harness *harness, in
     json_close(&w, '}');
     turn_emit(turn, &(struct event){.type = EVENT_TURN_STARTED,
                                     .turn_started = {.prompt = turn->prompt, .thinking = level.buf}});
-
-    turn->loading = 2;
-    turn->works = 2;
-    loop_work_start(harness->loop, &turn->memory_work, load_memory, memory_loaded);
-    loop_work_start(harness->loop, &turn->context_work, load_context, context_loaded);
+    turn_load(turn);
     return turn;
 }
 

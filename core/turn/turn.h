@@ -6,6 +6,7 @@
  *   turn_calls.c  waves and calls: what may run, what came of it, the messages
  *   turn_write.c  questions about writes
  *   turn_edit.c   what a person changes at a gate
+ *   turn_left.c   a turn that a recording left in the middle, and how it goes on
  *   hold.c        standing at a gate
  *
  * Everything is a chain of continuations on the loop: each function does its part, starts what takes time, and returns;
@@ -131,6 +132,12 @@ struct turn {
     struct finalize_tool *final_tools;
     struct finalization final;
     bool finished;
+    struct turn_left {
+        bool prepared;            /* the messages of its first request are there */
+        bool answered;            /* the newest thing the model had a part in is its answer … */
+        bool final;               /* … which asked for no call */
+        int64_t wall_us;          /* used so far */
+    } left;                       /* of a recorded turn: where it stood */
     struct turn *older;           /* finished ones that wait for late threads */
 };
 
@@ -148,6 +155,10 @@ void engine_turn_freed(struct engine *engine, struct turn *turn);
 
 /* turn.c */
 struct turn *turn_start(struct engine *engine, const struct harness *harness, int64_t number, const char *prompt);
+/* The parts of it: a turn of which nothing happened yet, and what comes after turn.started. */
+struct turn *turn_make(struct engine *engine, const struct harness *harness, int64_t number, const char *prompt);
+void turn_load(struct turn *turn);
+void turn_watch_deadline(struct turn *turn);
 void turn_free(struct turn *turn);
 int turn_emit(struct turn *turn, struct event *event);
 void turn_next_step(struct turn *turn);
@@ -173,6 +184,12 @@ void turn_retry(struct turn *turn);
 /* turn_calls.c */
 void turn_run_calls(struct turn *turn);
 void turn_calls_release(struct turn *turn);
+/* What an outcome means for the rest of the turn. */
+void turn_note_outcome(struct turn *turn, struct turn_call *call, const struct outcome *outcome);
+/* tool.finished. */
+int turn_emit_outcome(struct turn *turn, const struct turn_call *call, const struct outcome *outcome);
+/* The messages of all calls, in the order of the answer; then they are gone. */
+void turn_calls_told(struct turn *turn);
 void turn_host_init(struct turn *turn);
 int turn_edit_arguments(struct turn *turn, struct turn_call *call, const char *text, struct err *err) CHECKED;
 
@@ -185,6 +202,12 @@ int turn_decide(struct turn *turn, const struct verdict *verdict, struct err *er
 /* The call that asked is no longer there to be answered. */
 void turn_ask_closed(struct turn *turn, struct turn_call *call);
 void turn_ask_release(struct turn *turn);
+
+/* turn_left.c */
+/* What a recorded event of this turn leaves in it. */
+void turn_recall(struct turn *turn, const struct event *event);
+/* Goes on from there: what the recording left open is told as not run, and the model is asked. */
+void turn_go_on(struct turn *turn);
 
 /* turn_edit.c */
 /* What stands at the gate; `turn` may be NULL. */

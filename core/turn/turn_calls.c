@@ -37,7 +37,7 @@ static struct dedupe *history_of(struct turn *turn, const struct turn_call *call
     return call->tool->spec.effect == EFFECT_READ_ONLY ? &turn->state.reads : &turn->state.others;
 }
 
-static void note_outcome(struct turn *turn, struct turn_call *call, const struct outcome *outcome)
+void turn_note_outcome(struct turn *turn, struct turn_call *call, const struct outcome *outcome)
 {
     struct turn_state *state = &turn->state;
     bool ran = outcome->type != OUTCOME_DENIED || outcome->denied.reason == DENIAL_WRITE_DENIED;
@@ -63,27 +63,18 @@ static void note_outcome(struct turn *turn, struct turn_call *call, const struct
     }
 }
 
-static void settle(struct turn *turn, struct turn_call *call, struct outcome *take_outcome)
+int turn_emit_outcome(struct turn *turn, const struct turn_call *call, const struct outcome *outcome)
 {
-    CLEANUP(outcome) struct outcome outcome = *take_outcome;
-    struct gate_view view = {.gate = GATE_RESULT, .tool = call->tool, .arguments = call->parsed, .outcome = &outcome};
     struct event event = {.type = EVENT_TOOL_FINISHED};
     struct event_tool_finished *f = &event.tool_finished;
     CLEANUP(strbuf) struct strbuf details = STRBUF_INIT;
-    CLEANUP(strbuf) struct strbuf message = STRBUF_INIT;
-    bool held;
 
-    memset(take_outcome, 0, sizeof(*take_outcome));
-    call->running = NULL;
-    if (turn->ask.call == call)
-        turn_ask_closed(turn, call);
-
-    outcome_details(&details, &outcome);
+    outcome_details(&details, outcome);
     f->call = call->id;
     f->tool = call->name;
-    f->outcome = outcome_type_name(outcome.type);
-    f->elapsed_ms = outcome.elapsed_ms;
-    switch (outcome.type) {
+    f->outcome = outcome_type_name(outcome->type);
+    f->elapsed_ms = outcome->elapsed_ms;
+    switch (outcome->type) {
     case OUTCOME_RESULT:
         f->result = details.buf;
         break;
@@ -100,8 +91,22 @@ static void settle(struct turn *turn, struct turn_call *call, struct outcome *ta
         f->artifact = details.buf;
         break;
     }
-    turn_emit(turn, &event);
-    note_outcome(turn, call, &outcome);
+    return turn_emit(turn, &event);
+}
+
+static void settle(struct turn *turn, struct turn_call *call, struct outcome *take_outcome)
+{
+    CLEANUP(outcome) struct outcome outcome = *take_outcome;
+    struct gate_view view = {.gate = GATE_RESULT, .tool = call->tool, .arguments = call->parsed, .outcome = &outcome};
+    CLEANUP(strbuf) struct strbuf message = STRBUF_INIT;
+    bool held;
+
+    memset(take_outcome, 0, sizeof(*take_outcome));
+    call->running = NULL;
+    if (turn->ask.call == call)
+        turn_ask_closed(turn, call);
+    turn_emit_outcome(turn, call, &outcome);
+    turn_note_outcome(turn, call, &outcome);
     if (outcome.type == OUTCOME_RESULT && outcome.result.output) {
         call->message = outcome.result.output; /* the same text: given on, not copied, once the gate has looked at it */
     } else {
@@ -231,7 +236,7 @@ static void launch(struct turn *turn, struct turn_call *none)
     wave_check(turn);
 }
 
-static void calls_done(struct turn *turn)
+void turn_calls_told(struct turn *turn)
 {
     for (size_t i = 0; i < turn->call_count; i++) {
         struct message *message = message_list_take(&turn->messages, ROLE_TOOL, steal(&turn->calls[i].message));
@@ -241,6 +246,11 @@ static void calls_done(struct turn *turn)
             turn_state_cite(&turn->state, &turn->calls[i].citations[c]);
     }
     turn_calls_release(turn);
+}
+
+static void calls_done(struct turn *turn)
+{
+    turn_calls_told(turn);
     turn_charge(turn);
     turn_reflect(turn);
 }

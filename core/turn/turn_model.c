@@ -11,6 +11,7 @@
 #define BACKOFF_MAX_MS 60000
 
 static void send_request(struct turn *turn);
+static void listen_to_model(struct turn *turn);
 
 /* ---- deltas ---- */
 
@@ -278,6 +279,7 @@ static void reflect_now(struct turn *turn, struct turn_call *none)
     }
     turn->reflecting = true;
     turn->asking = true;
+    listen_to_model(turn);
     message_list_init(&question);
     reflect_messages(&question, &turn->messages, turn->state.failures.buf);
     loop_timer_start(turn->harness->loop, &turn->wait_timer,
@@ -332,12 +334,17 @@ static void on_done(struct model_listener *listener, struct model_reply *take_re
         turn_take_reply(turn);
 }
 
+static void listen_to_model(struct turn *turn)
+{
+    turn->listener = (struct model_listener){.delta = on_delta, .done = on_done};
+}
+
 static void send_request(struct turn *turn)
 {
     const struct harness *harness = turn->harness;
 
     turn->asking = true;
-    turn->listener = (struct model_listener){.delta = on_delta, .done = on_done};
+    listen_to_model(turn);
     turn_emit(turn, &(struct event){.type = EVENT_MODEL_REQUESTED, .model_requested = {.step = turn->step}});
     harness->provider->ops->ask(harness->provider,
                                 &(struct model_request){

@@ -144,6 +144,28 @@ case_broken_line() {
     sees 'status=0'
 }
 
+# In the middle of a turn the turn goes on: the model is asked with what was said until then.
+case_fork_in_a_turn() {
+    begin fork_in_a_turn 120x40
+    configure
+    write_model model.jsonl
+    cp "$source/fixtures/demo.jsonl" "$home/before.jsonl"
+    start replay --until 60 before.jsonl
+    sees 'event 60 of 200'
+    keys F
+    sees 'the turn goes on'
+    sees 'I change two lines.'
+    sees 'waiting for you'
+    keys n
+    sees 'That is all I had to do.'
+    check "the recording is as it was" cmp -s "$home/before.jsonl" "$source/fixtures/demo.jsonl"
+    check "one turn" [ "$(grep -c '"type":"turn.started"' "$home"/data/keyturn/sessions/*.jsonl)" -eq 1 ]
+    check "that ended" grep -q '"type":"turn.finished".*"status":"done"' "$home"/data/keyturn/sessions/*.jsonl
+    escape
+    keys q
+    sees 'status='
+}
+
 case_execute_until() {
     begin execute_until 120x40
     start replay --execute --until 60 "$source/fixtures/demo.jsonl"
@@ -164,4 +186,4 @@ case_no_sessions() {
     sees 'status=0'
 }
 
-run_cases running_elsewhere killed no_model set_up_a_model set_up_refused broken_line execute_until no_sessions
+run_cases running_elsewhere killed no_model set_up_a_model set_up_refused broken_line fork_in_a_turn execute_until no_sessions

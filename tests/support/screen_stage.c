@@ -84,6 +84,8 @@ static const char *intent_word(enum intent_type type)
     switch (type) {
     case INTENT_START:
         return "start";
+    case INTENT_GO_ON:
+        return "go on";
     case INTENT_CANCEL:
         return "cancel";
     case INTENT_APPROVE:

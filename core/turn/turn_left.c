@@ -1,0 +1,315 @@
+/* A turn that a recording left in the middle: a session that is forked at some instant, or one that was cut off.
+ *
+ * Its events are recalled one by one into a turn that does not run, until there are no more. What a running turn knows
+ * at that instant is then here as well: the messages from turn.prepared on with every answer and every outcome, what
+ * was used of the budget, which calls need not be repeated and which tools are blocked. What no event tells is not
+ * known: what a call had cited, and what a reflection cost.
+ *
+ * Then it goes on. A call without an outcome gets one, since the model is owed one message for each: it was not run.
+ * The next thing is what would have been next: looking back at the calls, or asking the model. */
+
+#include "base/json.h"
+#include "base/mem.h"
+#include "turn.h"
+#include <string.h>
+
+/* ---- recalling ---- */
+
+static struct turn_call *find_call(struct turn *turn, const char *id)
+{
+    for (size_t i = 0; id && i < turn->call_count; i++)
+        if (strcmp(turn->calls[i].id, id) == 0)
+            return &turn->calls[i];
+    return NULL;
+}
+
+static void recall_prompt(struct turn *turn, const char *after)
+{
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
+    const char *text = json_str(json_parse(&arena, after, strlen(after), NULL), NULL);
+
+    if (!text)
+        return;
+    free(turn->prompt);
+    turn->prompt = xstrdup(text);
+    for (size_t i = turn->messages.count; i-- > 0;)
+        if (turn->messages.items[i].role == ROLE_USER) {
+            free(turn->messages.items[i].text);
+            turn->messages.items[i].text = xstrdup(text);
+            return;
+        }
+}
+
+static void recall_edit(struct turn *turn, const struct event_edited *edited)
+{
+    struct turn_call *call = find_call(turn, edited->call);
+
+    if (!edited->what || !edited->after)
+        return;
+    if (strcmp(edited->what, edit_what_name(EDIT_PROMPT)) == 0) {
+        recall_prompt(turn, edited->after);
+    } else if (call && call->message && strcmp(edited->what, edit_what_name(EDIT_RESULT)) == 0) {
+        free(call->message);
+        call->message = xstrdup(edited->after);
+    }
+}
+
+static void recall_limits(struct turn *turn, const char *json)
+{
+    struct budget_limits limits = turn->harness->limits;
+
+    budget_limits_read(&limits, json);
+    if (!turn->budget.clock)
+        budget_open(&turn->budget, &limits, &turn->clock);
+    else
+        budget_set_limits(&turn->budget, &limits);
+}
+
+static void recall_prepared(struct turn *turn, const struct event_turn_prepared *prepared)
+{
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
+    const char *tools = prepared->tools ? prepared->tools : "[]",
+               *messages = prepared->messages ? prepared->messages : "[]";
+    const struct json *names = json_parse(&arena, tools, strlen(tools), NULL);
+
+    message_list_release(&turn->messages);
+    message_list_init(&turn->messages);
+    message_list_read(&turn->messages, json_parse(&arena, messages, strlen(messages), NULL));
+    free((void *)turn->tools);
+    turn->tools = xcalloc(names ? (size_t)names->count + 1 : 1, sizeof(*turn->tools));
+    turn->tool_count = 0;
+    json_each (name, names) {
+        const struct tool *tool = registry_find(turn->harness->registry, json_str(name, ""));
+
+        if (tool)
+            turn->tools[turn->tool_count++] = tool;
+    }
+    turn->left.prepared = turn->messages.count > 0;
+}
+
+static void recall_calls(struct turn *turn, struct message *message, const struct json *calls)
+{
+    size_t count = calls && calls->type == JSON_ARRAY ? (size_t)calls->count : 0;
+
+    turn->calls = count ? xcalloc(count, sizeof(*turn->calls)) : NULL;
+    json_each (each, calls) {
+        struct turn_call *call = &turn->calls[turn->call_count++];
+
+        message_read_call(message, each);
+        call->turn = turn;
+        call->id = xstrdup(message->calls[message->call_count - 1].id);
+        call->name = xstrdup(message->calls[message->call_count - 1].name);
+        call->tool = registry_find(turn->harness->registry, call->name);
+        free(turn_state_call_id(&turn->state, call->id));
+    }
+}
+
+static void recall_answer(struct turn *turn, const struct event_model_responded *answer)
+{
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
+    const char *calls = answer->tool_calls ? answer->tool_calls : "[]", *text = answer->text ? answer->text : "";
+    const struct json *used = answer->usage ? json_parse(&arena, answer->usage, strlen(answer->usage), NULL) : NULL;
+    struct usage usage = {.input = json_int(json_get(used, "input"), 0),
+                          .output = json_int(json_get(used, "output"), 0),
+                          .cache_read = json_int(json_get(used, "cache_read"), 0),
+                          .cache_write = json_int(json_get(used, "cache_write"), 0)};
+    struct message *message = message_list_add(&turn->messages, ROLE_ASSISTANT, text);
+
+    recall_calls(turn, message, json_parse(&arena, calls, strlen(calls), NULL));
+    turn->step = answer->step > turn->step ? (int)answer->step : turn->step + 1;
+    turn->state.usage.input += usage.input;
+    turn->state.usage.output += usage.output;
+    turn->state.usage.cache_read += usage.cache_read;
+    turn->state.usage.cache_write += usage.cache_write;
+    if (turn->budget.clock) {
+        budget_claim_step(&turn->budget);
+        budget_charge(&turn->budget, &usage, answer->cost_usd);
+    }
+    if (*text) {
+        free(turn->state.final_text);
+        turn->state.final_text = xstrdup(text);
+    }
+    turn->left.answered = true;
+    turn->left.final = turn->call_count == 0;
+}
+
+static void recall_started(struct turn *turn, const struct event_tool_started *started)
+{
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
+    struct turn_call *call = find_call(turn, started->call);
+    const char *arguments = started->arguments ? started->arguments : "{}";
+
+    if (turn->budget.clock)
+        budget_claim_tool_call(&turn->budget);
+    if (!call)
+        return;
+    call->gated = true;
+    if (call->tool)
+        dedupe_key(call->key, call->name, json_parse(&arena, arguments, strlen(arguments), NULL));
+}
+
+static const char *details_of(const struct event_tool_finished *finished)
+{
+    return finished->result     ? finished->result
+           : finished->timeout  ? finished->timeout
+           : finished->failure  ? finished->failure
+           : finished->denied   ? finished->denied
+           : finished->artifact ? finished->artifact
+                                : NULL;
+}
+
+static void give_message(struct turn_call *call, const struct outcome *outcome)
+{
+    struct strbuf message = STRBUF_INIT;
+
+    if (outcome->type == OUTCOME_RESULT)
+        strbuf_addstr(&message, outcome->result.output);
+    else
+        outcome_message(&message, outcome);
+    free(call->message);
+    call->message = strbuf_detach(&message, NULL);
+    call->settled = true;
+}
+
+static void recall_finished(struct turn *turn, const struct event_tool_finished *finished)
+{
+    struct turn_call *call = find_call(turn, finished->call);
+    CLEANUP(outcome) struct outcome outcome = {0};
+
+    if (!call || call->settled)
+        return;
+    outcome = outcome_read(call->id, call->name, finished->outcome, details_of(finished));
+    outcome.elapsed_ms = finished->elapsed_ms;
+    turn_note_outcome(turn, call, &outcome);
+    give_message(call, &outcome);
+}
+
+static void recall_reflection(struct turn *turn, const struct event_reflection *reflection)
+{
+    turn_calls_told(turn);
+    if (turn->budget.clock)
+        budget_claim_reflection(&turn->budget);
+    if (!reflection->stub)
+        message_list_add(&turn->messages, ROLE_ASSISTANT, reflection->text ? reflection->text : "");
+    thinking_reflected(engine_thinking(turn->engine));
+    strbuf_reset(&turn->state.failures);
+    turn->left.answered = false;
+}
+
+static void recall_used(struct turn *turn, const char *used)
+{
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
+    const struct json *value = used ? json_parse(&arena, used, strlen(used), NULL) : NULL;
+
+    turn->left.wall_us = json_int(json_get(value, "wall_ms"), turn->left.wall_us / 1000) * 1000;
+}
+
+void turn_recall(struct turn *turn, const struct event *event)
+{
+    int key;
+
+    switch (event->type) {
+    case EVENT_BUDGET_OPENED:
+        recall_limits(turn, event->budget_opened.limits);
+        break;
+    case EVENT_BUDGET_CHARGED:
+        recall_used(turn, event->budget_charged.used);
+        break;
+    case EVENT_BUDGET_WARNED:
+        key = event->budget_warned.key ? budget_key_from_name(event->budget_warned.key) : -1;
+        if (key >= 0)
+            turn->budget.warned[key] = true;
+        break;
+    case EVENT_TURN_PREPARED:
+        recall_prepared(turn, &event->turn_prepared);
+        break;
+    case EVENT_EDITED:
+        recall_edit(turn, &event->edited);
+        break;
+    case EVENT_MODEL_REQUESTED:
+        turn_calls_told(turn);
+        turn->left.answered = false;
+        break;
+    case EVENT_MODEL_RESPONDED:
+        turn_calls_told(turn);
+        recall_answer(turn, &event->model_responded);
+        break;
+    case EVENT_TOOL_STARTED:
+        recall_started(turn, &event->tool_started);
+        break;
+    case EVENT_TOOL_FINISHED:
+        recall_finished(turn, &event->tool_finished);
+        break;
+    case EVENT_REFLECTION:
+        recall_reflection(turn, &event->reflection);
+        break;
+    default:
+        break;
+    }
+}
+
+/* ---- going on ---- */
+
+static const char why[] = "the recording was left here";
+
+/* Whoever waited when the recording was left waits no more. */
+static void close_what_is_open(struct turn *turn, const struct session *session)
+{
+    if (session->held_gate)
+        turn_emit(turn, &(struct event){.type = EVENT_RELEASED,
+                                        .released = {.gate = session_name(session, session->held_gate), .by = "fork"}});
+    while (session->open_ask != SESSION_NONE) {
+        uint32_t open = session->open_ask;
+
+        turn_emit(turn, &(struct event){.type = EVENT_WRITE_DECIDED,
+                                        .write_decided = {.ask = session_name(session, session->asks[open].id),
+                                                          .decision = decision_name(DECISION_DENIED),
+                                                          .by = decider_name(BY_POLICY),
+                                                          .reason = why}});
+        if (session->open_ask == open)
+            break; /* it could not be recorded */
+    }
+}
+
+static void settle_rest(struct turn *turn)
+{
+    for (size_t i = 0; i < turn->call_count; i++) {
+        struct turn_call *call = &turn->calls[i];
+        CLEANUP(outcome) struct outcome outcome = {0};
+
+        if (call->settled)
+            continue;
+        outcome = outcome_failure(call->id, call->name, true,
+                                  call->gated ? "not done: %s while it ran; call it again if it is still wanted"
+                                              : "not run: %s before it began; call it again if it is still wanted",
+                                  why);
+        turn_emit_outcome(turn, call, &outcome);
+        give_message(call, &outcome);
+    }
+}
+
+void turn_go_on(struct turn *turn)
+{
+    const struct session *session = engine_session(turn->engine);
+    bool called = turn->call_count > 0;
+
+    gates_turn_started(engine_gates_mutable(turn->engine));
+    close_what_is_open(turn, session);
+    settle_rest(turn);
+    turn_calls_told(turn);
+    if (!turn->left.prepared) {
+        turn_load(turn);
+        return;
+    }
+    if (!turn->budget.clock)
+        budget_open(&turn->budget, &turn->harness->limits, &turn->clock);
+    budget_set_wall_used(&turn->budget, turn->left.wall_us);
+    turn->started_us -= turn->left.wall_us;
+    turn_watch_deadline(turn);
+    if (turn->left.answered && turn->left.final)
+        turn_end(turn, "done");
+    else if (turn->left.answered && called)
+        turn_reflect(turn);
+    else
+        turn_next_step(turn);
+}

@@ -1,0 +1,287 @@
+/* A recording that is left at any instant goes on live: the turn it was in is rebuilt from its lines, what was open is
+ * told as not run, the model is asked with everything that was said until then, and what comes of it is a journal like
+ * any other. */
+
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "support/rich_turn.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+/* ---- a recording, and what the model was asked while it was made ---- */
+
+struct original {
+    char *bytes;
+    size_t len;
+    struct journal_reader *reader;
+    char *asked[16]; /* messages of the n-th request that was a step */
+    size_t asked_count;
+};
+
+static char *messages_text(const struct message_list *messages)
+{
+    struct strbuf text = STRBUF_INIT;
+
+    message_list_write(&text, messages);
+    return strbuf_detach(&text, NULL);
+}
+
+static void original_make(struct original *original, bool stepping)
+{
+    struct rich_turn rich;
+    CLEANUP(free) char *path = NULL;
+    struct err err = ERR_INIT;
+
+    *original = (struct original){0};
+    rich_turn_init(&rich);
+    rich.journal = path = scratch_path(&rich.rig.scratch, "s.jsonl");
+    rich.stepping = stepping;
+    rich_turn_run(&rich);
+    for (size_t i = 0; i < rich.rig.model->request_count; i++)
+        if (!rich.rig.model->requests[i].reflection)
+            original->asked[original->asked_count++] = messages_text(&rich.rig.model->requests[i].messages);
+    original->bytes = scratch_read(&rich.rig.scratch, "s.jsonl", &original->len);
+    rich_turn_release(&rich);
+    original->reader = journal_open_bytes(original->bytes, original->len, &err);
+    assert_non_null(original->reader);
+}
+
+static void original_release(struct original *original)
+{
+    journal_reader_free(original->reader);
+    for (size_t i = 0; i < original->asked_count; i++)
+        free(original->asked[i]);
+    free(original->bytes);
+}
+
+/* ---- going on after `count` lines of it ---- */
+
+static void resume(struct rich_turn *rich, const char *bytes, size_t len)
+{
+    struct turn_rig *rig = &rich->rig;
+    struct err err = ERR_INIT;
+    CLEANUP(free) char *path = NULL;
+
+    rich_turn_init(rich);
+    rig->model->answers.next = rig->model->answers.count; /* from here on it says "done" */
+    rig->model->reflections.next = rig->model->reflections.count;
+    scratch_write_bytes(&rig->scratch, "fork.jsonl", bytes, len);
+    path = scratch_path(&rig->scratch, "fork.jsonl");
+    struct journal_reader *reader = journal_open(path, &err);
+    assert_non_null(reader);
+    struct journal *journal = journal_resume(path, &rig->clock.base, &err);
+    assert_non_null(journal);
+    rig->engine = engine_resume(&rig->harness, journal, reader, &rig->sink, &err);
+    assert_non_null(rig->engine);
+    journal_reader_free(reader);
+}
+
+static size_t length_of(const struct original *original, size_t count)
+{
+    size_t len;
+    const char *line = journal_line(original->reader, count - 1, &len);
+
+    return (size_t)(line - original->bytes) + len + 1;
+}
+
+static enum event_type type_of(const struct original *original, size_t index, int64_t *step)
+{
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
+    struct event event;
+
+    assert_int_equal(journal_event(original->reader, index, &event, &arena, NULL), 0);
+    *step = event.type == EVENT_MODEL_REQUESTED ? event.model_requested.step : 0;
+    return event.type;
+}
+
+/* Each call that an answer asked for has one message behind it, in its order, before anything else is said. */
+static void check_messages(const struct message_list *messages)
+{
+    for (size_t i = 0; i < messages->count; i++) {
+        const struct message *message = &messages->items[i];
+
+        for (size_t k = 0; k < message->call_count; k++) {
+            assert_true(i + 1 + k < messages->count);
+            assert_int_equal(messages->items[i + 1 + k].role, ROLE_TOOL);
+            assert_string_equal(messages->items[i + 1 + k].call_id, message->calls[k].id);
+            assert_true(*messages->items[i + 1 + k].text);
+        }
+    }
+}
+
+static void check_whole(const struct session *session)
+{
+    const struct session_turn *turn = session_turn(session);
+
+    for (uint32_t i = 0; i < session->fault_count && i < SESSION_FAULTS_KEPT; i++)
+        fail_msg("seq %u: %s", session->faults[i].seq, session->faults[i].text);
+    assert_int_equal(session->turn_count, 1);
+    assert_true(turn->finished_seq != 0);
+    assert_string_equal(session_name(session, turn->status), "done");
+    for (uint32_t i = 0; i < session->call_count; i++)
+        assert_true(session->calls[i].finished_seq != 0);
+    assert_int_equal(session->held_gate, 0);
+    assert_int_equal(session->open_ask, SESSION_NONE);
+}
+
+static void fork_everywhere(bool stepping)
+{
+    struct original original;
+    size_t gone_on = 0, compared = 0;
+
+    original_make(&original, stepping);
+    for (size_t count = 1; count <= journal_count(original.reader); count++) {
+        struct rich_turn rich;
+        int64_t step;
+        enum event_type type = type_of(&original, count - 1, &step);
+
+        resume(&rich, original.bytes, length_of(&original, count));
+        const struct session *session = engine_session(rich.rig.engine);
+        bool under_way = session_turn_running(session) && !session_turn(session)->writes_closed;
+        assert_int_equal(engine_turn_left(rich.rig.engine), under_way);
+        const char *refused = turn_check_submit(&rich.rig, &(struct intent){.type = INTENT_GO_ON});
+        if (!under_way) {
+            assert_string_equal(refused, "no turn was left in the middle");
+            rich_turn_release(&rich);
+            continue;
+        }
+        assert_string_equal(refused, "");
+        turn_rig_run(&rich.rig);
+        check_whole(engine_session(rich.rig.engine));
+        gone_on++;
+        if (rich.rig.model->request_count && !rich.rig.model->requests[0].reflection)
+            check_messages(&rich.rig.model->requests[0].messages);
+        /* At the very place where it was asked, it is asked the very same. */
+        if (type == EVENT_MODEL_REQUESTED) {
+            CLEANUP(free) char *asked = messages_text(&rich.rig.model->requests[0].messages);
+            bool found = false;
+            for (size_t i = 0; i < original.asked_count; i++)
+                found |= strcmp(asked, original.asked[i]) == 0;
+            assert_true(found);
+            assert_int_equal(rich.rig.model->requests[0].step, step);
+            compared++;
+        }
+        rich_turn_release(&rich);
+    }
+    assert_true(gone_on > 30);
+    assert_int_equal(compared, original.asked_count);
+    original_release(&original);
+}
+
+static void test_every_instant_can_be_gone_on_from(void **state)
+{
+    (void)state;
+    fork_everywhere(false);
+}
+
+static void test_every_instant_of_one_that_was_stepped_through(void **state)
+{
+    (void)state;
+    fork_everywhere(true);
+}
+
+/* ---- by hand ---- */
+
+#define BEGINNING                                                                                                      \
+    "{\"seq\":1,\"t\":0,\"turn\":0,\"type\":\"session.started\",\"v\":1,\"session\":\"s\"}\n"                          \
+    "{\"seq\":2,\"t\":0,\"turn\":1,\"type\":\"turn.started\",\"prompt\":\"look\"}\n"
+#define ASKED                                                                                                          \
+    "{\"seq\":3,\"t\":0,\"turn\":1,\"type\":\"model.responded\",\"step\":1,\"text\":\"I look.\",\"tool_calls\":["      \
+    "{\"id\":\"r\",\"name\":\"read_file\",\"arguments\":{\"path\":\"a.txt\"}},"                                        \
+    "{\"id\":\"w\",\"name\":\"write_file\",\"arguments\":{\"path\":\"a.txt\",\"content\":\"x\"}}]}\n"
+
+/* What a hand-written recording does not tell, its first request, is made anew; what it tells comes behind it. */
+static void test_recording_without_its_first_request(void **state)
+{
+    static const char recorded[] = BEGINNING ASKED;
+    struct rich_turn rich;
+
+    (void)state;
+    resume(&rich, recorded, sizeof(recorded) - 1);
+    turn_check_do(&rich.rig, INTENT_GO_ON);
+    check_whole(engine_session(rich.rig.engine));
+    const struct message_list *messages = turn_rig_messages(&rich.rig);
+    size_t count = messages->count;
+    check_messages(messages);
+    assert_string_equal(messages->items[count - 4].text, "look");
+    assert_string_equal(messages->items[count - 3].text, "I look.");
+    assert_non_null(strstr(turn_check_message(&rich.rig, "r"), "not run"));
+    assert_non_null(strstr(turn_check_message(&rich.rig, "w"), "not run"));
+    rich_turn_release(&rich);
+}
+
+/* The calls may be asked for again: nothing was done, so nothing is refused as done already. */
+static void test_what_was_not_run_may_be_asked_for_again(void **state)
+{
+    static const char recorded[] = BEGINNING ASKED;
+    struct rich_turn rich;
+    CLEANUP(free) char *written = NULL;
+
+    (void)state;
+    resume(&rich, recorded, sizeof(recorded) - 1);
+    fake_answer_call(fake_provider_answer(rich.rig.model), "w", "write_file", "{\"path\":\"a.txt\",\"content\":\"x\"}");
+    rich.rig.answer = turn_rig_say_yes;
+    turn_check_do(&rich.rig, INTENT_GO_ON);
+    written = turn_rig_read(&rich.rig, "a.txt");
+    assert_string_equal(written, "x");
+    /* The name was used: the same one again would be two outcomes of one call. */
+    assert_string_not_equal(turn_rig_event(&rich.rig, EVENT_TOOL_STARTED, 0)->tool_started.call, "w");
+    check_whole(engine_session(rich.rig.engine));
+    rich_turn_release(&rich);
+}
+
+/* What was used stays used. */
+static void test_budget_goes_on_where_it_was(void **state)
+{
+    static const char recorded[] = BEGINNING
+        "{\"seq\":3,\"t\":0,\"turn\":1,\"type\":\"budget.opened\",\"limits\":{\"wall_ms\":60000,\"steps\":2,"
+        "\"tool_calls\":5,\"reflections\":1,\"context_tokens\":1000}}\n"
+        "{\"seq\":4,\"t\":0,\"turn\":1,\"type\":\"turn.prepared\",\"messages\":[{\"role\":\"user\",\"text\":\"look\"}],"
+        "\"tools\":[\"read_file\"]}\n" ASKED
+        "{\"seq\":6,\"t\":0,\"turn\":1,\"type\":\"budget.charged\",\"used\":{\"wall_ms\":20000}}\n";
+    struct rich_turn rich;
+
+    (void)state;
+    resume(&rich, recorded, sizeof(recorded) - 1);
+    rich.rig.harness.interactive = false;
+    fake_answer_call(fake_provider_answer(rich.rig.model), "r2", "read_file", "{\"path\":\"b.txt\"}");
+    turn_check_do(&rich.rig, INTENT_GO_ON);
+    assert_int_equal(fake_provider_steps(rich.rig.model), 1); /* the second of two */
+    assert_int_equal(rich.rig.model->requests[0].timeout_ms, 40000);
+    assert_int_equal(rich.rig.model->requests[0].tool_count, 1);
+    assert_string_equal(turn_check_finished(&rich.rig)->status, "budget");
+    assert_int_equal(turn_check_finished(&rich.rig)->steps, 2);
+    rich_turn_release(&rich);
+}
+
+static void test_new_prompt_instead_leaves_the_turn_where_it_is(void **state)
+{
+    static const char recorded[] = BEGINNING ASKED;
+    struct rich_turn rich;
+
+    (void)state;
+    resume(&rich, recorded, sizeof(recorded) - 1);
+    turn_rig_turn(&rich.rig, "something else");
+    assert_string_equal(turn_check_finished(&rich.rig)->status, "done");
+    assert_false(engine_turn_left(rich.rig.engine));
+    rich_turn_release(&rich);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_every_instant_can_be_gone_on_from),
+        cmocka_unit_test(test_every_instant_of_one_that_was_stepped_through),
+        cmocka_unit_test(test_recording_without_its_first_request),
+        cmocka_unit_test(test_what_was_not_run_may_be_asked_for_again),
+        cmocka_unit_test(test_budget_goes_on_where_it_was),
+        cmocka_unit_test(test_new_prompt_instead_leaves_the_turn_where_it_is),
+    };
+
+    rich_turn_in_memory();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
