@@ -172,6 +172,7 @@ case_execute_until() {
     sees 'this is event 60 of the recording'
     sees 'held'
     keys c
+    sees 'as it was recorded'
     escape
     keys q
     sees 'status='

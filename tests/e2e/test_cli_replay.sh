@@ -1,0 +1,259 @@
+#!/usr/bin/env bash
+# Recordings from outside: shown, run again, checked, broken, hostile, and the plain account. $1 is the program.
+set -u
+. "$(dirname "$0")/outside.sh"
+
+begin "replay"
+script_writes >m.jsonl
+kt run --headless --workspace ws --model m.jsonl --approve allow --record r.jsonl x
+sum=$(cat r.jsonl | sha256sum)
+kt replay --headless r.jsonl
+ok "exit 0" is 0
+ok "the very lines" cmp -s "$base/out" r.jsonl
+kt replay --headless --until 5 r.jsonl
+ok "until 5" cmp -s "$base/out" <(head -5 r.jsonl)
+kt replay --headless --speed 1000 r.jsonl
+ok "at a pace" cmp -s "$base/out" r.jsonl
+kt replay r.jsonl
+ok "as an account" out "wrote a.txt +1 -1"
+kt replay m.jsonl
+ok "a hand-written one" out "I write."
+ok "its first step" grep -q '^step 1 ' "$base/out"
+ok "nothing was executed" grep -qx zwei ws/a.txt
+{
+    printf '{"type":"session.started","v":1,"session":"by hand"}\n{"type":"turn.started","prompt":"Look."}\n'
+    printf '{"type":"model.responded","text":"Two of them.","tool_calls":[{"name":"read_file","arguments":{"path":"a.txt"}},{"name":"list_dir"}]}\n'
+    printf '{"type":"model.responded","tool_calls":[{"name":"list_dir","arguments":{"path":"sub"}}]}\n{"type":"model.responded","text":"Seen."}\n'
+} >hand.jsonl
+kt replay hand.jsonl
+ok "by hand: exit 0" is 0
+golden by-hand.txt
+kt replay --headless --record x.jsonl r.jsonl
+refused "--execute"
+ok "never changed" test "$(cat r.jsonl | sha256sum)" = "$sum"
+
+begin "run again"
+script_writes >m.jsonl
+cp -r ws before
+kt run --headless --workspace ws --model m.jsonl --approve allow --record r.jsonl x
+kt replay --check --workspace before r.jsonl
+ok "agrees" is 0
+ok "says so" out "events agree"
+ok "counts what was compared" test "$(grep -o '[0-9]* events' "$base/out")" != "$(wc -l <r.jsonl) events"
+ok "on one line" test "$(wc -l <"$base/out")" -eq 1
+kt replay --check --workspace ws r.jsonl
+ok "departs: 3" is 3
+ok "one line" one_error
+place='^keyturn: r.jsonl: departed at seq [1-9][0-9]*: [a-z.]*\.[a-z_.]*[^ ]*: recorded .*, got '
+ok "names the place" grep -q "$place" "$base/err"
+kt replay --execute --headless --workspace before --record again.jsonl r.jsonl
+ok "executes" is 0
+ok "prints what it records" cmp -s "$base/out" again.jsonl
+ok "decided by the recording" out '"by":"recording"'
+ok "the folder is only copied" grep -qx two before/a.txt
+kt replay --execute --workspace ws r.jsonl
+ok "departs" is 3
+ok "names them" test "$(grep -c "$place" "$base/err")" -gt 1
+ok "in these words only" test "$(grep -vc "$place" "$base/err")" -eq 0
+kt replay --execute --workspace before --record r.jsonl r.jsonl
+refused "r.jsonl"
+kt replay --execute --workspace before --approve deny r.jsonl
+ok "another decision departs" is 3
+for type in turn.finished writes.closed checkpoint.saved turn.prepared; do
+    grep -v "\"type\":\"$type\"" r.jsonl >less.jsonl
+    kt replay --check --workspace before less.jsonl
+    ok "without $type: departs" is 3
+    ok "without $type: named, after what" grep -q "departed at seq [1-9][0-9]*: $type.event: recorded nothing" "$base/err"
+done
+sed 's/"stop":"end_turn"/"stop":"max_tokens"/; s/"text":"Changed."/"text":"Done."/' m.jsonl >other.jsonl
+kt replay --check --workspace before --model other.jsonl r.jsonl
+ok "another answer departs" err "model.responded.text: recorded Changed., got Done."
+sed 's/"stop":"end_turn"/"stop":"max_tokens"/' m.jsonl >other.jsonl
+kt replay --check --workspace before --model other.jsonl r.jsonl
+ok "another end departs" err "model.responded.stop: recorded end_turn, got max_tokens"
+decided=$(grep -n '"type":"write.decided"' r.jsonl | cut -d: -f1)
+sed 's/"type":"turn.finished","status":"done"/"type":"turn.finished","status":"failed"/' r.jsonl >end.jsonl
+kt replay --check --workspace before end.jsonl
+ok "the end departs" err "turn.finished.status"
+kt replay --check --workspace before --until "$decided" end.jsonl
+ok "but not until then" is 0
+ok "counts up to then" test "$(grep -o '[0-9]* events' "$base/out" | cut -d' ' -f1)" -lt "$decided"
+kt replay --execute --headless --workspace before --until "$decided" end.jsonl
+ok "execution stops there" is 0
+ok "and is over" out '"type":"session.ended"'
+ok "before it was done" no_out '"status":"done"'
+kt replay --check --workspace before --until 1 r.jsonl
+refused "r.jsonl" "--until"
+{ cat r.jsonl; printf '{"type":"turn.fin'; } >cut.jsonl
+kt replay --check --workspace before cut.jsonl
+ok "a cut one agrees" is 0
+ok "and that is said" err "cut.jsonl: the last line was cut off"
+grep -v 'turn.finished\|session.ended' r.jsonl >early.jsonl
+kt replay --check --workspace before early.jsonl
+ok "one that ends early agrees" is 0
+ok "and that is said" err "in the middle of a turn"
+kt replay --check r.jsonl
+ok "no folder beside it: said" err "empty folder"
+cp -r before r
+kt replay --check r.jsonl
+ok "a folder beside it: quiet" quiet
+kt replay --check r.jsonl
+ok "the files beside the recording" is 0
+rm -r r
+kt replay --execute r.jsonl
+ok "no files: said" err "empty folder"
+ok "no files: departs" is 3
+ok "no scratch is left" test -z "$(ls "$TMPDIR")"
+head -1 m.jsonl >none.jsonl
+kt replay --check none.jsonl
+refused "none.jsonl" "no turn"
+
+begin "two turns and tools that are not here"
+{
+    printf '{"type":"session.started","v":1,"session":"s","tools":[{"name":"ask_oracle","effect":"READ_ONLY"}]}\n'
+    printf '{"type":"turn.started","turn":1,"prompt":"First."}\n'
+    printf '{"type":"model.responded","turn":1,"step":1,"text":"","tool_calls":[{"id":"o1","name":"ask_oracle","arguments":{}}],"stop":"tool_use"}\n'
+    printf '{"type":"tool.started","turn":1,"call":"o1","tool":"ask_oracle","arguments":{},"effect":"READ_ONLY","wave":1}\n'
+    printf '{"type":"tool.finished","turn":1,"call":"o1","tool":"ask_oracle","outcome":"result","elapsed_ms":5,"result":{"output":"42"}}\n'
+    printf '{"type":"model.responded","turn":1,"step":2,"text":"It is 42.","tool_calls":[],"stop":"end_turn"}\n'
+    printf '{"type":"turn.started","turn":2,"prompt":"Second."}\n'
+    printf '{"type":"model.responded","turn":2,"step":1,"text":"Again 42.","tool_calls":[],"stop":"end_turn"}\n'
+} >m.jsonl
+kt replay --execute m.jsonl
+ok "exit 0" is 0
+ok "first" out "It is 42."
+ok "second" out "Again 42."
+kt replay --check m.jsonl
+ok "agrees" is 0
+
+begin "broken recordings"
+script_reads >m.jsonl
+kt replay missing.jsonl
+refused "missing.jsonl"
+kt replay ws
+refused "ws" "folder"
+: >empty.jsonl
+kt replay empty.jsonl
+refused "empty.jsonl" "empty"
+head -c 200000 /dev/urandom >binary.jsonl
+kt replay binary.jsonl
+refused "binary.jsonl"
+printf '{"type":"user","message":"of another program"}\n' >foreign.jsonl
+kt replay foreign.jsonl
+refused "foreign.jsonl:1:" "session.started"
+printf '{"type":"session.started","v":9}\n' >newer.jsonl
+kt replay newer.jsonl
+refused "newer.jsonl:1:" "version 9"
+{ head -2 m.jsonl; echo '{"type":'; tail -1 m.jsonl; } >bad.jsonl
+kt replay --headless bad.jsonl
+refused "keyturn: bad.jsonl:3:"
+ok "what came before is shown" cmp -s "$base/out" <(head -2 m.jsonl)
+kt replay bad.jsonl
+refused "keyturn: bad.jsonl:3:"
+ok "what came before is told" out "Look."
+kt replay --check bad.jsonl
+refused "bad.jsonl:3:"
+{ cat m.jsonl; printf '{"type":"turn.fin'; } >cut.jsonl
+kt replay --headless cut.jsonl
+ok "cut: 0" is 0
+ok "cut: a notice" err "cut"
+ok "cut: the rest is there" cmp -s "$base/out" m.jsonl
+{ head -2 m.jsonl; echo '{"type":"something.new","turn":1,"x":[1,2]}'; tail -2 m.jsonl; } >unknown.jsonl
+kt replay unknown.jsonl
+ok "unknown types are no error" is 0
+ok "and are shown" out "something.new"
+truncate -s 1G sparse.jsonl
+kt replay sparse.jsonl
+refused "sparse.jsonl"
+kt run --workspace ws --model sparse.jsonl x
+refused "sparse.jsonl"
+{ head -1 m.jsonl; head -c 300000000 /dev/zero; } >zeros.jsonl
+kt replay --headless zeros.jsonl
+ok "zeros after a good line: no crash" test "$status" -eq 0 -o "$status" -eq 2
+yes x | head -c 200000000 >lines.jsonl
+kt replay lines.jsonl
+refused "lines.jsonl:1:"
+rm -f lines.jsonl zeros.jsonl
+mkfifo pipe.jsonl
+kt replay pipe.jsonl
+refused "pipe.jsonl"
+kt replay /dev/zero
+refused "/dev/zero"
+printf '{"type":"session.started","v":1}\n{"type":"turn.started","prompt":%s}\n' "$(printf '[%.0s' $(seq 5000))" >deep.jsonl
+kt replay deep.jsonl
+ok "deep nesting" is 2
+
+begin "hostile text"
+{
+    head_lines 'A \u001b[31mred\u001b[0m \u202eprompt\u0007'
+    answer 1 'Text \u001b]0;title\u0007 \u200b\u009b2J' '{"id":"c1","name":"read_\u001b[2J","arguments":{"path":"\u001b[H\u202e.txt"}}'
+    answer 2 'End.' ''
+} >m.jsonl
+kt replay m.jsonl
+ok "exit 0" is 0
+ok "no escapes" test -z "$(tr -cd '\033\007' <"$base/out")"
+ok "spelled out" out '<U+202E>'
+kt run --workspace ws --model m.jsonl x
+ok "live as well" test -z "$(tr -cd '\033\007' <"$base/out")"
+printf 'umlaut \xc3\xbc' | LC_ALL=C timeout 60 "$program" run --workspace ws --model m.jsonl >"$base/out" 2>"$base/err"
+ok "ASCII in a C locale" test -z "$(LC_ALL=C tr -d '\001-\177' <"$base/out")"
+ok "and nothing is lost" out 'umlaut <U+00FC>'
+{
+    printf '{"type":"session.started","v":1,"app":"a\\nb","workspace":"w\\nw","model":{"provider":"p\\np","name":"n\\nn"}}\n'
+    printf '{"type":"turn.started","prompt":"One.\\nTwo."}\n{"type":"held","gate":"g\\ng"}\n{"type":"released","by":"b\\nb"}\n'
+    printf '{"type":"context.loaded","pack":[{"path":"p\\nq"}]}\n'
+    printf '{"type":"model.responded","step":1,"tool_calls":[{"id":"i\\ni","name":"t\\nt","arguments":{}}]}\n'
+    printf '{"type":"write.proposed","call":"i\\ni","ask":"q","files":[{"path":"f\\nf","diff":""}]}\n'
+    printf '{"type":"write.decided","ask":"q","decision":"approved","by":"y\\ny","reason":"Three.\\nFour."}\n'
+    printf '{"type":"write.applied","call":"i\\ni","files":[{"path":"f\\nf"}]}\n'
+    printf '{"type":"late.suppressed","call":"l\\nl"}\n{"type":"write.undone","checkpoint":"k\\nk","paths":["u\\nu"]}\n'
+    printf '{"type":"turn.finished","status":"done\\nx","text":"Five.\\nSix."}\n'
+} >names.jsonl
+kt replay names.jsonl
+golden names.txt
+ok "prose keeps its lines" grep -qx ' *Two\.' "$base/out"
+kt replay $'\033[2J.jsonl'
+ok "no escapes in errors" test -z "$(tr -cd '\033' <"$base/err")"
+
+begin "a terminal"
+script_writes >m.jsonl
+kt run --headless --workspace ws --model m.jsonl --approve allow --record r.jsonl x
+if command -v script >/dev/null; then
+    on_tty "'$program' replay --speed 0 r.jsonl"
+    ok "exit 0" is 0
+    ok "colours" grep -q $'\033\\[32m' "$base/out"
+    ok "fits" test "$(sed 's/\x1b\[[0-9;]*m//g; s/\r$//' "$base/out" | wc -L)" -le 60
+    on_tty "NO_COLOR=1 '$program' replay --speed 0 r.jsonl"
+    ok "no colours" test -z "$(tr -cd '\033' <"$base/out")"
+    on_tty "'$program' run"
+    ok "a prompt is needed" is 2
+fi
+
+begin "shipped recordings"
+for file in "$source"/fixtures/*.jsonl; do
+    name=$(basename "$file")
+    kt replay --headless "$file"
+    ok "$name: the very lines" cmp -s "$base/out" "$file"
+    kt replay "$file"
+    ok "$name: an account" is 0
+    ok "$name: quiet" quiet
+    kt replay --check "$file"
+    ok "$name: agrees" is 0
+    ok "$name: no scratch is left" test -z "$(ls "$TMPDIR")"
+done
+
+# One transcript with everything in it, told in every dress.
+
+begin "the account"
+kt replay "$source/tests/e2e/account/all.jsonl"
+ok "exit 0" is 0
+golden all.txt
+LC_ALL=C kt replay "$source/tests/e2e/account/all.jsonl"
+golden all-ascii.txt
+if command -v script >/dev/null; then
+    on_tty "'$program' replay --speed 0 '$source/tests/e2e/account/all.jsonl'"
+    sed -i 's/\r$//; s/\x1b/^[/g' "$base/out"
+    golden all-colour-60.txt
+fi
+
+finish

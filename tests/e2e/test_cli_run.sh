@@ -1,0 +1,189 @@
+#!/usr/bin/env bash
+# Runs from outside: prompts, writes, events, ends of every kind, signals, output that fails, the demo. $1 is the program.
+set -u
+. "$(dirname "$0")/outside.sh"
+
+begin "a run that reads"
+script_reads >m.jsonl
+kt run --workspace ws --model m.jsonl "Have a look."
+ok "exit 0" is 0
+ok "quiet" quiet
+ok "prompt" out "Have a look."
+ok "call" out "read_file"
+ok "outcome" out "done"
+ok "answer" out "Seen."
+ok "summary" grep -q '^done .*2 steps' "$base/out"
+ok "one journal" test "$(ls "$sessions" | wc -l)" -eq 1
+ok "private" test "$(stat -c %a "$sessions"/*.jsonl)" = 600
+ok "no empty checkpoints" test -z "$(ls "$XDG_DATA_HOME/keyturn/checkpoints")"
+id=$(basename "$sessions"/*.jsonl .jsonl)
+kt sessions
+ok "listed" out "$id"
+ok "with its prompt" out "Have a look."
+kt sessions --json
+ok "as JSON" out "\"session\":\"$id\""
+kt
+ok "alone shows it" out "$id"
+kt replay "$id"
+ok "replay by name" is 0
+ok "tells the same" out "Seen."
+rm "$XDG_DATA_HOME/keyturn/keyturn.db"
+kt sessions
+ok "listed without the database" out "$id"
+rm "$sessions"/*.jsonl
+kt sessions
+ok "gone is gone" out "No sessions yet"
+
+begin "prompt from standard input"
+script_reads >m.jsonl
+printf 'From a pipe.\n' | timeout 60 "$program" run --workspace ws --model m.jsonl >"$base/out" 2>"$base/err"
+status=$?
+ok "exit 0" is 0
+ok "prompt" out "From a pipe."
+head -c 1048577 /dev/zero | tr '\0' a | timeout 60 "$program" run --workspace ws --model m.jsonl >"$base/out" 2>"$base/err"
+status=$?
+refused "1 MiB"
+printf 'a\0b' | timeout 60 "$program" run --workspace ws --model m.jsonl - >"$base/out" 2>"$base/err"
+status=$?
+refused "NUL"
+kt run --workspace ws --model m.jsonl
+refused "empty"
+kt run --workspace ws --model m.jsonl "  "
+refused "empty"
+
+begin "writes"
+script_writes >m.jsonl
+kt run --workspace ws --model m.jsonl x
+ok "nobody asked: 4" is 4
+ok "untouched" grep -qx two ws/a.txt
+ok "the diff is told" out "+zwei"
+ok "the refusal is told" out "denied by policy"
+kt run --workspace ws --model m.jsonl --approve deny x
+ok "denied by the user's word: 0" is 0
+ok "still untouched" grep -qx two ws/a.txt
+kt run --workspace ws --model m.jsonl --approve allow x
+ok "allowed: 0" is 0
+ok "written" grep -qx zwei ws/a.txt
+ok "told" out "wrote a.txt +1 -1"
+ok "kept for undo" test -n "$(ls "$XDG_DATA_HOME/keyturn/checkpoints")"
+
+begin "headless"
+script_writes >m.jsonl
+kt run --headless --workspace ws --model m.jsonl --approve allow --record r.jsonl x
+ok "exit 0" is 0
+ok "what is printed is what is recorded" cmp -s "$base/out" r.jsonl
+ok "first line" grep -q '"seq":1,.*session.started' <(head -1 r.jsonl)
+ok "last line" grep -q '"session.ended","reason":"quit"' <(tail -1 r.jsonl)
+ok "a recording elsewhere leaves none here" test ! -e "$sessions" -o -z "$(ls "$sessions" 2>/dev/null)"
+kt run --headless --workspace ws --model m.jsonl --record r.jsonl x
+refused "r.jsonl" "exists already"
+kt run --headless --workspace ws --model m.jsonl --break tool=read_file x
+ok "a breakpoint holds" out '"type":"held","gate":"before tool"'
+ok "and nobody lets go" out '"by":"nobody"'
+kt run --headless --workspace ws --model m.jsonl --step x
+ok "--step holds" out '"type":"held"'
+kt run --headless --workspace ws --model m.jsonl --serial --web off --engine none --theme mono x
+ok "options are taken" out '"type":"turn.finished"'
+
+begin "ends that are not good"
+head_lines x >m.jsonl
+kt run --workspace ws --model m.jsonl x
+ok "the model has no answer: 1" is 1
+ok "status" grep -q '^failed' "$base/out"
+script_writes >m.jsonl
+kt run --workspace ws --model m.jsonl --budget steps=1 x
+ok "the budget ends: 1" is 1
+ok "status" grep -q '^budget' "$base/out"
+ok "the account says it" quiet
+kt run --headless --workspace ws --model m.jsonl --budget steps=1 x
+ok "headless: 1" is 1
+ok "headless: a line for people" one_error
+ok "headless: says why" err "budget"
+head_lines x >m.jsonl
+kt run --headless --workspace ws --model m.jsonl x
+ok "headless, failed: 1" is 1
+ok "headless, failed: a line for people" one_error
+ok "headless, failed: says why" err "the recording ends here"
+
+begin "interrupted"
+latency=60000 script_reads >slow.jsonl
+for times in 1 2; do
+    "$program" replay --execute --headless --speed 1 slow.jsonl >"$base/out" 2>"$base/err" </dev/null &
+    pid=$!
+    for _ in $(seq 200); do grep -q model.requested "$base/out" && break; sleep 0.05; done
+    kill -INT $pid
+    [ $times -eq 2 ] && kill -INT $pid 2>/dev/null
+    wait $pid
+    status=$?
+    ok "$times x: 130" is 130
+    [ $times -eq 1 ] && ok "the turn says so" out '"status":"cancelled"'
+    [ $times -eq 1 ] && ok "and so does the session" out '"type":"session.ended","reason":"interrupted"'
+    ok "$times x: no scratch is left" test -z "$(ls "$TMPDIR")"
+done
+for signal in TERM:143 HUP:129; do
+    "$program" replay --execute --headless --speed 1 slow.jsonl >"$base/out" 2>"$base/err" </dev/null &
+    pid=$!
+    for _ in $(seq 200); do grep -q model.requested "$base/out" && break; sleep 0.05; done
+    kill -"${signal%:*}" $pid
+    wait $pid
+    status=$?
+    ok "$signal" is "${signal#*:}"
+    ok "$signal: the turn says so" out '"status":"cancelled"'
+    ok "$signal: no scratch is left" test -z "$(ls "$TMPDIR")"
+done
+printf '%s\n' '{"seq":1,"t":0,"turn":0,"type":"session.started","v":1}' '{"seq":2,"t":90000000,"turn":0,"type":"session.ended"}' >r.jsonl
+"$program" replay --headless --speed 1 r.jsonl >"$base/out" 2>"$base/err" </dev/null &
+pid=$!
+for _ in $(seq 200); do [ -s "$base/out" ] && break; sleep 0.05; done
+kill -INT $pid
+wait $pid
+status=$?
+ok "a replay: 130" is 130
+
+begin "standard output that fails"
+script_writes >m.jsonl
+timeout 60 "$program" run --headless --workspace ws --model m.jsonl x 2>"$base/err" >/dev/full </dev/null
+status=$?
+ok "full: 1" is 1
+ok "said" err "No space left"
+ok "one line" one_error
+timeout 60 "$program" run --workspace ws --model m.jsonl x 2>"$base/err" </dev/null | true
+status=${PIPESTATUS[0]}
+ok "nobody reads: 1" is 1
+ok "said" err "standard output"
+timeout 60 "$program" replay --headless m.jsonl >/dev/full 2>"$base/err"
+status=$?
+ok "replay: 1" is 1
+timeout 60 "$program" --help >/dev/full 2>"$base/err"
+status=$?
+ok "help: 1" is 1
+timeout 60 "$program" run --workspace ws --model m.jsonl --approve deny x >&- 2>"$base/err" </dev/null
+status=$?
+ok "closed: runs" is 0
+
+begin "demo"
+kt_fixtures=$home/fixtures
+mkdir -p "$kt_fixtures/demo"
+cp ws/a.txt "$kt_fixtures/demo/"
+script_writes >m.jsonl
+kt run --headless --workspace ws --model m.jsonl --approve allow --record "$kt_fixtures/demo.jsonl" x
+export KEYTURN_FIXTURES=$kt_fixtures
+kt demo
+ok "exit 0" is 0
+ok "account" out "approved by recording"
+ok "no scratch is left" test -z "$(ls "$TMPDIR")"
+ok "the fixture is untouched" grep -qx two "$kt_fixtures/demo/a.txt"
+kt demo --headless
+ok "headless" grep -q '"type":"session.ended"' "$base/out"
+kt demo --workspace new
+ok "kept" grep -qx zwei new/a.txt
+ok "named" err "new"
+kt demo --workspace new
+refused "new" "not empty"
+kt demo --approve ask
+ok "asked, and nobody there: 4" is 4
+unset KEYTURN_FIXTURES
+KEYTURN_FIXTURES=$home/nowhere kt demo
+ok "the shipped one or a clear error" test "$status" -eq 0 -o "$status" -eq 2
+
+finish

@@ -1,0 +1,164 @@
+#!/usr/bin/env bash
+# The command line: help, wrong usage, models, config, folders, doctor. $1 is the program.
+set -u
+. "$(dirname "$0")/outside.sh"
+
+begin "help and version"
+kt --version
+ok "exit 0" is 0
+ok "version" grep -qx 'keyturn [0-9.]*' "$base/out"
+for page in --help "run --help" "help run" "help" "demo --help" "replay --help" "sessions --help" "doctor --help" "help config"; do
+    kt $page
+    ok "$page" is 0
+    ok "$page is quiet" quiet
+    ok "$page says something" test -s "$base/out"
+done
+kt run --help
+ok "options of run" out "--approve ask|deny|allow"
+kt run --version
+ok "version everywhere" is 0
+kt help nonsense
+refused "nonsense"
+kt
+ok "alone" is 0
+ok "alone names the demo" out "keyturn demo"
+
+begin "wrong usage"
+kt run --hedless x
+refused "--hedless" "did you mean --headless"
+kt rplay x
+refused "did you mean keyturn replay"
+kt run --speed 2 x
+refused "belongs to keyturn replay"
+kt run --web perhaps x
+refused "off|auto|on"
+kt run a b
+refused "quotes"
+kt replay
+refused "needs FILE"
+script_reads >m.jsonl
+kt run --model m.jsonl --budget steps x
+refused "--budget"
+kt run --model m.jsonl --budget stepz=1 x
+refused "stepz" "steps"
+kt run --model m.jsonl --break tol=x x
+refused "--break tol=x"
+ok "no session of it" test ! -e "$sessions"
+kt run --model m.jsonl --workspace nowhere x
+refused "nowhere"
+kt run $'--odd\noption'
+refused "^J"
+kt run --model m.jsonl --theme nope x
+refused "--theme nope" "there is no theme"
+kt replay --theme nope m.jsonl
+refused "--theme nope"
+kt run --model m.jsonl --tools nowhere x
+refused "--tools nowhere"
+kt run --model m.jsonl --tools m.jsonl x
+refused "no folder"
+kt run --model m.jsonl --engine bwrap x
+refused "--engine bwrap" "not in this version" "none"
+kt replay --check --engine bwrap m.jsonl
+refused "--engine bwrap"
+kt run --help
+ok "every limit is named" out "context_tokens, tool_cap_s"
+kt demo --help
+ok "the demo's folder is another" out "where the files go and stay"
+kt replay --help
+ok "a replay's folder is another" out "only a copy is touched"
+
+begin "models"
+kt run hello
+refused "no model" "scripted:FILE" "keyturn demo"
+kt run --model nothing hello
+refused "nothing"
+kt run --model scripted:missing.jsonl hello
+refused "keyturn: missing.jsonl"
+mkdir -p config/keyturn
+printf '{\n// two models\n"model":"far",\n"models":{"mine":{"provider":"scripted","file":"m.jsonl"},\n"far":{"provider":"anthropic"}}}\n' >config/keyturn/config.json
+script_reads >config/keyturn/m.jsonl
+kt run --workspace ws hello
+refused "config.json:5:" "anthropic" "not available in this version"
+kt run --workspace ws --model mine hello
+ok "by name, file beside the config" is 0
+kt run --workspace ws --model mien hello
+refused "did you mean mine"
+
+begin "models that cannot be read"
+script_reads >m.jsonl
+for wrong in '{"type":"model.responded","tool_calls":"nope"}' '{"type":"model.responded","usage":[]}' \
+    '{"type":"model.responded","tool_calls":[{"id":"c1"}]}' '{"type":"waves.planned","waves":{}}' \
+    '{"type":"write.proposed","files":1}' '{"type":"model.responded","text":7}' '{"type":'; do
+    { head -2 m.jsonl; echo "$wrong"; tail -1 m.jsonl; } >bad.jsonl
+    kt run --workspace ws --model scripted:bad.jsonl x
+    refused "keyturn: bad.jsonl:3:"
+    ok "no session of it" test ! -e "$sessions" -o -z "$(ls "$sessions" 2>/dev/null)"
+    kt replay --check bad.jsonl
+    refused "keyturn: bad.jsonl:3:"
+done
+{ cat m.jsonl; printf '{"type":"turn.fin'; } >cut.jsonl
+kt run --workspace ws --model cut.jsonl x
+ok "a cut one is played" is 0
+ok "and that is said" err "cut.jsonl: the last line was cut off"
+
+begin "config"
+script_reads >m.jsonl
+printf '{"model": "m.jsonl",\n "theme": "nope"}' >c.json
+kt run --config c.json --workspace ws x
+refused "c.json:2:" "theme" "nope"
+kt doctor --config c.json
+ok "the doctor finds it" grep -q '^FAIL *config.*c.json:2:.*nope' "$base/out"
+printf '{"model": "a",\n "approve": "ask",\n "approve": "allow"}' >c.json
+kt run --config c.json --workspace ws x
+refused "c.json:3:" "approve" "twice"
+printf '{\n "model": "m.jsonl",\n "aprove": "allow"\n}\n' >c.json
+kt run --config c.json --workspace ws x
+refused "keyturn: c.json:3:" "approve"
+printf '{"parallel": "no"}' >c.json
+kt run --config c.json --workspace ws x
+refused "c.json:1:" "parallel"
+kt run --config missing.json --workspace ws x
+refused "missing.json"
+truncate -s 1G c.json
+kt run --config c.json --workspace ws x
+refused "c.json" "larger"
+printf '{"model": "m.jsonl", "budget": {"steps": 1}} // short' >c.json
+kt run --config c.json --workspace ws x
+ok "limit of the file" is 1
+kt run --config c.json --budget steps=5 --workspace ws x
+ok "the command line wins" is 0
+head -c 100000 /dev/urandom >c.json
+kt run --config c.json --workspace ws x
+refused "c.json"
+
+begin "folders and database"
+script_reads >m.jsonl
+XDG_DATA_HOME=/dev/null kt run --workspace ws --model m.jsonl x
+refused "/dev/null" "XDG_DATA_HOME"
+XDG_STATE_HOME=/dev/null XDG_CACHE_HOME=/dev/null kt run --workspace ws --model m.jsonl x
+ok "no log and no cache: runs" is 0
+mkdir -p "$XDG_DATA_HOME/keyturn"
+head -c 5000 /dev/urandom >"$XDG_DATA_HOME/keyturn/keyturn.db"
+kt run --workspace ws --model m.jsonl x
+ok "a broken database: runs" is 0
+ok "says so once" test "$(grep -c keyturn.db "$base/err")" -eq 1
+kt sessions
+ok "and sessions are listed" is 0
+ok "from the journals" out "x"
+
+begin "doctor"
+kt doctor
+ok "exit 0" is 0
+ok "config" grep -q '^ok *config' "$base/out"
+ok "kernel" grep -q '^ok *kernel' "$base/out"
+mkdir -p config/keyturn
+echo '{"modle":1}' >config/keyturn/config.json
+kt doctor
+ok "a broken config: 1" is 1
+ok "with its line" out "config.json:1:"
+rm config/keyturn/config.json
+XDG_DATA_HOME=/dev/null kt doctor
+ok "no data folder: 1" is 1
+ok "named" grep -q '^FAIL *data.*/dev/null' "$base/out"
+
+finish

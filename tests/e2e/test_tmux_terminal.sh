@@ -1,0 +1,186 @@
+#!/usr/bin/env bash
+# The terminal itself: sizes, suspending, crashes and signals, colours, locales, kinds of terminals, hostile text.
+# $1 is the program, $2… are the cases to run (default: all).
+set -u
+. "$(dirname "$0")/terminal.sh"
+
+case_resize() {
+    begin resize 120x40
+    run_write
+    mux resize-window -t it -x 80 -y 24
+    sees 'y approve'
+    sees 'hunk 1 of 2'
+    mux resize-window -t it -x 50 -y 10
+    sees '60'
+    mux resize-window -t it -x 200 -y 60
+    sees '5 budget'
+    sees 'waiting for you'
+    keys y
+    sees 'That is all I had to do.'
+}
+
+case_small() {
+    begin small 80x24
+    run_write
+    sees 'y approve'
+    keys z
+    sees '!budget'
+    keys z
+    keys y
+    sees 'That is all'
+    escape
+    keys q
+    sees 'status=0'
+}
+
+case_tiny() {
+    begin tiny 50x12
+    start replay "$source/fixtures/demo.jsonl"
+    sees '60'
+    keys q
+    sees 'status=0'
+}
+
+tty_state() { # file: what stty says, once the shell is back
+    typed "stty -a >$1; echo said"
+    keys Enter
+    file_has "$1" 'intr'
+}
+
+case_suspend() {
+    begin suspend 120x40
+    tty_state "$home/before"
+    run_write
+    keys C-z
+    sees 'Stopped'
+    tty_state "$home/stopped"
+    check "the terminal is the shell's" cmp -s "$home/before" "$home/stopped"
+    typed 'fg'
+    keys Enter
+    sees 'waiting for you'
+    keys y
+    sees 'That is all I had to do.'
+    escape
+    keys q
+    sees '!conversation' # the shell said its status when it was stopped
+    tty_state "$home/after"
+    check "the terminal is as it was" cmp -s "$home/before" "$home/after"
+}
+
+crash_with() { # signal, status
+    begin "crash_$1" 120x40
+    tty_state "$home/before"
+    typed "$program replay $source/fixtures/demo.jsonl & fg; echo status=\$?"
+    keys Enter
+    sees '1 conversation'
+    kill -"$1" "$(pgrep -s "$(mux display -p -t it '#{pane_pid}')" -x keyturn | head -1)"
+    sees "status=$2"
+    sees '!1 conversation'
+    tty_state "$home/after"
+    check "the terminal is as it was" cmp -s "$home/before" "$home/after"
+    check "the cursor is back" [ "$(mux display -p -t it '#{cursor_flag}#{mouse_any_flag}#{alternate_on}')" = 100 ]
+}
+
+case_crash_segv() { crash_with SEGV 139; }
+case_crash_abrt() { crash_with ABRT 134; }
+case_kill_term() { crash_with TERM 143; }
+case_kill_hup() { crash_with HUP 129; }
+
+# In the middle of a question: the turn is cancelled, the journal closed, nothing written, the terminal given back.
+case_kill_asking() {
+    begin kill_asking 120x40
+    tty_state "$home/before"
+    run_write
+    kill -TERM "$(pgrep -s "$(mux display -p -t it '#{pane_pid}')" -x keyturn | head -1)"
+    sees 'status=143'
+    tty_state "$home/after"
+    check "the terminal is as it was" cmp -s "$home/before" "$home/after"
+    check "nothing was written" grep -qx 3 "$home/ws/numbers"
+    check "the turn was cancelled" grep -q '"status":"cancelled"' "$home/rec.jsonl"
+    check "the journal is whole" grep -q session.ended "$home/rec.jsonl"
+}
+
+case_hostile() {
+    begin hostile 120x40
+    {
+        echo '{"type":"session.started","v":1}'
+        echo '{"type":"turn.started","turn":1,"prompt":"show \u001b]0;owned\u0007\u001b[2J\u001b[31mred \u202egnp.exe"}'
+        answer 1 'text \u001b[?1049l\u001b]52;c;b3duZWQ=\u0007 end \u009b31m' ''
+        echo '{"type":"turn.finished","turn":1,"status":"done","text":"\u001b[5mblink"}'
+    } >"$home/hostile.jsonl"
+    mux pipe-pane -t it "cat >$home/raw"
+    start replay --until 4 hostile.jsonl
+    sees 'U+202E'
+    sees '^[[2J'
+    sees '^[]52'
+    check "no title was set" [ "$(mux display -p -t it '#{pane_title}')" != owned ]
+    keys q
+    sees 'status=0'
+    mux pipe-pane -t it
+    check "no clipboard was written" bash -c "! grep -qaF \$'\\033]52' '$home/raw'"
+    check "nothing blinks" bash -c "! grep -qaF \$'\\033[5m' '$home/raw'"
+    check "no direction was turned" bash -c "! grep -qaF \$'\\342\\200\\256' '$home/raw'"
+}
+
+case_c_locale() {
+    begin c_locale 120x40
+    typed "export LC_ALL=C"
+    keys Enter
+    start replay --until 100 "$source/fixtures/demo.jsonl"
+    sees '1 conversation'
+    check "only ASCII" bash -c "! tmux -S '$base/socket' capture-pane -p -t it | LC_ALL=C grep -q '[^ -~]'"
+    keys q
+    sees 'status=0'
+}
+
+colors_of() { # of what the program sends: waits for the first frame
+    mux pipe-pane -t it "cat >$home/raw"
+    start replay --until 100 "$source/fixtures/demo.jsonl" "${1-}"
+    sees '5 budget'
+    keys q
+    sees 'status=0'
+    mux pipe-pane -t it
+}
+
+case_no_color() {
+    begin no_color 120x40 NO_COLOR=1
+    colors_of
+    check "no colour" bash -c "! grep -qaE \$'\\033\\\\[([0-9;]*;)?(3[0-8]|4[0-8]|9[0-7])(;[0-9;]*)?m' '$home/raw'"
+}
+
+case_truecolor() {
+    begin truecolor 120x40 COLORTERM=truecolor
+    colors_of "--theme solarized"
+    check "24 bits" grep -qaE $'\033\\[[34]8;2;' "$home/raw"
+}
+
+case_terminals() {
+    local name
+    for name in screen linux xterm-16color xterm tmux xterm-256color; do
+        infocmp "$name" >/dev/null 2>&1 || continue
+        term=$name
+        begin "terminal_$name" 120x40
+        start replay --until 100 "$source/fixtures/demo.jsonl"
+        sees '1 conversation'
+        sees 'src/lines.c'
+        keys Down
+        keys q
+        sees 'status=0'
+        term=
+    done
+}
+
+case_stray_stderr() {
+    begin stray_stderr 120x40
+    run_write
+    local pid
+    pid=$(pgrep -s "$(mux display -p -t it '#{pane_pid}')" -x keyturn | head -1)
+    echo 'stray words' >"/proc/$pid/fd/2"
+    file_has "$home/state/keyturn/log" 'stray words'
+    check "the screen is whole" bash -c "! tmux -S '$base/socket' capture-pane -p -t it | grep -q stray"
+    keys n
+    sees 'That is all'
+}
+
+run_cases resize small tiny suspend crash_segv crash_abrt kill_term kill_hup kill_asking hostile c_locale \
+    no_color truecolor terminals stray_stderr

@@ -1,0 +1,141 @@
+#!/usr/bin/env bash
+# Questions about writes in a real terminal: approve, deny, edit, allow, undo, and what must never answer.
+# $1 is the program, $2… are the cases to run (default: all).
+set -u
+. "$(dirname "$0")/terminal.sh"
+
+case_approve_hunks() {
+    begin approve_hunks 120x40
+    run_write
+    sees 'hunk 1 of 2'
+    keys ']'
+    sees 'hunk 2 of 2'
+    keys Space
+    sees 'drop'
+    sees 'approve 1 of 2 hunks'
+    keys y
+    sees 'That is all I had to do.'
+    check "the kept hunk was written" grep -qx three "$home/ws/numbers"
+    check "the dropped one was not" grep -qx 35 "$home/ws/numbers"
+    check "by key" grep -q '"decision":"partial","by":"key"' "$home/rec.jsonl"
+}
+
+case_neither_enter_nor_space() {
+    begin neither_enter_nor_space 120x40
+    run_write
+    keys Enter
+    escape
+    keys Space
+    keys Space
+    sees 'waiting for you'
+    check "nothing was decided" bash -c "! grep -q write.decided '$home/rec.jsonl'"
+    keys y
+    file_has "$home/ws/numbers" thirty-five
+    check "approved" grep -q '"decision":"approved"' "$home/rec.jsonl"
+}
+
+case_deny() {
+    begin deny 120x40
+    run_write
+    keys n
+    sees 'That is all I had to do.'
+    check "nothing was written" grep -qx 3 "$home/ws/numbers"
+    check "denied" grep -q '"decision":"denied","by":"key"' "$home/rec.jsonl"
+    escape
+    keys q
+    sees 'status=0'
+}
+
+case_deny_with_reason() {
+    begin deny_with_reason 120x40
+    run_write
+    keys r
+    typed 'numbers are not words'
+    sees 'numbers are not words'
+    keys Enter
+    file_has "$home/rec.jsonl" '"reason":"numbers are not words"'
+    sees 'That is all I had to do.'
+}
+
+case_edit() {
+    begin edit 120x40
+    printf '#!/bin/sh\nsed -i "s/three/THREE/" "$1"\n' >"$home/editor"
+    chmod +x "$home/editor"
+    typed "export EDITOR=$home/editor"
+    keys Enter
+    run_write
+    keys e
+    sees 'THREE'
+    keys y
+    file_has "$home/rec.jsonl" '"decision":"edited"'
+    sees 'That is all I had to do.'
+    check "what the editor left was written" grep -qx THREE "$home/ws/numbers"
+}
+
+case_editor_fails() {
+    begin editor_fails 120x40 EDITOR=false
+    run_write
+    keys e
+    sees 'failed'
+    sees 'waiting for you'
+    keys n
+    sees 'That is all I had to do.'
+}
+
+case_allow() {
+    begin allow 120x40
+    run_write
+    keys A
+    file_has "$home/rec.jsonl" '"decision":"approved"'
+    file_has "$home/ws/numbers" three
+    escape
+    typed ':permissions'
+    keys Enter
+    sees 'write_file numbers'
+}
+
+case_undo() {
+    begin undo 120x40
+    run_write
+    keys y
+    sees 'That is all I had to do.'
+    escape
+    keys u
+    sees 'Undo'
+    keys y
+    file_has "$home/rec.jsonl" 'write.undone'
+    check "the old bytes are back" grep -qx 3 "$home/ws/numbers"
+}
+
+case_ask_timeout() {
+    begin ask_timeout 120x40
+    run_write --ask-timeout 1
+    file_has "$home/rec.jsonl" '"decision":"expired"'
+    sees 'That is all I had to do.'
+}
+
+case_early_keys() {
+    begin early_keys 120x40
+    latency=1500 write_model model.jsonl
+    start run --workspace ws --model scripted:model.jsonl --record rec.jsonl "'change two lines'"
+    sees 'conversation'
+    typed 'yyyyyyyyyyyy'
+    sees 'waiting for you'
+    sees 'keep'
+    check "keys that were typed before did not answer" bash -c "! grep -q write.decided '$home/rec.jsonl'"
+    keys y
+    file_has "$home/rec.jsonl" '"decision":"approved"'
+}
+
+case_paste_answers_nothing() {
+    begin paste_answers_nothing 120x40
+    run_write
+    mux set-buffer -b pasted 'yyyAAA'
+    mux paste-buffer -p -b pasted -t it
+    keys z
+    sees '!budget'
+    check "pasted text did not answer" bash -c "! grep -q write.decided '$home/rec.jsonl'"
+}
+
+run_cases approve_hunks neither_enter_nor_space deny deny_with_reason edit editor_fails allow undo ask_timeout \
+    early_keys paste_answers_nothing
