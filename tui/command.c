@@ -1,7 +1,9 @@
 /* One table: name, what follows it, what it does, who carries it out, and what can complete its argument. */
 
 #include "command.h"
+#include "base/arena.h"
 #include "base/file.h"
+#include "base/json.h"
 #include "base/mem.h"
 #include "base/nearest.h"
 #include "start_list.h"
@@ -55,10 +57,12 @@ static int do_theme(struct ui *ui, const struct view *view, const char *argument
 
 static int do_break(struct ui *ui, const struct view *view, const char *argument, struct err *err)
 {
-    (void)view;
     if (submit(ui, &(struct intent){.type = INTENT_BREAK, .breakpoint = {argument}}, err))
         return -1;
-    ui_say(ui, LOOK_TEXT, "Breakpoint: %s", argument);
+    if (view_breaks_on_nothing(view, argument))
+        ui_say(ui, LOOK_WARN, "Breakpoint: %s, but there is no tool of that name (:breaks takes it away).", argument);
+    else
+        ui_say(ui, LOOK_TEXT, "Breakpoint: %s", argument);
     return 0;
 }
 
@@ -260,21 +264,18 @@ static void theme_words(struct words *words, const struct view *view)
 
 static void break_words(struct words *words, const struct view *view)
 {
-    static const char *const fixed[] = {"effect=",      "path=",         "outcome=",    "budget=80%", "gate=model",
-                                        "gate=answer",  "gate=wave",     "gate=tool",   "gate=write", "gate=result",
-                                        "gate=reflect", "gate=finalize", "gate=budget", "tool="};
+    static const char *const fixed[] = {"effect=",      "path=",         "outcome=",   "budget=80%", "gate=model",
+                                        "gate=answer",  "gate=wave",     "gate=tool",  "gate=write", "gate=result",
+                                        "gate=reflect", "gate=finalize", "gate=budget"};
     for (size_t i = 0; i < COUNT_OF(fixed); i++)
         add_word(words, fixed[i]);
-    /* Tools that were called; every one once. */
-    const struct session *session = view->session;
-    for (uint32_t i = 0; i < session->call_count && i < 256; i++) {
-        bool seen = false;
-        for (uint32_t k = 0; k < i && !seen; k++)
-            seen = session->calls[k].tool == session->calls[i].tool;
-        if (!seen) {
-            CLEANUP(free) char *spec = xasprintf("tool=%s", session_name(session, session->calls[i].tool));
-            add_word(words, spec);
-        }
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
+    const struct json *tools = view_tools(view, &arena);
+    if (!tools)
+        add_word(words, "tool=");
+    json_each (tool, tools) {
+        CLEANUP(free) char *spec = xasprintf("tool=%s", json_str(json_get(tool, "name"), ""));
+        add_word(words, spec);
     }
 }
 

@@ -1,5 +1,7 @@
 #include "modal.h"
 #include "base/mem.h"
+#include "flow.h"
+#include "text.h"
 
 struct modal *modal_alloc(const struct modal_ops *ops)
 {
@@ -21,4 +23,9 @@ void modal_select_row(struct canvas *canvas, struct rect inside, const struct mo
     if (row == modal->list.cursor && row >= modal->list.top && row - modal->list.top < (size_t)inside.rows)
         canvas_tint(canvas, rect_make(inside.row + (int)(row - modal->list.top), inside.col, 1, inside.cols),
                     LOOK_SELECT);
+}
+
+int modal_rows(const char *text, int cols)
+{
+    return flow_rows(&(struct canvas){.ascii = !text_utf8()}, text, cols);
 }

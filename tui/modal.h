@@ -43,6 +43,9 @@ struct rect modal_center(int rows, int cols, int want_rows, int want_cols); /* l
 /* Paints the selection of list row `row` over what is painted there. */
 void modal_select_row(struct canvas *canvas, struct rect inside, const struct modal *modal, size_t row);
 
+/* Rows of a sentence in a dialog of so many columns; flow_paint paints them. */
+int modal_rows(const char *text, int cols);
+
 /* The dialogs, each in its modal_NAME.c. */
 struct modal *modal_help_new(unsigned contexts);                  /* every key, those of the context first; searchable */
 struct modal *modal_inspect_new(const struct view *view, struct selection selection); /* anything in full: pretty JSON,

@@ -1,10 +1,16 @@
 /* Breakpoints: what holds the turn, and what is passed for now. */
 
 #include "base/mem.h"
+#include "flow.h"
 #include "modal.h"
 #include "narrow.h"
 #include "ui.h"
 #include <string.h>
+
+#define WIDTH    72
+#define ROWS_MAX 20
+#define SYNTAX   "tool=NAME effect=CLASS path=GLOB outcome=TYPE budget=N% gate=NAME"
+#define NONE     "No breakpoints. a adds one; %s on a call or an event sets one there."
 
 struct breaks {
     struct modal modal;
@@ -31,7 +37,9 @@ static struct rect breaks_place(struct modal *modal, const struct view *view, in
 {
     (void)modal;
     size_t count = view->gates ? view->gates->count : 0;
-    return modal_center(rows, cols, (int)(count < 20 ? count : 20) + 6, 68);
+    int width = WIDTH < cols - 4 ? WIDTH : cols - 4;
+    int list = count ? (int)(count < ROWS_MAX ? count : ROWS_MAX) : modal_rows(NONE, width - 4);
+    return modal_center(rows, cols, list + modal_rows(SYNTAX, width - 4) + 4, width);
 }
 
 static void breaks_paint(struct modal *modal, struct ui *ui, const struct view *view, struct canvas *canvas,
@@ -39,41 +47,57 @@ static void breaks_paint(struct modal *modal, struct ui *ui, const struct view *
 {
     const struct gates *gates = view->gates;
     struct narrow *narrow = narrow_of(modal);
-    struct rect body = narrow_paint(narrow, canvas, rect_make(inside.row, inside.col, inside.rows - 2, inside.cols));
+    int syntax = flow_rows(canvas, SYNTAX, inside.cols - 2);
+    struct rect body =
+        narrow_paint(narrow, canvas, rect_make(inside.row, inside.col, inside.rows - syntax - 1, inside.cols));
     size_t count = narrow_rows(narrow, gates ? gates->count : 0, break_fits, gates);
     list_update(&modal->list, count, body.rows);
-    if (!count && !narrow_paint_nothing(narrow, canvas, body))
-        canvas_printf(canvas, body, 0, 1, LOOK_DIM,
-                      "No breakpoints. a adds one; %s on a call or an event sets one there.",
-                      keymap_key(ui_keymap(ui), ACTION_BREAK_HERE));
+    if (!count && !narrow_paint_nothing(narrow, canvas, body)) {
+        CLEANUP(free) char *none = xasprintf(NONE, keymap_key(ui_keymap(ui), ACTION_BREAK_HERE));
+        flow_paint(canvas, rect_make(body.row, body.col, body.rows, body.cols - 1), 0, 1, LOOK_DIM, none);
+    }
     for (int i = 0; i < body.rows && modal->list.top + (size_t)i < count; i++) {
         const struct breakpoint *point = &gates->breaks[narrow_row(narrow, modal->list.top + (size_t)i)];
         enum look look = point->enabled ? LOOK_TEXT : LOOK_DIM;
         canvas_printf(canvas, body, i, 1, look, "%s %2d  ", point->enabled ? "[x]" : "[ ]", point->id);
-        canvas_str(canvas, body, i, 9, look, point->text);
-        if (!point->enabled)
-            canvas_right(canvas, body, i, 1, look, "passed for now");
-        else if (point->hit)
-            canvas_right(canvas, body, i, 1, LOOK_DIM, "held once this turn");
+        bool nothing = view_breaks_on_nothing(view, point->text);
+        const char *note = nothing           ? "! no tool of that name"
+                           : !point->enabled ? "passed for now"
+                           : point->hit      ? "held once this turn"
+                                             : "";
+        CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
+        flow_path(&text, canvas, point->text, body.cols - 9 - 1 - (*note ? (int)strlen(note) + 2 : 0));
+        canvas_str(canvas, body, i, 9, look, text.buf);
+        canvas_right(canvas, body, i, 1, nothing ? LOOK_WARN : LOOK_DIM, note);
         modal_select_row(canvas, body, modal, modal->list.top + (size_t)i);
     }
-    canvas_str(canvas, inside, inside.rows - 1, 1, LOOK_DIM,
-               "tool=NAME effect=CLASS path=GLOB outcome=TYPE budget=N% gate=NAME");
+    flow_paint(canvas, rect_make(inside.row, inside.col, inside.rows, inside.cols - 1), inside.rows - syntax, 1,
+               LOOK_DIM, SYNTAX);
 }
 
-static void submit(struct ui *ui, const struct intent *intent)
+static bool submit(struct ui *ui, const struct intent *intent)
 {
     struct ui_host *host = ui_get_host(ui);
     struct err err = ERR_INIT;
-    if (host->submit(host, intent, &err))
-        ui_say(ui, LOOK_WARN, "%s", err.text);
+    if (host->submit(host, intent, &err) == 0)
+        return true;
+    ui_say(ui, LOOK_WARN, "%s", err.text);
+    return false;
 }
 
+static void ask_for_one(struct ui *ui, const char *text);
+
+/* One that is refused can be mended: what was typed is still there. */
 static void add_break(struct ui *ui, const char *text, void *data)
 {
     (void)data;
-    if (*text)
-        submit(ui, &(struct intent){.type = INTENT_BREAK, .breakpoint = {text}});
+    if (*text && !submit(ui, &(struct intent){.type = INTENT_BREAK, .breakpoint = {text}}))
+        ask_for_one(ui, text);
+}
+
+static void ask_for_one(struct ui *ui, const char *text)
+{
+    ui_open_modal(ui, modal_text_new("new breakpoint", SYNTAX, text, false, add_break, NULL));
 }
 
 static bool breaks_key(struct modal *modal, struct ui *ui, const struct view *view, const struct key *key,
@@ -86,9 +110,7 @@ static bool breaks_key(struct modal *modal, struct ui *ui, const struct view *vi
     const struct breakpoint *point = gates && row < gates->count ? &gates->breaks[row] : NULL;
     bool plain = !key->ctrl && !key->alt;
     if (plain && key->code == 'a') {
-        ui_open_modal(ui, modal_text_new("new breakpoint",
-                                         "tool=NAME effect=CLASS path=GLOB outcome=TYPE budget=N% gate=NAME",
-                                         "tool=", false, add_break, NULL));
+        ask_for_one(ui, "");
     } else if (plain && point && (key->code == ' ' || key->code == KEYSYM_ENTER)) {
         submit(ui, &(struct intent){.type = INTENT_ARM, .arm = {point->id, !point->enabled}});
     } else if (plain && point && (key->code == 'd' || key->code == KEYSYM_DELETE)) {

@@ -1,6 +1,7 @@
 /* A line, or several, that somebody asked for: a reason, a breakpoint, a prompt. */
 
 #include "base/mem.h"
+#include "flow.h"
 #include "input.h"
 #include "modal.h"
 
@@ -31,7 +32,8 @@ static struct rect text_place(struct modal *modal, const struct view *view, int 
     int lines = text->rows < 1 ? 1 : text->rows > LINES_MOST ? LINES_MOST : text->rows;
     if (text->input.multiline && lines < 3)
         lines = 3;
-    return modal_center(rows, cols, lines + 3, WIDTH);
+    int width = WIDTH < cols - 4 ? WIDTH : cols - 4;
+    return modal_center(rows, cols, lines + modal_rows(text->label, width - 4) + 2, WIDTH);
 }
 
 static void text_paint(struct modal *modal, struct ui *ui, const struct view *view, struct canvas *canvas,
@@ -40,8 +42,9 @@ static void text_paint(struct modal *modal, struct ui *ui, const struct view *vi
     struct text *text = (struct text *)modal;
     (void)ui;
     (void)view;
-    canvas_str(canvas, inside, 0, 1, LOOK_DIM, text->label);
-    struct rect line = rect_make(inside.row + 1, inside.col + 1, inside.rows - 1, inside.cols - 2);
+    int used = flow_paint(canvas, rect_make(inside.row, inside.col, inside.rows - 1, inside.cols - 1), 0, 1, LOOK_DIM,
+                          text->label);
+    struct rect line = rect_make(inside.row + used, inside.col + 1, inside.rows - used, inside.cols - 2);
     canvas_fill(canvas, line, LOOK_INPUT);
     text->rows = input_paint(&text->input, canvas, line, "");
 }

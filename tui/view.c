@@ -1,7 +1,8 @@
-/* Rows hold seqs; a seq says which line, because lines are numbered 1, 2, 3 … That is only a guess for a file from which
- * somebody took lines by hand: then the line is looked for, by halves, since numbers ascend. */
+/* Rows hold seqs; a seq says which line, because lines are numbered 1, 2, 3 … That is only a guess for a file from
+ * which somebody took lines by hand: then the line is looked for, by halves, since numbers ascend. */
 
 #include "view.h"
+#include "base/json.h"
 #include "base/mem.h"
 #include <string.h>
 
@@ -106,4 +107,28 @@ uint32_t view_event_call(const struct view *view, const struct event *event)
         return SESSION_NONE;
     uint32_t row = find_in_turn(session, event->turn, id);
     return row != SESSION_NONE ? row : session_find_call(session, id);
+}
+
+const struct json *view_tools(const struct view *view, struct arena *arena)
+{
+    struct event event;
+    if (!view->lines || !view->session->started_seq || !view_event(view, view->session->started_seq, &event, arena) ||
+        event.type != EVENT_SESSION_STARTED || !event.session_started.tools)
+        return NULL;
+    const char *text = event.session_started.tools;
+    const struct json *tools = json_parse(arena, text, strlen(text), NULL);
+    return tools && tools->count ? tools : NULL;
+}
+
+bool view_breaks_on_nothing(const struct view *view, const char *spec)
+{
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
+    if (strncmp(spec, "tool=", 5) != 0)
+        return false;
+    const struct json *tools = view_tools(view, &arena);
+    json_each (tool, tools) {
+        if (strcmp(json_str(json_get(tool, "name"), ""), spec + 5) == 0)
+            return false;
+    }
+    return tools != NULL;
 }

@@ -7,6 +7,7 @@
 #include "turn/engine.h"
 
 struct departures;
+struct json;
 
 enum view_mode { VIEW_LIVE, VIEW_REPLAY, VIEW_EXECUTE };
 
@@ -33,6 +34,10 @@ struct view {
 
 /* Decodes the event with this seq into the arena; false when it cannot be read. */
 bool view_event(const struct view *view, int64_t seq, struct event *event, struct arena *arena);
+/* The tools of the session as session.started lists them, in the arena; NULL where that is not known. */
+const struct json *view_tools(const struct view *view, struct arena *arena);
+/* True for a breakpoint on a tool that the session does not have ("tool=raed_file"). */
+bool view_breaks_on_nothing(const struct view *view, const char *spec);
 /* Lines that are part of the present instant: rows 0…count of the event stream. */
 size_t view_row_count(const struct view *view);
 /* The event of a row; false when its line cannot be read. Its seq is what the line says. */
