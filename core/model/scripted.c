@@ -5,6 +5,10 @@
  * is asked for, and counts as used when it was delivered: a request that was cancelled is answered the same the next
  * time.
  *
+ * What a recorded model says about a write is true only of what was decided then. An answer may therefore have
+ * variants: other texts, each for a call whose result holds a certain text ("when": {"c4": "denied"}). The first whose
+ * calls all fit the conversation is said instead of the recorded text.
+ *
  * With a speed, the answer takes its recorded time and arrives in pieces: the recorded deltas where there are any, else
  * the text itself, a few words at a time. One timer does it all. The last thing any callback here does is to call the
  * listener, because a listener may cancel or free us. */
@@ -262,6 +266,44 @@ static void read_answer(struct scripted *self, const struct entry *entry, const 
         reply->stop = xstrdup(reply->call_count ? "tool_use" : "end_turn");
 }
 
+/* Whether the conversation has a result of this call that holds the text; the newest counts. */
+static bool result_holds(const struct message_list *messages, const char *call, const char *text)
+{
+    for (size_t i = messages->count; i > 0; i--) {
+        const struct message *message = &messages->items[i - 1];
+        if (message->role == ROLE_TOOL && message->call_id && strcmp(message->call_id, call) == 0)
+            return message->text && strstr(message->text, text);
+    }
+    return false;
+}
+
+static bool fits(const struct json *variant, const struct message_list *messages)
+{
+    const struct json *when = json_get(variant, "when");
+    if (!when || when->type != JSON_OBJECT || !when->count || !json_str(json_get(variant, "text"), NULL))
+        return false;
+    json_each (condition, when) {
+        const char *text = json_str(condition, NULL);
+        if (!text || !result_holds(messages, condition->key, text))
+            return false;
+    }
+    return true;
+}
+
+/* Puts the text that fits what really happened in the place of the recorded one; true when there was one. */
+static bool choose_variant(struct scripted *self, const char *variants, const struct message_list *messages,
+                           struct arena *arena)
+{
+    json_each (variant, variants && messages ? json_parse(arena, variants, strlen(variants), NULL) : NULL) {
+        if (!fits(variant, messages))
+            continue;
+        free(self->reply.text);
+        self->reply.text = xstrdup(json_str(json_get(variant, "text"), ""));
+        return true;
+    }
+    return false;
+}
+
 static void add_piece(struct scripted *self, const char *text, const char *thinking)
 {
     if ((!text || !*text) && (!thinking || !*thinking))
@@ -300,9 +342,10 @@ static void add_words(struct scripted *self, const char *text, bool thinking, si
     }
 }
 
-static void make_pieces(struct scripted *self, const struct entry *answer, struct arena *arena)
+static void make_pieces(struct scripted *self, const struct entry *answer, bool recorded, struct arena *arena)
 {
-    add_recorded_pieces(self, answer, arena);
+    if (recorded)
+        add_recorded_pieces(self, answer, arena);
     if (self->piece_count)
         return;
     size_t ticks = (size_t)(self->length_us / TICK_US);
@@ -373,7 +416,7 @@ static void on_timer(struct loop_timer *timer)
     free(piece.thinking);
 }
 
-static void prepare_answer(struct scripted *self, struct arena *arena)
+static void prepare_answer(struct scripted *self, const struct message_list *messages, struct arena *arena)
 {
     const struct entry *entry = next_entry(self, self->next_answer, ANSWER);
     struct err err = ERR_INIT;
@@ -389,15 +432,17 @@ static void prepare_answer(struct scripted *self, struct arena *arena)
         return;
     }
     read_answer(self, entry, &event.model_responded, arena);
+    bool varied = !self->reply.error && choose_variant(self, event.model_responded.variants, messages, arena);
     if (self->reply.error || !(self->speed > 0) || !self->reply.latency_ms)
         return;
     double length = (double)self->reply.latency_ms * 1000 / self->speed;
     self->length_us = length < 1e15 ? (int64_t)length : (int64_t)1e15;
     if (self->listener->delta)
-        make_pieces(self, entry, arena);
+        make_pieces(self, entry, !varied, arena);
 }
 
-/* What the turn had used by the last budget.charged before `line`, which then points to it; false when there is none. */
+/* What the turn had used by the last budget.charged before `line`, which then points to it; false when there is none.
+ */
 static bool find_charge(struct scripted *self, size_t *line, struct usage *used, double *cost_usd)
 {
     CLEANUP(arena) struct arena arena = ARENA_INIT;
@@ -465,7 +510,7 @@ static void scripted_ask(struct provider *provider, const struct model_request *
     if (request->reflection)
         prepare_reflection(self, &arena);
     else
-        prepare_answer(self, &arena);
+        prepare_answer(self, request->messages, &arena);
     if (self->length_us > 0)
         arm(self);
     else

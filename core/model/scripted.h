@@ -1,5 +1,7 @@
 #pragma once
-/* The recorded model: plays the model.responded (and reflection) lines of a transcript, in order. */
+/* The recorded model: plays the model.responded (and reflection) lines of a transcript, in order. A line may have
+ * "variants": [{"when": {CALL: TEXT, …}, "text": …}, …]; the first of them whose calls all have a result that holds its text
+ * is said in the place of the recorded text. */
 
 #include "provider.h"
 

@@ -23,7 +23,8 @@ struct fixture {
     size_t deltas, dones;
     int64_t done_us, last_delta_us;
     struct model_reply reply;
-    size_t cancel_after; /* deltas; 0: never */
+    size_t cancel_after;                 /* deltas; 0: never */
+    const struct message_list *messages; /* what is sent; NULL: nothing */
     bool free_in_done;
     bool in_ask;
 };
@@ -89,8 +90,10 @@ static void ask_only(struct fixture *f, bool reflection)
 {
     struct message_list none = {0};
     f->in_ask = true;
-    f->model->ops->ask(f->model, &(struct model_request){.step = 1, .reflection = reflection, .messages = &none},
-                       &f->listener);
+    f->model->ops->ask(
+        f->model,
+        &(struct model_request){.step = 1, .reflection = reflection, .messages = f->messages ? f->messages : &none},
+        &f->listener);
     f->in_ask = false;
 }
 
@@ -386,6 +389,39 @@ static void it_can_be_freed_while_it_answers(void **state)
     assert_int_equal(f.dones, 0);
 }
 
+/* Says what was sent back for the call; the rest of the conversation does not matter. */
+static void expect_said(const char *call, const char *result, double speed, const char *want)
+{
+    static const char lines[] = STARTED TURN
+        "{\"type\":\"model.delta\",\"text\":\"It is \"}\n{\"type\":\"model.delta\",\"text\":\"in.\"}\n"
+        "{\"type\":\"model.responded\",\"text\":\"It is in.\",\"latency_ms\":400,\"variants\":["
+        "{\"when\":{\"w\":\"\\\"denied\\\"\",\"x\":\"no\"},\"text\":\"Both were refused.\"},"
+        "{\"when\":{\"w\":\"\\\"denied\\\"\"},\"text\":\"It was refused.\"},"
+        "{\"when\":{\"w\":7},\"text\":\"never\"},{\"when\":{},\"text\":\"never\"},{\"text\":\"never\"},5]}\n";
+    struct message_list messages;
+    struct fixture f;
+    message_list_init(&messages);
+    message_list_add(&messages, ROLE_TOOL, "{\"status\":\"denied\"}")->call_id = xstrdup("other");
+    message_list_add(&messages, ROLE_TOOL, result)->call_id = xstrdup(call);
+    start(&f, lines, speed);
+    f.messages = &messages;
+    assert_string_equal(ask(&f, false)->text, want);
+    /* And nothing else is heard while it is being said. */
+    assert_string_equal(f.text.buf, speed > 0 ? want : "");
+    stop(&f);
+    message_list_release(&messages);
+}
+
+static void an_answer_may_depend_on_what_was_decided(void **state)
+{
+    (void)state;
+    for (double speed = 0; speed < 2; speed++) {
+        expect_said("w", "{\"status\":\"denied\"}", speed, "It was refused.");
+        expect_said("w", "{\"applied\":true}", speed, "It is in.");
+        expect_said("v", "{\"status\":\"denied\"}", speed, "It is in.");
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -397,6 +433,7 @@ int main(void)
         cmocka_unit_test(an_answer_takes_its_recorded_time),
         cmocka_unit_test(without_deltas_the_text_comes_in_words),
         cmocka_unit_test(recorded_deltas_are_played),
+        cmocka_unit_test(an_answer_may_depend_on_what_was_decided),
         cmocka_unit_test(reflections_have_their_own_order),
         cmocka_unit_test(a_cancelled_request_is_silent_and_uses_nothing_up),
         cmocka_unit_test(it_can_be_cancelled_at_every_delta),
