@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "base/utf8.h"
 #include "diffview.h"
+#include "flow.h"
 #include "hits.h"
 #include "wordmark.h"
 #include <string.h>
@@ -295,7 +296,7 @@ static void paint_note(struct painter *painter, int row, size_t index)
     diffview_file_note(painter->view, piece->file, &note);
     if (piece->hunk == DIFFVIEW_NO_HUNK)
         in = paint_choice(painter, row, index, look);
-    canvas_str(painter->canvas, in, row, 1, look, note.buf);
+    flow_paint(painter->canvas, rect_make(in.row, in.col, row + 1, in.cols), row, 1, look, note.buf);
 }
 
 static void paint_row(struct painter *painter, int row, size_t index, size_t offset)

@@ -242,6 +242,12 @@ static void write_paint(struct pane *pane, const struct view *view, struct canva
     write->painted = true;
 }
 
+/* Nothing to choose from: too large, or one file that has no hunks. */
+static bool all_or_nothing(const struct diffview *diff)
+{
+    return diff->whole || !diff->piece_count || (diff->piece_count == 1 && diff->pieces[0].hunk == DIFFVIEW_NO_HUNK);
+}
+
 static void write_note(struct pane *pane, const struct view *view, struct strbuf *out)
 {
     struct write_pane *write = (struct write_pane *)pane;
@@ -264,7 +270,11 @@ static void write_note(struct pane *pane, const struct view *view, struct strbuf
                     write->ask_count);
     if (diff->file_count > 1)
         strbuf_addf(out, "file %zu of %zu · ", diff->pieces[write->piece].file + 1, diff->file_count);
-    if (diff->piece_count && !diff->whole)
+    if (all_or_nothing(diff) && diff->files[0].binary) {
+        strbuf_addstr(out, "binary");
+        return;
+    }
+    if (!all_or_nothing(diff))
         strbuf_addf(out, "hunk %zu of %zu · ", write->piece + 1, diff->piece_count);
     strbuf_addf(out, "+%zu −%zu", added, removed);
 }
@@ -413,7 +423,7 @@ bool pane_write_choice(struct pane *pane, const struct view *view, struct write_
     if (!write->open)
         return false;
     *out = (struct write_choice){.kept = diffview_kept(&write->diff),
-                                 .hunks = write->diff.whole ? 0 : write->diff.piece_count,
+                                 .hunks = all_or_nothing(&write->diff) ? 0 : write->diff.piece_count,
                                  .edited = write->edited != NULL,
                                  .no_undo = write->no_undo != NULL};
     return true;

@@ -289,7 +289,8 @@ static const char *approve_words(char out[64], const struct write_choice *choice
     return out;
 }
 
-static size_t question_entries(struct entry *out, const char *approve, bool wide)
+/* Without hunks there is nothing to choose from, and no key that does it. */
+static size_t question_entries(struct entry *out, const char *approve, bool hunks, bool wide)
 {
     const struct entry entries[] = {{ACTION_APPROVE, 0, approve},
                                     {ACTION_DENY, 0, NULL},
@@ -299,8 +300,11 @@ static size_t question_entries(struct entry *out, const char *approve, bool wide
                                     {ACTION_HUNK_NEXT, ACTION_HUNK_PREVIOUS, NULL},
                                     {ACTION_ALLOW, 0, "allow this path"},
                                     {ACTION_ZOOM, 0, NULL}};
-    memcpy(out, entries, sizeof(entries));
-    return COUNT_OF(entries);
+    size_t count = 0;
+    for (size_t i = 0; i < COUNT_OF(entries); i++)
+        if (hunks || (entries[i].action != ACTION_HUNK_TOGGLE && entries[i].action != ACTION_HUNK_NEXT))
+            out[count++] = entries[i];
+    return count;
 }
 
 static size_t replay_entries(struct entry *out, const struct view *view)
@@ -350,6 +354,14 @@ static size_t held_entries(struct entry *out, const struct view *view)
     return count;
 }
 
+static bool can_undo(const struct session *session)
+{
+    for (uint32_t i = 0; i < session->ask_count; i++)
+        if (session->asks[i].applied_seq && !session->asks[i].undone_seq && session->asks[i].checkpoint)
+            return true;
+    return false;
+}
+
 static size_t live_entries(struct entry *out, const struct view *view)
 {
     const struct entry running[] = {{ACTION_PAUSE, 0, NULL},   {ACTION_CANCEL, 0, "cancel the turn"},
@@ -362,8 +374,13 @@ static size_t live_entries(struct entry *out, const struct view *view)
                                     {ACTION_SESSIONS, 0, NULL},
                                     {ACTION_QUIT, 0, NULL}};
     bool runs = session_turn_running(view->session);
-    memcpy(out, runs ? running : between, runs ? sizeof(running) : sizeof(between));
-    return runs ? COUNT_OF(running) : COUNT_OF(between);
+    size_t count = 0;
+    for (size_t i = 0; !runs && i < COUNT_OF(between); i++)
+        if (between[i].action != ACTION_UNDO || can_undo(view->session))
+            out[count++] = between[i];
+    if (runs)
+        memcpy(out, running, sizeof(running));
+    return runs ? COUNT_OF(running) : count;
 }
 
 void statusline_footer(struct canvas *canvas, struct rect rect, const struct view *view, const struct keymap *keymap,
@@ -382,7 +399,7 @@ void statusline_footer(struct canvas *canvas, struct rect rect, const struct vie
         return;
     }
     if (contexts & IN_QUESTION)
-        count = question_entries(entries, approve_words(approve, choice), rect.cols >= WIDE);
+        count = question_entries(entries, approve_words(approve, choice), !choice || choice->hunks, rect.cols >= WIDE);
     else if (contexts & IN_REPLAY)
         count = replay_entries(entries, view);
     else if (view->held)
