@@ -1,0 +1,293 @@
+/* One thing is under way at a time: the author writes, or a box is waited for, or a script runs. Each ends in a call of
+ * ours that looks at what came and chooses the next; `end` is the only way out, and it posts. */
+
+#include "orchestrator.h"
+#include "base/json.h"
+#include "base/loop.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "pool.h"
+#include <string.h>
+
+struct orchestration {
+    struct orchestrator_options options;
+    struct orchestrator_author author;
+    struct run_record record;
+    struct loop_task task;
+    bool asked; /* the author is writing */
+    struct pool_ticket *ticket;
+    struct box *box;
+    struct script_run *script;
+    bool over;
+};
+
+/* ---- the record ---- */
+
+void run_record_release(struct run_record *record)
+{
+    for (size_t i = 0; i < record->count; i++) {
+        free(record->attempts[i].script);
+        script_result_release(&record->attempts[i].result);
+    }
+    free(record->attempts);
+    free(record->why);
+    *record = (struct run_record){0};
+}
+
+void run_record_write(struct strbuf *out, const struct run_record *record)
+{
+    struct json_writer w = json_begin(out);
+    json_open(&w, NULL, '{');
+    json_add_bool(&w, "success", record->success);
+    json_add_str(&w, "why", record->why);
+    json_open(&w, "attempts", '[');
+    for (size_t i = 0; i < record->count; i++) {
+        CLEANUP(strbuf) struct strbuf result = STRBUF_INIT;
+        script_result_write(&result, &record->attempts[i].result);
+        json_open(&w, NULL, '{');
+        json_add_str(&w, "script", record->attempts[i].script);
+        json_add_raw(&w, "result", result.buf);
+        json_close(&w, '}');
+    }
+    json_close(&w, ']');
+    json_close(&w, '}');
+}
+
+static bool same_text(const char *a, const char *b)
+{
+    return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
+static bool same_parts(const struct script_part *a, size_t a_count, const struct script_part *b, size_t b_count)
+{
+    if (a_count != b_count)
+        return false;
+    for (size_t i = 0; i < a_count; i++)
+        if (strcmp(a[i].label, b[i].label) != 0 || strcmp(a[i].data, b[i].data) != 0)
+            return false;
+    return true;
+}
+
+static bool says_nothing(const struct script_result *result)
+{
+    return !result->final_data && !result->error && !result->intermediate_count && !result->log_count;
+}
+
+static bool is_repeated(const struct attempt *a, const struct attempt *b)
+{
+    const struct script_result *x = &a->result, *y = &b->result;
+    if (says_nothing(x) && says_nothing(y))
+        return strcmp(a->script, b->script) == 0;
+    return x->success == y->success && same_text(x->final_data, y->final_data) && same_text(x->error, y->error) &&
+           same_parts(x->intermediates, x->intermediate_count, y->intermediates, y->intermediate_count) &&
+           same_parts(x->logs, x->log_count, y->logs, y->log_count);
+}
+
+/* How many attempts at the end came to the same. */
+static size_t count_repeats(const struct run_record *record)
+{
+    size_t count = 1;
+    while (count < record->count &&
+           is_repeated(&record->attempts[record->count - 1 - count], &record->attempts[record->count - 1]))
+        count++;
+    return count;
+}
+
+static struct attempt *last_attempt(struct orchestration *run)
+{
+    return &run->record.attempts[run->record.count - 1];
+}
+
+/* ---- the end ---- */
+
+static void give_box(struct orchestration *run, bool reusable)
+{
+    if (run->box)
+        pool_give(run->options.pool, steal(&run->box), reusable);
+}
+
+static void deliver(struct loop_task *task)
+{
+    struct orchestration *run = CONTAINER_OF(task, struct orchestration, task);
+    run->author.done(run->author.user, &run->record);
+    run_record_release(&run->record);
+    free(run);
+}
+
+static void end(struct orchestration *run, bool success, char *take_why)
+{
+    run->over = true;
+    run->asked = false;
+    run->record.success = success;
+    run->record.why = take_why;
+    loop_unpost(run->options.loop, &run->task);
+    loop_post(run->options.loop, &run->task, deliver);
+}
+
+/* ---- the author ---- */
+
+static void ask_author(struct loop_task *task)
+{
+    struct orchestration *run = CONTAINER_OF(task, struct orchestration, task);
+    run->asked = true;
+    run->author.next(run->author.user, run, &run->record);
+}
+
+static void ask_soon(struct orchestration *run)
+{
+    loop_post(run->options.loop, &run->task, ask_author);
+}
+
+static void author_is_done(struct orchestration *run)
+{
+    size_t count = run->record.count;
+    bool stepping = run->options.mode == SCRIPT_INTERACTIVE;
+    bool success = stepping && count && last_attempt(run)->result.success;
+    give_box(run, true);
+    if (!count)
+        end(run, false, xstrdup("no script was given"));
+    else if (stepping)
+        end(run, success, xasprintf("nothing more was to be done after %zu %s", count, count == 1 ? "step" : "steps"));
+    else
+        end(run, false, xasprintf("no other script was given after: %s", last_attempt(run)->result.error));
+}
+
+/* ---- what came of a script ---- */
+
+static void after_plan(struct orchestration *run)
+{
+    size_t count = run->record.count;
+    const struct script_result *result = &last_attempt(run)->result;
+    give_box(run, result->reusable);
+    if (result->success)
+        end(run, true, xasprintf("attempt %zu gave a result", count));
+    else if (count < run->options.attempts)
+        ask_soon(run);
+    else
+        end(run, false,
+            count == 1 ? xasprintf("the script failed: %s", result->error)
+                       : xasprintf("%zu attempts failed, the last with: %s", count, result->error));
+}
+
+static void after_step(struct orchestration *run)
+{
+    size_t count = run->record.count, repeats = count_repeats(&run->record);
+    const struct script_result *result = &last_attempt(run)->result;
+    bool finished = result->success && !result->step_done;
+    bool stuck = repeats >= ORCHESTRATOR_REPEATS_MAX;
+    if (!result->reusable)
+        give_box(run, false);
+    if (!finished && !stuck && count < run->options.attempts) {
+        ask_soon(run);
+        return;
+    }
+    give_box(run, true);
+    if (finished)
+        end(run, true, xasprintf("step %zu gave a result", count));
+    else if (stuck)
+        end(run, false, xasprintf("the same result came %zu times running", repeats));
+    else
+        end(run, false, xasprintf("%zu steps were used up without a result", count));
+}
+
+static void on_event(void *user, const char *line, size_t len)
+{
+    struct orchestration *run = user;
+    if (run->author.event)
+        run->author.event(run->author.user, run->record.count - 1, line, len);
+}
+
+static void on_done(void *user, struct script_result *take_result)
+{
+    struct orchestration *run = user;
+    struct script_result *result = &last_attempt(run)->result;
+    run->script = NULL;
+    *result = *take_result;
+    *take_result = (struct script_result){0};
+    if (run->over) { /* cancelled; that waited for this */
+        give_box(run, false);
+        loop_post(run->options.loop, &run->task, deliver);
+    } else if (run->options.mode == SCRIPT_PLAN) {
+        after_plan(run);
+    } else {
+        after_step(run);
+    }
+}
+
+static void run_script(struct orchestration *run)
+{
+    const struct orchestrator_options *options = &run->options;
+    struct script_request request = {
+        .script = last_attempt(run)->script,
+        .mode = options->mode,
+        .timeout_s = options->timeout_s,
+        .max_output_bytes = options->max_output_bytes,
+        .secrets = options->secrets,
+    };
+    run->script = script_run_start(options->loop, box_channel(run->box), &request,
+                                   &(struct script_listener){.event = on_event, .done = on_done, .user = run});
+}
+
+static void on_box(void *user, struct box *box, const char *why)
+{
+    struct orchestration *run = user;
+    run->ticket = NULL;
+    run->box = box;
+    if (box) {
+        run_script(run);
+        return;
+    }
+    struct script_result *result = &last_attempt(run)->result;
+    result->execution_id = xstrdup("");
+    result->error = xasprintf("there is no sandbox: %s", why);
+    end(run, false, xstrdup(result->error));
+}
+
+/* ---- the doors ---- */
+
+struct orchestration *orchestrator_start(const struct orchestrator_options *options,
+                                         const struct orchestrator_author *author)
+{
+    struct orchestration *run = xcalloc(1, sizeof(*run));
+    run->options = *options;
+    run->author = *author;
+    if (!options->attempts)
+        run->options.attempts = options->mode == SCRIPT_PLAN ? ORCHESTRATOR_ATTEMPTS : ORCHESTRATOR_STEPS;
+    ask_soon(run);
+    return run;
+}
+
+void orchestrator_script(struct orchestration *run, const char *script)
+{
+    if (run->over) /* it was cancelled while the author was writing */
+        return;
+    if (!run->asked)
+        BUG("a script that nobody asked for");
+    run->asked = false;
+    if (!script) {
+        author_is_done(run);
+        return;
+    }
+    struct run_record *record = &run->record;
+    GROW(record->attempts, record->count, record->room);
+    record->attempts[record->count++] = (struct attempt){.script = xstrdup(script)};
+    if (run->box)
+        run_script(run);
+    else
+        run->ticket = pool_take(run->options.pool, on_box, run);
+}
+
+void orchestrator_cancel(struct orchestration *run)
+{
+    if (run->over)
+        return;
+    if (run->ticket)
+        pool_forget(run->options.pool, steal(&run->ticket));
+    if (!run->script)
+        give_box(run, true);
+    end(run, false, xstrdup("cancelled"));
+    if (run->script) { /* its result belongs to the record: delivered when that is there */
+        loop_unpost(run->options.loop, &run->task);
+        script_run_cancel(run->script, "cancelled");
+    }
+}
