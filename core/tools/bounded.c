@@ -290,6 +290,13 @@ static void pass_output(struct tool_run *run, const char *stream, const char *te
         call->host->output(call->host, call, stream, text, len);
 }
 
+static void pass_script_event(struct tool_run *run, const char *event, size_t len)
+{
+    struct bounded_call *call = CALL_OF(run, run);
+    if (call->phase != SETTLED && call->host->script_event)
+        call->host->script_event(call->host, call, event, len);
+}
+
 /* An execution that may use `cap_s`; the turn's end binds it as well. */
 void bounded_run_tool(struct bounded_call *call, enum phase phase, double cap_s)
 {
@@ -481,8 +488,12 @@ struct bounded_call *bounded_execute(struct bounded_host *host, const struct bou
     json_write(&text, request->arguments, JSON_COMPACT);
     char *copy = arena_memdup0(&call->arena, text.buf, text.len);
     call->arguments = json_parse(&call->arena, copy, text.len, NULL);
-    call->run = (struct tool_run){
-        .tool = call->tool, .env = host->env, .call = call->id, .arguments = call->arguments, .output = pass_output};
+    call->run = (struct tool_run){.tool = call->tool,
+                                  .env = host->env,
+                                  .call = call->id,
+                                  .arguments = call->arguments,
+                                  .output = pass_output,
+                                  .script_event = pass_script_event};
 
     call->cap_s = spec->timeout_s > 0 ? spec->timeout_s : request->cap_s > 0 ? request->cap_s : DEADLINE_CAP_S;
     call->turn_due_us = request->turn_due_us;

@@ -19,6 +19,7 @@ struct tool_run;
 struct artifact_store;
 struct beneath;
 struct http;
+struct pool;
 
 enum effect { EFFECT_UNKNOWN, EFFECT_READ_ONLY, EFFECT_LOCAL_WRITE, EFFECT_NETWORK, EFFECT_DESTRUCTIVE };
 const char *effect_name(enum effect effect);     /* "READ_ONLY"…; "UNKNOWN" */
@@ -44,6 +45,7 @@ struct tool_env {
     void *context;                    /* struct context_source for get_context_pack, may be NULL */
     const char *web_endpoint;         /* for web_search, may be NULL */
     struct http *http;                /* likewise */
+    struct pool *pool;                /* of sandboxes, for run_script; may be NULL */
 };
 
 enum reply_type {
@@ -95,6 +97,8 @@ struct tool_run {
     void *state;                       /* the tool's own, for `start` tools */
     /* Text for people to watch while it runs ("stdout", "stderr", "progress"); loop thread only. */
     void (*output)(struct tool_run *run, const char *stream, const char *text, size_t len);
+    /* What a script in the sandbox sent: a JSON object on one line, valid, no NUL behind it; loop thread only. */
+    void (*script_event)(struct tool_run *run, const char *event, size_t len);
 };
 
 /* Ends the execution; takes the reply over. Loop thread only. */
@@ -107,4 +111,4 @@ static inline bool tool_run_cancelled(const struct tool_run *run)
 /* The built-in tools; each file has one table. NULL-terminated list. */
 extern const struct tool *const builtin_tools[];
 extern const struct tool tool_list_dir, tool_read_file, tool_search_files, tool_write_file, tool_edit_file,
-    tool_delete_file, tool_move_file, tool_get_context_pack, tool_web_search;
+    tool_delete_file, tool_move_file, tool_get_context_pack, tool_web_search, tool_run_script;

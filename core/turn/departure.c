@@ -48,11 +48,13 @@ static const struct {
 };
 
 /* Members that differ by nature: an artifact is named anew each time it is kept, a deadline is a time, what a look back
- * took from the cache is not recorded, and how excerpts are ranked may get better. */
+ * took from the cache is not recorded, how excerpts are ranked may get better, and a script has a new name and takes
+ * another while each time it runs. */
 static const struct {
     const char *field, *members;
 } ignored[] = {
-    {"artifact", "id path"}, {"timeout", "deadline_s"}, {"usage", "cache_read cache_write"}, {"pack", "score"}};
+    {"artifact", "id path"}, {"timeout", "deadline_s"}, {"usage", "cache_read cache_write"}, {"pack", "score"},
+    {"result", "execution_id duration_ms"}};
 
 struct entry {
     uint32_t index; /* of the line */

@@ -146,6 +146,7 @@ static struct engine *engine_make(const struct harness *harness, struct journal 
         .context = &engine->context,
         .web_endpoint = harness->web_endpoint,
         .http = harness->http,
+        .pool = harness->pool,
     };
     return engine;
 }

@@ -21,6 +21,7 @@
 
 struct engine;
 struct http;
+struct pool;
 
 struct harness {
     struct loop *loop;
@@ -32,6 +33,7 @@ struct harness {
     struct checkpoints *checkpoints;  /* NULL: no undo */
     struct store *store;              /* NULL: no memory */
     struct http *http;                /* NULL: no web */
+    struct pool *pool;                /* of sandboxes; NULL: no scripts */
     struct finalize_hooks hooks;
 
     const char *session;       /* id */

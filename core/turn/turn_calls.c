@@ -408,6 +408,14 @@ static void on_output(struct bounded_host *host, struct bounded_call *running, c
                                                              .text = copy}});
 }
 
+static void on_script_event(struct bounded_host *host, struct bounded_call *running, const char *sent, size_t len)
+{
+    CLEANUP(free) char *copy = xmemdup0(sent, len);
+
+    turn_emit(turn_of(host), &(struct event){.type = EVENT_SCRIPT_EVENT,
+                                             .script_event = {.call = bounded_call_id(running), .event = copy}});
+}
+
 static void on_cited(struct bounded_host *host, struct bounded_call *running, const struct citation *citation)
 {
     struct turn_call *call = bounded_call_data(running);
@@ -455,6 +463,7 @@ void turn_host_init(struct turn *turn)
         .checkpointed = on_checkpointed,
         .applied = turn_applied,
         .output = on_output,
+        .script_event = on_script_event,
         .cited = on_cited,
         .done = on_done,
         .late = on_late,

@@ -1,0 +1,225 @@
+/* run_script: a Python script in a sandbox of the session's pool.
+ *
+ *   start ──► waiting for a box ──► running ──► the box is given back, the call finished
+ *                  │ its time is over    │ cancelled: the script and its box are ended
+ *                  ▼                     ▼
+ *               finished              finished, when the executor says so
+ *
+ * The script's time begins with the call: what it waits for a box counts, or a busy pool would stretch every call by an
+ * unknown while. It ends with the turn's, and a little before it, so that the script can still tell where it was.
+ *
+ * The script works in a workspace of its own that is wiped afterwards, so nothing it does needs a decision. */
+
+#include "base/json.h"
+#include "base/loop.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "sandbox/executor.h"
+#include "sandbox/pool.h"
+#include "tool.h"
+#include <string.h>
+
+#define TIMEOUT_MAX_S   600 /* stands in the schema too */
+#define SHORTEST_S      1.0 /* that a harness takes */
+#define LAST_WORD_S     0.5 /* before the turn's end, for the script's error to arrive */
+#define SAY_WAITING_US  250000
+#define TRACEBACK_SHOWN 2000 /* bytes, from the end: that is where it says what went wrong */
+#define SECRETS_MAX     32
+
+struct script_call {
+    struct tool_run *run;
+    struct pool *pool;
+    struct loop_timer timer; /* while it waits */
+    struct pool_ticket *ticket;
+    struct box *box;
+    struct script_run *script;
+    double timeout_s;
+    int64_t started_us;
+    const char *secrets[SECRETS_MAX + 1];
+};
+
+/* ---- the end ---- */
+
+static void finish(struct script_call *call, struct tool_reply *take_reply)
+{
+    struct tool_run *run = call->run;
+    loop_timer_stop(run->env->loop, &call->timer);
+    if (call->ticket)
+        pool_forget(call->pool, call->ticket);
+    run->state = NULL;
+    free(call);
+    tool_run_finish(run, take_reply);
+}
+
+static void finish_error(struct script_call *call, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+static void finish_error(struct script_call *call, const char *fmt, ...)
+{
+    struct tool_reply reply = {0};
+    CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
+    va_list args;
+    va_start(args, fmt);
+    strbuf_vaddf(&text, fmt, args);
+    va_end(args);
+    tool_reply_error(&reply, "%s", text.buf);
+    finish(call, &reply);
+}
+
+/* Where it begins so that at most TRACEBACK_SHOWN bytes of whole lines are shown. */
+static const char *end_of_traceback(const char *traceback)
+{
+    size_t len = strlen(traceback);
+    if (len <= TRACEBACK_SHOWN)
+        return traceback;
+    const char *cut = traceback + len - TRACEBACK_SHOWN;
+    const char *newline = strchr(cut, '\n');
+    if (newline && newline[1])
+        return newline + 1;
+    while ((*cut & 0xC0) == 0x80) /* inside a character */
+        cut++;
+    return cut;
+}
+
+static void on_done(void *user, struct script_result *take_result)
+{
+    struct script_call *call = user;
+    struct script_result *result = take_result;
+    struct strbuf text = STRBUF_INIT;
+    pool_give(call->pool, call->box, result->reusable);
+    if (result->success) {
+        struct tool_reply reply = {0};
+        script_result_write(&text, result);
+        tool_reply_output(&reply, strbuf_detach(&text, NULL));
+        finish(call, &reply);
+    } else if (result->traceback && *result->traceback) {
+        finish_error(call, "%s\n%s", result->error, end_of_traceback(result->traceback));
+    } else {
+        finish_error(call, "%s", result->error);
+    }
+}
+
+/* ---- a box ---- */
+
+static void on_event(void *user, const char *line, size_t len)
+{
+    struct script_call *call = user;
+    call->run->script_event(call->run, line, len);
+}
+
+/* What is left for the script; with less than SHORTEST_S it is not worth to begin. */
+static double time_left_s(const struct script_call *call)
+{
+    double waited_s = (double)(loop_now_us(call->run->env->loop) - call->started_us) / 1e6;
+    double own_s = call->timeout_s - waited_s, turn_s = deadline_remaining_s(&call->run->deadline);
+    if (turn_s >= SHORTEST_S + LAST_WORD_S)
+        turn_s -= LAST_WORD_S;
+    return own_s < turn_s ? own_s : turn_s;
+}
+
+static void on_box(void *user, struct box *box, const char *why)
+{
+    struct script_call *call = user;
+    const struct json *script = json_get(call->run->arguments, "script");
+    double left_s = time_left_s(call);
+    call->ticket = NULL;
+    call->box = box;
+    loop_timer_stop(call->run->env->loop, &call->timer);
+    if (!box) {
+        finish_error(call, "there is no sandbox: %s", why);
+        return;
+    }
+    if (left_s < SHORTEST_S) {
+        pool_give(call->pool, box, true);
+        finish_error(call, "a sandbox was free only when the time was nearly over");
+        return;
+    }
+    struct script_request request = {
+        .script = script->text,
+        .script_len = script->len,
+        .mode = (enum script_mode)script_mode_from_name(json_str(json_get(call->run->arguments, "mode"), "plan")),
+        .timeout_s = left_s,
+        .secrets = call->secrets,
+    };
+    call->script = script_run_start(call->run->env->loop, box_channel(box), &request,
+                                    &(struct script_listener){.event = on_event, .done = on_done, .user = call});
+}
+
+static void waited_too_long(struct loop_timer *timer)
+{
+    struct script_call *call = CONTAINER_OF(timer, struct script_call, timer);
+    finish_error(call, "no sandbox was free within %g s", call->timeout_s);
+}
+
+static void say_waiting(struct loop_timer *timer)
+{
+    static const char text[] = "waiting for a sandbox";
+    struct script_call *call = CONTAINER_OF(timer, struct script_call, timer);
+    call->run->output(call->run, "progress", text, sizeof(text) - 1);
+    loop_timer_start(call->run->env->loop, &call->timer, call->started_us + (int64_t)(call->timeout_s * 1e6),
+                     waited_too_long);
+}
+
+/* ---- the tool ---- */
+
+static void refuse(struct tool_run *run, const char *why)
+{
+    struct tool_reply reply = {.final = true}; /* that does not change within a turn */
+    tool_reply_error(&reply, "%s", why);
+    tool_run_finish(run, &reply);
+}
+
+static void start_script(struct tool_run *run)
+{
+    if (!run->env->pool) {
+        refuse(run, "there is no sandbox (see keyturn engines)");
+        return;
+    }
+    struct script_call *call = xcalloc(1, sizeof(*call));
+    call->run = run;
+    call->pool = run->env->pool;
+    call->timeout_s = json_num(json_get(run->arguments, "timeout"), SCRIPT_TIMEOUT_S);
+    call->started_us = loop_now_us(run->env->loop);
+    size_t count = 0;
+    json_each (name, json_get(run->arguments, "secrets"))
+        if (count < SECRETS_MAX)
+            call->secrets[count++] = json_str(name, "");
+    run->state = call;
+    loop_timer_start(run->env->loop, &call->timer, call->started_us + SAY_WAITING_US, say_waiting);
+    call->ticket = pool_take(call->pool, on_box, call);
+}
+
+static void cancel_script(struct tool_run *run)
+{
+    struct script_call *call = run->state;
+    if (call->script)
+        script_run_cancel(call->script, "cancelled");
+    else
+        finish_error(call, "cancelled while waiting for a sandbox");
+}
+
+const struct tool tool_run_script = {
+    .spec =
+        {
+            .name = "run_script",
+            .description =
+                "Run a Python script in a sandbox: no network, an empty workspace of its own, no files of this one. "
+                "Its "
+                "result is what it gives to emit_result(data), once, as JSON; emit_intermediate(label, data) and "
+                "print() are shown while it runs. The functions of the tools folder are in its scope.",
+            .effect = EFFECT_LOCAL_WRITE,
+            .idempotent = false,
+            .resource_keys = (const char *const[]){"sandbox", NULL},
+            .parameters = "{\"type\":\"object\",\"properties\":{"
+                          "\"script\":{\"type\":\"string\",\"minLength\":1,\"description\":\"the Python source\"},"
+                          "\"mode\":{\"type\":\"string\",\"enum\":[\"plan\",\"interactive\"],"
+                          "\"description\":\"plan, the default, must give a result; interactive may end without one\"},"
+                          "\"timeout\":{\"type\":\"number\",\"minimum\":1,\"maximum\":600,"
+                          "\"description\":\"seconds, 60 if not given\"},"
+                          "\"secrets\":{\"type\":\"array\",\"maxItems\":32,\"items\":{\"type\":\"string\"},"
+                          "\"description\":\"names of secrets that the script needs in its environment\"}},"
+                          "\"required\":[\"script\"],\"additionalProperties\":false}",
+            .timeout_s = TIMEOUT_MAX_S + SCRIPT_GRACE_S + 1, /* the script's own time ends first */
+        },
+    .start = start_script,
+    .cancel = cancel_script,
+};

@@ -1,0 +1,388 @@
+/* run_script in a turn: a box is waited for, what the script sends is in the journal as it comes, and the box goes back
+ * whatever happens. */
+
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "support/fake_pool.h"
+#include "support/turn_check.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+struct fixture {
+    struct turn_rig rig;
+    struct fake_pool pool;
+    double timeout_s; /* of the last request */
+    char *mode, *secrets;
+    void (*answers)(struct fake_channel *harness);
+};
+
+static void asked(struct fake_channel *harness, const struct json *request)
+{
+    struct fixture *f = harness->data;
+    CLEANUP(strbuf) struct strbuf secrets = STRBUF_INIT;
+    json_write(&secrets, json_get(request, "required_secrets"), JSON_COMPACT);
+    free(f->secrets);
+    free(f->mode);
+    f->secrets = strbuf_detach(&secrets, NULL);
+    f->mode = xstrdup(json_str(json_get(request, "mode"), ""));
+    f->timeout_s = json_num(json_get(request, "timeout"), -1);
+    if (f->answers)
+        f->answers(harness);
+}
+
+static int set_up(void **state)
+{
+    struct fixture *f = xcalloc(1, sizeof(*f));
+    turn_rig_init(&f->rig);
+    turn_rig_add_tool(&f->rig, &tool_run_script);
+    fake_pool_init(&f->pool, f->rig.loop);
+    f->pool.harness.asked = asked;
+    f->pool.harness.data = f;
+    f->rig.harness.pool = fake_pool(&f->pool);
+    *state = f;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct fixture *f = *state;
+    assert_int_equal(f->pool.taken, f->pool.given);
+    turn_check_promises(&f->rig, true);
+    fake_pool_release(&f->pool);
+    turn_rig_release(&f->rig);
+    free(f->mode);
+    free(f->secrets);
+    free(f);
+    return 0;
+}
+
+static void call(struct fixture *f, const char *arguments)
+{
+    if (!f->rig.engine)
+        turn_rig_open(&f->rig);
+    fake_answer_call(fake_provider_answer(f->rig.model), "c1", "run_script", arguments);
+}
+
+static void run(struct fixture *f, const char *arguments)
+{
+    call(f, arguments);
+    turn_rig_turn(&f->rig, "run it");
+}
+
+static const char *outcome(struct fixture *f)
+{
+    return turn_check_outcome(&f->rig, "c1");
+}
+
+static const char *error(struct fixture *f)
+{
+    assert_string_equal(outcome(f), "failure");
+    return turn_check_json(&f->rig, turn_rig_finished(&f->rig, "c1")->tool_finished.failure, "error");
+}
+
+/* How a script may go. */
+
+static void works(struct fake_channel *harness)
+{
+    fake_channel_event(harness, 10, "\"type\":\"log\",\"message\":\"hello\",\"level\":\"stdout\"");
+    fake_channel_event(harness, 20, "\"type\":\"intermediate\",\"label\":\"half\",\"data\":{\"n\":50}");
+    fake_channel_event(harness, 30, "\"type\":\"final_result\",\"data\":{\"answer\":42}");
+    fake_channel_event(harness, 40, "\"type\":\"script_done\"");
+}
+
+static void crashes(struct fake_channel *harness)
+{
+    fake_channel_event(harness, 10,
+                       "\"type\":\"error\",\"message\":\"ZeroDivisionError: division by zero\","
+                       "\"traceback\":\"File \\\"<script>\\\", line 3\\n  1/0\\n\"");
+    fake_channel_event(harness, 10, "\"type\":\"script_done\"");
+}
+
+static void steps(struct fake_channel *harness)
+{
+    fake_channel_event(harness, 10, "\"type\":\"script_done\"");
+}
+
+static void dies(struct fake_channel *harness)
+{
+    fake_channel_end(harness, loop_now_us(harness->loop) / 1000 + 10);
+}
+
+/* ---- what comes of it ---- */
+
+static void test_a_script_that_works(void **state)
+{
+    struct fixture *f = *state;
+    f->answers = works;
+    run(f, "{\"script\":\"emit_result({'answer': 42})\",\"secrets\":[\"A\",\"B\"]}");
+    assert_string_equal(outcome(f), "result");
+    const char *result = turn_rig_finished(&f->rig, "c1")->tool_finished.result;
+    assert_non_null(strstr(result, "\"final_data\":{\"answer\":42}"));
+    assert_non_null(strstr(result, "\"intermediates\":[{\"label\":\"half\",\"data\":{\"n\":50}}]"));
+    assert_non_null(strstr(result, "\"message\":\"hello\""));
+    assert_string_equal(f->mode, "PLAN");
+    assert_string_equal(f->secrets, "[\"A\",\"B\"]");
+    assert_int_equal(f->pool.spoilt, 0);
+    assert_int_equal(turn_rig_count(&f->rig, EVENT_WRITE_PROPOSED), 0);
+    assert_int_equal(turn_rig_count(&f->rig, EVENT_LATE_SUPPRESSED), 0);
+}
+
+static void test_events_are_in_the_journal_as_they_come(void **state)
+{
+    struct fixture *f = *state;
+    f->answers = works;
+    run(f, "{\"script\":\"x\"}");
+    assert_int_equal(turn_rig_count(&f->rig, EVENT_SCRIPT_EVENT), 3);
+    static const char *const types[] = {"log", "intermediate", "final_result"};
+    int64_t started = turn_rig_event(&f->rig, EVENT_TOOL_STARTED, 0)->t;
+    for (size_t i = 0; i < COUNT_OF(types); i++) {
+        const struct event *event = turn_rig_event(&f->rig, EVENT_SCRIPT_EVENT, i);
+        assert_string_equal(event->script_event.call, "c1");
+        assert_string_equal(turn_check_json(&f->rig, event->script_event.event, "type"), types[i]);
+        assert_int_equal(event->t - started, (int64_t)(i + 1) * 10000);
+        assert_true(event->seq < turn_rig_finished(&f->rig, "c1")->seq);
+    }
+    const struct session *session = engine_session(f->rig.engine);
+    assert_int_equal(session->calls[0].outputs, 3);
+    assert_int_equal(turn_rig_count(&f->rig, EVENT_TOOL_OUTPUT), 0); /* it did not wait */
+}
+
+static void test_a_script_that_crashes(void **state)
+{
+    struct fixture *f = *state;
+    f->answers = crashes;
+    run(f, "{\"script\":\"1/0\"}");
+    assert_string_equal(error(f), "ZeroDivisionError: division by zero\nFile \"<script>\", line 3\n  1/0\n");
+    assert_int_equal(f->pool.spoilt, 0);
+}
+
+static void test_a_long_traceback_keeps_its_end(void **state)
+{
+    struct fixture *f = *state;
+    f->answers = NULL;
+    call(f, "{\"script\":\"1/0\"}");
+    turn_rig_submit(&f->rig, &(struct intent){.type = INTENT_START, .start = {.prompt = "go"}});
+    turn_rig_run_for(&f->rig, 1000);
+    CLEANUP(strbuf) struct strbuf event = STRBUF_INIT;
+    strbuf_addstr(&event, "\"type\":\"error\",\"message\":\"m\",\"traceback\":\"");
+    for (int i = 0; i < 1000; i++)
+        strbuf_addf(&event, "frame %d\\n", i);
+    strbuf_addstr(&event, "the end\"");
+    fake_channel_event(&f->pool.harness, 1, event.buf);
+    turn_rig_run(&f->rig);
+    const char *text = error(f);
+    assert_memory_equal(text, "m\nframe ", 8);
+    assert_non_null(strstr(text, "frame 999\nthe end"));
+    assert_true(strlen(text) <= 2010);
+}
+
+static void test_a_step_without_a_result(void **state)
+{
+    struct fixture *f = *state;
+    f->answers = steps;
+    run(f, "{\"script\":\"x\",\"mode\":\"interactive\"}");
+    assert_string_equal(outcome(f), "result");
+    assert_non_null(strstr(turn_rig_finished(&f->rig, "c1")->tool_finished.result, "\"step_done\":true"));
+    assert_string_equal(f->mode, "INTERACTIVE");
+}
+
+static void test_a_plan_without_a_result(void **state)
+{
+    struct fixture *f = *state;
+    f->answers = steps;
+    run(f, "{\"script\":\"x\",\"mode\":\"plan\"}");
+    assert_string_equal(error(f), "Script finished without a result");
+}
+
+static void test_a_box_that_dies_is_not_used_again(void **state)
+{
+    struct fixture *f = *state;
+    f->answers = dies;
+    run(f, "{\"script\":\"x\"}");
+    assert_string_equal(error(f), "Container stdout closed unexpectedly");
+    assert_int_equal(f->pool.spoilt, 1);
+}
+
+static void test_arguments_are_checked(void **state)
+{
+    static const char *const wrong[] = {"{}",
+                                        "{\"script\":1}",
+                                        "{\"script\":\"x\",\"mode\":\"PLAN\"}",
+                                        "{\"script\":\"x\",\"timeout\":0.5}",
+                                        "{\"script\":\"x\",\"timeout\":601}",
+                                        "{\"script\":\"x\",\"secrets\":[1]}",
+                                        "{\"script\":\"x\",\"other\":1}"};
+    struct fixture *f = *state;
+    for (size_t i = 0; i < COUNT_OF(wrong); i++) {
+        CLEANUP(free) char *id = xasprintf("w%zu", i);
+        if (!f->rig.engine)
+            turn_rig_open(&f->rig);
+        fake_answer_call(fake_provider_answer(f->rig.model), id, "run_script", wrong[i]);
+        turn_rig_turn(&f->rig, "run it");
+        assert_string_equal(turn_check_outcome(&f->rig, id), "denied:validation");
+    }
+    assert_int_equal(f->pool.taken, 0);
+}
+
+/* ---- no box ---- */
+
+static void test_no_pool(void **state)
+{
+    struct fixture *f = *state;
+    f->rig.harness.pool = NULL;
+    run(f, "{\"script\":\"x\"}");
+    assert_string_equal(error(f), "there is no sandbox (see keyturn engines)");
+}
+
+static void test_no_box_can_be_made(void **state)
+{
+    struct fixture *f = *state;
+    f->pool.trouble = "bwrap is not installed";
+    run(f, "{\"script\":\"x\"}");
+    assert_string_equal(error(f), "there is no sandbox: bwrap is not installed");
+}
+
+static void test_waiting_is_told_and_counts(void **state)
+{
+    struct fixture *f = *state;
+    f->answers = works;
+    f->pool.ready_after_ms = 2000;
+    run(f, "{\"script\":\"x\",\"timeout\":10}");
+    assert_string_equal(outcome(f), "result");
+    assert_int_equal(turn_rig_count(&f->rig, EVENT_TOOL_OUTPUT), 1);
+    const struct event *waiting = turn_rig_event(&f->rig, EVENT_TOOL_OUTPUT, 0);
+    assert_string_equal(waiting->tool_output.stream, "progress");
+    assert_string_equal(waiting->tool_output.text, "waiting for a sandbox");
+    assert_true(f->timeout_s == 8);
+}
+
+static void test_waiting_too_long(void **state)
+{
+    struct fixture *f = *state;
+    f->pool.ready_after_ms = 20000;
+    run(f, "{\"script\":\"x\",\"timeout\":10}");
+    assert_string_equal(error(f), "no sandbox was free within 10 s");
+    assert_int_equal(turn_rig_finished(&f->rig, "c1")->tool_finished.elapsed_ms, 10000);
+    assert_int_equal(f->pool.forgotten, 1);
+}
+
+static void test_a_box_that_comes_at_the_last_moment(void **state)
+{
+    struct fixture *f = *state;
+    f->pool.ready_after_ms = 9500;
+    run(f, "{\"script\":\"x\",\"timeout\":10}");
+    assert_string_equal(error(f), "a sandbox was free only when the time was nearly over");
+    assert_int_equal(f->pool.given, 1);
+}
+
+/* ---- time, and the user ---- */
+
+static void test_a_script_that_is_silent(void **state)
+{
+    struct fixture *f = *state;
+    run(f, "{\"script\":\"x\",\"timeout\":10}");
+    assert_string_equal(error(f), "Timed out waiting for container response");
+    assert_int_equal(turn_rig_finished(&f->rig, "c1")->tool_finished.elapsed_ms, 15000);
+    assert_int_equal(f->pool.spoilt, 1);
+    assert_int_equal(f->pool.closed, 1);
+}
+
+static void test_the_turns_deadline_wins(void **state)
+{
+    struct fixture *f = *state;
+    f->rig.harness.limits.wall_s = 20;
+    run(f, "{\"script\":\"x\",\"timeout\":300}");
+    assert_true(f->timeout_s > 19 && f->timeout_s < 20);
+    assert_string_equal(outcome(f), "timeout");
+    assert_int_equal(turn_rig_count(&f->rig, EVENT_LATE_SUPPRESSED), 1);
+    assert_int_equal(f->pool.spoilt, 1);
+    assert_int_equal(f->pool.closed, 1);
+}
+
+static void test_the_turns_deadline_ends_the_wait_for_a_box(void **state)
+{
+    struct fixture *f = *state;
+    f->rig.harness.limits.wall_s = 20;
+    f->pool.ready_after_ms = 60000;
+    run(f, "{\"script\":\"x\",\"timeout\":300}");
+    assert_string_equal(outcome(f), "timeout");
+    assert_int_equal(f->pool.forgotten, 1);
+}
+
+static void test_default_timeout(void **state)
+{
+    struct fixture *f = *state;
+    f->answers = works;
+    f->rig.harness.limits.wall_s = 600;
+    run(f, "{\"script\":\"x\"}");
+    assert_true(f->timeout_s == 60);
+}
+
+static void cancel_after(struct fixture *f, int64_t us)
+{
+    call(f, "{\"script\":\"x\"}");
+    turn_rig_submit(&f->rig, &(struct intent){.type = INTENT_START, .start = {.prompt = "go"}});
+    turn_rig_run_for(&f->rig, us);
+    turn_rig_submit(&f->rig, &(struct intent){.type = INTENT_CANCEL});
+    turn_rig_run(&f->rig);
+    assert_non_null(strstr(error(f), "cancelled by the user"));
+    assert_true(engine_idle(f->rig.engine));
+}
+
+static void test_cancel_while_it_runs(void **state)
+{
+    struct fixture *f = *state;
+    cancel_after(f, 1000000);
+    assert_int_equal(f->pool.spoilt, 1);
+    assert_int_equal(f->pool.closed, 1);
+}
+
+static void test_cancel_while_it_waits(void **state)
+{
+    struct fixture *f = *state;
+    f->pool.ready_after_ms = 60000;
+    cancel_after(f, 1000000);
+    assert_int_equal(f->pool.forgotten, 1);
+    assert_int_equal(f->pool.taken, 0);
+}
+
+static void test_nothing_of_a_cancelled_script_is_recorded(void **state)
+{
+    struct fixture *f = *state;
+    f->answers = works;
+    cancel_after(f, 15000);
+    assert_int_equal(turn_rig_count(&f->rig, EVENT_SCRIPT_EVENT), 1);
+}
+
+#define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_a_script_that_works),
+        TEST(test_events_are_in_the_journal_as_they_come),
+        TEST(test_a_script_that_crashes),
+        TEST(test_a_long_traceback_keeps_its_end),
+        TEST(test_a_step_without_a_result),
+        TEST(test_a_plan_without_a_result),
+        TEST(test_a_box_that_dies_is_not_used_again),
+        TEST(test_arguments_are_checked),
+        TEST(test_no_pool),
+        TEST(test_no_box_can_be_made),
+        TEST(test_waiting_is_told_and_counts),
+        TEST(test_waiting_too_long),
+        TEST(test_a_box_that_comes_at_the_last_moment),
+        TEST(test_a_script_that_is_silent),
+        TEST(test_the_turns_deadline_wins),
+        TEST(test_the_turns_deadline_ends_the_wait_for_a_box),
+        TEST(test_default_timeout),
+        TEST(test_cancel_while_it_runs),
+        TEST(test_cancel_while_it_waits),
+        TEST(test_nothing_of_a_cancelled_script_is_recorded),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
