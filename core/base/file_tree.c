@@ -123,6 +123,25 @@ static int remove_content(struct removal *rm, int fd, int depth)
     }
 }
 
+static int empty_folder(int fd)
+{
+    struct removal rm = {.root = fd};
+    do {
+        rm.again = false;
+        if (remove_content(&rm, fd, 0))
+            return -1;
+    } while (rm.again);
+    return 0;
+}
+
+int file_empty_folder(const char *path, struct err *err)
+{
+    CLEANUP(fd) int fd = open_for_removal(AT_FDCWD, path);
+    if (fd < 0 || empty_folder(fd))
+        return err_set_errno(err, errno, "cannot empty %s", path);
+    return 0;
+}
+
 int file_remove_tree(const char *path, struct err *err)
 {
     if (unlink(path) == 0 || errno == ENOENT)
@@ -133,13 +152,7 @@ int file_remove_tree(const char *path, struct err *err)
     CLEANUP(fd) int fd = open_for_removal(AT_FDCWD, path);
     if (fd < 0)
         return err_set_errno(err, errno == ENOTDIR ? code : errno, "cannot remove %s", path);
-    struct removal rm = {.root = fd};
-    do {
-        rm.again = false;
-        if (remove_content(&rm, fd, 0))
-            return err_set_errno(err, errno, "cannot remove %s", path);
-    } while (rm.again);
-    if (rmdir(path))
+    if (empty_folder(fd) || rmdir(path))
         return err_set_errno(err, errno, "cannot remove %s", path);
     return 0;
 }

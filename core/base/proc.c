@@ -7,6 +7,10 @@
  *
  * Pipes are real ones, not the socket pairs libuv would make: a script that writes to /dev/stderr must not fail.
  *
+ * Two things must be done between fork and exec, where libuv lets nobody in. Descriptors are marked to be closed before
+ * the fork, all at once, whoever opened them. And the child asks to be killed when we die from a fork handler, which
+ * acts only while a child of ours is being started, and only on the thread that starts it.
+ *
  * A struct proc lives until its owner has freed it and libuv has closed its handles, whichever is later. A freed child
  * is killed but not awaited here: the process handle stays open until the child has been reaped, without calling
  * anybody, and loop_free waits for it. */
@@ -16,9 +20,12 @@
 #include "loop_private.h"
 #include "mem.h"
 #include <errno.h>
+#include <pthread.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <uv.h>
 
 /* Real time in any loop: a fake clock does not make other processes faster. */
@@ -44,6 +51,7 @@ struct proc {
     int writes;  /* queued for stdin */
     bool input_open;
     bool input_ending; /* to be closed when the writes are done */
+    bool paused;
     bool exited;
     bool freed; /* by the owner: no callbacks from here on */
     bool told;  /* on_exit was called */
@@ -142,8 +150,10 @@ static void drain_stream(struct stream *stream)
 static void on_grace_over(uv_timer_t *grace)
 {
     struct proc *proc = grace->data;
-    drain_stream(&proc->out);
-    end_stream(&proc->out);
+    if (!proc->paused) { /* else its time comes when somebody reads again */
+        drain_stream(&proc->out);
+        end_stream(&proc->out);
+    }
     drain_stream(&proc->err);
     end_stream(&proc->err);
     maybe_tell(proc);
@@ -216,9 +226,9 @@ static bool is_program(const char *file)
     return stat(file, &st) == 0 && S_ISREG(st.st_mode) && access(file, X_OK) == 0;
 }
 
-/* Where the program is, or NULL. Entries of PATH that are not absolute are passed over: they would run whatever lies in
- * the folder the child starts in. */
-static char *find_program(const char *name, const char *const *env)
+/* Entries of PATH that are not absolute are passed over: they would run whatever lies in the folder the child starts in.
+ */
+char *proc_find(const char *name, const char *const *env)
 {
     if (strchr(name, '/'))
         return xstrdup(name);
@@ -296,6 +306,24 @@ static int open_pipes(struct proc *proc, const struct proc_options *options, str
     return 0;
 }
 
+static _Thread_local bool starting;
+static pid_t starter;
+
+/* In every child that is forked, between fork and exec. */
+static void in_child(void)
+{
+    if (!starting)
+        return;
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != starter)
+        raise(SIGKILL); /* it died before it could be asked for */
+}
+
+static void watch_forks(void)
+{
+    pthread_atfork(NULL, NULL, in_child);
+}
+
 static int spawn(struct proc *proc, const struct proc_options *options, const char *file, const struct child_ends *ends)
 {
     uv_stdio_container_t stdio[3];
@@ -313,8 +341,15 @@ static int spawn(struct proc *proc, const struct proc_options *options, const ch
         .stdio_count = 3,
         .stdio = stdio,
     };
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, watch_forks);
+    /* A kernel without it (before 5.11) leaves what was opened without care open. */
+    syscall(SYS_close_range, 3u, ~0u, 4u /* CLOSE_RANGE_CLOEXEC */);
     own_handle(proc, &proc->process);
+    starter = getpid();
+    starting = true;
     int failed = uv_spawn(loop_uv(proc->loop), &proc->process, &how);
+    starting = false;
     if (failed)
         close_handle(&proc->process);
     return failed;
@@ -333,7 +368,7 @@ static void abandon(struct proc *proc)
 struct proc *proc_start(struct loop *loop, const struct proc_options *options, struct err *err)
 {
     const char *name = options->argv[0];
-    CLEANUP(free) char *file = find_program(name, options->env);
+    CLEANUP(free) char *file = proc_find(name, options->env);
     if (!file) {
         err_set(err, "cannot start %s: it is not in PATH", name);
         if (err)
@@ -369,6 +404,21 @@ struct proc *proc_start(struct loop *loop, const struct proc_options *options, s
 int proc_pid(const struct proc *proc)
 {
     return proc->pid;
+}
+
+void proc_pause(struct proc *proc, bool paused)
+{
+    if (proc->paused == paused)
+        return;
+    proc->paused = paused;
+    if (!proc->out.open)
+        return;
+    if (paused)
+        uv_read_stop((uv_stream_t *)&proc->out.pipe);
+    else
+        uv_read_start((uv_stream_t *)&proc->out.pipe, give_buffer, on_read);
+    if (!paused && proc->exited)
+        uv_timer_start(&proc->grace, on_grace_over, STREAM_GRACE_MS, 0);
 }
 
 void proc_write(struct proc *proc, const void *bytes, size_t len)
@@ -414,4 +464,54 @@ void proc_free(struct proc *proc)
     if (!uv_is_closing((uv_handle_t *)&proc->grace))
         close_handle(&proc->grace);
     maybe_destroy(proc);
+}
+
+/* Aside */
+
+struct aside {
+    uv_timer_t limit;
+    struct loop *loop;
+    struct proc *proc;
+};
+
+static void on_limit_closed(uv_handle_t *limit)
+{
+    struct aside *aside = limit->data;
+    loop_count_dying(aside->loop, -1);
+    free(aside);
+}
+
+static void end_aside(struct aside *aside)
+{
+    proc_free(aside->proc);
+    uv_close((uv_handle_t *)&aside->limit, on_limit_closed);
+}
+
+static void on_aside_over(uv_timer_t *limit)
+{
+    end_aside(limit->data);
+}
+
+static void on_aside_exit(void *data, int status, int signum)
+{
+    (void)status;
+    (void)signum;
+    end_aside(data);
+}
+
+int proc_run_aside(struct loop *loop, const char *const *argv, const char *const *env, unsigned limit_ms)
+{
+    struct aside *aside = xcalloc(1, sizeof(*aside));
+    aside->loop = loop;
+    struct proc_options options = {.argv = argv, .env = env, .on_exit = on_aside_exit, .data = aside};
+    aside->proc = proc_start(loop, &options, NULL);
+    if (!aside->proc) {
+        free(aside);
+        return -1;
+    }
+    uv_timer_init(loop_uv(loop), &aside->limit);
+    aside->limit.data = aside;
+    uv_timer_start(&aside->limit, on_aside_over, limit_ms, 0);
+    loop_count_dying(loop, 1);
+    return 0;
 }

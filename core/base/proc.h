@@ -1,6 +1,7 @@
 #pragma once
 /* Child processes: started in a process group of their own, joined by pipes, killed as a group so that no grandchild
- * outlives its parent. Everything is asynchronous on the loop. */
+ * outlives its parent. However this program ends, its children are killed with it. A child gets its three standard
+ * files and no other descriptor of ours. Everything is asynchronous on the loop. */
 
 #include "err.h"
 #include <stdbool.h>
@@ -24,6 +25,10 @@ struct proc_options {
 
 struct proc *proc_start(struct loop *loop, const struct proc_options *options, struct err *err) CHECKED;
 int proc_pid(const struct proc *proc);
+/* Where a program is: as it stands when it has a slash, else in the PATH of `env` (NULL: ours). NULL: nowhere. */
+char *proc_find(const char *name, const char *const *env);
+/* Stops and goes on reading its stdout; what is not read stays in the pipe, and a full pipe makes the child wait. */
+void proc_pause(struct proc *proc, bool paused);
 /* Queues bytes for its stdin; a closed pipe is not an error here, the exit tells. */
 void proc_write(struct proc *proc, const void *bytes, size_t len);
 void proc_close_stdin(struct proc *proc);
@@ -31,3 +36,6 @@ void proc_close_stdin(struct proc *proc);
 void proc_kill(struct proc *proc, int signum);
 /* Kills the group if it still lives; on_exit is not called any more. */
 void proc_free(struct proc *proc);
+/* Runs a command to its end, or for `limit_ms` at most, with nobody to hear of it: for cleaning up behind something that
+ * is gone already. loop_free waits for it. -1: it could not be started. */
+int proc_run_aside(struct loop *loop, const char *const *argv, const char *const *env, unsigned limit_ms);

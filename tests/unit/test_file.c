@@ -241,6 +241,33 @@ static void test_remove_closed_folders(void **state)
     remove_tree("closed");
 }
 
+static void test_empty_folder(void **state)
+{
+    (void)state;
+    struct err err = ERR_INIT;
+    struct stat before, after;
+    make_dirs("ws/in/closed");
+    make_dirs("beside");
+    put("beside/precious", "x");
+    put("ws/in/f", "x");
+    assert_int_equal(symlink("../beside", "ws/link"), 0);
+    assert_int_equal(symlink("ws", "alias"), 0);
+    assert_int_equal(chmod("ws/in/closed", 0), 0);
+    assert_int_equal(chmod("ws", 0), 0);
+    assert_int_equal(stat("ws", &before), 0);
+    if (file_empty_folder("ws", &err))
+        fail_msg("%s", err.text);
+    assert_int_equal(stat("ws", &after), 0);
+    assert_int_equal(before.st_ino, after.st_ino); /* the folder itself stays */
+    assert_int_equal(rmdir("ws"), 0);              /* and is empty */
+    assert_content("beside/precious", "x");
+    assert_int_equal(file_empty_folder("ws", &err), -1);
+    assert_string_equal(err.text, "cannot empty ws: No such file or directory");
+    assert_int_equal(file_empty_folder("beside/precious", &err), -1);
+    make_dirs("ws");
+    assert_int_equal(file_empty_folder("alias", &err), -1); /* somebody put a link in its place */
+}
+
 static void test_remove_is_not_bounded_by_descriptors(void **state)
 {
     (void)state;
@@ -379,6 +406,7 @@ int main(void)
         cmocka_unit_test(test_mkdirs),
         cmocka_unit_test(test_remove_does_not_follow_links),
         cmocka_unit_test(test_remove_closed_folders),
+        cmocka_unit_test(test_empty_folder),
         cmocka_unit_test(test_remove_is_not_bounded_by_descriptors),
         cmocka_unit_test(test_copy_tree),
         cmocka_unit_test(test_temp_dir),

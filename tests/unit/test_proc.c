@@ -13,6 +13,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 
 #include <cmocka.h>
 
@@ -437,6 +438,91 @@ static void test_in_virtual_time(void **state)
     loop = real;
 }
 
+/* What a child left in the pipe while nobody read is there when somebody reads again, and the end comes after it. */
+static struct {
+    struct loop_timer timer;
+    struct child *child;
+    size_t seen;
+} pausing;
+
+static void unpause(struct loop_timer *timer)
+{
+    (void)timer;
+    pausing.seen = pausing.child->out.len;
+    assert_int_equal(pausing.child->exits, 0);
+    proc_pause(pausing.child->proc, false);
+}
+
+static void test_pause(void **state)
+{
+    (void)state;
+    struct child child;
+    start_shell(&child, "echo one; echo two", false);
+    proc_pause(child.proc, true);
+    proc_pause(child.proc, true);
+    pausing.child = &child;
+    loop_timer_start(loop, &pausing.timer, loop_now_us(loop) + 600000, unpause);
+    loop_run(loop);
+    assert_int_equal(pausing.seen, 0);
+    assert_string_equal(child.out.buf, "one\ntwo\n");
+    assert_int_equal(child.exits, 1);
+    child_release(&child);
+}
+
+static void test_no_descriptor_is_inherited(void **state)
+{
+    (void)state;
+    int careless = dup(STDERR_FILENO); /* without O_CLOEXEC */
+    assert_true(careless > 2);
+    struct child child;
+    start_shell(&child, "ls /proc/self/fd | wc -l", false);
+    loop_run(loop);
+    assert_int_equal(number_in(&child.out), 4); /* three, and the folder that ls reads */
+    close(careless);
+    child_release(&child);
+}
+
+static void test_a_child_dies_with_us(void **state)
+{
+    (void)state;
+    int ends[2];
+    assert_int_equal(pipe(ends), 0);
+    pid_t parent = fork();
+    if (parent == 0) {
+        struct loop *own = loop_new(clock_system());
+        const char *argv[] = {"sleep", "100", NULL};
+        struct proc_options options = {.argv = argv};
+        struct proc *proc = proc_start(own, &options, NULL);
+        int pid = proc ? proc_pid(proc) : 0;
+        (void)!write(ends[1], &pid, sizeof(pid));
+        pause();
+    }
+    int pid = 0;
+    assert_int_equal(read(ends[0], &pid, sizeof(pid)), sizeof(pid));
+    assert_false(is_dead(pid));
+    kill(parent, SIGKILL);
+    assert_int_equal(waitpid(parent, NULL, 0), parent);
+    assert_dies(pid);
+    close(ends[0]);
+    close(ends[1]);
+}
+
+static void test_aside(void **state)
+{
+    (void)state;
+    struct err err = ERR_INIT;
+    CLEANUP(free) char *folder = file_make_temp_dir(NULL, "keyturn-proc-", &err);
+    CLEANUP(free) char *made = xasprintf("%s/made", folder);
+    const char *touch[] = {"touch", made, NULL}, *sleep[] = {"sleep", "100", NULL}, *missing[] = {"/no/such", NULL};
+    assert_int_equal(proc_run_aside(loop, touch, NULL, 5000), 0);
+    assert_int_equal(proc_run_aside(loop, sleep, NULL, 100), 0);
+    assert_int_equal(proc_run_aside(loop, missing, NULL, 100), -1);
+    loop_free(loop); /* waits for both, and for the second not for long */
+    assert_int_equal(access(made, F_OK), 0);
+    assert_int_equal(file_remove_tree(folder, &err), 0);
+    loop = loop_new(clock_system());
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -457,6 +543,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_free_from_callbacks, begin, end),
         cmocka_unit_test_setup_teardown(test_many_at_once, begin, end),
         cmocka_unit_test_setup_teardown(test_in_virtual_time, begin, end),
+        cmocka_unit_test_setup_teardown(test_pause, begin, end),
+        cmocka_unit_test_setup_teardown(test_no_descriptor_is_inherited, begin, end),
+        cmocka_unit_test_setup_teardown(test_a_child_dies_with_us, begin, end),
+        cmocka_unit_test_setup_teardown(test_aside, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
