@@ -76,6 +76,7 @@ struct work_job {
     uv_work_t request;
     struct loop *loop;
     struct loop_work *work;
+    bool disowned;
 };
 
 struct loop_watch {
@@ -305,10 +306,14 @@ static void work_done(uv_work_t *request, int status)
     (void)status; /* only a cancelled request fails, and we cancel none */
     struct work_job *job = request->data;
     struct loop_work *work = job->work;
-    job->loop->works--;
+    struct loop *loop = job->loop;
+    bool disowned = job->disowned;
+    loop->works--;
     free(job);
     work->impl = NULL;
     work->done(work);
+    if (disowned)
+        loop_count_dying(loop, -1);
 }
 
 static void on_readable(uv_poll_t *poll, int status, int events)
@@ -520,6 +525,15 @@ void loop_work_start(struct loop *loop, struct loop_work *work, void (*run)(stru
     loop->works++;
     if (uv_queue_work(&loop->uv, &job->request, run_work, work_done))
         BUG("cannot start pool work");
+}
+
+void loop_work_disown(struct loop *loop, struct loop_work *work)
+{
+    struct work_job *job = work->impl;
+    if (!job || job->disowned)
+        return;
+    job->disowned = true;
+    loop_count_dying(loop, 1);
 }
 
 struct loop_watch *loop_watch_fd(struct loop *loop, int fd, void (*ready)(void *data), void *data)

@@ -67,6 +67,8 @@ struct loop_work {
 };
 void loop_work_start(struct loop *loop, struct loop_work *work, void (*run)(struct loop_work *),
                      void (*done)(struct loop_work *));
+/* Its owner is going: the work still ends with `done`, and loop_free waits for it. */
+void loop_work_disown(struct loop *loop, struct loop_work *work);
 
 /* A file descriptor becoming readable; a signal. NULL-safe to free; they do not keep the loop running. */
 struct loop_watch;

@@ -226,7 +226,8 @@ static bool is_program(const char *file)
     return stat(file, &st) == 0 && S_ISREG(st.st_mode) && access(file, X_OK) == 0;
 }
 
-/* Entries of PATH that are not absolute are passed over: they would run whatever lies in the folder the child starts in.
+/* Entries of PATH that are not absolute are passed over: they would run whatever lies in the folder the child starts
+ * in.
  */
 char *proc_find(const char *name, const char *const *env)
 {

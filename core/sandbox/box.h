@@ -12,12 +12,18 @@ struct box;
 struct json;
 struct loop;
 
+#define BOX_READY_S 30 /* until a harness must have said that it is ready */
+
 struct box_listener {
-    /* The harness is ready. `ready` is its event, borrowed: tools[], pid, ordered, sandbox{…}. */
+    /* The harness is ready. `ready` is its event, borrowed: tools[], pid, ordered, sandbox{…}. The box may be freed
+     * from within. */
     void (*ready)(void *user, struct box *box, const struct json *ready);
     /* It is gone, before or after it was ready; one sentence says why, with what it wrote to stderr. Called once, and
      * the box may be freed from within. */
     void (*gone)(void *user, struct box *box, const char *why);
+    /* The last request has had its script_done while nobody listened to the channel. A script goes on after its result,
+     * and only then is it over. NULL: nobody cares. The box may be freed from within. */
+    void (*idle)(void *user, struct box *box);
     void *user;
 };
 
@@ -27,8 +33,15 @@ struct box *box_start(struct loop *loop, const struct box_spec *spec, const char
                       const struct box_listener *listener, struct err *err) CHECKED;
 struct channel *box_channel(struct box *box);
 const char *box_name(const struct box *box);
-const char *box_workspace(const struct box *box); /* folder on this machine; NULL for a remote one */
+/* Its folder on this machine; NULL where the engine gives the harness one that we cannot see. */
+const char *box_workspace(const struct box *box);
 /* What took effect inside, as the harness told: JSON object. NULL before it was ready. */
 const char *box_layers(const struct box *box);
-/* Ends it: end of stdin, then the engine's stop vector, then a kill of the group. Nobody is called any more. */
+/* What the engine and the harness wrote to stderr so far, the end of it. */
+const char *box_complaints(const struct box *box);
+/* Every request had its script_done. */
+bool box_is_idle(const struct box *box);
+/* Since this was asked last nothing came without a request: a harness that is left alone keeps still. */
+bool box_kept_still(struct box *box);
+/* Ends it: end of stdin, the engine's stop vector, a kill of the group. Nobody is called any more. */
 void box_free(struct box *box);

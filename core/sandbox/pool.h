@@ -4,20 +4,22 @@
  * One pool per sandbox (a box_spec). `size` boxes are kept idle or in use, up to `overflow` more are made while all are
  * in use, further callers wait and are served in order. A box that comes back has its workspace wiped and its harness
  * checked (it is idle, alive, its stream is quiet); it is retired after POOL_USES_MAX uses and after any result that is
- * not reusable, and replaced. A box that cannot be started is tried again with a growing pause; while that goes on,
- * callers are told why instead of waiting for ever. */
+ * not reusable, and replaced. A script may go on after its result: the box is wiped when it has ended, and retired when
+ * that takes longer than POOL_SETTLE_S. A box that cannot be started is tried again with a growing pause; while that
+ * goes on, callers are told why instead of waiting for ever. */
 
 #include "box.h"
 #include <stdint.h>
 
 #define POOL_USES_MAX 50
+#define POOL_SETTLE_S 5
 
 struct pool;
 struct pool_ticket;
 
 struct pool_options {
     struct loop *loop;
-    const struct box_spec *spec; /* copied */
+    const struct box_spec *spec; /* copied, but for the engine, which must stay */
     size_t size;                 /* 0 is allowed: nothing is kept warm */
     size_t overflow;
     const char *folder; /* where the workspaces of boxes are made; 0700 */
@@ -43,7 +45,9 @@ struct pool_status {
     const char *engine;
     const char *layers;  /* of the newest box that was ready; NULL: none yet */
     const char *trouble; /* why none can be started, NULL: none */
-    size_t starting, idle, busy, waiting;
+    size_t starting;     /* or being wiped */
+    size_t idle, busy;
+    size_t waiting; /* callers */
     uint64_t served, retired, failed;
 };
 struct pool_status pool_status(const struct pool *pool);

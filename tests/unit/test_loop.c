@@ -177,6 +177,18 @@ static void free_in_done(struct loop_work *work)
     note('f');
 }
 
+static void test_a_disowned_work_is_awaited(void **state)
+{
+    (void)state;
+    begin(false);
+    struct test_work *test = xcalloc(1, sizeof(*test));
+    loop_work_start(loop, &test->work, work_run, free_in_done);
+    loop_work_disown(loop, &test->work);
+    loop_work_disown(loop, &test->work);
+    end(); /* BUG() if it did not wait */
+    assert_string_equal(trace, "f");
+}
+
 static void test_work_may_free_itself(void **state)
 {
     (void)state;
@@ -336,7 +348,7 @@ int main(void)
         cmocka_unit_test(test_stop),
         cmocka_unit_test(test_posting_from_a_thread),
         cmocka_unit_test(test_work_comes_before_virtual_time),
-        cmocka_unit_test(test_work_may_free_itself),
+        cmocka_unit_test(test_work_may_free_itself), cmocka_unit_test(test_a_disowned_work_is_awaited),
         cmocka_unit_test(test_watching_a_descriptor),
         cmocka_unit_test(test_ready_comes_before_virtual_time),
         cmocka_unit_test(test_watching_a_signal),

@@ -1,0 +1,376 @@
+/* A box goes through starting (its stdout is read in lines until one is a `ready` event), ready (bytes go to the
+ * channel's listener) and gone. What comes before `ready` and is no event is noise of whoever stands in between, such
+ * as a greeting of the other machine.
+ *
+ * Requests are counted as they are written and script_done events as they pass: whoever listens may leave at the
+ * result, but the harness is free only when the script has ended too.
+ *
+ * Everything that calls somebody does so last, for the box may be freed there. */
+
+#include "box.h"
+#include "base/arena.h"
+#include "base/json.h"
+#include "base/loop.h"
+#include "base/mem.h"
+#include "base/proc.h"
+#include "base/strbuf.h"
+#include "lines.h"
+#include <ctype.h>
+#include <signal.h>
+#include <string.h>
+
+#define COMPLAINTS_KEPT  4096u /* bytes of stderr, from the end */
+#define COMPLAINTS_SHOWN 300u  /* of those in a sentence */
+#define READY_LINE_MAX   (1u << 20)
+#define DONE_LINE_MAX    4096u
+#define STOP_LIMIT_MS    10000u
+#define LEAVE_US         1000000 /* for a process whose stdout has ended */
+
+struct box {
+    struct channel channel;
+    struct loop *loop;
+    struct box_listener listener;
+    char *name, *engine, *workspace, *layers, *retry_on;
+    char **argv, **retry, **stop, **env;
+    struct proc *proc;
+    struct lines lines;
+    struct strbuf complaints;
+    struct loop_timer limit;
+    struct loop_task telling;
+    char *why;      /* it is gone */
+    size_t pending; /* requests without their script_done */
+    size_t ignored; /* bytes that came while there was none */
+    bool ready;
+    bool closed; /* by whoever held it: nothing is read any more */
+    bool ended;  /* its stdout has */
+    bool too_late;
+    bool stopped; /* ended by itself, so that nothing is left to stop */
+};
+
+static void launch(struct box *box);
+
+static struct box *box_of(struct channel *channel)
+{
+    return CONTAINER_OF(channel, struct box, channel);
+}
+
+/* The channel */
+
+static int on_write(struct channel *channel, const char *bytes, size_t len)
+{
+    struct box *box = box_of(channel);
+    if (!box->proc || box->ended || box->closed)
+        return -1;
+    for (const char *at = bytes; (at = memchr(at, '\n', len - (size_t)(at - bytes))); at++)
+        box->pending++;
+    proc_write(box->proc, bytes, len);
+    return 0;
+}
+
+static void on_pause(struct channel *channel, bool paused)
+{
+    if (box_of(channel)->proc)
+        proc_pause(box_of(channel)->proc, paused);
+}
+
+static void on_close(struct channel *channel)
+{
+    struct box *box = box_of(channel);
+    box->closed = true;
+    if (box->proc) {
+        proc_pause(box->proc, false); /* what still comes is dropped, so that the end is seen */
+        proc_kill(box->proc, SIGKILL);
+    }
+}
+
+static const struct channel_ops ops = {.write = on_write, .pause = on_pause, .close = on_close};
+
+/* The end */
+
+static void tell_gone(struct loop_task *task)
+{
+    struct box *box = CONTAINER_OF(task, struct box, telling);
+    box->listener.gone(box->listener.user, box, box->why);
+}
+
+/* The last of what stands on stderr, on one line. */
+static void add_complaints(struct strbuf *out, const struct strbuf *complaints)
+{
+    CLEANUP(strbuf) struct strbuf line = STRBUF_INIT;
+    bool gap = false;
+    for (size_t i = 0; i < complaints->len; i++) {
+        char c = complaints->buf[i];
+        if (c == '\n') {
+            gap = true;
+            continue;
+        }
+        if (isspace((unsigned char)c) && (gap || !line.len))
+            continue;
+        if (gap && line.len)
+            strbuf_addstr(&line, "; ");
+        gap = false;
+        strbuf_addch(&line, c ? c : ' ');
+    }
+    if (!line.len)
+        return;
+    bool cut = line.len > COMPLAINTS_SHOWN;
+    strbuf_addf(out, ": %s%s", cut ? "…" : "", line.buf + (cut ? line.len - COMPLAINTS_SHOWN : 0));
+}
+
+static char *explain(const struct box *box, int status, int signum)
+{
+    CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
+    if (box->too_late)
+        strbuf_addf(&text, "%s was not ready within %d s", box->engine, BOX_READY_S);
+    else if (box->closed)
+        strbuf_addf(&text, "%s was ended", box->engine);
+    else if (signum)
+        strbuf_addf(&text, "%s was killed by signal %d%s", box->engine, signum,
+                    box->ready ? "" : " before it was ready");
+    else
+        strbuf_addf(&text, "%s ended with status %d%s", box->engine, status, box->ready ? "" : " before it was ready");
+    add_complaints(&text, &box->complaints);
+    return strbuf_detach(&text, NULL);
+}
+
+static void on_exit_(void *data, int status, int signum)
+{
+    struct box *box = data;
+    proc_free(box->proc);
+    box->proc = NULL;
+    if (!box->ready && !box->too_late && box->retry && strstr(box->complaints.buf, box->retry_on)) {
+        argv_free(box->argv);
+        box->argv = steal(&box->retry);
+        strbuf_reset(&box->complaints);
+        lines_release(&box->lines);
+        box->ended = false;
+        launch(box);
+        return;
+    }
+    loop_timer_stop(box->loop, &box->limit);
+    box->stopped = !signum;
+    box->why = explain(box, status, signum);
+    box->listener.gone(box->listener.user, box, box->why);
+}
+
+static void on_limit(struct loop_timer *timer)
+{
+    struct box *box = CONTAINER_OF(timer, struct box, limit);
+    box->too_late |= !box->ended;
+    if (box->proc)
+        proc_kill(box->proc, SIGKILL); /* the exit is told soon */
+}
+
+/* What comes */
+
+struct first_line {
+    struct box *box;
+    struct arena *arena;
+    const struct json *ready;
+};
+
+static bool on_first_line(void *user, const char *text, size_t len)
+{
+    struct first_line *first = user;
+    const struct json *event = json_parse(first->arena, text, len, NULL);
+    if (strcmp(json_str(json_get(event, "type"), ""), "ready") == 0)
+        first->ready = event;
+    return !first->ready;
+}
+
+static void receive_first(struct box *box, const char *bytes, size_t len)
+{
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
+    struct first_line first = {.box = box, .arena = &arena};
+    size_t used = lines_feed(&box->lines, bytes, len, on_first_line, &first);
+    if (!first.ready)
+        return;
+    lines_release(&box->lines);
+    box->lines.limit = DONE_LINE_MAX;
+    box->ready = true;
+    box->ignored += len - used;
+    box->channel.ordered = json_bool(json_get(first.ready, "ordered"), false);
+    const struct json *layers = json_get(first.ready, "sandbox");
+    CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
+    if (layers)
+        json_write(&text, layers, JSON_COMPACT);
+    box->layers = text.len ? strbuf_detach(&text, NULL) : xstrdup("{}");
+    loop_timer_stop(box->loop, &box->limit);
+    box->listener.ready(box->listener.user, box, first.ready);
+}
+
+static bool on_line(void *user, const char *text, size_t len)
+{
+    struct box *box = user;
+    if (!box->pending || len > DONE_LINE_MAX || !memmem(text, len, "script_done", 11))
+        return true;
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
+    const struct json *event = json_parse(&arena, text, len, NULL);
+    if (strcmp(json_str(json_get(event, "type"), ""), "script_done") == 0)
+        box->pending--;
+    return true;
+}
+
+static void receive(struct box *box, const char *bytes, size_t len)
+{
+    bool asked = box->pending;
+    lines_feed(&box->lines, bytes, len, on_line, box);
+    if (!asked)
+        box->ignored += len;
+    if (box->channel.received)
+        box->channel.received(&box->channel, bytes, len);
+    else if (asked && !box->pending && box->listener.idle)
+        box->listener.idle(box->listener.user, box);
+}
+
+static void on_stdout(void *data, const char *bytes, size_t len)
+{
+    struct box *box = data;
+    if (box->closed)
+        return;
+    if (!len) {
+        box->ended = true;
+        /* Without its voice it is of no use; most leave at once, and then the status tells more than our kill would. */
+        loop_timer_start(box->loop, &box->limit, loop_now_us(box->loop) + LEAVE_US, on_limit);
+        if (box->channel.ended)
+            box->channel.ended(&box->channel);
+        return;
+    }
+    if (!box->ready)
+        receive_first(box, bytes, len);
+    else
+        receive(box, bytes, len);
+}
+
+static void on_stderr(void *data, const char *bytes, size_t len)
+{
+    struct box *box = data;
+    struct strbuf *kept = &box->complaints;
+    strbuf_add(kept, bytes, len);
+    if (kept->len > COMPLAINTS_KEPT) {
+        memmove(kept->buf, kept->buf + kept->len - COMPLAINTS_KEPT, COMPLAINTS_KEPT);
+        strbuf_set_len(kept, COMPLAINTS_KEPT);
+    }
+}
+
+/* Beginning and end */
+
+/* The program is looked for where we look for programs: the environment it gets may have another PATH. */
+static void launch(struct box *box)
+{
+    char *program = proc_find(box->argv[0], NULL);
+    if (program) {
+        free(box->argv[0]);
+        box->argv[0] = program;
+    }
+    struct err err = ERR_INIT;
+    struct proc_options options = {
+        .argv = (const char *const *)box->argv,
+        .env = (const char *const *)box->env,
+        .want_stdin = true,
+        .on_stdout = on_stdout,
+        .on_stderr = on_stderr,
+        .on_exit = on_exit_,
+        .data = box,
+    };
+    box->proc = proc_start(box->loop, &options, &err);
+    if (box->proc)
+        return;
+    box->stopped = true;
+    box->why = xstrdup(err.text);
+    loop_timer_stop(box->loop, &box->limit);
+    loop_post(box->loop, &box->telling, tell_gone);
+}
+
+struct box *box_start(struct loop *loop, const struct box_spec *spec, const char *name,
+                      const struct box_listener *listener, struct err *err)
+{
+    const struct sandbox_engine *engine = spec->engine;
+    char **argv = sandbox_engine_argv(engine, spec, name, false, err);
+    if (!argv)
+        return NULL;
+    struct box *box = xcalloc(1, sizeof(*box));
+    box->channel.ops = &ops;
+    box->loop = loop;
+    box->listener = *listener;
+    box->name = xstrdup(name);
+    box->engine = xstrdup(engine->name);
+    box->argv = argv;
+    box->stop = sandbox_engine_stop(engine, spec, name);
+    box->env = sandbox_engine_env(engine, spec);
+    if (engine->retry) {
+        box->retry = sandbox_engine_argv(engine, spec, name, true, NULL);
+        box->retry_on = xstrdup(engine->retry_on);
+    }
+    if (spec->workspace && sandbox_engine_uses(engine, "workspace"))
+        box->workspace = xstrdup(spec->workspace);
+    box->lines = (struct lines)LINES_INIT(READY_LINE_MAX);
+    strbuf_init(&box->complaints);
+    loop_timer_start(loop, &box->limit, loop_now_us(loop) + BOX_READY_S * INT64_C(1000000), on_limit);
+    launch(box);
+    return box;
+}
+
+struct channel *box_channel(struct box *box)
+{
+    return &box->channel;
+}
+
+const char *box_name(const struct box *box)
+{
+    return box->name;
+}
+
+const char *box_workspace(const struct box *box)
+{
+    return box->workspace;
+}
+
+const char *box_layers(const struct box *box)
+{
+    return box->layers;
+}
+
+const char *box_complaints(const struct box *box)
+{
+    return box->complaints.buf;
+}
+
+bool box_is_idle(const struct box *box)
+{
+    return box->pending == 0;
+}
+
+bool box_kept_still(struct box *box)
+{
+    bool still = box->ignored == 0;
+    box->ignored = 0;
+    return still;
+}
+
+void box_free(struct box *box)
+{
+    if (!box)
+        return;
+    loop_timer_stop(box->loop, &box->limit);
+    loop_unpost(box->loop, &box->telling);
+    if (box->proc) {
+        proc_close_stdin(box->proc);
+        proc_free(box->proc);
+    }
+    if (box->stop && !box->stopped)
+        (void)proc_run_aside(box->loop, (const char *const *)box->stop, (const char *const *)box->env, STOP_LIMIT_MS);
+    lines_release(&box->lines);
+    strbuf_release(&box->complaints);
+    free(box->name);
+    free(box->engine);
+    free(box->workspace);
+    free(box->layers);
+    free(box->retry_on);
+    free(box->why);
+    argv_free(box->argv);
+    argv_free(box->retry);
+    argv_free(box->stop);
+    argv_free(box->env);
+    free(box);
+}

@@ -1,0 +1,368 @@
+/* Vectors with their places filled in, and the environment that goes with them. */
+
+#include "engines.h"
+#include "base/file.h"
+#include "base/mem.h"
+#include "base/proc.h"
+#include "base/strbuf.h"
+#include <ctype.h>
+#include <errno.h>
+#include <fnmatch.h>
+#include <stdio.h>
+#include <string.h>
+
+/* What the places of one box stand for; NULL: nothing. */
+struct filling {
+    const struct box_spec *spec;
+    const char *name, *harness, *secret;
+    char memory_mb[16], pids[16];
+};
+
+static const char *fill_harness(const struct filling *f)
+{
+    return f->harness;
+}
+
+static const char *fill_image(const struct filling *f)
+{
+    return f->spec->image ? f->spec->image : BOX_IMAGE;
+}
+
+static const char *fill_tools(const struct filling *f)
+{
+    return f->spec->tools;
+}
+
+static const char *fill_workspace(const struct filling *f)
+{
+    return f->spec->workspace;
+}
+
+static const char *fill_memory_mb(const struct filling *f)
+{
+    return f->memory_mb;
+}
+
+static const char *fill_pids(const struct filling *f)
+{
+    return f->pids;
+}
+
+static const char *fill_name(const struct filling *f)
+{
+    return f->name;
+}
+
+static const char *fill_host(const struct filling *f)
+{
+    return f->spec->host;
+}
+
+static const char *fill_secret(const struct filling *f)
+{
+    return f->secret;
+}
+
+static const struct place {
+    const char *name;
+    const char *(*fill)(const struct filling *filling);
+    const char *missing; /* what to do about it */
+} places[] = {
+    {"harness", fill_harness, "it belongs beside the program"},
+    {"image", fill_image, ""},
+    {"tools", fill_tools, "say --tools DIR, or write {tools...}"},
+    {"workspace", fill_workspace, "a folder must be made for it"},
+    {"memory_mb", fill_memory_mb, ""},
+    {"pids", fill_pids, ""},
+    {"name", fill_name, ""},
+    {"host", fill_host, "name one behind a colon, as in --engine ssh:HOST"},
+    {"secret", fill_secret, "it means something in \"secret\" only"},
+};
+
+/* Arguments that become several, or none. */
+static bool is_list(const char *argument)
+{
+    return strcmp(argument, "{secrets...}") == 0 || strcmp(argument, "{tools...}") == 0 ||
+           strcmp(argument, "{host...}") == 0;
+}
+
+static const struct place *find_place(const char *name, size_t len)
+{
+    for (size_t i = 0; i < COUNT_OF(places); i++)
+        if (strlen(places[i].name) == len && memcmp(places[i].name, name, len) == 0)
+            return &places[i];
+    return NULL;
+}
+
+/* In single quotes, where a shell lets everything stand but a single quote. */
+static void add_quoted(struct strbuf *out, const char *text)
+{
+    strbuf_addch(out, '\'');
+    for (; *text; text++)
+        if (*text == '\'')
+            strbuf_addstr(out, "'\\''");
+        else
+            strbuf_addch(out, *text);
+    strbuf_addch(out, '\'');
+}
+
+/* Adds the argument with its places filled in; without a filling it is only looked at. */
+static int fill(struct strbuf *out, const char *argument, const struct filling *filling, struct err *err)
+{
+    for (const char *at = argument; *at;) {
+        if ((at[0] == '{' || at[0] == '}') && at[1] == at[0]) {
+            strbuf_addch(out, *at);
+            at += 2;
+            continue;
+        }
+        if (*at != '{' && *at != '}') {
+            strbuf_addch(out, *at++);
+            continue;
+        }
+        size_t len = strcspn(at + 1, "{}");
+        if (*at == '}' || at[1 + len] != '}')
+            return err_set(err, "a brace stands alone in \"%.80s\" (double it if it is meant)", argument);
+        size_t name = strcspn(at + 1, ":{}");
+        bool quoted = len - name == 7 && memcmp(at + 1 + name, ":quoted", 7) == 0;
+        const struct place *place = name == len || quoted ? find_place(at + 1, name) : NULL;
+        if (!place)
+            return err_set(err, "there is no place {%.*s} (double a brace that is meant)", (int)(len < 60 ? len : 60),
+                           at + 1);
+        const char *value = filling ? place->fill(filling) : "";
+        if (!value)
+            return err_set(err, "the engine %s needs a %s (%s)", filling->spec->engine->name, place->name,
+                           place->missing);
+        if (quoted)
+            add_quoted(out, value);
+        else
+            strbuf_addstr(out, value);
+        at += len + 2;
+    }
+    return 0;
+}
+
+int sandbox_check_argument(const char *argument, struct err *err)
+{
+    CLEANUP(strbuf) struct strbuf unused = STRBUF_INIT;
+    return is_list(argument) ? 0 : fill(&unused, argument, NULL, err);
+}
+
+/* Growing vectors */
+
+struct vector {
+    char **items;
+    size_t count, room;
+};
+
+/* Takes the text; keeps the NULL at the end. */
+static void push(struct vector *vector, char *take_text)
+{
+    GROW(vector->items, vector->count + 1, vector->room);
+    vector->items[vector->count++] = take_text;
+    vector->items[vector->count] = NULL;
+}
+
+static void vector_cleanup(struct vector *vector)
+{
+    argv_free(vector->items);
+}
+
+void argv_free(char **argv)
+{
+    for (char **at = argv; at && *at; at++)
+        free(*at);
+    free(argv);
+}
+
+static int push_filled(struct vector *vector, const char *argument, const struct filling *filling, struct err *err)
+{
+    CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
+    if (fill(&text, argument, filling, err))
+        return -1;
+    push(vector, strbuf_detach(&text, NULL));
+    return 0;
+}
+
+static int push_all(struct vector *vector, char *const *arguments, const struct filling *filling, struct err *err)
+{
+    for (; arguments && *arguments; arguments++)
+        if (push_filled(vector, *arguments, filling, err))
+            return -1;
+    return 0;
+}
+
+/* Secrets */
+
+static bool is_name(const char *text)
+{
+    if (!isalpha((unsigned char)*text) && *text != '_')
+        return false;
+    while (isalnum((unsigned char)*text) || *text == '_')
+        text++;
+    return !*text;
+}
+
+static int check_secrets(const struct box_spec *spec, struct err *err)
+{
+    for (const char *const *at = spec->secrets; at && *at; at++) {
+        if (!is_name(*at))
+            return err_set(err, "\"%.60s\" cannot be the name of a secret (name a variable of the environment)", *at);
+        if (spec->engine->no_secrets)
+            return err_set(err, "the engine %s has no way to hand in the secret %.60s", spec->engine->name, *at);
+    }
+    return 0;
+}
+
+static int push_secrets(struct vector *vector, struct filling filling, struct err *err)
+{
+    for (const char *const *at = filling.spec->secrets; at && *at; at++) {
+        filling.secret = *at;
+        if (push_all(vector, filling.spec->engine->secret, &filling, err))
+            return -1;
+    }
+    return 0;
+}
+
+/* Vectors */
+
+static int push_template(struct vector *vector, char *const *template, const struct filling *filling, struct err *err)
+{
+    const struct sandbox_engine *engine = filling->spec->engine;
+    for (; *template; template ++) {
+        int failed = 0;
+        if (strcmp(*template, "{secrets...}") == 0)
+            failed = push_secrets(vector, *filling, err);
+        else if (strcmp(*template, "{tools...}") == 0)
+            failed = filling->spec->tools ? push_all(vector, engine->tools, filling, err) : 0;
+        else if (strcmp(*template, "{host...}") == 0)
+            failed = filling->spec->host ? push_all(vector, engine->host, filling, err) : 0;
+        else
+            failed = push_filled(vector, *template, filling, err);
+        if (failed)
+            return -1;
+    }
+    return 0;
+}
+
+static char **make_vector(const struct box_spec *spec, const char *name, char *const *template, char *const *first,
+                          struct err *err)
+{
+    CLEANUP(free) char *harness = spec->harness ? xstrdup(spec->harness) : sandbox_harness_path();
+    struct filling filling = {.spec = spec, .name = name, .harness = harness};
+    snprintf(filling.memory_mb, sizeof(filling.memory_mb), "%u", spec->memory_mb ? spec->memory_mb : BOX_MEMORY_MB);
+    snprintf(filling.pids, sizeof(filling.pids), "%u", spec->pids ? spec->pids : BOX_PIDS);
+    CLEANUP(vector) struct vector vector = {0};
+    /* An argument that begins with a dash would be an option of the engine's program. */
+    if (spec->host && spec->host[0] == '-') {
+        err_set(err, "%.60s is no host (a name does not begin with -)", spec->host);
+        return NULL;
+    }
+    if (check_secrets(spec, err) || push_filled(&vector, template[0], &filling, err) ||
+        push_all(&vector, first, &filling, err) || push_template(&vector, template + 1, &filling, err))
+        return NULL;
+    return steal(&vector.items);
+}
+
+char **sandbox_engine_argv(const struct sandbox_engine *engine, const struct box_spec *spec, const char *name,
+                           bool again, struct err *err)
+{
+    struct box_spec own = *spec;
+    own.engine = engine;
+    return make_vector(&own, name, engine->argv, again ? engine->retry : NULL, err);
+}
+
+char **sandbox_engine_stop(const struct sandbox_engine *engine, const struct box_spec *spec, const char *name)
+{
+    struct box_spec own = *spec;
+    own.engine = engine;
+    return engine->stop ? make_vector(&own, name, engine->stop, NULL, NULL) : NULL;
+}
+
+bool sandbox_engine_uses(const struct sandbox_engine *engine, const char *place)
+{
+    CLEANUP(free) char *plain = xasprintf("{%s}", place);
+    CLEANUP(free) char *quoted = xasprintf("{%s:quoted}", place);
+    for (char **at = engine->argv; *at; at++)
+        if (strstr(*at, plain) || strstr(*at, quoted))
+            return true;
+    return false;
+}
+
+/* The environment */
+
+extern char **environ;
+
+/* What the clients of container engines and clusters look at, besides PATH and LANG. */
+static const char *const usual_env[] = {
+    "HOME",         "USER",       "LOGNAME",       "TMPDIR",  "XDG_*",   "DOCKER_*", "CONTAINER_HOST",
+    "CONTAINERS_*", "KUBECONFIG", "SSH_AUTH_SOCK", "*_proxy", "*_PROXY", NULL,
+};
+
+static bool is_wanted(const char *const *patterns, const char *name)
+{
+    for (; *patterns; patterns++)
+        if (fnmatch(*patterns, name, 0) == 0)
+            return true;
+    return false;
+}
+
+char **sandbox_engine_env(const struct sandbox_engine *engine, const struct box_spec *spec)
+{
+    struct vector vector = {0};
+    const char *const *patterns = engine->env ? (const char *const *)engine->env : usual_env;
+    const char *path = getenv("PATH");
+    /* An engine that takes nothing of ours hands its environment on to the harness: our PATH says nothing there. */
+    bool bare = engine->env && !engine->env[0];
+    push(&vector, xasprintf("PATH=%s", path && !bare ? path : "/usr/local/bin:/usr/bin:/bin"));
+    push(&vector, xstrdup("LANG=C.UTF-8"));
+    for (char **at = environ; *at; at++) {
+        CLEANUP(free) char *name = xmemdup0(*at, strcspn(*at, "="));
+        if (strcmp(name, "PATH") != 0 && strcmp(name, "LANG") != 0 && is_wanted(patterns, name))
+            push(&vector, xstrdup(*at));
+    }
+    for (const char *const *at = spec->secrets; at && *at; at++) {
+        const char *value = getenv(*at);
+        if (value && (strcmp(*at, "PATH") != 0 && strcmp(*at, "LANG") != 0) && !is_wanted(patterns, *at))
+            push(&vector, xasprintf("%s=%s", *at, value));
+    }
+    return vector.items;
+}
+
+/* The list */
+
+const struct sandbox_engine *sandbox_engines_find(const struct sandbox_engines *engines, const char *name)
+{
+    for (size_t i = 0; i < engines->count; i++)
+        if (strcmp(engines->items[i].name, name) == 0)
+            return &engines->items[i];
+    return NULL;
+}
+
+const struct sandbox_engine *sandbox_engines_choose(const struct sandbox_engines *engines)
+{
+    for (size_t i = 0; i < engines->count; i++) {
+        const struct sandbox_engine *engine = &engines->items[i];
+        if (engine->unsafe || engine->remote)
+            continue;
+        CLEANUP(free) char *program = proc_find(engine->argv[0], NULL);
+        if (program && access(program, X_OK) == 0)
+            return engine;
+    }
+    return NULL;
+}
+
+char *sandbox_engines_default_path(void)
+{
+    return file_xdg_path(FILE_CONFIG, "engines.json");
+}
+
+char *sandbox_harness_path(void)
+{
+    const char *said = getenv("KEYTURN_HARNESS");
+    if (said && *said)
+        return xstrdup(said);
+    CLEANUP(free) char *folder = file_program_dir();
+    CLEANUP(free) char *beside = xasprintf("%s/keyturn-harness", folder);
+    CLEANUP(free) char *installed = xasprintf("%s/../libexec/keyturn/keyturn-harness", folder);
+    return access(beside, F_OK) && access(installed, F_OK) == 0 ? steal(&installed) : steal(&beside);
+}

@@ -1,0 +1,100 @@
+/* The engines that are always there, as a user would write them in engines.json.
+ *
+ * bwrap: everything unshared, nothing of the host but /usr, read-only; the harness is bound in alone and is process 1.
+ * As root, uid 65534 inside is root outside: that is why nothing else is bound. Its environment is the one we give it,
+ * so there is no --clearenv.
+ *
+ * podman and docker: the image holds the harness as its entry point. Ulimits are said because the defaults need a
+ * privilege that root in a small machine may lack; crun refuses some mixtures of cgroup versions that runc takes.
+ *
+ * ssh and srun: the harness must be installed there. A shell makes a workspace and removes it; it stays as the parent,
+ * so this happens however the harness ends. The connection's end is the harness's end of stdin. */
+
+#include "engines.h"
+
+/* Made a string by the preprocessor: no quoting of quotes. */
+#define TEXT(...) #__VA_ARGS__
+
+/* clang-format off */
+const char sandbox_engines_builtin[] = TEXT({
+  "bwrap": {
+    "about": "bubblewrap: namespaces on this machine, no network, nothing to set up",
+    "argv": ["bwrap", "--unshare-all", "--unshare-user", "--disable-userns", "--uid", "65534", "--gid", "65534",
+             "--hostname", "sandbox", "--cap-drop", "ALL", "--new-session", "--die-with-parent", "--as-pid-1",
+             "--ro-bind", "/usr", "/usr", "--symlink", "usr/lib", "/lib", "--symlink", "usr/lib64", "/lib64",
+             "--symlink", "usr/bin", "/bin", "--ro-bind-try", "/etc/ld.so.cache", "/etc/ld.so.cache",
+             "--proc", "/proc", "--dev", "/dev", "--size", "16777216", "--tmpfs", "/tmp",
+             "--dir", "/run", "--ro-bind", "{harness}", "/run/keyturn-harness",
+             "--dir", "/tools", "{tools...}", "--bind", "{workspace}", "/workspace", "--chdir", "/workspace",
+             "--remount-ro", "/dev", "--remount-ro", "/",
+             "/run/keyturn-harness", "--tools", "/tools", "--workspace", "/workspace", "--memory", "{memory_mb}"],
+    "tools": ["--ro-bind", "{tools}", "/tools"],
+    "env": []
+  },
+  "podman": {
+    "about": "a podman container, no network, read-only",
+    "argv": ["podman", "run", "-i", "--rm", "--name", "{name}", "--pull=never", "--read-only", "--cap-drop=ALL",
+             "--security-opt=no-new-privileges", "--network=none", "--user", "65534:65534",
+             "--memory", "{memory_mb}m", "--memory-swap", "{memory_mb}m", "--pids-limit", "{pids}",
+             "--ulimit", "nofile=1024:1024", "--ulimit", "nproc=256:256", "--log-driver=none",
+             "--tmpfs", "/workspace:rw,noexec,nosuid,nodev,size=16m", "{tools...}", "{secrets...}", "{image}",
+             "--tools", "/tools", "--workspace", "/workspace", "--memory", "{memory_mb}"],
+    "tools": ["--volume", "{tools}:/tools:ro"],
+    "secret": ["--env", "{secret}"],
+    "stop": ["podman", "kill", "{name}"],
+    "retry": {"on": "cgroups in hybrid mode", "with": ["--runtime=runc"]}
+  },
+  "docker": {
+    "about": "a Docker container, no network, read-only",
+    "argv": ["docker", "run", "-i", "--rm", "--name", "{name}", "--pull=never", "--read-only", "--cap-drop=ALL",
+             "--security-opt=no-new-privileges", "--network=none", "--user", "65534:65534",
+             "--memory", "{memory_mb}m", "--memory-swap", "{memory_mb}m", "--pids-limit", "{pids}",
+             "--tmpfs", "/workspace:rw,noexec,nosuid,nodev,size=16m,uid=65534,gid=65534", "{tools...}",
+             "{secrets...}", "{image}", "--tools", "/tools", "--workspace", "/workspace", "--memory", "{memory_mb}"],
+    "tools": ["--volume", "{tools}:/tools:ro"],
+    "secret": ["--env", "{secret}"],
+    "stop": ["docker", "kill", "{name}"]
+  },
+  "none": {
+    "about": "no sandbox around the harness: only the layers that it puts on itself",
+    "unsafe": true,
+    "argv": ["{harness}", "{tools...}", "--workspace", "{workspace}", "--memory", "{memory_mb}"],
+    "tools": ["--tools", "{tools}"],
+    "env": []
+  },
+  "ssh": {
+    "about": "another machine with keyturn-harness in its PATH (ssh:HOST)",
+    "remote": true,
+    "argv": ["ssh", "-T", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10", "{secrets...}", "--", "{host}",
+             "w=$(mktemp -d) && trap 'rm -rf \"$w\"' EXIT && keyturn-harness --workspace \"$w\" --memory {memory_mb}",
+             "{tools...}"],
+    "tools": ["--tools", "{tools:quoted}"],
+    "secret": ["-o", "SendEnv={secret}"]
+  },
+  "kubectl": {
+    "about": "a pod of a Kubernetes cluster (kubectl:NAMESPACE)",
+    "remote": true,
+    "secret": false,
+    "argv": ["kubectl", "run", "{name}", "{host...}", "-i", "--rm", "--quiet", "--restart=Never",
+             "--image={image}", "--image-pull-policy=IfNotPresent", "--override-type=strategic",
+             "--overrides={{\"spec\":{{\"automountServiceAccountToken\":false,\"enableServiceLinks\":false,\"hostname\":\"sandbox\",\"containers\":[{{\"name\":\"{name}\",\"resources\":{{\"limits\":{{\"memory\":\"{memory_mb}Mi\",\"cpu\":\"1\"}}}},\"securityContext\":{{\"allowPrivilegeEscalation\":false,\"readOnlyRootFilesystem\":true,\"runAsNonRoot\":true,\"runAsUser\":65534,\"capabilities\":{{\"drop\":[\"ALL\"]}},\"seccompProfile\":{{\"type\":\"RuntimeDefault\"}}}},\"volumeMounts\":[{{\"name\":\"workspace\",\"mountPath\":\"/workspace\"}}]}}],\"volumes\":[{{\"name\":\"workspace\",\"emptyDir\":{{\"medium\":\"Memory\",\"sizeLimit\":\"16Mi\"}}}}]}}}}",
+             "--", "--workspace", "/workspace", "--memory", "{memory_mb}", "{tools...}"],
+    "tools": ["--tools", "{tools}"],
+    "host": ["--namespace={host}"],
+    "stop": ["kubectl", "delete", "pod", "{name}", "{host...}", "--now", "--wait=false", "--ignore-not-found"],
+    "env": ["KUBECONFIG", "HOME", "USER", "XDG_*", "AWS_*", "GOOGLE_*", "CLOUDSDK_*", "AZURE_*", "*_proxy", "*_PROXY"]
+  },
+  "srun": {
+    "about": "a node of a Slurm cluster with keyturn-harness in its PATH (srun:PARTITION)",
+    "remote": true,
+    "argv": ["srun", "--quiet", "--ntasks=1", "--nodes=1", "{host...}", "--job-name={name}",
+             "--mem={memory_mb}M", "--unbuffered", "--export=ALL", "sh", "-c",
+             "w=$(mktemp -d) && trap 'rm -rf \"$w\"' EXIT && keyturn-harness --workspace \"$w\" --memory {memory_mb} \"$@\"",
+             "sh", "{tools...}"],
+    "tools": ["--tools", "{tools}"],
+    "host": ["--partition={host}"],
+    "stop": ["scancel", "--quiet", "--name={name}"],
+    "env": ["HOME", "USER", "LOGNAME", "SLURM_*", "SBATCH_*"]
+  }
+});
+/* clang-format on */

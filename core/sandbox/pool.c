@@ -1,0 +1,567 @@
+/* Every change ends in settle(), a task on the loop: it hands out what is idle, starts what is missing and ends what is
+ * too much, by counting. So no place decides more than what happened to one box.
+ *
+ *   starting ──ready──► idle ──taken──► busy ──given──► cleaning ──empty, quiet──► idle
+ *      │ gone             │ gone          │ not reusable     │ gone, not idle in time, not empty
+ *      ▼                  ▼               ▼                  ▼
+ *   trouble            leaving         leaving            leaving: the box is killed, its room removed on a thread
+ *
+ * The workspace of a box on this machine is emptied from here; one that we cannot see (in a container, on another
+ * machine) by a script in the box itself, which finds nobody else there: every script's processes die with it.
+ *
+ * Whatever calls somebody does so last, for the pool may be freed there. A freed pool lives on, without calling
+ * anybody, until the threads that remove rooms have ended. */
+
+#include "pool.h"
+#include "base/arena.h"
+#include "base/file.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "base/loop.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "lines.h"
+#include "rooms.h"
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+
+#define SECOND_US    INT64_C(1000000)
+#define PAUSE_US     (SECOND_US / 2) /* after the first failure; doubled after each that follows */
+#define PAUSE_MAX_US (30 * SECOND_US)
+#define WIPE_S       15
+#define WIPE_LINE    4096u
+
+static const char wipe_script[] = "import os\n"
+                                  "def empty(folder):\n"
+                                  "    os.chmod(folder, 0o700)\n"
+                                  "    for entry in list(os.scandir(folder)):\n"
+                                  "        if entry.is_dir(follow_symlinks=False):\n"
+                                  "            empty(entry.path)\n"
+                                  "            os.rmdir(entry.path)\n"
+                                  "        else:\n"
+                                  "            os.unlink(entry.path)\n"
+                                  "empty('.')\n"
+                                  "emit_result(len(os.listdir('.')))\n";
+
+enum slot_state { SLOT_STARTING, SLOT_IDLE, SLOT_BUSY, SLOT_CLEANING };
+
+struct slot {
+    struct pool *pool;
+    struct slot *next;
+    struct box *box;
+    char *room; /* NULL: the engine has one of its own */
+    enum slot_state state;
+    unsigned uses;
+    bool dead;  /* the box is gone */
+    bool clean; /* the wipe has said so */
+    struct loop_work work;
+    struct loop_timer limit; /* on what a cleaning slot waits for */
+    struct lines lines;      /* of the wipe */
+    struct err err;
+};
+
+struct pool_ticket {
+    struct pool_ticket *next;
+    void (*got)(void *user, struct box *box, const char *why);
+    void *user;
+};
+
+struct pool {
+    struct loop *loop;
+    struct box_spec spec; /* with strings of our own */
+    char **secrets;
+    struct rooms *rooms;
+    struct pool_options options;
+    struct slot *slots;
+    struct pool_ticket *waiting, **waiting_end;
+    struct loop_task settling, telling;
+    struct loop_timer pause; /* while it is armed nothing is started */
+    unsigned failures;       /* running */
+    char *trouble, *layers;
+    uint32_t id, number; /* for names */
+    uint64_t served, retired, failed;
+    size_t working; /* threads on rooms, of slots that are in no list any more */
+    bool freed;
+};
+
+static void settle(struct loop_task *task);
+
+/* Counting */
+
+static size_t count(const struct pool *pool, enum slot_state state)
+{
+    size_t n = 0;
+    for (const struct slot *slot = pool->slots; slot; slot = slot->next)
+        n += slot->state == state;
+    return n;
+}
+
+static size_t count_all(const struct pool *pool)
+{
+    size_t n = 0;
+    for (const struct slot *slot = pool->slots; slot; slot = slot->next)
+        n++;
+    return n;
+}
+
+static size_t count_waiting(const struct pool *pool)
+{
+    size_t n = 0;
+    for (const struct pool_ticket *ticket = pool->waiting; ticket; ticket = ticket->next)
+        n++;
+    return n;
+}
+
+static void tell_changed(struct loop_task *task)
+{
+    struct pool *pool = CONTAINER_OF(task, struct pool, telling);
+    pool->options.changed(pool->options.user);
+}
+
+static void changed(struct pool *pool)
+{
+    loop_post(pool->loop, &pool->settling, settle);
+    if (pool->options.changed)
+        loop_post(pool->loop, &pool->telling, tell_changed);
+}
+
+/* The end of a slot */
+
+static void destroy_if_done(struct pool *pool)
+{
+    if (!pool->freed || pool->working)
+        return;
+    rooms_close(pool->rooms);
+    free((char *)pool->spec.harness);
+    free((char *)pool->spec.image);
+    free((char *)pool->spec.host);
+    free((char *)pool->spec.tools);
+    free((char *)pool->spec.workspace);
+    argv_free(pool->secrets);
+    free(pool->trouble);
+    free(pool->layers);
+    free(pool);
+}
+
+static void slot_free(struct slot *slot)
+{
+    lines_release(&slot->lines);
+    free(slot->room);
+    free(slot);
+}
+
+static void work_ended(struct loop_work *work)
+{
+    struct slot *slot = CONTAINER_OF(work, struct slot, work);
+    struct pool *pool = slot->pool;
+    slot_free(slot);
+    pool->working--;
+    destroy_if_done(pool);
+}
+
+static void remove_room(struct loop_work *work)
+{
+    struct slot *slot = CONTAINER_OF(work, struct slot, work);
+    /* A process that has just been killed may still be writing; what is left goes with the other rooms. */
+    if (file_remove_tree(slot->room, &slot->err))
+        log_debug("pool: %s", slot->err.text);
+}
+
+/* Takes the slot out and ends its box. */
+static void leave(struct slot *slot)
+{
+    struct pool *pool = slot->pool;
+    struct slot **at = &pool->slots;
+    while (*at != slot)
+        at = &(*at)->next;
+    *at = slot->next;
+    loop_timer_stop(pool->loop, &slot->limit);
+    box_free(slot->box);
+    slot->box = NULL;
+    if (slot->work.impl) { /* it is being emptied; nobody waits for that any more */
+        pool->working++;
+        slot->work.done = work_ended;
+        loop_work_disown(pool->loop, &slot->work);
+    } else if (slot->room) {
+        pool->working++;
+        loop_work_start(pool->loop, &slot->work, remove_room, work_ended);
+        loop_work_disown(pool->loop, &slot->work);
+    } else {
+        slot_free(slot);
+    }
+    changed(pool);
+}
+
+static void retire(struct slot *slot)
+{
+    slot->pool->retired++;
+    leave(slot);
+}
+
+/* Starting */
+
+static void pause_over(struct loop_timer *timer)
+{
+    changed(CONTAINER_OF(timer, struct pool, pause));
+}
+
+static void start_failed(struct pool *pool, const char *why)
+{
+    pool->failed++;
+    free(pool->trouble);
+    pool->trouble = xstrdup(why);
+    log_warn("pool: %s", why);
+    int64_t pause = pool->failures < 10 ? PAUSE_US << pool->failures : PAUSE_MAX_US;
+    pool->failures++;
+    loop_timer_start(pool->loop, &pool->pause, loop_now_us(pool->loop) + (pause < PAUSE_MAX_US ? pause : PAUSE_MAX_US),
+                     pause_over);
+    changed(pool);
+}
+
+static void on_ready(void *user, struct box *box, const struct json *ready)
+{
+    (void)ready;
+    struct slot *slot = user;
+    struct pool *pool = slot->pool;
+    slot->state = SLOT_IDLE;
+    free(pool->layers);
+    pool->layers = box_layers(box) ? xstrdup(box_layers(box)) : NULL;
+    free(pool->trouble);
+    pool->trouble = NULL;
+    changed(pool);
+}
+
+static void on_gone(void *user, struct box *box, const char *why)
+{
+    (void)box;
+    struct slot *slot = user;
+    struct pool *pool = slot->pool;
+    slot->dead = true;
+    if (slot->state == SLOT_BUSY)
+        return; /* whoever has it hears of it by the channel, and gives it back */
+    /* One that never served is a start that failed, however far it came. */
+    if (slot->state == SLOT_STARTING || slot->uses == 0)
+        start_failed(pool, why);
+    else
+        pool->retired++;
+    leave(slot);
+}
+
+static void on_idle(void *user, struct box *box);
+
+static void start_one(struct pool *pool)
+{
+    struct slot *slot = xcalloc(1, sizeof(*slot));
+    struct box_spec spec = pool->spec;
+    struct err err = ERR_INIT;
+    CLEANUP(free) char *name = xasprintf("keyturn-%08x-%u", pool->id, ++pool->number);
+    slot->pool = pool;
+    slot->lines = (struct lines)LINES_INIT(WIPE_LINE);
+    if (!spec.workspace && sandbox_engine_uses(spec.engine, "workspace"))
+        spec.workspace = slot->room = rooms_make(pool->rooms, name, &err);
+    if (!err.text[0]) {
+        struct box_listener listener = {.ready = on_ready, .gone = on_gone, .idle = on_idle, .user = slot};
+        slot->box = pool->options.start(pool->loop, &spec, name, &listener, &err);
+    }
+    if (!slot->box) {
+        slot_free(slot);
+        start_failed(pool, err.text);
+        return;
+    }
+    slot->next = pool->slots;
+    pool->slots = slot;
+}
+
+/* Cleaning */
+
+static void cleaned(struct slot *slot, bool well)
+{
+    struct channel *channel = box_channel(slot->box);
+    channel->received = NULL;
+    channel->ended = NULL;
+    loop_timer_stop(slot->pool->loop, &slot->limit);
+    if (!well || slot->dead || !box_kept_still(slot->box)) {
+        retire(slot);
+        return;
+    }
+    slot->state = SLOT_IDLE;
+    changed(slot->pool);
+}
+
+static void empty_room(struct loop_work *work)
+{
+    struct slot *slot = CONTAINER_OF(work, struct slot, work);
+    const char *folder = slot->room;
+    if (file_empty_folder(folder, &slot->err) == 0 && chmod(folder, 0700) == 0)
+        slot->clean = true;
+}
+
+static void room_emptied(struct loop_work *work)
+{
+    struct slot *slot = CONTAINER_OF(work, struct slot, work);
+    cleaned(slot, slot->clean);
+}
+
+static void too_long(struct loop_timer *timer)
+{
+    cleaned(CONTAINER_OF(timer, struct slot, limit), false);
+}
+
+static bool on_wipe_line(void *user, const char *text, size_t len)
+{
+    struct slot *slot = user;
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
+    const struct json *event = json_parse(&arena, text, len, NULL);
+    if (strcmp(json_str(json_get(event, "type"), ""), "final_result") == 0)
+        slot->clean = json_int(json_get(event, "data"), -1) == 0;
+    return true;
+}
+
+static void wipe_received(struct channel *channel, const char *bytes, size_t len)
+{
+    struct slot *slot = channel->listener;
+    lines_feed(&slot->lines, bytes, len, on_wipe_line, slot);
+    if (box_is_idle(slot->box))
+        cleaned(slot, slot->clean);
+}
+
+static void limit_cleaning(struct slot *slot, int seconds)
+{
+    loop_timer_start(slot->pool->loop, &slot->limit, loop_now_us(slot->pool->loop) + seconds * SECOND_US, too_long);
+}
+
+static void wipe_inside(struct slot *slot)
+{
+    CLEANUP(strbuf) struct strbuf request = STRBUF_INIT;
+    struct json_writer w = json_begin(&request);
+    json_open(&w, NULL, '{');
+    json_add_str(&w, "execution_id", "wipe");
+    json_add_str(&w, "script", wipe_script);
+    json_add_int(&w, "timeout", WIPE_S - 1);
+    json_add_str(&w, "mode", "PLAN");
+    json_add_raw(&w, "required_secrets", "[]");
+    json_close(&w, '}');
+    strbuf_addch(&request, '\n');
+    struct channel *channel = box_channel(slot->box);
+    channel->received = wipe_received;
+    channel->listener = slot;
+    limit_cleaning(slot, WIPE_S);
+    if (channel->ops->write(channel, request.buf, request.len))
+        cleaned(slot, false);
+}
+
+/* The script that had it has ended: nothing of it can write any more. */
+static void begin_cleaning(struct slot *slot)
+{
+    loop_timer_stop(slot->pool->loop, &slot->limit);
+    slot->clean = false;
+    if (slot->room)
+        loop_work_start(slot->pool->loop, &slot->work, empty_room, room_emptied);
+    else if (slot->pool->spec.workspace)
+        cleaned(slot, true); /* somebody else's folder: what is in it is wanted */
+    else
+        wipe_inside(slot);
+}
+
+static void on_idle(void *user, struct box *box)
+{
+    (void)box;
+    struct slot *slot = user;
+    if (slot->state == SLOT_CLEANING && loop_timer_armed(&slot->limit))
+        begin_cleaning(slot);
+}
+
+/* Settling */
+
+static struct slot *find_slot(struct pool *pool, enum slot_state state)
+{
+    for (struct slot *slot = pool->slots; slot; slot = slot->next)
+        if (slot->state == state)
+            return slot;
+    return NULL;
+}
+
+/* One that can be handed out. */
+static struct slot *find_quiet(struct pool *pool)
+{
+    struct slot *slot;
+    while ((slot = find_slot(pool, SLOT_IDLE)) && !box_kept_still(slot->box))
+        retire(slot);
+    return slot;
+}
+
+static struct pool_ticket *next_ticket(struct pool *pool)
+{
+    struct pool_ticket *ticket = pool->waiting;
+    pool->waiting = ticket->next;
+    if (!pool->waiting)
+        pool->waiting_end = &pool->waiting;
+    return ticket;
+}
+
+static size_t wanted(const struct pool *pool)
+{
+    size_t most = pool->options.size + pool->options.overflow;
+    size_t needed = count(pool, SLOT_BUSY) + count_waiting(pool);
+    if (needed < pool->options.size)
+        return pool->options.size;
+    return needed < most ? needed : most;
+}
+
+static void settle(struct loop_task *task)
+{
+    struct pool *pool = CONTAINER_OF(task, struct pool, settling);
+    struct pool_ticket *ticket = NULL;
+    struct slot *slot = pool->waiting ? find_quiet(pool) : NULL;
+    if (slot) {
+        ticket = next_ticket(pool);
+        slot->state = SLOT_BUSY;
+    }
+    while (count_all(pool) < wanted(pool) && !loop_timer_armed(&pool->pause))
+        start_one(pool);
+    for (struct slot *idle; count_all(pool) > wanted(pool) && (idle = find_slot(pool, SLOT_IDLE));)
+        leave(idle);
+    CLEANUP(free) char *why = NULL;
+    if (!ticket && pool->waiting && !pool->slots && pool->trouble) {
+        ticket = next_ticket(pool);
+        why = xstrdup(pool->trouble);
+    }
+    if (!ticket)
+        return;
+    changed(pool); /* there may be more to hand out */
+    struct pool_ticket own = *ticket;
+    free(ticket);
+    own.got(own.user, slot ? slot->box : NULL, why);
+}
+
+/* From outside */
+
+static char *copy(const char *text)
+{
+    return text ? xstrdup(text) : NULL;
+}
+
+static void copy_spec(struct pool *pool, const struct box_spec *spec)
+{
+    pool->spec = *spec;
+    pool->spec.harness = copy(spec->harness);
+    pool->spec.image = copy(spec->image);
+    pool->spec.host = copy(spec->host);
+    pool->spec.tools = copy(spec->tools);
+    pool->spec.workspace = copy(spec->workspace);
+    size_t n = 0;
+    while (spec->secrets && spec->secrets[n])
+        n++;
+    pool->secrets = xcalloc(n + 1, sizeof(*pool->secrets));
+    for (size_t i = 0; i < n; i++)
+        pool->secrets[i] = xstrdup(spec->secrets[i]);
+    pool->spec.secrets = (const char *const *)pool->secrets;
+}
+
+struct pool *pool_new(const struct pool_options *options, struct err *err)
+{
+    struct rooms *rooms = rooms_open(options->folder, err);
+    if (!rooms)
+        return NULL;
+    struct pool *pool = xcalloc(1, sizeof(*pool));
+    pool->loop = options->loop;
+    pool->options = *options;
+    pool->options.spec = NULL;
+    pool->options.folder = NULL;
+    if (!pool->options.start)
+        pool->options.start = box_start;
+    if (pool->options.size + pool->options.overflow == 0)
+        pool->options.overflow = 1;
+    pool->rooms = rooms;
+    pool->waiting_end = &pool->waiting;
+    copy_spec(pool, options->spec);
+    if (getrandom(&pool->id, sizeof(pool->id), 0) != (ssize_t)sizeof(pool->id))
+        BUG("the kernel gives no random bytes");
+    changed(pool);
+    return pool;
+}
+
+void pool_free(struct pool *pool)
+{
+    if (!pool)
+        return;
+    pool->freed = true;
+    pool->working++; /* until everything is taken down */
+    while (pool->waiting)
+        free(next_ticket(pool));
+    while (pool->slots)
+        leave(pool->slots);
+    loop_timer_stop(pool->loop, &pool->pause);
+    loop_unpost(pool->loop, &pool->settling);
+    loop_unpost(pool->loop, &pool->telling);
+    pool->working--;
+    destroy_if_done(pool);
+}
+
+struct pool_ticket *pool_take(struct pool *pool, void (*got)(void *user, struct box *box, const char *why), void *user)
+{
+    struct pool_ticket *ticket = xcalloc(1, sizeof(*ticket));
+    ticket->got = got;
+    ticket->user = user;
+    *pool->waiting_end = ticket;
+    pool->waiting_end = &ticket->next;
+    changed(pool);
+    return ticket;
+}
+
+void pool_forget(struct pool *pool, struct pool_ticket *ticket)
+{
+    struct pool_ticket **at = &pool->waiting;
+    while (*at && *at != ticket)
+        at = &(*at)->next;
+    if (!*at)
+        return;
+    *at = ticket->next;
+    if (!*at)
+        pool->waiting_end = at;
+    free(ticket);
+    changed(pool);
+}
+
+void pool_give(struct pool *pool, struct box *box, bool reusable)
+{
+    struct slot *slot = pool->slots;
+    while (slot && slot->box != box)
+        slot = slot->next;
+    if (!slot || slot->state != SLOT_BUSY)
+        BUG("a box is given back that was not taken");
+    struct channel *channel = box_channel(box);
+    channel->received = NULL;
+    channel->ended = NULL;
+    channel->listener = NULL;
+    slot->uses++;
+    pool->served++;
+    if (!reusable || slot->dead || slot->uses >= POOL_USES_MAX) {
+        retire(slot);
+        return;
+    }
+    pool->failures = 0;
+    slot->state = SLOT_CLEANING;
+    if (box_is_idle(box))
+        begin_cleaning(slot);
+    else
+        limit_cleaning(slot, POOL_SETTLE_S);
+    changed(pool);
+}
+
+struct pool_status pool_status(const struct pool *pool)
+{
+    return (struct pool_status){
+        .engine = pool->spec.engine->name,
+        .layers = pool->layers,
+        .trouble = pool->trouble,
+        .starting = count(pool, SLOT_STARTING) + count(pool, SLOT_CLEANING),
+        .idle = count(pool, SLOT_IDLE),
+        .busy = count(pool, SLOT_BUSY),
+        .waiting = count_waiting(pool),
+        .served = pool->served,
+        .retired = pool->retired,
+        .failed = pool->failed,
+    };
+}
