@@ -2,21 +2,24 @@
  * a FAIL is something that every run would stumble over. */
 
 #include "base/file.h"
+#include "base/loop.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "cmd.h"
 #include "config/config.h"
 #include "journal/store.h"
 #include "output.h"
+#include "sandbox.h"
+#include "sandbox/rooms.h"
 #include "say.h"
 #include "setup.h"
 #include "text.h"
 #include "theme.h"
 #include "tools/beneath.h"
+#include "trial.h"
 #include <fcntl.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 enum finding { FINDING_OK, FINDING_WARN, FINDING_FAIL };
@@ -148,34 +151,51 @@ static void kernel(struct doctor *doctor)
     beneath_close(root);
 }
 
-/* The first file of that name in PATH that can be run; NULL when there is none. */
-static char *find_program(const char *name)
+static void on_tried(void *user)
 {
-    const char *path = getenv("PATH");
-    for (const char *at = path ? path : ""; *at;) {
-        size_t len = strcspn(at, ":");
-        CLEANUP(free) char *file = xasprintf("%.*s/%s", (int)len, len ? at : ".", name);
-        struct stat st;
-        if (stat(file, &st) == 0 && S_ISREG(st.st_mode) && access(file, X_OK) == 0)
-            return steal(&file);
-        at += len + (at[len] == ':');
+    loop_stop(user);
+}
+
+/* The sandbox that scripts would run in, really tried. */
+static void try_sandbox(struct doctor *doctor, const struct sandbox *sandbox)
+{
+    struct err err = ERR_INIT;
+    CLEANUP(free) char *folder = file_xdg_path(FILE_CACHE, "boxes");
+    struct rooms *rooms = rooms_open(folder, &err);
+    if (!rooms) {
+        tell(doctor, FINDING_WARN, "sandbox", "%s: scripts cannot be run", err.text);
+        return;
     }
-    return NULL;
+    struct loop *loop = loop_new(clock_system());
+    struct trial trial;
+    trial_start(&trial, loop, rooms, &sandbox->spec, true, on_tried, loop);
+    loop_run(loop);
+    bool works = trial.verdict == TRIAL_WORKS;
+    tell(doctor, works ? FINDING_OK : FINDING_WARN, "sandbox", "%s: %s%s", sandbox->spec.engine->name, trial.text.buf,
+         trial.verdict == TRIAL_FAILED ? " (scripts cannot be run; keyturn engines tries the others)" : "");
+    trial_end(&trial);
+    loop_free(loop);
+    rooms_close(rooms);
 }
 
 static void sandboxes(struct doctor *doctor)
 {
-    static const char *const programs[] = {"bwrap", "podman", "docker"};
-    CLEANUP(strbuf) struct strbuf found = STRBUF_INIT;
-    for (size_t i = 0; i < COUNT_OF(programs); i++) {
-        CLEANUP(free) char *file = find_program(programs[i]);
-        if (file)
-            strbuf_addf(&found, "%s%s", found.len ? ", " : "", file);
-    }
-    if (found.len)
-        tell(doctor, FINDING_OK, "sandbox", "%s", found.buf);
+    struct err err = ERR_INIT;
+    struct sandbox sandbox = {0};
+    CLEANUP(free) char *path = sandbox_engines_default_path();
+    CLEANUP(free) char *harness = sandbox_harness_path();
+    if (access(harness, X_OK))
+        tell(doctor, FINDING_WARN, "harness", "%s cannot be run: scripts cannot either", harness);
     else
-        tell(doctor, FINDING_WARN, "sandbox", "neither bwrap, podman nor docker is in PATH: scripts cannot be run");
+        tell(doctor, FINDING_OK, "harness", "%s", harness);
+    if (sandbox_engines_load(&sandbox.engines, path, &err))
+        tell(doctor, FINDING_FAIL, "engines", "%s:%ld: %s", path, err.line, err.text);
+    else if (!(sandbox.spec.engine = sandbox_engines_choose(&sandbox.engines)))
+        tell(doctor, FINDING_WARN, "sandbox",
+             "neither bwrap, podman nor docker is in PATH: scripts cannot be run (install bubblewrap)");
+    else
+        try_sandbox(doctor, &sandbox);
+    sandbox_close(&sandbox);
 }
 
 int cmd_doctor(const struct options *options)

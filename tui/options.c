@@ -58,13 +58,19 @@ static const struct option table[] = {
      INTO(approve)},
     {"ask-timeout", "S", "deny a write that nobody answers for S seconds", OF(RUN) | OF(DEMO), TAKE_NUMBER,
      INTO(ask_timeout)},
-    {"engine", "NAME", "the sandbox for scripts", TURNS, TAKE_TEXT, INTO(engine)},
-    {"tools", "DIR", "Python tools for scripts", TURNS, TAKE_TEXT, INTO(tools)},
+    {"engine", "NAME", "the sandbox for scripts, NAME:HOST for one elsewhere (keyturn engines lists them)", TURNS | OF(EXEC),
+     TAKE_TEXT, INTO(engine)},
+    {"tools", "DIR", "Python tools for scripts", TURNS | OF(EXEC), TAKE_TEXT, INTO(tools)},
+    {"mode", "plan|interactive", "plan needs a result, a step of interactive does not (default plan)", OF(EXEC), TAKE_TEXT,
+     INTO(mode)},
+    {"timeout", "S", "seconds the script may take, 1 or more (default 60)", OF(EXEC), TAKE_NUMBER, INTO(timeout)},
+    {"secret", "NAME", "hand in this variable of the environment", OF(EXEC), TAKE_LIST, INTO(secrets)},
+    {"max-output", "BYTES", "fail when more comes out (default 1048576)", OF(EXEC), TAKE_WHOLE, INTO(max_output)},
     {"execute", NULL, "run it again with real tools in a scratch workspace", OF(REPLAY), TAKE_FLAG, INTO(execute)},
     {"check", NULL, "run it again without waiting; name the first departure", OF(REPLAY), TAKE_FLAG, INTO(check)},
     {"speed", "X", "1 as recorded, 2 twice as fast, 0 as fast as it goes", OF(REPLAY), TAKE_NUMBER, INTO(speed)},
     {"until", "SEQ", "stop after the event with this number", OF(REPLAY), TAKE_WHOLE, INTO(until)},
-    {"json", NULL, "one JSON object per line", OF(SESSIONS), TAKE_FLAG, INTO(json)},
+    {"json", NULL, "one JSON object per line", OF(SESSIONS) | OF(ENGINES), TAKE_FLAG, INTO(json)},
     {"help", NULL, "this page", ANY, TAKE_FLAG, INTO(help)},
     {"version", NULL, "the version", ANY, TAKE_FLAG, INTO(version)},
 };
@@ -259,7 +265,7 @@ static int check_operands(const struct options *options, size_t count, struct er
 
 int options_parse(struct options *options, int argc, char **argv, struct err *err)
 {
-    *options = (struct options){.command = COMMAND_NONE, .speed = NAN, .ask_timeout = NAN, .until = -1};
+    *options = (struct options){.command = COMMAND_NONE, .speed = NAN, .ask_timeout = NAN, .until = -1, .timeout = NAN, .max_output = -1};
     size_t operands = 0;
     bool ended = false;
     for (int at = 1; at < argc; at++) {
@@ -284,6 +290,7 @@ void options_release(struct options *options)
 {
     free(options->breaks.items);
     free(options->budgets.items);
+    free(options->secrets.items);
 }
 
 /* Help */
@@ -315,7 +322,7 @@ void options_help(struct strbuf *out)
     }
     strbuf_addstr(out, "\nOptions of run, demo and replay (keyturn COMMAND --help has all of a command):\n");
     for (size_t i = 0; i < COUNT_OF(table); i++)
-        if (table[i].of == TURNS)
+        if (table[i].of != ANY && (table[i].of & TURNS) == TURNS)
             help_option(out, &table[i], COMMAND_NONE);
     strbuf_addstr(out,
                   "\nExit status: 0 done, 1 ran and failed, 2 wrong usage or unreadable input, 3 departed from the\n"

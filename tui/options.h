@@ -39,6 +39,11 @@ struct options {
     int64_t until;
 
     bool json;
+
+    const char *mode; /* one of its words */
+    double timeout;   /* seconds */
+    int64_t max_output;
+    struct option_list secrets;
 };
 
 /* 0, or -1 and a sentence with what to do. */

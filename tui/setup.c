@@ -12,12 +12,12 @@
 #include "journal/store.h"
 #include "model/http.h"
 #include "model/scripted.h"
+#include "sandbox.h"
 #include "say.h"
 #include "theme.h"
 #include "tools/artifact.h"
 #include "tools/beneath.h"
 #include "tools/checkpoint.h"
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -29,17 +29,13 @@ int setup_check(const struct options *options)
 {
     struct err err = ERR_INIT;
     struct theme theme;
-    struct stat st;
+    struct sandbox sandbox;
     if (options->theme && theme_load(&theme, options->theme, &err))
         return say_error(STATUS_USAGE, "--theme %s: %s", options->theme, err.text);
-    if (options->engine && strcmp(options->engine, "none") != 0)
-        return say_error(STATUS_USAGE, "--engine %s: this sandbox is not in this version (leave it out, or say none)",
-                         options->engine);
-    if (options->tools && stat(options->tools, &st))
-        return say_error(STATUS_USAGE, "--tools %s: %s (name a folder)", options->tools, strerror(errno));
-    if (options->tools && !S_ISDIR(st.st_mode))
-        return say_error(STATUS_USAGE, "--tools %s: this is no folder (name one)", options->tools);
-    return 0;
+    int status = options->engine || options->tools ? sandbox_open(&sandbox, options) : 0;
+    if (options->engine || options->tools)
+        sandbox_close(&sandbox);
+    return status;
 }
 
 struct config *setup_config(const struct options *options)

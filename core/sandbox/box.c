@@ -30,7 +30,7 @@ struct box {
     struct channel channel;
     struct loop *loop;
     struct box_listener listener;
-    char *name, *engine, *workspace, *layers, *retry_on;
+    char *name, *engine, *workspace, *folder, *layers, *retry_on;
     char **argv, **retry, **stop, **env;
     struct proc *proc;
     struct lines lines;
@@ -255,18 +255,20 @@ static void on_stderr(void *data, const char *bytes, size_t len)
 
 /* Beginning and end */
 
-/* The program is looked for where we look for programs: the environment it gets may have another PATH. */
+/* The program is looked for where we look for programs: it may get another PATH and be started in another folder. */
 static void launch(struct box *box)
 {
-    char *program = proc_find(box->argv[0], NULL);
-    if (program) {
+    CLEANUP(free) char *program = proc_find(box->argv[0], NULL);
+    char *path = program && program[0] != '/' ? realpath(program, NULL) : steal(&program);
+    if (path) {
         free(box->argv[0]);
-        box->argv[0] = program;
+        box->argv[0] = path;
     }
     struct err err = ERR_INIT;
     struct proc_options options = {
         .argv = (const char *const *)box->argv,
         .env = (const char *const *)box->env,
+        .cwd = box->folder,
         .want_stdin = true,
         .on_stdout = on_stdout,
         .on_stderr = on_stderr,
@@ -302,6 +304,7 @@ struct box *box_start(struct loop *loop, const struct box_spec *spec, const char
         box->retry = sandbox_engine_argv(engine, spec, name, true, NULL);
         box->retry_on = xstrdup(engine->retry_on);
     }
+    box->folder = spec->folder ? xstrdup(spec->folder) : NULL;
     if (spec->workspace && sandbox_engine_uses(engine, "workspace"))
         box->workspace = xstrdup(spec->workspace);
     box->lines = (struct lines)LINES_INIT(READY_LINE_MAX);
@@ -365,6 +368,7 @@ void box_free(struct box *box)
     free(box->name);
     free(box->engine);
     free(box->workspace);
+    free(box->folder);
     free(box->layers);
     free(box->retry_on);
     free(box->why);

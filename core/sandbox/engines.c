@@ -83,7 +83,7 @@ static const struct place {
 static bool is_list(const char *argument)
 {
     return strcmp(argument, "{secrets...}") == 0 || strcmp(argument, "{tools...}") == 0 ||
-           strcmp(argument, "{host...}") == 0;
+           strcmp(argument, "{host...}") == 0 || strcmp(argument, "{degraded...}") == 0;
 }
 
 static const struct place *find_place(const char *name, size_t len)
@@ -236,6 +236,8 @@ static int push_template(struct vector *vector, char *const *template, const str
             failed = filling->spec->tools ? push_all(vector, engine->tools, filling, err) : 0;
         else if (strcmp(*template, "{host...}") == 0)
             failed = filling->spec->host ? push_all(vector, engine->host, filling, err) : 0;
+        else if (strcmp(*template, "{degraded...}") == 0)
+            failed = filling->spec->allow_degraded ? push_filled(vector, "--allow-degraded", filling, err) : 0;
         else
             failed = push_filled(vector, *template, filling, err);
         if (failed)
@@ -326,6 +328,44 @@ char **sandbox_engine_env(const struct sandbox_engine *engine, const struct box_
             push(&vector, xasprintf("%s=%s", *at, value));
     }
     return vector.items;
+}
+
+/* Specs */
+
+static char *copy(const char *text)
+{
+    return text ? xstrdup(text) : NULL;
+}
+
+struct box_spec *box_spec_copy(const struct box_spec *spec)
+{
+    struct box_spec *own = xcalloc(1, sizeof(*own));
+    struct vector secrets = {0};
+    *own = *spec;
+    own->harness = copy(spec->harness);
+    own->image = copy(spec->image);
+    own->host = copy(spec->host);
+    own->tools = copy(spec->tools);
+    own->workspace = copy(spec->workspace);
+    own->folder = copy(spec->folder);
+    for (const char *const *at = spec->secrets; at && *at; at++)
+        push(&secrets, xstrdup(*at));
+    own->secrets = (const char *const *)secrets.items;
+    return own;
+}
+
+void box_spec_free(struct box_spec *spec)
+{
+    if (!spec)
+        return;
+    free((char *)spec->harness);
+    free((char *)spec->image);
+    free((char *)spec->host);
+    free((char *)spec->tools);
+    free((char *)spec->workspace);
+    free((char *)spec->folder);
+    argv_free((char **)spec->secrets);
+    free(spec);
 }
 
 /* The list */

@@ -10,7 +10,8 @@
  * Places in an argument: {harness} {image} {tools} {workspace} {memory_mb} {pids} {name} {host}; {tools:quoted} is
  * quoted for a shell, as every other place can be. An argument that is just "{secrets...}" becomes what the engine's
  * `secret` says for each secret, e.g. ["--env","{secret}"]; one that is just "{tools...}" or "{host...}" what its
- * `tools` or `host` says, or nothing where there is none. Literal braces are doubled. A place that nobody knows is an
+ * `tools` or `host` says, or nothing where there is none; "{degraded...}" becomes --allow-degraded where somebody wants
+ * that. Literal braces are doubled. A place that nobody knows is an
  * error with its name when the file is read.
  *
  * Values of secrets never stand in a vector, which every user of the machine can read: they are in the environment of
@@ -54,11 +55,16 @@ struct box_spec {
     const char *host;           /* for ssh: where; NULL: the engine's own */
     const char *tools;          /* folder; NULL: none */
     const char *workspace;      /* folder; NULL: one of its own, made and wiped by the pool */
+    const char *folder;         /* where the engine's process is started: some leave files there; NULL: here */
     unsigned memory_mb;         /* 0: BOX_MEMORY_MB */
     unsigned pids;              /* 0: BOX_PIDS */
     const char *const *secrets; /* names in our environment that may be handed in; NULL-terminated, NULL: none */
-    bool allow_degraded;
+    bool allow_degraded;        /* the harness may go on without a layer that its machine lacks */
 };
+
+/* With strings of its own; the engine stays the same one. */
+struct box_spec *box_spec_copy(const struct box_spec *spec);
+void box_spec_free(struct box_spec *spec);
 
 /* The built-in ones and those of `path` (NULL or absent file: only the built-in ones). */
 int sandbox_engines_load(struct sandbox_engines *engines, const char *path, struct err *err) CHECKED;

@@ -27,7 +27,7 @@ const char sandbox_engines_builtin[] = TEXT({
              "--dir", "/run", "--ro-bind", "{harness}", "/run/keyturn-harness",
              "--dir", "/tools", "{tools...}", "--bind", "{workspace}", "/workspace", "--chdir", "/workspace",
              "--remount-ro", "/dev", "--remount-ro", "/",
-             "/run/keyturn-harness", "--tools", "/tools", "--workspace", "/workspace", "--memory", "{memory_mb}"],
+             "/run/keyturn-harness", "--tools", "/tools", "--workspace", "/workspace", "--memory", "{memory_mb}", "{degraded...}"],
     "tools": ["--ro-bind", "{tools}", "/tools"],
     "env": []
   },
@@ -38,7 +38,7 @@ const char sandbox_engines_builtin[] = TEXT({
              "--memory", "{memory_mb}m", "--memory-swap", "{memory_mb}m", "--pids-limit", "{pids}",
              "--ulimit", "nofile=1024:1024", "--ulimit", "nproc=256:256", "--log-driver=none",
              "--tmpfs", "/workspace:rw,noexec,nosuid,nodev,size=16m", "{tools...}", "{secrets...}", "{image}",
-             "--tools", "/tools", "--workspace", "/workspace", "--memory", "{memory_mb}"],
+             "--tools", "/tools", "--workspace", "/workspace", "--memory", "{memory_mb}", "{degraded...}"],
     "tools": ["--volume", "{tools}:/tools:ro"],
     "secret": ["--env", "{secret}"],
     "stop": ["podman", "kill", "{name}"],
@@ -50,7 +50,7 @@ const char sandbox_engines_builtin[] = TEXT({
              "--security-opt=no-new-privileges", "--network=none", "--user", "65534:65534",
              "--memory", "{memory_mb}m", "--memory-swap", "{memory_mb}m", "--pids-limit", "{pids}",
              "--tmpfs", "/workspace:rw,noexec,nosuid,nodev,size=16m,uid=65534,gid=65534", "{tools...}",
-             "{secrets...}", "{image}", "--tools", "/tools", "--workspace", "/workspace", "--memory", "{memory_mb}"],
+             "{secrets...}", "{image}", "--tools", "/tools", "--workspace", "/workspace", "--memory", "{memory_mb}", "{degraded...}"],
     "tools": ["--volume", "{tools}:/tools:ro"],
     "secret": ["--env", "{secret}"],
     "stop": ["docker", "kill", "{name}"]
@@ -58,7 +58,7 @@ const char sandbox_engines_builtin[] = TEXT({
   "none": {
     "about": "no sandbox around the harness: only the layers that it puts on itself",
     "unsafe": true,
-    "argv": ["{harness}", "{tools...}", "--workspace", "{workspace}", "--memory", "{memory_mb}"],
+    "argv": ["{harness}", "{tools...}", "--workspace", "{workspace}", "--memory", "{memory_mb}", "{degraded...}"],
     "tools": ["--tools", "{tools}"],
     "env": []
   },
@@ -67,7 +67,7 @@ const char sandbox_engines_builtin[] = TEXT({
     "remote": true,
     "argv": ["ssh", "-T", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10", "{secrets...}", "--", "{host}",
              "w=$(mktemp -d) && trap 'rm -rf \"$w\"' EXIT && keyturn-harness --workspace \"$w\" --memory {memory_mb}",
-             "{tools...}"],
+             "{degraded...}", "{tools...}"],
     "tools": ["--tools", "{tools:quoted}"],
     "secret": ["-o", "SendEnv={secret}"]
   },
@@ -78,7 +78,7 @@ const char sandbox_engines_builtin[] = TEXT({
     "argv": ["kubectl", "run", "{name}", "{host...}", "-i", "--rm", "--quiet", "--restart=Never",
              "--image={image}", "--image-pull-policy=IfNotPresent", "--override-type=strategic",
              "--overrides={{\"spec\":{{\"automountServiceAccountToken\":false,\"enableServiceLinks\":false,\"hostname\":\"sandbox\",\"containers\":[{{\"name\":\"{name}\",\"resources\":{{\"limits\":{{\"memory\":\"{memory_mb}Mi\",\"cpu\":\"1\"}}}},\"securityContext\":{{\"allowPrivilegeEscalation\":false,\"readOnlyRootFilesystem\":true,\"runAsNonRoot\":true,\"runAsUser\":65534,\"capabilities\":{{\"drop\":[\"ALL\"]}},\"seccompProfile\":{{\"type\":\"RuntimeDefault\"}}}},\"volumeMounts\":[{{\"name\":\"workspace\",\"mountPath\":\"/workspace\"}}]}}],\"volumes\":[{{\"name\":\"workspace\",\"emptyDir\":{{\"medium\":\"Memory\",\"sizeLimit\":\"16Mi\"}}}}]}}}}",
-             "--", "--workspace", "/workspace", "--memory", "{memory_mb}", "{tools...}"],
+             "--", "--workspace", "/workspace", "--memory", "{memory_mb}", "{degraded...}", "{tools...}"],
     "tools": ["--tools", "{tools}"],
     "host": ["--namespace={host}"],
     "stop": ["kubectl", "delete", "pod", "{name}", "{host...}", "--now", "--wait=false", "--ignore-not-found"],
@@ -90,7 +90,7 @@ const char sandbox_engines_builtin[] = TEXT({
     "argv": ["srun", "--quiet", "--ntasks=1", "--nodes=1", "{host...}", "--job-name={name}",
              "--mem={memory_mb}M", "--unbuffered", "--export=ALL", "sh", "-c",
              "w=$(mktemp -d) && trap 'rm -rf \"$w\"' EXIT && keyturn-harness --workspace \"$w\" --memory {memory_mb} \"$@\"",
-             "sh", "{tools...}"],
+             "sh", "{degraded...}", "{tools...}"],
     "tools": ["--tools", "{tools}"],
     "host": ["--partition={host}"],
     "stop": ["scancel", "--quiet", "--name={name}"],

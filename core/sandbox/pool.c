@@ -50,7 +50,8 @@ struct slot {
     struct pool *pool;
     struct slot *next;
     struct box *box;
-    char *room; /* NULL: the engine has one of its own */
+    char *room;
+    bool lives_there; /* its workspace is the room; else it is one that we cannot see, or somebody else's */
     enum slot_state state;
     unsigned uses;
     bool dead;  /* the box is gone */
@@ -69,8 +70,7 @@ struct pool_ticket {
 
 struct pool {
     struct loop *loop;
-    struct box_spec spec; /* with strings of our own */
-    char **secrets;
+    struct box_spec *spec; /* our own */
     struct rooms *rooms;
     struct pool_options options;
     struct slot *slots;
@@ -133,12 +133,7 @@ static void destroy_if_done(struct pool *pool)
     if (!pool->freed || pool->working)
         return;
     rooms_close(pool->rooms);
-    free((char *)pool->spec.harness);
-    free((char *)pool->spec.image);
-    free((char *)pool->spec.host);
-    free((char *)pool->spec.tools);
-    free((char *)pool->spec.workspace);
-    argv_free(pool->secrets);
+    box_spec_free(pool->spec);
     free(pool->trouble);
     free(pool->layers);
     free(pool);
@@ -183,12 +178,10 @@ static void leave(struct slot *slot)
         pool->working++;
         slot->work.done = work_ended;
         loop_work_disown(pool->loop, &slot->work);
-    } else if (slot->room) {
+    } else {
         pool->working++;
         loop_work_start(pool->loop, &slot->work, remove_room, work_ended);
         loop_work_disown(pool->loop, &slot->work);
-    } else {
-        slot_free(slot);
     }
     changed(pool);
 }
@@ -253,18 +246,22 @@ static void on_idle(void *user, struct box *box);
 static void start_one(struct pool *pool)
 {
     struct slot *slot = xcalloc(1, sizeof(*slot));
-    struct box_spec spec = pool->spec;
+    struct box_spec spec = *pool->spec;
     struct err err = ERR_INIT;
     CLEANUP(free) char *name = xasprintf("keyturn-%08x-%u", pool->id, ++pool->number);
     slot->pool = pool;
     slot->lines = (struct lines)LINES_INIT(WIPE_LINE);
-    if (!spec.workspace && sandbox_engine_uses(spec.engine, "workspace"))
-        spec.workspace = slot->room = rooms_make(pool->rooms, name, &err);
-    if (!err.text[0]) {
+    spec.folder = slot->room = rooms_make(pool->rooms, name, &err);
+    slot->lives_there = !spec.workspace && sandbox_engine_uses(spec.engine, "workspace");
+    if (slot->lives_there)
+        spec.workspace = slot->room;
+    if (slot->room) {
         struct box_listener listener = {.ready = on_ready, .gone = on_gone, .idle = on_idle, .user = slot};
         slot->box = pool->options.start(pool->loop, &spec, name, &listener, &err);
     }
     if (!slot->box) {
+        if (slot->room)
+            rmdir(slot->room);
         slot_free(slot);
         start_failed(pool, err.text);
         return;
@@ -356,9 +353,9 @@ static void begin_cleaning(struct slot *slot)
 {
     loop_timer_stop(slot->pool->loop, &slot->limit);
     slot->clean = false;
-    if (slot->room)
+    if (slot->lives_there)
         loop_work_start(slot->pool->loop, &slot->work, empty_room, room_emptied);
-    else if (slot->pool->spec.workspace)
+    else if (slot->pool->spec->workspace)
         cleaned(slot, true); /* somebody else's folder: what is in it is wanted */
     else
         wipe_inside(slot);
@@ -437,28 +434,6 @@ static void settle(struct loop_task *task)
 
 /* From outside */
 
-static char *copy(const char *text)
-{
-    return text ? xstrdup(text) : NULL;
-}
-
-static void copy_spec(struct pool *pool, const struct box_spec *spec)
-{
-    pool->spec = *spec;
-    pool->spec.harness = copy(spec->harness);
-    pool->spec.image = copy(spec->image);
-    pool->spec.host = copy(spec->host);
-    pool->spec.tools = copy(spec->tools);
-    pool->spec.workspace = copy(spec->workspace);
-    size_t n = 0;
-    while (spec->secrets && spec->secrets[n])
-        n++;
-    pool->secrets = xcalloc(n + 1, sizeof(*pool->secrets));
-    for (size_t i = 0; i < n; i++)
-        pool->secrets[i] = xstrdup(spec->secrets[i]);
-    pool->spec.secrets = (const char *const *)pool->secrets;
-}
-
 struct pool *pool_new(const struct pool_options *options, struct err *err)
 {
     struct rooms *rooms = rooms_open(options->folder, err);
@@ -475,7 +450,7 @@ struct pool *pool_new(const struct pool_options *options, struct err *err)
         pool->options.overflow = 1;
     pool->rooms = rooms;
     pool->waiting_end = &pool->waiting;
-    copy_spec(pool, options->spec);
+    pool->spec = box_spec_copy(options->spec);
     if (getrandom(&pool->id, sizeof(pool->id), 0) != (ssize_t)sizeof(pool->id))
         BUG("the kernel gives no random bytes");
     changed(pool);
@@ -553,7 +528,7 @@ void pool_give(struct pool *pool, struct box *box, bool reusable)
 struct pool_status pool_status(const struct pool *pool)
 {
     return (struct pool_status){
-        .engine = pool->spec.engine->name,
+        .engine = pool->spec->engine->name,
         .layers = pool->layers,
         .trouble = pool->trouble,
         .starting = count(pool, SLOT_STARTING) + count(pool, SLOT_CLEANING),

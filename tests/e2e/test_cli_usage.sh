@@ -56,10 +56,23 @@ kt run --model m.jsonl --tools nowhere x
 refused "--tools nowhere"
 kt run --model m.jsonl --tools m.jsonl x
 refused "no folder"
-kt run --model m.jsonl --engine bwrap x
-refused "--engine bwrap" "not in this version" "none"
-kt replay --check --engine bwrap m.jsonl
-refused "--engine bwrap"
+kt run --model m.jsonl --engine bwarp x
+refused "--engine bwarp" "did you mean bwrap"
+kt replay --check --engine nothing-like-it m.jsonl
+refused "--engine nothing-like-it" "no such sandbox"
+mkdir -p "$XDG_CONFIG_HOME/keyturn"
+printf '{\n  "mine": {"argv": ["x", "{wspace}"]}\n}\n' >"$XDG_CONFIG_HOME/keyturn/engines.json"
+kt run --model m.jsonl --engine mine x
+refused "engines.json:2: " "{wspace}"
+rm "$XDG_CONFIG_HOME/keyturn/engines.json"
+kt exec --timeout 0.5 m.jsonl
+refused "--timeout"
+kt exec nowhere.py
+refused "nowhere.py"
+kt exec --mode plane x.py
+refused "plan|interactive"
+kt exec --engine ssh m.jsonl
+refused "needs a host" "ssh:HOST"
 kt run --help
 ok "every limit is named" out "context_tokens, tool_cap_s"
 kt demo --help

@@ -97,6 +97,10 @@ static void test_bwrap(void **state)
     spec.tools = NULL;
     CLEANUP(free) char *without = vector_of(&spec, false);
     assert_has_not(without, "/my/tools");
+    assert_has_not(without, "--allow-degraded");
+    spec.allow_degraded = true;
+    CLEANUP(free) char *degraded = vector_of(&spec, false);
+    assert_has(degraded, " --allow-degraded");
     spec.workspace = NULL;
     assert_refused(&spec, "the engine bwrap needs a workspace (a folder must be made for it)");
 }

@@ -294,7 +294,7 @@ static void test_wiped_on_return(void **state)
     CLEANUP(free)
     char *script =
         xasprintf("cd %s && mkdir -p a/b closed/in && echo 1 >a/b/f && ln -s %s link && ln -s /nowhere broken && "
-                  "mkfifo pipe && seq 20000 | (cd a && xargs touch) && chmod 0 closed/in && chmod 0 closed . && echo x "
+                  "mkfifo pipe && seq 3000 | (cd a && xargs touch) && chmod 0 closed/in && chmod 0 closed . && echo x "
                   ">%s/precious",
                   folder, world.scratch.path, world.scratch.path);
     assert_int_equal(system(script), 0);

@@ -1,0 +1,268 @@
+/* keyturn exec: one script through one box.
+ *
+ * The executor is done at the result, but a script goes on after it, and whoever reads our output wants every event up
+ * to script_done. So a tap stands between the two: it shows each event of the execution as it passes, hands the bytes
+ * on to the executor, and goes on for a while when that has left. */
+
+#include "base/arena.h"
+#include "base/file.h"
+#include "base/loop.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "cmd.h"
+#include "exec_account.h"
+#include "output.h"
+#include "plain.h"
+#include "sandbox.h"
+#include "sandbox/executor.h"
+#include "sandbox/lines.h"
+#include "sandbox/wire.h"
+#include "say.h"
+#include <errno.h>
+#include <math.h>
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+#define SCRIPT_BYTES_MAX (16u << 20)
+#define EXECUTION_ID     "exec-1" /* one execution per box: there is nothing to tell apart */
+
+struct exec {
+    struct loop *loop;
+    struct pool *pool;
+    struct pool_ticket *ticket;
+    struct box *box;
+    struct channel tap; /* what the executor takes for the box's channel */
+    struct script_run *run;
+    struct script_request request;
+    struct lines lines;
+    size_t left; /* bytes that may still be shown */
+    struct loop_timer after;
+    struct output output;
+    struct exec_account account;
+    const char *engine;
+    bool readable;
+    bool told;    /* an error event was shown */
+    bool over;    /* script_done was */
+    bool stopped; /* by a signal */
+    char *error;  /* of the result */
+    int64_t duration_ms;
+    int status;
+};
+
+/* The tap */
+
+static bool on_line(void *user, const char *text, size_t len)
+{
+    struct exec *exec = user;
+    struct wire_event event;
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
+    if (!wire_read(&event, text, len) || !wire_is(event.execution_id, EXECUTION_ID, strlen(EXECUTION_ID), &arena))
+        return true;
+    enum wire_type type = wire_type_of(&event, &arena);
+    exec->told |= type == WIRE_ERROR;
+    exec->over |= type == WIRE_SCRIPT_DONE;
+    if (exec->readable) {
+        exec_account_event(&exec->account, &exec->output.text, event.line, event.len);
+    } else {
+        strbuf_add(&exec->output.text, event.line, event.len);
+        strbuf_addch(&exec->output.text, '\n');
+    }
+    return !exec->over;
+}
+
+static void tap_received(struct channel *under, const char *bytes, size_t len)
+{
+    struct exec *exec = under->listener;
+    size_t shown = len < exec->left ? len : exec->left;
+    exec->left -= shown;
+    if (!exec->over)
+        lines_feed(&exec->lines, bytes, shown, on_line, exec);
+    if (output_flush(&exec->output) && exec->run)
+        script_run_cancel(exec->run, "nobody reads");
+    else if (exec->tap.received)
+        exec->tap.received(&exec->tap, bytes, len);
+    else if (exec->over || !exec->left)
+        loop_stop(exec->loop);
+}
+
+static void tap_ended(struct channel *under)
+{
+    struct exec *exec = under->listener;
+    if (exec->tap.ended)
+        exec->tap.ended(&exec->tap);
+    else
+        loop_stop(exec->loop);
+}
+
+static struct exec *exec_of(struct channel *tap)
+{
+    return CONTAINER_OF(tap, struct exec, tap);
+}
+
+static int tap_write(struct channel *tap, const char *bytes, size_t len)
+{
+    struct channel *under = box_channel(exec_of(tap)->box);
+    return under->ops->write(under, bytes, len);
+}
+
+static void tap_pause(struct channel *tap, bool paused)
+{
+    struct channel *under = box_channel(exec_of(tap)->box);
+    under->ops->pause(under, paused);
+}
+
+static void tap_close(struct channel *tap)
+{
+    struct channel *under = box_channel(exec_of(tap)->box);
+    under->ops->close(under);
+}
+
+static const struct channel_ops tap_ops = {.write = tap_write, .pause = tap_pause, .close = tap_close};
+
+/* The run */
+
+static void waited(struct loop_timer *timer)
+{
+    loop_stop(CONTAINER_OF(timer, struct exec, after)->loop);
+}
+
+static void on_done(void *user, struct script_result *result)
+{
+    struct exec *exec = user;
+    exec->run = NULL;
+    exec->status = result->success ? STATUS_DONE : STATUS_FAILED;
+    exec->error = steal(&result->error);
+    exec->duration_ms = result->duration_ms;
+    /* What the script does after its result still counts as its time. */
+    int64_t left_us = (int64_t)((exec->request.timeout_s + SCRIPT_GRACE_S) * 1e6) - result->duration_ms * 1000;
+    if (exec->over || exec->stopped || exec->output.failed || !result->reusable || left_us <= 0)
+        loop_stop(exec->loop);
+    else
+        loop_timer_start(exec->loop, &exec->after, loop_now_us(exec->loop) + left_us, waited);
+}
+
+static void on_box(void *user, struct box *box, const char *why)
+{
+    struct exec *exec = user;
+    exec->ticket = NULL;
+    exec->box = box;
+    if (!box) {
+        exec->status = say_error(STATUS_USAGE, "the script could not be run: %s (keyturn engines tells more)", why);
+        loop_stop(exec->loop);
+        return;
+    }
+    struct channel *under = box_channel(box);
+    under->received = tap_received;
+    under->ended = tap_ended;
+    under->listener = exec;
+    exec->tap = (struct channel){.ops = &tap_ops, .ordered = under->ordered};
+    struct script_listener listener = {.done = on_done, .user = exec};
+    exec->run = script_run_start(exec->loop, &exec->tap, &exec->request, &listener);
+}
+
+static void on_signal(void *data)
+{
+    struct exec *exec = data;
+    exec->stopped = true;
+    if (exec->run)
+        script_run_cancel(exec->run, "interrupted"); /* `done` follows */
+    else
+        loop_stop(exec->loop);
+}
+
+static void run(struct exec *exec)
+{
+    static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+    struct loop_watch *watches[COUNT_OF(signals)];
+    for (size_t i = 0; i < COUNT_OF(signals); i++)
+        watches[i] = loop_watch_signal(exec->loop, signals[i], on_signal, exec);
+    exec->ticket = pool_take(exec->pool, on_box, exec);
+    loop_run(exec->loop);
+    loop_timer_stop(exec->loop, &exec->after);
+    pool_free(exec->pool);
+    for (size_t i = 0; i < COUNT_OF(signals); i++)
+        loop_watch_free(watches[i]);
+}
+
+static void conclude(struct exec *exec)
+{
+    if (exec->readable && exec->box) {
+        exec_account_end(&exec->account, &exec->output.text, exec->status == STATUS_DONE,
+                         exec->told ? NULL : exec->error, exec->duration_ms, exec->engine);
+        output_flush(&exec->output);
+    } else if (exec->error) {
+        /* An error of several lines begins with the one that says most. */
+        CLEANUP(free) char *line = xmemdup0(exec->error, strcspn(exec->error, "\n"));
+        say_error(STATUS_FAILED, "%s", line);
+    }
+}
+
+/* The script */
+
+static int read_script(const char *operand, struct strbuf *script)
+{
+    struct err err = ERR_INIT;
+    if (operand && strcmp(operand, "-") != 0)
+        return file_read(operand, script, SCRIPT_BYTES_MAX, &err) ? say_file_error(STATUS_USAGE, operand, &err) : 0;
+    if (!operand && isatty(STDIN_FILENO))
+        return say_error(STATUS_USAGE, "keyturn exec needs a script (keyturn exec FILE, or pipe it in)");
+    if (strbuf_read(script, STDIN_FILENO, SCRIPT_BYTES_MAX))
+        return say_error(STATUS_USAGE, "cannot read the script from standard input: %s",
+                         errno == EFBIG ? "it is larger than 16 MiB" : strerror(errno));
+    return 0;
+}
+
+static int exec_in(const struct sandbox *sandbox, const struct options *options, const struct strbuf *script)
+{
+    struct exec exec = {
+        .loop = loop_new(clock_system()),
+        .lines = LINES_INIT(0),
+        .status = STATUS_FAILED,
+        .readable = isatty(STDOUT_FILENO),
+        .account = {.script = script->buf, .colour = plain_style_for(STDOUT_FILENO).colour},
+        .request =
+            {
+                .execution_id = EXECUTION_ID,
+                .script = script->buf,
+                .script_len = script->len,
+                .mode = options->mode ? (enum script_mode)script_mode_from_name(options->mode) : SCRIPT_PLAN,
+                .timeout_s = isnan(options->timeout) ? SCRIPT_TIMEOUT_S : options->timeout,
+                .max_output_bytes = options->max_output > 0 ? (size_t)options->max_output : SCRIPT_OUTPUT_BYTES,
+                .secrets = sandbox->spec.secrets,
+            },
+    };
+    exec.left = exec.request.max_output_bytes;
+    output_init(&exec.output, STDOUT_FILENO);
+    exec.pool = sandbox_pool(sandbox, exec.loop, 0, 1);
+    if (exec.pool) {
+        exec.engine = sandbox->spec.engine->name;
+        run(&exec);
+    } else {
+        exec.status = STATUS_USAGE;
+    }
+    loop_free(exec.loop);
+    if (!exec.stopped && !exec.output.failed)
+        conclude(&exec);
+    if (exec.output.failed)
+        exec.status = output_say_failed(&exec.output);
+    free(exec.error);
+    lines_release(&exec.lines);
+    output_release(&exec.output);
+    return exec.stopped ? STATUS_INTERRUPTED : exec.status;
+}
+
+int cmd_exec(const struct options *options)
+{
+    if (!isnan(options->timeout) && !(options->timeout >= 1 && options->timeout <= 1e6))
+        return say_error(STATUS_USAGE, "--timeout must be 1 second or more, and not beyond reason");
+    struct sandbox sandbox;
+    CLEANUP(strbuf) struct strbuf script = STRBUF_INIT;
+    int status = sandbox_open(&sandbox, options);
+    if (!status)
+        status = read_script(options->operand, &script);
+    if (!status)
+        status = exec_in(&sandbox, options, &script);
+    sandbox_close(&sandbox);
+    return status;
+}
