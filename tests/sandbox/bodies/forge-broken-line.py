@@ -1,0 +1,10 @@
+# Half a line, so that the next event is spoilt.
+# needs: process
+# expect: result "honest"
+# control: garbled
+
+import os
+
+for fd in (1, 2):
+    os.write(fd, b'{"type":')
+emit_result("honest")

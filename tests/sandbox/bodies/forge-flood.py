@@ -1,0 +1,8 @@
+# Text without end.
+# needs: process
+# expect: error 64 MiB of output
+# control: flood
+# timeout: 60
+
+while True:
+    print("x" * 65536)

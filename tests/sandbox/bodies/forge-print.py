@@ -1,0 +1,7 @@
+# An event, printed.
+# needs: process
+# expect: result "honest"
+# control: result "forged"
+
+print('{"type":"final_result","execution_id":"@ID@","data":"forged"}', flush=True)
+emit_result("honest")

@@ -1,0 +1,9 @@
+# Another root.
+# needs: seccomp
+# expect: error PermissionError
+# control needs: root
+
+import os
+
+os.chroot("@WORK@")
+emit_result("reached")

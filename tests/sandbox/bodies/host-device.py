@@ -1,0 +1,7 @@
+# A device that is not ours.
+# needs: landlock
+# expect: error PermissionError
+
+with open("/dev/full", "rb") as file:
+    file.read(1)
+emit_result("reached")

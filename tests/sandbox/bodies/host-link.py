@@ -1,0 +1,8 @@
+# A second name for a tool, in the workspace.
+# needs: seccomp landlock
+# expect: error PermissionError
+
+import os
+
+os.link("@TOOLS@/add.py", "link")
+emit_result("reached")

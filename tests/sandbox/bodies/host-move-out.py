@@ -1,0 +1,12 @@
+# A file of ours, put among the host's.
+# needs: landlock
+# expect: error PermissionError | Invalid cross-device link
+# expect bwrap: error FileNotFoundError
+# expect podman: error FileNotFoundError
+
+import os
+
+with open("mine", "w") as file:
+    file.write("x")
+os.rename("mine", "@OUTSIDE@/mine")
+emit_result("reached")

@@ -1,0 +1,12 @@
+# Keys that nobody pressed.
+# needs: seccomp
+# expect: error PermissionError
+
+import errno, fcntl, termios
+
+try:
+    fcntl.ioctl(0, termios.TIOCSTI, b"x")
+except OSError as wrong:
+    if wrong.errno != errno.ENOTTY:
+        raise
+emit_result("reached")

@@ -1,0 +1,8 @@
+# A service of the host, by a socket with a name.
+# needs: seccomp landlock bwrap
+# expect: error PermissionError
+
+import socket
+
+socket.socket(socket.AF_UNIX).connect("\0@ABSTRACT@")
+emit_result("reached")

@@ -1,0 +1,8 @@
+# One end of a pair, sending elsewhere.
+# needs: seccomp bwrap
+# expect: error PermissionError
+
+import socket
+
+socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)[0].sendto(b"x", "@OUTSIDE@/datagram")
+emit_result("reached")

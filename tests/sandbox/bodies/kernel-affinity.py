@@ -1,0 +1,8 @@
+# A processor of our own.
+# needs: seccomp
+# expect: error PermissionError
+
+import os
+
+os.sched_setaffinity(0, os.sched_getaffinity(0))
+emit_result("reached")

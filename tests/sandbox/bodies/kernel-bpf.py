@@ -1,0 +1,12 @@
+# A program in the kernel.
+# needs: seccomp
+# expect: error failed to map segment
+# control needs: root
+
+import ctypes, errno
+
+libc = ctypes.CDLL(None, use_errno=True)
+libc.syscall.restype = ctypes.c_long
+wrong = ctypes.get_errno() if libc.syscall(321, 0, -1, 8) < 0 else 0
+assert wrong != errno.EPERM, wrong
+emit_result("reached")

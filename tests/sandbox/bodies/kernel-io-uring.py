@@ -1,0 +1,12 @@
+# System calls that no filter sees.
+# needs: seccomp
+# expect: error failed to map segment
+# control needs: root
+
+import ctypes, errno
+
+libc = ctypes.CDLL(None, use_errno=True)
+libc.syscall.restype = ctypes.c_long
+wrong = ctypes.get_errno() if libc.syscall(425, 1, -1) < 0 else 0
+assert wrong != errno.EPERM, wrong
+emit_result("reached")

@@ -1,0 +1,11 @@
+# Memory that is readable and runs.
+# needs: seccomp
+# expect: error failed to map segment
+
+import ctypes, errno
+
+libc = ctypes.CDLL(None, use_errno=True)
+libc.syscall.restype = ctypes.c_long
+wrong = ctypes.get_errno() if libc.syscall(135, 0xffffffff) < 0 else 0
+assert wrong != errno.EPERM, wrong
+emit_result("reached")

@@ -1,0 +1,8 @@
+# Memory that outlives us.
+# needs: seccomp landlock
+# expect: error PermissionError | Read-only file system
+
+from multiprocessing import shared_memory
+
+shared_memory.SharedMemory(create=True, size=4096).unlink()
+emit_result("reached")

@@ -1,0 +1,12 @@
+# The kernel, held at a page.
+# needs: seccomp
+# expect: error failed to map segment
+# control needs: root
+
+import ctypes, errno
+
+libc = ctypes.CDLL(None, use_errno=True)
+libc.syscall.restype = ctypes.c_long
+wrong = ctypes.get_errno() if libc.syscall(323, 1) < 0 else 0
+assert wrong != errno.EPERM, wrong
+emit_result("reached")

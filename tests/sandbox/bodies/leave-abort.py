@@ -1,0 +1,8 @@
+# abort() must be told as what it is.
+# needs: process
+# expect: error SIGABRT
+# control: died
+
+import os
+
+os.abort()

@@ -1,0 +1,9 @@
+# A result, and then the end of the process.
+# needs: process
+# expect: ended exit status 0
+# control: died
+
+import os
+
+emit_result(1)
+os._exit(0)

@@ -1,0 +1,8 @@
+# A signal to everybody.
+# needs: seccomp landlock
+# expect: error PermissionError
+
+import os
+
+os.kill(-1, 0)
+emit_result("reached")

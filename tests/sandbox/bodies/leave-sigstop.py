@@ -1,0 +1,9 @@
+# The process stops itself and waits for a kinder world.
+# needs: process
+# expect: error timed out after 1s
+# control: hung
+# timeout: 1
+
+import signal
+
+signal.raise_signal(signal.SIGSTOP)

@@ -1,0 +1,8 @@
+# Another program.
+# needs: seccomp landlock
+# expect: error PermissionError
+
+import subprocess
+
+subprocess.run(["/usr/bin/true"], check=True)
+emit_result("reached")

@@ -1,0 +1,8 @@
+# Every byte is text.
+# needs: process
+# expect: done
+# control: insane
+
+import codecs
+
+codecs.register_error("strict", lambda wrong: ("evil", wrong.end))

@@ -1,0 +1,8 @@
+# Another folder to stand in.
+# needs: process
+# expect: done
+# control: insane
+
+import os
+
+os.chdir("/usr")

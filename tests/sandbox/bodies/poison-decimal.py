@@ -1,0 +1,8 @@
+# Arithmetic with one digit.
+# needs: process
+# expect: done
+# control: insane
+
+import decimal
+
+decimal.getcontext().prec = 1

@@ -1,0 +1,9 @@
+# Descriptors that stay open.
+# needs: process
+# expect: done
+# control: insane
+
+import os
+
+for _ in range(20):
+    os.dup(1)

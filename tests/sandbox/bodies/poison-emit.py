@@ -1,0 +1,8 @@
+# The function that gives results, through its own globals.
+# needs: process
+# expect: done
+# control: hung
+# timeout: 1
+
+emit_result.__globals__["send"] = lambda *_, **__: None
+emit_result.__code__ = (lambda data: None).__code__

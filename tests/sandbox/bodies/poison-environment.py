@@ -1,0 +1,10 @@
+# Variables that others read.
+# needs: process
+# expect: done
+# control: insane
+
+import os
+
+os.environ["EVIL"] = "1"
+os.environ["PATH"] = "/evil"
+os.putenv("LD_PRELOAD", "/workspace/evil.so")

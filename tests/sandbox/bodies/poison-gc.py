@@ -1,0 +1,8 @@
+# Rubbish stays.
+# needs: process
+# expect: done
+# control: insane
+
+import gc
+
+gc.disable()

@@ -1,0 +1,8 @@
+# No descriptors for the next one.
+# needs: process
+# expect: error not allowed | PermissionError | Operation not permitted
+# control: insane
+
+import resource
+
+resource.setrlimit(resource.RLIMIT_NOFILE, (8, 8))

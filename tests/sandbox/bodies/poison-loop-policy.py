@@ -1,0 +1,14 @@
+# Event loops that are none.
+# needs: process
+# expect: done
+# control: insane
+
+import asyncio
+
+
+class Evil(asyncio.DefaultEventLoopPolicy):
+    def new_event_loop(self):
+        raise RuntimeError("evil")
+
+
+asyncio.set_event_loop_policy(Evil())

@@ -1,0 +1,11 @@
+# A module of the library's name, compiled, in the workspace.
+# needs: process
+# expect: done
+# control: insane
+
+import os, py_compile
+
+with open("colorsys.py", "w") as file:
+    file.write("rgb_to_hsv = lambda *_: 'evil'")
+py_compile.compile("colorsys.py", cfile="colorsys.pyc")
+os.unlink("colorsys.py")

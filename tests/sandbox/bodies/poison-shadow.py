@@ -1,0 +1,7 @@
+# A module of the library's name in the workspace.
+# needs: process
+# expect: done
+# control: insane
+
+with open("colorsys.py", "w") as file:
+    file.write("rgb_to_hsv = lambda *_: 'evil'")

@@ -1,0 +1,8 @@
+# A signal that is never delivered.
+# needs: process
+# expect: done
+# control: insane
+
+import signal
+
+signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1])

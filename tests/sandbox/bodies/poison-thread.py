@@ -1,0 +1,8 @@
+# A thread that waits for the next one.
+# needs: process
+# expect: done
+# control: insane
+
+import threading, time
+
+threading.Thread(target=time.sleep, args=(3,), daemon=True).start()

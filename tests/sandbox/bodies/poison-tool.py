@@ -1,0 +1,6 @@
+# A tool that does something else.
+# needs: process
+# expect: done
+# control: insane
+
+add.__code__ = (lambda a, b: 666).__code__

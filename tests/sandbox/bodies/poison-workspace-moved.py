@@ -1,0 +1,9 @@
+# The workspace itself is moved away.
+# needs: landlock
+# expect: error PermissionError | Read-only file system | Device or resource busy
+
+import os
+
+os.rename("@WORK@", "@WORK@-moved")
+os.rename("@WORK@-moved", "@WORK@")
+emit_result("reached")

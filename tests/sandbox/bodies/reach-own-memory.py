@@ -1,0 +1,8 @@
+# Our own memory as a file, where pages are not protected.
+# needs: landlock
+# expect: error PermissionError
+# control needs: root
+
+with open("/proc/self/mem", "r+b"):
+    pass
+emit_result("reached")

@@ -1,0 +1,9 @@
+# The descriptors of the process that made us.
+# needs: landlock
+# expect: error PermissionError
+# control needs: root
+
+import os
+
+os.listdir(f"/proc/{os.getppid()}/fd")
+emit_result("reached")

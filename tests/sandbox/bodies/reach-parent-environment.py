@@ -1,0 +1,10 @@
+# The environment of the process that made us.
+# needs: landlock
+# expect: error PermissionError
+# control needs: root
+
+import os
+
+with open(f"/proc/{os.getppid()}/environ", "rb") as file:
+    file.read()
+emit_result("reached")

@@ -1,0 +1,9 @@
+# The limits of the process that made us.
+# needs: seccomp
+# expect: error PermissionError
+# control needs: root
+
+import os, resource
+
+resource.prlimit(os.getppid(), resource.RLIMIT_NOFILE)
+emit_result("reached")

@@ -1,0 +1,7 @@
+# A tool gets another line.
+# needs: landlock
+# expect: error PermissionError | Read-only file system
+
+with open("@TOOLS@/add.py", "a") as file:
+    file.write("")
+emit_result("reached")

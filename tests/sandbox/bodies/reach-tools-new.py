@@ -1,0 +1,10 @@
+# A new tool.
+# needs: landlock
+# expect: error PermissionError | Read-only file system
+
+import os
+
+with open("@TOOLS@/evil.py", "w") as file:
+    file.write("def evil(): pass")
+os.unlink("@TOOLS@/evil.py")
+emit_result("reached")

@@ -1,0 +1,9 @@
+# A tool under another name.
+# needs: landlock
+# expect: error PermissionError | Read-only file system
+
+import os
+
+os.rename("@TOOLS@/add.py", "@TOOLS@/sub.py")
+os.rename("@TOOLS@/sub.py", "@TOOLS@/add.py")
+emit_result("reached")

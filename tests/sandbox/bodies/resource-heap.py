@@ -1,0 +1,7 @@
+# More memory than there is.
+# needs: rlimits
+# expect: error MemoryError
+# not: sanitizer
+
+block = bytearray(700 << 20)
+emit_result("reached")

@@ -1,0 +1,8 @@
+# Pipes: memory that no limit on memory counts.
+# needs: rlimits
+# expect: error Too many open files
+
+import os
+
+kept = [os.pipe() for _ in range(200)]
+emit_result("reached")

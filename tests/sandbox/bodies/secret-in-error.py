@@ -1,0 +1,9 @@
+# A declared secret, in an error.
+# needs: process
+# expect: error ValueError
+# control: error declared-a93e55
+# secrets: KEYTURN_DECLARED
+
+import os
+
+raise ValueError(os.environ["KEYTURN_DECLARED"])

@@ -1,0 +1,8 @@
+# A secret of the host that was not declared.
+# needs: process
+# expect: result null
+# control: result "undeclared-7c1f2b"
+
+import os
+
+emit_result(os.environ.get("KEYTURN_UNDECLARED"))

@@ -1,0 +1,12 @@
+# The timeout is an exception, and every exception is caught.
+# needs: process
+# expect: error Script timed out after 1s
+# control: hung
+# timeout: 1
+
+while True:
+    try:
+        while True:
+            pass
+    except BaseException:
+        pass

@@ -1,0 +1,14 @@
+# The timeout is raised where exceptions are ignored.
+# needs: process
+# expect: error Script timed out after 1s
+# control: hung
+# timeout: 1
+
+class Evil:
+    def __del__(self):
+        while True:
+            pass
+
+
+while True:
+    Evil()

@@ -1,0 +1,12 @@
+# What is to be done at the end never ends.
+# needs: process
+# expect: error Script timed out after 1s
+# control: hung
+# timeout: 1
+
+try:
+    while True:
+        pass
+finally:
+    while True:
+        pass

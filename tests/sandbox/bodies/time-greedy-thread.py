@@ -1,0 +1,10 @@
+# A thread that never gives the interpreter away.
+# needs: process
+# expect: error Script timed out after 1s
+# control: hung
+# timeout: 1
+
+import itertools, sys, threading
+
+sys.setswitchinterval(1e6)
+threading.Thread(target=lambda: sum(itertools.repeat(1))).start()

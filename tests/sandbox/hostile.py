@@ -1,0 +1,242 @@
+#!/usr/bin/python3
+"""Runs hostile scripts against the real harness, and each of them again where it must succeed.
+
+    hostile.py --harness PATH --engine bare|bwrap|podman [BODY…]    the body must be stopped, in the way its head says
+    hostile.py --harness PATH --control [BODY…]                     without what stops it, it must succeed
+
+A body (bodies/*.py) begins with comments:
+
+    # needs: seccomp landlock      what stops it; the control runs without these. Layers, `bwrap` (any outer engine), or
+                                   `process`: one process per script, the control of which is naive.py
+    # expect: error TEXT | TEXT    one error with one of the texts in it, and no result
+    # expect: result JSON          this one result and no error
+    # expect: ended TEXT           as error, but there may be results before
+    # expect: done                 the script may end as it likes
+    # expect bwrap: …              the same for one engine; what is missing there need not be forbidden
+    # control: …                   how success looks: result JSON (`result "reached"` when nothing is said), error TEXT, log TEXT,
+                                   died, hung, flood, huge (a result of megabytes), garbled (lines that are no events of this
+                                   script), fault TEXT (one of those), late (events after the end), insane (the script that
+                                   comes next does not find what it should)
+    # timeout: SECONDS             10 when nothing is said
+    # secrets: NAME                that the script declares
+    # before: SCRIPT               runs first, with `before secrets`
+    # control needs: root          a user may not do it anyhow
+    # not: sanitizer               which needs more memory than a limit leaves, and tells crashes itself
+
+With every engine and whatever the body did: one script_done, valid events of this script only, nothing of it later; then an
+ordinary script (sane.py) runs on the same harness; then there are as many processes and descriptors as before.
+"""
+
+import argparse
+import glob
+import json
+import os
+import re
+import sys
+
+sys.dont_write_bytecode = True
+import rig
+
+LAYERS = ("seccomp", "landlock", "rlimits")
+KEYS = {"needs", "expect", "expect bare", "expect bwrap", "expect podman", "control", "control needs"}
+KEYS |= {"timeout", "secrets", "before", "before secrets", "not"}
+
+
+class Body:
+    def __init__(self, path):
+        self.name = os.path.basename(path)[:-3]
+        with open(path) as file:
+            self.script = file.read()
+        self.head = {"control": 'result "reached"', "timeout": "10", "secrets": ""}
+        while self.script.startswith("#"):  # the head is no part of the script: a script could read it
+            line, _, self.script = self.script.partition("\n")
+            if match := re.match(r"# ([a-z ]+): (.*)", line):
+                if match[1] not in KEYS:
+                    sys.exit(f"{path}: unknown key {match[1]}")
+                self.head[match[1]] = match[2]
+        self.needs = self.head["needs"].split()
+        if not self.needs or set(self.needs) - {*LAYERS, "bwrap", "process"} or "expect" not in self.head:
+            sys.exit(f"{path}: needs what, and expects what?")
+
+    def run_on(self, box):
+        if "before" in self.head:
+            box.run(self.head["before"], f"{self.name}-before", 10, self.head.get("before secrets", "").split())
+        patience = 1.0 if box.engine == "naive" else 2.5
+        return box.run(self.script, self.name, int(self.head["timeout"]), self.head["secrets"].split(), patience)
+
+    def expectation(self, engine):
+        return self.head.get(f"expect {engine}", self.head["expect"])
+
+
+def among(texts, wanted):
+    return any(one.strip() in text for text in texts for one in wanted.split(" | "))
+
+
+def stopped(run, wanted):
+    """Whether the run ended as the body's head says."""
+    kind, _, rest = wanted.partition(" ")
+    if run.ended != "done" or run.faults:
+        return False
+    if kind == "error":
+        return len(run.errors) == 1 and not run.results and among(run.errors, rest)
+    if kind == "ended":
+        return len(run.errors) == 1 and among(run.errors, rest)
+    if kind == "result":
+        return run.results == [json.loads(rest)] and not run.errors
+    return kind == "done"
+
+
+def succeeded(run, wanted, after):
+    """Whether the attack did what it wants to do; `after` is the sane script's run, when there was one."""
+    kind, _, rest = wanted.partition(" ")
+    if kind == "result":
+        return bool(run.results) and run.results[0] == json.loads(rest)
+    if kind in ("error", "log", "fault"):
+        return among({"error": run.errors, "log": run.logs, "fault": run.faults}[kind], rest)
+    if kind == "insane":
+        return after is not None and after.results != ["sane"]
+    if kind == "garbled":
+        return any(one.startswith(("garbled", "foreign")) for one in run.faults)
+    if kind == "late":
+        return after is not None and any(one.startswith("late") for one in after.faults)
+    if kind == "huge":
+        return any(len(json.dumps(one)) > 8 << 20 for one in run.results)
+    return run.ended == kind
+
+
+def sane_on(box, name):
+    with open(os.path.join(rig.HERE, "sane.py")) as file:
+        return box.run(file.read(), name, 10)
+
+
+def hostile(body, box, calm):
+    """None, or what was not as it should be."""
+    run = body.run_on(box)
+    wanted = body.expectation(box.engine)
+    if not stopped(run, wanted):
+        return f"expected {wanted}, got {run.text()}"
+    values = [value for name, value in rig.SECRETS.items()]
+    if among(run.logs + run.errors + [json.dumps(run.results)], " | ".join(values)):
+        return f"tells a secret: {run.text()}"
+    after = sane_on(box, f"{body.name}-next")
+    if after.results != ["sane"] or after.errors or after.faults:
+        return f"a sane script afterwards: {after.text()}"
+    return box.settles_at(calm)
+
+
+def control(body, box):
+    run = body.run_on(box)
+    after = sane_on(box, f"{body.name}-next") if run.ended == "done" else None
+    wanted = body.head["control"]
+    if succeeded(run, wanted, after):
+        return None
+    more = f"; afterwards {after.text()}" if after else ""
+    return f"has no teeth: without {' '.join(body.needs)} expected {wanted}, got {run.text()}{more}"
+
+
+def skipped(body, args):
+    """Why a body is not run here, or None. Each is told."""
+    if args.sanitized and "sanitizer" in body.head.get("not", ""):
+        return "not with a sanitizer"
+    if args.control and body.head.get("control needs") == "root" and os.getuid() != 0:
+        return "its control needs root"
+    if not args.control and args.engine == "bare" and body.needs == ["bwrap"]:
+        return "only an outer engine stops it"
+    return None
+
+
+class Worker:
+    """Works through bodies with one harness, or for controls with one for each set of things switched off."""
+
+    def __init__(self, args):
+        self.args, self.host, self.boxes = args, rig.Host(), {}
+
+    def box_for(self, body):
+        engine, switches = self.args.engine, ()
+        if self.args.control:
+            engine = "naive" if "process" in body.needs else "bare"
+            switches = tuple(f"--no-{layer}" for layer in LAYERS if layer in body.needs)
+        if (engine, switches) not in self.boxes:
+            box = rig.Box(engine, self.args.harness, self.host, switches)
+            if engine != "naive":
+                if any(bool(box.layers[one]) == (f"--no-{one}" in switches) for one in LAYERS):
+                    sys.exit(f"{engine} {switches}: other layers than asked for: {box.layers}")
+                first = sane_on(box, "first")
+                if first.results != ["sane"]:
+                    sys.exit(f"{engine} {switches}: not sane before anything happened: {first.text()}")
+            self.boxes[engine, switches] = box, rest(box) if not self.args.control else None
+        return (engine, switches), *self.boxes[engine, switches]
+
+    def work_on(self, body):
+        """None, or what was not as it should be."""
+        key, box, calm = self.box_for(body)
+        why = control(body, box) if self.args.control else hostile(body, box, calm)
+        if why or box.engine == "naive":  # the next one has a right to a fresh one
+            self.boxes.pop(key)
+            box.close()
+        self.host.clean()
+        return why
+
+    def close(self):
+        for box, _ in self.boxes.values():
+            box.close()
+        self.host.close()
+
+
+def say(line):
+    """In one write: other workers speak too."""
+    os.write(1, f"{line}\n".encode())
+
+
+def work_through(bodies, args):
+    """Every body of this worker; the number of failures."""
+    worker, failures = Worker(args), 0
+    for body in bodies:
+        if why := skipped(body, args):
+            say(f"skip {body.name}: {why}")
+            continue
+        why = worker.work_on(body)
+        failures += why is not None
+        say(f"FAIL {body.name}: {why}" if why else f"ok {body.name}")
+    worker.close()
+    return failures
+
+
+def rest(box):
+    """The census when nothing happens: the same twice."""
+    before = None
+    while (now := box.census()) != before:
+        before = now
+        rig.time.sleep(0.2)
+    return now
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--harness", required=True)
+    parser.add_argument("--engine", default="bare")
+    parser.add_argument("--control", action="store_true")
+    parser.add_argument("--sanitized", action="store_true")
+    parser.add_argument("--jobs", type=int, default=4)
+    parser.add_argument("bodies", nargs="*")
+    args = parser.parse_args()
+    if args.engine != "podman":  # where it is an image
+        args.harness = os.path.abspath(args.harness)
+    bodies = [Body(path) for path in sorted(glob.glob(os.path.join(rig.HERE, "bodies", "*.py")))]
+    bodies = [body for body in bodies if not args.bodies or body.name in args.bodies]
+    # Most of the time is spent waiting for deadlines: several workers wait at once, each with a harness of its own.
+    workers = []
+    for first in range(min(args.jobs, len(bodies))):
+        if (pid := os.fork()) == 0:
+            rig.adopt_orphans()
+            os._exit(min(work_through(bodies[first :: args.jobs], args), 100))
+        workers.append(pid)
+    failures = 0
+    for pid in workers:
+        status = os.waitpid(pid, 0)[1]
+        failures += os.waitstatus_to_exitcode(status) if os.WIFEXITED(status) else 1
+    print(f"{len(bodies)} bodies, {failures} failed")
+    sys.exit(1 if failures or not bodies else 0)
+
+
+main()

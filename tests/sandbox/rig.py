@@ -1,0 +1,245 @@
+"""A harness under test: started by an engine, spoken to in its protocol, and counted from outside.
+
+An engine is an argument vector around keyturn-harness. `naive` is the harness nobody should build (naive.py): scripts run in
+the process that speaks the protocol. It is the control for what rests on processes rather than on a layer.
+"""
+
+import collections
+import ctypes
+import json
+import os
+import select
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+TYPES = ("log", "intermediate", "final_result", "error", "script_done")
+SECRETS = {"KEYTURN_UNDECLARED": "undeclared-7c1f2b", "KEYTURN_DECLARED": "declared-a93e55"}
+OUTPUT_MAX = 96 << 20  # of one script, before it counts as a flood: beyond the harness's own limit
+PR_SET_CHILD_SUBREAPER = 36
+
+
+def adopt_orphans():
+    """Processes that lose their parents become ours, so that none is overlooked."""
+    if ctypes.CDLL(None, use_errno=True).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0:
+        sys.exit("cannot become the reaper of orphans")
+
+
+def children_of(pid):
+    """Processes beneath a process, nearest first; the dead that nobody has waited for are none."""
+    parents = {}
+    for name in os.listdir("/proc"):
+        if name.isdigit():
+            try:
+                with open(f"/proc/{name}/stat") as file:
+                    state, parent = file.read().rpartition(")")[2].split()[:2]
+            except OSError:
+                continue
+            if state != "Z":
+                parents.setdefault(int(parent), []).append(int(name))
+    found, todo = [], [pid]
+    while todo:
+        below = sorted(parents.get(todo.pop(0), []))
+        found += below
+        todo += below
+    return found
+
+
+class Host:
+    """What there is on the host to be reached: files, sockets, names."""
+
+    def __init__(self):
+        self.folder = tempfile.mkdtemp(prefix="keyturn-hostile-")
+        for name in ("work", "tools", "outside"):
+            os.mkdir(os.path.join(self.folder, name))
+        self.tools, self.work, self.outside = (os.path.join(self.folder, n) for n in ("tools", "work", "outside"))
+        with open(os.path.join(self.tools, "add.py"), "w") as file:
+            file.write("def add(a, b):\n    return a + b\n")
+        with open(os.path.join(self.outside, "secret"), "w") as file:
+            file.write("a secret of the host\n")
+        self.tcp = socket.create_server(("127.0.0.1", 0), backlog=100)
+        self.udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self.udp.bind(("127.0.0.1", 0))
+        self.stream = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.stream.bind(os.path.join(self.outside, "stream"))
+        self.stream.listen(100)
+        self.datagram = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self.datagram.bind(os.path.join(self.outside, "datagram"))
+        self.abstract = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.abstract.bind("\0keyturn-hostile-%d" % os.getpid())
+        self.abstract.listen(100)
+
+    def close(self):
+        for one in (self.tcp, self.udp, self.stream, self.datagram, self.abstract):
+            one.close()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def clean(self):
+        """Empties the workspace: a script may keep what it likes there, and the next body begins without."""
+        for name in os.listdir(self.work):
+            path = os.path.join(self.work, name)
+            shutil.rmtree(path) if os.path.isdir(path) and not os.path.islink(path) else os.unlink(path)
+
+
+def argv_for(engine, harness, host, switches):
+    if engine == "naive":
+        return ["/usr/bin/python3", "-I", os.path.join(HERE, "naive.py"), host.tools, host.work]
+    if engine == "bare":
+        return [harness, "--tools", host.tools, "--workspace", host.work, *switches]
+    inside = ["--tools", "/tools", "--workspace", "/workspace", *switches]
+    if engine == "bwrap":
+        return (
+            "bwrap --unshare-all --unshare-user --disable-userns --uid 65534 --gid 65534 --hostname sandbox --cap-drop ALL "
+            "--new-session --die-with-parent --as-pid-1 --ro-bind /usr /usr --symlink usr/lib /lib --symlink usr/lib64 /lib64 "
+            "--symlink usr/bin /bin --proc /proc --dev /dev --size 16777216 --tmpfs /tmp --dir /run"
+        ).split() + [
+            *("--ro-bind", harness, "/run/keyturn-harness", "--ro-bind", host.tools, "/tools"),
+            *("--bind", host.work, "/workspace", "--chdir", "/workspace", "--remount-ro", "/dev", "--remount-ro", "/"),
+            *("/run/keyturn-harness", *inside),
+        ]
+    if engine == "podman":  # `harness` is the name of the image
+        return (
+            "podman --runtime=runc run -i --rm --pull=never --read-only --cap-drop=ALL --security-opt=no-new-privileges "
+            "--network=none --user 65534:65534 --memory 768m --memory-swap 768m --pids-limit 64 --ulimit nofile=1024:1024 "
+            "--ulimit nproc=256:256 --log-driver=none --tmpfs /workspace:rw,noexec,nosuid,nodev,size=32m"
+        ).split() + [*(f"--env={name}" for name in SECRETS), "--volume", f"{host.tools}:/tools:ro", harness, *inside]
+    sys.exit(f"unknown engine {engine}")
+
+
+class Run:
+    """What came back for one script."""
+
+    def __init__(self):
+        self.ended = "hung"  # done, died, hung, flood
+        self.results, self.errors, self.logs, self.faults = [], [], [], []
+
+    def text(self):
+        return "; ".join(
+            [self.ended, *(f"result {r!r:.200}" for r in self.results), *(f"error {e!r:.300}" for e in self.errors)]
+            + [f"log {one!r:.100}" for one in self.logs[:3]]
+            + self.faults[:3]
+        )
+
+
+class Box:
+    def __init__(self, engine, harness, host, switches=()):
+        self.engine, self.host, self.last = engine, host, None
+        self.rest, self.lines = [], collections.deque()  # pieces of a line, and whole ones
+        paths = ("/tools", "/workspace") if engine in ("bwrap", "podman") else (host.tools, host.work)
+        self.places = {"TOOLS": paths[0], "WORK": paths[1], "OUTSIDE": host.outside}
+        self.places |= {"PORT": host.tcp.getsockname()[1], "UDP": host.udp.getsockname()[1]}
+        self.places |= {"ABSTRACT": host.abstract.getsockname()[1:].decode()}
+        self.log = tempfile.TemporaryFile()
+        self.process = subprocess.Popen(
+            argv_for(engine, harness, host, switches),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self.log,
+            cwd=host.work,
+            env={"PATH": os.environ["PATH"], "LANG": "C.UTF-8", "HOME": "/", **SECRETS},
+        )
+        self.ready = self.read_line(time.monotonic() + 20)
+        if not self.ready or json.loads(self.ready).get("type") != "ready":
+            self.log.seek(0)
+            sys.exit(f"{engine}: not ready: {self.ready!r} {self.log.read().decode(errors='replace')}")
+        self.layers = json.loads(self.ready).get("sandbox")
+
+    def read_line(self, until):
+        """One line; None at the end of the stream; False when time is over."""
+        while not self.lines:
+            left = until - time.monotonic()
+            if left <= 0 or not select.select([self.process.stdout], [], [], left)[0]:
+                return False
+            piece = os.read(self.process.stdout.fileno(), 1 << 20)
+            if not piece:
+                return None
+            first, *more = piece.split(b"\n")
+            self.rest.append(first)
+            for part in more:
+                self.lines.append(b"".join(self.rest))
+                self.rest = [part]
+        return self.lines.popleft()
+
+    def run(self, script, name, timeout=10, secrets=(), patience=2.5):
+        run = Run()
+        for place, value in {**self.places, "ID": name, "NEXT": f"{name}-next"}.items():
+            script = script.replace(f"@{place}@", str(value))
+        request = {"execution_id": name, "script": script, "timeout": timeout, "mode": "PLAN"}
+        request["required_secrets"] = list(secrets)
+        try:
+            self.process.stdin.write(json.dumps(request).encode() + b"\n")
+            self.process.stdin.flush()
+        except OSError:
+            run.ended = "died"
+            return run
+        until, size = time.monotonic() + timeout + patience, 0
+        while True:
+            line = self.read_line(until)
+            if line is None or line is False:
+                run.ended = "died" if line is None else "hung"
+                return run
+            size += len(line)
+            if size > OUTPUT_MAX:
+                run.ended = "flood"
+                return run
+            if self.take(run, line, name):
+                run.ended, self.last = "done", name
+                return run
+
+    def take(self, run, line, name):
+        """One event; true when it is the last one of this script."""
+        try:
+            event = json.loads(line.decode(), parse_constant=float)
+            json.dumps(event, ensure_ascii=False, allow_nan=False).encode()
+            kind, of = event["type"], event["execution_id"]
+        except (ValueError, TypeError, KeyError, RecursionError) as wrong:
+            run.faults.append(f"garbled {line[:80]!r}: {wrong}")
+            return False
+        if of is not None and of == self.last:
+            run.faults.append(f"late {kind}")
+        elif of != name or kind not in TYPES:
+            run.faults.append(f"foreign {kind} of {of}")
+        elif kind == "final_result":
+            run.results.append(event["data"])
+        elif kind == "error":
+            run.errors.append(f"{event['message']}\n{event['traceback']}")
+        elif kind in ("log", "intermediate"):
+            run.logs.append(str(event.get("message", event)))
+        return of == name and kind == "script_done"
+
+    def supervisor(self):
+        pid = self.process.pid
+        while self.engine == "bwrap" and open(f"/proc/{pid}/comm").read() == "bwrap\n":
+            pid = children_of(pid)[0]
+        return pid
+
+    def census(self):
+        """Processes of ours, and descriptors of the supervisor; -1 where we may not look."""
+        try:
+            descriptors = len(os.listdir(f"/proc/{self.supervisor()}/fd"))
+        except PermissionError:  # not dumpable, and we are not root
+            descriptors = -1
+        return len(children_of(os.getpid())), descriptors
+
+    def settles_at(self, wanted):
+        """Waits until the census is this one again; else what it is instead."""
+        until = time.monotonic() + 5
+        while (now := self.census()) != wanted and time.monotonic() < until:
+            time.sleep(0.005)
+        return None if now == wanted else f"{now[0]} processes and {now[1]} descriptors instead of {wanted[0]} and {wanted[1]}"
+
+    def close(self):
+        self.process.stdin.close()
+        try:
+            self.process.wait(0.2 if self.engine == "naive" else 5)
+        except subprocess.TimeoutExpired:
+            for pid in [self.process.pid, *children_of(self.process.pid)]:
+                os.kill(pid, signal.SIGKILL)
+            self.process.wait()
+        self.process.stdout.close()
+        self.log.close()
