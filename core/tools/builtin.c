@@ -3,6 +3,15 @@
 #include "tool.h"
 
 const struct tool *const builtin_tools[] = {
-    &tool_list_dir,  &tool_read_file,   &tool_search_files, &tool_get_context_pack, &tool_write_file,
-    &tool_edit_file, &tool_delete_file, &tool_move_file,    &tool_web_search,       NULL,
+    &tool_list_dir,
+    &tool_read_file,
+    &tool_search_files,
+    &tool_get_context_pack,
+    &tool_write_file,
+    &tool_edit_file,
+    &tool_delete_file,
+    &tool_move_file,
+    &tool_run_script,
+    &tool_web_search,
+    NULL,
 };

@@ -4,7 +4,7 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "support/fake_pool.h"
-#include "support/turn_check.h"
+#include "support/replay_rig.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -38,7 +38,6 @@ static int set_up(void **state)
 {
     struct fixture *f = xcalloc(1, sizeof(*f));
     turn_rig_init(&f->rig);
-    turn_rig_add_tool(&f->rig, &tool_run_script);
     fake_pool_init(&f->pool, f->rig.loop);
     f->pool.harness.asked = asked;
     f->pool.harness.data = f;
@@ -51,7 +50,8 @@ static int tear_down(void **state)
 {
     struct fixture *f = *state;
     assert_int_equal(f->pool.taken, f->pool.given);
-    turn_check_promises(&f->rig, true);
+    if (f->rig.engine)
+        turn_check_promises(&f->rig, true);
     fake_pool_release(&f->pool);
     turn_rig_release(&f->rig);
     free(f->mode);
@@ -358,6 +358,71 @@ static void test_nothing_of_a_cancelled_script_is_recorded(void **state)
     assert_int_equal(turn_rig_count(&f->rig, EVENT_SCRIPT_EVENT), 1);
 }
 
+/* ---- again ---- */
+
+static void lend(struct fixture *f, struct fake_pool *pool, struct turn_rig *rig)
+{
+    fake_pool_init(pool, rig->loop);
+    pool->harness.asked = asked;
+    pool->harness.data = f;
+    rig->harness.pool = fake_pool(pool);
+}
+
+static void works_slowly(struct fake_channel *harness)
+{
+    fake_channel_event(harness, 700, "\"type\":\"final_result\",\"data\":{\"answer\":42}");
+}
+
+static void works_quickly(struct fake_channel *harness)
+{
+    fake_channel_event(harness, 10, "\"type\":\"final_result\",\"data\":{\"answer\":42}");
+}
+
+static void finds_another(struct fake_channel *harness)
+{
+    fake_channel_event(harness, 10, "\"type\":\"final_result\",\"data\":{\"answer\":43}");
+}
+
+/* Recorded with works_slowly, then run again. */
+static void run_again(struct fixture *f, void (*answers)(struct fake_channel *harness), const char *departs_at)
+{
+    struct made made;
+    struct again again;
+    struct fake_pool first, second;
+    made_init(&made);
+    lend(f, &first, &made.rig);
+    turn_check_open(&made.rig, made.path);
+    fake_answer_call(replay_answer(&made.rig), "c1", "run_script", "{\"script\":\"x\"}");
+    replay_answer(&made.rig)->text = "over";
+    f->answers = works_slowly;
+    turn_rig_turn(&made.rig, "go");
+    again_init(&again, made.path);
+    lend(f, &second, &again.rig);
+    f->answers = answers;
+    again_run(&again);
+    assert_int_equal(second.taken, 1);
+    if (departs_at)
+        assert_string_equal(departures_at(again.departures, 0)->field, departs_at);
+    else
+        again_check_none(&again);
+    fake_pool_release(&second);
+    again_release(&again);
+    fake_pool_release(&first);
+    made_release(&made);
+}
+
+static void test_run_again_its_name_and_its_time_do_not_count(void **state)
+{
+    struct fixture *f = *state;
+    run_again(f, works_quickly, NULL);
+}
+
+static void test_run_again_its_result_counts(void **state)
+{
+    struct fixture *f = *state;
+    run_again(f, finds_another, "result.output.final_data.answer");
+}
+
 #define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
 
 int main(void)
@@ -383,6 +448,8 @@ int main(void)
         TEST(test_cancel_while_it_runs),
         TEST(test_cancel_while_it_waits),
         TEST(test_nothing_of_a_cancelled_script_is_recorded),
+        TEST(test_run_again_its_name_and_its_time_do_not_count),
+        TEST(test_run_again_its_result_counts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

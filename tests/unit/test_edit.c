@@ -260,11 +260,12 @@ static void test_specs(void **state)
         {&tool_search_files, EFFECT_READ_ONLY, true}, {&tool_get_context_pack, EFFECT_READ_ONLY, true},
         {&tool_write_file, EFFECT_LOCAL_WRITE, false}, {&tool_edit_file, EFFECT_LOCAL_WRITE, false},
         {&tool_delete_file, EFFECT_DESTRUCTIVE, false}, {&tool_move_file, EFFECT_LOCAL_WRITE, false},
+        {&tool_run_script, EFFECT_LOCAL_WRITE, false},
     };
     size_t count = 0;
     while (builtin_tools[count])
         count++;
-    assert_int_equal(count, 9);
+    assert_int_equal(count, 10);
     for (size_t i = 0; i < COUNT_OF(expected); i++) {
         assert_int_equal(expected[i].tool->spec.effect, expected[i].effect);
         assert_int_equal(expected[i].tool->spec.idempotent, expected[i].idempotent);
