@@ -1,0 +1,83 @@
+#include "fake_pool.h"
+#include "base/mem.h"
+
+static struct fake_pool *fake_of(struct pool *pool)
+{
+    return (struct fake_pool *)(void *)pool;
+}
+
+void fake_pool_init(struct fake_pool *pool, struct loop *loop)
+{
+    *pool = (struct fake_pool){.loop = loop};
+    fake_channel_init(&pool->harness, loop);
+    pool->harness.base.ordered = true;
+}
+
+void fake_pool_release(struct fake_pool *pool)
+{
+    if (pool->out || pool->ticket)
+        BUG("the box is still in use");
+    fake_channel_release(&pool->harness);
+}
+
+static void hand_out(struct loop_timer *timer)
+{
+    struct pool_ticket own = *CONTAINER_OF(timer, struct pool_ticket, timer);
+    struct fake_pool *pool = own.pool;
+    free(steal(&pool->ticket));
+    pool->out = !pool->trouble;
+    pool->taken += pool->out;
+    own.got(own.user, pool->out ? (struct box *)(void *)&pool->harness : NULL, pool->trouble);
+}
+
+struct pool_ticket *pool_take(struct pool *pool, void (*got)(void *user, struct box *box, const char *why), void *user)
+{
+    struct fake_pool *fake = fake_of(pool);
+    if (fake->out || fake->ticket)
+        BUG("there is one box, and it is in use");
+    fake->ticket = xcalloc(1, sizeof(*fake->ticket));
+    fake->ticket->got = got;
+    fake->ticket->user = user;
+    fake->ticket->pool = fake;
+    loop_timer_start(fake->loop, &fake->ticket->timer, loop_now_us(fake->loop) + fake->ready_after_ms * 1000, hand_out);
+    return fake->ticket;
+}
+
+void pool_forget(struct pool *pool, struct pool_ticket *ticket)
+{
+    struct fake_pool *fake = fake_of(pool);
+    if (ticket != fake->ticket)
+        BUG("nobody waits with this ticket");
+    loop_timer_stop(fake->loop, &ticket->timer);
+    fake->forgotten++;
+    free(steal(&fake->ticket));
+}
+
+/* A spoilt box is replaced by one that behaves like it. */
+void pool_give(struct pool *pool, struct box *box, bool reusable)
+{
+    struct fake_pool *fake = fake_of(pool);
+    struct fake_channel *harness = &fake->harness;
+    if (!fake->out || (void *)box != (void *)harness)
+        BUG("a box is given back that was not taken");
+    if (harness->base.received || harness->base.ended)
+        BUG("a box is given back while somebody listens to it");
+    fake->out = false;
+    fake->given++;
+    fake->spoilt += !reusable;
+    fake->closed += harness->closed;
+    if (reusable && !harness->closed)
+        return;
+    struct fake_channel old = *harness;
+    fake_channel_release(harness);
+    fake_channel_init(harness, fake->loop);
+    harness->base.ordered = old.base.ordered;
+    harness->asked = old.asked;
+    harness->data = old.data;
+    harness->requests = old.requests;
+}
+
+struct channel *box_channel(struct box *box)
+{
+    return &((struct fake_channel *)(void *)box)->base;
+}
