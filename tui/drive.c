@@ -206,8 +206,17 @@ static void run_loop(struct drive *drive)
     loop_run(loop);
     headless_run(&drive->headless, NULL);
     drive->running = false;
+    /* The program is ending anyway: a second signal now would only leave its scratch folder behind. */
+    sigset_t set, before;
+    sigemptyset(&set);
     for (size_t i = 0; i < COUNT_OF(signals); i++)
+        sigaddset(&set, signals[i].signum);
+    pthread_sigmask(SIG_BLOCK, &set, &before);
+    for (size_t i = 0; i < COUNT_OF(signals); i++) {
         loop_watch_free(watches[i]);
+        signal(signals[i].signum, SIG_IGN);
+    }
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
     loop_timer_stop(loop, &drive->look);
     loop_unpost(loop, &drive->step);
     loop_unpost(loop, &drive->stop);

@@ -107,12 +107,12 @@ ok "headless, failed: says why" err "the recording ends here"
 
 begin "interrupted"
 latency=60000 script_reads >slow.jsonl
-for times in 1 2; do
+for times in 1 2 3 4; do # 3 and 4: twice, the second while the first is already answered
     "$program" replay --execute --headless --speed 1 slow.jsonl >"$base/out" 2>"$base/err" </dev/null &
     pid=$!
     for _ in $(seq 200); do grep -q model.requested "$base/out" && break; sleep 0.05; done
     kill -INT $pid
-    [ $times -eq 2 ] && kill -INT $pid 2>/dev/null
+    [ $times -gt 1 ] && { sleep 0.00$((times - 2)); kill -INT $pid 2>/dev/null; }
     wait $pid
     status=$?
     ok "$times x: 130" is 130
