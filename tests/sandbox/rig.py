@@ -6,6 +6,7 @@ the process that speaks the protocol. It is the control for what rests on proces
 
 import collections
 import ctypes
+import itertools
 import json
 import os
 import select
@@ -22,6 +23,7 @@ TYPES = ("log", "intermediate", "final_result", "error", "script_done")
 SECRETS = {"KEYTURN_UNDECLARED": "undeclared-7c1f2b", "KEYTURN_DECLARED": "declared-a93e55"}
 OUTPUT_MAX = 96 << 20  # of one script, before it counts as a flood: beyond the harness's own limit
 PR_SET_CHILD_SUBREAPER = 36
+numbers = itertools.count(1)  # of boxes
 
 
 def adopt_orphans():
@@ -86,29 +88,26 @@ class Host:
             shutil.rmtree(path) if os.path.isdir(path) and not os.path.islink(path) else os.unlink(path)
 
 
-def argv_for(engine, harness, host, switches):
+def product_engines():
+    """The product's own engines, from where it has them: what is tested is what is shipped."""
+    with open(os.path.join(HERE, "../../core/sandbox/engines_builtin.c")) as file:
+        text = file.read()
+    return json.loads(text[text.index("TEXT({") + 5 : text.rindex("})") + 1])
+
+
+def argv_for(engine, harness, host, switches, again=False):
+    """The vector of an engine, as the product would fill it in, and switches for the harness behind it."""
     if engine == "naive":
         return ["/usr/bin/python3", "-I", os.path.join(HERE, "naive.py"), host.tools, host.work]
-    if engine == "bare":
-        return [harness, "--tools", host.tools, "--workspace", host.work, *switches]
-    inside = ["--tools", "/tools", "--workspace", "/workspace", *switches]
-    if engine == "bwrap":
-        return (
-            "bwrap --unshare-all --unshare-user --disable-userns --uid 65534 --gid 65534 --hostname sandbox --cap-drop ALL "
-            "--new-session --die-with-parent --as-pid-1 --ro-bind /usr /usr --symlink usr/lib /lib --symlink usr/lib64 /lib64 "
-            "--symlink usr/bin /bin --proc /proc --dev /dev --size 16777216 --tmpfs /tmp --dir /run"
-        ).split() + [
-            *("--ro-bind", harness, "/run/keyturn-harness", "--ro-bind", host.tools, "/tools"),
-            *("--bind", host.work, "/workspace", "--chdir", "/workspace", "--remount-ro", "/dev", "--remount-ro", "/"),
-            *("/run/keyturn-harness", *inside),
-        ]
-    if engine == "podman":  # `harness` is the name of the image
-        return (
-            "podman --runtime=runc run -i --rm --pull=never --read-only --cap-drop=ALL --security-opt=no-new-privileges "
-            "--network=none --user 65534:65534 --memory 768m --memory-swap 768m --pids-limit 64 --ulimit nofile=1024:1024 "
-            "--ulimit nproc=256:256 --log-driver=none --tmpfs /workspace:rw,noexec,nosuid,nodev,size=32m"
-        ).split() + [*(f"--env={name}" for name in SECRETS), "--volume", f"{host.tools}:/tools:ro", harness, *inside]
-    sys.exit(f"unknown engine {engine}")
+    it = product_engines()["none" if engine == "bare" else engine]
+    places = {"harness": harness, "image": harness, "tools": host.tools, "workspace": host.work}
+    places |= {"memory_mb": 512, "pids": 32, "name": f"keyturn-hostile-{os.getpid()}-{next(numbers)}"}
+    several = {"{tools...}": it["tools"], "{degraded...}": []}
+    several["{secrets...}"] = [one.replace("{secret}", name) for name in SECRETS for one in it.get("secret", [])]
+    argv = [one for argument in it["argv"] for one in several.get(argument, [argument])]
+    if again:
+        argv[1:1] = it["retry"]["with"]
+    return [one.format(**places) for one in argv] + list(switches)
 
 
 class Run:
@@ -134,20 +133,42 @@ class Box:
         self.places = {"TOOLS": paths[0], "WORK": paths[1], "OUTSIDE": host.outside}
         self.places |= {"PORT": host.tcp.getsockname()[1], "UDP": host.udp.getsockname()[1]}
         self.places |= {"ABSTRACT": host.abstract.getsockname()[1:].decode()}
+        if not self.start(argv_for(engine, harness, host, switches)):
+            complaint = self.stop()
+            again = engine not in ("bare", "naive") and product_engines()[engine].get("retry", {"on": "\0"})["on"] in complaint
+            if not again or not self.start(argv_for(engine, harness, host, switches, True)):
+                sys.exit(f"{engine}: not ready: {self.stop() if again else complaint}")
+        self.layers = self.ready.get("sandbox")
+
+    def start(self, argv):
+        """Whether it became ready."""
         self.log = tempfile.TemporaryFile()
         self.process = subprocess.Popen(
-            argv_for(engine, harness, host, switches),
+            argv,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self.log,
-            cwd=host.work,
-            env={"PATH": os.environ["PATH"], "LANG": "C.UTF-8", "HOME": "/", **SECRETS},
+            cwd=self.host.work,
+            env={"PATH": os.environ["PATH"], "LANG": "C.UTF-8", "HOME": os.environ.get("HOME", "/"), **SECRETS},
         )
-        self.ready = self.read_line(time.monotonic() + 20)
-        if not self.ready or json.loads(self.ready).get("type") != "ready":
+        line = self.read_line(time.monotonic() + 30)
+        self.ready = json.loads(line) if line else {}
+        return self.ready.get("type") == "ready"
+
+    def stop(self):
+        """Ends it; what it said on stderr."""
+        if self.process.poll() is None:  # else the number may be somebody else's by now
+            for pid in [*children_of(self.process.pid), self.process.pid]:
+                try:
+                    os.kill(pid, signal.SIGKILL)
+                except ProcessLookupError:
+                    pass
+            self.process.wait()
+        self.process.stdin.close()
+        self.process.stdout.close()
+        with self.log:
             self.log.seek(0)
-            sys.exit(f"{engine}: not ready: {self.ready!r} {self.log.read().decode(errors='replace')}")
-        self.layers = json.loads(self.ready).get("sandbox")
+            return self.log.read().decode(errors="replace")
 
     def read_line(self, until):
         """One line; None at the end of the stream; False when time is over."""
@@ -213,10 +234,15 @@ class Box:
         return of == name and kind == "script_done"
 
     def supervisor(self):
-        pid = self.process.pid
-        while self.engine == "bwrap" and open(f"/proc/{pid}/comm").read() == "bwrap\n":
-            pid = children_of(pid)[0]
-        return pid
+        """The outermost process of the harness, wherever its engine put it."""
+        for pid in [self.process.pid, *children_of(os.getpid())]:
+            try:
+                with open(f"/proc/{pid}/comm") as file:
+                    if file.read() == "keyturn-harness\n":
+                        return pid
+            except OSError:  # gone meanwhile
+                pass
+        sys.exit(f"{self.engine}: no harness to be seen")
 
     def census(self):
         """Processes of ours, and descriptors of the supervisor; -1 where we may not look."""
@@ -238,8 +264,5 @@ class Box:
         try:
             self.process.wait(0.2 if self.engine == "naive" else 5)
         except subprocess.TimeoutExpired:
-            for pid in [self.process.pid, *children_of(self.process.pid)]:
-                os.kill(pid, signal.SIGKILL)
-            self.process.wait()
-        self.process.stdout.close()
-        self.log.close()
+            pass
+        self.stop()
