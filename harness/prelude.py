@@ -7,11 +7,13 @@ that scripts do not need to see begins with an underscore; frames of this file a
 import builtins
 import io
 import json
+import json.encoder
 import os
 import signal
 import sys
 
 import _keyturn
+import _thread
 
 _SCRIPT = "<script>"
 _HERE = "<harness>"
@@ -61,7 +63,19 @@ def _as_json(value):
     raise TypeError
 
 
-_encode = json.JSONEncoder(allow_nan=False, separators=(",", ":"), default=_as_json).encode
+# The encoder that json.dumps would make for every call, made once. It marks the containers it is inside of.
+_inside = {}
+_chunks = json.encoder.c_make_encoder(
+    _inside, _as_json, json.encoder.encode_basestring_ascii, None, ":", ",", False, False, False
+)
+
+
+def _encode(value):
+    try:
+        return "".join(_chunks(value, 0))
+    except BaseException:
+        _inside.clear()
+        raise
 
 
 def _fault(value, path, above):
@@ -334,11 +348,13 @@ def _describe(wrong, source=None):
 
 def _join_threads():
     """Threads that are no daemons are waited for, as at the end of any program."""
-    threading = sys.modules.get("threading")
-    if threading and threading.active_count() > 1:
-        for thread in threading.enumerate():
-            if not thread.daemon and thread is not threading.current_thread():
-                thread.join()
+    if _thread._count() == 0:
+        return
+    import threading
+
+    for thread in threading.enumerate():
+        if not thread.daemon and thread is not threading.current_thread():
+            thread.join()
 
 
 def _execute(source, scope):

@@ -1,0 +1,394 @@
+/* What a host hears of the harness: ready, the events of a run, and answers to requests that cannot be run. */
+
+#include "base/mem.h"
+#include "support/harness_rig.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define PROGRAM BUILD_DIR "/keyturn-harness"
+
+static struct harness_rig rig;
+
+static int set_up(void **state)
+{
+    (void)state;
+    harness_rig_init(&rig, PROGRAM);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    harness_rig_release(&rig);
+    return 0;
+}
+
+static void says(const char *script, const char *expected)
+{
+    assert_string_equal(harness_says(&rig, script, 10), expected);
+}
+
+static void fails(const char *script, const char *part)
+{
+    const char *said = harness_says(&rig, script, 10);
+
+    if (strncmp(said, "error ", 6) != 0 || !strstr(said, part) || !strstr(said, "\ndone\n"))
+        fail_msg("%s\nsaid: %s\nbut not: %s", script, said, part);
+}
+
+/* A line that is no request, or not one of harness_says. */
+static const char *answer(const char *line)
+{
+    CLEANUP(strbuf) struct strbuf told = STRBUF_INIT;
+    const struct json *event;
+
+    harness_rig_send(&rig, line, strlen(line));
+    do {
+        event = harness_rig_event(&rig);
+        assert_non_null(event);
+        strbuf_addf(&told, "%s ", json_str(json_get(event, "execution_id"), "null"));
+        harness_tell(&told, event);
+    } while (strcmp(json_str(json_get(event, "type"), ""), "script_done") != 0);
+    return arena_memdup0(&rig.arena, told.buf, told.len);
+}
+
+static void test_ready_tells_tools_process_and_layers(void **state)
+{
+    CLEANUP(strbuf) struct strbuf tools = STRBUF_INIT;
+    const struct json *sandbox;
+
+    (void)state;
+    scratch_write(&rig.scratch, "tools/b.py", "def second(): pass\ndef _own(): pass\nLIMIT = 3\nclass Kind: pass\n");
+    scratch_write(&rig.scratch, "tools/a.py", "from os.path import join\nasync def first(): pass\n");
+    scratch_write(&rig.scratch, "tools/notes.txt", "def no(): pass\n");
+    harness_rig_start(&rig);
+    json_write(&tools, json_get(rig.ready, "tools"), JSON_COMPACT);
+    assert_string_equal(tools.buf, "[\"first\",\"second\"]");
+    assert_int_equal(json_int(json_get(rig.ready, "pid"), 0), rig.pid);
+    assert_true(json_bool(json_get(rig.ready, "ordered"), false));
+    assert_null(json_get(rig.ready, "execution_id"));
+    sandbox = json_get(rig.ready, "sandbox");
+    assert_true(json_bool(json_get(sandbox, "no_new_privs"), false));
+    assert_true(json_bool(json_get(sandbox, "rlimits"), false));
+    assert_true(json_bool(json_get(sandbox, "seccomp"), false));
+    assert_true(json_int(json_get(sandbox, "landlock"), 0) > 0);
+    assert_null(harness_rig_event_within(&rig, 50));
+    assert_int_equal(harness_rig_end(&rig), 0);
+}
+
+static void test_layers_that_are_left_off_are_told(void **state)
+{
+    const struct json *sandbox;
+
+    (void)state;
+    rig.options[0] = "--no-seccomp";
+    rig.options[1] = "--no-landlock";
+    rig.options[2] = "--no-rlimits";
+    harness_rig_start(&rig);
+    sandbox = json_get(rig.ready, "sandbox");
+    assert_false(json_bool(json_get(sandbox, "seccomp"), true));
+    assert_false(json_bool(json_get(sandbox, "rlimits"), true));
+    assert_int_equal(json_int(json_get(sandbox, "landlock"), 7), 0);
+    says("emit_result(1)", "result 1\ndone\n");
+}
+
+static void test_events_come_in_the_order_they_were_made_in(void **state)
+{
+    (void)state;
+    harness_rig_start(&rig);
+    says("emit_log('a'); emit_intermediate('p', 1); emit_result({'k': 1})",
+         "log info a\nintermediate p 1\nresult {\"k\":1}\ndone\n");
+    says("import sys\n"
+         "print('one'); emit_log('two', level='warning'); print('three', file=sys.stderr)\n"
+         "print('four', end=''); emit_intermediate('five', None); print('six')\n",
+         "log stdout one\nlog warning two\nlog stderr three\nlog stdout four\nintermediate five null\nlog stdout "
+         "six\ndone\n");
+    says("emit_result(1); emit_result(2)", "result 1\nresult 2\ndone\n");
+    says("x = 1", "done\n");
+    says("", "done\n");
+}
+
+static void test_each_script_begins_anew(void **state)
+{
+    (void)state;
+    harness_rig_start(&rig);
+    says("leak = 41; import builtins, os, sys; builtins.len = None; os.environ['X'] = '1'; sys.modules['json'] = None; "
+         "emit_result = None",
+         "done\n");
+    says("import os, json; emit_result(['leak' in globals(), len('abc'), 'X' in os.environ, __name__, json.dumps(1)])",
+         "result [false,3,false,\"__main__\",\"1\"]\ndone\n");
+}
+
+static void test_tools_are_called_like_functions(void **state)
+{
+    (void)state;
+    scratch_write(&rig.scratch, "tools/a.py",
+                  "import asyncio\n"
+                  "async def fetch(x, *, more=0):\n"
+                  "    await asyncio.sleep(0)\n"
+                  "    return ToolResult(True, {'x': x + more}, 'found')\n"
+                  "async def fails():\n"
+                  "    raise LookupError('nobody')\n"
+                  "def plain(x):\n"
+                  "    emit_log('plain')\n"
+                  "    return fetch(x).data['x'] + _one()\n"
+                  "def _one(): return 1\n");
+    scratch_write(&rig.scratch, "tools/b.py",
+                  "async def both(x):\n"
+                  "    return (await fetch(x)).data['x'] + (await fetch(x, more=1)).data['x']\n");
+    harness_rig_start(&rig);
+    says("r = fetch(3); emit_result([r.success, r.data, r.message, bool(r)])",
+         "result [true,{\"x\":3},\"found\",true]\ndone\n");
+    says("emit_result(fetch(1))", "result {\"success\":true,\"data\":{\"x\":1},\"message\":\"found\"}\ndone\n");
+    says("emit_result([plain(1), both(2)])", "log info plain\nresult [2,5]\ndone\n");
+    says("import asyncio\nasync def main():\n    emit_result((await fetch(9)).data['x'])\nasyncio.run(main())",
+         "result 9\ndone\n");
+    says("try:\n    fails()\nexcept LookupError as e:\n    emit_result(str(e))", "result \"nobody\"\ndone\n");
+    fails("fails()", "LookupError: nobody");
+    assert_non_null(strstr(rig.traceback, "tools/a.py\", line 6, in fails"));
+    says("emit_result('_one' in globals())", "result false\ndone\n");
+}
+
+static void test_a_tool_file_that_does_not_load_is_told_and_the_others_load(void **state)
+{
+    static const char *const told[] = {"a_syntax.py", "SyntaxError", "b_exit.py",
+                                       "exit",        "c_raises.py", "ZeroDivisionError"};
+    CLEANUP(strbuf) struct strbuf logs = STRBUF_INIT;
+
+    (void)state;
+    scratch_write(&rig.scratch, "tools/a_syntax.py", "def (");
+    scratch_write(&rig.scratch, "tools/b_exit.py", "import sys; sys.exit(1)");
+    scratch_write(&rig.scratch, "tools/c_raises.py", "def early(): return 1\n1/0\ndef late(): pass\n");
+    scratch_write(&rig.scratch, "tools/d_prints.py", "print('hello from a tool')\ndef f(): return early()\n");
+    harness_rig_start(&rig);
+    for (int i = 0; i < 4; i++) {
+        const struct json *event = harness_rig_event(&rig);
+
+        assert_string_equal(json_str(json_get(event, "type"), ""), "log");
+        assert_int_equal(json_get(event, "execution_id")->type, JSON_NULL);
+        harness_tell(&logs, event);
+    }
+    for (size_t i = 0; i < COUNT_OF(told); i++)
+        assert_non_null(strstr(logs.buf, told[i]));
+    assert_non_null(strstr(logs.buf, "log stdout hello from a tool"));
+    says("emit_result(f())", "result 1\ndone\n");
+}
+
+static void test_no_tools_folder_is_told(void **state)
+{
+    (void)state;
+    scratch_remove(&rig.scratch, "tools");
+    harness_rig_start(&rig);
+    assert_int_equal(json_get(rig.ready, "tools")->count, 0);
+    assert_non_null(strstr(json_str(json_get(rig.ready, "no_tools"), ""), "No such file"));
+    says("emit_result(1)", "result 1\ndone\n");
+}
+
+static void test_values_are_json_or_named(void **state)
+{
+    (void)state;
+    harness_rig_start(&rig);
+    says("emit_result([True, None, 1.5, 12345678901234567890123, (1, 2), {'ключ': 'знач'}, ''])",
+         "result [true,null,1.5,12345678901234567890123,[1,2],{\"ключ\":\"знач\"},\"\"]\ndone\n");
+    says("emit_result({1: 'a', None: 'b', True: 'c', 2.5: 'd'})",
+         "result {\"1\":\"c\",\"null\":\"b\",\"2.5\":\"d\"}\ndone\n");
+    says("emit_result('a\\0b\\ud800c\\n\\u2028')", "result \"a\xef\xbf\xbd"
+                                                   "b\xef\xbf\xbd"
+                                                   "c\\n\xe2\x80\xa8\"\ndone\n");
+    says("x = []\nfor i in range(63): x = [x]\nemit_result(x == None)\nemit_intermediate('deep', x)\n",
+         "result false\nintermediate deep [[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[["
+         "]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]\ndone\n");
+    fails("emit_result({'a': [1, {2, 3}]})", "TypeError: emit_result: data['a'][1] is of type set");
+    fails("emit_result({'a': object()})", "data['a'] is of type object");
+    fails("emit_intermediate('x', {(1, 2): 3})", "emit_intermediate: data has a key of type tuple");
+    fails("emit_result([float('nan')])", "ValueError: emit_result: data[0] is nan");
+    fails("emit_result({float('inf'): 1})", "the key inf");
+    fails("emit_result(float('-inf'))", "data is -inf");
+    fails("emit_result(10 ** 5000)", "data is an integer of more than 4300 digits");
+    fails("a = []; a.append(a); emit_result(a)", "data[0] contains itself");
+    fails("x = []\nfor i in range(64): x = [x]\nemit_result(x)", "nested deeper than 64 levels");
+    fails("x = []\nfor i in range(100000): x = [x]\nemit_result(x)", "nested deeper than 64 levels");
+    fails("emit_result('x' * (9 << 20))", "bytes are too many");
+    says("try:\n    emit_result(object())\nexcept TypeError:\n    emit_result('caught')", "result \"caught\"\ndone\n");
+}
+
+static void test_errors_name_the_line(void **state)
+{
+    (void)state;
+    harness_rig_start(&rig);
+    fails("x = 1\n\ndef f():\n    raise ValueError('bad')\nf()\n", "error ValueError: bad\n");
+    assert_string_equal(rig.traceback, "Traceback (most recent call last):\n"
+                                       "  File \"<script>\", line 5, in <module>\n    f()\n"
+                                       "  File \"<script>\", line 4, in f\n    raise ValueError('bad')\n"
+                                       "ValueError: bad\n");
+    fails("emit_result(object())\n", "TypeError");
+    assert_null(strstr(rig.traceback, "<harness>"));
+    assert_non_null(strstr(rig.traceback, "line 1, in <module>\n    emit_result(object())\n"));
+    fails("x = 1\ndef (", "error SyntaxError: invalid syntax (<script>, line 2)\n");
+    fails("if True:\nx = 1", "(<script>, line 2)\n");
+    fails("# -*- coding: latin-1 -*-\nx = 'é'\n1/0", "ZeroDivisionError");
+    assert_non_null(strstr(rig.traceback, "line 3, in <module>\n    1/0\n"));
+    fails("raise ValueError('\\ud800')", "ValueError: \\ud800");
+    fails("raise KeyError('k') from RuntimeError('cause')", "KeyError: 'k'");
+    assert_non_null(strstr(rig.traceback, "RuntimeError: cause"));
+    fails("raise ValueError('x' * 10000000)", "characters left out");
+    fails("class E(Exception):\n    def __str__(self): raise SystemExit\nraise E", "E: <exception str() failed>");
+    says("# -*- coding: latin-1 -*-\nemit_result('é')", "result \"é\"\ndone\n");
+    assert_string_equal(answer("{\"execution_id\":\"n\",\"script\":\"x=1\\ny='a\\u0000b'\",\"timeout\":5}\n"),
+                        "n error SyntaxError: the script holds a NUL character (<script>, line 2)\nn done\n");
+}
+
+static void test_requests_that_cannot_be_run_are_answered(void **state)
+{
+    static const struct {
+        const char *line, *answer;
+    } cases[] = {
+        {"not json\n", "null error the request is not JSON: "},
+        {"[]\n", "null error the request is no object but array\nnull done\n"},
+        {"{\"script\":\"x\",\"timeout\":1}\n", "null error the request has no execution_id\nnull done\n"},
+        {"{\"execution_id\":7,\"script\":\"x\"}\n", "null error execution_id must be a text, not number\nnull done\n"},
+        {"{\"execution_id\":\"a\"}\n", "a error script must be a text, not missing\na done\n"},
+        {"{\"execution_id\":\"a\",\"script\":[]}\n", "a error script must be a text, not array\na done\n"},
+        {"{\"execution_id\":\"a\",\"script\":\"\"}\n",
+         "a error timeout must be a number of seconds, not missing\na done\n"},
+        {"{\"execution_id\":\"a\",\"script\":\"\",\"timeout\":\"5\"}\n",
+         "a error timeout must be a number of seconds, not string\na done\n"},
+        {"{\"execution_id\":\"a\",\"script\":\"\",\"timeout\":0}\n",
+         "a error timeout must be between 1 and 604800 seconds, not 0\na done\n"},
+        {"{\"execution_id\":\"a\",\"script\":\"\",\"timeout\":-1}\n", "a error timeout must be between 1 "},
+        {"{\"execution_id\":\"a\",\"script\":\"\",\"timeout\":1e400}\n", "a error timeout must be between 1 "},
+        {"{\"execution_id\":\"a\",\"script\":\"\",\"timeout\":1,\"mode\":\"LATER\"}\n",
+         "a error unknown mode LATER (PLAN or INTERACTIVE)\na done\n"},
+        {"{\"execution_id\":\"a\",\"script\":\"\",\"timeout\":1,\"required_secrets\":\"A\"}\n",
+         "a error required_secrets must be a list of names, not string\na done\n"},
+        {"{\"execution_id\":\"a\",\"script\":\"\",\"timeout\":1,\"required_secrets\":[1]}\n",
+         "a error required_secrets must hold names of environment variables\na done\n"},
+        {"\n  "
+         "\n{\"execution_id\":\"a\",\"script\":\"emit_result(1)\",\"timeout\":1,\"mode\":\"INTERACTIVE\",\"new\":{}}\n",
+         "a result 1\na done\n"},
+    };
+
+    (void)state;
+    harness_rig_start(&rig);
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        const char *said = answer(cases[i].line);
+
+        if (strncmp(said, cases[i].answer, strlen(cases[i].answer)) != 0)
+            fail_msg("%s\nsaid: %s\nnot:  %s", cases[i].line, said, cases[i].answer);
+    }
+    says("emit_result(1)", "result 1\ndone\n");
+}
+
+static void test_a_line_without_end_is_refused_and_the_next_is_read(void **state)
+{
+    CLEANUP(strbuf) struct strbuf line = STRBUF_INIT;
+
+    (void)state;
+    harness_rig_start(&rig);
+    strbuf_grow(&line, (size_t)20 << 20);
+    memset(line.buf, 'x', (size_t)20 << 20);
+    strbuf_set_len(&line, (size_t)20 << 20);
+    strbuf_addch(&line, '\n');
+    assert_string_equal(answer(line.buf), "null error the request is longer than 16 MiB\nnull done\n");
+    says("emit_result(1)", "result 1\ndone\n");
+}
+
+static void test_requests_that_wait_are_run_in_turn(void **state)
+{
+    CLEANUP(strbuf) struct strbuf lines = STRBUF_INIT;
+    CLEANUP(strbuf) struct strbuf told = STRBUF_INIT;
+    const struct json *event;
+
+    (void)state;
+    harness_rig_start(&rig);
+    for (int i = 0; i < 5; i++) {
+        CLEANUP(free) char *id = xasprintf("w%d", i), *line = harness_request(id, "emit_result(1)", 5, NULL);
+
+        strbuf_addstr(&lines, line);
+    }
+    strbuf_set_len(&lines, lines.len - 1); /* the last without its newline: the end of the stream ends it */
+    harness_rig_send(&rig, lines.buf, lines.len);
+    close(rig.in);
+    rig.in = -1;
+    while ((event = harness_rig_event(&rig)))
+        strbuf_addf(&told, "%s ", json_str(json_get(event, "execution_id"), "?"));
+    assert_string_equal(told.buf, "w0 w0 w1 w1 w2 w2 w3 w3 w4 w4 ");
+    assert_int_equal(harness_rig_wait(&rig), 0);
+}
+
+static void test_a_large_script_is_run(void **state)
+{
+    CLEANUP(strbuf) struct strbuf script = STRBUF_INIT;
+
+    (void)state;
+    harness_rig_start(&rig);
+    for (int i = 0; i < 100000; i++)
+        strbuf_addf(&script, "# line %d\n", i);
+    strbuf_addstr(&script, "emit_result(7)");
+    says(script.buf, "result 7\ndone\n");
+}
+
+/* ---- the program ---- */
+
+static void read_error_line(char *line, size_t room)
+{
+    ssize_t count = read(rig.err, line, room - 1);
+
+    line[count > 0 ? count : 0] = '\0';
+}
+
+static void test_wrong_usage_is_told_on_one_line(void **state)
+{
+    static const struct {
+        const char *option, *told;
+    } cases[] = {
+        {"--tool", "keyturn-harness: unknown option '--tool' (did you mean --tools?)\n"},
+        {"--memory=1", "keyturn-harness: --memory takes a number of MB, 64 to 1048576, not '1'\n"},
+        {"--no-seccomp=1", "keyturn-harness: --no-seccomp takes no value\n"},
+        {"--workspace=/nowhere/at/all", "keyturn-harness: /nowhere/at/all: No such file or directory (--workspace DIR "
+                                        "names the folder scripts run in)\n"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        char line[512];
+
+        rig.options[0] = cases[i].option;
+        harness_rig_launch(&rig);
+        assert_int_equal(harness_rig_wait(&rig), 2);
+        read_error_line(line, sizeof(line));
+        assert_string_equal(line, cases[i].told);
+    }
+}
+
+int main(void)
+{
+#define T(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        T(test_ready_tells_tools_process_and_layers),
+        T(test_layers_that_are_left_off_are_told),
+        T(test_events_come_in_the_order_they_were_made_in),
+        T(test_each_script_begins_anew),
+        T(test_tools_are_called_like_functions),
+        T(test_a_tool_file_that_does_not_load_is_told_and_the_others_load),
+        T(test_no_tools_folder_is_told),
+        T(test_values_are_json_or_named),
+        T(test_errors_name_the_line),
+        T(test_requests_that_cannot_be_run_are_answered),
+        T(test_a_line_without_end_is_refused_and_the_next_is_read),
+        T(test_requests_that_wait_are_run_in_turn),
+        T(test_a_large_script_is_run),
+        T(test_wrong_usage_is_told_on_one_line),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

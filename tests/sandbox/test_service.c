@@ -1,0 +1,329 @@
+/* What lies around the scripts: secrets, a host that does not read, floods, signals, and the death of the zygote. */
+
+#include "base/mem.h"
+#include "support/harness_rig.h"
+#include <dirent.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define PROGRAM BUILD_DIR "/keyturn-harness"
+#define MASK    "\xe2\x80\xa2\xe2\x80\xa2\xe2\x80\xa2"
+
+static struct harness_rig rig;
+
+static int set_up(void **state)
+{
+    (void)state;
+    harness_rig_init(&rig, PROGRAM);
+    rig.env[0] = "API_KEY=sesame-4711";
+    rig.env[1] = "PEM_KEY=-----one\ntwo-----";
+    rig.env[2] = "PIN=123";
+    rig.env[3] = "NUMBER_KEY=98765432";
+    rig.env[4] = "API_KEY_LONG=sesame-4711-and-more";
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    harness_rig_release(&rig);
+    return 0;
+}
+
+static void says(const char *script, const char *expected)
+{
+    assert_string_equal(harness_says(&rig, script, 10), expected);
+}
+
+static void says_with(const char *secrets, const char *script, const char *expected)
+{
+    CLEANUP(free) char *more = xasprintf("\"required_secrets\":[%s]", secrets);
+
+    assert_string_equal(harness_says_with(&rig, script, 10, more), expected);
+}
+
+/* ---- secrets ---- */
+
+static void test_missing_secrets_are_all_named(void **state)
+{
+    (void)state;
+    harness_rig_start(&rig);
+    says_with("\"A_KEY\",\"API_KEY\",\"B_KEY\"", "emit_result(1)", "error Missing secrets: A_KEY, B_KEY\ndone\n");
+    says("emit_result(1)", "result 1\ndone\n");
+}
+
+static void test_a_script_sees_the_secrets_it_asked_for(void **state)
+{
+    const char *all = "import os\nemit_result(sorted(os.environ))";
+
+    (void)state;
+    harness_rig_start(&rig);
+    says(all, "result [\"HOME\",\"LANG\",\"PATH\",\"TMPDIR\"]\ndone\n");
+    says_with("\"API_KEY\"", all, "result [\"API_KEY\",\"HOME\",\"LANG\",\"PATH\",\"TMPDIR\"]\ndone\n");
+    says_with("\"API_KEY\"", "import os\nemit_result(os.environ['API_KEY'][:6] + str(len(os.environ['API_KEY'])))",
+              "result \"sesame11\"\ndone\n");
+    says(all, "result [\"HOME\",\"LANG\",\"PATH\",\"TMPDIR\"]\ndone\n");
+}
+
+static void test_values_of_secrets_never_leave(void **state)
+{
+    (void)state;
+    harness_rig_start(&rig);
+    says_with("\"API_KEY\"",
+              "import os, sys\nk = os.environ['API_KEY']\n"
+              "print(k); print('x' + k + 'y', file=sys.stderr); emit_log(k); emit_log('m', level=k)\n"
+              "emit_intermediate(k, [k, {k: k}]); emit_result('a' + k)\n",
+              "log stdout " MASK "\nlog stderr x" MASK "y\nlog info " MASK "\nlog " MASK " m\n"
+              "intermediate " MASK " [\"" MASK "\",{\"" MASK "\":\"" MASK "\"}]\nresult \"a" MASK "\"\ndone\n");
+    says_with("\"API_KEY\"",
+              "import os, sys\nk = os.environ['API_KEY']\n"
+              "for c in k: sys.stdout.write(c); sys.stdout.flush()\n"
+              "for c in k: os.write(2, c.encode())\n"
+              "sys.stdout.write('sesa'); emit_log('between'); sys.stdout.write('me-4711')\n",
+              "log stdout " MASK "\nlog info between\nlog stdout " MASK "\nlog stderr " MASK "\ndone\n");
+    says_with("\"PEM_KEY\",\"PIN\"", "import os\nprint(os.environ['PEM_KEY'], os.environ['PIN'])",
+              "log stdout " MASK " 123\ndone\n");
+    says_with("\"NUMBER_KEY\"", "import os\nemit_result([int(os.environ['NUMBER_KEY']), 9876543])",
+              "result [\"" MASK "\",9876543]\ndone\n");
+    says_with("\"API_KEY\",\"API_KEY_LONG\"", "import os\nprint(os.environ['API_KEY_LONG'], os.environ['API_KEY'])",
+              "log stdout " MASK " " MASK "\ndone\n");
+    says_with("\"API_KEY\"", "import os\nraise ValueError(os.environ['API_KEY'])\n",
+              "error ValueError: " MASK "\ndone\n");
+    assert_null(strstr(rig.traceback, "sesame-4711"));
+    assert_non_null(strstr(rig.traceback, "ValueError: " MASK));
+    says("print('sesame-4711')", "log stdout sesame-4711\ndone\n"); /* not a secret of this one */
+}
+
+/* ---- a host that does not read ---- */
+
+static long resident_kb(pid_t pid)
+{
+    CLEANUP(free) char *path = xasprintf("/proc/%d/statm", (int)pid);
+    FILE *file = fopen(path, "r");
+    long size, resident = 0;
+
+    assert_non_null(file);
+    assert_int_equal(fscanf(file, "%ld %ld", &size, &resident), 2);
+    fclose(file);
+    return resident * (sysconf(_SC_PAGESIZE) / 1024);
+}
+
+static void test_a_host_that_does_not_read_stops_the_script(void **state)
+{
+    CLEANUP(free) char *line = harness_request("f", "for i in range(1000000): print('y' * 1000)", 2, NULL);
+    const struct json *event;
+    const char *type;
+
+    (void)state;
+    harness_rig_start(&rig);
+    harness_rig_send(&rig, line, strlen(line));
+    usleep(1500000);
+    assert_true(resident_kb(rig.pid) < 64 << 10);
+    do { /* its time is over all the same */
+        event = harness_rig_event(&rig);
+        assert_non_null(event);
+        type = json_str(json_get(event, "type"), "");
+    } while (strcmp(type, "log") == 0);
+    assert_string_equal(type, "error");
+    assert_string_equal(json_str(json_get(event, "message"), ""), "Script timed out after 2s");
+    assert_string_equal(json_str(json_get(harness_rig_event(&rig), "type"), ""), "script_done");
+    says("emit_result(1)", "result 1\ndone\n");
+}
+
+static void test_a_flood_is_cut(void **state)
+{
+    CLEANUP(free) char *line = harness_request("f", "while True: print('y' * 100000)", 60, NULL);
+    size_t bytes = 0;
+    const struct json *event;
+
+    (void)state;
+    harness_rig_start(&rig);
+    harness_rig_send(&rig, line, strlen(line));
+    for (;;) {
+        event = harness_rig_event(&rig);
+        assert_non_null(event);
+        bytes += event->src_len;
+        if (strcmp(json_str(json_get(event, "type"), ""), "log") != 0)
+            break;
+        arena_reset(&rig.arena);
+    }
+    assert_string_equal(json_str(json_get(event, "message"), ""), "Script wrote more than 64 MiB of output");
+    assert_true(bytes > (size_t)60 << 20 && bytes < (size_t)70 << 20);
+    assert_true(resident_kb(rig.pid) < 64 << 10);
+    assert_string_equal(json_str(json_get(harness_rig_event(&rig), "type"), ""), "script_done");
+    rig.ready = NULL;
+    says("emit_result(1)", "result 1\ndone\n");
+}
+
+static void test_a_long_line_comes_in_pieces(void **state)
+{
+    const char *said;
+    size_t count = 0, lines = 0;
+
+    (void)state;
+    harness_rig_start(&rig);
+    said = harness_says(&rig, "print('\xd0\xb6' * 50000)", 5);
+    for (const char *at = said; *at; at++) {
+        count += *at == '\xb6';
+        lines += *at == '\n';
+    }
+    assert_int_equal(count, 50000);
+    assert_null(strstr(said, "\xef\xbf\xbd"));
+    assert_int_equal(lines, (100000 + 8191) / 8192 + 1);
+}
+
+/* ---- processes ---- */
+
+/* The child of a process, by name; 0 when there is none. */
+static pid_t child_of(pid_t parent)
+{
+    CLEANUP(free) char *path = xasprintf("/proc/%d/task/%d/children", (int)parent, (int)parent);
+    FILE *file = fopen(path, "r");
+    int child = 0;
+
+    if (file && fscanf(file, "%d", &child) != 1)
+        child = 0;
+    if (file)
+        fclose(file);
+    return child;
+}
+
+static void test_a_dead_zygote_is_replaced(void **state)
+{
+    CLEANUP(free) char *line = harness_request("z", "print('on'); import time; time.sleep(60)", 60, NULL);
+    CLEANUP(strbuf) struct strbuf told = STRBUF_INIT;
+    pid_t zygote;
+
+    (void)state;
+    scratch_write(&rig.scratch, "tools/a.py", "def f(): return 5\n");
+    harness_rig_start(&rig);
+    harness_rig_send(&rig, line, strlen(line));
+    harness_tell(&told, harness_rig_event(&rig));
+    zygote = child_of(rig.pid);
+    assert_true(zygote > 0);
+    kill(zygote, SIGKILL);
+    harness_tell(&told, harness_rig_event(&rig));
+    harness_tell(&told, harness_rig_event(&rig));
+    assert_string_equal(told.buf,
+                        "log stdout on\nerror The harness lost the process it makes children from; the script "
+                        "was ended with it\ndone\n");
+    says("emit_result(f())", "result 5\ndone\n");
+    kill(child_of(rig.pid), SIGKILL); /* while nothing runs */
+    says("emit_result(f())", "result 5\ndone\n");
+    assert_int_equal(harness_rig_end(&rig), 0);
+}
+
+static void test_a_dead_spare_is_replaced(void **state)
+{
+    pid_t spare = 0;
+
+    (void)state;
+    harness_rig_start(&rig);
+    says("emit_result(1)", "result 1\ndone\n");
+    for (int i = 0; i < 200 && spare <= 0; i++, usleep(5000))
+        spare = child_of(child_of(rig.pid));
+    assert_true(spare > 0);
+    kill(spare, SIGKILL);
+    usleep(50000);
+    says("emit_result(1)", "result 1\ndone\n");
+}
+
+/* Nothing is left of a harness that was ended, however that was. */
+static void check_gone(pid_t zygote)
+{
+    for (int i = 0; i < 1000 && kill(zygote, 0) == 0; i++)
+        usleep(5000);
+    assert_int_equal(kill(zygote, 0), -1);
+}
+
+static void test_signals_and_a_lost_host_end_it(void **state)
+{
+    CLEANUP(free) char *line = harness_request("s", "print('on')\nwhile True: print('x' * 100)", 60, NULL);
+    pid_t zygote;
+
+    (void)state;
+    harness_rig_start(&rig);
+    zygote = child_of(rig.pid);
+    harness_rig_send(&rig, line, strlen(line));
+    assert_non_null(harness_rig_event(&rig));
+    kill(rig.pid, SIGTERM);
+    assert_int_equal(harness_rig_wait(&rig), 0);
+    check_gone(zygote);
+
+    harness_rig_start(&rig);
+    zygote = child_of(rig.pid);
+    harness_rig_send(&rig, line, strlen(line));
+    assert_non_null(harness_rig_event(&rig));
+    close(rig.out); /* nobody reads any more */
+    rig.out = -1;
+    assert_int_equal(harness_rig_wait(&rig), 0);
+    check_gone(zygote);
+
+    harness_rig_start(&rig);
+    zygote = child_of(rig.pid);
+    kill(rig.pid, SIGKILL);
+    assert_int_equal(harness_rig_wait(&rig), -SIGKILL);
+    check_gone(zygote);
+}
+
+static size_t count_descriptors(pid_t pid)
+{
+    CLEANUP(free) char *path = xasprintf("/proc/%d/fd", (int)pid);
+    DIR *dir = opendir(path);
+    size_t count = 0;
+
+    if (!dir)
+        return 0; /* not ours to look at: the process is not dumpable, and we are not root */
+    while (readdir(dir))
+        count++;
+    closedir(dir);
+    return count;
+}
+
+static void test_many_runs_leave_nothing(void **state)
+{
+    size_t supervisor, zygote;
+
+    (void)state;
+    harness_rig_start(&rig);
+    says("emit_result(1)", "result 1\ndone\n");
+    usleep(200000);
+    supervisor = count_descriptors(rig.pid);
+    zygote = count_descriptors(child_of(rig.pid));
+    for (int i = 0; i < 100; i++) {
+        if (i % 2)
+            says("emit_result(1)", "result 1\ndone\n");
+        else
+            says("import os; os._exit(3)", "error Script ended its process with exit status 3\ndone\n");
+    }
+    usleep(200000);
+    assert_int_equal(count_descriptors(rig.pid), supervisor);
+    assert_int_equal(count_descriptors(child_of(rig.pid)), zygote);
+}
+
+int main(void)
+{
+#define T(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        T(test_missing_secrets_are_all_named),
+        T(test_a_script_sees_the_secrets_it_asked_for),
+        T(test_values_of_secrets_never_leave),
+        T(test_a_host_that_does_not_read_stops_the_script),
+        T(test_a_flood_is_cut),
+        T(test_a_long_line_comes_in_pieces),
+        T(test_a_dead_zygote_is_replaced),
+        T(test_a_dead_spare_is_replaced),
+        T(test_signals_and_a_lost_host_end_it),
+        T(test_many_runs_leave_nothing),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
