@@ -68,6 +68,7 @@ static _Noreturn void refuse(const char *why)
 
 _Noreturn void child_main(struct sandbox *sandbox, int parent, int script, int events, int out, int err)
 {
+    static const int deadly[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT};
     struct run_header header;
     struct err wrong = ERR_INIT;
     char *text;
@@ -76,9 +77,12 @@ _Noreturn void child_main(struct sandbox *sandbox, int parent, int script, int e
         _exit(STATUS_UNTOLD);
     if (place_descriptors(script, events, out, err) < 0)
         _exit(STATUS_UNTOLD);
-    /* What a limit on files or a closed pipe does is an error for the script, not its end. */
+    /* What a limit on files or a closed pipe does is an error for the script, not its end; and what ends it is a signal
+     * that the supervisor can name, whatever a sanitizer would do with it. */
     signal(SIGXFSZ, SIG_IGN);
     signal(SIGPIPE, SIG_IGN);
+    for (size_t i = 0; i < COUNT_OF(deadly); i++)
+        signal(deadly[i], SIG_DFL);
     if (sandbox_enter(sandbox, 0, &wrong) < 0)
         refuse(wrong.text);
     if (close_range(CHILD_SCRIPT + 1, ~0u, 0) < 0) /* the layers needed one more */

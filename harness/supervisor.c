@@ -252,9 +252,16 @@ static void take_control(struct supervisor *s, const struct control *message, st
     }
 }
 
+static char *death_of_zygote(int status)
+{
+    if (WIFSIGNALED(status))
+        return xasprintf("the process that loads the tools was ended by signal %d", WTERMSIG(status));
+    return xasprintf("the process that loads the tools ended with status %d", WEXITSTATUS(status));
+}
+
 static void zygote_gone(struct supervisor *s)
 {
-    struct strbuf why = STRBUF_INIT;
+    CLEANUP(free) char *why = NULL;
 
     spawn_close(&s->zygote);
     spare_close(&s->spare);
@@ -269,10 +276,9 @@ static void zygote_gone(struct supervisor *s)
     if (WIFEXITED(s->zygote_status) && WEXITSTATUS(s->zygote_status) == STATUS_LAYER && !s->ready)
         give_up(s, STATUS_LAYER, NULL); /* the zygote has said why */
     else if (!s->ready || ++s->zygote_deaths >= DEATHS_MAX)
-        give_up(s, 1, "the process that loads the tools died");
+        give_up(s, 1, (why = death_of_zygote(s->zygote_status)));
     else
         start_zygote(s);
-    strbuf_release(&why);
 }
 
 static void read_control(struct supervisor *s)

@@ -3,13 +3,16 @@
 #include "base/mem.h"
 #include "support/harness_rig.h"
 #include <dirent.h>
-#include <fcntl.h>
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -274,6 +277,62 @@ static void test_signals_and_a_lost_host_end_it(void **state)
     check_gone(zygote);
 }
 
+/* A kernel without Landlock: the call that makes a set of rules is not there. */
+static void without_landlock(void)
+{
+    struct sock_filter code[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 444, 0, 1), /* landlock_create_ruleset */
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog program = {COUNT_OF(code), code};
+
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) < 0)
+        _exit(126);
+}
+
+static void test_a_layer_that_lacks_ends_it_unless_it_is_allowed(void **state)
+{
+    const struct json *sandbox;
+    char line[512];
+    ssize_t count;
+
+    (void)state;
+    rig.before = without_landlock;
+    harness_rig_launch(&rig);
+    assert_null(harness_rig_event(&rig));
+    assert_int_equal(harness_rig_wait(&rig), 3);
+    count = read(rig.err, line, sizeof(line) - 1);
+    assert_true(count > 0);
+    line[count] = '\0';
+    assert_non_null(strstr(line, "keyturn-harness: landlock: "));
+    assert_ptr_equal(strchr(line, '\n'), line + count - 1);
+
+    rig.options[0] = "--allow-degraded";
+    harness_rig_start(&rig);
+    sandbox = json_get(rig.ready, "sandbox");
+    assert_int_equal(json_int(json_get(sandbox, "landlock"), 7), 0);
+    assert_true(json_bool(json_get(sandbox, "seccomp"), false));
+    assert_non_null(strstr(json_str(json_get(sandbox, "degraded"), ""), "landlock"));
+    says("emit_result(1)", "result 1\ndone\n");
+}
+
+static void test_a_tool_that_kills_the_loading_is_told(void **state)
+{
+    char line[512];
+    ssize_t count;
+
+    (void)state;
+    scratch_write(&rig.scratch, "tools/a.py", "import os; os._exit(9)\n");
+    harness_rig_launch(&rig);
+    assert_null(harness_rig_event(&rig));
+    assert_int_equal(harness_rig_wait(&rig), 1);
+    count = read(rig.err, line, sizeof(line) - 1);
+    line[count > 0 ? count : 0] = '\0';
+    assert_string_equal(line, "keyturn-harness: the process that loads the tools ended with status 9\n");
+}
+
 static size_t count_descriptors(pid_t pid)
 {
     CLEANUP(free) char *path = xasprintf("/proc/%d/fd", (int)pid);
@@ -322,6 +381,8 @@ int main(void)
         T(test_a_dead_zygote_is_replaced),
         T(test_a_dead_spare_is_replaced),
         T(test_signals_and_a_lost_host_end_it),
+        T(test_a_layer_that_lacks_ends_it_unless_it_is_allowed),
+        T(test_a_tool_that_kills_the_loading_is_told),
         T(test_many_runs_leave_nothing),
     };
 

@@ -30,6 +30,8 @@ static _Noreturn void become_harness(const struct harness_rig *rig, int in, int 
         environment[1 + i] = xstrdup(rig->env[i]);
     if (dup2(in, 0) < 0 || dup2(out, 1) < 0 || dup2(err, 2) < 0)
         _exit(127);
+    if (rig->before)
+        rig->before();
     execve(rig->program, arguments, environment);
     _exit(127);
 }

@@ -16,6 +16,7 @@ struct harness_rig {
     struct scratch scratch; /* "tools" and "work" are in it */
     const char *options[8]; /* more of them, NULL-terminated; set before the start */
     const char *env[8];     /* NAME=VALUE, besides PATH */
+    void (*before)(void);   /* in its process, before it becomes the harness */
     pid_t pid;
     int in, out, err; /* -1: closed */
     struct strbuf pending;

@@ -1,0 +1,82 @@
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "mask.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static void check(const struct mask *mask, const char *text, const char *expected)
+{
+    CLEANUP(strbuf) struct strbuf out = STRBUF_INIT;
+
+    mask_text(&out, mask, text, strlen(text));
+    assert_string_equal(out.buf, expected);
+    assert_int_equal(mask_finds(mask, text, strlen(text)), strcmp(text, expected) != 0);
+}
+
+static void test_values_are_masked_wherever_they_stand(void **state)
+{
+    struct mask mask = MASK_INIT;
+
+    (void)state;
+    check(&mask, "nothing to hide", "nothing to hide");
+    mask_add(&mask, "secret");
+    mask_add(&mask, "abc"); /* too short */
+    mask_add(&mask, "");
+    check(&mask, "secret", "•••");
+    check(&mask, "a secret, secretsecret abc", "a •••, •••••• abc");
+    check(&mask, "secre", "secre");
+    check(&mask, "sesecret", "se•••");
+    check(&mask, "", "");
+    mask_clear(&mask);
+    check(&mask, "secret", "secret");
+    mask_clear(&mask);
+}
+
+static void test_the_longest_value_wins(void **state)
+{
+    struct mask mask = MASK_INIT;
+
+    (void)state;
+    mask_add(&mask, "secret");
+    mask_add(&mask, "secret-and-more");
+    check(&mask, "secret-and-more secret-and", "••• •••-and");
+    mask_clear(&mask);
+}
+
+/* A stream in every possible pair of pieces gives what the whole text gives. */
+static void test_values_in_two_pieces(void **state)
+{
+    const char *text = "xsecresecret-and-mosecret secsecret-and-morese";
+    struct mask mask = MASK_INIT;
+    CLEANUP(strbuf) struct strbuf whole = STRBUF_INIT;
+
+    (void)state;
+    mask_add(&mask, "secret");
+    mask_add(&mask, "secret-and-more");
+    mask_text(&whole, &mask, text, strlen(text));
+    for (size_t cut = 0; cut <= strlen(text); cut++) {
+        CLEANUP(strbuf) struct strbuf out = STRBUF_INIT;
+        size_t taken = mask_part(&out, &mask, text, cut);
+
+        assert_true(taken <= cut);
+        taken += mask_part(&out, &mask, text + taken, strlen(text) - taken);
+        mask_text(&out, &mask, text + taken, strlen(text) - taken);
+        assert_string_equal(out.buf, whole.buf);
+    }
+    mask_clear(&mask);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_values_are_masked_wherever_they_stand),
+        cmocka_unit_test(test_the_longest_value_wins),
+        cmocka_unit_test(test_values_in_two_pieces),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
