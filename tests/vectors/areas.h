@@ -23,7 +23,8 @@ struct vector;
     AREA("confirm.flow", area_confirm_flow)            \
     AREA("loop.invariants", area_loop_invariants)      \
     AREA("latewrite.effects", area_latewrite_effects)  \
-    AREA("executor.run", area_executor_run)
+    AREA("executor.run", area_executor_run)            \
+    AREA("harness.protocol", area_harness_protocol)
 
 #define AREA(name, function) void function(struct vector *v);
 AREAS(AREA)

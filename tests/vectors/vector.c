@@ -348,20 +348,29 @@ void got_prefix(struct vector *v, const char *name, const char *text)
         fail_value(v, name, want, " (its beginning) =", text_value(v, text));
 }
 
+static void check_holds(struct vector *v, const char *name, const struct json *part, const char *text)
+{
+    const char *needle = json_str(part, NULL);
+
+    if (!needle || !text || !strstr(text, vector_fill(v, needle)))
+        fail_value(v, name, part, " to hold", text_value(v, text));
+}
+
 void got_has(struct vector *v, const char *name, const char *text)
 {
     const struct json *want = wants(v, name);
 
+    if (want && want->type == JSON_STRING) {
+        check_holds(v, name, want, text);
+        return;
+    }
     if (want && want->type != JSON_ARRAY) {
-        vector_fail(v, "expected %s to be a list of texts got %s", name, shown(v, want));
+        vector_fail(v, "expected %s to be a text or a list of texts got %s", name, shown(v, want));
         return;
     }
     json_each(part, want)
     {
-        const char *needle = json_str(part, NULL);
-
-        if (!needle || !text || !strstr(text, vector_fill(v, needle)))
-            fail_value(v, name, part, " to hold", text_value(v, text));
+        check_holds(v, name, part, text);
     }
 }
 

@@ -65,7 +65,7 @@ void got_text(struct vector *v, const char *name, const char *value);
 void got_json(struct vector *v, const char *name, const char *json);
 void got_value(struct vector *v, const char *name, const struct json *value);
 void got_part(struct vector *v, const char *name, const char *json);
-/* `text` begins with what is expected; holds each of the texts expected; matches the expected expression (POSIX). */
+/* `text` begins with what is expected; holds the text or each of the texts expected; matches the expected expression (POSIX). */
 void got_prefix(struct vector *v, const char *name, const char *text);
 void got_has(struct vector *v, const char *name, const char *text);
 void got_pattern(struct vector *v, const char *name, const char *text);

@@ -1,0 +1,338 @@
+/* harness.protocol: the real harness, spoken to over its pipes as a host does. A case is one script, several `runs`, or
+ * lines for `stdin` as they are. What is expected is told of the first run; `first`, `second` and `third` are told of
+ * the others, and what a host makes of a run is asked of the product's executor, which hears the same lines again. */
+
+#include "areas.h"
+#include "base/loop.h"
+#include "base/mem.h"
+#include "sandbox/executor.h"
+#include "support/fake_channel.h"
+#include "support/harness_rig.h"
+#include "vector.h"
+#include <limits.h>
+#include <string.h>
+#include <unistd.h>
+
+#define RUNS_MAX  3
+#define TIMEOUT_S 10.0
+
+struct heard {
+    const char *id; /* that its events must carry; NULL: any */
+    const struct json **events;
+    size_t count, room;
+};
+
+static const char *type_of(const struct json *event)
+{
+    return json_str(json_get(event, "type"), "?");
+}
+
+static const struct json *first_of(const struct heard *run, const char *type)
+{
+    for (size_t i = 0; i < run->count; i++)
+        if (strcmp(type_of(run->events[i]), type) == 0)
+            return run->events[i];
+    return NULL;
+}
+
+/* ---- what the case says ---- */
+
+static const char *program_path(struct vector *v)
+{
+    char own[PATH_MAX];
+    ssize_t len = readlink("/proc/self/exe", own, sizeof(own) - 1);
+    char *slash;
+
+    if (len <= 0)
+        BUG("no path of our own");
+    own[len] = '\0';
+    slash = strrchr(own, '/');
+    return arena_printf(&v->arena, "%.*s/keyturn-harness", (int)(slash - own), own);
+}
+
+static void set_up(struct vector *v, struct harness_rig *rig)
+{
+    size_t count = 0;
+
+    harness_rig_init(rig, program_path(v));
+    json_each (file, in_get(v, "tools")) {
+        CLEANUP(free) char *name = xasprintf("tools/%s", file->key);
+
+        scratch_write(&rig->scratch, name, json_str(file, ""));
+    }
+    json_each (variable, in_get(v, "env")) {
+        if (count == COUNT_OF(rig->env) - 1)
+            BUG("more variables than the rig holds");
+        rig->env[count++] = arena_printf(&v->arena, "%s=%s", variable->key, json_str(variable, ""));
+    }
+}
+
+/* A run of a case as a request line: what it does not say is as a host would say it. */
+static const char *request_line(struct vector *v, const struct json *run, const char *id)
+{
+    CLEANUP(strbuf) struct strbuf line = STRBUF_INIT;
+    struct json_writer w = json_begin(&line);
+    const struct json *timeout = json_get(run, "timeout"), *secrets = json_get(run, "required_secrets");
+
+    json_open(&w, NULL, '{');
+    json_add_str(&w, "execution_id", id);
+    json_add_str(&w, "script", json_str(json_get(run, "script"), ""));
+    if (timeout)
+        json_add_value(&w, "timeout", timeout);
+    else
+        json_add_num(&w, "timeout", TIMEOUT_S);
+    json_add_str(&w, "mode", json_str(json_get(run, "mode"), "PLAN"));
+    if (secrets)
+        json_add_value(&w, "required_secrets", secrets);
+    json_close(&w, '}');
+    strbuf_addch(&line, '\n');
+    return arena_memdup0(&v->arena, line.buf, line.len);
+}
+
+/* `threads` of them, each with `events_each` logs. */
+static const char *threads_script(struct vector *v)
+{
+    return arena_printf(&v->arena,
+                        "import threading\n"
+                        "def talk():\n"
+                        "    for i in range(%d): emit_log('x' * i * 17)\n"
+                        "threads = [threading.Thread(target=talk) for i in range(%d)]\n"
+                        "for thread in threads: thread.start()\n"
+                        "for thread in threads: thread.join()\n",
+                        (int)in_int(v, "events_each", 1), (int)in_int(v, "threads", 1));
+}
+
+/* ---- speaking ---- */
+
+/* Sends a line and hears all that is said until script_done. */
+static void hear(struct vector *v, struct harness_rig *rig, const char *line, const char *id, struct heard *run)
+{
+    const struct json *event;
+
+    run->id = id;
+    harness_rig_send(rig, line, strlen(line));
+    do {
+        event = harness_rig_event(rig);
+        if (!event) {
+            vector_fail(v, "expected script_done got the end of the stream");
+            return;
+        }
+        if (id && strcmp(type_of(event), "log") == 0 && !json_str(json_get(event, "execution_id"), NULL))
+            continue; /* of no run: what was said while the tools were loaded */
+        GROW(run->events, run->count, run->room);
+        run->events[run->count++] = event;
+    } while (strcmp(type_of(event), "script_done") != 0);
+}
+
+static size_t hear_lines(struct vector *v, struct harness_rig *rig, const struct json *lines, struct heard *runs)
+{
+    size_t count = 0;
+
+    json_each (line, lines) {
+        if (count == RUNS_MAX)
+            BUG("more lines than the runner tells apart");
+        hear(v, rig, json_str(line, ""), NULL, &runs[count++]);
+    }
+    return count;
+}
+
+static size_t hear_runs(struct vector *v, struct harness_rig *rig, const struct json *list, struct heard *runs)
+{
+    static const char *const ids[RUNS_MAX] = {"e1", "e2", "e3"};
+    size_t count = 0;
+
+    json_each (run, list) {
+        if (count == RUNS_MAX)
+            BUG("more runs than the runner tells apart");
+        in_only(v, run, "input.runs[]", (const char *const[]){"script", "timeout", "mode", "required_secrets", NULL});
+        hear(v, rig, request_line(v, run, ids[count]), ids[count], &runs[count]);
+        count++;
+    }
+    return count;
+}
+
+static size_t hear_all(struct vector *v, struct harness_rig *rig, struct heard *runs)
+{
+    const struct json *input = in_get(v, "stdin"),
+                      *list = in_get(v, "runs") ? in_get(v, "runs") : in_get(v, "requests");
+
+    if (input)
+        return hear_lines(v, rig, input, runs);
+    if (list)
+        return hear_runs(v, rig, list, runs);
+    if (in_has(v, "threads")) {
+        CLEANUP(free) char *line = harness_request("e1", threads_script(v), TIMEOUT_S, NULL);
+
+        hear(v, rig, line, "e1", &runs[0]);
+        return 1;
+    }
+    for (size_t i = 0; i < 4; i++) /* members of the one request */
+        in_get(v, (const char *const[]){"script", "timeout", "mode", "required_secrets"}[i]);
+    hear(v, rig, request_line(v, v->input, "e1"), "e1", &runs[0]);
+    return 1;
+}
+
+/* ---- what came of it ---- */
+
+static const char *types_text(struct vector *v, const struct heard *run)
+{
+    CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
+    struct json_writer w = json_begin(&text);
+
+    json_open(&w, NULL, '[');
+    for (size_t i = 0; i < run->count; i++)
+        json_add_str(&w, NULL, type_of(run->events[i]));
+    json_close(&w, ']');
+    return arena_memdup0(&v->arena, text.buf, text.len);
+}
+
+static void on_done(void *user, struct script_result *take_result)
+{
+    *(struct script_result *)user = *take_result;
+    *take_result = (struct script_result){0};
+}
+
+/* What the executor makes of the lines of a run. */
+static void got_host_data(struct vector *v, const struct heard *run)
+{
+    struct script_result result = {0};
+    struct fake_clock clock;
+    struct fake_channel channel;
+    struct loop *loop;
+
+    fake_clock_init(&clock);
+    loop = loop_new(&clock.base);
+    fake_channel_init(&channel, loop);
+    channel.base.ordered = true;
+    script_run_start(loop, &channel.base, &(struct script_request){.execution_id = run->id, .script = "pass"},
+                     &(struct script_listener){.done = on_done, .user = &result});
+    for (size_t i = 0; i < run->count; i++) {
+        CLEANUP(free) char *line = xasprintf("%.*s\n", (int)run->events[i]->src_len, run->events[i]->src);
+
+        fake_channel_say(&channel, 1, line);
+    }
+    loop_run(loop);
+    if (result.final_data)
+        got_json(v, "host_final_data", result.final_data);
+    else
+        got_text(v, "host_final_data", result.error);
+    script_result_release(&result);
+    fake_channel_release(&channel);
+    loop_free(loop);
+}
+
+static void got_lacks(struct vector *v, const char *name, const char *text)
+{
+    const struct json *want = wants(v, name);
+
+    json_each (part, want) {
+        if (strstr(text, json_str(part, "")))
+            vector_fail(v, "expected %s without %s got %s", name, json_str(part, ""), text);
+    }
+    if (want && want->type == JSON_STRING && strstr(text, want->text))
+        vector_fail(v, "expected %s without %s got %s", name, want->text, text);
+}
+
+static void got_error(struct vector *v, const struct heard *run)
+{
+    const struct json *error = first_of(run, "error");
+    const char *message = json_str(json_get(error, "message"), NULL);
+
+    got_bool(v, "error_reported", error != NULL);
+    got_text(v, "message", message);
+    got_has(v, "message_contains", message ? message : "");
+    got_lacks(v, "message_lacks", message ? message : "");
+    got_has(v, "traceback_contains", json_str(json_get(error, "traceback"), ""));
+}
+
+/* A run by its number: the list of its types, or the first of them; and its data. */
+static void got_numbered(struct vector *v, const char *name, const struct heard *run)
+{
+    const struct json *want = wants(v, name);
+    CLEANUP(free) char *data_name = xasprintf("%s_data", name);
+    const struct json *result = first_of(run, "final_result");
+
+    if (want && want->type == JSON_ARRAY)
+        got_json(v, name, types_text(v, run));
+    else
+        got_text(v, name, run->count ? type_of(run->events[0]) : NULL);
+    if (result)
+        got_value(v, data_name, json_get(result, "data"));
+    else
+        got_text(v, data_name, NULL);
+}
+
+static void got_run(struct vector *v, const struct heard *run)
+{
+    const struct json *result = first_of(run, "final_result"), *log = first_of(run, "log");
+    bool carried = true, executed = false;
+
+    for (size_t i = 0; i < run->count; i++) {
+        const char *type = type_of(run->events[i]);
+
+        carried &= run->id && strcmp(json_str(json_get(run->events[i], "execution_id"), ""), run->id) == 0;
+        executed |= strcmp(type, "error") != 0 && strcmp(type, "script_done") != 0;
+    }
+    got_json(v, "types", types_text(v, run));
+    got_text(v, "types_end_with", run->count ? type_of(run->events[run->count - 1]) : NULL);
+    got_bool(v, "all_carry_execution_id", carried);
+    got_bool(v, "executed", executed);
+    got_int(v, "lines", (int64_t)run->count - 1); /* without script_done */
+    got_bool(v, "all_valid_json", true);          /* the rig takes nothing else */
+    got_text(v, "log_level", log ? json_str(json_get(log, "level"), NULL) : NULL);
+    if (result)
+        got_value(v, "final_data", json_get(result, "data"));
+    else
+        got_text(v, "final_data", NULL);
+    if (wants(v, "host_final_data"))
+        got_host_data(v, run);
+    got_error(v, run);
+}
+
+/* Whether it still serves. */
+static bool is_alive(struct vector *v, struct harness_rig *rig)
+{
+    struct heard run = {0};
+    bool alive;
+
+    hear(v, rig, request_line(v, NULL, "alive"), "alive", &run);
+    alive = run.count == 1;
+    free(run.events);
+    return alive;
+}
+
+void area_harness_protocol(struct vector *v)
+{
+    static const char *const names[RUNS_MAX] = {"first", "second", "third"};
+    struct harness_rig rig;
+    struct heard runs[RUNS_MAX] = {0}, all = {0};
+    const bool ends_at_once = strcmp(json_str(in_get(v, "stdin"), ""), "eof") == 0;
+    size_t count, readies = 1;
+
+    set_up(v, &rig);
+    harness_rig_start(&rig);
+    count = ends_at_once ? 0 : hear_all(v, &rig, runs);
+    GROW(all.events, all.count, all.room);
+    all.events[all.count++] = rig.ready;
+    for (size_t i = 0; i < count; i++) {
+        got_numbered(v, names[i], &runs[i]);
+        for (size_t j = 0; j < runs[i].count; j++) {
+            readies += strcmp(type_of(runs[i].events[j]), "ready") == 0;
+            GROW(all.events, all.count, all.room);
+            all.events[all.count++] = runs[i].events[j];
+        }
+    }
+    if (count)
+        got_run(v, &runs[0]);
+    got_bool(v, "ready", true);
+    got_json(v, "events", types_text(v, &all));
+    got_int(v, "ready_count", (int64_t)readies);
+    if (wants(v, "process_alive"))
+        got_bool(v, "process_alive", is_alive(v, &rig));
+    if (wants(v, "exit_code"))
+        got_int(v, "exit_code", harness_rig_end(&rig));
+    for (size_t i = 0; i < RUNS_MAX; i++)
+        free(runs[i].events);
+    free(all.events);
+    harness_rig_release(&rig);
+}
