@@ -16,6 +16,8 @@ struct bench_pair bench_compare(int rounds, void (*value)(void *data), void (*fl
 void bench_report(const char *name, double value, const char *unit, double floor, double limit);
 /* A value with a plain upper limit and no floor. */
 void bench_report_max(const char *name, double value, const char *unit, double limit);
+/* A value beside others, for the reader: no limit. */
+void bench_note(const char *name, double value, const char *unit);
 /* 1 when anything was missed. */
 int bench_status(void);
 

@@ -68,6 +68,12 @@ void bench_report_max(const char *name, double value, const char *unit, double l
     missed |= !ok;
 }
 
+void bench_note(const char *name, double value, const char *unit)
+{
+    printf("%-24s %10.3f %-5s %10s %8s %8s ok\n", name, value, unit, "-", "-", "-");
+    fflush(stdout);
+}
+
 int bench_status(void)
 {
     return missed;

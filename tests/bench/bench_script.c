@@ -1,0 +1,289 @@
+/* A script through the harness: how long a warm one takes, how long a harness needs to be ready, how fast events come
+ * through, and what a flood of output costs.
+ *
+ * The floor of a warm request is a byte sent to and fro between two plain processes on two cores. For the reader two
+ * other ways to run a piece of Python stand beside it: a loop in one Python process, which isolates nothing, and a
+ * Jupyter kernel. */
+
+#include "base/file.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "bench.h"
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define TOOLS  20
+#define WARM   2000
+#define PACED  300 /* at 100 a second */
+#define EVENTS 200000
+
+static char *dir, *tools, *workspace, *harness;
+
+static _Noreturn void give_up(const char *what)
+{
+    fprintf(stderr, "bench_script: %s\n", what);
+    exit(2);
+}
+
+/* ---- a program joined by its stdin and stdout ---- */
+
+struct peer {
+    pid_t pid;
+    int in;
+    FILE *out;
+    char *line;
+    size_t room;
+};
+
+static struct peer peer_start(const char *const *argv)
+{
+    struct peer peer = {0};
+    int to[2], from[2];
+
+    if (pipe2(to, O_CLOEXEC) < 0 || pipe2(from, O_CLOEXEC) < 0)
+        give_up("no pipes");
+    peer.pid = fork();
+    if (peer.pid == 0) {
+        dup2(to[0], 0);
+        dup2(from[1], 1);
+        execvp(argv[0], (char *const *)argv);
+        _exit(127);
+    }
+    close(to[0]);
+    close(from[1]);
+    peer.in = to[1];
+    peer.out = fdopen(from[0], "r");
+    return peer;
+}
+
+static const char *peer_line(struct peer *peer)
+{
+    return getline(&peer->line, &peer->room, peer->out) < 0 ? NULL : peer->line;
+}
+
+static void peer_wait_for(struct peer *peer, const char *type)
+{
+    CLEANUP(free) char *mark = xasprintf("\"%s\"", type);
+    const char *line;
+
+    do {
+        line = peer_line(peer);
+        if (!line)
+            give_up("the harness ended early");
+    } while (!strstr(line, mark));
+}
+
+static void peer_end(struct peer *peer)
+{
+    close(peer->in);
+    while (peer_line(peer))
+        ;
+    fclose(peer->out);
+    waitpid(peer->pid, NULL, 0);
+    free(peer->line);
+}
+
+static void peer_send(struct peer *peer, const char *text)
+{
+    if (file_write_all(peer->in, text, strlen(text)) < 0)
+        give_up("the harness takes no request");
+}
+
+/* ---- what is measured ---- */
+
+static int by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+static double share(double *values, size_t count, double at)
+{
+    qsort(values, count, sizeof(*values), by_value);
+    return values[(size_t)((double)(count - 1) * at)];
+}
+
+static const char request[] = "{\"execution_id\":\"e\",\"script\":\"emit_result(1)\",\"timeout\":10,\"mode\":\"PLAN\"}\n";
+
+static double ask(struct peer *peer)
+{
+    double start = bench_now_s();
+
+    peer_send(peer, request);
+    peer_wait_for(peer, "script_done");
+    return (bench_now_s() - start) * 1e6;
+}
+
+static void pin(unsigned cpu)
+{
+    cpu_set_t set;
+
+    CPU_ZERO(&set);
+    CPU_SET(cpu, &set);
+    sched_setaffinity(0, sizeof(set), &set);
+}
+
+/* Median of a byte to another process and back, in µs. */
+static double ping_pong(void)
+{
+    double *times = xcalloc(WARM, sizeof(*times));
+    int to[2], from[2];
+    cpu_set_t all;
+    char byte = 0;
+
+    sched_getaffinity(0, sizeof(all), &all);
+    if (pipe(to) < 0 || pipe(from) < 0)
+        give_up("no pipes");
+    pid_t pid = fork();
+    if (pid == 0) {
+        pin(1);
+        close(to[1]);
+        while (read(to[0], &byte, 1) == 1 && write(from[1], &byte, 1) == 1)
+            ;
+        _exit(0);
+    }
+    pin(0);
+    for (int i = 0; i < WARM; i++) {
+        double start = bench_now_s();
+
+        if (write(to[1], &byte, 1) != 1 || read(from[0], &byte, 1) != 1)
+            give_up("the pipe broke");
+        times[i] = (bench_now_s() - start) * 1e6;
+    }
+    sched_setaffinity(0, sizeof(all), &all);
+    close(to[0]);
+    close(to[1]);
+    close(from[0]);
+    close(from[1]);
+    waitpid(pid, NULL, 0);
+    double median = share(times, WARM, 0.5);
+    free(times);
+    return median;
+}
+
+static const char *const *harness_argv(void)
+{
+    static const char *argv[6];
+
+    argv[0] = harness;
+    argv[1] = "--tools";
+    argv[2] = tools;
+    argv[3] = "--workspace";
+    argv[4] = workspace;
+    return argv;
+}
+
+/* Median of requests one right after the other. */
+static double back_to_back(struct peer *peer, int count)
+{
+    double *times = xcalloc((size_t)count, sizeof(*times));
+
+    for (int i = 0; i < count; i++)
+        times[i] = ask(peer);
+    double median = share(times, (size_t)count, 0.5);
+    free(times);
+    return median;
+}
+
+static void measure_warm(void)
+{
+    struct peer peer = peer_start(harness_argv());
+    double paced[PACED], floor = ping_pong();
+
+    peer_wait_for(&peer, "ready");
+    back_to_back(&peer, 50);
+    bench_report("script-warm", back_to_back(&peer, WARM), "us", 4 * floor + 250, 1);
+    for (int i = 0; i < PACED; i++) {
+        struct timespec pause = {.tv_nsec = 10 * 1000 * 1000};
+
+        paced[i] = ask(&peer);
+        nanosleep(&pause, NULL);
+    }
+    bench_report("script-warm-p99", share(paced, PACED, 0.99), "us", share(paced, PACED, 0.5), 4);
+    peer_end(&peer);
+}
+
+/* For the reader; no limit. */
+static void measure_others(void)
+{
+    CLEANUP(free) char *plain = xasprintf("%s/tests/bench/plain_harness.py", SOURCE_DIR);
+    CLEANUP(free) char *jupyter = xasprintf("%s/tests/bench/jupyter_kernel.py", SOURCE_DIR);
+    struct peer peer = peer_start((const char *const[]){"/usr/bin/python3", "-I", plain, NULL});
+    const char *line;
+    double median;
+
+    peer_wait_for(&peer, "ready");
+    back_to_back(&peer, 50);
+    bench_note("script-plain-python", back_to_back(&peer, WARM), "us");
+    peer_end(&peer);
+    peer = peer_start((const char *const[]){"/usr/bin/python3", jupyter, NULL});
+    line = peer_line(&peer);
+    if (line && sscanf(line, "%lf", &median) == 1)
+        bench_note("script-jupyter-kernel", median, "us");
+    else
+        printf("# no Jupyter kernel to compare with (python3-ipykernel)\n");
+    peer_end(&peer);
+}
+
+static void start_harness(void *none)
+{
+    struct peer peer = peer_start(harness_argv());
+
+    (void)none;
+    peer_wait_for(&peer, "ready");
+    kill(peer.pid, SIGKILL);
+    peer_end(&peer);
+}
+
+static void start_python(void *none)
+{
+    (void)none;
+    if (bench_run_program((const char *const[]){"/usr/bin/python3", "-I", "-c", "import asyncio, json", NULL}, 0) < 0)
+        give_up("there is no python3");
+}
+
+static void make_tools(void)
+{
+    for (int i = 0; i < TOOLS; i++) {
+        CLEANUP(free) char *path = xasprintf("%s/tool%02d.py", tools, i);
+        CLEANUP(free) char *text = xasprintf("def tool%02d(x):\n    \"\"\"A tool.\"\"\"\n    return ToolResult(True, x, 'fine')\n", i);
+
+        if (file_replace(path, text, strlen(text), 0644, NULL) < 0)
+            give_up("no tools");
+    }
+}
+
+int main(void)
+{
+    CLEANUP(free) char *here = file_program_dir();
+    struct bench_pair pair;
+
+    signal(SIGPIPE, SIG_IGN);
+    dir = file_make_temp_dir(NULL, "keyturn-bench-", NULL);
+    tools = xasprintf("%s/tools", dir);
+    workspace = xasprintf("%s/workspace", dir);
+    harness = xasprintf("%s/../keyturn-harness", here);
+    if (file_mkdirs(tools, 0755, NULL) < 0 || file_mkdirs(workspace, 0700, NULL) < 0)
+        give_up("no folder");
+    make_tools();
+    measure_warm();
+    measure_others();
+    pair = bench_compare(15, start_harness, start_python, NULL);
+    bench_report("harness-cold", pair.value_s * 1e3, "ms", pair.floor_s * 1e3, 1.3);
+    if (file_remove_tree(dir, NULL) < 0)
+        return 2;
+    free(dir);
+    free(tools);
+    free(workspace);
+    free(harness);
+    return bench_status();
+}
