@@ -6,10 +6,15 @@
  * Jupyter kernel. */
 
 #include "base/file.h"
-#include "base/json.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
+#include "base/clock.h"
+#include "base/loop.h"
 #include "bench.h"
+#include "journal/event.h"
+#include "journal/journal.h"
+#include "sandbox/box.h"
+#include "sandbox/executor.h"
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
@@ -251,6 +256,126 @@ static void start_python(void *none)
         give_up("there is no python3");
 }
 
+/* ---- through box, executor and journal ---- */
+
+struct through {
+    struct loop *loop;
+    struct box *box;
+    struct script_run *run;
+    struct journal *journal; /* NULL: events are not recorded */
+    struct script_request request;
+    double began, ended; /* of the script */
+    bool success;
+    size_t events, output_bytes;
+};
+
+static void on_event(void *user, const char *line, size_t len)
+{
+    struct through *t = user;
+    struct event event = {.type = EVENT_SCRIPT_EVENT, .script_event = {.call = "c1", .event = line}};
+
+    (void)len;
+    t->events++;
+    if (t->journal && journal_append(t->journal, &event, NULL) < 0)
+        give_up("the journal cannot be written");
+}
+
+static void on_done(void *user, struct script_result *take_result)
+{
+    struct through *t = user;
+
+    t->ended = bench_now_s();
+    t->success = take_result->success;
+    t->output_bytes = take_result->output_bytes;
+    script_result_release(take_result);
+    box_free(t->box);
+}
+
+static void on_ready(void *user, struct box *box, const struct json *ready)
+{
+    struct through *t = user;
+    struct script_listener listener = {.event = on_event, .done = on_done, .user = t};
+
+    (void)ready;
+    t->began = bench_now_s();
+    t->run = script_run_start(t->loop, box_channel(box), &t->request, &listener);
+}
+
+static void on_gone(void *user, struct box *box, const char *why)
+{
+    (void)user;
+    (void)box;
+    give_up(why);
+}
+
+static void run_through(struct through *t, const struct sandbox_engine *engine)
+{
+    struct box_spec spec = {.engine = engine, .harness = harness, .tools = tools, .workspace = workspace};
+    struct box_listener listener = {.ready = on_ready, .gone = on_gone, .user = t};
+
+    t->loop = loop_new(clock_system());
+    t->box = box_start(t->loop, &spec, "keyturn-bench", &listener, NULL);
+    if (!t->box)
+        give_up("no box");
+    loop_run(t->loop);
+    loop_free(t->loop);
+}
+
+/* Seconds a plain Python program needs to print the same lines to us. */
+static double print_plainly(void)
+{
+    CLEANUP(free) char *program =
+        xasprintf("import json\nfor i in range(%d):\n    print(json.dumps({'type': 'intermediate', 'execution_id': 'e', "
+                  "'label': 'step', 'data': i}))\nprint('end')",
+                  EVENTS);
+    struct peer peer = peer_start((const char *const[]){"/usr/bin/python3", "-I", "-c", program, NULL});
+    const char *line = peer_line(&peer);
+    double began = bench_now_s();
+
+    while (line && strcmp(line, "end\n") != 0)
+        line = peer_line(&peer);
+    double took = bench_now_s() - began;
+    peer_end(&peer);
+    return took;
+}
+
+static void measure_events(const struct sandbox_engine *engine)
+{
+    CLEANUP(free) char *script = xasprintf("for i in range(%d):\n    emit_intermediate('step', i)\nemit_result(1)", EVENTS);
+    CLEANUP(free) char *path = xasprintf("%s/journal.jsonl", dir);
+    double value = 1e9, floor = 1e9;
+
+    for (int i = 0; i < 5; i++) {
+        struct through t = {.request = {.script = script, .mode = SCRIPT_PLAN, .max_output_bytes = 1u << 30}};
+        double plain = print_plainly();
+
+        unlink(path);
+        t.journal = journal_create(path, clock_system(), NULL);
+        run_through(&t, engine);
+        journal_close(t.journal);
+        if (!t.success || t.events < EVENTS)
+            give_up("events were lost");
+        value = t.ended - t.began < value ? t.ended - t.began : value;
+        floor = plain < floor ? plain : floor;
+    }
+    bench_report("script-events", value * 1e3, "ms", floor * 1e3, 1);
+}
+
+/* A gigabyte of text: what is read of it costs no memory here. */
+static void measure_flood(const struct sandbox_engine *engine)
+{
+    struct through t = {.request = {.script = "line = 'x' * 65535\nwhile True:\n    print(line)",
+                                    .mode = SCRIPT_PLAN,
+                                    .timeout_s = 300,
+                                    .max_output_bytes = 1u << 30}};
+    int64_t before = bench_private_bytes();
+
+    run_through(&t, engine);
+    if (t.success || t.output_bytes < 1u << 30)
+        give_up("that was no flood");
+    bench_report_max("script-flood-memory", (double)(bench_private_bytes() - before) / 1e6, "MB", 4);
+}
+
 static void make_tools(void)
 {
     for (int i = 0; i < TOOLS; i++) {
@@ -265,6 +390,7 @@ static void make_tools(void)
 int main(void)
 {
     CLEANUP(free) char *here = file_program_dir();
+    struct sandbox_engines engines;
     struct bench_pair pair;
 
     signal(SIGPIPE, SIG_IGN);
@@ -279,6 +405,11 @@ int main(void)
     measure_others();
     pair = bench_compare(15, start_harness, start_python, NULL);
     bench_report("harness-cold", pair.value_s * 1e3, "ms", pair.floor_s * 1e3, 1.3);
+    if (sandbox_engines_load(&engines, NULL, NULL) < 0)
+        return 2;
+    measure_events(sandbox_engines_find(&engines, "bwrap"));
+    measure_flood(sandbox_engines_find(&engines, "bwrap"));
+    sandbox_engines_release(&engines);
     if (file_remove_tree(dir, NULL) < 0)
         return 2;
     free(dir);
