@@ -229,13 +229,15 @@ size_t execution_polls(const struct execution *execution, bool reading, struct p
     return count;
 }
 
-void execution_serve(struct execution *execution, const struct pollfd *polls, size_t count)
+bool execution_serve(struct execution *execution, const struct pollfd *polls, size_t count)
 {
     const size_t before = execution->sink->out.len;
+    bool served = false;
 
     for (size_t i = 0; i < count && !execution->over; i++) {
         if (!polls[i].revents)
             continue;
+        served = true;
         if (polls[i].fd == execution->child.fds[HAND_EVENTS])
             read_records(execution);
         else if (polls[i].fd == execution->child.fds[HAND_SCRIPT])
@@ -248,6 +250,7 @@ void execution_serve(struct execution *execution, const struct pollfd *polls, si
         signal_child(execution, SIGKILL);
         execution_fail(execution, "Script wrote more than 64 MiB of output");
     }
+    return served;
 }
 
 void execution_tick(struct execution *execution, int64_t now_us)

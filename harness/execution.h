@@ -42,7 +42,7 @@ void execution_begin(struct execution *execution, const struct request *request,
                      const struct strbuf *secrets, bool limit_cpu, int64_t now_us);
 /* What to wait for; `reading` is false while the host does not take what there is already. */
 size_t execution_polls(const struct execution *execution, bool reading, struct pollfd *polls);
-void execution_serve(struct execution *execution, const struct pollfd *polls, size_t count);
+bool execution_serve(struct execution *execution, const struct pollfd *polls, size_t count);
 /* The time has come that deadline_us says. */
 void execution_tick(struct execution *execution, int64_t now_us);
 /* The child ended, with this status. */

@@ -153,9 +153,11 @@ def emit_result(data):
 
 def emit_intermediate(label, data):
     """Shows something on the way to the result."""
+    _flush()
+    if _keyturn.intermediate(label, data):
+        return
     text = _text("emit_intermediate", data)
     label = _encode(str(label))
-    _flush()
     _keyturn.send("I", f'{{"label":{label},"data":{text}}}')
 
 

@@ -28,6 +28,9 @@
 #define OUT_HIGH ((size_t)1 << 20)
 /* Zygotes, or spares, that may die in a row before it is no accident. */
 #define DEATHS_MAX 3
+/* See gather(). */
+#define BURST     8
+#define GATHER_US 200
 
 struct supervisor {
     const struct supervisor_options *options;
@@ -42,6 +45,8 @@ struct supervisor {
     struct strbuf sandbox;
     bool ready, tools_told;
     unsigned zygote_deaths, spare_deaths;
+    unsigned burst; /* times that a child was served in quick succession, the last one at … */
+    int64_t served_us;
     int zygote_status;
     /* running */
     struct spare spare;
@@ -347,6 +352,22 @@ static void tick(struct supervisor *s)
         execution_tick(&s->execution, now);
 }
 
+/* A script that tells much tells it in small pieces, and each would wake us, and the host behind us. After a few in quick
+ * succession they are left to gather for a moment that nobody can see. */
+static void gather(struct supervisor *s, bool served)
+{
+    const struct timespec moment = {.tv_nsec = GATHER_US * 1000};
+    int64_t now;
+
+    if (!served)
+        return;
+    now = now_us();
+    s->burst = now - s->served_us < 2 * GATHER_US ? s->burst + 1 : 0;
+    if (s->burst >= BURST && !s->execution.over)
+        nanosleep(&moment, NULL);
+    s->served_us = s->burst >= BURST ? now_us() : now;
+}
+
 static int wait_for(struct supervisor *s, struct pollfd *polls, size_t count)
 {
     struct timespec timeout = {0}, *limit = NULL;
@@ -372,6 +393,7 @@ static void step(struct supervisor *s)
         [LOADING] = {.fd = s->zygote.loading, .events = POLLIN},
     };
     size_t children = 0;
+    bool served = false;
 
     if (s->execution.running)
         children = execution_polls(&s->execution, s->sink.out.len < OUT_HIGH, polls + CHILD);
@@ -386,7 +408,7 @@ static void step(struct supervisor *s)
     if (polls[IN].revents)
         protocol_read(&s->protocol);
     if (children)
-        execution_serve(&s->execution, polls + CHILD, children);
+        served = execution_serve(&s->execution, polls + CHILD, children);
     if (polls[SIGNALS].revents)
         read_signals(s);
     if (polls[LOADING].revents)
@@ -401,6 +423,7 @@ static void step(struct supervisor *s)
     take_requests(s);
     if (s->sink.out.len)
         protocol_write(&s->protocol, &s->sink.out);
+    gather(s, served);
 }
 
 int supervisor_main(const struct supervisor_options *options)

@@ -27,7 +27,7 @@
 
 #define TOOLS  20
 #define WARM   2000
-#define PACED  300 /* at 100 a second */
+#define PACED  500 /* at 100 a second */
 #define EVENTS 200000
 
 static char *dir, *tools, *workspace, *harness;
@@ -205,15 +205,16 @@ static void measure_warm(void)
     double paced[PACED], floor = ping_pong();
 
     peer_wait_for(&peer, "ready");
-    back_to_back(&peer, 50);
-    bench_report("script-warm", back_to_back(&peer, WARM), "us", 4 * floor + 250, 1);
     for (int i = 0; i < PACED; i++) {
         struct timespec pause = {.tv_nsec = 10 * 1000 * 1000};
 
-        paced[i] = ask(&peer);
         nanosleep(&pause, NULL);
+        paced[i] = ask(&peer);
     }
-    bench_report("script-warm-p99", share(paced, PACED, 0.99), "us", share(paced, PACED, 0.5), 4);
+    double median = share(paced, PACED, 0.5);
+    bench_report("script-warm", median, "us", 4 * floor + 250, 1);
+    bench_report("script-warm-p99", share(paced, PACED, 0.99), "us", median, 4);
+    bench_note("script-back-to-back", back_to_back(&peer, PACED), "us");
     peer_end(&peer);
 }
 
@@ -272,9 +273,9 @@ struct through {
 static void on_event(void *user, const char *line, size_t len)
 {
     struct through *t = user;
-    struct event event = {.type = EVENT_SCRIPT_EVENT, .script_event = {.call = "c1", .event = line}};
+    CLEANUP(free) char *copy = xmemdup0(line, len); /* as the turn does it */
+    struct event event = {.type = EVENT_SCRIPT_EVENT, .script_event = {.call = "c1", .event = copy}};
 
-    (void)len;
     t->events++;
     if (t->journal && journal_append(t->journal, &event, NULL) < 0)
         give_up("the journal cannot be written");
@@ -361,19 +362,24 @@ static void measure_events(const struct sandbox_engine *engine)
     bench_report("script-events", value * 1e3, "ms", floor * 1e3, 1);
 }
 
-/* A gigabyte of text: what is read of it costs no memory here. */
-static void measure_flood(const struct sandbox_engine *engine)
+/* A gigabyte of text: what is read of it costs no memory here. Our own harness would stop it long before, so this one is
+ * false. */
+static void measure_flood(void)
 {
-    struct through t = {.request = {.script = "line = 'x' * 65535\nwhile True:\n    print(line)",
-                                    .mode = SCRIPT_PLAN,
-                                    .timeout_s = 300,
-                                    .max_output_bytes = 1u << 30}};
-    int64_t before = bench_private_bytes();
+    static const char definition[] =
+        "{\"flood\":{\"about\":\"floods\",\"argv\":[\"sh\",\"-c\",\"echo '{{\\\"type\\\":\\\"ready\\\"}}'; read request; "
+        "exec yes {{\\\"type\\\":\\\"log\\\",\\\"execution_id\\\":\\\"e\\\",\\\"message\\\":\\\"a line of text\\\"}}\"]}}";
+    struct through t = {.request = {.script = "", .mode = SCRIPT_PLAN, .timeout_s = 300, .max_output_bytes = 1u << 30}};
+    struct sandbox_engines engines = {0};
 
-    run_through(&t, engine);
+    if (sandbox_engines_read(&engines, definition, sizeof(definition) - 1, true, NULL) < 0)
+        give_up("the false engine cannot be read");
+    int64_t before = bench_private_bytes();
+    run_through(&t, &engines.items[0]);
     if (t.success || t.output_bytes < 1u << 30)
         give_up("that was no flood");
     bench_report_max("script-flood-memory", (double)(bench_private_bytes() - before) / 1e6, "MB", 4);
+    sandbox_engines_release(&engines);
 }
 
 static void make_tools(void)
@@ -408,7 +414,7 @@ int main(void)
     if (sandbox_engines_load(&engines, NULL, NULL) < 0)
         return 2;
     measure_events(sandbox_engines_find(&engines, "bwrap"));
-    measure_flood(sandbox_engines_find(&engines, "bwrap"));
+    measure_flood();
     sandbox_engines_release(&engines);
     if (file_remove_tree(dir, NULL) < 0)
         return 2;
