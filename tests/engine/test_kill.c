@@ -13,6 +13,7 @@
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -29,14 +30,6 @@ struct write_state {
 static struct write_state writes[16];
 static size_t write_count;
 
-static double now_s(void)
-{
-    struct timespec ts;
-
-    clock_gettime(CLOCK_MONOTONIC, &ts);
-    return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
-}
-
 static void digest_of(const char *dir, const char *path, char out[HASH_SHA256_HEX])
 {
     CLEANUP(free) char *full = xasprintf("%s/%s", dir, path);
@@ -46,8 +39,19 @@ static void digest_of(const char *dir, const char *path, char out[HASH_SHA256_HE
     hash_sha256(text.buf, text.len, out);
 }
 
-/* Runs the demo in `dir` and kills it after `after_s` seconds (negative: never). What it printed is in `printed`. */
-static void run_demo(const char *dir, double after_s, struct strbuf *printed)
+/* Reads until so many bytes are there, or the end. */
+static void read_bytes(int fd, size_t count, struct strbuf *out)
+{
+    char bytes[512];
+    ssize_t got;
+
+    while (out->len < count && (got = read(fd, bytes, sizeof(bytes))) > 0)
+        strbuf_add(out, bytes, (size_t)got);
+}
+
+/* Runs the demo in `dir` and kills it `delay_us` after it has printed so many bytes (SIZE_MAX: never). So the instants are
+ * spread over the turn however busy the machine is. What it printed is in `printed`. */
+static void run_demo(const char *dir, size_t after, long delay_us, struct strbuf *printed)
 {
     CLEANUP(free) char *workspace = xasprintf("%s/work", dir);
     CLEANUP(free) char *journal = xasprintf("%s/journal.jsonl", dir);
@@ -74,16 +78,17 @@ static void run_demo(const char *dir, double after_s, struct strbuf *printed)
         _exit(127);
     }
     close(out[1]);
-    if (after_s >= 0) {
-        struct timespec wait = {(time_t)after_s, (long)((after_s - (double)(time_t)after_s) * 1e9)};
+    if (after != SIZE_MAX) {
+        struct timespec wait = {.tv_nsec = delay_us * 1000};
 
+        read_bytes(out[0], after, printed);
         nanosleep(&wait, NULL);
         kill(pid, SIGKILL);
     }
     assert_int_equal(strbuf_read(printed, out[0], 0), 0);
     close(out[0]);
     assert_int_equal(waitpid(pid, &status, 0), pid);
-    if (after_s < 0)
+    if (after == SIZE_MAX)
         assert_int_equal(status, 0);
 }
 
@@ -201,20 +206,32 @@ static size_t check(const char *dir, const struct strbuf *printed)
     return count;
 }
 
+/* How many bytes the first `lines` lines have. */
+static size_t length_of(const char *text, long lines)
+{
+    const char *at = text;
+
+    while (lines-- > 0 && *at)
+        at = strchrnul(at, '\n') + 1;
+    return (size_t)(at - text);
+}
+
 static void test_kill_at_any_instant(void **state)
 {
     CLEANUP(free) char *base = file_make_temp_dir(NULL, "keyturn-kill-", NULL);
     CLEANUP(free) char *whole = xasprintf("%s/whole", base);
     CLEANUP(strbuf) struct strbuf printed = STRBUF_INIT;
-    double start, length;
+    CLEANUP(free) char *all = NULL;
     size_t reached[3] = {0};
+    long lines = 0;
 
     (void)state;
     assert_non_null(base);
     assert_int_equal(file_mkdirs(whole, 0700, NULL), 0);
-    start = now_s();
-    run_demo(whole, -1, &printed);
-    length = now_s() - start;
+    run_demo(whole, SIZE_MAX, 0, &printed);
+    all = xstrdup(printed.buf);
+    for (const char *at = all; (at = strchr(at, '\n')); at++)
+        lines++;
     learn(whole);
     srandom(20261116);
     for (int i = 0; i < KILLS; i++) {
@@ -223,7 +240,7 @@ static void test_kill_at_any_instant(void **state)
 
         assert_int_equal(file_mkdirs(dir, 0700, NULL), 0);
         strbuf_reset(&printed);
-        run_demo(dir, length * 1.05 * (double)(random() % 10000) / 10000, &printed);
+        run_demo(dir, length_of(all, random() % lines), random() % 3000, &printed);
         events = check(dir, &printed);
         reached[events == 0 ? 0 : events < 40 ? 1 : 2]++;
         assert_int_equal(file_remove_tree(dir, NULL), 0);
