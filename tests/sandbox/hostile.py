@@ -21,6 +21,7 @@ A body (bodies/*.py) begins with comments:
     # secrets: NAME                that the script declares
     # before: SCRIPT               runs first, with `before secrets`
     # control needs: root          a user may not do it anyhow
+    # only on: x86_64              numbers of system calls differ from machine to machine
     # not: sanitizer               which needs more memory than a limit leaves, and tells crashes itself
 
 With every engine and whatever the body did: one script_done, valid events of this script only, nothing of it later; then an
@@ -39,7 +40,7 @@ import rig
 
 LAYERS = ("seccomp", "landlock", "rlimits")
 KEYS = {"needs", "expect", "expect bare", "expect bwrap", "expect podman", "control", "control needs"}
-KEYS |= {"timeout", "secrets", "before", "before secrets", "not"}
+KEYS |= {"timeout", "secrets", "before", "before secrets", "not", "only on"}
 
 
 class Body:
@@ -138,6 +139,8 @@ def skipped(body, args):
     """Why a body is not run here, or None. Each is told."""
     if args.sanitized and "sanitizer" in body.head.get("not", ""):
         return "not with a sanitizer"
+    if body.head.get("only on", os.uname().machine) != os.uname().machine:
+        return f"only on {body.head['only on']}"
     if args.control and body.head.get("control needs") == "root" and os.getuid() != 0:
         return "its control needs root"
     if not args.control and args.engine == "bare" and body.needs == ["bwrap"]:

@@ -21,6 +21,9 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 TYPES = ("log", "intermediate", "final_result", "error", "script_done")
 SECRETS = {"KEYTURN_UNDECLARED": "undeclared-7c1f2b", "KEYTURN_DECLARED": "declared-a93e55"}
+# A sanitizer keeps what was freed for a while, which would look as if it were never freed.
+ENVIRONMENT = {"ASAN_OPTIONS": "quarantine_size_mb=0:thread_local_quarantine_size_kb=0", "LANG": "C.UTF-8"}
+ENVIRONMENT |= {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
 OUTPUT_MAX = 96 << 20  # of one script, before it counts as a flood: beyond the harness's own limit
 PR_SET_CHILD_SUBREAPER = 36
 numbers = itertools.count(1)  # of boxes
@@ -149,7 +152,7 @@ class Box:
             stdout=subprocess.PIPE,
             stderr=self.log,
             cwd=self.host.work,
-            env={"PATH": os.environ["PATH"], "LANG": "C.UTF-8", "HOME": os.environ.get("HOME", "/"), **SECRETS},
+            env={**ENVIRONMENT, **SECRETS},
         )
         line = self.read_line(time.monotonic() + 30)
         self.ready = json.loads(line) if line else {}

@@ -2,6 +2,7 @@
 # needs: seccomp
 # expect: error failed to map segment
 # control needs: root
+# only on: x86_64
 
 import ctypes, errno
 

@@ -1,6 +1,7 @@
 # Another process's memory.
 # needs: seccomp
 # expect: error failed to map segment
+# only on: x86_64
 
 import ctypes, errno
 

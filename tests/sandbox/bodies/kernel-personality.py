@@ -1,6 +1,7 @@
 # Memory that is readable and runs.
 # needs: seccomp
 # expect: error failed to map segment
+# only on: x86_64
 
 import ctypes, errno
 

@@ -1,6 +1,7 @@
 # What this process may be made to be.
 # needs: seccomp
 # expect: error failed to map segment
+# only on: x86_64
 
 import ctypes, errno
 

@@ -1,6 +1,7 @@
 # Somebody's namespace.
 # needs: seccomp
 # expect: error failed to map segment
+# only on: x86_64
 
 import ctypes, errno
 
