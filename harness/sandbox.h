@@ -24,26 +24,26 @@ struct sandbox_options {
     bool no_seccomp, no_landlock, no_rlimits;
 };
 
-/* A machine that lacks a layer is not a failure here: sandbox_try tells. Holds one descriptor open (sandbox_descriptor).
- * With limits, threads that are made from now on have small stacks and share one heap: else twelve of them would fill the
- * address space. */
+/* A machine that lacks a layer is not a failure here: sandbox_try tells. Holds one descriptor open
+ * (sandbox_descriptor). With limits, threads that are made from now on have small stacks and share one heap: else
+ * twelve of them would fill the address space. */
 struct sandbox *sandbox_prepare(const struct sandbox_options *options, struct err *err);
 void sandbox_free(struct sandbox *sandbox);
-/* The descriptor that sandbox_enter needs and closes; -1 when there is none. A child that closes what it inherited leaves it
- * open, or does so after sandbox_enter: close_range is allowed then. */
+/* The descriptor that sandbox_enter needs and closes; -1 when there is none. A child that closes what it inherited
+ * leaves it open, or does so after sandbox_enter: close_range is allowed then. */
 int sandbox_descriptor(const struct sandbox *sandbox);
 
-/* Tries the layers. 0: every layer that was not switched off is in effect; -1: err names those that are not and why. After
- * that sandbox_enter puts on the others, for a caller that was told to go on without. */
+/* Tries the layers. 0: every layer that was not switched off is in effect; -1: err names those that are not and why.
+ * After that sandbox_enter puts on the others, for a caller that was told to go on without. */
 int sandbox_try(struct sandbox *sandbox, struct err *err) CHECKED;
 
 /* In the child, single-threaded. On failure nothing may be run. `cpu_s` is the limit on processor time; 0: not yet. The
- * filter refuses every change of a limit, so a child that enters before it knows its script is given the limit from outside,
- * with sandbox_limit_cpu. */
+ * filter refuses every change of a limit, so a child that enters before it knows its script is given the limit from
+ * outside, with sandbox_limit_cpu. */
 int sandbox_enter(struct sandbox *sandbox, unsigned cpu_s, struct err *err) CHECKED;
-/* Limits the processor time of another process of the same user, or with 0 one's own: SIGXCPU after `cpu_s` seconds, which
- * can be caught, SIGKILL one second later. Does nothing when limits are off. Needs no privilege, and works on a process that
- * is not dumpable. */
+/* Limits the processor time of another process of the same user, or with 0 one's own: SIGXCPU after `cpu_s` seconds,
+ * which can be caught, SIGKILL one second later. Does nothing when limits are off. Needs no privilege, and works on a
+ * process that is not dumpable. */
 int sandbox_limit_cpu(const struct sandbox *sandbox, pid_t pid, unsigned cpu_s, struct err *err) CHECKED;
 
 /* What took effect as a JSON object, e.g. {"no_new_privs":true,"rlimits":true,"landlock":7,"seccomp":true}; false or 0
