@@ -153,6 +153,20 @@ static void got_at_least(struct vector *v, const char *name, int64_t value)
         vector_fail(v, "expected %s %s got %lld", name, least->text, (long long)value);
 }
 
+static void got_at_most(struct vector *v, const char *name, int64_t value)
+{
+    const struct json *most = wants(v, name);
+    if (most && value > json_int(most, INT64_MIN))
+        vector_fail(v, "expected %s %s got %lld", name, most->text, (long long)value);
+}
+
+/* "NAME_min" and "NAME_max". */
+static void got_bounds(struct vector *v, const char *name, int64_t value)
+{
+    got_at_least(v, arena_printf(&v->arena, "%s_min", name), value);
+    got_at_most(v, arena_printf(&v->arena, "%s_max", name), value);
+}
+
 static void got_request(struct vector *v, const struct one_run *one)
 {
     const struct strbuf *written = &one->harness.written;
@@ -192,6 +206,7 @@ static void got_result(struct vector *v, const struct one_run *one)
     got_int(v, "callback_calls", one->callback_calls);
     got_int(v, "returns_at_ms", one->done_ms);
     got_at_least(v, "returns_not_before_ms", one->done_ms);
+    got_at_most(v, "returns_not_after_ms", one->done_ms);
 }
 
 static void got_every(struct vector *v, const struct one_run *runs, size_t count)
@@ -203,13 +218,22 @@ static void got_every(struct vector *v, const struct one_run *runs, size_t count
         script_result_write(&text, result);
         const struct json *bytes = json_get(vector_parse(v, text.buf), "output_bytes");
         got_bool(v, "output_bytes_is_number", bytes && bytes->type == JSON_NUMBER);
-        got_at_least(v, "duration_ms_min", result->duration_ms);
+        got_bounds(v, "duration_ms", result->duration_ms);
+        got_bounds(v, "output_bytes", (int64_t)result->output_bytes);
         same = same && runs[i].harness.id && strcmp(runs[i].harness.id, result->execution_id) == 0;
         for (size_t j = 0; j < i; j++)
             distinct = distinct && strcmp(result->execution_id, runs[j].result.execution_id) != 0;
     }
     got_bool(v, "ids_distinct", distinct);
     got_bool(v, "request_id_equals_result_id", same);
+}
+
+/* Whatever else is expected is a place within the result: "final_data.status", "logs_len". */
+static void got_rest(struct vector *v, const struct one_run *one)
+{
+    CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
+    script_result_write(&text, &one->result);
+    got_places(v, "", vector_parse(v, text.buf));
 }
 
 void area_executor_run(struct vector *v)
@@ -227,6 +251,7 @@ void area_executor_run(struct vector *v)
     got_request(v, &runs[0]);
     got_result(v, &runs[0]);
     got_every(v, runs, (size_t)count);
+    got_rest(v, &runs[0]);
     for (int64_t i = 0; i < count; i++)
         release_one(&runs[i]);
 }
