@@ -1,0 +1,150 @@
+#!/usr/bin/env bash
+# Builds the image of the script sandbox; ./dev image calls it. From the Dockerfile where the base image can be had; else
+# the same tree (root.sh) is made of this machine's own files and only the Dockerfile's last stage is built. An image that
+# was made of the same files is left alone: a label holds their checksum. Ends with 3 where no engine works.
+set -euo pipefail
+here=$(dirname "$(readlink -f "$0")")
+source=$(dirname "$here")
+base=$(sed -n 's/^ARG BASE=//p' "$here/Dockerfile")
+engine='' name=localhost/keyturn-harness harness=$source/build/keyturn-harness local='' probe=''
+label=keyturn.checksum
+
+say() { printf '%s\n' "image: $*" >&2; }
+fail() { say "$@"; exit 1; }
+
+usage() {
+    cat <<'TXT'
+image.sh [--probe] [--local] [--base NAME] [--engine podman|docker] [--name NAME] [--harness FILE]
+  --probe     builds nothing: does an engine work?
+  --local     of this machine's own files, without asking for the base image
+  --base      another Debian 12 to build in, where the Dockerfile's cannot be had
+  --engine    whichever works, podman first, when nothing is said
+  --name      localhost/keyturn-harness when nothing is said
+  --harness   the program that --local packs; build/keyturn-harness when nothing is said
+TXT
+}
+
+while [ $# -gt 0 ]; do
+    case "$1" in
+    --local) local=yes ;;
+    --probe) probe=yes ;;
+    --base | --engine | --name | --harness)
+        [ $# -gt 1 ] || { usage >&2; exit 2; }
+        printf -v "${1#--}" %s "$2"
+        shift
+        ;;
+    --help) usage; exit ;;
+    *) usage >&2; exit 2 ;;
+    esac
+    shift
+done
+
+# Why an engine does not work here, in one line; nothing when it does.
+complaint() { # engine
+    local said
+    if ! command -v "$1" >/dev/null; then
+        echo "it is not installed"
+    elif ! said=$("$1" info 2>&1 >/dev/null); then
+        tail -n 1 <<<"$said"
+    elif [ "$1" = docker ] && grep -q 'Cannot connect\|^ERROR' <<<"$said"; then
+        grep -m 1 'Cannot connect\|^ERROR' <<<"$said"
+    elif [ "$1" = podman ] && [ "$(id -u)" -ne 0 ] && ! grep -qs "^\($(id -un)\|$(id -u)\):" /etc/subuid; then
+        echo "$(id -un) has no ids for containers (as root: apt-get install uidmap &&" \
+            "usermod --add-subuids 100000-165535 --add-subgids 100000-165535 $(id -un))"
+    fi
+}
+
+choose_engine() {
+    local one why all=
+    for one in ${engine:-podman docker}; do
+        why=$(complaint "$one")
+        [ -n "$why" ] || { engine=$one; return; }
+        all+="${all:+; }$one: $why"
+    done
+    say "no container engine works here: $all"
+    exit 3
+}
+
+# The engine's command, with what this machine makes it need.
+command_for() {
+    run=("$engine")
+    limits=()
+    case "$engine" in
+    podman)
+        # crun refuses a machine that has both kinds of cgroups; the limits podman sets by itself may lie above ours.
+        [ -d /sys/fs/cgroup/unified ] && command -v runc >/dev/null && run+=(--runtime=runc)
+        limits=(--ulimit nofile=1024:1024 --ulimit nproc=256:256)
+        ;;
+    docker)
+        docker buildx version >/dev/null 2>&1 || export DOCKER_BUILDKIT=0
+        ;;
+    esac
+}
+
+checksum_of() { # files and folders of the source
+    (cd "$source" && find "$@" -type f -print0 | LC_ALL=C sort -z | xargs -0 sha256sum | sha256sum | cut -d ' ' -f 1)
+}
+
+is_made_of() { # checksum
+    [ "$("$engine" image inspect --format "{{index .Config.Labels \"$label\"}}" "$name" 2>/dev/null)" = "$1" ]
+}
+
+base_is_there() {
+    "$engine" image inspect "$base" >/dev/null 2>&1 && return
+    say "asking for $base"
+    timeout 300 "$engine" pull "$base" >&2
+}
+
+build() { # checksum how context [options]
+    local checksum=$1 how=$2 context=$3 old
+    shift 3
+    if is_made_of "$checksum"; then
+        say "$name is up to date"
+        return
+    fi
+    say "building $name $how with $engine"
+    old=$("$engine" image inspect --format '{{.Id}}' "$name" 2>/dev/null) || true
+    "${run[@]}" build "${limits[@]}" --label "$label=$checksum" -t "$name" "$@" "$context" >&2 || return
+    # What was called so before has no name any more.
+    if [ -n "$old" ] && [ "$("$engine" image inspect --format '{{len .RepoTags}}' "$old" 2>/dev/null)" = 0 ]; then
+        "$engine" rmi "$old" >/dev/null 2>&1 || true
+    fi
+}
+
+build_from_dockerfile() {
+    build "$(checksum_of CMakeLists.txt core/base harness docker)" "from $base" "$source" -f "$here/Dockerfile" \
+        --build-arg "BASE=$base" --network=host ||
+        fail "the build failed (./dev image --local makes it of this machine's own files)"
+}
+
+build_from_machine() {
+    local tree
+    [ -x "$harness" ] || fail "$harness is not built (./dev build builds it)"
+    tree=$(dirname "$harness")/image
+    exec 9>"$tree.lock"
+    flock 9 # one at a time in this folder
+    "$here/root.sh" "$harness" "$tree"
+    sed -n '/^FROM scratch/,$ p' "$here/Dockerfile" | sed 's,--from=build ,,; s, /image/, ,' >"$tree/Dockerfile"
+    build "$(cd "$tree" && sha256sum Dockerfile keyturn-harness system.checksum | sha256sum | cut -d ' ' -f 1)" \
+        "of this machine's files" "$tree" -f "$tree/Dockerfile" || fail "the build failed"
+}
+
+# The proof: it comes up.
+check() {
+    local ready
+    ready=$(timeout 60 "${run[@]}" run -i --rm "${limits[@]}" --network=none --read-only --cap-drop=ALL \
+        --security-opt=no-new-privileges "$name" </dev/null) || true
+    grep -q '"type":"ready"' <<<"$ready" || fail "$name does not come up: ${ready:-it says nothing}"
+    say "$name is ready"
+}
+
+choose_engine
+[ -z "$probe" ] || exit 0
+command_for
+if [ -z "$local" ] && base_is_there; then
+    build_from_dockerfile
+else
+    [ -n "$local" ] || say "$base is not to be had"
+    build_from_machine
+fi
+check
