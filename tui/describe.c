@@ -2,11 +2,13 @@
 #include "base/json.h"
 #include "base/strbuf.h"
 #include "base/utf8.h"
+#include "script.h"
 #include "text.h"
 #include <string.h>
 
 #define SHORT_TEXT    60 /* bytes of a text that is shown and not counted */
 #define SUBJECT_MAX   200
+#define SCRIPT_CHARS  100
 #define ARGUMENTS_MAX 400 /* no row is longer */
 
 static bool is_path_key(const char *key)
@@ -47,11 +49,28 @@ static void add_value(struct strbuf *out, const struct json *value)
     }
 }
 
+/* Of a long script the line that says what it is about: the first with something in it, without the sign of a comment.
+ */
+static bool add_script(struct strbuf *out, const struct json *arguments)
+{
+    const struct json *script = script_of(arguments);
+    if (!script)
+        return false;
+    const char *line = script->text + strspn(script->text, "# \t\r\n");
+    size_t len = strcspn(line, "\r\n");
+    if (script->len <= SHORT_TEXT)
+        add_text(out, script->text);
+    else
+        strbuf_add(out, line, utf8_prefix(line, len, SCRIPT_CHARS));
+    return true;
+}
+
 void describe_arguments(struct strbuf *out, const struct json *arguments)
 {
     size_t from = out->len;
     if (!arguments || arguments->type != JSON_OBJECT)
         return;
+    bool script = add_script(out, arguments);
     json_each (value, arguments)
         if (is_subject(value)) {
             strbuf_addstr(out, out->len > from ? " " : "");
@@ -60,7 +79,7 @@ void describe_arguments(struct strbuf *out, const struct json *arguments)
     json_each (value, arguments) {
         if (out->len - from > ARGUMENTS_MAX)
             break;
-        if (is_subject(value))
+        if (is_subject(value) || (script && strcmp(value->key, "script") == 0))
             continue;
         if (out->len > from)
             strbuf_addch(out, ' ');

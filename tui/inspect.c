@@ -6,12 +6,12 @@
 #include "base/mem.h"
 #include "describe.h"
 #include "text.h"
+#include "told.h"
 #include "turn/departure.h"
 #include <math.h>
 #include <string.h>
 
-#define BRIEF_MAX         60   /* bytes of a text that needs no heading */
-#define OUTPUT_EVENTS_MAX 2000 /* lines of the journal that are looked through for what a call printed */
+#define BRIEF_MAX 60 /* bytes of a text that needs no heading */
 
 static const struct json *parse(struct arena *arena, const char *text)
 {
@@ -203,9 +203,12 @@ static void add_raw_line(struct pretty *out, const struct view *view, int64_t se
 /* ---- calls ---- */
 
 /* As it ran; before that, as the model asked for it. */
-static const struct json *call_arguments(const struct view *view, const struct session_call *call, struct arena *arena)
+const struct json *inspect_arguments(const struct view *view, struct selection what, struct arena *arena)
 {
+    const struct session_call *call = call_of(view, what);
     struct event event;
+    if (!call)
+        return NULL;
     if (call->started_seq && view_event(view, call->started_seq, &event, arena) && event.type == EVENT_TOOL_STARTED)
         return parse(arena, event.tool_started.arguments);
     if (!view_event(view, call->responded_seq, &event, arena) || event.type != EVENT_MODEL_RESPONDED)
@@ -216,8 +219,9 @@ static const struct json *call_arguments(const struct view *view, const struct s
     return NULL;
 }
 
-static void put_call_head(struct pretty *out, const struct view *view, const struct session_call *call)
+void inspect_call_head(struct pretty *out, const struct view *view, struct selection what)
 {
+    const struct session_call *call = call_of(view, what);
     const struct session *session = view->session;
     CLEANUP(strbuf) struct strbuf words = STRBUF_INIT;
     const char *effect = session_name(session, call->effect);
@@ -301,56 +305,54 @@ static void put_outcome(struct pretty *out, const struct view *view, const struc
         pretty_json(out, value, 0);
 }
 
-/* What it printed. Other calls print too, so its lines are looked for; not further back than somebody would read. */
-static void put_printed(struct pretty *out, const struct view *view, const struct session_call *call)
+struct printing {
+    struct pretty *out;
+    bool any;
+};
+
+static void put_told(const struct told *told, int64_t seq, void *data)
 {
-    if (!call->output_seq)
-        return;
-    pretty_head(out, "printed");
-    size_t last = view_find_row(view, call->output_seq), first = view_find_row(view, call->started_seq);
-    if (last == SIZE_MAX)
-        return;
-    first = first == SIZE_MAX || first > last ? 0 : first;
-    if (last - first > OUTPUT_EVENTS_MAX) {
-        first = last - OUTPUT_EVENTS_MAX;
+    struct printing *printing = data;
+    (void)seq;
+    if (!printing->any)
+        pretty_head(printing->out, "printed");
+    printing->any = true;
+    if (told->kind == TOLD_PRINTED || told->kind == TOLD_ERROR) {
+        pretty_text(printing->out, LOOK_TEXT, told->text, told->len, 0, false);
+    } else if (told->data) {
+        pretty_begin(printing->out, 0);
+        pretty_putf(printing->out, LOOK_DIM, "%s:", told->label);
+        pretty_plain(printing->out, told->data, 2);
+    }
+}
+
+static void put_printed(struct pretty *out, const struct view *view, struct selection what)
+{
+    struct printing printing = {.out = out};
+    if (told_each(view, what.call, put_told, &printing)) {
         pretty_begin(out, 0);
         pretty_puts(out, LOOK_DIM, "(the newest of it; filter the events by this call for all)");
     }
-    const char *id = session_name(view->session, call->id);
-    CLEANUP(arena) struct arena arena = ARENA_INIT;
-    for (size_t row = first; row <= last; row++) {
-        struct event event;
-        arena_reset(&arena);
-        if (!view_row(view, row, &event, &arena))
-            continue;
-        if (event.type == EVENT_TOOL_OUTPUT && event.tool_output.call && strcmp(event.tool_output.call, id) == 0) {
-            const char *text = event.tool_output.text ? event.tool_output.text : "";
-            pretty_text(out, LOOK_TEXT, text, strlen(text), 0, false);
-        } else if (event.type == EVENT_SCRIPT_EVENT && event.script_event.call &&
-                   strcmp(event.script_event.call, id) == 0) {
-            const struct json *sent = parse(&arena, event.script_event.event);
-            const struct json *message = json_get(sent, "message");
-            if (message && message->type == JSON_STRING && !json_get(sent, "traceback"))
-                pretty_text(out, LOOK_TEXT, message->text, message->len, 0, false);
-            else if (sent)
-                pretty_plain(out, sent, 0);
-        }
-    }
+}
+
+void inspect_call_outcome(struct pretty *out, const struct view *view, struct selection what)
+{
+    put_outcome(out, view, call_of(view, what), true);
 }
 
 static void call_document(struct pretty *out, const struct view *view, struct selection what, bool plain)
 {
     const struct session_call *call = call_of(view, what);
     CLEANUP(arena) struct arena arena = ARENA_INIT;
-    const struct json *arguments = call_arguments(view, call, &arena);
-    put_call_head(out, view, call);
+    const struct json *arguments = inspect_arguments(view, what, &arena);
+    inspect_call_head(out, view, what);
     put_departures(out, view, what);
     if (arguments) {
         pretty_head(out, "arguments");
         (plain ? pretty_plain : pretty_json)(out, arguments, 0);
     }
     put_decision(out, view, call);
-    put_printed(out, view, call);
+    put_printed(out, view, what);
     put_outcome(out, view, call, plain);
 }
 

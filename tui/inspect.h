@@ -9,6 +9,9 @@
 void inspect_pretty(struct pretty *out, const struct view *view, struct selection what);
 void inspect_text(struct pretty *out, const struct view *view, struct selection what);
 void inspect_raw(struct pretty *out, const struct view *view, struct selection what);
+/* A call with a script in its arguments: its source, and what it told. */
+bool inspect_has_script(const struct view *view, struct selection what);
+void inspect_script(struct pretty *out, const struct view *view, struct selection what);
 /* The diff of the write it is about, with what was decided; false when there is none. */
 bool inspect_diff(struct diffview *out, const struct view *view, struct selection what);
 /* The file of the artifact it resulted in, NULL when there is none. The caller's. */
@@ -17,3 +20,8 @@ char *inspect_artifact(const struct view *view, struct selection what);
 void inspect_title(struct strbuf *out, const struct view *view, struct selection what);
 /* A number that is another when the documents would be: a call goes on while it is looked at. */
 uint64_t inspect_state(const struct view *view, struct selection what);
+
+/* Parts of the documents, for those that have a file of their own. */
+const struct json *inspect_arguments(const struct view *view, struct selection what, struct arena *arena);
+void inspect_call_head(struct pretty *out, const struct view *view, struct selection what);
+void inspect_call_outcome(struct pretty *out, const struct view *view, struct selection what);

@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "describe.h"
 #include "modal.h"
+#include "script.h"
 #include "wrapped.h"
 #include <stdio.h>
 #include <string.h>
@@ -114,6 +115,29 @@ static void add_plan(struct gate_modal *gate, const struct view *view)
     }
 }
 
+/* A script is read as what it is, line by line, and not as one long string. */
+static void add_script(struct gate_modal *gate, const struct json *arguments)
+{
+    const struct json *script = script_of(arguments);
+    CLEANUP(strbuf) struct strbuf line = STRBUF_INIT;
+    json_each (field, arguments)
+        if (field != script) {
+            strbuf_reset(&line);
+            strbuf_addf(&line, "%s: %.*s", field->key, (int)field->src_len, field->src);
+            add(gate, LOOK_DIM, "", line.buf);
+        }
+    wrapped_add_blank(&gate->lines);
+    size_t number = 0;
+    for (size_t at = 0; at < script->len;) {
+        size_t len = strcspn(script->text + at, "\n");
+        strbuf_reset(&line);
+        strbuf_addf(&line, "%3zu  ", ++number);
+        strbuf_add(&line, script->text + at, len);
+        add(gate, LOOK_SCRIPT, "", line.buf);
+        at += len + 1;
+    }
+}
+
 static void add_call(struct gate_modal *gate, const struct view *view)
 {
     const struct held_view *held = &view->gate;
@@ -122,7 +146,13 @@ static void add_call(struct gate_modal *gate, const struct view *view)
     if (held->tool)
         strbuf_addf(&line, ": %s (%s)", held->tool->spec.name, describe_effect(effect_name(held->tool->spec.effect)));
     add(gate, LOOK_STRONG, "", line.buf);
-    add_json(gate, held->arguments);
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
+    const struct json *arguments =
+        held->arguments ? json_parse(&arena, held->arguments, strlen(held->arguments), NULL) : NULL;
+    if (script_of(arguments))
+        add_script(gate, arguments);
+    else
+        add_json(gate, held->arguments);
 }
 
 static void add_result(struct gate_modal *gate, const struct view *view)

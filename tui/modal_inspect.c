@@ -1,4 +1,4 @@
-/* Anything in full: pretty JSON, text, diff, raw line, each behind a tab. A tab's document is made when it is looked at,
+/* Anything in full: pretty JSON, text, diff, raw line, a script, each behind a tab. A tab's document is made when it is looked at,
  * and made again when the thing changed or the dialog has another width; where one stood in it stays.
  *
  * Keys are read as they mean everywhere, not as the question or the recording behind the dialog would have them: here n is
@@ -19,8 +19,8 @@
 #define PAGER_FRAME_BYTES (4u << 20) /* of an artifact looked through per frame */
 #define COPY_MAX          (1u << 20)
 
-enum tab { TAB_PRETTY, TAB_TEXT, TAB_DIFF, TAB_RAW, TAB_COUNT };
-static const char *const tab_names[TAB_COUNT] = {"pretty", "text", "diff", "raw"};
+enum tab { TAB_PRETTY, TAB_TEXT, TAB_DIFF, TAB_RAW, TAB_SCRIPT, TAB_COUNT };
+static const char *const tab_names[TAB_COUNT] = {"pretty", "text", "diff", "raw", "script"};
 
 struct place {
     size_t line;
@@ -35,6 +35,7 @@ struct inspect {
     struct pretty document;
     struct diffview diff;
     bool has_diff;
+    int tabs; /* the last is there for calls with a script only */
     struct pager *pager; /* the artifact, in the text tab */
     char *pager_path, *pager_fault;
     bool made;
@@ -103,6 +104,8 @@ static void make(struct inspect *inspect, const struct view *view, int width)
         inspect_pretty(&inspect->document, view, inspect->what);
     else if (inspect->tab == TAB_RAW)
         inspect_raw(&inspect->document, view, inspect->what);
+    else if (inspect->tab == TAB_SCRIPT)
+        inspect_script(&inspect->document, view, inspect->what);
     else if (inspect->tab == TAB_TEXT && !inspect->pager) {
         inspect_text(&inspect->document, view, inspect->what);
         if (inspect->pager_fault) {
@@ -146,7 +149,7 @@ static void paint_tabs(struct inspect *inspect, struct canvas *canvas, struct re
     CLEANUP(strbuf) struct strbuf note = STRBUF_INIT;
     size_t lines = line_count(inspect), top = inspect->modal.list.top;
     int col = 1;
-    for (int tab = 0; tab < TAB_COUNT; tab++) {
+    for (int tab = 0; tab < inspect->tabs; tab++) {
         bool here = tab == (int)inspect->tab, empty = tab == TAB_DIFF && !inspect->has_diff;
         col += canvas_printf(canvas, at, 0, col, here ? LOOK_STRONG : empty ? LOOK_DIM : LOOK_TEXT,
                              here ? "[%d %s]" : " %d %s ", tab + 1, tab_names[tab]);
@@ -232,6 +235,9 @@ static const char *inspect_footer(struct modal *modal, const struct view *view)
     (void)view;
     if (inspect->typing)
         return "Enter search   Esc not";
+    if (inspect->tabs == TAB_COUNT)
+        return inspect->search ? "Tab 1-5 view   arrows PgUp PgDn scroll   n N next hit   / search   Y copy   Esc close"
+                               : "Tab 1-5 view   arrows PgUp PgDn g G scroll   / search   Y copy   Esc close";
     return inspect->search ? "Tab 1-4 view   arrows PgUp PgDn scroll   n N next hit   / search   Y copy   Esc close"
                            : "Tab 1-4 view   arrows PgUp PgDn g G scroll   / search   Y copy   Esc close";
 }
@@ -370,16 +376,18 @@ static bool inspect_key(struct modal *modal, struct ui *ui, const struct view *v
         action = keymap_find(ui_keymap(ui), IN_ALL, key);
     switch (action) {
     case ACTION_PANE_NEXT:
-        show_tab(inspect, (inspect->tab + 1) % TAB_COUNT);
+        show_tab(inspect, (enum tab)(((int)inspect->tab + 1) % inspect->tabs));
         return true;
     case ACTION_PANE_PREVIOUS:
-        show_tab(inspect, (inspect->tab + TAB_COUNT - 1) % TAB_COUNT);
+        show_tab(inspect, (enum tab)(((int)inspect->tab + inspect->tabs - 1) % inspect->tabs));
         return true;
     case ACTION_PANE_1:
     case ACTION_PANE_2:
     case ACTION_PANE_3:
     case ACTION_PANE_4:
-        show_tab(inspect, (enum tab)(action - ACTION_PANE_1));
+    case ACTION_PANE_5:
+        if ((int)(action - ACTION_PANE_1) < inspect->tabs)
+            show_tab(inspect, (enum tab)(action - ACTION_PANE_1));
         return true;
     case ACTION_SEARCH:
         input_set(&inspect->line, "");
@@ -414,9 +422,11 @@ static const struct modal_ops inspect_ops = {
 struct modal *modal_inspect_new(const struct view *view, struct selection selection)
 {
     struct inspect *inspect = (struct inspect *)modal_alloc(&inspect_ops);
-    (void)view;
+    bool script = inspect_has_script(view, selection);
     inspect->what = selection;
-    inspect->tab = selection.kind == SELECT_TEXT   ? TAB_TEXT
+    inspect->tabs = script ? TAB_COUNT : TAB_SCRIPT;
+    inspect->tab = script                          ? TAB_SCRIPT
+                   : selection.kind == SELECT_TEXT   ? TAB_TEXT
                    : selection.kind == SELECT_HUNK ? TAB_DIFF
                                                    : TAB_PRETTY;
     pretty_init(&inspect->document, 0);

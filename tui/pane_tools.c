@@ -1,7 +1,6 @@
-/* The tool trace: one row per call, and below it what it printed last and why it did not go well.
+/* The tool trace: one row per call, below it what it told last or, unfolded, all of it, and why it did not go well.
  *
- * How many lines a call takes follows from its row in the session alone, so the pane knows what is in sight without
- * reading anything. toolrow.c has the texts. */
+ * toolrow.c has the texts of the rows, told.c those below them, tooltree.c what is in sight. */
 
 #include "base/mem.h"
 #include "describe.h"
@@ -9,6 +8,7 @@
 #include "pane.h"
 #include "text.h"
 #include "toolrow.h"
+#include "tooltree.h"
 #include "turn/departure.h"
 #include "ui.h"
 #include <string.h>
@@ -16,12 +16,13 @@
 #define WIDE_COLS  64 /* every column has room */
 #define BYTES_COLS 50
 #define TIME_COLS  40
+#define LABEL_COLS 14 /* of what a call told */
 
 struct tools_pane {
     struct pane pane;
-    size_t top;
     bool heads; /* the first line says what the columns are */
     struct toolrows rows;
+    struct tooltree tree;
 };
 
 static struct tools_pane *tools_of(struct pane *pane)
@@ -37,6 +38,7 @@ static void tools_init(struct pane *pane)
 static void tools_release(struct pane *pane)
 {
     toolrows_release(&tools_of(pane)->rows);
+    tooltree_release(&tools_of(pane)->tree);
 }
 
 /* ---- which calls are shown ---- */
@@ -59,41 +61,6 @@ static uint32_t call_at(const struct tools_pane *tools, size_t index)
     return (uint32_t)pane_row(&tools->pane, index);
 }
 
-/* ---- what is in sight ---- */
-
-static bool has_reason(const struct session_call *call)
-{
-    return call->state == CALL_FAILED || call->state == CALL_DENIED || call->state == CALL_TIMED_OUT;
-}
-
-static size_t lines_of(const struct tools_pane *tools, const struct view *view, size_t row)
-{
-    const struct session_call *call = &view->session->calls[call_at(tools, row)];
-    return 1u + (call->output_seq ? 1u : 0u) + (has_reason(call) ? 1u : 0u);
-}
-
-/* Moves the first row as little as the cursor makes it, and leaves no room at the end unused. */
-static void scroll(struct tools_pane *tools, const struct view *view, int height)
-{
-    struct list *list = &tools->pane.list;
-    size_t room = height > 0 ? (size_t)height : 1, used = 0;
-    if (tools->top > list->cursor || list->cursor - tools->top >= room)
-        tools->top = tools->top > list->cursor ? list->cursor : list->cursor - (room - 1);
-    if (!list->count) {
-        tools->top = 0;
-        return;
-    }
-    for (size_t row = tools->top; row <= list->cursor; row++)
-        used += lines_of(tools, view, row);
-    while (used > room && tools->top < list->cursor)
-        used -= lines_of(tools, view, tools->top++);
-    for (size_t row = list->cursor + 1; row < list->count && used <= room; row++)
-        used += lines_of(tools, view, row);
-    while (tools->top && used + lines_of(tools, view, tools->top - 1) <= room)
-        used += lines_of(tools, view, --tools->top);
-    list->top = tools->top;
-}
-
 /* ---- painting ---- */
 
 struct columns {
@@ -108,8 +75,8 @@ static struct columns measure(const struct tools_pane *tools, const struct view 
     struct columns c = {.number = 2, .tool = 4, .effect = 7, .state = wide ? 10 : 8, .time = wide ? 9 : 7};
     for (uint32_t calls = view->session->call_count; calls >= 100; calls /= 10)
         c.number++;
-    size_t end = tools->top + (size_t)(in.rows > 0 ? in.rows : 0);
-    for (size_t row = tools->top; row < end && row < tools->pane.list.count; row++) {
+    size_t end = tools->tree.top + (size_t)(in.rows > 0 ? in.rows : 0);
+    for (size_t row = tools->tree.top; row < end && row < tools->pane.list.count; row++) {
         const struct session_call *call = &view->session->calls[call_at(tools, row)];
         int tool = (int)strnlen(session_name(view->session, call->tool), 40);
         int effect = (int)strnlen(describe_effect(session_name(view->session, call->effect)), 11) + 1;
@@ -271,45 +238,66 @@ static void paint_call(const struct view *view, struct canvas *canvas, struct re
     }
 }
 
+/* A line below a call. `more`: how many it stands for besides itself. */
 static void paint_child(struct canvas *canvas, struct rect at, const struct columns *c, enum sign sign, enum look look,
-                        const char *label, const char *text, int left)
+                        const char *label, const char *text, size_t len, int left, uint32_t more)
 {
-    int col = c->at_tool;
-    col += canvas_put_sign(canvas, at, 0, col, LOOK_DIM, sign) + 1;
+    int col = c->at_tool, end = at.cols;
+    if (more) {
+        CLEANUP(free) char *count = xasprintf("+%u", more);
+        end -= canvas_right(canvas, at, 0, 0, LOOK_DIM, count) + 1;
+    }
+    col += canvas_put_sign(canvas, at, 0, col, sign == SIGN_V || sign == SIGN_CORNER ? LOOK_DIM : look, sign) + 1;
     if (label && *label)
-        col += canvas_text(canvas, rect_make(at.row, at.col + col, 1, 12), 0, 0, LOOK_DIM, label, strlen(label)) + 2;
-    if (col < at.cols)
-        canvas_cut(canvas, rect_make(at.row, at.col + col, 1, at.cols - col), 0, -left, look, text, strlen(text));
+        col +=
+            canvas_cut(canvas, rect_make(at.row, at.col + col, 1, LABEL_COLS), 0, 0, LOOK_DIM, label, strlen(label)) +
+            2;
+    if (col < end)
+        canvas_cut(canvas, rect_make(at.row, at.col + col, 1, end - col), 0, -left, look, text, len);
 }
 
-/* Returns the lines it took. */
-static int paint_row(struct tools_pane *tools, const struct view *view, struct canvas *canvas, struct rect in, int line,
-                     const struct columns *c, size_t index, bool focused)
+/* Line `number` of what is unfolded below a call. */
+static void paint_told(const struct view *view, struct canvas *canvas, struct rect at, const struct columns *c,
+                       const struct told_rows *rows, size_t number, int left)
 {
-    uint32_t call_index = call_at(tools, index);
-    const struct session_call *call = &view->session->calls[call_index];
-    const struct toolrow *row = toolrows_read(&tools->rows, view, call_index);
-    int left = tools->pane.list.left, took = 0;
-    struct rect at = rect_make(in.row + line, in.col, 1, in.cols);
-    paint_call(view, canvas, at, c, call_index, row, left);
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
+    const struct told_row *row = &rows->rows[number];
+    struct event event;
+    struct told told;
+    const char *text;
+    size_t len;
+    if (!view_event(view, row->seq, &event, &arena) || !told_read(&told, &event, &arena) ||
+        !told_line(&told, row->line, &text, &len))
+        return;
+    enum sign sign = number == 0 && rows->earlier ? SIGN_MORE : row->line ? SIGN_V : told_sign(told.kind);
+    paint_child(canvas, at, c, sign, told_look(told.kind), told.label, text, len, left, 0);
+}
+
+static void paint_newest(struct canvas *canvas, struct rect at, const struct columns *c,
+                         const struct session_call *call, const struct toolrow *row, int left)
+{
+    paint_child(canvas, at, c, told_sign(row->kind), told_look(row->kind), row->stream, row->log, strlen(row->log),
+                left, call->outputs - 1);
+}
+
+/* Line `number` of a call: its own, one it told, why it did not go well. */
+static void paint_line(struct tools_pane *tools, const struct view *view, struct canvas *canvas, struct rect at,
+                       const struct columns *c, uint32_t index, size_t number)
+{
+    const struct session_call *call = &view->session->calls[index];
+    const struct toolrow *row = toolrows_read(&tools->rows, view, index);
+    const struct told_rows *rows = tooltree_rows(&tools->tree, view, index);
+    size_t told = rows ? rows->count : call->output_seq ? 1 : 0;
+    int left = tools->pane.list.left;
+    if (number == 0)
+        paint_call(view, canvas, at, c, index, row, left);
+    else if (number <= told && rows)
+        paint_told(view, canvas, at, c, rows, number - 1, left);
+    else if (number <= told)
+        paint_newest(canvas, at, c, call, row, left);
+    else
+        paint_child(canvas, at, c, SIGN_CORNER, state_look(call), NULL, row->reason, strlen(row->reason), left, 0);
     hits_show(canvas, at, tools->pane.search_text);
-    if (index == tools->pane.list.cursor) {
-        canvas_put_sign(canvas, at, 0, 0, LOOK_STRONG, SIGN_CURSOR);
-        if (focused)
-            canvas_tint(canvas, at, LOOK_SELECT);
-    }
-    took++;
-    if (call->output_seq && line + took < in.rows) {
-        at.row = in.row + line + took++;
-        paint_child(canvas, at, c, SIGN_V, LOOK_DIM, row->stream, row->log ? row->log : "", left);
-        hits_show(canvas, at, tools->pane.search_text);
-    }
-    if (has_reason(call) && line + took < in.rows) {
-        at.row = in.row + line + took++;
-        paint_child(canvas, at, c, SIGN_CORNER, state_look(call), NULL, row->reason, left);
-        hits_show(canvas, at, tools->pane.search_text);
-    }
-    return took;
 }
 
 static void tools_paint(struct pane *pane, const struct view *view, struct canvas *canvas, struct rect in, bool focused)
@@ -321,7 +309,7 @@ static void tools_paint(struct pane *pane, const struct view *view, struct canva
     pane->width = in.cols;
     tools->heads = heads;
     size_t count = pane_update(pane, view, body.rows);
-    scroll(tools, view, body.rows);
+    tooltree_scroll(&tools->tree, pane, view, body.rows);
     if (!count && pane_paint_nothing(pane, canvas, in, "call"))
         return;
     if (!count) {
@@ -332,9 +320,20 @@ static void tools_paint(struct pane *pane, const struct view *view, struct canva
     struct columns columns = measure(tools, view, body);
     if (heads)
         paint_heads(canvas, rect_make(in.row, in.col, 1, in.cols), &columns);
-    int line = 0;
-    for (size_t row = tools->top; row < count && line < body.rows; row++)
-        line += paint_row(tools, view, canvas, body, line, &columns, row, focused);
+    size_t number = tools->tree.skip, index = tools->tree.top;
+    for (int line = 0; line < body.rows && index < count; line++) {
+        struct rect at = rect_make(body.row + line, body.col, 1, body.cols);
+        paint_line(tools, view, canvas, at, &columns, call_at(tools, index), number);
+        if (index == pane->list.cursor && number == tools->tree.inside) {
+            canvas_put_sign(canvas, at, 0, 0, LOOK_STRONG, SIGN_CURSOR);
+            if (focused)
+                canvas_tint(canvas, at, LOOK_SELECT);
+        }
+        if (++number == tooltree_lines(&tools->tree, view, call_at(tools, index))) {
+            number = 0;
+            index++;
+        }
+    }
 }
 
 static void tools_note(struct pane *pane, const struct view *view, struct strbuf *out)
@@ -346,8 +345,13 @@ static void tools_note(struct pane *pane, const struct view *view, struct strbuf
 
 static bool tools_act(struct pane *pane, struct ui *ui, const struct view *view, enum action action)
 {
-    (void)ui, (void)view;
-    return pane_list_action(pane, action, pane->height - tools_of(pane)->heads);
+    struct tools_pane *tools = tools_of(pane);
+    if (action != ACTION_UNFOLD)
+        return tooltree_action(&tools->tree, pane, view, action, pane->height - tools->heads);
+    pane_update(pane, view, pane->height - tools->heads);
+    if (!tooltree_toggle(&tools->tree, pane, view))
+        ui_say(ui, LOOK_TEXT, pane->list.count ? "This call told nothing while it ran." : "No tool was called yet.");
+    return true;
 }
 
 static struct selection tools_selected(struct pane *pane, const struct view *view)
@@ -356,6 +360,9 @@ static struct selection tools_selected(struct pane *pane, const struct view *vie
     if (row == SIZE_MAX)
         return (struct selection){SELECT_NOTHING, 0, SESSION_NONE};
     uint32_t index = (uint32_t)row;
+    const struct told_row *told = tooltree_selected(&tools_of(pane)->tree, pane, view);
+    if (told)
+        return (struct selection){SELECT_EVENT, told->seq, index};
     const struct session_call *call = &view->session->calls[index];
     uint32_t seq = call->finished_seq   ? call->finished_seq
                    : call->proposed_seq ? call->proposed_seq
@@ -368,14 +375,7 @@ static void tools_click(struct pane *pane, const struct view *view, int row, int
 {
     struct tools_pane *tools = tools_of(pane);
     (void)col;
-    size_t line = 0, want = row > tools->heads ? (size_t)(row - tools->heads) : 0;
-    for (size_t at = tools->top; at < pane->list.count && at < view->session->call_count; at++) {
-        line += lines_of(tools, view, at);
-        if (want < line) {
-            list_select(&pane->list, at, pane->height);
-            return;
-        }
-    }
+    tooltree_click(&tools->tree, pane, view, row > tools->heads ? (size_t)(row - tools->heads) : 0);
 }
 
 const struct pane_ops pane_tools = {

@@ -7,6 +7,7 @@
 #include "base/utf8.h"
 #include "flow.h"
 #include "player.h"
+#include "script.h"
 #include "text.h"
 #include "tools/change.h"
 #include "turn/departure.h"
@@ -326,7 +327,7 @@ static const char *edit_words(const struct view *view)
 {
     switch (view->gate.gate) {
     case GATE_TOOL:
-        return "edit the arguments";
+        return script_within(view->gate.arguments) ? "edit the script" : "edit the arguments";
     case GATE_RESULT:
         return "edit the result";
     case GATE_MODEL:

@@ -65,7 +65,13 @@ const char theme_builtin_default[] =
     "timeline.mark cyan\n"
     "json.key cyan\n"
     "json.string green\n"
-    "json.number yellow\n";
+    "json.number yellow\n"
+    "script default\n"
+    "script.gutter bright-black\n"
+    "script.log bright-black\n"
+    "script.intermediate cyan\n"
+    "script.result green\n"
+    "script.error red+bold\n";
 
 const char theme_builtin_mono[] =
     "text default,default\n"
@@ -129,4 +135,10 @@ const char theme_builtin_mono[] =
     "timeline.mark default+bold\n"
     "json.key default+bold\n"
     "json.string default\n"
-    "json.number default\n";
+    "json.number default\n"
+    "script default\n"
+    "script.gutter default+dim\n"
+    "script.log default+dim\n"
+    "script.intermediate default\n"
+    "script.result default+bold\n"
+    "script.error default+bold+underline\n";

@@ -3,11 +3,14 @@
 #include "base/mem.h"
 #include "describe.h"
 #include "hits.h"
+#include "script.h"
 #include <stdio.h>
 #include <string.h>
 
-#define LOG_MAX  400  /* bytes of the last line it printed */
-#define ROW_COST 2048 /* bytes that could be looked at while a row is read */
+#define LOG_MAX   400         /* bytes of the last line it printed */
+#define TOLD_MAX  (64u << 10) /* bytes of a text that are looked through for it */
+#define LOOK_BACK 64          /* lines of the journal that are looked at for the newest thing it told */
+#define ROW_COST  2048        /* bytes that could be looked at while a row is read */
 
 static void row_release(struct toolrow *row)
 {
@@ -97,6 +100,16 @@ static bool add_answer(struct strbuf *reason, const struct view *view, const str
     return true;
 }
 
+/* Of a message with a traceback below it: the message, and the line of the script. */
+static void add_failure(struct strbuf *reason, const char *error)
+{
+    const char *traceback = strstr(error, "\nTraceback (most recent call last)");
+    size_t line = traceback ? script_failed_at(traceback) : 0;
+    strbuf_add(reason, error, traceback ? (size_t)(traceback - error) : strlen(error));
+    if (line)
+        strbuf_addf(reason, " (line %zu)", line);
+}
+
 static void read_outcome(struct toolrow *row, const struct view *view, const struct session_call *call,
                          struct strbuf *note, struct strbuf *reason)
 {
@@ -121,34 +134,41 @@ static void read_outcome(struct toolrow *row, const struct view *view, const str
     if (call->late)
         strbuf_addstr(reason, "came back late, nothing of it was used; ");
     if (finished->failure)
-        strbuf_addstr(reason, json_str(json_get(parse(&arena, finished->failure), "error"), "no reason given"));
+        add_failure(reason, json_str(json_get(parse(&arena, finished->failure), "error"), "no reason given"));
     else if (finished->denied && !add_answer(reason, view, call))
         describe_denial(reason, parse(&arena, finished->denied));
     else if (finished->timeout)
         describe_timeout(reason, parse(&arena, finished->timeout));
 }
 
+/* The newest thing it told. The last event of a script says only that it is over, so what stands before it counts. */
 static void read_log(struct toolrow *row, const struct view *view, const struct session_call *call)
 {
     CLEANUP(arena) struct arena arena = ARENA_INIT;
-    struct event event;
-    if (!call->output_seq || !view_event(view, call->output_seq, &event, &arena))
-        return;
-    if (event.type == EVENT_TOOL_OUTPUT) {
-        row->log = last_line(event.tool_output.text ? event.tool_output.text : "");
-        row->stream = xstrdup(event.tool_output.stream ? event.tool_output.stream : "");
-    } else if (event.type == EVENT_SCRIPT_EVENT && event.script_event.event) {
-        const struct json *sent = parse(&arena, event.script_event.event);
-        const struct json *data = json_get(sent, "data");
-        const char *message = json_str(json_get(sent, "message"), NULL),
-                   *label = json_str(json_get(sent, "label"), NULL);
-        CLEANUP(strbuf) struct strbuf words = STRBUF_INIT;
-        if (label)
-            strbuf_addf(&words, "%s: ", label);
-        if (data)
-            strbuf_add(&words, data->src, data->src_len < LOG_MAX ? data->src_len : LOG_MAX);
-        row->log = message ? last_line(message) : one_line(words.len ? words.buf : event.script_event.event);
-        row->stream = xstrdup(json_str(json_get(sent, message ? "level" : "type"), "log"));
+    const char *id = session_name(view->session, call->id);
+    size_t at = call->output_seq ? view_find_row(view, call->output_seq) : SIZE_MAX;
+    for (size_t looked = 0; at != SIZE_MAX && looked < LOOK_BACK && !row->log; looked++, at--) {
+        struct event event;
+        struct told told;
+        arena_reset(&arena);
+        if (!view_row(view, at, &event, &arena) || event.seq < call->started_seq)
+            break;
+        const char *of = event.type == EVENT_SCRIPT_EVENT  ? event.script_event.call
+                         : event.type == EVENT_TOOL_OUTPUT ? event.tool_output.call
+                                                           : NULL;
+        if (!of || strcmp(of, id) != 0 || !told_read(&told, &event, &arena))
+            continue;
+        /* How it failed has a line of its own. */
+        if (told.kind == TOLD_ERROR && call->state == CALL_FAILED && call->outputs > 1)
+            continue;
+        CLEANUP(free) char *text = xmemdup0(told.text, told.len < TOLD_MAX ? told.len : TOLD_MAX);
+        row->log = told.kind == TOLD_PRINTED ? last_line(text) : one_line(text);
+        row->stream = xstrdup(told.label);
+        row->kind = told.kind;
+    }
+    if (call->output_seq && !row->log) {
+        row->log = xstrdup("");
+        row->stream = xstrdup("");
     }
 }
 

@@ -3,7 +3,7 @@
  * printed last. They come from up to four lines of the journal and are remembered until one of those is another. */
 
 #include "filter.h"
-#include "view.h"
+#include "told.h"
 
 #define TOOLROWS_KEPT 128
 
@@ -14,8 +14,9 @@ struct toolrow {
     char *arguments;
     char *note;   /* "52 lines"; "" */
     char *reason; /* why it was denied, how it failed */
-    char *log;    /* the last line it printed */
-    char *stream;
+    char *log;    /* the newest thing it told, on one line; NULL: it told nothing */
+    char *stream; /* its label */
+    enum told_kind kind;
     int64_t elapsed_ms;
     uint64_t bytes; /* of what came back; UINT64_MAX: nothing did */
 };

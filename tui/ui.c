@@ -420,6 +420,13 @@ static void act(struct ui *ui, const struct view *view, enum action action)
     case ACTION_COPY:
         copy(ui, view);
         break;
+    case ACTION_UNFOLD:
+        if (ui_pane(ui)->ops != &pane_tools)
+            ui_say(ui, LOOK_TEXT, "What a call told is unfolded in the tools: %s goes there.",
+                   keymap_key(ui->keymap, ACTION_PANE_3));
+        else
+            act_in_pane(ui, view, action);
+        break;
     case ACTION_HELP:
         ui_open_modal(ui, modal_help_new(ui_contexts(ui, view)));
         break;

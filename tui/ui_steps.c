@@ -6,6 +6,7 @@
  * hold. */
 
 #include "base/json.h"
+#include "script.h"
 #include "ui_inside.h"
 #include <math.h>
 #include <stdio.h>
@@ -176,8 +177,19 @@ static const char *newest_prompt(const struct message_list *messages)
     return text;
 }
 
+/* The script of the call at the gate, as text; NULL when it has none. In the arena. */
+static const char *gate_script(const struct view *view, struct arena *arena)
+{
+    const char *arguments = view->held && view->gate.gate == GATE_TOOL ? view->gate.arguments : NULL;
+    const struct json *script = arguments ? script_of(json_parse(arena, arguments, strlen(arguments), NULL)) : NULL;
+    return script && strlen(script->text) == script->len ? script->text : NULL;
+}
+
 static void edit_gate(struct ui *ui, const struct view *view)
 {
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
+    CLEANUP(strbuf) struct strbuf arguments = STRBUF_INIT;
+    const char *script = gate_script(view, &arena);
     CLEANUP(strbuf) struct strbuf edited = STRBUF_INIT;
     struct err err = ERR_INIT;
     struct intent intent = {.type = INTENT_EDIT};
@@ -185,7 +197,8 @@ static void edit_gate(struct ui *ui, const struct view *view)
     enum gate gate = view->gate.gate;
     if (view->held && gate == GATE_TOOL) {
         intent.edit.what = EDIT_ARGUMENTS;
-        text = view->gate.arguments;
+        text = script ? script : view->gate.arguments;
+        name = script ? "script.py" : name;
     } else if (view->held && gate == GATE_RESULT) {
         intent.edit.what = EDIT_RESULT;
         text = view->gate.result;
@@ -215,9 +228,11 @@ static void edit_gate(struct ui *ui, const struct view *view)
         return;
     }
     intent.edit.text = edited.buf;
+    if (script && script_replace(&arguments, view->gate.arguments, edited.buf))
+        intent.edit.text = arguments.buf;
     if (ui_submit(ui, &intent))
-        ui_say(ui, LOOK_TEXT, "Edited: the %s. %s goes on with it.", edit_what_name(intent.edit.what),
-               keymap_key(ui->keymap, ACTION_STEP));
+        ui_say(ui, LOOK_TEXT, "Edited: the %s. %s goes on with it.",
+               script ? "script" : edit_what_name(intent.edit.what), keymap_key(ui->keymap, ACTION_STEP));
 }
 
 /* Budget */

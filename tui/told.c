@@ -1,0 +1,167 @@
+#include "told.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include <string.h>
+
+#define EVENTS_MAX 2000 /* lines of the journal that are looked through: other calls tell too */
+#define ROWS_MAX   4000 /* lines that are kept; then the older half goes */
+
+static bool read_script_event(struct told *told, const char *text, struct arena *arena)
+{
+    const struct json *sent = text ? json_parse(arena, text, strlen(text), NULL) : NULL;
+    const char *type = json_str(json_get(sent, "type"), "");
+    const struct json *message = json_get(sent, "message");
+    told->data = json_get(sent, "data");
+    if (strcmp(type, "log") == 0) {
+        told->kind = TOLD_PRINTED;
+        told->label = json_str(json_get(sent, "level"), "log");
+    } else if (strcmp(type, "intermediate") == 0) {
+        told->kind = TOLD_INTERMEDIATE;
+        told->label = json_str(json_get(sent, "label"), "value");
+    } else if (strcmp(type, "final_result") == 0) {
+        told->kind = TOLD_RESULT;
+        told->label = "result";
+    } else if (strcmp(type, "error") == 0) {
+        told->kind = TOLD_ERROR;
+        told->label = "error";
+        told->traceback = json_str(json_get(sent, "traceback"), "");
+    } else {
+        return false; /* script_done, and what a newer harness may say */
+    }
+    const struct json *said = told->kind == TOLD_PRINTED || told->kind == TOLD_ERROR ? message : told->data;
+    if (said) {
+        told->text = said->type == JSON_STRING ? said->text : said->src;
+        told->len = said->type == JSON_STRING ? said->len : said->src_len;
+    }
+    return true;
+}
+
+bool told_read(struct told *told, const struct event *event, struct arena *arena)
+{
+    *told = (struct told){.label = "", .text = "", .traceback = ""};
+    if (event->type == EVENT_SCRIPT_EVENT)
+        return read_script_event(told, event->script_event.event, arena);
+    if (event->type != EVENT_TOOL_OUTPUT)
+        return false;
+    told->label = event->tool_output.stream ? event->tool_output.stream : "";
+    told->text = event->tool_output.text ? event->tool_output.text : "";
+    told->len = strlen(told->text);
+    return true;
+}
+
+bool told_line(const struct told *told, size_t number, const char **text, size_t *len)
+{
+    size_t end = told->len, at = 0;
+    while (end && (told->text[end - 1] == '\n' || told->text[end - 1] == '\r'))
+        end--;
+    for (size_t line = 0; at <= end; line++) {
+        const char *newline = memchr(told->text + at, '\n', end - at);
+        size_t length = newline ? (size_t)(newline - told->text) - at : end - at;
+        if (line == number) {
+            *text = told->text + at;
+            *len = length && (*text)[length - 1] == '\r' ? length - 1 : length;
+            return true;
+        }
+        at += length + 1;
+    }
+    return false;
+}
+
+enum look told_look(enum told_kind kind)
+{
+    static const enum look looks[] = {
+        [TOLD_PRINTED] = LOOK_SCRIPT_LOG,
+        [TOLD_INTERMEDIATE] = LOOK_SCRIPT_INTERMEDIATE,
+        [TOLD_RESULT] = LOOK_SCRIPT_RESULT,
+        [TOLD_ERROR] = LOOK_SCRIPT_ERROR,
+    };
+    return looks[kind];
+}
+
+enum sign told_sign(enum told_kind kind)
+{
+    static const enum sign signs[] = {
+        [TOLD_PRINTED] = SIGN_V,
+        [TOLD_INTERMEDIATE] = SIGN_STEP,
+        [TOLD_RESULT] = SIGN_RIGHT,
+        [TOLD_ERROR] = SIGN_ERROR,
+    };
+    return signs[kind];
+}
+
+/* ---- of a call ---- */
+
+static bool is_of(const struct view *view, const struct session_call *call, const struct event *event)
+{
+    const char *id = event->type == EVENT_SCRIPT_EVENT  ? event->script_event.call
+                     : event->type == EVENT_TOOL_OUTPUT ? event->tool_output.call
+                                                        : NULL;
+    return id && event->turn == view->session->turns[call->turn].number &&
+           strcmp(id, session_name(view->session, call->id)) == 0;
+}
+
+/* What was told after the event `after`, in the last EVENTS_MAX lines. */
+static bool each_after(const struct view *view, uint32_t index, uint32_t after,
+                       void (*each)(const struct told *told, int64_t seq, void *data), void *data)
+{
+    const struct session_call *call = &view->session->calls[index];
+    size_t last = view_find_row(view, call->output_seq), first = view_find_row(view, after ? after : call->started_seq);
+    if (!call->output_seq || last == SIZE_MAX)
+        return false;
+    first = first == SIZE_MAX || first > last ? 0 : first;
+    bool earlier = last - first > EVENTS_MAX;
+    first = earlier ? last - EVENTS_MAX : first;
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
+    for (size_t row = first; row <= last; row++) {
+        struct event event;
+        struct told told;
+        arena_reset(&arena);
+        if (view_row(view, row, &event, &arena) && event.seq > after && is_of(view, call, &event) &&
+            told_read(&told, &event, &arena))
+            each(&told, event.seq, data);
+    }
+    return earlier;
+}
+
+bool told_each(const struct view *view, uint32_t call, void (*each)(const struct told *told, int64_t seq, void *data),
+               void *data)
+{
+    return each_after(view, call, 0, each, data);
+}
+
+/* ---- rows ---- */
+
+void told_rows_release(struct told_rows *rows)
+{
+    free(rows->rows);
+    *rows = (struct told_rows){.call = rows->call};
+}
+
+static void add_rows(const struct told *told, int64_t seq, void *data)
+{
+    struct told_rows *rows = data;
+    const char *text;
+    size_t len;
+    rows->failed |= told->kind == TOLD_ERROR;
+    for (uint32_t line = 0; told_line(told, line, &text, &len); line++) {
+        if (rows->count == ROWS_MAX) {
+            rows->count = ROWS_MAX / 2;
+            memmove(rows->rows, rows->rows + (ROWS_MAX - rows->count), rows->count * sizeof(*rows->rows));
+            rows->earlier = true;
+        }
+        GROW(rows->rows, rows->count, rows->room);
+        rows->rows[rows->count++] = (struct told_row){(uint32_t)seq, line};
+    }
+}
+
+void told_rows_update(struct told_rows *rows, const struct view *view)
+{
+    const struct session_call *call = &view->session->calls[rows->call];
+    if (rows->lines != view->lines || call->output_seq < rows->looked) /* a recording that went back */
+        told_rows_release(rows);
+    rows->lines = view->lines;
+    if (call->output_seq == rows->looked)
+        return;
+    rows->earlier |= each_after(view, rows->call, rows->looked, add_rows, rows);
+    rows->looked = call->output_seq;
+}

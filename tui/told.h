@@ -1,0 +1,43 @@
+#pragma once
+/* What a call told while it ran: what it printed, the values it showed on its way, its result, its error. Each is one
+ * event of the journal; a text of several lines is several lines here. */
+
+#include "canvas.h"
+#include "view.h"
+
+enum told_kind { TOLD_PRINTED, TOLD_INTERMEDIATE, TOLD_RESULT, TOLD_ERROR };
+
+struct told {
+    enum told_kind kind;
+    const char *label; /* "stdout", "warning", the name of an intermediate, "result", "error" */
+    const char *text;  /* what was printed, what went wrong; else the value's JSON */
+    size_t len;
+    const struct json *data; /* of a value */
+    const char *traceback;   /* of an error; "" */
+};
+
+/* False when the event says nothing that a person would read. Everything is the event's and the arena's. */
+bool told_read(struct told *told, const struct event *event, struct arena *arena);
+/* The line of it with this number, from 0 on; false when it has no more. */
+bool told_line(const struct told *told, size_t number, const char **text, size_t *len);
+enum look told_look(enum told_kind kind);
+enum sign told_sign(enum told_kind kind);
+
+/* Calls `each` with everything a call has told, oldest first; not further back than somebody would read. True when
+ * there was more before that. */
+bool told_each(const struct view *view, uint32_t call, void (*each)(const struct told *told, int64_t seq, void *data),
+               void *data);
+
+/* The lines of one call, for a list: read once, and then what is new. */
+struct told_rows {
+    const struct journal_reader *lines; /* NULL: nothing was read */
+    uint32_t call, looked;              /* the newest event that is in here */
+    struct told_row {
+        uint32_t seq, line;
+    } * rows;
+    size_t count, room;
+    bool earlier; /* there was more before the first */
+    bool failed;  /* an error is among them */
+};
+void told_rows_release(struct told_rows *rows);
+void told_rows_update(struct told_rows *rows, const struct view *view);
