@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
 struct settings {
@@ -167,21 +168,22 @@ static int run_supervisor(struct settings *settings)
 {
     const char *workspace = settings->workspace ? settings->workspace : "/workspace";
     const char *tools = settings->tools ? settings->tools : "/tools";
-    char workspace_path[PATH_MAX], tools_path[PATH_MAX];
+    char workspace_path[PATH_MAX], tools_path[PATH_MAX], program_path[PATH_MAX];
     CLEANUP(free) char *missing = NULL;
     struct supervisor_options options = {.limit_cpu = !settings->no_rlimits};
     char **arguments;
     int status;
 
     close_range(3, ~0u, 0); /* whoever started us may have left some open */
+    options.program = realpath((const char *)(uintptr_t)getauxval(AT_EXECFN), program_path);
+    settings->tools = realpath(tools, tools_path);
+    if (!settings->tools)
+        options.missing_tools = missing = xasprintf("%s: %s", tools, strerror(errno));
     if (!realpath(workspace, workspace_path) || chdir(workspace_path) < 0) {
         usage("%s: %s (--workspace DIR names the folder scripts run in)", workspace, strerror(errno));
         return 2;
     }
     settings->workspace = options.workspace = workspace_path;
-    settings->tools = realpath(tools, tools_path);
-    if (!settings->tools)
-        options.missing_tools = missing = xasprintf("%s: %s", tools, strerror(errno));
     arguments = zygote_arguments(settings);
     options.arguments = arguments;
     status = supervisor_main(&options);

@@ -22,6 +22,11 @@ _DEPTH = 64
 _RECORD_MAX = 8 << 20
 _MESSAGE_MAX = 8 << 10
 _TRACEBACK_MAX = 64 << 10
+# What the distribution or the maker of an image installed for the tools.
+_PACKAGES = (
+    f"/usr/local/lib/python{sys.version_info.major}.{sys.version_info.minor}/dist-packages",
+    "/usr/lib/python3/dist-packages",
+)
 _COROUTINE = 0x80  # CO_COROUTINE
 
 
@@ -55,6 +60,10 @@ ScriptTimeout.__module__ = ToolResult.__module__ = "builtins"
 
 
 # Values
+#
+# The rule is json.dumps without its liberties: NaN and infinities, integers of thousands of digits, and whatever is no
+# dict, list, tuple, text, number, bool, None or ToolResult is an error that names where in the value it stands. Keys that
+# are numbers, bools or None become texts. A lone surrogate and a NUL arrive as U+FFFD. At most 64 levels, 8 MiB.
 
 
 def _as_json(value):
@@ -278,7 +287,8 @@ def _load_tools(folder):
     """Loads the tools and tells their names. All of them share one scope, as they would in one file."""
     if folder is None:
         return []
-    sys.path.append(folder)
+    sys.path.append(folder)  # after the standard library, which no file of a tool can stand in for
+    sys.path.extend(path for path in _PACKAGES if os.path.isdir(path))
     scope = dict(_base)
     for path in _tool_files(folder):
         _load_file(path, scope)

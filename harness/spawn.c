@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/auxv.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -12,7 +11,7 @@
 /* ---- starting ---- */
 
 /* In the forked process, which shares nothing with the supervisor after this: its memory held secrets. */
-static _Noreturn void become_zygote(pid_t parent, int control, int loading, char *const *arguments,
+static _Noreturn void become_zygote(pid_t parent, int control, int loading, const char *program, char *const *arguments,
                                     const char *workspace)
 {
     CLEANUP(free) char *home = xasprintf("HOME=%s", workspace);
@@ -20,7 +19,6 @@ static _Noreturn void become_zygote(pid_t parent, int control, int loading, char
     char *const environment[] = {"PATH=/usr/local/bin:/usr/bin:/bin", "LANG=C.UTF-8", home, tmp, NULL};
     const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
     const int high_control = fcntl(control, F_DUPFD, 16), high_loading = fcntl(loading, F_DUPFD, 16);
-    const char *own = (const char *)(uintptr_t)getauxval(AT_EXECFN);
     sigset_t none;
 
     sigemptyset(&none);
@@ -34,11 +32,13 @@ static _Noreturn void become_zygote(pid_t parent, int control, int loading, char
         close_range(ZYGOTE_CONTROL + 1, ~0u, 0) < 0)
         _exit(1);
     execve("/proc/self/exe", arguments, environment);
-    execve(own, arguments, environment); /* where there is no /proc */
+    if (program)
+        execve(program, arguments, environment); /* where there is no /proc */
     _exit(1);
 }
 
-int spawn_zygote(struct zygote_link *link, char *const *arguments, const char *workspace, struct err *err)
+int spawn_zygote(struct zygote_link *link, const char *program, char *const *arguments, const char *workspace,
+                 struct err *err)
 {
     const pid_t parent = getpid();
     int control[2], loading[2];
@@ -52,7 +52,7 @@ int spawn_zygote(struct zygote_link *link, char *const *arguments, const char *w
     }
     link->pid = fork();
     if (link->pid == 0)
-        become_zygote(parent, control[1], loading[1], arguments, workspace);
+        become_zygote(parent, control[1], loading[1], program, arguments, workspace);
     close(control[1]);
     close(loading[1]);
     link->control = control[0];

@@ -18,9 +18,10 @@ struct zygote_link {
     int control, loading; /* -1: closed */
 };
 
-/* Starts this program again as the zygote: the same arguments, a clean environment, and no descriptor but its own. The
- * working folder is that of the scripts. */
-int spawn_zygote(struct zygote_link *link, char *const *arguments, const char *workspace, struct err *err) CHECKED;
+/* Starts this program again as the zygote: a clean environment, and no descriptor but its own. The working folder is
+ * that of the scripts. `program` is where the program lies, for machines without /proc; NULL: not known. */
+int spawn_zygote(struct zygote_link *link, const char *program, char *const *arguments, const char *workspace,
+                 struct err *err) CHECKED;
 void spawn_close(struct zygote_link *link);
 
 int spawn_ask_spare(const struct zygote_link *link);

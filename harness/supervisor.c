@@ -174,7 +174,7 @@ static void start_zygote(struct supervisor *s)
     s->tools_told = s->spare_asked = false;
     record_reader_release(&s->loading);
     record_reader_init(&s->loading);
-    if (spawn_zygote(&s->zygote, s->options->arguments, s->options->workspace, &err) < 0)
+    if (spawn_zygote(&s->zygote, s->options->program, s->options->arguments, s->options->workspace, &err) < 0)
         give_up(s, 1, err.text);
 }
 

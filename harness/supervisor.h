@@ -4,6 +4,7 @@
 #include "zygote.h"
 
 struct supervisor_options {
+    const char *program;    /* where this program lies; NULL: not known */
     char *const *arguments; /* of the zygote, its name first */
     const char *workspace;
     const char *missing_tools; /* why there are no tools; NULL: there are */
