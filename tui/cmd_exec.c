@@ -239,7 +239,7 @@ static int exec_in(const struct sandbox *sandbox, const struct options *options,
         exec.engine = sandbox->spec.engine->name;
         run(&exec);
     } else {
-        exec.status = STATUS_USAGE;
+        exec.status = say_error(STATUS_USAGE, "no sandbox is installed (install bubblewrap, or see keyturn engines)");
     }
     loop_free(exec.loop);
     if (!exec.stopped && !exec.output.failed)

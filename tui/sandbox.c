@@ -73,16 +73,10 @@ void sandbox_close(struct sandbox *sandbox)
 
 struct pool *sandbox_pool(const struct sandbox *sandbox, struct loop *loop, size_t size, size_t overflow)
 {
-    struct err err = ERR_INIT;
-    if (!sandbox->spec.engine) {
-        say_error(STATUS_USAGE, "no sandbox is installed (install bubblewrap, or see keyturn engines)");
+    if (!sandbox->spec.engine)
         return NULL;
-    }
     CLEANUP(free) char *folder = file_xdg_path(FILE_CACHE, "boxes");
     struct pool_options options = {
-        .loop = loop, .spec = &sandbox->spec, .size = size, .overflow = overflow, .folder = folder};
-    struct pool *pool = pool_new(&options, &err);
-    if (!pool)
-        say_error(STATUS_USAGE, "%s (make it writable, or set XDG_CACHE_HOME)", err.text);
-    return pool;
+        .loop = loop, .spec = &sandbox->spec, .size = size, .overflow = overflow, .lazy = true, .folder = folder};
+    return pool_new(&options, NULL);
 }

@@ -13,5 +13,5 @@ struct sandbox {
 /* 0, or the exit status after the error was said. In both cases sandbox_close takes down what is there. */
 int sandbox_open(struct sandbox *sandbox, const struct options *options);
 void sandbox_close(struct sandbox *sandbox);
-/* A pool of such boxes. NULL after the error was said. */
+/* A pool of such boxes, `size` of them kept warm from the first that is asked for. NULL: there is no engine. */
 struct pool *sandbox_pool(const struct sandbox *sandbox, struct loop *loop, size_t size, size_t overflow);

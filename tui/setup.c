@@ -307,6 +307,25 @@ static struct journal *open_journal(struct setup *setup, const struct setup_plan
     return journal;
 }
 
+/* How many scripts may run at once, and how many boxes wait for the next once one was needed. */
+#define BOXES_WARM 1
+#define BOXES_MORE 3
+
+/* Scripts run in real time and in processes of their own: a run that only repeats in virtual time has none. */
+static int open_sandbox(struct setup *setup, const struct setup_plan *plan)
+{
+    struct harness *h = &setup->harness;
+    if (!registry_find(h->registry, "run_script") || plan->virtual_time)
+        return 0;
+    int status = sandbox_open(&setup->sandbox, plan->options);
+    if (status)
+        return status;
+    h->pool = sandbox_pool(&setup->sandbox, setup->loop, BOXES_WARM, BOXES_MORE);
+    if (h->pool)
+        h->engine_name = setup->sandbox.spec.engine->name;
+    return 0;
+}
+
 static int open_tools(struct setup *setup, const struct setup_plan *plan)
 {
     struct harness *h = &setup->harness;
@@ -318,6 +337,8 @@ static int open_tools(struct setup *setup, const struct setup_plan *plan)
     if (registry_add_builtin(h->registry, &err) ||
         (plan->recording && recording_stand_ins(plan->recording, h->registry, &err)))
         return say_error(STATUS_USAGE, "the tools cannot be set up: %s", err.text);
+    if (open_sandbox(setup, plan))
+        return STATUS_USAGE;
     if (h->web_endpoint && h->web != WEB_OFF && !plan->virtual_time && !(h->http = http_new(setup->loop, &err)))
         return say_error(STATUS_USAGE, "the web cannot be searched: %s", err.text);
 
@@ -451,6 +472,7 @@ void setup_close(struct setup *setup)
 {
     struct harness *h = &setup->harness;
     engine_free(setup->engine);
+    pool_free(h->pool);
     provider_free(h->provider);
     if (h->http)
         http_free(h->http);
@@ -467,5 +489,6 @@ void setup_close(struct setup *setup)
     free(setup->journal);
     free(setup->checkpoints);
     loop_free(setup->loop);
+    sandbox_close(&setup->sandbox);
     log_close();
 }

@@ -4,6 +4,7 @@
 #include "config/config.h"
 #include "keymap.h"
 #include "options.h"
+#include "sandbox.h"
 #include "turn/engine.h"
 #include "turn/replay.h"
 
@@ -29,6 +30,7 @@ struct setup {
     struct fake_clock fake;
     struct loop *loop;
     struct harness harness;
+    struct sandbox sandbox;
     struct engine *engine;
     struct journal_reader *script; /* of a model that is a file */
     char *id;

@@ -71,7 +71,8 @@ struct pool_ticket {
 struct pool {
     struct loop *loop;
     struct box_spec *spec; /* our own */
-    struct rooms *rooms;
+    struct rooms *rooms;   /* NULL: nobody has asked yet */
+    char *folder;
     struct pool_options options;
     struct slot *slots;
     struct pool_ticket *waiting, **waiting_end;
@@ -133,6 +134,7 @@ static void destroy_if_done(struct pool *pool)
     if (!pool->freed || pool->working)
         return;
     rooms_close(pool->rooms);
+    free(pool->folder);
     box_spec_free(pool->spec);
     free(pool->trouble);
     free(pool->layers);
@@ -251,7 +253,10 @@ static void start_one(struct pool *pool)
     CLEANUP(free) char *name = xasprintf("keyturn-%08x-%u", pool->id, ++pool->number);
     slot->pool = pool;
     slot->lines = (struct lines)LINES_INIT(WIPE_LINE);
-    spec.folder = slot->room = rooms_make(pool->rooms, name, &err);
+    if (!pool->rooms)
+        pool->rooms = rooms_open(pool->folder, &err);
+    if (pool->rooms)
+        spec.folder = slot->room = rooms_make(pool->rooms, name, &err);
     slot->lives_there = !spec.workspace && sandbox_engine_uses(spec.engine, "workspace");
     if (slot->lives_there)
         spec.workspace = slot->room;
@@ -401,7 +406,7 @@ static size_t wanted(const struct pool *pool)
 {
     size_t most = pool->options.size + pool->options.overflow;
     size_t needed = count(pool, SLOT_BUSY) + count_waiting(pool);
-    if (needed < pool->options.size)
+    if (needed < pool->options.size && (pool->rooms || !pool->options.lazy))
         return pool->options.size;
     return needed < most ? needed : most;
 }
@@ -436,8 +441,8 @@ static void settle(struct loop_task *task)
 
 struct pool *pool_new(const struct pool_options *options, struct err *err)
 {
-    struct rooms *rooms = rooms_open(options->folder, err);
-    if (!rooms)
+    struct rooms *rooms = options->lazy ? NULL : rooms_open(options->folder, err);
+    if (!rooms && !options->lazy)
         return NULL;
     struct pool *pool = xcalloc(1, sizeof(*pool));
     pool->loop = options->loop;
@@ -449,6 +454,7 @@ struct pool *pool_new(const struct pool_options *options, struct err *err)
     if (pool->options.size + pool->options.overflow == 0)
         pool->options.overflow = 1;
     pool->rooms = rooms;
+    pool->folder = xstrdup(options->folder);
     pool->waiting_end = &pool->waiting;
     pool->spec = box_spec_copy(options->spec);
     if (getrandom(&pool->id, sizeof(pool->id), 0) != (ssize_t)sizeof(pool->id))

@@ -22,6 +22,7 @@ struct pool_options {
     const struct box_spec *spec; /* copied, but for the engine, which must stay */
     size_t size;                 /* 0 is allowed: nothing is kept warm */
     size_t overflow;
+    bool lazy; /* nothing is made before somebody asks for the first box */
     const char *folder; /* where the workspaces of boxes are made; 0700 */
     /* Something in the status changed; may be NULL. */
     void (*changed)(void *user);

@@ -39,6 +39,7 @@ static struct {
     const char *cannot;   /* starts cannot even be tried */
     int64_t tried_ms[32]; /* when */
     size_t changes;
+    bool lazy;
 } world;
 
 static int64_t now_ms(void)
@@ -176,6 +177,7 @@ static void open_pool(size_t size, size_t overflow, const struct sandbox_engine 
                                    .overflow = overflow,
                                    .folder = world.folder,
                                    .changed = on_changed};
+    options.lazy = world.lazy;
     world.pool = pool_new(&options, &err);
     if (!world.pool)
         fail_msg("%s", err.text);
@@ -516,6 +518,30 @@ static void test_nothing_kept_warm(void **state)
     assert_int_equal(world.alive, 0);
 }
 
+static void test_lazy(void **state)
+{
+    (void)state;
+    struct caller caller;
+    world.lazy = true;
+    scratch_write(&world.scratch, "rooms", "in the way");
+    open_pool(2, 0, &local);
+    run_ms(1000);
+    assert_int_equal(world.started, 0);
+    ask(&caller);
+    run_ms(100);
+    assert_non_null(strstr(caller.why, "rooms")); /* that no room can be had is told then */
+    free(caller.why);
+    scratch_remove(&world.scratch, "rooms");
+    run_ms(1000);
+    ask(&caller);
+    run_ms(1000);
+    assert_non_null(caller.box);
+    assert_pool(idle, 1); /* and from then on it is warm */
+    pool_give(world.pool, caller.box, true);
+    run_ms(1000);
+    assert_pool(idle, 2);
+}
+
 /* A caller that has a box waits for the one that comes back, however much trouble there is with others. */
 static void test_trouble_beside_a_box(void **state)
 {
@@ -593,6 +619,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_wiped_from_inside, begin, end),
         cmocka_unit_test_setup_teardown(test_backoff, begin, end),
         cmocka_unit_test_setup_teardown(test_nothing_kept_warm, begin, end),
+        cmocka_unit_test_setup_teardown(test_lazy, begin, end),
         cmocka_unit_test_setup_teardown(test_trouble_beside_a_box, begin, end),
         cmocka_unit_test_setup_teardown(test_from_within, begin, end),
         cmocka_unit_test_setup_teardown(test_freed_in_every_state, begin, end),

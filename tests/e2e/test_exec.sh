@@ -1,0 +1,178 @@
+#!/usr/bin/env bash
+# keyturn exec and keyturn engines from outside: a real harness in a real sandbox. $1 is the program.
+set -u
+program=$(readlink -f "${1:?usage: test_exec.sh PROGRAM}")
+base=$(mktemp -d "${TMPDIR:-/tmp}/keyturn-exec-XXXXXX")
+trap 'rm -rf "$base"' EXIT
+source=$(readlink -f "$(dirname "$0")/../..")
+passed=0 failed=0
+export LC_ALL=C.UTF-8 TERM=dumb HOME=$base
+export XDG_CONFIG_HOME=$base/config XDG_DATA_HOME=$base/data XDG_STATE_HOME=$base/state XDG_CACHE_HOME=$base/cache
+unset NO_COLOR KEYTURN_HARNESS
+cd "$base" || exit 1
+
+ok() { # what, command…
+    local what=$1
+    shift
+    if "$@"; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        printf 'FAIL %s\n  status %s\n' "$what" "${status-}"
+        sed 's/^/  stderr: /' err | cut -c1-300 | head -5
+        sed 's/^/  stdout: /' out | cut -c1-300 | head -12
+    fi
+}
+kt() { # runs it with the script on standard input: status, out, err
+    timeout 60 "$program" "$@" >out 2>err
+    status=$?
+}
+on_terminal() { # the same with a terminal as standard output
+    timeout 60 script -qec "$program $*" /dev/null </dev/null 2>err | tr -d '\r' >out
+    status=${PIPESTATUS[0]}
+}
+is() { [ "$status" -eq "$1" ]; }
+out() { grep -qF -- "$1" out; }
+err() { grep -qF -- "$1" err; }
+last() { [ "$(tail -n 1 out)" = "$1" ]; }
+one_error() { [ "$(wc -l <err)" -eq 1 ] && grep -q '^keyturn: ' err; }
+quiet() { [ ! -s err ]; }
+none_left() { # processes, and rooms
+    for _ in $(seq 100); do
+        [ -z "$(pgrep -f "$base/cache")" ] && [ -z "$(ls "$base/cache/keyturn/boxes")" ] && return
+        sleep 0.05
+    done
+    return 1
+}
+
+# Results
+kt exec - <<<'emit_result(1)'
+ok "nothing to set up" is 0
+ok "its result" out '{"type":"final_result","execution_id":"exec-1","data":1}'
+ok "script_done is last" last '{"type":"script_done","execution_id":"exec-1"}'
+ok "without a word" quiet
+ok "nothing is left" none_left
+printf 'print("one")\nemit_log("two", "warning")\nemit_intermediate("three", [3])\nemit_result({"four": 4})\nprint("five")\n' >script.py
+kt exec script.py </dev/null
+ok "events in their order" test "$(grep -ow 'one\|two\|three\|four\|five' out | tr '\n' ' ')" = "one two three four five "
+kt exec <<<'raise ValueError("no good")'
+ok "a failing script is 1" is 1
+ok "one line says so" one_error
+ok "the cause" err "keyturn: ValueError: no good"
+ok "and its event" out '"type":"error"'
+kt exec - <<<'pass'
+ok "no result is a failure" is 1
+ok "and told" err "without a result"
+kt exec --mode interactive - <<<'pass'
+ok "but not of a step" is 0
+kt exec --timeout 1 - <<<'while True: pass'
+ok "time" is 1
+ok "is told" err "timed out after 1s"
+kt exec --max-output 2000 - <<<'print("x" * 100000)'
+ok "too much" is 1
+ok "names the limit" err "2000 bytes"
+ok "and no more came out" test "$(wc -c <out)" -le 2000
+kt exec - <<<'import os; os._exit(0)'
+ok "leaving is no success" is 1
+
+# What a script can reach
+kt exec - <<<'import os; emit_result(sorted(k for k in os.environ if k.startswith(("KEYTURN", "XDG", "LC_", "SSH"))))'
+ok "nothing of our environment" out '"data":[]'
+export API_TOKEN=open-sesame
+kt exec --secret API_TOKEN - <<<'import os; emit_result(len(os.environ["API_TOKEN"]))'
+ok "a secret that was handed in" out '"data":11'
+kt exec - <<<'import os; emit_result("API_TOKEN" in os.environ)'
+ok "and not otherwise" out '"data":false'
+kt exec --secret NOT_THERE_AT_ALL - <<<'emit_result(1)'
+ok "one that is missing" is 1
+ok "is named" err "NOT_THERE_AT_ALL"
+kt exec - <<<'open("/proc/1/environ").read()'
+ok "nor by other ways" is 1
+kt exec - <<<"open('$base/out')"
+ok "none of our files" is 1
+kt exec - <<<'import socket; socket.create_connection(("127.0.0.1", 9), 1)'
+ok "no network" is 1
+mkdir tools
+printf 'def double(x):\n    return 2 * x\n' >tools/more.py
+kt exec --tools tools - <<<'emit_result(double(21))'
+ok "tools" out '"data":42'
+kt exec --tools tools - <<<'open("/tools/more.py", "a")'
+ok "that cannot be changed" is 1
+kt exec - <<<'open("a", "w").write("x"); import os; emit_result(os.listdir("."))'
+ok "a workspace of its own" out '"data":["a"]'
+
+# Engines
+kt exec --engine none - <<<'import os; emit_result(os.getcwd())'
+ok "without a sandbox, when told so" is 0
+mkdir -p config/keyturn
+printf '// mine\n{"mine": {"argv": ["%s", "leave"], "env": []}}\n' "$source/tests/support/fake_harness.sh" >config/keyturn/engines.json
+kt exec --engine mine - <<<'emit_result(1)'
+ok "an engine that does not start is 2" is 2
+ok "and says why" err "mine ended with status 3 before it was ready: no room for you"
+ok "in one line" one_error
+kt engines mine </dev/null
+ok "a trial of one that fails" is 1
+ok "says why" out "no room for you"
+kt engines bwrap </dev/null
+ok "a trial of one that works" is 0
+for what in memory processes network files tools native; do
+    ok "refuses $what" grep -q "refused: .*$what" out
+done
+ok "and nothing else" test "$(grep -c 'NOT refused' out)" = 0
+ok "names the layers" out "seccomp"
+kt engines --json </dev/null
+ok "all" is 0
+ok "bwrap works" out '{"engine":"bwrap","about":"bubblewrap: namespaces on this machine, no network, nothing to set up","verdict":"works"'
+ok "another machine is not tried" grep -q '"engine":"ssh".*"verdict":"\(untried\|fails\)"' out
+rm config/keyturn/engines.json
+timeout 60 env PATH=/nowhere "$program" exec - >out 2>err <<<'emit_result(1)'
+status=$?
+ok "no sandbox" is 2
+ok "what to do" err "install bubblewrap"
+ok "nothing is left of them" none_left
+
+# On a terminal
+printf 'import sys\nprint("hello \\x1b[31mred")\nemit_intermediate("parts", {"a": [1, 2]})\ndef f(x):\n    return 1 / x\nf(0)\n' >script.py
+on_terminal exec script.py
+ok "an account" test "$(grep -c '"type"' out)" = 0
+ok "of what it printed, harmless" out 'hello ^[[31mred'
+ok "of its parts" out '"a": ['
+ok "the failing line is marked" out '>    5      return 1 / x'
+ok "the traceback" out 'ZeroDivisionError: division by zero'
+ok "how it went" grep -q '^failed in .* sandbox bwrap$' out
+
+# Ends
+kill_and_look() { # signal
+    setsid "$program" exec - >out 2>err <<<'emit_log("running")
+import time
+time.sleep(100)' &
+    local pid=$! inside
+    for _ in $(seq 400); do grep -q running out && break; sleep 0.05; done
+    inside=$(for p in $(pgrep -P "$pid"); do echo "$p"; pgrep -P "$p"; done)
+    inside="$inside $(for p in $inside; do pgrep -P "$p"; done)"
+    ok "it runs ($1)" test "$(echo $inside | wc -w)" -ge 3
+    kill "-$1" "$pid"
+    wait "$pid" 2>/dev/null
+    status=$?
+    for _ in $(seq 100); do
+        local alive=""
+        for p in $inside; do
+            [ -d "/proc/$p" ] && ! grep -q '^State:.*[ZX]' "/proc/$p/status" 2>/dev/null && alive="$alive $p"
+        done
+        [ -z "$alive" ] && break
+        sleep 0.05
+    done
+    ok "nothing is left ($1)" test -z "$alive"
+}
+kill_and_look INT
+ok "interrupted" is 130
+kill_and_look KILL
+kt exec - <<<'emit_result(1)'
+ok "and the next removes the rooms" none_left
+(exec 3>&1; timeout 60 "$program" exec - 2>err <<<'for i in range(100000): print(i)' | head -n 1 >out; exit "${PIPESTATUS[0]}")
+status=$?
+ok "a reader that leaves" is 1
+ok "is told in one line" one_error
+
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]
