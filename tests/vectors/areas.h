@@ -23,6 +23,7 @@ struct vector;
     AREA("confirm.flow", area_confirm_flow)            \
     AREA("loop.invariants", area_loop_invariants)      \
     AREA("latewrite.effects", area_latewrite_effects)  \
+    AREA("pool", area_pool)                            \
     AREA("executor.run", area_executor_run)            \
     AREA("harness.protocol", area_harness_protocol)
 

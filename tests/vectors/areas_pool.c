@@ -1,0 +1,272 @@
+/* pool: the pool with real boxes: the harness that was built beside this program, in bubblewrap where it is installed.
+ * Ways in which a harness breaks down cannot be asked of the real one; for those it is a stand-in that only speaks the
+ * protocol. */
+
+#include "areas.h"
+#include "base/file.h"
+#include "base/loop.h"
+#include "base/mem.h"
+#include "sandbox/executor.h"
+#include "sandbox/pool.h"
+#include "vector.h"
+#include <stdio.h>
+#include <string.h>
+
+#define CALLERS_MAX 64
+#define PATIENCE_S  20
+
+struct caller {
+    struct box *box;
+    char name[64];
+    struct rig *rig;
+};
+
+struct rig {
+    struct vector *v;
+    struct loop *loop;
+    struct sandbox_engines engines;
+    struct sandbox_engine stand_in;
+    struct pool *pool;
+    char *folder;
+    struct caller callers[CALLERS_MAX];
+    struct script_result result;
+    struct loop_timer patience;
+    bool (*awaited)(struct rig *rig);
+    bool done;
+};
+
+/* ---- waiting ---- */
+
+static void look(struct rig *rig)
+{
+    if (rig->awaited && rig->awaited(rig))
+        loop_stop(rig->loop);
+}
+
+static void on_changed(void *user)
+{
+    look(user);
+}
+
+static void out_of_patience(struct loop_timer *timer)
+{
+    struct rig *rig = CONTAINER_OF(timer, struct rig, patience);
+    struct pool_status status = pool_status(rig->pool);
+    vector_fail(rig->v, "expected an answer within %d s got %zu starting, %zu idle, %zu busy: %s", PATIENCE_S,
+                status.starting, status.idle, status.busy, status.trouble ? status.trouble : "no trouble");
+    loop_stop(rig->loop);
+}
+
+static void await(struct rig *rig, bool (*awaited)(struct rig *rig))
+{
+    rig->awaited = awaited;
+    if (awaited(rig))
+        return;
+    loop_timer_start(rig->loop, &rig->patience, loop_now_us(rig->loop) + PATIENCE_S * INT64_C(1000000),
+                     out_of_patience);
+    loop_run(rig->loop);
+    loop_timer_stop(rig->loop, &rig->patience);
+    rig->awaited = NULL;
+}
+
+/* Nothing is under way any more, and who could be served was. */
+static bool is_settled(struct rig *rig)
+{
+    struct pool_status status = pool_status(rig->pool);
+    return status.starting == 0 && (status.waiting == 0 || status.idle == 0) && status.idle + status.busy > 0;
+}
+
+static bool is_done(struct rig *rig)
+{
+    return rig->done;
+}
+
+/* ---- the pool ---- */
+
+static void open_pool(struct rig *rig, const struct sandbox_engine *engine)
+{
+    struct vector *v = rig->v;
+    struct err err = ERR_INIT;
+    struct box_spec spec = {.engine = engine};
+    struct pool_options options = {.loop = rig->loop,
+                                   .spec = &spec,
+                                   .size = (size_t)in_int(v, "pool_size", 1),
+                                   .overflow = (size_t)in_int(v, "max_overflow", 0),
+                                   .folder = rig->folder,
+                                   .changed = on_changed,
+                                   .user = rig};
+    rig->pool = pool_new(&options, &err);
+    if (!rig->pool)
+        BUG("%s", err.text);
+    await(rig, is_settled);
+}
+
+static void on_box(void *user, struct box *box, const char *why)
+{
+    struct caller *caller = user;
+    if (!box)
+        vector_fail(caller->rig->v, "expected a box got none: %s", why);
+    else
+        snprintf(caller->name, sizeof(caller->name), "%s", box_name(box));
+    caller->box = box;
+    look(caller->rig);
+}
+
+static struct caller *take(struct rig *rig, size_t at)
+{
+    struct caller *caller = &rig->callers[at];
+    *caller = (struct caller){.rig = rig};
+    pool_take(rig->pool, on_box, caller);
+    return caller;
+}
+
+static struct caller *take_and_await(struct rig *rig)
+{
+    struct caller *caller = take(rig, 0);
+    await(rig, is_settled);
+    return caller;
+}
+
+static void on_done(void *user, struct script_result *take_result)
+{
+    struct rig *rig = user;
+    script_result_release(&rig->result);
+    rig->result = *take_result;
+    *take_result = (struct script_result){0};
+    rig->done = true;
+    look(rig);
+}
+
+/* Runs a script in the caller's box and gives the box back, as the product's own tool does. */
+static void use(struct rig *rig, struct caller *caller, const char *script, double timeout_s, size_t limit)
+{
+    if (!caller->box)
+        return;
+    struct script_request request = {.script = script, .timeout_s = timeout_s, .max_output_bytes = limit};
+    struct script_listener listener = {.done = on_done, .user = rig};
+    rig->done = false;
+    script_run_start(rig->loop, box_channel(caller->box), &request, &listener);
+    await(rig, is_done);
+    pool_give(rig->pool, caller->box, rig->result.reusable);
+    caller->box = NULL;
+    await(rig, is_settled);
+}
+
+/* ---- what a case asks for ---- */
+
+static void check_out(struct rig *rig, size_t checkouts)
+{
+    for (size_t i = 0; i < checkouts && i < CALLERS_MAX; i++)
+        take(rig, i);
+    await(rig, is_settled);
+    got_int(rig->v, "running", (int64_t)pool_status(rig->pool).busy);
+    got_int(rig->v, "waiting", (int64_t)pool_status(rig->pool).waiting);
+    if (!wants(rig->v, "after_one_return") || !rig->callers[0].box)
+        return;
+    pool_give(rig->pool, rig->callers[0].box, true);
+    await(rig, is_settled);
+    struct pool_status status = pool_status(rig->pool);
+    got_part(rig->v, "after_one_return",
+             arena_printf(&rig->v->arena, "{\"running\":%zu,\"waiting\":%zu,\"idle\":%zu}", status.busy, status.waiting,
+                          status.idle));
+}
+
+/* Paths are the sandbox's; without one around the harness its workspace is elsewhere. */
+static const char *in_workspace(const char *path)
+{
+    static const char prefix[] = "/workspace/";
+    return strncmp(path, prefix, sizeof(prefix) - 1) == 0 ? path + sizeof(prefix) - 1 : path;
+}
+
+static void write_files(struct rig *rig, const struct json *files)
+{
+    CLEANUP(strbuf) struct strbuf script = STRBUF_INIT;
+    strbuf_addstr(&script, "import os\n");
+    json_each (file, files) {
+        strbuf_addstr(&script, "p = ");
+        json_write_str(&script, in_workspace(file->key), strlen(in_workspace(file->key)), JSON_ASCII);
+        strbuf_addstr(&script,
+                      "\nos.makedirs(os.path.dirname(p) or '.', exist_ok=True)\nopen(p, 'w', encoding='utf-8').write(");
+        json_write_str(&script, json_str(file, ""), strlen(json_str(file, "")), JSON_ASCII);
+        strbuf_addstr(&script, ")\n");
+    }
+    strbuf_addstr(&script, "emit_result(len(os.listdir('.')))\n");
+    use(rig, take_and_await(rig), script.buf, 0, 0);
+    if (!rig->result.success)
+        vector_fail(rig->v, "expected files to be written got %s", rig->result.error);
+    use(rig, take_and_await(rig), "import os\nemit_result(sorted(os.listdir('.')))", 0, 0);
+    got_json(rig->v, "after_return", rig->result.final_data ? rig->result.final_data : "null");
+}
+
+static void use_often(struct rig *rig, int64_t uses)
+{
+    char first[64] = "";
+    for (int64_t i = 0; i < uses; i++) {
+        struct caller *caller = take_and_await(rig);
+        if (i == 0)
+            snprintf(first, sizeof(first), "%s", caller->name);
+        else if (strcmp(first, caller->name) != 0)
+            vector_fail(rig->v, "expected the same box for use %d got another", (int)i + 1);
+        use(rig, caller, "emit_result(1)", 0, 0);
+    }
+    got_bool(rig->v, "retired", pool_status(rig->pool).retired > 0);
+    got_bool(rig->v, "replacement", pool_status(rig->pool).idle > 0 && strcmp(take_and_await(rig)->name, first) != 0);
+}
+
+static void break_down(struct rig *rig, const struct json *outcomes)
+{
+    static const struct {
+        const char *word, *script;
+    } ways[] = {{"timeout", "hang"}, {"flood", "flood"}, {"eof", "leave"}};
+    char before[64] = "";
+    int64_t reused = 0;
+    json_each (outcome, outcomes) {
+        size_t i = 0;
+        while (i < COUNT_OF(ways) && strcmp(ways[i].word, json_str(outcome, "")) != 0)
+            i++;
+        if (i == COUNT_OF(ways)) {
+            vector_fail(rig->v, "expected an outcome the runner understands got %s", json_str(outcome, ""));
+            return;
+        }
+        struct caller *caller = take_and_await(rig);
+        reused += strcmp(caller->name, before) == 0;
+        snprintf(before, sizeof(before), "%s", caller->name);
+        use(rig, caller, ways[i].script, 0.01, 100000);
+    }
+    reused += strcmp(take_and_await(rig)->name, before) == 0;
+    got_int(rig->v, "reused", reused);
+}
+
+void area_pool(struct vector *v)
+{
+    struct err err = ERR_INIT;
+    struct rig rig = {
+        .v = v,
+        .loop = loop_new(clock_system()),
+        .stand_in = {.name = "stand-in",
+                     .argv = (char *[]){SOURCE_DIR "/tests/support/fake_harness.sh", "{workspace}", NULL}}};
+    if (sandbox_engines_load(&rig.engines, NULL, &err) ||
+        !(rig.folder = file_make_temp_dir(NULL, "keyturn-pool-", &err)))
+        BUG("%s", err.text);
+    const struct sandbox_engine *engine = sandbox_engines_choose(&rig.engines);
+    const struct json *outcomes = in_get(v, "outcomes"), *files = in_get(v, "writes");
+    if (!engine || strcmp(engine->name, "bwrap") != 0)
+        engine = sandbox_engines_find(&rig.engines, "none");
+    open_pool(&rig, outcomes ? &rig.stand_in : engine);
+    got_int(v, "idle", (int64_t)pool_status(rig.pool).idle);
+    if (in_has(v, "checkouts"))
+        check_out(&rig, (size_t)in_int(v, "checkouts", 0));
+    if (files)
+        write_files(&rig, files);
+    if (in_has(v, "uses"))
+        use_often(&rig, in_int(v, "uses", 0));
+    if (outcomes)
+        break_down(&rig, outcomes);
+    pool_free(rig.pool);
+    loop_free(rig.loop);
+    script_result_release(&rig.result);
+    sandbox_engines_release(&rig.engines);
+    if (file_remove_tree(rig.folder, &err))
+        BUG("%s", err.text);
+    free(rig.folder);
+}
