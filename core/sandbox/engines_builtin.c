@@ -66,7 +66,7 @@ const char sandbox_engines_builtin[] = TEXT({
     "about": "another machine with keyturn-harness in its PATH (ssh:HOST)",
     "remote": true,
     "argv": ["ssh", "-T", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10", "{secrets...}", "--", "{host}",
-             "w=$(mktemp -d) && trap 'rm -rf \"$w\"' EXIT && keyturn-harness --workspace \"$w\" --memory {memory_mb}",
+             "w=$(mktemp -d) && trap 'chmod -R u+rwX \"$w\"; rm -rf \"$w\"' EXIT && trap 'exit 1' HUP INT TERM && keyturn-harness --workspace \"$w\" --memory {memory_mb}",
              "{degraded...}", "{tools...}"],
     "tools": ["--tools", "{tools:quoted}"],
     "secret": ["-o", "SendEnv={secret}"]
@@ -89,7 +89,7 @@ const char sandbox_engines_builtin[] = TEXT({
     "remote": true,
     "argv": ["srun", "--quiet", "--ntasks=1", "--nodes=1", "{host...}", "--job-name={name}",
              "--mem={memory_mb}M", "--unbuffered", "--export=ALL", "sh", "-c",
-             "w=$(mktemp -d) && trap 'rm -rf \"$w\"' EXIT && keyturn-harness --workspace \"$w\" --memory {memory_mb} \"$@\"",
+             "w=$(mktemp -d) && trap 'chmod -R u+rwX \"$w\"; rm -rf \"$w\"' EXIT && trap 'exit 1' HUP INT TERM && keyturn-harness --workspace \"$w\" --memory {memory_mb} \"$@\"",
              "sh", "{degraded...}", "{tools...}"],
     "tools": ["--tools", "{tools}"],
     "host": ["--partition={host}"],
