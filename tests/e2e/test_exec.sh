@@ -113,16 +113,20 @@ ok "in one line" one_error
 kt engines mine </dev/null
 ok "a trial of one that fails" is 1
 ok "says why" out "no room for you"
-kt engines bwrap </dev/null
-ok "a trial of one that works" is 0
-for what in memory processes network files tools native; do
-    ok "refuses $what" grep -q "refused: .*$what" out
-done
-ok "and nothing else" test "$(grep -c 'NOT refused' out)" = 0
+# A harness that was built with sanitizers must have all the memory it asks for: what holds is then a little less.
+refused="memory, processes, network, files, tools, native" verdict=works
+if grep -q __asan_init "$(dirname "$program")/keyturn-harness"; then
+    refused="processes, network, files, tools, native; NOT refused: memory" verdict=weak
+fi
+kt engines --json bwrap </dev/null
+ok "a trial of one that works" is "$([ $verdict = works ] && echo 0 || echo 1)"
+ok "refuses" out "; refused: $refused; "
 ok "names the layers" out "seccomp"
+kt engines bwrap </dev/null
+ok "for people" grep -q '^\(ok\|warn\) *bwrap  bubblewrap: ' out
 kt engines --json </dev/null
 ok "all" is 0
-ok "bwrap works" out '{"engine":"bwrap","about":"bubblewrap: namespaces on this machine, no network, nothing to set up","verdict":"works"'
+ok "bwrap works" out '{"engine":"bwrap","about":"bubblewrap: namespaces on this machine, no network, nothing to set up","verdict":"'$verdict
 ok "another machine is not tried" grep -q '"engine":"ssh".*"verdict":"\(untried\|fails\)"' out
 rm config/keyturn/engines.json
 timeout 60 env PATH=/nowhere "$program" exec - >out 2>err <<<'emit_result(1)'

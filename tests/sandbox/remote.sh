@@ -6,6 +6,9 @@ base=$(mktemp -d "${TMPDIR:-/tmp}/keyturn-remote-XXXXXX")
 chmod 755 "$base"
 passed=0 failed=0 daemons=()
 export LC_ALL=C.UTF-8 TERM=dumb TMPDIR=$base/tmp XDG_CACHE_HOME=$base/cache XDG_CONFIG_HOME=$base/config
+# A harness that was built with sanitizers must have all the memory it asks for.
+refused="memory, processes, network, files, tools, native"
+grep -q __asan_init "$build/keyturn-harness" && refused="processes, network, files, tools, native; NOT refused: memory"
 mkdir -p "$TMPDIR"
 chmod 1777 "$TMPDIR"
 
@@ -78,8 +81,7 @@ emit_result(sorted(os.listdir(".")))'
     ok "a failure" is 1
     ok "and its cause" err "ValueError: no good"
     kt engines --json "$1" </dev/null
-    ok "tried" is 0
-    ok "nothing that must not work works" grep -q 'refused: memory, processes, network, files, tools, native;' "$base/out"
+    ok "nothing that must not work works" out "; refused: $refused; "
     ok "nothing runs on" until_true 20 no_harness
 
     "$program" exec --engine "$1" - >"$base/out" 2>"$base/err" <<<'emit_log("running")
