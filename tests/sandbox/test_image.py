@@ -11,17 +11,22 @@ import collections
 import json
 import os
 import select
+import shutil
 import subprocess
 import sys
 import tarfile
 import tempfile
 import time
+import types
+
+sys.dont_write_bytecode = True
+import rig
 
 IMAGE, HARNESS = sys.argv[1:3]
-HERE = os.path.dirname(os.path.abspath(__file__))
-BUILD = os.path.join(HERE, "../../docker/image.sh")
-PODMAN = ["podman", "--runtime=runc"] if os.path.isdir("/sys/fs/cgroup/unified") else ["podman"]
-MEMORY_MB, PIDS, WORKSPACE_MB = 256, 64, 16
+BUILD = os.path.join(rig.HERE, "../../docker/image.sh")
+# Where both kinds of cgroups are mounted the product comes to this runtime by itself, at its second try.
+AGAIN = os.path.isdir("/sys/fs/cgroup/unified") and shutil.which("runc") is not None
+PODMAN = ["podman", "--runtime=runc"] if AGAIN else ["podman"]
 UNLIMITED = "podman has no limits for ordinary users where cgroups are of the first version"
 LIMITED = os.getuid() == 0 or os.path.exists("/sys/fs/cgroup/cgroup.controllers")
 
@@ -31,27 +36,20 @@ def podman(*arguments, **options):
 
 
 class Container:
-    """One harness in one container, gone when the block is left."""
-
-    number = 0
+    """One harness in one container, as the product starts it, gone when the block is left."""
 
     def __init__(self, *switches):
-        Container.number += 1
-        self.name = f"keyturn-test-{os.getpid()}-{Container.number}"
         self.lines, self.rest = collections.deque(), b""
         self.tools = tempfile.TemporaryDirectory(prefix="keyturn-image-")
         os.chmod(self.tools.name, 0o755)
         with open(os.path.join(self.tools.name, "add.py"), "w") as file:
             file.write("def add(a, b):\n    return a + b\n")
         self.log = tempfile.TemporaryFile()
+        host = types.SimpleNamespace(tools=self.tools.name, work=None)
+        argv = rig.argv_for("podman", IMAGE, host, switches, AGAIN)
+        self.name, self.memory, self.pids = (argv[argv.index(o) + 1] for o in ("--name", "--memory", "--pids-limit"))
         self.process = subprocess.Popen(
-            [
-                *(*PODMAN, "run", "-i", "--rm", "--name", self.name, "--pull=never", "--read-only", "--cap-drop=ALL"),
-                *("--security-opt=no-new-privileges", "--network=none", "--memory", f"{MEMORY_MB}m"),
-                *("--memory-swap", f"{MEMORY_MB}m", "--pids-limit", str(PIDS), "--ulimit", "nofile=1024:1024"),
-                *("--ulimit", "nproc=256:256", "--log-driver=none", "--volume", f"{self.tools.name}:/tools:ro"),
-                *("--tmpfs", f"/workspace:rw,noexec,nosuid,nodev,size={WORKSPACE_MB}m", IMAGE, *switches),
-            ],
+            argv,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self.log,
@@ -204,7 +202,8 @@ def memory():
     if not LIMITED:
         return UNLIMITED
     with Container("--no-rlimits") as box:
-        events = box.run(f"x = b'x' * ({2 * MEMORY_MB} << 20)\nemit_result('reached')")
+        megabytes = int(box.memory.removesuffix("m"))
+        events = box.run(f"x = b'x' * ({2 * megabytes} << 20)\nemit_result('reached')")
         assert events[-1]["type"] == "error" and not any(e["type"] == "final_result" for e in events), events
         is_equal(box.result("emit_result(1)"), 1)
 
@@ -229,16 +228,16 @@ emit_result(count)
         return UNLIMITED
     with Container("--no-rlimits") as box:
         count = box.result(script)
-        assert 0 < count < PIDS, f"{count} threads where {PIDS} tasks may be"
+        assert 0 < count < int(box.pids), f"{count} threads where {box.pids} tasks may be"
 
 
 def space():
     """The workspace has an end."""
-    script = f"""
+    script = """
 import errno
 try:
     with open("big", "wb") as file:
-        for _ in range({4 * WORKSPACE_MB}):
+        for _ in range(256):
             file.write(bytes(1 << 20))
             file.flush()
     emit_result("reached")

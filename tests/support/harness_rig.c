@@ -11,7 +11,10 @@
 
 void harness_rig_init(struct harness_rig *rig, const char *program)
 {
-    *rig = (struct harness_rig){.program = program, .in = -1, .out = -1, .err = -1, .pending = STRBUF_INIT};
+    const char *other = getenv("KEYTURN_HARNESS");
+
+    *rig = (struct harness_rig){
+        .program = other ? other : program, .elsewhere = other, .in = -1, .out = -1, .err = -1, .pending = STRBUF_INIT};
     scratch_init(&rig->scratch);
     scratch_mkdir(&rig->scratch, "tools");
     scratch_mkdir(&rig->scratch, "work");

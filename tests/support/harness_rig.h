@@ -13,6 +13,7 @@
 
 struct harness_rig {
     const char *program;
+    bool elsewhere;         /* KEYTURN_HARNESS: it has other process numbers and folders than we */
     struct scratch scratch; /* "tools" and "work" are in it */
     const char *options[8]; /* more of them, NULL-terminated; set before the start */
     const char *env[8];     /* NAME=VALUE, besides PATH */
@@ -26,7 +27,8 @@ struct harness_rig {
     const char *message, *traceback; /* of the last error */
 };
 
-/* Makes the folders. `program` is the path of keyturn-harness. */
+/* Makes the folders. `program` is the path of keyturn-harness, unless KEYTURN_HARNESS names another that takes its
+ * place: one that an engine starts elsewhere. */
 void harness_rig_init(struct harness_rig *rig, const char *program);
 /* Starts it and waits for ready. */
 void harness_rig_start(struct harness_rig *rig);
