@@ -174,6 +174,10 @@ static void live_fill(struct app *app)
         .departures = live->departures,
         .allowed = live->allowed.len ? live->allowed.buf : NULL,
     };
+    if (live->setup.harness.pool) {
+        sandbox_view_fill(&live->sandbox, live->setup.harness.pool);
+        view->sandbox = &live->sandbox;
+    }
     view->held = engine_held(engine, &view->gate);
     if (open && live->setup.harness.ask_timeout_ms)
         view->question_due_t = open->due_us - live->t_base;
@@ -228,6 +232,11 @@ static const struct stage_ops ops = {
 
 /* ---- setting up ---- */
 
+static void boxes_changed(void *user)
+{
+    app_dirty(((struct live *)user)->app);
+}
+
 static int open_live(struct live *live, const struct stage *stage)
 {
     struct app *app = live->app;
@@ -241,6 +250,8 @@ static int open_live(struct live *live, const struct stage *stage)
     status = setup_open(&live->setup, &plan);
     if (status)
         return status;
+    if (live->setup.harness.pool)
+        pool_watch(live->setup.harness.pool, boxes_changed, live);
     live->lines = journal_open(live->setup.journal, &err);
     if (!live->lines)
         return say_file_error(STATUS_FAILED, live->setup.journal, &err);

@@ -2,12 +2,14 @@
 /* The live stage, inside: app_live.c runs it, app_plan.c says with what. Nobody else includes it. */
 
 #include "app_inside.h"
+#include "sandboxview.h"
 #include "setup.h"
 
 struct live {
     struct app *app;
     enum stage_kind kind;
     struct setup setup;
+    struct sandbox_view sandbox;
     struct sink sink;
     struct journal_reader *lines;
     int64_t t_base; /* time of the loop at which the session's began */

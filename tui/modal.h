@@ -58,4 +58,5 @@ struct modal *modal_sessions_new(void);                           /* recent sess
 struct modal *modal_model_new(const char *config, const char *model); /* how a model is set up: the file and the lines */
 struct modal *modal_gate_new(void);                               /* what stands at the gate: messages, plan, arguments */
 struct modal *modal_departures_new(void);                         /* recorded against got */
+struct modal *modal_sandbox_new(void);                           /* the boxes that scripts run in */
 struct modal *modal_permissions_new(void);                        /* what was allowed with A; revocable */

@@ -6,6 +6,7 @@
 #include "describe.h"
 #include "hits.h"
 #include "pane.h"
+#include "sandboxview.h"
 #include "text.h"
 #include "toolrow.h"
 #include "tooltree.h"
@@ -16,7 +17,8 @@
 #define WIDE_COLS  64 /* every column has room */
 #define BYTES_COLS 50
 #define TIME_COLS  40
-#define LABEL_COLS 14 /* of what a call told */
+#define LINE_COLS  100 /* the frame has room for all that is to say of the sandbox */
+#define LABEL_COLS 14  /* of what a call told */
 
 struct tools_pane {
     struct pane pane;
@@ -338,6 +340,10 @@ static void tools_paint(struct pane *pane, const struct view *view, struct canva
 
 static void tools_note(struct pane *pane, const struct view *view, struct strbuf *out)
 {
+    if (view->sandbox && !pane_sifted(pane)) {
+        sandbox_view_line(out, view->sandbox, pane->width >= LINE_COLS);
+        strbuf_addstr(out, " · ");
+    }
     pane_note(pane, view, out, "call", "calls");
 }
 

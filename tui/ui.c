@@ -427,6 +427,9 @@ static void act(struct ui *ui, const struct view *view, enum action action)
         else
             act_in_pane(ui, view, action);
         break;
+    case ACTION_SANDBOX:
+        ui_open_modal(ui, modal_sandbox_new());
+        break;
     case ACTION_HELP:
         ui_open_modal(ui, modal_help_new(ui_contexts(ui, view)));
         break;

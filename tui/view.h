@@ -7,6 +7,7 @@
 #include "turn/engine.h"
 
 struct departures;
+struct sandbox_view;
 struct json;
 
 enum view_mode { VIEW_LIVE, VIEW_REPLAY, VIEW_EXECUTE };
@@ -29,6 +30,7 @@ struct view {
     double speed;
     bool playing;
     const struct departures *departures; /* with --execute */
+    const struct sandbox_view *sandbox; /* of a live session; NULL: none */
     const char *allowed;                /* permissions given for the session, as text; NULL: none */
 };
 

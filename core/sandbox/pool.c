@@ -53,7 +53,7 @@ struct slot {
     char *room;
     bool lives_there; /* its workspace is the room; else it is one that we cannot see, or somebody else's */
     enum slot_state state;
-    unsigned uses;
+    unsigned number, uses;
     bool dead;  /* the box is gone */
     bool clean; /* the wipe has said so */
     struct loop_work work;
@@ -252,6 +252,7 @@ static void start_one(struct pool *pool)
     struct err err = ERR_INIT;
     CLEANUP(free) char *name = xasprintf("keyturn-%08x-%u", pool->id, ++pool->number);
     slot->pool = pool;
+    slot->number = pool->number;
     slot->lines = (struct lines)LINES_INIT(WIPE_LINE);
     if (!pool->rooms)
         pool->rooms = rooms_open(pool->folder, &err);
@@ -545,4 +546,26 @@ struct pool_status pool_status(const struct pool *pool)
         .retired = pool->retired,
         .failed = pool->failed,
     };
+}
+
+size_t pool_boxes(const struct pool *pool, struct pool_box *boxes, size_t room)
+{
+    static const char *const states[] = {
+        [SLOT_STARTING] = "starting", [SLOT_IDLE] = "warm", [SLOT_BUSY] = "busy", [SLOT_CLEANING] = "wiped"};
+    size_t written = 0, all = count_all(pool), at = all;
+    for (const struct slot *slot = pool->slots; slot; slot = slot->next)
+        if (--at < room) { /* the newest stands first in the list */
+            boxes[at] = (struct pool_box){slot->number, states[slot->state], slot->uses,
+                                          slot->state == SLOT_STARTING ? NULL : box_layers(slot->box)};
+            written++;
+        }
+    return written;
+}
+
+void pool_watch(struct pool *pool, void (*tell)(void *user), void *user)
+{
+    pool->options.changed = tell;
+    pool->options.user = user;
+    if (!tell)
+        loop_unpost(pool->loop, &pool->telling);
 }

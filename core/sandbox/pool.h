@@ -52,3 +52,14 @@ struct pool_status {
     uint64_t served, retired, failed;
 };
 struct pool_status pool_status(const struct pool *pool);
+
+/* Each box there is, oldest first: what it does, how often it has served, what holds it. */
+struct pool_box {
+    unsigned number;
+    const char *state; /* "starting", "warm", "busy", "wiped" */
+    unsigned uses;
+    const char *layers; /* JSON; NULL before it was ready. The box's. */
+};
+size_t pool_boxes(const struct pool *pool, struct pool_box *boxes, size_t room); /* how many were written */
+/* Tells somebody else of changes from now on. */
+void pool_watch(struct pool *pool, void (*changed)(void *user), void *user);

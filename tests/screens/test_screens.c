@@ -118,7 +118,8 @@ static void everything_is_shown_at_every_size(void **state)
     static const char *const sizes[] = {"80x24", "120x40", "200x60"};
     static const char *const things[] = {"pane 1", "pane 2",     "pane 3",      "pane 4",  "pane 5", "pane 6",
                                          "help",   "inspect",    "breaks",      "confirm", "text",   "sessions",
-                                         "gate",   "departures", "permissions", "start",   "model"};
+                                         "gate",   "departures", "permissions", "start",   "model",
+                                         "sandbox"};
     size_t missing = 0;
     (void)state;
     if (getenv("SCREENS"))

@@ -19,6 +19,7 @@
  *     locale C                 ASCII signs
  *     due SECONDS              a question says that it is denied after so long
  *     no-undo                  from here on the old bytes of a write cannot be kept
+ *     sandbox warm|busy|trouble|cold   what the sandbox of a live one is said to be
  *     hints                    what the demo says to try next is shown
  *
  * What the host was asked to do is kept as text, a line each. Nothing in here fails softly. */

@@ -35,7 +35,7 @@ static void add_text(char ***items, size_t *count, size_t *room, const char *tex
 bool screen_plan_line(struct screen_plan *plan, const char *folder, const char *verb, const char *rest)
 {
     static const char *const verbs[] = {"fixture", "transcript", "start",  "session",  "live", "execute",
-                                        "step",    "break",      "budget", "parallel", "due"};
+                                        "step",    "break",      "budget", "parallel", "due",  "sandbox"};
     bool known = false;
     for (size_t i = 0; i < COUNT_OF(verbs); i++)
         known |= strcmp(verb, verbs[i]) == 0;
@@ -51,6 +51,8 @@ bool screen_plan_line(struct screen_plan *plan, const char *folder, const char *
         add_text(&plan->breaks, &plan->break_count, &plan->break_room, rest);
     else if (strcmp(verb, "budget") == 0)
         add_text(&plan->budgets, &plan->budget_count, &plan->budget_room, rest);
+    else if (strcmp(verb, "sandbox") == 0)
+        plan->sandbox = xstrdup(rest);
     else if (strcmp(verb, "due") == 0)
         plan->due_us = (int64_t)(strtod(rest, NULL) * 1e6);
     plan->start |= strcmp(verb, "start") == 0;
@@ -72,6 +74,7 @@ static void free_texts(char **items, size_t count)
 void screen_plan_release(struct screen_plan *plan)
 {
     free(plan->file);
+    free(plan->sandbox);
     free_texts(plan->breaks, plan->break_count);
     free_texts(plan->budgets, plan->budget_count);
     free_texts(plan->sessions, plan->session_count);
@@ -477,6 +480,45 @@ void screen_stage_close(struct screen_stage *stage)
     free(stage->editor);
 }
 
+/* Boxes that are only said to be there: real ones are not the same twice. */
+static void fill_sandbox(struct screen_stage *stage, struct view *view)
+{
+    static const char layers[] = "{\"no_new_privs\":true,\"rlimits\":true,\"landlock\":7,\"seccomp\":true}",
+                      fewer[] = "{\"no_new_privs\":true,\"rlimits\":true,\"landlock\":0,\"seccomp\":true}";
+    struct sandbox_view *sandbox = &stage->sandbox;
+    const char *state = stage->plan->sandbox;
+    if (!state)
+        return;
+    *sandbox = (struct sandbox_view){.status = {.engine = "bwrap"}};
+    if (strcmp(state, "warm") == 0)
+        *sandbox = (struct sandbox_view){.status = {.engine = "bwrap", .layers = layers, .idle = 2, .served = 3},
+                                         .boxes = {{1, "warm", 2, layers}, {2, "warm", 1, layers}},
+                                         .count = 2};
+    else if (strcmp(state, "busy") == 0)
+        *sandbox = (struct sandbox_view){.status = {.engine = "bwrap",
+                                                    .layers = fewer,
+                                                    .starting = 2,
+                                                    .idle = 1,
+                                                    .busy = 1,
+                                                    .waiting = 2,
+                                                    .served = 81,
+                                                    .retired = 2,
+                                                    .failed = 1},
+                                         .boxes = {{3, "busy", 49, layers},
+                                                   {4, "warm", 0, fewer},
+                                                   {5, "wiped", 12, layers},
+                                                   {6, "starting", 0, NULL}},
+                                         .count = 4};
+    else if (strcmp(state, "trouble") == 0)
+        sandbox->status = (struct pool_status){
+            .engine = "bwrap",
+            .trouble = "bwrap ended with status 1 before it was ready: bwrap: No permissions to create new namespace, "
+                       "likely because the kernel does not allow non-privileged user namespaces",
+            .waiting = 1,
+            .failed = 4};
+    view->sandbox = sandbox;
+}
+
 static void fill_live(struct screen_stage *stage, struct view *view)
 {
     const struct question *open = engine_question(stage->engine);
@@ -495,6 +537,7 @@ static void fill_live(struct screen_stage *stage, struct view *view)
     view->departures = stage->departures;
     view->allowed = stage->allowed.len ? stage->allowed.buf : NULL;
     view->count = view->position = journal_count(stage->lines);
+    fill_sandbox(stage, view);
 }
 
 static void fill_replay(struct screen_stage *stage, struct view *view)

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/loop.h"
 #include "player.h"
+#include "sandboxview.h"
 #include "support/scratch.h"
 #include "turn/departure.h"
 #include "turn/replay.h"
@@ -16,6 +17,7 @@ extern const char *screen_source;
 struct screen_plan {
     char *file;            /* the recording */
     bool live, idle, execute, start, step, parallel;
+    char *sandbox;         /* how its boxes stand; NULL: there is none */
     int64_t due_us;        /* until a question is denied; only shown */
     char **breaks, **budgets, **sessions;
     size_t break_count, break_room, budget_count, budget_room, session_count, session_room;
@@ -54,6 +56,7 @@ struct screen_stage {
     struct strbuf allowed;
     struct screen_question *question;
     struct ui *ui;
+    struct sandbox_view sandbox;
 };
 
 void screen_stage_open(struct screen_stage *stage, const struct screen_plan *plan);

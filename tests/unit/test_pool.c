@@ -607,9 +607,48 @@ static void test_freed_in_every_state(void **state)
     pool_free(NULL);
 }
 
+static void on_watched(void *user)
+{
+    ++*(size_t *)user;
+}
+
+static void test_boxes_are_listed(void **state)
+{
+    struct pool_box boxes[4];
+    struct caller caller;
+    size_t told = 0;
+    (void)state;
+    world.start_ms = 5;
+    open_pool(2, 0, &local);
+    pool_watch(world.pool, on_watched, &told);
+    run_ms(1);
+    assert_int_equal(pool_boxes(world.pool, boxes, COUNT_OF(boxes)), 2);
+    assert_string_equal(boxes[0].state, "starting");
+    assert_null(boxes[0].layers);
+    run_ms(10);
+    ask(&caller);
+    run_ms(1);
+    assert_int_equal(pool_boxes(world.pool, boxes, COUNT_OF(boxes)), 2);
+    assert_int_equal(boxes[0].number, 1);
+    assert_int_equal(boxes[1].number, 2);
+    assert_true((strcmp(boxes[0].state, "busy") == 0) != (strcmp(boxes[1].state, "busy") == 0));
+    assert_string_equal(boxes[0].layers, "{\"fake\":true}");
+    assert_int_equal(pool_boxes(world.pool, boxes, 1), 1);
+    assert_int_equal(boxes[0].number, 1);
+    assert_true(told > 0);
+    pool_watch(world.pool, NULL, NULL);
+    told = 0;
+    pool_give(world.pool, caller.box, true);
+    run_ms(100);
+    assert_int_equal(told, 0);
+    assert_int_equal(pool_boxes(world.pool, boxes, COUNT_OF(boxes)), 2);
+    assert_int_equal(boxes[0].uses + boxes[1].uses, 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_boxes_are_listed, begin, end),
         cmocka_unit_test_setup_teardown(test_warm_before_the_first, begin, end),
         cmocka_unit_test_setup_teardown(test_overflow_and_order, begin, end),
         cmocka_unit_test_setup_teardown(test_wiped_on_return, begin, end),

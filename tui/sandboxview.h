@@ -1,0 +1,19 @@
+#pragma once
+/* The sandbox of a live session as panes see it: how its boxes stand at this instant, and the words for it. */
+
+#include "base/strbuf.h"
+#include "sandbox/pool.h"
+
+#define SANDBOX_BOXES 16
+
+struct sandbox_view {
+    struct pool_status status;
+    struct pool_box boxes[SANDBOX_BOXES];
+    size_t count;
+};
+
+void sandbox_view_fill(struct sandbox_view *sandbox, const struct pool *pool);
+/* "bwrap, 4 layers, 1 warm, 1 busy"; in short "bwrap 1 warm 1 busy". */
+void sandbox_view_line(struct strbuf *out, const struct sandbox_view *sandbox, bool wide);
+/* "no_new_privs, rlimits, landlock 7, not seccomp"; gives how many are in effect. */
+size_t sandbox_view_layers(struct strbuf *out, const char *layers);
