@@ -42,10 +42,10 @@ struct exec {
     struct exec_account account;
     const char *engine;
     bool readable;
-    bool told;    /* an error event was shown */
-    bool over;    /* script_done was */
-    bool stopped; /* by a signal */
-    char *error;  /* of the result */
+    bool told;   /* an error event was shown */
+    bool over;   /* script_done was */
+    int stopped; /* by a signal: the status for it */
+    char *error; /* of the result */
     int64_t duration_ms;
     int status;
 };
@@ -161,22 +161,39 @@ static void on_box(void *user, struct box *box, const char *why)
     exec->run = script_run_start(exec->loop, &exec->tap, &exec->request, &listener);
 }
 
-static void on_signal(void *data)
+static void stop(struct exec *exec, int status)
 {
-    struct exec *exec = data;
-    exec->stopped = true;
+    exec->stopped = status;
     if (exec->run)
         script_run_cancel(exec->run, "interrupted"); /* `done` follows */
     else
         loop_stop(exec->loop);
 }
 
+static void interrupted(void *data)
+{
+    stop(data, STATUS_INTERRUPTED);
+}
+
+static void terminated(void *data)
+{
+    stop(data, STATUS_TERMINATED);
+}
+
+static void hung_up(void *data)
+{
+    stop(data, STATUS_HUNG_UP);
+}
+
 static void run(struct exec *exec)
 {
-    static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+    static const struct {
+        int signum;
+        void (*caught)(void *data);
+    } signals[] = {{SIGINT, interrupted}, {SIGTERM, terminated}, {SIGHUP, hung_up}};
     struct loop_watch *watches[COUNT_OF(signals)];
     for (size_t i = 0; i < COUNT_OF(signals); i++)
-        watches[i] = loop_watch_signal(exec->loop, signals[i], on_signal, exec);
+        watches[i] = loop_watch_signal(exec->loop, signals[i].signum, signals[i].caught, exec);
     exec->ticket = pool_take(exec->pool, on_box, exec);
     loop_run(exec->loop);
     loop_timer_stop(exec->loop, &exec->after);
@@ -249,7 +266,7 @@ static int exec_in(const struct sandbox *sandbox, const struct options *options,
     free(exec.error);
     lines_release(&exec.lines);
     output_release(&exec.output);
-    return exec.stopped ? STATUS_INTERRUPTED : exec.status;
+    return exec.stopped ? exec.stopped : exec.status;
 }
 
 int cmd_exec(const struct options *options)

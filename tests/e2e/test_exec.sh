@@ -170,6 +170,8 @@ time.sleep(100)' &
 }
 kill_and_look INT
 ok "interrupted" is 130
+kill_and_look TERM
+ok "terminated" is 143
 kill_and_look KILL
 kt exec - <<<'emit_result(1)'
 ok "and the next removes the rooms" none_left
