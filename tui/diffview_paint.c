@@ -5,6 +5,9 @@
  * the edge says so, and so does a last line without a newline, even when its end is out of sight. A line is walked from
  * its beginning to the right edge, never to its end.
  *
+ * On lines that change, white space is a change like any other: a tab has an arrow where it begins, and blanks at the
+ * end of the line are dots. Otherwise a tab that becomes blanks would be two lines that look the same.
+ *
  * Word marks belong to a run of removed lines and the run of added ones behind it. The run around a row is looked up when
  * the first of its rows is painted and kept for the others; one that is too long to look at has no marks. */
 
@@ -14,9 +17,11 @@
 #include "flow.h"
 #include "hits.h"
 #include "wordmark.h"
+#include <stdio.h>
 #include <string.h>
 
 #define TAB_COLUMNS 8
+#define TAIL_MAX    4096 /* blanks at the end of a line that are looked at */
 #define NO_NEWLINE  " (no newline at the end)"
 
 /* The run of changed lines that is being painted. */
@@ -116,30 +121,71 @@ static void pen_add(struct pen *pen, const char *text, size_t len, long columns,
     pen->column += columns;
 }
 
-static void pen_tab(struct pen *pen, enum look look)
+/* White space: blanks, and over them what they are where that matters. */
+static void pen_space(struct pen *pen, long columns, enum look look, const char *sign)
 {
     static const char blanks[] = "        ";
-    long columns = TAB_COLUMNS - pen->column % TAB_COLUMNS;
     pen_flush(pen);
-    pen_add(pen, blanks, (size_t)columns, columns, look);
+    if (sign) {
+        long wide = canvas_columns(pen->canvas, sign, strlen(sign));
+        pen_add(pen, sign, strlen(sign), wide, look);
+        columns -= wide;
+        pen_flush(pen);
+    }
+    if (columns > 0)
+        pen_add(pen, blanks, (size_t)columns, columns, look);
+    pen_flush(pen);
+}
+
+static void pen_tab(struct pen *pen, enum look look, bool shown)
+{
+    long columns = TAB_COLUMNS - pen->column % TAB_COLUMNS;
+    pen_space(pen, columns, look, !shown ? NULL : pen->canvas->ascii ? "^I" : "→");
+}
+
+static void pen_spelled(struct pen *pen, uint32_t cp)
+{
+    char text[16];
+    int len = snprintf(text, sizeof(text), "<U+%04X>", cp);
+    pen_flush(pen);
+    pen_add(pen, text, (size_t)len, len, LOOK_DIFF_HOSTILE);
     pen_flush(pen);
 }
 
 /* A character: its bytes, its columns, and whether it must not pass unseen. */
 struct glyph {
+    uint32_t cp;
     size_t bytes;
     long columns; /* 0: a mark on the character before it */
     bool hostile;
 };
 
+/* Blanks that are none of the keyboard's: harmless in prose, but a compiler sees what a reader cannot. */
+static bool odd_blank(uint32_t cp)
+{
+    return cp == 0xA0 || cp == 0x1680 || (cp >= 0x2000 && cp <= 0x200A) || cp == 0x202F || cp == 0x205F ||
+           cp == 0x2800 || cp == 0x3000;
+}
+
+/* Where the blanks at the end of a line begin; the CR of a CR LF is no part of it. */
+static size_t tail_of(const struct diff_line *line)
+{
+    size_t end = line->len, at;
+    if (end && line->text[end - 1] == '\r')
+        end--;
+    for (at = end; at > 0 && end - at < TAIL_MAX && (line->text[at - 1] == ' ' || line->text[at - 1] == '\t');)
+        at--;
+    return at;
+}
+
 static struct glyph glyph_at(const struct canvas *canvas, const char *text, size_t len, bool first)
 {
     unsigned char c = (unsigned char)*text;
-    struct glyph glyph = {.bytes = 1, .columns = 1};
+    struct glyph glyph = {.cp = c, .bytes = 1, .columns = 1};
     char spelled[16];
     if (c >= 0x20 && c < 0x7F)
         return glyph;
-    uint32_t cp = utf8_decode(text, len, &glyph.bytes);
+    uint32_t cp = glyph.cp = utf8_decode(text, len, &glyph.bytes);
     glyph.hostile = cp == UTF8_REPLACEMENT || utf8_spell(cp, spelled) > 0;
     bool mark = !glyph.hostile && !first && !canvas->ascii && utf8_width(cp) == 0;
     glyph.columns = mark ? 0 : canvas_columns(canvas, text, glyph.bytes);
@@ -155,15 +201,20 @@ static bool paint_text(struct pen *pen, const struct diff_line *line, struct loo
 {
     size_t span = 0;
     long edge = (long)pen->left + pen->in.cols;
-    size_t at = 0;
+    bool changed = line->origin != ' ';
+    size_t at = 0, tail = changed ? tail_of(line) : line->len;
     while (at < line->len && pen->column < edge) {
         struct glyph glyph = glyph_at(pen->canvas, line->text + at, line->len - at, at == 0);
         while (span < mark->count && mark->spans[span].to <= at)
             span++;
         enum look look = span < mark->count && mark->spans[span].from <= at ? looks.word : looks.text;
-        if (line->text[at] == '\t')
-            pen_tab(pen, look);
-        else if (line->text[at] == '\r' && at + 1 == line->len)
+        if (glyph.cp == '\t')
+            pen_tab(pen, look, changed);
+        else if (glyph.cp == ' ' && at >= tail)
+            pen_space(pen, 1, look, pen->canvas->ascii ? "_" : "·");
+        else if (odd_blank(glyph.cp))
+            pen_spelled(pen, glyph.cp);
+        else if (glyph.cp == '\r' && at + 1 == line->len)
             pen_add(pen, line->text + at, 1, glyph.columns, LOOK_DIFF_GUTTER); /* CR LF is no attack, but worth seeing */
         else if (glyph.columns)
             pen_add(pen, line->text + at, glyph.bytes, glyph.columns, glyph.hostile ? LOOK_DIFF_HOSTILE : look);

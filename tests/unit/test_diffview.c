@@ -196,7 +196,7 @@ static void test_hostile_text_is_spelled_out(void **state)
            "▸@@ line 1                                         [x] keep\n"
            "   1      - a\n"
            "       1  + <U+202E>gnp.exe^[[31m^M\n"
-           "       2  + ok\xEF\xBF\xBD     e\xCC\x81!^Mz");
+           "       2  + ok\xEF\xBF\xBD→    e\xCC\x81!^Mz");
     assert_int_equal(look_at(&rig, 2, 12), LOOK_DIFF_HOSTILE);
     assert_int_equal(look_at(&rig, 2, 20), LOOK_DIFF_ADD);
     assert_int_equal(look_at(&rig, 2, 27), LOOK_DIFF_HOSTILE);
