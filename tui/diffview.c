@@ -20,6 +20,8 @@
 #include "tools/change.h"
 #include <string.h>
 
+#define MOVES_MAX 1000 /* files among which moves are looked for */
+
 void diffview_init(struct diffview *view)
 {
     *view = (struct diffview){.digits = 3};
@@ -31,6 +33,7 @@ static void forget(struct diffview *view)
         diff_free(view->files[i].read);
         free(view->files[i].path);
         free(view->files[i].text);
+        free(view->files[i].digest);
     }
     view->file_count = view->piece_count = view->rows = 0;
     view->decided = view->whole = false;
@@ -76,6 +79,10 @@ void diffview_file_note(const struct diffview *view, size_t index, struct strbuf
         strbuf_addf(out, "mode %o becomes %o", file->old_mode, file->new_mode);
     } else if (!file->old_exists && (file->new_mode & 0111)) {
         strbuf_addf(out, ", executable (mode %o)", file->new_mode);
+    }
+    if (file->moved != DIFFVIEW_UNMOVED) {
+        add_part(out, file->new_exists ? "moved from " : "moved to ");
+        strbuf_addstr(out, view->files[file->moved].path);
     }
     if (file->binary) {
         add_part(out, "binary, all or nothing");
@@ -177,6 +184,29 @@ static void add_pieces(struct diffview *view, size_t index)
 
 /* Loading */
 
+static char *only_digest(const char *old, const char *new)
+{
+    bool is_new = strcmp(old, "absent") == 0, goes = strcmp(new, "absent") == 0;
+    return is_new == goes ? NULL : xstrdup(is_new ? new : old);
+}
+
+static void find_moves(struct diffview *view)
+{
+    for (size_t i = 0; i < view->file_count; i++)
+        view->files[i].moved = DIFFVIEW_UNMOVED;
+    for (size_t i = 0; i < view->file_count && view->file_count <= MOVES_MAX; i++) {
+        struct diffview_file *from = &view->files[i];
+        for (size_t k = 0; from->digest && !from->new_exists && k < view->file_count; k++) {
+            struct diffview_file *to = &view->files[k];
+            if (!to->digest || to->old_exists || to->moved != DIFFVIEW_UNMOVED || strcmp(from->digest, to->digest) != 0)
+                continue;
+            from->moved = k;
+            to->moved = i;
+            break;
+        }
+    }
+}
+
 void diffview_load(struct diffview *view, const struct change_set *set, struct diff *const *diffs)
 {
     forget(view);
@@ -196,9 +226,11 @@ void diffview_load(struct diffview *view, const struct change_set *set, struct d
             .new_len = change->new.len,
             .added = diff ? diff->added : 0,
             .removed = diff ? diff->removed : 0,
+            .digest = only_digest(change->old.digest, change->new.digest),
         };
         add_pieces(view, i);
     }
+    find_moves(view);
     diffview_arrange(view, view->heads, view->spaced);
 }
 
@@ -211,17 +243,19 @@ static size_t count_of(const struct json *value)
 static void load_file(struct diffview *view, const struct json *item)
 {
     const struct json *text = json_get(item, "diff");
+    const char *old = json_str(json_get(item, "old_digest"), ""), *new = json_str(json_get(item, "new_digest"), "");
     GROW(view->files, view->file_count, view->file_room);
     struct diffview_file *file = &view->files[view->file_count++];
     *file = (struct diffview_file){
         .path = xstrdup(json_str(json_get(item, "path"), "?")),
-        .old_exists = strcmp(json_str(json_get(item, "old_digest"), ""), "absent") != 0,
-        .new_exists = strcmp(json_str(json_get(item, "new_digest"), ""), "absent") != 0,
+        .old_exists = strcmp(old, "absent") != 0,
+        .new_exists = strcmp(new, "absent") != 0,
         .binary = json_bool(json_get(item, "binary"), false),
         .old_len = SIZE_MAX,
         .new_len = SIZE_MAX,
         .added = count_of(json_get(item, "added")),
         .removed = count_of(json_get(item, "removed")),
+        .digest = only_digest(old, new),
     };
     if (text && text->type == JSON_STRING && !file->binary) {
         file->text = xmemdup0(text->text, text->len);
@@ -237,17 +271,31 @@ void diffview_load_recorded(struct diffview *view, const char *files)
     const struct json *list = files ? json_parse(&arena, files, strlen(files), NULL) : NULL;
     json_each (item, list)
         load_file(view, item);
+    find_moves(view);
     diffview_arrange(view, view->heads, view->spaced);
 }
 
 /* Choosing */
 
+static void keep_file(struct diffview *view, size_t index, bool keep)
+{
+    const struct diffview_file *file = &view->files[index];
+    for (size_t i = 0; i < file->piece_count; i++)
+        view->pieces[file->first_piece + i].keep = keep;
+    recount(view, index);
+}
+
 void diffview_keep(struct diffview *view, size_t piece, bool keep)
 {
     if (piece >= view->piece_count || view->whole)
         return;
+    size_t file = view->pieces[piece].file, other = view->files[file].moved;
     view->pieces[piece].keep = keep;
-    recount(view, view->pieces[piece].file);
+    recount(view, file);
+    if (other != DIFFVIEW_UNMOVED) {
+        keep_file(view, file, keep);
+        keep_file(view, other, keep);
+    }
 }
 
 void diffview_keep_all(struct diffview *view, bool keep)

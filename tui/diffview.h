@@ -4,7 +4,8 @@
  *
  * A diffview is an index: which row shows what is found by binary search over its pieces, so painting costs what is
  * visible, however long the diff. A piece is what can be kept or dropped: a hunk, or a whole file that has none (binary,
- * empty, only its mode). It borrows the diffs of a change set and owns those it read from a recording. */
+ * empty, only its mode). A file that goes and a new one with the same bytes are a move, and are kept or dropped together:
+ * half of it would be a loss. It borrows the diffs of a change set and owns those it read from a recording. */
 
 #include "canvas.h"
 #include "tools/diff.h"
@@ -13,6 +14,7 @@
 struct change_set;
 
 #define DIFFVIEW_NO_HUNK SIZE_MAX
+#define DIFFVIEW_UNMOVED SIZE_MAX
 
 struct diffview_file {
     char *path;
@@ -24,6 +26,8 @@ struct diffview_file {
     size_t old_len, new_len;     /* SIZE_MAX: not known */
     size_t added, removed;
     size_t first_piece, piece_count;
+    char *digest; /* of the only side that there is, when the file is new or goes */
+    size_t moved; /* the file that has the other end of its move; DIFFVIEW_UNMOVED: it is no part of one */
 };
 
 struct diffview_piece {

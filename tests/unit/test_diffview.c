@@ -283,6 +283,43 @@ static void test_files_that_are_new_gone_binary_or_of_another_mode(void **state)
     rig_release(&rig);
 }
 
+/* Half of a move is a file that is lost, or one that is there twice. */
+static void test_a_move_is_kept_or_dropped_as_one(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_init(&rig, 12, 60);
+    add_file(&rig, "sub/run.sh", NULL, 0, "echo\n", 0755);
+    add_file(&rig, "run.sh", "echo\n", 0755, NULL, 0);
+    add_file(&rig, "other", NULL, 0, "more\n", 0644);
+    rig_load(&rig);
+    diffview_arrange(&rig.view, true, false);
+    diffview_keep(&rig.view, 1, false);
+    expect(&rig, 0, 0,
+           " sub/run.sh                                           +1 −0\n"
+           " new file, executable (mode 755) · moved from run.sh\n"
+           "▸@@ line 1                                         [ ] drop\n"
+           "          + echo\n"
+           "\n"
+           " run.sh                                               +0 −1\n"
+           " deleted · moved to sub/run.sh\n"
+           " @@ line 1                                         [ ] drop\n"
+           "   1      - echo\n"
+           "\n"
+           " other                                                +1 −0\n"
+           " new file");
+    assert_int_equal(diffview_kept(&rig.view), 1);
+    diffview_keep(&rig.view, 0, true);
+    assert_int_equal(diffview_kept(&rig.view), 3);
+    rig_release(&rig);
+    rig_init(&rig, 4, 60);
+    diffview_load_recorded(&rig.view, "[{\"path\":\"b\",\"old_digest\":\"absent\",\"new_digest\":\"d\",\"diff\":\"\"},"
+                                      "{\"path\":\"a\",\"old_digest\":\"d\",\"new_digest\":\"absent\",\"diff\":\"\"}]");
+    assert_int_equal(rig.view.files[0].moved, 1);
+    assert_int_equal(rig.view.files[1].moved, 0);
+    rig_release(&rig);
+}
+
 /* Painting a screen of a very long diff touches what is on it. */
 static void test_a_long_diff_is_painted_by_what_is_in_sight(void **state)
 {
@@ -364,6 +401,7 @@ int main(void)
         cmocka_unit_test(test_long_lines_and_missing_newlines_say_so),
         cmocka_unit_test(test_words_are_marked),
         cmocka_unit_test(test_files_that_are_new_gone_binary_or_of_another_mode),
+        cmocka_unit_test(test_a_move_is_kept_or_dropped_as_one),
         cmocka_unit_test(test_a_long_diff_is_painted_by_what_is_in_sight),
         cmocka_unit_test(test_what_was_cut_is_all_or_nothing),
         cmocka_unit_test(test_any_text_is_read),
