@@ -23,6 +23,7 @@
 #include "base/strbuf.h"
 #include "framediff.h"
 #include "keyread.h"
+#include "termname.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <langinfo.h>
@@ -111,13 +112,16 @@ static bool plain_terminal(void)
     return !name || strncmp(name, "linux", 5) == 0 || strncmp(name, "vt", 2) == 0 || strncmp(name, "dumb", 4) == 0;
 }
 
-/* Everything that is switched on here and that endwin knows nothing of. */
+/* Everything that is switched on here and that endwin knows nothing of. Where there is no second screen to come back
+ * from, ours is wiped away: the shell would write over its remains. */
 static void add_modes_off(struct strbuf *out)
 {
     if (!plain_terminal())
         strbuf_addstr(out, "\033[?2026l\033[?2004l\033[?1006l\033[?1000l");
     add_capability(out, capability("sgr0"));
     add_capability(out, capability("cnorm"));
+    if (!capability("rmcup"))
+        add_capability(out, capability("clear"));
 }
 
 static void arm_rescue(struct term *term)
@@ -302,6 +306,9 @@ struct term *term_start(struct err *err)
     }
     if (name && *name)
         term->screen = newterm(name, stdout, stdin);
+    const char *alike;
+    for (unsigned tried = 0; !term->screen && (alike = termname_alike(name, tried)); tried++)
+        term->screen = newterm(alike, stdout, stdin);
     if (!term->screen || !capability("cup")) {
         if (term->screen) {
             endwin();

@@ -166,6 +166,22 @@ case_terminals() {
         keys Down
         keys q
         sees 'status=0'
+        check "nothing of it is left" bash -c "! tmux -S '$base/socket' capture-pane -p -t it | grep -q 'conversation\|all keys'"
+        term=
+    done
+}
+
+# Terminals whose description stayed where they were installed.
+case_terminals_undescribed() {
+    local name
+    for name in xterm-kitty alacritty foot xterm-ghostty tmux-unheard-of; do
+        term=$name
+        begin "undescribed_$name" 120x40
+        start replay --until 100 "$source/fixtures/demo.jsonl"
+        sees '1 conversation'
+        keys Down
+        keys q
+        sees 'status=0'
         term=
     done
 }
@@ -183,4 +199,4 @@ case_stray_stderr() {
 }
 
 run_cases resize small tiny suspend crash_segv crash_abrt kill_term kill_hup kill_asking hostile c_locale \
-    no_color truecolor terminals stray_stderr
+    no_color truecolor terminals terminals_undescribed stray_stderr
