@@ -33,18 +33,9 @@ static const struct gauge {
     {BUDGET_CONTEXT_TOKENS, "context", "ctx", UNIT_TOKENS},
 };
 
-struct budget_pane {
-    struct pane pane;
-    double charged_ms; /* wall time as it was last charged … */
-    int64_t charged_t; /* … and when that was seen */
-    double shown_ms;
-    uint32_t turn; /* whose */
-};
-
 static void budget_init(struct pane *pane)
 {
     list_init(&pane->list, false);
-    ((struct budget_pane *)pane)->turn = SESSION_NONE;
 }
 
 static bool is_held(const struct view *view)
@@ -52,32 +43,22 @@ static bool is_held(const struct view *view)
     return view->question || view->held || view->session->held_gate;
 }
 
-/* Charges come with events. In between the clock goes on, unless it is held. */
-static double wall_ms(struct budget_pane *budget, const struct view *view)
+/* Charges come with events. In between the clock goes on, less what was held since: only until the present hold began, if
+ * there is one. In doubles: the times of a recording may be anything. */
+static double wall_ms(const struct view *view)
 {
     const struct session *session = view->session;
+    const struct session_budget *budget = &session->budget;
     const struct session_turn *turn = session_turn(session);
-    double charged = session->budget.used[BUDGET_WALL_MS];
-    if (!turn)
+    double charged = budget->used[BUDGET_WALL_MS];
+    if (!turn || !session_turn_running(session))
         return charged;
-    if (budget->turn != session->turn_count || charged < budget->charged_ms || charged > budget->charged_ms) {
-        budget->turn = session->turn_count;
-        budget->charged_ms = charged;
-        budget->charged_t = session->last_t;
-        budget->shown_ms = charged;
-    }
-    if (!session_turn_running(session))
-        return charged;
-    if (!is_held(view)) {
-        int64_t since = view->now_t - budget->charged_t, all = view->now_t - turn->started_t;
-        double now = charged + (double)(since > 0 ? since : 0) / 1000;
-        budget->shown_ms = now < (double)all / 1000 || all <= 0 ? now : (double)all / 1000;
-        budget->shown_ms = budget->shown_ms > charged ? budget->shown_ms : charged;
-    } else {
-        /* What passes while it is held is nobody's: the next charge counts from here. */
-        budget->charged_t = view->now_t - (int64_t)((budget->shown_ms - charged) * 1000);
-    }
-    return budget->shown_ms;
+    double now = (double)(session->held_seq ? session->held_t : is_held(view) ? session->last_t : view->now_t);
+    double since = now - (double)budget->charged_t - ((double)turn->held_us - (double)budget->charged_held_us);
+    double all = now - (double)turn->started_t;
+    double ms = charged + (since > 0 ? since / 1000 : 0);
+    ms = all > 0 && ms > all / 1000 ? all / 1000 : ms;
+    return ms > charged ? ms : charged;
 }
 
 static void add_amount(struct strbuf *out, enum unit unit, double amount)
@@ -104,14 +85,14 @@ struct reading {
     double used, limit, share; /* share NaN: no limit */
 };
 
-static struct reading read_gauge(struct budget_pane *budget, const struct view *view, size_t index)
+static struct reading read_gauge(const struct view *view, size_t index)
 {
     const struct gauge *gauge = &gauges[index];
     struct reading reading = {.gauge = gauge,
                               .used = view->session->budget.used[gauge->key],
                               .limit = view->session->budget.limit[gauge->key]};
     if (gauge->key == BUDGET_WALL_MS)
-        reading.used = wall_ms(budget, view);
+        reading.used = wall_ms(view);
     if (!(reading.used >= 0))
         reading.used = 0;
     reading.share = isnan(reading.limit) ? NAN : reading.limit > 0 ? reading.used / reading.limit : 1;
@@ -181,10 +162,9 @@ static void add_remark(struct strbuf *out, const struct reading *reading, double
     }
 }
 
-static void paint_gauge(struct budget_pane *budget, const struct view *view, struct canvas *canvas, struct rect in,
-                        int row, size_t index)
+static void paint_gauge(const struct view *view, struct canvas *canvas, struct rect in, int row, size_t index)
 {
-    struct reading reading = read_gauge(budget, view, index);
+    struct reading reading = read_gauge(view, index);
     CLEANUP(strbuf) struct strbuf numbers = STRBUF_INIT;
     CLEANUP(strbuf) struct strbuf remark = STRBUF_INIT;
     bool wide = in.cols >= WIDE, held = is_held(view), running = session_turn_running(view->session);
@@ -194,7 +174,7 @@ static void paint_gauge(struct budget_pane *budget, const struct view *view, str
     canvas_str(canvas, in, row, 1, LOOK_TEXT, wide ? reading.gauge->name : reading.gauge->brief);
     add_numbers(&numbers, &reading, !wide, held);
     if (wide)
-        add_remark(&remark, &reading, wall_ms(budget, view), held, running);
+        add_remark(&remark, &reading, wall_ms(view), held, running);
     else if (reading.share >= NEAR)
         strbuf_addch(&remark, '!');
     bar = bar > 24 ? 24 : bar;
@@ -228,7 +208,6 @@ static void budget_rows(struct pane *pane, const struct view *view, struct sift_
 static void budget_paint(struct pane *pane, const struct view *view, struct canvas *canvas, struct rect inside,
                          bool focused)
 {
-    struct budget_pane *budget = (struct budget_pane *)pane;
     pane->height = inside.rows;
     pane->width = inside.cols;
     pane_update(pane, view, inside.rows);
@@ -241,7 +220,7 @@ static void budget_paint(struct pane *pane, const struct view *view, struct canv
     }
     for (int row = 0; row < inside.rows && pane->list.top + (size_t)row < pane->list.count; row++) {
         size_t at = pane->list.top + (size_t)row;
-        paint_gauge(budget, view, canvas, inside, row, pane_row(pane, at));
+        paint_gauge(view, canvas, inside, row, pane_row(pane, at));
         hits_show(canvas, rect_make(inside.row + row, inside.col, 1, inside.cols), pane->search_text);
         if (focused && at == pane->list.cursor) {
             canvas_tint(canvas, rect_make(inside.row + row, inside.col, 1, inside.cols), LOOK_SELECT);
@@ -253,7 +232,6 @@ static void budget_paint(struct pane *pane, const struct view *view, struct canv
 /* The fullest gauge, when it is worth a word. */
 static void budget_note(struct pane *pane, const struct view *view, struct strbuf *out)
 {
-    struct budget_pane *budget = (struct budget_pane *)pane;
     struct reading most = {.share = NEAR};
     if (!session_turn(view->session))
         return;
@@ -262,7 +240,7 @@ static void budget_note(struct pane *pane, const struct view *view, struct strbu
         return;
     }
     for (size_t i = 0; i < COUNT_OF(gauges); i++) {
-        struct reading reading = read_gauge(budget, view, i);
+        struct reading reading = read_gauge(view, i);
         if (reading.share >= most.share)
             most = reading;
     }
@@ -317,7 +295,7 @@ static void budget_click(struct pane *pane, const struct view *view, int row, in
 const struct pane_ops pane_budget = {
     .number = 5,
     .name = "budget",
-    .size = sizeof(struct budget_pane),
+    .size = sizeof(struct pane),
     .init = budget_init,
     .note = budget_note,
     .paint = budget_paint,

@@ -12,6 +12,7 @@
 #include "tooltree.h"
 #include "turn/departure.h"
 #include "ui.h"
+#include "waverows.h"
 #include <string.h>
 
 #define WIDE_COLS  64 /* every column has room */
@@ -165,12 +166,12 @@ static void add_time(struct strbuf *out, const struct view *view, const struct s
     if (call->state == CALL_ASKING)
         strbuf_addstr(out, "held");
     else if (call->state == CALL_RUNNING)
-        text_ms(out, view->now_t > call->started_t ? (view->now_t - call->started_t) / 1000 : 0);
+        text_ms(out, wave_call_ran(view->session, call, view->now_t) / 1000);
     else if (call->finished_seq && call->started_seq)
         text_ms(out, row->elapsed_ms);
     /* "2 min 03 s" does not fit where "184 ms" does. */
     if (out->len > 7 && call->state != CALL_ASKING) {
-        int64_t ms = call->state == CALL_RUNNING ? (view->now_t - call->started_t) / 1000 : row->elapsed_ms;
+        int64_t ms = call->state == CALL_RUNNING ? wave_call_ran(view->session, call, view->now_t) / 1000 : row->elapsed_ms;
         strbuf_reset(out);
         strbuf_addf(out, "%lld:%02lld", (long long)(ms / 60000), (long long)(ms / 1000 % 60));
     }

@@ -224,7 +224,7 @@ static void add_words(struct strbuf *out, const struct sheet *sheet, const struc
         add_time(out, idle);
     }
     if (call->state == CALL_RUNNING) {
-        int64_t ran = wave_call_end(session, call, sheet->view->now_t) - call->started_t - held;
+        int64_t ran = wave_call_ran(session, call, sheet->view->now_t);
         add_word(out, "running");
         if (ran >= 1000) {
             strbuf_addch(out, ' ');
@@ -276,9 +276,10 @@ static void paint_call(struct sheet *sheet, int row, uint32_t index, uint32_t wa
     enum look look = look_of(call, index == sheet->slowest);
     int behind =
         paint_bar(sheet, row, wave_axis_at(&sheet->now, call->started_t), wave_axis_at(&sheet->now, end), look);
-    if (asks || held >= HELD_LEAST_US) {
-        int col = column_of(sheet, wave_axis_at(&sheet->now, session->asks[call->ask].proposed_t));
-        for (int i = 0; i < (asks ? HELD_OPEN : HELD_PAST); i++, col++)
+    const struct session_ask *ask = asks || held >= HELD_LEAST_US ? wave_last_ask(session, call) : NULL;
+    for (; ask; ask = wave_ask_before(session, ask)) {
+        int col = column_of(sheet, wave_axis_at(&sheet->now, ask->proposed_t));
+        for (int i = 0; i < (ask->decided_seq || !asks ? HELD_PAST : HELD_OPEN); i++, col++)
             canvas_put_sign(sheet->canvas, sheet->in, row, sheet->bars + col, LOOK_WAVE_HELD, SIGN_BAR_HELD);
         behind = behind > col ? behind : col;
     }

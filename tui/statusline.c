@@ -46,6 +46,8 @@ static void add_elapsed(struct strbuf *out, const struct view *view)
     if (view->session->held_seq && !turn->finished_seq)
         us -= (double)view->now_t - (double)view->session->held_t;
     int64_t ms = us > 0 && us < 1e17 ? (int64_t)(us / 1000) : 0;
+    if (turn->elapsed_ms > 0)
+        ms = turn->elapsed_ms; /* the turn's own clock knows better than the times of its events */
     if (ms < 1000)
         strbuf_addf(out, "%.1f s", (double)ms / 1000);
     else

@@ -125,18 +125,37 @@ int64_t wave_call_end(const struct session *session, const struct session_call *
     return turn->finished_seq ? turn->finished_t : now_t;
 }
 
-static const struct session_ask *ask_of(const struct session *session, const struct session_call *call)
+const struct session_ask *wave_last_ask(const struct session *session, const struct session_call *call)
 {
     return call->ask < session->ask_count ? &session->asks[call->ask] : NULL;
 }
 
-int64_t wave_call_held(const struct session *session, const struct session_call *call, int64_t now_t)
+const struct session_ask *wave_ask_before(const struct session *session, const struct session_ask *ask)
 {
-    const struct session_ask *ask = ask_of(session, call);
-    if (!ask)
-        return 0;
+    return ask->before < session->ask_count ? &session->asks[ask->before] : NULL;
+}
+
+static int64_t ask_held(const struct session *session, const struct session_call *call, const struct session_ask *ask,
+                        int64_t now_t)
+{
     int64_t end = ask->decided_seq ? ask->decided_t : wave_call_end(session, call, now_t);
     return end > ask->proposed_t ? end - ask->proposed_t : 0;
+}
+
+int64_t wave_call_held(const struct session *session, const struct session_call *call, int64_t now_t)
+{
+    int64_t held = 0;
+    for (const struct session_ask *ask = wave_last_ask(session, call); ask; ask = wave_ask_before(session, ask))
+        if (__builtin_add_overflow(held, ask_held(session, call, ask, now_t), &held))
+            return INT64_MAX; /* the times of a recording may be anything */
+    return held;
+}
+
+int64_t wave_call_ran(const struct session *session, const struct session_call *call, int64_t now_t)
+{
+    int64_t all = wave_call_end(session, call, now_t) - call->started_t;
+    int64_t held = wave_call_held(session, call, now_t);
+    return all > held ? all - held : 0;
 }
 
 static void add_cut(struct wave_axis *axis, int64_t from, int64_t to, bool idle)
@@ -148,7 +167,7 @@ static void add_cut(struct wave_axis *axis, int64_t from, int64_t to, bool idle)
 int64_t wave_axis_at(const struct wave_axis *axis, int64_t t)
 {
     int64_t at = t - axis->origin;
-    for (size_t i = 0; i < axis->cut_count; i++) {
+    for (size_t i = 0; i < axis->cut_count && at > 0; i++) {
         const struct wave_cut *cut = &axis->cuts[i];
         if (t > cut->from)
             at -= (t < cut->to ? t : cut->to) - cut->from;
@@ -170,11 +189,11 @@ void wave_axis_make(struct wave_axis *axis, const struct session *session, uint3
             const struct session_call *call = &session->calls[session->waves[w].first_call + i];
             if (!call->started_seq)
                 continue;
-            int64_t end = wave_call_end(session, call, now_t), held = wave_call_held(session, call, now_t);
+            int64_t end = wave_call_end(session, call, now_t);
             if (call->started_t - reached > WAVE_IDLE_CUT_US)
                 add_cut(axis, reached, call->started_t, true);
-            if (held > 0)
-                add_cut(axis, ask_of(session, call)->proposed_t, ask_of(session, call)->proposed_t + held, false);
+            for (const struct session_ask *ask = wave_last_ask(session, call); ask; ask = wave_ask_before(session, ask))
+                add_cut(axis, ask->proposed_t, ask->proposed_t + ask_held(session, call, ask, now_t), false);
             reached = end > reached ? end : reached;
         }
     axis->span = wave_axis_at(axis, reached);
@@ -189,7 +208,7 @@ uint32_t wave_slowest(const struct session *session, uint32_t turn)
         const struct session_call *call = &session->calls[i];
         if (!call->started_seq || !call->finished_seq)
             continue;
-        int64_t took = call->finished_t - call->started_t - wave_call_held(session, call, call->finished_t);
+        int64_t took = wave_call_ran(session, call, call->finished_t);
         finished++;
         if (took > longest) {
             longest = took;

@@ -54,8 +54,13 @@ int64_t wave_axis_at(const struct wave_axis *axis, int64_t t);
 
 /* When a call ended; `now_t` while it has not. */
 int64_t wave_call_end(const struct session *session, const struct session_call *call, int64_t now_t);
-/* Microseconds it stood at a question. */
+/* The question that a call asked last, and the one that it asked before that one; NULL: none. */
+const struct session_ask *wave_last_ask(const struct session *session, const struct session_call *call);
+const struct session_ask *wave_ask_before(const struct session *session, const struct session_ask *ask);
+/* Microseconds it stood at its questions. */
 int64_t wave_call_held(const struct session *session, const struct session_call *call, int64_t now_t);
+/* Microseconds it ran: all of its time but that. */
+int64_t wave_call_ran(const struct session *session, const struct session_call *call, int64_t now_t);
 /* The call of a turn that took longest, SESSION_NONE unless there are two to compare and it is worth a word. */
 #define WAVE_SLOW_US 5000
 uint32_t wave_slowest(const struct session *session, uint32_t turn);

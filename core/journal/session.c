@@ -86,6 +86,7 @@ static void reset_budget(struct session *session)
         session->budget.used[key] = 0;
         session->budget.warned[key] = false;
     }
+    session->budget.charged_t = session->budget.charged_held_us = 0;
 }
 
 static struct session_turn *add_turn(const struct fold *fold, uint32_t number)
@@ -226,18 +227,28 @@ static void read_budget(const struct fold *fold, const char *text, double values
         values[key] = json_num(json_get(object, budget_names[key]), values[key]);
 }
 
+static void note_charge(const struct fold *fold)
+{
+    struct session *session = fold->session;
+    session->budget.charged_t = fold->t;
+    session->budget.charged_held_us = session->turn_count ? session->turns[session->turn_count - 1].held_us : 0;
+}
+
 static void budget_opened(const struct fold *fold)
 {
     if (!fold_turn(fold))
         return;
     reset_budget(fold->session);
     read_budget(fold, fold->event->budget_opened.limits, fold->session->budget.limit);
+    note_charge(fold);
 }
 
 static void budget_charged(const struct fold *fold)
 {
-    if (fold_turn(fold))
-        read_budget(fold, fold->event->budget_charged.used, fold->session->budget.used);
+    if (!fold_turn(fold))
+        return;
+    read_budget(fold, fold->event->budget_charged.used, fold->session->budget.used);
+    note_charge(fold);
 }
 
 static void budget_warned(const struct fold *fold)
@@ -376,6 +387,7 @@ static void turn_finished(const struct fold *fold)
         return;
     turn->finished_seq = fold->seq;
     turn->finished_t = fold->t;
+    turn->elapsed_ms = fold->event->turn_finished.elapsed_ms;
     turn->status = session_intern(session, status && *status ? status : "unknown");
     uint32_t unfinished = fold_unfinished_calls(session, turn);
     if (unfinished)

@@ -28,6 +28,7 @@ struct session_turn {
     bool writes_closed;
     int64_t started_t, finished_t;
     int64_t held_us;       /* of it, spent at gates and questions that ended */
+    int64_t elapsed_ms;    /* as its end tells it; 0: it does not */
 };
 
 struct session_step {
@@ -66,6 +67,7 @@ struct session_wave {
 struct session_ask {
     uint32_t id;            /* name */
     uint32_t call;          /* index, SESSION_NONE when unknown */
+    uint32_t before;        /* the question that the same call had asked before, SESSION_NONE */
     uint32_t proposed_seq, decided_seq, checkpoint_seq, applied_seq, undone_seq;
     uint32_t checkpoint;    /* name */
     uint32_t decision;      /* name, 0 while open */
@@ -81,6 +83,8 @@ struct session_budget {
     double limit[BUDGET_KEY_COUNT]; /* NaN: none */
     double used[BUDGET_KEY_COUNT];
     bool warned[BUDGET_KEY_COUNT];
+    int64_t charged_t;       /* when it was opened or last charged … */
+    int64_t charged_held_us; /* … and what the turn had been held until then */
 };
 
 struct session_fault {

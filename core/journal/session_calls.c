@@ -286,6 +286,7 @@ void fold_write_proposed(const struct fold *fold)
     session->asks[session->ask_count++] =
         (struct session_ask){.id = session_intern(session, e->ask),
                              .call = call ? (uint32_t)(call - session->calls) : SESSION_NONE,
+                             .before = call ? call->ask : SESSION_NONE,
                              .proposed_seq = fold->seq,
                              .proposed_t = fold->t};
     if (session->asks[row].id)

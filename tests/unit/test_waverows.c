@@ -104,11 +104,30 @@ static void test_the_axis_leaves_out_what_was_held(void **state)
     journal_reader_free(reader);
 }
 
+/* A call that asks twice was held twice: neither time is time that it ran. */
+static void test_a_question_that_comes_again_counts_too(void **state)
+{
+    (void)state;
+    struct err err = ERR_INIT;
+    struct journal_reader *reader = journal_open(SOURCE_DIR "/tests/screens/cases/waves-again/again.jsonl", &err);
+    assert_non_null(reader);
+    CLEANUP(session) struct session session;
+    session_init(&session);
+    fold(&session, reader, 0, journal_count(reader));
+    struct wave_axis axis;
+    wave_axis_make(&axis, &session, 0, session.last_t);
+    assert_int_equal(wave_call_held(&session, &session.calls[0], session.last_t), 30000000);
+    assert_int_equal(axis.cut_count, 2);
+    assert_int_equal(axis.span, 300000);
+    journal_reader_free(reader);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_going_on_and_back),
         cmocka_unit_test(test_the_axis_leaves_out_what_was_held),
+        cmocka_unit_test(test_a_question_that_comes_again_counts_too),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
