@@ -41,6 +41,13 @@ static const char *question_hint(const struct view *view)
     return "$approve approves, $deny denies, $deny-reason denies with a reason, $edit-write edits it in your editor.";
 }
 
+static const char *gate_hint(const struct view *view)
+{
+    bool edits = view->gate.gate == GATE_MODEL || view->gate.gate == GATE_TOOL || view->gate.gate == GATE_RESULT;
+    return edits ? "Held at a gate: $step goes to the next one, $continue goes on, $edit edits what comes next."
+                 : "Held at a gate: $step goes to the next one, $continue goes on, $break makes it a breakpoint.";
+}
+
 static bool wrote_something(const struct session *session)
 {
     for (uint32_t i = 0; i < session->ask_count; i++)
@@ -73,7 +80,7 @@ void app_demo_hint(struct strbuf *out, const struct view *view, const struct key
     if (view->question)
         hint = question_hint(view);
     else if (view->held)
-        hint = "Held at a gate: $step goes to the next one, $continue goes on, $edit edits what comes next.";
+        hint = gate_hint(view);
     else if (turn && turn->finished_seq)
         hint = ended_hint(session, turn);
     else if (session->call_count == 0)

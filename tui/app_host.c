@@ -193,8 +193,8 @@ static int host_open(struct ui_host *host, const char *what, struct err *err)
         return -1;
     size_t count = journal_count(reader);
     journal_reader_free(reader);
-    /* A session of one's own is gone on with, where there is a model that could and nobody else has it open; everything
-     * else is looked at. */
+    /* A session of one's own is gone on with, where there is a model that could and nobody else has it open, and looked at
+     * where it ended otherwise; everything else is looked at from its beginning. */
     bool own = is_own_session(file) && !journal_held(file), model = app->options->model || app->config->model;
     bool go_on = own && model;
     if (own && !model) {
@@ -203,7 +203,7 @@ static int host_open(struct ui_host *host, const char *what, struct err *err)
                               "how to set one up)");
     }
     app_go(app, (struct stage){
-                    .kind = go_on ? STAGE_FORK : STAGE_REPLAY, .file = steal(&file), .position = go_on ? count : 0});
+                    .kind = go_on ? STAGE_FORK : STAGE_REPLAY, .file = steal(&file), .position = own ? count : 0});
     return 0;
 }
 

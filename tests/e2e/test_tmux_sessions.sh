@@ -84,6 +84,7 @@ case_no_model() {
     keys Down Enter
     sees 'no model is configured'
     sees 'read only'
+    sees 'That is all I had to do.' # where it ended, not where it began
     escape
     keys q
     sees 'status=0'
