@@ -209,9 +209,15 @@ static int python_error(struct err *err, const char *what)
 /* No environment, no site, no user's folders, no handlers: only the standard library where the distribution has it. */
 static int start_interpreter(struct err *err)
 {
+    PyPreConfig before;
     PyConfig config;
     PyStatus status;
 
+    PyPreConfig_InitIsolatedConfig(&before);
+    before.utf8_mode = 1; /* files are read and written as UTF-8, whatever the locale is called here */
+    status = Py_PreInitialize(&before);
+    if (PyStatus_Exception(status))
+        return err_set(err, "Python does not start: %s", status.err_msg ? status.err_msg : "it wants to exit");
     PyConfig_InitIsolatedConfig(&config);
     config.site_import = 0;
     config.install_signal_handlers = 0;

@@ -128,6 +128,14 @@ static void test_each_script_begins_anew(void **state)
          "result [false,3,false,\"__main__\",\"1\"]\ndone\n");
 }
 
+static void test_files_are_utf8(void **state)
+{
+    (void)state;
+    harness_rig_start(&rig);
+    says("open('a', 'w').write('\\u00e9\\u20ac'); emit_result(open('a', 'rb').read().hex() + ascii(open('a').read()))",
+         "result \"c3a9e282ac'\\\\xe9\\\\u20ac'\"\ndone\n");
+}
+
 static void test_tools_are_called_like_functions(void **state)
 {
     (void)state;
@@ -378,6 +386,7 @@ int main(void)
         T(test_layers_that_are_left_off_are_told),
         T(test_events_come_in_the_order_they_were_made_in),
         T(test_each_script_begins_anew),
+        T(test_files_are_utf8),
         T(test_tools_are_called_like_functions),
         T(test_a_tool_file_that_does_not_load_is_told_and_the_others_load),
         T(test_no_tools_folder_is_told),
