@@ -5,12 +5,14 @@ that scripts do not need to see begins with an underscore; frames of this file a
 """
 
 import builtins
+import functools
 import io
 import json
 import json.encoder
 import os
 import signal
 import sys
+import types
 
 import _keyturn
 import _thread
@@ -239,27 +241,61 @@ def _start_loop():
     _loop = loop
 
 
-def _sync(function):
-    """Makes a coroutine function callable without await. Inside a running loop it stays what it is: awaitable."""
+def _awaited(coroutine):
+    """What the coroutine gives. Inside a running loop it stays what it is: awaitable."""
+    import asyncio
+
+    if asyncio._get_running_loop() is not None:
+        return coroutine
+    if _loop is None:
+        _start_loop()
+    return asyncio.run_coroutine_threadsafe(coroutine, _loop).result()
+
+
+def _sync(function, name):
+    """Makes a function callable without await, whether it is a coroutine function or only gives a coroutine back."""
 
     def call(*args, **kwargs):
-        import asyncio
+        got = function(*args, **kwargs)
+        return _awaited(got) if type(got) is types.CoroutineType else got
 
-        if asyncio._get_running_loop() is not None:
-            return function(*args, **kwargs)
-        if _loop is None:
-            _start_loop()
-        return asyncio.run_coroutine_threadsafe(function(*args, **kwargs), _loop).result()
-
-    for name in ("__name__", "__qualname__", "__doc__", "__module__"):
-        setattr(call, name, getattr(function, name))
-    call.__wrapped__ = function
+    call.__name__ = call.__qualname__ = name  # a partial has none
+    functools.update_wrapper(call, function)
+    call.__module__ = _TOOLS
     return call
+
+
+def _innermost(value):
+    """The function below partials and decorators that say what they wrap."""
+    for _ in range(_DEPTH):
+        if isinstance(value, functools.partial):
+            value = value.func
+        elif isinstance(value, types.FunctionType) and hasattr(value, "__wrapped__"):
+            value = value.__wrapped__
+        else:
+            break
+    return value
 
 
 def _is_async(value):
     code = getattr(value, "__code__", None)
     return code is not None and bool(code.co_flags & _COROUTINE)
+
+
+def _tame(scope, name, value):
+    """The value as scripts see it. Other tools see an asynchronous one in the same way."""
+    inner = _innermost(value)
+    if getattr(inner, "__module__", None) != _TOOLS:
+        return value
+    if isinstance(inner, types.FunctionType):
+        if _is_async(inner):
+            value = scope[name] = _sync(value, name)
+        elif isinstance(value, types.FunctionType):  # may be a decorator's, around a coroutine function
+            value = _sync(value, name)
+    elif _is_async(getattr(type(value), "__call__", None)):
+        kind = type(value)
+        kind.__call__ = _sync(kind.__call__, "__call__")
+    return value
 
 
 def _tool_files(folder):
@@ -274,6 +310,7 @@ def _tool_files(folder):
 def _load_file(path, scope):
     scope["__name__"] = _TOOLS
     scope["__file__"] = path
+    before = _thread._count()
     try:
         with io.open_code(path) as file:
             source = file.read()
@@ -281,6 +318,14 @@ def _load_file(path, scope):
     except BaseException as wrong:  # also a tool that wants to exit
         message, traceback = _describe(wrong)
         emit_log(f"tools: {path}: {message}\n{traceback}", "error")
+    _tell_threads(path, _thread._count() - before)
+
+
+def _tell_threads(path, count):
+    """Threads that a tool leaves running exist here only: every script runs in a fork, and waits for them in vain."""
+    if count > 0:
+        what = "a thread" if count == 1 else f"{count} threads"
+        emit_log(f"tools: {path}: leaves {what} running; scripts run without, and a call that needs one hangs", "warning")
 
 
 def _load_tools(folder):
@@ -296,8 +341,7 @@ def _load_tools(folder):
     for name, value in list(scope.items()):
         if name in _base or name.startswith("__"):
             continue
-        if _is_async(value) and value.__module__ == _TOOLS:
-            value = scope[name] = _sync(value)
+        value = _tame(scope, name, value)
         if name.startswith("_"):
             continue
         _base[name] = value
@@ -369,11 +413,12 @@ def _join_threads():
             thread.join()
 
 
-def _execute(source, scope):
-    """Runs a script; None, or its error as message and traceback."""
+def _execute(source, scope, wait=True):
+    """Runs a script and waits for its threads; None, or its error as message and traceback."""
     try:
         exec(compile(source, _SCRIPT, "exec", 0, True), scope)
-        _join_threads()
+        if wait:
+            _join_threads()
         _flush()
     except BaseException as wrong:
         try:
@@ -398,7 +443,7 @@ def _run(source, secrets, limit):
 def _rehearse():
     scope = {"__name__": "__main__", "__builtins__": builtins}
     scope.update(_base)
-    return _execute("emit_result(1)\n", scope)
+    return _execute("emit_result(1)\n", scope, wait=False)  # threads of the tools may never end
 
 
 def _extensions():

@@ -28,6 +28,9 @@
 #define OUT_HIGH ((size_t)1 << 20)
 /* Zygotes, or spares, that may die in a row before it is no accident. */
 #define DEATHS_MAX 3
+/* How long a request waits for a child at least, however short its script may run: a busy machine needs that long to
+ * settle after ready. */
+#define PATIENCE_LEAST_S 10.0
 /* See gather(). */
 #define BURST     8
 #define GATHER_US 200
@@ -53,6 +56,7 @@ struct supervisor {
     bool spare_asked;
     struct request request; /* waits for a child; id NULL: none does */
     bool waiting;
+    int64_t patience_us; /* until when it waits */
     struct arena request_memory;
     struct strbuf secrets;
     struct execution execution;
@@ -135,8 +139,19 @@ static void take_line(struct supervisor *s, const char *line, size_t len)
     } else if (!find_secrets(s)) {
         forget_request(s);
     } else {
+        const double patience = s->request.timeout > PATIENCE_LEAST_S ? s->request.timeout : PATIENCE_LEAST_S;
+
         s->waiting = true;
+        s->patience_us = now_us() + (int64_t)(patience * 1e6);
     }
+}
+
+/* No child came for the request: a tool may keep the process that makes them from getting on. */
+static void lose_patience(struct supervisor *s)
+{
+    answer_error(s, s->request.id,
+                 "The harness made no process for the script in time; does a tool block while it is loaded?");
+    forget_request(s);
 }
 
 /* Takes up requests until one runs or waits for a child. */
@@ -345,6 +360,8 @@ static void tick(struct supervisor *s)
 {
     int64_t now;
 
+    if (s->waiting && !s->spare.pid && now_us() >= s->patience_us)
+        lose_patience(s);
     if (!s->execution.running || s->execution.over)
         return;
     now = now_us();
@@ -372,8 +389,8 @@ static int wait_for(struct supervisor *s, struct pollfd *polls, size_t count)
 {
     struct timespec timeout = {0}, *limit = NULL;
 
-    if (s->execution.running) {
-        int64_t left = s->execution.deadline_us - now_us();
+    if (s->execution.running || s->waiting) {
+        int64_t left = (s->execution.running ? s->execution.deadline_us : s->patience_us) - now_us();
 
         left = left < 0 ? 0 : left;
         timeout = (struct timespec){left / 1000000, left % 1000000 * 1000};

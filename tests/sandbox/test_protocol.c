@@ -166,6 +166,71 @@ static void test_tools_are_called_like_functions(void **state)
     says("emit_result('_one' in globals())", "result false\ndone\n");
 }
 
+static void test_coroutines_in_disguise_need_no_await(void **state)
+{
+    (void)state;
+    scratch_write(&rig.scratch, "tools/a.py",
+                  "import functools\n"
+                  "def told(f):\n"
+                  "    @functools.wraps(f)\n"
+                  "    def wrapper(*args):\n"
+                  "        return f(*args)\n"
+                  "    return wrapper\n"
+                  "def untold(f):\n"
+                  "    return lambda *args: f(*args)\n"
+                  "@told\n"
+                  "async def wrapped(x): return x + 1\n"
+                  "@untold\n"
+                  "async def hidden(x): return x + 2\n"
+                  "async def _add(a, b): return a + b\n"
+                  "three = functools.partial(_add, 3)\n"
+                  "class Kind:\n"
+                  "    size = 4\n"
+                  "    async def __call__(self, x): return x + self.size\n"
+                  "called = Kind()\n"
+                  "EARLY = wrapped(1)\n"
+                  "def plain(): return wrapped(10)\n");
+    scratch_write(&rig.scratch, "tools/b.py", "import asyncio\nEARLY = asyncio.run(EARLY)\n");
+    harness_rig_start(&rig);
+    says("emit_result([wrapped(0), hidden(0), three(0), called(0), called.size, plain(), EARLY])",
+         "result [1,2,3,4,4,11,2]\ndone\n");
+    says("import asyncio\nasync def main():\n    emit_result(await wrapped(1) + await three(1) + await called(1))\n"
+         "asyncio.run(main())",
+         "result 11\ndone\n");
+}
+
+static void test_threads_that_tools_leave_are_told_and_not_waited_for(void **state)
+{
+    const struct json *event;
+
+    (void)state;
+    scratch_write(&rig.scratch, "tools/pool.py",
+                  "from concurrent.futures import ThreadPoolExecutor\n"
+                  "P = ThreadPoolExecutor(2)\n"
+                  "def quick(): return list(P.map(str, range(2)))\n"
+                  "import time\n"
+                  "list(P.map(time.sleep, (0.05, 0.05)))\n");
+    scratch_write(&rig.scratch, "tools/quiet.py",
+                  "import threading\nt = threading.Thread(target=print)\nt.start()\nt.join()\n");
+    harness_rig_start(&rig);
+    event = harness_rig_event(&rig);
+    assert_string_equal(json_str(json_get(event, "level"), ""), "warning");
+    assert_non_null(strstr(json_str(json_get(event, "message"), ""), "tools/pool.py: leaves 2 threads running"));
+    event = harness_rig_event(&rig); /* what the other one printed */
+    assert_string_equal(json_str(json_get(event, "level"), ""), "stdout");
+    says("emit_result(1)", "result 1\ndone\n");
+    says("import threading\nemit_result(threading.active_count())", "result 1\ndone\n");
+}
+
+static void test_a_request_does_not_wait_for_ever_for_a_child(void **state)
+{
+    (void)state;
+    scratch_write(&rig.scratch, "tools/block.py",
+                  "import threading, time\nthreading.stack_size = lambda size: time.sleep(1000)\n");
+    harness_rig_start(&rig);
+    fails("emit_result(1)", "The harness made no process for the script in time");
+}
+
 static void test_a_tool_file_that_does_not_load_is_told_and_the_others_load(void **state)
 {
     static const char *const told[] = {"a_syntax.py", "SyntaxError", "b_exit.py",
@@ -388,6 +453,9 @@ int main(void)
         T(test_each_script_begins_anew),
         T(test_files_are_utf8),
         T(test_tools_are_called_like_functions),
+        T(test_coroutines_in_disguise_need_no_await),
+        T(test_threads_that_tools_leave_are_told_and_not_waited_for),
+        T(test_a_request_does_not_wait_for_ever_for_a_child),
         T(test_a_tool_file_that_does_not_load_is_told_and_the_others_load),
         T(test_no_tools_folder_is_told),
         T(test_values_are_json_or_named),
