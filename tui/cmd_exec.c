@@ -36,7 +36,8 @@ struct exec {
     struct script_run *run;
     struct script_request request;
     struct lines lines;
-    size_t left; /* bytes that may still be shown */
+    size_t notes_shown; /* bytes of what the box told of loading the tools */
+    size_t left;        /* bytes that may still be shown */
     struct loop_timer after;
     struct output output;
     struct exec_account account;
@@ -52,6 +53,29 @@ struct exec {
 
 /* The tap */
 
+static void show_event(struct exec *exec, const char *line, size_t len)
+{
+    if (exec->readable) {
+        exec_account_event(&exec->account, &exec->output.text, line, len);
+    } else {
+        strbuf_add(&exec->output.text, line, len);
+        strbuf_addch(&exec->output.text, '\n');
+    }
+}
+
+/* A tool that cannot be loaded is missing in the script: who reads of the error should read of its cause before it. The
+ * notes are not the script's output, and not counted as such. */
+static void show_notes(struct exec *exec)
+{
+    const char *notes = box_notes(exec->box);
+    while (notes[exec->notes_shown]) {
+        const char *line = notes + exec->notes_shown;
+        size_t len = strcspn(line, "\n");
+        show_event(exec, line, len);
+        exec->notes_shown += len + 1;
+    }
+}
+
 static bool on_line(void *user, const char *text, size_t len)
 {
     struct exec *exec = user;
@@ -62,12 +86,7 @@ static bool on_line(void *user, const char *text, size_t len)
     enum wire_type type = wire_type_of(&event, &arena);
     exec->told |= type == WIRE_ERROR;
     exec->over |= type == WIRE_SCRIPT_DONE;
-    if (exec->readable) {
-        exec_account_event(&exec->account, &exec->output.text, event.line, event.len);
-    } else {
-        strbuf_add(&exec->output.text, event.line, event.len);
-        strbuf_addch(&exec->output.text, '\n');
-    }
+    show_event(exec, event.line, event.len);
     return !exec->over;
 }
 
@@ -76,6 +95,7 @@ static void tap_received(struct channel *under, const char *bytes, size_t len)
     struct exec *exec = under->listener;
     size_t shown = len < exec->left ? len : exec->left;
     exec->left -= shown;
+    show_notes(exec);
     if (!exec->over)
         lines_feed(&exec->lines, bytes, shown, on_line, exec);
     if (output_flush(&exec->output) && exec->run)
@@ -152,6 +172,7 @@ static void on_box(void *user, struct box *box, const char *why)
         loop_stop(exec->loop);
         return;
     }
+    show_notes(exec); /* flushed with the first event */
     struct channel *under = box_channel(box);
     under->received = tap_received;
     under->ended = tap_ended;

@@ -2,6 +2,10 @@
  * channel's listener) and gone. What comes before `ready` and is no event is noise of whoever stands in between, such
  * as a greeting of the other machine.
  *
+ * Between `ready` and the first event of a script stand the harness's notes: what the tools' files printed or how they
+ * failed while they were loaded, as `log` events of no execution. They are kept, and count neither as noise nor as a
+ * harness that does not keep still.
+ *
  * Requests are counted as they are written and script_done events as they pass: whoever listens may leave at the
  * result, but the harness is free only when the script has ended too.
  *
@@ -15,12 +19,14 @@
 #include "base/proc.h"
 #include "base/strbuf.h"
 #include "lines.h"
+#include "wire.h"
 #include <ctype.h>
 #include <signal.h>
 #include <string.h>
 
-#define COMPLAINTS_KEPT  4096u /* bytes of stderr, from the end */
-#define COMPLAINTS_SHOWN 300u  /* of those in a sentence */
+#define COMPLAINTS_KEPT  4096u  /* bytes of what it complains of, from the end */
+#define COMPLAINTS_SHOWN 300u   /* of those in a sentence */
+#define NOTES_KEPT       16384u /* bytes of notes, from the beginning */
 #define READY_LINE_MAX   (1u << 20)
 #define DONE_LINE_MAX    4096u
 #define STOP_LIMIT_MS    10000u
@@ -34,13 +40,14 @@ struct box {
     char **argv, **retry, **stop, **env;
     struct proc *proc;
     struct lines lines;
-    struct strbuf complaints;
+    struct strbuf complaints, notes;
     struct loop_timer limit;
     struct loop_task telling;
     char *why;      /* it is gone */
     size_t pending; /* requests without their script_done */
-    size_t ignored; /* bytes that came while there was none */
+    size_t ignored; /* bytes that came while there was none, but for notes */
     bool ready;
+    bool noting; /* nothing but notes has come since */
     bool closed; /* by whoever held it: nothing is read any more */
     bool ended;  /* its stdout has */
     bool too_late;
@@ -178,30 +185,50 @@ static bool on_first_line(void *user, const char *text, size_t len)
     return !first->ready;
 }
 
-static void receive_first(struct box *box, const char *bytes, size_t len)
+static void complain(struct box *box, const char *bytes, size_t len)
+{
+    struct strbuf *kept = &box->complaints;
+    strbuf_add(kept, bytes, len);
+    if (kept->len > COMPLAINTS_KEPT) {
+        memmove(kept->buf, kept->buf + kept->len - COMPLAINTS_KEPT, COMPLAINTS_KEPT);
+        strbuf_set_len(kept, COMPLAINTS_KEPT);
+    }
+}
+
+static void on_stderr(void *data, const char *bytes, size_t len)
+{
+    complain(data, bytes, len);
+}
+
+/* Takes the line if it is a note. */
+static bool take_note(struct box *box, const char *text, size_t len)
 {
     CLEANUP(arena) struct arena arena = ARENA_INIT;
-    struct first_line first = {.box = box, .arena = &arena};
-    size_t used = lines_feed(&box->lines, bytes, len, on_first_line, &first);
-    if (!first.ready)
-        return;
-    lines_release(&box->lines);
-    box->lines.limit = DONE_LINE_MAX;
-    box->ready = true;
-    box->ignored += len - used;
-    box->channel.ordered = json_bool(json_get(first.ready, "ordered"), false);
-    const struct json *layers = json_get(first.ready, "sandbox");
-    CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
-    if (layers)
-        json_write(&text, layers, JSON_COMPACT);
-    box->layers = text.len ? strbuf_detach(&text, NULL) : xstrdup("{}");
-    loop_timer_stop(box->loop, &box->limit);
-    box->listener.ready(box->listener.user, box, first.ready);
+    struct wire_event event;
+    if (!wire_read(&event, text, len) || wire_type_of(&event, &arena) != WIRE_LOG ||
+        (event.execution_id.src && *event.execution_id.src != 'n'))
+        return false;
+    struct wire_field message = wire_text(event.message, "", &arena);
+    complain(box, message.src, message.len);
+    complain(box, "\n", 1);
+    if (box->notes.len + event.len < NOTES_KEPT) {
+        strbuf_add(&box->notes, event.line, event.len);
+        strbuf_addch(&box->notes, '\n');
+    }
+    return true;
 }
 
 static bool on_line(void *user, const char *text, size_t len)
 {
     struct box *box = user;
+    if (box->noting) {
+        if (take_note(box, text, len))
+            return true;
+        box->noting = false;
+        box->lines.limit = DONE_LINE_MAX;
+        if (!box->pending)
+            box->ignored += len + 1;
+    }
     if (!box->pending || len > DONE_LINE_MAX || !memmem(text, len, "script_done", 11))
         return true;
     CLEANUP(arena) struct arena arena = ARENA_INIT;
@@ -211,11 +238,31 @@ static bool on_line(void *user, const char *text, size_t len)
     return true;
 }
 
+static void receive_first(struct box *box, const char *bytes, size_t len)
+{
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
+    struct first_line first = {.box = box, .arena = &arena};
+    size_t used = lines_feed(&box->lines, bytes, len, on_first_line, &first);
+    if (!first.ready)
+        return;
+    lines_release(&box->lines);
+    box->ready = box->noting = true;
+    box->channel.ordered = json_bool(json_get(first.ready, "ordered"), false);
+    const struct json *layers = json_get(first.ready, "sandbox");
+    CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
+    if (layers)
+        json_write(&text, layers, JSON_COMPACT);
+    box->layers = text.len ? strbuf_detach(&text, NULL) : xstrdup("{}");
+    loop_timer_stop(box->loop, &box->limit);
+    lines_feed(&box->lines, bytes + used, len - used, on_line, box);
+    box->listener.ready(box->listener.user, box, first.ready);
+}
+
 static void receive(struct box *box, const char *bytes, size_t len)
 {
-    bool asked = box->pending;
+    bool asked = box->pending, noting = box->noting;
     lines_feed(&box->lines, bytes, len, on_line, box);
-    if (!asked)
+    if (!asked && !noting)
         box->ignored += len;
     if (box->channel.received)
         box->channel.received(&box->channel, bytes, len);
@@ -240,17 +287,6 @@ static void on_stdout(void *data, const char *bytes, size_t len)
         receive_first(box, bytes, len);
     else
         receive(box, bytes, len);
-}
-
-static void on_stderr(void *data, const char *bytes, size_t len)
-{
-    struct box *box = data;
-    struct strbuf *kept = &box->complaints;
-    strbuf_add(kept, bytes, len);
-    if (kept->len > COMPLAINTS_KEPT) {
-        memmove(kept->buf, kept->buf + kept->len - COMPLAINTS_KEPT, COMPLAINTS_KEPT);
-        strbuf_set_len(kept, COMPLAINTS_KEPT);
-    }
 }
 
 /* Beginning and end */
@@ -309,6 +345,7 @@ struct box *box_start(struct loop *loop, const struct box_spec *spec, const char
         box->workspace = xstrdup(spec->workspace);
     box->lines = (struct lines)LINES_INIT(READY_LINE_MAX);
     strbuf_init(&box->complaints);
+    strbuf_init(&box->notes);
     loop_timer_start(loop, &box->limit, loop_now_us(loop) + BOX_READY_S * INT64_C(1000000), on_limit);
     launch(box);
     return box;
@@ -339,6 +376,11 @@ const char *box_complaints(const struct box *box)
     return box->complaints.buf;
 }
 
+const char *box_notes(const struct box *box)
+{
+    return box->notes.buf;
+}
+
 bool box_is_idle(const struct box *box)
 {
     return box->pending == 0;
@@ -365,6 +407,7 @@ void box_free(struct box *box)
         (void)proc_run_aside(box->loop, (const char *const *)box->stop, (const char *const *)box->env, STOP_LIMIT_MS);
     lines_release(&box->lines);
     strbuf_release(&box->complaints);
+    strbuf_release(&box->notes);
     free(box->name);
     free(box->engine);
     free(box->workspace);

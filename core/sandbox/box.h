@@ -37,11 +37,15 @@ const char *box_name(const struct box *box);
 const char *box_workspace(const struct box *box);
 /* What took effect inside, as the harness told: JSON object. NULL before it was ready. */
 const char *box_layers(const struct box *box);
-/* What the engine and the harness wrote to stderr so far, the end of it. */
+/* What the engine and the harness wrote to stderr so far and what the notes say, the end of it. */
 const char *box_complaints(const struct box *box);
+/* What the harness told of loading the tools, which belongs to no script: its `log` events, a line each. They follow
+ * `ready` at once, but the last of them may come only after it was told. */
+const char *box_notes(const struct box *box);
 /* Every request had its script_done. */
 bool box_is_idle(const struct box *box);
-/* Since this was asked last nothing came without a request: a harness that is left alone keeps still. */
+/* Since this was asked last nothing came without a request: a harness that is left alone keeps still. Notes do
+ * not count. */
 bool box_kept_still(struct box *box);
 /* Ends it: end of stdin, the engine's stop vector, a kill of the group. Nobody is called any more. */
 void box_free(struct box *box);

@@ -385,12 +385,25 @@ static struct slot *find_slot(struct pool *pool, enum slot_state state)
     return NULL;
 }
 
+/* One that did not keep still. If it never served, the next would hardly be better: it counts as a start that failed,
+ * or boxes would be started without pause while the caller waits for ever. */
+static void reject(struct slot *slot)
+{
+    if (slot->uses) {
+        retire(slot);
+        return;
+    }
+    CLEANUP(free) char *why = xasprintf("%s speaks before it is asked", slot->pool->spec->engine->name);
+    start_failed(slot->pool, why);
+    leave(slot);
+}
+
 /* One that can be handed out. */
 static struct slot *find_quiet(struct pool *pool)
 {
     struct slot *slot;
     while ((slot = find_slot(pool, SLOT_IDLE)) && !box_kept_still(slot->box))
-        retire(slot);
+        reject(slot);
     return slot;
 }
 

@@ -98,6 +98,16 @@ kt exec --tools tools - <<<'emit_result(double(21))'
 ok "tools" out '"data":42'
 kt exec --tools tools - <<<'open("/tools/more.py", "a")'
 ok "that cannot be changed" is 1
+mkdir bad
+printf 'raise RuntimeError("broken \\x1b[31m")\n' >bad/a.py
+printf 'print("loading")\ndef half(x):\n    return x / 2\n' >bad/b.py
+kt exec --timeout 5 --tools bad - <<<'emit_result(half(84))'
+ok "a tool that is broken and one that prints hold up nothing" is 0
+ok "and the script has what could be loaded" out '"data":42.0'
+ok "what is wrong is told, of no script" grep -q '"type":"log","execution_id":null,.*a.py: RuntimeError' out
+ok "and what was printed" grep -q '"type":"log","execution_id":null,"message":"loading"' out
+ok "before the script" test "$(grep -n -m1 exec-1 out | cut -d: -f1)" -gt "$(grep -n loading out | cut -d: -f1)"
+ok "script_done is last all the same" last '{"type":"script_done","execution_id":"exec-1"}'
 kt exec - <<<'open("a", "w").write("x"); import os; emit_result(os.listdir("."))'
 ok "a workspace of its own" out '"data":["a"]'
 

@@ -205,6 +205,41 @@ static void test_what_nobody_listens_to(void **state)
     finish(&holder);
 }
 
+/* What the harness tells of its tools when it has loaded them is nobody's script and no noise. */
+static void test_notes(void **state)
+{
+    static const char note[] =
+        "{\"type\":\"log\",\"execution_id\":null,\"message\":\"tools: b.py: broken\",\"level\":\"error\"}\n";
+    (void)state;
+    CLEANUP(free) char *both = xasprintf("%s%s", note, note);
+    struct sandbox_engine engine = ENGINE("{harness}", "complain", "note");
+    struct holder holder = {.request = REQUEST("fine")};
+    start(&holder, &engine, NULL);
+    loop_run(loop); /* to the end of a script: all notes have come by then */
+    assert_string_equal(box_notes(holder.box), both);
+    assert_non_null(strstr(box_complaints(holder.box), "tools: b.py: broken\n"));
+    assert_true(box_is_idle(holder.box));
+    assert_true(box_kept_still(holder.box));
+    /* The same from a box that has worked is a harness that does not keep still. */
+    ask(&holder, REQUEST("note"));
+    loop_run(loop);
+    looking.box = holder.box;
+    loop_timer_start(loop, &looking.timer, 0, look);
+    loop_run(loop);
+    assert_string_equal(box_notes(holder.box), both);
+    finish(&holder);
+
+    struct sandbox_engine babbles = ENGINE("{harness}", "babble");
+    struct holder noisy = {0};
+    start(&noisy, &babbles, NULL);
+    loop_run(loop);
+    looking.box = noisy.box;
+    loop_timer_start(loop, &looking.timer, 0, look);
+    loop_run(loop);
+    assert_string_equal(box_notes(noisy.box), note);
+    finish(&noisy);
+}
+
 static void test_secrets_come_by_the_environment(void **state)
 {
     (void)state;
@@ -376,6 +411,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_one_script, begin, end),
         cmocka_unit_test_setup_teardown(test_what_nobody_listens_to, begin, end),
+        cmocka_unit_test_setup_teardown(test_notes, begin, end),
         cmocka_unit_test_setup_teardown(test_secrets_come_by_the_environment, begin, end),
         cmocka_unit_test_setup_teardown(test_failures_name_their_cause, begin, end),
         cmocka_unit_test_setup_teardown(test_second_try, begin, end),

@@ -39,7 +39,7 @@ static struct {
     const char *cannot;   /* starts cannot even be tried */
     int64_t tried_ms[32]; /* when */
     size_t changes;
-    bool lazy;
+    bool lazy, noisy;
 } world;
 
 static int64_t now_ms(void)
@@ -81,6 +81,7 @@ struct box *box_start(struct loop *loop, const struct box_spec *spec, const char
     box->listener = *listener;
     box->name = xstrdup(name);
     box->workspace = spec->workspace ? xstrdup(spec->workspace) : NULL;
+    box->noisy = world.noisy;
     strbuf_init(&box->written);
     box->next = world.boxes;
     world.boxes = box;
@@ -343,6 +344,10 @@ static void test_replaced(void **state)
     assert_pool(retired, 2);
     assert_pool(idle, 1);
     assert_int_equal(world.started, 3);
+    ask(&caller);
+    run_ms(1000);
+    pool_give(world.pool, caller.box, true);
+    run_ms(1000);
     /* One that says something while nobody asked. */
     world.boxes->noisy = true;
     ask(&caller);
@@ -390,6 +395,38 @@ static void test_death(void **state)
     run_ms(1000);
     assert_int_equal(world.started, 4);
     assert_null(pool_status(world.pool).trouble);
+}
+
+/* Boxes that are of no use from the beginning are not tried without pause, and whoever waits hears why. */
+static void test_noisy_before_its_first_use(void **state)
+{
+    (void)state;
+    struct caller first, second;
+    world.noisy = true;
+    open_pool(1, 0, &local);
+    run_ms(1000);
+    assert_pool(idle, 1);
+    ask(&first);
+    run_ms(100);
+    assert_int_equal(first.calls, 1);
+    assert_string_equal(first.why, "local speaks before it is asked");
+    free(first.why);
+    assert_int_equal(world.started, 1);
+    assert_pool(failed, 1);
+    assert_pool(retired, 0);
+    run_ms(1000);
+    assert_int_equal(world.started, 2); /* after a pause */
+    ask(&second);
+    run_ms(100);
+    assert_int_equal(second.calls, 1);
+    free(second.why);
+    run_ms(900);
+    assert_int_equal(world.started, 2); /* a longer one */
+    world.noisy = false;
+    run_ms(1000);
+    ask(&second);
+    run_ms(100);
+    assert_non_null(second.box);
 }
 
 /* The result has come, the script goes on. */
@@ -654,6 +691,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_wiped_on_return, begin, end),
         cmocka_unit_test_setup_teardown(test_replaced, begin, end),
         cmocka_unit_test_setup_teardown(test_death, begin, end),
+        cmocka_unit_test_setup_teardown(test_noisy_before_its_first_use, begin, end),
         cmocka_unit_test_setup_teardown(test_a_script_that_goes_on, begin, end),
         cmocka_unit_test_setup_teardown(test_wiped_from_inside, begin, end),
         cmocka_unit_test_setup_teardown(test_backoff, begin, end),
