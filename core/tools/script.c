@@ -21,6 +21,7 @@
 
 #define TIMEOUT_MAX_S   600 /* stands in the schema too */
 #define SHORTEST_S      1.0 /* that a harness takes */
+#define WORTH_S         0.5 /* with less it is not worth to begin */
 #define LAST_WORD_S     0.5 /* before the turn's end, for the script's error to arrive */
 #define SAY_WAITING_US  250000
 #define TRACEBACK_SHOWN 2000 /* bytes, from the end: that is where it says what went wrong */
@@ -106,7 +107,7 @@ static void on_event(void *user, const char *line, size_t len)
     call->run->script_event(call->run, line, len);
 }
 
-/* What is left for the script; with less than SHORTEST_S it is not worth to begin. */
+/* What is left for the script. */
 static double time_left_s(const struct script_call *call)
 {
     double waited_s = (double)(loop_now_us(call->run->env->loop) - call->started_us) / 1e6;
@@ -128,7 +129,7 @@ static void on_box(void *user, struct box *box, const char *why)
         finish_error(call, "there is no sandbox: %s", why);
         return;
     }
-    if (left_s < SHORTEST_S) {
+    if (left_s < WORTH_S) {
         pool_give(call->pool, box, true);
         finish_error(call, "a sandbox was free only when the time was nearly over");
         return;
@@ -137,7 +138,7 @@ static void on_box(void *user, struct box *box, const char *why)
         .script = script->text,
         .script_len = script->len,
         .mode = (enum script_mode)script_mode_from_name(json_str(json_get(call->run->arguments, "mode"), "plan")),
-        .timeout_s = left_s,
+        .timeout_s = left_s > SHORTEST_S ? left_s : SHORTEST_S,
         .secrets = call->secrets,
     };
     call->script = script_run_start(call->run->env->loop, box_channel(box), &request,
