@@ -29,6 +29,7 @@
 #define SECOND_US    INT64_C(1000000)
 #define PAUSE_US     (SECOND_US / 2) /* after the first failure; doubled after each that follows */
 #define PAUSE_MAX_US (30 * SECOND_US)
+#define SOON_US      (SECOND_US / 10) /* a box that is being cleaned is worth waiting for so long */
 #define WIPE_S       15
 #define WIPE_LINE    4096u
 
@@ -56,8 +57,10 @@ struct slot {
     unsigned number, uses;
     bool dead;  /* the box is gone */
     bool clean; /* the wipe has said so */
+    bool slow;  /* it is being cleaned, and not soon done */
     struct loop_work work;
     struct loop_timer limit; /* on what a cleaning slot waits for */
+    struct loop_timer soon;  /* then it is slow */
     struct lines lines;      /* of the wipe */
     struct err err;
 };
@@ -174,6 +177,7 @@ static void leave(struct slot *slot)
         at = &(*at)->next;
     *at = slot->next;
     loop_timer_stop(pool->loop, &slot->limit);
+    loop_timer_stop(pool->loop, &slot->soon);
     box_free(slot->box);
     slot->box = NULL;
     if (slot->work.impl) { /* it is being emptied; nobody waits for that any more */
@@ -284,6 +288,8 @@ static void cleaned(struct slot *slot, bool well)
     channel->received = NULL;
     channel->ended = NULL;
     loop_timer_stop(slot->pool->loop, &slot->limit);
+    loop_timer_stop(slot->pool->loop, &slot->soon);
+    slot->slow = false;
     if (!well || slot->dead || !box_kept_still(slot->box)) {
         retire(slot);
         return;
@@ -309,6 +315,13 @@ static void room_emptied(struct loop_work *work)
 static void too_long(struct loop_timer *timer)
 {
     cleaned(CONTAINER_OF(timer, struct slot, limit), false);
+}
+
+static void not_soon(struct loop_timer *timer)
+{
+    struct slot *slot = CONTAINER_OF(timer, struct slot, soon);
+    slot->slow = true;
+    changed(slot->pool);
 }
 
 static bool on_wipe_line(void *user, const char *text, size_t len)
@@ -416,10 +429,20 @@ static struct pool_ticket *next_ticket(struct pool *pool)
     return ticket;
 }
 
+static size_t count_slow(const struct pool *pool)
+{
+    size_t n = 0;
+    for (const struct slot *slot = pool->slots; slot; slot = slot->next)
+        n += slot->slow;
+    return n;
+}
+
+/* Whoever waits takes the next box that is clean. One that is not soon clean, since its script goes on, is as good as
+ * busy for him. */
 static size_t wanted(const struct pool *pool)
 {
-    size_t most = pool->options.size + pool->options.overflow;
-    size_t needed = count(pool, SLOT_BUSY) + count_waiting(pool);
+    size_t most = pool->options.size + pool->options.overflow, waiting = count_waiting(pool);
+    size_t needed = count(pool, SLOT_BUSY) + waiting + (waiting ? count_slow(pool) : 0);
     if (needed < pool->options.size && (pool->rooms || !pool->options.lazy))
         return pool->options.size;
     return needed < most ? needed : most;
@@ -538,6 +561,7 @@ void pool_give(struct pool *pool, struct box *box, bool reusable)
     }
     pool->failures = 0;
     slot->state = SLOT_CLEANING;
+    loop_timer_start(pool->loop, &slot->soon, loop_now_us(pool->loop) + SOON_US, not_soon);
     if (box_is_idle(box))
         begin_cleaning(slot);
     else

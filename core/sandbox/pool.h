@@ -5,8 +5,9 @@
  * in use, further callers wait and are served in order. A box that comes back has its workspace wiped and its harness
  * checked (it is idle, alive, its stream is quiet); it is retired after POOL_USES_MAX uses and after any result that is
  * not reusable, and replaced. A script may go on after its result: the box is wiped when it has ended, and retired when
- * that takes longer than POOL_SETTLE_S. A box that cannot be started is tried again with a growing pause; while that
- * goes on, callers are told why instead of waiting for ever. */
+ * that takes longer than POOL_SETTLE_S; who waits meanwhile gets another box, if there may be one more. A box that
+ * cannot be started is tried again with a growing pause; while that goes on, callers are told why instead of waiting
+ * for ever. */
 
 #include "box.h"
 #include <stdint.h>
@@ -22,7 +23,7 @@ struct pool_options {
     const struct box_spec *spec; /* copied, but for the engine, which must stay */
     size_t size;                 /* 0 is allowed: nothing is kept warm */
     size_t overflow;
-    bool lazy; /* nothing is made before somebody asks for the first box */
+    bool lazy;          /* nothing is made before somebody asks for the first box */
     const char *folder; /* where the workspaces of boxes are made; 0700 */
     /* Something in the status changed; may be NULL. */
     void (*changed)(void *user);

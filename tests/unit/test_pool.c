@@ -456,6 +456,40 @@ static void test_a_script_that_goes_on(void **state)
     assert_pool(retired, 1);
 }
 
+/* … and whoever comes next has another box, where there may be one more. */
+static void test_a_script_that_goes_on_holds_up_nobody(void **state)
+{
+    (void)state;
+    struct caller caller;
+    open_pool(1, 1, &local);
+    ask(&caller);
+    run_ms(1000);
+    struct box *box = caller.box;
+    box->busy = true;
+    pool_give(world.pool, box, true);
+    ask(&caller);
+    run_ms(50);
+    assert_int_equal(world.started, 1); /* it may end at once: most do */
+    run_ms(250);
+    assert_int_equal(world.started, 2);
+    assert_non_null(caller.box);
+    assert_ptr_not_equal(caller.box, box);
+    box->busy = false;
+    box->listener.idle(box->listener.user, box);
+    run_ms(50);
+    pool_give(world.pool, caller.box, true);
+    run_ms(1000);
+    assert_int_equal(world.alive, 1); /* what was made for the rush is gone */
+    assert_pool(retired, 0);
+    /* Nobody waits: nothing is made, however slow it is. */
+    ask(&caller);
+    run_ms(1000);
+    caller.box->busy = true;
+    pool_give(world.pool, caller.box, true);
+    run_ms(1000);
+    assert_int_equal(world.started, 2);
+}
+
 static void answer(struct box *box, const char *data)
 {
     CLEANUP(free)
@@ -693,6 +727,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_death, begin, end),
         cmocka_unit_test_setup_teardown(test_noisy_before_its_first_use, begin, end),
         cmocka_unit_test_setup_teardown(test_a_script_that_goes_on, begin, end),
+        cmocka_unit_test_setup_teardown(test_a_script_that_goes_on_holds_up_nobody, begin, end),
         cmocka_unit_test_setup_teardown(test_wiped_from_inside, begin, end),
         cmocka_unit_test_setup_teardown(test_backoff, begin, end),
         cmocka_unit_test_setup_teardown(test_nothing_kept_warm, begin, end),
