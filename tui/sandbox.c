@@ -7,8 +7,10 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static int find_engine(struct sandbox *sandbox, const char *text)
+/* The name was given with --engine, or as what keyturn engines is to try: the complaint shows it as it was typed. */
+static int find_engine(struct sandbox *sandbox, const struct options *options)
 {
+    const char *text = options->engine, *option = options->command == COMMAND_ENGINES ? "" : "--engine ";
     size_t len = strcspn(text, ":");
     sandbox->name = xmemdup0(text, len);
     if (text[len])
@@ -21,8 +23,8 @@ static int find_engine(struct sandbox *sandbox, const char *text)
     for (size_t i = 0; i < sandbox->engines.count; i++)
         nearest_offer(&near, sandbox->engines.items[i].name);
     if (near.best)
-        return say_error(STATUS_USAGE, "--engine %s: there is no such sandbox (did you mean %s?)", text, near.best);
-    return say_error(STATUS_USAGE, "--engine %s: there is no such sandbox (keyturn engines lists them)", text);
+        return say_error(STATUS_USAGE, "%s%s: there is no such sandbox (did you mean %s?)", option, text, near.best);
+    return say_error(STATUS_USAGE, "%s%s: there is no such sandbox (keyturn engines lists them)", option, text);
 }
 
 /* A path on another machine is for that machine to judge. */
@@ -50,7 +52,7 @@ int sandbox_open(struct sandbox *sandbox, const struct options *options)
     CLEANUP(free) char *path = sandbox_engines_default_path();
     if (sandbox_engines_load(&sandbox->engines, path, &err))
         return say_file_error(STATUS_USAGE, path, &err);
-    int status = options->engine ? find_engine(sandbox, options->engine) : 0;
+    int status = options->engine ? find_engine(sandbox, options) : 0;
     if (!options->engine)
         sandbox->spec.engine = sandbox_engines_choose(&sandbox->engines);
     if (!status && options->tools)
