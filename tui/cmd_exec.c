@@ -275,6 +275,9 @@ static int exec_in(const struct sandbox *sandbox, const struct options *options,
     exec.pool = sandbox_pool(sandbox, exec.loop, 0, 1);
     if (exec.pool) {
         exec.engine = sandbox->spec.engine->name;
+        if (sandbox->spec.engine->unsafe)
+            say_notice("--engine %s is UNSAFE: nothing holds the script but the layers of the harness itself",
+                       exec.engine);
         run(&exec);
     } else {
         exec.status = say_error(STATUS_USAGE, "no sandbox is installed (install bubblewrap, or see keyturn engines)");

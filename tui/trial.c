@@ -149,8 +149,8 @@ static void inner_done(struct trial *trial, const struct script_result *result)
     const struct json *found = json_parse(&arena, result->final_data, strlen(result->final_data), NULL);
     json_each (thing, found)
         add_to_list(thing->type == JSON_STRING ? &held : &open, thing->key);
-    strbuf_addf(&trial->text, "%s; ready in %lld ms; refused: %s", trial->engine->about, (long long)trial->ready_ms,
-                held.len ? held.buf : "nothing");
+    strbuf_addf(&trial->text, "%s%s; ready in %lld ms; refused: %s", trial->engine->unsafe ? "UNSAFE: " : "",
+                trial->engine->about, (long long)trial->ready_ms, held.len ? held.buf : "nothing");
     if (open.len)
         strbuf_addf(&trial->text, "; NOT refused: %s", open.buf);
     tell_layers(trial);

@@ -114,6 +114,13 @@ ok "a workspace of its own" out '"data":["a"]'
 # Engines
 kt exec --engine none - <<<'import os; emit_result(os.getcwd())'
 ok "without a sandbox, when told so" is 0
+ok "and warned" err "keyturn: --engine none is UNSAFE"
+ok "in a line" one_error
+kt engines none </dev/null
+ok "a trial warns too" grep -q '^\(ok\|warn\) *none  UNSAFE: ' out
+kt engines nosuch </dev/null
+ok "one that is not there" is 2
+ok "is named as it was typed" err "keyturn: nosuch: there is no such sandbox"
 mkdir -p config/keyturn
 printf '// mine\n{"mine": {"argv": ["%s", "leave"], "env": []}}\n' "$source/tests/support/fake_harness.sh" >config/keyturn/engines.json
 kt exec --engine mine - <<<'emit_result(1)'
