@@ -72,6 +72,11 @@ static const char *ended_hint(const struct session *session, const struct sessio
                : "Done; nothing was written. $inspect shows a row in full, $sessions opens others, $quit quits.";
 }
 
+static bool told_something(const struct session *session)
+{
+    return session->call_count && session->calls[session->call_count - 1].output_seq;
+}
+
 void app_demo_hint(struct strbuf *out, const struct view *view, const struct keymap *keymap)
 {
     const struct session *session = view->session;
@@ -83,6 +88,8 @@ void app_demo_hint(struct strbuf *out, const struct view *view, const struct key
         hint = gate_hint(view);
     else if (turn && turn->finished_seq)
         hint = ended_hint(session, turn);
+    else if (told_something(session) && !session->ask_count)
+        hint = "A script ran in the sandbox: $pane-3 goes to it, $unfold shows what it told, $inspect its source.";
     else if (session->call_count == 0)
         hint = "A recorded model, real tools, a scratch copy. $pane-next changes panes, $pause pauses.";
     else

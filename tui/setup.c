@@ -335,7 +335,7 @@ static int open_tools(struct setup *setup, const struct setup_plan *plan)
         return say_file_error(STATUS_USAGE, plan->workspace, &err);
     h->registry = registry_new();
     if (registry_add_builtin(h->registry, &err) ||
-        (plan->recording && recording_stand_ins(plan->recording, h->registry, &err)))
+        (plan->recording && recording_stand_ins(plan->recording, h->registry, plan->virtual_time, &err)))
         return say_error(STATUS_USAGE, "the tools cannot be set up: %s", err.text);
     if (open_sandbox(setup, plan))
         return STATUS_USAGE;

@@ -50,27 +50,47 @@ static bool good_name(const char *name)
     return true;
 }
 
-int registry_add(struct registry *registry, const struct tool *tool, struct err *err)
+static int check_tool(struct registry *registry, const struct tool *tool, const struct json **schema, struct err *err)
 {
     const struct tool_spec *spec = &tool->spec;
     if (!good_name(spec->name))
         return err_set(err, "\"%.80s\" is no name for a tool (letters, digits, _ . -, at most %d)",
                        spec->name ? spec->name : "", NAME_MAX_CHARS);
-    if (hash_map_has(&registry->by_name, spec->name))
-        return err_set(err, "there is a tool named %s already", spec->name);
     if (!tool->work == !tool->start)
         BUG("the tool %s has %s way to run", spec->name, tool->work ? "more than one" : "no");
 
     /* The values point into the text they were parsed from, and nobody promises that the tool's own stays. */
     char *text = arena_strdup(&registry->arena, spec->parameters ? spec->parameters : ANY_OBJECT);
-    const struct json *schema = json_parse(&registry->arena, text, strlen(text), err);
-    if (!schema || schema_check(schema, err))
+    *schema = json_parse(&registry->arena, text, strlen(text), err);
+    if (!*schema || schema_check(*schema, err))
         return err_prefix(err, "parameters of the tool %s", spec->name);
+    return 0;
+}
 
+int registry_add(struct registry *registry, const struct tool *tool, struct err *err)
+{
+    const struct tool_spec *spec = &tool->spec;
+    const struct json *schema;
+    if (registry_find(registry, spec->name))
+        return err_set(err, "there is a tool named %s already", spec->name);
+    if (check_tool(registry, tool, &schema, err))
+        return -1;
     GROW(registry->entries, registry->count, registry->room);
     registry->entries[registry->count] = (struct entry){tool, schema};
     hash_map_put(&registry->by_name, spec->name, (int64_t)registry->count);
     registry->count++;
+    return 0;
+}
+
+int registry_replace(struct registry *registry, const struct tool *tool, struct err *err)
+{
+    int64_t index = hash_map_get(&registry->by_name, tool->spec.name, -1);
+    const struct json *schema;
+    if (index < 0)
+        return err_set(err, "there is no tool named %.80s", tool->spec.name);
+    if (check_tool(registry, tool, &schema, err))
+        return -1;
+    registry->entries[index] = (struct entry){tool, schema};
     return 0;
 }
 

@@ -12,6 +12,8 @@ void registry_free(struct registry *registry);
 /* The tool must outlive the registry. Two of one name, a name that is not [A-Za-z0-9_.-]{1,64}, or a schema that is not
  * one we can check is an error. */
 int registry_add(struct registry *registry, const struct tool *tool, struct err *err) CHECKED;
+/* In the place of the one that has its name. */
+int registry_replace(struct registry *registry, const struct tool *tool, struct err *err) CHECKED;
 int registry_add_builtin(struct registry *registry, struct err *err) CHECKED;
 const struct tool *registry_find(const struct registry *registry, const char *name); /* NULL when unknown */
 /* The name nearest to a misspelt one, NULL when none is near. */

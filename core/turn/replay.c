@@ -26,6 +26,8 @@ struct recorded_outcome {
     int64_t late_ms;       /* when a timed-out one came back; -1: never */
     bool asked;            /* a write was proposed */
     bool used;
+    char **told;           /* what a script sent, JSON each */
+    size_t told_count, told_room;
 };
 
 struct stand_in {
@@ -99,6 +101,13 @@ static void note(struct recording *recording, const struct event *event, struct 
                                       .deadline_ms = event->tool_started.deadline_ms,
                                       .late_ms = -1};
         break;
+    case EVENT_SCRIPT_EVENT:
+        outcome = newest_outcome(recording, event->script_event.call);
+        if (outcome && event->script_event.event) {
+            GROW(outcome->told, outcome->told_count, outcome->told_room);
+            outcome->told[outcome->told_count++] = xstrdup(event->script_event.event);
+        }
+        break;
     case EVENT_WRITE_PROPOSED:
         outcome = newest_outcome(recording, event->write_proposed.call);
         if (outcome)
@@ -171,6 +180,9 @@ void recording_free(struct recording *recording)
     free(recording->turns);
     for (size_t i = 0; i < recording->outcome_count; i++) {
         free(recording->outcomes[i].call);
+        for (size_t k = 0; k < recording->outcomes[i].told_count; k++)
+            free(recording->outcomes[i].told[k]);
+        free(recording->outcomes[i].told);
         free(recording->outcomes[i].tool);
         free(recording->outcomes[i].outcome);
         free(recording->outcomes[i].details);
@@ -328,6 +340,8 @@ static void answer(struct loop_timer *timer)
         outcome && outcome->details ? json_parse(&arena, outcome->details, strlen(outcome->details), NULL) : NULL;
     const struct json *output = json_get(details, "output");
 
+    for (size_t i = 0; outcome && i < outcome->told_count && run->script_event; i++)
+        run->script_event(run, outcome->told[i], strlen(outcome->told[i]));
     if (outcome && outcome->asked && !run->confirm_write) {
         tool_reply_output(&reply, xstrdup("{\"needs_confirmation\":true}"));
     } else if (output) {
@@ -424,7 +438,7 @@ static void guess_limits(const struct recording *recording, struct tool_spec *sp
     spec->timeout_s = (double)longest_ms / 1000;
 }
 
-int recording_stand_ins(struct recording *recording, struct registry *registry, struct err *err)
+int recording_stand_ins(struct recording *recording, struct registry *registry, bool scripts, struct err *err)
 {
     CLEANUP(arena) struct arena arena = ARENA_INIT;
     const struct json *tools =
@@ -437,7 +451,8 @@ int recording_stand_ins(struct recording *recording, struct registry *registry, 
         struct strbuf schema = STRBUF_INIT;
         struct stand_in *stand_in;
 
-        if (registry_find(registry, name))
+        bool there = registry_find(registry, name);
+        if (there && !(scripts && strcmp(name, "run_script") == 0))
             continue;
         stand_in = xcalloc(1, sizeof(*stand_in));
         stand_in->recording = recording;
@@ -463,7 +478,7 @@ int recording_stand_ins(struct recording *recording, struct registry *registry, 
         guess_limits(recording, &stand_in->tool.spec);
         GROW(recording->stand_ins, recording->stand_in_count, recording->stand_in_room);
         recording->stand_ins[recording->stand_in_count++] = stand_in;
-        if (registry_add(registry, &stand_in->tool, err) < 0)
+        if ((there ? registry_replace : registry_add)(registry, &stand_in->tool, err) < 0)
             return -1;
     }
     return 0;

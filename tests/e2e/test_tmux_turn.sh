@@ -91,31 +91,31 @@ case_replay_keys() {
     keys -
     sees '0.5x'
     keys G
-    sees 'event 200 of 200'
+    sees 'event 208 of 208'
     keys g
-    sees 'event 1 of 200'
+    sees 'event 1 of 208'
     keys G
     keys x
     sees 'no error'
     typed ':goto 100'
     keys Enter
-    sees 'event 100 of 200'
+    sees 'event 100 of 208'
     typed ':goto 99999'
     keys Enter
     sees 'The recording ends before that'
-    sees 'event 200 of 200'
+    sees 'event 208 of 208'
     typed ':goto 3600s'
     keys Enter
-    sees 'its last event, 200 at'
+    sees 'its last event, 208 at'
     keys b
     sees 'F goes on live from here'
     typed ':goto 100'
     keys Enter
-    sees 'event 100 of 200'
+    sees 'event 100 of 208'
     typed ':speed 64'
     keys Enter
     keys Space
-    sees 'event 200 of 200'
+    sees 'event 208 of 208'
     keys q
     sees 'status=0'
 }

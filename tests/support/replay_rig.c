@@ -40,7 +40,7 @@ void again_init(struct again *again, const char *path)
     approval_free(harness->approval);
     harness->approval = approval_new(APPROVE_ASK, false);
     if (recording_decisions(again->recording, harness->approval, &err) < 0 ||
-        recording_stand_ins(again->recording, harness->registry, &err) < 0)
+        recording_stand_ins(again->recording, harness->registry, false, &err) < 0)
         fail_msg("%s", err.text);
     again->departures = departures_new(recording_reader(again->recording));
     again->sink = (struct sink){.event = compare};

@@ -338,7 +338,7 @@ static void open_engine(struct screen_stage *stage)
     h->registry = registry_new();
     h->approval = approval_new(APPROVE_ASK, true);
     must(registry_add_builtin(h->registry, &err), &err);
-    must(recording_stand_ins(stage->recording, h->registry, &err), &err);
+    must(recording_stand_ins(stage->recording, h->registry, true, &err), &err);
     h->root = beneath_open(work, &err);
     h->artifacts = artifact_store_open(artifacts, &stage->clock.base, &err);
     h->checkpoints = checkpoints_open(checkpoints, &err);
