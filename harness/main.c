@@ -17,7 +17,7 @@
 struct settings {
     const char *tools, *workspace;
     unsigned memory_mb;
-    bool no_seccomp, no_landlock, no_rlimits, allow_degraded, help, version;
+    bool no_seccomp, no_landlock, no_rlimits, allow_degraded, end_with_input, help, version;
 };
 
 static const struct option {
@@ -35,6 +35,8 @@ static const struct option {
     {"--no-rlimits", NULL, "leave the resource limits off", offsetof(struct settings, no_rlimits)},
     {"--allow-degraded", NULL, "go on without a layer that this machine lacks",
      offsetof(struct settings, allow_degraded)},
+    {"--end-with-input", NULL, "end when standard input does, whatever runs: the host is gone then",
+     offsetof(struct settings, end_with_input)},
     {"--help", NULL, "this text", offsetof(struct settings, help)},
     {"--version", NULL, "the version", offsetof(struct settings, version)},
 };
@@ -170,7 +172,7 @@ static int run_supervisor(struct settings *settings)
     const char *tools = settings->tools ? settings->tools : "/tools";
     char workspace_path[PATH_MAX], tools_path[PATH_MAX], program_path[PATH_MAX];
     CLEANUP(free) char *missing = NULL;
-    struct supervisor_options options = {.limit_cpu = !settings->no_rlimits};
+    struct supervisor_options options = {.limit_cpu = !settings->no_rlimits, .end_with_input = settings->end_with_input};
     char **arguments;
     int status;
 

@@ -399,11 +399,29 @@ static int wait_for(struct supervisor *s, struct pollfd *polls, size_t count)
     return ppoll(polls, count, limit, NULL);
 }
 
+/* Requests wait in the pipe while one runs; that the host has closed it must be heard all the same where it matters. */
+static struct pollfd poll_input(const struct supervisor *s)
+{
+    const bool reading = protocol_wants(&s->protocol);
+    const bool watching = s->options->end_with_input && !s->protocol.end;
+
+    return (struct pollfd){.fd = reading || watching ? STDIN_FILENO : -1,
+                           .events = (short)((reading ? POLLIN : 0) | (watching ? POLLRDHUP : 0))};
+}
+
+/* Nobody waits for answers any more: the reader is gone, or who asked is. */
+static bool host_gone(const struct supervisor *s, short in, short out)
+{
+    if (out & (POLLERR | POLLHUP | POLLNVAL))
+        return true;
+    return s->options->end_with_input && (s->protocol.end || in & (POLLERR | POLLHUP | POLLRDHUP));
+}
+
 static void step(struct supervisor *s)
 {
     enum { IN, OUT, SIGNALS, CONTROL, LOADING, CHILD };
     struct pollfd polls[CHILD + EXECUTION_POLLS] = {
-        [IN] = {.fd = protocol_wants(&s->protocol) ? STDIN_FILENO : -1, .events = POLLIN},
+        [IN] = poll_input(s),
         [OUT] = {.fd = STDOUT_FILENO, .events = s->sink.out.len ? POLLOUT : 0},
         [SIGNALS] = {.fd = s->signals, .events = POLLIN},
         [CONTROL] = {.fd = s->zygote.control, .events = POLLIN},
@@ -418,12 +436,12 @@ static void step(struct supervisor *s)
         give_up(s, 1, strerror(errno));
         return;
     }
-    if (polls[OUT].revents & (POLLERR | POLLNVAL)) { /* nobody will ever read */
+    if (polls[IN].revents & POLLIN || (polls[IN].revents && protocol_wants(&s->protocol)))
+        protocol_read(&s->protocol);
+    if (host_gone(s, polls[IN].revents, polls[OUT].revents)) {
         give_up(s, 0, NULL);
         return;
     }
-    if (polls[IN].revents)
-        protocol_read(&s->protocol);
     if (children)
         served = execution_serve(&s->execution, polls + CHILD, children);
     if (polls[SIGNALS].revents)

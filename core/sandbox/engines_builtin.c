@@ -7,6 +7,9 @@
  * podman and docker: the image holds the harness as its entry point. Ulimits are said because the defaults need a
  * privilege that root in a small machine may lack; crun refuses some mixtures of cgroup versions that runc takes.
  *
+ * Where somebody stays between us and the harness and keeps its output open (a container's monitor, a daemon, a job's
+ * step), it ends with its input: else a script would outlive a workbench that was killed.
+ *
  * ssh and srun: the harness must be installed there. A shell makes a workspace and removes it; it stays as the parent,
  * so this happens however the harness ends. The connection's end is the harness's end of stdin. */
 
@@ -38,7 +41,7 @@ const char sandbox_engines_builtin[] = TEXT({
              "--memory", "{memory_mb}m", "--memory-swap", "{memory_mb}m", "--pids-limit", "{pids}",
              "--ulimit", "nofile=1024:1024", "--ulimit", "nproc=256:256", "--log-driver=none",
              "--tmpfs", "/workspace:rw,noexec,nosuid,nodev,size=16m", "{tools...}", "{secrets...}", "{image}",
-             "--tools", "/tools", "--workspace", "/workspace", "--memory", "{memory_mb}", "{degraded...}"],
+             "--tools", "/tools", "--workspace", "/workspace", "--memory", "{memory_mb}", "--end-with-input", "{degraded...}"],
     "tools": ["--volume", "{tools}:/tools:ro"],
     "secret": ["--env", "{secret}"],
     "stop": ["podman", "kill", "{name}"],
@@ -50,7 +53,7 @@ const char sandbox_engines_builtin[] = TEXT({
              "--security-opt=no-new-privileges", "--network=none", "--user", "65534:65534",
              "--memory", "{memory_mb}m", "--memory-swap", "{memory_mb}m", "--pids-limit", "{pids}",
              "--tmpfs", "/workspace:rw,noexec,nosuid,nodev,size=16m,uid=65534,gid=65534", "{tools...}",
-             "{secrets...}", "{image}", "--tools", "/tools", "--workspace", "/workspace", "--memory", "{memory_mb}", "{degraded...}"],
+             "{secrets...}", "{image}", "--tools", "/tools", "--workspace", "/workspace", "--memory", "{memory_mb}", "--end-with-input", "{degraded...}"],
     "tools": ["--volume", "{tools}:/tools:ro"],
     "secret": ["--env", "{secret}"],
     "stop": ["docker", "kill", "{name}"]
@@ -67,7 +70,7 @@ const char sandbox_engines_builtin[] = TEXT({
     "remote": true,
     "argv": ["ssh", "-T", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10", "{secrets...}", "--", "{host}",
              "w=$(mktemp -d) && trap 'chmod -R u+rwX \"$w\"; rm -rf \"$w\"' EXIT && trap 'exit 1' HUP INT TERM && keyturn-harness --workspace \"$w\" --memory {memory_mb}",
-             "{degraded...}", "{tools...}"],
+             "--end-with-input", "{degraded...}", "{tools...}"],
     "tools": ["--tools", "{tools:quoted}"],
     "secret": ["-o", "SendEnv={secret}"]
   },
@@ -78,7 +81,7 @@ const char sandbox_engines_builtin[] = TEXT({
     "argv": ["kubectl", "run", "{name}", "{host...}", "-i", "--rm", "--quiet", "--restart=Never",
              "--image={image}", "--image-pull-policy=IfNotPresent", "--override-type=strategic",
              "--overrides={{\"spec\":{{\"automountServiceAccountToken\":false,\"enableServiceLinks\":false,\"hostname\":\"sandbox\",\"containers\":[{{\"name\":\"{name}\",\"resources\":{{\"limits\":{{\"memory\":\"{memory_mb}Mi\",\"cpu\":\"1\"}}}},\"securityContext\":{{\"allowPrivilegeEscalation\":false,\"readOnlyRootFilesystem\":true,\"runAsNonRoot\":true,\"runAsUser\":65534,\"capabilities\":{{\"drop\":[\"ALL\"]}},\"seccompProfile\":{{\"type\":\"RuntimeDefault\"}}}},\"volumeMounts\":[{{\"name\":\"workspace\",\"mountPath\":\"/workspace\"}}]}}],\"volumes\":[{{\"name\":\"workspace\",\"emptyDir\":{{\"medium\":\"Memory\",\"sizeLimit\":\"16Mi\"}}}}]}}}}",
-             "--", "--workspace", "/workspace", "--memory", "{memory_mb}", "{degraded...}", "{tools...}"],
+             "--", "--workspace", "/workspace", "--memory", "{memory_mb}", "--end-with-input", "{degraded...}", "{tools...}"],
     "tools": ["--tools", "{tools}"],
     "host": ["--namespace={host}"],
     "stop": ["kubectl", "delete", "pod", "{name}", "{host...}", "--now", "--wait=false", "--ignore-not-found"],
@@ -90,7 +93,7 @@ const char sandbox_engines_builtin[] = TEXT({
     "argv": ["srun", "--quiet", "--ntasks=1", "--nodes=1", "{host...}", "--job-name={name}",
              "--mem={memory_mb}M", "--unbuffered", "--export=ALL", "sh", "-c",
              "w=$(mktemp -d) && trap 'chmod -R u+rwX \"$w\"; rm -rf \"$w\"' EXIT && trap 'exit 1' HUP INT TERM && keyturn-harness --workspace \"$w\" --memory {memory_mb} \"$@\"",
-             "sh", "{degraded...}", "{tools...}"],
+             "sh", "--end-with-input", "{degraded...}", "{tools...}"],
     "tools": ["--tools", "{tools}"],
     "host": ["--partition={host}"],
     "stop": ["scancel", "--quiet", "--name={name}"],

@@ -26,6 +26,7 @@ def be_harness(image, label, tools, workspace, *options):
     """Becomes a container; the folders are those of the test on this side."""
     host = types.SimpleNamespace(tools=tools.partition("=")[2], work=workspace.partition("=")[2])
     argv = rig.argv_for("podman", image, host, options, AGAIN)
+    argv.remove("--end-with-input")  # these tests also speak as a pipe does, which has an end before the answers come
     if not os.path.isdir(host.tools):
         at = argv.index("--volume")
         argv[at : at + 2] = []

@@ -277,6 +277,40 @@ static void test_signals_and_a_lost_host_end_it(void **state)
     check_gone(zygote);
 }
 
+/* A pipe is answered in full; where the engine says that the end of input is the host's, nothing outlives it, whoever
+ * holds the other end of the output, and however many requests wait. */
+static void test_the_end_of_input_ends_what_runs_where_it_is_asked_to(void **state)
+{
+    CLEANUP(free) char *quick = harness_request("q", "import time; time.sleep(0.3); emit_result(1)", 5, NULL);
+    CLEANUP(free) char *slow = harness_request("s", "print('on')\nimport time; time.sleep(60)", 60, NULL);
+    CLEANUP(free) char *comment = xasprintf("# %0100000d", 0);
+    CLEANUP(free) char *large = harness_request("l", comment, 60, NULL);
+    pid_t zygote;
+
+    (void)state;
+    harness_rig_start(&rig);
+    harness_rig_send(&rig, quick, strlen(quick));
+    close(rig.in);
+    rig.in = -1;
+    assert_string_equal(json_str(json_get(harness_rig_event(&rig), "type"), ""), "final_result");
+    assert_string_equal(json_str(json_get(harness_rig_event(&rig), "type"), ""), "script_done");
+    assert_int_equal(harness_rig_wait(&rig), 0);
+
+    rig.options[0] = "--end-with-input";
+    for (int waiting = 0; waiting < 2; waiting++) {
+        harness_rig_start(&rig);
+        zygote = child_of(rig.pid);
+        harness_rig_send(&rig, slow, strlen(slow));
+        assert_non_null(harness_rig_event(&rig));
+        if (waiting)
+            harness_rig_send(&rig, large, strlen(large));
+        usleep(50000);
+        assert_int_equal(harness_rig_end(&rig), 0);
+        check_gone(zygote);
+        assert_null(harness_rig_event(&rig));
+    }
+}
+
 /* A kernel without Landlock: the call that makes a set of rules is not there. */
 static void without_landlock(void)
 {
@@ -381,6 +415,7 @@ int main(void)
         T(test_a_dead_zygote_is_replaced),
         T(test_a_dead_spare_is_replaced),
         T(test_signals_and_a_lost_host_end_it),
+        T(test_the_end_of_input_ends_what_runs_where_it_is_asked_to),
         T(test_a_layer_that_lacks_ends_it_unless_it_is_allowed),
         T(test_a_tool_that_kills_the_loading_is_told),
         T(test_many_runs_leave_nothing),
