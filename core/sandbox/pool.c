@@ -569,6 +569,11 @@ void pool_give(struct pool *pool, struct box *box, bool reusable)
     changed(pool);
 }
 
+const char *const *pool_secrets(const struct pool *pool)
+{
+    return pool->spec->secrets;
+}
+
 struct pool_status pool_status(const struct pool *pool)
 {
     return (struct pool_status){

@@ -43,6 +43,9 @@ void pool_forget(struct pool *pool, struct pool_ticket *ticket); /* stops waitin
 /* Gives a box back. Not reusable: it is ended and replaced. */
 void pool_give(struct pool *pool, struct box *box, bool reusable);
 
+/* The names of secrets that may be handed in to its boxes, NULL-terminated; NULL: none. The pool's. */
+const char *const *pool_secrets(const struct pool *pool);
+
 struct pool_status {
     const char *engine;
     const char *layers;  /* of the newest box that was ready; NULL: none yet */

@@ -8,6 +8,9 @@
  * The script's time begins with the call: what it waits for a box counts, or a busy pool would stretch every call by an
  * unknown while. It ends with the turn's, and a little before it, so that the script can still tell where it was.
  *
+ * Secrets are those that somebody declared for this session. A model may name any; what the harness finds in its
+ * environment over there is not for the model to choose from, so other names are refused here.
+ *
  * The script works in a workspace of its own that is wiped afterwards, so nothing it does needs a decision. */
 
 #include "base/json.h"
@@ -169,12 +172,38 @@ static void refuse(struct tool_run *run, const char *why)
     tool_run_finish(run, &reply);
 }
 
+static bool is_among(const char *const *names, const char *wanted)
+{
+    for (; names && *names; names++)
+        if (strcmp(*names, wanted) == 0)
+            return true;
+    return false;
+}
+
+/* Names those that there are, so that the next call can be right. */
+static void refuse_secret(struct tool_run *run, const char *wanted, const char *const *names)
+{
+    struct tool_reply reply = {0};
+    CLEANUP(strbuf) struct strbuf declared = STRBUF_INIT;
+    for (; names && *names; names++)
+        strbuf_addf(&declared, "%s%s", declared.len ? ", " : "", *names);
+    tool_reply_error(&reply, "the secret %s is not declared for this session (declared: %s)", wanted,
+                     declared.len ? declared.buf : "none");
+    tool_run_finish(run, &reply);
+}
+
 static void start_script(struct tool_run *run)
 {
     if (!run->env->pool) {
         refuse(run, "there is no sandbox (see keyturn engines)");
         return;
     }
+    const char *const *declared = pool_secrets(run->env->pool);
+    json_each (name, json_get(run->arguments, "secrets"))
+        if (!is_among(declared, json_str(name, ""))) {
+            refuse_secret(run, json_str(name, ""), declared);
+            return;
+        }
     struct script_call *call = xcalloc(1, sizeof(*call));
     call->run = run;
     call->pool = run->env->pool;

@@ -86,6 +86,18 @@ ok "and not otherwise" out '"data":false'
 kt exec --secret NOT_THERE_AT_ALL - <<<'emit_result(1)'
 ok "one that is missing" is 1
 ok "is named" err "NOT_THERE_AT_ALL"
+# In a turn the model names them: it has those that were declared, and no others.
+mkdir ws
+cat >m.jsonl <<'END'
+{"type":"session.started","v":1,"model":{"provider":"scripted","name":"m"}}
+{"type":"turn.started","prompt":"x"}
+{"type":"model.responded","text":"","tool_calls":[{"id":"c1","name":"run_script","arguments":{"script":"import os; emit_result(len(os.environ['API_TOKEN']))","secrets":["API_TOKEN"],"timeout":5}}],"stop":"tool_use"}
+{"type":"model.responded","text":"Done.","tool_calls":[],"stop":"end"}
+END
+kt run --headless --workspace ws --model m.jsonl --secret API_TOKEN x </dev/null
+ok "declared for a turn" out '"final_data":11'
+kt run --headless --workspace ws --model m.jsonl --secret OTHER x </dev/null
+ok "not declared" out 'the secret API_TOKEN is not declared for this session (declared: OTHER)'
 kt exec - <<<'open("/proc/1/environ").read()'
 ok "nor by other ways" is 1
 kt exec - <<<"open('$base/out')"

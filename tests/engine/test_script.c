@@ -118,6 +118,7 @@ static void test_a_script_that_works(void **state)
 {
     struct fixture *f = *state;
     f->answers = works;
+    f->pool.secrets = (const char *const[]){"B", "C", "A", NULL};
     run(f, "{\"script\":\"emit_result({'answer': 42})\",\"secrets\":[\"A\",\"B\"]}");
     assert_string_equal(outcome(f), "result");
     const char *result = turn_rig_finished(&f->rig, "c1")->tool_finished.result;
@@ -226,6 +227,23 @@ static void test_arguments_are_checked(void **state)
         assert_string_equal(turn_check_outcome(&f->rig, id), "denied:validation");
     }
     assert_int_equal(f->pool.taken, 0);
+}
+
+/* Whatever stands in the environment of a harness: a model has only what somebody declared. */
+static void test_secrets_that_nobody_declared(void **state)
+{
+    struct fixture *f = *state;
+    f->answers = works;
+    run(f, "{\"script\":\"x\",\"secrets\":[\"HOME\"]}");
+    assert_string_equal(error(f), "the secret HOME is not declared for this session (declared: none)");
+    f->pool.secrets = (const char *const[]){"A", "AB", NULL};
+    fake_answer_call(fake_provider_answer(f->rig.model), "c2", "run_script",
+                     "{\"script\":\"x\",\"secrets\":[\"AB\",\"a\"]}");
+    turn_rig_turn(&f->rig, "again");
+    assert_string_equal(turn_check_json(&f->rig, turn_rig_finished(&f->rig, "c2")->tool_finished.failure, "error"),
+                        "the secret a is not declared for this session (declared: A, AB)");
+    assert_int_equal(f->pool.taken, 0);
+    assert_int_equal(f->pool.forgotten, 0);
 }
 
 /* ---- no box ---- */
@@ -447,6 +465,7 @@ int main(void)
         TEST(test_a_plan_without_a_result),
         TEST(test_a_box_that_dies_is_not_used_again),
         TEST(test_arguments_are_checked),
+        TEST(test_secrets_that_nobody_declared),
         TEST(test_no_pool),
         TEST(test_no_box_can_be_made),
         TEST(test_waiting_is_told_and_counts),

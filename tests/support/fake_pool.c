@@ -77,6 +77,11 @@ void pool_give(struct pool *pool, struct box *box, bool reusable)
     harness->requests = old.requests;
 }
 
+const char *const *pool_secrets(const struct pool *pool)
+{
+    return ((const struct fake_pool *)(const void *)pool)->secrets;
+}
+
 struct channel *box_channel(struct box *box)
 {
     return &((struct fake_channel *)(void *)box)->base;

@@ -23,8 +23,9 @@ struct fake_pool {
     struct fake_channel harness;
 
     /* What it does. */
-    int64_t ready_after_ms; /* a caller waits so long */
-    const char *trouble;    /* there is no box, for this reason */
+    int64_t ready_after_ms;     /* a caller waits so long */
+    const char *trouble;        /* there is no box, for this reason */
+    const char *const *secrets; /* declared names */
 
     /* What happened. */
     int taken, forgotten;
