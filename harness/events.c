@@ -1,7 +1,12 @@
 #include "events.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/utf8.h"
 #include <unistd.h>
+
+/* More of an error than this is cut out of its middle. */
+#define MESSAGE_MAX   ((size_t)8 << 10)
+#define TRACEBACK_MAX ((size_t)64 << 10)
 
 void event_sink_init(struct event_sink *sink)
 {
@@ -40,6 +45,28 @@ static void add_masked(struct event_sink *sink, struct json_writer *w, const cha
     }
     mask_text(&masked, &sink->mask, text, len);
     json_add_strn(w, key, masked.buf, masked.len);
+}
+
+/* Masked first and cut then: half of a value would not be found. */
+static void add_cut(struct event_sink *sink, struct json_writer *w, const char *key, const char *text, size_t most)
+{
+    CLEANUP(strbuf) struct strbuf masked = STRBUF_INIT, cut = STRBUF_INIT;
+    size_t head = most / 2, tail;
+
+    mask_text(&masked, &sink->mask, text, strlen(text));
+    if (masked.len <= most) {
+        json_add_strn(w, key, masked.buf, masked.len);
+        return;
+    }
+    tail = masked.len - most / 2;
+    while (head && ((unsigned char)masked.buf[head] & 0xc0) == 0x80)
+        head--;
+    while (tail < masked.len && ((unsigned char)masked.buf[tail] & 0xc0) == 0x80)
+        tail++;
+    strbuf_add(&cut, masked.buf, head);
+    strbuf_addf(&cut, "\n[%zu characters left out]\n", utf8_count(masked.buf + head, tail - head));
+    strbuf_add(&cut, masked.buf + tail, masked.len - tail);
+    json_add_strn(w, key, cut.buf, cut.len);
 }
 
 /* A string of a value: masked where it must be. */
@@ -150,8 +177,8 @@ void event_error(struct event_sink *sink, const char *message, const char *trace
 {
     struct json_writer w = begin(sink, "error");
 
-    add_masked(sink, &w, "message", message, strlen(message));
-    add_masked(sink, &w, "traceback", traceback, strlen(traceback));
+    add_cut(sink, &w, "message", message, MESSAGE_MAX);
+    add_cut(sink, &w, "traceback", traceback, TRACEBACK_MAX);
     end(sink, &w);
 }
 

@@ -1,22 +1,109 @@
+/* A value leaves not only as it is. Printed in a list, as a missing key in a traceback or as JSON it is written with
+ * escapes, and of one that has several lines a single one may be told. All these forms are looked for like values. */
+
 #include "mask.h"
+#include "base/json.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
+#include "base/utf8.h"
 #include <string.h>
+
+static void add_text(struct mask *mask, const char *text, size_t len)
+{
+    size_t at = 0;
+
+    while (at < mask->count && mask->values[at].len >= len) { /* the longest first: it wins where two begin alike */
+        if (mask->values[at].len == len && memcmp(mask->values[at].value, text, len) == 0)
+            return;
+        at++;
+    }
+    GROW(mask->values, mask->count, mask->room);
+    memmove(mask->values + at + 1, mask->values + at, (mask->count - at) * sizeof(*mask->values));
+    mask->values[at] = (struct masked){xmemdup0(text, len), len};
+    mask->count++;
+    mask->first[(unsigned char)text[0]] = true;
+}
+
+/* ---- forms ---- */
+
+/* What becomes of the characters above 0x7f: they stay, as in repr(); are escaped, as in ascii(); or their bytes are,
+ * as in the repr() of bytes. */
+enum beyond { STAYS, CHARACTERS, BYTES };
+
+static void spell(struct strbuf *out, uint32_t cp)
+{
+    if (cp <= 0xff)
+        strbuf_addf(out, "\\x%02x", cp);
+    else if (cp <= 0xffff)
+        strbuf_addf(out, "\\u%04x", cp);
+    else
+        strbuf_addf(out, "\\U%08x", cp);
+}
+
+/* As Python's repr() has it between the quotes. The single quote is escaped only where the text holds both kinds. */
+static void write_repr(struct strbuf *out, const char *text, size_t len, bool quotes, enum beyond beyond)
+{
+    for (size_t at = 0, used = 1; at < len; at += used) {
+        const unsigned char c = (unsigned char)text[at];
+        const uint32_t cp = c < 0x80 || beyond == BYTES ? c : utf8_decode(text + at, len - at, &used);
+
+        if (c < 0x80 || beyond == BYTES)
+            used = 1;
+        if (c == '\\' || (quotes && c == '\''))
+            strbuf_addf(out, "\\%c", c);
+        else if (c == '\n' || c == '\r' || c == '\t')
+            strbuf_addf(out, "\\%c", c == '\n' ? 'n' : c == '\r' ? 'r' : 't');
+        else if (c < 0x20 || c == 0x7f || (c >= 0x80 && beyond != STAYS))
+            spell(out, cp);
+        else
+            strbuf_add(out, text + at, used);
+    }
+}
+
+static bool has_no_other_form(const char *text, size_t len)
+{
+    for (size_t i = 0; i < len; i++)
+        if (text[i] < 0x20 || text[i] > 0x7e || text[i] == '"' || text[i] == '\'' || text[i] == '\\')
+            return false;
+    return true;
+}
+
+/* The text and all its forms. */
+static void add_forms(struct mask *mask, const char *text, size_t len)
+{
+    CLEANUP(strbuf) struct strbuf form = STRBUF_INIT;
+
+    add_text(mask, text, len);
+    if (has_no_other_form(text, len))
+        return;
+    strbuf_grow(&form, 6 * len + 2); /* no escape is longer, so no copy stays behind */
+    for (int which = 0; which < 2 * (BYTES + 1); which++) {
+        strbuf_reset(&form);
+        write_repr(&form, text, len, which % 2, (enum beyond)(which / 2));
+        add_text(mask, form.buf, form.len);
+    }
+    for (int which = 0; which < 2; which++) {
+        strbuf_reset(&form);
+        json_write_str(&form, text, len, which ? JSON_ASCII : JSON_COMPACT);
+        add_text(mask, form.buf + 1, form.len - 2);
+    }
+    explicit_bzero(form.buf, 6 * len + 2);
+}
 
 void mask_add(struct mask *mask, const char *value)
 {
     const size_t len = strlen(value);
-    size_t at = 0;
 
     if (len < MASK_LEAST)
         return;
-    GROW(mask->values, mask->count, mask->room);
-    while (at < mask->count && mask->values[at].len >= len) /* the longest first: it wins where two begin alike */
-        at++;
-    memmove(mask->values + at + 1, mask->values + at, (mask->count - at) * sizeof(*mask->values));
-    mask->values[at] = (struct masked){xstrdup(value), len};
-    mask->count++;
-    mask->first[(unsigned char)value[0]] = true;
+    add_forms(mask, value, len);
+    for (const char *line = value; *line;) {
+        const size_t whole = strcspn(line, "\r\n");
+
+        if (whole >= MASK_LEAST_LINE && whole < len)
+            add_forms(mask, line, whole);
+        line += whole + strspn(line + whole, "\r\n");
+    }
 }
 
 void mask_clear(struct mask *mask)

@@ -1,14 +1,17 @@
 #pragma once
 /* Keeps the values of secrets out of what leaves the harness: in texts, and in streams of bytes where a value may come
- * in pieces. Values shorter than MASK_LEAST bytes are not masked: they would be found everywhere. */
+ * in pieces. Values shorter than MASK_LEAST bytes are not masked: they would be found everywhere. Of a value of several
+ * lines each one is masked that has MASK_LEAST_LINE bytes. Masked is also what Python and JSON make of a value between
+ * quotes. */
 
 #include <stdbool.h>
 #include <stddef.h>
 
 struct strbuf;
 
-#define MASK_LEAST 4
-#define MASK_TEXT  "•••"
+#define MASK_LEAST      4
+#define MASK_LEAST_LINE 8
+#define MASK_TEXT       "•••"
 
 struct mask {
     struct masked {

@@ -22,8 +22,7 @@ _HERE = "<harness>"
 _TOOLS = "keyturn_tools"
 _DEPTH = 64
 _RECORD_MAX = 8 << 20
-_MESSAGE_MAX = 8 << 10
-_TRACEBACK_MAX = 64 << 10
+_ERROR_MAX = 512 << 10
 # What the distribution or the maker of an image installed for the tools.
 _PACKAGES = (
     f"/usr/local/lib/python{sys.version_info.major}.{sys.version_info.minor}/dist-packages",
@@ -89,6 +88,12 @@ def _encode(value):
         raise
 
 
+def _short(key):
+    """A key as it is written in a script, when that is short: a part of it may be a part of a secret."""
+    text = repr(key)
+    return text if len(text) <= 80 else f"a key of {len(text)} characters"
+
+
 def _fault(value, path, above):
     """Why JSON cannot hold the value: where in it, and what; None when it can."""
     if isinstance(value, ToolResult):
@@ -116,7 +121,7 @@ def _fault(value, path, above):
                 return f"{path} has a key of type {type(key).__name__}"
             if isinstance(key, float) and key - key != 0:
                 return f"{path} has the key {float.__repr__(key)}"
-            why = _fault(item, f"{path}[{key!r:.80}]", above)
+            why = _fault(item, f"{path}[{_short(key)}]", above)
             if why:
                 return why
         return None
@@ -366,11 +371,11 @@ def _load(folder):
 # Running
 
 
-def _cut(text, most):
+def _bounded(text, otherwise):
+    """The text, or where it is far too long the other. It is cut behind us, when secrets are masked in it: half of one
+    would not be found."""
     text = text.encode("utf-8", "backslashreplace").decode()
-    if len(text) <= most:
-        return text
-    return f"{text[: most // 2]}\n[{len(text) - most} characters left out]\n{text[-(most // 2) :]}"
+    return text if len(text) <= _ERROR_MAX else otherwise
 
 
 def _hide(report, seen):
@@ -394,12 +399,14 @@ def _describe(wrong, source=None):
     _hide(report, set())
     if isinstance(wrong, SystemExit):
         code = wrong.code
-        message = f"Script tried to exit (code {0 if code is None else code!r:.200})"
+        message = f"Script tried to exit (code {0 if code is None else code!r})"
     else:
         message = "".join(report.format_exception_only()).strip()
         if isinstance(wrong, SyntaxError):
             message = f"{type(wrong).__name__}: {wrong.msg} ({wrong.filename}, line {wrong.lineno})"
-    return _cut(message, _MESSAGE_MAX), _cut("".join(report.format()), _TRACEBACK_MAX)
+    message = _bounded(message, f"{type(wrong).__name__}: [{len(message)} characters left out]")
+    places = _bounded("".join(report.stack.format()), "")
+    return message, _bounded("".join(report.format()), f"{places}{message}\n")
 
 
 def _join_threads():

@@ -105,6 +105,32 @@ static void test_values_of_secrets_never_leave(void **state)
     says("print('sesame-4711')", "log stdout sesame-4711\ndone\n"); /* not a secret of this one */
 }
 
+/* Values that look otherwise where they are told: escaped, in lines, and where a text is cut. */
+static void test_values_in_other_forms_never_leave(void **state)
+{
+    static const char *const ways[] = {"{}[s]", "print([s])", "import json; print(json.dumps(s))", "sys.exit(s)",
+                                       "print(s.splitlines()[1])", "emit_log(repr(s.encode()))", "emit_result({s: {1}})",
+                                       "raise ValueError('x' * 4085 + s * 40)", "raise ValueError(s * 10000)"};
+    CLEANUP(strbuf) struct strbuf pem = STRBUF_INIT;
+
+    (void)state;
+    strbuf_addstr(&pem, "PEM_KEY=-----BEGIN 'a' \"b\" KEY-----\n");
+    for (int i = 0; i < 8; i++)
+        strbuf_addf(&pem, "MIIE\\%d/vgIBADANBgkqhkiG9w0BAQEFAASC\n", i);
+    strbuf_addstr(&pem, "-----END KEY-----\n");
+    rig.env[1] = pem.buf;
+    harness_rig_start(&rig);
+    for (size_t i = 0; i < COUNT_OF(ways); i++) {
+        CLEANUP(free) char *script = xasprintf("import os, sys\ns = os.environ['PEM_KEY']\n%s\n", ways[i]);
+        const char *said = harness_says_with(&rig, script, 10, "\"required_secrets\":[\"PEM_KEY\"]");
+
+        if (strstr(said, "MII") || strstr(said, "BEGIN") || strstr(said, "BADANB"))
+            fail_msg("%s\nsaid: %s", ways[i], said);
+        if (rig.traceback && (strstr(rig.traceback, "MII") || strstr(rig.traceback, "BADANB")))
+            fail_msg("%s\nsaid: %s", ways[i], rig.traceback);
+    }
+}
+
 /* ---- a host that does not read ---- */
 
 static long resident_kb(pid_t pid)
@@ -409,6 +435,7 @@ int main(void)
         T(test_missing_secrets_are_all_named),
         T(test_a_script_sees_the_secrets_it_asked_for),
         T(test_values_of_secrets_never_leave),
+        T(test_values_in_other_forms_never_leave),
         T(test_a_host_that_does_not_read_stops_the_script),
         T(test_a_flood_is_cut),
         T(test_a_long_line_comes_in_pieces),

@@ -36,6 +36,37 @@ static void test_values_are_masked_wherever_they_stand(void **state)
     mask_clear(&mask);
 }
 
+static void test_forms_of_a_value_are_masked(void **state)
+{
+    struct mask mask = MASK_INIT;
+
+    (void)state;
+    mask_add(&mask, "a\\b\t\"c'd\x01é€😀");
+    check(&mask, "<a\\b\t\"c'd\x01é€😀>", "<•••>");
+    check(&mask, "['a\\\\b\\t\"c\\'d\\x01é€😀']", "['•••']");                                         /* repr() */
+    check(&mask, "['a\\\\b\\t\"c\\'d\\x01\\xe9\\u20ac\\U0001f600']", "['•••']");                     /* ascii() */
+    check(&mask, "b'a\\\\b\\t\"c\\'d\\x01\\xc3\\xa9\\xe2\\x82\\xac\\xf0\\x9f\\x98\\x80'", "b'•••'"); /* of bytes */
+    check(&mask, "\"a\\\\b\\t\\\"c'd\\u0001\\u00e9\\u20ac\\ud83d\\ude00\"", "\"•••\"");              /* json.dumps() */
+    check(&mask, "\"a\\\\b\\t\\\"c'd\\u0001é€😀\"", "\"•••\"");
+    mask_clear(&mask);
+    mask_add(&mask, "it's so");
+    check(&mask, "[\"it's so\"]", "[\"•••\"]"); /* one kind of quotes: nothing to escape */
+    mask_clear(&mask);
+}
+
+static void test_lines_of_a_value_are_masked(void **state)
+{
+    struct mask mask = MASK_INIT;
+
+    (void)state;
+    mask_add(&mask, "first-line\r\nshort\n\nsecond'\"line\n");
+    check(&mask, "first-line\r\nshort\n\nsecond'\"line\n", "•••");
+    check(&mask, "first-line and short", "••• and short");
+    check(&mask, "'first-line\\r\\nshort\\n\\nsecond\\'\"line\\n'", "'•••'");
+    check(&mask, "'second\\'\"line', \"second'\\\"line\"", "'•••', \"•••\"");
+    mask_clear(&mask);
+}
+
 static void test_the_longest_value_wins(void **state)
 {
     struct mask mask = MASK_INIT;
@@ -74,6 +105,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_values_are_masked_wherever_they_stand),
+        cmocka_unit_test(test_forms_of_a_value_are_masked),
+        cmocka_unit_test(test_lines_of_a_value_are_masked),
         cmocka_unit_test(test_the_longest_value_wins),
         cmocka_unit_test(test_values_in_two_pieces),
     };
