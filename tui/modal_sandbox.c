@@ -1,5 +1,5 @@
 /* The sandbox that scripts run in: its boxes in a table, the layers that hold them, and what is wrong where none can be
- * started. */
+ * started, or with one that could. */
 
 #include "base/mem.h"
 #include "flow.h"
@@ -35,20 +35,26 @@ static void history(struct strbuf *out, const struct sandbox_view *sandbox)
                 (unsigned long long)status->retired, (unsigned long long)status->failed);
 }
 
+/* What is to be said below the table; NULL: nothing. */
+static const char *remark(const struct sandbox_view *sandbox)
+{
+    return sandbox->status.trouble ? sandbox->status.trouble : sandbox->status.complaints;
+}
+
 static int rows_of(const struct view *view, int cols)
 {
     const struct sandbox_view *sandbox = view->sandbox;
     if (!sandbox)
         return modal_rows(nothing(view), cols);
     int rows = 2 + (sandbox->count ? (int)sandbox->count + 2 : 2);
-    return rows + (sandbox->status.trouble ? 1 + modal_rows(sandbox->status.trouble, cols) : 0);
+    return rows + (remark(sandbox) ? 1 + modal_rows(remark(sandbox), cols) : 0);
 }
 
 static struct rect sandbox_place(struct modal *modal, const struct view *view, int rows, int cols)
 {
     int width = cols - 4 < WIDTH ? cols - 4 : WIDTH;
     (void)modal;
-    return modal_center(rows, cols, rows_of(view, width - 2) + 2, width);
+    return modal_center(rows, cols, rows_of(view, width - 4) + 2, width);
 }
 
 static int paint_boxes(struct canvas *canvas, struct rect in, int row, const struct sandbox_view *sandbox)
@@ -92,9 +98,9 @@ static void sandbox_paint(struct modal *modal, struct ui *ui, const struct view 
     history(&words, sandbox);
     canvas_str(canvas, inside, 1, 1, LOOK_DIM, words.buf);
     int row = paint_boxes(canvas, inside, 3, sandbox);
-    if (sandbox->status.trouble)
+    if (remark(sandbox))
         flow_paint(canvas, rect_make(text.row + row + 1, text.col, text.rows - row - 1, text.cols), 0, 0, LOOK_WARN,
-                   sandbox->status.trouble);
+                   remark(sandbox));
 }
 
 static bool sandbox_key(struct modal *modal, struct ui *ui, const struct view *view, const struct key *key,

@@ -100,10 +100,10 @@ static void tell_gone(struct loop_task *task)
     box->listener.gone(box->listener.user, box, box->why);
 }
 
-/* The last of what stands on stderr, on one line. */
-static void add_complaints(struct strbuf *out, const struct strbuf *complaints)
+char *box_complaints_line(const struct box *box)
 {
     CLEANUP(strbuf) struct strbuf line = STRBUF_INIT;
+    const struct strbuf *complaints = &box->complaints;
     bool gap = false;
     for (size_t i = 0; i < complaints->len; i++) {
         char c = complaints->buf[i];
@@ -119,9 +119,9 @@ static void add_complaints(struct strbuf *out, const struct strbuf *complaints)
         strbuf_addch(&line, c ? c : ' ');
     }
     if (!line.len)
-        return;
+        return NULL;
     bool cut = line.len > COMPLAINTS_SHOWN;
-    strbuf_addf(out, ": %s%s", cut ? "…" : "", line.buf + (cut ? line.len - COMPLAINTS_SHOWN : 0));
+    return xasprintf("%s%s", cut ? "…" : "", line.buf + (cut ? line.len - COMPLAINTS_SHOWN : 0));
 }
 
 static char *explain(const struct box *box, int status, int signum)
@@ -136,7 +136,9 @@ static char *explain(const struct box *box, int status, int signum)
                     box->ready ? "" : " before it was ready");
     else
         strbuf_addf(&text, "%s ended with status %d%s", box->engine, status, box->ready ? "" : " before it was ready");
-    add_complaints(&text, &box->complaints);
+    CLEANUP(free) char *complaints = box_complaints_line(box);
+    if (complaints)
+        strbuf_addf(&text, ": %s", complaints);
     return strbuf_detach(&text, NULL);
 }
 

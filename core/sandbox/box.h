@@ -39,6 +39,8 @@ const char *box_workspace(const struct box *box);
 const char *box_layers(const struct box *box);
 /* What the engine and the harness wrote to stderr so far and what the notes say, the end of it. */
 const char *box_complaints(const struct box *box);
+/* The last of it on one line; NULL: there is nothing. */
+char *box_complaints_line(const struct box *box);
 /* What the harness told of loading the tools, which belongs to no script: its `log` events, a line each. They follow
  * `ready` at once, but the last of them may come only after it was told. */
 const char *box_notes(const struct box *box);

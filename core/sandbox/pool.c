@@ -82,7 +82,7 @@ struct pool {
     struct loop_task settling, telling;
     struct loop_timer pause; /* while it is armed nothing is started */
     unsigned failures;       /* running */
-    char *trouble, *layers;
+    char *trouble, *layers, *complaints;
     uint32_t id, number; /* for names */
     uint64_t served, retired, failed;
     size_t working; /* threads on rooms, of slots that are in no list any more */
@@ -141,6 +141,7 @@ static void destroy_if_done(struct pool *pool)
     box_spec_free(pool->spec);
     free(pool->trouble);
     free(pool->layers);
+    free(pool->complaints);
     free(pool);
 }
 
@@ -226,6 +227,8 @@ static void on_ready(void *user, struct box *box, const struct json *ready)
     slot->state = SLOT_IDLE;
     free(pool->layers);
     pool->layers = box_layers(box) ? xstrdup(box_layers(box)) : NULL;
+    free(pool->complaints);
+    pool->complaints = box_complaints_line(box);
     free(pool->trouble);
     pool->trouble = NULL;
     changed(pool);
@@ -580,6 +583,7 @@ struct pool_status pool_status(const struct pool *pool)
         .engine = pool->spec->engine->name,
         .layers = pool->layers,
         .trouble = pool->trouble,
+        .complaints = pool->complaints,
         .starting = count(pool, SLOT_STARTING) + count(pool, SLOT_CLEANING),
         .idle = count(pool, SLOT_IDLE),
         .busy = count(pool, SLOT_BUSY),

@@ -50,7 +50,10 @@ struct pool_status {
     const char *engine;
     const char *layers;  /* of the newest box that was ready; NULL: none yet */
     const char *trouble; /* why none can be started, NULL: none */
-    size_t starting;     /* or being wiped */
+    /* Of the newest box that was ready, although it was: a tool that could not be loaded, a limit that the engine left
+     * out. NULL: none. */
+    const char *complaints;
+    size_t starting; /* or being wiped */
     size_t idle, busy;
     size_t waiting; /* callers */
     uint64_t served, retired, failed;

@@ -509,6 +509,16 @@ static void fill_sandbox(struct screen_stage *stage, struct view *view)
                                                    {5, "wiped", 12, layers},
                                                    {6, "starting", 0, NULL}},
                                          .count = 4};
+    else if (strcmp(state, "complaints") == 0)
+        *sandbox = (struct sandbox_view){
+            .status = {.engine = "bwrap",
+                       .layers = layers,
+                       .complaints =
+                           "tools: /tools/b.py: RuntimeError: no; Traceback (most recent call last):; File "
+                           "\"/tools/b.py\", line 1, in <module>; raise RuntimeError(\"no\"); RuntimeError: no",
+                       .idle = 1},
+            .boxes = {{1, "warm", 0, layers}},
+            .count = 1};
     else if (strcmp(state, "trouble") == 0)
         sandbox->status = (struct pool_status){
             .engine = "bwrap",

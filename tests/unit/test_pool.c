@@ -34,10 +34,11 @@ static struct {
     struct pool *pool;
     struct box *boxes; /* that live */
     size_t alive, started, freed;
-    int64_t start_ms;     /* until one is ready */
-    const char *fails;    /* starts fail with this */
-    const char *cannot;   /* starts cannot even be tried */
-    int64_t tried_ms[32]; /* when */
+    int64_t start_ms;       /* until one is ready */
+    const char *fails;      /* starts fail with this */
+    const char *complaints; /* of a box that is ready */
+    const char *cannot;     /* starts cannot even be tried */
+    int64_t tried_ms[32];   /* when */
     size_t changes;
     bool lazy, noisy;
 } world;
@@ -114,6 +115,12 @@ const char *box_layers(const struct box *box)
 {
     (void)box;
     return "{\"fake\":true}";
+}
+
+char *box_complaints_line(const struct box *box)
+{
+    (void)box;
+    return world.complaints ? xstrdup(world.complaints) : NULL;
 }
 
 bool box_is_idle(const struct box *box)
@@ -239,6 +246,7 @@ static void test_warm_before_the_first(void **state)
     assert_string_equal(pool_status(world.pool).engine, "local");
     assert_string_equal(pool_status(world.pool).layers, "{\"fake\":true}");
     assert_null(pool_status(world.pool).trouble);
+    assert_null(pool_status(world.pool).complaints);
     struct caller caller;
     ask(&caller);
     run_ms(0);
@@ -329,11 +337,13 @@ static void test_replaced(void **state)
     open_pool(1, 0, &local);
     ask(&caller);
     run_ms(1000);
+    world.complaints = "no memory limit";
     pool_give(world.pool, caller.box, false);
     run_ms(1000);
     assert_pool(retired, 1);
     assert_pool(idle, 1);
     assert_int_equal(world.started, 2);
+    assert_string_equal(pool_status(world.pool).complaints, "no memory limit");
     for (int i = 1; i <= POOL_USES_MAX; i++) {
         ask(&caller);
         run_ms(1000);
