@@ -318,6 +318,7 @@ void execution_close(struct execution *execution)
     execution->running = false;
     record_reader_release(&execution->records);
     record_reader_init(&execution->records);
+    arena_release(&execution->arena);
     for (size_t i = 0; i < COUNT_OF(execution->streams); i++) {
         strbuf_reset(&execution->streams[i].held);
         strbuf_reset(&execution->streams[i].line);

@@ -22,6 +22,7 @@ _HERE = "<harness>"
 _TOOLS = "keyturn_tools"
 _DEPTH = 64
 _RECORD_MAX = 8 << 20
+_VALUES_MAX = 499900  # the record has a few more than the script's
 _ERROR_MAX = 512 << 10
 # What the distribution or the maker of an image installed for the tools.
 _PACKAGES = (
@@ -64,7 +65,8 @@ ScriptTimeout.__module__ = ToolResult.__module__ = "builtins"
 #
 # The rule is json.dumps without its liberties: NaN and infinities, integers of thousands of digits, and whatever is no
 # dict, list, tuple, text, number, bool, None or ToolResult is an error that names where in the value it stands. Keys that
-# are numbers, bools or None become texts. A lone surrogate and a NUL arrive as U+FFFD. At most 64 levels, 8 MiB.
+# are numbers, bools or None become texts. A lone surrogate and a NUL arrive as U+FFFD. At most 64 levels, 8 MiB,
+# half a million values.
 
 
 def _as_json(value):
@@ -132,6 +134,17 @@ def _fault(value, path, above):
     return None
 
 
+def _brackets_and_commas(value):
+    """How many of them the value has as JSON: what the supervisor counts."""
+    if isinstance(value, ToolResult):
+        value = _as_json(value)
+    if isinstance(value, dict):
+        return max(len(value), 1) + sum(map(_brackets_and_commas, value.values()))
+    if isinstance(value, (list, tuple)):
+        return max(len(value), 1) + sum(map(_brackets_and_commas, value))
+    return 0
+
+
 def _text(who, data):
     """The value as JSON, or an error that names what in it is none."""
     try:
@@ -146,6 +159,10 @@ def _text(who, data):
             raise ValueError(f"{who}: {why}")
     if len(text) > _RECORD_MAX - 4096:
         raise ValueError(f"{who}: {len(text)} bytes are too many (at most {_RECORD_MAX - 4096})")
+    if len(text) > _VALUES_MAX:
+        count = _brackets_and_commas(data)
+        if count > _VALUES_MAX:
+            raise ValueError(f"{who}: {count} values are too many (at most {_VALUES_MAX})")
     return text
 
 

@@ -23,6 +23,25 @@ static bool deeper_than(const struct json *value, unsigned levels)
     return false;
 }
 
+/* Whether the line holds so many values that they cost too much, found out before they do. Every value but the first
+ * comes after a comma or an opening bracket. */
+static bool too_many(const char *text, size_t len)
+{
+    size_t values = 0;
+
+    if (len < RECORD_VALUES_MAX) /* the usual case costs nothing */
+        return false;
+    for (size_t i = 0; i < len; i++) {
+        if (text[i] == '"') {
+            while (++i < len && text[i] != '"')
+                i += text[i] == '\\';
+            continue;
+        }
+        values += text[i] == ',' || text[i] == '[' || text[i] == '{';
+    }
+    return values > RECORD_VALUES_MAX;
+}
+
 static struct record parse_text(struct arena *arena, enum record_kind kind, const char *text, size_t len)
 {
     char *bytes = arena_alloc(arena, len + 1);
@@ -102,6 +121,8 @@ struct record record_parse(struct arena *arena, const char *line, size_t len)
         return parse_text(arena, kind, line + 1, len - 1);
     if (!strchr("RILXTS", line[0]) || !line[0])
         return bad("an unknown kind");
+    if (too_many(line + 1, len - 1))
+        return bad(arena_printf(arena, "more than %zu values", RECORD_VALUES_MAX));
     value = json_parse(arena, escape_without_nul(arena, line + 1, len - 1), len - 1, &err);
     if (!value)
         return bad(arena_printf(arena, "not JSON: %s", err.text));

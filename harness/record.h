@@ -13,6 +13,8 @@
 
 /* A longer line is dropped and told. */
 #define RECORD_MAX ((size_t)8 << 20)
+/* How many values one may hold: each costs 64 bytes here, and two in the line. */
+#define RECORD_VALUES_MAX ((size_t)500000)
 /* How deep a value may be. */
 #define RECORD_DEPTH_MAX 64
 

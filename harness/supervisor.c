@@ -14,6 +14,7 @@
 #include "protocol.h"
 #include "request.h"
 #include <errno.h>
+#include <malloc.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -356,6 +357,16 @@ static void end_execution(struct supervisor *s)
     want_spare(s);
 }
 
+/* After a script that said much, and when that is written: what it took is given back, also by the C library. */
+static void give_back(struct supervisor *s)
+{
+    if (s->execution.running || s->execution.output < OUT_HIGH || s->sink.out.len)
+        return;
+    s->execution.output = 0;
+    strbuf_release(&s->sink.out);
+    malloc_trim(0);
+}
+
 static void tick(struct supervisor *s)
 {
     int64_t now;
@@ -458,6 +469,7 @@ static void step(struct supervisor *s)
     take_requests(s);
     if (s->sink.out.len)
         protocol_write(&s->protocol, &s->sink.out);
+    give_back(s);
     gather(s, served);
 }
 

@@ -20,6 +20,12 @@
 #define PROGRAM BUILD_DIR "/keyturn-harness"
 #define MASK    "\xe2\x80\xa2\xe2\x80\xa2\xe2\x80\xa2"
 
+#ifdef __SANITIZE_ADDRESS__
+#define SHADOW_MEMORY true /* memory is not given back at once then */
+#else
+#define SHADOW_MEMORY false
+#endif
+
 static struct harness_rig rig;
 
 static int set_up(void **state)
@@ -108,9 +114,15 @@ static void test_values_of_secrets_never_leave(void **state)
 /* Values that look otherwise where they are told: escaped, in lines, and where a text is cut. */
 static void test_values_in_other_forms_never_leave(void **state)
 {
-    static const char *const ways[] = {"{}[s]", "print([s])", "import json; print(json.dumps(s))", "sys.exit(s)",
-                                       "print(s.splitlines()[1])", "emit_log(repr(s.encode()))", "emit_result({s: {1}})",
-                                       "raise ValueError('x' * 4085 + s * 40)", "raise ValueError(s * 10000)"};
+    static const char *const ways[] = {"{}[s]",
+                                       "print([s])",
+                                       "import json; print(json.dumps(s))",
+                                       "sys.exit(s)",
+                                       "print(s.splitlines()[1])",
+                                       "emit_log(repr(s.encode()))",
+                                       "emit_result({s: {1}})",
+                                       "raise ValueError('x' * 4085 + s * 40)",
+                                       "raise ValueError(s * 10000)"};
     CLEANUP(strbuf) struct strbuf pem = STRBUF_INIT;
 
     (void)state;
@@ -190,6 +202,49 @@ static void test_a_flood_is_cut(void **state)
     assert_string_equal(json_str(json_get(harness_rig_event(&rig), "type"), ""), "script_done");
     rig.ready = NULL;
     says("emit_result(1)", "result 1\ndone\n");
+}
+
+/* Small values cost the most, and the supervisor lives long. */
+static void test_large_values_cost_little_and_nothing_for_good(void **state)
+{
+    CLEANUP(free)
+    char *line = harness_request("m",
+                                 "import os\n"
+                                 "for i in range(6): emit_intermediate('x', ['y' * 16] * 400000)\n"
+                                 "os.write(3, b'\\nR[' + b'0,' * 4000000 + b'0]\\n')\n"
+                                 "emit_result([',' * 4000000])\n"
+                                 "emit_result([0] * 4000000)\n",
+                                 20, NULL);
+    const struct json *event;
+    unsigned large = 0;
+    long most = 0, now;
+
+    (void)state;
+    harness_rig_start(&rig);
+    says("emit_result(1)", "result 1\ndone\n");
+    harness_rig_send(&rig, line, strlen(line));
+    do {
+        arena_reset(&rig.arena);
+        event = harness_rig_event(&rig);
+        assert_non_null(event);
+        now = resident_kb(rig.pid);
+        most = now > most ? now : most;
+        if (strcmp(json_str(json_get(event, "type"), ""), "intermediate") == 0)
+            large++;
+        if (strcmp(json_str(json_get(event, "type"), ""), "log") == 0)
+            assert_string_equal(json_str(json_get(event, "message"), ""),
+                                "the script wrote to the event pipe itself: more than 500000 values");
+        if (strcmp(json_str(json_get(event, "type"), ""), "error") == 0)
+            assert_string_equal(json_str(json_get(event, "message"), ""),
+                                "ValueError: emit_result: 4000000 values are too many (at most 499900)");
+    } while (strcmp(json_str(json_get(event, "type"), ""), "script_done") != 0);
+    assert_int_equal(large, 6);
+    says("emit_result(1)", "result 1\ndone\n");
+    print_message("%ld kB at most, %ld kB afterwards\n", most, resident_kb(rig.pid));
+    if (SHADOW_MEMORY)
+        return;
+    assert_true(most < 128 << 10);
+    assert_true(resident_kb(rig.pid) < 16 << 10);
 }
 
 static void test_a_long_line_comes_in_pieces(void **state)
@@ -438,6 +493,7 @@ int main(void)
         T(test_values_in_other_forms_never_leave),
         T(test_a_host_that_does_not_read_stops_the_script),
         T(test_a_flood_is_cut),
+        T(test_large_values_cost_little_and_nothing_for_good),
         T(test_a_long_line_comes_in_pieces),
         T(test_a_dead_zygote_is_replaced),
         T(test_a_dead_spare_is_replaced),
