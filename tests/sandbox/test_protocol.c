@@ -294,6 +294,22 @@ static void test_values_are_json_or_named(void **state)
     says("try:\n    emit_result(object())\nexcept TypeError:\n    emit_result('caught')", "result \"caught\"\ndone\n");
 }
 
+static void test_files_are_copied_with_mode_and_times(void **state)
+{
+    (void)state;
+    harness_rig_start(&rig);
+    says("import os, pathlib, shutil\n"
+         "pathlib.Path('a').write_text('x'); os.chmod('a', 0o640); os.utime('a', (1000, 2000))\n"
+         "shutil.copy('a', 'b'); shutil.copy2('a', 'c')\n"
+         "os.mkdir('from'); shutil.copy2('a', 'from/f'); os.chmod('from', 0o750); shutil.copytree('from', 'to')\n"
+         "pathlib.Path('b').chmod(0o600); os.utime('b')\n"
+         "with open('c') as f: os.chmod(f.fileno(), 0o400); os.utime(f.fileno(), (5, 6))\n"
+         "emit_result([oct(os.stat(n).st_mode & 0o777) for n in ('a', 'b', 'c', 'to', 'to/f')]\n"
+         "            + [os.stat(n).st_mtime for n in ('a', 'c', 'to/f')])\n",
+         "result [\"0o640\",\"0o600\",\"0o400\",\"0o750\",\"0o640\",2000.0,6.0,2000.0]\ndone\n");
+    fails("import os\nos.chmod('nowhere', 0)", "FileNotFoundError: [Errno 2] No such file or directory: 'nowhere'");
+}
+
 static void test_errors_name_the_line(void **state)
 {
     (void)state;
@@ -459,6 +475,7 @@ int main(void)
         T(test_a_tool_file_that_does_not_load_is_told_and_the_others_load),
         T(test_no_tools_folder_is_told),
         T(test_values_are_json_or_named),
+        T(test_files_are_copied_with_mode_and_times),
         T(test_errors_name_the_line),
         T(test_requests_that_cannot_be_run_are_answered),
         T(test_a_line_without_end_is_refused_and_the_next_is_read),

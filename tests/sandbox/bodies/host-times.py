@@ -1,0 +1,8 @@
+# A file of the host that looks as if it had not been touched for years.
+# needs: seccomp
+# expect: error PermissionError
+
+import posix
+
+posix.utime("@OUTSIDE@/secret", (0, 0))
+emit_result("reached")
