@@ -90,8 +90,8 @@ static struct columns measure(const struct tools_pane *tools, const struct view 
     c.tool = c.tool > most ? most : c.tool;
     if (in.cols < TIME_COLS)
         c.time = 0; /* what a call is about comes before how long it took */
-    /* In the width of a column there is room for one of the two: what it does is in the tool's name, as a rule. */
-    c.effect = wide ? c.effect + 1 : 0;
+    /* Where there is no room for the word, its first letter tells a read from a write. */
+    c.effect = wide ? c.effect + 1 : in.cols >= TIME_COLS ? 2 : 0;
     c.bytes = wide ? 9 : in.cols >= BYTES_COLS ? 7 : 0;
     c.at_tool = 1 + c.number + 2 + (view->departures ? 1 : 0);
     c.at_rest = c.at_tool + c.tool + 1 + wide;
@@ -110,7 +110,7 @@ static void paint_heads(struct canvas *canvas, struct rect at, const struct colu
     if (c->rest >= 9)
         canvas_str(canvas, at, 0, c->at_rest, LOOK_DIM, "arguments");
     if (c->effect)
-        canvas_str(canvas, at, 0, c->at_effect, LOOK_DIM, "effect");
+        canvas_str(canvas, at, 0, c->at_effect, LOOK_DIM, c->effect > 2 ? "effect" : "e");
     canvas_str(canvas, at, 0, c->at_state, LOOK_DIM, "state");
     if (c->time)
         canvas_right(canvas, at, 0, c->bytes, LOOK_DIM, "time");
@@ -227,7 +227,7 @@ static void paint_call(const struct view *view, struct canvas *canvas, struct re
     }
     if (c->effect)
         canvas_text(canvas, rect_make(at.row, at.col + c->at_effect, 1, c->effect), 0, 0, LOOK_DIM,
-                    describe_effect(effect), strlen(describe_effect(effect)));
+                    describe_effect(effect), c->effect > 2 ? strlen(describe_effect(effect)) : 1);
     const char *state = call_state_name(call->state);
     canvas_str(canvas, at, 0, c->at_state, state_look(call),
                call->state == CALL_TIMED_OUT && c->state < 10 ? "timeout" : state);
