@@ -6,88 +6,21 @@
  *      ▼                  ▼               ▼                  ▼
  *   trouble            leaving         leaving            leaving: the box is killed, its room removed on a thread
  *
- * The workspace of a box on this machine is emptied from here; one that we cannot see (in a container, on another
- * machine) by a script in the box itself, which finds nobody else there: every script's processes die with it.
+ * How a box is cleaned is in pool_clean.c.
  *
  * Whatever calls somebody does so last, for the pool may be freed there. A freed pool lives on, without calling
  * anybody, until the threads that remove rooms have ended. */
 
-#include "pool.h"
-#include "base/arena.h"
 #include "base/file.h"
-#include "base/json.h"
 #include "base/log.h"
-#include "base/loop.h"
 #include "base/mem.h"
-#include "base/strbuf.h"
-#include "lines.h"
+#include "pool_inside.h"
 #include "rooms.h"
 #include <string.h>
 #include <sys/random.h>
-#include <sys/stat.h>
 
-#define SECOND_US    INT64_C(1000000)
 #define PAUSE_US     (SECOND_US / 2) /* after the first failure; doubled after each that follows */
 #define PAUSE_MAX_US (30 * SECOND_US)
-#define SOON_US      (SECOND_US / 10) /* a box that is being cleaned is worth waiting for so long */
-#define WIPE_S       15
-#define WIPE_LINE    4096u
-
-static const char wipe_script[] = "import os\n"
-                                  "def empty(folder):\n"
-                                  "    os.chmod(folder, 0o700)\n"
-                                  "    for entry in list(os.scandir(folder)):\n"
-                                  "        if entry.is_dir(follow_symlinks=False):\n"
-                                  "            empty(entry.path)\n"
-                                  "            os.rmdir(entry.path)\n"
-                                  "        else:\n"
-                                  "            os.unlink(entry.path)\n"
-                                  "empty('.')\n"
-                                  "emit_result(len(os.listdir('.')))\n";
-
-enum slot_state { SLOT_STARTING, SLOT_IDLE, SLOT_BUSY, SLOT_CLEANING };
-
-struct slot {
-    struct pool *pool;
-    struct slot *next;
-    struct box *box;
-    char *room;
-    bool lives_there; /* its workspace is the room; else it is one that we cannot see, or somebody else's */
-    enum slot_state state;
-    unsigned number, uses;
-    bool dead;  /* the box is gone */
-    bool clean; /* the wipe has said so */
-    bool slow;  /* it is being cleaned, and not soon done */
-    struct loop_work work;
-    struct loop_timer limit; /* on what a cleaning slot waits for */
-    struct loop_timer soon;  /* then it is slow */
-    struct lines lines;      /* of the wipe */
-    struct err err;
-};
-
-struct pool_ticket {
-    struct pool_ticket *next;
-    void (*got)(void *user, struct box *box, const char *why);
-    void *user;
-};
-
-struct pool {
-    struct loop *loop;
-    struct box_spec *spec; /* our own */
-    struct rooms *rooms;   /* NULL: nobody has asked yet */
-    char *folder;
-    struct pool_options options;
-    struct slot *slots;
-    struct pool_ticket *waiting, **waiting_end;
-    struct loop_task settling, telling;
-    struct loop_timer pause; /* while it is armed nothing is started */
-    unsigned failures;       /* running */
-    char *trouble, *layers, *complaints;
-    uint32_t id, number; /* for names */
-    uint64_t served, retired, failed;
-    size_t working; /* threads on rooms, of slots that are in no list any more */
-    bool freed;
-};
 
 static void settle(struct loop_task *task);
 
@@ -123,7 +56,7 @@ static void tell_changed(struct loop_task *task)
     pool->options.changed(pool->options.user);
 }
 
-static void changed(struct pool *pool)
+void pool_changed(struct pool *pool)
 {
     loop_post(pool->loop, &pool->settling, settle);
     if (pool->options.changed)
@@ -190,10 +123,10 @@ static void leave(struct slot *slot)
         loop_work_start(pool->loop, &slot->work, remove_room, work_ended);
         loop_work_disown(pool->loop, &slot->work);
     }
-    changed(pool);
+    pool_changed(pool);
 }
 
-static void retire(struct slot *slot)
+void slot_retire(struct slot *slot)
 {
     slot->pool->retired++;
     leave(slot);
@@ -203,7 +136,7 @@ static void retire(struct slot *slot)
 
 static void pause_over(struct loop_timer *timer)
 {
-    changed(CONTAINER_OF(timer, struct pool, pause));
+    pool_changed(CONTAINER_OF(timer, struct pool, pause));
 }
 
 static void start_failed(struct pool *pool, const char *why)
@@ -216,7 +149,7 @@ static void start_failed(struct pool *pool, const char *why)
     pool->failures++;
     loop_timer_start(pool->loop, &pool->pause, loop_now_us(pool->loop) + (pause < PAUSE_MAX_US ? pause : PAUSE_MAX_US),
                      pause_over);
-    changed(pool);
+    pool_changed(pool);
 }
 
 static void on_ready(void *user, struct box *box, const struct json *ready)
@@ -231,7 +164,7 @@ static void on_ready(void *user, struct box *box, const struct json *ready)
     pool->complaints = box_complaints_line(box);
     free(pool->trouble);
     pool->trouble = NULL;
-    changed(pool);
+    pool_changed(pool);
 }
 
 static void on_gone(void *user, struct box *box, const char *why)
@@ -250,8 +183,6 @@ static void on_gone(void *user, struct box *box, const char *why)
     leave(slot);
 }
 
-static void on_idle(void *user, struct box *box);
-
 static void start_one(struct pool *pool)
 {
     struct slot *slot = xcalloc(1, sizeof(*slot));
@@ -260,7 +191,7 @@ static void start_one(struct pool *pool)
     CLEANUP(free) char *name = xasprintf("keyturn-%08x-%u", pool->id, ++pool->number);
     slot->pool = pool;
     slot->number = pool->number;
-    slot->lines = (struct lines)LINES_INIT(WIPE_LINE);
+    slot->lines = (struct lines)LINES_INIT(POOL_WIPE_LINE);
     if (!pool->rooms)
         pool->rooms = rooms_open(pool->folder, &err);
     if (pool->rooms)
@@ -269,7 +200,7 @@ static void start_one(struct pool *pool)
     if (slot->lives_there)
         spec.workspace = slot->room;
     if (slot->room) {
-        struct box_listener listener = {.ready = on_ready, .gone = on_gone, .idle = on_idle, .user = slot};
+        struct box_listener listener = {.ready = on_ready, .gone = on_gone, .idle = slot_idle, .user = slot};
         slot->box = pool->options.start(pool->loop, &spec, name, &listener, &err);
     }
     if (!slot->box) {
@@ -281,114 +212,6 @@ static void start_one(struct pool *pool)
     }
     slot->next = pool->slots;
     pool->slots = slot;
-}
-
-/* Cleaning */
-
-static void cleaned(struct slot *slot, bool well)
-{
-    struct channel *channel = box_channel(slot->box);
-    channel->received = NULL;
-    channel->ended = NULL;
-    loop_timer_stop(slot->pool->loop, &slot->limit);
-    loop_timer_stop(slot->pool->loop, &slot->soon);
-    slot->slow = false;
-    if (!well || slot->dead || !box_kept_still(slot->box)) {
-        retire(slot);
-        return;
-    }
-    slot->state = SLOT_IDLE;
-    changed(slot->pool);
-}
-
-static void empty_room(struct loop_work *work)
-{
-    struct slot *slot = CONTAINER_OF(work, struct slot, work);
-    const char *folder = slot->room;
-    if (file_empty_folder(folder, &slot->err) == 0 && chmod(folder, 0700) == 0)
-        slot->clean = true;
-}
-
-static void room_emptied(struct loop_work *work)
-{
-    struct slot *slot = CONTAINER_OF(work, struct slot, work);
-    cleaned(slot, slot->clean);
-}
-
-static void too_long(struct loop_timer *timer)
-{
-    cleaned(CONTAINER_OF(timer, struct slot, limit), false);
-}
-
-static void not_soon(struct loop_timer *timer)
-{
-    struct slot *slot = CONTAINER_OF(timer, struct slot, soon);
-    slot->slow = true;
-    changed(slot->pool);
-}
-
-static bool on_wipe_line(void *user, const char *text, size_t len)
-{
-    struct slot *slot = user;
-    CLEANUP(arena) struct arena arena = ARENA_INIT;
-    const struct json *event = json_parse(&arena, text, len, NULL);
-    if (strcmp(json_str(json_get(event, "type"), ""), "final_result") == 0)
-        slot->clean = json_int(json_get(event, "data"), -1) == 0;
-    return true;
-}
-
-static void wipe_received(struct channel *channel, const char *bytes, size_t len)
-{
-    struct slot *slot = channel->listener;
-    lines_feed(&slot->lines, bytes, len, on_wipe_line, slot);
-    if (box_is_idle(slot->box))
-        cleaned(slot, slot->clean);
-}
-
-static void limit_cleaning(struct slot *slot, int seconds)
-{
-    loop_timer_start(slot->pool->loop, &slot->limit, loop_now_us(slot->pool->loop) + seconds * SECOND_US, too_long);
-}
-
-static void wipe_inside(struct slot *slot)
-{
-    CLEANUP(strbuf) struct strbuf request = STRBUF_INIT;
-    struct json_writer w = json_begin(&request);
-    json_open(&w, NULL, '{');
-    json_add_str(&w, "execution_id", "wipe");
-    json_add_str(&w, "script", wipe_script);
-    json_add_int(&w, "timeout", WIPE_S - 1);
-    json_add_str(&w, "mode", "PLAN");
-    json_add_raw(&w, "required_secrets", "[]");
-    json_close(&w, '}');
-    strbuf_addch(&request, '\n');
-    struct channel *channel = box_channel(slot->box);
-    channel->received = wipe_received;
-    channel->listener = slot;
-    limit_cleaning(slot, WIPE_S);
-    if (channel->ops->write(channel, request.buf, request.len))
-        cleaned(slot, false);
-}
-
-/* The script that had it has ended: nothing of it can write any more. */
-static void begin_cleaning(struct slot *slot)
-{
-    loop_timer_stop(slot->pool->loop, &slot->limit);
-    slot->clean = false;
-    if (slot->lives_there)
-        loop_work_start(slot->pool->loop, &slot->work, empty_room, room_emptied);
-    else if (slot->pool->spec->workspace)
-        cleaned(slot, true); /* somebody else's folder: what is in it is wanted */
-    else
-        wipe_inside(slot);
-}
-
-static void on_idle(void *user, struct box *box)
-{
-    (void)box;
-    struct slot *slot = user;
-    if (slot->state == SLOT_CLEANING && loop_timer_armed(&slot->limit))
-        begin_cleaning(slot);
 }
 
 /* Settling */
@@ -406,7 +229,7 @@ static struct slot *find_slot(struct pool *pool, enum slot_state state)
 static void reject(struct slot *slot)
 {
     if (slot->uses) {
-        retire(slot);
+        slot_retire(slot);
         return;
     }
     CLEANUP(free) char *why = xasprintf("%s speaks before it is asked", slot->pool->spec->engine->name);
@@ -471,7 +294,7 @@ static void settle(struct loop_task *task)
     }
     if (!ticket)
         return;
-    changed(pool); /* there may be more to hand out */
+    pool_changed(pool); /* there may be more to hand out */
     struct pool_ticket own = *ticket;
     free(ticket);
     own.got(own.user, slot ? slot->box : NULL, why);
@@ -499,7 +322,7 @@ struct pool *pool_new(const struct pool_options *options, struct err *err)
     pool->spec = box_spec_copy(options->spec);
     if (getrandom(&pool->id, sizeof(pool->id), 0) != (ssize_t)sizeof(pool->id))
         BUG("the kernel gives no random bytes");
-    changed(pool);
+    pool_changed(pool);
     return pool;
 }
 
@@ -527,7 +350,7 @@ struct pool_ticket *pool_take(struct pool *pool, void (*got)(void *user, struct 
     ticket->user = user;
     *pool->waiting_end = ticket;
     pool->waiting_end = &ticket->next;
-    changed(pool);
+    pool_changed(pool);
     return ticket;
 }
 
@@ -542,7 +365,7 @@ void pool_forget(struct pool *pool, struct pool_ticket *ticket)
     if (!*at)
         pool->waiting_end = at;
     free(ticket);
-    changed(pool);
+    pool_changed(pool);
 }
 
 void pool_give(struct pool *pool, struct box *box, bool reusable)
@@ -559,17 +382,11 @@ void pool_give(struct pool *pool, struct box *box, bool reusable)
     slot->uses++;
     pool->served++;
     if (!reusable || slot->dead || slot->uses >= POOL_USES_MAX) {
-        retire(slot);
+        slot_retire(slot);
         return;
     }
     pool->failures = 0;
-    slot->state = SLOT_CLEANING;
-    loop_timer_start(pool->loop, &slot->soon, loop_now_us(pool->loop) + SOON_US, not_soon);
-    if (box_is_idle(box))
-        begin_cleaning(slot);
-    else
-        limit_cleaning(slot, POOL_SETTLE_S);
-    changed(pool);
+    slot_clean(slot);
 }
 
 const char *const *pool_secrets(const struct pool *pool)
