@@ -94,6 +94,9 @@ static void explain(struct trial *trial, const char *why)
         strbuf_addf(&trial->text, "not installed (%s)", why);
     else if (strstr(why, "image not known") || strstr(why, "No such image") || strstr(why, "Unable to find image"))
         strbuf_addf(&trial->text, "there is no image %s (./dev image makes it)", image);
+    else if (strstr(why, "keyturn-harness: unknown option"))
+        strbuf_addf(&trial->text, "the harness there is of another version%s: %s",
+                    sandbox_engine_uses(trial->engine, "image") ? " (./dev image makes the image anew)" : "", why);
     else
         strbuf_addstr(&trial->text, why);
 }
