@@ -130,8 +130,8 @@ static void test_the_timeout_cannot_be_swallowed(void **state)
 {
     static const char *const stubborn[] = {
         "import time\nwhile True:\n    try:\n        time.sleep(60)\n    except BaseException:\n        pass\n",
-        "import signal\nfor s in signal.valid_signals():\n    try: signal.signal(s, signal.SIG_IGN)\n"
-        "    except (OSError, ValueError): pass\nsignal.alarm(0)\nwhile True: pass\n",
+        ("import signal\nfor s in signal.valid_signals():\n    try: signal.signal(s, signal.SIG_IGN)\n"
+         "    except (OSError, ValueError): pass\nsignal.alarm(0)\nwhile True: pass\n"),
         "import signal\nsignal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())\nwhile True: pass\n",
         "import itertools\nsum(itertools.repeat(1))\n",
         "import threading\nthreading.Lock().acquire() or 1\nl = threading.Lock(); l.acquire(); l.acquire()\n",
