@@ -70,7 +70,7 @@ case_suspend() {
 crash_with() { # signal, status
     begin "crash_$1" 120x40
     tty_state "$home/before"
-    typed "$program replay $source/fixtures/demo.jsonl & fg; echo status=\$?"
+    typed "$program replay $source/fixtures/demo.jsonl; echo status=\$?"
     keys Enter
     sees '1 conversation'
     kill -"$1" "$(pgrep -s "$(mux display -p -t it '#{pane_pid}')" -x keyturn | head -1)"
