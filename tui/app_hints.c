@@ -18,13 +18,16 @@ static size_t hunk_count(const struct view *view)
 static void add_hint(struct strbuf *out, const struct keymap *keymap, const char *text)
 {
     while (*text) {
-        size_t len = *text == '$' ? strspn(text + 1, "abcdefghijklmnopqrstuvwxyz-") : 0;
+        size_t len = *text == '$' ? strspn(text + 1, "abcdefghijklmnopqrstuvwxyz-0123456789") : 0;
         if (!len) {
             strbuf_addch(out, *text++);
             continue;
         }
         CLEANUP(free) char *name = xmemdup0(text + 1, len);
-        const char *key = keymap_key(keymap, action_from_name(name));
+        enum action action = action_from_name(name);
+        if (action == ACTION_NONE)
+            BUG("a hint names the action %s", name);
+        const char *key = keymap_key(keymap, action);
         strbuf_addstr(out, *key ? key : name);
         text += len + 1;
     }
@@ -89,7 +92,7 @@ void app_demo_hint(struct strbuf *out, const struct view *view, const struct key
     else if (turn && turn->finished_seq)
         hint = ended_hint(session, turn);
     else if (told_something(session) && !session->ask_count)
-        hint = "A script ran in the sandbox: $pane-3 goes to it, $unfold shows what it told, $inspect its source.";
+        hint = "A script ran in the sandbox: $pane-3 goes to it, $unfold shows what it told.";
     else if (session->call_count == 0)
         hint = "A recorded model, real tools, a scratch copy. $pane-next changes panes, $pause pauses.";
     else
