@@ -77,6 +77,8 @@ static enum look kind_look(enum event_type type)
     case EVENT_MODEL_DELTA:
     case EVENT_MODEL_RESPONDED:
     case EVENT_MODEL_FAILED:
+    case EVENT_MODEL_CHANGED:
+    case EVENT_CONTEXT_COMPACTED:
     case EVENT_REFLECTION:
         return LOOK_EVENT_MODEL;
     case EVENT_WAVES_PLANNED:
@@ -86,6 +88,11 @@ static enum look kind_look(enum event_type type)
     case EVENT_TOOL_FINISHED:
     case EVENT_LATE_SUPPRESSED:
     case EVENT_WORKSPACE_OP:
+    case EVENT_WORKSPACE_STATE:
+    case EVENT_PROGRAM_STARTED:
+    case EVENT_PROGRAM_OUTPUT:
+    case EVENT_PROGRAM_INPUT:
+    case EVENT_PROGRAM_ENDED:
         return LOOK_EVENT_TOOL;
     case EVENT_WRITE_PROPOSED:
     case EVENT_WRITE_DECIDED:

@@ -403,6 +403,18 @@ static void tell(struct plain *plain, const struct event *event)
     case EVENT_WORKSPACE_OP:
         plain_note_workspace(plain, &event->workspace_op);
         break;
+    case EVENT_MODEL_CHANGED:
+        plain_note_summary(plain, "model", event);
+        break;
+    case EVENT_CONTEXT_COMPACTED:
+        plain_note_summary(plain, "context", event);
+        break;
+    case EVENT_PROGRAM_STARTED:
+    case EVENT_PROGRAM_OUTPUT:
+    case EVENT_PROGRAM_INPUT:
+    case EVENT_PROGRAM_ENDED:
+        plain_note_summary(plain, "program", event);
+        break;
     case EVENT_LATE_SUPPRESSED:
         plain_note_late(plain, &event->late_suppressed);
         break;
@@ -437,6 +449,7 @@ static void tell(struct plain *plain, const struct event *event)
     case EVENT_MODEL_DELTA: /* the answer comes whole */
     case EVENT_CHECKPOINT_SAVED:
     case EVENT_WRITES_CLOSED:
+    case EVENT_WORKSPACE_STATE: /* the operations tell what changed */
     case EVENT_SESSION_ENDED:
     case EVENT_TYPE_COUNT:
         break;

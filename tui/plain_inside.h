@@ -113,5 +113,6 @@ void plain_note_held(struct plain *plain, const struct event_held *event);
 void plain_note_released(struct plain *plain, const struct event_released *event);
 void plain_note_edited(struct plain *plain, const struct event_edited *event);
 void plain_note_late(struct plain *plain, const struct event_late_suppressed *event);
+void plain_note_summary(struct plain *plain, const char *label, const struct event *event);
 void plain_note_workspace(struct plain *plain, const struct event_workspace_op *op);
 void plain_note_other(struct plain *plain, const struct event *event);

@@ -103,6 +103,16 @@ void plain_note_workspace(struct plain *plain, const struct event_workspace_op *
     plain_paragraph(plain, line.buf, GUTTER);
 }
 
+/* What the events pane shows of it, on one line. */
+void plain_note_summary(struct plain *plain, const char *label, const struct event *event)
+{
+    CLEANUP(strbuf) struct strbuf line = STRBUF_INIT;
+    event_summary(&line, event);
+    plain_label(plain, INK_DIM, label);
+    text_show_cut(plain->out, line.buf ? line.buf : "", line.len, plain->style.width - GUTTER);
+    plain_newline(plain);
+}
+
 /* A type this version does not know: its line as it is. */
 void plain_note_other(struct plain *plain, const struct event *event)
 {
