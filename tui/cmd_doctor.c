@@ -1,6 +1,7 @@
 /* keyturn doctor: what works on this machine and what does not, a line each. Warnings are things one can live without;
  * a FAIL is something that every run would stumble over. */
 
+#include "base/beneath.h"
 #include "base/file.h"
 #include "base/loop.h"
 #include "base/mem.h"
@@ -15,7 +16,6 @@
 #include "setup.h"
 #include "text.h"
 #include "theme.h"
-#include "tools/beneath.h"
 #include "trial.h"
 #include <fcntl.h>
 #include <string.h>

@@ -2,6 +2,7 @@
  * the web only when an endpoint is configured. */
 
 #include "setup.h"
+#include "base/beneath.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "base/log.h"
@@ -16,7 +17,6 @@
 #include "say.h"
 #include "theme.h"
 #include "tools/artifact.h"
-#include "tools/beneath.h"
 #include "tools/checkpoint.h"
 #include <math.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 #pragma once
 /* Files of the program's own: read whole, replaced whole, and the XDG folders they live in. What an agent reads and
- * writes in a workspace goes through tools/beneath instead. */
+ * writes in a workspace goes through beneath.h instead. */
 
 #include "err.h"
 #include <stddef.h>

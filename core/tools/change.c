@@ -5,9 +5,9 @@
  * takes to decide and whatever happens to the file meanwhile. */
 
 #include "change.h"
+#include "base/beneath.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
-#include "beneath.h"
 #include "diff.h"
 #include <errno.h>
 #include <fcntl.h>

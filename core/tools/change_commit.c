@@ -18,9 +18,9 @@
  * later commit in that folder when they are ours and an hour old; the age is the inode's change time, because an
  * exchanged file keeps an old modification time. */
 
+#include "base/beneath.h"
 #include "base/file.h"
 #include "base/mem.h"
-#include "beneath.h"
 #include "change.h"
 #include <dirent.h>
 #include <errno.h>

@@ -12,12 +12,12 @@
 
 #include "checkpoint.h"
 #include "base/arena.h"
+#include "base/beneath.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/utf8.h"
-#include "beneath.h"
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

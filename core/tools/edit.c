@@ -4,10 +4,10 @@
  * it. On the second execution the arguments no longer matter: exactly `run->approved` is committed, which may be less
  * than was proposed, or something the user edited, and the counts in the answer are of that. */
 
+#include "base/beneath.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
-#include "beneath.h"
 #include "tool.h"
 #include <string.h>
 

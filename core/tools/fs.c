@@ -2,11 +2,11 @@
  * artifact is one long line) is paged by bytes. */
 
 #include "artifact.h"
+#include "base/beneath.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/utf8.h"
-#include "beneath.h"
 #include "compact.h"
 #include "line_reader.h"
 #include "listing.h"

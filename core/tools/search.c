@@ -4,10 +4,10 @@
  * out. A folder's names are read and its descriptor closed before the walk goes deeper, so depth costs no descriptors.
  * The walk's order is the order of the whole paths, every time, and that makes `offset` a place to go on from. */
 
+#include "base/beneath.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
-#include "beneath.h"
 #include "line_reader.h"
 #include "listing.h"
 #include "page.h"

@@ -3,7 +3,7 @@
  * files beneath the root, nearest to it first, skips .git, hidden folders, links, binary and large files, ranks by BM25 over path and content,
  * and cuts an excerpt around the first hit. What it finds is untrusted text and is labelled so in the prompt. */
 
-#include "tools/beneath.h"
+#include "base/beneath.h"
 #include <stdatomic.h>
 #include <stdbool.h>
 

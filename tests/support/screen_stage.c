@@ -1,11 +1,11 @@
 #include "support/screen_stage.h"
 #include "app_inside.h"
+#include "base/beneath.h"
 #include "base/file.h"
 #include "base/mem.h"
 #include "model/scripted.h"
 #include "start.h"
 #include "tools/artifact.h"
-#include "tools/beneath.h"
 #include "tools/checkpoint.h"
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 #include "support/test_host.h"
+#include "base/beneath.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "tools/artifact.h"
-#include "tools/beneath.h"
 #include "tools/checkpoint.h"
 #include <stddef.h>
 

@@ -1,7 +1,7 @@
 #include "support/tool_rig.h"
+#include "base/beneath.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
-#include "tools/beneath.h"
 #include "tools/schema.h"
 #include <ftw.h>
 #include <setjmp.h>

@@ -1,10 +1,10 @@
 /* Puts the product together the way the program does, with a fake model and a clock of its own. */
 
 #include "support/turn_rig.h"
+#include "base/beneath.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "tools/artifact.h"
-#include "tools/beneath.h"
 #include "tools/checkpoint.h"
 #include <string.h>
 

@@ -1,12 +1,12 @@
 /* Who answers a proposal, and what the answer lets through. */
 
 #include "base/arena.h"
+#include "base/beneath.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "support/scratch.h"
 #include "tools/approval.h"
-#include "tools/beneath.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* The workspace root: nothing is opened outside it, and nothing in it can make us wait. */
 
-#include "tools/beneath.h"
+#include "base/beneath.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "support/scratch.h"

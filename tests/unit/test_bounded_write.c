@@ -1,9 +1,9 @@
 /* One call, one outcome: the way of a write, and everything that must stop it. Answers that are not a plain yes are in
  * test_bounded_answer.c. */
 
+#include "base/beneath.h"
 #include "base/mem.h"
 #include "support/test_host.h"
-#include "tools/beneath.h"
 #include "tools/checkpoint.h"
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,10 +1,10 @@
 /* Changes: what is proposed is what is written, or nothing is. */
 
 #include "tools/change.h"
+#include "base/beneath.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "support/tool_rig.h"
-#include "tools/beneath.h"
 #include "tools/diff.h"
 #include <errno.h>
 #include <fcntl.h>

@@ -1,10 +1,10 @@
 /* A commit whose system calls fail, one after the other, at every place where one can: afterwards everything is new, or
  * everything is old and the answer says so. The calls are intercepted by compiling change_commit.c into this program. */
 
+#include "base/beneath.h"
 #include "base/file.h"
 #include "base/mem.h"
 #include "support/tool_rig.h"
-#include "tools/beneath.h"
 #include "tools/change.h"
 #include <dirent.h>
 #include <errno.h>

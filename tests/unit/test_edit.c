@@ -1,9 +1,9 @@
 /* write_file, edit_file, delete_file, move_file: first they only say what they would do, then they do what was approved. */
 
+#include "base/beneath.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "support/tool_rig.h"
-#include "tools/beneath.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <sys/stat.h>

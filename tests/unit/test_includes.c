@@ -33,7 +33,7 @@ static const struct {
     const char *uses[10];
 } layers[] = {
     {"core/base", {NULL}},
-    {"core/workspace", {"base"}},
+    {"core/workspace", {"base", "sandbox"}},
     {"core/journal", {"base"}},
     {"core/model", {"base", "journal"}},
     {"core/sandbox", {"base"}},

@@ -9,8 +9,8 @@
  * a tty. What was opened is then judged by fstat, on the descriptor, not by a stat before the open. */
 
 #include "beneath.h"
-#include "base/mem.h"
-#include "base/strbuf.h"
+#include "mem.h"
+#include "strbuf.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>

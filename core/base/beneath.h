@@ -2,7 +2,7 @@
 /* The workspace: everything is opened beneath its root by the kernel (openat2 with RESOLVE_BENEATH), never by comparing
  * strings, so "..", absolute paths, links that lead out and races with all of them end at the same refusal. */
 
-#include "base/err.h"
+#include "err.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/stat.h>
