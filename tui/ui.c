@@ -15,7 +15,6 @@
 #include <string.h>
 
 #define WHEEL_LINES 3
-#define NOTICE_BACK 64 /* events */
 
 static const struct pane_ops *const pane_table[PANE_COUNT + 1] = {
     NULL, &pane_conversation, &pane_events, &pane_tools, &pane_waves, &pane_budget, &pane_write,
@@ -143,322 +142,7 @@ bool ui_replay(struct ui *ui, enum action action, const char *argument)
     return false;
 }
 
-/* What holds at this moment */
-
-unsigned ui_contexts(const struct ui *ui, const struct view *view)
-{
-    (void)ui;
-    if (view->mode == VIEW_REPLAY)
-        return IN_REPLAY | IN_ALL;
-    return view->question ? IN_QUESTION | IN_STEP | IN_ALL : IN_STEP | IN_ALL;
-}
-
-bool ui_waits_for_prompt(const struct view *view)
-{
-    return view->mode == VIEW_LIVE && view->session->started_seq && !view->session->ended_seq &&
-           !session_turn_running(view->session);
-}
-
-void ui_name_question(char out[UI_ASK_MAX], const struct view *view)
-{
-    const struct question *question = view->mode == VIEW_REPLAY ? NULL : view->question;
-    out[0] = '\0';
-    if (question)
-        snprintf(out, UI_ASK_MAX, "%.64s %.80s", question->ask ? question->ask : "?",
-                 question->digest ? question->digest : "");
-}
-
-bool ui_question_shown(const struct ui *ui, const struct view *view)
-{
-    char now[UI_ASK_MAX];
-    ui_name_question(now, view);
-    return now[0] && strcmp(now, ui->presented) == 0;
-}
-
-static void set_focus(struct ui *ui, int focus)
-{
-    ui->focus = focus;
-}
-
-static void notice_question(struct ui *ui, const struct view *view)
-{
-    char now[UI_ASK_MAX];
-    ui_name_question(now, view);
-    if (strcmp(now, ui->question) == 0)
-        return;
-    if (now[0]) {
-        if (!ui->question[0])
-            ui->focus_before = ui->focus;
-        ui->zoom = ui->zoom && ui->focus == 6;
-        set_focus(ui, 6);
-    } else if (ui->focus_before) {
-        if (ui->focus == 6)
-            set_focus(ui, ui->focus_before);
-        ui->focus_before = 0;
-    }
-    memcpy(ui->question, now, sizeof(now));
-}
-
-/* A gate says what is about to happen as soon as the turn stands there; a question says it by itself. */
-static void notice_gate(struct ui *ui, const struct view *view)
-{
-    bool open = ui->modal && strcmp(ui->modal->ops->name, "gate") == 0;
-    bool wanted = view->held && view->mode != VIEW_REPLAY && !view->question;
-    if (open && !wanted)
-        ui_close_modal(ui);
-    if (wanted && view->session->held_seq != ui->gate_seq) {
-        ui->gate_seq = view->session->held_seq;
-        if (!ui->modal)
-            ui_open_modal(ui, modal_gate_new());
-    }
-}
-
-static void notice_prompt(struct ui *ui, const struct view *view)
-{
-    bool waits = ui_waits_for_prompt(view);
-    if (waits && ui->prompted != view->session->turn_count + 1) {
-        ui->prompted = view->session->turn_count + 1;
-        if (ui->line == LINE_NONE && !ui->modal)
-            ui_open_line(ui, view, LINE_PROMPT);
-    }
-}
-
-/* The newest event of this type, looked for among the last ones. */
-static bool newest_event(const struct view *view, enum event_type type, struct event *event, struct arena *arena)
-{
-    int64_t last = view->session->last_seq;
-    for (int64_t seq = last; seq > 0 && last - seq < NOTICE_BACK; seq--)
-        if (view_event(view, seq, event, arena) && event->type == type)
-            return true;
-    return false;
-}
-
-/* An undo is asked for by a key and carried out later: how it went is said when it is known. */
-static void notice_undo(struct ui *ui, const struct view *view)
-{
-    const struct session *session = view->session;
-    uint32_t undone = session->counts[EVENT_WRITE_UNDONE], ops = session->counts[EVENT_WORKSPACE_OP];
-    CLEANUP(arena) struct arena arena = ARENA_INIT;
-    struct event event;
-    if (view->mode == VIEW_REPLAY || (undone == ui->undone && ops == ui->ops))
-        return;
-    bool first = !ui->noticed;
-    if (!first && undone != ui->undone)
-        ui_say(ui, LOOK_GOOD, "Undone: the files are as they were before that write.");
-    if (!first && ops != ui->ops && newest_event(view, EVENT_WORKSPACE_OP, &event, &arena) && event.workspace_op.op &&
-        strcmp(event.workspace_op.op, "undo") == 0 && event.workspace_op.error)
-        ui_say(ui, LOOK_ERROR, "nothing was undone: %s", event.workspace_op.error);
-    ui->undone = undone;
-    ui->ops = ops;
-}
-
-/* What changed since the last look: whatever the ui does by itself happens here. */
-void ui_notice(struct ui *ui, const struct view *view)
-{
-    notice_question(ui, view);
-    notice_gate(ui, view);
-    notice_prompt(ui, view);
-    notice_undo(ui, view);
-    ui->noticed = true;
-}
-
 /* Keys */
-
-struct pane *ui_pane(const struct ui *ui)
-{
-    return ui->panes[ui->focus];
-}
-
-struct selection ui_selected(struct ui *ui, const struct view *view)
-{
-    struct pane *pane = ui_pane(ui);
-    struct selection none = {.kind = SELECT_NOTHING, .call = SESSION_NONE};
-    return pane->ops->selected ? pane->ops->selected(pane, view) : none;
-}
-
-static void go_to_pane(struct ui *ui, int step)
-{
-    int focus = ui->focus;
-    /* Panes that are not shown have their number; Tab goes round among those that are. */
-    for (int i = 0; i < PANE_COUNT; i++) {
-        focus = (focus - 1 + step + PANE_COUNT) % PANE_COUNT + 1;
-        if (ui->zoom || ui->layout.panes[focus].rows > 0)
-            break;
-    }
-    set_focus(ui, focus);
-}
-
-static void next_theme(struct ui *ui)
-{
-    char **names = theme_names();
-    size_t count = 0, at = 0;
-    while (names[count]) {
-        if (strcmp(names[count], ui->theme.name) == 0)
-            at = count + 1;
-        count++;
-    }
-    if (count)
-        ui_set_theme(ui, names[at % count]);
-    for (size_t i = 0; i < count; i++)
-        free(names[i]);
-    free(names);
-}
-
-static void quit_now(struct ui *ui, void *data)
-{
-    (void)data;
-    ui->host->quit(ui->host);
-}
-
-static void quit(struct ui *ui, const struct view *view)
-{
-    if (view->mode != VIEW_REPLAY && session_turn_running(view->session))
-        ui_open_modal(ui, modal_confirm_new("A turn is running. Cancel it and quit?", quit_now, NULL));
-    else
-        ui->host->quit(ui->host);
-}
-
-static void cancel(struct ui *ui, const struct view *view)
-{
-    if (view->mode == VIEW_REPLAY || !session_turn_running(view->session))
-        ui_say(ui, LOOK_TEXT, "Nothing runs that could be cancelled. %s quits.", keymap_key(ui->keymap, ACTION_QUIT));
-    else if (ui_submit(ui, &(struct intent){.type = INTENT_CANCEL}))
-        ui_say(ui, LOOK_TEXT, "The turn was cancelled.");
-}
-
-static void copy(struct ui *ui, const struct view *view)
-{
-    CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
-    if (!ui_selection_text(&text, view, ui_selected(ui, view))) {
-        ui_say(ui, LOOK_WARN, "Nothing is selected here that could be copied.");
-        return;
-    }
-    ui->host->copy(ui->host, text.buf, text.len);
-    ui_say(ui, LOOK_TEXT, "Copied %zu bytes to the clipboard.", text.len);
-}
-
-static void inspect(struct ui *ui, const struct view *view)
-{
-    struct pane *pane = ui_pane(ui);
-    if (pane->ops->act && pane->ops->act(pane, ui, view, ACTION_INSPECT))
-        return;
-    struct selection selection = ui_selected(ui, view);
-    if (selection.kind == SELECT_NOTHING)
-        ui_say(ui, LOOK_TEXT, "Nothing is selected here. Move with the arrows, or go to another pane with Tab.");
-    else
-        ui_open_modal(ui, modal_inspect_new(view, selection));
-}
-
-static void close_something(struct ui *ui, const struct view *view)
-{
-    struct pane *pane = ui_pane(ui);
-    if (ui->zoom) {
-        ui->zoom = false;
-    } else if (pane->search_text) {
-        pane_search_stop(pane);
-        free(pane->search_text);
-        pane->search_text = NULL;
-    } else if (pane->filter_text) {
-        pane_filter(pane, view, "");
-    }
-}
-
-static void act_in_pane(struct ui *ui, const struct view *view, enum action action)
-{
-    struct pane *pane = action_contexts(action) & IN_QUESTION ? ui->panes[6] : ui_pane(ui);
-    if (pane->ops->act)
-        pane->ops->act(pane, ui, view, action);
-}
-
-static void act(struct ui *ui, const struct view *view, enum action action)
-{
-    if (action_contexts(action) & IN_REPLAY) {
-        ui_replay(ui, action, NULL);
-        return;
-    }
-    if (ui_step_act(ui, view, action))
-        return;
-    switch (action) {
-    case ACTION_PANE_NEXT:
-        go_to_pane(ui, 1);
-        break;
-    case ACTION_PANE_PREVIOUS:
-        go_to_pane(ui, -1);
-        break;
-    case ACTION_PANE_1:
-    case ACTION_PANE_2:
-    case ACTION_PANE_3:
-    case ACTION_PANE_4:
-    case ACTION_PANE_5:
-    case ACTION_PANE_6:
-        set_focus(ui, (int)action - ACTION_PANE_1 + 1);
-        break;
-    case ACTION_ZOOM:
-        ui->zoom = !ui->zoom;
-        break;
-    case ACTION_SEARCH:
-        ui_open_line(ui, view, LINE_SEARCH);
-        break;
-    case ACTION_FILTER:
-        ui_open_line(ui, view, LINE_FILTER);
-        break;
-    case ACTION_COMMAND:
-        ui_open_line(ui, view, LINE_COMMAND);
-        break;
-    case ACTION_PROMPT:
-        ui_open_line(ui, view, LINE_PROMPT);
-        break;
-    case ACTION_SEARCH_NEXT:
-        ui_search(ui, view, false);
-        break;
-    case ACTION_SEARCH_PREVIOUS:
-        ui_search(ui, view, true);
-        break;
-    case ACTION_INSPECT:
-        inspect(ui, view);
-        break;
-    case ACTION_COPY:
-        copy(ui, view);
-        break;
-    case ACTION_UNFOLD:
-        if (ui_pane(ui)->ops != &pane_tools)
-            ui_say(ui, LOOK_TEXT, "What a call told is unfolded in the tools: %s goes there.",
-                   keymap_key(ui->keymap, ACTION_PANE_3));
-        else
-            act_in_pane(ui, view, action);
-        break;
-    case ACTION_SANDBOX:
-        ui_open_modal(ui, modal_sandbox_new());
-        break;
-    case ACTION_HELP:
-        ui_open_modal(ui, modal_help_new(ui_contexts(ui, view)));
-        break;
-    case ACTION_THEME:
-        next_theme(ui);
-        break;
-    case ACTION_SESSIONS:
-        ui_open_modal(ui, modal_sessions_new());
-        break;
-    case ACTION_SUSPEND:
-        ui->host->suspend(ui->host);
-        break;
-    case ACTION_REDRAW:
-        ui->host->redraw(ui->host);
-        break;
-    case ACTION_CLOSE:
-        close_something(ui, view);
-        break;
-    case ACTION_QUIT:
-        quit(ui, view);
-        break;
-    case ACTION_CANCEL:
-        cancel(ui, view);
-        break;
-    default:
-        act_in_pane(ui, view, action);
-        break;
-    }
-}
 
 /* A key that means something, but not at this moment: silence would look like a key that is broken. */
 static void say_not_now(struct ui *ui, const struct view *view, const struct key *key)
@@ -496,7 +180,7 @@ static void ordinary_key(struct ui *ui, const struct view *view, const struct ke
                    keymap_key(ui->keymap, ACTION_PANE_6));
         return;
     }
-    act(ui, view, action);
+    ui_act(ui, view, action);
 }
 
 /* True when the dialog, or the fact that there is one, ended the key's way. */
@@ -518,11 +202,11 @@ static bool modal_key(struct ui *ui, const struct view *view, const struct key *
     case ACTION_THEME:
     case ACTION_SUSPEND:
     case ACTION_REDRAW:
-        act(ui, view, action);
+        ui_act(ui, view, action);
         return true;
     case ACTION_HELP:
         if (strcmp(modal->ops->name, "help") != 0)
-            act(ui, view, action);
+            ui_act(ui, view, action);
         return true;
     default:
         return !modal->ops->through;
@@ -560,7 +244,7 @@ static void mouse(struct ui *ui, const struct view *view, const struct key *key)
         ui_replay(ui, ACTION_COMMAND, where);
     } else if (key->button == 1 && !ui->modal && pane) {
         struct rect rect = ui->layout.panes[under];
-        set_focus(ui, under);
+        ui->focus = under;
         int row = key->row - rect.row - 1, col = key->col - rect.col - 1;
         if (pane->ops->click && row >= 0 && col >= 0 && row < pane->height && col < pane->width)
             pane->ops->click(pane, view, row, col);
@@ -600,7 +284,7 @@ void ui_key(struct ui *ui, const struct view *view, const struct key *key)
     if (ui->layout.too_small) {
         enum action action = keymap_find(ui->keymap, ui_contexts(ui, view), key);
         if (action == ACTION_QUIT || action == ACTION_CANCEL || action == ACTION_SUSPEND)
-            act(ui, view, action);
+            ui_act(ui, view, action);
         return;
     }
     if (ui->modal && !(ui->modal->ops->through && ui->line != LINE_NONE) && modal_key(ui, view, key))

@@ -1,7 +1,7 @@
 #pragma once
-/* The ui's own state, for the files that make it up: ui.c (keys), ui_paint.c (frames), ui_notes.c (messages and hints),
- * ui_lines.c (input lines), ui_steps.c (stepping, breakpoints, gates), ui_copy.c (what a selection is as text). Nobody else
- * includes this. */
+/* The ui's own state, for the files that make it up: ui.c (keys), ui_notice.c (what it does by itself), ui_act.c (actions),
+ * ui_paint.c (frames), ui_notes.c (messages and hints), ui_lines.c (input lines), ui_steps.c (stepping, breakpoints, gates),
+ * ui_copy.c (what a selection is as text). Nobody else includes this. */
 
 #include "base/mem.h"
 #include "input.h"
@@ -56,14 +56,17 @@ struct ui {
 /* Submits; what is refused is said. */
 bool ui_submit(struct ui *ui, const struct intent *intent);
 bool ui_replay(struct ui *ui, enum action action, const char *argument);
-struct pane *ui_pane(const struct ui *ui);                 /* the focused one */
-struct selection ui_selected(struct ui *ui, const struct view *view);
+
+/* ui_notice.c: what changed since the last look; whatever the ui does by itself happens here. */
+void ui_notice(struct ui *ui, const struct view *view);
+void ui_name_question(char out[UI_ASK_MAX], const struct view *view);
 bool ui_waits_for_prompt(const struct view *view);
 bool ui_question_shown(const struct ui *ui, const struct view *view);
 
-/* What changed since the last look: whatever the ui does by itself happens here. */
-void ui_notice(struct ui *ui, const struct view *view);
-void ui_name_question(char out[UI_ASK_MAX], const struct view *view);
+/* ui_act.c */
+void ui_act(struct ui *ui, const struct view *view, enum action action);
+struct pane *ui_pane(const struct ui *ui); /* the focused one */
+struct selection ui_selected(struct ui *ui, const struct view *view);
 
 /* ui_notes.c */
 void ui_unsay(struct ui *ui);

@@ -19,11 +19,6 @@ struct screen_question {
     struct app_question shown, older;
 };
 
-static struct screen_stage *stage_of(struct ui_host *host)
-{
-    return (struct screen_stage *)((char *)host - offsetof(struct screen_stage, host));
-}
-
 /* The plan */
 
 static void add_text(char ***items, size_t *count, size_t *room, const char *text)
@@ -78,219 +73,6 @@ void screen_plan_release(struct screen_plan *plan)
     free_texts(plan->breaks, plan->break_count);
     free_texts(plan->budgets, plan->budget_count);
     free_texts(plan->sessions, plan->session_count);
-}
-
-/* The host */
-
-static const char *intent_word(enum intent_type type)
-{
-    switch (type) {
-    case INTENT_START:
-        return "start";
-    case INTENT_GO_ON:
-        return "go on";
-    case INTENT_CANCEL:
-        return "cancel";
-    case INTENT_APPROVE:
-        return "approve";
-    case INTENT_DENY:
-        return "deny";
-    case INTENT_ALLOW:
-        return "allow";
-    case INTENT_STEP:
-        return "step";
-    case INTENT_STEP_WAVE:
-        return "step wave";
-    case INTENT_CONTINUE:
-        return "continue";
-    case INTENT_PAUSE:
-        return "pause";
-    case INTENT_BREAK:
-        return "break";
-    case INTENT_UNBREAK:
-        return "unbreak";
-    case INTENT_ARM:
-        return "arm";
-    case INTENT_ATTEND:
-        return "attend";
-    case INTENT_SERIAL:
-        return "serial";
-    case INTENT_EDIT:
-        return "edit";
-    case INTENT_EXTEND:
-        return "extend";
-    case INTENT_UNDO:
-        return "undo";
-    case INTENT_END:
-        return "end";
-    }
-    return "?";
-}
-
-static void log_intent(struct screen_stage *stage, const struct intent *intent)
-{
-    strbuf_addf(&stage->log, "intent %s", intent_word(intent->type));
-    if (intent->type == INTENT_START)
-        strbuf_addf(&stage->log, " %s", intent->start.prompt);
-    if (intent->type == INTENT_APPROVE)
-        strbuf_addf(&stage->log, " %s%s", intent->approve.hunks ? intent->approve.hunks : "everything",
-                    intent->approve.edited ? ", edited" : "");
-    if (intent->type == INTENT_DENY && intent->deny.reason)
-        strbuf_addf(&stage->log, " %s", intent->deny.reason);
-    if (intent->type == INTENT_BREAK)
-        strbuf_addf(&stage->log, " %s", intent->breakpoint.spec);
-    if (intent->type == INTENT_EDIT)
-        strbuf_addf(&stage->log, " %s", edit_what_name(intent->edit.what));
-    if (intent->type == INTENT_EXTEND)
-        strbuf_addf(&stage->log, " %s by %g", budget_key_name(intent->extend.key), intent->extend.share);
-    if (intent->type == INTENT_SERIAL)
-        strbuf_addstr(&stage->log, intent->serial.on ? " on" : " off");
-}
-
-/* As the program keeps it: a line for each that is allowed. */
-static void keep_allowed(struct screen_stage *stage, const struct intent *intent)
-{
-    CLEANUP(free) char *line = xasprintf("%s %s\n", intent->allow.tool, intent->allow.path);
-    char *there = strstr(stage->allowed.buf, line);
-    if (intent->allow.revoke && there) {
-        CLEANUP(free) char *rest = xstrdup(there + strlen(line));
-        strbuf_set_len(&stage->allowed, (size_t)(there - stage->allowed.buf));
-        strbuf_addstr(&stage->allowed, rest);
-    } else if (!intent->allow.revoke && !there) {
-        strbuf_addstr(&stage->allowed, line);
-    }
-}
-
-static int host_submit(struct ui_host *host, const struct intent *intent, struct err *err)
-{
-    struct screen_stage *stage = stage_of(host);
-    log_intent(stage, intent);
-    int result = 0;
-    if (stage->engine)
-        result = engine_submit(stage->engine, intent, err);
-    else if (!stage->plan->start)
-        result = err_set(err, "this is a recording: nothing runs");
-    strbuf_addf(&stage->log, "%s\n", result ? " (refused)" : "");
-    if (!result && intent->type == INTENT_ALLOW)
-        keep_allowed(stage, intent);
-    return result;
-}
-
-static void seek(struct screen_stage *stage, size_t position)
-{
-    if (position != SIZE_MAX)
-        while (!player_seek(stage->player, position, 0))
-            if (player_fault(stage->player))
-                break;
-}
-
-static int host_replay(struct ui_host *host, enum action action, const char *argument, struct err *err)
-{
-    struct screen_stage *stage = stage_of(host);
-    strbuf_addf(&stage->log, "replay %s%s%s\n", action_name(action), argument ? " " : "", argument ? argument : "");
-    if (!stage->player)
-        return action == ACTION_COMMAND ? 0 : err_set(err, "this is no recording");
-    size_t at = player_position(stage->player), count = player_count(stage->player);
-    switch (action) {
-    case ACTION_PLAY:
-        stage->playing = !stage->playing;
-        break;
-    case ACTION_EVENT_NEXT:
-        seek(stage, at < count ? at + 1 : at);
-        break;
-    case ACTION_EVENT_PREVIOUS:
-        seek(stage, at ? at - 1 : 0);
-        break;
-    case ACTION_STEP_NEXT:
-        seek(stage, player_next_step(stage->player, false));
-        break;
-    case ACTION_STEP_PREVIOUS:
-        seek(stage, player_next_step(stage->player, true));
-        break;
-    case ACTION_FASTER:
-        stage->speed *= 2;
-        break;
-    case ACTION_SLOWER:
-        stage->speed /= 2;
-        break;
-    case ACTION_REPLAY_HOME:
-        seek(stage, 0);
-        break;
-    case ACTION_REPLAY_END:
-        seek(stage, count);
-        break;
-    case ACTION_NEXT_WRITE:
-        seek(stage, player_next_write(stage->player, false));
-        break;
-    case ACTION_NEXT_ERROR:
-        seek(stage, player_next_error(stage->player, false));
-        break;
-    case ACTION_COMMAND:
-        if (strncmp(argument, "goto ", 5) == 0)
-            seek(stage, (size_t)strtoul(argument + 5, NULL, 10));
-        break;
-    default:
-        break;
-    }
-    return 0;
-}
-
-static int host_edit(struct ui_host *host, const char *name, const char *text, size_t len, struct strbuf *out,
-                     struct err *err)
-{
-    struct screen_stage *stage = stage_of(host);
-    (void)err;
-    strbuf_addf(&stage->log, "edit %s\n", name);
-    if (stage->editor) {
-        strbuf_addstr(out, stage->editor);
-    } else {
-        strbuf_add(out, text, len);
-        strbuf_addstr(out, " (edited)");
-    }
-    return 0;
-}
-
-static int host_open(struct ui_host *host, const char *what, struct err *err)
-{
-    const char *slash = strrchr(what, '/');
-    (void)err;
-    strbuf_addf(&stage_of(host)->log, "open %s\n", slash ? slash + 1 : what);
-    return 0;
-}
-
-static int host_set_up(struct ui_host *host, struct err *err)
-{
-    (void)err;
-    strbuf_addstr(&stage_of(host)->log, "set up\n");
-    return 0;
-}
-
-static void host_copy(struct ui_host *host, const char *text, size_t len)
-{
-    (void)text;
-    strbuf_addf(&stage_of(host)->log, "copy %zu bytes\n", len);
-}
-
-static void host_suspend(struct ui_host *host)
-{
-    strbuf_addstr(&stage_of(host)->log, "suspend\n");
-}
-
-static void host_redraw(struct ui_host *host)
-{
-    strbuf_addstr(&stage_of(host)->log, "redraw\n");
-}
-
-static void host_quit(struct ui_host *host)
-{
-    strbuf_addstr(&stage_of(host)->log, "quit\n");
-}
-
-static void host_marks(struct ui_host *host, size_t columns, unsigned char *out)
-{
-    struct screen_stage *stage = stage_of(host);
-    if (stage->player)
-        player_marks(stage->player, columns, out);
 }
 
 /* The live engine */
@@ -406,18 +188,7 @@ static void make_home(struct screen_stage *stage)
 void screen_stage_open(struct screen_stage *stage, const struct screen_plan *plan)
 {
     struct err err = ERR_INIT;
-    *stage = (struct screen_stage){.plan = plan,
-                                   .speed = 1,
-                                   .host = {.submit = host_submit,
-                                            .replay = host_replay,
-                                            .edit_text = host_edit,
-                                            .open = host_open,
-                                            .set_up = host_set_up,
-                                            .copy = host_copy,
-                                            .suspend = host_suspend,
-                                            .redraw = host_redraw,
-                                            .quit = host_quit,
-                                            .marks = host_marks}};
+    *stage = (struct screen_stage){.plan = plan, .speed = 1, .host = screen_host};
     strbuf_init(&stage->log);
     strbuf_init(&stage->allowed);
     stage->question = xcalloc(1, sizeof(*stage->question));
@@ -435,7 +206,7 @@ void screen_stage_open(struct screen_stage *stage, const struct screen_plan *pla
             BUG("%s: %s", plan->file, err.text);
         while (!player_scan(stage->player, 100000))
             ;
-        seek(stage, player_count(stage->player));
+        screen_stage_seek(stage, player_count(stage->player));
     } else if (!plan->start) {
         BUG("a case shows a fixture, a transcript or the start screen");
     }
@@ -610,7 +381,7 @@ void screen_stage_at(struct screen_stage *stage, const char *where)
 {
     if (!stage->player)
         BUG("at: only a recording is gone through");
-    seek(stage, strcmp(where, "end") == 0 ? player_count(stage->player) : (size_t)strtoul(where, NULL, 10));
+    screen_stage_seek(stage, strcmp(where, "end") == 0 ? player_count(stage->player) : (size_t)strtoul(where, NULL, 10));
 }
 
 void screen_stage_file(struct screen_stage *stage, const char *path, const char *text)

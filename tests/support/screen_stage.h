@@ -59,6 +59,9 @@ struct screen_stage {
     struct sandbox_view sandbox;
 };
 
+/* screen_host.c: what the ui asks, written down in the stage's log and carried out on it. */
+extern const struct ui_host screen_host;
+
 void screen_stage_open(struct screen_stage *stage, const struct screen_plan *plan);
 /* With the ui there: opens the start screen, starts the turn. */
 void screen_stage_begin(struct screen_stage *stage, struct ui *ui);
@@ -71,5 +74,7 @@ void screen_stage_wait(struct screen_stage *stage, int64_t us);
 void screen_stage_no_undo(struct screen_stage *stage);
 /* The time for whoever waits for it: messages leave by themselves. */
 int64_t screen_stage_now(const struct screen_stage *stage);
+/* To a position of the recording; SIZE_MAX: there is none to go to. */
+void screen_stage_seek(struct screen_stage *stage, size_t position);
 void screen_stage_at(struct screen_stage *stage, const char *where);
 void screen_stage_file(struct screen_stage *stage, const char *path, const char *text);

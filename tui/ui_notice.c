@@ -1,0 +1,124 @@
+/* What the ui does by itself when something has changed: a question takes the focus and gives it back, a gate opens its
+ * dialog, a finished turn opens the prompt line, an undo is told when it is known how it went. And what holds at a moment:
+ * the contexts of the keymap, the question that is open. */
+
+#include "journal/session.h"
+#include "ui_inside.h"
+#include <stdio.h>
+#include <string.h>
+
+#define NOTICE_BACK 64 /* events */
+
+/* What holds at this moment */
+
+unsigned ui_contexts(const struct ui *ui, const struct view *view)
+{
+    (void)ui;
+    if (view->mode == VIEW_REPLAY)
+        return IN_REPLAY | IN_ALL;
+    return view->question ? IN_QUESTION | IN_STEP | IN_ALL : IN_STEP | IN_ALL;
+}
+
+bool ui_waits_for_prompt(const struct view *view)
+{
+    return view->mode == VIEW_LIVE && view->session->started_seq && !view->session->ended_seq &&
+           !session_turn_running(view->session);
+}
+
+void ui_name_question(char out[UI_ASK_MAX], const struct view *view)
+{
+    const struct question *question = view->mode == VIEW_REPLAY ? NULL : view->question;
+    out[0] = '\0';
+    if (question)
+        snprintf(out, UI_ASK_MAX, "%.64s %.80s", question->ask ? question->ask : "?",
+                 question->digest ? question->digest : "");
+}
+
+bool ui_question_shown(const struct ui *ui, const struct view *view)
+{
+    char now[UI_ASK_MAX];
+    ui_name_question(now, view);
+    return now[0] && strcmp(now, ui->presented) == 0;
+}
+
+static void notice_question(struct ui *ui, const struct view *view)
+{
+    char now[UI_ASK_MAX];
+    ui_name_question(now, view);
+    if (strcmp(now, ui->question) == 0)
+        return;
+    if (now[0]) {
+        if (!ui->question[0])
+            ui->focus_before = ui->focus;
+        ui->zoom = ui->zoom && ui->focus == 6;
+        ui->focus = 6;
+    } else if (ui->focus_before) {
+        if (ui->focus == 6)
+            ui->focus = ui->focus_before;
+        ui->focus_before = 0;
+    }
+    memcpy(ui->question, now, sizeof(now));
+}
+
+/* A gate says what is about to happen as soon as the turn stands there; a question says it by itself. */
+static void notice_gate(struct ui *ui, const struct view *view)
+{
+    bool open = ui->modal && strcmp(ui->modal->ops->name, "gate") == 0;
+    bool wanted = view->held && view->mode != VIEW_REPLAY && !view->question;
+    if (open && !wanted)
+        ui_close_modal(ui);
+    if (wanted && view->session->held_seq != ui->gate_seq) {
+        ui->gate_seq = view->session->held_seq;
+        if (!ui->modal)
+            ui_open_modal(ui, modal_gate_new());
+    }
+}
+
+static void notice_prompt(struct ui *ui, const struct view *view)
+{
+    bool waits = ui_waits_for_prompt(view);
+    if (waits && ui->prompted != view->session->turn_count + 1) {
+        ui->prompted = view->session->turn_count + 1;
+        if (ui->line == LINE_NONE && !ui->modal)
+            ui_open_line(ui, view, LINE_PROMPT);
+    }
+}
+
+/* The newest event of this type, looked for among the last ones. */
+static bool newest_event(const struct view *view, enum event_type type, struct event *event, struct arena *arena)
+{
+    int64_t last = view->session->last_seq;
+    for (int64_t seq = last; seq > 0 && last - seq < NOTICE_BACK; seq--)
+        if (view_event(view, seq, event, arena) && event->type == type)
+            return true;
+    return false;
+}
+
+/* An undo is asked for by a key and carried out later: how it went is said when it is known. */
+static void notice_undo(struct ui *ui, const struct view *view)
+{
+    const struct session *session = view->session;
+    uint32_t undone = session->counts[EVENT_WRITE_UNDONE], ops = session->counts[EVENT_WORKSPACE_OP];
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
+    struct event event;
+    if (view->mode == VIEW_REPLAY || (undone == ui->undone && ops == ui->ops))
+        return;
+    bool first = !ui->noticed;
+    if (!first && undone != ui->undone)
+        ui_say(ui, LOOK_GOOD, "Undone: the files are as they were before that write.");
+    if (!first && ops != ui->ops && newest_event(view, EVENT_WORKSPACE_OP, &event, &arena) && event.workspace_op.op &&
+        strcmp(event.workspace_op.op, "undo") == 0 && event.workspace_op.error)
+        ui_say(ui, LOOK_ERROR, "nothing was undone: %s", event.workspace_op.error);
+    ui->undone = undone;
+    ui->ops = ops;
+}
+
+/* What changed since the last look: whatever the ui does by itself happens here. */
+void ui_notice(struct ui *ui, const struct view *view)
+{
+    notice_question(ui, view);
+    notice_gate(ui, view);
+    notice_prompt(ui, view);
+    notice_undo(ui, view);
+    ui->noticed = true;
+}
