@@ -130,3 +130,9 @@ const char *describe_effect(const char *effect)
             return words[i][1];
     return effect;
 }
+
+const char *describe_call_effect(const char *effect, const struct json *arguments)
+{
+    bool within = strcmp(effect, "READ_ONLY") == 0 || strcmp(effect, "LOCAL_WRITE") == 0 || !*effect;
+    return within && script_of(arguments) ? "script" : describe_effect(effect);
+}

@@ -202,21 +202,10 @@ static void add_raw_line(struct pretty *out, const struct view *view, int64_t se
 
 /* ---- calls ---- */
 
-/* As it ran; before that, as the model asked for it. */
 const struct json *inspect_arguments(const struct view *view, struct selection what, struct arena *arena)
 {
     const struct session_call *call = call_of(view, what);
-    struct event event;
-    if (!call)
-        return NULL;
-    if (call->started_seq && view_event(view, call->started_seq, &event, arena) && event.type == EVENT_TOOL_STARTED)
-        return parse(arena, event.tool_started.arguments);
-    if (!view_event(view, call->responded_seq, &event, arena) || event.type != EVENT_MODEL_RESPONDED)
-        return NULL;
-    json_each (asked, parse(arena, event.model_responded.tool_calls))
-        if (strcmp(json_str(json_get(asked, "id"), ""), session_name(view->session, call->id)) == 0)
-            return json_get(asked, "arguments");
-    return NULL;
+    return call ? view_call_arguments(view, call, arena) : NULL;
 }
 
 void inspect_call_head(struct pretty *out, const struct view *view, struct selection what)
@@ -224,12 +213,14 @@ void inspect_call_head(struct pretty *out, const struct view *view, struct selec
     const struct session_call *call = call_of(view, what);
     const struct session *session = view->session;
     CLEANUP(strbuf) struct strbuf words = STRBUF_INIT;
-    const char *effect = session_name(session, call->effect);
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
+    const char *effect = view_call_effect(view, call, &arena);
+    effect = describe_call_effect(effect, view_call_arguments(view, call, &arena));
     pretty_begin(out, 0);
     pretty_putf(out, LOOK_STRONG, "%s", session_name(session, call->tool));
     pretty_putf(out, LOOK_DIM, "  %s, %s", session_name(session, call->id), call_state_name(call->state));
     if (*effect)
-        pretty_putf(out, LOOK_DIM, ", %s", describe_effect(effect));
+        pretty_putf(out, LOOK_DIM, ", %s", effect);
     pretty_begin(out, 0);
     if (call->started_seq) {
         strbuf_addf(&words, "began at %.3f s", (double)call->started_t / 1e6);

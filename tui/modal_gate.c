@@ -142,13 +142,14 @@ static void add_call(struct gate_modal *gate, const struct view *view)
 {
     const struct held_view *held = &view->gate;
     CLEANUP(strbuf) struct strbuf line = STRBUF_INIT;
-    strbuf_addf(&line, "%s is about to run", held->call ? held->call : "A call");
-    if (held->tool)
-        strbuf_addf(&line, ": %s (%s)", held->tool->spec.name, describe_effect(effect_name(held->tool->spec.effect)));
-    add(gate, LOOK_STRONG, "", line.buf);
     CLEANUP(arena) struct arena arena = ARENA_INIT;
     const struct json *arguments =
         held->arguments ? json_parse(&arena, held->arguments, strlen(held->arguments), NULL) : NULL;
+    strbuf_addf(&line, "%s is about to run", held->call ? held->call : "A call");
+    if (held->tool)
+        strbuf_addf(&line, ": %s (%s)", held->tool->spec.name,
+                    describe_call_effect(effect_name(held->tool->spec.effect), arguments));
+    add(gate, LOOK_STRONG, "", line.buf);
     if (script_of(arguments))
         add_script(gate, arguments);
     else

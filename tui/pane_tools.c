@@ -211,7 +211,7 @@ static void paint_call(const struct view *view, struct canvas *canvas, struct re
     const struct session *session = view->session;
     const struct session_call *call = &session->calls[index];
     enum look text = call->state == CALL_PLANNED ? LOOK_CALL_PLANNED : LOOK_TEXT;
-    const char *tool = session_name(session, call->tool), *effect = session_name(session, call->effect);
+    const char *tool = session_name(session, call->tool);
     CLEANUP(strbuf) struct strbuf words = STRBUF_INIT;
     canvas_printf(canvas, at, 0, 1, LOOK_DIM, "%*u", c->number, index + 1);
     paint_state_sign(canvas, at, 1 + c->number, call);
@@ -226,8 +226,8 @@ static void paint_call(const struct view *view, struct canvas *canvas, struct re
         canvas_text(canvas, rest, 0, col + 3, LOOK_DIM, row->note, strlen(row->note));
     }
     if (c->effect)
-        canvas_text(canvas, rect_make(at.row, at.col + c->at_effect, 1, c->effect), 0, 0, LOOK_DIM,
-                    describe_effect(effect), c->effect > 2 ? strlen(describe_effect(effect)) : 1);
+        canvas_text(canvas, rect_make(at.row, at.col + c->at_effect, 1, c->effect), 0, 0, LOOK_DIM, row->effect,
+                    strnlen(row->effect, c->effect > 2 ? SIZE_MAX : 1));
     const char *state = call_state_name(call->state);
     canvas_str(canvas, at, 0, c->at_state, state_look(call),
                call->state == CALL_TIMED_OUT && c->state < 10 ? "timeout" : state);

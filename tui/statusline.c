@@ -350,6 +350,8 @@ static size_t held_entries(struct entry *out, const struct view *view)
         out[count++] = (struct entry){ACTION_CONTINUE, 0, NULL};
     if (edit)
         out[count++] = (struct entry){ACTION_EDIT_GATE, 0, edit};
+    if (view->gate.gate == GATE_TOOL && script_within(view->gate.arguments))
+        out[count++] = (struct entry){ACTION_EDIT_ARGUMENTS, 0, NULL};
     out[count++] = (struct entry){ACTION_STEP_WAVE, 0, NULL};
     out[count++] = (struct entry){ACTION_BREAK_HERE, 0, NULL};
     out[count++] = (struct entry){ACTION_RUN_TO, 0, NULL};

@@ -15,6 +15,7 @@
 static void row_release(struct toolrow *row)
 {
     free(row->arguments);
+    free(row->effect);
     free(row->note);
     free(row->reason);
     free(row->log);
@@ -63,21 +64,14 @@ static const struct json *parse(struct arena *arena, const char *text)
     return text ? json_parse(arena, text, strlen(text), NULL) : NULL;
 }
 
-static void read_arguments(struct strbuf *out, const struct view *view, const struct session_call *call)
+static void read_arguments(struct toolrow *row, const struct view *view, const struct session_call *call)
 {
     CLEANUP(arena) struct arena arena = ARENA_INIT;
-    struct event event;
-    if (call->started_seq) {
-        if (view_event(view, call->started_seq, &event, &arena) && event.type == EVENT_TOOL_STARTED)
-            describe_arguments(out, parse(&arena, event.tool_started.arguments));
-        return;
-    }
-    if (!view_event(view, call->responded_seq, &event, &arena) || event.type != EVENT_MODEL_RESPONDED)
-        return;
-    const char *id = session_name(view->session, call->id);
-    json_each (asked, parse(&arena, event.model_responded.tool_calls))
-        if (strcmp(json_str(json_get(asked, "id"), ""), id) == 0)
-            describe_arguments(out, json_get(asked, "arguments"));
+    struct strbuf text = STRBUF_INIT;
+    const struct json *arguments = view_call_arguments(view, call, &arena);
+    describe_arguments(&text, arguments);
+    row->arguments = strbuf_detach(&text, NULL);
+    row->effect = xstrdup(describe_call_effect(view_call_effect(view, call, &arena), arguments));
 }
 
 /* What a person said when they said no; false when it was somebody else, or something else was in the way. */
@@ -178,7 +172,7 @@ const struct toolrow *toolrows_read(struct toolrows *rows, const struct view *vi
     struct toolrow *row = &rows->kept[index % TOOLROWS_KEPT];
     if (row->lines == view->lines && row->call == index && row->started_seq == call->started_seq &&
         row->finished_seq == call->finished_seq && row->output_seq == call->output_seq && row->late == call->late &&
-        row->arguments)
+        row->edits == view->session->counts[EVENT_EDITED] && row->arguments)
         return row;
     row_release(row);
     *row = (struct toolrow){.lines = view->lines,
@@ -186,13 +180,13 @@ const struct toolrow *toolrows_read(struct toolrows *rows, const struct view *vi
                             .started_seq = call->started_seq,
                             .finished_seq = call->finished_seq,
                             .output_seq = call->output_seq,
+                            .edits = view->session->counts[EVENT_EDITED],
                             .late = call->late,
                             .bytes = UINT64_MAX};
-    struct strbuf arguments = STRBUF_INIT, note = STRBUF_INIT, reason = STRBUF_INIT;
-    read_arguments(&arguments, view, call);
+    struct strbuf note = STRBUF_INIT, reason = STRBUF_INIT;
+    read_arguments(row, view, call);
     read_outcome(row, view, call, &note, &reason);
     read_log(row, view, call);
-    row->arguments = strbuf_detach(&arguments, NULL);
     row->note = one_line(note.buf);
     row->reason = one_line(reason.buf);
     strbuf_release(&note);
@@ -231,7 +225,7 @@ static bool call_fits(const struct filter_term *term, void *data)
         return false;
     *fit->bytes += ROW_COST;
     const struct toolrow *row = toolrows_read(fit->rows, fit->view, fit->call);
-    return strcmp(id, term->text) == 0 || has(row->arguments, term->text) || has(row->note, term->text) ||
+    return strcmp(id, term->text) == 0 || has(row->effect, term->text) || has(row->arguments, term->text) || has(row->note, term->text) ||
            has(row->reason, term->text) || has(row->log, term->text);
 }
 

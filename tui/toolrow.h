@@ -9,9 +9,10 @@
 
 struct toolrow {
     const struct journal_reader *lines; /* NULL: nothing is kept here */
-    uint32_t call, started_seq, finished_seq, output_seq;
+    uint32_t call, started_seq, finished_seq, output_seq, edits;
     bool late;
     char *arguments;
+    char *effect; /* in a word; "" where it is not known */
     char *note;   /* "52 lines"; "" */
     char *reason; /* why it was denied, how it failed */
     char *log;    /* the newest thing it told, on one line; NULL: it told nothing */

@@ -185,54 +185,75 @@ static const char *gate_script(const struct view *view, struct arena *arena)
     return script && strlen(script->text) == script->len ? script->text : NULL;
 }
 
-static void edit_gate(struct ui *ui, const struct view *view)
+/* What is edited: a text for the editor, and what it is when it comes back. */
+struct editing {
+    enum edit_what what;
+    const char *name; /* of the file the editor sees */
+    const char *text; /* NULL: nothing can be edited here */
+    const char *said;
+    bool script;      /* of the arguments only this */
+};
+
+/* Arguments for a person: one to a line. In `pretty`, which is empty before. */
+static const char *gate_arguments(const struct view *view, struct strbuf *pretty)
 {
     CLEANUP(arena) struct arena arena = ARENA_INIT;
+    const char *arguments = view->gate.arguments;
+    const struct json *value = arguments ? json_parse(&arena, arguments, strlen(arguments), NULL) : NULL;
+    if (!value)
+        return arguments;
+    json_write(pretty, value, JSON_PRETTY);
+    return pretty->buf;
+}
+
+static struct editing edit_what_stands(const struct view *view, bool whole, struct arena *arena, struct strbuf *pretty)
+{
+    const char *script = whole ? NULL : gate_script(view, arena);
+    if (view->held && view->gate.gate == GATE_TOOL && script)
+        return (struct editing){EDIT_ARGUMENTS, "script.py", script, "script", true};
+    if (view->held && view->gate.gate == GATE_TOOL)
+        return (struct editing){EDIT_ARGUMENTS, "arguments.json", gate_arguments(view, pretty), "arguments", false};
+    if (view->held && view->gate.gate == GATE_RESULT && !whole)
+        return (struct editing){EDIT_RESULT, "result.json", view->gate.result, "result", false};
+    if (view->held && view->gate.gate == GATE_MODEL && !whole)
+        return (struct editing){EDIT_PROMPT, "prompt.md", newest_prompt(view->gate.messages), "prompt", false};
+    return (struct editing){0};
+}
+
+/* `whole`: the arguments with everything that is in them, where a script alone would be edited. */
+static void edit_gate(struct ui *ui, const struct view *view, bool whole)
+{
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
+    CLEANUP(strbuf) struct strbuf pretty = STRBUF_INIT;
     CLEANUP(strbuf) struct strbuf arguments = STRBUF_INIT;
-    const char *script = gate_script(view, &arena);
     CLEANUP(strbuf) struct strbuf edited = STRBUF_INIT;
     struct err err = ERR_INIT;
-    struct intent intent = {.type = INTENT_EDIT};
-    const char *text = NULL, *name = "arguments.json";
-    enum gate gate = view->gate.gate;
-    if (view->held && gate == GATE_TOOL) {
-        intent.edit.what = EDIT_ARGUMENTS;
-        text = script ? script : view->gate.arguments;
-        name = script ? "script.py" : name;
-    } else if (view->held && gate == GATE_RESULT) {
-        intent.edit.what = EDIT_RESULT;
-        text = view->gate.result;
-        name = "result.json";
-    } else if (view->held && gate == GATE_MODEL) {
-        intent.edit.what = EDIT_PROMPT;
-        text = newest_prompt(view->gate.messages);
-        name = "prompt.md";
-    }
-    if (!text) {
+    struct editing it = edit_what_stands(view, whole, &arena, &pretty);
+    if (!it.text) {
         ui_say(ui, LOOK_TEXT,
-               view->held ? "Nothing can be edited at this gate: arguments can before a tool, results after it, "
-                            "the prompt before the model."
-                          : "Nothing stands at a gate. %s holds at the next one.",
+               !view->held ? "Nothing stands at a gate. %s holds at the next one."
+               : whole     ? "Only a call that is about to run has arguments that can be edited."
+                           : "Nothing can be edited at this gate: arguments can before a tool, results after it, "
+                             "the prompt before the model.",
                keymap_key(ui->keymap, ACTION_PAUSE));
         return;
     }
-    if (ui->host->edit_text(ui->host, name, text, strlen(text), &edited, &err)) {
+    if (ui->host->edit_text(ui->host, it.name, it.text, strlen(it.text), &edited, &err)) {
         ui_say(ui, LOOK_WARN, "%s", err.text);
         return;
     }
     /* Editors end files with a newline; a prompt has none of its own. */
-    while (edited.len && edited.buf[edited.len - 1] == '\n' && (!*text || text[strlen(text) - 1] != '\n'))
+    while (edited.len && edited.buf[edited.len - 1] == '\n' && (!*it.text || it.text[strlen(it.text) - 1] != '\n'))
         strbuf_set_len(&edited, edited.len - 1);
-    if (strcmp(edited.buf, text) == 0) {
+    if (strcmp(edited.buf, it.text) == 0) {
         ui_say(ui, LOOK_TEXT, "Unchanged.");
         return;
     }
-    intent.edit.text = edited.buf;
-    if (script && script_replace(&arguments, view->gate.arguments, edited.buf))
+    struct intent intent = {.type = INTENT_EDIT, .edit = {.what = it.what, .text = edited.buf}};
+    if (it.script && script_replace(&arguments, view->gate.arguments, edited.buf))
         intent.edit.text = arguments.buf;
     if (ui_submit(ui, &intent))
-        ui_say(ui, LOOK_TEXT, "Edited: the %s. %s goes on with it.",
-               script ? "script" : edit_what_name(intent.edit.what), keymap_key(ui->keymap, ACTION_STEP));
+        ui_say(ui, LOOK_TEXT, "Edited: the %s. %s goes on with it.", it.said, keymap_key(ui->keymap, ACTION_STEP));
 }
 
 /* Budget */
@@ -341,7 +362,10 @@ bool ui_step_act(struct ui *ui, const struct view *view, enum action action)
         ui_open_modal(ui, modal_breaks_new());
         break;
     case ACTION_EDIT_GATE:
-        edit_gate(ui, view);
+        edit_gate(ui, view, false);
+        break;
+    case ACTION_EDIT_ARGUMENTS:
+        edit_gate(ui, view, true);
         break;
     case ACTION_EXTEND:
         extend(ui, view);

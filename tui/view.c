@@ -6,6 +6,8 @@
 #include "base/mem.h"
 #include <string.h>
 
+#define EDITED_BACK 256 /* events */
+
 static bool decode(const struct view *view, size_t row, struct event *event, struct arena *arena)
 {
     return view->lines && row < journal_count(view->lines) && journal_event(view->lines, row, event, arena, NULL) == 0;
@@ -131,4 +133,59 @@ bool view_breaks_on_nothing(const struct view *view, const char *spec)
             return false;
     }
     return tools != NULL;
+}
+
+static const struct json *parse(struct arena *arena, const char *text)
+{
+    return text ? json_parse(arena, text, strlen(text), NULL) : NULL;
+}
+
+/* What came out of the newest edit of a call that has not begun; NULL: none. The calls of an answer begin before the next
+ * one comes, so only its own events are looked at. */
+static const struct json *edited_arguments(const struct view *view, const struct session_call *call, const char *id,
+                                           struct arena *arena)
+{
+    if (!view->session->counts[EVENT_EDITED])
+        return NULL;
+    CLEANUP(arena) struct arena passing = ARENA_INIT;
+    for (size_t row = view_row_count(view), back = 0; row > 0 && back < EDITED_BACK; row--, back++) {
+        struct event event;
+        arena_reset(&passing);
+        if (!decode(view, row - 1, &event, &passing) || event.seq <= call->responded_seq)
+            break;
+        if (event.type == EVENT_EDITED && event.edited.what && strcmp(event.edited.what, "arguments") == 0 &&
+            event.edited.call && strcmp(event.edited.call, id) == 0)
+            return decode(view, row - 1, &event, arena) ? parse(arena, event.edited.after) : NULL;
+    }
+    return NULL;
+}
+
+const struct json *view_call_arguments(const struct view *view, const struct session_call *call, struct arena *arena)
+{
+    const char *id = session_name(view->session, call->id);
+    struct event event;
+    if (call->started_seq)
+        return view_event(view, call->started_seq, &event, arena) && event.type == EVENT_TOOL_STARTED
+                   ? parse(arena, event.tool_started.arguments)
+                   : NULL;
+    const struct json *edited = edited_arguments(view, call, id, arena);
+    if (edited)
+        return edited;
+    if (!view_event(view, call->responded_seq, &event, arena) || event.type != EVENT_MODEL_RESPONDED)
+        return NULL;
+    json_each (asked, parse(arena, event.model_responded.tool_calls))
+        if (strcmp(json_str(json_get(asked, "id"), ""), id) == 0)
+            return json_get(asked, "arguments");
+    return NULL;
+}
+
+const char *view_call_effect(const struct view *view, const struct session_call *call, struct arena *arena)
+{
+    const char *effect = session_name(view->session, call->effect), *tool = session_name(view->session, call->tool);
+    if (*effect || call->started_seq)
+        return effect;
+    json_each (spec, view_tools(view, arena))
+        if (strcmp(json_str(json_get(spec, "name"), ""), tool) == 0)
+            return json_str(json_get(spec, "effect"), "");
+    return "";
 }

@@ -40,6 +40,11 @@ bool view_event(const struct view *view, int64_t seq, struct event *event, struc
 const struct json *view_tools(const struct view *view, struct arena *arena);
 /* True for a breakpoint on a tool that the session does not have ("tool=raed_file"). */
 bool view_breaks_on_nothing(const struct view *view, const char *spec);
+/* The arguments of a call as it ran; before that as somebody edited them at its gate, or as the model asked. In the arena;
+ * NULL where they cannot be read. */
+const struct json *view_call_arguments(const struct view *view, const struct session_call *call, struct arena *arena);
+/* Its effect, READ_ONLY and so on: before it ran, its tool's. In the arena, or the session's; "" where that is not known. */
+const char *view_call_effect(const struct view *view, const struct session_call *call, struct arena *arena);
 /* Lines that are part of the present instant: rows 0…count of the event stream. */
 size_t view_row_count(const struct view *view);
 /* The event of a row; false when its line cannot be read. Its seq is what the line says. */
