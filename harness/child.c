@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
+#include "files.h"
 #include "pyhost.h"
 #include "sandbox.h"
 #include "wire.h"
@@ -53,7 +54,7 @@ static int read_all(int fd, void *bytes, size_t len)
     return 0;
 }
 
-/* A child that cannot put a layer on runs nothing and says so when it is asked to. */
+/* A child that cannot put a layer on, or a file in its place, runs nothing and says so when it is asked to. */
 static _Noreturn void refuse(const char *why)
 {
     CLEANUP(strbuf) struct strbuf end = STRBUF_INIT;
@@ -70,12 +71,33 @@ static _Noreturn void refuse(const char *why)
     _exit(written == (ssize_t)end.len ? 0 : STATUS_UNTOLD);
 }
 
+/* So many bytes of the run, with a NUL behind them; the child ends where they do not come: it is not needed any more. */
+static char *read_part(size_t len)
+{
+    char *bytes = xmalloc(len + 1);
+
+    if (read_all(CHILD_SCRIPT, bytes, len) < 0)
+        _exit(0);
+    bytes[len] = '\0';
+    return bytes;
+}
+
+/* The files, before there is a script that could be in their way. */
+static void place_files(size_t len)
+{
+    CLEANUP(free) char *packed = read_part(len);
+    struct err wrong = ERR_INIT;
+
+    if (files_place(packed, len, &wrong) < 0)
+        refuse(wrong.text);
+}
+
 _Noreturn void child_main(struct sandbox *sandbox, int parent, int script, int events, int out, int err)
 {
     static const int deadly[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT};
     struct run_header header;
     struct err wrong = ERR_INIT;
-    char *text;
+    struct pyhost_script run;
 
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent)
         _exit(STATUS_UNTOLD);
@@ -94,13 +116,17 @@ _Noreturn void child_main(struct sandbox *sandbox, int parent, int script, int e
     pyhost_rehearse();
     if (read_all(CHILD_SCRIPT, &header, sizeof(header)) < 0)
         _exit(0); /* not needed any more */
-    text = xmalloc((size_t)header.script_len + header.secrets_len + 1);
-    if (read_all(CHILD_SCRIPT, text, (size_t)header.script_len + header.secrets_len) < 0)
-        _exit(0);
+    run.text = read_part(header.script_len);
+    run.secrets = read_part(header.secrets_len);
+    if (header.files_len)
+        place_files(header.files_len);
     close(CHILD_SCRIPT);
     header.limit[sizeof(header.limit) - 1] = '\0';
-    if (pyhost_run(text, header.script_len, text + header.script_len, header.secrets_len, header.limit, CHILD_EVENTS) <
-        0)
+    run.text_len = header.script_len;
+    run.secrets_len = header.secrets_len;
+    run.files = header.files_len > 0;
+    run.limit = header.limit;
+    if (pyhost_run(&run, CHILD_EVENTS) < 0)
         _exit(STATUS_UNTOLD);
     /* The supervisor ends it when it has told the host: to die here would keep the processor from it for longer than the
      * script may have run. Unless the script saw to it that the end was never heard. */

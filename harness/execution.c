@@ -78,6 +78,7 @@ void execution_begin(struct execution *execution, const struct request *request,
                      const struct strbuf *secrets, bool limit_cpu, int64_t now_us)
 {
     struct run_header header = {.script_len = (uint32_t)request->script_len, .secrets_len = (uint32_t)secrets->len};
+    size_t files_at;
 
     execution->child = *take_child;
     *take_child = (struct spare){0};
@@ -96,6 +97,10 @@ void execution_begin(struct execution *execution, const struct request *request,
     strbuf_add(&execution->message, &header, sizeof(header));
     strbuf_add(&execution->message, request->script, request->script_len);
     strbuf_add(&execution->message, secrets->buf, secrets->len);
+    files_at = execution->message.len;
+    files_pack(&execution->message, request->files, request->file_count);
+    header.files_len = (uint32_t)(execution->message.len - files_at);
+    memcpy(execution->message.buf, &header, sizeof(header));
     send_message(execution);
 }
 

@@ -483,9 +483,11 @@ def _execute(source, scope, wait=True):
     return None
 
 
-def _run(source, secrets, limit):
+def _run(source, secrets, limit, files):
     global _limit
     _limit = limit
+    if files:  # behind everything else: none of them can stand in for a module that is there already
+        sys.path.append(os.getcwd())
     for entry in secrets:
         name, _, value = entry.partition("=")
         os.environ[name] = value

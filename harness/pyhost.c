@@ -352,16 +352,15 @@ static void write_end(struct strbuf *out, PyObject *outcome)
     strbuf_addch(out, '\n');
 }
 
-int pyhost_run(const char *script, size_t script_len, const char *secrets, size_t secrets_len, const char *limit,
-               int descriptor)
+int pyhost_run(const struct pyhost_script *script, int descriptor)
 {
-    PyObject *source = PyUnicode_DecodeUTF8(script, (Py_ssize_t)script_len, "replace");
-    PyObject *list = list_secrets(secrets, secrets_len), *outcome = NULL;
+    PyObject *source = PyUnicode_DecodeUTF8(script->text, (Py_ssize_t)script->text_len, "replace");
+    PyObject *list = list_secrets(script->secrets, script->secrets_len), *outcome = NULL;
     CLEANUP(strbuf) struct strbuf end = STRBUF_INIT;
 
     host.descriptor = descriptor;
     if (source && list)
-        outcome = PyObject_CallFunction(host.run, "OOs", source, list, limit);
+        outcome = PyObject_CallFunction(host.run, "OOsi", source, list, script->limit, (int)script->files);
     signal(SIGRTMAX, SIG_IGN); /* over: the timeout comes too late */
     free(steal(&host.ballast));
     write_end(&end, outcome);

@@ -3,6 +3,7 @@
  * script in it. What it has to say it writes to a descriptor as records (record.h). */
 
 #include "base/err.h"
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
@@ -19,7 +20,13 @@ int pyhost_settle(struct err *err) CHECKED;
 pid_t pyhost_fork(void);
 /* In the child: goes through a run without telling anybody, so that the memory it needs is the child's own already. */
 void pyhost_rehearse(void);
-/* In the child: runs the script; events go to `descriptor`, and its end. -1 when that could not be told. `secrets` are
- * NAME=VALUE, each with its NUL; `limit` is the timeout as told. */
-int pyhost_run(const char *script, size_t script_len, const char *secrets, size_t secrets_len, const char *limit,
-               int descriptor);
+
+struct pyhost_script {
+    const char *text, *secrets; /* NAME=VALUE, each with its NUL */
+    size_t text_len, secrets_len;
+    const char *limit; /* the timeout as told */
+    bool files;        /* some were put into the working folder, which is looked through for modules then */
+};
+
+/* In the child: runs the script; events go to `descriptor`, and its end. -1 when that could not be told. */
+int pyhost_run(const struct pyhost_script *script, int descriptor);

@@ -105,5 +105,7 @@ int request_parse(struct request *request, struct arena *arena, const char *line
     request->script_len = script->len;
     if (take_timeout(request, json_get(object, "timeout"), err) < 0 || take_mode(json_get(object, "mode"), err) < 0)
         return -1;
-    return take_secrets(request, arena, json_get(object, "required_secrets"), err);
+    if (take_secrets(request, arena, json_get(object, "required_secrets"), err) < 0)
+        return -1;
+    return files_parse(&request->files, &request->file_count, arena, json_get(object, "files"), err);
 }

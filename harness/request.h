@@ -2,6 +2,7 @@
 /* A request line: what the host asks to be run. */
 
 #include "base/err.h"
+#include "files.h"
 #include <stddef.h>
 
 struct arena;
@@ -17,6 +18,8 @@ struct request {
     double timeout; /* seconds, at least 1 */
     const char *const *secrets;
     size_t secret_count;
+    const struct request_file *files;
+    size_t file_count;
 };
 
 /* Reads a line. -1 with the sentence to answer with; `request->id` is set then too if the line has one. Everything

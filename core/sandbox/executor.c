@@ -15,6 +15,7 @@
 
 #include "executor.h"
 #include "base/arena.h"
+#include "base/base64.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "base/loop.h"
@@ -328,6 +329,22 @@ static void go_on(struct loop_task *task)
 
 /* ---- the doors ---- */
 
+static void write_files(struct json_writer *w, const struct script_file *files, size_t count)
+{
+    json_open(w, "files", '[');
+    for (size_t i = 0; i < count; i++) {
+        CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
+        base64_write(&text, files[i].bytes, files[i].len);
+        json_open(w, NULL, '{');
+        json_add_str(w, "path", files[i].path);
+        json_add_str(w, "base64", text.buf);
+        if (files[i].executable)
+            json_add_bool(w, "executable", true);
+        json_close(w, '}');
+    }
+    json_close(w, ']');
+}
+
 void script_request_write(struct strbuf *out, const struct script_request *request, const char *execution_id)
 {
     struct json_writer w = json_begin(out);
@@ -341,6 +358,8 @@ void script_request_write(struct strbuf *out, const struct script_request *reque
     for (const char *const *name = request->secrets; name && *name; name++)
         json_add_str(&w, NULL, *name);
     json_close(&w, ']');
+    if (request->file_count)
+        write_files(&w, request->files, request->file_count);
     json_close(&w, '}');
     strbuf_addch(out, '\n');
 }

@@ -28,6 +28,14 @@ int script_mode_from_name(const char *name);         /* any case; -1 when unknow
 #define SCRIPT_OUTPUT_BYTES (1u << 20)
 #define SCRIPT_GRACE_S      5.0 /* beyond the timeout, for the harness to tell */
 
+/* A file for the script's workspace, which holds nothing else. The copy is not to be written to. */
+struct script_file {
+    char *path; /* relative */
+    char *bytes;
+    size_t len;
+    bool executable;
+};
+
 struct script_request {
     const char *execution_id; /* NULL: made */
     const char *script;
@@ -36,6 +44,8 @@ struct script_request {
     double timeout_s;           /* 0: SCRIPT_TIMEOUT_S */
     size_t max_output_bytes;    /* 0: SCRIPT_OUTPUT_BYTES; a failure when strictly more is read (D5) */
     const char *const *secrets; /* names, NULL-terminated; NULL: none */
+    const struct script_file *files;
+    size_t file_count;
 };
 
 struct script_part {

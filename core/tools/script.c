@@ -1,9 +1,9 @@
 /* run_script: a Python script in a sandbox of the session's pool.
  *
- *   start ──► waiting for a box ──► running ──► the box is given back, the call finished
- *                  │ its time is over    │ cancelled: the script and its box are ended
- *                  ▼                     ▼
- *               finished              finished, when the executor says so
+ *   start ──► reading files ──► waiting for a box ──► running ──► the box is given back, the call finished
+ *                  │ one is missing,       │ its time       │ cancelled: the script and its box are ended
+ *                  ▼ or too large          ▼ is over        ▼
+ *               finished                finished         finished, when the executor says so
  *
  * The script's time begins with the call: what it waits for a box counts, or a busy pool would stretch every call by an
  * unknown while. It ends with the turn's, and a little before it, so that the script can still tell where it was.
@@ -11,7 +11,8 @@
  * Secrets are those that somebody declared for this session. A model may name any; what the harness finds in its
  * environment over there is not for the model to choose from, so other names are refused here.
  *
- * The script works in a workspace of its own that is wiped afterwards, so nothing it does needs a decision. */
+ * The script works in a workspace of its own that is wiped afterwards, so nothing it does needs a decision. What it needs
+ * of the turn's workspace is copied there; the copies are as old as the call. */
 
 #include "base/json.h"
 #include "base/loop.h"
@@ -19,6 +20,7 @@
 #include "base/strbuf.h"
 #include "sandbox/executor.h"
 #include "sandbox/pool.h"
+#include "script_files.h"
 #include "tool.h"
 #include <string.h>
 
@@ -40,6 +42,10 @@ struct script_call {
     double timeout_s;
     int64_t started_us;
     const char *secrets[SECRETS_MAX + 1];
+    struct loop_work work; /* while it reads */
+    bool reading, failed;
+    struct script_files files;
+    struct err err;
 };
 
 /* ---- the end ---- */
@@ -51,6 +57,7 @@ static void finish(struct script_call *call, struct tool_reply *take_reply)
     if (call->ticket)
         pool_forget(call->pool, call->ticket);
     run->state = NULL;
+    script_files_release(&call->files);
     free(call);
     tool_run_finish(run, take_reply);
 }
@@ -143,6 +150,8 @@ static void on_box(void *user, struct box *box, const char *why)
         .mode = (enum script_mode)script_mode_from_name(json_str(json_get(call->run->arguments, "mode"), "plan")),
         .timeout_s = left_s > SHORTEST_S ? left_s : SHORTEST_S,
         .secrets = call->secrets,
+        .files = call->files.items,
+        .file_count = call->files.count,
     };
     call->script = script_run_start(call->run->env->loop, box_channel(box), &request,
                                     &(struct script_listener){.event = on_event, .done = on_done, .user = call});
@@ -161,6 +170,42 @@ static void say_waiting(struct loop_timer *timer)
     call->run->output(call->run, "progress", text, sizeof(text) - 1);
     loop_timer_start(call->run->env->loop, &call->timer, call->started_us + (int64_t)(call->timeout_s * 1e6),
                      waited_too_long);
+}
+
+static void wait_for_box(struct script_call *call)
+{
+    loop_timer_start(call->run->env->loop, &call->timer, call->started_us + SAY_WAITING_US, say_waiting);
+    call->ticket = pool_take(call->pool, on_box, call);
+}
+
+/* ---- files ---- */
+
+static void read_files(struct loop_work *work)
+{
+    struct script_call *call = CONTAINER_OF(work, struct script_call, work);
+    const struct tool_run *run = call->run;
+    call->failed = script_files_read(&call->files, run->env->root, json_get(run->arguments, "files"),
+                                     &run->deadline.cancelled, &call->err) < 0;
+}
+
+static void say_files(struct script_call *call)
+{
+    CLEANUP(free)
+    char *text = xasprintf("%zu file%s, %zu bytes, copied for the script", call->files.count,
+                           call->files.count == 1 ? "" : "s", call->files.bytes);
+    call->run->output(call->run, "progress", text, strlen(text));
+}
+
+static void files_read(struct loop_work *work)
+{
+    struct script_call *call = CONTAINER_OF(work, struct script_call, work);
+    call->reading = false;
+    if (call->failed) {
+        finish_error(call, "%s", call->err.text);
+        return;
+    }
+    say_files(call);
+    wait_for_box(call);
 }
 
 /* ---- the tool ---- */
@@ -214,13 +259,18 @@ static void start_script(struct tool_run *run)
         if (count < SECRETS_MAX)
             call->secrets[count++] = json_str(name, "");
     run->state = call;
-    loop_timer_start(run->env->loop, &call->timer, call->started_us + SAY_WAITING_US, say_waiting);
-    call->ticket = pool_take(call->pool, on_box, call);
+    call->reading = json_get(run->arguments, "files") != NULL;
+    if (call->reading)
+        loop_work_start(run->env->loop, &call->work, read_files, files_read);
+    else
+        wait_for_box(call);
 }
 
 static void cancel_script(struct tool_run *run)
 {
     struct script_call *call = run->state;
+    if (call->reading)
+        return; /* it sees that it was cancelled, and comes back */
     if (call->script)
         script_run_cancel(call->script, "cancelled");
     else
@@ -232,8 +282,8 @@ const struct tool tool_run_script = {
         {
             .name = "run_script",
             .description =
-                "Run a Python script in a sandbox: no network, an empty workspace of its own, no files of this one. "
-                "Its "
+                "Run a Python script in a sandbox: no network, a workspace of its own that holds nothing but copies of "
+                "the files named by `files`, from which it can import too. Its "
                 "result is what it gives to emit_result(data), once, as JSON; emit_intermediate(label, data) and "
                 "print() are shown while it runs. The functions of the tools folder are in its scope.",
             .effect = EFFECT_LOCAL_WRITE,
@@ -246,7 +296,10 @@ const struct tool tool_run_script = {
                           "\"timeout\":{\"type\":\"number\",\"minimum\":1,\"maximum\":600,"
                           "\"description\":\"seconds, 60 if not given\"},"
                           "\"secrets\":{\"type\":\"array\",\"maxItems\":32,\"items\":{\"type\":\"string\"},"
-                          "\"description\":\"names of secrets that the script needs in its environment\"}},"
+                          "\"description\":\"names of secrets that the script needs in its environment\"},"
+                          "\"files\":{\"type\":\"array\",\"maxItems\":100,\"items\":{\"type\":\"string\",\"minLength\":1},"
+                          "\"description\":\"files that the script needs: paths, folders or globs (src/**/*.py), relative "
+                          "to the workspace; read-only copies, at most 500 files and 8 MiB\"}},"
                           "\"required\":[\"script\"],\"additionalProperties\":false}",
             .timeout_s = TIMEOUT_MAX_S + SCRIPT_GRACE_S + 1, /* the script's own time ends first */
         },

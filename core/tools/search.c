@@ -1,20 +1,18 @@
 /* search_files: a text or a regular expression in the files below a folder, in the order of their paths.
  *
- * Links are not followed, so no file is seen twice and nothing leaves the workspace; `.git` and binary files are left
- * out. A folder's names are read and its descriptor closed before the walk goes deeper, so depth costs no descriptors.
- * The walk's order is the order of the whole paths, every time, and that makes `offset` a place to go on from. */
+ * Binary files are left out. The walk's order (walk.h) is the order of the whole paths, every time, and that makes
+ * `offset` a place to go on from. */
 
 #include "base/beneath.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "line_reader.h"
-#include "listing.h"
 #include "page.h"
 #include "pattern.h"
 #include "tool.h"
+#include "walk.h"
 #include "workspace/glob.h"
-#include <dirent.h>
 #include <fcntl.h>
 #include <string.h>
 
@@ -22,10 +20,10 @@
 #define BINARY_PROBE 8192
 #define TEXT_SHOWN 240  /* bytes of a line */
 #define TEXT_BEFORE 80  /* of them before the match, when the line is longer */
-#define DEPTH_MAX 200
 
 struct search {
     struct tool_run *run;
+    struct walk walk;
     struct pattern *pattern;
     struct glob *glob;      /* NULL: every file */
     bool glob_on_name;      /* a glob without '/' is about the file's name, wherever it is */
@@ -138,30 +136,11 @@ static void search_file(struct search *search, const char *path)
         search_open_file(search, path, fd);
 }
 
-static void search_folder(struct search *search, const char *path, int take_fd, int depth)
+static bool visit(struct walk *walk, const char *path)
 {
-    CLEANUP(listing) struct listing names = {0};
-    int rc = listing_read(&names, take_fd, LISTING_BY_PATH, &search->run->deadline.cancelled);
-    close(take_fd);
-    search->unreadable += rc < 0;
-    for (size_t i = 0; i < names.count && !stopped(search); i++) {
-        const struct listing_entry *entry = &names.items[i];
-        if (strcmp(entry->name, ".git") == 0 || (entry->type != DT_REG && entry->type != DT_DIR))
-            continue;
-        CLEANUP(free) char *below = strcmp(path, ".") == 0 ? xstrdup(entry->name) : xasprintf("%s/%s", path, entry->name);
-        if (entry->type == DT_REG) {
-            search_file(search, below);
-            continue;
-        }
-        struct err ignored = ERR_INIT;
-        int fd = -1;
-        if (depth < DEPTH_MAX)
-            fd = beneath_openat(search->run->env->root, below, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0, &ignored);
-        if (fd < 0)
-            search->unreadable++;
-        else
-            search_folder(search, below, fd, depth + 1);
-    }
+    struct search *search = CONTAINER_OF(walk, struct search, walk);
+    search_file(search, path);
+    return !stopped(search);
 }
 
 /* Sets up what is looked for. False with the error in the reply. */
@@ -216,7 +195,11 @@ static void answer(const struct search *search, struct tool_reply *reply)
 
 static void search_files(struct tool_run *run, struct tool_reply *reply)
 {
-    CLEANUP(search) struct search search = {.run = run, .entries = STRBUF_INIT};
+    CLEANUP(search) struct search search = {
+        .run = run,
+        .walk = {.root = run->env->root, .cancelled = &run->deadline.cancelled, .file = visit},
+        .entries = STRBUF_INIT,
+    };
     search.w = json_begin(&search.entries);
     if (!prepare(&search, reply))
         return;
@@ -235,7 +218,8 @@ static void search_files(struct tool_run *run, struct tool_reply *reply)
         return;
     }
     if (S_ISDIR(st.st_mode)) {
-        search_folder(&search, path, fd, 0);
+        walk_files(&search.walk, path, fd);
+        search.unreadable += (int64_t)search.walk.unreadable;
     } else {
         search_open_file(&search, path, fd);
         close(fd);

@@ -16,7 +16,7 @@ struct fixture {
     struct turn_rig rig;
     struct fake_pool pool;
     double timeout_s; /* of the last request */
-    char *mode, *secrets;
+    char *mode, *secrets, *files;
     void (*answers)(struct fake_channel *harness);
 };
 
@@ -25,8 +25,13 @@ static void asked(struct fake_channel *harness, const struct json *request)
     struct fixture *f = harness->data;
     CLEANUP(strbuf) struct strbuf secrets = STRBUF_INIT;
     json_write(&secrets, json_get(request, "required_secrets"), JSON_COMPACT);
+    CLEANUP(strbuf) struct strbuf files = STRBUF_INIT;
+    if (json_get(request, "files"))
+        json_write(&files, json_get(request, "files"), JSON_COMPACT);
+    free(f->files);
     free(f->secrets);
     free(f->mode);
+    f->files = strbuf_detach(&files, NULL);
     f->secrets = strbuf_detach(&secrets, NULL);
     f->mode = xstrdup(json_str(json_get(request, "mode"), ""));
     f->timeout_s = json_num(json_get(request, "timeout"), -1);
@@ -56,6 +61,7 @@ static int tear_down(void **state)
     turn_rig_release(&f->rig);
     free(f->mode);
     free(f->secrets);
+    free(f->files);
     free(f);
     return 0;
 }
@@ -216,6 +222,8 @@ static void test_arguments_are_checked(void **state)
                                         "{\"script\":\"x\",\"timeout\":0.5}",
                                         "{\"script\":\"x\",\"timeout\":601}",
                                         "{\"script\":\"x\",\"secrets\":[1]}",
+                                        "{\"script\":\"x\",\"files\":\"a\"}",
+                                        "{\"script\":\"x\",\"files\":[\"\"]}",
                                         "{\"script\":\"x\",\"other\":1}"};
     struct fixture *f = *state;
     for (size_t i = 0; i < COUNT_OF(wrong); i++) {
@@ -244,6 +252,39 @@ static void test_secrets_that_nobody_declared(void **state)
                         "the secret a is not declared for this session (declared: A, AB)");
     assert_int_equal(f->pool.taken, 0);
     assert_int_equal(f->pool.forgotten, 0);
+}
+
+/* ---- files of the workspace ---- */
+
+static void test_files_go_with_the_script(void **state)
+{
+    struct fixture *f = *state;
+    f->answers = works;
+    turn_rig_open(&f->rig);
+    turn_rig_file(&f->rig, "src/a.py", "x = 42\n");
+    turn_rig_file(&f->rig, "src/b.txt", "no");
+    run(f, "{\"script\":\"x\",\"files\":[\"src/*.py\"]}");
+    assert_string_equal(outcome(f), "result");
+    assert_string_equal(f->files, "[{\"path\":\"src/a.py\",\"base64\":\"eCA9IDQyCg==\"}]");
+    const struct event *said = turn_rig_event(&f->rig, EVENT_TOOL_OUTPUT, 0);
+    assert_string_equal(said->tool_output.text, "1 file, 7 bytes, copied for the script");
+}
+
+static void test_files_that_are_not_there(void **state)
+{
+    struct fixture *f = *state;
+    run(f, "{\"script\":\"x\",\"files\":[\"none.py\"]}");
+    assert_string_equal(error(f), "files: none.py does not exist");
+    assert_int_equal(f->pool.taken, 0);
+    assert_int_equal(f->pool.forgotten, 0);
+}
+
+static void test_without_files_the_request_has_none(void **state)
+{
+    struct fixture *f = *state;
+    f->answers = works;
+    run(f, "{\"script\":\"x\"}");
+    assert_string_equal(f->files, "");
 }
 
 /* ---- no box ---- */
@@ -466,6 +507,9 @@ int main(void)
         TEST(test_a_box_that_dies_is_not_used_again),
         TEST(test_arguments_are_checked),
         TEST(test_secrets_that_nobody_declared),
+        TEST(test_files_go_with_the_script),
+        TEST(test_files_that_are_not_there),
+        TEST(test_without_files_the_request_has_none),
         TEST(test_no_pool),
         TEST(test_no_box_can_be_made),
         TEST(test_waiting_is_told_and_counts),

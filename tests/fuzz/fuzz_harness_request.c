@@ -22,6 +22,14 @@ static void check_taken(const struct request *request)
     for (size_t i = 0; i < request->secret_count; i++)
         if (!request->secrets[i][0] || strchr(request->secrets[i], '='))
             BUG("a secret's name of '%s'", request->secrets[i]);
+    for (size_t i = 0; i < request->file_count; i++) {
+        const struct request_file *file = &request->files[i];
+
+        if (!*file->path || *file->path == '/' || strncmp(file->path, "../", 3) == 0 || strstr(file->path, "/../"))
+            BUG("a file at '%s'", file->path);
+        for (size_t at = 0; at < file->len; at++) /* all of them are there */
+            *(volatile const char *)(file->bytes + at);
+    }
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
