@@ -1,0 +1,56 @@
+/* Folders are made one by one beneath the root's descriptor: a program may have put a link where a folder was, and then
+ * nothing must be made at its other end. */
+
+#include "layout.h"
+#include "base/beneath.h"
+#include "base/file.h"
+#include "base/mem.h"
+#include "metadata.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+
+const struct layout_row layout_rows[LAYOUT_DIRS] = {
+    [LAYOUT_SKILLS] = {"skills", "SKILLS_DIR"},
+    [LAYOUT_WORK] = {"work", "WORK_DIR"},
+    [LAYOUT_RUNS] = {"runs", NULL},
+    [LAYOUT_OUT] = {"out", "OUTPUT_DIR"},
+};
+
+static int ensure_folder(const struct beneath *root, const char *name, struct err *err)
+{
+    bool made = mkdirat(beneath_fd(root), name, LAYOUT_DIR_MODE) == 0;
+    if (!made && errno != EEXIST)
+        return err_set_errno(err, errno, "cannot make the folder %s", name);
+    CLEANUP(fd) int fd = beneath_openat(root, name, O_RDONLY | O_DIRECTORY, 0, err);
+    if (fd < 0) {
+        if (err && err->code == ENOTDIR)
+            err_set(err, "%s is in the way: it must be a folder", name);
+        return -1;
+    }
+    if (made && fchmod(fd, LAYOUT_DIR_MODE) < 0) /* whatever the mask of this process is */
+        return err_set_errno(err, errno, "cannot make the folder %s", name);
+    return 0;
+}
+
+int layout_ensure_beneath(const struct beneath *root, struct clock *clock, struct err *err)
+{
+    for (size_t i = 0; i < LAYOUT_DIRS; i++)
+        if (ensure_folder(root, layout_rows[i].name, err) < 0)
+            return -1;
+    return metadata_ensure(root, clock, err);
+}
+
+int layout_ensure(const char *root, struct clock *clock, char *paths[LAYOUT_DIRS], struct err *err)
+{
+    if (file_mkdirs(root, LAYOUT_DIR_MODE, err) < 0)
+        return -1;
+    struct beneath *beneath = beneath_open(root, err);
+    if (!beneath)
+        return -1;
+    int status = layout_ensure_beneath(beneath, clock, err);
+    for (size_t i = 0; status == 0 && paths && i < LAYOUT_DIRS; i++)
+        paths[i] = xasprintf("%s/%s", beneath_path(beneath), layout_rows[i].name);
+    beneath_close(beneath);
+    return status;
+}

@@ -1,0 +1,144 @@
+/* Making and removing workspaces. Names are unique because a folder that is there already makes us try the next
+ * nanosecond, so two programs with the same clock cannot share one. */
+
+#include "workspace.h"
+#include "base/beneath.h"
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/mem.h"
+#include "layout.h"
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define WORKSPACE_MODE   0777 /* programs may run as another user */
+#define CLEANUP_ATTEMPTS 8    /* while something in it still writes */
+
+char *workspace_clean_id(const char *id)
+{
+    char *clean = xstrdup(id);
+    for (char *at = clean; *at; at++)
+        if (!((*at >= 'a' && *at <= 'z') || (*at >= 'A' && *at <= 'Z') || (*at >= '0' && *at <= '9') || *at == '_' ||
+              *at == '-'))
+            *at = '_';
+    return clean;
+}
+
+static bool is_blank(const char *text)
+{
+    return !text || !text[strspn(text, " \t\r\n")];
+}
+
+static const char *temp_base(void)
+{
+    const char *dir = getenv("TMPDIR");
+    return dir && *dir ? dir : "/tmp";
+}
+
+/* Makes "<base>/ws_<id>_<ns>" and gives its path, or NULL. */
+static char *make_folder(const char *base, const char *exec_id, struct clock *clock, struct err *err)
+{
+    CLEANUP(free) char *id = workspace_clean_id(exec_id);
+    /* A name of 255 bytes is all that fits; the number tells them apart. */
+    size_t room = 200;
+    if (strlen(id) > room)
+        id[room] = '\0';
+    if (file_mkdirs(base, LAYOUT_DIR_MODE, err) < 0)
+        return NULL;
+    for (int64_t ns = clock->wall_us(clock) * 1000;; ns++) {
+        CLEANUP(free) char *path = xasprintf("%s/ws_%s_%" PRId64, base, id, ns);
+        if (mkdir(path, WORKSPACE_MODE) == 0) {
+            if (chmod(path, WORKSPACE_MODE) == 0)
+                return steal(&path);
+            err_set_errno(err, errno, "cannot open %s to programs", path);
+            rmdir(path);
+            return NULL;
+        }
+        if (errno != EEXIST) {
+            err_set_errno(err, errno, "cannot make the workspace %s", path);
+            return NULL;
+        }
+    }
+}
+
+static struct workspace *create(const struct workspace_options *options, struct clock *clock, const char *exec_id,
+                                const struct workspace_policy *policy, struct err *err)
+{
+    CLEANUP(free) char *path = NULL;
+    if (options->trusted) {
+        if (is_blank(options->base)) {
+            err_set(err, "a trusted workspace needs a folder");
+            return NULL;
+        }
+        if (file_mkdirs(options->base, LAYOUT_DIR_MODE, err) < 0)
+            return NULL;
+        path = xstrdup(options->base);
+    } else if (!(path = make_folder(is_blank(options->base) ? temp_base() : options->base, exec_id, clock, err))) {
+        return NULL;
+    }
+    struct workspace *ws = xcalloc(1, sizeof(*ws));
+    ws->id = xstrdup(exec_id);
+    ws->trusted = options->trusted;
+    ws->policy = policy ? *policy : (struct workspace_policy){0};
+    ws->clock = clock;
+    ws->versions = options->versions;
+    ws->observer = options->observer;
+    ws->root = beneath_open(path, err);
+    if (ws->root) {
+        ws->path = xstrdup(beneath_path(ws->root));
+        if (layout_ensure_beneath(ws->root, clock, err) == 0)
+            return ws;
+    }
+    if (!ws->trusted)
+        (void)!file_remove_tree(path, NULL);
+    workspace_free(ws);
+    return NULL;
+}
+
+struct workspace *workspace_create(const struct workspace_options *options, const char *exec_id,
+                                   const struct workspace_policy *policy, struct err *err)
+{
+    struct clock *clock = options->clock ? options->clock : clock_system();
+    struct err own = ERR_INIT;
+    struct span span;
+    span_begin(&span, &options->observer, clock, SPAN_CREATE);
+    json_add_str(&span.attrs, SPAN_EXEC_ID, exec_id);
+    struct workspace *ws = create(options, clock, exec_id, policy, &own);
+    if (ws)
+        json_add_str(&span.attrs, SPAN_PATH, ws->path);
+    (void)span_end(&span, ws ? 0 : -1, &own, err);
+    return ws;
+}
+
+static int remove_tree(const struct workspace *ws, struct err *err)
+{
+    for (int attempt = 1;; attempt++) {
+        if (file_remove_tree(ws->path, err) == 0)
+            return 0;
+        if (attempt == CLEANUP_ATTEMPTS || !err || err->code != ENOTEMPTY)
+            return -1;
+    }
+}
+
+int workspace_cleanup(struct workspace *ws, struct err *err)
+{
+    if (!ws || is_blank(ws->path))
+        return 0;
+    struct err own = ERR_INIT;
+    struct span span;
+    span_begin(&span, &ws->observer, ws->clock, SPAN_CLEANUP);
+    json_add_str(&span.attrs, SPAN_PATH, ws->path);
+    int status = ws->trusted || ws->policy.persist ? 0 : remove_tree(ws, &own);
+    return span_end(&span, status, &own, err);
+}
+
+void workspace_free(struct workspace *ws)
+{
+    if (!ws)
+        return;
+    beneath_close(ws->root);
+    free(ws->id);
+    free(ws->path);
+    free(ws);
+}

@@ -1,0 +1,64 @@
+#pragma once
+/* A workspace: a folder of its own for the files and programs of one execution (layout.h says what is in it).
+ *
+ * It is made with a policy and cleaned up once; what is put into it and collected from it is in stage.h and collect.h.
+ * Everything goes by the descriptor of its root, so whatever a program does to the path, no operation ends elsewhere. Any
+ * thread may work on a workspace, several at a time too. */
+
+#include "base/err.h"
+#include "span.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+struct beneath;
+struct clock;
+struct versions;
+
+struct workspace_policy {
+    bool isolated;          /* programs run in a sandbox; whoever runs them looks at this */
+    bool persist;           /* cleanup leaves it where it is */
+    int64_t max_disk_bytes; /* of all files in it; 0: no limit */
+};
+
+/* What the machinery behind workspaces can do, for whoever chooses one. All zero: nothing is promised. */
+struct workspace_capabilities {
+    const char *isolation; /* "" or NULL: none */
+    bool network_allowed, read_only_mount, streaming, clean_env;
+    int64_t max_disk_bytes;
+};
+
+/* What workspaces of one kind have in common. Texts are borrowed for the call that gets it, the others for as long as the
+ * workspace lives. */
+struct workspace_options {
+    const char *base;   /* folder to make them in; NULL or blank: $TMPDIR or /tmp */
+    bool trusted;       /* `base` itself is the workspace, and is never removed */
+    struct clock *clock;                /* NULL: the system's */
+    struct versions *versions;          /* where artifacts are loaded from and saved to; NULL: nowhere */
+    struct workspace_observer observer; /* of every operation on it */
+};
+
+struct workspace {
+    char *id;   /* as given */
+    char *path; /* absolute */
+    struct beneath *root;
+    struct workspace_policy policy;
+    bool trusted;
+    struct clock *clock;
+    struct versions *versions;
+    struct workspace_observer observer;
+};
+
+/* "<base>/ws_<id, cleaned>_<nanoseconds>", 0777, with its layout. `policy` NULL: all zero. */
+struct workspace *workspace_create(const struct workspace_options *options, const char *exec_id,
+                                   const struct workspace_policy *policy, struct err *err) CHECKED;
+/* Removes the tree, unless it is to persist or is trusted. The struct stays for workspace_free. Again, or without a path:
+ * nothing to do. */
+int workspace_cleanup(struct workspace *ws, struct err *err) CHECKED;
+void workspace_free(struct workspace *ws); /* leaves the files alone */
+/* An id as part of a file name: [^A-Za-z0-9_-] becomes _. */
+char *workspace_clean_id(const char *id);
+
+/* Bytes of all files in it, each once however often it is linked; links are not followed. -1 when they cannot be counted. */
+int64_t workspace_disk_used(const struct workspace *ws, struct err *err) CHECKED;
+/* An error when `more` bytes would not fit the policy. For staging before, and for whoever ran a program after it. */
+int workspace_check_disk(const struct workspace *ws, int64_t more, struct err *err) CHECKED;

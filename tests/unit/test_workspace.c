@@ -1,0 +1,209 @@
+/* Workspaces: their names and folders, what a policy means, and that an operation tells of itself. */
+
+#include "workspace/workspace.h"
+#include "base/beneath.h"
+#include "base/clock.h"
+#include "base/mem.h"
+#include "support/scratch.h"
+#include "workspace/layout.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <cmocka.h>
+
+static struct scratch files;
+
+/* What was told last, and how often. */
+static struct {
+    char op[64], attrs[512], error[256];
+    int count;
+} told;
+
+static void on_op(void *user, const struct workspace_op *op)
+{
+    (void)user;
+    snprintf(told.op, sizeof(told.op), "%s", op->op);
+    snprintf(told.attrs, sizeof(told.attrs), "%s", op->attrs);
+    snprintf(told.error, sizeof(told.error), "%s", op->error ? op->error : "");
+    told.count++;
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    scratch_init(&files);
+    memset(&told, 0, sizeof(told));
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    scratch_release(&files);
+    return 0;
+}
+
+static struct workspace_options options(void)
+{
+    return (struct workspace_options){.base = files.path, .observer = {on_op, NULL}};
+}
+
+static struct workspace *create(const struct workspace_options *given, const char *id, const struct workspace_policy *policy)
+{
+    struct err err = ERR_INIT;
+    struct workspace *ws = workspace_create(given, id, policy, &err);
+    if (!ws)
+        fail_msg("%s", err.text);
+    return ws;
+}
+
+static void cleanup(struct workspace *ws)
+{
+    struct err err = ERR_INIT;
+    if (workspace_cleanup(ws, &err) < 0)
+        fail_msg("%s", err.text);
+}
+
+static bool exists(const char *path)
+{
+    struct stat st;
+    return lstat(path, &st) == 0;
+}
+
+static void test_create_and_cleanup(void **state)
+{
+    (void)state;
+    struct workspace_options given = options();
+    struct workspace *ws = create(&given, "a b/ü", NULL);
+    CLEANUP(free) char *start = xasprintf("%s/ws_a_b____", files.path);
+    assert_memory_equal(ws->path, start, strlen(start));
+    assert_string_equal(told.op, "workspace.create");
+    assert_non_null(strstr(told.attrs, "\"exec_id\":\"a b/ü\""));
+    for (size_t i = 0; i < LAYOUT_DIRS; i++) {
+        struct stat st;
+        struct err err = ERR_INIT;
+        assert_int_equal(beneath_lstat(ws->root, layout_rows[i].name, &st, &err), 0);
+        assert_int_equal(st.st_mode, S_IFDIR | 0755);
+    }
+    cleanup(ws);
+    assert_false(exists(ws->path));
+    assert_string_equal(told.op, "workspace.cleanup");
+    assert_int_equal(told.count, 2);
+    cleanup(ws);
+    workspace_free(ws);
+}
+
+static void test_names_are_unique(void **state)
+{
+    (void)state;
+    struct workspace_options given = options();
+    char *long_id = xmalloc(5000);
+    memset(long_id, 'x', 4999);
+    long_id[4999] = '\0';
+    struct workspace *first = create(&given, long_id, NULL), *second = create(&given, long_id, NULL);
+    assert_string_not_equal(first->path, second->path);
+    assert_string_equal(first->id, long_id);
+    free(long_id);
+    workspace_free(first);
+    workspace_free(second);
+}
+
+static void test_policy_persists(void **state)
+{
+    (void)state;
+    struct workspace_options given = options();
+    struct workspace *ws = create(&given, "kept", &(struct workspace_policy){.persist = true});
+    cleanup(ws);
+    assert_true(exists(ws->path));
+    workspace_free(ws);
+}
+
+static void test_trusted(void **state)
+{
+    (void)state;
+    struct workspace_options given = options();
+    struct err err = ERR_INIT;
+    given.trusted = true;
+    struct workspace *ws = create(&given, "any", NULL);
+    assert_string_equal(ws->path, files.path);
+    cleanup(ws);
+    assert_true(exists(files.path));
+    workspace_free(ws);
+    given.base = " ";
+    assert_null(workspace_create(&given, "any", NULL, &err));
+    assert_string_equal(err.text, "a trusted workspace needs a folder");
+    assert_string_equal(told.error, err.text);
+}
+
+static void test_failed_creation_leaves_nothing(void **state)
+{
+    (void)state;
+    struct workspace_options given = options();
+    struct err err = ERR_INIT;
+    scratch_write(&files, "base", "a file");
+    CLEANUP(free) char *base = scratch_path(&files, "base");
+    given.base = base;
+    assert_null(workspace_create(&given, "any", NULL, &err));
+    assert_true(err.text[0]);
+    CLEANUP(free) char *list = scratch_list(&files, ".");
+    assert_string_equal(list, "base");
+}
+
+static void test_disk(void **state)
+{
+    (void)state;
+    struct workspace_options given = options();
+    struct err err = ERR_INIT;
+    struct workspace *ws = create(&given, "disk", &(struct workspace_policy){.max_disk_bytes = 10000});
+    int64_t empty = workspace_disk_used(ws, &err);
+    CLEANUP(free) char *path = xasprintf("%s/out/big", ws->path), *other = xasprintf("%s/out/same", ws->path);
+    FILE *file = fopen(path, "w");
+    assert_int_equal(ftruncate(fileno(file), 5000), 0);
+    fclose(file);
+    assert_int_equal(link(path, other), 0);
+    assert_int_equal(workspace_disk_used(ws, &err), empty + 5000);
+    assert_int_equal(workspace_check_disk(ws, 5000 - empty, &err), 0);
+    assert_int_equal(workspace_check_disk(ws, 5001 - empty, &err), -1);
+    assert_non_null(strstr(err.text, "may hold 10000 bytes"));
+    cleanup(ws);
+    workspace_free(ws);
+}
+
+static void test_layout_in_the_way(void **state)
+{
+    (void)state;
+    struct err err = ERR_INIT;
+    char *paths[LAYOUT_DIRS];
+    scratch_write(&files, "one/runs", "a file");
+    CLEANUP(free) char *one = scratch_path(&files, "one"), *two = scratch_path(&files, "two");
+    assert_int_equal(layout_ensure(one, clock_system(), NULL, &err), -1);
+    assert_string_equal(err.text, "runs is in the way: it must be a folder");
+    assert_int_equal(layout_ensure(two, clock_system(), paths, &err), 0);
+    CLEANUP(free) char *out = xasprintf("%s/out", two);
+    assert_string_equal(paths[LAYOUT_OUT], out);
+    for (size_t i = 0; i < LAYOUT_DIRS; i++)
+        free(paths[i]);
+    /* A link that leads out is not followed. */
+    CLEANUP(free) char *inside = xasprintf("%s/work", two);
+    assert_int_equal(rmdir(inside), 0);
+    assert_int_equal(symlink("/tmp", inside), 0);
+    assert_int_equal(layout_ensure(two, clock_system(), NULL, &err), -1);
+    assert_string_equal(err.text, "path escapes workspace: work");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_create_and_cleanup, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_names_are_unique, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_policy_persists, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_trusted, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_failed_creation_leaves_nothing, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_disk, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_layout_in_the_way, setup, teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
