@@ -2,7 +2,7 @@
  *
  * Whatever changes says app_dirty; a frame is drawn at most every 33 ms and only then. Nothing wakes the program while
  * nothing happens: the one timer that repeats is the clock on the screen, once a second, while a turn runs; a message
- * that leaves by itself has one of its own while it is there.
+ * that leaves by itself and a question that has just come have one of their own while they are there.
  *
  * Keys are read when they come, and all that have come are read once more right before a frame is drawn: those were
  * pressed before it, so they go to the state that was on the screen, and cannot answer a question that this very frame
@@ -63,9 +63,10 @@ static void said(struct loop_timer *timer)
     app_dirty(APP_OF(timer, said));
 }
 
-static void clock_messages(struct app *app)
+/* What changes on the screen by itself. */
+static void watch_due(struct app *app)
 {
-    int64_t due = ui_clock(app->ui, loop_now_us(app->loop));
+    int64_t due = ui_due(app->ui);
     if (due)
         loop_timer_start(app->loop, &app->said, due, said);
     else
@@ -134,11 +135,12 @@ static void draw(struct loop_timer *timer)
         ui_resize(app->ui, rows, cols);
     }
     canvas_clear(&app->canvas);
-    clock_messages(app);
+    ui_clock(app->ui, loop_now_us(app->loop));
     ui_render(app->ui, &app->view, &app->canvas);
     term_present(app->term, &app->canvas, ui_theme(app->ui));
     app->frame_us = loop_now_us(app->loop);
     ui_presented(app->ui, &app->view);
+    watch_due(app);
     if (more)
         app_dirty(app);
 }
@@ -277,6 +279,7 @@ int app_begin(struct app *app, struct loop *loop, const struct stage_ops *ops, v
     loop_watch_keep(app->keys, true);
     app->stray = loop_watch_fd(loop, term_stray_fd(app->term), stray_ready, app);
     app->ui = ui_new(&app->host, app->keymap, wanted_theme(app));
+    ui_grace(app->ui, app->config->question_grace_ms < 0 ? UI_GRACE_US : app->config->question_grace_ms * 1000);
     canvas_resize(&app->canvas, 0, 0);
     if (app->notice)
         ui_say(app->ui, LOOK_WARN, "%s", app->notice);

@@ -29,6 +29,7 @@ static const char config_help[] =
     "    \"thinking\": {\"level\": \"off\", \"reflect_on_tool_error\": true, \"reflect_every\": 0},\n"
     "    \"parallel\": true, \"select_tools\": false, \"citations\": true,\n"
     "    \"theme\": \"default\", \"system_prompt\": \"...\",\n"
+    "    \"question_grace_ms\": 300,                // how long a question that has just come takes no answer\n"
     "    \"keys\": {\"step\": \"s F5\"},                // keyturn keys lists the actions\n"
     "    \"breakpoints\": [\"tool=write_file\"]\n"
     "  }\n";

@@ -75,7 +75,7 @@ static void add_left(struct strbuf *out, const struct view *view, bool wide)
 }
 
 /* Where it is too long, fewer words say the same, and then the path gives way: the name of the file comes first. */
-static void add_question(struct strbuf *out, const struct view *view, const struct canvas *canvas, int room)
+static void add_question(struct strbuf *out, const struct view *view, const struct canvas *canvas, bool fresh, int room)
 {
     const struct question *question = view->question;
     const struct change_set *changes = question->changes;
@@ -85,10 +85,11 @@ static void add_question(struct strbuf *out, const struct view *view, const stru
     if (changes && changes->count > 1)
         strbuf_addf(&rest, " and %zu more", changes->count - 1);
     int wants = canvas_str_columns(canvas, path, strlen(path)) + 1 + columns_of(rest.buf);
-    strbuf_addf(out, "? %swaiting for you: %s", question->again || question->no_undo ? "asked again, " : "", tool);
+    strbuf_addf(out, "? %s%s: %s", question->again || question->no_undo ? "asked again, " : "",
+                fresh ? "has just come" : "waiting for you", tool);
     if (columns_of(out->buf) + wants > room) {
         strbuf_reset(out);
-        strbuf_addf(out, "? asks you: %s", tool);
+        strbuf_addf(out, "? %s: %s", fresh ? "just came" : "asks you", tool);
     }
     if (!*path)
         return;
@@ -153,15 +154,15 @@ static void add_live(struct strbuf *out, const struct view *view)
         strbuf_addstr(out, "live: working");
 }
 
-static enum look add_middle(struct strbuf *out, const struct view *view, const struct canvas *canvas, bool wide,
-                            int room)
+static enum look add_middle(struct strbuf *out, const struct view *view, const struct canvas *canvas, bool fresh,
+                            bool wide, int room)
 {
     if (view->mode == VIEW_REPLAY) {
         strbuf_addf(out, "%s %gx", view->playing ? "▶" : "‖ paused", view->speed > 0 ? view->speed : 1.0);
         return LOOK_STATUS_MODE;
     }
     if (view->question) {
-        add_question(out, view, canvas, room);
+        add_question(out, view, canvas, fresh, room);
         return LOOK_STATUS_WAIT;
     }
     if (view->held) {
@@ -188,7 +189,7 @@ static void add_right(struct strbuf *out, const struct view *view, bool wide)
     add_elapsed(out, view);
 }
 
-void statusline_top(struct canvas *canvas, struct rect rect, const struct view *view)
+void statusline_top(struct canvas *canvas, struct rect rect, const struct view *view, bool fresh)
 {
     CLEANUP(strbuf) struct strbuf left = STRBUF_INIT;
     CLEANUP(strbuf) struct strbuf middle = STRBUF_INIT;
@@ -201,7 +202,7 @@ void statusline_top(struct canvas *canvas, struct rect rect, const struct view *
     add_right(&right, view, wide);
     int end = rect.cols - 1 - columns_of(right.buf);
     int at = 1 + canvas_str(canvas, rect, 0, 1, LOOK_STATUS_MODE, "keyturn") + 2;
-    enum look look = add_middle(&middle, view, canvas, wide, end - 1 - (at + LEFT_LEAST + 3));
+    enum look look = add_middle(&middle, view, canvas, fresh, wide, end - 1 - (at + LEFT_LEAST + 3));
     /* What is awaited comes before where it is. */
     int want = columns_of(middle.buf), spare = end - 4 - want;
     struct rect first = rect_make(rect.row, rect.col, 1, spare > at + LEFT_LEAST ? spare : at + LEFT_LEAST);
@@ -310,6 +311,16 @@ static size_t question_entries(struct entry *out, const char *approve, bool hunk
     return count;
 }
 
+/* While it is new, the keys that help to read it. */
+static size_t fresh_entries(struct entry *out, bool hunks)
+{
+    size_t count = 0;
+    if (hunks)
+        out[count++] = (struct entry){ACTION_HUNK_NEXT, ACTION_HUNK_PREVIOUS, NULL};
+    out[count++] = (struct entry){ACTION_ZOOM, 0, NULL};
+    return count;
+}
+
 static size_t replay_entries(struct entry *out, const struct view *view)
 {
     const struct entry entries[] = {{ACTION_PLAY, 0, view->playing ? "pause" : "play"},
@@ -403,14 +414,19 @@ void statusline_footer(struct canvas *canvas, struct rect rect, const struct vie
         paint_words(&footer, modal_footer);
         return;
     }
-    if (contexts & IN_QUESTION)
+    if (contexts & IN_QUESTION && choice && choice->fresh) {
+        footer.at += canvas_str(canvas, rect, 0, footer.at, LOOK_FOOTER, "The question has just come: read it first.");
+        footer.at += FOOTER_GAP(rect);
+        count = fresh_entries(entries, choice->hunks);
+    } else if (contexts & IN_QUESTION) {
         count = question_entries(entries, approve_words(approve, choice), !choice || choice->hunks, rect.cols >= WIDE);
-    else if (contexts & IN_REPLAY)
+    } else if (contexts & IN_REPLAY) {
         count = replay_entries(entries, view);
-    else if (view->held)
+    } else if (view->held) {
         count = held_entries(entries, view);
-    else
+    } else {
         count = live_entries(entries, view);
+    }
     footer.end =
         rect.cols - columns_of(keymap_key(keymap, ACTION_HELP)) - 1 - columns_of(help.words) - FOOTER_GAP(rect);
     for (size_t i = 0; i < count; i++)

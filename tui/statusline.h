@@ -10,9 +10,11 @@ struct write_choice {
     size_t kept, hunks; /* no hunks: all or nothing */
     bool edited;
     bool no_undo; /* it was said yes to, but could not be undone */
+    bool fresh;   /* it has just come: no key answers it yet */
 };
 
-void statusline_top(struct canvas *canvas, struct rect rect, const struct view *view);
+/* `fresh`: the question has just come and does not wait for a key yet. */
+void statusline_top(struct canvas *canvas, struct rect rect, const struct view *view, bool fresh);
 void statusline_footer(struct canvas *canvas, struct rect rect, const struct view *view, const struct keymap *keymap,
                        unsigned contexts, const struct write_choice *choice, const char *modal_footer);
 void statusline_timeline(struct canvas *canvas, struct rect rect, const struct view *view, const unsigned char *marks);

@@ -6,7 +6,9 @@
  *
  * A question is answered only by keys that came after it was seen. ui_render notes which question the frame shows (none
  * when the write pane is not on it or a dialog lies above), ui_presented notes that this frame is on the screen, and
- * actions of IN_QUESTION are taken only when that is the question which is open now: same ask, same bytes. */
+ * actions of IN_QUESTION are taken only when that is the question which is open now: same ask, same bytes. For a moment
+ * after it came (ui_grace) a frame shows it as new and not as waiting, and does not count: a hand that was typing cannot
+ * have read it. */
 
 #include "journal/session.h"
 #include "statusline.h"
@@ -60,6 +62,11 @@ void ui_free(struct ui *ui)
     free(ui->progress);
     free(ui->run_to);
     free(ui);
+}
+
+void ui_grace(struct ui *ui, int64_t us)
+{
+    ui->grace_us = us;
 }
 
 void ui_resize(struct ui *ui, int rows, int cols)
@@ -172,9 +179,10 @@ static void ordinary_key(struct ui *ui, const struct view *view, const struct ke
         say_not_now(ui, view, key);
         return;
     }
-    if ((action_contexts(action) & IN_QUESTION) && !ui_question_shown(ui, view)) {
+    bool reads = action == ACTION_HUNK_NEXT || action == ACTION_HUNK_PREVIOUS;
+    if ((action_contexts(action) & IN_QUESTION) && !ui_question_shown(ui, view) && !(reads && ui->fresh)) {
         if (strcmp(ui->framed, ui->question) != 0 || ui->layout.panes[6].rows > 0)
-            ui_say(ui, LOOK_WARN, "The question had just come up: that key was not taken. Look, then press it again.");
+            ui_say(ui, LOOK_WARN, "The question has just come: that key was not taken. Read it, then press it again.");
         else
             ui_say(ui, LOOK_WARN, "The write that waits is not on the screen: %s shows it.",
                    keymap_key(ui->keymap, ACTION_PANE_6));

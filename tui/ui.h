@@ -31,8 +31,7 @@ struct ui_host {
 struct ui *ui_new(struct ui_host *host, struct keymap *keymap, const char *theme);
 void ui_free(struct ui *ui);
 void ui_resize(struct ui *ui, int rows, int cols);
-/* A key at session time `now_us` (the loop's clock): keys read before the frame that shows a question was presented never
- * answer it. */
+/* Keys read before the frame that shows a question as waiting was presented never answer it. */
 void ui_key(struct ui *ui, const struct view *view, const struct key *key);
 void ui_render(struct ui *ui, const struct view *view, struct canvas *canvas);
 /* A bounded piece of what panes have left to do (filters that fill in); true while there is more: then another frame is
@@ -43,9 +42,15 @@ void ui_presented(struct ui *ui, const struct view *view);
 const struct theme *ui_theme(const struct ui *ui);
 /* A message above the footer, in as many rows as it needs; gone with the next key, or by itself unless it is an error. */
 void ui_say(struct ui *ui, enum look role, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
-/* What time it is, before a frame: takes away a message that was there long enough. Returns when one has to go, so that
- * another frame is due then; 0: never. */
-int64_t ui_clock(struct ui *ui, int64_t now_us);
+/* For so long after the first frame that shows it a question takes no answer: whoever was typing did not mean it. 0, as it is
+ * at first: not at all. */
+void ui_grace(struct ui *ui, int64_t us);
+#define UI_GRACE_US 300000 /* what suits people */
+/* What time it is, before a frame: takes away a message that was there long enough. */
+void ui_clock(struct ui *ui, int64_t now_us);
+/* After a frame: when another one is due though nothing happens, because a message has to go or a question begins to wait;
+ * 0: never. */
+int64_t ui_due(const struct ui *ui);
 /* Long work: shown while `total` > `done`. */
 void ui_progress(struct ui *ui, const char *what, size_t done, size_t total);
 /* The line that says what to try; NULL takes it away. */

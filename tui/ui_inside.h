@@ -44,6 +44,11 @@ struct ui {
      * `presented` only, which is what the newest frame on the screen really showed. */
     char question[UI_ASK_MAX], rendered[UI_ASK_MAX], presented[UI_ASK_MAX];
     char framed[UI_ASK_MAX]; /* the one that was open when the newest frame was painted, seen in it or not */
+    /* A question that has just come is only read: `seen` is the newest one that a frame showed, since `seen_us`. Until
+     * `grace_us` later it is fresh, and no frame counts as having shown it. */
+    char seen[UI_ASK_MAX];
+    int64_t now_us, seen_us, grace_us;
+    bool fresh;
     uint32_t prompted;      /* turns there were when the prompt line last opened by itself, plus one */
     bool noticed;           /* what there is was looked at once: only what comes after that is news */
     uint32_t undone, ops;   /* writes that were undone, operations on the workspace */

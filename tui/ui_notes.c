@@ -2,7 +2,7 @@
  * first line.
  *
  * A message has as many rows as its words need. It leaves with the next key, or by itself once there was time to read
- * it: ui_clock says when, so the program has a timer while there is something to leave and none otherwise. What went
+ * it: ui_due says when, so the program has a timer while there is something to leave and none otherwise. What went
  * wrong stays until a key: whoever looked away must still find it. */
 
 #include "flow.h"
@@ -33,15 +33,21 @@ void ui_unsay(struct ui *ui)
     ui->message_due_us = 0;
 }
 
-int64_t ui_clock(struct ui *ui, int64_t now_us)
+void ui_clock(struct ui *ui, int64_t now_us)
 {
+    ui->now_us = now_us;
     if (!ui->message || ui->message_look == LOOK_ERROR)
-        return 0;
+        return;
     if (!ui->message_due_us)
         ui->message_due_us = now_us + LOOK_AT_US + (int64_t)strlen(ui->message) * READ_US;
     if (now_us >= ui->message_due_us)
         ui_unsay(ui);
-    return ui->message_due_us;
+}
+
+int64_t ui_due(const struct ui *ui)
+{
+    int64_t message = ui->message ? ui->message_due_us : 0, question = ui->fresh ? ui->seen_us + ui->grace_us : 0;
+    return message && question ? (message < question ? message : question) : message + question;
 }
 
 void ui_hint(struct ui *ui, const char *text)

@@ -68,6 +68,7 @@ static void paint_footer(struct ui *ui, const struct view *view, struct canvas *
 {
     struct write_choice choice = {0};
     bool chosen = view->question && view->mode != VIEW_REPLAY && pane_write_choice(ui->panes[6], view, &choice);
+    choice.fresh = ui->fresh;
     const char *words = NULL;
     if (ui->modal && !(ui->modal->ops->through && ui->line != LINE_NONE))
         words = ui->modal->ops->footer    ? ui->modal->ops->footer(ui->modal, view)
@@ -89,6 +90,23 @@ static bool covers_all(const struct ui *ui, const struct view *view, const struc
     return false;
 }
 
+/* Which question this frame shows, and whether it is there for long enough to be answered. */
+static void see_question(struct ui *ui, const struct view *view)
+{
+    ui->rendered[0] = '\0';
+    ui->fresh = false;
+    ui_name_question(ui->framed, view);
+    if (!ui->framed[0] || ui->layout.too_small || ui->modal || ui->layout.panes[6].rows <= 0)
+        return;
+    if (strcmp(ui->framed, ui->seen) != 0) {
+        memcpy(ui->seen, ui->framed, sizeof(ui->seen));
+        ui->seen_us = ui->now_us;
+    }
+    ui->fresh = ui->now_us - ui->seen_us < ui->grace_us;
+    if (!ui->fresh)
+        memcpy(ui->rendered, ui->framed, sizeof(ui->rendered));
+}
+
 void ui_render(struct ui *ui, const struct view *view, struct canvas *canvas)
 {
     struct rect all = rect_make(0, 0, canvas->rows, canvas->cols);
@@ -98,15 +116,14 @@ void ui_render(struct ui *ui, const struct view *view, struct canvas *canvas)
     canvas_clear(canvas);
     canvas->cursor_row = canvas->cursor_col = -1;
     ui->layout = make_layout(ui, view, canvas->rows, canvas->cols);
-    ui->rendered[0] = '\0';
-    ui_name_question(ui->framed, view);
+    see_question(ui, view);
     if (ui->layout.too_small) {
         canvas_printf(canvas, all, 0, 0, LOOK_WARN, "keyturn needs %dx%d; this is %dx%d", LAYOUT_COLS_MIN,
                       LAYOUT_ROWS_MIN, canvas->cols, canvas->rows);
         return;
     }
     if (!covers_all(ui, view, canvas)) {
-        statusline_top(canvas, ui->layout.status, view);
+        statusline_top(canvas, ui->layout.status, view, ui->fresh);
         paint_timeline(ui, view, canvas);
         ui_hint_paint(ui, canvas);
         for (int i = 1; i <= PANE_COUNT; i++)
@@ -119,8 +136,6 @@ void ui_render(struct ui *ui, const struct view *view, struct canvas *canvas)
     else
         ui_message_paint(ui, canvas, ui->layout.footer.row);
     paint_footer(ui, view, canvas);
-    if (!ui->modal && ui->layout.panes[6].rows > 0)
-        ui_name_question(ui->rendered, view);
 }
 
 void ui_presented(struct ui *ui, const struct view *view)

@@ -326,6 +326,18 @@ static int take_theme(struct reading *reading, const struct json *value)
     return 0;
 }
 
+static int take_grace(struct reading *reading, const struct json *value)
+{
+    int64_t grace = json_int(value, -1);
+    if (grace < 0 || grace > CONFIG_GRACE_MS_MAX) {
+        err_set(reading->err, "\"question_grace_ms\" must be milliseconds, 0 to %d, is %.40s", CONFIG_GRACE_MS_MAX,
+                value->text);
+        return at_line(reading, value);
+    }
+    reading->config->question_grace_ms = grace;
+    return 0;
+}
+
 static const struct key top_keys[] = {
     {"model", A_TEXT, take_model},
     {"models", AN_OBJECT, take_models},
@@ -340,6 +352,7 @@ static const struct key top_keys[] = {
     {"system_prompt", A_TEXT, take_system_prompt},
     {"breakpoints", A_LIST, take_breakpoints},
     {"keys", AN_OBJECT, take_keys},
+    {"question_grace_ms", A_NUMBER, take_grace},
 };
 
 static struct config *config_empty(void)
@@ -347,6 +360,7 @@ static struct config *config_empty(void)
     struct config *config = xcalloc(1, sizeof(*config));
     config->limits = budget_defaults();
     config->approve = config->web = config->thinking = config->reflect_on_tool_error = -1;
+    config->question_grace_ms = -1;
     config->reflect_every = config->parallel = config->select_tools = config->citations = -1;
     return config;
 }

@@ -30,6 +30,8 @@ struct config_binding {
     long line;
 };
 
+#define CONFIG_GRACE_MS_MAX 60000
+
 /* What is -1 or NULL was not said. */
 struct config {
     struct arena arena; /* everything below lives here */
@@ -47,6 +49,7 @@ struct config {
     int parallel, select_tools, citations;
     const char *theme;
     long theme_line;
+    int64_t question_grace_ms; /* for so long a question is only read */
     struct config_binding *bindings; /* of "keys": what an action is on instead of its own; whoever has the keys reads them */
     size_t binding_count, binding_room;
     const char *system_prompt;

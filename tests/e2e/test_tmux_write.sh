@@ -127,6 +127,25 @@ case_early_keys() {
     file_has "$home/rec.jsonl" '"decision":"approved"'
 }
 
+case_fresh_question() {
+    begin fresh_question 120x40
+    mkdir -p "$home/config/keyturn"
+    echo '{"question_grace_ms": 60000}' >"$home/config/keyturn/config.json"
+    write_model model.jsonl
+    start run --workspace ws --model scripted:model.jsonl --record rec.jsonl "'change two lines'"
+    sees 'has just come: write_file'
+    keys y
+    sees 'that key was not taken'
+    keys ']'
+    sees 'hunk 2 of 2'
+    check "it was not answered" bash -c "! grep -q write.decided '$home/rec.jsonl'"
+    keys q
+    sees 'Cancel it and quit?'
+    keys y
+    sees 'status=130'
+    check "nothing was written" grep -qx 3 "$home/ws/numbers"
+}
+
 case_paste_answers_nothing() {
     begin paste_answers_nothing 120x40
     run_write
@@ -138,4 +157,4 @@ case_paste_answers_nothing() {
 }
 
 run_cases approve_hunks neither_enter_nor_space deny deny_with_reason edit editor_fails allow undo ask_timeout \
-    early_keys paste_answers_nothing
+    early_keys fresh_question paste_answers_nothing

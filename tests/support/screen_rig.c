@@ -144,6 +144,8 @@ static void do_line(struct screen_rig *rig, const char *verb, char *rest)
     } else if (strcmp(verb, "editor") == 0) {
         free(rig->stage.editor);
         rig->stage.editor = unescape(rest);
+    } else if (strcmp(verb, "grace") == 0) {
+        ui_grace(rig->ui, (int64_t)(strtod(rest, NULL) * 1e6));
     } else if (strcmp(verb, "wait") == 0) {
         frame(rig);
         screen_stage_wait(&rig->stage, (int64_t)(strtod(rest, NULL) * 1e6));

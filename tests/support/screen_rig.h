@@ -17,6 +17,7 @@
  *     file PATH TEXT           somebody else writes this into the workspace
  *     size COLSxROWS           one or more; each is a run of its own
  *     locale C                 ASCII signs
+ *     grace SECONDS            a question that has just come takes no answer for so long (else: not at all)
  *     due SECONDS              a question says that it is denied after so long
  *     no-undo                  from here on the old bytes of a write cannot be kept
  *     sandbox warm|busy|trouble|cold   what the sandbox of a live one is said to be

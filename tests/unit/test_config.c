@@ -47,6 +47,7 @@ static void nothing_said_is_nothing_set(void **state)
         assert_int_equal(config->select_tools, -1);
         assert_int_equal(config->reflect_on_tool_error, -1);
         assert_int_equal(config->reflect_every, -1);
+        assert_int_equal(config->question_grace_ms, -1);
         assert_int_equal(config->limits.steps, budget_defaults().steps);
     }
 }
@@ -133,6 +134,8 @@ static void a_wrong_word_lists_the_right_ones(void **state)
     refuses("{\"approve\": \"maybe\"}", 1, "ask, deny or allow");
     refuses("{\"web\": {\"mode\": \"sometimes\"}}", 1, "off, auto or on");
     refuses("{\"thinking\": {\"level\": \"hard\"}}", 1, "off, low, medium or high");
+    refuses("{\"question_grace_ms\": -1}", 1, "question_grace_ms");
+    refuses("{\"question_grace_ms\": 60001}", 1, "question_grace_ms");
     refuses("{\"thinking\": {\"reflect_every\": -1}}", 1, "reflect_every");
     refuses("{\"thinking\": {\"reflect_every\": 1.5}}", 1, "reflect_every");
     refuses("{\"budget\": {\n\"steps\": -4}}", 2, "budget.steps");
