@@ -1,4 +1,5 @@
-/* The fold: sessions, turns, steps, budget and gates. session_calls.c has the calls and the questions.
+/* The fold: sessions, turns, steps, budget and gates. session_calls.c has the calls and the questions, session_programs.c
+ * programs and their workspaces.
  *
  * One function per type of event, found in a table. Each looks up the rows its event speaks of, checks that the event
  * can be true of them, and sets numbers. An event that cannot be true is noted as a fault and changes as little as
@@ -189,6 +190,7 @@ static void session_ended(const struct fold *fold)
 {
     if (!fold->session->ended_seq)
         fold->session->ended_seq = fold->seq;
+    fold_programs_left(fold->session);
 }
 
 static void turn_started(const struct fold *fold)
@@ -417,6 +419,11 @@ static void (*const folds[EVENT_TYPE_COUNT])(const struct fold *fold) = {
     [EVENT_WRITE_APPLIED] = fold_write_applied,
     [EVENT_WRITE_UNDONE] = fold_write_undone,
     [EVENT_TOOL_FINISHED] = fold_tool_finished,
+    [EVENT_WORKSPACE_STATE] = fold_workspace_state,
+    [EVENT_PROGRAM_STARTED] = fold_program_started,
+    [EVENT_PROGRAM_OUTPUT] = fold_program_output,
+    [EVENT_PROGRAM_INPUT] = fold_program_input,
+    [EVENT_PROGRAM_ENDED] = fold_program_ended,
     [EVENT_LATE_SUPPRESSED] = fold_late_suppressed,
     [EVENT_REFLECTION] = reflection,
     [EVENT_BUDGET_CHARGED] = budget_charged,
@@ -488,7 +495,7 @@ void session_init(struct session *session)
     session->names = session_names_new();
     strbuf_init(&session->partial_text);
     strbuf_init(&session->partial_thinking);
-    session->open_ask = SESSION_NONE;
+    session->open_ask = session->newest_workspace = SESSION_NONE;
     reset_budget(session);
 }
 
@@ -500,6 +507,9 @@ void session_release(struct session *session)
     free(session->calls);
     free(session->waves);
     free(session->asks);
+    free(session->programs);
+    free(session->pieces);
+    free(session->workspaces);
     strbuf_release(&session->partial_text);
     strbuf_release(&session->partial_thinking);
     memset(session, 0, sizeof(*session));

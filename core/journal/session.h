@@ -74,6 +74,35 @@ struct session_ask {
     int64_t proposed_t, decided_t;
 };
 
+/* A program that goes on beyond its call. */
+struct session_program {
+    uint32_t id;            /* name */
+    uint32_t call;          /* index of the call that started it, SESSION_NONE when unknown */
+    uint32_t started_seq, ended_seq;
+    uint32_t first_output_seq, last_output_seq;
+    uint32_t lines;         /* newlines printed so far */
+    uint32_t inputs;        /* times that something was typed into it */
+    uint32_t newest;        /* index of the newest of its pieces, SESSION_NONE */
+    uint32_t why;           /* name: why it ended, as its end tells it */
+    bool tty;
+    bool asks;              /* what it printed last is a line without its end, and nobody answered */
+    bool left;              /* the session ended before it did */
+    int64_t started_t, ended_t;
+    int64_t exit_code;      /* EVENT_NULL_INT: none */
+};
+
+/* Something that was printed by a program or typed into it. */
+struct session_piece {
+    uint32_t seq;
+    uint32_t before;        /* index of the piece before it of the same program, SESSION_NONE */
+};
+
+/* A workspace of programs: what it holds is in its newest state. */
+struct session_workspace {
+    uint32_t id;            /* name */
+    uint32_t state_seq;
+};
+
 enum budget_key { BUDGET_WALL_MS, BUDGET_STEPS, BUDGET_TOOL_CALLS, BUDGET_REFLECTIONS, BUDGET_CONTEXT_TOKENS,
                   BUDGET_INPUT_TOKENS, BUDGET_OUTPUT_TOKENS, BUDGET_COST_USD, BUDGET_KEY_COUNT };
 const char *budget_key_name(enum budget_key key);         /* "wall_ms" … */
@@ -109,6 +138,13 @@ struct session {
     struct session_ask *asks;
     uint32_t turn_count, step_count, call_count, wave_count, ask_count;
     uint32_t turn_room, step_room, call_room, wave_room, ask_room;
+    struct session_program *programs;
+    struct session_piece *pieces;
+    struct session_workspace *workspaces;
+    uint32_t program_count, piece_count, workspace_count;
+    uint32_t program_room, piece_room, workspace_room;
+    uint32_t left_programs;    /* the first so many were there when the session last ended */
+    uint32_t newest_workspace; /* index of the one whose state was told last, SESSION_NONE */
 
     struct session_budget budget;      /* of the newest turn */
     struct strbuf partial_text;        /* deltas of the step being answered; empty once it responded */
@@ -138,6 +174,11 @@ uint32_t session_find_call(const struct session *session, const char *id);
 uint32_t session_find_ask(const struct session *session, const char *id);
 /* Index of the ask whose write a checkpoint brings back or, one that an undo kept, does again; SESSION_NONE. */
 uint32_t session_find_checkpoint(const struct session *session, const char *id);
+/* Index of the newest program with this id, SESSION_NONE. */
+uint32_t session_find_program(const struct session *session, const char *id);
+/* Index of the newest program that a call started, SESSION_NONE. */
+uint32_t session_program_of_call(const struct session *session, uint32_t call);
+bool session_program_running(const struct session *session, uint32_t row);
 const struct session_turn *session_turn(const struct session *session); /* the newest, NULL before any */
 bool session_turn_running(const struct session *session);
 /* Everything in it as readable lines, for goldens and for comparing two folds. */

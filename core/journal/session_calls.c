@@ -27,8 +27,7 @@ static const char *shown(const char *id)
 
 /* ---- looking up ---- */
 
-/* Row of the call, SESSION_NONE when there is none. */
-static uint32_t find_call(const struct fold *fold, const char *id)
+uint32_t fold_find_call(const struct fold *fold, const char *id)
 {
     const struct session *session = fold->session;
     uint32_t row = session_find_call(session, id);
@@ -40,7 +39,7 @@ static uint32_t find_call(const struct fold *fold, const char *id)
 
 static struct session_call *need_call(const struct fold *fold, const char *id)
 {
-    uint32_t row = find_call(fold, id);
+    uint32_t row = fold_find_call(fold, id);
     if (row != SESSION_NONE)
         return &fold->session->calls[row];
     fold_fault(fold, "no answer asked for call %.40s", shown(id));

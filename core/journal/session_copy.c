@@ -60,6 +60,9 @@ void session_assign(struct session *to, const struct session *from)
     ROWS(calls, call_count, call_room);
     ROWS(waves, wave_count, wave_room);
     ROWS(asks, ask_count, ask_room);
+    ROWS(programs, program_count, program_room);
+    ROWS(pieces, piece_count, piece_room);
+    ROWS(workspaces, workspace_count, workspace_room);
 #undef ROWS
     to->partial_text = kept.partial_text;
     to->partial_thinking = kept.partial_thinking;

@@ -160,6 +160,48 @@ static void dump_ask(struct strbuf *out, const struct session *session, uint32_t
     strbuf_addch(out, '\n');
 }
 
+static void dump_pieces(struct strbuf *out, const struct session *session, uint32_t piece)
+{
+    strbuf_addstr(out, " pieces");
+    for (; piece != SESSION_NONE; piece = session->pieces[piece].before)
+        strbuf_addf(out, " %u", session->pieces[piece].seq);
+}
+
+static void dump_program(struct strbuf *out, const struct session *session, uint32_t row)
+{
+    const struct session_program *program = &session->programs[row];
+    strbuf_addstr(out, "program ");
+    add_id(out, session, program->id);
+    strbuf_addf(out, " row %u %s", row, session_program_running(session, row) ? "runs" : "over");
+    if (program->call != SESSION_NONE)
+        strbuf_addf(out, " call %u", program->call);
+    add_number(out, "started", program->started_seq);
+    add_number(out, "t", program->started_t);
+    add_number(out, "output", program->first_output_seq);
+    add_number(out, "to", program->last_output_seq);
+    add_number(out, "lines", program->lines);
+    add_number(out, "inputs", program->inputs);
+    add_number(out, "ended", program->ended_seq);
+    add_number(out, "t", program->ended_t);
+    if (program->ended_seq && program->exit_code != EVENT_NULL_INT)
+        strbuf_addf(out, " exit %lld", (long long)program->exit_code);
+    add_flag(out, "tty", program->tty);
+    add_flag(out, "asks", program->asks);
+    add_flag(out, "left", program->left);
+    add_name(out, session, "why", program->why);
+    dump_pieces(out, session, program->newest);
+    strbuf_addch(out, '\n');
+}
+
+static void dump_workspace(struct strbuf *out, const struct session *session, uint32_t row)
+{
+    const struct session_workspace *workspace = &session->workspaces[row];
+    strbuf_addstr(out, "workspace ");
+    add_id(out, session, workspace->id);
+    strbuf_addf(out, " row %u state %u%s\n", row, workspace->state_seq,
+                row == session->newest_workspace ? " newest" : "");
+}
+
 static void dump_budget(struct strbuf *out, const struct session *session)
 {
     for (int key = 0; key < BUDGET_KEY_COUNT; key++) {
@@ -192,6 +234,10 @@ void session_dump(struct strbuf *out, const struct session *session)
         dump_turn(out, session, row);
     for (uint32_t row = 0; row < session->ask_count; row++)
         dump_ask(out, session, row);
+    for (uint32_t row = 0; row < session->program_count; row++)
+        dump_program(out, session, row);
+    for (uint32_t row = 0; row < session->workspace_count; row++)
+        dump_workspace(out, session, row);
     dump_budget(out, session);
     dump_partial(out, "text", &session->partial_text);
     dump_partial(out, "thinking", &session->partial_thinking);

@@ -11,6 +11,7 @@ struct session_name {
     uint32_t call;       /* newest row with this id, SESSION_NONE */
     uint32_t ask;        /* the same */
     uint32_t checkpoint; /* the ask whose checkpoint it names */
+    uint32_t program, workspace; /* newest rows with this id */
     bool redoes;         /* that one was kept by an undo: bringing it back does the write again */
 };
 
@@ -64,5 +65,16 @@ void fold_write_applied(const struct fold *fold);
 void fold_write_undone(const struct fold *fold);
 void fold_tool_finished(const struct fold *fold);
 void fold_late_suppressed(const struct fold *fold);
+/* Row of the call with this id in the event's turn or an older one, SESSION_NONE when there is none. */
+uint32_t fold_find_call(const struct fold *fold, const char *id);
 /* Calls of the turn that have no outcome. */
 uint32_t fold_unfinished_calls(const struct session *session, const struct session_turn *turn);
+
+/* session_programs.c: programs that go on beyond their call, and their workspaces. */
+void fold_workspace_state(const struct fold *fold);
+void fold_program_started(const struct fold *fold);
+void fold_program_output(const struct fold *fold);
+void fold_program_input(const struct fold *fold);
+void fold_program_ended(const struct fold *fold);
+/* The session ended: what still runs does so no longer. */
+void fold_programs_left(struct session *session);

@@ -14,13 +14,24 @@
 #define NAME_MAX_BYTES 200
 #define NAME_ROOM      (NAME_MAX_BYTES + 24)
 
+/* The name of no row yet. */
+static struct session_name new_name(uint32_t start)
+{
+    return (struct session_name){.start = start,
+                                 .call = SESSION_NONE,
+                                 .ask = SESSION_NONE,
+                                 .checkpoint = SESSION_NONE,
+                                 .program = SESSION_NONE,
+                                 .workspace = SESSION_NONE};
+}
+
 struct session_names *session_names_new(void)
 {
     struct session_names *names = xcalloc(1, sizeof(*names));
     strbuf_init(&names->texts);
     strbuf_addch(&names->texts, '\0');
     GROW(names->names, names->count, names->room);
-    names->names[names->count++] = (struct session_name){0, SESSION_NONE, SESSION_NONE, SESSION_NONE, false};
+    names->names[names->count++] = new_name(0);
     return names;
 }
 
@@ -104,8 +115,7 @@ uint32_t session_intern(struct session *session, const char *text)
     if (names->texts.len > UINT32_MAX - NAME_ROOM)
         return 0; /* four thousand million bytes of names: nothing that was recorded */
     GROW(names->names, names->count, names->room);
-    names->names[names->count] =
-        (struct session_name){(uint32_t)names->texts.len, SESSION_NONE, SESSION_NONE, SESSION_NONE, false};
+    names->names[names->count] = new_name((uint32_t)names->texts.len);
     strbuf_add(&names->texts, text, strlen(text) + 1);
     *slot = names->count++;
     session->names_count = names->count - 1;

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "turn.h"
+#include "typing.h"
 #include <string.h>
 
 struct engine {
@@ -514,6 +515,10 @@ int engine_submit(struct engine *engine, const struct intent *intent, struct err
         return extend(engine, intent, err);
     case INTENT_UNDO:
         return undo(engine, intent, err);
+    case INTENT_PROGRAM_INPUT:
+        return typing_input(engine, engine->harness, engine->turn ? engine->turns : 0, intent, err);
+    case INTENT_PROGRAM_KILL:
+        return typing_kill(engine, engine->harness, intent, err);
     case INTENT_END:
         return end(engine, intent->end.reason, err);
     }

@@ -22,6 +22,7 @@
 struct engine;
 struct http;
 struct pool;
+struct program_control;
 
 struct harness {
     struct loop *loop;
@@ -34,6 +35,7 @@ struct harness {
     struct store *store;              /* NULL: no memory */
     struct http *http;                /* NULL: no web */
     struct pool *pool;                /* of sandboxes; NULL: no scripts */
+    struct program_control *programs; /* how keys reach programs; NULL: there are none */
     struct finalize_hooks hooks;
 
     const char *session;       /* id */

@@ -24,6 +24,8 @@ enum intent_type {
     INTENT_EDIT,      /* what stands at the gate */
     INTENT_EXTEND,    /* a budget that ended, or any other */
     INTENT_UNDO,      /* a checkpoint; NULL: that of the newest write */
+    INTENT_PROGRAM_INPUT, /* type into a program that runs, while the turn is held or over */
+    INTENT_PROGRAM_KILL,  /* end a program */
     INTENT_END,       /* the session */
 };
 
@@ -50,6 +52,8 @@ struct intent {
         struct { enum edit_what what; const char *text; } edit; /* JSON for arguments and result */
         struct { enum budget_key key; double share; } extend;
         struct { const char *checkpoint; } undo;
+        struct { const char *program, *text; } program_input; /* as it is typed: a line ends with its newline */
+        struct { const char *program; } program_kill;
         struct { const char *reason; } end; /* NULL: "quit" */
     };
 };

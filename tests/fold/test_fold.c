@@ -188,6 +188,14 @@ static void assert_sound(const struct session *session)
         assert_true(!call->id || (newest != SESSION_NONE && newest >= i));
     }
     assert_true(session->open_ask == SESSION_NONE || session->open_ask < session->ask_count);
+    for (uint32_t i = 0; i < session->program_count; i++) {
+        const struct session_program *program = &session->programs[i];
+        assert_true(program->call == SESSION_NONE || program->call < session->call_count);
+        assert_true(program->newest == SESSION_NONE || program->newest < session->piece_count);
+    }
+    for (uint32_t i = 0; i < session->piece_count; i++)
+        assert_true(session->pieces[i].before == SESSION_NONE || session->pieces[i].before < i);
+    assert_true(session->newest_workspace == SESSION_NONE || session->newest_workspace < session->workspace_count);
 }
 
 static void check_disorder(const char *path)

@@ -50,6 +50,10 @@ static const char *intent_word(enum intent_type type)
         return "extend";
     case INTENT_UNDO:
         return "undo";
+    case INTENT_PROGRAM_INPUT:
+        return "type into";
+    case INTENT_PROGRAM_KILL:
+        return "kill";
     case INTENT_END:
         return "end";
     }
@@ -72,6 +76,11 @@ static void log_intent(struct screen_stage *stage, const struct intent *intent)
         strbuf_addf(&stage->log, " %s", edit_what_name(intent->edit.what));
     if (intent->type == INTENT_EXTEND)
         strbuf_addf(&stage->log, " %s by %g", budget_key_name(intent->extend.key), intent->extend.share);
+    if (intent->type == INTENT_PROGRAM_INPUT)
+        strbuf_addf(&stage->log, " %s: %.*s", intent->program_input.program,
+                    (int)strcspn(intent->program_input.text, "\n"), intent->program_input.text);
+    if (intent->type == INTENT_PROGRAM_KILL)
+        strbuf_addf(&stage->log, " %s", intent->program_kill.program);
     if (intent->type == INTENT_SERIAL)
         strbuf_addstr(&stage->log, intent->serial.on ? " on" : " off");
 }

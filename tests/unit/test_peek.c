@@ -22,6 +22,8 @@
 #define APPLIED  "{\"type\":\"write.applied\",\"turn\":1,\"call\":\"c1\",\"files\":[]}\n"
 #define FINISHED "{\"type\":\"turn.finished\",\"turn\":1,\"status\":\"done\"}\n"
 
+#define PRINTED  "{\"type\":\"program.output\",\"turn\":1,\"program\":\"p1\",\"text\":\"built\\n\"}\n"
+
 static struct scratch scratch;
 
 static int begin(void **state)
@@ -76,6 +78,15 @@ static void one_that_is_under_way(void **state)
 }
 
 /* A crash may cut the last line; any other that is no event is broken. */
+/* A program may go on printing after the turn that started it: that does not make the turn go on. */
+static void a_program_that_goes_on(void **state)
+{
+    CLEANUP(peek) struct peek peek = look(STARTED TURN FINISHED PRINTED);
+    (void)state;
+    assert_false(peek.under_way);
+    assert_string_equal(peek.ended, "done");
+}
+
 static void lines_that_are_none(void **state)
 {
     CLEANUP(peek) struct peek cut = look(STARTED TURN "{\"type\":\"turn.fin");
@@ -180,6 +191,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_session_that_went_well),
         cmocka_unit_test(one_that_is_under_way),
+        cmocka_unit_test(a_program_that_goes_on),
         cmocka_unit_test(lines_that_are_none),
         cmocka_unit_test(what_is_no_journal),
         cmocka_unit_test(long_ones_of_every_length),

@@ -1,0 +1,156 @@
+/* The fold of programs that go on beyond their call, and of the workspaces they run in.
+ *
+ * A program is a row of numbers; what it printed stays in the journal. So that whoever shows it need not look through
+ * everything else that happened meanwhile, each piece that was printed or typed knows the one before it: from the newest
+ * back, the cost is that of what is shown. Of a workspace only its newest state counts, and that is a line too. */
+
+#include "base/mem.h"
+#include "session_fold.h"
+#include <string.h>
+
+static const char *shown(const char *id)
+{
+    return id && *id ? id : "(no id)";
+}
+
+/* ---- workspaces ---- */
+
+void fold_workspace_state(const struct fold *fold)
+{
+    struct session *session = fold->session;
+    uint32_t id = session_intern(session, fold->event->workspace_state.exec_id);
+    uint32_t *row = &session->names->names[id].workspace;
+    if (*row == SESSION_NONE) {
+        GROW(session->workspaces, session->workspace_count, session->workspace_room);
+        *row = session->workspace_count++;
+        session->workspaces[*row] = (struct session_workspace){.id = id};
+    }
+    session->workspaces[*row].state_seq = fold->seq;
+    session->newest_workspace = *row;
+}
+
+/* ---- programs ---- */
+
+static struct session_program *need_program(const struct fold *fold, const char *id)
+{
+    uint32_t row = session_find_program(fold->session, id);
+    if (row != SESSION_NONE)
+        return &fold->session->programs[row];
+    fold_fault(fold, "no program %.40s was started", shown(id));
+    return NULL;
+}
+
+void fold_program_started(const struct fold *fold)
+{
+    struct session *session = fold->session;
+    const struct event_program_started *e = &fold->event->program_started;
+    uint32_t id = session_intern(session, e->program), before = session_find_program(session, e->program);
+    uint32_t call = e->call && *e->call ? fold_find_call(fold, e->call) : SESSION_NONE;
+    if (!id)
+        fold_fault(fold, "the program has no id");
+    if (before != SESSION_NONE && session_program_running(session, before))
+        fold_fault(fold, "program %.40s runs already", shown(e->program));
+    if (e->call && *e->call && call == SESSION_NONE)
+        fold_fault(fold, "no answer asked for call %.40s", shown(e->call));
+    GROW(session->programs, session->program_count, session->program_room);
+    uint32_t row = session->program_count++;
+    session->programs[row] = (struct session_program){.id = id,
+                                                      .call = call,
+                                                      .started_seq = fold->seq,
+                                                      .started_t = fold->t,
+                                                      .newest = SESSION_NONE,
+                                                      .tty = e->tty};
+    if (id)
+        session->names->names[id].program = row;
+}
+
+static uint32_t count_lines(const char *text)
+{
+    uint32_t lines = 0;
+    for (const char *at = text; (at = strchr(at, '\n')); at++)
+        lines++;
+    return lines;
+}
+
+/* Something that was printed or typed: it knows what came before it. */
+static void add_piece(const struct fold *fold, struct session_program *program)
+{
+    struct session *session = fold->session;
+    GROW(session->pieces, session->piece_count, session->piece_room);
+    session->pieces[session->piece_count] = (struct session_piece){.seq = fold->seq, .before = program->newest};
+    program->newest = session->piece_count++;
+}
+
+void fold_program_output(const struct fold *fold)
+{
+    const struct event_program_output *e = &fold->event->program_output;
+    struct session_program *program = need_program(fold, e->program);
+    if (!program || !e->text || !*e->text)
+        return;
+    if (!program->first_output_seq)
+        program->first_output_seq = fold->seq;
+    program->last_output_seq = fold->seq;
+    program->lines += count_lines(e->text);
+    program->asks = e->text[strlen(e->text) - 1] != '\n';
+    add_piece(fold, program);
+}
+
+void fold_program_input(const struct fold *fold)
+{
+    const struct event_program_input *e = &fold->event->program_input;
+    struct session_program *program = need_program(fold, e->program);
+    if (!program)
+        return;
+    if (program->ended_seq)
+        fold_fault(fold, "program %.40s has ended", shown(e->program));
+    program->inputs++;
+    program->asks = false;
+    add_piece(fold, program);
+}
+
+void fold_program_ended(const struct fold *fold)
+{
+    const struct event_program_ended *e = &fold->event->program_ended;
+    struct session_program *program = need_program(fold, e->program);
+    if (!program)
+        return;
+    if (program->ended_seq) {
+        fold_fault(fold, "program %.40s has ended already", shown(e->program));
+        return;
+    }
+    program->ended_seq = fold->seq;
+    program->ended_t = fold->t;
+    program->exit_code = e->exit_code;
+    program->why = session_intern(fold->session, e->why);
+    program->asks = program->left = false;
+}
+
+/* A program lives as long as its session. */
+void fold_programs_left(struct session *session)
+{
+    for (uint32_t row = session->program_count; row-- > session->left_programs;)
+        session->programs[row].left = !session->programs[row].ended_seq;
+    session->left_programs = session->program_count;
+}
+
+/* ---- looking ---- */
+
+uint32_t session_find_program(const struct session *session, const char *id)
+{
+    uint32_t name = session_interned(session, id);
+    return name ? session->names->names[name].program : SESSION_NONE;
+}
+
+bool session_program_running(const struct session *session, uint32_t row)
+{
+    const struct session_program *program = &session->programs[row];
+    return !program->ended_seq && !program->left;
+}
+
+uint32_t session_program_of_call(const struct session *session, uint32_t call)
+{
+    for (uint32_t row = session->program_count; call != SESSION_NONE && row-- > 0;)
+        if (session->programs[row].call == call)
+            return row;
+    return SESSION_NONE;
+}

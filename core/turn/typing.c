@@ -1,0 +1,61 @@
+/* The engine's side of program_control.h. What the fold says of a program comes before what its owner says: a session that
+ * was resumed remembers programs that nobody owns any more. */
+
+#include "typing.h"
+#include "base/mem.h"
+#include "turn.h"
+#include "workspace/program_control.h"
+#include <string.h>
+
+static int find_running(const struct engine *engine, const struct harness *harness, const char *program,
+                        struct err *err)
+{
+    const struct session *session = engine_session(engine);
+    uint32_t row = session_find_program(session, program);
+
+    if (row == SESSION_NONE)
+        return err_set(err, "there is no program %.40s", program && *program ? program : "without a name");
+    if (!session_program_running(session, row))
+        return err_set(err, "program %.40s has ended", program);
+    if (!harness->programs)
+        return err_set(err, "this session runs no programs");
+    return 0;
+}
+
+static bool goes_on_by_itself(const struct engine *engine)
+{
+    struct held_view held;
+
+    return engine_turn_running(engine) && !engine_question(engine) && !engine_held(engine, &held);
+}
+
+int typing_input(struct engine *engine, const struct harness *harness, int64_t turn, const struct intent *intent,
+                 struct err *err)
+{
+    const char *program = intent->program_input.program, *text = intent->program_input.text;
+    struct program_control *control = harness->programs;
+
+    if (find_running(engine, harness, program, err) < 0)
+        return -1;
+    if (!text || !*text)
+        return err_set(err, "nothing was typed");
+    if (goes_on_by_itself(engine))
+        return err_set(err, "the agent is at work: pause the turn, and type while it is held");
+    if (control->ready(control, program, err) < 0)
+        return -1;
+    if (engine_emit(engine, turn,
+                    &(struct event){.type = EVENT_PROGRAM_INPUT,
+                                    .program_input = {.program = program, .text = text, .by = "key"}}) < 0)
+        return err_set(err, "%s", engine_failed(engine));
+    control->write(control, program, text, strlen(text));
+    return 0;
+}
+
+int typing_kill(struct engine *engine, const struct harness *harness, const struct intent *intent, struct err *err)
+{
+    const char *program = intent->program_kill.program;
+
+    if (find_running(engine, harness, program, err) < 0)
+        return -1;
+    return harness->programs->kill(harness->programs, program, err);
+}

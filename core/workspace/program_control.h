@@ -1,0 +1,18 @@
+#pragma once
+/* The way from a key to a program that runs: whoever owns programs fills this in, the engine asks it, and neither knows
+ * the other. Everything is called on the loop.
+ *
+ * What is typed is in the journal before the program gets it, so whether it could be typed is asked first. What comes of
+ * either is told by events: program.output, and program.ended with its cause. */
+
+#include "base/err.h"
+#include <stddef.h>
+
+struct program_control {
+    /* 0: there is such a program, it runs and reads what is typed. -1: why not, in a sentence for whoever typed. */
+    int (*ready)(struct program_control *control, const char *program, struct err *err);
+    /* Types the text as it is; only after `ready` in the same breath. */
+    void (*write)(struct program_control *control, const char *program, const char *text, size_t len);
+    /* Ends it and all it started: asked first, then killed. -1: why not. One that is gone already is fine. */
+    int (*kill)(struct program_control *control, const char *program, struct err *err);
+};

@@ -1,0 +1,189 @@
+/* Typing into programs, and ending them, by key: recorded before it is done, refused with a sentence where it cannot be. */
+
+#include "support/fake_tools.h"
+#include "support/turn_check.h"
+#include "turn/turn.h"
+#include "workspace/program_control.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* Whoever owns programs: notes what it is told, and what the journal said by then. */
+struct fake_programs {
+    struct program_control control;
+    struct turn_rig *rig;
+    const char *busy; /* why nothing can be typed; NULL: it can be */
+    struct strbuf log;
+};
+
+static struct fake_programs *programs_of(struct program_control *control)
+{
+    return (struct fake_programs *)control;
+}
+
+static int fake_ready(struct program_control *control, const char *program, struct err *err)
+{
+    (void)program;
+    return programs_of(control)->busy ? err_set(err, "%s", programs_of(control)->busy) : 0;
+}
+
+static void fake_write(struct program_control *control, const char *program, const char *text, size_t len)
+{
+    struct fake_programs *programs = programs_of(control);
+    strbuf_addf(&programs->log, "%s<%.*s (%zu recorded)", program, (int)len, text,
+                turn_rig_count(programs->rig, EVENT_PROGRAM_INPUT));
+}
+
+static int fake_kill(struct program_control *control, const char *program, struct err *err)
+{
+    (void)err;
+    strbuf_addf(&programs_of(control)->log, "kill %s", program);
+    return 0;
+}
+
+struct typing {
+    struct turn_rig rig;
+    struct fake_tool look;
+    struct fake_programs programs;
+};
+
+static void typing_init(struct typing *typing)
+{
+    struct turn_rig *rig = &typing->rig;
+    turn_rig_init(rig);
+    typing->programs = (struct fake_programs){
+        .control = {.ready = fake_ready, .write = fake_write, .kill = fake_kill}, .rig = rig, .log = STRBUF_INIT};
+    fake_tool_init(&typing->look, "look", EFFECT_READ_ONLY);
+    turn_rig_add_tool(rig, &typing->look.tool);
+    rig->harness.interactive = true;
+    rig->harness.programs = &typing->programs.control;
+    turn_rig_open(rig);
+    fake_answer_call(fake_provider_answer(rig->model), "c1", "look", "{}");
+    fake_provider_answer(rig->model)->text = "done";
+}
+
+static void typing_end(struct typing *typing)
+{
+    turn_check_end(&typing->rig);
+    fake_tool_release(&typing->look);
+    strbuf_release(&typing->programs.log);
+}
+
+static void tell(struct typing *typing, struct event event)
+{
+    assert_int_equal(engine_emit(typing->rig.engine, 0, &event), 0);
+}
+
+static void start(struct typing *typing)
+{
+    tell(typing, (struct event){.type = EVENT_PROGRAM_STARTED, .program_started = {.program = "p1", .cmd = "sh"}});
+}
+
+static const char *type(struct typing *typing, const char *program, const char *text)
+{
+    return turn_check_submit(
+        &typing->rig, &(struct intent){.type = INTENT_PROGRAM_INPUT, .program_input = {program, text}});
+}
+
+static const char *kill_it(struct typing *typing, const char *program)
+{
+    return turn_check_submit(&typing->rig,
+                             &(struct intent){.type = INTENT_PROGRAM_KILL, .program_kill = {program}});
+}
+
+static void what_is_typed_is_recorded_before_it_is_written(void **state)
+{
+    struct typing typing;
+    (void)state;
+    typing_init(&typing);
+    start(&typing);
+    assert_string_equal(type(&typing, "p1", "yes\n"), "");
+    assert_string_equal(typing.programs.log.buf, "p1<yes\n (1 recorded)");
+    const struct event *event = turn_rig_event(&typing.rig, EVENT_PROGRAM_INPUT, 0);
+    assert_string_equal(event->program_input.text, "yes\n");
+    assert_string_equal(event->program_input.by, "key");
+    assert_int_equal(event->turn, 0);
+    typing_end(&typing);
+}
+
+static void at_a_gate_one_can_type(void **state)
+{
+    struct typing typing;
+    struct held_view held;
+    (void)state;
+    typing_init(&typing);
+    turn_rig_submit(&typing.rig, &(struct intent){.type = INTENT_BREAK, .breakpoint = {"tool=look"}});
+    turn_rig_turn(&typing.rig, "go");
+    assert_true(engine_held(typing.rig.engine, &held));
+    start(&typing);
+    assert_string_equal(type(&typing, "p1", "1\n"), "");
+    assert_int_equal(turn_rig_event(&typing.rig, EVENT_PROGRAM_INPUT, 0)->turn, 1);
+    turn_check_do(&typing.rig, INTENT_CONTINUE);
+    turn_rig_run(&typing.rig);
+    typing_end(&typing);
+}
+
+static void while_the_agent_works_one_cannot_type_but_end_it(void **state)
+{
+    struct typing typing;
+    (void)state;
+    typing_init(&typing);
+    start(&typing);
+    turn_rig_submit(&typing.rig, &(struct intent){.type = INTENT_START, .start = {"go"}});
+    assert_true(engine_turn_running(typing.rig.engine));
+    assert_string_equal(type(&typing, "p1", "1\n"),
+                        "the agent is at work: pause the turn, and type while it is held");
+    assert_string_equal(kill_it(&typing, "p1"), "");
+    assert_string_equal(typing.programs.log.buf, "kill p1");
+    assert_int_equal(turn_rig_count(&typing.rig, EVENT_PROGRAM_INPUT), 0);
+    turn_rig_run(&typing.rig);
+    typing_end(&typing);
+}
+
+static void what_cannot_be_is_refused_with_a_sentence(void **state)
+{
+    struct typing typing;
+    (void)state;
+    typing_init(&typing);
+    assert_string_equal(type(&typing, "p1", "x\n"), "there is no program p1");
+    assert_string_equal(type(&typing, NULL, "x\n"), "there is no program without a name");
+    assert_string_equal(kill_it(&typing, "p1"), "there is no program p1");
+    start(&typing);
+    assert_string_equal(type(&typing, "p1", ""), "nothing was typed");
+    typing.programs.busy = "the program reads nothing";
+    assert_string_equal(type(&typing, "p1", "x\n"), "the program reads nothing");
+    tell(&typing, (struct event){.type = EVENT_PROGRAM_ENDED, .program_ended = {.program = "p1", .exit_code = 0}});
+    assert_string_equal(type(&typing, "p1", "x\n"), "program p1 has ended");
+    assert_string_equal(kill_it(&typing, "p1"), "program p1 has ended");
+    assert_int_equal(turn_rig_count(&typing.rig, EVENT_PROGRAM_INPUT), 0);
+    assert_int_equal(typing.programs.log.len, 0);
+    typing_end(&typing);
+}
+
+static void a_session_without_programs_says_so(void **state)
+{
+    struct typing typing;
+    (void)state;
+    typing_init(&typing);
+    start(&typing);
+    typing.rig.harness.programs = NULL; /* as in a session that is resumed where no program can be run */
+    assert_string_equal(type(&typing, "p1", "x\n"), "this session runs no programs");
+    assert_string_equal(kill_it(&typing, "p1"), "this session runs no programs");
+    typing_end(&typing);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_typed_is_recorded_before_it_is_written),
+        cmocka_unit_test(at_a_gate_one_can_type),
+        cmocka_unit_test(while_the_agent_works_one_cannot_type_but_end_it),
+        cmocka_unit_test(what_cannot_be_is_refused_with_a_sentence),
+        cmocka_unit_test(a_session_without_programs_says_so),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
