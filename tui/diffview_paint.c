@@ -12,6 +12,8 @@
  * the first of its rows is painted and kept for the others; one that is too long to look at has no marks. */
 
 #include "base/mem.h"
+#include "base/redact.h"
+#include "base/strbuf.h"
 #include "base/utf8.h"
 #include "diffview.h"
 #include "flow.h"
@@ -240,12 +242,25 @@ static long new_number(const struct diffview_piece *piece, const struct diff_lin
     return line->old_no && line->origin == ' ' ? line->old_no + piece->kept : 0;
 }
 
+/* What is shown of a line that holds a secret; it is written as it is. */
+static const struct diff_line *veiled_line(const struct diff_line *line, struct diff_line *veiled, struct strbuf *text)
+{
+    if (!redact_text(text, line->text, line->len))
+        return line;
+    *veiled = *line;
+    veiled->text = text->buf;
+    veiled->len = text->len;
+    return veiled;
+}
+
 static void paint_line(struct painter *painter, int row, const struct diffview_piece *piece, size_t index)
 {
     const struct diffview *view = painter->view;
     const struct diff *diff = view->files[piece->file].diff;
     const struct diff_hunk *hunk = &diff->hunks[piece->hunk];
-    const struct diff_line *line = &diff->lines[index];
+    CLEANUP(strbuf) struct strbuf veiled_text = STRBUF_INIT;
+    struct diff_line veiled;
+    const struct diff_line *line = veiled_line(&diff->lines[index], &veiled, &veiled_text);
     struct looks looks = {LOOK_DIFF, LOOK_DIFF};
     enum look gutter = LOOK_DIFF_GUTTER;
     struct wordmark mark = {.count = 0};
@@ -259,7 +274,7 @@ static void paint_line(struct painter *painter, int row, const struct diffview_p
     if (!piece->keep) {
         looks = (struct looks){LOOK_DIFF_DROPPED, LOOK_DIFF_DROPPED};
         gutter = LOOK_DIFF_DROPPED;
-    } else if (line->origin != ' ') {
+    } else if (line->origin != ' ' && line != &veiled) {
         find_words(painter, diff, hunk, index, &mark);
     }
     int digits = view->digits;

@@ -1,5 +1,6 @@
 #include "pager.h"
 #include "base/mem.h"
+#include "base/redact.h"
 #include "hits.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -119,8 +120,10 @@ static bool find_line(struct pager *pager, size_t line, uint64_t *at)
     return true;
 }
 
-bool pager_line(struct pager *pager, size_t line, struct strbuf *out)
+bool pager_line(struct pager *pager, size_t line, struct strbuf *to)
 {
+    CLEANUP(strbuf) struct strbuf bytes = STRBUF_INIT;
+    struct strbuf *out = redact_any() ? &bytes : to; /* the file holds what a tool really said */
     uint64_t at;
     if (!find_line(pager, line, &at))
         return false;
@@ -138,6 +141,8 @@ bool pager_line(struct pager *pager, size_t line, struct strbuf *out)
         at += take;
         room -= take;
     }
+    if (out != to && !redact_text(to, bytes.buf, bytes.len))
+        strbuf_add(to, bytes.buf, bytes.len);
     return true;
 }
 

@@ -1,9 +1,11 @@
 /* A message is made whole and sent with one write, so that two programs on one terminal do not mix their lines. Texts
- * come from files and folders of any name: they are sanitised, and a line break in one is shown, not sent. */
+ * come from files and folders of any name: they are sanitised, secrets are left out, and a line break in one is shown,
+ * not sent. */
 
 #include "say.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/redact.h"
 #include "base/strbuf.h"
 #include "text.h"
 #include <string.h>
@@ -12,8 +14,9 @@
 static void say(const char *text)
 {
     CLEANUP(strbuf) struct strbuf line = STRBUF_INIT;
+    CLEANUP(free) char *told = redact_copy(text);
     strbuf_addstr(&line, "keyturn: ");
-    text_show(&line, text, strlen(text), 0);
+    text_show(&line, told, strlen(told), 0);
     strbuf_addch(&line, '\n');
     /* Where stderr is gone there is nobody to tell. */
     (void)!file_write_all(STDERR_FILENO, line.buf, line.len);

@@ -5,6 +5,7 @@
  * it: ui_due says when, so the program has a timer while there is something to leave and none otherwise. What went
  * wrong stays until a key: whoever looked away must still find it. */
 
+#include "base/redact.h"
 #include "flow.h"
 #include "ui_inside.h"
 #include <string.h>
@@ -21,7 +22,8 @@ void ui_say(struct ui *ui, enum look role, const char *fmt, ...)
     strbuf_vaddf(&text, fmt, args);
     va_end(args);
     free(ui->message);
-    ui->message = strbuf_detach(&text, NULL);
+    ui->message = redact_copy(text.buf);
+    strbuf_release(&text);
     ui->message_look = role;
     ui->message_due_us = 0;
 }

@@ -5,6 +5,7 @@
 #include "clock.h"
 #include "file.h"
 #include "mem.h"
+#include "redact.h"
 #include "strbuf.h"
 #include "utf8.h"
 #include <errno.h>
@@ -66,7 +67,9 @@ void log_at(enum log_level level, const char *fmt, ...)
     clock_stamp(wall, stamp);
     CLEANUP(strbuf) struct strbuf line = STRBUF_INIT;
     strbuf_addf(&line, "%.19s.%03dZ %s ", stamp, (int)(wall / 1000 % 1000), names[level]);
-    utf8_sanitize(&line, text.buf, text.len, UTF8_KEEP_NOTHING);
+    CLEANUP(strbuf) struct strbuf veiled = STRBUF_INIT;
+    const struct strbuf *told = redact_text(&veiled, text.buf, text.len) ? &veiled : &text;
+    utf8_sanitize(&line, told->buf, told->len, UTF8_KEEP_NOTHING);
     strbuf_addch(&line, '\n');
 
     pthread_mutex_lock(&lock);

@@ -1,6 +1,6 @@
 #pragma once
 /* The program's own log, for us and for bug reports: one line per message, escaped so that a hostile text cannot forge
- * a line. Nothing a user must know is only here. Off until log_open; safe from any thread. */
+ * a line, and without the values of secrets (redact.h). Nothing a user must know is only here. Off until log_open; safe from any thread. */
 
 #include "err.h"
 

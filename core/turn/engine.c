@@ -7,8 +7,10 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "shown.h"
 #include "turn.h"
 #include "typing.h"
+#include "veil.h"
 #include <string.h>
 
 struct engine {
@@ -27,6 +29,9 @@ struct engine {
     struct turn *left;        /* the one that the recording left in the middle */
     struct turn *late;        /* finished ones whose threads have not come back */
     struct undo *undo;
+    struct shown *shown;      /* what stands at a gate, without secrets */
+    struct veil veil;         /* takes secrets out of what is emitted */
+    struct veil_out out;      /* … on its way to the journal */
     struct loop_task broke;   /* the journal failed: cancel from the loop */
     char *failure;
     bool nobody_asked;
@@ -59,14 +64,11 @@ static void cancel_broken(struct loop_task *task)
         turn_cancel(engine->turn);
 }
 
-int engine_emit(struct engine *engine, int64_t turn, struct event *event)
+static int record(struct veil_out *out, struct event *event)
 {
+    struct engine *engine = CONTAINER_OF(out, struct engine, out);
     struct err err = ERR_INIT;
 
-    if (engine->failure)
-        return -1;
-    event->turn = turn;
-    event->type_name = event_type_name(event->type);
     if (journal_append(engine->journal, event, &err) < 0) {
         log_error("journal: %s", err.text);
         engine->failure = xstrdup(err.text);
@@ -77,6 +79,15 @@ int engine_emit(struct engine *engine, int64_t turn, struct event *event)
     for (struct sink *sink = engine->sinks; sink; sink = sink->next)
         sink->event(sink, event, &engine->session);
     return 0;
+}
+
+int engine_emit(struct engine *engine, int64_t turn, struct event *event)
+{
+    if (engine->failure)
+        return -1;
+    event->turn = turn;
+    event->type_name = event_type_name(event->type);
+    return veil_emit(&engine->veil, event, &engine->out);
 }
 
 static int emit_started(struct engine *engine, struct err *err)
@@ -131,6 +142,8 @@ static struct engine *engine_make(const struct harness *harness, struct journal 
     engine->harness = harness;
     engine->journal = journal;
     engine->sinks = sinks;
+    engine->out.emit = record;
+    engine->shown = shown_new();
     session_init(&engine->session);
     gates_init(&engine->gates);
     engine->gates.serial = !harness->parallel;
@@ -263,6 +276,8 @@ void engine_free(struct engine *engine)
     session_release(&engine->session);
     gates_release(&engine->gates);
     message_list_release(&engine->history);
+    veil_release(&engine->veil);
+    shown_free(engine->shown);
     journal_close(engine->journal);
     free(engine->failure);
     free(engine);
@@ -583,5 +598,6 @@ bool engine_held(const struct engine *engine, struct held_view *out)
         .result = hold->call ? hold->call->message : NULL,
         .messages = hold->gate == GATE_MODEL ? &engine->turn->messages : NULL,
     };
+    shown_veil(engine->shown, out);
     return true;
 }

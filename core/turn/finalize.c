@@ -4,6 +4,7 @@
 #include "finalize.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/redact.h"
 #include "base/strbuf.h"
 #include "memory.h"
 
@@ -156,9 +157,11 @@ void finalization_write(const struct finalization *finalization, struct strbuf *
 
 static int store_decisions(void *data, const struct finalize_input *input, struct err *err)
 {
-    for (size_t i = 0; i < input->decision_count; i++)
-        if (store_decision_add(data, input->session, input->turn, input->decisions[i], input->wall_us, err))
+    for (size_t i = 0; i < input->decision_count; i++) {
+        CLEANUP(free) char *decision = redact_copy(input->decisions[i]);
+        if (store_decision_add(data, input->session, input->turn, decision, input->wall_us, err))
             return -1;
+    }
     return 0;
 }
 

@@ -2,6 +2,7 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/redact.h"
 #include "base/strbuf.h"
 #include "base/utf8.h"
 
@@ -87,8 +88,10 @@ void memory_extract(struct strbuf *out, const char *prompt, const char *final_te
     CLEANUP(strbuf) struct strbuf result = STRBUF_INIT;
     if (!status || strcmp(status, "done") != 0)
         return;
-    add_line(&asked, prompt ? prompt : "", PROMPT_CHARS);
-    add_line(&result, final_text ? final_text : "", RESULT_CHARS);
+    /* Before anything is cut: half a secret is not found. */
+    CLEANUP(free) char *question = redact_copy(prompt ? prompt : ""), *answer = redact_copy(final_text ? final_text : "");
+    add_line(&asked, question, PROMPT_CHARS);
+    add_line(&result, answer, RESULT_CHARS);
     if (asked.len == 0 || result.len == 0)
         return;
     strbuf_addf(out, "Asked: %s Result: %s", asked.buf, result.buf);

@@ -3,6 +3,7 @@
 
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/redact.h"
 #include "turn.h"
 #include <string.h>
 
@@ -13,15 +14,34 @@ const char *edit_what_name(enum edit_what what)
     return names[what];
 }
 
-static int edit_prompt(struct turn *turn, const char *text)
+static struct message *newest_prompt(struct turn *turn)
 {
-    CLEANUP(strbuf) struct strbuf before = STRBUF_INIT;
-    CLEANUP(strbuf) struct strbuf after = STRBUF_INIT;
     struct message *message = NULL;
 
     for (size_t i = 0; i < turn->messages.count; i++)
         if (turn->messages.items[i].role == ROLE_USER)
             message = &turn->messages.items[i];
+    return message;
+}
+
+/* What the edit takes the place of. */
+static const char *edited_text(struct turn *turn, const struct hold *hold, enum edit_what what)
+{
+    const struct message *prompt = newest_prompt(turn);
+    const char *text = what == EDIT_PROMPT   ? (prompt ? prompt->text : NULL)
+                       : !hold->call         ? NULL
+                       : what == EDIT_RESULT ? hold->call->message
+                                             : hold->call->arguments;
+
+    return text ? text : "";
+}
+
+static int edit_prompt(struct turn *turn, const char *text)
+{
+    CLEANUP(strbuf) struct strbuf before = STRBUF_INIT;
+    CLEANUP(strbuf) struct strbuf after = STRBUF_INIT;
+    struct message *message = newest_prompt(turn);
+
     if (!message)
         return -1;
     json_write_str(&before, message->text, strlen(message->text), JSON_COMPACT);
@@ -62,10 +82,16 @@ static int edit_result(struct turn *turn, struct turn_call *call, const char *te
 int turn_edit(struct turn *turn, const struct intent *intent, struct err *err)
 {
     struct hold *hold = turn ? turn->holds : NULL;
+    CLEANUP(strbuf) struct strbuf real = STRBUF_INIT;
     const char *text = intent->edit.text;
 
     if (!hold)
         return err_set(err, "nothing stands at a gate");
+    /* It was shown without its secrets, and is done with them. */
+    if (redact_any() && text) {
+        redact_restore(&real, text, edited_text(turn, hold, intent->edit.what), intent->edit.what != EDIT_PROMPT);
+        text = real.buf;
+    }
     switch (intent->edit.what) {
     case EDIT_ARGUMENTS:
         if (hold->gate != GATE_TOOL)

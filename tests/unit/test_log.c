@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/redact.h"
 #include "base/strbuf.h"
 #include <errno.h>
 #include <pthread.h>
@@ -55,6 +56,21 @@ static void test_off_until_opened(void **state)
     (void)state;
     log_error("nobody hears this");
     assert_int_equal(access(path, F_OK), -1);
+}
+
+static void test_values_of_secrets_are_not_told(void **state)
+{
+    CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
+    struct err err = ERR_INIT;
+    (void)state;
+    assert_int_equal(log_open(path, LOG_INFO, &err), 0);
+    redact_add("API_KEY", "sk-live-0123456789");
+    log_error("HTTP 401 for %s", "sk-live-0123456789");
+    redact_forget();
+    log_close();
+    read_log(&text);
+    assert_non_null(strstr(text.buf, "HTTP 401 for [secret API_KEY]\n"));
+    assert_null(strstr(text.buf, "sk-live"));
 }
 
 static void test_levels_and_format(void **state)
@@ -151,6 +167,7 @@ int main(void)
         cmocka_unit_test(test_a_message_cannot_forge_a_line),
         cmocka_unit_test(test_threads),
         cmocka_unit_test(test_open_fails_with_a_reason),
+        cmocka_unit_test(test_values_of_secrets_are_not_told),
     };
     return cmocka_run_group_tests(tests, make_folder, drop_folder);
 }

@@ -1,0 +1,370 @@
+/* All forms of all values are one list, sorted by the first byte and then by length, the longest first: it wins where two
+ * begin alike. A table of the pairs of bytes with which forms begin lets almost every place of a text be passed with one
+ * look, so a text is read once however many secrets there are.
+ *
+ * A set is never changed after others can see it: adding makes a new one and keeps the old for whoever is reading it.
+ * There are a handful of secrets in the life of a program, so nothing is given back before redact_forget. */
+
+#include "redact.h"
+#include "arena.h"
+#include "json.h"
+#include "mem.h"
+#include "redact_forms.h"
+#include "strbuf.h"
+#include <string.h>
+#include <strings.h>
+
+#define NAME_MAX_SHOWN 60
+#define MARK "[secret "
+
+struct secret {
+    char *name, *value;
+    struct secret *next;
+};
+
+struct form {
+    char *text;
+    size_t len;
+    const struct secret *secret;
+};
+
+struct set {
+    struct form *forms;
+    size_t count, room;
+    size_t first[257];            /* where the forms that begin with a byte begin */
+    unsigned char pairs[65536 / 8];
+    struct set *older;
+};
+
+static struct secret *secrets; /* newest first */
+static struct set *current;    /* what readers see */
+
+static const struct set *the_set(void)
+{
+    return __atomic_load_n(&current, __ATOMIC_ACQUIRE);
+}
+
+bool redact_any(void)
+{
+    return the_set() != NULL;
+}
+
+/* ---- the set ---- */
+
+static size_t pair_of(const char *text)
+{
+    return (size_t)(unsigned char)text[0] << 8 | (unsigned char)text[1];
+}
+
+static bool pair_known(const struct set *set, const char *text)
+{
+    size_t pair = pair_of(text);
+    return set->pairs[pair / 8] >> (pair % 8) & 1;
+}
+
+static int by_beginning(const void *a, const void *b)
+{
+    const struct form *one = a, *two = b;
+    unsigned char first = (unsigned char)one->text[0], other = (unsigned char)two->text[0];
+    if (first != other)
+        return first < other ? -1 : 1;
+    return one->len > two->len ? -1 : one->len < two->len;
+}
+
+struct collector {
+    struct set *set;
+    const struct secret *secret;
+};
+
+static void collect(void *data, const char *text, size_t len)
+{
+    const struct collector *to = data;
+    struct set *set = to->set;
+    for (size_t i = 0; i < set->count; i++)
+        if (set->forms[i].len == len && memcmp(set->forms[i].text, text, len) == 0)
+            return;
+    GROW(set->forms, set->count, set->room);
+    set->forms[set->count++] = (struct form){xmemdup0(text, len), len, to->secret};
+}
+
+static void index_forms(struct set *set)
+{
+    qsort(set->forms, set->count, sizeof(*set->forms), by_beginning);
+    size_t at = 0;
+    for (size_t byte = 0; byte <= 256; byte++) {
+        while (at < set->count && (unsigned char)set->forms[at].text[0] < byte)
+            at++;
+        set->first[byte] = at;
+    }
+    for (size_t i = 0; i < set->count; i++) {
+        size_t pair = pair_of(set->forms[i].text);
+        set->pairs[pair / 8] |= (unsigned char)(1u << (pair % 8));
+    }
+}
+
+static char *plain_name(const char *name)
+{
+    char *plain = xmemdup0(name, strnlen(name, NAME_MAX_SHOWN));
+    for (char *c = plain; *c; c++)
+        if (!((*c >= 'A' && *c <= 'Z') || (*c >= 'a' && *c <= 'z') || (*c >= '0' && *c <= '9') || *c == '-' ||
+              *c == '.'))
+            *c = '_';
+    return plain;
+}
+
+bool redact_add(const char *name, const char *value)
+{
+    if (strlen(value) < REDACT_LEAST)
+        return false;
+    for (const struct secret *known = secrets; known; known = known->next)
+        if (strcmp(known->value, value) == 0)
+            return true;
+    struct secret *secret = xcalloc(1, sizeof(*secret));
+    *secret = (struct secret){plain_name(name), xstrdup(value), secrets};
+    secrets = secret;
+    struct set *set = xcalloc(1, sizeof(*set));
+    set->older = current;
+    for (const struct secret *each = secrets; each; each = each->next)
+        redact_forms(each->value, collect, &(struct collector){set, each});
+    index_forms(set);
+    __atomic_store_n(&current, set, __ATOMIC_RELEASE);
+    return true;
+}
+
+bool redact_name_tells(const char *name)
+{
+    static const char *const words[] = {"KEY", "TOKEN", "SECRET", "PASSW", "PASSPHRASE", "CREDENTIAL", "AUTH"};
+    for (size_t i = 0; i < COUNT_OF(words); i++)
+        if (strcasestr(name, words[i]))
+            return true;
+    return false;
+}
+
+bool redact_add_variable(const char *name, const char *value)
+{
+    bool path = value[0] == '/' || value[0] == '~' || strncmp(value, "./", 2) == 0 || strncmp(value, "../", 3) == 0;
+    return (!path || redact_name_tells(name)) && redact_add(name, value);
+}
+
+static void wipe(char *text)
+{
+    explicit_bzero(text, strlen(text));
+    free(text);
+}
+
+void redact_forget(void)
+{
+    struct set *set = current;
+    __atomic_store_n(&current, NULL, __ATOMIC_RELEASE);
+    while (set) {
+        struct set *older = set->older;
+        for (size_t i = 0; i < set->count; i++)
+            wipe(set->forms[i].text);
+        free(set->forms);
+        free(set);
+        set = older;
+    }
+    while (secrets) {
+        struct secret *next = secrets->next;
+        free(secrets->name);
+        wipe(secrets->value);
+        free(secrets);
+        secrets = next;
+    }
+}
+
+/* ---- looking ---- */
+
+/* The form at the beginning of the text, NULL: none. `cut`: one may begin here, but the text ends before it does. */
+static const struct form *form_at(const struct set *set, const char *text, size_t len, bool *cut)
+{
+    unsigned char byte = (unsigned char)*text;
+    *cut = false;
+    for (size_t i = set->first[byte]; i < set->first[byte + 1]; i++) {
+        const struct form *form = &set->forms[i];
+        if (form->len > len)
+            *cut |= memcmp(form->text, text, len) == 0;
+        else if (memcmp(form->text, text, form->len) == 0)
+            return form;
+    }
+    return NULL;
+}
+
+static void add_mark(struct strbuf *out, const struct secret *secret)
+{
+    strbuf_addf(out, MARK "%s]", secret->name);
+}
+
+/* Replaces up to the end, or in a stream to where a value may have begun. Appends nothing while nothing was found, so
+ * that `found` tells whether the text is needed at all. Returns how far it came. */
+static size_t replace(struct strbuf *out, const struct set *set, const char *text, size_t len, bool stream, bool *found)
+{
+    size_t plain = 0, at = 0;
+    while (at < len) {
+        if (at + 1 < len ? !pair_known(set, text + at) : !stream) {
+            at++;
+            continue;
+        }
+        bool cut;
+        const struct form *form = form_at(set, text + at, len - at, &cut);
+        if (cut && stream)
+            break;
+        if (!form) {
+            at++;
+            continue;
+        }
+        strbuf_add(out, text + plain, at - plain);
+        add_mark(out, form->secret);
+        *found = true;
+        plain = at += form->len;
+    }
+    if (*found || stream)
+        strbuf_add(out, text + plain, at - plain);
+    return at;
+}
+
+bool redact_text(struct strbuf *out, const char *text, size_t len)
+{
+    const struct set *set = the_set();
+    bool found = false;
+    if (set)
+        replace(out, set, text, len, false, &found);
+    return found;
+}
+
+size_t redact_part(struct strbuf *out, const char *text, size_t len)
+{
+    const struct set *set = the_set();
+    bool found = false;
+    if (set)
+        return replace(out, set, text, len, true, &found);
+    strbuf_add(out, text, len);
+    return len;
+}
+
+char *redact_copy(const char *text)
+{
+    CLEANUP(strbuf) struct strbuf out = STRBUF_INIT;
+    if (text && redact_text(&out, text, strlen(text)))
+        return strbuf_detach(&out, NULL);
+    return text ? xstrdup(text) : NULL;
+}
+
+/* ---- JSON ---- */
+
+/* Where the string ends that begins with the quote at `at`, behind its last quote. */
+static size_t string_end(const char *json, size_t len, size_t at, bool *escaped)
+{
+    *escaped = false;
+    for (at++; at < len && json[at] != '"'; at++) {
+        if (json[at] == '\\') {
+            *escaped = true;
+            at++;
+        }
+    }
+    return at < len ? at + 1 : len;
+}
+
+/* Replaces in one token, a string with its quotes or a number; false when it may stay. */
+static bool replace_token(struct strbuf *out, const struct set *set, const char *token, size_t len, bool escaped)
+{
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
+    CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
+    const struct json *value = NULL;
+    bool quoted = token[0] == '"' && len >= 2, found = false;
+    if (escaped)
+        value = json_parse(&arena, token, len, NULL);
+    if (value)
+        replace(&text, set, value->text, value->len, false, &found);
+    else
+        replace(&text, set, token + quoted, len - 2 * quoted, false, &found);
+    if (found)
+        json_write_str(out, text.buf, text.len, JSON_COMPACT);
+    return found;
+}
+
+/* Where the number or word ends that begins at `at`. */
+static size_t word_end(const char *json, size_t len, size_t at)
+{
+    while (at < len && !strchr(",]}: \t\r\n\"", json[at]))
+        at++;
+    return at;
+}
+
+bool redact_json(struct strbuf *out, const char *json, size_t len)
+{
+    const struct set *set = the_set();
+    CLEANUP(strbuf) struct strbuf token = STRBUF_INIT;
+    size_t plain = 0, at = 0;
+    bool found = false;
+    while (set && at < len) {
+        size_t begin = at;
+        bool escaped = false;
+        if (json[at] == '"') {
+            at = string_end(json, len, at, &escaped);
+        } else if (json[at] == '-' || (json[at] >= '0' && json[at] <= '9')) {
+            at = word_end(json, len, at);
+        } else {
+            at++;
+            continue;
+        }
+        strbuf_reset(&token);
+        if (at - begin < REDACT_LEAST || !replace_token(&token, set, json + begin, at - begin, escaped))
+            continue;
+        strbuf_add(out, json + plain, begin - plain);
+        strbuf_add(out, token.buf, token.len);
+        plain = at;
+        found = true;
+    }
+    if (found)
+        strbuf_add(out, json + plain, len - plain);
+    return found;
+}
+
+/* ---- and back ---- */
+
+const char *redact_mark(const char *text, size_t *len)
+{
+    for (const char *at = text; (at = strstr(at, MARK)); at++) {
+        const char *name = at + strlen(MARK);
+        *len = strcspn(name, "] \"\\\n");
+        if (*len && *len <= NAME_MAX_SHOWN && name[*len] == ']')
+            return name;
+    }
+    return NULL;
+}
+
+static const struct secret *find_secret(const char *name, size_t len)
+{
+    for (const struct secret *secret = secrets; secret; secret = secret->next)
+        if (strlen(secret->name) == len && memcmp(secret->name, name, len) == 0)
+            return secret;
+    return NULL;
+}
+
+/* A value as it stands in JSON between quotes, or as it is. */
+static char *spelled(const char *value, bool json)
+{
+    CLEANUP(strbuf) struct strbuf out = STRBUF_INIT;
+    if (!json)
+        return xstrdup(value);
+    json_write_str(&out, value, strlen(value), JSON_COMPACT);
+    return xmemdup0(out.buf + 1, out.len - 2);
+}
+
+void redact_restore(struct strbuf *out, const char *text, const char *real, bool json)
+{
+    const char *plain = text, *at = text, *name;
+    size_t len;
+    while ((name = redact_mark(at, &len))) {
+        const struct secret *secret = find_secret(name, len);
+        CLEANUP(free) char *value = secret ? spelled(secret->value, json) : NULL;
+        at = name + len + 1;
+        if (!value || !strstr(real, value))
+            continue;
+        strbuf_add(out, plain, (size_t)(name - strlen(MARK) - plain));
+        strbuf_addstr(out, value);
+        plain = at;
+    }
+    strbuf_addstr(out, plain);
+}

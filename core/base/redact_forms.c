@@ -1,0 +1,114 @@
+/* A key goes its ways: into a request as it is, into a URL, into "user:key" as base64, into the JSON of an answer that is
+ * itself a text in the JSON of another. Each way is a form that is looked for like the value itself. */
+
+#include "redact_forms.h"
+#include "json.h"
+#include "mem.h"
+#include "redact.h"
+#include "strbuf.h"
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+struct to {
+    redact_form_fn *each;
+    void *data;
+};
+
+static void give(const struct to *to, const char *text, size_t len)
+{
+    if (len >= REDACT_LEAST)
+        to->each(to->data, text, len);
+}
+
+/* As JSON writes it, and as JSON writes that: a tool's answer is often JSON within a text. */
+static void give_json(const struct to *to, const char *text, size_t len)
+{
+    for (int style = 0; style < 2; style++) {
+        CLEANUP(strbuf) struct strbuf once = STRBUF_INIT, twice = STRBUF_INIT;
+        json_write_str(&once, text, len, style ? JSON_ASCII : JSON_COMPACT);
+        give(to, once.buf + 1, once.len - 2);
+        json_write_str(&twice, once.buf + 1, once.len - 2, JSON_COMPACT);
+        give(to, twice.buf + 1, twice.len - 2);
+    }
+}
+
+/* As Python prints it between single quotes. */
+static void give_repr(const struct to *to, const char *text, size_t len)
+{
+    CLEANUP(strbuf) struct strbuf out = STRBUF_INIT;
+    for (size_t i = 0; i < len; i++) {
+        unsigned char c = (unsigned char)text[i];
+        if (c == '\\' || c == '\'')
+            strbuf_addf(&out, "\\%c", c);
+        else if (c == '\n' || c == '\r' || c == '\t')
+            strbuf_addf(&out, "\\%c", c == '\n' ? 'n' : c == '\r' ? 'r' : 't');
+        else if (c < 0x20 || c == 0x7f)
+            strbuf_addf(&out, "\\x%02x", c);
+        else
+            strbuf_addch(&out, (char)c);
+    }
+    give(to, out.buf, out.len);
+}
+
+/* Percent signs for all but what may stand in a URL everywhere, with digits of either case and blanks as a plus sign or
+ * not; and for all but what may stand in a path. */
+static void give_url(const struct to *to, const char *text, size_t len)
+{
+    static const char safe[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~/:@!$&'()*,;=";
+    const size_t always = strlen(safe) - strlen("/:@!$&'()*,;="), in_path = strlen(safe);
+    for (int which = 0; which < 8; which++) {
+        CLEANUP(strbuf) struct strbuf out = STRBUF_INIT;
+        for (size_t i = 0; i < len; i++) {
+            unsigned char c = (unsigned char)text[i];
+            if (c == ' ' && which & 1)
+                strbuf_addch(&out, '+');
+            else if (memchr(safe, c, which & 4 ? in_path : always))
+                strbuf_addch(&out, (char)c);
+            else
+                strbuf_addf(&out, which & 2 ? "%%%02x" : "%%%02X", c);
+        }
+        give(to, out.buf, out.len);
+    }
+}
+
+/* Inside base64 a value stands in one of three ways, as many bytes stand before it. The digits at its ends are made of
+ * its neighbours too and are left out: what remains is the value's alone. */
+static void give_base64(const struct to *to, const char *text, size_t len)
+{
+    static const char digits[2][65] = {"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/",
+                                       "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"};
+    for (size_t which = 0; which < 6; which++) {
+        CLEANUP(strbuf) struct strbuf out = STRBUF_INIT;
+        size_t shift = 8 * (which % 3), bits = 8 * len;
+        for (size_t bit = (6 - shift % 6) % 6; bit + 6 <= bits; bit += 6) {
+            unsigned two = (unsigned)(unsigned char)text[bit / 8] << 8;
+            if (bit / 8 + 1 < len)
+                two |= (unsigned char)text[bit / 8 + 1];
+            strbuf_addch(&out, digits[which / 3][two >> (10 - bit % 8) & 63]);
+        }
+        give(to, out.buf, out.len);
+    }
+}
+
+static void give_all(const struct to *to, const char *text, size_t len)
+{
+    give(to, text, len);
+    give_json(to, text, len);
+    give_repr(to, text, len);
+    give_url(to, text, len);
+    give_base64(to, text, len);
+}
+
+void redact_forms(const char *value, redact_form_fn *each, void *data)
+{
+    const struct to to = {each, data};
+    size_t len = strlen(value);
+    give_all(&to, value, len);
+    for (const char *line = value; *line;) {
+        size_t whole = strcspn(line, "\r\n");
+        if (whole >= REDACT_LEAST && whole < len)
+            give_all(&to, line, whole);
+        line += whole + strspn(line + whole, "\r\n");
+    }
+}

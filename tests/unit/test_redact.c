@@ -1,0 +1,188 @@
+/* The redactor: values and their forms, in texts, in JSON, in streams; and back where a person edited. */
+
+#include "base/arena.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/redact.h"
+#include "base/strbuf.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static int forget(void **state)
+{
+    (void)state;
+    redact_forget();
+    return 0;
+}
+
+static void check(const char *text, const char *expected)
+{
+    CLEANUP(strbuf) struct strbuf out = STRBUF_INIT;
+    CLEANUP(free) char *copy = redact_copy(text);
+    bool changes = strcmp(text, expected) != 0;
+    assert_int_equal(redact_text(&out, text, strlen(text)), changes);
+    assert_string_equal(out.buf, changes ? expected : "");
+    assert_string_equal(copy, expected);
+}
+
+static void check_json(const char *text, const char *expected)
+{
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
+    CLEANUP(strbuf) struct strbuf out = STRBUF_INIT;
+    bool changes = strcmp(text, expected) != 0;
+    assert_int_equal(redact_json(&out, text, strlen(text)), changes);
+    assert_string_equal(out.buf, changes ? expected : "");
+    if (changes)
+        assert_non_null(json_parse(&arena, out.buf, out.len, NULL));
+}
+
+static void test_nothing_is_found_without_secrets_and_short_values_are_none(void **state)
+{
+    (void)state;
+    assert_false(redact_any());
+    check("sk-live-0123456789", "sk-live-0123456789");
+    assert_false(redact_add("PIN", "1234567"));
+    assert_false(redact_any());
+    check("1234567", "1234567");
+    assert_true(redact_add("PIN", "12345678"));
+    assert_true(redact_any());
+    check("12345678", "[secret PIN]");
+    redact_forget();
+    check("12345678", "12345678");
+}
+
+static void test_values_are_replaced_wherever_they_stand(void **state)
+{
+    (void)state;
+    redact_add("API_KEY", "sk-live-0123456789");
+    redact_add("LONGER", "sk-live-0123456789-abc");
+    redact_add("odd name]", "correct horse");
+    check("", "");
+    check("sk-live-012345678", "sk-live-012345678");
+    check("sk-live-0123456789", "[secret API_KEY]");
+    check("a sk-live-0123456789sk-live-0123456789-abc.", "a [secret API_KEY][secret LONGER].");
+    check("sk-sk-live-0123456789", "sk-[secret API_KEY]");
+    check("the correct horse", "the [secret odd_name_]");
+}
+
+static void test_forms_of_a_value_are_found(void **state)
+{
+    (void)state;
+    redact_add("PASSWORD", "p\"a\\ss\two rd/é?");
+    check("<p\"a\\ss\two rd/é?>", "<[secret PASSWORD]>");
+    check("{\"x\":\"p\\\"a\\\\ss\\two rd/é?\"}", "{\"x\":\"[secret PASSWORD]\"}");
+    check("{\"x\":\"p\\\"a\\\\ss\\two rd/\\u00e9?\"}", "{\"x\":\"[secret PASSWORD]\"}");
+    check("{\\\"x\\\":\\\"p\\\\\\\"a\\\\\\\\ss\\\\two rd/é?\\\"}", "{\\\"x\\\":\\\"[secret PASSWORD]\\\"}");
+    check("'p\"a\\\\ss\\two rd/é?'", "'[secret PASSWORD]'");
+    check("?q=p%22a%5Css%09wo%20rd%2F%C3%A9%3F&", "?q=[secret PASSWORD]&");
+    check("?q=p%22a%5css%09wo+rd%2f%c3%a9%3f&", "?q=[secret PASSWORD]&");
+}
+
+/* "user:sk-live-0123456789" and the like: the digits at the ends are made of the neighbours too and may stay. */
+static void test_values_inside_base64_are_found(void **state)
+{
+    (void)state;
+    redact_add("KEY", "sk-live-0123456789");
+    check("Basic c2stbGl2ZS0wMTIzNDU2Nzg5", "Basic [secret KEY]");
+    check("Basic dXNlcjpzay1saXZlLTAxMjM0NTY3ODk=", "Basic dXNlcjp[secret KEY]k=");
+    check("Basic dXNlOnNrLWxpdmUtMDEyMzQ1Njc4OQ==", "Basic dXNlOn[secret KEY]Q==");
+}
+
+static void test_lines_of_a_value_are_found_each(void **state)
+{
+    (void)state;
+    redact_add("PEM", "-----BEGIN-----\nMIIEvQIBADANBgkq\nhkiG9w0BAQ\nend\n");
+    check("+MIIEvQIBADANBgkq\n+hkiG9w0BAQ\n+end\n", "+[secret PEM]\n+[secret PEM]\n+end\n");
+}
+
+static void test_json_stays_json(void **state)
+{
+    (void)state;
+    redact_add("N", "n1234567");
+    redact_add("QUOTES", "\",\"b\":\"");
+    redact_add("SLASH", "1234567\\");
+    redact_add("DIGITS", "8765432100");
+    check_json("{}", "{}");
+    check_json("{\"a\":\"\\n1234567\"}", "{\"a\":\"\\n1234567\"}"); /* a line break and digits, not an n */
+    check_json("{\"a\":\"\\\\n1234567\"}", "{\"a\":\"\\\\[secret N]\"}");
+    check_json("{\"a\":\"\\u006e1234567\"}", "{\"a\":\"[secret N]\"}");
+    check_json("{\"a\":\"\",\"b\":\"\"}", "{\"a\":\"\",\"b\":\"\"}");
+    check_json("{\"a\":\"1234567\\\\\",\"n1234567\":[1,2]}", "{\"a\":\"[secret SLASH]\",\"[secret N]\":[1,2]}");
+    check_json("{\"a\":\"1234567\\\"\"}", "{\"a\":\"1234567\\\"\"}");
+    check_json("{\"pin\":8765432100,\"x\":[-8765432100.5, true]}",
+               "{\"pin\":\"[secret DIGITS]\",\"x\":[\"-[secret DIGITS].5\", true]}");
+    check_json("\"n1234567", "\"n1234567"); /* cut: nothing is found, and nothing read beyond it */
+}
+
+static void test_value_in_pieces_is_found(void **state)
+{
+    static const char text[] = "a sk-live-0123456789 b sk-live-01234567 c sk-";
+    (void)state;
+    redact_add("KEY", "sk-live-0123456789");
+    for (size_t size = 1; size < sizeof(text); size++) {
+        CLEANUP(strbuf) struct strbuf rest = STRBUF_INIT, out = STRBUF_INIT;
+        for (size_t at = 0; at < sizeof(text) - 1; at += size) {
+            size_t left = sizeof(text) - 1 - at;
+            strbuf_add(&rest, text + at, left < size ? left : size);
+            size_t took = redact_part(&out, rest.buf, rest.len);
+            memmove(rest.buf, rest.buf + took, rest.len - took);
+            strbuf_set_len(&rest, rest.len - took);
+        }
+        assert_string_equal(out.buf, "a [secret KEY] b sk-live-01234567 c ");
+        assert_string_equal(rest.buf, "sk-");
+    }
+}
+
+static void test_edited_text_gets_its_values_back_and_no_others(void **state)
+{
+    CLEANUP(strbuf) struct strbuf out = STRBUF_INIT;
+    size_t len = 0;
+    (void)state;
+    redact_add("KEY", "quo\"ted-value");
+    redact_add("OTHER", "another-value");
+    redact_restore(&out, "{\"a\":\"[secret KEY]!\",\"b\":\"[secret OTHER] [secret NONE]\"}",
+                   "{\"a\":\"quo\\\"ted-value\"}", true);
+    assert_string_equal(out.buf, "{\"a\":\"quo\\\"ted-value!\",\"b\":\"[secret OTHER] [secret NONE]\"}");
+    strbuf_reset(&out);
+    redact_restore(&out, "use [secret KEY]", "say quo\"ted-value", false);
+    assert_string_equal(out.buf, "use quo\"ted-value");
+    assert_null(redact_mark("no [secret] and [secret \"x\"] here", &len));
+    assert_memory_equal(redact_mark("[secret a b] [secret API_KEY] x", &len), "API_KEY", 7);
+    assert_int_equal(len, 7);
+}
+
+static void test_names_that_tell(void **state)
+{
+    (void)state;
+    assert_true(redact_name_tells("ANTHROPIC_API_KEY"));
+    assert_true(redact_name_tells("github_token"));
+    assert_true(redact_name_tells("DB_PASSWORD"));
+    assert_false(redact_name_tells("HOME"));
+    assert_false(redact_name_tells("PATH"));
+    assert_false(redact_add_variable("ROOT", "/srv/project"));
+    assert_false(redact_add_variable("LEVEL", "debug"));
+    assert_true(redact_add_variable("HOST_TOKEN", "/ab/cd/ef/gh"));
+    assert_true(redact_add_variable("USER_ID", "f81d4fae-7dec"));
+    check("/srv/project debug /ab/cd/ef/gh f81d4fae-7dec", "/srv/project debug [secret HOST_TOKEN] [secret USER_ID]");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(test_nothing_is_found_without_secrets_and_short_values_are_none, forget),
+        cmocka_unit_test_teardown(test_values_are_replaced_wherever_they_stand, forget),
+        cmocka_unit_test_teardown(test_forms_of_a_value_are_found, forget),
+        cmocka_unit_test_teardown(test_values_inside_base64_are_found, forget),
+        cmocka_unit_test_teardown(test_lines_of_a_value_are_found_each, forget),
+        cmocka_unit_test_teardown(test_json_stays_json, forget),
+        cmocka_unit_test_teardown(test_value_in_pieces_is_found, forget),
+        cmocka_unit_test_teardown(test_edited_text_gets_its_values_back_and_no_others, forget),
+        cmocka_unit_test_teardown(test_names_that_tell, forget),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
