@@ -18,6 +18,7 @@
 #include "sandbox/lines.h"
 #include "sandbox/wire.h"
 #include "say.h"
+#include "secrets.h"
 #include <errno.h>
 #include <math.h>
 #include <signal.h>
@@ -299,6 +300,7 @@ int cmd_exec(const struct options *options)
         return say_error(STATUS_USAGE, "--timeout must be 1 second or more, and not beyond reason");
     struct sandbox sandbox;
     CLEANUP(strbuf) struct strbuf script = STRBUF_INIT;
+    secrets_declare(options, NULL);
     int status = sandbox_open(&sandbox, options);
     if (!status)
         status = read_script(options->operand, &script);

@@ -4,6 +4,7 @@
 #include "replay_run.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/redact.h"
 #include "drive.h"
 #include "say.h"
 #include "text.h"
@@ -63,6 +64,27 @@ static int copy_files(const struct options *options, const struct recording *rec
     return 0;
 }
 
+/* A recording says what was asked for, but not the secrets in it: calls go out with the mark that stands for one, and
+ * what comes of that is no fault of the files. */
+static void tell_secrets(const char *file, const struct journal_reader *lines)
+{
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
+    for (size_t i = 0; i < journal_count(lines); i++, arena_reset(&arena)) {
+        struct event event;
+        size_t len;
+        if (journal_event(lines, i, &event, &arena, NULL) < 0 || event.type != EVENT_MODEL_RESPONDED ||
+            !event.model_responded.tool_calls)
+            continue;
+        const char *name = redact_mark(event.model_responded.tool_calls, &len);
+        if (!name)
+            continue;
+        say_notice("%s: the value of the secret %.*s is not in the recording: a call that needs it departs from here "
+                   "(seq %" PRId64 ")",
+                   file, (int)len, name, event.seq);
+        return;
+    }
+}
+
 static int run_again(const struct options *options, const char *file, struct recording *recording, const char *temp)
 {
     CLEANUP(config) struct config *config = setup_config(options);
@@ -72,6 +94,7 @@ static int run_again(const struct options *options, const char *file, struct rec
     int status = copy_files(options, recording, workspace);
     if (status)
         return status;
+    tell_secrets(file, recording_reader(recording));
     struct comparison comparison = {
         .sink = {.event = compare},
         .departures = departures_new(recording_reader(recording)),

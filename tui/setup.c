@@ -15,6 +15,7 @@
 #include "model/scripted.h"
 #include "sandbox.h"
 #include "say.h"
+#include "secrets.h"
 #include "theme.h"
 #include "tools/artifact.h"
 #include "tools/checkpoint.h"
@@ -55,6 +56,8 @@ struct config *setup_config(const struct options *options)
         config_free(config);
         return NULL;
     }
+    if (config)
+        secrets_declare(options, config);
     return config;
 }
 

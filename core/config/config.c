@@ -278,6 +278,19 @@ static int take_breakpoints(struct reading *reading, const struct json *value)
     return result;
 }
 
+static int take_secrets(struct reading *reading, const struct json *value)
+{
+    struct config *config = reading->config;
+    config->secret_count = 0;
+    json_each (item, value) {
+        if (item->type != JSON_STRING)
+            return wrong_type(reading, "", "secrets", item, A_TEXT);
+        GROW(config->secrets, config->secret_count, config->secret_room);
+        config->secrets[config->secret_count++] = keep(reading, item);
+    }
+    return 0;
+}
+
 static int take_keys(struct reading *reading, const struct json *value)
 {
     struct config *config = reading->config;
@@ -318,6 +331,7 @@ TOP_TEXT(system_prompt)
 TOP_TRUTH(parallel)
 TOP_TRUTH(select_tools)
 TOP_TRUTH(citations)
+TOP_TRUTH(project_instructions)
 
 static int take_theme(struct reading *reading, const struct json *value)
 {
@@ -350,6 +364,8 @@ static const struct key top_keys[] = {
     {"citations", A_TRUTH, take_citations},
     {"theme", A_TEXT, take_theme},
     {"system_prompt", A_TEXT, take_system_prompt},
+    {"project_instructions", A_TRUTH, take_project_instructions},
+    {"secrets", A_LIST, take_secrets},
     {"breakpoints", A_LIST, take_breakpoints},
     {"keys", AN_OBJECT, take_keys},
     {"question_grace_ms", A_NUMBER, take_grace},
@@ -362,6 +378,7 @@ static struct config *config_empty(void)
     config->approve = config->web = config->thinking = config->reflect_on_tool_error = -1;
     config->question_grace_ms = -1;
     config->reflect_every = config->parallel = config->select_tools = config->citations = -1;
+    config->project_instructions = -1;
     return config;
 }
 
@@ -439,6 +456,7 @@ void config_free(struct config *config)
         return;
     free(config->models);
     free(config->breakpoints);
+    free(config->secrets);
     free(config->bindings);
     arena_release(&config->arena);
     free(config);

@@ -53,6 +53,9 @@ struct config {
     struct config_binding *bindings; /* of "keys": what an action is on instead of its own; whoever has the keys reads them */
     size_t binding_count, binding_room;
     const char *system_prompt;
+    int project_instructions; /* does AGENTS.md of a workspace count? */
+    const char **secrets;     /* environment variables whose values are left out of every record */
+    size_t secret_count, secret_room;
     const char **breakpoints;
     size_t breakpoint_count, breakpoint_room;
 };

@@ -1,0 +1,38 @@
+#!/usr/bin/env bash
+# Around the model, from outside: secrets, what it is told, which one it is. $1 is the program.
+set -u
+. "$(dirname "$0")/outside.sh"
+
+value=sk-live-0123456789
+no_secret() { ! grep -rqF -- "$value" "$base/out" "$base/err" "$XDG_DATA_HOME" "$XDG_STATE_HOME" 2>/dev/null; }
+
+begin "secrets"
+export MY_KEY=$value
+printf 'key=%s\ntwo\n' "$value" >ws/a.txt
+write_key='{"id":"c2","name":"write_file","arguments":{"path":"b.txt","content":"'$value'\n"}}'
+{ head_lines "Look." && answer 1 "I look." "$read_a" && answer 2 "It is $value." "$write_key" && answer 3 "Kept $value." ""; } >m.jsonl
+kt run --workspace ws --model m.jsonl --approve allow --secret MY_KEY "Find $value."
+ok "exit 0" is 0
+ok "told under its name" out "[secret MY_KEY]"
+ok "nowhere else" no_secret
+ok "written as it is" grep -qxF "$value" ws/b.txt
+kt run --headless --workspace ws --model m.jsonl --approve deny --secret MY_KEY x
+ok "headless tells it no more" no_secret
+ok "but its name" out "[secret MY_KEY]"
+cp "$base/out" r.jsonl
+kt replay --execute r.jsonl
+ok "a replay says what it lacks" err "the value of the secret MY_KEY is not in the recording"
+mkdir -p config/keyturn
+printf '{"secrets": ["MY_KEY"]}\n' >config/keyturn/config.json
+kt run --workspace ws --model m.jsonl --approve deny x
+ok "the config file declares it" no_secret
+ok "by name" out "[secret MY_KEY]"
+printf '{"models": {"m": {"provider": "anthropic", "model": "x", "key_env": "MY_KEY"}}}\n' >config/keyturn/config.json
+kt run --workspace ws --model m.jsonl --approve deny x
+ok "the key of a model is one" no_secret
+rm config/keyturn/config.json
+MY_KEY=short kt run --workspace ws --model m.jsonl --approve deny --secret MY_KEY x
+ok "a short one is not looked for, and that is said" err "fewer than 8 characters"
+unset MY_KEY
+
+finish
