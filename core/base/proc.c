@@ -20,16 +20,20 @@
 #include "loop_private.h"
 #include "mem.h"
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
-#include <sys/stat.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <uv.h>
 
 /* Real time in any loop: a fake clock does not make other processes faster. */
 #define STREAM_GRACE_MS 250
+#define GENTLE_MS       5000 /* for who ends with the line to us */
 #define DRAIN_MAX       ((size_t)1 << 20)
 
 struct stream {
@@ -43,13 +47,15 @@ struct proc {
     struct loop *loop;
     uv_process_t process;
     uv_pipe_t input;
-    struct stream out, err;
+    struct stream out, err, control;
     uv_timer_t grace;
     void (*on_exit)(void *data, int status, int signum);
     void *data;
     int handles; /* that libuv has not closed yet */
     int writes;  /* queued for stdin */
     bool input_open;
+    bool tty;
+    bool gentle;       /* it ends with the line to us */
     bool input_ending; /* to be closed when the writes are done */
     bool paused;
     bool exited;
@@ -111,7 +117,7 @@ static void close_stream(struct stream *stream)
 
 static void maybe_tell(struct proc *proc)
 {
-    if (!proc->exited || proc->out.open || proc->err.open || proc->freed || proc->told)
+    if (!proc->exited || proc->out.open || proc->err.open || proc->control.open || proc->freed || proc->told)
         return;
     proc->told = true;
     if (!uv_is_closing((uv_handle_t *)&proc->grace))
@@ -156,6 +162,8 @@ static void on_grace_over(uv_timer_t *grace)
     }
     drain_stream(&proc->err);
     end_stream(&proc->err);
+    drain_stream(&proc->control);
+    end_stream(&proc->control);
     maybe_tell(proc);
 }
 
@@ -169,10 +177,12 @@ static void on_exited(uv_process_t *process, int64_t status, int signum)
     close_handle(process);
     close_input(proc);
     if (proc->freed) {
+        if (!uv_is_closing((uv_handle_t *)&proc->grace))
+            close_handle(&proc->grace);
         loop_count_dying(proc->loop, -1);
         return;
     }
-    if (proc->out.open || proc->err.open)
+    if (proc->out.open || proc->err.open || proc->control.open)
         uv_timer_start(&proc->grace, on_grace_over, STREAM_GRACE_MS, 0);
     maybe_tell(proc);
 }
@@ -189,7 +199,7 @@ static void give_buffer(uv_handle_t *handle, size_t suggested, uv_buf_t *buf)
 static void on_read(uv_stream_t *pipe, ssize_t got, const uv_buf_t *buf)
 {
     struct proc *proc = pipe->data;
-    struct stream *stream = pipe == (uv_stream_t *)&proc->out.pipe ? &proc->out : &proc->err;
+    struct stream *stream = CONTAINER_OF(pipe, struct stream, pipe);
     if (got > 0) {
         stream->call(proc->data, buf->base, (size_t)got);
     } else if (got < 0) {
@@ -211,110 +221,116 @@ static void on_written(uv_write_t *request, int status)
 
 /* Starting */
 
-static const char *env_value(const char *const *env, const char *name)
+/* Our end of something, into libuv's hands; it is closed when that fails. */
+static int open_ours(struct proc *proc, uv_pipe_t *pipe, int ours)
 {
-    size_t len = strlen(name);
-    for (; *env; env++)
-        if (strncmp(*env, name, len) == 0 && (*env)[len] == '=')
-            return *env + len + 1;
-    return NULL;
-}
-
-static bool is_program(const char *file)
-{
-    struct stat st;
-    return stat(file, &st) == 0 && S_ISREG(st.st_mode) && access(file, X_OK) == 0;
-}
-
-/* Entries of PATH that are not absolute are passed over: they would run whatever lies in the folder the child starts
- * in.
- */
-char *proc_find(const char *name, const char *const *env)
-{
-    if (strchr(name, '/'))
-        return xstrdup(name);
-    const char *path = env ? env_value(env, "PATH") : getenv("PATH");
-    if (!path)
-        path = "/usr/local/bin:/usr/bin:/bin";
-    while (*path) {
-        size_t len = strcspn(path, ":");
-        if (path[0] == '/') {
-            CLEANUP(free) char *file = xasprintf("%.*s/%s", (int)len, path, name);
-            if (is_program(file))
-                return steal(&file);
-        }
-        path += len;
-        path += *path == ':';
-    }
-    return NULL;
-}
-
-/* A pipe with our end, in libuv's hands, and the child's, which is returned; -1 and errno. */
-static int make_pipe(struct proc *proc, uv_pipe_t *pipe, bool child_reads)
-{
-    uv_file ends[2];
-    int failed = uv_pipe(ends, child_reads ? 0 : UV_NONBLOCK_PIPE, child_reads ? UV_NONBLOCK_PIPE : 0);
-    if (!failed) {
-        int ours = ends[child_reads ? 1 : 0];
-        int theirs = ends[child_reads ? 0 : 1];
-        uv_pipe_init(loop_uv(proc->loop), pipe, 0);
-        own_handle(proc, pipe);
-        failed = uv_pipe_open(pipe, ours);
-        if (!failed)
-            return theirs;
-        close(ours);
-        close(theirs);
-        close_handle(pipe);
-    }
+    uv_pipe_init(loop_uv(proc->loop), pipe, 0);
+    own_handle(proc, pipe);
+    int failed = uv_pipe_open(pipe, ours);
+    if (!failed)
+        return 0;
+    close(ours);
+    close_handle(pipe);
     errno = -failed;
     return -1;
 }
 
-static int open_stream(struct proc *proc, struct stream *stream,
+static int open_stream(struct proc *proc, struct stream *stream, int ours,
                        void (*call)(void *data, const char *bytes, size_t len))
 {
     stream->proc = proc;
     stream->call = call;
-    int fd = make_pipe(proc, &stream->pipe, false);
-    stream->open = fd >= 0;
-    return fd;
+    stream->open = open_ours(proc, &stream->pipe, ours) == 0;
+    return stream->open ? 0 : -1;
 }
 
-/* The child's ends of its pipes; -1 where it gets /dev/null. */
+static int open_input(struct proc *proc, int ours)
+{
+    proc->input_open = open_ours(proc, &proc->input, ours) == 0;
+    return proc->input_open ? 0 : -1;
+}
+
+/* The child's ends: its standard files, -1 where it gets /dev/null, and the line to us. */
+#define CHILD_ENDS 4
+
 struct child_ends {
-    int fd[3];
+    int fd[CHILD_ENDS];
 };
 
 static void child_ends_cleanup(struct child_ends *ends)
 {
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < CHILD_ENDS; i++)
         if (ends->fd[i] >= 0)
             close(ends->fd[i]);
 }
 
+/* A pipe: our end is returned, the child's kept; -1 and errno. */
+static int make_pipe(int *theirs, bool child_reads)
+{
+    uv_file ends[2];
+    int failed = uv_pipe(ends, child_reads ? 0 : UV_NONBLOCK_PIPE, child_reads ? UV_NONBLOCK_PIPE : 0);
+    *theirs = failed ? -1 : ends[child_reads ? 0 : 1];
+    errno = -failed;
+    return failed ? -1 : ends[child_reads ? 1 : 0];
+}
+
 static int open_pipes(struct proc *proc, const struct proc_options *options, struct child_ends *ends)
 {
-    if (options->want_stdin) {
-        ends->fd[0] = make_pipe(proc, &proc->input, true);
-        proc->input_open = ends->fd[0] >= 0;
-        if (!proc->input_open)
-            return -1;
-    }
-    if (options->on_stdout && (ends->fd[1] = open_stream(proc, &proc->out, options->on_stdout)) < 0)
+    int ours;
+    if (options->want_stdin && ((ours = make_pipe(&ends->fd[0], true)) < 0 || open_input(proc, ours)))
         return -1;
-    if (options->on_stderr && (ends->fd[2] = open_stream(proc, &proc->err, options->on_stderr)) < 0)
+    if (options->on_stdout &&
+        ((ours = make_pipe(&ends->fd[1], false)) < 0 || open_stream(proc, &proc->out, ours, options->on_stdout)))
+        return -1;
+    if (options->on_stderr &&
+        ((ours = make_pipe(&ends->fd[2], false)) < 0 || open_stream(proc, &proc->err, ours, options->on_stderr)))
         return -1;
     return 0;
 }
 
+/* One terminal for all three. We read and write it by two descriptors, for libuv has one handle for each. */
+static int open_terminal(struct proc *proc, const struct proc_options *options, struct child_ends *ends)
+{
+    struct winsize size = {.ws_row = 24, .ws_col = 80};
+    char name[64];
+    proc->tty = true;
+    int master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+    if (master < 0 || open_stream(proc, &proc->out, master, options->on_stdout))
+        return -1;
+    if (grantpt(master) || unlockpt(master) || ptsname_r(master, name, sizeof(name)))
+        return -1;
+    ioctl(master, TIOCSWINSZ, &size);
+    for (int i = 0; i < 3; i++)
+        if ((ends->fd[i] = open(name, O_RDWR | O_NOCTTY | O_CLOEXEC)) < 0)
+            return -1;
+    int input = fcntl(master, F_DUPFD_CLOEXEC, 3);
+    return input < 0 ? -1 : open_input(proc, input);
+}
+
+static int open_control(struct proc *proc, const struct proc_options *options, struct child_ends *ends)
+{
+    int pair[2];
+    if (!options->on_control)
+        return 0;
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair))
+        return -1;
+    ends->fd[3] = pair[1];
+    proc->gentle = true;
+    return open_stream(proc, &proc->control, pair[0], options->on_control);
+}
+
 static _Thread_local bool starting;
 static pid_t starter;
+static const int *joins;
 
 /* In every child that is forked, between fork and exec. */
 static void in_child(void)
 {
     if (!starting)
         return;
+    for (const int *at = joins; at && *at >= 0; at++)
+        if (write(*at, "0", 1) < 0)
+            continue; /* a limit that cannot be had; whoever wanted it looks whether it holds */
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != starter)
         raise(SIGKILL); /* it died before it could be asked for */
@@ -327,8 +343,8 @@ static void watch_forks(void)
 
 static int spawn(struct proc *proc, const struct proc_options *options, const char *file, const struct child_ends *ends)
 {
-    uv_stdio_container_t stdio[3];
-    for (int i = 0; i < 3; i++) {
+    uv_stdio_container_t stdio[CHILD_ENDS];
+    for (int i = 0; i < CHILD_ENDS; i++) {
         stdio[i].flags = ends->fd[i] >= 0 ? UV_INHERIT_FD : UV_IGNORE;
         stdio[i].data.fd = ends->fd[i];
     }
@@ -339,7 +355,7 @@ static int spawn(struct proc *proc, const struct proc_options *options, const ch
         .env = (char **)(uintptr_t)options->env,
         .cwd = options->cwd,
         .flags = UV_PROCESS_DETACHED,
-        .stdio_count = 3,
+        .stdio_count = ends->fd[CHILD_ENDS - 1] >= 0 ? CHILD_ENDS : CHILD_ENDS - 1,
         .stdio = stdio,
     };
     static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -348,6 +364,7 @@ static int spawn(struct proc *proc, const struct proc_options *options, const ch
     syscall(SYS_close_range, 3u, ~0u, 4u /* CLOSE_RANGE_CLOEXEC */);
     own_handle(proc, &proc->process);
     starter = getpid();
+    joins = options->join;
     starting = true;
     int failed = uv_spawn(loop_uv(proc->loop), &proc->process, &how);
     starting = false;
@@ -362,6 +379,7 @@ static void abandon(struct proc *proc)
     close_input(proc);
     close_stream(&proc->out);
     close_stream(&proc->err);
+    close_stream(&proc->control);
     close_handle(&proc->grace);
     proc->freed = true;
 }
@@ -383,8 +401,12 @@ struct proc *proc_start(struct loop *loop, const struct proc_options *options, s
     uv_timer_init(loop_uv(loop), &proc->grace);
     own_handle(proc, &proc->grace);
 
-    CLEANUP(child_ends) struct child_ends ends = {{-1, -1, -1}};
-    int failed = open_pipes(proc, options, &ends) ? -errno : spawn(proc, options, file, &ends);
+    CLEANUP(child_ends) struct child_ends ends = {{-1, -1, -1, -1}};
+    int failed = 0;
+    if ((options->tty ? open_terminal : open_pipes)(proc, options, &ends) || open_control(proc, options, &ends))
+        failed = -errno;
+    else
+        failed = spawn(proc, options, file, &ends);
     if (failed) {
         /* A missing folder and a missing program give the same code; say which. */
         if (options->cwd && access(options->cwd, X_OK))
@@ -399,6 +421,8 @@ struct proc *proc_start(struct loop *loop, const struct proc_options *options, s
         uv_read_start((uv_stream_t *)&proc->out.pipe, give_buffer, on_read);
     if (proc->err.open)
         uv_read_start((uv_stream_t *)&proc->err.pipe, give_buffer, on_read);
+    if (proc->control.open)
+        uv_read_start((uv_stream_t *)&proc->control.pipe, give_buffer, on_read);
     return proc;
 }
 
@@ -437,8 +461,19 @@ void proc_write(struct proc *proc, const void *bytes, size_t len)
     proc->writes++;
 }
 
+void proc_write_control(struct proc *proc, const void *bytes, size_t len)
+{
+    uv_buf_t buf = {.base = (char *)(uintptr_t)bytes, .len = len};
+    if (proc->control.open)
+        uv_try_write((uv_stream_t *)&proc->control.pipe, &buf, 1); /* a few bytes always fit */
+}
+
 void proc_close_stdin(struct proc *proc)
 {
+    if (proc->tty) {
+        proc_write(proc, "\x04", 1);
+        return;
+    }
     proc->input_ending = true;
     if (proc->writes == 0)
         close_input(proc);
@@ -450,69 +485,30 @@ void proc_kill(struct proc *proc, int signum)
         kill(-proc->pid, signum);
 }
 
+static void on_gentle_over(uv_timer_t *grace)
+{
+    struct proc *proc = grace->data;
+    kill(-proc->pid, SIGKILL);
+}
+
 void proc_free(struct proc *proc)
 {
     if (!proc || proc->freed)
         return;
     proc->freed = true;
+    bool wait = !proc->exited && proc->gentle;
     if (!proc->exited) {
-        kill(-proc->pid, SIGKILL);
+        if (wait)
+            uv_timer_start(&proc->grace, on_gentle_over, GENTLE_MS, 0);
+        else
+            kill(-proc->pid, SIGKILL);
         loop_count_dying(proc->loop, 1);
     }
     close_input(proc);
     close_stream(&proc->out);
     close_stream(&proc->err);
-    if (!uv_is_closing((uv_handle_t *)&proc->grace))
+    close_stream(&proc->control);
+    if (!wait && !uv_is_closing((uv_handle_t *)&proc->grace))
         close_handle(&proc->grace);
     maybe_destroy(proc);
-}
-
-/* Aside */
-
-struct aside {
-    uv_timer_t limit;
-    struct loop *loop;
-    struct proc *proc;
-};
-
-static void on_limit_closed(uv_handle_t *limit)
-{
-    struct aside *aside = limit->data;
-    loop_count_dying(aside->loop, -1);
-    free(aside);
-}
-
-static void end_aside(struct aside *aside)
-{
-    proc_free(aside->proc);
-    uv_close((uv_handle_t *)&aside->limit, on_limit_closed);
-}
-
-static void on_aside_over(uv_timer_t *limit)
-{
-    end_aside(limit->data);
-}
-
-static void on_aside_exit(void *data, int status, int signum)
-{
-    (void)status;
-    (void)signum;
-    end_aside(data);
-}
-
-int proc_run_aside(struct loop *loop, const char *const *argv, const char *const *env, unsigned limit_ms)
-{
-    struct aside *aside = xcalloc(1, sizeof(*aside));
-    aside->loop = loop;
-    struct proc_options options = {.argv = argv, .env = env, .on_exit = on_aside_exit, .data = aside};
-    aside->proc = proc_start(loop, &options, NULL);
-    if (!aside->proc) {
-        free(aside);
-        return -1;
-    }
-    uv_timer_init(loop_uv(loop), &aside->limit);
-    aside->limit.data = aside;
-    uv_timer_start(&aside->limit, on_aside_over, limit_ms, 0);
-    loop_count_dying(loop, 1);
-    return 0;
 }

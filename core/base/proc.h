@@ -12,10 +12,15 @@ struct loop;
 struct proc;
 
 struct proc_options {
-    const char *const *argv;  /* NULL-terminated; argv[0] is looked up in the PATH of `env` when it has no slash */
-    const char *const *env;   /* NULL: ours */
-    const char *cwd;          /* NULL: ours */
-    bool want_stdin;          /* else /dev/null */
+    const char *const *argv; /* NULL-terminated; argv[0] is looked up in the PATH of `env` when it has no slash */
+    const char *const *env;  /* NULL: ours */
+    const char *cwd;         /* NULL: ours */
+    bool want_stdin;         /* else /dev/null */
+    bool tty;                /* a terminal of its own for all three; its output comes to on_stdout */
+    /* Descriptor 3 is a line to us: a program of ours that is meant to end by itself, and to clean up first, when the
+     * line does. proc_free ends the line then and kills nobody. len 0: end of the line. NULL: no such line. */
+    void (*on_control)(void *data, const char *bytes, size_t len);
+    const int *join; /* descriptors to which it writes "0" before it begins: cgroup.procs; -1 at the end */
     void (*on_stdout)(void *data, const char *bytes, size_t len); /* NULL: /dev/null. len 0: end of stream */
     void (*on_stderr)(void *data, const char *bytes, size_t len);
     /* Called once, after both streams ended. `status` is the exit code, or -1 with `signum` set. */
@@ -31,11 +36,13 @@ char *proc_find(const char *name, const char *const *env);
 void proc_pause(struct proc *proc, bool paused);
 /* Queues bytes for its stdin; a closed pipe is not an error here, the exit tells. */
 void proc_write(struct proc *proc, const void *bytes, size_t len);
+/* On a terminal: what a person would type for it. */
 void proc_close_stdin(struct proc *proc);
+void proc_write_control(struct proc *proc, const void *bytes, size_t len);
 /* To the whole group. */
 void proc_kill(struct proc *proc, int signum);
 /* Kills the group if it still lives; on_exit is not called any more. */
 void proc_free(struct proc *proc);
-/* Runs a command to its end, or for `limit_ms` at most, with nobody to hear of it: for cleaning up behind something that
- * is gone already. loop_free waits for it. -1: it could not be started. */
+/* Runs a command to its end, or for `limit_ms` at most, with nobody to hear of it: for cleaning up behind something
+ * that is gone already. loop_free waits for it. -1: it could not be started. */
 int proc_run_aside(struct loop *loop, const char *const *argv, const char *const *env, unsigned limit_ms);

@@ -523,6 +523,100 @@ static void test_aside(void **state)
     loop = loop_new(clock_system());
 }
 
+static void on_tty_exit(void *data, int status, int signum)
+{
+    struct child *child = data;
+    child->status = status;
+    child->signum = signum;
+}
+
+static void test_terminal(void **state)
+{
+    (void)state;
+    struct child child;
+    const char *argv[] = {"sh", "-c", "test -t 0 && test -t 1 && test -t 2 && stty size && read x && echo got:$x", NULL};
+    child_init(&child);
+    struct proc_options options = {
+        .argv = argv, .tty = true, .on_stdout = on_stdout, .on_exit = on_tty_exit, .data = &child};
+    child.proc = proc_start(loop, &options, NULL);
+    assert_non_null(child.proc);
+    proc_write(child.proc, "7\n", 2);
+    loop_run(loop);
+    assert_int_equal(child.status, 0);
+    assert_int_equal(child.out_ends, 1);
+    assert_non_null(strstr(child.out.buf, "24 80\r\n"));
+    assert_non_null(strstr(child.out.buf, "got:7\r\n"));
+    child_release(&child);
+    /* The end of its input is what a person would type. */
+    child_init(&child);
+    options.argv = (const char *const[]){"cat", NULL};
+    child.proc = proc_start(loop, &options, NULL);
+    proc_write(child.proc, "x\n", 2);
+    proc_close_stdin(child.proc);
+    loop_run(loop);
+    assert_int_equal(child.status, 0);
+    child_release(&child);
+}
+
+/* A line of its own: what is said there is not in the streams, and its end ends who listens there, without a kill. */
+static struct strbuf said = STRBUF_INIT;
+
+static void on_control(void *data, const char *bytes, size_t len)
+{
+    struct child *child = data;
+    strbuf_add(&said, bytes, len);
+    if (strcmp(said.buf, "ready\n") == 0)
+        proc_write_control(child->proc, "go\n", 3);
+}
+
+static void test_line_of_control(void **state)
+{
+    (void)state;
+    struct child child;
+    const char *argv[] = {"sh", "-c", "echo ready >&3; read x <&3; echo out; echo $x >&3", NULL};
+    start_options(&child, (struct proc_options){.argv = argv, .on_control = on_control});
+    loop_run(loop);
+    assert_string_equal(said.buf, "ready\ngo\n");
+    assert_string_equal(child.out.buf, "out\n");
+    assert_int_equal(child.exits, 1);
+    child_release(&child);
+    strbuf_release(&said);
+    /* Freed: it has the time to leave something behind. */
+    struct err err = ERR_INIT;
+    CLEANUP(free) char *folder = file_make_temp_dir(NULL, "keyturn-proc-", &err);
+    CLEANUP(free) char *script = xasprintf("echo on; read x <&3; sleep 0.1; echo cleaned > %s/mark", folder);
+    argv[2] = script;
+    start_options(&child, (struct proc_options){.argv = argv, .on_control = on_control});
+    child.free_on_output = true;
+    loop_run(loop);
+    loop_free(loop); /* waits for it */
+    loop = loop_new(clock_system());
+    CLEANUP(free) char *mark = xasprintf("%s/mark", folder);
+    CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
+    assert_int_equal(file_read(mark, &text, 0, &err), 0);
+    assert_string_equal(text.buf, "cleaned\n");
+    child_release(&child);
+    assert_int_equal(file_remove_tree(folder, &err), 0);
+}
+
+static void test_what_it_joins(void **state)
+{
+    (void)state;
+    int ends[2];
+    char bytes[8] = "";
+    assert_int_equal(pipe(ends), 0);
+    const int join[] = {ends[1], -1};
+    const char *argv[] = {"true", NULL};
+    struct child child;
+    start_options(&child, (struct proc_options){.argv = argv, .join = join});
+    loop_run(loop);
+    assert_int_equal(read(ends[0], bytes, sizeof(bytes)), 1);
+    assert_int_equal(bytes[0], '0');
+    child_release(&child);
+    close(ends[0]);
+    close(ends[1]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -547,6 +641,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_no_descriptor_is_inherited, begin, end),
         cmocka_unit_test_setup_teardown(test_a_child_dies_with_us, begin, end),
         cmocka_unit_test_setup_teardown(test_aside, begin, end),
+        cmocka_unit_test_setup_teardown(test_terminal, begin, end),
+        cmocka_unit_test_setup_teardown(test_line_of_control, begin, end),
+        cmocka_unit_test_setup_teardown(test_what_it_joins, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,9 @@
+#pragma once
+/* What keyturn-launch and its host have in common: it stands between a sandbox engine and a program (harness/launch.c).
+ */
+
+#define LAUNCH_CONTROL_FD 3      /* the line to the host, with --control */
+#define LAUNCH_ASK        'T'    /* host: ask the program to end */
+#define LAUNCH_KILL       'K'    /* host: end everything */
+#define LAUNCH_FAILED     127    /* its exit code when there was no program to have one */
+#define LAUNCH_PREFIX     "KTV_" /* before the names of the program's variables, in the environment of the engine */

@@ -1,0 +1,443 @@
+/* keyturn-launch: starts one program inside its sandbox and sees to it that nothing is left of it.
+ *
+ *     keyturn-launch [--control] [--memory MB] [--pids N] [--cpu SECONDS] [--files MB] [--cwd DIR] -- PROGRAM [ARG…]
+ *
+ * It is process 1 of the sandbox's process namespace, or where there is none the one that orphans are given to, so
+ * whatever a program starts, in whatever session, ends up here. The program gets the limits, a session of its own and,
+ * where standard input is a terminal, that terminal as its own; bare names are looked up in the program's PATH. Its
+ * environment is what ours holds behind LAUNCH_PREFIX: the engine in between has an environment of its own, and neither
+ * may touch the other.
+ *
+ * With --control, descriptor 3 is a line to the host. From there: T asks the program to end, K ends everything, and so
+ * does the end of the line. To there, a line each:
+ *
+ *     error ERRNO        it could not be started
+ *     left PID NAME      it was still running when the program ended, and was killed
+ *     survivor PID NAME  it could not be killed
+ *     exit CODE | signal NUMBER
+ *
+ * Nothing but libc, linked statically where that is possible: it is bound into images that hold who knows what. */
+
+#include "base/launch.h"
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define DESCENDANTS_MAX 4096
+#define LEFT_TOLD_MAX   64
+#define KILL_MS         2000 /* for what was left to be gone */
+
+struct settings {
+    unsigned long memory_mb, pids, cpu_s, files_mb;
+    const char *cwd;
+    bool control;
+    char **argv;
+};
+
+static struct settings settings;
+static bool whole_namespace; /* we are process 1: everything there is belongs to the program */
+static char **environment;
+static pid_t program;
+
+/* ---- the command line ---- */
+
+static _Noreturn void fail(const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    fputs("keyturn-launch: ", stderr);
+    vfprintf(stderr, fmt, args);
+    fputc('\n', stderr);
+    va_end(args);
+    exit(LAUNCH_FAILED);
+}
+
+static void read_number(const char *name, const char *text, unsigned long *number)
+{
+    char *end;
+    errno = 0;
+    *number = strtoul(text, &end, 10);
+    if (errno || *end || end == text || *text == '-')
+        fail("%s takes a number, not '%s'", name, text);
+}
+
+static void read_settings(char **argv)
+{
+    static const struct {
+        const char *name;
+        unsigned long *number;
+    } numbers[] = {{"--memory", &settings.memory_mb},
+                   {"--pids", &settings.pids},
+                   {"--cpu", &settings.cpu_s},
+                   {"--files", &settings.files_mb}};
+    for (argv++; *argv && strcmp(*argv, "--") != 0; argv++) {
+        size_t i = 0;
+        if (strcmp(*argv, "--control") == 0) {
+            settings.control = true;
+            continue;
+        }
+        if (!argv[1])
+            fail("%s takes a value", *argv);
+        while (i < sizeof(numbers) / sizeof(*numbers) && strcmp(numbers[i].name, *argv) != 0)
+            i++;
+        if (i < sizeof(numbers) / sizeof(*numbers))
+            read_number(*argv, argv[1], numbers[i].number);
+        else if (strcmp(*argv, "--cwd") == 0)
+            settings.cwd = argv[1];
+        else
+            fail("there is no option %s", *argv);
+        argv++;
+    }
+    if (!*argv || !argv[1])
+        fail("there is no program to start");
+    settings.argv = argv + 1;
+}
+
+/* The program's variables out of ours. */
+static void read_environment(void)
+{
+    size_t count = 0, prefix = strlen(LAUNCH_PREFIX);
+    for (char **at = environ; *at; at++)
+        count++;
+    environment = calloc(count + 1, sizeof(*environment));
+    if (!environment)
+        fail("no memory");
+    count = 0;
+    for (char **at = environ; *at; at++)
+        if (strncmp(*at, LAUNCH_PREFIX, prefix) == 0)
+            environment[count++] = *at + prefix;
+}
+
+/* ---- telling the host ---- */
+
+static void tell(const char *fmt, ...)
+{
+    char line[256];
+    va_list args;
+    if (!settings.control)
+        return;
+    va_start(args, fmt);
+    int len = vsnprintf(line, sizeof(line), fmt, args);
+    va_end(args);
+    if (len > 0 && write(LAUNCH_CONTROL_FD, line, (size_t)len < sizeof(line) ? (size_t)len : sizeof(line) - 1) < 0)
+        settings.control = false; /* the host is gone */
+}
+
+/* ---- the program ---- */
+
+static bool is_program(const char *file)
+{
+    struct stat st;
+    return stat(file, &st) == 0 && S_ISREG(st.st_mode) && access(file, X_OK) == 0;
+}
+
+/* In the PATH of its environment; an empty part is the folder it starts in, an empty PATH is nowhere. errno when there
+ * is none. */
+static const char *find_program(const char *name)
+{
+    static char file[4096];
+    const char *path = "";
+    if (strchr(name, '/'))
+        return name;
+    for (char **at = environment; *at; at++)
+        if (strncmp(*at, "PATH=", 5) == 0)
+            path = *at + 5;
+    for (bool more = *path != '\0'; more;) {
+        size_t len = strcspn(path, ":");
+        snprintf(file, sizeof(file), "%.*s/%s", (int)(len ? len : 1), len ? path : ".", name);
+        if (is_program(file))
+            return file;
+        more = path[len] == ':';
+        path += len + more;
+    }
+    errno = ENOENT;
+    return NULL;
+}
+
+static void limit(int resource, unsigned long value)
+{
+    struct rlimit now;
+    if (!value || getrlimit(resource, &now))
+        return;
+    rlim_t wanted = now.rlim_max != RLIM_INFINITY && now.rlim_max < value ? now.rlim_max : value;
+    struct rlimit both = {wanted, wanted};
+    setrlimit(resource, &both);
+}
+
+/* Threads that this user has already, where its others count too. */
+static unsigned long tasks_of_user(void)
+{
+    unsigned long count = 0;
+    DIR *proc = opendir("/proc");
+    for (struct dirent *entry; proc && (entry = readdir(proc));) {
+        char path[300];
+        struct stat st;
+        if (!isdigit((unsigned char)entry->d_name[0]))
+            continue;
+        snprintf(path, sizeof(path), "/proc/%s/task", entry->d_name);
+        if (stat(path, &st) == 0 && st.st_uid == getuid())
+            count += st.st_nlink - 2;
+    }
+    if (proc)
+        closedir(proc);
+    return count;
+}
+
+static void put_limits(void)
+{
+    limit(RLIMIT_DATA, settings.memory_mb << 20);
+    limit(RLIMIT_CPU, settings.cpu_s);
+    limit(RLIMIT_FSIZE, settings.files_mb << 20);
+    limit(RLIMIT_NPROC, settings.pids && !whole_namespace ? settings.pids + tasks_of_user() : settings.pids);
+    struct rlimit none = {0, 0};
+    setrlimit(RLIMIT_CORE, &none);
+}
+
+static _Noreturn void become_program(int told)
+{
+    sigset_t nothing;
+    sigemptyset(&nothing);
+    setsid();
+    if (isatty(0))
+        ioctl(0, TIOCSCTTY, 0);
+    if (!whole_namespace)
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+    for (int signum = 1; signum < NSIG; signum++)
+        signal(signum, SIG_DFL);
+    sigprocmask(SIG_SETMASK, &nothing, NULL);
+    const char *file = NULL;
+    if (!settings.cwd || chdir(settings.cwd) == 0)
+        file = find_program(settings.argv[0]);
+    put_limits();
+    if (file)
+        execve(file, settings.argv, environment);
+    int code = errno;
+    _exit(write(told, &code, sizeof(code)) == sizeof(code) ? LAUNCH_FAILED : LAUNCH_FAILED + 1);
+}
+
+/* 0, or the errno of what went wrong. */
+static int start_program(void)
+{
+    int ends[2], code = 0;
+    if (pipe2(ends, O_CLOEXEC) || (program = fork()) < 0)
+        return errno;
+    if (program == 0)
+        become_program(ends[1]);
+    close(ends[1]);
+    while (read(ends[0], &code, sizeof(code)) < 0 && errno == EINTR)
+        ;
+    close(ends[0]);
+    return code;
+}
+
+/* ---- everything that came of it ---- */
+
+struct descendant {
+    pid_t pid, parent;
+    char name[17];
+    bool ours;
+};
+
+static struct descendant all[DESCENDANTS_MAX];
+
+/* Its parent and its name; false when it is gone or dead. */
+static bool read_process(const char *pid, struct descendant *d)
+{
+    char path[300], text[512], state;
+    snprintf(path, sizeof(path), "/proc/%s/stat", pid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t len = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+    if (fd >= 0)
+        close(fd);
+    if (len <= 0)
+        return false;
+    text[len] = '\0';
+    const char *open_ = strchr(text, '('), *close_ = strrchr(text, ')');
+    if (!open_ || !close_ || sscanf(close_ + 1, " %c %d", &state, &d->parent) != 2 || state == 'Z' || state == 'X')
+        return false;
+    d->pid = (pid_t)strtol(pid, NULL, 10);
+    snprintf(d->name, sizeof(d->name), "%.*s", (int)(close_ - open_ - 1), open_ + 1);
+    for (char *at = d->name; *at; at++)
+        if (!isgraph((unsigned char)*at))
+            *at = '?';
+    return true;
+}
+
+/* Those that live, at the beginning of `all`. */
+static size_t find_descendants(void)
+{
+    size_t count = 0, ours = 0;
+    DIR *proc = opendir("/proc");
+    for (struct dirent *entry; proc && count < DESCENDANTS_MAX && (entry = readdir(proc));)
+        if (isdigit((unsigned char)entry->d_name[0]) && read_process(entry->d_name, &all[count])) {
+            all[count].ours = whole_namespace && all[count].pid != getpid();
+            count++;
+        }
+    if (proc)
+        closedir(proc);
+    for (bool more = !whole_namespace; more;) {
+        more = false;
+        for (size_t i = 0; i < count; i++)
+            for (size_t j = 0; j < count && !all[i].ours; j++)
+                if (all[i].parent == getpid() || (all[j].ours && all[j].pid == all[i].parent))
+                    more = all[i].ours = true;
+    }
+    for (size_t i = 0; i < count; i++)
+        if (all[i].ours)
+            all[ours++] = all[i];
+    return ours;
+}
+
+static void signal_all(int signum)
+{
+    if (whole_namespace) {
+        kill(-1, signum);
+        return;
+    }
+    size_t count = find_descendants();
+    for (size_t i = 0; i < count; i++)
+        kill(all[i].pid, signum);
+}
+
+static long now_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* Kills until nothing is left; what starts others meanwhile is met in the next round. */
+static void end_all(void)
+{
+    size_t count = find_descendants();
+    for (size_t i = 0; i < count && i < LEFT_TOLD_MAX; i++)
+        tell("left %d %s\n", (int)all[i].pid, all[i].name);
+    for (long until = now_ms() + KILL_MS; count && now_ms() < until; count = find_descendants()) {
+        signal_all(SIGKILL);
+        while (waitpid(-1, NULL, WNOHANG) > 0)
+            ;
+        poll(NULL, 0, 1);
+    }
+    for (size_t i = 0; i < count && i < LEFT_TOLD_MAX; i++)
+        tell("survivor %d %s\n", (int)all[i].pid, all[i].name);
+}
+
+static _Noreturn void leave(int status)
+{
+    end_all();
+    if (WIFSIGNALED(status)) {
+        tell("signal %d\n", WTERMSIG(status));
+        exit(128 + WTERMSIG(status));
+    }
+    tell("exit %d\n", WEXITSTATUS(status));
+    exit(WEXITSTATUS(status));
+}
+
+/* ---- until it ends ---- */
+
+static void bury(void)
+{
+    int status;
+    for (pid_t pid; (pid = waitpid(-1, &status, WNOHANG)) > 0;)
+        if (pid == program)
+            leave(status);
+}
+
+static void hear_signal(int fd)
+{
+    struct signalfd_siginfo info;
+    if (read(fd, &info, sizeof(info)) != sizeof(info))
+        return;
+    if (info.ssi_signo != SIGCHLD)
+        signal_all((int)info.ssi_signo);
+    bury();
+}
+
+static void hear_host(void)
+{
+    char letter;
+    ssize_t got = read(LAUNCH_CONTROL_FD, &letter, 1);
+    if (got == 1 && letter == LAUNCH_ASK)
+        signal_all(SIGTERM);
+    else if (got == 1 && letter == LAUNCH_KILL)
+        signal_all(SIGKILL);
+    else if (got == 0 || (got < 0 && errno != EINTR && errno != EAGAIN)) {
+        end_all();
+        exit(LAUNCH_FAILED);
+    }
+}
+
+static int watch_signals(void)
+{
+    static const int heard[] = {SIGCHLD, SIGTERM, SIGINT, SIGQUIT, SIGHUP};
+    sigset_t set;
+    sigemptyset(&set);
+    for (size_t i = 0; i < sizeof(heard) / sizeof(*heard); i++)
+        sigaddset(&set, heard[i]);
+    sigprocmask(SIG_BLOCK, &set, NULL);
+    return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+/* Whoever reads the program's output waits for its end: ours must not be in the way. */
+static void close_standard(void)
+{
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    for (int fd = 0; fd < 3; fd++)
+        if (null < 0 || dup2(null, fd) < 0)
+            close(fd);
+    if (null > 2)
+        close(null);
+}
+
+int main(int argc, char **argv)
+{
+    (void)argc;
+    read_settings(argv);
+    read_environment();
+    whole_namespace = getpid() == 1;
+    prctl(PR_SET_DUMPABLE, 0); /* the program must not reach into us for the line to the host */
+    if (!whole_namespace)
+        prctl(PR_SET_CHILD_SUBREAPER, 1);
+    if (!whole_namespace && settings.control)
+        prctl(PR_SET_PDEATHSIG, 0); /* the end of the line tells, and leaves time to clean up */
+    if (settings.control && fcntl(LAUNCH_CONTROL_FD, F_SETFD, FD_CLOEXEC))
+        fail("there is no descriptor %d", LAUNCH_CONTROL_FD);
+    signal(SIGPIPE, SIG_IGN);
+    int signals = watch_signals();
+    if (isatty(0))
+        ioctl(0, TIOCNOTTY); /* else the program could not have it */
+    int wrong = start_program();
+    if (wrong && !settings.control)
+        fprintf(stderr, "cannot start %s: %s\n", settings.argv[0], strerror(wrong));
+    if (wrong) {
+        tell("error %d\n", wrong);
+        return LAUNCH_FAILED;
+    }
+    close_standard();
+    for (;;) {
+        struct pollfd ready[2] = {{.fd = signals, .events = POLLIN},
+                                  {.fd = settings.control ? LAUNCH_CONTROL_FD : -1, .events = POLLIN}};
+        if (poll(ready, 2, -1) < 0 && errno != EINTR)
+            return LAUNCH_FAILED;
+        if (ready[0].revents)
+            hear_signal(signals);
+        if (ready[1].revents)
+            hear_host();
+    }
+}
