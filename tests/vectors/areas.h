@@ -4,6 +4,14 @@
 struct vector;
 
 #define AREAS(AREA)                                    \
+    AREA("codeblock.extract", area_codeblock_extract)  \
+    AREA("block.spec", area_block_spec)                \
+    AREA("result.string", area_result_string)          \
+    AREA("cwd.normalize", area_cwd_normalize)          \
+    AREA("env.merge", area_env_merge)                  \
+    AREA("session.cursor", area_session_cursor)        \
+    AREA("session.hint", area_session_hint)            \
+    AREA("exec.window", area_exec_window)              \
     AREA("schedule.waves", area_schedule_waves)        \
     AREA("replay.key", area_replay_key)                \
     AREA("replay.decide", area_replay_decide)          \

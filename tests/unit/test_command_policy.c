@@ -1,0 +1,139 @@
+/* Commands of a model: what a policy takes, and that nothing runs under another name. */
+
+#include "base/arena.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "workspace/policy.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#define LIST(...) ((const char *const[]){__VA_ARGS__, NULL})
+
+static const char *check(const struct command_policy *policy, const char *command)
+{
+    static struct err err;
+    err = (struct err)ERR_INIT;
+    return command_policy_check(policy, command, &err) ? err.text : "ok";
+}
+
+static void test_without_lists_everything_goes(void **state)
+{
+    (void)state;
+    struct command_policy none = {0}, empty = {.allow = (const char *const[]){NULL}};
+    assert_false(command_policy_active(&none));
+    assert_false(command_policy_active(&empty));
+    assert_string_equal(check(&none, "sudo rm -rf / > x &"), "ok");
+}
+
+static void test_denied_and_allowed(void **state)
+{
+    (void)state;
+    struct command_policy deny = {.deny = LIST("curl", "rm")};
+    assert_string_equal(check(&deny, "ls -la | grep x && cat 'a b'; wc"), "ok");
+    assert_string_equal(check(&deny, "ls; curl x"), "the command \"curl\" is denied here");
+    assert_non_null(strstr(check(&deny, "ls | /usr/bin/Curl x"), "denied here"));
+    assert_non_null(strstr(check(&deny, "c'ur'l x"), "denied here"));
+    assert_non_null(strstr(check(&deny, "c\\url x"), "denied here"));
+    struct command_policy allow = {.allow = LIST("git", "./build.sh", "sh")};
+    assert_string_equal(check(&allow, "git status && ./build.sh"), "ok");
+    assert_non_null(strstr(check(&allow, "./git status"), "not among those allowed"));
+    assert_non_null(strstr(check(&allow, "GIT status"), "not among those allowed"));
+    assert_non_null(strstr(check(&allow, "sh -c 'git'"), "always denied"));
+    assert_non_null(strstr(check(&allow, "/bin/SH -c 'git'"), "always denied"));
+    struct command_policy both = {.allow = LIST("git"), .deny = LIST("git")};
+    assert_non_null(strstr(check(&both, "git"), "denied here"));
+}
+
+static void test_what_is_not_plain_is_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *command, *why;
+    } cases[] = {
+        {"", "empty"},
+        {"  ", "empty"},
+        {"echo $HOME", "parameter"},
+        {"echo ${X}", "parameter"},
+        {"echo $(ls)", "command substitution"},
+        {"echo $((1))", "arithmetic"},
+        {"echo `ls`", "back-ticks"},
+        {"echo \"$X\"", "parameter"},
+        {"echo \"`x`\"", "back-ticks"},
+        {"cat < x", "input"},
+        {"ls > x", "output"},
+        {"ls 2>x", "output"},
+        {"diff <(a) b", "process"},
+        {"(ls)", "subshell"},
+        {"f() ls", "subshell"},
+        {"ls &", "background"},
+        {"ls & ls", "background"},
+        {"ls |& x", "both streams"},
+        {"ls ;; x", ";;"},
+        {"ls *.c", "pattern"},
+        {"ls a?", "pattern"},
+        {"[ -f x ]", "pattern"},
+        {"! ls", "negation"},
+        {"ls # x", "comment"},
+        {"ls ~", "home"},
+        {"A=1 ls", "assignment"},
+        {"A+=1 ls", "assignment"},
+        {"if x", "statement"},
+        {"while x", "statement"},
+        {"{ ls", "statement"},
+        {"echo {a,b}", "brace"},
+        {"echo {1..3}", "brace"},
+        {"echo {'a',b}", "brace"},
+        {"echo {", "stays open"},
+        {"ls\nrm", "second line"},
+        {"ls 'a\nb'", "second line"},
+        {"echo \"a\nb\"", "second line"},
+        {"echo 'x", "stays open"},
+        {"echo \"x", "stays open"},
+        {"ls \\", "backslash"},
+        {"| ls", "before an operator"},
+        {"ls |", "at the end"},
+        {"ls && ", "at the end"},
+        {"ls ; ; ls", "before an operator"},
+        {"ls \x01", "control"},
+    };
+    struct command_policy policy = {.deny = LIST("rm")};
+    for (size_t i = 0; i < COUNT_OF(cases); i++)
+        if (!strstr(check(&policy, cases[i].command), cases[i].why))
+            fail_msg("%s: %s", cases[i].command, check(&policy, cases[i].command));
+    CLEANUP(strbuf) struct strbuf many = STRBUF_INIT;
+    for (int i = 0; i <= POLICY_COMMANDS_MAX; i++)
+        strbuf_addstr(&many, "ls;");
+    assert_non_null(strstr(check(&policy, many.buf), "more than 32"));
+    while (many.len <= POLICY_COMMAND_MAX)
+        strbuf_addstr(&many, "xxxxxxxx");
+    assert_non_null(strstr(check(&policy, many.buf), "longer than"));
+}
+
+static void test_words(void **state)
+{
+    (void)state;
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
+    struct command_line line;
+    struct err err = ERR_INIT;
+    assert_int_equal(
+        command_line_parse(&arena, " a 'b c' \"d\\\"\\x\" e\\ f {} '' 'if' x{}y '{a,b}' a~ ; 'if'||g;\n", &line, &err),
+        0);
+    assert_int_equal(line.count, 3);
+    static const char *const want[] = {"a", "b c", "d\"\\x", "e f", "{}", "", "if", "x{}y", "{a,b}", "a~"};
+    for (size_t i = 0; i < COUNT_OF(want); i++)
+        assert_string_equal(line.commands[0][i], want[i]);
+    assert_null(line.commands[0][COUNT_OF(want)]);
+    assert_string_equal(line.commands[1][0], "if");
+    assert_string_equal(line.commands[2][0], "g");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_without_lists_everything_goes), cmocka_unit_test(test_denied_and_allowed),
+        cmocka_unit_test(test_what_is_not_plain_is_refused), cmocka_unit_test(test_words)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

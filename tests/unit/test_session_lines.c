@@ -1,0 +1,134 @@
+/* Lines of a program: numbers, the cursor, the unfinished line, and how much is kept. */
+
+#include "base/mem.h"
+#include "workspace/session_lines.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+static struct session_lines lines;
+
+static int begin(void **state)
+{
+    (void)state;
+    session_lines_init(&lines, 3);
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    session_lines_release(&lines);
+    return 0;
+}
+
+static void add(const char *text)
+{
+    session_lines_add(&lines, text, strlen(text));
+}
+
+static void expect(struct session_window window, struct strbuf *out, const char *text, size_t offset, size_t next)
+{
+    assert_string_equal(out->buf, text);
+    assert_int_equal(window.offset, offset);
+    assert_int_equal(window.next, next);
+    strbuf_release(out);
+}
+
+static void polls(size_t limit, const char *text, size_t offset, size_t next)
+{
+    struct strbuf out = STRBUF_INIT;
+    expect(session_lines_poll(&lines, limit, &out), &out, text, offset, next);
+}
+
+static void logs(size_t from, size_t limit, const char *text, size_t offset, size_t next)
+{
+    struct strbuf out = STRBUF_INIT;
+    expect(session_lines_log(&lines, from, limit, &out), &out, text, offset, next);
+}
+
+static void test_cursor(void **state)
+{
+    (void)state;
+    polls(0, "", 0, 0);
+    add("one\ntwo\r\nthr");
+    polls(1, "one", 0, 1);
+    polls(0, "two\nthr", 1, 2);
+    polls(0, "thr", 2, 2);
+    add("ee\n\n");
+    polls(0, "three\n", 2, 4);
+    logs(0, 0, "two\nthree\n", 1, 4); /* the first one is gone */
+    logs(3, 0, "", 3, 4);
+    logs(99, 5, "", 4, 4);
+    polls(0, "", 4, 4);
+}
+
+static void test_what_is_too_old_is_gone(void **state)
+{
+    (void)state;
+    add("1\n2\n3\n4\n5\n");
+    polls(1, "3", 2, 3);
+    add("6\n7\n8\n");
+    polls(2, "6\n7", 5, 7);
+}
+
+static void test_end(void **state)
+{
+    (void)state;
+    add("1\n2\n3\nlast");
+    session_lines_end(&lines, 4);
+    session_lines_end(&lines, 5);
+    assert_true(lines.exited);
+    assert_int_equal(lines.exit_code, 4);
+    polls(0, "1\n2\n3\nlast", 0, 4);
+    polls(0, "", 4, 4);
+}
+
+static void test_taking_whole_lines(void **state)
+{
+    (void)state;
+    struct strbuf out = STRBUF_INIT;
+    add("a\nb\nrest");
+    struct session_window first = session_lines_take(&lines, 1, &out);
+    struct session_window second = session_lines_take(&lines, 0, &out);
+    assert_int_equal(first.next, 1);
+    expect(second, &out, "a\nb\n", 1, 2);
+}
+
+static void test_many_lines_in_a_bounded_room(void **state)
+{
+    (void)state;
+    session_lines_release(&lines);
+    session_lines_init(&lines, SESSION_LINES_MAX);
+    for (int i = 0; i < 50000; i++) {
+        CLEANUP(free) char *line = xasprintf("%d\n", i);
+        add(line);
+    }
+    assert_int_equal(lines.count, SESSION_LINES_MAX);
+    assert_int_equal(lines.base, 30000);
+    logs(30000, 1, "30000", 30000, 30001);
+    polls(2, "30000\n30001", 30000, 30002);
+    /* One that never ends is broken up, and long ones push out the others. */
+    CLEANUP(strbuf) struct strbuf chunk = STRBUF_INIT;
+    strbuf_grow(&chunk, 1 << 16);
+    memset(chunk.buf, 'x', 1 << 16);
+    for (int i = 0; i < 1024; i++)
+        session_lines_add(&lines, chunk.buf, 1 << 16);
+    assert_true(lines.bytes <= SESSION_LINES_BYTES);
+    assert_true(lines.partial.len <= SESSION_LINE_BYTES_MAX);
+    assert_true(lines.count < 40);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_cursor, begin, end),
+        cmocka_unit_test_setup_teardown(test_what_is_too_old_is_gone, begin, end),
+        cmocka_unit_test_setup_teardown(test_end, begin, end),
+        cmocka_unit_test_setup_teardown(test_taking_whole_lines, begin, end),
+        cmocka_unit_test_setup_teardown(test_many_lines_in_a_bounded_room, begin, end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
