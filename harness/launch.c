@@ -170,7 +170,7 @@ static const char *find_program(const char *name)
     return NULL;
 }
 
-static void limit(int resource, unsigned long value)
+static void limit(__rlimit_resource_t resource, unsigned long value)
 {
     struct rlimit now;
     if (!value || getrlimit(resource, &now))
