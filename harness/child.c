@@ -118,12 +118,15 @@ _Noreturn void child_main(struct sandbox *sandbox, int parent, int script, int e
         _exit(0); /* not needed any more */
     run.text = read_part(header.script_len);
     run.secrets = read_part(header.secrets_len);
+    run.tools = read_part(header.tools_len);
     if (header.files_len)
         place_files(header.files_len);
     close(CHILD_SCRIPT);
     header.limit[sizeof(header.limit) - 1] = '\0';
     run.text_len = header.script_len;
     run.secrets_len = header.secrets_len;
+    run.tools_len = header.tools_len;
+    run.all_tools = header.all_tools;
     run.files = header.files_len > 0;
     run.limit = header.limit;
     if (pyhost_run(&run, CHILD_EVENTS) < 0)

@@ -126,13 +126,14 @@ void event_ready(struct event_sink *sink, const struct json *tools, const char *
     json_open(&w, NULL, '{');
     json_add_str(&w, "type", "ready");
     json_open(&w, "tools", '[');
-    json_each (name, tools) {
-        json_add_strn(&w, NULL, name->text, name->len);
+    json_each (effect, tools) {
+        json_add_str(&w, NULL, effect->key);
     }
     json_close(&w, ']');
     json_add_int(&w, "pid", getpid());
     json_add_bool(&w, "ordered", true);
     json_add_raw(&w, "sandbox", sandbox);
+    json_add_value(&w, "effects", tools);
     if (missing_tools)
         json_add_str(&w, "no_tools", missing_tools);
     end(sink, &w);

@@ -77,8 +77,10 @@ static void send_message(struct execution *execution)
 void execution_begin(struct execution *execution, const struct request *request, struct spare *take_child,
                      const struct strbuf *secrets, bool limit_cpu, int64_t now_us)
 {
-    struct run_header header = {.script_len = (uint32_t)request->script_len, .secrets_len = (uint32_t)secrets->len};
-    size_t files_at;
+    struct run_header header = {.script_len = (uint32_t)request->script_len,
+                                .secrets_len = (uint32_t)secrets->len,
+                                .all_tools = request->all_tools};
+    size_t at;
 
     execution->child = *take_child;
     *take_child = (struct spare){0};
@@ -97,9 +99,13 @@ void execution_begin(struct execution *execution, const struct request *request,
     strbuf_add(&execution->message, &header, sizeof(header));
     strbuf_add(&execution->message, request->script, request->script_len);
     strbuf_add(&execution->message, secrets->buf, secrets->len);
-    files_at = execution->message.len;
+    at = execution->message.len;
+    for (size_t i = 0; i < request->tool_count; i++)
+        strbuf_add(&execution->message, request->tools[i], strlen(request->tools[i]) + 1);
+    header.tools_len = (uint32_t)(execution->message.len - at);
+    at = execution->message.len;
     files_pack(&execution->message, request->files, request->file_count);
-    header.files_len = (uint32_t)(execution->message.len - files_at);
+    header.files_len = (uint32_t)(execution->message.len - at);
     memcpy(execution->message.buf, &header, sizeof(header));
     send_message(execution);
 }

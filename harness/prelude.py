@@ -30,6 +30,10 @@ _PACKAGES = (
     "/usr/lib/python3/dist-packages",
 )
 _COROUTINE = 0x80  # CO_COROUTINE
+# What a file of tools may say of its functions, the weakest first, and what is taken for granted where it says nothing:
+# a script can do that much without any tool.
+_EFFECTS = ("READ_ONLY", "LOCAL_WRITE", "NETWORK", "DESTRUCTIVE")
+_UNDECLARED = "LOCAL_WRITE"
 
 
 class ToolResult:
@@ -359,9 +363,21 @@ def _tool_files(folder):
     return [os.path.join(folder, name) for name in names]
 
 
-def _load_file(path, scope):
+def _declared(path, scope):
+    """The effect that the file has set for its functions. One that nobody knows counts as the strongest."""
+    effect = scope.get("EFFECT", _UNDECLARED)
+    if isinstance(effect, str) and effect in _EFFECTS:
+        return effect
+    emit_log(f"tools: {path}: EFFECT is {_short(effect)}, none of {', '.join(_EFFECTS)}; taken as {_EFFECTS[-1]}", "error")
+    return _EFFECTS[-1]
+
+
+def _load_file(path, scope, effects):
+    """Runs the file; notes for every name that it sets the effect it declares."""
     scope["__name__"] = _TOOLS
     scope["__file__"] = path
+    scope.pop("EFFECT", None)
+    old = dict(scope)
     before = _thread._count()
     try:
         with io.open_code(path) as file:
@@ -371,6 +387,8 @@ def _load_file(path, scope):
         message, traceback = _describe(wrong)
         emit_log(f"tools: {path}: {message}\n{traceback}", "error")
     _tell_threads(path, _thread._count() - before)
+    effect = _declared(path, scope)
+    effects.update((name, effect) for name, value in scope.items() if name not in old or old[name] is not value)
 
 
 def _tell_threads(path, count):
@@ -381,15 +399,16 @@ def _tell_threads(path, count):
 
 
 def _load_tools(folder):
-    """Loads the tools and tells their names. All of them share one scope, as they would in one file."""
+    """Loads the tools; tells their names and effects. All of them share one scope, as they would in one file."""
     if folder is None:
-        return []
+        return
     sys.path.append(folder)  # after the standard library, which no file of a tool can stand in for
     sys.path.extend(path for path in _PACKAGES if os.path.isdir(path))
     scope = dict(_base)
+    effects = {}
     for path in _tool_files(folder):
-        _load_file(path, scope)
-    names = []
+        _load_file(path, scope, effects)
+    scope.pop("EFFECT", None)
     for name, value in list(scope.items()):
         if name in _base or name.startswith("__"):
             continue
@@ -398,9 +417,8 @@ def _load_tools(folder):
             continue
         _base[name] = value
         if callable(value) and not isinstance(value, type) and getattr(value, "__module__", None) == _TOOLS:
-            names.append(name)
+            _tools[name] = effects[name]
     _flush()
-    return names
 
 
 _base = {
@@ -409,10 +427,12 @@ _base = {
     "emit_log": emit_log,
     "ToolResult": ToolResult,
 }
+_tools = {}  # name to effect, of those of _base that are functions of the tools folder
 
 
 def _load(folder):
-    _keyturn.send("T", _encode(_load_tools(folder)))
+    _load_tools(folder)
+    _keyturn.send("T", _encode(_tools))
 
 
 # Running
@@ -483,7 +503,14 @@ def _execute(source, scope, wait=True):
     return None
 
 
-def _run(source, secrets, limit, files):
+def _scope_with(tools):
+    """What a script finds around it: of the tools those it named, or all of them when it named none (None)."""
+    if tools is None:
+        return _base
+    return {name: value for name, value in _base.items() if name not in _tools or name in tools}
+
+
+def _run(source, secrets, limit, files, tools):
     global _limit
     _limit = limit
     if files:  # behind everything else: none of them can stand in for a module that is there already
@@ -491,8 +518,11 @@ def _run(source, secrets, limit, files):
     for entry in secrets:
         name, _, value = entry.partition("=")
         os.environ[name] = value
+    for name in tools or ():
+        if name not in _tools:
+            return f"There is no tool {name} (there are: {', '.join(_tools) or 'none'})", ""
     scope = sys.modules["__main__"].__dict__
-    scope.update(_base)
+    scope.update(_scope_with(tools))
     return _execute(source, scope)
 
 

@@ -310,11 +310,12 @@ void pyhost_rehearse(void)
     host.muted = false;
 }
 
-static PyObject *list_secrets(const char *secrets, size_t len)
+/* Texts, each with its NUL. */
+static PyObject *list_texts(const char *texts, size_t len)
 {
     PyObject *list = PyList_New(0);
 
-    for (const char *at = secrets; list && at < secrets + len; at += strlen(at) + 1) {
+    for (const char *at = texts; list && at < texts + len; at += strlen(at) + 1) {
         PyObject *entry = PyUnicode_DecodeFSDefault(at);
 
         if (!entry || PyList_Append(list, entry) < 0)
@@ -355,12 +356,13 @@ static void write_end(struct strbuf *out, PyObject *outcome)
 int pyhost_run(const struct pyhost_script *script, int descriptor)
 {
     PyObject *source = PyUnicode_DecodeUTF8(script->text, (Py_ssize_t)script->text_len, "replace");
-    PyObject *list = list_secrets(script->secrets, script->secrets_len), *outcome = NULL;
+    PyObject *list = list_texts(script->secrets, script->secrets_len), *outcome = NULL;
+    PyObject *tools = script->all_tools ? Py_NewRef(Py_None) : list_texts(script->tools, script->tools_len);
     CLEANUP(strbuf) struct strbuf end = STRBUF_INIT;
 
     host.descriptor = descriptor;
-    if (source && list)
-        outcome = PyObject_CallFunction(host.run, "OOsi", source, list, script->limit, (int)script->files);
+    if (source && list && tools)
+        outcome = PyObject_CallFunction(host.run, "OOsiO", source, list, script->limit, (int)script->files, tools);
     signal(SIGRTMAX, SIG_IGN); /* over: the timeout comes too late */
     free(steal(&host.ballast));
     write_end(&end, outcome);

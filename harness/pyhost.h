@@ -23,7 +23,9 @@ void pyhost_rehearse(void);
 
 struct pyhost_script {
     const char *text, *secrets; /* NAME=VALUE, each with its NUL */
-    size_t text_len, secrets_len;
+    const char *tools;          /* names of those that it may see, each with its NUL */
+    size_t text_len, secrets_len, tools_len;
+    bool all_tools;    /* whatever `tools` says */
     const char *limit; /* the timeout as told */
     bool files;        /* some were put into the working folder, which is looked through for modules then */
 };

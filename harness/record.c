@@ -100,11 +100,11 @@ static struct record parse_end(const struct json *value)
 
 static struct record parse_tools(const struct json *value)
 {
-    if (value->type != JSON_ARRAY)
-        return bad("tools that are no list");
-    json_each (name, value) {
-        if (name->type != JSON_STRING)
-            return bad("a tool whose name is no text");
+    if (value->type != JSON_OBJECT)
+        return bad("tools that are no object");
+    json_each (effect, value) {
+        if (effect->type != JSON_STRING)
+            return bad("a tool whose effect is no text");
     }
     return (struct record){.kind = RECORD_TOOLS, .value = value};
 }

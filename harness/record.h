@@ -25,14 +25,14 @@ enum record_kind {
     RECORD_STDOUT = 'O',       /* bytes, with \n and \\ for newline and backslash */
     RECORD_STDERR = 'E',
     RECORD_END = 'X',     /* {} or {"message","traceback"}: the script is over */
-    RECORD_TOOLS = 'T',   /* from the zygote: names of the tools */
+    RECORD_TOOLS = 'T',   /* from the zygote: names of the tools, each with its effect */
     RECORD_SANDBOX = 'S', /* from the zygote: the layers in effect */
     RECORD_BAD = 0,
 };
 
 struct record {
     enum record_kind kind;
-    const struct json *value; /* result; "data" of intermediate; the object of an end, the list of tools */
+    const struct json *value; /* result; "data" of intermediate; the object of an end, of the tools */
     const char *text;         /* label, message, bytes; why a record is bad */
     size_t len;
     const char *more; /* level, traceback; NULL when there is none */

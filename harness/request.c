@@ -61,22 +61,36 @@ static int take_mode(const struct json *value, struct err *err)
     return err_set(err, "unknown mode %.60s (PLAN or INTERACTIVE)", mode ? mode : json_type_name(value->type));
 }
 
-static int take_secrets(struct request *request, struct arena *arena, const struct json *list, struct err *err)
+/* A list of names; NULL and 0 for one that is not there. `what` must be said of each of them. */
+static int take_names(const char *const **names, size_t *count, struct arena *arena, const struct json *list,
+                      const char *field, const char *what, struct err *err)
 {
-    const char **names;
+    const char **taken;
 
     if (!list || list->type == JSON_NULL)
         return 0;
     if (list->type != JSON_ARRAY)
-        return err_set(err, "required_secrets must be a list of names, not %s", json_type_name(list->type));
-    names = arena_calloc(arena, list->count ? list->count : 1, sizeof(*names));
+        return err_set(err, "%s must be a list of names, not %s", field, json_type_name(list->type));
+    taken = arena_calloc(arena, list->count ? list->count : 1, sizeof(*taken));
     json_each (name, list) {
         if (name->type != JSON_STRING || name->len == 0 || strchr(name->text, '='))
-            return err_set(err, "required_secrets must hold names of environment variables");
-        names[request->secret_count++] = name->text;
+            return err_set(err, "%s must hold names of %s", field, what);
+        taken[(*count)++] = name->text;
     }
-    request->secrets = names;
+    *names = taken;
     return 0;
+}
+
+static int take_secrets(struct request *request, struct arena *arena, const struct json *list, struct err *err)
+{
+    return take_names(&request->secrets, &request->secret_count, arena, list, "required_secrets",
+                      "environment variables", err);
+}
+
+static int take_tools(struct request *request, struct arena *arena, const struct json *list, struct err *err)
+{
+    request->all_tools = !list || list->type == JSON_NULL;
+    return take_names(&request->tools, &request->tool_count, arena, list, "tools", "tools", err);
 }
 
 int request_parse(struct request *request, struct arena *arena, const char *line, size_t len, struct err *err)
@@ -105,7 +119,8 @@ int request_parse(struct request *request, struct arena *arena, const char *line
     request->script_len = script->len;
     if (take_timeout(request, json_get(object, "timeout"), err) < 0 || take_mode(json_get(object, "mode"), err) < 0)
         return -1;
-    if (take_secrets(request, arena, json_get(object, "required_secrets"), err) < 0)
+    if (take_secrets(request, arena, json_get(object, "required_secrets"), err) < 0 ||
+        take_tools(request, arena, json_get(object, "tools"), err) < 0)
         return -1;
     return files_parse(&request->files, &request->file_count, arena, json_get(object, "files"), err);
 }

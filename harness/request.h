@@ -3,6 +3,7 @@
 
 #include "base/err.h"
 #include "files.h"
+#include <stdbool.h>
 #include <stddef.h>
 
 struct arena;
@@ -18,6 +19,9 @@ struct request {
     double timeout; /* seconds, at least 1 */
     const char *const *secrets;
     size_t secret_count;
+    bool all_tools; /* else only those: */
+    const char *const *tools;
+    size_t tool_count;
     const struct request_file *files;
     size_t file_count;
 };

@@ -1,7 +1,7 @@
 #pragma once
 /* What passes between the three processes of the harness.
  *
- *     supervisor ──script pipe──► child             one run: header, script, secrets, files
+ *     supervisor ──script pipe──► child             one run: header, script, secrets, tools, files
  *     supervisor ◄──event pipe─── child             records (record.h), one a line
  *     supervisor ◄──two pipes──── child             what is written to descriptors 1 and 2
  *     supervisor ◄──loading pipe─ zygote            records, until the tools are loaded
@@ -38,10 +38,13 @@ struct control {
 /* What is handed over with a spare. */
 enum { HAND_PIDFD, HAND_SCRIPT, HAND_EVENTS, HAND_STDOUT, HAND_STDERR, HAND_COUNT };
 
-/* Before the bytes of the script, the secrets (NAME=VALUE, each with its NUL) and the files (files.h). */
+/* Before the bytes of the script, the secrets (NAME=VALUE, each with its NUL), the names of the tools that it may see
+ * (each with its NUL) and the files (files.h). */
 struct run_header {
     uint32_t script_len;
     uint32_t secrets_len;
+    uint32_t tools_len;
+    uint32_t all_tools; /* it may see every one */
     uint32_t files_len;
     char limit[32]; /* the timeout as it is told, "1.5" */
 };

@@ -148,7 +148,7 @@ static void add_call(struct gate_modal *gate, const struct view *view)
     strbuf_addf(&line, "%s is about to run", held->call ? held->call : "A call");
     if (held->tool)
         strbuf_addf(&line, ": %s (%s)", held->tool->spec.name,
-                    describe_call_effect(effect_name(held->tool->spec.effect), arguments));
+                    describe_call_effect(effect_name(held->effect), arguments));
     add(gate, LOOK_STRONG, "", line.buf);
     if (script_of(arguments))
         add_script(gate, arguments);

@@ -7,6 +7,7 @@
 
 #include "channel.h"
 #include "engines.h"
+#include "toolset.h"
 
 struct box;
 struct json;

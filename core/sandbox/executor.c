@@ -329,6 +329,14 @@ static void go_on(struct loop_task *task)
 
 /* ---- the doors ---- */
 
+static void write_names(struct json_writer *w, const char *key, const char *const *names)
+{
+    json_open(w, key, '[');
+    for (; names && *names; names++)
+        json_add_str(w, NULL, *names);
+    json_close(w, ']');
+}
+
 static void write_files(struct json_writer *w, const struct script_file *files, size_t count)
 {
     json_open(w, "files", '[');
@@ -354,10 +362,9 @@ void script_request_write(struct strbuf *out, const struct script_request *reque
     json_add_strn(&w, "script", request->script, len);
     json_add_num(&w, "timeout", request->timeout_s > 0 ? request->timeout_s : SCRIPT_TIMEOUT_S);
     json_add_str(&w, "mode", script_mode_name(request->mode));
-    json_open(&w, "required_secrets", '[');
-    for (const char *const *name = request->secrets; name && *name; name++)
-        json_add_str(&w, NULL, *name);
-    json_close(&w, ']');
+    write_names(&w, "required_secrets", request->secrets);
+    if (request->tools)
+        write_names(&w, "tools", request->tools);
     if (request->file_count)
         write_files(&w, request->files, request->file_count);
     json_close(&w, '}');

@@ -44,6 +44,7 @@ struct script_request {
     double timeout_s;           /* 0: SCRIPT_TIMEOUT_S */
     size_t max_output_bytes;    /* 0: SCRIPT_OUTPUT_BYTES; a failure when strictly more is read (D5) */
     const char *const *secrets; /* names, NULL-terminated; NULL: none */
+    const char *const *tools; /* names of those it may see, NULL-terminated; NULL: all */
     const struct script_file *files;
     size_t file_count;
 };

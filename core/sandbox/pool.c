@@ -75,6 +75,7 @@ static void destroy_if_done(struct pool *pool)
     free(pool->trouble);
     free(pool->layers);
     free(pool->complaints);
+    toolset_release(&pool->tools);
     free(pool);
 }
 
@@ -154,10 +155,10 @@ static void start_failed(struct pool *pool, const char *why)
 
 static void on_ready(void *user, struct box *box, const struct json *ready)
 {
-    (void)ready;
     struct slot *slot = user;
     struct pool *pool = slot->pool;
     slot->state = SLOT_IDLE;
+    toolset_read(&pool->tools, ready);
     free(pool->layers);
     pool->layers = box_layers(box) ? xstrdup(box_layers(box)) : NULL;
     free(pool->complaints);
@@ -271,6 +272,8 @@ static size_t wanted(const struct pool *pool)
     size_t needed = count(pool, SLOT_BUSY) + waiting + (waiting ? count_slow(pool) : 0);
     if (needed < pool->options.size && (pool->rooms || !pool->options.lazy))
         return pool->options.size;
+    if (!needed && !pool->tools.told && !pool->failed)
+        return 1; /* what its tools may do is asked for before anybody runs a script */
     return needed < most ? needed : most;
 }
 
@@ -320,6 +323,7 @@ struct pool *pool_new(const struct pool_options *options, struct err *err)
     pool->folder = xstrdup(options->folder);
     pool->waiting_end = &pool->waiting;
     pool->spec = box_spec_copy(options->spec);
+    pool->tools.told = !pool->spec->tools; /* none */
     if (getrandom(&pool->id, sizeof(pool->id), 0) != (ssize_t)sizeof(pool->id))
         BUG("the kernel gives no random bytes");
     pool_changed(pool);
@@ -387,6 +391,11 @@ void pool_give(struct pool *pool, struct box *box, bool reusable)
     }
     pool->failures = 0;
     slot_clean(slot);
+}
+
+const struct toolset *pool_tools(const struct pool *pool)
+{
+    return &pool->tools;
 }
 
 const char *const *pool_secrets(const struct pool *pool)

@@ -23,7 +23,7 @@ struct pool_options {
     const struct box_spec *spec; /* copied, but for the engine, which must stay */
     size_t size;                 /* 0 is allowed: nothing is kept warm */
     size_t overflow;
-    bool lazy;          /* nothing is made before somebody asks for the first box */
+    bool lazy;          /* nothing is made before somebody asks for the first box, but to hear of its tools */
     const char *folder; /* where the workspaces of boxes are made; 0700 */
     /* Something in the status changed; may be NULL. */
     void (*changed)(void *user);
@@ -45,6 +45,9 @@ void pool_give(struct pool *pool, struct box *box, bool reusable);
 
 /* The names of secrets that may be handed in to its boxes, NULL-terminated; NULL: none. The pool's. */
 const char *const *pool_secrets(const struct pool *pool);
+
+/* The tools of its newest box that was ready. One is made just to ask, where there is a folder of tools. */
+const struct toolset *pool_tools(const struct pool *pool);
 
 struct pool_status {
     const char *engine;

@@ -47,6 +47,7 @@ struct pool {
     struct loop_timer pause; /* while it is armed nothing is started */
     unsigned failures;       /* running */
     char *trouble, *layers, *complaints;
+    struct toolset tools;
     uint32_t id, number; /* for names */
     uint64_t served, retired, failed;
     size_t working; /* threads on rooms, of slots that are in no list any more */

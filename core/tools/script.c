@@ -11,6 +11,9 @@
  * Secrets are those that somebody declared for this session. A model may name any; what the harness finds in its
  * environment over there is not for the model to choose from, so other names are refused here.
  *
+ * What a call may do follows from the tools that its script may see: as much as the strongest of them declares, and
+ * without any what a script can do by itself. Those it did not name are not there for it.
+ *
  * The script works in a workspace of its own that is wiped afterwards, so nothing it does needs a decision. What it needs
  * of the turn's workspace is copied there; the copies are as old as the call. */
 
@@ -42,6 +45,7 @@ struct script_call {
     double timeout_s;
     int64_t started_us;
     const char *secrets[SECRETS_MAX + 1];
+    const char **tools; /* NULL: all */
     struct loop_work work; /* while it reads */
     bool reading, failed;
     struct script_files files;
@@ -58,6 +62,7 @@ static void finish(struct script_call *call, struct tool_reply *take_reply)
         pool_forget(call->pool, call->ticket);
     run->state = NULL;
     script_files_release(&call->files);
+    free(call->tools);
     free(call);
     tool_run_finish(run, take_reply);
 }
@@ -139,6 +144,12 @@ static void on_box(void *user, struct box *box, const char *why)
         finish_error(call, "there is no sandbox: %s", why);
         return;
     }
+    if ((call->tools || call->files.count) && !pool_tools(call->pool)->chosen) {
+        pool_give(call->pool, box, true);
+        finish_error(call, "the harness of this sandbox is older than this program: it takes no files and no choice of "
+                           "tools (./dev image makes its image anew)");
+        return;
+    }
     if (left_s < WORTH_S) {
         pool_give(call->pool, box, true);
         finish_error(call, "a sandbox was free only when the time was nearly over");
@@ -150,6 +161,7 @@ static void on_box(void *user, struct box *box, const char *why)
         .mode = (enum script_mode)script_mode_from_name(json_str(json_get(call->run->arguments, "mode"), "plan")),
         .timeout_s = left_s > SHORTEST_S ? left_s : SHORTEST_S,
         .secrets = call->secrets,
+        .tools = call->tools,
         .files = call->files.items,
         .file_count = call->files.count,
     };
@@ -237,6 +249,58 @@ static void refuse_secret(struct tool_run *run, const char *wanted, const char *
     tool_run_finish(run, &reply);
 }
 
+/* True when all of them are there, or nobody knows yet; else names those that are. */
+static bool find_tools(struct tool_run *run, const struct toolset *set)
+{
+    const struct json *missing = NULL;
+    json_each (name, json_get(run->arguments, "tools"))
+        if (set->told && !missing && !toolset_find(set, json_str(name, "")))
+            missing = name;
+    if (!missing)
+        return true;
+    struct tool_reply reply = {0};
+    CLEANUP(strbuf) struct strbuf there = STRBUF_INIT;
+    for (size_t i = 0; i < set->count; i++)
+        strbuf_addf(&there, "%s%s", i ? ", " : "", set->items[i].name);
+    tool_reply_error(&reply, "there is no tool %s for scripts (there are: %s)", json_str(missing, ""),
+                     there.len ? there.buf : "none");
+    tool_run_finish(run, &reply);
+    return false;
+}
+
+/* Their names for the request. */
+static const char **name_tools(const struct json *list)
+{
+    const char **names = list ? xcalloc((size_t)list->count + 1, sizeof(*names)) : NULL;
+    size_t count = 0;
+    json_each (name, list)
+        names[count++] = json_str(name, "");
+    return names;
+}
+
+static enum effect effect_of(const struct toolset_tool *tool)
+{
+    return tool && *tool->effect ? effect_from_name(tool->effect) : EFFECT_LOCAL_WRITE;
+}
+
+static enum effect script_effect(const struct tool *tool, const struct tool_env *env, const char *call,
+                                 const struct json *arguments)
+{
+    const struct json *list = json_get(arguments, "tools");
+    const struct toolset *set = env->pool ? pool_tools(env->pool) : NULL;
+    (void)call;
+    if (!set || (list && list->type != JSON_ARRAY) || (list ? !list->count : set->told && !set->count))
+        return tool->spec.effect;
+    if (!set->told)
+        return EFFECT_UNKNOWN;
+    enum effect effect = EFFECT_READ_ONLY;
+    json_each (name, list)
+        effect = effect_stronger(effect, effect_of(toolset_find(set, json_str(name, ""))));
+    for (size_t i = 0; !list && i < set->count; i++)
+        effect = effect_stronger(effect, effect_of(&set->items[i]));
+    return effect;
+}
+
 static void start_script(struct tool_run *run)
 {
     if (!run->env->pool) {
@@ -249,8 +313,11 @@ static void start_script(struct tool_run *run)
             refuse_secret(run, json_str(name, ""), declared);
             return;
         }
+    if (!find_tools(run, pool_tools(run->env->pool)))
+        return;
     struct script_call *call = xcalloc(1, sizeof(*call));
     call->run = run;
+    call->tools = name_tools(json_get(run->arguments, "tools"));
     call->pool = run->env->pool;
     call->timeout_s = json_num(json_get(run->arguments, "timeout"), SCRIPT_TIMEOUT_S);
     call->started_us = loop_now_us(run->env->loop);
@@ -297,12 +364,16 @@ const struct tool tool_run_script = {
                           "\"description\":\"seconds, 60 if not given\"},"
                           "\"secrets\":{\"type\":\"array\",\"maxItems\":32,\"items\":{\"type\":\"string\"},"
                           "\"description\":\"names of secrets that the script needs in its environment\"},"
+                          "\"tools\":{\"type\":\"array\",\"maxItems\":100,\"items\":{\"type\":\"string\",\"minLength\":1},"
+                          "\"description\":\"the functions of the tools folder that the script uses, all if not "
+                          "given; the call counts as the strongest of them\"},"
                           "\"files\":{\"type\":\"array\",\"maxItems\":100,\"items\":{\"type\":\"string\",\"minLength\":1},"
                           "\"description\":\"files that the script needs: paths, folders or globs (src/**/*.py), relative "
                           "to the workspace; read-only copies, at most 500 files and 8 MiB\"}},"
                           "\"required\":[\"script\"],\"additionalProperties\":false}",
             .timeout_s = TIMEOUT_MAX_S + SCRIPT_GRACE_S + 1, /* the script's own time ends first */
         },
+    .effect = script_effect,
     .start = start_script,
     .cancel = cancel_script,
 };

@@ -24,6 +24,19 @@ enum effect effect_from_name(const char *name)
     return EFFECT_UNKNOWN;
 }
 
+enum effect effect_stronger(enum effect a, enum effect b)
+{
+    if (a == EFFECT_UNKNOWN || b == EFFECT_UNKNOWN)
+        return EFFECT_UNKNOWN;
+    return a > b ? a : b;
+}
+
+enum effect tool_call_effect(const struct tool *tool, const struct tool_env *env, const char *call,
+                             const struct json *arguments)
+{
+    return tool->effect ? tool->effect(tool, env, call, arguments) : tool->spec.effect;
+}
+
 void tool_reply_release(struct tool_reply *reply)
 {
     free(reply->output);

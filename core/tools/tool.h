@@ -24,6 +24,7 @@ struct pool;
 enum effect { EFFECT_UNKNOWN, EFFECT_READ_ONLY, EFFECT_LOCAL_WRITE, EFFECT_NETWORK, EFFECT_DESTRUCTIVE };
 const char *effect_name(enum effect effect);     /* "READ_ONLY"…; "UNKNOWN" */
 enum effect effect_from_name(const char *name);  /* any case; NULL or unknown: EFFECT_UNKNOWN */
+enum effect effect_stronger(enum effect a, enum effect b); /* an unknown one may be anything, so it is the strongest */
 
 struct tool_spec {
     const char *name;
@@ -81,9 +82,16 @@ struct tool {
     struct tool_spec spec;
     void (*work)(struct tool_run *run, struct tool_reply *reply); /* on a pool thread */
     void (*start)(struct tool_run *run);                          /* on the loop */
+    /* What this call may do, where its arguments (any object, not yet checked) tell; NULL: as the spec says. On the loop. */
+    enum effect (*effect)(const struct tool *tool, const struct tool_env *env, const char *call,
+                          const struct json *arguments);
     void (*cancel)(struct tool_run *run); /* on the loop: stop early if you can; finish must still be called. May be NULL */
     void *data;
 };
+
+/* What a call may do: whoever schedules, stops or records it asks this and not the spec. */
+enum effect tool_call_effect(const struct tool *tool, const struct tool_env *env, const char *call,
+                             const struct json *arguments);
 
 /* One execution. The executor owns it and keeps it alive until tool_run_finish, however late. */
 struct tool_run {

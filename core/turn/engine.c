@@ -594,6 +594,7 @@ bool engine_held(const struct engine *engine, struct held_view *out)
         .why = hold->why,
         .call = hold->call ? hold->call->id : NULL,
         .tool = hold->call ? hold->call->tool : NULL,
+        .effect = hold->call ? hold->call->effect : EFFECT_UNKNOWN,
         .arguments = hold->call ? hold->call->arguments : NULL,
         .result = hold->call ? hold->call->message : NULL,
         .messages = hold->gate == GATE_MODEL ? &engine->turn->messages : NULL,

@@ -107,6 +107,7 @@ struct held_view {
     const char *why;              /* "step", "pause", a breakpoint, "limit: steps" */
     const char *call;             /* NULL when it is none */
     const struct tool *tool;
+    enum effect effect;           /* of this call */
     const char *arguments;        /* JSON text */
     const char *result;           /* the tool message about to be sent */
     const struct message_list *messages; /* at GATE_MODEL */

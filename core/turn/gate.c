@@ -222,7 +222,7 @@ static bool matches(struct breakpoint *point, const struct gate_view *view)
     case BREAK_TOOL:
         return view->gate == GATE_TOOL && view->tool && strcmp(view->tool->spec.name, point->value) == 0;
     case BREAK_EFFECT:
-        return view->gate == GATE_TOOL && view->tool && view->tool->spec.effect == effect_from_name(point->value);
+        return view->gate == GATE_TOOL && view->tool && view->effect == effect_from_name(point->value);
     case BREAK_PATH:
         return touches(point->glob, view);
     case BREAK_OUTCOME:

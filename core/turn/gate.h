@@ -60,6 +60,7 @@ void gates_turn_started(struct gates *gates); /* budget breakpoints are armed ag
 struct gate_view {
     enum gate gate;
     const struct tool *tool;
+    enum effect effect; /* of the call */
     const struct json *arguments;
     const struct change_set *changes;
     const struct outcome *outcome;

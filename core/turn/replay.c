@@ -19,6 +19,7 @@ struct recorded_turn {
 
 struct recorded_outcome {
     char *call, *tool;
+    enum effect effect;
     int64_t deadline_ms;   /* the hard wait it had */
     char *outcome;
     char *details;         /* JSON of the outcome's own field */
@@ -98,6 +99,7 @@ static void note(struct recording *recording, const struct event *event, struct 
         recording->outcomes[recording->outcome_count++] =
             (struct recorded_outcome){.call = xstrdup(event->tool_started.call ? event->tool_started.call : ""),
                                       .tool = xstrdup(event->tool_started.tool ? event->tool_started.tool : ""),
+                                      .effect = effect_from_name(event->tool_started.effect),
                                       .deadline_ms = event->tool_started.deadline_ms,
                                       .late_ms = -1};
         break;
@@ -365,21 +367,39 @@ static bool is_outcome(const struct recorded_outcome *outcome, const char *name)
     return outcome && outcome->outcome && strcmp(outcome->outcome, name) == 0;
 }
 
+/* What became of the call, of those that have not been told yet. */
+static struct recorded_outcome *next_outcome(const struct tool *tool, const char *call)
+{
+    const struct stand_in *stand_in = tool->data;
+
+    for (size_t i = 0; i < stand_in->recording->outcome_count; i++) {
+        struct recorded_outcome *each = &stand_in->recording->outcomes[i];
+
+        if (!each->used && strcmp(each->call, call) == 0)
+            return each;
+    }
+    return NULL;
+}
+
+/* What was recorded of this call, where one differs from another. */
+static enum effect stand_in_effect(const struct tool *tool, const struct tool_env *env, const char *call,
+                                   const struct json *arguments)
+{
+    const struct recorded_outcome *outcome = next_outcome(tool, call);
+
+    (void)env;
+    (void)arguments;
+    return outcome && outcome->effect != EFFECT_UNKNOWN ? outcome->effect : tool->spec.effect;
+}
+
 /* A call that timed out is silent until it is told to stop: however long it may take here, it times out again. */
 static void stand_in_start(struct tool_run *run)
 {
-    struct stand_in *stand_in = run->tool->data;
     struct stand_in_run *state = xcalloc(1, sizeof(*state));
     struct loop *loop = run->env->loop;
-    struct recorded_outcome *outcome = NULL;
+    struct recorded_outcome *outcome = next_outcome(run->tool, run->call);
     bool asks;
 
-    for (size_t i = 0; i < stand_in->recording->outcome_count && !outcome; i++) {
-        struct recorded_outcome *each = &stand_in->recording->outcomes[i];
-
-        if (!each->used && strcmp(each->call, run->call) == 0)
-            outcome = each;
-    }
     asks = outcome && outcome->asked && !run->confirm_write;
     if (outcome)
         outcome->used = !asks || is_outcome(outcome, "denied"); /* a refused one is not executed again */
@@ -471,6 +491,7 @@ int recording_stand_ins(struct recording *recording, struct registry *registry, 
                      .idempotent = json_bool(json_get(spec, "idempotent"), true),
                      .resource_keys = (const char *const *)stand_in->keys,
                      .parameters = stand_in->parameters},
+            .effect = stand_in_effect,
             .start = stand_in_start,
             .cancel = stand_in_cancel,
             .data = stand_in,

@@ -41,6 +41,7 @@ struct turn_call {
     char *arguments;              /* JSON text, as the model gave it or the user edited it */
     const struct json *parsed;    /* NULL when it is no JSON object; in the step's arena */
     const struct tool *tool;      /* NULL: unknown */
+    enum effect effect;           /* of this call */
     const struct wave *wave;
     size_t wave_number;           /* from 1 within the step */
     char key[HASH_MD5_HEX];

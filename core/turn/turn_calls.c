@@ -34,7 +34,7 @@ static void settled(struct turn *turn, struct turn_call *call)
 
 static struct dedupe *history_of(struct turn *turn, const struct turn_call *call)
 {
-    return call->tool->spec.effect == EFFECT_READ_ONLY ? &turn->state.reads : &turn->state.others;
+    return call->effect == EFFECT_READ_ONLY ? &turn->state.reads : &turn->state.others;
 }
 
 void turn_note_outcome(struct turn *turn, struct turn_call *call, const struct outcome *outcome)
@@ -45,7 +45,7 @@ void turn_note_outcome(struct turn *turn, struct turn_call *call, const struct o
 
     if (call->key[0])
         dedupe_record(history_of(turn, call), call->key, outcome->type);
-    if (call->tool && call->tool->spec.effect != EFFECT_READ_ONLY && outcome->type == OUTCOME_RESULT) {
+    if (call->tool && call->effect != EFFECT_READ_ONLY && outcome->type == OUTCOME_RESULT) {
         /* What was read before may read differently now, so it may be read again. */
         dedupe_release(&state->reads);
         dedupe_init(&state->reads);
@@ -97,7 +97,8 @@ int turn_emit_outcome(struct turn *turn, const struct turn_call *call, const str
 static void settle(struct turn *turn, struct turn_call *call, struct outcome *take_outcome)
 {
     CLEANUP(outcome) struct outcome outcome = *take_outcome;
-    struct gate_view view = {.gate = GATE_RESULT, .tool = call->tool, .arguments = call->parsed, .outcome = &outcome};
+    struct gate_view view = {
+        .gate = GATE_RESULT, .tool = call->tool, .effect = call->effect, .arguments = call->parsed, .outcome = &outcome};
     CLEANUP(strbuf) struct strbuf message = STRBUF_INIT;
     bool held;
 
@@ -195,7 +196,7 @@ static void start_call(struct turn *turn, struct turn_call *call)
                             .tool_started = {.call = call->id,
                                              .tool = call->name,
                                              .arguments = call->arguments,
-                                             .effect = effect_name(call->tool->spec.effect),
+                                             .effect = effect_name(call->effect),
                                              .wave = (int64_t)call->wave_number,
                                              .deadline_ms = (int64_t)(budget_per_tool_s(&turn->budget, cap_s) * 1000)},
                         }) < 0) {
@@ -221,7 +222,8 @@ static void launch(struct turn *turn, struct turn_call *none)
         struct turn_call *call = &turn->calls[turn->next_launch];
 
         if (!call->gated) {
-            struct gate_view view = {.gate = GATE_TOOL, .tool = call->tool, .arguments = call->parsed};
+            struct gate_view view = {
+                .gate = GATE_TOOL, .tool = call->tool, .effect = call->effect, .arguments = call->parsed};
 
             call->gated = true;
             if (turn_hold_at(turn, &view, call, launch)) {
@@ -293,6 +295,20 @@ static void read_arguments(struct turn *turn, struct turn_call *call, const char
     /* Parsed again from our own copy: values point into the text they were read from. */
     value = json_parse(&turn->arena, call->arguments, strlen(call->arguments), NULL);
     call->parsed = value && value->type == JSON_OBJECT ? value : NULL;
+    call->effect = call->tool ? tool_call_effect(call->tool, engine_tool_env(turn->engine), call->id, call->parsed)
+                              : EFFECT_UNKNOWN;
+}
+
+/* The tool as the scheduler sees it for this call. */
+static const struct tool_spec *spec_of(struct turn *turn, const struct turn_call *call)
+{
+    struct tool_spec *spec = call->tool ? arena_alloc(&turn->arena, sizeof(*spec)) : NULL;
+
+    if (!spec)
+        return NULL;
+    *spec = call->tool->spec;
+    spec->effect = call->effect;
+    return spec;
 }
 
 void turn_run_calls(struct turn *turn)
@@ -315,7 +331,7 @@ void turn_run_calls(struct turn *turn)
         call->tool = registry_find(turn->harness->registry, call->name);
         read_arguments(turn, call, given->arguments && *given->arguments ? given->arguments : "{}");
         plan[i] = (struct wave_call){.id = call->id,
-                                     .spec = call->tool ? &call->tool->spec : NULL,
+                                     .spec = spec_of(turn, call),
                                      .tool = call->name,
                                      .arguments = call->parsed};
     }

@@ -100,6 +100,7 @@ static void recall_calls(struct turn *turn, struct message *message, const struc
         call->id = xstrdup(message->calls[message->call_count - 1].id);
         call->name = xstrdup(message->calls[message->call_count - 1].name);
         call->tool = registry_find(turn->harness->registry, call->name);
+        call->effect = call->tool ? call->tool->spec.effect : EFFECT_UNKNOWN;
         free(turn_state_call_id(&turn->state, call->id));
     }
 }
@@ -144,6 +145,8 @@ static void recall_started(struct turn *turn, const struct event_tool_started *s
     if (!call)
         return;
     call->gated = true;
+    if (started->effect)
+        call->effect = effect_from_name(started->effect);
     if (call->tool)
         dedupe_key(call->key, call->name, json_parse(&arena, arguments, strlen(arguments), NULL));
 }

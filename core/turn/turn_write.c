@@ -262,7 +262,7 @@ static void described(struct loop_work *work)
     if (turn->ask.call && turn->ask.number == ask->number) {
         struct turn_call *call = turn->ask.call;
         struct gate_view view = {
-            .gate = GATE_WRITE, .tool = call->tool, .arguments = call->parsed, .changes = turn->ask.changes};
+            .gate = GATE_WRITE, .tool = call->tool, .effect = call->effect, .arguments = call->parsed, .changes = turn->ask.changes};
 
         end_comparing(turn);
         change_set_take_counts(turn->ask.changes, ask->changes);

@@ -8,7 +8,7 @@ static struct fake_pool *fake_of(struct pool *pool)
 
 void fake_pool_init(struct fake_pool *pool, struct loop *loop)
 {
-    *pool = (struct fake_pool){.loop = loop};
+    *pool = (struct fake_pool){.loop = loop, .tools = {.told = true, .chosen = true}};
     fake_channel_init(&pool->harness, loop);
     pool->harness.base.ordered = true;
 }
@@ -75,6 +75,11 @@ void pool_give(struct pool *pool, struct box *box, bool reusable)
     harness->asked = old.asked;
     harness->data = old.data;
     harness->requests = old.requests;
+}
+
+const struct toolset *pool_tools(const struct pool *pool)
+{
+    return &((const struct fake_pool *)(const void *)pool)->tools;
 }
 
 const char *const *pool_secrets(const struct pool *pool)

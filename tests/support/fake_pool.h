@@ -26,6 +26,7 @@ struct fake_pool {
     int64_t ready_after_ms;     /* a caller waits so long */
     const char *trouble;        /* there is no box, for this reason */
     const char *const *secrets; /* declared names */
+    struct toolset tools;
 
     /* What happened. */
     int taken, forgotten;

@@ -19,7 +19,7 @@ static const char *hold(struct gates *gates, enum gate gate)
 
 static const char *hold_tool(struct gates *gates, enum gate gate, const struct tool *tool)
 {
-    return gates_hold(gates, &(struct gate_view){.gate = gate, .tool = tool});
+    return gates_hold(gates, &(struct gate_view){.gate = gate, .tool = tool, .effect = tool->spec.effect});
 }
 
 static int add(struct gates *gates, const char *spec)
