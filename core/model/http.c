@@ -12,14 +12,17 @@
 #include "base/loop.h"
 #include "base/mem.h"
 #include <curl/curl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <uv.h>
 
 #define CONNECT_TIMEOUT_MS 20000L
+#define RETRY_AFTER_MAX_MS 86400000
+#define BUFFER_BYTES       65536L /* read at once: four times curl's own, for answers of many small events */
 
 /* What is called of curl, without "curl_". */
 #define CURL_CALLS(X) \
-    X(easy_cleanup) X(easy_getinfo) X(easy_init) X(easy_setopt) X(easy_strerror) X(global_init) \
+    X(easy_cleanup) X(easy_getinfo) X(easy_header) X(easy_init) X(easy_setopt) X(easy_strerror) X(global_init) \
     X(multi_add_handle) X(multi_assign) X(multi_cleanup) X(multi_info_read) X(multi_init) X(multi_remove_handle) \
     X(multi_setopt) X(multi_socket_action) X(multi_strerror) X(slist_append) X(slist_free_all)
 
@@ -95,9 +98,31 @@ static void sweep(struct http *http)
     }
 }
 
+static bool is_hopeless(CURLcode code)
+{
+    return code == CURLE_PEER_FAILED_VERIFICATION || code == CURLE_SSL_CACERT_BADFILE ||
+           code == CURLE_URL_MALFORMAT || code == CURLE_UNSUPPORTED_PROTOCOL;
+}
+
+/* retry-after counts seconds or names a date, which curl reads; some servers also say it in milliseconds. */
+static int64_t retry_after_ms(CURL *easy)
+{
+    struct curl_header *header;
+    curl_off_t wait_s = 0;
+    if (curl.easy_header(easy, "retry-after-ms", 0, CURLH_HEADER, -1, &header) == CURLHE_OK) {
+        char *end;
+        double ms = strtod(header->value, &end);
+        if (end != header->value && ms >= 0 && ms < RETRY_AFTER_MAX_MS)
+            return (int64_t)ms;
+    }
+    if (curl.easy_getinfo(easy, CURLINFO_RETRY_AFTER, &wait_s) != CURLE_OK || wait_s <= 0)
+        return -1;
+    return wait_s < RETRY_AFTER_MAX_MS / 1000 ? wait_s * 1000 : RETRY_AFTER_MAX_MS;
+}
+
 static void finish(struct http_transfer *transfer, CURLcode code)
 {
-    struct http_result result = {.timed_out = code == CURLE_OPERATION_TIMEDOUT, .retry_after_s = -1};
+    struct http_result result = {.timed_out = code == CURLE_OPERATION_TIMEDOUT, .hopeless = is_hopeless(code)};
     char text[CURL_ERROR_SIZE + 64];
     if (transfer->too_long) {
         result.too_long = true;
@@ -109,12 +134,11 @@ static void finish(struct http_transfer *transfer, CURLcode code)
     }
     result.error = code == CURLE_OK ? NULL : text;
     result.status = http_status(transfer);
-    curl_off_t wait_s = 0;
-    char *type = NULL;
-    if (curl.easy_getinfo(transfer->easy, CURLINFO_RETRY_AFTER, &wait_s) == CURLE_OK && wait_s > 0)
-        result.retry_after_s = wait_s;
-    curl.easy_getinfo(transfer->easy, CURLINFO_CONTENT_TYPE, &type);
-    result.content_type = type;
+    char *location = NULL;
+    curl.easy_getinfo(transfer->easy, CURLINFO_REDIRECT_URL, &location);
+    result.location = location;
+    result.retry_after_ms = retry_after_ms(transfer->easy);
+    result.content_type = http_content_type(transfer);
     /* Out of curl first, so that on_done may start the next request on the same connection. */
     curl.multi_remove_handle(transfer->http->multi, transfer->easy);
     transfer->added = false;
@@ -310,6 +334,7 @@ struct http_transfer *http_start(struct http *http, const struct http_request *r
     curl.easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, 2L);
     curl.easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
     curl.easy_setopt(easy, CURLOPT_ACCEPT_ENCODING, "");
+    curl.easy_setopt(easy, CURLOPT_BUFFERSIZE, BUFFER_BYTES);
     curl.easy_setopt(easy, CURLOPT_USERAGENT, "keyturn/" KEYTURN_VERSION);
     curl.easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, CONNECT_TIMEOUT_MS);
     curl.easy_setopt(easy, CURLOPT_TIMEOUT_MS, (long)request->timeout_ms);
@@ -328,6 +353,13 @@ long http_status(const struct http_transfer *transfer)
     long status = 0;
     curl.easy_getinfo(transfer->easy, CURLINFO_RESPONSE_CODE, &status);
     return status;
+}
+
+const char *http_content_type(const struct http_transfer *transfer)
+{
+    char *type = NULL;
+    curl.easy_getinfo(transfer->easy, CURLINFO_CONTENT_TYPE, &type);
+    return type;
 }
 
 void http_cancel(struct http_transfer *transfer)

@@ -23,9 +23,11 @@ struct http_result {
     const char *error;        /* NULL when an answer came, whatever its status; else one sentence */
     bool timed_out;           /* that was the error */
     bool too_long;            /* likewise */
+    bool hopeless;            /* likewise one that the next attempt has too: an address that is none, a false certificate */
     long status;              /* 0 when none came */
     const char *content_type; /* NULL when not told */
-    int64_t retry_after_s;    /* of the answer; -1 when not told */
+    const char *location;     /* where it redirects to; NULL: it does not */
+    int64_t retry_after_ms;   /* of the answer; -1 when not told */
 };
 
 struct http_request {
@@ -45,7 +47,8 @@ struct http_request {
 
 /* Never fails by itself: what is wrong with the request comes through on_done. */
 struct http_transfer *http_start(struct http *http, const struct http_request *request);
-/* The status so far, for on_data. */
+/* The status and the type so far, for on_data. */
 long http_status(const struct http_transfer *transfer);
+const char *http_content_type(const struct http_transfer *transfer); /* NULL: not told */
 /* Neither callback is called any more. Also from within on_data. */
 void http_cancel(struct http_transfer *transfer);

@@ -51,7 +51,7 @@ struct fixture {
     char error[512];
     char type[64];
     bool timed_out, too_long, cancels_in_data, starts_again;
-    int64_t retry_after_s;
+    int64_t retry_after_ms;
 };
 
 static bool read_head(int fd, char *head, size_t room)
@@ -384,7 +384,7 @@ static void got_done(void *user, const struct http_result *result)
     f->status = result->status;
     f->timed_out = result->timed_out;
     f->too_long = result->too_long;
-    f->retry_after_s = result->retry_after_s;
+    f->retry_after_ms = result->retry_after_ms;
     snprintf(f->error, sizeof(f->error), "%s", result->error ? result->error : "");
     snprintf(f->type, sizeof(f->type), "%s", result->content_type ? result->content_type : "");
     if (f->starts_again) {
@@ -405,7 +405,7 @@ static void test_http_posts_a_body_with_headers(void **state)
     assert_string_equal(f->error, "");
     assert_int_equal(f->status, 429);
     assert_int_equal(f->status_at_data, 429);
-    assert_int_equal(f->retry_after_s, 7);
+    assert_int_equal(f->retry_after_ms, 7000);
     assert_string_equal(f->type, "text/plain");
     assert_string_equal(f->body.buf, "wait");
     assert_true(was_asked(f, "POST /search HTTP/1.1\r\n"));
@@ -424,7 +424,7 @@ static void test_http_streams(void **state)
     loop_run(f->loop);
     assert_string_equal(f->error, "");
     assert_string_equal(f->body.buf, "abcdefg");
-    assert_int_equal(f->retry_after_s, -1);
+    assert_int_equal(f->retry_after_ms, -1);
 }
 
 static void test_http_limit_and_timeout(void **state)
