@@ -34,6 +34,7 @@ void message_list_release(struct message_list *list)
         struct message *message = &list->items[i];
         free(message->text);
         free(message->call_id);
+        free(message->opaque);
         tool_calls_free(message->calls, message->call_count);
     }
     free(list->items);
@@ -61,6 +62,7 @@ void message_list_copy(struct message_list *to, const struct message_list *from)
         struct message *copy = message_list_add(to, old->role, old->text);
         copy->meaning = old->meaning;
         copy->call_id = old->call_id ? xstrdup(old->call_id) : NULL;
+        copy->opaque = old->opaque ? xstrdup(old->opaque) : NULL;
         for (size_t k = 0; k < old->call_count; k++)
             message_add_call(copy, old->calls[k].id, old->calls[k].name, old->calls[k].arguments);
     }

@@ -23,6 +23,7 @@ struct message {
     char *text;
     struct tool_call *calls; /* of an assistant message */
     size_t call_count;
+    char *opaque;            /* of an assistant message: what its provider wants back unchanged; a JSON object, or NULL */
     char *call_id;           /* of a tool message */
 };
 

@@ -5,18 +5,22 @@
 #include "message.h"
 
 struct provider;
-struct registry;
-struct tool;
+
+/* A tool as the model hears of it. */
+struct tool_offer {
+    const char *name, *description;
+    const char *parameters; /* JSON schema, compact */
+};
 
 struct model_request {
     int step;                           /* from 1 within the turn */
-    bool reflection;                    /* a look back, not a step: no tools, short answer */
+    bool reflection;                    /* a look back, not a step: the tools are told but may not be called */
     const struct message_list *messages;
-    const struct tool *const *tools;    /* offered to the model */
+    const struct tool_offer *tools;     /* offered to the model; good for the call, like the messages */
     size_t tool_count;
     int thinking_tokens;                /* 0: off */
     int64_t max_output_tokens;          /* 0: the provider's own */
-    int64_t timeout_ms;
+    int64_t timeout_ms;                 /* what is left of the turn, which cancels when it is over */
 };
 
 struct model_reply {
@@ -26,6 +30,7 @@ struct model_reply {
     char *text, *thinking;  /* may be NULL */
     struct tool_call *calls;
     size_t call_count;
+    char *opaque;           /* JSON object that the provider wants back with the answer's message; NULL: nothing */
     char *stop;             /* "end_turn", "tool_use", "max_tokens", "refusal" … */
     struct usage usage;
     double cost_usd;        /* NaN: unknown */

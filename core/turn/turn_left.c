@@ -116,6 +116,7 @@ static void recall_answer(struct turn *turn, const struct event_model_responded 
                           .cache_write = json_int(json_get(used, "cache_write"), 0)};
     struct message *message = message_list_add(&turn->messages, ROLE_ASSISTANT, text);
 
+    message->opaque = answer->opaque ? xstrdup(answer->opaque) : NULL;
     recall_calls(turn, message, json_parse(&arena, calls, strlen(calls), NULL));
     turn->step = answer->step > turn->step ? (int)answer->step : turn->step + 1;
     turn->state.usage.input += usage.input;

@@ -151,11 +151,13 @@ static void answered(struct turn *turn)
                                                         .stop = reply->stop,
                                                         .usage = usage.buf,
                                                         .cost_usd = reply->cost_usd,
-                                                        .latency_ms = reply->latency_ms}});
+                                                        .latency_ms = reply->latency_ms,
+                                                        .opaque = reply->opaque}});
     charge_reply(turn, reply);
     turn_charge(turn);
 
     message = message_list_add(&turn->messages, ROLE_ASSISTANT, reply->text ? reply->text : "");
+    message->opaque = steal(&reply->opaque);
     for (size_t i = 0; i < reply->call_count; i++)
         message_add_call(message, reply->calls[i].id, reply->calls[i].name, reply->calls[i].arguments);
     if (reply->text && *reply->text) {
@@ -262,10 +264,25 @@ static void reflection_timed_out(struct loop_timer *timer)
     reflected(turn, &reflection);
 }
 
+/* The tools of the turn, as the model hears of them. */
+static struct tool_offer *make_offers(const struct turn *turn)
+{
+    struct tool_offer *offers = xcalloc(turn->tool_count + 1, sizeof(*offers));
+
+    for (size_t i = 0; i < turn->tool_count; i++) {
+        const struct tool_spec *spec = &turn->tools[i]->spec;
+
+        offers[i] = (struct tool_offer){spec->name, spec->description ? spec->description : "",
+                                        spec->parameters ? spec->parameters : "{\"type\":\"object\"}"};
+    }
+    return offers;
+}
+
 static void reflect_now(struct turn *turn, struct turn_call *none)
 {
     struct reflection early;
     struct message_list question;
+    CLEANUP(free) struct tool_offer *offers = make_offers(turn);
     int timeout_s;
 
     (void)none;
@@ -287,7 +304,12 @@ static void reflect_now(struct turn *turn, struct turn_call *none)
     turn->harness->provider->ops->ask(
         turn->harness->provider,
         &(struct model_request){
-            .step = turn->step, .reflection = true, .messages = &question, .timeout_ms = (int64_t)timeout_s * 1000},
+            .step = turn->step,
+            .reflection = true,
+            .messages = &question,
+            .tools = offers, /* a conversation with calls is not understood without them */
+            .tool_count = turn->tool_count,
+            .timeout_ms = (int64_t)timeout_s * 1000},
         &turn->listener);
     message_list_release(&question);
 }
@@ -342,6 +364,7 @@ static void listen_to_model(struct turn *turn)
 static void send_request(struct turn *turn)
 {
     const struct harness *harness = turn->harness;
+    CLEANUP(free) struct tool_offer *offers = make_offers(turn);
 
     turn->asking = true;
     listen_to_model(turn);
@@ -350,7 +373,7 @@ static void send_request(struct turn *turn)
                                 &(struct model_request){
                                     .step = turn->step,
                                     .messages = &turn->messages,
-                                    .tools = turn->tools,
+                                    .tools = offers,
                                     .tool_count = turn->tool_count,
                                     .thinking_tokens = thinking_tokens(engine_thinking(turn->engine)->level),
                                     .timeout_ms = (int64_t)(budget_remaining_s(&turn->budget) * 1000),

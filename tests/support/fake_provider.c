@@ -3,7 +3,6 @@
 
 #include "support/fake_provider.h"
 #include "base/mem.h"
-#include "tools/tool.h"
 #include <math.h>
 #include <string.h>
 
@@ -121,7 +120,7 @@ static void note_request(struct fake_provider *self, const struct model_request 
         .at_us = loop_now_us(self->loop),
     };
     for (size_t i = 0; i < request->tool_count; i++)
-        note->tools[i] = xstrdup(request->tools[i]->spec.name);
+        note->tools[i] = xstrdup(request->tools[i].name);
     message_list_init(&note->messages);
     message_list_copy(&note->messages, request->messages);
 }

@@ -1,0 +1,173 @@
+#include "answer.h"
+#include "base/mem.h"
+#include "base/utf8.h"
+#include <math.h>
+#include <stdarg.h>
+
+void answer_init(struct answer *answer)
+{
+    *answer = (struct answer){.text = STRBUF_INIT, .thinking = STRBUF_INIT, .cost_usd = NAN};
+}
+
+void answer_release(struct answer *answer)
+{
+    for (size_t i = 0; i < answer->call_count; i++) {
+        free(answer->calls[i].id);
+        free(answer->calls[i].name);
+        strbuf_release(&answer->calls[i].arguments);
+    }
+    for (size_t i = 0; i < answer->block_count; i++) {
+        strbuf_release(&answer->blocks[i].text);
+        strbuf_release(&answer->blocks[i].signature);
+    }
+    free(answer->calls);
+    free(answer->blocks);
+    free(answer->stop);
+    free(answer->error);
+    strbuf_release(&answer->text);
+    strbuf_release(&answer->thinking);
+    arena_release(&answer->arena);
+    answer_init(answer);
+}
+
+bool answer_add_text(struct answer *answer, const char *text, size_t len)
+{
+    if (!len)
+        return true;
+    strbuf_add(&answer->text, text, len);
+    return !answer->delta || answer->delta(answer->user, text, NULL);
+}
+
+bool answer_add_thinking(struct answer *answer, const char *text, size_t len)
+{
+    if (!len)
+        return true;
+    strbuf_add(&answer->thinking, text, len);
+    return !answer->delta || answer->delta(answer->user, NULL, text);
+}
+
+struct answer_call *answer_find_call(struct answer *answer, int64_t index)
+{
+    for (size_t i = answer->call_count; i-- > 0;)
+        if (answer->calls[i].index == index)
+            return &answer->calls[i];
+    return NULL;
+}
+
+struct answer_call *answer_add_call(struct answer *answer, int64_t index, const char *id, const char *name)
+{
+    GROW(answer->calls, answer->call_count, answer->call_room);
+    struct answer_call *call = &answer->calls[answer->call_count++];
+    *call = (struct answer_call){.index = index,
+                                 .id = id && *id ? xstrdup(id) : NULL,
+                                 .name = name && *name ? xstrdup(name) : NULL,
+                                 .arguments = STRBUF_INIT};
+    return call;
+}
+
+struct answer_block *answer_find_block(struct answer *answer, int64_t index)
+{
+    for (size_t i = answer->block_count; i-- > 0;)
+        if (answer->blocks[i].index == index)
+            return &answer->blocks[i];
+    return NULL;
+}
+
+struct answer_block *answer_add_block(struct answer *answer, int64_t index, int kind)
+{
+    GROW(answer->blocks, answer->block_count, answer->block_room);
+    struct answer_block *block = &answer->blocks[answer->block_count++];
+    *block = (struct answer_block){.kind = kind, .index = index, .text = STRBUF_INIT, .signature = STRBUF_INIT};
+    return block;
+}
+
+void answer_set_stop(struct answer *answer, const char *stop)
+{
+    if (answer->stop && strcmp(answer->stop, stop) == 0)
+        return;
+    free(answer->stop);
+    answer->stop = xstrdup(stop);
+}
+
+void answer_fail(struct answer *answer, bool retryable, const char *fmt, ...)
+{
+    CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
+    va_list args;
+    if (answer->error)
+        return;
+    va_start(args, fmt);
+    strbuf_vaddf(&text, fmt, args);
+    va_end(args);
+    answer->error = strbuf_detach(&text, NULL);
+    answer->retryable = retryable;
+}
+
+/* What a model said must not be lost because one character of it cannot be kept: \u0000 becomes \ufffd. Behind an odd
+ * number of backslashes it is an escape, behind an even one it is text about an escape. */
+static void mend(struct strbuf *out, const char *data, size_t len)
+{
+    utf8_scrub(out, data, len);
+    for (size_t i = 0; i + 5 < out->len; i++) {
+        if (out->buf[i] != '\\')
+            continue;
+        if (memcmp(out->buf + i + 1, "u0000", 5) == 0)
+            memcpy(out->buf + i + 2, "fffd", 4);
+        i++; /* whatever is escaped: a backslash is not the beginning of the next */
+    }
+}
+
+const struct json *answer_parse(struct answer *answer, const char *data, size_t len)
+{
+    struct err err = ERR_INIT;
+    arena_reset(&answer->arena);
+    const struct json *value = json_parse(&answer->arena, data, len, &err);
+    if (!value) {
+        CLEANUP(strbuf) struct strbuf mended = STRBUF_INIT;
+        mend(&mended, data, len);
+        const char *kept = arena_memdup0(&answer->arena, mended.buf, mended.len);
+        value = json_parse(&answer->arena, kept, mended.len, NULL);
+    }
+    if (!value)
+        answer_fail(answer, true, "the stream has an event that is no JSON: %s", err.text);
+    else if (value->type != JSON_OBJECT) {
+        answer_fail(answer, true, "the stream has an event that is no JSON object");
+        value = NULL;
+    }
+    return value;
+}
+
+static void finish_calls(struct answer *answer, struct model_reply *reply)
+{
+    bool cut = answer->stop && strcmp(answer->stop, "max_tokens") == 0;
+    reply->calls = answer->call_count ? xcalloc(answer->call_count, sizeof(*reply->calls)) : NULL;
+    for (size_t i = 0; i < answer->call_count; i++) {
+        struct answer_call *call = &answer->calls[i];
+        if (!call->arguments.len && call->closed && !cut)
+            strbuf_addstr(&call->arguments, "{}");
+        reply->calls[reply->call_count++] = (struct tool_call){
+            .id = call->id ? steal(&call->id) : xasprintf("call_%zu", i + 1),
+            .name = call->name ? steal(&call->name) : xstrdup(""),
+            .arguments = strbuf_detach(&call->arguments, NULL),
+        };
+    }
+}
+
+void answer_finish(struct answer *answer, struct model_reply *reply)
+{
+    *reply = (struct model_reply){.retry_after_ms = -1, .cost_usd = NAN};
+    if (!answer->error && !answer->ended)
+        answer_fail(answer, true, "the answer was cut off before its end");
+    if (!answer->error && answer->refused && !answer->text.len && !answer->call_count)
+        answer_fail(answer, false, "the model refused to answer");
+    if (answer->error) {
+        reply->error = steal(&answer->error);
+        reply->retryable = answer->retryable;
+        return;
+    }
+    finish_calls(answer, reply);
+    reply->text = answer->text.len ? strbuf_detach(&answer->text, NULL) : NULL;
+    reply->thinking = answer->thinking.len ? strbuf_detach(&answer->thinking, NULL) : NULL;
+    reply->stop = answer->stop ? steal(&answer->stop) : xstrdup(reply->call_count ? "tool_use" : "end_turn");
+    reply->usage = answer->usage;
+    reply->cost_usd = answer->cost_usd;
+}

@@ -1,0 +1,446 @@
+/* Anthropic Messages.
+ *
+ * Blocks are known by their index. Thinking comes with a signature and must go back byte for byte for as long as a tool
+ * loop lasts, in its place among the other blocks; so an answer that holds such blocks keeps an outline of itself
+ * ("opaque" in the message): thinking as it came, texts and calls by their place. Texts and calls themselves are taken
+ * from the message when it is sent, because the turn may have given a call another id, or a person other arguments. */
+
+#include "base/mem.h"
+#include "dialect.h"
+#include <ctype.h>
+
+#define MAX_TOKENS   8192 /* where nobody said how long an answer may be: the field is required */
+#define THINKING_MIN 1024 /* the API takes no less */
+
+/* ---- writing ---- */
+
+struct writing {
+    struct json_writer w;
+    const struct dialect_request *ask;
+    const struct message_list *messages;
+    enum role role; /* of the message that is open; ROLE_SYSTEM: none */
+    bool thinks;    /* thinking blocks belong into this request */
+    struct arena arena;
+};
+
+static void close_message(struct writing *writing)
+{
+    if (writing->role == ROLE_SYSTEM)
+        return;
+    json_close(&writing->w, ']');
+    json_close(&writing->w, '}');
+    writing->role = ROLE_SYSTEM;
+}
+
+/* Messages of one side that follow each other are one message: the API wants the results of calls and what the user says
+ * next in one. */
+static void open_message(struct writing *writing, enum role role)
+{
+    if (writing->role == role)
+        return;
+    close_message(writing);
+    json_open(&writing->w, NULL, '{');
+    json_add_str(&writing->w, "role", role_name(role));
+    json_open(&writing->w, "content", '[');
+    writing->role = role;
+}
+
+/* Everything up to here is the same in the next request: the server may keep it. */
+static void mark_cache(struct json_writer *w)
+{
+    json_add_raw(w, "cache_control", "{\"type\":\"ephemeral\"}");
+}
+
+static void write_text(struct writing *writing, const char *text, size_t len, bool last)
+{
+    json_open(&writing->w, NULL, '{');
+    json_add_str(&writing->w, "type", "text");
+    json_add_strn(&writing->w, "text", text, len);
+    if (last)
+        mark_cache(&writing->w);
+    json_close(&writing->w, '}');
+}
+
+/* Another provider's id may hold characters that are refused here. */
+static void write_id(struct json_writer *w, const char *key, const char *id)
+{
+    CLEANUP(free) char *clean = xstrdup(*id ? id : "call");
+    for (char *at = clean; *at; at++)
+        if (!isalnum((unsigned char)*at) && *at != '-')
+            *at = '_';
+    json_add_str(w, key, clean);
+}
+
+static void write_call(struct writing *writing, const struct tool_call *call)
+{
+    json_open(&writing->w, NULL, '{');
+    json_add_str(&writing->w, "type", "tool_use");
+    write_id(&writing->w, "id", call->id);
+    json_add_str(&writing->w, "name", call->name);
+    json_add_value(&writing->w, "input", dialect_arguments(&writing->arena, call->arguments));
+    json_close(&writing->w, '}');
+}
+
+static void write_result(struct writing *writing, const char *id, const char *text, bool missing, bool last)
+{
+    open_message(writing, ROLE_USER);
+    json_open(&writing->w, NULL, '{');
+    json_add_str(&writing->w, "type", "tool_result");
+    write_id(&writing->w, "tool_use_id", id);
+    json_add_str(&writing->w, "content", text);
+    if (missing)
+        json_add_bool(&writing->w, "is_error", true);
+    if (last)
+        mark_cache(&writing->w);
+    json_close(&writing->w, '}');
+}
+
+/* The blocks that this very model wants back; NULL: none that it would take. */
+static const struct json *outline_of(struct writing *writing, const struct message *message)
+{
+    if (!message->opaque)
+        return NULL;
+    const struct json *opaque = json_parse(&writing->arena, message->opaque, strlen(message->opaque), NULL);
+    if (strcmp(json_str(json_get(opaque, "provider"), ""), dialect_anthropic.name) != 0 ||
+        strcmp(json_str(json_get(opaque, "model"), ""), writing->ask->spec->model) != 0)
+        return NULL;
+    return json_get(opaque, "blocks");
+}
+
+/* True when every text and call of the outline is there in the message still. */
+static bool fits(const struct json *outline, const struct message *message)
+{
+    size_t len = strlen(message->text), calls = 0;
+    json_each (block, outline) {
+        int64_t at = json_int(json_get(block, "at"), -1), bytes = json_int(json_get(block, "bytes"), -1);
+        if (json_get(block, "keep"))
+            continue;
+        if (json_get(block, "call"))
+            calls++;
+        else if (at < 0 || bytes < 0 || (size_t)at > len || (size_t)bytes > len - (size_t)at)
+            return false;
+    }
+    return calls == message->call_count;
+}
+
+static void write_outline(struct writing *writing, const struct json *outline, const struct message *message)
+{
+    size_t call = 0;
+    json_each (block, outline) {
+        const struct json *keep = json_get(block, "keep");
+        const char *text = message->text + json_int(json_get(block, "at"), 0);
+        if (keep)
+            json_add_value(&writing->w, NULL, keep);
+        else if (json_get(block, "call"))
+            write_call(writing, &message->calls[call++]);
+        else
+            write_text(writing, text, (size_t)json_int(json_get(block, "bytes"), 0), false);
+    }
+}
+
+static size_t write_assistant(struct writing *writing, size_t i)
+{
+    const struct message *message = &writing->messages->items[i];
+    const struct json *outline = writing->thinks ? outline_of(writing, message) : NULL;
+    size_t results = dialect_results(writing->messages, i + 1);
+    bool last = i + 1 + results == writing->messages->count;
+    if (dialect_blank(message->text) && !message->call_count)
+        return i + 1;
+    open_message(writing, ROLE_ASSISTANT);
+    if (outline && fits(outline, message)) {
+        write_outline(writing, outline, message);
+    } else {
+        if (!dialect_blank(message->text))
+            write_text(writing, message->text, strlen(message->text), false);
+        for (size_t k = 0; k < message->call_count; k++)
+            write_call(writing, &message->calls[k]);
+    }
+    if (!message->call_count)
+        return i + 1;
+    /* One result for each call, right behind them, or the request is refused. */
+    for (size_t k = 0; k < message->call_count; k++) {
+        const struct message *result = dialect_result(writing->messages, i + 1, message->calls[k].id);
+        write_result(writing, message->calls[k].id, result ? result->text : dialect_no_result, !result,
+                     last && k + 1 == message->call_count);
+    }
+    return i + 1 + results;
+}
+
+static void write_messages(struct writing *writing, size_t from)
+{
+    const struct message_list *messages = writing->messages;
+    json_open(&writing->w, "messages", '[');
+    for (size_t i = from; i < messages->count;) {
+        const struct message *message = &messages->items[i];
+        if (message->role == ROLE_ASSISTANT) {
+            i = write_assistant(writing, i);
+            continue;
+        }
+        if (!dialect_blank(message->text)) {
+            open_message(writing, ROLE_USER);
+            write_text(writing, message->text, strlen(message->text), i + 1 == messages->count);
+        }
+        i++;
+    }
+    /* A last message of the model's would be the beginning of its answer. */
+    if (writing->role != ROLE_USER) {
+        open_message(writing, ROLE_USER);
+        write_text(writing, dialect_go_on, strlen(dialect_go_on), true);
+    }
+    close_message(writing);
+    json_close(&writing->w, ']');
+}
+
+static void write_system(struct writing *writing, size_t count)
+{
+    bool first = true;
+    json_open(&writing->w, "system", '[');
+    for (size_t i = 0; i < count; i++) {
+        const char *text = writing->messages->items[i].text;
+        if (dialect_blank(text))
+            continue;
+        write_text(writing, text, strlen(text), first); /* what follows may be another's tomorrow */
+        first = false;
+    }
+    json_close(&writing->w, ']');
+}
+
+static void write_tools(struct json_writer *w, const struct model_request *request)
+{
+    json_open(w, "tools", '[');
+    for (size_t i = 0; i < request->tool_count; i++) {
+        json_open(w, NULL, '{');
+        json_add_str(w, "name", request->tools[i].name);
+        json_add_str(w, "description", request->tools[i].description);
+        json_add_raw(w, "input_schema", request->tools[i].parameters);
+        json_close(w, '}');
+    }
+    json_close(w, ']');
+}
+
+/* With thinking asked for, an answer whose calls have just been run must come with its thinking, or the request is
+ * refused. One that another model gave, or that was recorded without, goes on without thinking. */
+static bool may_think(struct writing *writing)
+{
+    const struct message_list *messages = writing->messages;
+    size_t i = messages->count;
+    while (i > 0 && messages->items[i - 1].role == ROLE_TOOL)
+        i--;
+    if (i == messages->count || i == 0 || !messages->items[i - 1].call_count)
+        return true;
+    const struct json *outline = outline_of(writing, &messages->items[i - 1]);
+    return outline && fits(outline, &messages->items[i - 1]);
+}
+
+static void anthropic_write(struct strbuf *out, const struct dialect_request *ask)
+{
+    const struct model_request *request = ask->request;
+    struct writing writing = {
+        .w = json_begin(out), .ask = ask, .messages = request->messages, .role = ROLE_SYSTEM, .arena = ARENA_INIT};
+    size_t system = dialect_system_count(request->messages);
+    int64_t thinking = request->reflection ? 0 : request->thinking_tokens;
+    int64_t most = request->max_output_tokens > 0 ? request->max_output_tokens : MAX_TOKENS;
+    bool own = dialect_said(ask, "thinking");
+    if (thinking > 0)
+        thinking = !own && may_think(&writing) ? (thinking > THINKING_MIN ? thinking : THINKING_MIN) : 0;
+    writing.thinks = own || thinking > 0;
+    json_open(&writing.w, NULL, '{');
+    json_add_str(&writing.w, "model", ask->spec->model);
+    json_add_bool(&writing.w, "stream", true);
+    if (!dialect_said(ask, "max_tokens"))
+        json_add_int(&writing.w, "max_tokens", most + thinking);
+    if (thinking > 0) {
+        json_open(&writing.w, "thinking", '{');
+        json_add_str(&writing.w, "type", "enabled");
+        json_add_int(&writing.w, "budget_tokens", thinking);
+        json_close(&writing.w, '}');
+    }
+    if (request->tool_count)
+        write_tools(&writing.w, request);
+    if (request->tool_count && request->reflection && !dialect_said(ask, "tool_choice"))
+        json_add_raw(&writing.w, "tool_choice", "{\"type\":\"none\"}");
+    dialect_write_options(&writing.w, ask);
+    if (system)
+        write_system(&writing, system);
+    write_messages(&writing, system);
+    json_close(&writing.w, '}');
+    arena_release(&writing.arena);
+}
+
+/* ---- reading ---- */
+
+/* Each count that is there replaces what was known. */
+static void take_usage(struct answer *answer, const struct json *usage)
+{
+    struct usage *known = &answer->usage;
+    answer->fresh_input = dialect_count(usage, "input_tokens", answer->fresh_input);
+    known->cache_read = dialect_count(usage, "cache_read_input_tokens", known->cache_read);
+    known->cache_write = dialect_count(usage, "cache_creation_input_tokens", known->cache_write);
+    known->output = dialect_count(usage, "output_tokens", known->output);
+    known->input = answer->fresh_input + known->cache_read + known->cache_write;
+}
+
+static void take_call_start(struct answer *answer, int64_t index, const struct json *block)
+{
+    const struct json *input = json_get(block, "input");
+    answer_add_block(answer, index, BLOCK_CALL)->call = answer->call_count;
+    struct answer_call *call =
+        answer_add_call(answer, index, json_str(json_get(block, "id"), NULL), json_str(json_get(block, "name"), NULL));
+    if (input && input->type == JSON_OBJECT && input->count)
+        json_write(&call->arguments, input, JSON_COMPACT); /* whole at once */
+}
+
+static bool take_block_start(struct answer *answer, int64_t index, const struct json *block)
+{
+    const char *type = json_str(json_get(block, "type"), "");
+    const struct json *text = json_get(block, "text"), *thinking = json_get(block, "thinking");
+    if (strcmp(type, "text") == 0) {
+        bool apart = answer->block_count && answer->text.len &&
+                     answer->blocks[answer->block_count - 1].kind != BLOCK_TEXT;
+        if (apart && !answer_add_text(answer, "\n\n", 2))
+            return false;
+        answer_add_block(answer, index, BLOCK_TEXT)->at = answer->text.len;
+        const char *first = json_str(text, "");
+        answer->blocks[answer->block_count - 1].len = strlen(first);
+        return answer_add_text(answer, first, strlen(first));
+    }
+    if (strcmp(type, "tool_use") == 0) {
+        take_call_start(answer, index, block);
+    } else if (strcmp(type, "thinking") == 0) {
+        struct answer_block *made = answer_add_block(answer, index, BLOCK_THINKING);
+        const char *first = json_str(thinking, "");
+        strbuf_addstr(&made->text, first);
+        strbuf_addstr(&made->signature, json_str(json_get(block, "signature"), ""));
+        return answer_add_thinking(answer, first, strlen(first));
+    } else {
+        json_write(&answer_add_block(answer, index, BLOCK_OTHER)->text, block, JSON_COMPACT);
+    }
+    return true;
+}
+
+/* A text without a block of its own is text all the same. */
+static bool take_text_delta(struct answer *answer, struct answer_block *block, const struct json *text)
+{
+    if (!text || text->type != JSON_STRING)
+        return true;
+    if (block && block->kind == BLOCK_TEXT)
+        block->len += text->len;
+    return answer_add_text(answer, text->text, text->len);
+}
+
+static bool take_delta(struct answer *answer, int64_t index, const struct json *delta)
+{
+    const char *type = json_str(json_get(delta, "type"), "");
+    struct answer_block *block = answer_find_block(answer, index);
+    if (strcmp(type, "text_delta") == 0)
+        return take_text_delta(answer, block, json_get(delta, "text"));
+    if (strcmp(type, "input_json_delta") == 0) {
+        const struct json *piece = json_get(delta, "partial_json");
+        struct answer_call *call = answer_find_call(answer, index);
+        if (call && piece && piece->type == JSON_STRING)
+            strbuf_add(&call->arguments, piece->text, piece->len);
+    } else if (strcmp(type, "thinking_delta") == 0) {
+        const struct json *piece = json_get(delta, "thinking");
+        if (block && block->kind == BLOCK_THINKING && piece && piece->type == JSON_STRING) {
+            strbuf_add(&block->text, piece->text, piece->len);
+            return answer_add_thinking(answer, piece->text, piece->len);
+        }
+    } else if (strcmp(type, "signature_delta") == 0) {
+        if (block && block->kind == BLOCK_THINKING)
+            strbuf_addstr(&block->signature, json_str(json_get(delta, "signature"), ""));
+    }
+    return true;
+}
+
+static void take_error(struct answer *answer, const struct json *event)
+{
+    CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
+    bool retryable = true;
+    if (!dialect_error(event, &text, &retryable))
+        strbuf_addstr(&text, "without a word why");
+    answer_fail(answer, retryable, "the API ended its answer: %s", text.buf);
+}
+
+static bool anthropic_take(struct answer *answer, const char *data, size_t len)
+{
+    const struct json *event = answer_parse(answer, data, len);
+    if (!event)
+        return false;
+    const char *type = json_str(json_get(event, "type"), "");
+    int64_t index = json_int(json_get(event, "index"), -1);
+    if (strcmp(type, "content_block_delta") == 0)
+        return take_delta(answer, index, json_get(event, "delta"));
+    if (strcmp(type, "content_block_start") == 0)
+        return take_block_start(answer, index, json_get(event, "content_block"));
+    if (strcmp(type, "content_block_stop") == 0) {
+        struct answer_call *call = answer_find_call(answer, index);
+        if (call)
+            call->closed = true;
+    } else if (strcmp(type, "message_start") == 0) {
+        take_usage(answer, json_get(json_get(event, "message"), "usage"));
+    } else if (strcmp(type, "message_delta") == 0) {
+        const char *stop = json_str(json_get(json_get(event, "delta"), "stop_reason"), NULL);
+        if (stop)
+            answer_set_stop(answer, stop);
+        answer->refused = stop && strcmp(stop, "refusal") == 0;
+        take_usage(answer, json_get(event, "usage"));
+    } else if (strcmp(type, "message_stop") == 0) {
+        answer->ended = true;
+        return false;
+    } else if (strcmp(type, "error") == 0) {
+        take_error(answer, event);
+        return false;
+    }
+    return true;
+}
+
+static char *anthropic_keep(const struct answer *answer, const struct live_spec *spec)
+{
+    struct strbuf out = STRBUF_INIT;
+    struct json_writer w = json_begin(&out);
+    bool wanted = false;
+    for (size_t i = 0; i < answer->block_count; i++)
+        wanted |= answer->blocks[i].kind == BLOCK_THINKING || answer->blocks[i].kind == BLOCK_OTHER;
+    if (!wanted)
+        return NULL;
+    json_open(&w, NULL, '{');
+    json_add_str(&w, "provider", dialect_anthropic.name);
+    json_add_str(&w, "model", spec->model);
+    json_open(&w, "blocks", '[');
+    for (size_t i = 0; i < answer->block_count; i++) {
+        const struct answer_block *block = &answer->blocks[i];
+        if (block->kind == BLOCK_TEXT && !block->len)
+            continue; /* an empty text is refused */
+        json_open(&w, NULL, '{');
+        if (block->kind == BLOCK_TEXT) {
+            json_add_int(&w, "at", (int64_t)block->at);
+            json_add_int(&w, "bytes", (int64_t)block->len);
+        } else if (block->kind == BLOCK_CALL) {
+            json_add_bool(&w, "call", true);
+        } else if (block->kind == BLOCK_OTHER) {
+            json_add_raw(&w, "keep", block->text.buf);
+        } else {
+            json_open(&w, "keep", '{');
+            json_add_str(&w, "type", "thinking");
+            json_add_strn(&w, "thinking", block->text.buf, block->text.len);
+            json_add_strn(&w, "signature", block->signature.buf, block->signature.len);
+            json_close(&w, '}');
+        }
+        json_close(&w, '}');
+    }
+    json_close(&w, ']');
+    json_close(&w, '}');
+    return strbuf_detach(&out, NULL);
+}
+
+const struct dialect dialect_anthropic = {
+    .name = "anthropic",
+    .usual_url = "https://api.anthropic.com",
+    .path = "/v1/messages",
+    .usual_env = "ANTHROPIC_API_KEY",
+    .key_header = "x-api-key: ",
+    .header = "anthropic-version: 2023-06-01",
+    .write = anthropic_write,
+    .take = anthropic_take,
+    .keep = anthropic_keep,
+};

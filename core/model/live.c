@@ -1,0 +1,391 @@
+/* One request at a time: the body is written, the answer's events go through the SSE reader into the dialect, and what
+ * they make is the reply. The connection is kept for the next request.
+ *
+ * The end marker of the stream ends the answer, not the end of the connection: what fails after it does not matter any
+ * more. The listener is told from a task of its own when an answer ends early, because that is noticed within curl. */
+
+#include "live.h"
+#include "base/loop.h"
+#include "base/mem.h"
+#include "http.h"
+#include "sse.h"
+#include <ctype.h>
+#include <math.h>
+
+#define IDLE_MS     120000       /* the longest silence: models think long, but servers send something meanwhile */
+#define LINGER_MS   500          /* how long the end of the connection is waited for behind the end marker */
+#define ANSWER_MAX  (512u << 20) /* bytes of a stream */
+#define BODY_MAX    65536        /* of an answer that is no stream */
+#define WORDS_MAX   400          /* bytes of what a server says in an error */
+
+struct live {
+    struct provider base;
+    struct provider_ops ops; /* with the dialect's name */
+    const struct dialect *dialect;
+    struct loop *loop;
+    struct http *http;
+    struct live_spec spec; /* its texts are ours */
+    struct arena arena;    /* they live here */
+    const struct json *options;
+    char *url;
+    const char *headers[8];
+
+    struct model_listener *listener; /* NULL: nobody asked */
+    struct http_transfer *transfer;  /* NULL: none is under way */
+    struct sse sse;
+    struct answer answer;
+    struct strbuf body; /* of an answer that is no stream */
+    bool streams, typed; /* whether it is one, and whether that is known */
+    int64_t asked_us, heard_us;
+    struct loop_timer idle;
+    struct loop_task early;
+};
+
+static struct live *self_of(const struct provider *provider)
+{
+    return (struct live *)provider;
+}
+
+/* ---- errors ---- */
+
+/* Takes the key out of words that may hold it: some servers repeat what they were sent. */
+static void add_without_key(struct live *self, struct strbuf *out, const char *words)
+{
+    const char *key = self->spec.key;
+    size_t len = key ? strlen(key) : 0;
+    for (const char *at; len && (at = strstr(words, key)); words = at + len) {
+        strbuf_add(out, words, (size_t)(at - words));
+        strbuf_addstr(out, "[key]");
+    }
+    strbuf_addstr(out, words);
+}
+
+/* One line, not too long, without the key. */
+static char *sentence(struct live *self, const char *words)
+{
+    CLEANUP(strbuf) struct strbuf clean = STRBUF_INIT;
+    add_without_key(self, &clean, words);
+    for (size_t i = 0; i < clean.len; i++)
+        if (isspace((unsigned char)clean.buf[i]))
+            clean.buf[i] = ' ';
+    while (clean.len && (clean.buf[clean.len - 1] == ' ' || clean.buf[clean.len - 1] == '.'))
+        strbuf_set_len(&clean, clean.len - 1);
+    size_t len = clean.len;
+    if (len > WORDS_MAX) {
+        for (len = WORDS_MAX; len > 0 && ((unsigned char)clean.buf[len] & 0xc0) == 0x80;)
+            len--;
+        strbuf_set_len(&clean, len);
+        strbuf_addstr(&clean, "…");
+    }
+    return strbuf_detach(&clean, NULL);
+}
+
+/* "https://host:port" of an address, which is all of it that an error needs. */
+static int origin_len(const char *url)
+{
+    const char *host = strstr(url, "://");
+    size_t len = host ? (size_t)(host + 3 - url) : 0;
+    return (int)(len + strcspn(url + len, "/?#"));
+}
+
+static bool is_retryable(long status)
+{
+    return status == 408 || status == 409 || status == 425 || status == 429 || status >= 500;
+}
+
+static void refuse_redirect(struct live *self, const char *location)
+{
+    int here = origin_len(self->url), there = origin_len(location);
+    bool same = here == there && strncmp(self->url, location, (size_t)here) == 0;
+    answer_fail(&self->answer, false, "%.*s redirects to %s %.*s, which is not followed%s", here, self->url,
+                same ? "another place at" : "another server,", there, location,
+                same ? " (correct base_url)" : ": the key and the conversation are for this one (correct base_url)");
+}
+
+/* An answer came, but no stream. */
+static void fail_plain(struct live *self, const struct http_result *result)
+{
+    CLEANUP(strbuf) struct strbuf words = STRBUF_INIT;
+    struct answer *answer = &self->answer;
+    bool passes = false;
+    const struct json *body = json_parse(&answer->arena, self->body.buf, self->body.len, NULL);
+    bool told = dialect_error(body, &words, &passes);
+    if (result->location)
+        refuse_redirect(self, result->location);
+    else if (result->status >= 400 && told)
+        answer_fail(answer, is_retryable(result->status) && !strstr(words.buf, "insufficient_quota"),
+                    "the API answered %ld, %s", result->status, words.buf);
+    else if (result->status < 200 || result->status >= 300)
+        answer_fail(answer, is_retryable(result->status), "the API answered %ld", result->status);
+    else if (told)
+        answer_fail(answer, passes, "the API answered %s", words.buf);
+    else
+        answer_fail(answer, false, "the API answered with %s instead of an event stream (is base_url right?)",
+                    result->content_type ? result->content_type : "nothing");
+}
+
+/* ---- answers ---- */
+
+static void forget(struct live *self)
+{
+    loop_timer_stop(self->loop, &self->idle);
+    loop_unpost(self->loop, &self->early);
+    if (self->transfer)
+        http_cancel(self->transfer);
+    self->transfer = NULL;
+    self->listener = NULL;
+}
+
+static void tell(struct live *self, int64_t retry_after_ms)
+{
+    struct model_listener *listener = self->listener;
+    struct model_reply reply;
+    bool good = self->answer.ended && !self->answer.error;
+    char *opaque = good ? self->dialect->keep(&self->answer, &self->spec) : NULL;
+    if (self->answer.error) {
+        char *words = sentence(self, self->answer.error);
+        free(self->answer.error);
+        self->answer.error = words;
+    }
+    answer_finish(&self->answer, &reply);
+    reply.opaque = opaque;
+    if (reply.error)
+        reply.retry_after_ms = retry_after_ms;
+    else if (!isnan(self->spec.prices.input))
+        reply.cost_usd = pricing_cost(&self->spec.prices, &reply.usage);
+    reply.latency_ms = (loop_now_us(self->loop) - self->asked_us) / 1000;
+    forget(self);
+    listener->done(listener, &reply);
+}
+
+static void tell_early(struct loop_task *task)
+{
+    tell(CONTAINER_OF(task, struct live, early), -1);
+}
+
+static void too_quiet(struct loop_timer *timer)
+{
+    struct live *self = CONTAINER_OF(timer, struct live, idle);
+    int64_t limit_ms = self->answer.ended ? LINGER_MS : self->spec.idle_ms;
+    int64_t due_us = self->heard_us + limit_ms * 1000;
+    if (loop_now_us(self->loop) < due_us) {
+        loop_timer_start(self->loop, &self->idle, due_us, too_quiet);
+        return;
+    }
+    if (!self->answer.ended)
+        answer_fail(&self->answer, true, "the server said nothing for %lld s", (long long)(limit_ms / 1000));
+    tell(self, -1);
+}
+
+static bool on_delta(void *user, const char *text, const char *thinking)
+{
+    struct live *self = user;
+    if (self->listener && self->listener->delta)
+        self->listener->delta(self->listener, text, thinking);
+    return self->listener != NULL;
+}
+
+static bool on_event(void *user, const char *data, size_t len)
+{
+    struct live *self = user;
+    return self->dialect->take(&self->answer, data, len) && self->listener;
+}
+
+static void on_data(void *user, const char *bytes, size_t len)
+{
+    struct live *self = user;
+    struct err err = ERR_INIT;
+    self->heard_us = loop_now_us(self->loop);
+    if (!self->typed) {
+        const char *type = http_content_type(self->transfer);
+        self->typed = true;
+        self->streams = http_status(self->transfer) == 200 && (!type || strncasecmp(type, "text/event-stream", 17) == 0);
+    }
+    if (self->answer.ended || self->answer.error)
+        return;
+    if (!self->streams) {
+        size_t room = BODY_MAX - self->body.len;
+        strbuf_add(&self->body, bytes, len < room ? len : room);
+        return;
+    }
+    if (sse_feed(&self->sse, bytes, len, &err))
+        answer_fail(&self->answer, true, "%s", err.text);
+    if (!self->listener)
+        return;
+    if (self->answer.error) {
+        http_cancel(self->transfer);
+        self->transfer = NULL;
+        loop_post(self->loop, &self->early, tell_early);
+    } else if (self->answer.ended) {
+        loop_timer_start(self->loop, &self->idle, self->heard_us + LINGER_MS * 1000, too_quiet);
+    }
+}
+
+static void on_done(void *user, const struct http_result *result)
+{
+    struct live *self = user;
+    struct answer *answer = &self->answer;
+    self->transfer = NULL;
+    if (answer->ended || answer->error)
+        ; /* said already */
+    else if (result->error && !self->typed)
+        answer_fail(answer, !result->hopeless, "%.*s cannot be asked: %s", origin_len(self->url), self->url,
+                    result->error);
+    else if (result->error)
+        answer_fail(answer, true, "the answer was cut off before its end: %s", result->error);
+    else if (!self->streams)
+        fail_plain(self, result);
+    tell(self, result->retry_after_ms);
+}
+
+/* ---- requests ---- */
+
+static void live_cancel(struct provider *provider)
+{
+    forget(self_of(provider));
+}
+
+static void begin(struct live *self, struct model_listener *listener)
+{
+    sse_release(&self->sse);
+    sse_init(&self->sse, on_event, self);
+    answer_release(&self->answer);
+    self->answer.delta = on_delta;
+    self->answer.user = self;
+    strbuf_reset(&self->body);
+    self->streams = self->typed = false;
+    self->listener = listener;
+    self->asked_us = self->heard_us = loop_now_us(self->loop);
+    loop_timer_start(self->loop, &self->idle, self->asked_us + self->spec.idle_ms * 1000, too_quiet);
+}
+
+static void live_ask(struct provider *provider, const struct model_request *request, struct model_listener *listener)
+{
+    struct live *self = self_of(provider);
+    CLEANUP(strbuf) struct strbuf body = STRBUF_INIT;
+    if (self->listener)
+        BUG("the model is asked while it answers");
+    begin(self, listener);
+    self->dialect->write(&body, &(struct dialect_request){&self->spec, self->options, request});
+    self->transfer = http_start(self->http, &(struct http_request){
+                                                .url = self->url,
+                                                .headers = self->headers,
+                                                .body = body.buf,
+                                                .body_len = body.len,
+                                                .limit = ANSWER_MAX,
+                                                .on_data = on_data,
+                                                .on_done = on_done,
+                                                .user = self,
+                                            });
+}
+
+static const char *live_model(const struct provider *provider)
+{
+    return self_of(provider)->spec.model;
+}
+
+/* ---- making one ---- */
+
+static void live_free(struct provider *provider)
+{
+    struct live *self = self_of(provider);
+    forget(self);
+    sse_release(&self->sse);
+    answer_release(&self->answer);
+    strbuf_release(&self->body);
+    if (self->spec.key)
+        explicit_bzero((char *)self->spec.key, strlen(self->spec.key));
+    arena_release(&self->arena);
+    free(self->url);
+    free(self);
+}
+
+const char *live_bad_option(const struct json *options)
+{
+    static const char *const ours[] = {"model", "messages", "system", "tools", "stream"};
+    json_each (option, options) {
+        for (size_t i = 0; i < COUNT_OF(ours); i++)
+            if (strcmp(option->key, ours[i]) == 0)
+                return option->key;
+        for (const char *at = option->key; *at; at++)
+            if (!isalnum((unsigned char)*at) && !strchr("_-.", *at))
+                return option->key;
+    }
+    return NULL;
+}
+
+static char *make_url(const struct dialect *dialect, const char *base)
+{
+    const char *path = dialect->path;
+    size_t len = strlen(base);
+    while (len && base[len - 1] == '/')
+        len--;
+    /* People write the version with the address or leave it out. */
+    if (len > 3 && strncmp(base + len - 3, "/v1", 3) == 0 && strncmp(path, "/v1/", 4) == 0)
+        path += 3;
+    return xasprintf("%.*s%s", (int)len, base, path);
+}
+
+static void make_headers(struct live *self)
+{
+    size_t count = 0;
+    self->headers[count++] = "Content-Type: application/json";
+    self->headers[count++] = "Accept: text/event-stream";
+    self->headers[count++] = "Accept-Encoding: identity"; /* what is compressed comes in lumps */
+    if (self->dialect->header)
+        self->headers[count++] = self->dialect->header;
+    if (self->spec.key)
+        self->headers[count++] = arena_printf(&self->arena, "%s%s", self->dialect->key_header, self->spec.key);
+}
+
+static int check_spec(const struct live_spec *spec, const struct dialect *dialect, struct err *err)
+{
+    if (!dialect)
+        return err_set(err, "there is no provider \"%.60s\"", spec->provider);
+    if (!spec->model || !*spec->model)
+        return err_set(err, "the provider \"%s\" needs a \"model\"", spec->provider);
+    if (spec->base_url && strncmp(spec->base_url, "http://", 7) != 0 && strncmp(spec->base_url, "https://", 8) != 0)
+        return err_set(err, "\"base_url\" must begin with https:// or http://, is \"%.100s\"", spec->base_url);
+    for (const char *at = spec->key; at && *at; at++)
+        if ((unsigned char)*at <= ' ' || *at == 0x7f)
+            return err_set(err, "the key holds a blank or a control character, which no key does");
+    return 0;
+}
+
+struct provider *live_new(struct loop *loop, struct http *http, const struct live_spec *spec, struct err *err)
+{
+    static const struct provider_ops ops = {
+        .model = live_model, .ask = live_ask, .cancel = live_cancel, .free = live_free};
+    const struct dialect *dialect = dialect_find(spec->provider);
+    if (check_spec(spec, dialect, err))
+        return NULL;
+    struct live *self = xcalloc(1, sizeof(*self));
+    self->ops = ops;
+    self->ops.name = dialect->name;
+    self->base.ops = &self->ops;
+    self->dialect = dialect;
+    self->loop = loop;
+    self->http = http;
+    self->spec = *spec;
+    self->spec.provider = dialect->name;
+    self->spec.model = arena_strdup(&self->arena, spec->model);
+    self->spec.key = spec->key && *spec->key ? arena_strdup(&self->arena, spec->key) : NULL;
+    self->spec.options = spec->options ? arena_strdup(&self->arena, spec->options) : NULL;
+    self->spec.base_url = NULL;
+    self->spec.idle_ms = spec->idle_ms > 0 ? spec->idle_ms : IDLE_MS;
+    self->url = make_url(dialect, spec->base_url ? spec->base_url : dialect->usual_url);
+    sse_init(&self->sse, on_event, self);
+    answer_init(&self->answer);
+    strbuf_init(&self->body);
+    make_headers(self);
+    if (self->spec.options)
+        self->options = json_parse(&self->arena, self->spec.options, strlen(self->spec.options), err);
+    const char *bad = live_bad_option(self->options);
+    if (bad)
+        err_set(err, "the option \"%.60s\" is not for the config to say", bad);
+    if (bad || (self->spec.options && !self->options)) {
+        live_free(&self->base);
+        return NULL;
+    }
+    return &self->base;
+}

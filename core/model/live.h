@@ -1,0 +1,13 @@
+#pragma once
+/* Models that are asked over HTTP, in one of the dialects of dialect.h. An answer streams in; what goes wrong is one
+ * sentence, in which the key never stands. When to ask again is the turn's business. */
+
+#include "dialect.h"
+
+struct http;
+struct loop;
+
+/* Everything of the spec is copied; the client must outlive the provider. NULL when the spec makes no sense. */
+struct provider *live_new(struct loop *loop, struct http *http, const struct live_spec *spec, struct err *err) CHECKED;
+/* An option that may not be in a spec's options, because it is ours to say; NULL when there is none. */
+const char *live_bad_option(const struct json *options);

@@ -1,0 +1,10 @@
+/* Any bytes, as a stream of this dialect: one reply, the same in any pieces, with nothing in it that is not there, and
+ * its message can be sent back. */
+
+#include "support/stream_fuzz.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    stream_fuzz(&dialect_anthropic, (const char *)data, size);
+    return 0;
+}

@@ -1,0 +1,277 @@
+/* What is sent: both dialects, from the same conversation. */
+
+#include "base/arena.h"
+#include "base/mem.h"
+#include "support/streams.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+static const struct tool_offer tools[] = {{"read_file", "Reads.", "{\"type\":\"object\"}"}};
+
+struct asking {
+    const struct dialect *dialect;
+    const char *options;
+    bool reflection, no_tools;
+    int thinking;
+    const char *model;
+};
+
+/* The request without what is always there. */
+static char *written(const struct message_list *messages, const struct asking *how)
+{
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
+    struct strbuf out = STRBUF_INIT;
+    const struct live_spec spec = {.provider = how->dialect->name, .model = how->model ? how->model : "m"};
+    const struct json *options =
+        how->options ? json_parse(&arena, how->options, strlen(how->options), NULL) : NULL;
+    const struct model_request request = {.messages = messages,
+                                          .reflection = how->reflection,
+                                          .tools = tools,
+                                          .tool_count = how->no_tools ? 0 : 1,
+                                          .thinking_tokens = how->thinking};
+    how->dialect->write(&out, &(struct dialect_request){&spec, options, &request});
+    assert_non_null(json_parse(&arena, out.buf, out.len, NULL));
+    return strbuf_detach(&out, NULL);
+}
+
+static void writes(const struct message_list *messages, const struct asking *how, const char *expected)
+{
+    CLEANUP(free) char *text = written(messages, how);
+    assert_string_equal(text, expected);
+}
+
+static void writes_part(const struct message_list *messages, const struct asking *how, const char *part)
+{
+    CLEANUP(free) char *text = written(messages, how);
+    if (!strstr(text, part))
+        fail_msg("%s\n  is not in\n%s", part, text);
+}
+
+static void writes_no(const struct message_list *messages, const struct asking *how, const char *part)
+{
+    CLEANUP(free) char *text = written(messages, how);
+    if (strstr(text, part))
+        fail_msg("%s\n  is in\n%s", part, text);
+}
+
+/* A conversation in the middle of a tool loop: two calls, whose results came in the other order. */
+static void converse(struct message_list *list)
+{
+    struct message *message;
+    message_list_init(list);
+    message_list_add(list, ROLE_SYSTEM, "Be careful.");
+    message_list_add(list, ROLE_SYSTEM, "today: x");
+    message_list_add(list, ROLE_USER, "Before?");
+    message_list_add(list, ROLE_ASSISTANT, "Yes.");
+    message_list_add(list, ROLE_SYSTEM, "pack");
+    message_list_add(list, ROLE_USER, "Read \"a\".");
+    message = message_list_add(list, ROLE_ASSISTANT, "");
+    message_add_call(message, "c:1", "read_file", "{\"path\": \"a\"}");
+    message_add_call(message, "c2", "read_file", "{\"pa");
+    message_list_add(list, ROLE_TOOL, "no JSON")->call_id = xstrdup("c2");
+    message_list_add(list, ROLE_TOOL, "A")->call_id = xstrdup("c:1");
+}
+
+static void test_conversation_is_written_for_anthropic(void **state)
+{
+    struct message_list list;
+    (void)state;
+    converse(&list);
+    writes(&list, &(struct asking){.dialect = &dialect_anthropic},
+           "{\"model\":\"m\",\"stream\":true,\"max_tokens\":8192,"
+           "\"tools\":[{\"name\":\"read_file\",\"description\":\"Reads.\",\"input_schema\":{\"type\":\"object\"}}],"
+           "\"system\":[{\"type\":\"text\",\"text\":\"Be careful.\",\"cache_control\":{\"type\":\"ephemeral\"}},"
+           "{\"type\":\"text\",\"text\":\"today: x\"}],"
+           "\"messages\":[{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"Before?\"}]},"
+           "{\"role\":\"assistant\",\"content\":[{\"type\":\"text\",\"text\":\"Yes.\"}]},"
+           "{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"pack\"},{\"type\":\"text\",\"text\":\"Read \\\"a\\\".\"}]},"
+           "{\"role\":\"assistant\",\"content\":[{\"type\":\"tool_use\",\"id\":\"c_1\",\"name\":\"read_file\",\"input\":{\"path\":\"a\"}},"
+           "{\"type\":\"tool_use\",\"id\":\"c2\",\"name\":\"read_file\",\"input\":{\"invalid_arguments\":\"{\\\"pa\"}}]},"
+           "{\"role\":\"user\",\"content\":[{\"type\":\"tool_result\",\"tool_use_id\":\"c_1\",\"content\":\"A\"},"
+           "{\"type\":\"tool_result\",\"tool_use_id\":\"c2\",\"content\":\"no JSON\",\"cache_control\":{\"type\":\"ephemeral\"}}]}]}");
+    message_list_release(&list);
+}
+
+static void test_conversation_is_written_for_openai(void **state)
+{
+    struct message_list list;
+    (void)state;
+    converse(&list);
+    writes(&list, &(struct asking){.dialect = &dialect_openai},
+           "{\"model\":\"m\",\"stream\":true,\"stream_options\":{\"include_usage\":true},"
+           "\"tools\":[{\"type\":\"function\",\"function\":{\"name\":\"read_file\",\"description\":\"Reads.\",\"parameters\":{\"type\":\"object\"}}}],"
+           "\"messages\":[{\"role\":\"system\",\"content\":\"Be careful.\\n\\ntoday: x\"},{\"role\":\"user\",\"content\":\"Before?\"},"
+           "{\"role\":\"assistant\",\"content\":\"Yes.\"},{\"role\":\"user\",\"content\":\"pack\\n\\nRead \\\"a\\\".\"},"
+           "{\"role\":\"assistant\",\"content\":null,\"tool_calls\":[{\"id\":\"c:1\",\"type\":\"function\",\"function\":{\"name\":\"read_file\",\"arguments\":\"{\\\"path\\\":\\\"a\\\"}\"}},"
+           "{\"id\":\"c2\",\"type\":\"function\",\"function\":{\"name\":\"read_file\",\"arguments\":\"{\\\"invalid_arguments\\\":\\\"{\\\\\\\"pa\\\"}\"}}]},"
+           "{\"role\":\"tool\",\"tool_call_id\":\"c:1\",\"content\":\"A\"},{\"role\":\"tool\",\"tool_call_id\":\"c2\",\"content\":\"no JSON\"}]}");
+    message_list_release(&list);
+}
+
+static void test_call_without_a_result_gets_one(void **state)
+{
+    struct message_list list;
+    (void)state;
+    message_list_init(&list);
+    message_list_add(&list, ROLE_USER, "x");
+    message_add_call(message_list_add(&list, ROLE_ASSISTANT, ""), "c1", "f", "{}");
+    message_list_add(&list, ROLE_USER, "and?");
+    writes_part(&list, &(struct asking){.dialect = &dialect_anthropic},
+                "{\"role\":\"user\",\"content\":[{\"type\":\"tool_result\",\"tool_use_id\":\"c1\",\"content\":\"There is no result: the call "
+                "was not run.\",\"is_error\":true},{\"type\":\"text\",\"text\":\"and?\",");
+    writes_part(&list, &(struct asking){.dialect = &dialect_openai},
+                "{\"role\":\"tool\",\"tool_call_id\":\"c1\",\"content\":\"There is no result: the call was not run.\"},"
+                "{\"role\":\"user\",\"content\":\"and?\"}");
+    message_list_release(&list);
+}
+
+static void test_last_word_is_never_the_models_own(void **state)
+{
+    static const struct dialect *const both[] = {&dialect_anthropic, &dialect_openai};
+    struct message_list list;
+    (void)state;
+    message_list_init(&list);
+    message_list_add(&list, ROLE_USER, "x");
+    message_list_add(&list, ROLE_ASSISTANT, "I will look again.");
+    for (size_t i = 0; i < 2; i++)
+        writes_part(&list, &(struct asking){.dialect = both[i]}, "Go on.");
+    message_list_add(&list, ROLE_USER, "y");
+    for (size_t i = 0; i < 2; i++)
+        writes_no(&list, &(struct asking){.dialect = both[i]}, "Go on.");
+    message_list_release(&list);
+}
+
+static void test_looking_back_tells_the_tools_and_lets_none_be_called(void **state)
+{
+    struct message_list list;
+    (void)state;
+    converse(&list);
+    writes_part(&list, &(struct asking){.dialect = &dialect_anthropic, .reflection = true, .thinking = 5000},
+                "}],\"tool_choice\":{\"type\":\"none\"},\"system\"");
+    writes_no(&list, &(struct asking){.dialect = &dialect_anthropic, .reflection = true, .thinking = 5000}, "\"thinking\"");
+    writes_part(&list, &(struct asking){.dialect = &dialect_openai, .reflection = true}, "}],\"tool_choice\":\"none\",\"messages\"");
+    writes_no(&list, &(struct asking){.dialect = &dialect_openai, .reflection = true, .no_tools = true}, "tool_choice");
+    writes_no(&list, &(struct asking){.dialect = &dialect_anthropic, .no_tools = true}, "\"tools\"");
+    message_list_release(&list);
+}
+
+static void test_options_win_and_null_leaves_out(void **state)
+{
+    struct message_list list;
+    (void)state;
+    converse(&list);
+    struct asking how = {.dialect = &dialect_anthropic, .options = "{\"max_tokens\":99,\"top_p\":0.5,\"thinking\":{\"type\":\"adaptive\"}}",
+                         .thinking = 2000};
+    writes_part(&list, &how, "\"max_tokens\":99,\"top_p\":0.5,\"thinking\":{\"type\":\"adaptive\"},\"system\"");
+    writes_no(&list, &how, "8192");
+    writes_no(&list, &how, "budget_tokens");
+    how = (struct asking){.dialect = &dialect_openai, .options = "{\"stream_options\":null,\"reasoning_effort\":\"low\"}"};
+    writes_no(&list, &how, "stream_options");
+    writes_part(&list, &how, "\"reasoning_effort\":\"low\"");
+    message_list_release(&list);
+}
+
+/* ---- thinking ---- */
+
+/* A message as the turn makes it of the stream with thinking; the turn gave the call another id. */
+static void add_thoughtful(struct message_list *list)
+{
+    struct model_reply reply;
+    const struct stream *stream = streams;
+    while (strcmp(stream->name, "anthropic-thinking") != 0)
+        stream++;
+    stream_read(stream->dialect, stream->text, strlen(stream->text), 0, &reply);
+    struct message *message = message_list_add(list, ROLE_ASSISTANT, reply.text);
+    message->opaque = steal(&reply.opaque);
+    message_add_call(message, "renamed", reply.calls[0].name, "{\"path\":\"edited\"}");
+    message_list_add(list, ROLE_TOOL, "B")->call_id = xstrdup("renamed");
+    model_reply_release(&reply);
+}
+
+static void test_thinking_goes_back_as_it_came_in_its_place(void **state)
+{
+    struct message_list list, copy;
+    (void)state;
+    message_list_init(&list);
+    message_list_add(&list, ROLE_USER, "x");
+    add_thoughtful(&list);
+    message_list_copy(&copy, &list);
+    struct asking how = {.dialect = &dialect_anthropic, .thinking = 500};
+    const char *back = "{\"role\":\"assistant\",\"content\":[{\"type\":\"thinking\",\"thinking\":\"Let me see.\",\"signature\":\"sig+/=\"},"
+                       "{\"type\":\"redacted_thinking\",\"data\":\"ZZZ\"},{\"type\":\"text\",\"text\":\"Look:\"},"
+                       "{\"type\":\"tool_use\",\"id\":\"renamed\",\"name\":\"read_file\",\"input\":{\"path\":\"edited\"}}]}";
+    writes_part(&list, &how, back);
+    writes_part(&copy, &how, back);
+    writes_part(&list, &how, "\"max_tokens\":9216,\"thinking\":{\"type\":\"enabled\",\"budget_tokens\":1024}");
+    /* Not to a model that did not think it, and not when nothing is to be thought. */
+    how.model = "another";
+    writes_no(&list, &how, "signature");
+    writes_no(&list, &how, "budget_tokens"); /* its calls are being answered: without their thinking, none is taken */
+    how.model = NULL;
+    how.thinking = 0;
+    writes_no(&list, &how, "signature");
+    writes_part(&list, &how, "{\"type\":\"text\",\"text\":\"Look:\"},{\"type\":\"tool_use\",\"id\":\"renamed\"");
+    writes_no(&list, &(struct asking){.dialect = &dialect_openai, .thinking = 500}, "sig+/=");
+    message_list_release(&copy);
+    message_list_release(&list);
+}
+
+static void test_thinking_that_no_longer_fits_its_message_is_left_out(void **state)
+{
+    struct message_list list;
+    (void)state;
+    message_list_init(&list);
+    message_list_add(&list, ROLE_USER, "x");
+    add_thoughtful(&list);
+    struct asking how = {.dialect = &dialect_anthropic, .thinking = 500};
+    message_add_call(&list.items[1], "more", "f", "{}");
+    writes_no(&list, &how, "signature");
+    writes_no(&list, &how, "budget_tokens");
+    message_list_add(&list, ROLE_USER, "y"); /* a new prompt: now it may think again */
+    writes_part(&list, &how, "budget_tokens");
+    message_list_release(&list);
+}
+
+static void test_reasoning_goes_back_only_to_a_model_that_wants_it(void **state)
+{
+    struct answer answer;
+    struct message_list list;
+    (void)state;
+    answer_init(&answer);
+    answer_add_thinking(&answer, "Hm.", 3);
+    answer_add_call(&answer, 0, "c", "f");
+    struct live_spec spec = {.model = "m"};
+    assert_null(dialect_openai.keep(&answer, &spec));
+    spec.keep_reasoning = true;
+    message_list_init(&list);
+    message_list_add(&list, ROLE_USER, "x");
+    struct message *message = message_list_add(&list, ROLE_ASSISTANT, "");
+    message->opaque = dialect_openai.keep(&answer, &spec);
+    assert_non_null(message->opaque);
+    message_add_call(message, "c", "f", "{}");
+    writes_part(&list, &(struct asking){.dialect = &dialect_openai}, "\"content\":null,\"reasoning_content\":\"Hm.\",\"tool_calls\"");
+    writes_no(&list, &(struct asking){.dialect = &dialect_openai, .model = "other"}, "Hm.");
+    writes_no(&list, &(struct asking){.dialect = &dialect_anthropic}, "Hm.");
+    message_list_release(&list);
+    answer_release(&answer);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_conversation_is_written_for_anthropic),
+        cmocka_unit_test(test_conversation_is_written_for_openai),
+        cmocka_unit_test(test_call_without_a_result_gets_one),
+        cmocka_unit_test(test_last_word_is_never_the_models_own),
+        cmocka_unit_test(test_looking_back_tells_the_tools_and_lets_none_be_called),
+        cmocka_unit_test(test_options_win_and_null_leaves_out),
+        cmocka_unit_test(test_thinking_goes_back_as_it_came_in_its_place),
+        cmocka_unit_test(test_thinking_that_no_longer_fits_its_message_is_left_out),
+        cmocka_unit_test(test_reasoning_goes_back_only_to_a_model_that_wants_it),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
