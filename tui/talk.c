@@ -182,6 +182,24 @@ static void add_end(struct wrapped *out, const struct view *view, const struct s
     add(out, good ? LOOK_GOOD : strcmp(status, "failed") == 0 ? LOOK_ERROR : LOOK_WARN, "end", words.buf, width);
 }
 
+/* What the model no longer had before it when it gave this answer. */
+static void add_compacted(struct wrapped *out, const struct view *view, const struct session_step *step, int width)
+{
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
+    CLEANUP(strbuf) struct strbuf words = STRBUF_INIT;
+    struct event event;
+    if (!step->compacted_seq || !view_event(view, step->compacted_seq, &event, &arena) ||
+        event.type != EVENT_CONTEXT_COMPACTED)
+        return;
+    strbuf_addstr(&words, "(the context was made smaller, ");
+    text_count(&words, event.context_compacted.before);
+    strbuf_addstr(&words, " to ");
+    text_count(&words, event.context_compacted.after);
+    strbuf_addf(&words, " tokens: %s)", event.context_compacted.how ? event.context_compacted.how : "?");
+    wrapped_add(out, LOOK_WARN, "ctx", words.buf, words.len, width);
+    wrapped_add_blank(out);
+}
+
 void talk_wrap(struct wrapped *out, const struct view *view, size_t number, int width)
 {
     const struct session *session = view->session;
@@ -192,6 +210,8 @@ void talk_wrap(struct wrapped *out, const struct view *view, size_t number, int 
     wrapped_reset(out);
     if (number)
         wrapped_add_blank(out);
+    if (item.kind == TALK_ANSWER)
+        add_compacted(out, view, &session->steps[item.step], width);
     if (seq && !view_event(view, seq, &event, &arena))
         add(out, LOOK_ERROR, "?", "this line of the recording cannot be read", width);
     else if (item.kind == TALK_PROMPT && seq && event.type == EVENT_TURN_STARTED)

@@ -278,6 +278,22 @@ static void model_requested(const struct fold *fold)
     reset_partial(session);
 }
 
+static void model_changed(const struct fold *fold)
+{
+    struct session *session = fold->session;
+    const struct json *model = fold_json(fold, fold->event->model_changed.model, JSON_OBJECT);
+    session->provider = session_intern(session, json_str(json_get(model, "provider"), NULL));
+    session->model = session_intern(session, json_str(json_get(model, "name"), NULL));
+}
+
+static void context_compacted(const struct fold *fold)
+{
+    struct session_turn *turn = fold_turn(fold);
+    uint32_t row = turn ? fold_step(fold, turn, fold->event->context_compacted.step) : SESSION_NONE;
+    if (row != SESSION_NONE)
+        fold->session->steps[row].compacted_seq = fold->seq;
+}
+
 static void add_partial(struct strbuf *partial, const char *text)
 {
     size_t len = text ? strlen(text) : 0;
@@ -409,6 +425,8 @@ static void (*const folds[EVENT_TYPE_COUNT])(const struct fold *fold) = {
     [EVENT_MODEL_DELTA] = model_delta,
     [EVENT_MODEL_RESPONDED] = model_responded,
     [EVENT_MODEL_FAILED] = model_failed,
+    [EVENT_MODEL_CHANGED] = model_changed,
+    [EVENT_CONTEXT_COMPACTED] = context_compacted,
     [EVENT_WAVES_PLANNED] = fold_waves_planned,
     [EVENT_TOOL_STARTED] = fold_tool_started,
     [EVENT_TOOL_OUTPUT] = fold_tool_output,

@@ -36,6 +36,7 @@ struct session_step {
     uint32_t number;
     uint32_t requested_seq, responded_seq;
     uint32_t reflection_seq;
+    uint32_t compacted_seq; /* the messages were made smaller before it; 0: they were not */
     int64_t requested_t, responded_t;
 };
 

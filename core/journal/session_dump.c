@@ -76,6 +76,7 @@ static void dump_step(struct strbuf *out, const struct session *session, uint32_
     add_number(out, "responded", step->responded_seq);
     add_number(out, "t", step->responded_t);
     add_number(out, "reflection", step->reflection_seq);
+    add_number(out, "compacted", step->compacted_seq);
     strbuf_addch(out, '\n');
 }
 

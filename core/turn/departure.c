@@ -33,6 +33,7 @@ static const struct {
     {EVENT_BUDGET_OPENED, NULL, {"limits"}},
     {EVENT_TURN_PREPARED, NULL, {"messages", "prompt_render_hash"}},
     {EVENT_MODEL_RESPONDED, "step", {"text", "tool_calls", "stop"}},
+    {EVENT_CONTEXT_COMPACTED, "step", {NULL}},
     {EVENT_WAVES_PLANNED, "step", {"waves"}},
     {EVENT_TOOL_STARTED, "call", {"tool", "arguments", "effect", "wave"}},
     {EVENT_WRITE_PROPOSED, "call", {"files"}},

@@ -51,6 +51,7 @@ struct harness {
     bool select_tools;
     bool show_citations;
     bool validate;             /* arguments against their schema */
+    bool compact;              /* leave out what is old when the context ceiling nears */
     bool interactive;          /* somebody answers gates, questions and ended budgets; else they are passed, refused, final */
     bool ask_runs_clock;       /* see bounded.h */
     int64_t ask_timeout_ms;    /* 0: a question waits for ever */

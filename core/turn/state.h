@@ -30,6 +30,8 @@ struct turn_state {
     int64_t tool_calls;            /* outcomes that were executions */
     char *final_text;
     bool timed_out;
+    bool context_was_compacted;
+    int64_t context_seen;          /* tokens of the newest request, as the model counted them; 0: not since compaction */
 };
 
 void turn_state_init(struct turn_state *state);

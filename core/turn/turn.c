@@ -129,6 +129,7 @@ static void step_begins(struct turn *turn)
 {
     struct gate_view view = {.gate = GATE_MODEL, .budget_share = largest_share(&turn->budget)};
 
+    turn_compact(turn);
     if (!turn_hold_at(turn, &view, NULL, turn_ask_model))
         turn_ask_model(turn, NULL);
 }

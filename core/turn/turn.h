@@ -6,6 +6,7 @@
  *   turn_calls.c  waves and calls: what may run, what came of it, the messages
  *   turn_write.c  questions about writes
  *   turn_edit.c   what a person changes at a gate
+ *   turn_compact.c  what is left out when the context ceiling nears
  *   turn_left.c   a turn that a recording left in the middle, and how it goes on
  *   hold.c        standing at a gate
  *
@@ -203,6 +204,11 @@ int turn_decide(struct turn *turn, const struct verdict *verdict, struct err *er
 /* The call that asked is no longer there to be answered. */
 void turn_ask_closed(struct turn *turn, struct turn_call *call);
 void turn_ask_release(struct turn *turn);
+
+/* turn_compact.c */
+/* Makes the messages smaller when they are near the ceiling; before each request. */
+void turn_compact(struct turn *turn);
+void turn_recall_compacted(struct turn *turn, const struct event_context_compacted *compacted);
 
 /* turn_left.c */
 /* What a recorded event of this turn leaves in it. */

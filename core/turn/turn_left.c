@@ -119,6 +119,7 @@ static void recall_answer(struct turn *turn, const struct event_model_responded 
     message->opaque = answer->opaque ? xstrdup(answer->opaque) : NULL;
     recall_calls(turn, message, json_parse(&arena, calls, strlen(calls), NULL));
     turn->step = answer->step > turn->step ? (int)answer->step : turn->step + 1;
+    turn->state.context_seen = usage.input;
     turn->state.usage.input += usage.input;
     turn->state.usage.output += usage.output;
     turn->state.usage.cache_read += usage.cache_read;
@@ -229,6 +230,11 @@ void turn_recall(struct turn *turn, const struct event *event)
         break;
     case EVENT_EDITED:
         recall_edit(turn, &event->edited);
+        break;
+    case EVENT_CONTEXT_COMPACTED:
+        turn_calls_told(turn);
+        turn->left.answered = false;
+        turn_recall_compacted(turn, &event->context_compacted);
         break;
     case EVENT_MODEL_REQUESTED:
         turn_calls_told(turn);

@@ -154,6 +154,7 @@ static void answered(struct turn *turn)
                                                         .latency_ms = reply->latency_ms,
                                                         .opaque = reply->opaque}});
     charge_reply(turn, reply);
+    turn->state.context_seen = reply->usage.input;
     turn_charge(turn);
 
     message = message_list_add(&turn->messages, ROLE_ASSISTANT, reply->text ? reply->text : "");

@@ -1,0 +1,245 @@
+#include "compaction.h"
+#include "base/arena.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/utf8.h"
+#include <string.h>
+
+#define BYTES_PER_TOKEN 4
+#define MESSAGE_TOKENS  4    /* what a message costs beside its text */
+#define RESULT_CHARS    400  /* of a result that stay */
+#define RESULT_WORTH    800  /* bytes below which shortening it would win nothing */
+#define ARGUMENT_CHARS  200  /* of a text in the arguments */
+#define DIGEST_CHARS    200  /* of a prompt or an answer in the digest */
+
+/* ---- measuring ---- */
+
+static int64_t message_tokens(const struct message *message)
+{
+    size_t bytes = strlen(message->text);
+    for (size_t i = 0; i < message->call_count; i++)
+        bytes += strlen(message->calls[i].name) + strlen(message->calls[i].arguments);
+    return (int64_t)(bytes + BYTES_PER_TOKEN - 1) / BYTES_PER_TOKEN + MESSAGE_TOKENS;
+}
+
+int64_t compaction_tokens(const struct message_list *messages, size_t first)
+{
+    int64_t sum = 0;
+    for (size_t i = first; i < messages->count; i++)
+        sum += message_tokens(&messages->items[i]);
+    return sum;
+}
+
+/* ---- what is where ---- */
+
+/* The user's message of this turn: the newest one. */
+static size_t prompt_place(const struct message_list *messages)
+{
+    for (size_t i = messages->count; i-- > 0;)
+        if (messages->items[i].role == ROLE_USER)
+            return i;
+    return 0;
+}
+
+/* The newest answer: what follows it the model has not seen yet. */
+static size_t newest_answer(const struct message_list *messages)
+{
+    for (size_t i = messages->count; i-- > 0;)
+        if (messages->items[i].role == ROLE_ASSISTANT && messages->items[i].call_count)
+            return i;
+    return messages->count;
+}
+
+/* The name of the tool that this message is an answer of. */
+static const char *tool_of(const struct message_list *messages, size_t place)
+{
+    const char *id = messages->items[place].call_id;
+    for (size_t i = place; id && i-- > 0;)
+        for (size_t k = 0; k < messages->items[i].call_count; k++)
+            if (strcmp(messages->items[i].calls[k].id, id) == 0)
+                return messages->items[i].calls[k].name;
+    return "the tool";
+}
+
+static void set_text(struct message *message, struct strbuf *text)
+{
+    free(message->text);
+    message->text = strbuf_detach(text, NULL);
+}
+
+/* ---- results ---- */
+
+static bool shorten_result(struct message_list *messages, size_t place)
+{
+    struct message *message = &messages->items[place];
+    size_t len = strlen(message->text);
+    struct strbuf text = STRBUF_INIT;
+    if (message->role != ROLE_TOOL || len < RESULT_WORTH)
+        return false;
+    strbuf_add(&text, message->text, utf8_prefix(message->text, len, RESULT_CHARS));
+    strbuf_addf(&text, "\n[%zu more bytes were here and are left out to make room; call %s again if they are needed]",
+                len - text.len, tool_of(messages, place));
+    set_text(message, &text);
+    return true;
+}
+
+static void shorten_results(struct message_list *messages, size_t first, size_t end, int64_t target,
+                            struct compaction *done)
+{
+    for (size_t i = first; i < end && done->after > target; i++) {
+        int64_t was = message_tokens(&messages->items[i]);
+        if (!shorten_result(messages, i))
+            continue;
+        done->after += message_tokens(&messages->items[i]) - was;
+        done->results++;
+    }
+}
+
+/* ---- earlier turns ---- */
+
+static void add_line(struct strbuf *out, const char *label, const char *text)
+{
+    size_t len = strlen(text), keep = utf8_prefix(text, len, DIGEST_CHARS);
+    strbuf_addstr(out, label);
+    for (size_t i = 0; i < keep; i++)
+        strbuf_addch(out, text[i] == '\n' || text[i] == '\r' || text[i] == '\t' ? ' ' : text[i]);
+    strbuf_addstr(out, keep < len ? "…\n" : "\n");
+}
+
+static const char digest_head[] = "Earlier turns of this session, shortened to make room (what was asked, what was answered):\n";
+
+static bool is_digest(const struct message *message)
+{
+    return message->role == ROLE_SYSTEM && strncmp(message->text, digest_head, sizeof(digest_head) - 1) == 0;
+}
+
+/* What belongs to earlier turns: everything said before this prompt, and an earlier digest. */
+static bool of_earlier(const struct message *message)
+{
+    return message->role != ROLE_SYSTEM || is_digest(message);
+}
+
+static void write_digest(struct strbuf *out, const struct message_list *messages, size_t prompt, size_t *turns)
+{
+    strbuf_addstr(out, digest_head);
+    for (size_t i = 0; i < prompt; i++) {
+        const struct message *message = &messages->items[i];
+        if (is_digest(message)) {
+            strbuf_addstr(out, message->text + sizeof(digest_head) - 1);
+        } else if (message->role == ROLE_USER) {
+            add_line(out, "- asked: ", message->text);
+            ++*turns;
+        } else if (message->role == ROLE_ASSISTANT && *message->text) {
+            add_line(out, "  answered: ", message->text);
+        }
+    }
+}
+
+static void release_message(struct message_list *messages, size_t place)
+{
+    struct message_list one = {.items = xcalloc(1, sizeof(*one.items)), .count = 1, .room = 1};
+    one.items[0] = messages->items[place];
+    message_list_release(&one);
+}
+
+/* Their messages go; the digest stands where the first of them stood. */
+static void digest_turns(struct message_list *messages, struct compaction *done)
+{
+    size_t prompt = prompt_place(messages), kept = 0, turns = 0;
+    bool placed = false;
+    CLEANUP(strbuf) struct strbuf digest = STRBUF_INIT;
+    write_digest(&digest, messages, prompt, &turns);
+    if (!turns)
+        return;
+    for (size_t i = 0; i < messages->count; i++) {
+        if (i < prompt && of_earlier(&messages->items[i])) {
+            release_message(messages, i);
+            if (!placed)
+                messages->items[kept++] = (struct message){
+                    .role = ROLE_SYSTEM, .meaning = "history", .text = xstrdup(digest.buf)};
+            placed = true;
+        } else {
+            messages->items[kept++] = messages->items[i];
+        }
+    }
+    messages->count = kept;
+    done->turns += turns;
+    done->after = compaction_tokens(messages, 0);
+}
+
+/* ---- arguments ---- */
+
+/* The value with its long texts cut; true when there was one. */
+static bool write_shorter(struct json_writer *w, const struct json *value)
+{
+    bool any = false;
+    if (value->type == JSON_OBJECT || value->type == JSON_ARRAY) {
+        json_open(w, value->key, value->type == JSON_OBJECT ? '{' : '[');
+        json_each (item, value)
+            any |= write_shorter(w, item);
+        json_close(w, value->type == JSON_OBJECT ? '}' : ']');
+        return any;
+    }
+    if (value->type == JSON_STRING && value->len > RESULT_WORTH) {
+        size_t keep = utf8_prefix(value->text, value->len, ARGUMENT_CHARS);
+        CLEANUP(free) char *cut = xasprintf("%.*s… [%zu more bytes left out to make room]", (int)keep, value->text,
+                                            value->len - keep);
+        json_add_str(w, value->key, cut);
+        return true;
+    }
+    json_add_value(w, value->key, value);
+    return false;
+}
+
+static bool shorten_call(struct tool_call *call)
+{
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
+    CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
+    const struct json *value = json_parse(&arena, call->arguments, strlen(call->arguments), NULL);
+    struct json_writer w = json_begin(&text);
+    if (!value || value->type != JSON_OBJECT || !write_shorter(&w, value))
+        return false;
+    free(call->arguments);
+    call->arguments = strbuf_detach(&text, NULL);
+    return true;
+}
+
+static void shorten_calls(struct message_list *messages, size_t end, int64_t target, struct compaction *done)
+{
+    for (size_t i = 0; i < end && done->after > target; i++) {
+        struct message *message = &messages->items[i];
+        int64_t was = message_tokens(message);
+        for (size_t k = 0; k < message->call_count; k++)
+            done->calls += shorten_call(&message->calls[k]);
+        done->after += message_tokens(message) - was;
+    }
+}
+
+/* ---- all of it ---- */
+
+struct compaction compaction_run(struct message_list *messages, int64_t target)
+{
+    struct compaction done = {.before = compaction_tokens(messages, 0)};
+    done.after = done.before;
+    shorten_results(messages, 0, newest_answer(messages), target, &done);
+    if (done.after > target)
+        digest_turns(messages, &done);
+    size_t newest = newest_answer(messages);
+    if (done.after > target && newest < messages->count)
+        shorten_calls(messages, newest, target, &done);
+    shorten_results(messages, newest, messages->count, target, &done);
+    return done;
+}
+
+static void add_count(struct strbuf *out, size_t count, const char *one, const char *many, const char *what)
+{
+    if (count)
+        strbuf_addf(out, "%s%zu %s %s", out->len ? ", " : "", count, count == 1 ? one : many, what);
+}
+
+void compaction_how(struct strbuf *out, const struct compaction *done)
+{
+    add_count(out, done->results, "tool result", "tool results", "shortened");
+    add_count(out, done->turns, "earlier turn", "earlier turns", "summarised");
+    add_count(out, done->calls, "call's arguments", "calls' arguments", "shortened");
+}
