@@ -132,6 +132,8 @@ void message_list_write(struct strbuf *out, const struct message_list *list)
         json_add_str(&w, "text", message->text);
         if (message->call_count)
             write_calls(&w, message);
+        if (message->opaque)
+            json_add_raw(&w, "opaque", message->opaque);
         if (message->call_id)
             json_add_str(&w, "call", message->call_id);
         json_close(&w, '}');
@@ -164,6 +166,9 @@ void message_list_read(struct message_list *list, const struct json *value)
             continue;
         struct message *message = message_list_add(list, (enum role)found, json_str(json_get(item, "text"), ""));
         message->call_id = call ? xstrdup(call) : NULL;
+        const struct json *opaque = json_get(item, "opaque");
+        if (opaque && opaque->type == JSON_OBJECT)
+            message->opaque = xmemdup0(opaque->src, opaque->src_len);
         json_each(each, json_get(item, "tool_calls")) message_read_call(message, each);
     }
 }

@@ -16,7 +16,7 @@
 
 static int64_t message_tokens(const struct message *message)
 {
-    size_t bytes = strlen(message->text);
+    size_t bytes = strlen(message->text) + (message->opaque ? strlen(message->opaque) : 0);
     for (size_t i = 0; i < message->call_count; i++)
         bytes += strlen(message->calls[i].name) + strlen(message->calls[i].arguments);
     return (int64_t)(bytes + BYTES_PER_TOKEN - 1) / BYTES_PER_TOKEN + MESSAGE_TOKENS;

@@ -53,6 +53,25 @@ static void lists_are_written_for_the_event(void **state)
     assert_string_equal(out.buf, "[]");
 }
 
+static void what_a_provider_wants_back_is_read_back(void **state)
+{
+    static const char text[] = "[{\"role\":\"assistant\",\"text\":\"so\",\"opaque\":{\"provider\":\"p\",\"x\":[1]}},"
+                               "{\"role\":\"assistant\",\"text\":\"no\",\"opaque\":7}]";
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
+    CLEANUP(strbuf) struct strbuf out = STRBUF_INIT;
+    struct message_list list;
+    (void)state;
+    message_list_init(&list);
+    message_list_read(&list, json_parse(&arena, text, sizeof(text) - 1, NULL));
+    assert_string_equal(list.items[0].opaque, "{\"provider\":\"p\",\"x\":[1]}");
+    assert_null(list.items[1].opaque);
+    list.count--;
+    message_list_write(&out, &list);
+    list.count++;
+    assert_memory_equal(out.buf, text, out.len - 1);
+    message_list_release(&list);
+}
+
 static void a_copy_is_deep(void **state)
 {
     (void)state;
@@ -99,6 +118,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(roles_have_names),
         cmocka_unit_test(lists_are_written_for_the_event),
+        cmocka_unit_test(what_a_provider_wants_back_is_read_back),
         cmocka_unit_test(a_copy_is_deep),
         cmocka_unit_test(a_list_grows),
         cmocka_unit_test(a_reply_is_released_whole),
