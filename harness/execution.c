@@ -258,8 +258,7 @@ bool execution_serve(struct execution *execution, const struct pollfd *polls, si
     }
     execution->output += execution->sink->out.len - before;
     if (execution->output > EXECUTION_OUTPUT_MAX && !execution->over) {
-        signal_child(execution, SIGKILL);
-        execution_fail(execution, "Script wrote more than 64 MiB of output");
+        execution_kill(execution, "Script wrote more than 64 MiB of output");
     }
     return served;
 }
@@ -316,6 +315,12 @@ void execution_exited(struct execution *execution, int status)
 
 void execution_fail(struct execution *execution, const char *message)
 {
+    finish(execution, message, "");
+}
+
+void execution_kill(struct execution *execution, const char *message)
+{
+    signal_child(execution, SIGKILL);
     finish(execution, message, "");
 }
 

@@ -49,5 +49,7 @@ void execution_tick(struct execution *execution, int64_t now_us);
 void execution_exited(struct execution *execution, int status);
 /* Ends it with an error. */
 void execution_fail(struct execution *execution, const char *message);
+/* The same, and the child with it. */
+void execution_kill(struct execution *execution, const char *message);
 /* After the end: whatever is left of the child dies now. */
 void execution_close(struct execution *execution);

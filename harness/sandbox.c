@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "landlock.h"
+#include "workspace.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/filter.h>
@@ -47,6 +48,7 @@ struct sandbox {
     bool on[LAYERS];   /* to be put on: wanted, and not found lacking */
     char lacking[400]; /* which are wanted and lacking, and why; "" when none is */
     rlim_t memory, file, files;
+    uint64_t workspace_mb; /* what fits in; 0: nothing bounds it */
     int abi, rules; /* Landlock's version and descriptor; -1 */
     struct sock_filter *filter;
     size_t length, own_pid; /* instructions, and the one that compares with the child's own number */
@@ -279,6 +281,7 @@ struct sandbox *sandbox_prepare(const struct sandbox_options *options, struct er
     sandbox->memory = (rlim_t)(options->memory_mb ? options->memory_mb : 512) << 20;
     sandbox->file = (rlim_t)(options->file_mb ? options->file_mb : 16) << 20;
     sandbox->files = options->files ? options->files : 64;
+    sandbox->workspace_mb = workspace_bound_mb(options->workspace);
     sandbox->on[NO_NEW_PRIVS] = true;
     sandbox->on[RLIMITS] = !options->no_rlimits;
     sandbox->on[LANDLOCK] = !options->no_landlock;
@@ -426,6 +429,7 @@ void sandbox_describe(struct strbuf *out, const struct sandbox *sandbox)
             json_add_int(&w, layer_names[layer], sandbox->on[layer] ? sandbox->abi : 0);
         else
             json_add_bool(&w, layer_names[layer], sandbox->on[layer]);
+    json_add_int(&w, "workspace_mb", (int64_t)sandbox->workspace_mb);
     if (sandbox->lacking[0])
         json_add_str(&w, "degraded", sandbox->lacking);
     json_close(&w, '}');

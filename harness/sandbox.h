@@ -46,6 +46,6 @@ int sandbox_enter(struct sandbox *sandbox, unsigned cpu_s, struct err *err) CHEC
  * process that is not dumpable. */
 int sandbox_limit_cpu(const struct sandbox *sandbox, pid_t pid, unsigned cpu_s, struct err *err) CHECKED;
 
-/* What took effect as a JSON object, e.g. {"no_new_privs":true,"rlimits":true,"landlock":7,"seccomp":true}; false or 0
- * where a layer is off, with "degraded":"why" when one could not be put on. After sandbox_try. */
+/* What took effect as a JSON object, e.g. {"no_new_privs":true,"rlimits":true,"landlock":7,"seccomp":true,
+ * "workspace_mb":16}; false or 0 where a layer is off or the workspace not bounded, with "degraded":"why" when one could not be put on. After sandbox_try. */
 void sandbox_describe(struct strbuf *out, const struct sandbox *sandbox);

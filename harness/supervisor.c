@@ -13,6 +13,7 @@
 #include "execution.h"
 #include "protocol.h"
 #include "request.h"
+#include "workspace.h"
 #include <errno.h>
 #include <malloc.h>
 #include <poll.h>
@@ -61,6 +62,8 @@ struct supervisor {
     struct arena request_memory;
     struct strbuf secrets;
     struct execution execution;
+    bool bounded;     /* the workspace is, so that its files can be counted; … */
+    int64_t look_us;  /* … the next time then */
     int exit_status; /* -1: go on */
 };
 
@@ -124,6 +127,7 @@ static void forget_request(struct supervisor *s)
 static void begin_execution(struct supervisor *s)
 {
     s->waiting = false;
+    s->look_us = now_us() + WORKSPACE_LOOK_MS * 1000;
     s->sink.id = s->request.id;
     execution_begin(&s->execution, &s->request, &s->spare, &s->secrets, s->options->limit_cpu, now_us());
     explicit_bzero(s->secrets.buf, s->secrets.len);
@@ -367,6 +371,25 @@ static void give_back(struct supervisor *s)
     malloc_trim(0);
 }
 
+static void look_at_workspace(struct supervisor *s, int64_t now)
+{
+    char message[96];
+
+    s->look_us = now + WORKSPACE_LOOK_MS * 1000;
+    if (workspace_files(s->options->workspace) <= WORKSPACE_FILES_MAX)
+        return;
+    snprintf(message, sizeof(message), "Script made more than %u files", WORKSPACE_FILES_MAX);
+    execution_kill(&s->execution, message);
+}
+
+/* Until when nothing happens by itself. */
+static int64_t next_tick_us(const struct supervisor *s)
+{
+    if (!s->execution.running)
+        return s->patience_us;
+    return s->bounded && s->look_us < s->execution.deadline_us ? s->look_us : s->execution.deadline_us;
+}
+
 static void tick(struct supervisor *s)
 {
     int64_t now;
@@ -376,7 +399,9 @@ static void tick(struct supervisor *s)
     if (!s->execution.running || s->execution.over)
         return;
     now = now_us();
-    if (now >= s->execution.deadline_us)
+    if (s->bounded && now >= s->look_us)
+        look_at_workspace(s, now);
+    if (!s->execution.over && now >= s->execution.deadline_us)
         execution_tick(&s->execution, now);
 }
 
@@ -401,7 +426,7 @@ static int wait_for(struct supervisor *s, struct pollfd *polls, size_t count)
     struct timespec timeout = {0}, *limit = NULL;
 
     if (s->execution.running || s->waiting) {
-        int64_t left = (s->execution.running ? s->execution.deadline_us : s->patience_us) - now_us();
+        int64_t left = next_tick_us(s) - now_us();
 
         left = left < 0 ? 0 : left;
         timeout = (struct timespec){left / 1000000, left % 1000000 * 1000};
@@ -477,6 +502,7 @@ int supervisor_main(const struct supervisor_options *options)
 {
     struct supervisor s = {.options = options, .zygote = {.control = -1, .loading = -1}, .exit_status = -1};
 
+    s.bounded = workspace_bound_mb(options->workspace) > 0;
     prctl(PR_SET_DUMPABLE, 0);
     protocol_init(&s.protocol);
     event_sink_init(&s.sink);

@@ -1,7 +1,8 @@
 /* The engines that are always there, as a user would write them in engines.json.
  *
  * bwrap: everything unshared, nothing of the host but /usr, read-only; the harness is bound in alone and is process 1.
- * As root, uid 65534 inside is root outside: that is why nothing else is bound. Its environment is the one we give it,
+ * As root, uid 65534 inside is root outside: that is why nothing else is bound. The workspace is a file system in memory,
+ * since a folder of the host could be filled until its disk is full. Its environment is the one we give it,
  * so there is no --clearenv.
  *
  * podman and docker: the image holds the harness as its entry point. Ulimits are said because the defaults need a
@@ -28,7 +29,7 @@ const char sandbox_engines_builtin[] = TEXT({
              "--symlink", "usr/bin", "/bin", "--ro-bind-try", "/etc/ld.so.cache", "/etc/ld.so.cache",
              "--proc", "/proc", "--dev", "/dev", "--size", "16777216", "--tmpfs", "/tmp",
              "--dir", "/run", "--ro-bind", "{harness}", "/run/keyturn-harness",
-             "--dir", "/tools", "{tools...}", "--bind", "{workspace}", "/workspace", "--chdir", "/workspace",
+             "--dir", "/tools", "{tools...}", "--size", "16777216", "--tmpfs", "/workspace", "--chdir", "/workspace",
              "--remount-ro", "/dev", "--remount-ro", "/",
              "/run/keyturn-harness", "--tools", "/tools", "--workspace", "/workspace", "--memory", "{memory_mb}", "{degraded...}"],
     "tools": ["--ro-bind", "{tools}", "/tools"],

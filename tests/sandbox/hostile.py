@@ -119,6 +119,10 @@ def hostile(body, box, calm):
     values = [value for name, value in rig.SECRETS.items()]
     if among(run.logs + run.errors + [json.dumps(run.results)], " | ".join(values)):
         return f"tells a secret: {run.text()}"
+    if box.engine in rig.INSIDE:  # as the product does before the next one has the box
+        wiped = box.run(rig.WIPE, f"{body.name}-wipe", 10)
+        if wiped.results != [0] or wiped.errors or wiped.faults:
+            return f"its workspace cannot be emptied: {wiped.text()}"
     after = sane_on(box, f"{body.name}-next")
     if after.results != ["sane"] or after.errors or after.faults:
         return f"a sane script afterwards: {after.text()}"

@@ -9,6 +9,7 @@ import ctypes
 import itertools
 import json
 import os
+import re
 import select
 import shutil
 import signal
@@ -25,6 +26,7 @@ SECRETS = {"KEYTURN_UNDECLARED": "undeclared-7c1f2b", "KEYTURN_DECLARED": "decla
 ENVIRONMENT = {"ASAN_OPTIONS": "quarantine_size_mb=0:thread_local_quarantine_size_kb=0", "LANG": "C.UTF-8"}
 ENVIRONMENT |= {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
 OUTPUT_MAX = 96 << 20  # of one script, before it counts as a flood: beyond the harness's own limit
+INSIDE = ("bwrap", "podman")  # whose workspace is not to be seen from here
 PR_SET_CHILD_SUBREAPER = 36
 numbers = itertools.count(1)  # of boxes
 
@@ -98,6 +100,17 @@ def product_engines():
     return json.loads(text[text.index("TEXT({") + 5 : text.rindex("})") + 1])
 
 
+def wipe_script():
+    """What the product empties such a workspace with."""
+    with open(os.path.join(HERE, "../../core/sandbox/pool_clean.c")) as file:
+        text = file.read()
+    text = text[text.index("wipe_script[] =") :]
+    return "".join(json.loads(one) for one in re.findall(r'"(?:[^"\\]|\\.)*"', text[: text.index(";")]))
+
+
+WIPE = wipe_script()
+
+
 def argv_for(engine, harness, host, switches, again=False):
     """The vector of an engine, as the product would fill it in, and switches for the harness behind it."""
     if engine == "naive":
@@ -132,7 +145,7 @@ class Box:
     def __init__(self, engine, harness, host, switches=()):
         self.engine, self.host, self.last = engine, host, None
         self.rest, self.lines = [], collections.deque()  # pieces of a line, and whole ones
-        paths = ("/tools", "/workspace") if engine in ("bwrap", "podman") else (host.tools, host.work)
+        paths = ("/tools", "/workspace") if engine in INSIDE else (host.tools, host.work)
         self.places = {"TOOLS": paths[0], "WORK": paths[1], "OUTSIDE": host.outside}
         self.places |= {"PORT": host.tcp.getsockname()[1], "UDP": host.udp.getsockname()[1]}
         self.places |= {"ABSTRACT": host.abstract.getsockname()[1:].decode()}

@@ -87,7 +87,7 @@ static void test_bwrap(void **state)
         " --size 16777216 --tmpfs /tmp ",
         " --ro-bind /opt/h /run/keyturn-harness ",
         " --ro-bind /my/tools /tools ",
-        " --bind /tmp/my ws /workspace --chdir /workspace ",
+        " --size 16777216 --tmpfs /workspace --chdir /workspace ",
         " --remount-ro / /run/keyturn-harness ",
     };
     for (size_t i = 0; i < COUNT_OF(pieces); i++)
@@ -101,8 +101,8 @@ static void test_bwrap(void **state)
     spec.allow_degraded = true;
     CLEANUP(free) char *degraded = vector_of(&spec, false);
     assert_has(degraded, " --allow-degraded");
-    spec.workspace = NULL;
-    assert_refused(&spec, "the engine bwrap needs a workspace (a folder must be made for it)");
+    spec = (struct box_spec){.engine = engine("none"), .harness = "/opt/h"};
+    assert_refused(&spec, "the engine none needs a workspace (a folder must be made for it)");
 }
 
 static void test_containers(void **state)
@@ -127,7 +127,8 @@ static void test_containers(void **state)
     assert_has(docker, " mine:2 --tools /tools");
     assert_has_not(docker, "--volume");
     assert_false(sandbox_engine_uses(spec.engine, "workspace"));
-    assert_true(sandbox_engine_uses(engine("bwrap"), "workspace"));
+    assert_false(sandbox_engine_uses(engine("bwrap"), "workspace"));
+    assert_true(sandbox_engine_uses(engine("none"), "workspace"));
 }
 
 static void test_other_machines(void **state)

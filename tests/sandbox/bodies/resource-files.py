@@ -1,0 +1,13 @@
+# Files without a byte, which cost the kernel memory all the same.
+# needs: bwrap
+# expect: error Script made more than 20000 files
+# timeout: 30
+
+import os
+import time
+
+os.mkdir("many")
+for number in range(24000):
+    os.close(os.open(f"many/{number}", os.O_CREAT | os.O_WRONLY))
+time.sleep(2)
+emit_result("reached")
