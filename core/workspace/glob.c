@@ -26,10 +26,15 @@ struct token {
     bool negated;
 };
 
+#define UTF8_BYTES 4 /* of a character, at most */
+#define ENDING_MAX 16
+
 struct alternative {
     char *text;
     struct token *tokens;
     size_t count, room;
+    char ending[ENDING_MAX]; /* plain letters that every name must end with: most names are turned away by these */
+    size_t ending_len;
 };
 
 struct glob {
@@ -80,8 +85,10 @@ static const char *skip_element(const char *at, const char **why)
 
 static uint32_t next_char(const char **at)
 {
+    if ((unsigned char)**at < 0x80)
+        return (unsigned char)*(*at)++;
     size_t used;
-    uint32_t cp = utf8_decode(*at, strlen(*at), &used);
+    uint32_t cp = utf8_decode(*at, strnlen(*at, UTF8_BYTES), &used);
     *at += used;
     return cp;
 }
@@ -130,6 +137,12 @@ static void add_alternative(struct glob *glob, char *take_text)
             uint32_t cp = next_char(&at);
             add_token(alt, TOKEN_CHAR)->cp = cp;
         }
+    }
+    for (size_t i = alt->count; i-- > 0 && alt->ending_len < ENDING_MAX;) {
+        if (alt->tokens[i].type != TOKEN_CHAR || alt->tokens[i].cp >= 0x80)
+            break;
+        alt->ending_len++;
+        alt->ending[ENDING_MAX - alt->ending_len] = (char)alt->tokens[i].cp;
     }
 }
 
@@ -291,10 +304,98 @@ static bool match_tokens(const struct alternative *alt, const char *name)
     return may_be_empty(alt, i);
 }
 
+static bool has_ending(const struct alternative *alt, const char *name, size_t len)
+{
+    return len >= alt->ending_len &&
+           memcmp(name + len - alt->ending_len, alt->ending + ENDING_MAX - alt->ending_len, alt->ending_len) == 0;
+}
+
 bool glob_match(const struct glob *glob, const char *name)
 {
+    size_t len = strlen(name);
     for (size_t i = 0; i < glob->count; i++)
-        if (match_tokens(&glob->alternatives[i], name))
+        if (has_ending(&glob->alternatives[i], name, len) && match_tokens(&glob->alternatives[i], name))
             return true;
     return false;
+}
+
+/* ---- searching ---- */
+
+/* All tokens that could be next, as a row of flags. Tokens that may take nothing let the next one be next too; `**` only
+ * between components. */
+static void spread(const struct alternative *alt, unsigned char *next, bool at_start)
+{
+    for (size_t i = 0; i < alt->count; i++)
+        if (next[i] && (alt->tokens[i].type == TOKEN_STAR || (alt->tokens[i].type == TOKEN_FOLDERS && at_start)))
+            next[i + 1] = 1;
+}
+
+/* The flags after one more character; false when none is left. */
+static bool advance(const struct alternative *alt, const unsigned char *next, unsigned char *after, uint32_t cp)
+{
+    bool any = false;
+    memset(after, 0, alt->count + 1);
+    for (size_t i = 0; i < alt->count; i++) {
+        const struct token *token = &alt->tokens[i];
+        if (!next[i])
+            continue;
+        bool stays = token->type == TOKEN_FOLDERS || token->type == TOKEN_REST || (token->type == TOKEN_STAR && cp != '/');
+        after[i] |= stays;
+        bool takes = fits(token, cp);
+        after[i + 1] |= takes;
+        any |= stays || takes;
+    }
+    return any;
+}
+
+static bool may_lead(const struct alternative *alt, const char *folder)
+{
+    if (alt->count && (alt->tokens[0].type == TOKEN_FOLDERS || alt->tokens[0].type == TOKEN_REST))
+        return true;
+    unsigned char *flags = xcalloc(2, alt->count + 1);
+    unsigned char *next = flags, *after = flags + alt->count + 1;
+    bool alive = true, at_start = true;
+    next[0] = 1;
+    for (const char *at = folder; alive;) {
+        bool ended = !*at; /* the slash behind the folder is the last character */
+        uint32_t cp = ended ? '/' : next_char(&at);
+        spread(alt, next, at_start);
+        alive = advance(alt, next, after, cp);
+        unsigned char *swap = next;
+        next = after;
+        after = swap;
+        at_start = cp == '/';
+        if (ended)
+            break;
+    }
+    /* Something must be left to match. */
+    alive = alive && memchr(next, 1, alt->count);
+    free(flags);
+    return alive;
+}
+
+bool glob_may_lead(const struct glob *glob, const char *folder)
+{
+    for (size_t i = 0; i < glob->count; i++)
+        if (may_lead(&glob->alternatives[i], folder))
+            return true;
+    return false;
+}
+
+char *glob_base(const struct glob *glob, bool *whole)
+{
+    const struct alternative *alt = &glob->alternatives[0];
+    *whole = false;
+    if (glob->count != 1)
+        return xstrdup("");
+    char *out = xmalloc(alt->count * UTF8_BYTES + 1);
+    size_t len = 0, folder = 0, i = 0;
+    for (; i < alt->count && alt->tokens[i].type == TOKEN_CHAR && alt->tokens[i].cp != UTF8_REPLACEMENT; i++) {
+        if (alt->tokens[i].cp == '/')
+            folder = len;
+        len += utf8_encode(alt->tokens[i].cp, out + len);
+    }
+    *whole = i == alt->count;
+    out[*whole ? len : folder] = '\0';
+    return out;
 }

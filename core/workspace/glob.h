@@ -13,5 +13,10 @@ struct glob;
 struct glob *glob_new(const char *pattern, struct err *err) CHECKED;
 void glob_free(struct glob *glob);
 bool glob_match(const struct glob *glob, const char *name);
+/* Whether anything below this folder could match: what a search need not look at. */
+bool glob_may_lead(const struct glob *glob, const char *folder);
+/* The folder that everything that matches is in, as far as the pattern says it in plain text ("" when it does not). When
+ * there is nothing but plain text, `whole` is set and it is the path itself. The caller's. */
+char *glob_base(const struct glob *glob, bool *whole);
 
 #define GLOB_CHOICES_MAX 1024

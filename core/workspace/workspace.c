@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "layout.h"
+#include "stage.h"
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
@@ -62,6 +63,19 @@ static char *make_folder(const char *base, const char *exec_id, struct clock *cl
     }
 }
 
+/* What every workspace of the kind is to see. */
+static int link_inputs(struct workspace *ws, const char *inputs, struct err *err)
+{
+    if (is_blank(inputs))
+        return 0;
+    CLEANUP(free) char *real = realpath(inputs, NULL);
+    if (!real)
+        return err_set_errno(err, errno, "cannot show %s as " LAYOUT_INPUTS, inputs);
+    CLEANUP(free) char *from = xasprintf("host://%s", real);
+    struct stage_input input = {.from = from, .to = LAYOUT_INPUTS, .mode = "link"};
+    return stage_inputs(ws, &input, 1, err);
+}
+
 static struct workspace *create(const struct workspace_options *options, struct clock *clock, const char *exec_id,
                                 const struct workspace_policy *policy, struct err *err)
 {
@@ -87,7 +101,7 @@ static struct workspace *create(const struct workspace_options *options, struct 
     ws->root = beneath_open(path, err);
     if (ws->root) {
         ws->path = xstrdup(beneath_path(ws->root));
-        if (layout_ensure_beneath(ws->root, clock, err) == 0)
+        if (layout_ensure_beneath(ws->root, clock, err) == 0 && link_inputs(ws, options->inputs, err) == 0)
             return ws;
     }
     if (!ws->trusted)

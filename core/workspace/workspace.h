@@ -32,6 +32,7 @@ struct workspace_capabilities {
 struct workspace_options {
     const char *base;   /* folder to make them in; NULL or blank: $TMPDIR or /tmp */
     bool trusted;       /* `base` itself is the workspace, and is never removed */
+    const char *inputs; /* a host folder that each one sees as work/inputs; NULL: none */
     struct clock *clock;                /* NULL: the system's */
     struct versions *versions;          /* where artifacts are loaded from and saved to; NULL: nowhere */
     struct workspace_observer observer; /* of every operation on it */

@@ -28,6 +28,24 @@ struct vector;
     AREA("latewrite.gate", area_latewrite_gate)        \
     AREA("webmode.gate", area_webmode_gate)            \
     AREA("glob.match", area_glob_match)                \
+    AREA("glob.normalize", area_glob_normalize)        \
+    AREA("artifact.ref", area_artifact_ref)            \
+    AREA("dir.digest", area_dir_digest)                \
+    AREA("outputspec.json", area_outputspec_json)      \
+    AREA("mime.is_text", area_mime_is_text)            \
+    AREA("mime.sniff", area_mime_sniff)                \
+    AREA("workspace.create", area_workspace_create)    \
+    AREA("registry.acquire", area_registry_acquire)    \
+    AREA("layout.ensure", area_layout_ensure)          \
+    AREA("metadata.load", area_metadata_load)          \
+    AREA("metadata.save", area_metadata_save)          \
+    AREA("metadata.tempname", area_metadata_tempname)  \
+    AREA("stage.default_to", area_stage_default_to)    \
+    AREA("stage.inputs", area_stage_inputs)            \
+    AREA("stage.directory", area_stage_directory)      \
+    AREA("put.files", area_put_files)                  \
+    AREA("collect.files", area_collect_files)          \
+    AREA("collect.outputs", area_collect_outputs)      \
     AREA("confirm.flow", area_confirm_flow)            \
     AREA("loop.invariants", area_loop_invariants)      \
     AREA("latewrite.effects", area_latewrite_effects)  \

@@ -1,0 +1,86 @@
+/* A longer name that begins like one of ours is another variable (D14), so a name must end where a separator or the text
+ * does; braces say by themselves where it ends. */
+
+#include "globs.h"
+#include "base/mem.h"
+#include "layout.h"
+#include <stdbool.h>
+#include <string.h>
+
+#define BLANKS " \t\n\v\f\r"
+
+static bool is_separator(char c)
+{
+    return c == '/' || c == '\\';
+}
+
+/* What follows "$NAME" or "${NAME}" at the start of the text, or NULL. */
+static const char *skip_variable(const char *text, const char *name)
+{
+    size_t len = strlen(name);
+    if (text[0] != '$')
+        return NULL;
+    bool braces = text[1] == '{';
+    const char *at = text + 1 + braces;
+    if (strncmp(at, name, len) != 0)
+        return NULL;
+    at += len;
+    if (braces)
+        return *at == '}' ? at + 1 : NULL;
+    return !*at || is_separator(*at) ? at : NULL;
+}
+
+static char *replace(char *take_text, const char *variable, const char *folder)
+{
+    const char *tail = skip_variable(take_text, variable);
+    if (!tail)
+        return take_text;
+    tail += is_separator(*tail);
+    char *out = !folder ? xstrdup(*tail ? tail : ".") : *tail ? xasprintf("%s/%s", folder, tail) : xstrdup(folder);
+    free(take_text);
+    return out;
+}
+
+char *globs_normalize(const char *pattern)
+{
+    pattern += strspn(pattern, BLANKS);
+    size_t len = strlen(pattern);
+    while (len > 0 && strchr(BLANKS, pattern[len - 1]))
+        len--;
+    if (len == 0)
+        return NULL;
+    char *text = replace(xmemdup0(pattern, len), LAYOUT_ENV_ROOT, NULL);
+    for (size_t i = 0; i < LAYOUT_DIRS; i++)
+        if (layout_rows[i].env)
+            text = replace(text, layout_rows[i].env, layout_rows[i].name);
+    return text;
+}
+
+char *globs_clean(const char *pattern)
+{
+    char *out = xmalloc(strlen(pattern) + 2);
+    size_t len = 0;
+    for (const char *at = pattern; *at;) {
+        size_t part = strcspn(at, "/");
+        if (part == 2 && at[0] == '.' && at[1] == '.') {
+            if (len == 0) {
+                free(out);
+                return NULL;
+            }
+            while (len > 0 && out[len - 1] != '/')
+                len--;
+            len -= len > 0;
+        } else if (part > 0 && !(part == 1 && at[0] == '.')) {
+            if (len > 0)
+                out[len++] = '/';
+            memcpy(out + len, at, part);
+            len += part;
+        }
+        at += part;
+        at += strspn(at, "/");
+    }
+    if (len == 0)
+        out[len++] = '.';
+    out[len] = '\0';
+    return out;
+}

@@ -1,0 +1,11 @@
+#pragma once
+/* Patterns as people and models write them: they may begin with a variable of the workspace ("$OUTPUT_DIR/…"), hold blanks
+ * around them, or be empty. */
+
+#include <stddef.h>
+
+/* The pattern relative to the root, or NULL when nothing but blanks is in it. "$NAME" and "${NAME}" count only at the
+ * start and only for the folders of the layout and the root; one '/' or '\' behind them is theirs. */
+char *globs_normalize(const char *pattern);
+/* The pattern as a path would be cleaned: no empty or "." parts, ".." resolved. NULL when it climbs out of the root. */
+char *globs_clean(const char *pattern);

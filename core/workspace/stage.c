@@ -1,0 +1,156 @@
+/* Files and folders. Inputs, which come from elsewhere by name, are in stage_inputs.c. */
+
+#include "stage.h"
+#include "base/beneath.h"
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/mem.h"
+#include "copy.h"
+#include "stage_inside.h"
+#include "workspace.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define CANNOT_TELL (-2)
+
+static bool is_blank(const char *text)
+{
+    return !text || !text[strspn(text, " \t\n\v\f\r")];
+}
+
+int64_t stage_room(const struct workspace *ws, struct err *err)
+{
+    if (ws->policy.max_disk_bytes <= 0)
+        return -1;
+    int64_t used = workspace_disk_used(ws, err);
+    if (used < 0)
+        return CANNOT_TELL;
+    return used < ws->policy.max_disk_bytes ? ws->policy.max_disk_bytes - used : 0;
+}
+
+/* ---- files ---- */
+
+static int write_beside(int folder, const char *name, const struct stage_file *file)
+{
+    static atomic_uint counter;
+    char temp[64];
+    snprintf(temp, sizeof(temp), ".keyturn-stage-%ld-%u.tmp", (long)getpid(), atomic_fetch_add(&counter, 1));
+    CLEANUP(fd) int fd = openat(folder, temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return -1;
+    if (file_write_all(fd, file->bytes, file->len) < 0 ||
+        fchmod(fd, file->mode ? file->mode & 0777 : STAGE_FILE_MODE) < 0 || renameat(folder, temp, folder, name) < 0) {
+        int code = errno;
+        unlinkat(folder, temp, 0);
+        errno = code;
+        return -1;
+    }
+    return 0;
+}
+
+int stage_put(struct workspace *ws, const struct stage_file *file, int64_t *left, struct err *err)
+{
+    CLEANUP(free) char *name = NULL;
+    if (is_blank(file->path))
+        return err_set(err, "empty file path");
+    if (*left >= 0 && file->len > (size_t)*left) {
+        err_set(err, "cannot write %.300s: the workspace may not hold that much", file->path);
+        if (err)
+            err->code = EDQUOT;
+        return -1;
+    }
+    CLEANUP(fd) int folder = beneath_parent(ws->root, file->path, true, &name, err);
+    if (folder < 0)
+        return -1;
+    if (write_beside(folder, name, file) < 0)
+        return err_set_errno(err, errno, "cannot write %.300s", file->path);
+    if (*left >= 0)
+        *left -= (int64_t)file->len;
+    return 0;
+}
+
+static int put_all(struct workspace *ws, const struct stage_file *files, size_t count, struct err *err)
+{
+    int64_t left = stage_room(ws, err);
+    if (left == CANNOT_TELL)
+        return -1;
+    for (size_t i = 0; i < count; i++)
+        if (stage_put(ws, &files[i], &left, err) < 0)
+            return -1;
+    return 0;
+}
+
+int stage_files(struct workspace *ws, const struct stage_file *files, size_t count, struct err *err)
+{
+    struct err own = ERR_INIT;
+    struct span span;
+    span_begin(&span, &ws->observer, ws->clock, SPAN_STAGE_FILES);
+    json_add_int(&span.attrs, SPAN_COUNT, (int64_t)count);
+    return span_end(&span, put_all(ws, files, count, &own), &own, err);
+}
+
+/* ---- folders ---- */
+
+int stage_open_folder(const struct workspace *ws, const char *to, struct err *err)
+{
+    if (is_blank(to))
+        to = ".";
+    /* beneath_parent makes the folders of a path but its last part, so a last part is added. */
+    CLEANUP(free) char *below = xasprintf("%s/x", to), *name = NULL;
+    return beneath_parent(ws->root, below, true, &name, err);
+}
+
+static int copy_host_folder(struct workspace *ws, const char *src, const char *to, struct copying *copying, struct err *err)
+{
+    CLEANUP(fd) int from = open(src, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (from < 0)
+        return err_set_errno(err, errno, "cannot stage %.300s", src);
+    CLEANUP(fd) int folder = stage_open_folder(ws, to, err);
+    if (folder < 0)
+        return -1;
+    return copy_tree(copying, from, folder, src, err);
+}
+
+static int stage_one(struct workspace *ws, const char *src, const char *to, const struct stage_options *options,
+                     bool *mounted, struct err *err)
+{
+    if (is_blank(src))
+        return err_set(err, "the folder to stage has no path");
+    if (options->allow_mount && options->mount) {
+        CLEANUP(free) char *clean = beneath_clean(ws->root, is_blank(to) ? "." : to, err);
+        if (!clean)
+            return -1;
+        CLEANUP(fd) int place = stage_open_folder(ws, clean, err);
+        if (place < 0)
+            return -1;
+        if (options->mount(options->user, src, clean)) {
+            *mounted = true;
+            return 0;
+        }
+    }
+    struct copying copying = {.read_only = options->read_only, .follow = true, .left = stage_room(ws, err)};
+    if (copying.left == CANNOT_TELL)
+        return -1;
+    return copy_host_folder(ws, src, to, &copying, err);
+}
+
+int stage_directory(struct workspace *ws, const char *src, const char *to, const struct stage_options *options,
+                    bool *mounted, struct err *err)
+{
+    static const struct stage_options plain = {0};
+    struct err own = ERR_INIT;
+    struct span span;
+    bool by_mount = false;
+    span_begin(&span, &ws->observer, ws->clock, SPAN_STAGE_DIR);
+    json_add_str(&span.attrs, SPAN_HOST_PATH, src);
+    json_add_str(&span.attrs, SPAN_TO, to);
+    int status = stage_one(ws, src, to, options ? options : &plain, &by_mount, &own);
+    json_add_bool(&span.attrs, SPAN_MOUNT_USED, by_mount);
+    if (mounted)
+        *mounted = by_mount;
+    return span_end(&span, status, &own, err);
+}

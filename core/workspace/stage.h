@@ -1,0 +1,45 @@
+#pragma once
+/* Putting things into a workspace. Every operation tells the observer of one record, and none writes more than the policy
+ * lets the workspace hold. */
+
+#include "base/err.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+struct workspace;
+
+#define STAGE_FILE_MODE 0644
+
+struct stage_file {
+    const char *path; /* relative to the root */
+    const void *bytes;
+    size_t len;
+    mode_t mode; /* 0: 0644 */
+};
+/* Writes the files, with the folders on their way. What is there is replaced, never written into: it may be a link, or
+ * another name of something else. */
+int stage_files(struct workspace *ws, const struct stage_file *files, size_t count, struct err *err) CHECKED;
+
+struct stage_options {
+    bool read_only;   /* no write bits on what is staged */
+    bool allow_mount; /* `mount` may be asked */
+    /* Whoever runs programs here may show them `src` at `to` (relative to the root) instead of a copy; true: it will. */
+    bool (*mount)(void *user, const char *src, const char *to);
+    void *user;
+};
+/* The content of the host folder `src`, in the folder `to` (blank: the root itself). `mounted`, when given, says whether it is
+ * mounted and nothing was copied. */
+int stage_directory(struct workspace *ws, const char *src, const char *to, const struct stage_options *options,
+                    bool *mounted, struct err *err) CHECKED;
+
+struct stage_input {
+    const char *from; /* artifact://name[@version], host:///path, workspace://path or skill://name/path */
+    const char *to;   /* relative to the root; NULL or blank: work/inputs/<last part of from> */
+    const char *mode; /* "link", or a copy */
+    bool pin;         /* an artifact without version: the version that was staged there before */
+};
+/* In order, up to the first that fails; the records are kept when all went well. */
+int stage_inputs(struct workspace *ws, const struct stage_input *inputs, size_t count, struct err *err) CHECKED;
+/* Where an input goes that does not say. The caller's. */
+char *stage_default_to(const char *from);

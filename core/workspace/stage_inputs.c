@@ -1,0 +1,314 @@
+/* Inputs, which come by name from four places. One row per scheme says how each is fetched.
+ *
+ * What stays as it was upstream although it may surprise: a host folder is copied into the folder that holds `to` (D15).
+ * Links within the workspace are relative, so that they hold wherever it is mounted. */
+
+#include "base/beneath.h"
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "copy.h"
+#include "globs.h"
+#include "inside.h"
+#include "layout.h"
+#include "metadata.h"
+#include "stage_inside.h"
+#include "versions.h"
+#include "workspace.h"
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define BLANKS   " \t\n\v\f\r"
+#define ARTIFACT "artifact://"
+
+/* One input on its way. */
+struct fetch {
+    struct workspace *ws;
+    const struct stage_input *input;
+    const char *rest; /* of `from`, behind the scheme */
+    const char *to, *mode;
+    bool link;
+    int64_t *left;
+    const struct metadata *before; /* what was staged earlier */
+    char *resolved;
+    int64_t version;
+};
+
+static char *trimmed(const char *text)
+{
+    if (!text)
+        return xstrdup("");
+    text += strspn(text, BLANKS);
+    size_t len = strlen(text);
+    while (len > 0 && strchr(BLANKS, text[len - 1]))
+        len--;
+    return xmemdup0(text, len);
+}
+
+/* ---- placing ---- */
+
+/* Puts a link to `target` at `to`, in the place of whatever is there. */
+static int place_link(struct fetch *f, const char *target, struct err *err)
+{
+    CLEANUP(free) char *name = NULL;
+    CLEANUP(fd) int folder = beneath_parent(f->ws->root, f->to, true, &name, err);
+    if (folder < 0)
+        return -1;
+    if (symlinkat(target, folder, name) == 0)
+        return 0;
+    if (errno == EEXIST) {
+        /* By way of the descriptor: the path of the folder may lead elsewhere by now. */
+        CLEANUP(free) char *path = xasprintf("/proc/self/fd/%d/%s", folder, name);
+        if (file_remove_tree(path, err) < 0)
+            return -1;
+        if (symlinkat(target, folder, name) == 0)
+            return 0;
+    }
+    return err_set_errno(err, errno, "cannot link %.300s", f->to);
+}
+
+/* A link to something in the workspace, relative to where the link really is. */
+static int place_inner_link(struct fetch *f, const char *real, struct err *err)
+{
+    CLEANUP(free) char *name = NULL;
+    CLEANUP(fd) int folder = beneath_parent(f->ws->root, f->to, true, &name, err);
+    if (folder < 0)
+        return -1;
+    CLEANUP(free) char *at = inside_real(f->ws->root, folder, ".");
+    CLEANUP(strbuf) struct strbuf target = STRBUF_INIT;
+    if (strcmp(at, ".") != 0) {
+        strbuf_addstr(&target, "../");
+        for (const char *c = at; *c; c++)
+            if (*c == '/')
+                strbuf_addstr(&target, "../");
+    }
+    strbuf_addstr(&target, real);
+    CLEANUP(free) char *own = strcmp(at, ".") == 0 ? xstrdup(name) : xasprintf("%s/%s", at, name);
+    if (strcmp(own, real) == 0)
+        return err_set(err, "cannot link %.300s to itself", f->to);
+    return place_link(f, target.buf, err);
+}
+
+/* Copies what is open: a file to `to`, a folder's content to `folder`. */
+static int place_copy(struct fetch *f, int from, const char *folder, bool follow, struct err *err)
+{
+    struct copying copying = {.follow = follow, .left = *f->left};
+    struct stat st;
+    int status = -1;
+    if (fstat(from, &st) < 0)
+        return err_set_errno(err, errno, "cannot stage %.300s", f->input->from);
+    if (S_ISDIR(st.st_mode)) {
+        CLEANUP(fd) int to = stage_open_folder(f->ws, folder, err);
+        if (to >= 0)
+            status = copy_tree(&copying, from, to, f->input->from, err);
+    } else if (S_ISREG(st.st_mode)) {
+        CLEANUP(free) char *name = NULL;
+        CLEANUP(fd) int to = beneath_parent(f->ws->root, f->to, true, &name, err);
+        if (to >= 0)
+            status = copy_file(&copying, from, &st, to, name, f->input->from, err);
+    } else {
+        return err_set(err, "cannot stage %.300s: it is %s", f->input->from, beneath_kind(st.st_mode));
+    }
+    *f->left = copying.left;
+    return status;
+}
+
+/* ---- the four places ---- */
+
+/* The version that was last staged from this artifact to this place. */
+static int64_t pinned(const struct fetch *f, const char *name)
+{
+    for (size_t i = f->before->input_count; i-- > 0;) {
+        const struct metadata_input *record = &f->before->inputs[i];
+        if (strcmp(record->to, f->to) != 0 || record->version == METADATA_NO_VERSION)
+            continue;
+        if (record->resolved && strcmp(record->resolved, name) == 0)
+            return record->version;
+        if (strncmp(record->from, ARTIFACT, strlen(ARTIFACT)) != 0)
+            continue;
+        CLEANUP(free) char *other = NULL;
+        int64_t version;
+        if (versions_parse_ref(record->from + strlen(ARTIFACT), &other, &version, NULL) == 0 && strcmp(other, name) == 0)
+            return record->version;
+    }
+    return VERSIONS_NEWEST;
+}
+
+static int fetch_artifact(struct fetch *f, struct err *err)
+{
+    CLEANUP(strbuf) struct strbuf content = STRBUF_INIT;
+    int64_t version;
+    if (versions_parse_ref(f->rest, &f->resolved, &version, err) < 0)
+        return -1;
+    if (version == VERSIONS_NEWEST && f->input->pin)
+        version = pinned(f, f->resolved);
+    if (versions_load(f->ws->versions, f->resolved, version, &content, NULL, &f->version, err) < 0)
+        return -1;
+    struct stage_file file = {.path = f->to, .bytes = content.buf, .len = content.len, .mode = STAGE_FILE_MODE};
+    return stage_put(f->ws, &file, f->left, err);
+}
+
+static int fetch_host(struct fetch *f, struct err *err)
+{
+    f->resolved = xstrdup(f->rest);
+    if (*f->rest != '/')
+        return err_set(err, "cannot stage %.300s: the path must be absolute", f->input->from);
+    CLEANUP(fd) int from = open(f->rest, (f->link ? O_PATH : O_RDONLY | O_NONBLOCK | O_NOCTTY) | O_CLOEXEC);
+    if (from < 0)
+        return err_set_errno(err, errno, "cannot stage %.300s", f->input->from);
+    if (f->link)
+        return place_link(f, f->rest, err);
+    const char *slash = strrchr(f->to, '/');
+    CLEANUP(free) char *above = slash ? xmemdup0(f->to, (size_t)(slash - f->to)) : xstrdup(".");
+    return place_copy(f, from, above, true, err);
+}
+
+static int fetch_inner(struct fetch *f, const char *path, struct err *err)
+{
+    CLEANUP(free) char *real = NULL;
+    f->resolved = xstrdup(path);
+    CLEANUP(fd) int from = inside_open(f->ws->root, path, f->link ? O_PATH : O_RDONLY, &real, err);
+    if (from < 0)
+        return -1;
+    return f->link ? place_inner_link(f, real, err) : place_copy(f, from, f->to, false, err);
+}
+
+static int fetch_workspace(struct fetch *f, struct err *err)
+{
+    return fetch_inner(f, f->rest, err);
+}
+
+static int fetch_skill(struct fetch *f, struct err *err)
+{
+    CLEANUP(free) char *clean = globs_clean(f->rest);
+    if (!clean)
+        return err_set(err, "path escapes workspace: %.300s", f->input->from);
+    CLEANUP(free) char *path = xasprintf("%s/%s", layout_rows[LAYOUT_SKILLS].name, clean);
+    return fetch_inner(f, path, err);
+}
+
+static const struct {
+    const char *scheme;
+    int (*fetch)(struct fetch *f, struct err *err);
+} schemes[] = {
+    {ARTIFACT, fetch_artifact},
+    {"host://", fetch_host},
+    {"workspace://", fetch_workspace},
+    {"skill://", fetch_skill},
+};
+
+char *stage_default_to(const char *from)
+{
+    CLEANUP(free) char *text = trimmed(from);
+    CLEANUP(free) char *name = NULL;
+    const char *last = text;
+    int64_t version;
+    if (strncmp(text, ARTIFACT, strlen(ARTIFACT)) == 0 &&
+        versions_parse_ref(text + strlen(ARTIFACT), &name, &version, NULL) == 0)
+        last = name;
+    size_t len = strlen(last);
+    while (len > 0 && last[len - 1] == '/')
+        len--;
+    size_t begin = len;
+    while (begin > 0 && last[begin - 1] != '/')
+        begin--;
+    return xasprintf("%s/%.*s", LAYOUT_INPUTS, (int)(len - begin), last + begin);
+}
+
+/* ---- all of them ---- */
+
+static int fetch_one(struct fetch *f, struct err *err)
+{
+    for (size_t i = 0; i < COUNT_OF(schemes); i++) {
+        size_t len = strlen(schemes[i].scheme);
+        if (strncmp(f->input->from, schemes[i].scheme, len) != 0)
+            continue;
+        f->rest = f->input->from + len;
+        return schemes[i].fetch(f, err);
+    }
+    return err_set(err, "unsupported input: %.300s", f->input->from);
+}
+
+static char *mode_of(const struct stage_input *input)
+{
+    char *mode = trimmed(input->mode);
+    for (char *at = mode; *at; at++)
+        *at = (char)tolower((unsigned char)*at);
+    if (*mode)
+        return mode;
+    free(mode);
+    return xstrdup("copy");
+}
+
+/* Stages one input and adds its record to `done`. */
+static int stage_one(struct workspace *ws, const struct stage_input *input, int64_t *left, struct metadata *before,
+                     struct metadata *done, struct err *err)
+{
+    CLEANUP(free) char *mode = mode_of(input), *to = trimmed(input->to), *clean = NULL;
+    char now[METADATA_STAMP_MAX];
+    if (!*to) {
+        free(to);
+        to = stage_default_to(input->from);
+    }
+    if (!(clean = beneath_clean(ws->root, to, err)))
+        return -1;
+    struct fetch f = {.ws = ws,
+                      .input = input,
+                      .to = clean,
+                      .mode = mode,
+                      .link = strcmp(mode, "link") == 0,
+                      .left = left,
+                      .before = before,
+                      .version = METADATA_NO_VERSION};
+    int status = fetch_one(&f, err);
+    if (status == 0) {
+        metadata_stamp(ws->clock, now);
+        struct metadata_input record = {
+            .from = input->from, .to = clean, .ts = now, .resolved = f.resolved, .mode = mode, .version = f.version};
+        metadata_add_input(done, &record);
+        metadata_add_input(before, &record); /* a later one of the same list may be pinned to it */
+    }
+    free(f.resolved);
+    return status;
+}
+
+static void add_records(struct metadata *md, void *user)
+{
+    const struct metadata *done = user;
+    for (size_t i = 0; i < done->input_count; i++)
+        metadata_add_input(md, &done->inputs[i]);
+}
+
+static int stage_all(struct workspace *ws, const struct stage_input *inputs, size_t count, struct err *err)
+{
+    CLEANUP(metadata) struct metadata before, done;
+    struct err own = ERR_INIT;
+    metadata_init(&done, ws->clock);
+    int status = metadata_load(ws->root, ws->clock, &before, &own);
+    if (status < 0 && own.code != METADATA_CORRUPT) {
+        if (err)
+            *err = own;
+        return -1;
+    }
+    int64_t left = stage_room(ws, err);
+    if (left < -1 || layout_ensure_beneath(ws->root, ws->clock, err) < 0)
+        return -1;
+    for (size_t i = 0; i < count; i++)
+        if (stage_one(ws, &inputs[i], &left, &before, &done, err) < 0)
+            return -1;
+    return metadata_update(ws->root, ws->clock, add_records, &done, err);
+}
+
+int stage_inputs(struct workspace *ws, const struct stage_input *inputs, size_t count, struct err *err)
+{
+    struct err own = ERR_INIT;
+    struct span span;
+    span_begin(&span, &ws->observer, ws->clock, SPAN_STAGE_FILES);
+    json_add_int(&span.attrs, SPAN_COUNT, (int64_t)count);
+    return span_end(&span, stage_all(ws, inputs, count, &own), &own, err);
+}

@@ -1,0 +1,37 @@
+#pragma once
+/* A workspace as a case describes it: what stands in it, beside it and on the host, and what is there afterwards. Members
+ * that mean the same in every area are read and told here. */
+
+#include "base/err.h"
+#include "vector.h"
+
+struct versions;
+struct workspace;
+
+struct workspace_rig {
+    struct vector *v;
+    char *folder; /* everything of the case is below it */
+    struct workspace *ws;
+    struct versions *versions; /* NULL when the case says that there is none */
+};
+
+/* Input members: tree dirs symlinks outside host host_file artifacts service metadata_file metadata_is_dir. Placeholders:
+ * hostdir hostfile outside. */
+void workspace_rig_init(struct workspace_rig *rig, struct vector *v);
+void workspace_rig_release(struct workspace_rig *rig);
+
+/* A folder for cases that need no workspace, below the rig's or a new one; the arena's. */
+const char *rig_temp_dir(struct vector *v);
+void rig_write(struct vector *v, const char *folder, const char *path, const char *text, size_t len);
+/* The files of an object {path: content} and the folders of a list. */
+void rig_write_tree(struct vector *v, const char *folder, const struct json *tree);
+void rig_make_dirs(struct vector *v, const char *folder, const struct json *dirs);
+void rig_make_links(struct vector *v, const char *folder, const struct json *links);
+/* Permission bits as cases write them ("0644"), NULL when there is nothing; the arena's. */
+const char *rig_mode(struct vector *v, const char *folder, const char *path);
+
+/* `error`: true, part of its text, or null. A case that says nothing of it expects none. */
+void tell_error(struct vector *v, const struct err *err, bool failed);
+/* files{path: content} absent[] is_symlink (of `last`) file_mode mode (of `last`) metadata_version metadata_inputs record
+ * metadata_output */
+void tell_tree(struct workspace_rig *rig, const char *last);
