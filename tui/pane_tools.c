@@ -16,7 +16,8 @@
 #include <string.h>
 
 #define WIDE_COLS  64 /* every column has room */
-#define BYTES_COLS 50
+#define BYTES_COLS 58
+#define WORD_COLS  50 /* the effect in a word */
 #define TIME_COLS  40
 #define LINE_COLS  100 /* the frame has room for all that is to say of the sandbox */
 #define LABEL_COLS 14  /* of what a call told */
@@ -91,7 +92,7 @@ static struct columns measure(const struct tools_pane *tools, const struct view 
     if (in.cols < TIME_COLS)
         c.time = 0; /* what a call is about comes before how long it took */
     /* Where there is no room for the word, its first letter tells a read from a write. */
-    c.effect = wide ? c.effect + 1 : in.cols >= TIME_COLS ? 2 : 0;
+    c.effect = wide ? c.effect + 1 : in.cols >= WORD_COLS ? c.effect : in.cols >= TIME_COLS ? 2 : 0;
     c.bytes = wide ? 9 : in.cols >= BYTES_COLS ? 7 : 0;
     c.at_tool = 1 + c.number + 2 + (view->departures ? 1 : 0);
     c.at_rest = c.at_tool + c.tool + 1 + wide;

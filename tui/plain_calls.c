@@ -249,14 +249,19 @@ void plain_call_output(struct plain *plain, const char *id, const char *stream, 
     }
 }
 
+/* A message is said as it is; a value has its name before it. */
 void plain_call_script(struct plain *plain, const struct event_script_event *event)
 {
-    const struct json *value = plain_json(plain, event->event);
+    const struct json *value = plain_json(plain, event->event), *data = json_get(value, "data");
     const char *message = json_str(json_get(value, "message"), NULL);
-    plain_call_output(plain, event->call, json_str(json_get(value, "level"), NULL),
-                      message        ? message
-                      : event->event ? event->event
-                                     : "");
+    CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
+    if (message)
+        strbuf_addstr(&text, message);
+    else if (data)
+        strbuf_addf(&text, "%s %.*s", json_str(json_get(value, "label"), "result"), (int)data->src_len, data->src);
+    else if (event->event)
+        strbuf_addstr(&text, event->event);
+    plain_call_output(plain, event->call, json_str(json_get(value, "level"), NULL), text.buf);
 }
 
 /* Outcomes */

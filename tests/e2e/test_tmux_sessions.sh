@@ -152,7 +152,7 @@ case_fork_in_a_turn() {
     write_model model.jsonl
     cp "$source/fixtures/demo.jsonl" "$home/before.jsonl"
     start replay --until 60 before.jsonl
-    sees 'event 60 of 208'
+    sees 'event 60 of 212'
     keys F
     sees 'the turn goes on'
     sees 'I change two lines.'

@@ -162,7 +162,7 @@ case_terminals() {
         begin "terminal_$name" 120x40
         start replay --until 100 "$source/fixtures/demo.jsonl"
         sees '1 conversation'
-        sees 'src/lines.c'
+        sees 'src/lines.py'
         keys Down
         keys q
         sees 'status=0'

@@ -91,31 +91,31 @@ case_replay_keys() {
     keys -
     sees '0.5x'
     keys G
-    sees 'event 208 of 208'
+    sees 'event 212 of 212'
     keys g
-    sees 'event 1 of 208'
+    sees 'event 1 of 212'
     keys G
     keys x
     sees 'no error'
     typed ':goto 100'
     keys Enter
-    sees 'event 100 of 208'
+    sees 'event 100 of 212'
     typed ':goto 99999'
     keys Enter
     sees 'The recording ends before that'
-    sees 'event 208 of 208'
+    sees 'event 212 of 212'
     typed ':goto 3600s'
     keys Enter
-    sees 'its last event, 208 at'
+    sees 'its last event, 212 at'
     keys b
     sees 'F goes on live from here'
     typed ':goto 100'
     keys Enter
-    sees 'event 100 of 208'
+    sees 'event 100 of 212'
     typed ':speed 64'
     keys Enter
     keys Space
-    sees 'event 208 of 208'
+    sees 'event 212 of 212'
     keys q
     sees 'status=0'
 }
@@ -160,8 +160,8 @@ case_search_and_filter() {
     sees 'tool.started'
     keys 1
     keys f
-    typed 'interface'
-    sees '1 message · interface'
+    typed 'reader'
+    sees '1 message · reader'
     keys Enter
     keys 5
     keys f
@@ -238,6 +238,9 @@ case_demo() {
     keys y
     file_has "$home/rec.jsonl" '"type":"turn.finished"'
     check "it is done" grep -q '"status":"done"' "$home/rec.jsonl"
+    check "the tests failed first, and passed with the fix" [ "$(grep '"final_result"' "$home/rec.jsonl" |
+        grep -o '"failed":\[[^]]*\]' | tr '\n' ' ')" = '"failed":["last_line"] "failed":[] ' ]
+    check "and the answer says so" grep -qF 'All 6 tests pass; before, last_line failed.' "$home/rec.jsonl"
     sees 'Done.'
     escape
     keys q
@@ -245,5 +248,23 @@ case_demo() {
     check "no folder stays behind" [ -z "$(ls -A "$home/tmp")" ]
 }
 
+# Whoever refuses everything is told what is true then, by the tests too.
+case_demo_denied() {
+    begin demo_denied 120x40
+    start demo --record rec.jsonl
+    sees 'waiting for you: edit_file src/lines.py'
+    keys n
+    file_has "$home/rec.jsonl" 'last_line fails as before'
+    sees 'waiting for you: edit_file CHANGELOG.md'
+    keys n
+    file_has "$home/rec.jsonl" '"type":"turn.finished"'
+    check "the tests failed twice" [ "$(grep -c '"final_result".*"failed":\["last_line"\]' "$home/rec.jsonl")" = 2 ]
+    check "and the answer says so" grep -qF 'The tests say so too: last_line fails.' "$home/rec.jsonl"
+    sees 'Done; nothing was written.'
+    escape
+    keys q
+    sees 'status=0'
+}
+
 run_cases quit_asks cancel second_prompt step replay_keys fork execute search_and_filter help_and_theme mouse \
-    start_screen demo
+    start_screen demo demo_denied
