@@ -52,6 +52,8 @@ static const struct option table[] = {
      TAKE_LIST, INTO(breaks)},
     {"budget", "KEY=VALUE", "a limit: wall_s, steps, tool_calls, reflections, input_tokens, output_tokens, cost_usd, "
      "context_tokens, tool_cap_s", TURNS, TAKE_LIST, INTO(budgets)},
+    {"system", "FILE", "the system prompt, instead of the usual one", OF(RUN), TAKE_TEXT, INTO(system)},
+    {"no-project-instructions", NULL, "do not tell the model what AGENTS.md says", OF(RUN), TAKE_FLAG, INTO(no_instructions)},
     {"web", "off|auto|on", "whether web_search may be used", TURNS, TAKE_TEXT, INTO(web)},
     {"serial", NULL, "one call at a time, no parallel waves", TURNS, TAKE_FLAG, INTO(serial)},
     {"approve", "ask|deny|allow", "who decides about writes; ask refuses when nobody can be asked", TURNS, TAKE_TEXT,

@@ -9,6 +9,7 @@
 #include "base/loop.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
+#include "base/utf8.h"
 #include "journal/peek.h"
 #include "journal/store.h"
 #include "model/http.h"
@@ -175,6 +176,8 @@ static void use_config(struct harness *h, const struct config *config)
     if (config->citations >= 0)
         h->show_citations = config->citations;
     h->system_prompt = config->system_prompt;
+    if (config->project_instructions >= 0)
+        h->project_instructions = config->project_instructions;
     h->web_endpoint = config->web_endpoint;
 }
 
@@ -211,9 +214,31 @@ static int use_options(struct harness *h, const struct setup_plan *plan)
         h->web = (enum web_mode)web_mode_from_name(options->web);
     if (options->serial)
         h->parallel = false;
+    if (options->no_instructions)
+        h->project_instructions = false;
     h->engine_name = options->engine;
     h->interactive = plan->interactive;
     h->ask_timeout_ms = isnan(options->ask_timeout) ? 0 : (int64_t)(options->ask_timeout * 1000);
+    return 0;
+}
+
+#define SYSTEM_BYTES_MAX (256u << 10)
+
+/* The prompt of this run, from a file: what people want to try out is longer than an argument. */
+static int read_system(struct setup *setup, const struct options *options)
+{
+    CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
+    struct err err = ERR_INIT;
+    if (!options->system)
+        return 0;
+    if (file_read(options->system, &text, SYSTEM_BYTES_MAX, &err))
+        return say_file_error(STATUS_USAGE, options->system, &err);
+    if (!utf8_valid(text.buf, text.len) || memchr(text.buf, '\0', text.len))
+        return say_error(STATUS_USAGE, "--system %s: this is no text (name a file in UTF-8)", options->system);
+    if (strspn(text.buf, " \t\r\n") == text.len)
+        return say_error(STATUS_USAGE, "--system %s: the file is empty (say what the model should be told)", options->system);
+    setup->system_prompt = strbuf_detach(&text, NULL);
+    setup->harness.system_prompt = setup->system_prompt;
     return 0;
 }
 
@@ -408,6 +433,8 @@ int setup_open(struct setup *setup, const struct setup_plan *plan)
     use_config(&setup->harness, plan->config);
     int status = use_options(&setup->harness, plan);
     if (!status)
+        status = read_system(setup, plan->options);
+    if (!status)
         status = open_model(setup, plan);
     if (!status)
         status = open_approval(setup, plan);
@@ -488,6 +515,7 @@ void setup_close(struct setup *setup)
         rmdir(setup->checkpoints); /* goes only when it is empty: most sessions write nothing */
     store_close(h->store);
     journal_reader_free(setup->script);
+    free(setup->system_prompt);
     free(setup->id);
     free(setup->journal);
     free(setup->checkpoints);

@@ -33,6 +33,7 @@ struct setup {
     struct sandbox sandbox;
     struct engine *engine;
     struct journal_reader *script; /* of a model that is a file */
+    char *system_prompt; /* of --system; NULL: none */
     char *id;
     char *journal;     /* its file; NULL: none */
     char *checkpoints; /* their folder */

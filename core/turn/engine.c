@@ -50,6 +50,7 @@ struct harness harness_defaults(void)
         .parallel = true,
         .show_citations = true,
         .validate = true,
+        .project_instructions = true,
         .compact = true,
         .model_attempts = 3,
     };

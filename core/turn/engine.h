@@ -51,6 +51,7 @@ struct harness {
     bool select_tools;
     bool show_citations;
     bool validate;             /* arguments against their schema */
+    bool project_instructions; /* AGENTS.md of the workspace is told to the model */
     bool compact;              /* leave out what is old when the context ceiling nears */
     bool interactive;          /* somebody answers gates, questions and ended budgets; else they are passed, refused, final */
     bool ask_runs_clock;       /* see bounded.h */

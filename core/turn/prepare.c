@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
+#include "instructions.h"
 
 const char prepare_default_prompt[] =
     "You are a careful coding agent at work in the user's workspace. You act through tools.\n"
@@ -61,6 +62,13 @@ static void add_pack(struct message_list *list, const char *pack)
     add(list, ROLE_SYSTEM, "context pack", text.buf);
 }
 
+static void add_instructions(struct message_list *list, const char *instructions)
+{
+    CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
+    instructions_prompt(&text, instructions);
+    add(list, ROLE_SYSTEM, "project instructions", text.buf);
+}
+
 static void add_history(struct message_list *list, const struct message_list *history)
 {
     for (size_t i = 0; history && i < history->count; i++) {
@@ -83,6 +91,8 @@ void prepare_turn(struct preparation *out, const struct prepare_input *input)
     add_metadata(list, input);
     if (input->memory && *input->memory)
         add(list, ROLE_SYSTEM, "memory", input->memory);
+    if (input->instructions && *input->instructions)
+        add_instructions(list, input->instructions);
     add_history(list, input->history);
     add_pack(list, input->context_pack);
     if (input->skill && *input->skill)

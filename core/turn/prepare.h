@@ -1,6 +1,6 @@
 #pragma once
 /* The turn preparer: the messages of a turn's first request, in a fixed order: system prompt, runtime metadata, memory (if
- * any), history, context pack (always there, labelled untrusted), skill context (if any), user message. The result is
+ * any), project instructions (if any), history, context pack (always there, labelled untrusted), skill context (if any), user message. The result is
  * not changed any more; the loop appends to a copy. */
 
 #include "base/hash.h"
@@ -11,6 +11,7 @@ struct prepare_input {
     const char *session, *provider, *model;
     int64_t wall_us;               /* for today and tomorrow */
     const char *memory;            /* text, "" or NULL: none */
+    const char *instructions;      /* of the project, as its file has them; NULL: none */
     const struct message_list *history;
     const char *context_pack;      /* JSON text; NULL: an empty pack */
     const char *skill;             /* NULL: none */

@@ -11,6 +11,7 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "instructions.h"
 #include "select.h"
 #include <string.h>
 
@@ -189,6 +190,7 @@ static void prepare(struct turn *turn)
                      .model = harness->provider->ops->model(harness->provider),
                      .wall_us = loop_clock(harness->loop)->wall_us(loop_clock(harness->loop)),
                      .memory = memory.buf,
+                     .instructions = turn->instructions,
                      .history = engine_history(turn->engine),
                      .context_pack = pack.buf,
                      .prompt = turn->prompt,
@@ -237,6 +239,8 @@ static void load_context(struct loop_work *work)
 {
     struct turn *turn = CONTAINER_OF(work, struct turn, context_work);
 
+    if (turn->harness->project_instructions)
+        turn->instructions = instructions_load(turn->harness->root);
     turn->context = context_load(turn->harness->root, turn->prompt, CONTEXT_ITEMS, &turn->context_cancelled);
 }
 
@@ -443,6 +447,7 @@ void turn_free(struct turn *turn)
     }
     memory_release(&turn->memory);
     context_pack_release(&turn->context);
+    free(turn->instructions);
     preparation_release(&turn->preparation);
     message_list_release(&turn->messages);
     free((void *)turn->tools);

@@ -80,6 +80,7 @@ struct turn {
     struct loop_work memory_work, context_work;
     struct memory memory;
     struct context_pack context;
+    char *instructions;           /* of the project; NULL: none */
     atomic_bool context_cancelled;
     int loading;
 

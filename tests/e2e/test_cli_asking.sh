@@ -35,4 +35,31 @@ MY_KEY=short kt run --workspace ws --model m.jsonl --approve deny --secret MY_KE
 ok "a short one is not looked for, and that is said" err "fewer than 8 characters"
 unset MY_KEY
 
+begin "what the model is told"
+script_reads >m.jsonl
+printf 'You are terse.\n' >sys.md
+printf 'Use tabs.\n' >ws/AGENTS.md
+kt run --headless --workspace ws --model m.jsonl --system sys.md x
+ok "exit 0" is 0
+ok "the prompt of this run" grep -q '"turn.prepared","messages":\[{"role":"system","text":"You are terse.\\n"}' "$base/out"
+ok "project instructions, marked" out '<project_instructions>\nUse tabs.\n</project_instructions>'
+kt run --headless --workspace ws --model m.jsonl --no-project-instructions x
+ok "left out" no_out "Use tabs."
+ok "the usual prompt" out "careful coding agent"
+mkdir -p config/keyturn
+printf '{"system_prompt": "Be brief.", "project_instructions": false}\n' >config/keyturn/config.json
+kt run --headless --workspace ws --model m.jsonl x
+ok "by the config file" out '"text":"Be brief."'
+ok "left out by it" no_out "Use tabs."
+kt run --headless --workspace ws --model m.jsonl --system sys.md x
+ok "the command line wins" out '"text":"You are terse.\n"'
+kt run --workspace ws --model m.jsonl --system none.md x
+refused "none.md"
+: >empty.md
+kt run --workspace ws --model m.jsonl --system empty.md x
+refused "empty.md" "empty"
+printf 'a\0b' >bytes.md
+kt run --workspace ws --model m.jsonl --system bytes.md x
+refused "bytes.md" "no text"
+
 finish

@@ -47,18 +47,20 @@ static void the_order_is_fixed(void **state)
     message_list_add(&history, ROLE_TOOL, "result")->call_id = xstrdup("c1");
     input.history = &history;
     input.memory = "M";
+    input.instructions = "Use tabs.";
     input.skill = "S";
     input.context_pack = "[1]";
     prepare_turn(&preparation, &input);
     message_list_release(&history); /* nothing of it is borrowed */
     assert_order(&preparation,
-                 "system:prompt, system:runtime metadata, system:memory, user:history, assistant:history, "
+                 "system:prompt, system:runtime metadata, system:memory, system:project instructions, user:history, assistant:history, "
                  "tool:history, system:context pack, system:skill, user:user message");
     const struct message *items = preparation.messages.items;
     assert_string_equal(items[2].text, "M");
-    assert_string_equal(items[4].calls[0].id, "c1");
-    assert_string_equal(items[5].call_id, "c1");
-    assert_string_equal(items[7].text, "S");
+    assert_non_null(strstr(items[3].text, "\n<project_instructions>\nUse tabs.\n</project_instructions>\n"));
+    assert_string_equal(items[5].calls[0].id, "c1");
+    assert_string_equal(items[6].call_id, "c1");
+    assert_string_equal(items[8].text, "S");
     preparation_release(&preparation);
 }
 
