@@ -468,6 +468,11 @@ void proc_write_control(struct proc *proc, const void *bytes, size_t len)
         uv_try_write((uv_stream_t *)&proc->control.pipe, &buf, 1); /* a few bytes always fit */
 }
 
+size_t proc_unwritten(const struct proc *proc)
+{
+    return proc->input_open ? uv_stream_get_write_queue_size((const uv_stream_t *)&proc->input) : 0;
+}
+
 void proc_close_stdin(struct proc *proc)
 {
     if (proc->tty) {

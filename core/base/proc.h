@@ -36,6 +36,8 @@ char *proc_find(const char *name, const char *const *env);
 void proc_pause(struct proc *proc, bool paused);
 /* Queues bytes for its stdin; a closed pipe is not an error here, the exit tells. */
 void proc_write(struct proc *proc, const void *bytes, size_t len);
+/* Bytes that are queued and that it has not read yet. */
+size_t proc_unwritten(const struct proc *proc);
 /* On a terminal: what a person would type for it. */
 void proc_close_stdin(struct proc *proc);
 void proc_write_control(struct proc *proc, const void *bytes, size_t len);

@@ -38,9 +38,10 @@ static const struct {
     {"core/model", {"base", "journal"}},
     {"core/sandbox", {"base"}},
     {"core/tools", {"base", "workspace", "model", "sandbox"}},
-    {"core/config", {"base", "journal", "model", "tools", "turn"}},
+    {"core/mcp", {"base", "tools"}},
+    {"core/config", {"base", "journal", "model", "tools", "turn", "mcp"}},
     {"core/turn", {"base", "workspace", "journal", "model", "tools"}},
-    {"tui", {"base", "workspace", "journal", "model", "sandbox", "tools", "turn", "config"}},
+    {"tui", {"base", "workspace", "journal", "model", "sandbox", "tools", "turn", "config", "mcp"}},
     {"harness", {"base"}},
 };
 

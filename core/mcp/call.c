@@ -1,0 +1,443 @@
+/* One execution of a server's tool.
+ *
+ *   only reads ────────────────────────────────────────────────► CALL ──► reply
+ *   asks, first execution:
+ *      names a file and its content ──► READ ──────────────────► proposal (a diff)
+ *      names a file, can tell first ──► READ ─► TELL ─► PATCH ─► proposal (a diff)
+ *      anything else, or no diff can be had ───────────────────► "Write confirmation required" (its arguments)
+ *   asks, second execution:
+ *      without a change set ───────────────────────────────────► CALL ──► reply
+ *      as it was proposed, or only its content is another ─────► CALL ──► VERIFY ──► reply
+ *      otherwise (some hunks of an edit) ──────────────────────► COMMIT: we write what was approved, the server is not asked
+ *
+ * TELL is a call with the tool's own switch for a dry run. That it changes nothing is a claim: the file is looked at again
+ * before the question is asked. VERIFY looks whether the server wrote what was approved; what it wrote cannot be taken back
+ * here, but it is said, and the old bytes were kept before.
+ *
+ * A call that finds its server on the way back waits for it. Every step has a limit of its own, because while a write is
+ * being made the executor has none. */
+
+#include "base/json.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/utf8.h"
+#include "content.h"
+#include "preview.h"
+#include "server.h"
+#include "base/beneath.h"
+#include "tools/change.h"
+#include <string.h>
+
+#define PROGRESS_EVERY_US ((int64_t)100000)
+#define PROGRESS_MAX      500
+#define PROGRESS_CHARS    200
+
+enum stage { STAGE_READ, STAGE_TELL, STAGE_PATCH, STAGE_CALL, STAGE_VERIFY, STAGE_COMMIT };
+
+struct mcp_call {
+    struct mcp_call *next;
+    struct tool_run *run;
+    struct mcp_tool *tool;
+    enum stage stage;
+    bool cancelled;
+    bool verify;        /* what was approved against what is there, after the call */
+    char *arguments;    /* of the request */
+    int64_t request;    /* its id; 0: it waits for its server */
+    char *token;
+    struct loop_timer timer; /* while it waits */
+    struct loop_work work;
+    struct change_set *set;
+    struct strbuf told; /* the answer to a dry run */
+    struct tool_reply reply;
+    struct err err;
+    int failed;
+    size_t progress;
+    int64_t progress_us;
+};
+
+static struct mcp_server *server_of(const struct mcp_call *call)
+{
+    return call->tool->server;
+}
+
+static void finish(struct mcp_call *call, struct tool_reply *take_reply)
+{
+    struct mcp_server *server = server_of(call);
+    struct mcp_call **place = &server->calls;
+    struct tool_run *run = call->run;
+    while (*place != call)
+        place = &(*place)->next;
+    *place = call->next;
+    loop_timer_stop(server->loop, &call->timer);
+    struct tool_reply reply = *take_reply;
+    *take_reply = (struct tool_reply){0};
+    tool_reply_release(&call->reply);
+    change_set_free(call->set);
+    strbuf_release(&call->told);
+    free(call->arguments);
+    free(call->token);
+    free(call);
+    run->state = NULL;
+    tool_run_finish(run, &reply);
+}
+
+__attribute__((format(printf, 3, 4))) static void finish_error(struct mcp_call *call, bool final, const char *fmt, ...)
+{
+    CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
+    struct tool_reply reply = {0};
+    va_list args;
+    va_start(args, fmt);
+    strbuf_vaddf(&text, fmt, args);
+    va_end(args);
+    tool_reply_error(&reply, "%s", text.buf);
+    reply.final = final;
+    finish(call, &reply);
+}
+
+/* The question without a diff: whoever asks shows the arguments. */
+static void finish_asking(struct mcp_call *call)
+{
+    struct tool_reply reply = {0};
+    tool_reply_output(&reply, xstrdup("{\"needs_confirmation\":true}"));
+    finish(call, &reply);
+}
+
+/* Requests */
+
+static void on_ponged(void *user, const struct rpc_message *answer, const char *why)
+{
+    struct mcp_server *server = user;
+    if (!answer && server->peer)
+        mcp_server_stop(server, false, "it does not answer any more: %s", why);
+}
+
+/* It owes an answer: is it still there? The modern way of talking has no such question. */
+static void look_after(struct mcp_server *server)
+{
+    if (server->peer && !server->modern && !server->closing)
+        mcp_peer_ask(server->peer, "ping", NULL, MCP_ASK_US, on_ponged, server);
+}
+
+static void start_job(struct mcp_call *call, enum stage stage);
+
+static void on_told(struct mcp_call *call, const struct rpc_message *answer)
+{
+    if (!answer || answer->kind == RPC_ERROR || json_bool(json_get(answer->result, "isError"), false)) {
+        /* A call that cannot even be rehearsed: the model hears why, and nobody is bothered. */
+        struct tool_reply reply = {0};
+        if (answer && answer->kind == RPC_RESULT) {
+            mcp_content_reply(answer->result, &reply);
+            finish(call, &reply);
+        } else {
+            finish_error(call, false, "%s", answer ? answer->text : "the server did not answer");
+        }
+        return;
+    }
+    mcp_content_text(answer->result, &call->told);
+    start_job(call, STAGE_PATCH);
+}
+
+static void on_answered(void *user, const struct rpc_message *answer, const char *why)
+{
+    struct mcp_call *call = user;
+    struct mcp_server *server = server_of(call);
+    call->request = 0;
+    if (!answer)
+        look_after(server);
+    if (call->stage == STAGE_TELL) {
+        on_told(call, answer);
+    } else if (!answer) {
+        finish_error(call, false, "the tool server %s: %s%s", server->spec->name, why,
+                     call->tool->class.bits ? "; whether the call was carried out is not known" : "");
+    } else if (answer->kind == RPC_ERROR) {
+        finish_error(call, false, "%s", answer->text);
+    } else {
+        mcp_content_reply(answer->result, &call->reply);
+        if (call->verify && call->reply.type == REPLY_OUTPUT)
+            start_job(call, STAGE_VERIFY);
+        else
+            finish(call, &call->reply);
+    }
+}
+
+static void waited_enough(struct loop_timer *timer)
+{
+    struct mcp_call *call = CONTAINER_OF(timer, struct mcp_call, timer);
+    finish_error(call, false, "the tool server %s is not ready", server_of(call)->spec->name);
+}
+
+static double limit_s(const struct mcp_call *call)
+{
+    double own = server_of(call)->spec->timeout_s;
+    return own > 0 ? own : MCP_CALL_S;
+}
+
+static void send_call(struct mcp_call *call)
+{
+    struct mcp_server *server = server_of(call);
+    CLEANUP(strbuf) struct strbuf members = STRBUF_INIT;
+    free(call->token);
+    call->token = xasprintf("keyturn-%u", ++server->tokens);
+    loop_timer_stop(server->loop, &call->timer);
+    strbuf_addstr(&members, "\"name\":");
+    json_write_str(&members, call->tool->name, strlen(call->tool->name), JSON_COMPACT);
+    strbuf_addf(&members, ",\"arguments\":%s", call->arguments);
+    CLEANUP(free) char *params = mcp_server_params(server, members.buf, call->token);
+    call->request =
+        mcp_peer_ask(server->peer, "tools/call", params, (int64_t)(limit_s(call) * 1e6), on_answered, call);
+}
+
+static const char *refused(const struct mcp_tool *tool)
+{
+    if (tool->gone)
+        return "the server has taken this tool back";
+    return tool->changed ? "the server has changed this tool since the session began (a new session has it as it is now)"
+                         : NULL;
+}
+
+/* Sends the call, or lets it wait for its server. */
+static void place_call(struct mcp_call *call, enum stage stage, char *take_arguments)
+{
+    struct mcp_server *server = server_of(call);
+    free(call->arguments);
+    call->arguments = take_arguments;
+    call->stage = stage;
+    if (refused(call->tool)) {
+        finish_error(call, true, "%s", refused(call->tool));
+    } else if (server->state == MCP_READY && server->peer) {
+        send_call(call);
+    } else if (server->state == MCP_FAILED || server->closing) {
+        finish_error(call, true, "the tool server %s is gone: %s", server->spec->name, server->why ? server->why : "closed");
+    } else {
+        loop_timer_start(server->loop, &call->timer, loop_now_us(server->loop) + (int64_t)(limit_s(call) * 1e6),
+                         waited_enough);
+    }
+}
+
+static bool waits(const struct mcp_call *call)
+{
+    return !call->request && (call->stage == STAGE_CALL || call->stage == STAGE_TELL);
+}
+
+void mcp_calls_ready(struct mcp_server *server)
+{
+    for (struct mcp_call *call = server->calls, *next; call; call = next) {
+        next = call->next;
+        if (waits(call) && refused(call->tool))
+            finish_error(call, true, "%s", refused(call->tool));
+        else if (waits(call))
+            send_call(call);
+    }
+}
+
+void mcp_calls_failed(struct mcp_server *server, const char *why)
+{
+    for (struct mcp_call *call = server->calls, *next; call; call = next) {
+        next = call->next;
+        if (waits(call))
+            finish_error(call, true, "the tool server %s is gone: %s", server->spec->name, why);
+    }
+}
+
+static char *own_arguments(const struct mcp_call *call)
+{
+    struct strbuf text = STRBUF_INIT;
+    json_write(&text, call->run->arguments, JSON_COMPACT);
+    return strbuf_detach(&text, NULL);
+}
+
+static char *arguments_with(const struct mcp_call *call, const char *name, const char *value)
+{
+    struct strbuf text = STRBUF_INIT;
+    mcp_arguments_with(&text, call->run->arguments, name, value);
+    return strbuf_detach(&text, NULL);
+}
+
+/* Jobs on the pool */
+
+static const char *argument(const struct mcp_call *call, const char *name)
+{
+    return json_str(json_get(call->run->arguments, name), NULL);
+}
+
+static void run_job(struct loop_work *work)
+{
+    struct mcp_call *call = CONTAINER_OF(work, struct mcp_call, work);
+    struct beneath *root = call->run->env->root;
+    const struct json *content = json_get(call->run->arguments, "content");
+    switch (call->stage) {
+    case STAGE_READ:
+        call->set = mcp_preview_begin(root, argument(call, "path"), server_of(call)->spec->cwd, &call->err);
+        call->failed = call->set ? 0 : -1;
+        if (call->set && call->tool->takes_content && content && content->type == JSON_STRING)
+            mcp_preview_content(call->set, content->text, content->len);
+        break;
+    case STAGE_PATCH:
+        call->failed = mcp_preview_check(call->set, root, false, &call->err);
+        if (!call->failed && mcp_preview_patch(call->set, call->told.buf, &call->err))
+            change_set_free(steal(&call->set));
+        break;
+    case STAGE_VERIFY:
+        call->failed = mcp_preview_check(call->run->approved, root, true, &call->err);
+        break;
+    case STAGE_COMMIT:
+        call->failed = change_set_commit(call->run->approved, root, &call->err);
+        break;
+    default:
+        BUG("no job in stage %d", (int)call->stage);
+    }
+}
+
+static void propose(struct mcp_call *call)
+{
+    struct mcp_tool *tool = call->tool;
+    struct tool_reply reply = {0};
+    free(tool->asked_call);
+    tool->asked_call = xstrdup(call->run->call);
+    change_set_digest(call->set, tool->asked_digest);
+    tool_reply_propose(&reply, steal(&call->set));
+    finish(call, &reply);
+}
+
+static void after_read(struct mcp_call *call)
+{
+    if (call->failed)
+        finish_asking(call);
+    else if (mcp_preview_changes(call->set))
+        propose(call);
+    else if (call->tool->dry_run)
+        place_call(call, STAGE_TELL, arguments_with(call, call->tool->dry_run, "true"));
+    else
+        finish_asking(call); /* nothing would change: there is no diff to show */
+}
+
+static void after_patch(struct mcp_call *call)
+{
+    if (call->failed)
+        finish_error(call, true, "the server's dry run was none: %s", call->err.text);
+    else if (call->set && mcp_preview_changes(call->set))
+        propose(call);
+    else {
+        /* No diff of ours, but the server said something about it: whoever is asked can read that. */
+        if (call->run->output && call->told.len)
+            call->run->output(call->run, "stdout", call->told.buf, call->told.len);
+        finish_asking(call);
+    }
+}
+
+static void job_done(struct loop_work *work)
+{
+    struct mcp_call *call = CONTAINER_OF(work, struct mcp_call, work);
+    if (call->cancelled)
+        finish_error(call, false, "cancelled");
+    else if (call->stage == STAGE_READ)
+        after_read(call);
+    else if (call->stage == STAGE_PATCH)
+        after_patch(call);
+    else if (call->failed && call->stage == STAGE_VERIFY)
+        finish_error(call, false, "the server says that it is done, but %s (the old content was kept)", call->err.text);
+    else if (call->failed)
+        finish_error(call, false, "nothing was written: %s", call->err.text);
+    else {
+        if (call->stage == STAGE_COMMIT)
+            tool_reply_output(&call->reply, xstrdup("{\"text\":\"Written as approved, not by the server: it could only "
+                                                    "have written all of it.\"}"));
+        finish(call, &call->reply);
+    }
+}
+
+static void start_job(struct mcp_call *call, enum stage stage)
+{
+    call->stage = stage;
+    loop_work_start(call->run->env->loop, &call->work, run_job, job_done);
+}
+
+/* The doors */
+
+/* The second execution of a call that was shown as a change set. */
+static void write_approved(struct mcp_call *call)
+{
+    const struct change_set *approved = call->run->approved;
+    const struct mcp_tool *tool = call->tool;
+    char digest[HASH_SHA256_HEX];
+    change_set_digest(approved, digest);
+    bool same = tool->asked_call && strcmp(tool->asked_call, call->run->call) == 0 && strcmp(digest, tool->asked_digest) == 0;
+    const struct change_side *after = approved->count == 1 ? &approved->items[0].new : NULL;
+    call->verify = true;
+    if (same) {
+        place_call(call, STAGE_CALL, own_arguments(call));
+    } else if (tool->takes_content && after && after->exists && utf8_valid(after->bytes, after->len) &&
+               !memchr(after->bytes, '\0', after->len)) {
+        CLEANUP(strbuf) struct strbuf content = STRBUF_INIT;
+        json_write_str(&content, after->bytes, after->len, JSON_COMPACT);
+        place_call(call, STAGE_CALL, arguments_with(call, "content", content.buf));
+    } else {
+        start_job(call, STAGE_COMMIT);
+    }
+}
+
+void mcp_call_start(struct tool_run *run)
+{
+    struct mcp_tool *tool = run->tool->data;
+    struct mcp_call *call = xcalloc(1, sizeof(*call));
+    call->run = run;
+    call->tool = tool;
+    strbuf_init(&call->told);
+    call->next = tool->server->calls;
+    tool->server->calls = call;
+    run->state = call;
+    bool rehearsal = tool->dry_run && json_bool(json_get(run->arguments, tool->dry_run), false);
+    bool shows = tool->takes_path && argument(call, "path") && (tool->takes_content || tool->dry_run);
+    if (run->confirm_write && run->approved)
+        write_approved(call);
+    else if (run->confirm_write || !tool->class.asks || rehearsal)
+        place_call(call, STAGE_CALL, own_arguments(call));
+    else if (refused(tool))
+        finish_error(call, true, "%s", refused(tool));
+    else if (shows)
+        start_job(call, STAGE_READ);
+    else
+        finish_asking(call);
+}
+
+void mcp_call_cancel(struct tool_run *run)
+{
+    struct mcp_call *call = run->state;
+    if (!call || call->cancelled)
+        return;
+    struct mcp_server *server = server_of(call);
+    call->cancelled = true;
+    if (call->stage != STAGE_CALL && call->stage != STAGE_TELL)
+        return; /* a job comes back by itself */
+    if (call->request && server->peer) {
+        CLEANUP(free) char *params =
+            xasprintf("{\"requestId\":%lld,\"reason\":\"cancelled\"}", (long long)call->request);
+        mcp_peer_forget(server->peer, call->request);
+        mcp_peer_tell(server->peer, "notifications/cancelled", params);
+        look_after(server);
+    }
+    finish_error(call, false, "cancelled");
+}
+
+void mcp_calls_progress(struct mcp_server *server, const struct json *params)
+{
+    const char *token = json_str(json_get(params, "progressToken"), NULL);
+    struct mcp_call *call = server->calls;
+    while (call && !(token && call->token && call->request && strcmp(call->token, token) == 0))
+        call = call->next;
+    int64_t now_us = loop_now_us(server->loop);
+    if (!call || !call->run->output || call->progress >= PROGRESS_MAX || now_us - call->progress_us < PROGRESS_EVERY_US)
+        return;
+    CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
+    const struct json *total = json_get(params, "total");
+    const char *message = json_str(json_get(params, "message"), "");
+    strbuf_addf(&text, "%.15g", json_num(json_get(params, "progress"), 0));
+    if (total && total->type == JSON_NUMBER)
+        strbuf_addf(&text, " of %.15g", json_num(total, 0));
+    if (*message)
+        strbuf_addf(&text, ": %.*s", (int)utf8_prefix(message, strlen(message), PROGRESS_CHARS), message);
+    strbuf_addch(&text, '\n');
+    call->progress++;
+    call->progress_us = now_us;
+    call->run->output(call->run, "progress", text.buf, text.len);
+}

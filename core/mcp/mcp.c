@@ -1,0 +1,215 @@
+#include "mcp.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "server.h"
+#include "tools/registry.h"
+#include <string.h>
+
+/* How long they have to end: after their input is closed, and after they were told to. */
+#define END_US  ((int64_t)2000000)
+#define TERM_US ((int64_t)500000)
+
+struct mcp {
+    struct loop *loop;
+    char *workspace;
+    struct mcp_server **servers;
+    size_t count;
+    struct hash_map taken;
+    void (*changed)(void *user, const struct mcp_status *status);
+    void *user;
+    bool waiting;
+    struct loop_timer limit, look;
+};
+
+#define LOOK_US ((int64_t)10000)
+
+static struct mcp_status status_of(const struct mcp_server *server)
+{
+    struct mcp_status status = {.name = server->spec->name,
+                                .state = server->state,
+                                .why = server->why,
+                                .title = server->title,
+                                .version = server->version,
+                                .protocol = server->protocol,
+                                .said = server->said.buf,
+                                .trusted = server->spec->trust,
+                                .note = server->spec->note,
+                                .offer_count = server->tool_count};
+    for (size_t i = 0; i < server->tool_count; i++)
+        status.tool_count += !server->tools[i]->left_out && !server->tools[i]->gone;
+    return status;
+}
+
+static void server_changed(struct mcp_server *server)
+{
+    struct mcp *mcp = server->user;
+    struct mcp_status status = status_of(server);
+    if (mcp->changed)
+        mcp->changed(mcp->user, &status);
+}
+
+struct mcp *mcp_open(struct loop *loop, const struct mcp_specs *specs, const char *workspace)
+{
+    struct mcp *mcp = xcalloc(1, sizeof(*mcp));
+    mcp->loop = loop;
+    mcp->workspace = xstrdup(workspace);
+    mcp->servers = xcalloc(specs->count + 1, sizeof(*mcp->servers));
+    for (; mcp->count < specs->count; mcp->count++) {
+        struct mcp_server *server = mcp_server_new(loop, &specs->items[mcp->count], mcp->workspace, &mcp->taken);
+        server->changed = server_changed;
+        server->user = mcp;
+        mcp->servers[mcp->count] = server;
+        mcp_server_start(server);
+    }
+    return mcp;
+}
+
+void mcp_watch(struct mcp *mcp, void (*changed)(void *user, const struct mcp_status *status), void *user)
+{
+    mcp->changed = changed;
+    mcp->user = user;
+}
+
+/* Waiting */
+
+static bool settled(const struct mcp_server *server)
+{
+    if (server->state == MCP_READY)
+        return !server->listing.active && !loop_timer_armed(&server->relist);
+    return server->state != MCP_STARTING;
+}
+
+static bool all_settled(const struct mcp *mcp)
+{
+    for (size_t i = 0; i < mcp->count; i++)
+        if (!settled(mcp->servers[i]))
+            return false;
+    return true;
+}
+
+static bool all_gone(const struct mcp *mcp)
+{
+    for (size_t i = 0; i < mcp->count; i++)
+        if (mcp_server_runs(mcp->servers[i]))
+            return false;
+    return true;
+}
+
+static void time_is_over(struct loop_timer *timer)
+{
+    struct mcp *mcp = CONTAINER_OF(timer, struct mcp, limit);
+    loop_stop(mcp->loop);
+}
+
+static void look(struct loop_timer *timer)
+{
+    struct mcp *mcp = CONTAINER_OF(timer, struct mcp, look);
+    if (mcp->waiting ? all_settled(mcp) : all_gone(mcp))
+        loop_stop(mcp->loop);
+    else
+        loop_timer_start(mcp->loop, timer, loop_now_us(mcp->loop) + LOOK_US, look);
+}
+
+static void run_for(struct mcp *mcp, int64_t us)
+{
+    loop_timer_start(mcp->loop, &mcp->limit, loop_now_us(mcp->loop) + us, time_is_over);
+    loop_timer_start(mcp->loop, &mcp->look, loop_now_us(mcp->loop), look);
+    loop_run(mcp->loop);
+    loop_timer_stop(mcp->loop, &mcp->limit);
+    loop_timer_stop(mcp->loop, &mcp->look);
+}
+
+bool mcp_wait(struct mcp *mcp, double limit_s)
+{
+    mcp->waiting = true;
+    if (!all_settled(mcp))
+        run_for(mcp, (int64_t)(limit_s * 1e6));
+    mcp->waiting = false;
+    return all_settled(mcp);
+}
+
+void mcp_close(struct mcp *mcp)
+{
+    if (!mcp)
+        return;
+    mcp->changed = NULL;
+    for (size_t i = 0; i < mcp->count; i++)
+        mcp_server_end_input(mcp->servers[i]);
+    if (!all_gone(mcp))
+        run_for(mcp, END_US);
+    for (size_t i = 0; i < mcp->count; i++)
+        mcp_server_terminate(mcp->servers[i]);
+    if (!all_gone(mcp))
+        run_for(mcp, TERM_US);
+    for (size_t i = 0; i < mcp->count; i++)
+        mcp_server_free(mcp->servers[i]); /* with which it is killed */
+    free(mcp->servers);
+    free(mcp->workspace);
+    hash_map_release(&mcp->taken);
+    free(mcp);
+}
+
+/* Tools */
+
+static void register_server(struct mcp_server *server, struct registry *registry)
+{
+    server->sealed = true;
+    for (size_t i = 0; i < server->tool_count && server->state == MCP_READY; i++) {
+        struct mcp_tool *tool = server->tools[i];
+        struct err err = ERR_INIT;
+        if (tool->left_out || tool->gone)
+            continue;
+        if (registry_add(registry, &tool->tool, &err)) {
+            log_warn("tool server %s: %s", server->spec->name, err.text);
+            tool->left_out = xstrdup(err.text);
+        }
+    }
+}
+
+void mcp_register(struct mcp *mcp, struct registry *registry)
+{
+    for (size_t i = 0; i < mcp->count; i++)
+        register_server(mcp->servers[i], registry);
+}
+
+size_t mcp_count(const struct mcp *mcp)
+{
+    return mcp->count;
+}
+
+struct mcp_status mcp_status(const struct mcp *mcp, size_t index)
+{
+    return status_of(mcp->servers[index]);
+}
+
+struct mcp_offer mcp_offer(const struct mcp *mcp, size_t server, size_t index)
+{
+    const struct mcp_tool *tool = mcp->servers[server]->tools[index];
+    return (struct mcp_offer){.name = tool->name,
+                              .qualified = tool->qualified,
+                              .left_out = tool->left_out,
+                              .class = tool->class,
+                              .claimed = tool->claimed};
+}
+
+void mcp_status_write(struct strbuf *out, const struct mcp_status *status)
+{
+    strbuf_addf(out, "tool server %s: ", status->name);
+    switch (status->state) {
+    case MCP_OFF:
+        strbuf_addstr(out, "switched off");
+        break;
+    case MCP_STARTING:
+        strbuf_addstr(out, "not ready yet");
+        break;
+    case MCP_READY:
+        strbuf_addf(out, "ready, %zu tool%s", status->tool_count, status->tool_count == 1 ? "" : "s");
+        break;
+    case MCP_PAUSING:
+        strbuf_addf(out, "%s; it is started again", status->why);
+        break;
+    case MCP_FAILED:
+        strbuf_addf(out, "not available: %s", status->why);
+        break;
+    }
+}

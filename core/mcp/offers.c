@@ -1,0 +1,290 @@
+/* What a server offers: its list of tools, page by page, and what becomes of it.
+ *
+ * While a session has not begun, each tool becomes one of ours. After that the list is compared with what the session has:
+ * a tool that is gone or whose schema or hints are others is refused from then on, because what was agreed to was another
+ * one. Descriptions may change.
+ *
+ * A list has an end: at most so many pages, no cursor twice, at most so many tools. */
+
+#include "base/json.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/utf8.h"
+#include "names.h"
+#include "server.h"
+#include "tools/schema.h"
+#include <string.h>
+
+#define PAGES_MAX         1000
+#define NAME_BYTES_MAX    256
+#define SCHEMA_BYTES_MAX  (64u << 10)
+#define DESCRIPTION_CHARS 4000
+#define RELIST_US         ((int64_t)300000) /* they tell of changes several times in a row */
+
+void mcp_tool_free(struct mcp_tool *tool)
+{
+    free(tool->name);
+    free(tool->qualified);
+    free(tool->description);
+    free(tool->parameters);
+    free(tool->left_out);
+    free(tool->dry_run);
+    free(tool->asked_call);
+    free(tool);
+}
+
+void mcp_list_release(struct mcp_server *server)
+{
+    hash_map_release(&server->listing.cursors);
+    server->listing.active = server->listing.again = false;
+    loop_timer_stop(server->loop, &server->relist);
+}
+
+static struct mcp_tool *find_tool(const struct mcp_server *server, const char *name)
+{
+    for (size_t i = 0; i < server->tool_count; i++)
+        if (strcmp(server->tools[i]->name, name) == 0)
+            return server->tools[i];
+    return NULL;
+}
+
+/* The shape of a tool: what a person's yes, or a rule, was about. */
+static void digest_shape(const struct json *offer, char out[HASH_SHA256_HEX])
+{
+    static const char *const parts[] = {"inputSchema", "annotations"};
+    CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
+    for (size_t i = 0; i < COUNT_OF(parts); i++) {
+        const struct json *part = json_get(offer, parts[i]);
+        if (part)
+            json_write(&text, part, JSON_CANONICAL);
+        strbuf_addch(&text, '\n');
+    }
+    hash_sha256(text.buf, text.len, out);
+}
+
+static bool takes(const struct json *schema, const char *name, const char *type)
+{
+    const struct json *property = json_get(json_get(schema, "properties"), name);
+    return strcmp(json_str(json_get(property, "type"), ""), type) == 0;
+}
+
+/* What of its arguments can be understood without asking: a file, what it will hold, a way to tell without doing. */
+static void look_at_schema(struct mcp_tool *tool, const struct json *schema)
+{
+    static const char *const switches[] = {"dryRun", "dry_run"};
+    static const char *const whole[] = {"write", "create", "save"}; /* not append, not insert: `content` is all of it */
+    tool->takes_path = takes(schema, "path", "string");
+    for (size_t i = 0; i < COUNT_OF(whole); i++)
+        tool->takes_content |= strncmp(tool->name, whole[i], strlen(whole[i])) == 0;
+    tool->takes_content = tool->takes_content && tool->takes_path && takes(schema, "content", "string");
+    for (size_t i = 0; i < COUNT_OF(switches) && !tool->dry_run; i++)
+        if (takes(schema, switches[i], "boolean"))
+            tool->dry_run = xstrdup(switches[i]);
+    if (tool->takes_path)
+        tool->resource_keys[0] = "file:{path}";
+}
+
+static char *describe(const struct json *offer)
+{
+    const char *text = json_str(json_get(offer, "description"), NULL);
+    if (!text)
+        text = json_str(json_get(offer, "title"), json_str(json_get(json_get(offer, "annotations"), "title"), ""));
+    return xmemdup0(text, utf8_prefix(text, strlen(text), DESCRIPTION_CHARS));
+}
+
+/* Why a session cannot have it; NULL: it can. The caller's. */
+static char *refuse(const struct json *offer, const struct json *schema)
+{
+    struct err err = ERR_INIT;
+    const struct json *execution = json_get(offer, "execution");
+    if (!schema || schema->type != JSON_OBJECT)
+        return xstrdup("it has no schema of its arguments");
+    if (schema->src_len > SCHEMA_BYTES_MAX)
+        return xasprintf("the schema of its arguments has more than %u KiB", SCHEMA_BYTES_MAX >> 10);
+    if (strcmp(json_str(json_get(schema, "type"), "object"), "object") != 0)
+        return xstrdup("its arguments are no object");
+    if (schema_check(schema, &err))
+        return xasprintf("the schema of its arguments cannot be used: %.200s", err.text);
+    if (strcmp(json_str(json_get(execution, "taskSupport"), ""), "required") == 0)
+        return xstrdup("it can be called as a task only");
+    return NULL;
+}
+
+/* Makes the tool what is offered; its name and who it belongs to are there. */
+static void fill_tool(struct mcp_tool *tool, const struct json *offer)
+{
+    const struct mcp_spec *spec = tool->server->spec;
+    const struct json *schema = json_get(offer, "inputSchema"), *annotations = json_get(offer, "annotations");
+    struct strbuf parameters = STRBUF_INIT;
+    free(tool->description);
+    free(tool->left_out);
+    free(tool->parameters);
+    free(tool->dry_run);
+    tool->dry_run = NULL;
+    tool->takes_path = tool->takes_content = false;
+    tool->resource_keys[0] = NULL;
+    tool->description = describe(offer);
+    tool->left_out = refuse(offer, schema);
+    if (!tool->left_out) {
+        json_write(&parameters, schema, JSON_COMPACT);
+        look_at_schema(tool, schema);
+    }
+    tool->parameters = strbuf_detach(&parameters, NULL);
+    tool->claimed = mcp_claimed(annotations);
+    tool->class = mcp_class_of(spec, tool->name, annotations);
+    digest_shape(offer, tool->shape);
+    tool->tool = (struct tool){
+        .spec = {.name = tool->qualified,
+                 .description = tool->description,
+                 .effect = tool->class.effect,
+                 .idempotent = tool->class.idempotent,
+                 .resource_keys = tool->resource_keys[0] ? tool->resource_keys : NULL,
+                 .parameters = tool->parameters,
+                 .timeout_s = spec->timeout_s},
+        .start = mcp_call_start,
+        .cancel = mcp_call_cancel,
+        .data = tool,
+    };
+    if (tool->left_out)
+        mcp_server_log(tool->server, "a tool is left out: ", tool->left_out, strlen(tool->left_out));
+}
+
+static void add_tool(struct mcp_server *server, const char *name, const struct json *offer)
+{
+    struct mcp_tool *tool = xcalloc(1, sizeof(*tool));
+    tool->server = server;
+    tool->name = xstrdup(name);
+    tool->qualified = mcp_name(server->spec->name, name, server->taken);
+    tool->seen = server->listing.number;
+    fill_tool(tool, offer);
+    GROW(server->tools, server->tool_count, server->tool_room);
+    server->tools[server->tool_count++] = tool;
+}
+
+/* A tool that is known, offered again. */
+static void compare_tool(struct mcp_server *server, struct mcp_tool *tool, const struct json *offer)
+{
+    char shape[HASH_SHA256_HEX];
+    digest_shape(offer, shape);
+    bool changed = strcmp(shape, tool->shape) != 0;
+    tool->gone = false;
+    tool->seen = server->listing.number;
+    if (changed && !server->sealed) { /* no session has it yet */
+        fill_tool(tool, offer);
+        return;
+    }
+    if (changed && !tool->changed)
+        log_warn("tool server %s: it changed its tool %s: refused from now on", server->spec->name, tool->qualified);
+    tool->changed = changed;
+}
+
+static void take_offer(struct mcp_server *server, const struct json *offer)
+{
+    const char *name = json_str(json_get(offer, "name"), "");
+    struct mcp_tool *known = find_tool(server, name);
+    if (!*name || strlen(name) > NAME_BYTES_MAX)
+        mcp_server_log(server, "a tool without a usable name is left out", "", 0);
+    else if (known && known->seen == server->listing.number)
+        mcp_server_log(server, "a tool is offered twice: ", name, strlen(name));
+    else if (known)
+        compare_tool(server, known, offer);
+    else if (server->sealed)
+        mcp_server_log(server, "a new tool comes with the next session: ", name, strlen(name));
+    else if (server->tool_count < MCP_TOOLS_MAX)
+        add_tool(server, name, offer);
+    else
+        mcp_server_log(server, "more tools than a session can have; left out: ", name, strlen(name));
+}
+
+static void ask_page(struct mcp_server *server, const char *cursor);
+
+static void end_list(struct mcp_server *server)
+{
+    struct mcp_listing *listing = &server->listing;
+    bool again = listing->again;
+    for (size_t i = 0; i < server->tool_count; i++) {
+        struct mcp_tool *tool = server->tools[i];
+        if (tool->seen != listing->number && !tool->gone)
+            log_warn("tool server %s: its tool %s is gone", server->spec->name, tool->qualified);
+        tool->gone = tool->seen != listing->number;
+    }
+    hash_map_release(&listing->cursors);
+    listing->active = listing->again = false;
+    mcp_server_listed(server);
+    if (again)
+        mcp_list_changed(server);
+}
+
+/* The cursor of the page behind this one; NULL: this is the last that is asked for. */
+static const char *next_cursor(struct mcp_server *server, const struct json *result)
+{
+    struct mcp_listing *listing = &server->listing;
+    const char *cursor = json_str(json_get(result, "nextCursor"), NULL);
+    if (!cursor)
+        return NULL;
+    if (hash_map_has(&listing->cursors, cursor) || ++listing->pages >= PAGES_MAX || strlen(cursor) > SCHEMA_BYTES_MAX) {
+        mcp_server_log(server, "its list of tools has no end: what came so far counts", "", 0);
+        return NULL;
+    }
+    hash_map_put(&listing->cursors, cursor, 1);
+    return cursor;
+}
+
+static void on_page(void *user, const struct rpc_message *answer, const char *why)
+{
+    struct mcp_server *server = user;
+    if (!server->peer || server->closing)
+        return;
+    if (!answer || answer->kind == RPC_ERROR) {
+        if (server->state == MCP_READY) { /* it was only looked whether something changed */
+            mcp_server_log(server, "its tools cannot be listed again: ", answer ? answer->text : why,
+                           strlen(answer ? answer->text : why));
+            mcp_list_release(server);
+        } else {
+            mcp_server_stop(server, false, "tools/list: %.300s", answer ? answer->text : why);
+        }
+        return;
+    }
+    json_each (offer, json_get(answer->result, "tools"))
+        take_offer(server, offer);
+    const char *cursor = next_cursor(server, answer->result);
+    if (cursor)
+        ask_page(server, cursor);
+    else
+        end_list(server);
+}
+
+static void ask_page(struct mcp_server *server, const char *cursor)
+{
+    CLEANUP(strbuf) struct strbuf members = STRBUF_INIT;
+    if (cursor) {
+        strbuf_addstr(&members, "\"cursor\":");
+        json_write_str(&members, cursor, strlen(cursor), JSON_COMPACT);
+    }
+    CLEANUP(free) char *params = mcp_server_params(server, members.buf, NULL);
+    mcp_peer_ask(server->peer, "tools/list", params, MCP_ASK_US, on_page, server);
+}
+
+void mcp_list_tools(struct mcp_server *server)
+{
+    mcp_list_release(server);
+    server->listing.active = true;
+    server->listing.number++;
+    server->listing.pages = 0;
+    ask_page(server, NULL);
+}
+
+static void list_again(struct loop_timer *timer)
+{
+    struct mcp_server *server = CONTAINER_OF(timer, struct mcp_server, relist);
+    if (server->peer && server->state == MCP_READY && !server->closing)
+        mcp_list_tools(server);
+}
+
+void mcp_list_changed(struct mcp_server *server)
+{
+    if (server->listing.active)
+        server->listing.again = true;
+    else if (server->state == MCP_READY && !loop_timer_armed(&server->relist) && !server->closing)
+        loop_timer_start(server->loop, &server->relist, loop_now_us(server->loop) + RELIST_US, list_again);
+}

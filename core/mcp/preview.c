@@ -1,0 +1,104 @@
+#include "preview.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "patch.h"
+#include "base/beneath.h"
+#include "tools/change.h"
+#include <string.h>
+
+#define NEW_FILE_MODE 0644
+
+struct change_set *mcp_preview_begin(struct beneath *root, const char *path, const char *cwd, struct err *err)
+{
+    if (*path == '~' || (*path != '/' && cwd)) { /* where that is, only the server knows */
+        err_set(err, "%.200s is not a path from the workspace", path);
+        return NULL;
+    }
+    CLEANUP(free) char *clean = beneath_clean(root, path, err);
+    if (!clean)
+        return NULL;
+    struct change_set *set = change_set_new();
+    if (change_set_add(set, root, clean, err))
+        return set;
+    change_set_free(set);
+    return NULL;
+}
+
+void mcp_preview_content(struct change_set *set, const char *content, size_t len)
+{
+    struct change *change = &set->items[0];
+    change_side_set(&change->new, content, len, change->old.exists ? change->old.mode : NEW_FILE_MODE);
+    change->counts.known = false;
+}
+
+/* Lines that end with CR LF as lines that end with LF: that is how servers compare, and what they then write. */
+static void plain_line_ends(struct strbuf *out, const char *text, size_t len)
+{
+    for (size_t i = 0; i < len; i++)
+        if (text[i] != '\r' || i + 1 == len || text[i + 1] != '\n')
+            strbuf_addch(out, text[i]);
+}
+
+int mcp_preview_patch(struct change_set *set, const char *text, struct err *err)
+{
+    CLEANUP(strbuf) struct strbuf after = STRBUF_INIT;
+    CLEANUP(strbuf) struct strbuf plain = STRBUF_INIT;
+    struct change *change = &set->items[0];
+    const char *old = change->old.exists ? change->old.bytes : "";
+    size_t len = change->old.exists ? change->old.len : 0;
+    if (mcp_patch(&after, old, len, text, err)) {
+        plain_line_ends(&plain, old, len);
+        strbuf_reset(&after);
+        if (plain.len == len || mcp_patch(&after, plain.buf, plain.len, text, err))
+            return -1;
+    }
+    mcp_preview_content(set, after.buf, after.len);
+    return 0;
+}
+
+int mcp_preview_changes(const struct change_set *set)
+{
+    return strcmp(set->items[0].old.digest, set->items[0].new.digest) != 0;
+}
+
+int mcp_preview_check(const struct change_set *set, struct beneath *root, int after, struct err *err)
+{
+    for (size_t i = 0; i < set->count; i++) {
+        const struct change *change = &set->items[i];
+        const char *expected = after ? change->new.digest : change->old.digest;
+        struct change_set *now = change_set_new();
+        struct change *found = change_set_add(now, root, change->path, err);
+        bool same = found && strcmp(found->old.digest, expected) == 0;
+        change_set_free(now);
+        if (!found)
+            return -1;
+        if (!same)
+            return err_set(err, after ? "%.200s is not what was approved" : "%.200s was changed", change->path);
+    }
+    return 0;
+}
+
+void mcp_arguments_with(struct strbuf *out, const struct json *arguments, const char *name, const char *value)
+{
+    const char *before = "";
+    bool done = false;
+    strbuf_addch(out, '{');
+    json_each (member, arguments) {
+        bool replaced = strcmp(member->key, name) == 0;
+        if (replaced && done)
+            continue;
+        strbuf_addstr(out, before);
+        json_write_str(out, member->key, strlen(member->key), JSON_COMPACT);
+        strbuf_addch(out, ':');
+        if (replaced)
+            strbuf_addstr(out, value);
+        else
+            json_write(out, member, JSON_COMPACT);
+        done |= replaced;
+        before = ",";
+    }
+    if (!done)
+        strbuf_addf(out, "%s\"%s\":%s", before, name, value);
+    strbuf_addch(out, '}');
+}

@@ -1,0 +1,26 @@
+#pragma once
+/* What a call of a server's tool would make of a file of the workspace, as a change set to be asked about. All of it blocks:
+ * for the pool. */
+
+#include "base/err.h"
+
+struct beneath;
+struct change_set;
+struct json;
+struct strbuf;
+
+/* The file that the arguments name, as it is now: a set of one change that changes nothing yet. `cwd`: the folder that the
+ * server takes a path from that is not absolute, NULL: the workspace. NULL and err: there is no such file that could be
+ * shown. */
+struct change_set *mcp_preview_begin(struct beneath *root, const char *path, const char *cwd, struct err *err) CHECKED;
+/* The call says all that the file will hold. */
+void mcp_preview_content(struct change_set *set, const char *content, size_t len);
+/* The server says how the file will change. */
+int mcp_preview_patch(struct change_set *set, const char *text, struct err *err) CHECKED;
+/* Whether it changes anything. */
+int mcp_preview_changes(const struct change_set *set);
+/* 0, or -1 naming the first file that is not what the set says it has become (`after`), or was before. */
+int mcp_preview_check(const struct change_set *set, struct beneath *root, int after, struct err *err) CHECKED;
+
+/* The arguments with one of them replaced, or added, by a JSON text. */
+void mcp_arguments_with(struct strbuf *out, const struct json *arguments, const char *name, const char *value);

@@ -1,0 +1,236 @@
+/* The parts of the client that are only values: classes, names, contents, differences. */
+
+#include "base/arena.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "mcp/classify.h"
+#include "mcp/content.h"
+#include "mcp/names.h"
+#include "mcp/patch.h"
+#include "mcp/preview.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static struct arena arena;
+
+static const struct json *parse(const char *text)
+{
+    struct err err = ERR_INIT;
+    const struct json *value = json_parse(&arena, text, strlen(text), &err);
+    if (!value)
+        fail_msg("%s: %s", text, err.text);
+    return value;
+}
+
+/* Classes */
+
+static void test_annotations_become_classes(void **state)
+{
+    static const struct {
+        const char *annotations, *class;
+        enum effect effect;
+        bool asks;
+    } cases[] = {
+        {NULL, "NETWORK + DESTRUCTIVE", EFFECT_DESTRUCTIVE, true},
+        {"{}", "NETWORK + DESTRUCTIVE", EFFECT_DESTRUCTIVE, true},
+        {"{\"readOnlyHint\":true,\"openWorldHint\":false}", "READ_ONLY", EFFECT_READ_ONLY, false},
+        {"{\"readOnlyHint\":true}", "NETWORK, idempotent", EFFECT_NETWORK, false},
+        {"{\"readOnlyHint\":true,\"openWorldHint\":true,\"destructiveHint\":true}", "NETWORK, idempotent", EFFECT_NETWORK, false},
+        {"{\"openWorldHint\":false}", "DESTRUCTIVE", EFFECT_DESTRUCTIVE, true},
+        {"{\"destructiveHint\":true,\"idempotentHint\":true,\"openWorldHint\":false}", "DESTRUCTIVE, idempotent",
+         EFFECT_DESTRUCTIVE, true},
+        {"{\"readOnlyHint\":false,\"destructiveHint\":false,\"openWorldHint\":false}", "LOCAL_WRITE", EFFECT_LOCAL_WRITE, true},
+        {"{\"destructiveHint\":false}", "NETWORK + LOCAL_WRITE", EFFECT_NETWORK, true},
+        {"{\"readOnlyHint\":\"yes\",\"openWorldHint\":0}", "NETWORK + DESTRUCTIVE", EFFECT_DESTRUCTIVE, true},
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
+        struct mcp_class class = mcp_claimed(cases[i].annotations ? parse(cases[i].annotations) : NULL);
+        mcp_class_write(&text, &class);
+        assert_string_equal(text.buf, cases[i].class);
+        assert_int_equal(class.effect, cases[i].effect);
+        assert_int_equal(class.asks, cases[i].asks);
+    }
+}
+
+static void test_hints_are_believed_only_of_the_trusted(void **state)
+{
+    static const struct mcp_rule own[] = {{"look", EFFECT_READ_ONLY}}, all[] = {{"*", EFFECT_READ_ONLY}};
+    const struct json *reads = parse("{\"readOnlyHint\":true,\"openWorldHint\":false}");
+    const struct json *destroys = parse("{\"destructiveHint\":true,\"openWorldHint\":false}");
+    struct mcp_spec spec = {.name = "s"};
+    (void)state;
+    assert_int_equal(mcp_class_of(&spec, "look", reads).effect, EFFECT_DESTRUCTIVE);
+    assert_true(mcp_class_of(&spec, "look", reads).asks);
+    spec.trust = true;
+    assert_int_equal(mcp_class_of(&spec, "look", reads).effect, EFFECT_READ_ONLY);
+    assert_true(mcp_class_of(&spec, "look", NULL).asks); /* it said nothing that could be believed */
+    /* A rule of the user's stands above everything, */
+    spec = (struct mcp_spec){.name = "s", .rules = own, .rule_count = 1};
+    assert_int_equal(mcp_class_of(&spec, "look", destroys).effect, EFFECT_READ_ONLY);
+    assert_int_equal(mcp_class_of(&spec, "else", reads).effect, EFFECT_DESTRUCTIVE);
+    /* one for all tools may be raised by what the server says, not lowered. */
+    spec = (struct mcp_spec){.name = "s", .rules = all, .rule_count = 1};
+    assert_int_equal(mcp_class_of(&spec, "look", NULL).effect, EFFECT_READ_ONLY);
+    assert_int_equal(mcp_class_of(&spec, "look", destroys).effect, EFFECT_DESTRUCTIVE);
+}
+
+/* Names */
+
+static void test_names_are_clean_and_each_its_own(void **state)
+{
+    struct hash_map taken = {0};
+    static const char *const tools[][2] = {{"fs", "read_file"}, {"fs", "\x1b[31mred\x07"}, {"a.b", "c"}, {"a b", "c"},
+                                           {"a", "b__c"},       {"a__b", "c"},             {"", ""},     {"f\xc3\xbc", "\xff"}};
+    char long_name[300];
+    (void)state;
+    memset(long_name, 'n', sizeof(long_name) - 1);
+    long_name[sizeof(long_name) - 1] = '\0';
+    char *names[COUNT_OF(tools) + 2];
+    for (size_t i = 0; i < COUNT_OF(tools); i++)
+        names[i] = mcp_name(tools[i][0], tools[i][1], &taken);
+    names[COUNT_OF(tools)] = mcp_name("s", long_name, &taken);
+    long_name[250] = 'm';
+    names[COUNT_OF(tools) + 1] = mcp_name("s", long_name, &taken);
+    assert_string_equal(names[0], "fs__read_file");
+    assert_string_equal(names[1], "fs__31mred_");
+    assert_string_equal(names[2], "a_b__c");
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        assert_true(strlen(names[i]) <= MCP_NAME_MAX);
+        assert_int_equal(strspn(names[i], "abcdefghijklmnopqrstuvwxyz0123456789_-"), strlen(names[i]));
+        for (size_t k = 0; k < i; k++)
+            assert_string_not_equal(names[i], names[k]);
+    }
+    for (size_t i = 0; i < COUNT_OF(names); i++)
+        free(names[i]);
+    hash_map_release(&taken);
+}
+
+/* Contents */
+
+static void check_content(const char *result, const char *output, const char *error)
+{
+    struct tool_reply reply = {0};
+    mcp_content_reply(parse(result), &reply);
+    if (output)
+        assert_string_equal(reply.output ? reply.output : reply.error, output);
+    else
+        assert_string_equal(reply.error ? reply.error : reply.output, error);
+    tool_reply_release(&reply);
+}
+
+static void test_contents_become_replies(void **state)
+{
+    (void)state;
+    check_content("{\"content\":[{\"type\":\"text\",\"text\":\"hi\"}],\"structuredContent\":{\"a\":1}}", "{\"text\":\"hi\"}", NULL);
+    check_content("{\"content\":[{\"type\":\"text\",\"text\":\"a\"},{\"type\":\"text\",\"text\":\"b\"}]}", "{\"text\":\"a\\nb\"}", NULL);
+    check_content("{\"structuredContent\":{\"needs_confirmation\":true}}", "{\"structured\":{\"needs_confirmation\":true}}", NULL);
+    check_content("{\"content\":[{\"type\":\"image\",\"data\":\"AAAAAAAA\",\"mimeType\":\"image/png\"}]}",
+                  "{\"text\":\"\",\"attached\":[{\"type\":\"image\",\"mimeType\":\"image/png\",\"bytes\":6}]}", NULL);
+    check_content("{\"content\":[{\"type\":\"resource\",\"resource\":{\"uri\":\"x://y\",\"text\":\"t\"}},"
+                  "{\"type\":\"resource_link\",\"uri\":\"x://z\",\"name\":\"n\"}]}",
+                  "{\"text\":\"t\",\"attached\":[{\"type\":\"resource_link\",\"name\":\"n\",\"uri\":\"x://z\"}]}", NULL);
+    check_content("{\"content\":[{\"type\":\"text\",\"text\":\"no\"}],\"isError\":true}", NULL, "no");
+    check_content("{\"isError\":true}", NULL, "the tool failed and did not say why");
+    check_content("{\"content\":17}", "{\"text\":\"\"}", NULL);
+    check_content("{\"content\":[17,null,[]]}", "{\"text\":\"\"}", NULL);
+    check_content("[]", NULL, "the server's answer is no result");
+    check_content("{\"resultType\":\"input_required\"}", NULL,
+                  "the server wants to be told more before it answers, which is not possible here");
+}
+
+static void test_a_long_text_is_all_there(void **state)
+{
+    CLEANUP(strbuf) struct strbuf result = STRBUF_INIT;
+    CLEANUP(strbuf) struct strbuf whole = STRBUF_INIT;
+    struct tool_reply reply = {0};
+    (void)state;
+    strbuf_addstr(&result, "{\"content\":[{\"type\":\"text\",\"text\":\"");
+    for (int i = 0; i < 3000; i++)
+        strbuf_addf(&result, "line %d\\n", i);
+    strbuf_addstr(&result, "\"}]}");
+    mcp_content_reply(parse(result.buf), &reply);
+    const struct json *pieces = json_get(parse(reply.output), "text");
+    assert_int_equal(pieces->type, JSON_ARRAY);
+    json_each (piece, pieces) {
+        assert_true(piece->len <= 3000);
+        strbuf_addstr(&whole, piece->text);
+    }
+    assert_non_null(strstr(whole.buf, "line 0\nline 1\n"));
+    assert_non_null(strstr(whole.buf, "line 2998\nline 2999\n"));
+    tool_reply_release(&reply);
+}
+
+/* Differences */
+
+static void check_patch(const char *old, const char *diff, const char *expected)
+{
+    CLEANUP(strbuf) struct strbuf out = STRBUF_INIT;
+    struct err err = ERR_INIT;
+    if (mcp_patch(&out, old, strlen(old), diff, &err))
+        assert_null(expected);
+    else
+        assert_string_equal(out.buf, expected ? expected : "(refused)");
+}
+
+static void test_differences_are_applied_or_refused(void **state)
+{
+    (void)state;
+    check_patch("alpha\nbeta\ngamma\n",
+                "```diff\nIndex: a\n===\n--- a\toriginal\n+++ a\tmodified\n@@ -1,3 +1,3 @@\n alpha\n-beta\n+BETA\n gamma\n```\n\n",
+                "alpha\nBETA\ngamma\n");
+    check_patch("a\nb\nc\nd\ne\n", "@@ -1,1 +1,2 @@\n a\n+A\n@@ -4,2 +5,1 @@\n-d\n e\n", "a\nA\nb\nc\ne\n");
+    check_patch("", "@@ -0,0 +1,2 @@\n+a\n+b\n", "a\nb\n");
+    check_patch("a\n", "@@ -1 +0,0 @@\n-a\n", "");
+    check_patch("a", "@@ -1 +1 @@\n-a\n\\ No newline at end of file\n+b\n\\ No newline at end of file\n", "b");
+    check_patch("a", "@@ -1 +1 @@\n-a\n\\ No newline at end of file\n+a\n", "a\n");
+    check_patch("a\n\nb\n", "@@ -1,3 +1,3 @@\n a\n\n-b\n+c\n", "a\n\nc\n"); /* some leave the blank of an empty line out */
+    check_patch("--- x\n", "@@ -1 +1 @@\n---- x\n+@@ -1 +1 @@\n", "@@ -1 +1 @@\n");
+    /* Not where it says, more than there is, cut off, backwards, none at all. */
+    check_patch("a\nb\n", "@@ -2 +2 @@\n-a\n+c\n", NULL);
+    check_patch("a\n", "@@ -7 +7 @@\n-a\n+c\n", NULL);
+    check_patch("a\nb\n", "@@ -1,2 +1,2 @@\n a\n", NULL);
+    check_patch("a\nb\n", "@@ -2 +2 @@\n-b\n+c\n@@ -1 +1 @@\n-a\n+d\n", NULL);
+    check_patch("a\n", "@@ -1 +1 @@\n*a\n", NULL);
+    check_patch("a\n", "nothing", NULL);
+    check_patch("a\n", "@@ -99999999999999999999 +1 @@\n-a\n+b\n", NULL);
+}
+
+static void test_an_argument_is_replaced_or_added(void **state)
+{
+    CLEANUP(strbuf) struct strbuf out = STRBUF_INIT;
+    (void)state;
+    mcp_arguments_with(&out, parse("{\"path\":\"a\",\"content\":\"x\",\"n\":9007199254740993}"), "content", "\"y\"");
+    assert_string_equal(out.buf, "{\"path\":\"a\",\"content\":\"y\",\"n\":9007199254740993}");
+    strbuf_reset(&out);
+    mcp_arguments_with(&out, parse("{}"), "dryRun", "true");
+    assert_string_equal(out.buf, "{\"dryRun\":true}");
+}
+
+static int release(void **state)
+{
+    (void)state;
+    arena_release(&arena);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_annotations_become_classes),
+        cmocka_unit_test(test_hints_are_believed_only_of_the_trusted),
+        cmocka_unit_test(test_names_are_clean_and_each_its_own),
+        cmocka_unit_test(test_contents_become_replies),
+        cmocka_unit_test(test_a_long_text_is_all_there),
+        cmocka_unit_test(test_differences_are_applied_or_refused),
+        cmocka_unit_test(test_an_argument_is_replaced_or_added),
+    };
+    return cmocka_run_group_tests(tests, NULL, release);
+}
