@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "base/nearest.h"
 #include "base/strbuf.h"
+#include "config_mcp.h"
 #include "turn/gate.h"
 #include <errno.h>
 #include <string.h>
@@ -352,6 +353,25 @@ static int take_grace(struct reading *reading, const struct json *value)
     return 0;
 }
 
+/* Tool servers */
+
+static int take_mcp(struct reading *reading, const struct json *value)
+{
+    struct config_lines lines = {reading->counted, reading->line};
+    return config_mcp_read(&reading->config->arena, &reading->config->mcp, value, &lines, false, reading->err);
+}
+
+static int take_mcp_wait(struct reading *reading, const struct json *value)
+{
+    double seconds = json_num(value, -1);
+    if (!(seconds >= 0 && seconds <= 600)) {
+        err_set(reading->err, "\"mcp_wait_s\" must be a number of seconds, 0 to 600, is %.40s", value->text);
+        return at_line(reading, value);
+    }
+    reading->config->mcp_wait_s = seconds;
+    return 0;
+}
+
 static const struct key top_keys[] = {
     {"model", A_TEXT, take_model},
     {"models", AN_OBJECT, take_models},
@@ -369,6 +389,8 @@ static const struct key top_keys[] = {
     {"breakpoints", A_LIST, take_breakpoints},
     {"keys", AN_OBJECT, take_keys},
     {"question_grace_ms", A_NUMBER, take_grace},
+    {"mcpServers", AN_OBJECT, take_mcp},
+    {"mcp_wait_s", A_NUMBER, take_mcp_wait},
 };
 
 static struct config *config_empty(void)
@@ -377,6 +399,7 @@ static struct config *config_empty(void)
     config->limits = budget_defaults();
     config->approve = config->web = config->thinking = config->reflect_on_tool_error = -1;
     config->question_grace_ms = -1;
+    config->mcp_wait_s = -1;
     config->reflect_every = config->parallel = config->select_tools = config->citations = -1;
     config->project_instructions = -1;
     return config;
@@ -445,8 +468,10 @@ struct config *config_load(const char *path, struct err *err)
         return NULL;
     }
     struct config *config = config_parse(text.buf, text.len, err);
-    if (config)
+    if (config) {
         config->path = arena_strdup(&config->arena, path ? path : usual);
+        config_mcp_place(&config->arena, &config->mcp, 0, config->path);
+    }
     return config;
 }
 
@@ -458,6 +483,7 @@ void config_free(struct config *config)
     free(config->breakpoints);
     free(config->secrets);
     free(config->bindings);
+    free(config->mcp.items);
     arena_release(&config->arena);
     free(config);
 }

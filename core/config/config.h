@@ -8,6 +8,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "mcp/spec.h"
 #include "tools/approval.h"
 #include "tools/bounded.h"
 #include "turn/budget.h"
@@ -58,11 +59,15 @@ struct config {
     size_t secret_count, secret_room;
     const char **breakpoints;
     size_t breakpoint_count, breakpoint_room;
+    struct mcp_specs mcp; /* tool servers */
+    double mcp_wait_s;    /* how long a session waits for them; -1: as usual */
 };
 
 /* NULL and err, with err->line where a line is to blame. `path` NULL is the default file, which may be missing. */
 struct config *config_load(const char *path, struct err *err) CHECKED;
 struct config *config_parse(const char *text, size_t len, struct err *err) CHECKED;
+/* Adds the tool servers of a file in the form that other programs keep: an object with "mcpServers". */
+int config_add_mcp(struct config *config, const char *path, struct err *err) CHECKED;
 void config_free(struct config *config);
 /* The file that config_load(NULL) reads. */
 char *config_default_path(void);
