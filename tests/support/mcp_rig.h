@@ -1,0 +1,47 @@
+#pragma once
+/* Tool servers, really started, and calls of their tools through the executor, in real time.
+ *
+ *     struct mcp_rig rig;
+ *     mcp_rig_init(&rig);
+ *     mcp_rig_fake(&rig, "f", "pages", NULL);       fake_mcp.py with these faults
+ *     mcp_rig_open(&rig, 20);
+ *     mcp_rig_call(&rig, "f__echo", "{\"text\":\"hi\"}");
+ *     assert_string_equal(mcp_rig_output(&rig), "{\"text\":\"echo: hi\"}");
+ *     mcp_rig_release(&rig);
+ *
+ * A server is trusted unless the test says otherwise before mcp_rig_open. Nothing waits for a time: what should happen is
+ * waited for. */
+
+#include "mcp/mcp.h"
+#include "support/test_host.h"
+#include "tools/registry.h"
+
+struct mcp_rig {
+    struct test_host test; /* "ws" is the workspace */
+    struct mcp_specs specs;
+    struct registry *registry;
+    struct mcp *mcp;
+    bool all_ready; /* what mcp_wait said */
+    size_t calls;
+    struct strbuf changes; /* "f READY, f PAUSING" */
+    enum mcp_state until;  /* see mcp_rig_until */
+};
+
+void mcp_rig_init(struct mcp_rig *rig);
+/* A command of up to seven words, NULL-terminated. */
+struct mcp_spec *mcp_rig_server(struct mcp_rig *rig, const char *name, ...) __attribute__((sentinel));
+struct mcp_spec *mcp_rig_fake(struct mcp_rig *rig, const char *name, ...) __attribute__((sentinel));
+void mcp_rig_open(struct mcp_rig *rig, double wait_s);
+void mcp_rig_release(struct mcp_rig *rig);
+
+/* Calls a tool and waits for its outcome; the verdict about a write is rig->test.verdict. */
+void mcp_rig_call(struct mcp_rig *rig, const char *tool, const char *arguments);
+/* Starts a call and lets it be. */
+struct bounded_call *mcp_rig_begin(struct mcp_rig *rig, const char *tool, const char *arguments);
+/* Waits until a call is done. */
+void mcp_rig_wait(struct mcp_rig *rig);
+/* Waits until a server comes to this state. */
+void mcp_rig_until(struct mcp_rig *rig, enum mcp_state state);
+/* Of the last call. */
+const char *mcp_rig_output(const struct mcp_rig *rig); /* fails the test unless it is a result */
+const char *mcp_rig_error(const struct mcp_rig *rig);  /* unless it is a failure */

@@ -1,0 +1,291 @@
+/* Servers that behave and servers that do not: a fake one with every fault, really started. */
+
+#include "base/arena.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "support/mcp_rig.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define LONG_S 60 /* for what comes in any case */
+
+/* A rig with one fake server of these faults, opened. */
+#define OPEN(rig, ...)                                                                                                 \
+    struct mcp_rig rig;                                                                                                \
+    (void)state;                                                                                                       \
+    mcp_rig_init(&rig);                                                                                                \
+    mcp_rig_fake(&rig, "f", __VA_ARGS__);                                                                              \
+    mcp_rig_open(&rig, LONG_S)
+
+static void check_has(const char *text, const char *part)
+{
+    if (!strstr(text, part))
+        fail_msg("\"%s\" has no \"%s\"", text, part);
+}
+
+static void test_handshake_and_call(void **state)
+{
+    OPEN(rig, NULL);
+    struct mcp_status status = mcp_status(rig.mcp, 0);
+    assert_true(rig.all_ready);
+    assert_int_equal(status.state, MCP_READY);
+    assert_string_equal(status.protocol, "2025-11-25");
+    assert_string_equal(status.title, "fake\x1b[2J"); /* as it came: whoever shows it makes it harmless */
+    mcp_rig_call(&rig, "f__echo", "{\"text\":\"hi\"}");
+    assert_string_equal(mcp_rig_output(&rig), "{\"text\":\"echo: hi\"}");
+    check_has(mcp_status(rig.mcp, 0).said, "ready");
+    mcp_rig_release(&rig);
+}
+
+static void test_other_ways_to_begin(void **state)
+{
+    static const struct {
+        const char *fault, *protocol;
+    } cases[] = {{"old", "2024-11-05"}, {"modern", "2026-07-28"}, {"dies-of-probe", "2025-11-25"}, {"no-probe", "2025-11-25"},
+                 {"noisy", "2025-11-25"}, {"pages", "2025-11-25"}};
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        OPEN(rig, cases[i].fault, NULL);
+        assert_int_equal(mcp_status(rig.mcp, 0).state, MCP_READY);
+        assert_string_equal(mcp_status(rig.mcp, 0).protocol, cases[i].protocol);
+        assert_int_equal(registry_count(rig.registry), 16);
+        mcp_rig_call(&rig, "f__echo", "{\"text\":\"hi\"}");
+        assert_string_equal(mcp_rig_output(&rig), "{\"text\":\"echo: hi\"}");
+        mcp_rig_release(&rig);
+    }
+}
+
+static void test_what_cannot_begin_says_why(void **state)
+{
+    static const struct {
+        const char *fault, *why;
+    } cases[] = {{"dies", "it ended with status 7, its last words: cannot find my hat"},
+                 {"unknown-version", "it speaks version \"1999-01-01\" of the protocol, which is not known here"},
+                 {"future", "it speaks no version of the protocol that is known here"},
+                 {"list-error", "tools/list: cannot list"},
+                 {"flood", "it keeps writing what is no message"}};
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        OPEN(rig, cases[i].fault, NULL);
+        assert_int_equal(mcp_status(rig.mcp, 0).state, MCP_FAILED);
+        check_has(mcp_status(rig.mcp, 0).why, cases[i].why);
+        assert_int_equal(registry_count(rig.registry), 0);
+        mcp_rig_release(&rig);
+    }
+}
+
+static void test_a_program_that_is_not_there(void **state)
+{
+    struct mcp_rig rig;
+    (void)state;
+    mcp_rig_init(&rig);
+    mcp_rig_server(&rig, "f", "no-such-program-anywhere", NULL);
+    mcp_rig_server(&rig, "g", "/bin/cat", NULL)->cwd = "/no/such/folder";
+    mcp_rig_server(&rig, "h", "true", NULL)->disabled = true;
+    mcp_rig_server(&rig, "i", "true", NULL)->refused = "because";
+    mcp_rig_open(&rig, LONG_S);
+    check_has(mcp_status(rig.mcp, 0).why, "it is not in PATH");
+    check_has(mcp_status(rig.mcp, 1).why, "/no/such/folder");
+    assert_int_equal(mcp_status(rig.mcp, 2).state, MCP_OFF);
+    assert_string_equal(mcp_status(rig.mcp, 3).why, "because");
+    mcp_rig_release(&rig);
+}
+
+static void test_a_session_does_not_wait_for_ever(void **state)
+{
+    struct mcp_rig rig;
+    (void)state;
+    mcp_rig_init(&rig);
+    mcp_rig_fake(&rig, "slow", "silent", NULL);
+    mcp_rig_fake(&rig, "silent", "list-silence", NULL);
+    mcp_rig_open(&rig, 0.2);
+    assert_false(rig.all_ready);
+    assert_int_equal(mcp_status(rig.mcp, 0).state, MCP_STARTING);
+    mcp_rig_release(&rig);
+}
+
+static void test_an_echo_of_our_own_words_is_no_server(void **state)
+{
+    struct mcp_rig rig;
+    (void)state;
+    mcp_rig_init(&rig);
+    mcp_rig_server(&rig, "cat", "cat", NULL); /* our requests come back: as requests */
+    mcp_rig_open(&rig, 0.2);
+    assert_int_equal(registry_count(rig.registry), 0);
+    mcp_rig_release(&rig);
+}
+
+static void test_lists_without_an_end_have_one(void **state)
+{
+    OPEN(endless, "endless", NULL);
+    assert_int_equal(mcp_status(endless.mcp, 0).state, MCP_READY);
+    assert_int_equal(registry_count(endless.registry), 0);
+    mcp_rig_release(&endless);
+    OPEN(circle, "circle", NULL);
+    assert_int_equal(registry_count(circle.registry), 16);
+    mcp_rig_release(&circle);
+    OPEN(many, "many", NULL);
+    assert_true(registry_count(many.registry) <= 256);
+    mcp_rig_release(&many);
+}
+
+static void test_hostile_tools_are_cleaned_or_left_out(void **state)
+{
+    OPEN(rig, "escapes", "twice", "bad-schema", NULL);
+    assert_non_null(registry_find(rig.registry, "f__31mred_"));
+    assert_non_null(registry_find(rig.registry, "f__a_b"));
+    size_t left_out = 0;
+    for (size_t i = 0; i < registry_count(rig.registry); i++)
+        assert_int_equal(strcspn(registry_at(rig.registry, i)->spec.name, "\x1b\x07. "),
+                         strlen(registry_at(rig.registry, i)->spec.name));
+    assert_int_equal(registry_find(rig.registry, "f__echo")->spec.effect, EFFECT_READ_ONLY); /* the first counts */
+    for (size_t i = 0; i < mcp_status(rig.mcp, 0).offer_count; i++)
+        left_out += mcp_offer(rig.mcp, 0, i).left_out != NULL;
+    assert_int_equal(left_out, 5); /* task, no_schema, bad, list, heavy */
+    mcp_rig_release(&rig);
+}
+
+static void test_a_server_without_tools(void **state)
+{
+    OPEN(rig, "no-tools", NULL);
+    assert_int_equal(mcp_status(rig.mcp, 0).state, MCP_READY);
+    assert_int_equal(registry_count(rig.registry), 0);
+    mcp_rig_release(&rig);
+}
+
+static void test_results_and_errors(void **state)
+{
+    OPEN(rig, NULL);
+    mcp_rig_call(&rig, "f__fail", "{}");
+    assert_string_equal(mcp_rig_error(&rig), "it \x1b[31mfailed");
+    mcp_rig_call(&rig, "f__refuse", "{}");
+    assert_string_equal(mcp_rig_error(&rig), "no such thing");
+    mcp_rig_call(&rig, "f__image", "{}");
+    assert_string_equal(mcp_rig_output(&rig),
+                        "{\"text\":\"\",\"attached\":[{\"type\":\"image\",\"mimeType\":\"image/png\",\"bytes\":300}]}");
+    mcp_rig_call(&rig, "f__ask", "{}"); /* nothing a server says is taken for a question of ours */
+    assert_string_equal(mcp_rig_output(&rig), "{\"structured\":{\"needs_confirmation\":true}}");
+    assert_int_equal(rig.test.questions, 0);
+    mcp_rig_call(&rig, "f__long", "{}");
+    assert_int_equal(rig.test.outcomes[rig.test.outcome_count - 1].type, OUTCOME_ARTIFACT);
+    mcp_rig_call(&rig, "f__huge", "{}");
+    check_has(mcp_rig_error(&rig), "the server sent a line of more than 8 MiB");
+    mcp_rig_call(&rig, "f__echo", "{\"text\":\"still here\"}");
+    assert_string_equal(mcp_rig_output(&rig), "{\"text\":\"echo: still here\"}");
+    mcp_rig_release(&rig);
+}
+
+static void test_progress_is_shown(void **state)
+{
+    OPEN(rig, NULL);
+    mcp_rig_call(&rig, "f__progress", "{}");
+    assert_string_equal(mcp_rig_output(&rig), "{\"text\":\"done\"}");
+    assert_string_equal(rig.test.output.buf, "1 of 4: \x1b[31mhalf\n");
+    mcp_rig_release(&rig);
+}
+
+static void test_roots_are_the_workspace_and_the_environment_is_small(void **state)
+{
+    struct mcp_rig rig;
+    static const char *const env[] = {"FAKE_SECRET=very-secret-value", NULL};
+    (void)state;
+    setenv("FAKE_LEAK", "1", 1);
+    mcp_rig_init(&rig);
+    mcp_rig_fake(&rig, "f", NULL)->env = env;
+    mcp_rig_open(&rig, LONG_S);
+    mcp_rig_call(&rig, "f__roots", "{}");
+    check_has(mcp_rig_output(&rig), "file:///");
+    check_has(mcp_rig_output(&rig), "/ws\\\"");
+    mcp_rig_call(&rig, "f__environment", "{}");
+    check_has(mcp_rig_output(&rig), "FAKE_SECRET");
+    assert_null(strstr(mcp_rig_output(&rig), "FAKE_LEAK"));
+    mcp_rig_release(&rig);
+}
+
+static void test_a_cancelled_call_ends_at_once(void **state)
+{
+    OPEN(rig, NULL);
+    struct bounded_call *call = mcp_rig_begin(&rig, "f__sleep", "{}");
+    mcp_rig_call(&rig, "f__echo", "{\"text\":\"meanwhile\"}"); /* so it is under way */
+    bounded_cancel(call);
+    mcp_rig_wait(&rig);
+    check_has(mcp_rig_error(&rig), "cancelled by the user");
+    mcp_rig_call(&rig, "f__echo", "{\"text\":\"after\"}");
+    assert_string_equal(mcp_rig_output(&rig), "{\"text\":\"echo: after\"}");
+    mcp_rig_release(&rig);
+}
+
+static void test_a_server_that_ends_is_started_again(void **state)
+{
+    OPEN(rig, NULL);
+    mcp_rig_call(&rig, "f__die", "{}");
+    check_has(mcp_rig_error(&rig), "it was ended by signal 9");
+    mcp_rig_call(&rig, "f__echo", "{\"text\":\"again\"}"); /* waits for it */
+    assert_string_equal(mcp_rig_output(&rig), "{\"text\":\"echo: again\"}");
+    assert_string_equal(rig.changes.buf, "f PAUSING, f STARTING, f READY");
+    mcp_rig_release(&rig);
+}
+
+static void test_one_that_never_comes_back_is_given_up(void **state)
+{
+    struct mcp_rig rig;
+    (void)state;
+    mcp_rig_init(&rig);
+    CLEANUP(free) char *file = scratch_path(&rig.test.scratch, "starts");
+    const char *env[] = {arena_printf(&rig.test.arena, "FAKE_MCP_STARTS=%s", file), NULL};
+    mcp_rig_fake(&rig, "f", "dies-later", NULL)->env = env;
+    mcp_rig_open(&rig, LONG_S);
+    mcp_rig_call(&rig, "f__die", "{}");
+    mcp_rig_until(&rig, MCP_FAILED);
+    CLEANUP(free) char *starts = scratch_read(&rig.test.scratch, "starts", NULL);
+    assert_string_equal(starts, "xxxxx"); /* once, and four times more */
+    mcp_rig_call(&rig, "f__echo", "{}");
+    check_has(mcp_rig_error(&rig), "the tool server f is gone: it ended with status 7");
+    mcp_rig_release(&rig);
+}
+
+static void test_one_that_does_not_read_is_stopped(void **state)
+{
+    struct mcp_rig rig;
+    (void)state;
+    mcp_rig_init(&rig);
+    mcp_rig_fake(&rig, "f", "pinger", NULL);
+    mcp_rig_open(&rig, LONG_S);
+    assert_int_equal(mcp_status(rig.mcp, 0).state, MCP_FAILED);
+    mcp_rig_release(&rig);
+}
+
+static void test_one_that_does_not_want_to_end_is_ended(void **state)
+{
+    OPEN(rig, "stubborn", NULL);
+    mcp_rig_release(&rig); /* loop_free waits for what is still there */
+}
+
+#define TEST(name) cmocka_unit_test(test_##name)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(handshake_and_call),
+        TEST(other_ways_to_begin),
+        TEST(what_cannot_begin_says_why),
+        TEST(a_program_that_is_not_there),
+        TEST(a_session_does_not_wait_for_ever),
+        TEST(an_echo_of_our_own_words_is_no_server),
+        TEST(lists_without_an_end_have_one),
+        TEST(hostile_tools_are_cleaned_or_left_out),
+        TEST(a_server_without_tools),
+        TEST(results_and_errors),
+        TEST(progress_is_shown),
+        TEST(roots_are_the_workspace_and_the_environment_is_small),
+        TEST(a_cancelled_call_ends_at_once),
+        TEST(a_server_that_ends_is_started_again),
+        TEST(one_that_never_comes_back_is_given_up),
+        TEST(one_that_does_not_read_is_stopped),
+        TEST(one_that_does_not_want_to_end_is_ended),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,218 @@
+/* Writes of tool servers go the way of every write: shown, decided, kept, made, and looked at afterwards. */
+
+#include "base/mem.h"
+#include "support/mcp_rig.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define LONG_S 60
+
+#define OPEN(rig, ...)                                                                                                 \
+    struct mcp_rig rig;                                                                                                \
+    (void)state;                                                                                                       \
+    mcp_rig_init(&rig);                                                                                                \
+    scratch_write(&rig.test.scratch, "ws/a.txt", "one\ntwo\n");                                                        \
+    mcp_rig_fake(&rig, "f", __VA_ARGS__);                                                                              \
+    mcp_rig_open(&rig, LONG_S)
+
+static void check_file(const struct mcp_rig *rig, const char *name, const char *expected)
+{
+    CLEANUP(free) char *path = xasprintf("ws/%s", name);
+    CLEANUP(free) char *content = scratch_read(&rig->test.scratch, path, NULL);
+    if (expected)
+        assert_string_equal(content ? content : "(none)", expected);
+    else
+        assert_null(content);
+}
+
+static void check_shown(const struct mcp_rig *rig, const char *path, const char *before, const char *after)
+{
+    assert_int_equal(rig->test.shown->count, 1);
+    const struct change *change = &rig->test.shown->items[0];
+    assert_string_equal(change->path, path);
+    assert_int_equal(change->old.exists, before != NULL);
+    if (before)
+        assert_string_equal(change->old.bytes, before);
+    assert_string_equal(change->new.bytes, after);
+}
+
+static void deny(struct mcp_rig *rig)
+{
+    rig->test.verdict = (struct verdict){.decision = DECISION_DENIED, .by = BY_KEY};
+}
+
+static void test_the_content_of_a_file_is_shown_and_written(void **state)
+{
+    OPEN(rig, NULL);
+    mcp_rig_call(&rig, "f__write_file", "{\"path\":\"a.txt\",\"content\":\"three\\n\"}");
+    check_shown(&rig, "a.txt", "one\ntwo\n", "three\n");
+    assert_string_equal(rig.test.log.buf, "ask c1, checkpoint c1, applied c1, result c1");
+    assert_string_equal(mcp_rig_output(&rig), "{\"text\":\"wrote it\"}");
+    check_file(&rig, "a.txt", "three\n");
+    mcp_rig_call(&rig, "f__write_file", "{\"path\":\"new.txt\",\"content\":\"x\"}");
+    check_shown(&rig, "new.txt", NULL, "x");
+    check_file(&rig, "new.txt", "x");
+    mcp_rig_release(&rig);
+}
+
+static void test_a_no_leaves_everything_as_it_is(void **state)
+{
+    OPEN(rig, NULL);
+    deny(&rig);
+    mcp_rig_call(&rig, "f__write_file", "{\"path\":\"a.txt\",\"content\":\"three\\n\"}");
+    mcp_rig_call(&rig, "f__edit_file", "{\"path\":\"a.txt\",\"new\":\"three\"}");
+    mcp_rig_call(&rig, "f__write", "{}");
+    assert_string_equal(rig.test.log.buf, "ask c1, denied c1, ask c2, denied c2, ask c3, denied c3");
+    check_file(&rig, "a.txt", "one\ntwo\n");
+    mcp_rig_release(&rig);
+}
+
+static void test_a_dry_run_gives_the_diff(void **state)
+{
+    OPEN(rig, NULL);
+    mcp_rig_call(&rig, "f__edit_file", "{\"path\":\"a.txt\",\"new\":\"three\"}");
+    check_shown(&rig, "a.txt", "one\ntwo\n", "three\n");
+    assert_string_equal(rig.test.log.buf, "ask c1, checkpoint c1, applied c1, result c1");
+    check_file(&rig, "a.txt", "three\n");
+    /* Who asks for a dry run himself gets one, and nobody is asked. */
+    mcp_rig_call(&rig, "f__edit_file", "{\"path\":\"a.txt\",\"new\":\"four\",\"dryRun\":true}");
+    assert_int_equal(rig.test.questions, 1);
+    check_file(&rig, "a.txt", "three\n");
+    mcp_rig_release(&rig);
+}
+
+static void test_a_dry_run_that_writes_is_noticed(void **state)
+{
+    OPEN(rig, "false-dry-run", NULL);
+    mcp_rig_call(&rig, "f__edit_file", "{\"path\":\"a.txt\",\"new\":\"three\"}");
+    assert_string_equal(mcp_rig_error(&rig), "the server's dry run was none: a.txt was changed");
+    assert_int_equal(rig.test.questions, 0);
+    mcp_rig_release(&rig);
+}
+
+static void test_a_dry_run_that_fails_is_told_to_the_model(void **state)
+{
+    OPEN(rig, NULL);
+    mcp_rig_call(&rig, "f__edit_file", "{\"path\":\"a.txt\"}"); /* it dies of the missing argument */
+    mcp_rig_error(&rig);
+    assert_int_equal(rig.test.questions, 0);
+    mcp_rig_release(&rig);
+}
+
+static void test_what_was_written_is_looked_at(void **state)
+{
+    OPEN(rig, "lies", NULL);
+    mcp_rig_call(&rig, "f__write_file", "{\"path\":\"a.txt\",\"content\":\"three\\n\"}");
+    assert_string_equal(mcp_rig_error(&rig), "the server says that it is done, but a.txt is not what was approved (the old "
+                                             "content was kept)");
+    assert_string_equal(rig.test.log.buf, "ask c1, checkpoint c1, failure c1");
+    mcp_rig_release(&rig);
+}
+
+static void edit_to(struct mcp_rig *rig, const char *text)
+{
+    struct change_set *edited = change_set_copy(rig->test.shown);
+    change_side_set(&edited->items[0].new, text, strlen(text), 0644);
+    rig->test.verdict = (struct verdict){.decision = DECISION_EDITED, .by = BY_KEY, .edited = edited};
+}
+
+static void edit_shown(struct test_host *test, struct bounded_call *call)
+{
+    (void)call;
+    edit_to(CONTAINER_OF(test, struct mcp_rig, test), "what the user wants\n");
+}
+
+static void test_what_the_user_made_of_it_is_written(void **state)
+{
+    OPEN(rig, NULL);
+    rig.test.on_ask = edit_shown;
+    mcp_rig_call(&rig, "f__write_file", "{\"path\":\"a.txt\",\"content\":\"three\\n\"}");
+    check_file(&rig, "a.txt", "what the user wants\n");
+    if (!strstr(mcp_rig_output(&rig), "wrote it")) /* by the server, with another content */
+        fail_msg("%s", mcp_rig_output(&rig));
+    change_set_free(rig.test.verdict.edited);
+    scratch_write(&rig.test.scratch, "ws/a.txt", "one\ntwo\n");
+    mcp_rig_call(&rig, "f__edit_file", "{\"path\":\"a.txt\",\"new\":\"three\"}");
+    check_file(&rig, "a.txt", "what the user wants\n");
+    if (!strstr(mcp_rig_output(&rig), "not by the server"))
+        fail_msg("%s", mcp_rig_output(&rig));
+    change_set_free(rig.test.verdict.edited);
+    mcp_rig_release(&rig);
+}
+
+static void test_what_has_no_diff_is_asked_about_all_the_same(void **state)
+{
+    OPEN(rig, NULL);
+    CLEANUP(free) char *outside = scratch_path(&rig.test.scratch, "outside.txt");
+    CLEANUP(free) char *arguments = xasprintf("{\"path\":\"%s\",\"content\":\"x\"}", outside);
+    mcp_rig_call(&rig, "f__write", "{\"text\":\"x\"}");
+    assert_string_equal(mcp_rig_output(&rig), "{\"text\":\"written\"}");
+    mcp_rig_call(&rig, "f__write_file", arguments); /* not a file of the workspace */
+    mcp_rig_call(&rig, "f__write_file", "{\"path\":\"a.txt\",\"content\":\"one\\ntwo\\n\"}"); /* nothing would change */
+    assert_string_equal(rig.test.log.buf,
+                        "ask c1, applied c1, result c1, ask c2, applied c2, result c2, ask c3, applied c3, result c3");
+    assert_int_equal(rig.test.shown->count, 0);
+    mcp_rig_call(&rig, "f__plain", "{}"); /* it said nothing about itself */
+    assert_int_equal(rig.test.questions, 4);
+    mcp_rig_release(&rig);
+}
+
+static void test_nothing_of_an_untrusted_server_runs_without_a_yes(void **state)
+{
+    struct mcp_rig rig;
+    (void)state;
+    mcp_rig_init(&rig);
+    mcp_rig_fake(&rig, "f", NULL)->trust = false;
+    mcp_rig_open(&rig, LONG_S);
+    deny(&rig);
+    mcp_rig_call(&rig, "f__echo", "{\"text\":\"hi\"}");
+    assert_string_equal(rig.test.log.buf, "ask c1, denied c1");
+    assert_int_equal(registry_find(rig.registry, "f__echo")->spec.effect, EFFECT_DESTRUCTIVE);
+    mcp_rig_release(&rig);
+}
+
+static void test_a_tool_that_was_changed_is_refused(void **state)
+{
+    OPEN(rig, "changes", NULL);
+    mcp_rig_call(&rig, "f__echo", "{\"text\":\"hi\"}");
+    assert_string_equal(mcp_rig_output(&rig), "{\"text\":\"echo: hi\"}");
+    mcp_rig_call(&rig, "f__write", "{}"); /* it then tells that its tools are others */
+    const char *said = "";
+    int64_t late_us = loop_now_us(rig.test.loop) + SECONDS(LONG_S);
+    while (!*said && loop_now_us(rig.test.loop) < late_us) {
+        mcp_rig_call(&rig, "f__echo", "{}");
+        const struct outcome *outcome = &rig.test.outcomes[--rig.test.outcome_count];
+        said = outcome->type == OUTCOME_FAILURE ? "changed" : "";
+        if (*said)
+            assert_string_equal(outcome->failure.error, "the server has changed this tool since the session began (a new "
+                                                        "session has it as it is now)");
+        outcome_release(&rig.test.outcomes[rig.test.outcome_count]);
+    }
+    assert_string_equal(said, "changed");
+    assert_null(registry_find(rig.registry, "f__new"));
+    mcp_rig_release(&rig);
+}
+
+#define TEST(name) cmocka_unit_test(test_##name)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(the_content_of_a_file_is_shown_and_written),
+        TEST(a_no_leaves_everything_as_it_is),
+        TEST(a_dry_run_gives_the_diff),
+        TEST(a_dry_run_that_writes_is_noticed),
+        TEST(a_dry_run_that_fails_is_told_to_the_model),
+        TEST(what_was_written_is_looked_at),
+        TEST(what_the_user_made_of_it_is_written),
+        TEST(what_has_no_diff_is_asked_about_all_the_same),
+        TEST(nothing_of_an_untrusted_server_runs_without_a_yes),
+        TEST(a_tool_that_was_changed_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
