@@ -13,6 +13,7 @@
 #include "sandbox.h"
 #include "sandbox/rooms.h"
 #include "say.h"
+#include "servers.h"
 #include "setup.h"
 #include "text.h"
 #include "theme.h"
@@ -76,6 +77,26 @@ static void terminal(struct doctor *doctor)
         tell(doctor, FINDING_WARN, "locale", "not UTF-8: other letters are spelled out (set LANG=C.UTF-8)");
 }
 
+static void tell_server(void *user, bool warn, const char *text)
+{
+    tell(user, warn ? FINDING_WARN : FINDING_OK, "tool server", "%s", text);
+}
+
+static void tool_servers(struct doctor *doctor, struct config *config)
+{
+    struct err err = ERR_INIT;
+    const struct option_list *files = &doctor->options->mcp;
+    for (size_t i = 0; i < files->count; i++)
+        if (config_add_mcp(config, files->items[i], &err)) {
+            if (err.line)
+                tell(doctor, FINDING_FAIL, "tool server", "%s:%ld: %s", files->items[i], err.line, err.text);
+            else
+                tell(doctor, FINDING_FAIL, "tool server", "%s: %s", files->items[i], err.text);
+            return;
+        }
+    servers_try(config, tell_server, doctor);
+}
+
 /* The config file, and what it says about models and the web. */
 static void settings(struct doctor *doctor)
 {
@@ -110,6 +131,7 @@ static void settings(struct doctor *doctor)
         tell(doctor, FINDING_OK, "web", "%s", config->web_endpoint);
     else
         tell(doctor, FINDING_WARN, "web", "no endpoint: web_search cannot answer (\"web\": {\"endpoint\": ...})");
+    tool_servers(doctor, config);
 }
 
 static void folder(struct doctor *doctor, const char *what, enum file_xdg kind)

@@ -31,7 +31,13 @@ static const char config_help[] =
     "    \"theme\": \"default\", \"system_prompt\": \"...\",\n"
     "    \"question_grace_ms\": 300,                // how long a question that has just come takes no answer\n"
     "    \"keys\": {\"step\": \"s F5\"},                // keyturn keys lists the actions\n"
-    "    \"breakpoints\": [\"tool=write_file\"]\n"
+    "    \"breakpoints\": [\"tool=write_file\"],\n"
+    "    \"mcpServers\": {\"fs\": {                 // tool servers on stdio, as other programs name them\n"
+    "      \"command\": \"npx\", \"args\": [\"...\"], \"env\": {\"KEY\": \"${MY_KEY}\"}, \"cwd\": \"...\",\n"
+    "      \"trust\": false,                        // true: what it says about its tools is believed\n"
+    "      \"effects\": {\"read_file\": \"READ_ONLY\"}, // what you say about them; \"*\" for all\n"
+    "      \"timeout_s\": 60, \"disabled\": false}},\n"
+    "    \"mcp_wait_s\": 10                        // how long a session waits for them\n"
     "  }\n";
 
 static int print(const struct strbuf *text)

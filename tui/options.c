@@ -63,6 +63,8 @@ static const struct option table[] = {
     {"engine", "NAME", "the sandbox for scripts, NAME:HOST for one elsewhere (keyturn engines lists them)", TURNS | OF(EXEC),
      TAKE_TEXT, INTO(engine)},
     {"tools", "DIR", "Python tools for scripts", TURNS | OF(EXEC), TAKE_TEXT, INTO(tools)},
+    {"mcp", "FILE", "tool servers of a file with \"mcpServers\", beside those of the config file", OF(RUN) | OF(DOCTOR), TAKE_LIST,
+     INTO(mcp)},
     {"mode", "plan|interactive", "plan needs a result, a step of interactive does not (default plan)", OF(EXEC), TAKE_TEXT,
      INTO(mode)},
     {"timeout", "S", "seconds the script may take, 1 or more (default 60)", OF(EXEC), TAKE_NUMBER, INTO(timeout)},

@@ -33,7 +33,7 @@ struct options {
     const char *system;      /* file of the system prompt */
     bool no_instructions;    /* of the project */
     const char *web, *approve; /* one of their words */
-    struct option_list breaks, budgets;
+    struct option_list breaks, budgets, mcp;
 
     bool execute, check;
     double speed;

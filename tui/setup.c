@@ -57,6 +57,12 @@ struct config *setup_config(const struct options *options)
         config_free(config);
         return NULL;
     }
+    for (size_t i = 0; config && i < options->mcp.count; i++)
+        if (config_add_mcp(config, options->mcp.items[i], &err)) {
+            say_file_error(STATUS_USAGE, options->mcp.items[i], &err);
+            config_free(config);
+            return NULL;
+        }
     if (config)
         secrets_declare(options, config);
     return config;
@@ -354,6 +360,29 @@ static int open_sandbox(struct setup *setup, const struct setup_plan *plan)
     return 0;
 }
 
+/* Tool servers, which have their own idea of time and their own files: what repeats a recording has none. */
+static void open_servers(struct setup *setup, const struct setup_plan *plan)
+{
+    const struct config *config = plan->config;
+    struct harness *h = &setup->harness;
+    if (!config->mcp.count || plan->recording || plan->virtual_time)
+        return;
+    setup->mcp = mcp_open(setup->loop, &config->mcp, beneath_path(h->root));
+    mcp_wait(setup->mcp, config->mcp_wait_s >= 0 ? config->mcp_wait_s : MCP_WAIT_S);
+    mcp_register(setup->mcp, h->registry);
+    for (size_t i = 0; i < mcp_count(setup->mcp); i++) {
+        CLEANUP(strbuf) struct strbuf line = STRBUF_INIT;
+        struct mcp_status status = mcp_status(setup->mcp, i);
+        mcp_status_write(&line, &status);
+        if (status.state == MCP_STARTING)
+            strbuf_addstr(&line, ": its tools come with the next session (\"mcp_wait_s\" waits longer)");
+        if (status.state != MCP_READY && status.state != MCP_OFF)
+            say_notice("%s", line.buf);
+        if (status.state == MCP_STARTING)
+            log_warn("%s", line.buf);
+    }
+}
+
 static int open_tools(struct setup *setup, const struct setup_plan *plan)
 {
     struct harness *h = &setup->harness;
@@ -367,6 +396,7 @@ static int open_tools(struct setup *setup, const struct setup_plan *plan)
         return say_error(STATUS_USAGE, "the tools cannot be set up: %s", err.text);
     if (open_sandbox(setup, plan))
         return STATUS_USAGE;
+    open_servers(setup, plan);
     if (h->web_endpoint && h->web != WEB_OFF && !plan->virtual_time && !(h->http = http_new(setup->loop, &err)))
         return say_error(STATUS_USAGE, "the web cannot be searched: %s", err.text);
 
@@ -503,6 +533,7 @@ void setup_close(struct setup *setup)
     struct harness *h = &setup->harness;
     engine_free(setup->engine);
     pool_free(h->pool);
+    mcp_close(setup->mcp);
     provider_free(h->provider);
     if (h->http)
         http_free(h->http);

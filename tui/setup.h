@@ -3,6 +3,7 @@
 
 #include "config/config.h"
 #include "keymap.h"
+#include "mcp/mcp.h"
 #include "options.h"
 #include "sandbox.h"
 #include "turn/engine.h"
@@ -31,6 +32,7 @@ struct setup {
     struct loop *loop;
     struct harness harness;
     struct sandbox sandbox;
+    struct mcp *mcp; /* tool servers; NULL: none */
     struct engine *engine;
     struct journal_reader *script; /* of a model that is a file */
     char *system_prompt; /* of --system; NULL: none */
