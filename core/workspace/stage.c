@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "copy.h"
+#include "layout.h"
 #include "stage_inside.h"
 #include "workspace.h"
 #include <errno.h>
@@ -30,6 +31,63 @@ int64_t stage_room(const struct workspace *ws, struct err *err)
     if (used < 0)
         return CANNOT_TELL;
     return used < ws->policy.max_disk_bytes ? ws->policy.max_disk_bytes - used : 0;
+}
+
+/* ---- the way ---- */
+
+/* Makes what is missing of the path, each folder beneath its parent's descriptor, and opens the last. Not synced, unlike what
+ * beneath_parent makes: a workspace does not outlive a power cut. */
+static int make_folders(const struct beneath *root, char *path, struct err *err)
+{
+    int above = beneath_openat(root, ".", O_RDONLY | O_DIRECTORY, 0, err);
+    for (char *part = path; above >= 0;) {
+        char *end = part + strcspn(part, "/"), kept = *end;
+        struct err own = ERR_INIT;
+        *end = '\0';
+        /* From the root each time: a link to a sibling is fine from there, but would escape from `above`. */
+        int fd = beneath_openat(root, path, O_RDONLY | O_DIRECTORY, 0, &own);
+        if (fd < 0 && own.code == ENOENT && (mkdirat(above, part, LAYOUT_DIR_MODE) == 0 || errno == EEXIST))
+            fd = beneath_openat(root, path, O_RDONLY | O_DIRECTORY, 0, &own);
+        *end = kept;
+        close(above);
+        above = fd;
+        if (fd < 0)
+            *err = own;
+        if (!kept)
+            break;
+        part = end + 1;
+    }
+    return above;
+}
+
+int stage_open_folder(const struct workspace *ws, const char *to, struct err *err)
+{
+    CLEANUP(free) char *clean = beneath_clean(ws->root, is_blank(to) ? "." : to, err);
+    struct err own = ERR_INIT;
+    if (!clean)
+        return -1;
+    int fd = beneath_openat(ws->root, clean, O_RDONLY | O_DIRECTORY, 0, &own);
+    if (fd < 0 && own.code == ENOENT)
+        fd = make_folders(ws->root, clean, &own);
+    if (fd < 0 && err)
+        *err = own;
+    return fd;
+}
+
+int stage_open_parent(const struct workspace *ws, const char *path, char **name, struct err *err)
+{
+    CLEANUP(free) char *clean = beneath_clean(ws->root, path, err);
+    if (!clean)
+        return -1;
+    if (strcmp(clean, ".") == 0)
+        return err_set(err, "%.300s is the workspace itself", path);
+    char *slash = strrchr(clean, '/');
+    if (slash)
+        *slash = '\0';
+    int fd = stage_open_folder(ws, slash ? clean : ".", err);
+    if (fd >= 0)
+        *name = xstrdup(slash ? slash + 1 : clean);
+    return fd;
 }
 
 /* ---- files ---- */
@@ -63,7 +121,7 @@ int stage_put(struct workspace *ws, const struct stage_file *file, int64_t *left
             err->code = EDQUOT;
         return -1;
     }
-    CLEANUP(fd) int folder = beneath_parent(ws->root, file->path, true, &name, err);
+    CLEANUP(fd) int folder = stage_open_parent(ws, file->path, &name, err);
     if (folder < 0)
         return -1;
     if (write_beside(folder, name, file) < 0)
@@ -94,15 +152,6 @@ int stage_files(struct workspace *ws, const struct stage_file *files, size_t cou
 }
 
 /* ---- folders ---- */
-
-int stage_open_folder(const struct workspace *ws, const char *to, struct err *err)
-{
-    if (is_blank(to))
-        to = ".";
-    /* beneath_parent makes the folders of a path but its last part, so a last part is added. */
-    CLEANUP(free) char *below = xasprintf("%s/x", to), *name = NULL;
-    return beneath_parent(ws->root, below, true, &name, err);
-}
 
 static int copy_host_folder(struct workspace *ws, const char *src, const char *to, struct copying *copying, struct err *err)
 {

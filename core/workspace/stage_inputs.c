@@ -56,7 +56,7 @@ static char *trimmed(const char *text)
 static int place_link(struct fetch *f, const char *target, struct err *err)
 {
     CLEANUP(free) char *name = NULL;
-    CLEANUP(fd) int folder = beneath_parent(f->ws->root, f->to, true, &name, err);
+    CLEANUP(fd) int folder = stage_open_parent(f->ws, f->to, &name, err);
     if (folder < 0)
         return -1;
     if (symlinkat(target, folder, name) == 0)
@@ -76,7 +76,7 @@ static int place_link(struct fetch *f, const char *target, struct err *err)
 static int place_inner_link(struct fetch *f, const char *real, struct err *err)
 {
     CLEANUP(free) char *name = NULL;
-    CLEANUP(fd) int folder = beneath_parent(f->ws->root, f->to, true, &name, err);
+    CLEANUP(fd) int folder = stage_open_parent(f->ws, f->to, &name, err);
     if (folder < 0)
         return -1;
     CLEANUP(free) char *at = inside_real(f->ws->root, folder, ".");
@@ -108,7 +108,7 @@ static int place_copy(struct fetch *f, int from, const char *folder, bool follow
             status = copy_tree(&copying, from, to, f->input->from, err);
     } else if (S_ISREG(st.st_mode)) {
         CLEANUP(free) char *name = NULL;
-        CLEANUP(fd) int to = beneath_parent(f->ws->root, f->to, true, &name, err);
+        CLEANUP(fd) int to = stage_open_parent(f->ws, f->to, &name, err);
         if (to >= 0)
             status = copy_file(&copying, from, &st, to, name, f->input->from, err);
     } else {

@@ -11,3 +11,5 @@ int64_t stage_room(const struct workspace *ws, struct err *err) CHECKED;
 int stage_put(struct workspace *ws, const struct stage_file *file, int64_t *left, struct err *err) CHECKED;
 /* The folder `to`, made when it is missing. */
 int stage_open_folder(const struct workspace *ws, const char *to, struct err *err) CHECKED;
+/* The folder that holds `path`, made when it is missing, and the last name, which is the caller's. */
+int stage_open_parent(const struct workspace *ws, const char *path, char **name, struct err *err) CHECKED;

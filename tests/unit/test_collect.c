@@ -1,0 +1,294 @@
+/* Collecting from a workspace in which a program did its worst: nothing leads out, nothing goes on for ever, and what is left
+ * out has a reason. */
+
+#include "workspace/collect.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "support/workspace_rig.h"
+#include "workspace/outputspec.h"
+#include "workspace/versions.h"
+#include "workspace/walk.h"
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+
+#include <cmocka.h>
+
+static struct workspace_test t;
+
+static int setup(void **state)
+{
+    (void)state;
+    workspace_test_init(&t, NULL);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    workspace_test_release(&t);
+    return 0;
+}
+
+/* The names that one pattern gives, with a space between them; the caller's. */
+static char *names_of(const char *pattern, struct collected *out)
+{
+    struct err err = ERR_INIT;
+    CLEANUP(strbuf) struct strbuf names = STRBUF_INIT;
+    if (collect_files(t.ws, &pattern, 1, out, &err) < 0)
+        fail_msg("%s", err.text);
+    for (size_t i = 0; i < out->count; i++)
+        strbuf_addf(&names, "%s%s", i ? " " : "", out->files[i].name);
+    return strbuf_detach(&names, NULL);
+}
+
+static void expect_names(const char *pattern, const char *names)
+{
+    CLEANUP(collected) struct collected out;
+    CLEANUP(free) char *got = names_of(pattern, &out);
+    assert_string_equal(got, names);
+}
+
+static void expect_skipped(const char *pattern, const char *name, const char *why)
+{
+    CLEANUP(collected) struct collected out;
+    CLEANUP(free) char *got = names_of(pattern, &out);
+    assert_string_equal(got, "");
+    assert_int_equal(out.skipped_count, 1);
+    assert_string_equal(out.skipped[0].name, name);
+    assert_non_null(strstr(out.skipped[0].why, why));
+}
+
+static void test_content_and_record(void **state)
+{
+    (void)state;
+    CLEANUP(collected) struct collected out;
+    workspace_test_write(&t, "out/a.txt", "alpha");
+    workspace_test_write(&t, "out/b.html", "<html><p>");
+    CLEANUP(free) char *names = names_of("$OUTPUT_DIR/**", &out);
+    assert_string_equal(names, "out/a.txt out/b.html");
+    assert_string_equal(out.files[0].content, "alpha");
+    assert_string_equal(out.files[1].mime, "text/html; charset=utf-8");
+    assert_int_equal(out.files[0].size, 5);
+    assert_string_equal(t.op, "workspace.collect");
+    assert_string_equal(t.attrs, "{\"patterns\":[\"$OUTPUT_DIR/**\"],\"count\":2}");
+    assert_int_equal(t.told, 1);
+}
+
+static void test_links_inside(void **state)
+{
+    (void)state;
+    workspace_test_write(&t, "work/d/x", "1");
+    workspace_test_link(&t, "../work/d", "out/folder");
+    workspace_test_link(&t, "../work/d/x", "out/file");
+    expect_names("out/**", "work/d/x"); /* once, by its real path, however many ways lead there */
+    CLEANUP(free) char *absolute = workspace_test_path(&t, "work/d/x");
+    workspace_test_link(&t, absolute, "out2/absolute");
+    expect_names("out2/*", "work/d/x");
+    CLEANUP(free) char *folder = workspace_test_path(&t, "work/d");
+    workspace_test_link(&t, folder, "out3/way");
+    workspace_test_link(&t, "way", "out3/detour");
+    expect_names("out3/detour/x", "work/d/x");
+    expect_names("out3/*/x", "work/d/x");
+}
+
+static void test_links_that_lead_out(void **state)
+{
+    (void)state;
+    scratch_write(&t.files, "secret", "s");
+    CLEANUP(free) char *secret = scratch_path(&t.files, "secret");
+    workspace_test_link(&t, secret, "out/absolute");
+    workspace_test_link(&t, "../../secret", "out/relative");
+    workspace_test_link(&t, "/dev/zero", "out/zero");
+    workspace_test_link(&t, "/proc/self/environ", "out/proc");
+    workspace_test_link(&t, "/", "out/root");
+    workspace_test_link(&t, "../..", "out/up");
+    expect_names("out/**", "");
+    expect_names("out/root/etc/passwd", "");
+    expect_names("../secret", "");
+    expect_names("out/../../secret", "");
+    expect_names("**", "metadata.json");
+}
+
+static void test_special_files(void **state)
+{
+    (void)state;
+    CLEANUP(free) char *fifo = workspace_test_path(&t, "out/fifo"), *sock = workspace_test_path(&t, "work/sock");
+    assert_int_equal(mkfifo(fifo, 0666), 0);
+    expect_names("out/*", "");
+    workspace_test_link(&t, "../out/fifo", "runs/to-fifo");
+    expect_skipped("runs/*", "out/fifo", "it is a FIFO, not a file");
+    struct sockaddr_un name = {.sun_family = AF_UNIX};
+    int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+    snprintf(name.sun_path, sizeof(name.sun_path), "%s", sock);
+    if (strlen(sock) < sizeof(name.sun_path) && bind(fd, (struct sockaddr *)&name, sizeof(name)) == 0)
+        expect_names("work/*", "");
+    close(fd);
+}
+
+static void test_unreadable(void **state)
+{
+    (void)state;
+    if (geteuid() == 0)
+        return; /* nothing is, to root */
+    workspace_test_write(&t, "out/closed", "x");
+    workspace_test_write(&t, "work/closed/x", "x");
+    CLEANUP(free) char *file = workspace_test_path(&t, "out/closed"), *folder = workspace_test_path(&t, "work/closed");
+    chmod(file, 0);
+    chmod(folder, 0);
+    expect_skipped("out/*", "out/closed", "permission denied");
+    CLEANUP(collected) struct collected out;
+    CLEANUP(free) char *names = names_of("work/**", &out);
+    assert_string_equal(names, "");
+    assert_true(out.limits_hit);
+    chmod(folder, 0755);
+}
+
+static void test_huge_file(void **state)
+{
+    (void)state;
+    CLEANUP(collected) struct collected out;
+    CLEANUP(free) char *path = workspace_test_path(&t, "out/huge");
+    int fd = open(path, O_WRONLY | O_CREAT, 0644);
+    assert_int_equal(ftruncate(fd, (off_t)1 << 40), 0);
+    close(fd);
+    CLEANUP(free) char *names = names_of("out/huge", &out);
+    assert_int_equal(out.files[0].len, OUTPUT_MAX_FILE_BYTES);
+    assert_int_equal(out.files[0].size, (int64_t)1 << 40);
+    assert_true(out.files[0].truncated);
+}
+
+/* A link to the folder above it, and links that multiply: each folder has two ways to the next. */
+static void test_endless_links(void **state)
+{
+    (void)state;
+    workspace_test_write(&t, "out/real.txt", "x");
+    workspace_test_link(&t, ".", "out/self");
+    workspace_test_link(&t, "..", "out/above");
+    workspace_test_link(&t, "loop-b", "out/loop-a");
+    workspace_test_link(&t, "loop-a", "out/loop-b");
+    expect_names("out/**/*.txt", "out/real.txt");
+    for (int i = 0; i < 30; i++) {
+        CLEANUP(free) char *one = xasprintf("work/%d/a", i), *two = xasprintf("work/%d/b", i);
+        CLEANUP(free) char *next = xasprintf("../%d", i + 1);
+        workspace_test_link(&t, next, one);
+        workspace_test_link(&t, next, two);
+    }
+    workspace_test_write(&t, "work/30/end.txt", "x");
+    CLEANUP(collected) struct collected out;
+    CLEANUP(free) char *names = names_of("work/**/end.txt", &out);
+    assert_string_equal(names, "work/30/end.txt");
+}
+
+static void test_deep_tree(void **state)
+{
+    (void)state;
+    CLEANUP(free) char *top = workspace_test_path(&t, "out");
+    int fd = open(top, O_RDONLY | O_DIRECTORY);
+    for (int i = 0; i < 2 * WALK_DEPTH_MAX; i++) {
+        assert_int_equal(mkdirat(fd, "d", 0755), 0);
+        int next = openat(fd, "d", O_RDONLY | O_DIRECTORY);
+        close(fd);
+        fd = next;
+    }
+    close(openat(fd, "deep.txt", O_WRONLY | O_CREAT, 0644));
+    close(fd);
+    workspace_test_write(&t, "out/shallow.txt", "x");
+    CLEANUP(collected) struct collected out;
+    CLEANUP(free) char *names = names_of("out/**/*.txt", &out);
+    assert_string_equal(names, "out/shallow.txt");
+    assert_true(out.limits_hit); /* and it says that something was left out */
+}
+
+static void test_many_files(void **state)
+{
+    (void)state;
+    CLEANUP(free) char *top = workspace_test_path(&t, "out");
+    int fd = open(top, O_RDONLY | O_DIRECTORY);
+    for (int i = 0; i < 1000; i++) {
+        char name[16];
+        snprintf(name, sizeof(name), "f%05d", i);
+        close(openat(fd, name, O_WRONLY | O_CREAT, 0644));
+    }
+    close(fd);
+    struct err err = ERR_INIT;
+    char *globs[] = {(char *)"out/*"};
+    struct output_spec spec = {.globs = globs, .glob_count = 1};
+    CLEANUP(collected) struct collected out;
+    assert_int_equal(collect_outputs(t.ws, &spec, &out, &err), 0);
+    assert_int_equal(out.count, OUTPUT_MAX_FILES);
+    assert_string_equal(out.files[99].name, "out/f00099");
+    assert_true(out.limits_hit);
+}
+
+static void test_metadata_is_in_the_way(void **state)
+{
+    (void)state;
+    struct err err = ERR_INIT;
+    char *globs[] = {(char *)"out/*"};
+    struct output_spec spec = {.globs = globs, .glob_count = 1, .inline_content = true};
+    workspace_test_write(&t, "out/a", "1");
+    CLEANUP(free) char *metadata = workspace_test_path(&t, "metadata.json");
+    unlink(metadata);
+    assert_int_equal(symlink("/dev/zero", metadata), 0);
+    CLEANUP(collected) struct collected out;
+    assert_int_equal(collect_outputs(t.ws, &spec, &out, &err), -1);
+    assert_int_equal(err.code, COLLECT_PARTIAL);
+    assert_int_equal(out.count, 1);
+    assert_string_equal(out.files[0].content, "1");
+    assert_memory_equal(t.error, "partial output commit", 21);
+    unlink(metadata);
+    assert_int_equal(mkfifo(metadata, 0600), 0);
+    collected_release(&out);
+    assert_int_equal(collect_outputs(t.ws, &spec, &out, &err), -1);
+    assert_int_equal(out.count, 1);
+}
+
+static void test_saving(void **state)
+{
+    (void)state;
+    struct err err = ERR_INIT;
+    char *globs[] = {(char *)"out/*", (char *)"out/a*"};
+    struct output_spec spec = {.globs = globs, .glob_count = 2, .save = true, .name_template = (char *)"p/"};
+    workspace_test_write(&t, "out/a", "1");
+    workspace_test_write(&t, "out/b", "2");
+    for (int round = 0; round < 2; round++) {
+        CLEANUP(collected) struct collected out;
+        assert_int_equal(collect_outputs(t.ws, &spec, &out, &err), 0);
+        assert_int_equal(out.count, 2); /* once each, though two patterns fit */
+        assert_string_equal(out.files[1].saved_as, "p/out/b");
+        assert_int_equal(out.files[1].version, round);
+        assert_string_equal(out.files[1].content, "");
+    }
+    CLEANUP(strbuf) struct strbuf content = STRBUF_INIT;
+    assert_int_equal(versions_load(t.versions, "p/out/b", 1, &content, NULL, NULL, &err), 0);
+    assert_string_equal(content.buf, "2");
+    spec.max_file_bytes = 1;
+    workspace_test_write(&t, "out/long", "long");
+    CLEANUP(collected) struct collected out;
+    assert_int_equal(collect_outputs(t.ws, &spec, &out, &err), -1);
+    assert_string_equal(err.text, "cannot save truncated output file: out/long");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_content_and_record, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_links_inside, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_links_that_lead_out, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_special_files, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_unreadable, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_huge_file, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_endless_links, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_deep_tree, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_many_files, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_metadata_is_in_the_way, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_saving, setup, teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,149 @@
+/* Skills: found by the head of their SKILL.md, staged read-only, and staged again only when they are not the same. */
+
+#include "workspace/skills.h"
+#include "base/mem.h"
+#include "support/workspace_rig.h"
+#include "workspace/stage.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <cmocka.h>
+
+static struct workspace_test t;
+static struct skills skills;
+
+static int setup(void **state)
+{
+    (void)state;
+    workspace_test_init(&t, NULL);
+    skills = (struct skills){0};
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    skills_release(&skills);
+    workspace_test_release(&t);
+    return 0;
+}
+
+static void test_heads(void **state)
+{
+    (void)state;
+    static const char *const heads[][3] = {
+        {"---\nname: pdf\ndescription: Reads PDF files # a comment\n---\n# x", "pdf", "Reads PDF files"},
+        {"\xEF\xBB\xBF---\r\nname: \"a \\\"b\\\"\"\r\ndescription: 'it''s'\r\n---\r\n", "a \"b\"", "it's"},
+        {"---\ndescription: >-\n  one\n  two\nlicense: x\nname: n\n---\n", "n", "one two"},
+        {"---\ndescription: |\n  one\n  two\n\n---\n", "", "one\ntwo"},
+        {"---\ndescription: one\n  two: three\n---\n", "", "one two: three"},
+        {"---\nmetadata:\n  name: inner\n---\n", "", ""},
+        {"name: none\n", "", ""},
+        {"", "", ""},
+        {"---\nname: open", "open", ""},
+        {"---\nname:\n---\n", "", ""},
+        {"---\ndescription: a#b \xff\n---\n", "", "a#b \xEF\xBF\xBD"},
+    };
+    for (size_t i = 0; i < COUNT_OF(heads); i++) {
+        CLEANUP(free) char *name = NULL, *description = NULL;
+        skills_parse_head(heads[i][0], strlen(heads[i][0]), &name, &description);
+        assert_string_equal(name, heads[i][1]);
+        assert_string_equal(description, heads[i][2]);
+    }
+}
+
+static void list(void)
+{
+    struct err err = ERR_INIT;
+    CLEANUP(free) char *folder = scratch_path(&t.files, "skills");
+    skills_release(&skills);
+    if (skills_list(&skills, folder, &err) < 0)
+        fail_msg("%s", err.text);
+}
+
+static void test_listing(void **state)
+{
+    (void)state;
+    list();
+    assert_int_equal(skills.count, 0); /* no such folder: none */
+    scratch_write(&t.files, "skills/z/SKILL.md", "---\nname: pdf\ndescription: d\n---\n");
+    scratch_write(&t.files, "skills/a/SKILL.md", "no head");
+    scratch_write(&t.files, "skills/evil/SKILL.md", "---\nname: ../../x\n---\n");
+    scratch_write(&t.files, "skills/twice/SKILL.md", "---\nname: a\n---\n");
+    scratch_write(&t.files, "skills/none/README.md", "x");
+    scratch_write(&t.files, "skills/.hidden/SKILL.md", "x");
+    scratch_write(&t.files, "skills/file", "x");
+    list();
+    assert_int_equal(skills.count, 3);
+    assert_string_equal(skills.items[0].name, "a");
+    assert_string_equal(skills.items[0].description, "");
+    assert_string_equal(skills.items[1].name, "evil");
+    assert_string_equal(skills_find(&skills, "pdf")->description, "d");
+    assert_null(skills_find(&skills, "none"));
+}
+
+static bool stage(const struct stage_options *options)
+{
+    struct err err = ERR_INIT;
+    bool staged;
+    if (skills_stage(t.ws, skills_find(&skills, "pdf"), options, &staged, &err) < 0)
+        fail_msg("%s", err.text);
+    return staged;
+}
+
+static mode_t mode_of(const char *path)
+{
+    CLEANUP(free) char *full = workspace_test_path(&t, path);
+    struct stat st = {0};
+    assert_int_equal(lstat(full, &st), 0);
+    return st.st_mode & 0777;
+}
+
+static void test_staging(void **state)
+{
+    (void)state;
+    scratch_write(&t.files, "skills/pdf/SKILL.md", "---\nname: pdf\n---\n");
+    scratch_write(&t.files, "skills/pdf/ref/form.md", "form");
+    list();
+    assert_true(stage(NULL));
+    assert_false(stage(NULL));
+    assert_int_equal(mode_of("skills/pdf/ref/form.md") & 0222, 0);
+    assert_int_equal(mode_of("skills/pdf/ref") & 0222, 0);
+    CLEANUP(free) char *metadata = workspace_test_read(&t, "metadata.json");
+    CLEANUP(free) char *source = xasprintf("\"source\":\"%s/skills/pdf\"", t.files.path);
+    assert_non_null(strstr(metadata, "\"skills\":{\"pdf\":{\"name\":\"pdf\",\"rel_path\":\"skills/pdf\",\"digest\":\""));
+    assert_non_null(strstr(metadata, source));
+    /* Another content, fewer files: exactly the new tree is there. */
+    scratch_remove(&t.files, "skills/pdf/ref/form.md");
+    scratch_write(&t.files, "skills/pdf/new.md", "new");
+    assert_true(stage(NULL));
+    CLEANUP(free) char *gone = workspace_test_read(&t, "skills/pdf/ref/form.md");
+    assert_null(gone);
+    /* A program that changed it, or put a link in its place. */
+    CLEANUP(free) char *folder = workspace_test_path(&t, "skills/pdf");
+    assert_int_equal(chmod(folder, 0755), 0);
+    workspace_test_write(&t, "skills/pdf/added", "x");
+    assert_true(stage(NULL));
+    CLEANUP(free) char *aside = workspace_test_path(&t, "work/aside");
+    assert_int_equal(rename(folder, aside), 0);
+    workspace_test_link(&t, "/etc", "skills/pdf");
+    assert_true(stage(NULL));
+    CLEANUP(free) char *content = workspace_test_read(&t, "skills/pdf/new.md");
+    assert_string_equal(content, "new");
+    /* Writable, where somebody asks for it. */
+    scratch_write(&t.files, "skills/pdf/new.md", "newer");
+    assert_true(stage(&(struct stage_options){.read_only = false}));
+    assert_int_equal(mode_of("skills/pdf/new.md") & 0200, 0200);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_heads, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_listing, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_staging, setup, teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

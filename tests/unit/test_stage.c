@@ -1,0 +1,315 @@
+/* Putting things into a workspace: nothing outside is touched, what is shared is not written into, and the policy's limit
+ * holds. */
+
+#include "workspace/stage.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "support/workspace_rig.h"
+#include "workspace/layout.h"
+#include "workspace/versions.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <cmocka.h>
+
+static struct workspace_test t;
+
+static int setup(void **state)
+{
+    (void)state;
+    workspace_test_init(&t, &(struct workspace_policy){.max_disk_bytes = 100000});
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    workspace_test_release(&t);
+    return 0;
+}
+
+static struct stat look(const char *path)
+{
+    CLEANUP(free) char *full = workspace_test_path(&t, path);
+    struct stat st = {0};
+    if (lstat(full, &st) < 0)
+        st.st_mode = 0;
+    return st;
+}
+
+static void expect_text(const char *path, const char *text)
+{
+    CLEANUP(free) char *got = workspace_test_read(&t, path);
+    if (!got)
+        fail_msg("there is no %s", path);
+    assert_string_equal(got, text);
+}
+
+static void put(const char *path, const char *text, mode_t mode)
+{
+    struct err err = ERR_INIT;
+    struct stage_file file = {.path = path, .bytes = text, .len = strlen(text), .mode = mode};
+    if (stage_files(t.ws, &file, 1, &err) < 0)
+        fail_msg("%s", err.text);
+}
+
+static void expect_refused(const char *path, const char *why)
+{
+    struct err err = ERR_INIT;
+    struct stage_file file = {.path = path, .bytes = "x", .len = 1};
+    assert_int_equal(stage_files(t.ws, &file, 1, &err), -1);
+    assert_string_equal(err.text, why);
+    assert_string_equal(t.error, why);
+}
+
+static void input(const char *from, const char *to, const char *mode)
+{
+    struct err err = ERR_INIT;
+    struct stage_input one = {.from = from, .to = to, .mode = mode};
+    if (stage_inputs(t.ws, &one, 1, &err) < 0)
+        fail_msg("%s", err.text);
+}
+
+static void expect_input_refused(const char *from, const char *to, const char *why)
+{
+    struct err err = ERR_INIT;
+    struct stage_input one = {.from = from, .to = to};
+    assert_int_equal(stage_inputs(t.ws, &one, 1, &err), -1);
+    if (!strstr(err.text, why))
+        fail_msg("%s", err.text);
+}
+
+static void test_files(void **state)
+{
+    (void)state;
+    put("work/a/b", "one", 0);
+    put("work/run.sh", "two", 0755);
+    expect_text("work/a/b", "one");
+    assert_int_equal(look("work/a/b").st_mode & 0777, 0644);
+    assert_int_equal(look("work/run.sh").st_mode & 0777, 0755);
+    assert_string_equal(t.op, "workspace.stage.files");
+    assert_string_equal(t.attrs, "{\"count\":1}");
+    expect_refused("", "empty file path");
+    expect_refused("../x", "path escapes workspace: ../x");
+    expect_refused("work/../../x", "path escapes workspace: work/../../x");
+    expect_refused("/etc/x", "path escapes workspace: /etc/x");
+}
+
+static void test_what_is_there_is_replaced(void **state)
+{
+    (void)state;
+    scratch_write(&t.files, "outside", "mine");
+    CLEANUP(free) char *outside = scratch_path(&t.files, "outside"), *hard = workspace_test_path(&t, "work/hard");
+    CLEANUP(free) char *fifo = workspace_test_path(&t, "work/fifo");
+    workspace_test_link(&t, outside, "work/link");
+    assert_int_equal(link(outside, hard), 0);
+    assert_int_equal(mkfifo(fifo, 0600), 0);
+    put("work/link", "new", 0);
+    put("work/hard", "new", 0);
+    put("work/fifo", "new", 0);
+    CLEANUP(free) char *still = scratch_read(&t.files, "outside", NULL);
+    assert_string_equal(still, "mine");
+    assert_true(S_ISREG(look("work/link").st_mode) && S_ISREG(look("work/fifo").st_mode));
+    CLEANUP(free) char *list = scratch_list(&t.files, strrchr(t.ws->path, '/') + 1);
+    assert_string_equal(list, "metadata.json out runs skills work");
+    /* A folder that is a link out of the workspace. */
+    workspace_test_link(&t, t.files.path, "out/away");
+    expect_refused("out/away/x", "path escapes workspace: out/away");
+    assert_false(scratch_exists(&t.files, "x"));
+}
+
+static void test_limit(void **state)
+{
+    (void)state;
+    struct err err = ERR_INIT;
+    CLEANUP(free) char *big = xcalloc(1, 60000);
+    struct stage_file files[2] = {{.path = "work/one", .bytes = big, .len = 60000}, {.path = "work/two", .bytes = big, .len = 60000}};
+    assert_int_equal(stage_files(t.ws, files, 2, &err), -1);
+    assert_int_equal(err.code, EDQUOT);
+    assert_true(look("work/one").st_mode != 0);
+    assert_true(look("work/two").st_mode == 0);
+    scratch_write_bytes(&t.files, "host/large", big, 60000);
+    CLEANUP(free) char *host = scratch_path(&t.files, "host");
+    assert_int_equal(stage_directory(t.ws, host, "work/in", NULL, NULL, &err), -1);
+    assert_int_equal(err.code, EDQUOT);
+    CLEANUP(free) char *from = xasprintf("host://%s/large", host);
+    expect_input_refused(from, NULL, "may not hold that much");
+    assert_int_equal(versions_save(t.versions, "large", big, 60000, NULL, NULL, &err), 0);
+    expect_input_refused("artifact://large", NULL, "may not hold that much");
+    input(from, NULL, "link"); /* costs nothing */
+}
+
+static bool take_mount(void *user, const char *src, const char *to)
+{
+    snprintf(user, 256, "%s at %s", src, to);
+    return true;
+}
+
+static bool refuse_mount(void *user, const char *src, const char *to)
+{
+    (void)user;
+    (void)src;
+    (void)to;
+    return false;
+}
+
+static void test_directory(void **state)
+{
+    (void)state;
+    struct err err = ERR_INIT;
+    bool mounted;
+    char told[256] = "";
+    scratch_write(&t.files, "host/bin/tool", "#!");
+    scratch_write(&t.files, "host/doc", "d");
+    scratch_write(&t.files, "elsewhere", "e");
+    scratch_chmod(&t.files, "host/bin/tool", 0755);
+    CLEANUP(free) char *host = scratch_path(&t.files, "host"), *elsewhere = scratch_path(&t.files, "elsewhere");
+    CLEANUP(free) char *inner = scratch_path(&t.files, "host/bin/inner"), *outer = scratch_path(&t.files, "host/outer");
+    CLEANUP(free) char *fifo = scratch_path(&t.files, "host/fifo");
+    assert_int_equal(symlink("../doc", inner) | symlink(elsewhere, outer) | mkfifo(fifo, 0600), 0);
+    struct stage_options options = {.read_only = true, .allow_mount = true, .mount = refuse_mount, .user = told};
+    assert_int_equal(stage_directory(t.ws, host, "skills/s", &options, &mounted, &err), 0);
+    assert_false(mounted);
+    assert_non_null(strstr(t.attrs, "\"to\":\"skills/s\",\"mount_used\":false"));
+    assert_int_equal(look("skills/s/bin/tool").st_mode & 0777, 0555);
+    assert_int_equal(look("skills/s/bin").st_mode & 0777, 0555);
+    assert_int_equal(look("skills/s").st_mode & 0222, 0);
+    expect_text("skills/s/bin/inner", "d");
+    assert_true(S_ISLNK(look("skills/s/bin/inner").st_mode));
+    expect_text("skills/s/outer", "e");
+    assert_true(S_ISREG(look("skills/s/outer").st_mode)); /* a link out of the source would lead nowhere in a sandbox */
+    assert_int_equal(look("skills/s/fifo").st_mode, 0);
+    options.mount = take_mount;
+    assert_int_equal(stage_directory(t.ws, host, "work/./m/", &options, &mounted, &err), 0);
+    assert_true(mounted && S_ISDIR(look("work/m").st_mode));
+    CLEANUP(free) char *expected = xasprintf("%s at work/m", host);
+    assert_string_equal(told, expected);
+    assert_non_null(strstr(t.attrs, "\"mount_used\":true"));
+    assert_int_equal(stage_directory(t.ws, host, "../up", NULL, NULL, &err), -1);
+    assert_int_equal(stage_directory(t.ws, " ", "work/x", NULL, NULL, &err), -1);
+}
+
+static void test_copying_into_itself(void **state)
+{
+    (void)state;
+    workspace_test_write(&t, "work/a/file", "1");
+    input("workspace://work", "work/inputs/copy", NULL);
+    expect_text("work/inputs/copy/a/file", "1");
+    assert_int_equal(look("work/inputs/copy/inputs/copy").st_mode, 0);
+}
+
+static void test_links_are_relative(void **state)
+{
+    (void)state;
+    workspace_test_write(&t, "work/deep/er/x", "1");
+    input("workspace://work/deep/er/x", "out/l", "link");
+    input("workspace://work/deep", "work/deep/er/up", " LINK ");
+    CLEANUP(free) char *path = workspace_test_path(&t, "out/l");
+    char target[256] = "";
+    assert_true(readlink(path, target, sizeof(target) - 1) > 0);
+    assert_string_equal(target, "../work/deep/er/x");
+    expect_text("work/deep/er/up/er/x", "1");
+    input("workspace://work/deep/er/x", "out/l", "link"); /* again: in its place */
+    expect_text("out/l", "1");
+    workspace_test_write(&t, "out/folder/full", "1");
+    input("workspace://work/deep/er/x", "out/folder", "link");
+    expect_text("out/folder", "1");
+}
+
+static void test_sources_that_lead_out(void **state)
+{
+    (void)state;
+    scratch_write(&t.files, "secret", "s");
+    workspace_test_link(&t, t.files.path, "work/away");
+    workspace_test_write(&t, "work/tree/x", "1");
+    CLEANUP(free) char *secret = scratch_path(&t.files, "secret");
+    workspace_test_link(&t, secret, "work/tree/leak");
+    expect_input_refused("workspace://work/away/secret", "work/x", "path escapes workspace");
+    expect_input_refused("workspace://../secret", "work/x", "path escapes workspace");
+    expect_input_refused("skill://../work/away/secret", "work/x", "path escapes workspace");
+    expect_input_refused("skill://../work/tree/x", "work/x", "path escapes workspace");
+    expect_input_refused("host://relative", "work/x", "must be absolute");
+    expect_input_refused("host:///dev/zero", "work/x", "it is a device");
+    /* A program's link is copied as a link: its target is not ours to read. */
+    input("workspace://work/tree", "work/copy", NULL);
+    assert_true(S_ISLNK(look("work/copy/leak").st_mode));
+}
+
+static void test_pinned(void **state)
+{
+    (void)state;
+    struct err err = ERR_INIT;
+    struct stage_input pinned = {.from = "artifact://a/b.txt", .pin = true};
+    assert_int_equal(versions_save(t.versions, "a/b.txt", "zero", 4, NULL, NULL, &err), 0);
+    assert_int_equal(stage_inputs(t.ws, &pinned, 1, &err), 0);
+    assert_int_equal(versions_save(t.versions, "a/b.txt", "one", 3, NULL, NULL, &err), 0);
+    assert_int_equal(stage_inputs(t.ws, &pinned, 1, &err), 0);
+    expect_text("work/inputs/b.txt", "zero");
+    pinned.pin = false;
+    assert_int_equal(stage_inputs(t.ws, &pinned, 1, &err), 0);
+    expect_text("work/inputs/b.txt", "one");
+    CLEANUP(free) char *metadata = workspace_test_read(&t, LAYOUT_METADATA);
+    assert_non_null(strstr(metadata, "\"version\":1,\"mode\":\"copy\""));
+}
+
+static void test_inputs_of_every_workspace(void **state)
+{
+    (void)state;
+    struct err err = ERR_INIT;
+    scratch_write(&t.files, "inputs/data", "d");
+    CLEANUP(free) char *inputs = scratch_path(&t.files, "inputs");
+    struct workspace_options options = {.base = t.files.path, .inputs = inputs};
+    struct workspace *ws = workspace_create(&options, "auto", NULL, &err);
+    assert_non_null(ws);
+    CLEANUP(free) char *path = xasprintf("%s/work/inputs/data", ws->path);
+    assert_int_equal(access(path, R_OK), 0);
+    assert_int_equal(workspace_cleanup(ws, &err), 0);
+    workspace_free(ws);
+    assert_true(scratch_exists(&t.files, "inputs/data")); /* the link went, not what it points to */
+}
+
+static void test_sparse_stays_sparse(void **state)
+{
+    (void)state;
+    struct err err = ERR_INIT;
+    CLEANUP(free) char *path = scratch_path(&t.files, "sparse");
+    int fd = open(path, O_RDWR | O_CREAT, 0644);
+    assert_int_equal(ftruncate(fd, 64 << 20), 0);
+    assert_int_equal(pwrite(fd, "middle", 6, 32 << 20), 6);
+    close(fd);
+    t.ws->policy.max_disk_bytes = 0;
+    CLEANUP(free) char *from = xasprintf("host://%s", path);
+    struct stage_input one = {.from = from, .to = "work/sparse"};
+    assert_int_equal(stage_inputs(t.ws, &one, 1, &err), 0);
+    struct stat st = look("work/sparse");
+    assert_int_equal(st.st_size, 64 << 20);
+    assert_true(st.st_blocks * 512 < 16 << 20);
+    CLEANUP(free) char *copy = workspace_test_path(&t, "work/sparse");
+    char middle[7] = "";
+    fd = open(copy, O_RDONLY);
+    assert_int_equal(pread(fd, middle, 6, 32 << 20), 6);
+    close(fd);
+    assert_string_equal(middle, "middle");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_files, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_what_is_there_is_replaced, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_limit, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_directory, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_copying_into_itself, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_links_are_relative, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_sources_that_lead_out, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_pinned, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_inputs_of_every_workspace, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_sparse_stays_sparse, setup, teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

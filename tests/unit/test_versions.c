@@ -1,0 +1,181 @@
+/* Versioned artifacts, in memory and on disk: the same tests for both. */
+
+#include "workspace/versions.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "support/scratch.h"
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static struct scratch files;
+
+static int setup_memory(void **state)
+{
+    scratch_init(&files);
+    *state = versions_in_memory();
+    return 0;
+}
+
+static int setup_disk(void **state)
+{
+    scratch_init(&files);
+    CLEANUP(free) char *folder = scratch_path(&files, "data/artifacts");
+    *state = versions_on_disk(folder);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    versions_free(*state);
+    scratch_release(&files);
+    return 0;
+}
+
+static int64_t save(struct versions *v, const char *name, const char *text, const char *mime)
+{
+    struct err err = ERR_INIT;
+    int64_t version = -5;
+    if (versions_save(v, name, text, strlen(text), mime, &version, &err) < 0)
+        fail_msg("%s", err.text);
+    return version;
+}
+
+static void expect(struct versions *v, const char *name, int64_t version, const char *text, const char *mime)
+{
+    CLEANUP(strbuf) struct strbuf content = STRBUF_INIT;
+    CLEANUP(free) char *type = NULL;
+    struct err err = ERR_INIT;
+    int64_t actual;
+    if (versions_load(v, name, version, &content, &type, &actual, &err) < 0)
+        fail_msg("%s", err.text);
+    assert_string_equal(content.buf, text);
+    assert_string_equal(type, mime);
+    if (version != VERSIONS_NEWEST)
+        assert_int_equal(actual, version);
+}
+
+static void expect_none(struct versions *v, const char *name, int64_t version, const char *why)
+{
+    CLEANUP(strbuf) struct strbuf content = STRBUF_INIT;
+    struct err err = ERR_INIT;
+    assert_int_equal(versions_load(v, name, version, &content, NULL, NULL, &err), -1);
+    assert_string_equal(err.text, why);
+}
+
+static void test_versions(void **state)
+{
+    struct versions *v = *state;
+    struct err err = ERR_INIT;
+    CLEANUP(free) int64_t *list = NULL;
+    size_t count;
+    assert_int_equal(save(v, "out/a", "zero", "text/plain"), 0);
+    assert_int_equal(save(v, "out/a", "one", " "), 1);
+    assert_int_equal(save(v, "../b", "other", NULL), 0);
+    for (int i = 2; i < 12; i++) /* ten and more sort as numbers */
+        assert_int_equal(save(v, "out/a", "more", "x/y"), i);
+    expect(v, "out/a", 0, "zero", "text/plain");
+    expect(v, "out/a", 1, "one", "application/octet-stream");
+    expect(v, "out/a", VERSIONS_NEWEST, "more", "x/y");
+    expect(v, "../b", VERSIONS_NEWEST, "other", "application/octet-stream");
+    assert_int_equal(versions_list(v, "out/a", &list, &count, &err), 0);
+    assert_int_equal(count, 12);
+    assert_int_equal(list[11], 11);
+    expect_none(v, "out/a", 12, "artifact not found: out/a has no version 12");
+    expect_none(v, "none", VERSIONS_NEWEST, "artifact not found: none");
+}
+
+static void test_removing(void **state)
+{
+    struct versions *v = *state;
+    struct err err = ERR_INIT;
+    save(v, "a", "x", NULL);
+    save(v, "b", "y", NULL);
+    assert_int_equal(versions_remove(v, "a", &err), 0);
+    assert_int_equal(versions_remove(v, "a", &err), 0);
+    expect_none(v, "a", VERSIONS_NEWEST, "artifact not found: a");
+    expect(v, "b", 0, "y", "application/octet-stream");
+    assert_int_equal(save(v, "a", "again", NULL), 0);
+}
+
+static void test_refusals(void **state)
+{
+    struct versions *v = *state;
+    struct err err = ERR_INIT;
+    assert_int_equal(versions_save(v, " ", "x", 1, NULL, NULL, &err), -1);
+    assert_string_equal(err.text, "the artifact has no name");
+    assert_int_equal(versions_save(NULL, "x", "x", 1, NULL, NULL, &err), -1);
+    assert_string_equal(err.text, "there is no artifact service");
+}
+
+static void test_bytes(void **state)
+{
+    struct versions *v = *state;
+    struct err err = ERR_INIT;
+    CLEANUP(strbuf) struct strbuf content = STRBUF_INIT;
+    assert_int_equal(versions_save(v, "bytes", "a\0b\0", 4, "x/y", NULL, &err), 0);
+    assert_int_equal(versions_load(v, "bytes", 0, &content, NULL, NULL, &err), 0);
+    assert_int_equal(content.len, 4);
+    assert_memory_equal(content.buf, "a\0b\0", 4);
+}
+
+static void *save_ten(void *user)
+{
+    for (int i = 0; i < 10; i++)
+        if (versions_save(user, "shared", "x", 1, NULL, NULL, NULL) < 0)
+            return user;
+    return NULL;
+}
+
+static void test_at_once(void **state)
+{
+    struct versions *v = *state;
+    struct err err = ERR_INIT;
+    pthread_t threads[4];
+    CLEANUP(free) int64_t *list = NULL;
+    size_t count;
+    for (size_t i = 0; i < COUNT_OF(threads); i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, save_ten, v), 0);
+    for (size_t i = 0; i < COUNT_OF(threads); i++) {
+        void *failed;
+        pthread_join(threads[i], &failed);
+        assert_null(failed);
+    }
+    assert_int_equal(versions_list(v, "shared", &list, &count, &err), 0);
+    assert_int_equal(count, 40);
+    assert_int_equal(list[39], 39);
+}
+
+static void test_disk_outlives_the_program(void **state)
+{
+    (void)state;
+    CLEANUP(free) char *folder = scratch_path(&files, "kept");
+    struct versions *first = versions_on_disk(folder);
+    save(first, "a", "x", "t/x");
+    versions_free(first);
+    struct versions *second = versions_on_disk(folder);
+    expect(second, "a", VERSIONS_NEWEST, "x", "t/x");
+    assert_int_equal(save(second, "a", "y", NULL), 1);
+    versions_free(second);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_versions, setup_memory, teardown),
+        cmocka_unit_test_setup_teardown(test_versions, setup_disk, teardown),
+        cmocka_unit_test_setup_teardown(test_removing, setup_memory, teardown),
+        cmocka_unit_test_setup_teardown(test_removing, setup_disk, teardown),
+        cmocka_unit_test_setup_teardown(test_refusals, setup_memory, teardown),
+        cmocka_unit_test_setup_teardown(test_bytes, setup_memory, teardown),
+        cmocka_unit_test_setup_teardown(test_bytes, setup_disk, teardown),
+        cmocka_unit_test_setup_teardown(test_at_once, setup_memory, teardown),
+        cmocka_unit_test_setup_teardown(test_at_once, setup_disk, teardown),
+        cmocka_unit_test_setup_teardown(test_disk_outlives_the_program, setup_disk, teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,159 @@
+/* 500 workspaces made, filled, collected and cleaned up by several threads at once leave nothing behind: no folder, no file,
+ * no descriptor. */
+
+#include "base/mem.h"
+#include "support/scratch.h"
+#include "workspace/collect.h"
+#include "workspace/outputspec.h"
+#include "workspace/registry.h"
+#include "workspace/stage.h"
+#include "workspace/versions.h"
+#include "workspace/workspace.h"
+#include <dirent.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define THREADS    8
+#define WORKSPACES 500
+
+static struct scratch files;
+static struct versions *versions;
+static atomic_int next, told;
+
+static void on_op(void *user, const struct workspace_op *op)
+{
+    (void)user;
+    if (!op->error)
+        atomic_fetch_add(&told, 1);
+}
+
+static int open_descriptors(void)
+{
+    DIR *dir = opendir("/proc/self/fd");
+    int count = 0;
+    while (readdir(dir))
+        count++;
+    closedir(dir);
+    return count;
+}
+
+/* NULL, or what went wrong. */
+static const char *live(int number)
+{
+    static char *globs[] = {(char *)"$OUTPUT_DIR/**"};
+    static const struct output_spec spec = {.globs = globs, .glob_count = 1, .inline_content = true, .save = true};
+    struct workspace_options options = {.base = files.path, .versions = versions, .observer = {on_op, NULL}};
+    char text[32], path[32];
+    struct err err = ERR_INIT;
+    struct workspace *ws = workspace_create(&options, "stress", NULL, &err);
+    if (!ws)
+        return "not made";
+    snprintf(text, sizeof(text), "content %d", number);
+    snprintf(path, sizeof(path), "out/d%d/f", number);
+    struct stage_file put[] = {{.path = path, .bytes = text, .len = strlen(text)}, {.path = "work/x", .bytes = "x", .len = 1}};
+    struct stage_input input = {.from = "workspace://work/x", .to = "work/inputs/y", .mode = number % 2 ? "link" : "copy"};
+    const char *wrong = NULL;
+    struct collected out = {0};
+    if (stage_files(ws, put, COUNT_OF(put), &err) < 0 || stage_inputs(ws, &input, 1, &err) < 0)
+        wrong = "not staged";
+    else if (collect_outputs(ws, &spec, &out, &err) < 0)
+        wrong = "not collected";
+    else if (out.count != 1 || strcmp(out.files[0].content, text) != 0 || strcmp(out.files[0].name, path) != 0)
+        wrong = "collected something else";
+    collected_release(&out);
+    if (workspace_cleanup(ws, &err) < 0)
+        wrong = "not cleaned up";
+    workspace_free(ws);
+    return wrong;
+}
+
+static void *work(void *user)
+{
+    (void)user;
+    for (int number; (number = atomic_fetch_add(&next, 1)) < WORKSPACES;) {
+        const char *wrong = live(number);
+        if (wrong)
+            return (void *)wrong;
+    }
+    return NULL;
+}
+
+static void test_five_hundred(void **state)
+{
+    (void)state;
+    pthread_t threads[THREADS];
+    scratch_init(&files);
+    versions = versions_in_memory();
+    int before = open_descriptors();
+    for (size_t i = 0; i < THREADS; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, work, NULL), 0);
+    for (size_t i = 0; i < THREADS; i++) {
+        void *wrong;
+        pthread_join(threads[i], &wrong);
+        if (wrong)
+            fail_msg("%s", (const char *)wrong);
+    }
+    assert_int_equal(open_descriptors(), before);
+    CLEANUP(free) char *left = scratch_list(&files, ".");
+    assert_string_equal(left, "");
+    assert_int_equal(atomic_load(&told), WORKSPACES * 5); /* one record per operation */
+    versions_free(versions);
+    scratch_release(&files);
+}
+
+static struct workspace *make(void *user, const char *id, struct err *err)
+{
+    (void)user;
+    return workspace_create(&(struct workspace_options){.base = files.path}, id, NULL, err);
+}
+
+static void *acquire(void *user)
+{
+    struct workspace_registry *registry = user;
+    char id[16];
+    for (int i = 0; i < 50; i++) {
+        snprintf(id, sizeof(id), "id%d", i % 10);
+        if (!workspace_registry_acquire(registry, id, make, NULL, NULL, NULL))
+            return (void *)"not acquired";
+    }
+    return NULL;
+}
+
+static void test_registry(void **state)
+{
+    (void)state;
+    pthread_t threads[THREADS];
+    struct err err = ERR_INIT;
+    scratch_init(&files);
+    struct workspace_registry *registry = workspace_registry_new();
+    for (size_t i = 0; i < THREADS; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, acquire, registry), 0);
+    for (size_t i = 0; i < THREADS; i++) {
+        void *wrong;
+        pthread_join(threads[i], &wrong);
+        assert_null(wrong);
+    }
+    struct workspace *ws = workspace_registry_forget(registry, "id3");
+    assert_non_null(ws);
+    assert_null(workspace_registry_forget(registry, "id3"));
+    struct workspace *again = workspace_registry_acquire(registry, "id3", make, NULL, NULL, &err);
+    assert_true(again && again != ws);
+    assert_int_equal(workspace_cleanup(ws, &err), 0);
+    workspace_free(ws);
+    workspace_registry_free(registry, true);
+    CLEANUP(free) char *left = scratch_list(&files, ".");
+    assert_string_equal(left, "");
+    scratch_release(&files);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_five_hundred), cmocka_unit_test(test_registry)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
