@@ -158,6 +158,7 @@ static void test_huge_file(void **state)
     assert_int_equal(ftruncate(fd, (off_t)1 << 40), 0);
     close(fd);
     CLEANUP(free) char *names = names_of("out/huge", &out);
+    assert_string_equal(names, "out/huge");
     assert_int_equal(out.files[0].len, OUTPUT_MAX_FILE_BYTES);
     assert_int_equal(out.files[0].size, (int64_t)1 << 40);
     assert_true(out.files[0].truncated);
