@@ -13,7 +13,7 @@
 #include "intent.h"
 #include "journal/journal.h"
 #include "journal/session.h"
-#include "model/provider.h"
+#include "models.h"
 #include "thinking.h"
 #include "tools/approval.h"
 #include "tools/bounded.h"
@@ -27,7 +27,9 @@ struct program_control;
 struct harness {
     struct loop *loop;
     struct registry *registry;
-    struct provider *provider;
+    struct provider *provider;        /* the model that the session begins with */
+    struct model_source *models;      /* others; NULL: there are none */
+    bool model_chosen;                /* by the user: a session that is gone on with does not go back to the one it had */
     struct beneath *root;
     struct approval *approval;
     struct artifact_store *artifacts; /* NULL: long outputs are cut */

@@ -26,6 +26,7 @@ enum intent_type {
     INTENT_UNDO,      /* a checkpoint; NULL: that of the newest write */
     INTENT_PROGRAM_INPUT, /* type into a program that runs, while the turn is held or over */
     INTENT_PROGRAM_KILL,  /* end a program */
+    INTENT_MODEL,     /* another model from the next request on */
     INTENT_END,       /* the session */
 };
 
@@ -54,6 +55,7 @@ struct intent {
         struct { const char *checkpoint; } undo;
         struct { const char *program, *text; } program_input; /* as it is typed: a line ends with its newline */
         struct { const char *program; } program_kill;
+        struct { const char *name; } model;
         struct { const char *reason; } end; /* NULL: "quit" */
     };
 };

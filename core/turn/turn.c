@@ -186,8 +186,8 @@ static void prepare(struct turn *turn)
                  &(struct prepare_input){
                      .system_prompt = harness->system_prompt ? harness->system_prompt : prepare_default_prompt,
                      .session = harness->session,
-                     .provider = harness->provider->ops->name,
-                     .model = harness->provider->ops->model(harness->provider),
+                     .provider = engine_provider(turn->engine)->ops->name,
+                     .model = engine_provider(turn->engine)->ops->model(engine_provider(turn->engine)),
                      .wall_us = loop_clock(harness->loop)->wall_us(loop_clock(harness->loop)),
                      .memory = memory.buf,
                      .instructions = turn->instructions,

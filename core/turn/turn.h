@@ -87,6 +87,7 @@ struct turn {
     int step;
     int attempt;
     struct model_listener listener;
+    struct provider *asked;       /* whose answer is under way, or came last */
     bool asking;                  /* the model, a reflection included */
     bool reflecting;
     int64_t asked_us;
@@ -147,6 +148,8 @@ struct turn {
 /* engine.c */
 /* Fills in the turn and emits; 0, or -1 when it could not be recorded. */
 int engine_emit(struct engine *engine, int64_t turn, struct event *event);
+/* The model to be asked next. */
+struct provider *engine_provider(const struct engine *engine);
 struct gates *engine_gates_mutable(struct engine *engine);
 struct thinking *engine_thinking(struct engine *engine);
 const struct tool_env *engine_tool_env(const struct engine *engine);

@@ -260,7 +260,7 @@ static void reflection_timed_out(struct loop_timer *timer)
     struct model_reply late = {.error = (char *)"no answer in time"};
     struct reflection reflection = reflect_result(&late);
 
-    turn->harness->provider->ops->cancel(turn->harness->provider);
+    turn->asked->ops->cancel(turn->asked);
     turn->asking = false;
     reflected(turn, &reflection);
 }
@@ -302,8 +302,8 @@ static void reflect_now(struct turn *turn, struct turn_call *none)
     reflect_messages(&question, &turn->messages, turn->state.failures.buf);
     loop_timer_start(turn->harness->loop, &turn->wait_timer,
                      loop_now_us(turn->harness->loop) + (int64_t)timeout_s * 1000000, reflection_timed_out);
-    turn->harness->provider->ops->ask(
-        turn->harness->provider,
+    turn->asked->ops->ask(
+        turn->asked,
         &(struct model_request){
             .step = turn->step,
             .reflection = true,
@@ -357,20 +357,21 @@ static void on_done(struct model_listener *listener, struct model_reply *take_re
         turn_take_reply(turn);
 }
 
+/* Whoever is asked now is also whoever is cancelled, though another may be asked next. */
 static void listen_to_model(struct turn *turn)
 {
+    turn->asked = engine_provider(turn->engine);
     turn->listener = (struct model_listener){.delta = on_delta, .done = on_done};
 }
 
 static void send_request(struct turn *turn)
 {
-    const struct harness *harness = turn->harness;
     CLEANUP(free) struct tool_offer *offers = make_offers(turn);
 
     turn->asking = true;
     listen_to_model(turn);
     turn_emit(turn, &(struct event){.type = EVENT_MODEL_REQUESTED, .model_requested = {.step = turn->step}});
-    harness->provider->ops->ask(harness->provider,
+    turn->asked->ops->ask(turn->asked,
                                 &(struct model_request){
                                     .step = turn->step,
                                     .messages = &turn->messages,
@@ -402,8 +403,8 @@ void turn_stop_asking(struct turn *turn)
 {
     flush_deltas(turn);
     loop_timer_stop(turn->harness->loop, &turn->wait_timer);
-    if (turn->asking)
-        turn->harness->provider->ops->cancel(turn->harness->provider);
+    if (turn->asking && turn->asked)
+        turn->asked->ops->cancel(turn->asked);
     turn->asking = false;
     turn->reflecting = false;
 }

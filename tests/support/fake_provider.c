@@ -127,8 +127,9 @@ static void note_request(struct fake_provider *self, const struct model_request 
 
 static const char *fake_model(const struct provider *provider)
 {
-    (void)provider;
-    return "fake-1";
+    const struct fake_provider *fake = (const struct fake_provider *)provider;
+
+    return fake->name ? fake->name : "fake-1";
 }
 
 static void fake_ask(struct provider *provider, const struct model_request *request, struct model_listener *listener)

@@ -48,6 +48,7 @@ struct fake_queue {
 
 struct fake_provider {
     struct provider base;
+    const char *name;             /* of the model; NULL: fake-1 */
     struct loop *loop;
     struct fake_queue answers, reflections;
     bool repeat_last;

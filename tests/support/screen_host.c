@@ -54,6 +54,8 @@ static const char *intent_word(enum intent_type type)
         return "type into";
     case INTENT_PROGRAM_KILL:
         return "kill";
+    case INTENT_MODEL:
+        return "model";
     case INTENT_END:
         return "end";
     }
@@ -81,6 +83,8 @@ static void log_intent(struct screen_stage *stage, const struct intent *intent)
                     (int)strcspn(intent->program_input.text, "\n"), intent->program_input.text);
     if (intent->type == INTENT_PROGRAM_KILL)
         strbuf_addf(&stage->log, " %s", intent->program_kill.program);
+    if (intent->type == INTENT_MODEL)
+        strbuf_addf(&stage->log, " %s", intent->model.name);
     if (intent->type == INTENT_SERIAL)
         strbuf_addstr(&stage->log, intent->serial.on ? " on" : " off");
 }

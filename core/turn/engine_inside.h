@@ -1,0 +1,35 @@
+#pragma once
+/* The engine, inside. Shared by engine.c, which emits and keeps, and engine_intents.c, which takes wishes; by nobody else. */
+
+#include "shown.h"
+#include "turn.h"
+#include "typing.h"
+#include "veil.h"
+
+struct engine {
+    const struct harness *harness;
+    struct journal *journal;
+    struct session session;
+    struct sink *sinks;
+    struct gates gates;
+    struct thinking thinking;
+    struct tool_env env;
+    struct context_source context;
+    struct message_list history;
+    int64_t turns;
+    uint64_t asks;
+    struct turn *turn;        /* the one that runs */
+    struct turn *left;        /* the one that the recording left in the middle */
+    struct turn *late;        /* finished ones whose threads have not come back */
+    struct undo *undo;
+    struct shown *shown;      /* what stands at a gate, without secrets */
+    struct models models;
+    struct veil veil;         /* takes secrets out of what is emitted */
+    struct veil_out out;      /* … on its way to the journal */
+    struct loop_task broke;   /* the journal failed: cancel from the loop */
+    char *failure;
+    bool nobody_asked;
+    bool ended;
+    void (*turn_ended)(void *data);
+    void *turn_ended_data;
+};

@@ -1,0 +1,241 @@
+/* What people want of a session, each wish refused with a sentence or acted upon. */
+
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "engine_inside.h"
+#include <string.h>
+
+static void undo_ended(struct engine *engine)
+{
+    engine->undo = NULL;
+}
+
+/* ---- models ---- */
+
+static void tell_model(struct engine *engine, const char *by)
+{
+    CLEANUP(strbuf) struct strbuf model = STRBUF_INIT;
+
+    models_write(&model, &engine->models);
+    engine_emit(engine, engine->turn ? engine->turns : 0,
+                &(struct event){.type = EVENT_MODEL_CHANGED, .model_changed = {.model = model.buf, .by = by}});
+}
+
+/* What runs goes on with the model that was asked; the next request is for this one. */
+static int change_model(struct engine *engine, const char *name, struct err *err)
+{
+    if (models_switch(&engine->models, engine->harness->models, name, err) < 0)
+        return -1;
+    tell_model(engine, "key");
+    return 0;
+}
+
+/* A session that is gone on with has the model that this program was started with: the journal says so before anything
+ * is asked of it. */
+static void tell_other_model(struct engine *engine)
+{
+    const struct provider *now = engine->models.now;
+    const struct session *session = &engine->session;
+
+    if (strcmp(session_name(session, session->provider), now->ops->name) != 0 ||
+        strcmp(session_name(session, session->model), now->ops->model(now)) != 0)
+        tell_model(engine, "resume");
+}
+
+/* ---- intents ---- */
+
+static int start(struct engine *engine, const struct intent *intent, struct err *err)
+{
+    const char *prompt = intent->start.prompt;
+
+    if (engine->turn)
+        return err_set(err, "a turn is running");
+    if (!prompt || !*prompt)
+        return err_set(err, "the prompt is empty");
+    turn_free(steal(&engine->left));
+    tell_other_model(engine);
+    engine->turns++;
+    engine->turn = turn_start(engine, engine->harness, engine->turns, prompt);
+    return 0;
+}
+
+static int go_on_with_turn(struct engine *engine, struct err *err)
+{
+    if (engine->turn)
+        return err_set(err, "a turn is running");
+    if (!engine->left)
+        return err_set(err, "no turn was left in the middle");
+    engine->turn = steal(&engine->left);
+    tell_other_model(engine);
+    turn_go_on(engine->turn);
+    return 0;
+}
+
+static int approve(struct engine *engine, const struct intent *intent, struct err *err)
+{
+    const struct question *question = engine_question(engine);
+    struct verdict verdict = {.decision = DECISION_APPROVED, .by = BY_KEY};
+
+    if (!question || !intent->approve.ask || strcmp(intent->approve.ask, question->ask) != 0)
+        return err_set(err, "this question is no longer open");
+    if (!intent->approve.digest || strcmp(intent->approve.digest, question->digest) != 0)
+        return err_set(err, "the question has changed: read it again");
+    if (intent->approve.without_undo && !question->no_undo)
+        return err_set(err, "this write can be undone: approve it as it is");
+    verdict.without_undo = intent->approve.without_undo;
+    if (intent->approve.edited) {
+        verdict.decision = DECISION_EDITED;
+        verdict.edited = (struct change_set *)intent->approve.edited;
+    } else if (intent->approve.hunks) {
+        verdict.decision = DECISION_PARTIAL;
+        verdict.hunks = (char *)intent->approve.hunks;
+    }
+    return turn_decide(engine->turn, &verdict, err);
+}
+
+static int deny(struct engine *engine, const struct intent *intent, struct err *err)
+{
+    const struct question *question = engine_question(engine);
+    const char *reason = intent->deny.reason && *intent->deny.reason ? intent->deny.reason : NULL;
+    struct verdict verdict = {.decision = DECISION_DENIED, .by = BY_KEY, .reason = (char *)reason};
+
+    if (!question || !intent->deny.ask || strcmp(intent->deny.ask, question->ask) != 0)
+        return err_set(err, "this question is no longer open");
+    return turn_decide(engine->turn, &verdict, err);
+}
+
+static int go_on(struct engine *engine, enum stepping stepping, const char *by, struct err *err)
+{
+    if (engine_question(engine))
+        return err_set(err, "a write waits: approve or deny it");
+    engine->gates.stepping = stepping;
+    engine->gates.pause = false;
+    if (engine->turn && engine->turn->holds)
+        turn_release(engine->turn, by);
+    return 0;
+}
+
+static int extend(struct engine *engine, const struct intent *intent, struct err *err)
+{
+    struct turn *turn = engine->turn;
+    CLEANUP(strbuf) struct strbuf limits = STRBUF_INIT;
+
+    if (!turn || !turn->budget.clock || turn->ending)
+        return err_set(err, "no turn is running");
+    if (!(intent->extend.share > 0))
+        return err_set(err, "a budget can only be raised");
+    budget_extend(&turn->budget, intent->extend.key, intent->extend.share);
+    budget_write_limits(&limits, &turn->budget);
+    turn_emit(turn, &(struct event){.type = EVENT_BUDGET_OPENED, .budget_opened = {.limits = limits.buf}});
+    turn_charge(turn);
+    turn_clock_changed(turn);
+    if (turn->holds && turn->holds->gate == GATE_BUDGET && budget_exhausted(&turn->budget) < 0) {
+        turn->state.timed_out = false;
+        turn_release(turn, "extend");
+    }
+    return 0;
+}
+
+static int undo(struct engine *engine, const struct intent *intent, struct err *err)
+{
+    const struct session *session = &engine->session;
+    const char *checkpoint = intent->undo.checkpoint;
+
+    if (!engine->harness->checkpoints)
+        return err_set(err, "this session keeps no checkpoints");
+    if (engine->undo)
+        return err_set(err, "an undo is under way");
+    for (uint32_t i = session->ask_count; !checkpoint && i > 0; i--) {
+        const struct session_ask *ask = &session->asks[i - 1];
+
+        if (ask->applied_seq && !ask->undone_seq && ask->checkpoint)
+            checkpoint = session_name(session, ask->checkpoint);
+    }
+    if (!checkpoint)
+        return err_set(err, "there is no write to undo");
+    if (session_find_checkpoint(session, checkpoint) == SESSION_NONE)
+        return err_set(err, "there is no checkpoint %.40s", checkpoint);
+    engine->undo = undo_start(engine, engine->harness, engine->turn ? engine->turns : 0, checkpoint, undo_ended);
+    return 0;
+}
+
+static int end(struct engine *engine, const char *reason, struct err *err)
+{
+    if (engine->turn)
+        return err_set(err, "a turn is running: cancel it first");
+    if (engine->undo)
+        return err_set(err, "an undo is under way");
+    engine->ended = true;
+    engine_emit(engine, 0,
+                &(struct event){.type = EVENT_SESSION_ENDED, .session_ended = {.reason = reason ? reason : "quit"}});
+    return 0;
+}
+
+int engine_submit(struct engine *engine, const struct intent *intent, struct err *err)
+{
+    if (engine->failure)
+        return err_set(err, "%s", engine->failure);
+    if (engine->ended)
+        return err_set(err, "the session has ended");
+    switch (intent->type) {
+    case INTENT_START:
+        return start(engine, intent, err);
+    case INTENT_GO_ON:
+        return go_on_with_turn(engine, err);
+    case INTENT_CANCEL:
+        if (!engine->turn)
+            return err_set(err, "no turn is running");
+        turn_cancel(engine->turn);
+        return 0;
+    case INTENT_APPROVE:
+        return approve(engine, intent, err);
+    case INTENT_DENY:
+        return deny(engine, intent, err);
+    case INTENT_ALLOW:
+        if (!intent->allow.revoke)
+            approval_allow(engine->harness->approval, intent->allow.tool, intent->allow.path);
+        else if (!approval_revoke(engine->harness->approval, intent->allow.tool, intent->allow.path))
+            return err_set(err, "there is no such permission");
+        return 0;
+    case INTENT_STEP:
+        return go_on(engine, STEP_INTO, "step", err);
+    case INTENT_STEP_WAVE:
+        return go_on(engine, STEP_WAVE, "step over", err);
+    case INTENT_CONTINUE:
+        return go_on(engine, STEP_RUN, "continue", err);
+    case INTENT_PAUSE:
+        engine->gates.pause = true;
+        return 0;
+    case INTENT_BREAK:
+        return gates_break(&engine->gates, intent->breakpoint.spec, err) < 0 ? -1 : 0;
+    case INTENT_UNBREAK:
+        return gates_remove(&engine->gates, intent->unbreak.id) ? 0 : err_set(err, "there is no such breakpoint");
+    case INTENT_ARM:
+        return gates_enable(&engine->gates, intent->arm.id, intent->arm.enabled)
+                   ? 0
+                   : err_set(err, "there is no such breakpoint");
+    case INTENT_ATTEND:
+        if (!engine_question(engine))
+            return err_set(err, "no write waits for an answer");
+        turn_attend(engine->turn);
+        return 0;
+    case INTENT_SERIAL:
+        engine->gates.serial = intent->serial.on;
+        return 0;
+    case INTENT_EDIT:
+        return turn_edit(engine->turn, intent, err);
+    case INTENT_EXTEND:
+        return extend(engine, intent, err);
+    case INTENT_UNDO:
+        return undo(engine, intent, err);
+    case INTENT_PROGRAM_INPUT:
+        return typing_input(engine, engine->harness, engine->turn ? engine->turns : 0, intent, err);
+    case INTENT_PROGRAM_KILL:
+        return typing_kill(engine, engine->harness, intent, err);
+    case INTENT_MODEL:
+        return change_model(engine, intent->model.name, err);
+    case INTENT_END:
+        return end(engine, intent->end.reason, err);
+    }
+    return err_set(err, "unknown intent");
+}

@@ -1,0 +1,27 @@
+#pragma once
+/* The models of a session: the one that is asked now, and those that were asked before it. A model that is no longer
+ * asked may still be answering, so none goes before the session does. */
+
+#include "model/provider.h"
+
+struct strbuf;
+
+/* Who makes models by the names that people gave them. */
+struct model_source {
+    struct provider *(*open)(struct model_source *source, const char *name, struct err *err);
+};
+
+struct models {
+    struct provider *now;
+    struct provider **opened; /* by us, and ours to free */
+    size_t count, room;
+    char *name;               /* of the one that is asked now; NULL: the session's first */
+};
+
+/* The first one is not taken over. */
+void models_init(struct models *models, struct provider *first);
+void models_release(struct models *models);
+/* From now on `name` is asked. -1 and why not: then nothing has changed. */
+int models_switch(struct models *models, struct model_source *source, const char *name, struct err *err) CHECKED;
+/* {"provider","name"} of the one that is asked now, and "as", the name that it was chosen by, if it was. */
+void models_write(struct strbuf *out, const struct models *models);

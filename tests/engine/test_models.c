@@ -1,0 +1,219 @@
+/* The model is changed in the middle of a session: from the next request on another one is asked with everything that was
+ * said, the journal tells it, and a session that is gone on with asks it again. */
+
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "support/fake_tools.h"
+#include "support/turn_check.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+struct stage {
+    struct turn_rig rig;
+    struct fake_tool tool;
+    struct model_source source;
+    struct fake_provider *other; /* the newest that was opened */
+    int opened;
+    const char *text;            /* that it answers with */
+};
+
+static struct provider *open_other(struct model_source *source, const char *name, struct err *err)
+{
+    struct stage *stage = CONTAINER_OF(source, struct stage, source);
+
+    if (strcmp(name, "other") != 0 && strcmp(name, "first") != 0) {
+        err_set(err, "there is no model \"%s\" (did you mean other?)", name);
+        return NULL;
+    }
+    stage->opened++;
+    stage->other = fake_provider_new(stage->rig.loop);
+    if (strcmp(name, "other") == 0)
+        stage->other->name = "fake-2";
+    fake_provider_answer(stage->other)->text = stage->text;
+    return &stage->other->base;
+}
+
+static void stage_init(struct stage *stage)
+{
+    *stage = (struct stage){.source = {open_other}, .text = "I am another."};
+    turn_rig_init(&stage->rig);
+    fake_tool_init(&stage->tool, "look", EFFECT_READ_ONLY);
+    turn_rig_add_tool(&stage->rig, &stage->tool.tool);
+    stage->rig.harness.models = &stage->source;
+}
+
+static void stage_end(struct stage *stage)
+{
+    turn_check_end(&stage->rig);
+    fake_tool_release(&stage->tool);
+}
+
+static const char *change(struct stage *stage, const char *name)
+{
+    return turn_check_submit(&stage->rig, &(struct intent){.type = INTENT_MODEL, .model = {name}});
+}
+
+static void test_next_turn_asks_the_other_with_what_was_said(void **state)
+{
+    struct stage stage;
+    const struct event_model_changed *changed;
+
+    (void)state;
+    stage_init(&stage);
+    turn_rig_open(&stage.rig);
+    fake_provider_answer(stage.rig.model)->text = "I am the first.";
+    turn_rig_turn(&stage.rig, "who are you");
+    assert_string_equal(change(&stage, "other"), "");
+    changed = &turn_rig_event(&stage.rig, EVENT_MODEL_CHANGED, 0)->model_changed;
+    assert_string_equal(changed->model, "{\"provider\":\"fake\",\"name\":\"fake-2\",\"as\":\"other\"}");
+    assert_string_equal(changed->by, "key");
+    turn_rig_turn(&stage.rig, "and now");
+    assert_int_equal(turn_rig_count(&stage.rig, EVENT_MODEL_CHANGED), 1);
+    assert_string_equal(turn_check_finished(&stage.rig)->text, "I am another.");
+    assert_int_equal(stage.rig.model->request_count, 1);
+    assert_int_equal(stage.other->request_count, 1);
+    assert_non_null(strstr(stage.other->requests[0].messages.items[1].text, "model: fake-2\n"));
+    assert_string_equal(stage.other->requests[0].messages.items[3].text, "I am the first.");
+    assert_string_equal(session_name(engine_session(stage.rig.engine), engine_session(stage.rig.engine)->model), "fake-2");
+    stage_end(&stage);
+}
+
+static void test_unknown_and_the_same_are_refused(void **state)
+{
+    struct stage stage;
+
+    (void)state;
+    stage_init(&stage);
+    turn_rig_open(&stage.rig);
+    assert_string_equal(change(&stage, "ohter"), "there is no model \"ohter\" (did you mean other?)");
+    assert_string_equal(change(&stage, ""), "say which model");
+    assert_string_equal(change(&stage, "first"), "the model is first already");
+    assert_string_equal(change(&stage, "other"), "");
+    assert_string_equal(change(&stage, "other"), "the model is other already");
+    assert_string_equal(change(&stage, "first"), "");
+    assert_int_equal(turn_rig_count(&stage.rig, EVENT_MODEL_CHANGED), 2);
+    stage_end(&stage);
+
+    stage_init(&stage);
+    stage.rig.harness.models = NULL;
+    turn_rig_open(&stage.rig);
+    assert_string_equal(change(&stage, "other"), "the model of this session cannot be changed");
+    stage_end(&stage);
+}
+
+/* While the first answers: it is let finish, and the next step is the other's. */
+static void test_in_the_middle_of_a_turn_the_next_step_is_the_others(void **state)
+{
+    struct stage stage;
+    struct fake_answer *a;
+
+    (void)state;
+    stage_init(&stage);
+    turn_rig_open(&stage.rig);
+    a = fake_provider_answer(stage.rig.model);
+    a->takes_us = 2000000;
+    fake_answer_call(a, "c1", "look", "{}");
+    turn_rig_submit(&stage.rig, &(struct intent){.type = INTENT_START, .start = {"go"}});
+    turn_rig_run_for(&stage.rig, 1000000);
+    assert_string_equal(change(&stage, "other"), "");
+    turn_rig_run(&stage.rig);
+    assert_string_equal(turn_check_outcome(&stage.rig, "c1"), "result");
+    assert_string_equal(turn_check_finished(&stage.rig)->text, "I am another.");
+    assert_int_equal(turn_rig_event(&stage.rig, EVENT_MODEL_CHANGED, 0)->turn, 1);
+    assert_int_equal(stage.rig.model->request_count, 1);
+    assert_false(stage.rig.model->requests[0].cancelled);
+    stage_end(&stage);
+}
+
+/* Cancelled while the first still answers: it is the first that is cancelled. */
+static void test_cancelling_reaches_the_one_that_was_asked(void **state)
+{
+    struct stage stage;
+
+    (void)state;
+    stage_init(&stage);
+    turn_rig_open(&stage.rig);
+    fake_provider_answer(stage.rig.model)->takes_us = 5000000;
+    turn_rig_submit(&stage.rig, &(struct intent){.type = INTENT_START, .start = {"go"}});
+    turn_rig_run_for(&stage.rig, 1000000);
+    assert_string_equal(change(&stage, "other"), "");
+    turn_check_do(&stage.rig, INTENT_CANCEL);
+    assert_string_equal(turn_check_finished(&stage.rig)->status, "cancelled");
+    assert_true(stage.rig.model->requests[0].cancelled);
+    stage_end(&stage);
+}
+
+static void resume(struct stage *stage, const char *bytes, size_t len)
+{
+    struct err err = ERR_INIT;
+    CLEANUP(free) char *path = scratch_path(&stage->rig.scratch, "s.jsonl");
+
+    scratch_write_bytes(&stage->rig.scratch, "s.jsonl", bytes, len);
+    struct journal_reader *reader = journal_open(path, &err);
+    struct journal *journal = journal_resume(path, &stage->rig.clock.base, &err);
+    stage->rig.engine = engine_resume(&stage->rig.harness, journal, reader, &stage->rig.sink, &err);
+    assert_non_null(stage->rig.engine);
+    journal_reader_free(reader);
+}
+
+static void release_resumed(struct stage *stage)
+{
+    assert_true(engine_idle(stage->rig.engine));
+    engine_free(stage->rig.engine);
+    stage->rig.engine = NULL;
+    turn_rig_release(&stage->rig);
+    fake_tool_release(&stage->tool);
+}
+
+static void test_session_that_is_gone_on_with_asks_it_again(void **state)
+{
+    struct stage first, second;
+    CLEANUP(free) char *path = NULL, *bytes = NULL;
+    size_t len;
+
+    (void)state;
+    stage_init(&first);
+    path = scratch_path(&first.rig.scratch, "s.jsonl");
+    turn_check_open(&first.rig, path);
+    assert_string_equal(change(&first, "other"), "");
+    turn_rig_turn(&first.rig, "one");
+    bytes = scratch_read(&first.rig.scratch, "s.jsonl", &len);
+    stage_end(&first);
+
+    stage_init(&second);
+    resume(&second, bytes, len);
+    turn_rig_turn(&second.rig, "two");
+    assert_int_equal(second.opened, 1);
+    assert_int_equal(second.rig.model->request_count, 0);
+    assert_int_equal(turn_rig_count(&second.rig, EVENT_MODEL_CHANGED), 0);
+    release_resumed(&second);
+
+    /* The user named one: then it is that, and the journal says so. */
+    stage_init(&second);
+    second.rig.harness.model_chosen = true;
+    resume(&second, bytes, len);
+    turn_rig_turn(&second.rig, "two");
+    turn_rig_turn(&second.rig, "three");
+    assert_int_equal(second.opened, 0);
+    assert_int_equal(turn_rig_count(&second.rig, EVENT_MODEL_CHANGED), 1);
+    assert_string_equal(turn_rig_event(&second.rig, EVENT_MODEL_CHANGED, 0)->model_changed.by, "resume");
+    assert_string_equal(turn_rig_event(&second.rig, EVENT_MODEL_CHANGED, 0)->model_changed.model,
+                        "{\"provider\":\"fake\",\"name\":\"fake-1\"}");
+    release_resumed(&second);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_next_turn_asks_the_other_with_what_was_said),
+        cmocka_unit_test(test_unknown_and_the_same_are_refused),
+        cmocka_unit_test(test_in_the_middle_of_a_turn_the_next_step_is_the_others),
+        cmocka_unit_test(test_cancelling_reaches_the_one_that_was_asked),
+        cmocka_unit_test(test_session_that_is_gone_on_with_asks_it_again),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
