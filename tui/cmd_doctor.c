@@ -9,6 +9,7 @@
 #include "cmd.h"
 #include "config/config.h"
 #include "journal/store.h"
+#include "model/dialect.h"
 #include "output.h"
 #include "sandbox.h"
 #include "sandbox/rooms.h"
@@ -97,6 +98,21 @@ static void tool_servers(struct doctor *doctor, struct config *config)
     servers_try(config, tell_server, doctor);
 }
 
+/* Nobody is asked, and no command is run that gives a key: that may be something with a password. */
+static void live_model(struct doctor *doctor, const struct config_model *model)
+{
+    const char *variable = model->key_env;
+    if (!variable && !model->key_command && !model->base_url)
+        variable = dialect_find(model->provider)->usual_env;
+    if (!model->model)
+        tell(doctor, FINDING_FAIL, "model", "%s: it has no \"model\", the name that the provider knows", model->name);
+    else if (variable && !(getenv(variable) && *getenv(variable)))
+        tell(doctor, FINDING_FAIL, "model", "%s: its key is not there (set the environment variable %s)", model->name,
+             variable);
+    else
+        tell(doctor, FINDING_OK, "model", "%s, %s of %s", model->name, model->model, model->provider);
+}
+
 /* The config file, and what it says about models and the web. */
 static void settings(struct doctor *doctor)
 {
@@ -122,9 +138,8 @@ static void settings(struct doctor *doctor)
     const struct config_model *model = config->model ? config_model(config, config->model) : NULL;
     if (!config->model)
         tell(doctor, FINDING_WARN, "model", "none configured (keyturn help config; keyturn demo needs none)");
-    else if (model && strcmp(model->provider, "scripted") != 0)
-        tell(doctor, FINDING_WARN, "model", "%s: provider %s is not available in this version", config->model,
-             model->provider);
+    else if (model && strcmp(model->provider, CONFIG_SCRIPTED) != 0)
+        live_model(doctor, model);
     else
         tell(doctor, FINDING_OK, "model", "%s", config->model);
     if (config->web_endpoint)

@@ -55,11 +55,12 @@ int cmd_run(const struct options *options)
         return app_live(options, false);
     CLEANUP(config) struct config *config = setup_config(options);
     CLEANUP(strbuf) struct strbuf prompt = STRBUF_INIT;
-    CLEANUP(free) char *model = NULL;
+    struct model_choice model = {0};
     if (!config)
         return STATUS_USAGE;
     /* Before standard input is read: whoever has no model should not have to type a prompt to hear of it. */
-    int status = setup_model_file(options, config, &model);
+    int status = setup_choose_model(options, config, &model);
+    free(model.file);
     if (!status)
         status = read_prompt(options, &prompt);
     if (status)

@@ -13,7 +13,6 @@
 #include "journal/peek.h"
 #include "journal/store.h"
 #include "model/http.h"
-#include "model/scripted.h"
 #include "sandbox.h"
 #include "say.h"
 #include "secrets.h"
@@ -82,84 +81,6 @@ struct keymap *setup_keymap(const struct config *config)
         }
     }
     return keymap;
-}
-
-/* Models */
-
-static bool ends_with(const char *text, const char *end)
-{
-    size_t len = strlen(text), end_len = strlen(end);
-    return len > end_len && strcmp(text + len - end_len, end) == 0;
-}
-
-/* A path in a file people write is meant from where the file is. */
-static char *beside(const char *config_path, const char *file)
-{
-    const char *slash = config_path ? strrchr(config_path, '/') : NULL;
-    if (file[0] == '/' || !slash)
-        return xstrdup(file);
-    return xasprintf("%.*s/%s", (int)(slash - config_path), config_path, file);
-}
-
-static int configured_file(const struct config *config, const struct config_model *model, char **file)
-{
-    struct err err = ERR_INIT;
-    if (strcmp(model->provider, "scripted") != 0)
-        err_set(&err, "provider \"%.60s\" is not available in this version (use \"scripted\")", model->provider);
-    else if (!model->file)
-        err_set(&err, "the scripted model \"%.60s\" needs a \"file\"", model->name);
-    else {
-        *file = beside(config->path, model->file);
-        return 0;
-    }
-    err.line = model->line;
-    return say_file_error(STATUS_USAGE, config->path ? config->path : "config.json", &err);
-}
-
-int setup_model_file(const struct options *options, const struct config *config, char **file)
-{
-    const char *name = options->model ? options->model : config->model;
-    const struct config_model *model = name ? config_model(config, name) : NULL;
-    if (!name)
-        return say_error(STATUS_USAGE, "no model is configured (say --model scripted:FILE, or try keyturn demo)");
-    if (model)
-        return configured_file(config, model, file);
-    if (strncmp(name, "scripted:", 9) == 0 && name[9])
-        *file = xstrdup(name + 9);
-    else if (ends_with(name, ".jsonl"))
-        *file = xstrdup(name);
-    else {
-        const char *near = config_nearest_model(config, name);
-        if (near)
-            return say_error(STATUS_USAGE, "there is no model \"%s\" in the config file (did you mean %s?)", name,
-                             near);
-        return say_error(STATUS_USAGE,
-                         "there is no model \"%s\" in the config file (say --model scripted:FILE, or try "
-                         "keyturn demo)",
-                         name);
-    }
-    return 0;
-}
-
-static int open_model(struct setup *setup, const struct setup_plan *plan)
-{
-    struct err err = ERR_INIT;
-    const struct journal_reader *reader = plan->script      ? plan->script
-                                          : plan->recording ? recording_reader(plan->recording)
-                                                            : NULL;
-    if (!reader || plan->options->model) {
-        CLEANUP(free) char *file = NULL;
-        int status = setup_model_file(plan->options, plan->config, &file);
-        if (status)
-            return status;
-        reader = setup->script = journal_open(file, &err);
-        if (!reader || scripted_check(reader, &err))
-            return say_file_error(STATUS_USAGE, file, &err);
-        if (journal_was_cut(reader))
-            say_notice("%s: the last line was cut off and is left out", file);
-    }
-    setup->harness.provider = scripted_new(setup->loop, reader, plan->speed);
-    return 0;
 }
 
 /* Settings */
@@ -270,7 +191,7 @@ static char *id_of(const char *journal)
 {
     const char *slash = strrchr(journal, '/');
     const char *name = slash ? slash + 1 : journal;
-    return xmemdup0(name, strlen(name) - (ends_with(name, ".jsonl") ? 6 : 0));
+    return xmemdup0(name, strlen(name) - (setup_is_recording(name) ? 6 : 0));
 }
 
 static void make_id(struct setup *setup, const struct setup_plan *plan)
@@ -465,7 +386,7 @@ int setup_open(struct setup *setup, const struct setup_plan *plan)
     if (!status)
         status = read_system(setup, plan->options);
     if (!status)
-        status = open_model(setup, plan);
+        status = setup_open_model(setup, plan);
     if (!status)
         status = open_approval(setup, plan);
     if (!status)
@@ -535,8 +456,8 @@ void setup_close(struct setup *setup)
     pool_free(h->pool);
     mcp_close(setup->mcp);
     provider_free(h->provider);
-    if (h->http)
-        http_free(h->http);
+    http_free(setup->model_http);
+    http_free(h->http);
     registry_free(h->registry);
     beneath_close(h->root);
     approval_free(h->approval);

@@ -36,6 +36,7 @@ struct setup {
     struct engine *engine;
     struct journal_reader *script; /* of a model that is a file */
     char *system_prompt; /* of --system; NULL: none */
+    struct http *model_http;       /* of one that is not; NULL: none */
     char *id;
     char *journal;     /* its file; NULL: none */
     char *checkpoints; /* their folder */
@@ -56,5 +57,15 @@ int setup_check(const struct options *options);
 struct config *setup_config(const struct options *options);
 /* The keys as the config file has them. NULL after the error was said. */
 struct keymap *setup_keymap(const struct config *config);
-/* Text of --model to the file of a scripted model: 0 and *file, or the exit status after the error was said. */
-int setup_model_file(const struct options *options, const struct config *config, char **file);
+
+/* setup_model.c */
+/* Whether a file is a recording by its name. */
+bool setup_is_recording(const char *name);
+struct model_choice {
+    const struct config_model *live; /* to be asked over HTTP; NULL: its answers are in a file */
+    char *file;                      /* that one; NULL: none */
+};
+/* Which model is meant, by --model or by the config file: 0, or the exit status after the error was said. */
+int setup_choose_model(const struct options *options, const struct config *config, struct model_choice *choice);
+/* Makes the provider of the harness. 0, or the exit status after the error was said. */
+int setup_open_model(struct setup *setup, const struct setup_plan *plan);

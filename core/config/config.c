@@ -1,7 +1,4 @@
-/* One table of keys per object, one function that walks an object along its table. A key's reader finds the value of
- * the right type already: the walk checks it and knows the line. */
-
-#include "config.h"
+#include "config_inside.h"
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/json.h"
@@ -14,25 +11,10 @@
 #include <string.h>
 #include <strings.h>
 
-struct reading {
-    struct config *config;
-    const char *counted; /* up to here, `line` lines */
-    long line;
-    struct err *err;
-    struct config_model *model; /* whose keys are being read */
-};
-
-enum wanted { A_TEXT, A_TRUTH, A_NUMBER, AN_OBJECT, A_LIST };
 static const char *const wanted_names[] = {"a string", "true or false", "a number", "an object", "a list"};
 
-struct key {
-    const char *name;
-    enum wanted wanted;
-    int (*take)(struct reading *reading, const struct json *value);
-};
-
 /* Values are asked about in the order of the file, so the lines are counted once, however many values there are. */
-static long line_of(struct reading *reading, const struct json *value)
+long config_line_of(struct reading *reading, const struct json *value)
 {
     for (; reading->counted < value->src; reading->counted++)
         reading->line += *reading->counted == '\n';
@@ -40,10 +22,10 @@ static long line_of(struct reading *reading, const struct json *value)
 }
 
 /* Gives the error in reading->err the line of the value. */
-static int at_line(struct reading *reading, const struct json *value)
+int config_at_line(struct reading *reading, const struct json *value)
 {
     if (reading->err)
-        reading->err->line = line_of(reading, value);
+        reading->err->line = config_line_of(reading, value);
     return -1;
 }
 
@@ -69,12 +51,12 @@ static const char *article(enum json_type type)
     return type == JSON_NULL ? "" : type == JSON_ARRAY || type == JSON_OBJECT ? "an " : "a ";
 }
 
-static int wrong_type(struct reading *reading, const char *within, const char *name, const struct json *value,
+int config_wrong_type(struct reading *reading, const char *within, const char *name, const struct json *value,
                       enum wanted wanted)
 {
     err_set(reading->err, "\"%s%.60s\" must be %s, is %s%s", within, name, wanted_names[wanted], article(value->type),
             json_type_name(value->type));
-    return at_line(reading, value);
+    return config_at_line(reading, value);
 }
 
 static int unknown_key(struct reading *reading, const char *within, const struct json *value, const struct key *keys,
@@ -87,11 +69,11 @@ static int unknown_key(struct reading *reading, const char *within, const struct
         err_set(reading->err, "unknown key \"%s%.60s\" (did you mean \"%s\"?)", within, value->key, near.best);
     else
         err_set(reading->err, "unknown key \"%s%.60s\" (take it out, or see keyturn help config)", within, value->key);
-    return at_line(reading, value);
+    return config_at_line(reading, value);
 }
 
 /* `within` is what stands before the names in messages, "" or "budget.". */
-static int walk(struct reading *reading, const char *within, const struct json *object, const struct key *keys,
+int config_walk(struct reading *reading, const char *within, const struct json *object, const struct key *keys,
                 size_t count)
 {
     json_each (value, object) {
@@ -101,14 +83,14 @@ static int walk(struct reading *reading, const char *within, const struct json *
         if (i == count)
             return unknown_key(reading, within, value, keys, count);
         if (!is_wanted(keys[i].wanted, value->type))
-            return wrong_type(reading, within, value->key, value, keys[i].wanted);
+            return config_wrong_type(reading, within, value->key, value, keys[i].wanted);
         if (keys[i].take(reading, value))
             return -1;
     }
     return 0;
 }
 
-static const char *keep(struct reading *reading, const struct json *value)
+const char *config_keep(struct reading *reading, const struct json *value)
 {
     return arena_strdup(&reading->config->arena, value->text);
 }
@@ -117,56 +99,7 @@ static const char *keep(struct reading *reading, const struct json *value)
 static int wrong_word(struct reading *reading, const char *name, const struct json *value, const char *words)
 {
     err_set(reading->err, "\"%s\" must be %s, is \"%.60s\"", name, words, value->text);
-    return at_line(reading, value);
-}
-
-/* Models */
-
-#define MODEL_TEXT(field)                                                                                              \
-    static int take_model_##field(struct reading *reading, const struct json *value)                                   \
-    {                                                                                                                  \
-        reading->model->field = keep(reading, value);                                                                  \
-        return 0;                                                                                                      \
-    }
-MODEL_TEXT(provider)
-MODEL_TEXT(file)
-MODEL_TEXT(base_url)
-MODEL_TEXT(model)
-MODEL_TEXT(key_env)
-
-static const struct key model_keys[] = {
-    {"provider", A_TEXT, take_model_provider}, {"file", A_TEXT, take_model_file},
-    {"base_url", A_TEXT, take_model_base_url}, {"model", A_TEXT, take_model_model},
-    {"key_env", A_TEXT, take_model_key_env},
-};
-
-static int take_model_entry(struct reading *reading, const struct json *value)
-{
-    struct config *config = reading->config;
-    if (value->type != JSON_OBJECT)
-        return wrong_type(reading, "models.", value->key, value, AN_OBJECT);
-    GROW(config->models, config->model_count, config->model_room);
-    reading->model = &config->models[config->model_count++];
-    *reading->model =
-        (struct config_model){.name = arena_strdup(&config->arena, value->key), .line = line_of(reading, value)};
-    CLEANUP(free) char *within = xasprintf("models.%.60s.", value->key);
-    if (walk(reading, within, value, model_keys, COUNT_OF(model_keys)))
-        return -1;
-    if (!reading->model->provider) {
-        err_set(reading->err, "the model \"%.60s\" has no \"provider\" (say \"scripted\" and a \"file\")", value->key);
-        return at_line(reading, value);
-    }
-    return 0;
-}
-
-static int take_models(struct reading *reading, const struct json *value)
-{
-    reading->config->model_count = 0;
-    json_each (entry, value) {
-        if (take_model_entry(reading, entry))
-            return -1;
-    }
-    return 0;
+    return config_at_line(reading, value);
 }
 
 /* Budget: the same keys and the same rules as --budget, so the same function reads them. */
@@ -176,7 +109,7 @@ static int take_limit(struct reading *reading, const struct json *value)
     CLEANUP(free) char *assignment = xasprintf("%s=%s", value->key, value->text);
     if (budget_limits_set(&reading->config->limits, assignment, reading->err)) {
         err_prefix(reading->err, "\"budget.%s\"", value->key);
-        return at_line(reading, value);
+        return config_at_line(reading, value);
     }
     return 0;
 }
@@ -191,7 +124,7 @@ static const struct key budget_keys[] = {
 
 static int take_budget(struct reading *reading, const struct json *value)
 {
-    return walk(reading, "budget.", value, budget_keys, COUNT_OF(budget_keys));
+    return config_walk(reading, "budget.", value, budget_keys, COUNT_OF(budget_keys));
 }
 
 /* Web */
@@ -204,7 +137,7 @@ static int take_web_mode(struct reading *reading, const struct json *value)
 
 static int take_web_endpoint(struct reading *reading, const struct json *value)
 {
-    reading->config->web_endpoint = keep(reading, value);
+    reading->config->web_endpoint = config_keep(reading, value);
     return 0;
 }
 
@@ -212,7 +145,7 @@ static const struct key web_keys[] = {{"mode", A_TEXT, take_web_mode}, {"endpoin
 
 static int take_web(struct reading *reading, const struct json *value)
 {
-    return walk(reading, "web.", value, web_keys, COUNT_OF(web_keys));
+    return config_walk(reading, "web.", value, web_keys, COUNT_OF(web_keys));
 }
 
 /* Thinking */
@@ -239,7 +172,7 @@ static int take_every(struct reading *reading, const struct json *value)
     if (every < 0) {
         err_set(reading->err, "\"thinking.reflect_every\" must be a number of turns, 0 for never, is %.40s",
                 value->text);
-        return at_line(reading, value);
+        return config_at_line(reading, value);
     }
     reading->config->reflect_every = every;
     return 0;
@@ -253,7 +186,7 @@ static const struct key thinking_keys[] = {
 
 static int take_thinking(struct reading *reading, const struct json *value)
 {
-    return walk(reading, "thinking.", value, thinking_keys, COUNT_OF(thinking_keys));
+    return config_walk(reading, "thinking.", value, thinking_keys, COUNT_OF(thinking_keys));
 }
 
 /* The rest */
@@ -267,13 +200,13 @@ static int take_breakpoints(struct reading *reading, const struct json *value)
     int result = 0;
     json_each (item, value) {
         if (item->type != JSON_STRING)
-            result = wrong_type(reading, "", "breakpoints", item, A_TEXT);
+            result = config_wrong_type(reading, "", "breakpoints", item, A_TEXT);
         else if (gates_break(&gates, item->text, reading->err) < 0)
-            result = at_line(reading, item);
+            result = config_at_line(reading, item);
         if (result)
             break;
         GROW(config->breakpoints, config->breakpoint_count, config->breakpoint_room);
-        config->breakpoints[config->breakpoint_count++] = keep(reading, item);
+        config->breakpoints[config->breakpoint_count++] = config_keep(reading, item);
     }
     gates_release(&gates);
     return result;
@@ -285,9 +218,9 @@ static int take_secrets(struct reading *reading, const struct json *value)
     config->secret_count = 0;
     json_each (item, value) {
         if (item->type != JSON_STRING)
-            return wrong_type(reading, "", "secrets", item, A_TEXT);
+            return config_wrong_type(reading, "", "secrets", item, A_TEXT);
         GROW(config->secrets, config->secret_count, config->secret_room);
-        config->secrets[config->secret_count++] = keep(reading, item);
+        config->secrets[config->secret_count++] = config_keep(reading, item);
     }
     return 0;
 }
@@ -298,12 +231,12 @@ static int take_keys(struct reading *reading, const struct json *value)
     config->binding_count = 0;
     json_each (item, value) {
         if (item->type != JSON_STRING)
-            return wrong_type(reading, "keys.", item->key, item, A_TEXT);
+            return config_wrong_type(reading, "keys.", item->key, item, A_TEXT);
         GROW(config->bindings, config->binding_count, config->binding_room);
         config->bindings[config->binding_count++] = (struct config_binding){
             .action = arena_strdup(&config->arena, item->key),
-            .keys = keep(reading, item),
-            .line = line_of(reading, item),
+            .keys = config_keep(reading, item),
+            .line = config_line_of(reading, item),
         };
     }
     return 0;
@@ -318,7 +251,7 @@ static int take_approve(struct reading *reading, const struct json *value)
 #define TOP_TEXT(field)                                                                                                \
     static int take_##field(struct reading *reading, const struct json *value)                                         \
     {                                                                                                                  \
-        reading->config->field = keep(reading, value);                                                                 \
+        reading->config->field = config_keep(reading, value);                                                                 \
         return 0;                                                                                                      \
     }
 #define TOP_TRUTH(field)                                                                                               \
@@ -336,8 +269,8 @@ TOP_TRUTH(project_instructions)
 
 static int take_theme(struct reading *reading, const struct json *value)
 {
-    reading->config->theme = keep(reading, value);
-    reading->config->theme_line = line_of(reading, value);
+    reading->config->theme = config_keep(reading, value);
+    reading->config->theme_line = config_line_of(reading, value);
     return 0;
 }
 
@@ -347,7 +280,7 @@ static int take_grace(struct reading *reading, const struct json *value)
     if (grace < 0 || grace > CONFIG_GRACE_MS_MAX) {
         err_set(reading->err, "\"question_grace_ms\" must be milliseconds, 0 to %d, is %.40s", CONFIG_GRACE_MS_MAX,
                 value->text);
-        return at_line(reading, value);
+        return config_at_line(reading, value);
     }
     reading->config->question_grace_ms = grace;
     return 0;
@@ -366,7 +299,7 @@ static int take_mcp_wait(struct reading *reading, const struct json *value)
     double seconds = json_num(value, -1);
     if (!(seconds >= 0 && seconds <= 600)) {
         err_set(reading->err, "\"mcp_wait_s\" must be a number of seconds, 0 to 600, is %.40s", value->text);
-        return at_line(reading, value);
+        return config_at_line(reading, value);
     }
     reading->config->mcp_wait_s = seconds;
     return 0;
@@ -374,7 +307,7 @@ static int take_mcp_wait(struct reading *reading, const struct json *value)
 
 static const struct key top_keys[] = {
     {"model", A_TEXT, take_model},
-    {"models", AN_OBJECT, take_models},
+    {"models", AN_OBJECT, config_take_models},
     {"budget", AN_OBJECT, take_budget},
     {"approve", A_TEXT, take_approve},
     {"web", AN_OBJECT, take_web},
@@ -416,7 +349,7 @@ static int refuse_twins(struct reading *reading, const struct json *value)
     json_each (member, value) {
         if (value->type == JSON_OBJECT && hash_map_has(&names, member->key)) {
             err_set(reading->err, "\"%.60s\" is there twice (take one of them out)", member->key);
-            result = at_line(reading, member);
+            result = config_at_line(reading, member);
         } else {
             if (value->type == JSON_OBJECT)
                 hash_map_put(&names, member->key, 1);
@@ -443,13 +376,13 @@ struct config *config_parse(const char *text, size_t len, struct err *err)
     int result = top ? 0 : -1;
     if (top && top->type != JSON_OBJECT) {
         err_set(err, "the file must hold one object in {}, is %s%s", article(top->type), json_type_name(top->type));
-        result = at_line(&reading, top);
+        result = config_at_line(&reading, top);
     }
     if (result == 0) {
         struct reading before = reading; /* lines are counted forwards, once for each pass */
         result = refuse_twins(&before, top);
     }
-    if (result == 0 && walk(&reading, "", top, top_keys, COUNT_OF(top_keys)) == 0)
+    if (result == 0 && config_walk(&reading, "", top, top_keys, COUNT_OF(top_keys)) == 0)
         return config;
     config_free(config);
     return NULL;

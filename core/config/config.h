@@ -9,6 +9,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "mcp/spec.h"
+#include "model/pricing.h"
 #include "tools/approval.h"
 #include "tools/bounded.h"
 #include "turn/budget.h"
@@ -16,13 +17,20 @@
 
 #define CONFIG_BYTES_MAX (1u << 20)
 
+#define CONFIG_SCRIPTED "scripted" /* the provider whose answers are in a file */
+
 struct config_model {
     const char *name;
     const char *provider;
     const char *file; /* of a scripted one; relative to the folder of the config file */
     const char *base_url;
-    const char *model;   /* what the provider calls it */
-    const char *key_env; /* the environment variable that holds the key; the key itself is never in the file */
+    const char *model;       /* what the provider calls it */
+    const char *key_env;     /* the environment variable that holds the key; the key itself is never in the file */
+    const char *key_command; /* or a command that prints it */
+    const char *options;     /* JSON object of what goes into every request; NULL: nothing */
+    struct prices prices;
+    double idle_s;           /* the longest silence; 0: the usual one */
+    bool keep_reasoning;
     long line;
 };
 
@@ -73,6 +81,9 @@ void config_free(struct config *config);
 char *config_default_path(void);
 const struct config_model *config_model(const struct config *config, const char *name); /* NULL when unknown */
 const char *config_nearest_model(const struct config *config, const char *name);
+/* The key of a live model, out of its variable or its command; *key is NULL when it needs none. It is a secret: whoever
+ * asks declares it (base/redact.h) before anything else happens. */
+int config_model_key(const struct config_model *model, char **key, struct err *err) CHECKED;
 
 static inline void config_cleanup(struct config **config)
 {

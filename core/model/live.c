@@ -229,7 +229,7 @@ static void on_done(void *user, const struct http_result *result)
     if (answer->ended || answer->error)
         ; /* said already */
     else if (result->error && !self->typed)
-        answer_fail(answer, !result->hopeless, "%.*s cannot be asked: %s", origin_len(self->url), self->url,
+        answer_fail(answer, !result->hopeless, "no answer from %.*s: %s", origin_len(self->url), self->url,
                     result->error);
     else if (result->error)
         answer_fail(answer, true, "the answer was cut off before its end: %s", result->error);

@@ -560,6 +560,8 @@ struct provider *scripted_new(struct loop *loop, const struct journal_reader *re
 void scripted_turn(struct provider *provider, int64_t turn)
 {
     struct scripted *self = self_of(provider);
+    if (provider->ops->ask != scripted_ask)
+        return;
     self->turn = turn;
     self->next_answer = self->next_reflection = 0;
 }

@@ -19,5 +19,6 @@ struct provider *scripted_new(struct loop *loop, const struct journal_reader *re
 int scripted_check(const struct journal_reader *reader, struct err *err) __attribute__((warn_unused_result));
 /* The same of one decoded line. */
 int scripted_check_event(const struct event *event, struct err *err) __attribute__((warn_unused_result));
-/* Only the answers of one turn from here on: called by the program before it starts that turn of the recording. */
+/* Only the answers of one turn from here on: called by the program before it starts that turn of the recording. Another
+ * provider, that was named in its place, has no turns. */
 void scripted_turn(struct provider *provider, int64_t turn);

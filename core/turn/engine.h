@@ -59,6 +59,7 @@ struct harness {
     bool ask_runs_clock;       /* see bounded.h */
     int64_t ask_timeout_ms;    /* 0: a question waits for ever */
     int model_attempts;        /* 3 */
+    double model_jitter;       /* share by which the wait before another attempt may be longer, by chance; 0 */
 };
 /* The defaults of the specification; collaborators are NULL. */
 struct harness harness_defaults(void);

@@ -5,6 +5,7 @@
 #include "base/utf8.h"
 #include "turn.h"
 #include <string.h>
+#include <sys/random.h>
 
 #define DELTA_US 33000 /* one frame: faster pieces become one event */
 #define BACKOFF_MS 500
@@ -189,21 +190,35 @@ static void retry_due(struct loop_timer *timer)
         turn_retry(turn);
 }
 
-/* Doubles with each attempt, to a limit. */
-static int64_t backoff_ms(int attempt)
+/* 0 … 1. */
+static double chance(void)
+{
+    uint32_t random = 0;
+
+    if (getrandom(&random, sizeof(random), GRND_NONBLOCK) != sizeof(random))
+        return 0;
+    return (double)random / (double)UINT32_MAX;
+}
+
+/* Doubles with each attempt, to a limit. Many who were refused at the same moment shall not come back at the same
+ * moment: hence the part by chance. */
+static int64_t backoff_ms(int attempt, double jitter)
 {
     int64_t wait_ms = BACKOFF_MS;
 
     while (--attempt > 0 && wait_ms < BACKOFF_MAX_MS)
         wait_ms *= 2;
-    return wait_ms < BACKOFF_MAX_MS ? wait_ms : BACKOFF_MAX_MS;
+    if (wait_ms > BACKOFF_MAX_MS)
+        wait_ms = BACKOFF_MAX_MS;
+    return jitter > 0 ? wait_ms + (int64_t)((double)wait_ms * jitter * chance()) : wait_ms;
 }
 
 static void failed(struct turn *turn)
 {
     const struct model_reply *reply = &turn->reply;
     bool again = reply->retryable && turn->attempt < turn->harness->model_attempts && !budget_expired(&turn->budget);
-    int64_t wait_ms = reply->retry_after_ms >= 0 ? reply->retry_after_ms : backoff_ms(turn->attempt);
+    int64_t wait_ms = reply->retry_after_ms >= 0 ? reply->retry_after_ms
+                                                 : backoff_ms(turn->attempt, turn->harness->model_jitter);
 
     turn_emit(turn, &(struct event){.type = EVENT_MODEL_FAILED,
                                     .model_failed = {.step = turn->step,

@@ -91,7 +91,7 @@ mkdir -p config/keyturn
 printf '{\n// two models\n"model":"far",\n"models":{"mine":{"provider":"scripted","file":"m.jsonl"},\n"far":{"provider":"anthropic"}}}\n' >config/keyturn/config.json
 script_reads >config/keyturn/m.jsonl
 kt run --workspace ws hello
-refused "config.json:5:" "anthropic" "not available in this version"
+refused "config.json:5:" "far" "needs a \"model\""
 kt run --workspace ws --model mine hello
 ok "by name, file beside the config" is 0
 kt run --workspace ws --model mien hello

@@ -62,7 +62,9 @@ static void everything_can_be_said(void **state)
         "  \"models\": {\n"
         "    \"fast\": {\"provider\": \"scripted\", \"file\": \"a.jsonl\"},\n"
         "    \"far\": {\"provider\": \"anthropic\", \"base_url\": \"https://x\", \"model\": \"m\", \"key_env\": "
-        "\"KEY\"}\n"
+        "\"KEY\",\n"
+        "      \"options\": {\"top_p\": 0.5}, \"prices\": {\"input\": 3, \"output\": 15.5}, \"idle_s\": 7,\n"
+        "      \"keep_reasoning\": true}\n"
         "  },\n"
         "  \"budget\": {\"wall_s\": 2.5, \"steps\": 9, \"tool_calls\": 3, \"reflections\": 1, \"input_tokens\": 10,\n"
         "             \"output_tokens\": 20, \"cost_usd\": 0.5},\n"
@@ -79,6 +81,12 @@ static void everything_can_be_said(void **state)
     assert_string_equal(config_model(config, "fast")->file, "a.jsonl");
     assert_string_equal(config_model(config, "far")->key_env, "KEY");
     assert_int_equal(config_model(config, "far")->line, 5);
+    assert_string_equal(config_model(config, "far")->options, "{\"top_p\":0.5}");
+    assert_true(config_model(config, "far")->prices.output == 15.5);
+    assert_true(isnan(config_model(config, "far")->prices.cache_read));
+    assert_true(config_model(config, "far")->idle_s == 7);
+    assert_true(config_model(config, "far")->keep_reasoning);
+    assert_true(isnan(config_model(config, "fast")->prices.input));
     assert_null(config_model(config, "none"));
     assert_string_equal(config_nearest_model(config, "fats"), "fast");
     assert_true(config->limits.wall_s == 2.5);
@@ -161,13 +169,67 @@ static void a_name_that_is_there_twice_is_refused(void **state)
     (void)state;
     refuses("{\"approve\": \"ask\",\n\"approve\": \"allow\"}", 2, "\"approve\" is there twice");
     refuses("{\"budget\": {\"steps\": 1,\n\"wall_s\": 2,\n\"steps\": 1}}", 3, "\"steps\" is there twice");
-    refuses("{\"models\": {\"a\": {\"provider\": \"x\"},\n\"a\": {\"provider\": \"y\"}}}", 2, "\"a\" is there twice");
+    refuses("{\"models\": {\"a\": {\"provider\": \"openai\"},\n\"a\": {\"provider\": \"openai\"}}}", 2, "\"a\" is there twice");
     /* The same name elsewhere is another one. */
     CLEANUP(config)
-    struct config *config = parse("{\"model\": \"a\", \"models\": {\"a\": {\"provider\": \"x\", \"model\": \"y\"}},\n"
+    struct config *config = parse("{\"model\": \"a\", \"models\": {\"a\": {\"provider\": \"openai\", \"model\": \"y\"}},\n"
                                   "\"theme\": \"mono\"}");
     assert_string_equal(config->model, "a");
     assert_int_equal(config->theme_line, 2);
+}
+
+static void what_is_wrong_with_a_model_has_a_line(void **state)
+{
+    (void)state;
+    refuses("{\"models\": {\n\"a\": {\n\"provider\": \"open-ai\"}}}", 3, "no provider \"open-ai\" (did you mean \"openai\"?)");
+    refuses("{\"models\": {\"a\": {\"provider\": \"zzzz\"}}}", 1, "there are anthropic, openai and scripted");
+    refuses("{\"models\": {\"a\": {\"provider\": \"openai\", \"key\": \"sk\"}}}", 1, "unknown key \"models.a.key\"");
+    refuses("{\"models\": {\"a\": {\"provider\": \"openai\", \"key_env\": \"K\", \"key_command\": \"c\"}}}", 1,
+            "take one of them out");
+    refuses("{\"models\": {\"a\": {\"provider\": \"openai\",\n\"options\": {\"stream\": false}}}}", 2,
+            "\"models.a.options.stream\" is not for the config file to say");
+    refuses("{\"models\": {\"a\": {\"provider\": \"openai\", \"options\": {\"a b\": 1}}}}", 1, "options.a b");
+    refuses("{\"models\": {\"a\": {\"provider\": \"openai\", \"prices\": {\"input\": 1}}}}", 1,
+            "need \"input\" and \"output\"");
+    refuses("{\"models\": {\"a\": {\"provider\": \"openai\", \"prices\": {\"input\": -1, \"output\": 1}}}}", 1,
+            "must be 0 or more, is -1");
+    refuses("{\"models\": {\"a\": {\"provider\": \"openai\", \"prices\": {\"in\": 1}}}}", 1, "unknown key \"models.a.prices.in\"");
+}
+
+static void a_key_comes_from_its_variable_or_its_command(void **state)
+{
+    (void)state;
+    struct err err = ERR_INIT;
+    char *key;
+    setenv("KEYTURN_TEST_KEY", "sk-variable", 1);
+    unsetenv("OPENAI_API_KEY");
+    struct config_model model = {.name = "a", .provider = "openai", .key_env = "KEYTURN_TEST_KEY"};
+    assert_int_equal(config_model_key(&model, &key, &err), 0);
+    assert_string_equal(key, "sk-variable");
+    free(key);
+    unsetenv("KEYTURN_TEST_KEY");
+    assert_int_equal(config_model_key(&model, &key, &err), -1);
+    assert_non_null(strstr(err.text, "KEYTURN_TEST_KEY is not set"));
+    model = (struct config_model){.name = "a", .provider = "openai", .key_command = "echo sk-command; echo"};
+    assert_int_equal(config_model_key(&model, &key, &err), 0);
+    assert_string_equal(key, "sk-command");
+    free(key);
+    static const struct {
+        const char *command, *error;
+    } wrong[] = {{"exit 7", "failed (status 7)"},
+                 {"true", "printed nothing"},
+                 {"head -c 5000 /dev/zero | tr '\\0' x", "printed more than a key"}};
+    for (size_t i = 0; i < COUNT_OF(wrong); i++) {
+        model.key_command = wrong[i].command;
+        assert_int_equal(config_model_key(&model, &key, &err), -1);
+        assert_non_null(strstr(err.text, wrong[i].error));
+    }
+    model = (struct config_model){.name = "a", .provider = "openai"};
+    assert_int_equal(config_model_key(&model, &key, &err), -1);
+    assert_non_null(strstr(err.text, "OPENAI_API_KEY"));
+    model.base_url = "http://localhost:1/v1"; /* a server of one's own */
+    assert_int_equal(config_model_key(&model, &key, &err), 0);
+    assert_null(key);
 }
 
 static void many_models_cost_no_more_than_their_text(void **state)
@@ -176,7 +238,7 @@ static void many_models_cost_no_more_than_their_text(void **state)
     CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
     strbuf_addstr(&text, "{\"models\": {");
     for (int i = 0; i < 30000; i++)
-        strbuf_addf(&text, "%s\n\"m%d\": {\"provider\": \"s\"}", i ? "," : "", i);
+        strbuf_addf(&text, "%s\n\"m%d\": {\"provider\": \"openai\"}", i ? "," : "", i);
     strbuf_addstr(&text, "}}");
     CLEANUP(config) struct config *config = parse(text.buf);
     assert_int_equal(config->model_count, 30000);
@@ -226,6 +288,8 @@ int main(void)
         cmocka_unit_test(a_wrong_word_lists_the_right_ones),
         cmocka_unit_test(broken_json_has_a_line),
         cmocka_unit_test(a_name_that_is_there_twice_is_refused),
+        cmocka_unit_test(what_is_wrong_with_a_model_has_a_line),
+        cmocka_unit_test(a_key_comes_from_its_variable_or_its_command),
         cmocka_unit_test(many_models_cost_no_more_than_their_text),
         cmocka_unit_test(files),
     };

@@ -344,7 +344,7 @@ static void test_server_that_is_not_there_is_named(void **state)
     model_server_free(f->server);
     use(&(struct live_spec){.base_url = url, .key = KEY});
     f->server = model_server_new(); /* another port */
-    CLEANUP(free) char *says = xasprintf("error?=%s cannot be asked: ", url);
+    CLEANUP(free) char *says = xasprintf("error?=no answer from %s: ", url);
     const char *said = ask();
     assert_ptr_equal(strstr(said, says), said);
 }

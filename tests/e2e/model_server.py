@@ -1,0 +1,96 @@
+#!/usr/bin/env python3
+"""A model on the loopback: model_server.py FOLDER ANSWER…
+
+Writes its address to FOLDER/url, each request to FOLDER/N.request (head and body), and answers them in order; the last
+answer is given again. Answers: CALL and TEXT stream a call of read_file and a text, in the dialect of the path that was
+asked for; CUT streams the call and breaks off in the middle of it; a number is that HTTP status with an error."""
+
+import json
+import pathlib
+import sys
+from http.server import BaseHTTPRequestHandler, HTTPServer
+
+folder = pathlib.Path(sys.argv[1])
+answers = sys.argv[2:]
+asked = 0
+
+
+def anthropic(kind):
+    yield {"type": "message_start", "message": {"usage": {"input_tokens": 1000, "cache_read_input_tokens": 200, "output_tokens": 1}}}
+    if kind == "TEXT":
+        yield {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}}
+        for piece in ("All ", "seen."):
+            yield {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": piece}}
+    else:
+        block = {"type": "tool_use", "id": "toolu_1", "name": "read_file", "input": {}}
+        yield {"type": "content_block_start", "index": 0, "content_block": block}
+        for piece in ('{"path": ', '"a.txt"}'):
+            yield {"type": "content_block_delta", "index": 0, "delta": {"type": "input_json_delta", "partial_json": piece}}
+    yield {"type": "content_block_stop", "index": 0}
+    stop = "end_turn" if kind == "TEXT" else "tool_use"
+    yield {"type": "message_delta", "delta": {"stop_reason": stop}, "usage": {"output_tokens": 100}}
+    yield {"type": "message_stop"}
+
+
+def openai(kind):
+    def chunk(delta, reason=None):
+        return {"choices": [{"index": 0, "delta": delta, "finish_reason": reason}]}
+
+    if kind == "TEXT":
+        yield chunk({"role": "assistant", "content": "All "})
+        yield chunk({"content": "seen."})
+        yield chunk({}, "stop")
+    else:
+        function = {"name": "read_file", "arguments": ""}
+        yield chunk({"tool_calls": [{"index": 0, "id": "call_1", "type": "function", "function": function}]})
+        for piece in ('{"path": ', '"a.txt"}'):
+            yield chunk({"tool_calls": [{"index": 0, "function": {"arguments": piece}}]})
+        yield chunk({}, "tool_calls")
+    yield {"choices": [], "usage": {"prompt_tokens": 1200, "completion_tokens": 100, "prompt_tokens_details": {"cached_tokens": 200}}}
+    yield "[DONE]"
+
+
+def stream(path, kind):
+    events = anthropic(kind) if path.endswith("/messages") else openai(kind)
+    return "".join("data: %s\n\n" % (e if isinstance(e, str) else json.dumps(e)) for e in events).encode()
+
+
+class Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def do_POST(self):
+        global asked
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        answer = answers[min(asked, len(answers) - 1)]
+        asked += 1
+        (folder / f"{asked}.request").write_bytes(f"{self.requestline}\n{self.headers}".encode() + body)
+        if answer.isdigit():
+            error = {"type": "error", "error": {"type": "some_error", "message": "Key %s is not liked" % self.key()}}
+            self.reply(int(answer), "application/json", json.dumps(error).encode(), {"retry-after-ms": "30"})
+        elif answer == "CUT":
+            whole = stream(self.path, "CALL")
+            self.reply(200, "text/event-stream", whole[: len(whole) * 2 // 3], {}, len(whole))
+            self.close_connection = True
+        else:
+            self.reply(200, "text/event-stream", stream(self.path, answer), {})
+
+    def key(self):
+        return self.headers["x-api-key"] or (self.headers["Authorization"] or "").removeprefix("Bearer ")
+
+    def reply(self, status, kind, body, headers, length=None):
+        self.send_response(status)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(length or len(body)))
+        for name, value in headers.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *args):
+        pass
+
+
+server = HTTPServer(("127.0.0.1", 0), Handler)
+(folder / "url.new").write_text(f"http://127.0.0.1:{server.server_port}\n")
+(folder / "url.new").rename(folder / "url")
+server.serve_forever()

@@ -1,0 +1,128 @@
+#!/usr/bin/env bash
+# Live models from outside, against a server on the loopback: both dialects with a tool call, retries, a stream that breaks
+# off, keys. $1 is the program.
+set -u
+tests=$(readlink -f "$(dirname "$0")")
+. "$tests/outside.sh"
+unset http_proxy https_proxy all_proxy HTTP_PROXY HTTPS_PROXY ALL_PROXY ANTHROPIC_API_KEY OPENAI_API_KEY
+
+key=sk-live-0123456789-abcdef
+server=
+stop_server() {
+    [ -z "$server" ] || { kill "$server" && wait "$server"; } 2>/dev/null
+    server=
+}
+trap 'stop_server; chmod -R u+rwX "$base"; rm -rf "$base"' EXIT
+
+serve() { # answers…: a server, and a config file with a model of each dialect
+    stop_server
+    rm -rf asked
+    mkdir -p asked config/keyturn
+    python3 "$tests/model_server.py" asked "$@" >server.log 2>&1 &
+    server=$!
+    until [ -e asked/url ]; do
+        kill -0 "$server" 2>/dev/null || { cat server.log; exit 1; }
+        sleep 0.02
+    done
+    local url
+    url=$(cat asked/url)
+    cat >config/keyturn/config.json <<END
+{"model": "claude",
+ "models": {
+   "claude": {"provider": "anthropic", "base_url": "$url", "model": "claude-x", "key_env": "MY_KEY",
+              "options": {"temperature": 0.5}, "prices": {"input": 3, "output": 15, "cache_read": 0.3}},
+   "gpt": {"provider": "openai", "base_url": "$url/v1", "model": "gpt-x", "key_command": "echo $key"}}}
+END
+}
+sent() { grep -qF -- "$2" "asked/$1.request"; }
+not_sent() { ! grep -qF -- "$2" "asked/$1.request"; }
+requests() { [ "$(ls asked | grep -c request)" -eq "$1" ]; }
+no_key() { ! grep -rqF -- "$key" "$base/out" "$base/err" "$XDG_DATA_HOME" "$XDG_STATE_HOME"; }
+events() { [ "$(grep -c "\"type\":\"$1\"" "$base/out")" -eq "$2" ]; }
+export MY_KEY=$key
+
+begin "anthropic"
+serve CALL TEXT
+kt run --headless --workspace ws "Look at a."
+ok "exit 0" is 0
+ok "which model" out '"model":{"provider":"anthropic","name":"claude-x"}'
+ok "the call" out '"tool_calls":[{"id":"toolu_1","name":"read_file","arguments":{"path":"a.txt"}}]'
+ok "its text" out '"text":"All seen."'
+ok "usage is that of all prompts" out '"usage":{"input":1200,"output":100,"cache_read":200,"cache_write":0}'
+ok "cost" out '"cost_usd":0.00456,'
+ok "two requests" requests 2
+ok "the path" sent 1 "POST /v1/messages HTTP/1.1"
+ok "the key goes to the server" sent 1 "x-api-key: $key"
+ok "the option" sent 1 '"temperature":0.5'
+ok "the tools" sent 1 '"name":"read_file"'
+ok "the prompt" sent 1 'Look at a.'
+ok "the result goes back" sent 2 '{"type":"tool_result","tool_use_id":"toolu_1"'
+ok "with the file" sent 2 'two'
+ok "the key goes nowhere else" no_key
+kt run --workspace ws "Look at a."
+ok "the account" out "All seen."
+ok "and nothing of the key" no_key
+
+begin "openai"
+serve CALL TEXT
+kt run --headless --model gpt --workspace ws "Look at a."
+ok "exit 0" is 0
+ok "which model" out '"model":{"provider":"openai","name":"gpt-x"}'
+ok "the call" out '"tool_calls":[{"id":"call_1","name":"read_file","arguments":{"path":"a.txt"}}]'
+ok "its text" out '"text":"All seen."'
+ok "no price, no cost" out '"cost_usd":null'
+ok "the path" sent 1 "POST /v1/chat/completions HTTP/1.1"
+ok "the key of the command" sent 1 "Authorization: Bearer $key"
+ok "the result goes back" sent 2 '{"role":"tool","tool_call_id":"call_1"'
+ok "the key goes nowhere else" no_key
+
+begin "retries"
+serve 529 429 TEXT
+kt run --headless --workspace ws hello
+ok "exit 0" is 0
+ok "two failures" events model.failed 2
+ok "with the server's wish" out '"attempt":2,"retry_in_ms":30}'
+ok "in words" out 'the API answered 529, some_error: Key [key] is not liked'
+ok "three requests" requests 3
+ok "not even in an error" no_key
+serve 401
+kt run --workspace ws hello
+ok "a key that is not liked: exit 1" is 1
+ok "is not tried again" requests 1
+ok "and said" out 'the API answered 401, some_error: Key [key] is not liked'
+
+begin "cut off"
+serve CUT CALL TEXT
+kt run --headless --workspace ws hello
+ok "exit 0" is 0
+ok "one failure" out '"error":"the answer was cut off before its end'
+ok "one call, not two" events tool.started 1
+ok "three requests" requests 3
+kill "$server"
+wait "$server" 2>/dev/null
+server=
+kt run --workspace ws hello
+ok "nobody there: exit 1" is 1
+ok "and where" out "no answer from http://127.0.0.1:"
+
+begin "keys and names"
+serve TEXT
+unset MY_KEY
+kt run --workspace ws hello
+refused "config.json:3:" "the environment variable MY_KEY is not set"
+export MY_KEY=$key
+printf '{"model":"a","models":{"a":{"provider":"anthropic","model":"m"},\n"b":{"provider":"openai","model":"m","key_command":"exit 3"},\n"c":{"provider":"openai"}}}\n' >config/keyturn/config.json
+kt run --workspace ws hello
+refused "ANTHROPIC_API_KEY"
+kt run --workspace ws --model b hello
+refused "config.json:2:" "key_command" "status 3"
+kt run --workspace ws --model c hello
+refused "config.json:3:" 'needs a "model"'
+kt doctor
+ok "doctor tells of the key" out "set the environment variable ANTHROPIC_API_KEY"
+printf '{"models":{"a":{"provider":"antropic","model":"m"}}}\n' >config/keyturn/config.json
+kt run --workspace ws --model a hello
+refused "config.json:1:" 'did you mean "anthropic"'
+ok "nobody was asked" requests 0
+
+finish

@@ -1,0 +1,151 @@
+/* Which model is meant, and making it. A name is one of the config file's; a file of answers may be named by itself. */
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/redact.h"
+#include "model/http.h"
+#include "model/live.h"
+#include "model/scripted.h"
+#include "say.h"
+#include "setup.h"
+#include <string.h>
+
+/* A live model may be out of breath for a moment: it is asked more often than one that fails on the spot. */
+#define LIVE_ATTEMPTS 5
+#define LIVE_JITTER   0.25
+
+bool setup_is_recording(const char *name)
+{
+    static const char end[] = ".jsonl";
+    size_t len = strlen(name), end_len = strlen(end);
+    return len > end_len && strcmp(name + len - end_len, end) == 0;
+}
+
+/* A path in a file people write is meant from where the file is. */
+static char *beside(const char *config_path, const char *file)
+{
+    const char *slash = config_path ? strrchr(config_path, '/') : NULL;
+    if (file[0] == '/' || !slash)
+        return xstrdup(file);
+    return xasprintf("%.*s/%s", (int)(slash - config_path), config_path, file);
+}
+
+/* Says what is wrong with a model of the config file. */
+static int say_model_error(const struct config *config, const struct config_model *model, struct err *err)
+{
+    err->line = model->line;
+    return say_file_error(STATUS_USAGE, config->path ? config->path : "config.json", err);
+}
+
+static int choose_configured(const struct config *config, const struct config_model *model, struct model_choice *choice)
+{
+    struct err err = ERR_INIT;
+    if (strcmp(model->provider, CONFIG_SCRIPTED) != 0) {
+        if (!model->model) {
+            err_set(&err, "the model \"%.60s\" needs a \"model\", the name that the provider knows it by", model->name);
+            return say_model_error(config, model, &err);
+        }
+        choice->live = model;
+        return 0;
+    }
+    if (!model->file) {
+        err_set(&err, "the scripted model \"%.60s\" needs a \"file\"", model->name);
+        return say_model_error(config, model, &err);
+    }
+    choice->file = beside(config->path, model->file);
+    return 0;
+}
+
+int setup_choose_model(const struct options *options, const struct config *config, struct model_choice *choice)
+{
+    const char *name = options->model ? options->model : config->model;
+    const struct config_model *model = name ? config_model(config, name) : NULL;
+    *choice = (struct model_choice){0};
+    if (!name)
+        return say_error(STATUS_USAGE, "no model is configured (say --model scripted:FILE, or try keyturn demo)");
+    if (model)
+        return choose_configured(config, model, choice);
+    if (strncmp(name, "scripted:", 9) == 0 && name[9])
+        choice->file = xstrdup(name + 9);
+    else if (setup_is_recording(name))
+        choice->file = xstrdup(name);
+    else {
+        const char *near = config_nearest_model(config, name);
+        if (near)
+            return say_error(STATUS_USAGE, "there is no model \"%s\" in the config file (did you mean %s?)", name,
+                             near);
+        return say_error(STATUS_USAGE,
+                         "there is no model \"%s\" in the config file (say --model scripted:FILE, or try "
+                         "keyturn demo)",
+                         name);
+    }
+    return 0;
+}
+
+static int open_file(struct setup *setup, const char *file, double speed)
+{
+    struct err err = ERR_INIT;
+    setup->script = journal_open(file, &err);
+    if (!setup->script || scripted_check(setup->script, &err))
+        return say_file_error(STATUS_USAGE, file, &err);
+    if (journal_was_cut(setup->script))
+        say_notice("%s: the last line was cut off and is left out", file);
+    setup->harness.provider = scripted_new(setup->loop, setup->script, speed);
+    return 0;
+}
+
+static void declare_key(const struct config_model *model, const char *key)
+{
+    CLEANUP(free) char *name = xasprintf("key of %s", model->name);
+    if (key && !redact_add(model->key_env ? model->key_env : name, key))
+        log_warn("the key of the model %s is too short to be looked for in what is shown", model->name);
+}
+
+static int open_live(struct setup *setup, const struct setup_plan *plan, const struct config_model *model)
+{
+    struct err err = ERR_INIT;
+    char *key;
+    if (plan->virtual_time)
+        return say_error(STATUS_USAGE, "--check repeats a recording and asks no live model (leave --model %s out)",
+                         model->name);
+    if (config_model_key(model, &key, &err))
+        return say_model_error(plan->config, model, &err);
+    declare_key(model, key);
+    setup->model_http = http_new(setup->loop, &err);
+    if (setup->model_http)
+        setup->harness.provider = live_new(setup->loop, setup->model_http,
+                                           &(struct live_spec){
+                                               .provider = model->provider,
+                                               .base_url = model->base_url,
+                                               .model = model->model,
+                                               .key = key,
+                                               .options = model->options,
+                                               .prices = model->prices,
+                                               .idle_ms = (int64_t)(model->idle_s * 1000),
+                                               .keep_reasoning = model->keep_reasoning,
+                                           },
+                                           &err);
+    if (key)
+        explicit_bzero(key, strlen(key));
+    free(key);
+    setup->harness.model_attempts = LIVE_ATTEMPTS;
+    setup->harness.model_jitter = LIVE_JITTER;
+    return setup->harness.provider ? 0 : say_model_error(plan->config, model, &err);
+}
+
+int setup_open_model(struct setup *setup, const struct setup_plan *plan)
+{
+    const struct journal_reader *reader = plan->script      ? plan->script
+                                          : plan->recording ? recording_reader(plan->recording)
+                                                            : NULL;
+    if (reader && !plan->options->model) {
+        setup->harness.provider = scripted_new(setup->loop, reader, plan->speed);
+        return 0;
+    }
+    struct model_choice choice;
+    int status = setup_choose_model(plan->options, plan->config, &choice);
+    if (!status)
+        status = choice.live ? open_live(setup, plan, choice.live) : open_file(setup, choice.file, plan->speed);
+    free(choice.file);
+    return status;
+}
