@@ -215,6 +215,16 @@ static int do_permissions(struct ui *ui, const struct view *view, const char *ar
     return 0;
 }
 
+/* ":program p2", or the one that matters most. */
+static int do_program(struct ui *ui, const struct view *view, const char *argument, struct err *err)
+{
+    uint32_t program = SESSION_NONE;
+    if (*argument && (program = session_find_program(view->session, argument)) == SESSION_NONE)
+        return err_set(err, "there is no program \"%.40s\"", argument);
+    ui_show_program(ui, view, program);
+    return 0;
+}
+
 static int do_serial(struct ui *ui, const struct view *view, const char *argument, struct err *err)
 {
     bool on = strcmp(argument, "off") != 0;
@@ -305,6 +315,13 @@ static void open_words(struct words *words, const struct view *view)
     start_list_release(&list);
 }
 
+static void program_words(struct words *words, const struct view *view)
+{
+    for (uint32_t row = 0; row < view->session->program_count; row++)
+        if (session_find_program(view->session, session_name(view->session, view->session->programs[row].id)) == row)
+            add_word(words, session_name(view->session, view->session->programs[row].id));
+}
+
 static void switch_words(struct words *words, const struct view *view)
 {
     (void)view;
@@ -331,6 +348,7 @@ static const struct command {
     {"help", "", "every key", false, do_help, NULL},
     {"open", "FILE", "open a session, a recording or a fixture", true, do_open, open_words},
     {"permissions", "", "what was allowed for the session", false, do_permissions, NULL},
+    {"program", "[NAME]", "what a program prints, and typing into it", false, do_program, program_words},
     {"quit", "", "leave", false, do_quit, NULL},
     {"save", "FILE", "write the journal to a file of its own", true, do_save, NULL},
     {"serial", "[on|off]", "run calls one at a time", false, do_serial, switch_words},

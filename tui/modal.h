@@ -35,6 +35,8 @@ struct keymap *ui_keymap(struct ui *ui);
 void ui_set_theme(struct ui *ui, const char *name);
 /* Filters the focused pane; false when it has no filter. */
 bool ui_filter(struct ui *ui, const struct view *view, const char *text);
+/* Shows a program; SESSION_NONE: the one somebody would want to see first. */
+void ui_show_program(struct ui *ui, const struct view *view, uint32_t program);
 unsigned ui_contexts(const struct ui *ui, const struct view *view);
 
 /* In modal.c, for all of them. */
@@ -59,4 +61,5 @@ struct modal *modal_model_new(const char *config, const char *model); /* how a m
 struct modal *modal_gate_new(void);                               /* what stands at the gate: messages, plan, arguments */
 struct modal *modal_departures_new(void);                         /* recorded against got */
 struct modal *modal_sandbox_new(void);                           /* the boxes that scripts run in */
+struct modal *modal_program_new(uint32_t program);                /* what a program prints; typing into it, ending it */
 struct modal *modal_permissions_new(void);                        /* what was allowed with A; revocable */

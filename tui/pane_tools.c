@@ -5,7 +5,9 @@
 #include "base/mem.h"
 #include "describe.h"
 #include "hits.h"
+#include "modal.h"
 #include "pane.h"
+#include "program.h"
 #include "sandboxview.h"
 #include "text.h"
 #include "toolrow.h"
@@ -354,6 +356,14 @@ static void tools_note(struct pane *pane, const struct view *view, struct strbuf
 static bool tools_act(struct pane *pane, struct ui *ui, const struct view *view, enum action action)
 {
     struct tools_pane *tools = tools_of(pane);
+    if (action == ACTION_INSPECT) {
+        size_t row = pane_cursor_row(pane, view);
+        uint32_t program = row == SIZE_MAX || tooltree_selected(&tools->tree, pane, view)
+                               ? SESSION_NONE : program_of_call(view, (uint32_t)row);
+        if (program != SESSION_NONE)
+            ui_show_program(ui, view, program);
+        return program != SESSION_NONE;
+    }
     if (action != ACTION_UNFOLD)
         return tooltree_action(&tools->tree, pane, view, action, pane->height - tools->heads);
     pane_update(pane, view, pane->height - tools->heads);

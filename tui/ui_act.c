@@ -1,6 +1,7 @@
 /* What actions do that are the ui's own; stepping has its own file, and what is left goes to a pane. */
 
 #include "journal/session.h"
+#include "program.h"
 #include "ui_inside.h"
 #include <stdlib.h>
 #include <string.h>
@@ -90,6 +91,12 @@ static void inspect(struct ui *ui, const struct view *view)
         ui_open_modal(ui, modal_inspect_new(view, selection));
 }
 
+void ui_show_program(struct ui *ui, const struct view *view, uint32_t program)
+{
+    program = program != SESSION_NONE ? program : program_newest(view);
+    ui_open_modal(ui, modal_program_new(program == SESSION_NONE ? 0 : program));
+}
+
 static void close_something(struct ui *ui, const struct view *view)
 {
     struct pane *pane = ui_pane(ui);
@@ -167,6 +174,9 @@ void ui_act(struct ui *ui, const struct view *view, enum action action)
                    keymap_key(ui->keymap, ACTION_PANE_3));
         else
             act_in_pane(ui, view, action);
+        break;
+    case ACTION_PROGRAM:
+        ui_show_program(ui, view, program_of_call(view, ui_selected(ui, view).call));
         break;
     case ACTION_SANDBOX:
         ui_open_modal(ui, modal_sandbox_new());

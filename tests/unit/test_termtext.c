@@ -1,0 +1,199 @@
+/* What programs print, as text: what steers a terminal is obeyed within the line and left out otherwise. */
+
+#include "base/mem.h"
+#include "termtext.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* Lines with "|" between; what is not in the ordinary role stands in brackets behind its name. */
+static char *shown(struct termtext *text)
+{
+    struct strbuf out = STRBUF_INIT;
+    for (size_t i = 0; i < termtext_count(text); i++) {
+        const struct termtext_line *line = termtext_line(text, i);
+        if (i)
+            strbuf_addch(&out, '|');
+        for (uint32_t k = 0; k < line->run_count; k++) {
+            const struct termtext_run *run = &line->runs[k];
+            bool plain = run->look == LOOK_PROGRAM;
+            if (!plain)
+                strbuf_addf(&out, "%s[", look_name((enum look)run->look));
+            strbuf_add(&out, line->text + run->at, run->len);
+            if (!plain)
+                strbuf_addch(&out, ']');
+        }
+    }
+    return strbuf_detach(&out, NULL);
+}
+
+static void check(const char *printed, const char *want)
+{
+    struct termtext text;
+    /* Whole, and in pieces of every length: a sequence may be cut anywhere. */
+    for (size_t piece = strlen(printed); piece > 0; piece--) {
+        termtext_init(&text);
+        for (size_t at = 0; at < strlen(printed); at += piece) {
+            size_t len = strlen(printed) - at < piece ? strlen(printed) - at : piece;
+            termtext_print(&text, printed + at, len);
+        }
+        CLEANUP(free) char *got = shown(&text);
+        assert_string_equal(got ? got : "", want);
+        termtext_release(&text);
+    }
+}
+
+static void lines_and_what_goes_back_over_them(void **state)
+{
+    (void)state;
+    check("one\ntwo", "one|two");
+    check("one\r\ntwo\r\n", "one|two");
+    check("\n\n", "|");
+    check("10%\r20%\r100%\ndone\n", "100%|done");
+    check("long line\rshort\n", "shortline");
+    check("abc\b\bX", "aXc");
+    check("\b\bx", "x");
+    check("a\tb\n12345678\tc", "a       b|12345678        c");
+    check("bell\a rings", "bell rings");
+    check("^C\x03 stays", "^C\x03 stays");
+}
+
+static void colours_become_roles(void **state)
+{
+    (void)state;
+    check("a \x1b[31mred\x1b[0m b", "a error[red] b");
+    check("\x1b[1mbold\x1b[22m \x1b[2mdim\x1b[m", "text.strong[bold] text.dim[dim]");
+    check("\x1b[1;92mok\x1b[39;22m \x1b[33mwarn\x1b[49m", "good[ok] warn[warn]");
+    check("\x1b[38;5;31mx\x1b[0m\x1b[48;2;31;32;33my", "xy");
+    check("\x1b[34mblue\x1b[0m", "blue");
+}
+
+static void the_line_can_be_erased_and_moved_in(void **state)
+{
+    (void)state;
+    check("progress 10\r\x1b[Kdone", "done");
+    check("abcdef\x1b[3D\x1b[K", "abc");
+    check("abc\x1b[2K\rx", "x  ");
+    check("abc\x1b[1Kd", "   d");
+    check("ab\x1b[3Cc", "ab   c");
+    check("abc\x1b[1Gx", "xbc");
+    check("\x1b[99999999999999999999Gx\x1b[2K\r\x1b[K", "");
+}
+
+static void what_moves_about_the_screen_is_left_out(void **state)
+{
+    (void)state;
+    check("a\x1b[2J\x1b[H\x1b[5;5Hb", "ab");
+    check("a\x1b[?25l\x1b[?1049hb\x1b(Bc\x1b=d", "abcd");
+    check("a\x1b]0;a title\ab\x1b]8;;http://x\x1b\\c", "abc");
+    check("a\x1bP1$r0m\x1b\\b\x1b_x\x1b\\c", "abc");
+    check("a\x1b[31\nb", "ab"); /* broke off */
+    check("a\x1b", "a");
+}
+
+static void a_sequence_that_never_ends_hides_nothing_for_long(void **state)
+{
+    struct termtext text;
+    (void)state;
+    termtext_init(&text);
+    termtext_print(&text, "\x1b]0;", 4);
+    for (int i = 0; i < 5000; i++)
+        termtext_print(&text, "x", 1);
+    termtext_print(&text, "\nseen\n", 6);
+    size_t count = termtext_count(&text);
+    assert_string_equal(termtext_line(&text, count - 1)->text, "seen");
+    termtext_reset(&text);
+    termtext_print(&text, "\x1b[", 2);
+    for (int i = 0; i < 5000; i++)
+        termtext_print(&text, "1;", 2);
+    termtext_print(&text, "mseen", 5);
+    assert_non_null(strstr(termtext_line(&text, termtext_count(&text) - 1)->text, "seen"));
+    termtext_release(&text);
+}
+
+static void what_is_typed_has_its_own_role_and_steers_nothing(void **state)
+{
+    struct termtext text;
+    (void)state;
+    termtext_init(&text);
+    termtext_print(&text, "name? \x1b]0;", strlen("name? \x1b]0;"));
+    termtext_type(&text, "A\x1b[31mda\n", strlen("A\x1b[31mda\n"));
+    termtext_print(&text, "hello\n", 6);
+    CLEANUP(free) char *got = shown(&text);
+    assert_string_equal(got, "name? program.input[A\x1b[31mda]|hello");
+    termtext_release(&text);
+}
+
+static void the_newest_lines_are_kept(void **state)
+{
+    struct termtext text;
+    char line[32];
+    (void)state;
+    termtext_init(&text);
+    for (int i = 0; i < 50000; i++) {
+        snprintf(line, sizeof(line), "line %d\n", i);
+        termtext_print(&text, line, strlen(line));
+    }
+    assert_int_equal(termtext_count(&text), TERMTEXT_LINES_MAX);
+    assert_int_equal(text.dropped, 30000);
+    assert_string_equal(termtext_line(&text, 0)->text, "line 30000");
+    assert_string_equal(termtext_line(&text, TERMTEXT_LINES_MAX - 1)->text, "line 49999");
+    assert_null(termtext_line(&text, TERMTEXT_LINES_MAX));
+    assert_true(text.room <= 4 * TERMTEXT_LINES_MAX);
+    termtext_release(&text);
+}
+
+static void a_line_without_end_goes_on_in_the_next(void **state)
+{
+    struct termtext text;
+    CLEANUP(free) char *much = xcalloc(1u << 20, 1);
+    (void)state;
+    memset(much, 'x', (1u << 20) - 1);
+    termtext_init(&text);
+    for (int i = 0; i < 20; i++)
+        termtext_print(&text, much, strlen(much));
+    assert_int_equal(termtext_line(&text, 0)->len, TERMTEXT_COLUMNS_MAX);
+    assert_true(text.bytes <= TERMTEXT_BYTES_MAX);
+    termtext_release(&text);
+}
+
+static void a_text_is_found_round_the_end(void **state)
+{
+    struct termtext text;
+    size_t at = SIZE_MAX;
+    (void)state;
+    termtext_init(&text);
+    assert_false(termtext_search(&text, "x", false, &at));
+    termtext_print(&text, "one\ntwo\nthree\nOne more", strlen("one\ntwo\nthree\nOne more"));
+    assert_true(termtext_search(&text, "one", false, &at));
+    assert_int_equal(at, 0);
+    assert_true(termtext_search(&text, "one", false, &at));
+    assert_int_equal(at, 3);
+    assert_true(termtext_search(&text, "one", false, &at));
+    assert_int_equal(at, 0);
+    assert_true(termtext_search(&text, "t", true, &at));
+    assert_int_equal(at, 2);
+    assert_false(termtext_search(&text, "four", false, &at));
+    termtext_release(&text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(lines_and_what_goes_back_over_them),
+        cmocka_unit_test(colours_become_roles),
+        cmocka_unit_test(the_line_can_be_erased_and_moved_in),
+        cmocka_unit_test(what_moves_about_the_screen_is_left_out),
+        cmocka_unit_test(a_sequence_that_never_ends_hides_nothing_for_long),
+        cmocka_unit_test(what_is_typed_has_its_own_role_and_steers_nothing),
+        cmocka_unit_test(the_newest_lines_are_kept),
+        cmocka_unit_test(a_line_without_end_goes_on_in_the_next),
+        cmocka_unit_test(a_text_is_found_round_the_end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
