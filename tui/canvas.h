@@ -93,6 +93,7 @@ enum sign {
     SIGN_RIGHT,
     SIGN_DASH,
     SIGN_DEPARTED,
+    SIGN_OPEN,
     SIGN_COUNT
 };
 const char *canvas_sign(const struct canvas *canvas, enum sign sign);

@@ -6,12 +6,13 @@
  *   wide     the same with the write beside the conversation and the events under both.                     200×60
  *
  * "Main" is the write while there is one and the conversation otherwise: the conversation has the write's place too
- * until a write comes. A pane that has no place and gets the focus takes that of a less urgent one, never the write's.
+ * until a write comes. The workspace of programs shares the place of the waves: the one that was looked at last has it,
+ * and the other is a key away. A pane that has no place and gets the focus takes that of a less urgent one, never the write's.
  */
 
 #include "layout.h"
 
-enum { CONVERSATION = 1, EVENTS, TOOLS, WAVES, BUDGET, WRITE };
+enum { CONVERSATION = 1, EVENTS, TOOLS, WAVES, BUDGET, WRITE, WORKSPACE };
 
 #define COLUMNS_FROM 100 /* columns of the screen */
 #define WIDE_FROM    160
@@ -144,6 +145,11 @@ struct layout layout_make(const struct layout_input *input)
         arrange_columns(&layout, rest, write);
     else
         arrange_strip(&layout, rest, write);
+    layout.shared = layout.panes[WAVES].rows > 0;
+    if (layout.shared && (input->workspace || input->focus == WORKSPACE) && input->focus != WAVES) {
+        layout.panes[WORKSPACE] = layout.panes[WAVES];
+        layout.panes[WAVES] = rect_make(0, 0, 0, 0);
+    }
     lend_place(&layout, input->focus);
     return layout;
 }

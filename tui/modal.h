@@ -5,6 +5,7 @@
 #include "pane.h"
 
 struct modal;
+struct pretty;
 
 struct modal_ops {
     const char *name;    /* "help" */
@@ -61,5 +62,6 @@ struct modal *modal_model_new(const char *config, const char *model); /* how a m
 struct modal *modal_gate_new(void);                               /* what stands at the gate: messages, plan, arguments */
 struct modal *modal_departures_new(void);                         /* recorded against got */
 struct modal *modal_sandbox_new(void);                           /* the boxes that scripts run in */
+struct modal *modal_document_new(const char *title, struct pretty *take_document); /* a text to read */
 struct modal *modal_program_new(uint32_t program);                /* what a program prints; typing into it, ending it */
 struct modal *modal_permissions_new(void);                        /* what was allowed with A; revocable */

@@ -48,7 +48,9 @@ static void program_release(struct modal *modal)
 
 static struct rect program_place(struct modal *modal, const struct view *view, int rows, int cols)
 {
-    (void)modal, (void)view;
+    (void)modal;
+    if (!view->session->program_count)
+        return modal_center(rows, cols, 5, 72);
     return modal_center(rows, cols, rows - 4, cols >= 100 ? cols - 8 : cols - 2);
 }
 
@@ -205,8 +207,9 @@ static const char *program_footer(struct modal *modal, const struct view *view)
     if (no_programs(shown, view))
         return "Esc close";
     bool live = view->mode != VIEW_REPLAY && session_program_running(view->session, shown->program);
+    const char *first = live ? "i type   x end   " : view->mode == VIEW_REPLAY ? "Space play   " : "";
     snprintf(shown->footer, sizeof(shown->footer), "%s%sg G PgUp PgDn scroll   / search   %sEsc close",
-             live ? "i type   x end   " : "", view->session->program_count > 1 ? "Tab next   " : "",
+             first, view->session->program_count > 1 ? "Tab next   " : "",
              view->session->programs[shown->program].call != SESSION_NONE ? "Enter call   " : "");
     return shown->footer;
 }

@@ -20,7 +20,7 @@ struct selection {
 };
 
 struct pane_ops {
-    int number;       /* its key, 1…6 */
+    int number;       /* its key, 1…7 */
     const char *name; /* "conversation" */
     size_t size;      /* of its state; begins with struct pane */
     void (*init)(struct pane *pane);
@@ -80,4 +80,4 @@ bool pane_sifted(const struct pane *pane);
 /* What to say where nothing is shown because nothing fits; false when that is not why. */
 bool pane_paint_nothing(const struct pane *pane, struct canvas *canvas, struct rect in, const char *what);
 
-extern const struct pane_ops pane_conversation, pane_events, pane_tools, pane_waves, pane_budget, pane_write;
+extern const struct pane_ops pane_conversation, pane_events, pane_tools, pane_waves, pane_budget, pane_write, pane_workspace;

@@ -3,6 +3,7 @@
  * person is waited for, as the turn's own clock does. */
 
 #include "base/mem.h"
+#include "gauge.h"
 #include "hits.h"
 #include "modal.h"
 #include "pane.h"
@@ -11,7 +12,6 @@
 #include <math.h>
 #include <string.h>
 
-#define NEAR         0.8
 #define LOOKED_BACK  1000 /* lines of the journal, for the newest charge */
 #define EXTEND_SHARE 0.5  /* of the first limit, with one key */
 #define WIDE         46   /* columns from which numbers, bars and rates have room */
@@ -101,24 +101,14 @@ static struct reading read_gauge(const struct view *view, size_t index)
 
 static enum look look_of(const struct reading *reading)
 {
-    if (reading->share >= 1)
-        return LOOK_GAUGE_FULL;
-    return reading->share >= NEAR ? LOOK_GAUGE_WARN : LOOK_GAUGE;
+    return gauge_look(reading->share);
 }
 
 static void paint_bar(struct canvas *canvas, struct rect in, int row, int col, int width, const struct reading *reading,
                       bool held)
 {
-    double share = reading->share > 1 ? 1 : reading->share;
-    int full = (int)(share * width + 0.5);
-    if (reading->used > 0 && full == 0)
-        full = 1; /* used a little is not used nothing */
-    if (share < 1 && full == width)
-        full = width - 1;
-    enum sign sign = held && reading->gauge->key == BUDGET_WALL_MS ? SIGN_BAR_HELD : SIGN_BAR_FULL;
-    for (int i = 0; i < width; i++)
-        canvas_put_sign(canvas, in, row, col + i, i < full ? look_of(reading) : LOOK_DIM,
-                        i < full ? sign : SIGN_BAR_EMPTY);
+    gauge_paint(canvas, in, row, col, width, reading->share,
+                held && reading->gauge->key == BUDGET_WALL_MS ? SIGN_BAR_HELD : SIGN_BAR_FULL);
 }
 
 /* "12.4 / 60 s", "$0.016 / 0.10", "2"; where there is no room for a remark, "12.4/60 held" */
@@ -143,7 +133,7 @@ static void add_numbers(struct strbuf *out, const struct reading *reading, bool 
 static void add_remark(struct strbuf *out, const struct reading *reading, double wall, bool held, bool running)
 {
     enum budget_key key = reading->gauge->key;
-    if (reading->share >= NEAR)
+    if (reading->share >= GAUGE_NEAR)
         strbuf_addf(out, "! %.0f %%", floor(reading->share * 100));
     if (key == BUDGET_WALL_MS && held) {
         strbuf_addstr(out, out->len ? " held" : "held");
@@ -175,7 +165,7 @@ static void paint_gauge(const struct view *view, struct canvas *canvas, struct r
     add_numbers(&numbers, &reading, !wide, held);
     if (wide)
         add_remark(&remark, &reading, wall_ms(view), held, running);
-    else if (reading.share >= NEAR)
+    else if (reading.share >= GAUGE_NEAR)
         strbuf_addch(&remark, '!');
     bar = bar > 24 ? 24 : bar;
     if (bar >= 4 && !isnan(reading.share))
@@ -232,7 +222,7 @@ static void budget_paint(struct pane *pane, const struct view *view, struct canv
 /* The fullest gauge, when it is worth a word. */
 static void budget_note(struct pane *pane, const struct view *view, struct strbuf *out)
 {
-    struct reading most = {.share = NEAR};
+    struct reading most = {.share = GAUGE_NEAR};
     if (!session_turn(view->session))
         return;
     if (pane_sifted(pane)) {

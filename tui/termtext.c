@@ -13,6 +13,7 @@
 
 #define SEQUENCE_MAX 4096
 #define TAB_COLUMNS  8
+#define SCREEN_MOST  300 /* columns: a program that goes further to the right means the edge */
 
 enum { GROUND, ESCAPE, CONTROL, TEXT, TEXT_ESCAPE }; /* outside; after ESC; after ESC [; in a text; after ESC in it */
 
@@ -109,7 +110,8 @@ static void put(struct termtext *text, uint32_t code, uint16_t look)
 
 static void move_to(struct termtext *text, size_t column)
 {
-    column = column < TERMTEXT_COLUMNS_MAX ? column : TERMTEXT_COLUMNS_MAX - 1;
+    size_t most = text->width > SCREEN_MOST ? text->width : SCREEN_MOST;
+    column = column < most ? column : most;
     if (column <= text->width) {
         text->at = column;
         return;

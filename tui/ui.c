@@ -19,7 +19,7 @@
 #define WHEEL_LINES 3
 
 static const struct pane_ops *const pane_table[PANE_COUNT + 1] = {
-    NULL, &pane_conversation, &pane_events, &pane_tools, &pane_waves, &pane_budget, &pane_write,
+    NULL, &pane_conversation, &pane_events, &pane_tools, &pane_waves, &pane_budget, &pane_write, &pane_workspace,
 };
 
 /* Life */

@@ -139,6 +139,7 @@ void ui_act(struct ui *ui, const struct view *view, enum action action)
     case ACTION_PANE_4:
     case ACTION_PANE_5:
     case ACTION_PANE_6:
+    case ACTION_PANE_7:
         ui->focus = (int)action - ACTION_PANE_1 + 1;
         break;
     case ACTION_ZOOM:
@@ -169,7 +170,7 @@ void ui_act(struct ui *ui, const struct view *view, enum action action)
         copy(ui, view);
         break;
     case ACTION_UNFOLD:
-        if (ui_pane(ui)->ops != &pane_tools)
+        if (ui_pane(ui)->ops != &pane_tools && ui_pane(ui)->ops != &pane_workspace)
             ui_say(ui, LOOK_TEXT, "What a call told is unfolded in the tools: %s goes there.",
                    keymap_key(ui->keymap, ACTION_PANE_3));
         else

@@ -23,6 +23,7 @@ struct ui {
     int rows, cols;
     int focus, focus_before; /* the latter: before a question took it, 0 when none did */
     bool zoom;
+    bool workspace;          /* the place that waves and workspace share is the latter's */
 
     struct modal *modal; /* the topmost */
     enum ui_line line;

@@ -12,10 +12,22 @@ static struct layout make_layout(const struct ui *ui, const struct view *view, i
                                  .cols = cols,
                                  .focus = ui->focus,
                                  .zoom = ui->zoom,
+                                 .workspace = ui->workspace,
                                  .write = view->question != NULL || ui->focus == 6,
                                  .timeline = view->mode == VIEW_REPLAY,
                                  .hint = ui->hint != NULL};
     return layout_make(&input);
+}
+
+/* Two panes share a place: its frame names the other one too, as soon as there is something in it. */
+static void add_neighbour(char *title, size_t room, const struct view *view, int number)
+{
+    const struct pane_ops *other = number == pane_waves.number       ? &pane_workspace
+                                   : number == pane_workspace.number ? &pane_waves
+                                                                     : NULL;
+    size_t len = strlen(title);
+    if (other && view->session->workspace_count && len < room)
+        snprintf(title + len, room - len, " (%d %s)", other->number, other->name);
 }
 
 static void paint_pane(struct ui *ui, const struct view *view, struct canvas *canvas, int number)
@@ -30,6 +42,8 @@ static void paint_pane(struct ui *ui, const struct view *view, struct canvas *ca
     if (pane->ops->note)
         pane->ops->note(pane, view, &note);
     snprintf(title, sizeof(title), "%d %s", number, pane->ops->name);
+    if (ui->layout.shared)
+        add_neighbour(title, sizeof(title), view, number);
     struct rect inside =
         canvas_frame(canvas, rect, title, note.buf, focused && !(ui->modal && !ui->modal->ops->through));
     pane->height = inside.rows;
@@ -115,6 +129,7 @@ void ui_render(struct ui *ui, const struct view *view, struct canvas *canvas)
     ui_notice(ui, view);
     canvas_clear(canvas);
     canvas->cursor_row = canvas->cursor_col = -1;
+    ui->workspace = ui->focus == pane_workspace.number || (ui->workspace && ui->focus != pane_waves.number);
     ui->layout = make_layout(ui, view, canvas->rows, canvas->cols);
     see_question(ui, view);
     if (ui->layout.too_small) {

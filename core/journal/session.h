@@ -86,7 +86,7 @@ struct session_program {
     uint32_t newest;        /* index of the newest of its pieces, SESSION_NONE */
     uint32_t why;           /* name: why it ended, as its end tells it */
     bool tty;
-    bool asks;              /* what it printed last is a line without its end, and nobody answered */
+    bool asks;              /* what it printed last looks like a question, and nobody answered */
     bool left;              /* the session ended before it did */
     int64_t started_t, ended_t;
     int64_t exit_code;      /* EVENT_NULL_INT: none */

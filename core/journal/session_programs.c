@@ -72,6 +72,15 @@ static uint32_t count_lines(const char *text)
     return lines;
 }
 
+/* A line that has not ended, and ends like one that wants an answer: a progress bar does not. */
+static bool looks_like_a_question(const char *text)
+{
+    size_t len = strlen(text);
+    while (len && text[len - 1] == ' ')
+        len--;
+    return len && strchr("?:>$#]", text[len - 1]);
+}
+
 /* Something that was printed or typed: it knows what came before it. */
 static void add_piece(const struct fold *fold, struct session_program *program)
 {
@@ -91,7 +100,7 @@ void fold_program_output(const struct fold *fold)
         program->first_output_seq = fold->seq;
     program->last_output_seq = fold->seq;
     program->lines += count_lines(e->text);
-    program->asks = e->text[strlen(e->text) - 1] != '\n';
+    program->asks = looks_like_a_question(e->text);
     add_piece(fold, program);
 }
 

@@ -158,6 +158,8 @@ static void do_line(struct screen_rig *rig, const char *verb, char *rest)
         screen_stage_file(&rig->stage, rest, text);
     } else if (strcmp(verb, "no-undo") == 0) {
         screen_stage_no_undo(&rig->stage);
+    } else if (strcmp(verb, "tell") == 0) {
+        screen_stage_tell(&rig->stage, rest);
     } else if (strcmp(verb, "at") == 0) {
         screen_stage_at(&rig->stage, rest);
     } else if (!screen_plan_line(NULL, NULL, verb, rest) && strcmp(verb, "size") != 0 && strcmp(verb, "locale") != 0 &&

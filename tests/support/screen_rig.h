@@ -19,6 +19,7 @@
  *     locale C                 ASCII signs
  *     grace SECONDS            a question that has just come takes no answer for so long (else: not at all)
  *     due SECONDS              a question says that it is denied after so long
+ *     tell JSON                an event of a program that happens in a live one now
  *     no-undo                  from here on the old bytes of a write cannot be kept
  *     sandbox warm|busy|trouble|cold   what the sandbox of a live one is said to be
  *     hints                    what the demo says to try next is shown

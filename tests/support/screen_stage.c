@@ -111,6 +111,8 @@ static void open_engine(struct screen_stage *stage)
     h->loop = stage->loop;
     h->session = "screen";
     h->interactive = true;
+    stage->programs = screen_programs;
+    h->programs = &stage->programs;
     h->parallel = plan->parallel;
     recording_limits(stage->recording, &h->limits);
     for (size_t i = 0; i < plan->budget_count; i++)

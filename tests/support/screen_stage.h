@@ -10,6 +10,7 @@
 #include "turn/departure.h"
 #include "turn/replay.h"
 #include "ui.h"
+#include "workspace/program_control.h"
 
 /* The folder of the sources, to be set before anything else. */
 extern const char *screen_source;
@@ -57,10 +58,15 @@ struct screen_stage {
     struct screen_question *question;
     struct ui *ui;
     struct sandbox_view sandbox;
+    struct program_control programs;
 };
 
 /* screen_host.c: what the ui asks, written down in the stage's log and carried out on it. */
 extern const struct ui_host screen_host;
+/* screen_programs.c: programs that a case tells of; what is typed into them is in the log. */
+extern const struct program_control screen_programs;
+/* An event as its line, emitted now. */
+void screen_stage_tell(struct screen_stage *stage, const char *line);
 
 void screen_stage_open(struct screen_stage *stage, const struct screen_plan *plan);
 /* With the ui there: opens the start screen, starts the turn. */

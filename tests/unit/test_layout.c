@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-enum { CONVERSATION = 1, EVENTS, TOOLS, WAVES, BUDGET, WRITE };
+enum { CONVERSATION = 1, EVENTS, TOOLS, WAVES, BUDGET, WRITE, WORKSPACE };
 
 static struct layout make(int rows, int cols, int focus, bool write)
 {
@@ -51,7 +51,7 @@ static void add_piece(struct pieces *pieces, const struct layout_input *input, s
 
 static void check(const struct layout_input *input)
 {
-    static const char *const names[] = {"", "conversation", "events", "tools", "waves", "budget", "write"};
+    static const char *const names[] = {"", "conversation", "events", "tools", "waves", "budget", "write", "workspace"};
     struct layout layout = layout_make(input);
     struct pieces pieces = {0};
     add_piece(&pieces, input, layout.status, "status");
@@ -81,7 +81,7 @@ static void test_every_size_is_tiled(void **state)
     (void)state;
     for (int rows = LAYOUT_ROWS_MIN; rows <= 80; rows++) {
         for (int cols = LAYOUT_COLS_MIN; cols <= 250; cols++) {
-            for (int bits = 0; bits < 16; bits++) {
+            for (int bits = 0; bits < 32; bits++) {
                 for (int focus = 1; focus <= PANE_COUNT; focus++) {
                     struct layout_input input = {.rows = rows,
                                                  .cols = cols,
@@ -89,7 +89,8 @@ static void test_every_size_is_tiled(void **state)
                                                  .zoom = bits & 1,
                                                  .write = bits & 2,
                                                  .timeline = bits & 4,
-                                                 .hint = bits & 8};
+                                                 .hint = bits & 8,
+                                                 .workspace = bits & 16};
                     check(&input);
                 }
             }
@@ -131,11 +132,32 @@ static void test_80x24(void **state)
     }
 }
 
+/* Waves and workspace have one place between them, and neither takes another's. */
+static void test_the_workspace_shares_the_place_of_the_waves(void **state)
+{
+    (void)state;
+    struct layout waves = make(40, 120, TOOLS, false);
+    struct layout_input input = {.rows = 40, .cols = 120, .focus = WORKSPACE};
+    for (int focus = CONVERSATION; focus <= WORKSPACE; focus++) {
+        input.focus = focus;
+        input.workspace = true;
+        struct layout layout = layout_make(&input);
+        int shown = focus == WAVES ? WAVES : WORKSPACE, hidden = focus == WAVES ? WORKSPACE : WAVES;
+        assert_memory_equal(&layout.panes[shown], &waves.panes[WAVES], sizeof(struct rect));
+        assert_int_equal(layout.panes[hidden].rows, 0);
+        assert_memory_equal(&layout.panes[TOOLS], &waves.panes[TOOLS], sizeof(struct rect));
+        assert_memory_equal(&layout.panes[BUDGET], &waves.panes[BUDGET], sizeof(struct rect));
+    }
+    /* Where the waves have no place, it is lent one like the others. */
+    struct layout small = make(24, 80, WORKSPACE, false);
+    assert_rect(small.panes[WORKSPACE], 14, 0, 9, 48);
+}
+
 static void test_200x60(void **state)
 {
     (void)state;
     struct layout layout = make(60, 200, WRITE, true);
-    for (int i = 1; i <= PANE_COUNT; i++)
+    for (int i = 1; i <= WRITE; i++)
         assert_true(layout.panes[i].rows >= 9 && layout.panes[i].cols >= 50);
     assert_rect(layout.panes[CONVERSATION], 1, 0, 44, 60);
     assert_rect(layout.panes[WRITE], 1, 60, 44, 80);
@@ -178,6 +200,7 @@ int main(void)
         cmocka_unit_test(test_every_size_is_tiled),
         cmocka_unit_test(test_120x40),
         cmocka_unit_test(test_80x24),
+        cmocka_unit_test(test_the_workspace_shares_the_place_of_the_waves),
         cmocka_unit_test(test_200x60),
         cmocka_unit_test(test_a_question_takes_the_writes_place_only),
         cmocka_unit_test(test_too_small),

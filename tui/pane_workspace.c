@@ -1,0 +1,359 @@
+/* The workspace of programs: how full it is, and a tree of what is in it, what was staged, what was collected, and which
+ * programs there are.
+ *
+ * The tree is built anew when a state is told; the cursor stays on what it was on, wherever that is now, and so does
+ * what is above it on the screen. Filtered, everything that fits is shown, folded or not. */
+
+#include "base/mem.h"
+#include "flow.h"
+#include "gauge.h"
+#include "hits.h"
+#include "modal.h"
+#include "pane.h"
+#include "program.h"
+#include "text.h"
+#include "ui.h"
+#include "workspacetree.h"
+#include <math.h>
+#include <string.h>
+
+#define INDENT     2
+#define SIZE_COLS  10
+#define BAR_MOST   24
+#define LABEL_PART 2 /* of the room, at least one part in so many is the label's */
+#define ENTRY_COLS 76
+
+struct workspace_pane {
+    struct pane pane;
+    struct workspacetree what;
+    char *key;           /* of the node under the cursor when it was last painted; NULL */
+    uint64_t generation; /* of the tree by then */
+    bool filtered;       /* whether it was */
+};
+
+static struct workspace_pane *workspace_of(struct pane *pane)
+{
+    return (struct workspace_pane *)pane;
+}
+
+static void workspace_init(struct pane *pane)
+{
+    list_init(&pane->list, false);
+}
+
+static void workspace_release(struct pane *pane)
+{
+    workspacetree_release(&workspace_of(pane)->what);
+    free(workspace_of(pane)->key);
+}
+
+/* ---- rows ---- */
+
+static struct treeview *tree_of(struct workspace_pane *shown)
+{
+    return &shown->what.tree;
+}
+
+/* Rows are nodes where there is a filter, and places among what is unfolded where there is none. */
+static uint32_t node_of_row(const struct workspace_pane *shown, size_t row)
+{
+    const struct treeview *tree = &shown->what.tree;
+    if (shown->pane.sift.filtered)
+        return row < tree->count ? (uint32_t)row : TREE_NONE;
+    return row < tree->shown_count ? tree->shown[row] : TREE_NONE;
+}
+
+static bool node_fits(struct treeview *tree, uint32_t node, const struct filter *filter, size_t *bytes)
+{
+    CLEANUP(strbuf) struct strbuf words = STRBUF_INIT;
+    strbuf_addf(&words, "%s %s", tree->nodes[node].label, tree->nodes[node].note);
+    *bytes += words.len;
+    return filter_text_fits(filter, words.buf, words.len);
+}
+
+static bool row_fits(const struct sift_rows *rows, const struct filter *filter, size_t row, size_t *bytes)
+{
+    struct workspace_pane *shown = rows->owner;
+    uint32_t node = node_of_row(shown, row);
+    return node != TREE_NONE && node_fits(tree_of(shown), node, filter, bytes);
+}
+
+static void workspace_rows(struct pane *pane, const struct view *view, struct sift_rows *rows)
+{
+    struct workspace_pane *shown = workspace_of(pane);
+    workspacetree_update(&shown->what, view);
+    rows->total = pane->sift.filtered ? tree_of(shown)->count : tree_of(shown)->shown_count;
+    rows->settled = 0;
+    rows->state = tree_of(shown)->generation;
+    rows->fits = row_fits;
+}
+
+static uint32_t node_at(struct workspace_pane *shown, size_t index)
+{
+    return node_of_row(shown, pane_row(&shown->pane, index));
+}
+
+static uint32_t cursor_node(struct workspace_pane *shown, const struct view *view)
+{
+    size_t row = pane_cursor_row(&shown->pane, view);
+    return row == SIZE_MAX ? TREE_NONE : node_of_row(shown, row);
+}
+
+static void select_node(struct workspace_pane *shown, uint32_t node)
+{
+    struct pane *pane = &shown->pane;
+    size_t at = pane->sift.filtered ? sift_index(&pane->sift, node) : tree_place(tree_of(shown), node);
+    size_t above = pane->list.cursor >= pane->list.top ? pane->list.cursor - pane->list.top : 0;
+    pane->list.top = at > above ? at - above : 0; /* in the row of the screen where it was */
+    list_select(&pane->list, at, pane->height);
+}
+
+static void remember_cursor(struct workspace_pane *shown)
+{
+    struct pane *pane = &shown->pane;
+    uint32_t node = pane->list.count ? node_at(shown, pane->list.cursor) : TREE_NONE;
+    free(shown->key);
+    shown->key = node == TREE_NONE ? NULL : xstrdup(tree_of(shown)->nodes[node].key);
+}
+
+/* Takes in what changed, and keeps the cursor where it was. */
+static size_t update(struct workspace_pane *shown, const struct view *view, int height)
+{
+    struct pane *pane = &shown->pane;
+    size_t count = pane_update(pane, view, height);
+    bool changed = shown->generation != tree_of(shown)->generation || shown->filtered != pane->sift.filtered;
+    uint32_t node = changed && shown->key ? tree_find(tree_of(shown), shown->key) : TREE_NONE;
+    if (node != TREE_NONE && !sift_searching(&pane->sift) && count)
+        select_node(shown, node);
+    list_update(&pane->list, count, height);
+    shown->generation = tree_of(shown)->generation;
+    shown->filtered = pane->sift.filtered;
+    remember_cursor(shown);
+    return count;
+}
+
+/* ---- painting ---- */
+
+static void paint_gauge(struct workspace_pane *shown, const struct view *view, struct canvas *canvas, struct rect at)
+{
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
+    CLEANUP(strbuf) struct strbuf words = STRBUF_INIT;
+    struct workspace_use use;
+    uint32_t row = workspacetree_owner(&shown->what, view, cursor_node(shown, view));
+    if (row == SESSION_NONE || !workspace_use(&use, view, row, &arena))
+        return;
+    int col = 1 + canvas_str(canvas, at, 0, 1, LOOK_TEXT, "disk") + 2;
+    text_bytes(&words, (uint64_t)use.used);
+    if (use.limit < 0) {
+        strbuf_addstr(&words, " used, no limit");
+        canvas_str(canvas, at, 0, col, LOOK_TEXT, words.buf);
+        return;
+    }
+    double share = use.limit ? (double)use.used / (double)use.limit : 1;
+    strbuf_addstr(&words, " / ");
+    text_bytes(&words, (uint64_t)use.limit);
+    if (share >= GAUGE_NEAR)
+        strbuf_addf(&words, "  ! %s%.0f %%", share < 10 ? "" : "> ", share < 10 ? floor(share * 100) : 999);
+    int columns = canvas_str_columns(canvas, words.buf, words.len), bar = at.cols - col - columns - 3;
+    bar = bar > BAR_MOST ? BAR_MOST : bar;
+    if (bar >= 4) {
+        gauge_paint(canvas, at, 0, col, bar, share, SIGN_BAR_FULL);
+        col += bar + 2;
+    }
+    canvas_str(canvas, at, 0, col, share >= GAUGE_NEAR ? gauge_look(share) : LOOK_TEXT, words.buf);
+}
+
+static enum look node_look(const struct tree_node *node)
+{
+    switch ((enum workspace_kind)node->kind) {
+    case WORKSPACE_ROOT:
+    case WORKSPACE_GROUP:
+        return LOOK_STRONG;
+    case WORKSPACE_MORE:
+        return LOOK_DIM;
+    default:
+        return LOOK_TEXT;
+    }
+}
+
+/* What stands beside a node: its note, or how a program is. */
+static enum look add_note(struct strbuf *out, const struct view *view, const struct tree_node *node)
+{
+    if (node->kind != WORKSPACE_PROGRAM) {
+        strbuf_addstr(out, node->note);
+        return LOOK_DIM;
+    }
+    program_state(out, view, node->ref);
+    return program_look(view, node->ref);
+}
+
+static void paint_node(struct workspace_pane *shown, const struct view *view, struct canvas *canvas, struct rect at,
+                       uint32_t index, bool selected, bool focused)
+{
+    const struct tree_node *node = &tree_of(shown)->nodes[index];
+    CLEANUP(strbuf) struct strbuf size = STRBUF_INIT;
+    CLEANUP(strbuf) struct strbuf note = STRBUF_INIT;
+    int depth = shown->pane.sift.filtered ? 0 : node->depth, deepest = at.cols / 3 / INDENT;
+    int col = 1 + INDENT * (depth < deepest ? depth : deepest), end = at.cols;
+    if (node->size >= 0 && at.cols >= 2 * SIZE_COLS) {
+        text_bytes(&size, (uint64_t)node->size);
+        canvas_right(canvas, at, 0, 1, LOOK_DIM, size.buf);
+        end -= SIZE_COLS + 1;
+    }
+    if (node->branch)
+        canvas_put_sign(canvas, at, 0, col, LOOK_DIM, node->open ? SIGN_OPEN : SIGN_POINTER);
+    col += INDENT;
+    enum look look = add_note(&note, view, node);
+    int room = end - col, label = canvas_columns(canvas, node->label, strlen(node->label));
+    int wanted = note.len ? canvas_str_columns(canvas, note.buf, note.len) + 2 : 0;
+    /* The note gives way to the label, down to half of the room. */
+    int most = room - wanted > room / LABEL_PART ? room - wanted : room / LABEL_PART;
+    label = label < most ? label : most;
+    col += canvas_cut(canvas, rect_make(at.row, at.col + col, 1, label > 0 ? label : 0), 0, 0, node_look(node),
+                      node->label, strlen(node->label));
+    if (note.len && col + 2 < end)
+        canvas_cut(canvas, rect_make(at.row, at.col + col + 2, 1, end - col - 2), 0, 0, look, note.buf, note.len);
+    hits_show(canvas, at, shown->pane.search_text);
+    if (!selected)
+        return;
+    canvas_put_sign(canvas, at, 0, 0, LOOK_STRONG, SIGN_CURSOR);
+    if (focused)
+        canvas_tint(canvas, at, LOOK_SELECT);
+}
+
+static void workspace_paint(struct pane *pane, const struct view *view, struct canvas *canvas, struct rect in,
+                            bool focused)
+{
+    struct workspace_pane *shown = workspace_of(pane);
+    bool gauge = view->session->workspace_count > 0;
+    struct rect body = rect_make(in.row + gauge, in.col, in.rows - gauge, in.cols);
+    pane->height = body.rows;
+    pane->width = in.cols;
+    size_t count = update(shown, view, body.rows);
+    if (gauge)
+        paint_gauge(shown, view, canvas, rect_make(in.row, in.col, 1, in.cols));
+    if (!count && !pane_paint_nothing(pane, canvas, body, "entry")) {
+        flow_paint(canvas, rect_make(body.row, body.col, body.rows, body.cols - 1), 0, 1, LOOK_DIM,
+                   "No program has a workspace yet. What it gets, what it leaves and what was saved of that appears "
+                   "here, and how much of the disk it uses.");
+    }
+    for (int i = 0; i < body.rows && pane->list.top + (size_t)i < count; i++) {
+        size_t row = pane->list.top + (size_t)i;
+        uint32_t node = node_at(shown, row);
+        if (node != TREE_NONE)
+            paint_node(shown, view, canvas, rect_make(body.row + i, body.col, 1, body.cols), node,
+                       row == pane->list.cursor, focused);
+    }
+}
+
+static void workspace_note(struct pane *pane, const struct view *view, struct strbuf *out)
+{
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
+    struct workspace_use use;
+    uint32_t count = view->session->workspace_count, newest = view->session->newest_workspace;
+    if (pane_sifted(pane)) {
+        pane_note(pane, view, out, "row", "rows");
+        return;
+    }
+    if (count > 1)
+        strbuf_addf(out, "%u workspaces", count);
+    else if (count && workspace_use(&use, view, newest, &arena))
+        text_plural(out, use.entries + use.more, "entry", "entries");
+}
+
+/* ---- what can be done with it ---- */
+
+static void inspect(struct workspace_pane *shown, struct ui *ui, const struct view *view, uint32_t node)
+{
+    CLEANUP(pretty) struct pretty document;
+    pretty_init(&document, ENTRY_COLS);
+    workspacetree_describe(&document, &shown->what, view, node);
+    ui_open_modal(ui, modal_document_new("in the workspace", &document));
+}
+
+static bool workspace_act(struct pane *pane, struct ui *ui, const struct view *view, enum action action)
+{
+    struct workspace_pane *shown = workspace_of(pane);
+    update(shown, view, pane->height);
+    if (action != ACTION_INSPECT && action != ACTION_UNFOLD) {
+        bool moved = pane_list_action(pane, action, pane->height);
+        remember_cursor(shown);
+        return moved;
+    }
+    uint32_t index = cursor_node(shown, view);
+    if (index == TREE_NONE)
+        return false;
+    const struct tree_node *node = &tree_of(shown)->nodes[index];
+    if (node->branch && (action == ACTION_UNFOLD || node->kind != WORKSPACE_ENTRY)) {
+        tree_toggle(tree_of(shown), index);
+        update(shown, view, pane->height);
+    } else if (action == ACTION_UNFOLD) {
+        ui_say(ui, LOOK_TEXT, "There is nothing to unfold here.");
+    } else if (node->kind == WORKSPACE_PROGRAM) {
+        ui_show_program(ui, view, node->ref);
+    } else {
+        inspect(shown, ui, view, index);
+    }
+    return true;
+}
+
+/* Looks below what is folded too, and unfolds what it finds. */
+static bool workspace_search(struct pane *pane, const struct view *view, const char *text, bool back)
+{
+    struct workspace_pane *shown = workspace_of(pane);
+    struct treeview *tree = tree_of(shown);
+    if (pane->sift.filtered)
+        return false; /* among what is shown */
+    uint32_t from = cursor_node(shown, view);
+    for (uint32_t left = tree->count, at = from == TREE_NONE ? 0 : from; left; left--) {
+        at = back ? (at + tree->count - 1) % tree->count : (at + 1) % tree->count;
+        const struct tree_node *node = &tree->nodes[at];
+        if (!hits_find(node->label, strlen(node->label), text) && !hits_find(node->note, strlen(node->note), text))
+            continue;
+        tree_reveal(tree, at);
+        list_update(&pane->list, tree->shown_count, pane->height);
+        list_select(&pane->list, tree_place(tree, at), pane->height);
+        remember_cursor(shown);
+        return true;
+    }
+    return false;
+}
+
+static struct selection workspace_selected(struct pane *pane, const struct view *view)
+{
+    struct workspace_pane *shown = workspace_of(pane);
+    uint32_t index = cursor_node(shown, view), row = workspacetree_owner(&shown->what, view, index);
+    if (index != TREE_NONE && tree_of(shown)->nodes[index].kind == WORKSPACE_PROGRAM) {
+        const struct session_program *program = &view->session->programs[tree_of(shown)->nodes[index].ref];
+        return (struct selection){SELECT_EVENT, program->started_seq, program->call};
+    }
+    if (index == TREE_NONE || row == SESSION_NONE)
+        return (struct selection){SELECT_NOTHING, 0, SESSION_NONE};
+    return (struct selection){SELECT_EVENT, view->session->workspaces[row].state_seq, SESSION_NONE};
+}
+
+static void workspace_click(struct pane *pane, const struct view *view, int row, int col)
+{
+    (void)col;
+    int line = row - (view->session->workspace_count > 0);
+    update(workspace_of(pane), view, pane->height);
+    if (line >= 0 && pane->list.top + (size_t)line < pane->list.count)
+        list_select(&pane->list, pane->list.top + (size_t)line, pane->height);
+    remember_cursor(workspace_of(pane));
+}
+
+const struct pane_ops pane_workspace = {
+    .number = 7,
+    .name = "workspace",
+    .size = sizeof(struct workspace_pane),
+    .init = workspace_init,
+    .release = workspace_release,
+    .note = workspace_note,
+    .paint = workspace_paint,
+    .act = workspace_act,
+    .selected = workspace_selected,
+    .rows = workspace_rows,
+    .texts = true,
+    .search = workspace_search,
+    .click = workspace_click,
+};

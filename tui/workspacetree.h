@@ -1,0 +1,43 @@
+#pragma once
+/* What a workspace of programs holds, as a tree: its folders with what is in them, what was staged, what was collected,
+ * its skills, and the programs of the session. All of it is read from the newest workspace.state of each workspace, so a
+ * recording shows what a live session showed. */
+
+#include "pretty.h"
+#include "treeview.h"
+#include "view.h"
+
+enum workspace_kind {
+    WORKSPACE_ROOT,    /* a workspace, where there are several; ref: its row */
+    WORKSPACE_FOLDER,  /* ref: its entry, TREE_NONE when none says so */
+    WORKSPACE_ENTRY,   /* ref: number among the entries */
+    WORKSPACE_GROUP,   /* inputs, outputs, skills, programs */
+    WORKSPACE_INPUT,   /* ref: number among the inputs */
+    WORKSPACE_OUTPUT,
+    WORKSPACE_SKILL,
+    WORKSPACE_PROGRAM, /* ref: its row */
+    WORKSPACE_MORE,    /* entries that are not listed */
+};
+
+struct workspacetree {
+    struct treeview tree;
+    const struct journal_reader *lines; /* NULL: nothing was built */
+    uint64_t built_of;                  /* what it was built of, as a number */
+};
+
+void workspacetree_release(struct workspacetree *tree);
+/* Builds it anew when something changed. */
+void workspacetree_update(struct workspacetree *tree, const struct view *view);
+/* The row of the workspace that a node belongs to; the newest where it belongs to none. SESSION_NONE: there is none. */
+uint32_t workspacetree_owner(const struct workspacetree *tree, const struct view *view, uint32_t node);
+
+struct workspace_use {
+    const char *id, *path; /* good as long as the session, and the arena */
+    int64_t used;
+    int64_t limit;         /* -1: none */
+    int64_t entries, more; /* listed, and not */
+};
+/* How much a workspace uses; false when its state cannot be read. */
+bool workspace_use(struct workspace_use *use, const struct view *view, uint32_t row, struct arena *arena);
+/* All that is known of a node: size, source, where it was saved, the digest of its skill. */
+void workspacetree_describe(struct pretty *out, const struct workspacetree *tree, const struct view *view, uint32_t node);
