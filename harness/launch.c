@@ -176,7 +176,9 @@ static void limit(__rlimit_resource_t resource, unsigned long value)
     if (!value || getrlimit(resource, &now))
         return;
     rlim_t wanted = now.rlim_max != RLIM_INFINITY && now.rlim_max < value ? now.rlim_max : value;
-    struct rlimit both = {wanted, wanted};
+    /* A second more than the soft limit, which kills by a signal that tells why. */
+    rlim_t hard = resource == RLIMIT_CPU && wanted == value ? wanted + 1 : wanted;
+    struct rlimit both = {wanted, now.rlim_max != RLIM_INFINITY && now.rlim_max < hard ? now.rlim_max : hard};
     setrlimit(resource, &both);
 }
 

@@ -5,18 +5,12 @@
 #include "base/mem.h"
 #include "base/proc.h"
 #include "base/strbuf.h"
+#include "engines_inside.h"
 #include <ctype.h>
 #include <errno.h>
 #include <fnmatch.h>
 #include <stdio.h>
 #include <string.h>
-
-/* What the places of one box stand for; NULL: nothing. */
-struct filling {
-    const struct box_spec *spec;
-    const char *name, *harness, *secret;
-    char memory_mb[16], pids[16];
-};
 
 static const char *fill_harness(const struct filling *f)
 {
@@ -63,6 +57,26 @@ static const char *fill_secret(const struct filling *f)
     return f->secret;
 }
 
+static const char *fill_launcher(const struct filling *f)
+{
+    return f->launcher;
+}
+
+static const char *fill_path(const struct filling *f)
+{
+    return f->path;
+}
+
+static const char *fill_variable(const struct filling *f)
+{
+    return f->variable;
+}
+
+static const char *fill_user(const struct filling *f)
+{
+    return f->user;
+}
+
 static const struct place {
     const char *name;
     const char *(*fill)(const struct filling *filling);
@@ -77,13 +91,22 @@ static const struct place {
     {"name", fill_name, ""},
     {"host", fill_host, "name one behind a colon, as in --engine ssh:HOST"},
     {"secret", fill_secret, "it means something in \"secret\" only"},
+    {"launcher", fill_launcher, "it means something in \"program\" only"},
+    {"path", fill_path, "it means something in \"program.visible\" only"},
+    {"variable", fill_variable, "it means something in \"program.variable\" only"},
+    {"user", fill_user, "it means something in \"program\" only"},
 };
 
 /* Arguments that become several, or none. */
 static bool is_list(const char *argument)
 {
-    return strcmp(argument, "{secrets...}") == 0 || strcmp(argument, "{tools...}") == 0 ||
-           strcmp(argument, "{host...}") == 0 || strcmp(argument, "{degraded...}") == 0;
+    static const char *const lists[] = {"{secrets...}", "{tools...}",   "{host...}",      "{degraded...}",
+                                        "{network...}", "{visible...}", "{variables...}", "{tty...}",
+                                        "{system...}",  "{user...}",    "{command...}"};
+    for (size_t i = 0; i < COUNT_OF(lists); i++)
+        if (strcmp(lists[i], argument) == 0)
+            return true;
+    return false;
 }
 
 static const struct place *find_place(const char *name, size_t len)
@@ -149,20 +172,15 @@ int sandbox_check_argument(const char *argument, struct err *err)
 
 /* Growing vectors */
 
-struct vector {
-    char **items;
-    size_t count, room;
-};
-
 /* Takes the text; keeps the NULL at the end. */
-static void push(struct vector *vector, char *take_text)
+void vector_push(struct vector *vector, char *take_text)
 {
     GROW(vector->items, vector->count + 1, vector->room);
     vector->items[vector->count++] = take_text;
     vector->items[vector->count] = NULL;
 }
 
-static void vector_cleanup(struct vector *vector)
+void vector_cleanup(struct vector *vector)
 {
     argv_free(vector->items);
 }
@@ -174,19 +192,19 @@ void argv_free(char **argv)
     free(argv);
 }
 
-static int push_filled(struct vector *vector, const char *argument, const struct filling *filling, struct err *err)
+int vector_push_filled(struct vector *vector, const char *argument, const struct filling *filling, struct err *err)
 {
     CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
     if (fill(&text, argument, filling, err))
         return -1;
-    push(vector, strbuf_detach(&text, NULL));
+    vector_push(vector, strbuf_detach(&text, NULL));
     return 0;
 }
 
-static int push_all(struct vector *vector, char *const *arguments, const struct filling *filling, struct err *err)
+int vector_push_all(struct vector *vector, char *const *arguments, const struct filling *filling, struct err *err)
 {
     for (; arguments && *arguments; arguments++)
-        if (push_filled(vector, *arguments, filling, err))
+        if (vector_push_filled(vector, *arguments, filling, err))
             return -1;
     return 0;
 }
@@ -217,7 +235,7 @@ static int push_secrets(struct vector *vector, struct filling filling, struct er
 {
     for (const char *const *at = filling.spec->secrets; at && *at; at++) {
         filling.secret = *at;
-        if (push_all(vector, filling.spec->engine->secret, &filling, err))
+        if (vector_push_all(vector, filling.spec->engine->secret, &filling, err))
             return -1;
     }
     return 0;
@@ -233,13 +251,13 @@ static int push_template(struct vector *vector, char *const *template, const str
         if (strcmp(*template, "{secrets...}") == 0)
             failed = push_secrets(vector, *filling, err);
         else if (strcmp(*template, "{tools...}") == 0)
-            failed = filling->spec->tools ? push_all(vector, engine->tools, filling, err) : 0;
+            failed = filling->spec->tools ? vector_push_all(vector, engine->tools, filling, err) : 0;
         else if (strcmp(*template, "{host...}") == 0)
-            failed = filling->spec->host ? push_all(vector, engine->host, filling, err) : 0;
+            failed = filling->spec->host ? vector_push_all(vector, engine->host, filling, err) : 0;
         else if (strcmp(*template, "{degraded...}") == 0)
-            failed = filling->spec->allow_degraded ? push_filled(vector, "--allow-degraded", filling, err) : 0;
+            failed = filling->spec->allow_degraded ? vector_push_filled(vector, "--allow-degraded", filling, err) : 0;
         else
-            failed = push_filled(vector, *template, filling, err);
+            failed = vector_push_filled(vector, *template, filling, err);
         if (failed)
             return -1;
     }
@@ -259,8 +277,8 @@ static char **make_vector(const struct box_spec *spec, const char *name, char *c
         err_set(err, "%.60s is no host (a name does not begin with -)", spec->host);
         return NULL;
     }
-    if (check_secrets(spec, err) || push_filled(&vector, template[0], &filling, err) ||
-        push_all(&vector, first, &filling, err) || push_template(&vector, template + 1, &filling, err))
+    if (check_secrets(spec, err) || vector_push_filled(&vector, template[0], &filling, err) ||
+        vector_push_all(&vector, first, &filling, err) || push_template(&vector, template + 1, &filling, err))
         return NULL;
     return steal(&vector.items);
 }
@@ -315,17 +333,17 @@ char **sandbox_engine_env(const struct sandbox_engine *engine, const struct box_
     const char *path = getenv("PATH");
     /* An engine that takes nothing of ours hands its environment on to the harness: our PATH says nothing there. */
     bool bare = engine->env && !engine->env[0];
-    push(&vector, xasprintf("PATH=%s", path && !bare ? path : "/usr/local/bin:/usr/bin:/bin"));
-    push(&vector, xstrdup("LANG=C.UTF-8"));
+    vector_push(&vector, xasprintf("PATH=%s", path && !bare ? path : "/usr/local/bin:/usr/bin:/bin"));
+    vector_push(&vector, xstrdup("LANG=C.UTF-8"));
     for (char **at = environ; *at; at++) {
         CLEANUP(free) char *name = xmemdup0(*at, strcspn(*at, "="));
         if (strcmp(name, "PATH") != 0 && strcmp(name, "LANG") != 0 && is_wanted(patterns, name))
-            push(&vector, xstrdup(*at));
+            vector_push(&vector, xstrdup(*at));
     }
     for (const char *const *at = spec->secrets; at && *at; at++) {
         const char *value = getenv(*at);
         if (value && (strcmp(*at, "PATH") != 0 && strcmp(*at, "LANG") != 0) && !is_wanted(patterns, *at))
-            push(&vector, xasprintf("%s=%s", *at, value));
+            vector_push(&vector, xasprintf("%s=%s", *at, value));
     }
     return vector.items;
 }
@@ -349,7 +367,7 @@ struct box_spec *box_spec_copy(const struct box_spec *spec)
     own->workspace = copy(spec->workspace);
     own->folder = copy(spec->folder);
     for (const char *const *at = spec->secrets; at && *at; at++)
-        push(&secrets, xstrdup(*at));
+        vector_push(&secrets, xstrdup(*at));
     own->secrets = (const char *const *)secrets.items;
     return own;
 }

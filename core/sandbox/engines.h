@@ -30,12 +30,13 @@ struct sandbox_engine {
     char **tools;  /* arguments for a folder of tools; NULL: none */
     char **host;   /* arguments for a host; NULL: none */
     char **env;    /* variables of ours that its process gets, "DOCKER_*" for all that begin so; NULL: the usual ones */
-    char *retry_on;  /* when it fails with this text on stderr, it is tried once more … */
-    char **retry;    /* … with these arguments behind argv[0]; both or neither are NULL */
-    bool no_secrets; /* there is no way to hand one in */
-    bool unsafe;     /* isolates nothing: never chosen by itself */
-    bool remote;     /* paths of this machine mean nothing there; the workspace is the harness's own */
-    bool from_user;  /* of engines.json */
+    char *retry_on;                  /* when it fails with this text on stderr, it is tried once more … */
+    char **retry;                    /* … with these arguments behind argv[0]; both or neither are NULL */
+    bool no_secrets;                 /* there is no way to hand one in */
+    bool unsafe;                     /* isolates nothing: never chosen by itself */
+    bool remote;                     /* paths of this machine mean nothing there; the workspace is the harness's own */
+    bool from_user;                  /* of engines.json */
+    struct sandbox_program *program; /* how it runs programs (engines_program.h); NULL: it cannot */
 };
 
 struct sandbox_engines {

@@ -11,6 +11,11 @@
  * Where somebody stays between us and the harness and keeps its output open (a container's monitor, a daemon, a job's
  * step), it ends with its input: else a script would outlive a workbench that was killed.
  *
+ * Programs get more than scripts: a writable /tmp and /dev/shm, what is in /usr, and as much memory as they say. Our image has
+ * no programs, so this machine's /usr is lent to it; another image brings its own. Inside, the workspace is /workspace in
+ * all of them, for a path of this machine tells who its user is. ssh, kubectl and srun cannot run programs: the workspace
+ * is here and they are not.
+ *
  * ssh and srun: the harness must be installed there. A shell makes a workspace and removes it; it stays as the parent,
  * so this happens however the harness ends. The connection's end is the harness's end of stdin. */
 
@@ -33,7 +38,24 @@ const char sandbox_engines_builtin[] = TEXT({
              "--remount-ro", "/dev", "--remount-ro", "/",
              "/run/keyturn-harness", "--tools", "/tools", "--workspace", "/workspace", "--memory", "{memory_mb}", "{degraded...}"],
     "tools": ["--ro-bind", "{tools}", "/tools"],
-    "env": []
+    "env": [],
+    "program": {
+      "argv": ["bwrap", "--unshare-all", "{network...}", "--unshare-user", "--disable-userns", "--uid", "65534", "--gid", "65534",
+               "--hostname", "sandbox", "--cap-drop", "ALL", "--new-session", "--die-with-parent", "--as-pid-1",
+               "--ro-bind", "/usr", "/usr", "--symlink", "usr/lib", "/lib", "--symlink", "usr/lib64", "/lib64",
+               "--symlink", "usr/bin", "/bin", "--symlink", "usr/sbin", "/sbin",
+               "--ro-bind-try", "/etc/ld.so.cache", "/etc/ld.so.cache", "--ro-bind-try", "/etc/alternatives", "/etc/alternatives",
+               "--proc", "/proc", "--dev", "/dev", "--size", "67108864", "--tmpfs", "/dev/shm",
+               "--size", "268435456", "--tmpfs", "/tmp", "{visible...}",
+               "--dir", "/run", "--ro-bind", "{launcher}", "/run/keyturn-launch", "--bind", "{workspace}", "/workspace",
+               "--remount-ro", "/dev", "--remount-ro", "/", "/run/keyturn-launch", "{command...}"],
+      "network": ["--share-net", "--ro-bind-try", "/etc/resolv.conf", "/etc/resolv.conf",
+                  "--ro-bind-try", "/etc/ssl", "/etc/ssl", "--ro-bind-try", "/etc/hosts", "/etc/hosts"],
+      "visible": ["--ro-bind-try", "{path}", "{path}"],
+      "workspace": "/workspace",
+      "control": true,
+      "cgroup": true
+    }
   },
   "podman": {
     "about": "a podman container, no network, read-only",
@@ -46,6 +68,25 @@ const char sandbox_engines_builtin[] = TEXT({
     "tools": ["--volume", "{tools}:/tools:ro"],
     "secret": ["--env", "{secret}"],
     "stop": ["podman", "kill", "{name}"],
+    "program": {
+      "argv": ["podman", "run", "-i", "--rm", "--name", "{name}", "--pull=never", "--read-only", "--cap-drop=ALL",
+               "--security-opt=no-new-privileges", "{network...}", "{tty...}", "{user...}",
+               "--memory", "{memory_mb}m", "--memory-swap", "{memory_mb}m", "--pids-limit", "{pids}",
+               "--ulimit", "nofile=1024:1024", "--ulimit", "nproc=256:256", "--log-driver=none", "--preserve-fds=1",
+               "--tmpfs", "/tmp:rw,nosuid,nodev,size=256m", "{system...}", "{visible...}",
+               "--volume", "{launcher}:/run/keyturn-launch:ro", "--volume", "{workspace}:/workspace", "{variables...}",
+               "--entrypoint", "/run/keyturn-launch", "{image}", "{command...}"],
+      "no_network": ["--network=none"],
+      "tty": ["-t"],
+      "system": ["--volume", "/usr:/usr:ro"],
+      "user": ["--userns=keep-id", "--user", "{user}"],
+      "user_root": ["--user", "0:0"],
+      "visible": ["--volume", "{path}:{path}:ro"],
+      "variable": ["--env", "{variable}"],
+      "stop": ["podman", "kill", "{name}"],
+      "workspace": "/workspace",
+      "control": true
+    },
     "retry": {"on": "cgroups in hybrid mode", "with": ["--runtime=runc"]}
   },
   "docker": {
@@ -57,14 +98,33 @@ const char sandbox_engines_builtin[] = TEXT({
              "{secrets...}", "{image}", "--tools", "/tools", "--workspace", "/workspace", "--memory", "{memory_mb}", "--end-with-input", "{degraded...}"],
     "tools": ["--volume", "{tools}:/tools:ro"],
     "secret": ["--env", "{secret}"],
-    "stop": ["docker", "kill", "{name}"]
+    "stop": ["docker", "kill", "{name}"],
+    "program": {
+      "argv": ["docker", "run", "-i", "--rm", "--name", "{name}", "--pull=never", "--read-only", "--cap-drop=ALL",
+               "--security-opt=no-new-privileges", "{network...}", "{tty...}", "{user...}",
+               "--memory", "{memory_mb}m", "--memory-swap", "{memory_mb}m", "--pids-limit", "{pids}",
+               "--tmpfs", "/tmp:rw,nosuid,nodev,size=256m", "{system...}", "{visible...}",
+               "--volume", "{launcher}:/run/keyturn-launch:ro", "--volume", "{workspace}:/workspace", "{variables...}",
+               "--entrypoint", "/run/keyturn-launch", "{image}", "{command...}"],
+      "no_network": ["--network=none"],
+      "tty": ["-t"],
+      "system": ["--volume", "/usr:/usr:ro"],
+      "user": ["--user", "{user}"],
+      "user_root": ["--user", "0:0"],
+      "visible": ["--volume", "{path}:{path}:ro"],
+      "variable": ["--env", "{variable}"],
+      "workspace": "/workspace",
+      "ask": ["docker", "kill", "--signal", "TERM", "{name}"],
+      "stop": ["docker", "kill", "{name}"]
+    }
   },
   "none": {
     "about": "no sandbox around the harness: only the layers that it puts on itself",
     "unsafe": true,
     "argv": ["{harness}", "{tools...}", "--workspace", "{workspace}", "--memory", "{memory_mb}", "{degraded...}"],
     "tools": ["--tools", "{tools}"],
-    "env": []
+    "env": [],
+    "program": {"argv": ["{launcher}", "{command...}"], "control": true, "cgroup": true}
   },
   "ssh": {
     "about": "another machine with keyturn-harness in its PATH (ssh:HOST)",

@@ -8,6 +8,7 @@
 #include "base/nearest.h"
 #include "base/strbuf.h"
 #include "engines.h"
+#include "engines_program.h"
 #include <ctype.h>
 #include <errno.h>
 #include <string.h>
@@ -137,12 +138,48 @@ static int take_remote(struct reading *reading, const struct json *value)
     return take_truth(reading, value, &reading->engine->remote);
 }
 
+/* A vector, or an object with one and what belongs to it. */
+static int take_program(struct reading *reading, const struct json *value)
+{
+    struct sandbox_program *program = reading->engine->program = xcalloc(1, sizeof(*program));
+    const struct {
+        const char *name;
+        char ***list;
+    } lists[] = {{"argv", &program->argv},       {"network", &program->network},   {"no_network", &program->no_network},
+                 {"visible", &program->visible}, {"variable", &program->variable}, {"tty", &program->tty},
+                 {"system", &program->system},   {"user", &program->user},         {"user_root", &program->user_root},
+                 {"ask", &program->ask},         {"stop", &program->stop}};
+    if (value->type != JSON_OBJECT)
+        return wrong(reading, value, "program", "an object with an \"argv\"");
+    json_each (member, value) {
+        size_t i = 0;
+        int failed = 0;
+        while (i < COUNT_OF(lists) && strcmp(lists[i].name, member->key) != 0)
+            i++;
+        if (i < COUNT_OF(lists))
+            failed = *lists[i].list ? wrong(reading, member, member->key, "there once")
+                                    : read_list(reading, member, member->key, lists[i].list);
+        else if (strcmp(member->key, "control") == 0)
+            failed = take_truth(reading, member, &program->control);
+        else if (strcmp(member->key, "cgroup") == 0)
+            failed = take_truth(reading, member, &program->cgroup);
+        else if (strcmp(member->key, "workspace") != 0 || member->type != JSON_STRING || program->workspace)
+            failed = wrong(reading, member, "program", "made of known keys (see engines_program.h)");
+        else
+            program->workspace = xstrdup(member->text);
+        if (failed)
+            return -1;
+    }
+    return program->argv && program->argv[0] ? 0 : wrong(reading, value, "program", "an object with an \"argv\"");
+}
+
 static const struct key {
     const char *name;
     int (*take)(struct reading *reading, const struct json *value);
 } keys[] = {
-    {"about", take_about}, {"argv", take_argv}, {"stop", take_stop},   {"secret", take_secret}, {"tools", take_tools},
-    {"host", take_host},   {"env", take_env},   {"retry", take_retry}, {"unsafe", take_unsafe}, {"remote", take_remote},
+    {"about", take_about},   {"argv", take_argv},     {"stop", take_stop},       {"secret", take_secret},
+    {"tools", take_tools},   {"host", take_host},     {"env", take_env},         {"retry", take_retry},
+    {"unsafe", take_unsafe}, {"remote", take_remote}, {"program", take_program},
 };
 
 static int unknown_key(struct reading *reading, const struct json *value)
@@ -185,6 +222,7 @@ static void engine_release(struct sandbox_engine *engine)
     argv_free(engine->host);
     argv_free(engine->env);
     argv_free(engine->retry);
+    sandbox_program_free(engine->program);
 }
 
 /* A name is typed behind --engine, where a colon ends it, and shown. */

@@ -1,0 +1,58 @@
+#pragma once
+/* How engines run programs. An engine of engines.h that can has a `program`:
+ *
+ *   "program": { "argv": ["bwrap", …, "{network...}", "--bind", "{workspace}", "/workspace", …, "/run/keyturn-launch",
+ *                         "{command...}"],
+ *                "network": ["--share-net"], "workspace": "/workspace", "control": true }
+ *
+ * Its places are {launcher} {workspace} {image} {memory_mb} {pids} {name} {user}, and in lists {path} and {variable}.
+ * "{command...}" is what keyturn-launch gets, the program last. The program's variables are in the environment of the
+ * engine's process, behind LAUNCH_PREFIX; an engine that hands none on names them by its `variable`. */
+
+#include "engines.h"
+
+#define PROGRAM_MEMORY_MB 2048u /* in engines that isolate, unless somebody says otherwise */
+#define PROGRAM_PIDS      128u
+
+struct sandbox_program {
+    char **argv;
+    char **network, **no_network; /* for "{network...}": with and without */
+    char **visible;               /* for each folder in "{visible...}", by {path} */
+    char **variable; /* for each variable in "{variables...}", by {variable}; NULL: the environment is enough */
+    char **tty;      /* for "{tty...}" */
+    char **system;   /* for "{system...}", with our own image only */
+    char **user, **user_root; /* for "{user...}": as an ordinary user, by {user}, and as root */
+    char **ask, **stop;       /* how a program is asked to end and ended from outside, by {name}, where … */
+    bool control;             /* … keyturn-launch has no line to us, or where its end is not heard */
+    bool cgroup;              /* limits that we put on its process hold for the program */
+    char *workspace;          /* where the workspace is inside; NULL: where it is outside */
+};
+void sandbox_program_free(struct sandbox_program *program);
+
+/* One program. Strings are borrowed; zero limits are none. */
+struct program_vector {
+    const struct sandbox_engine *engine;
+    const char *image;          /* NULL: BOX_IMAGE */
+    const char *launcher;       /* NULL: sandbox_launcher_path() */
+    const char *workspace;      /* folder on this machine */
+    const char *cwd;            /* relative to it */
+    const char *name;           /* unique on this machine */
+    const char *const *visible; /* other folders of this machine that it may read, NULL-terminated; or NULL */
+    const char *const *argv;    /* the program and its arguments */
+    const char *const *env;     /* its variables, "NAME=value" */
+    unsigned memory_mb, pids, cpu_s, files_mb;
+    bool network, tty;
+};
+
+/* Why it cannot run programs: 0, or -1 and a sentence. */
+int sandbox_program_check(const struct sandbox_engine *engine, struct err *err) CHECKED;
+/* The vector, to be freed with argv_free; `again`: with the engine's `retry`. */
+char **sandbox_program_argv(const struct program_vector *vector, bool again, struct err *err) CHECKED;
+/* The environment that goes with it. */
+char **sandbox_program_env(const struct program_vector *vector);
+/* How it is asked to end, or ended; NULL: there is no such vector. */
+char **sandbox_program_ask(const struct program_vector *vector, bool kill);
+/* The workspace as the program sees it. */
+const char *sandbox_program_root(const struct sandbox_engine *engine, const char *workspace);
+/* $KEYTURN_LAUNCH, or keyturn-launch beside the program or where an installation puts it. Need not exist. */
+char *sandbox_launcher_path(void);

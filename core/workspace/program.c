@@ -1,0 +1,451 @@
+/* A program goes through running, ending (asked, then killed) and over. Between us and it stand the engine's process
+ * and keyturn-launch: the exit of the first is when it is over, the lines of the second say how.
+ *
+ * An engine without a line to keyturn-launch says it by its exit code alone: 127 may then be the program's own. */
+
+#include "program.h"
+#include "base/beneath.h"
+#include "base/clock.h"
+#include "base/launch.h"
+#include "base/loop.h"
+#include "base/mem.h"
+#include "base/proc.h"
+#include "layout.h"
+#include "programs_inside.h"
+#include "sandbox/cgroup.h"
+#include "sandbox/engines_program.h"
+#include "sandbox/lines.h"
+#include "workspace.h"
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#define CONTROL_LINE_MAX 512u
+#define STOP_LIMIT_MS    10000u
+#define SETTLE_US        3000000 /* for the engine's process, after everything was killed */
+#define COMPLAINTS_MAX   4096u
+
+struct program {
+    struct programs *programs;
+    struct program *next, **place; /* of those that run */
+    struct program_listener listener;
+    struct program_vector vector; /* with strings of our own */
+    struct proc *proc;
+    struct cgroup *cgroup;
+    struct span span;
+    struct loop_timer limit;
+    struct loop_task telling;
+    struct lines control;
+    struct strbuf complaints; /* of stderr, while only the engine can have written there */
+    struct program_left left[PROGRAM_LEFT_MAX];
+    struct program_end end;
+    char *why, *input;
+    size_t input_len;
+    int64_t began_us, until_us, grace_ms;
+    bool keep_input, asked, killed, told_end, over, again;
+};
+
+/* ---- the list of those that run ---- */
+
+static void join(struct program *program)
+{
+    program->next = program->programs->running;
+    program->place = &program->programs->running;
+    if (program->next)
+        program->next->place = &program->next;
+    *program->place = program;
+}
+
+static void leave(struct program *program)
+{
+    if (!program->place)
+        return;
+    *program->place = program->next;
+    if (program->next)
+        program->next->place = program->place;
+    program->place = NULL;
+}
+
+static void forget(struct program *program)
+{
+    cgroup_free(program->cgroup);
+    free((char *)program->vector.workspace);
+    free((char *)program->vector.cwd);
+    free((char *)program->vector.name);
+    argv_free((char **)program->vector.argv);
+    argv_free((char **)program->vector.env);
+    strbuf_release(&program->complaints);
+    lines_release(&program->control);
+    free(program->why);
+    free(program->input);
+    free(program);
+}
+
+/* ---- the end ---- */
+
+static void tell(struct loop_task *task)
+{
+    struct program *program = CONTAINER_OF(task, struct program, telling);
+    struct err own = ERR_INIT;
+    struct program_end *end = &program->end;
+    end->duration_ms = (loop_now_us(program->programs->loop) - program->began_us) / 1000;
+    end->left = program->left;
+    end->why = program->why;
+    json_add_int(&program->span.attrs, SPAN_EXIT_CODE, end->exit_code);
+    json_add_bool(&program->span.attrs, SPAN_TIMED_OUT, end->timed_out);
+    err_set(&own, "%s", program->why ? program->why : "");
+    leave(program);
+    span_end(&program->span, program->why ? -1 : 0, &own, NULL);
+    program->listener.ended(program->listener.user, end);
+}
+
+static void be_over(struct program *program)
+{
+    if (program->over)
+        return;
+    program->over = true;
+    loop_timer_stop(program->programs->loop, &program->limit);
+    cgroup_free(program->cgroup);
+    program->cgroup = NULL;
+    loop_post(program->programs->loop, &program->telling, tell);
+}
+
+static void cannot_start(struct program *program, const char *reason)
+{
+    free(program->why);
+    program->why = xasprintf("cannot start %s: %s", program->vector.argv[0], reason);
+    program->end.exit_code = -1;
+    program->told_end = true;
+}
+
+/* ---- what keyturn-launch says ---- */
+
+static void hear_left(struct program *program, const char *text, bool survived)
+{
+    struct program_end *end = &program->end;
+    int pid = 0;
+    char name[17] = "";
+    if (sscanf(text, "%d %16s", &pid, name) != 2)
+        return;
+    end->survivors += survived;
+    for (size_t i = 0; i < end->left_count; i++)
+        if (program->left[i].pid == pid) {
+            program->left[i].survived = survived;
+            return;
+        }
+    if (end->left_count == PROGRAM_LEFT_MAX)
+        return;
+    program->left[end->left_count] = (struct program_left){.pid = pid, .survived = survived};
+    snprintf(program->left[end->left_count++].name, sizeof(name), "%s", name);
+}
+
+static void hear(struct program *program, const char *line)
+{
+    int number;
+    if (strncmp(line, "left ", 5) == 0)
+        hear_left(program, line + 5, false);
+    else if (strncmp(line, "survivor ", 9) == 0)
+        hear_left(program, line + 9, true);
+    else if (sscanf(line, "error %d", &number) == 1)
+        cannot_start(program, strerror(number));
+    else if (sscanf(line, "exit %d", &number) == 1 || sscanf(line, "signal %d", &number) == 1) {
+        program->told_end = true;
+        program->end.exit_code = line[0] == 'e' ? number : -1;
+        program->end.signum = line[0] == 'e' ? 0 : number;
+    }
+}
+
+static bool on_line(void *user, const char *text, size_t len)
+{
+    CLEANUP(free) char *line = xmemdup0(text, len);
+    hear(user, line);
+    return true;
+}
+
+static void on_control(void *data, const char *bytes, size_t len)
+{
+    struct program *program = data;
+    lines_feed(&program->control, bytes, len, on_line, program);
+}
+
+/* ---- its process ---- */
+
+static void on_stdout(void *data, const char *bytes, size_t len)
+{
+    struct program *program = data;
+    if (len)
+        program->listener.output(program->listener.user, PROGRAM_STDOUT, bytes, len);
+}
+
+/* What an engine says before it is tried again is not the program's. */
+static bool may_try_again(const struct program *program)
+{
+    return program->vector.engine->retry && !program->again && !program->programs->again;
+}
+
+static void on_stderr(void *data, const char *bytes, size_t len)
+{
+    struct program *program = data;
+    if (len && may_try_again(program) && program->complaints.len + len <= COMPLAINTS_MAX)
+        strbuf_add(&program->complaints, bytes, len);
+    else if (len)
+        program->listener.output(program->listener.user, PROGRAM_STDERR, bytes, len);
+}
+
+static void give_complaints(struct program *program)
+{
+    if (program->complaints.len)
+        program->listener.output(program->listener.user, PROGRAM_STDERR, program->complaints.buf,
+                                 program->complaints.len);
+    strbuf_reset(&program->complaints);
+}
+
+static int launch(struct program *program, struct err *err);
+
+static void on_exit_(void *data, int status, int signum)
+{
+    struct program *program = data;
+    struct err err = ERR_INIT;
+    const struct sandbox_engine *engine = program->vector.engine;
+    proc_free(program->proc);
+    program->proc = NULL;
+    if (!program->told_end && may_try_again(program) && strstr(program->complaints.buf, engine->retry_on)) {
+        program->again = program->programs->again = true;
+        strbuf_reset(&program->complaints);
+        if (launch(program, &err) == 0)
+            return;
+        cannot_start(program, err.text);
+    }
+    give_complaints(program);
+    if (!program->told_end) {
+        program->end.exit_code = engine->program->control || program->killed ? -1 : status;
+        program->end.signum = signum;
+        if (engine->program->control && !program->asked && !program->killed)
+            cannot_start(program, "its engine failed");
+    }
+    be_over(program);
+}
+
+/* ---- asking and killing ---- */
+
+static void ask_outside(struct program *program, bool kill)
+{
+    char **argv = sandbox_program_ask(&program->vector, kill);
+    char **env = sandbox_program_env(&(struct program_vector){.engine = program->vector.engine});
+    if (argv)
+        proc_run_aside(program->programs->loop, (const char *const *)argv, (const char *const *)env, STOP_LIMIT_MS);
+    argv_free(argv);
+    argv_free(env);
+}
+
+static void ask(struct program *program, char letter)
+{
+    if (program->vector.engine->program->control)
+        proc_write_control(program->proc, &letter, 1);
+    else
+        ask_outside(program, letter == LAUNCH_KILL);
+}
+
+static void on_settled(struct loop_timer *timer)
+{
+    struct program *program = CONTAINER_OF(timer, struct program, limit);
+    ask_outside(program, true);
+    proc_kill(program->proc, SIGKILL);
+}
+
+static void kill_now(struct program *program)
+{
+    struct loop *loop = program->programs->loop;
+    program->killed = true;
+    ask(program, LAUNCH_KILL);
+    loop_timer_start(loop, &program->limit, loop_now_us(loop) + SETTLE_US, on_settled);
+}
+
+static void on_limit(struct loop_timer *timer)
+{
+    struct program *program = CONTAINER_OF(timer, struct program, limit);
+    program->end.timed_out = program->end.timed_out || !program->asked;
+    program->end.killed = true;
+    kill_now(program);
+}
+
+void program_kill(struct program *program, int64_t grace_ms)
+{
+    struct loop *loop = program->programs->loop;
+    if (program->over || program->asked || program->killed)
+        return;
+    program->asked = true;
+    program->end.killed = true;
+    if (grace_ms <= 0) {
+        kill_now(program);
+        return;
+    }
+    ask(program, LAUNCH_ASK);
+    loop_timer_start(loop, &program->limit, loop_now_us(loop) + grace_ms * 1000, on_limit);
+}
+
+/* ---- starting ---- */
+
+static int launch(struct program *program, struct err *err)
+{
+    const struct sandbox_program *engine = program->vector.engine->program;
+    char **argv = sandbox_program_argv(&program->vector, program->again || program->programs->again, err);
+    char **env = sandbox_program_env(&program->vector);
+    struct proc_options options = {.argv = (const char *const *)argv,
+                                   .env = (const char *const *)env,
+                                   .want_stdin = program->input || program->keep_input,
+                                   .tty = program->vector.tty,
+                                   .on_stdout = on_stdout,
+                                   .on_stderr = on_stderr,
+                                   .on_control = engine->control ? on_control : NULL,
+                                   .join = cgroup_join(program->cgroup),
+                                   .on_exit = on_exit_,
+                                   .data = program};
+    program->proc = argv ? proc_start(program->programs->loop, &options, err) : NULL;
+    argv_free(argv);
+    argv_free(env);
+    if (!program->proc)
+        return -1;
+    proc_write(program->proc, program->input, program->input_len);
+    if (!program->keep_input)
+        proc_close_stdin(program->proc);
+    return 0;
+}
+
+/* Engines that isolate have limits even where nobody says any. */
+static void put_limits(struct program *program, const struct program_spec *spec)
+{
+    const struct program_limits *own = &spec->limits, *all = &program->programs->limits;
+    struct program_vector *vector = &program->vector;
+    bool isolates = !vector->engine->unsafe;
+    unsigned percent = own->cpu_percent ? own->cpu_percent : all->cpu_percent;
+    vector->memory_mb = own->memory_mb ? own->memory_mb : all->memory_mb;
+    vector->pids = own->pids ? own->pids : all->pids;
+    if (isolates && !vector->memory_mb)
+        vector->memory_mb = PROGRAM_MEMORY_MB;
+    if (isolates && !vector->pids)
+        vector->pids = PROGRAM_PIDS;
+    if (percent)
+        vector->cpu_s = (unsigned)(program_timeout_ms(spec->timeout_ms) * percent / 100000 + 1);
+}
+
+static const char *const *copy_command(const struct program_spec *spec)
+{
+    size_t count = 0;
+    while (spec->args && spec->args[count])
+        count++;
+    char **argv = xcalloc(count + 2, sizeof(*argv));
+    argv[0] = xstrdup(spec->cmd);
+    for (size_t i = 0; i < count; i++)
+        argv[i + 1] = xstrdup(spec->args[i]);
+    return (const char *const *)argv;
+}
+
+static void fill_vector(struct program *program, struct workspace *ws, const struct program_spec *spec,
+                        struct program_room *room)
+{
+    struct programs *programs = program->programs;
+    program->vector =
+        (struct program_vector){.engine = programs->engine,
+                                .image = programs->image,
+                                .workspace = xstrdup(ws->path),
+                                .cwd = steal(&room->cwd),
+                                .name = xasprintf("keyturn-program-%d-%u", (int)getpid(), ++programs->started),
+                                .visible = (const char *const *)programs->visible,
+                                .argv = copy_command(spec),
+                                .env = (const char *const *)steal(&room->env),
+                                .network = programs->network,
+                                .tty = spec->tty};
+    put_limits(program, spec);
+    if (ws->policy.max_disk_bytes > 0)
+        program->vector.files_mb = (unsigned)((ws->policy.max_disk_bytes + (1 << 20) - 1) >> 20);
+}
+
+int64_t program_timeout_ms(int64_t said_ms)
+{
+    return said_ms > 0 ? said_ms : PROGRAM_TIMEOUT_MS;
+}
+
+static void ignore_output(void *user, enum program_stream stream, const char *bytes, size_t len)
+{
+    (void)user;
+    (void)stream;
+    (void)bytes;
+    (void)len;
+}
+
+struct program *program_start(struct programs *programs, struct workspace *ws, const struct program_spec *spec,
+                              const struct program_listener *listener, struct err *err)
+{
+    struct err own = ERR_INIT;
+    struct program_room room = {0};
+    struct span span;
+    span_begin(&span, &ws->observer, ws->clock, SPAN_RUN);
+    json_add_str(&span.attrs, SPAN_CMD, spec->cmd);
+    json_add_str(&span.attrs, SPAN_CWD, spec->cwd ? spec->cwd : "");
+    if (program_room_make(&room, programs, ws, spec, &own)) {
+        span_end(&span, -1, &own, err);
+        return NULL;
+    }
+    struct program *program = xcalloc(1, sizeof(*program));
+    program->programs = programs;
+    program->listener = *listener;
+    if (!program->listener.output)
+        program->listener.output = ignore_output;
+    program->span = span;
+    program->span.attrs.out = &program->span.text;
+    program->keep_input = spec->keep_input;
+    program->input = spec->input ? xmemdup0(spec->input, spec->input_len) : NULL;
+    program->input_len = spec->input_len;
+    strbuf_init(&program->complaints);
+    program->control = (struct lines)LINES_INIT(CONTROL_LINE_MAX);
+    fill_vector(program, ws, spec, &room);
+    program_room_release(&room);
+    join(program);
+    if (programs->engine->program->cgroup)
+        program->cgroup = cgroup_new(program->vector.name, 0, program->vector.pids);
+    program->began_us = loop_now_us(programs->loop);
+    if (launch(program, &own)) {
+        span_end(&program->span, -1, &own, err);
+        leave(program);
+        forget(program);
+        return NULL;
+    }
+    loop_timer_start(programs->loop, &program->limit, program->began_us + program_timeout_ms(spec->timeout_ms) * 1000,
+                     on_limit);
+    return program;
+}
+
+void program_write(struct program *program, const char *bytes, size_t len)
+{
+    if (program->proc)
+        proc_write(program->proc, bytes, len);
+}
+
+void program_close_input(struct program *program)
+{
+    if (program->proc)
+        proc_close_stdin(program->proc);
+}
+
+void program_free(struct program *program)
+{
+    static const struct err dropped = {.text = "it was ended before its time"};
+    if (!program)
+        return;
+    struct loop *loop = program->programs->loop;
+    bool running = program->place != NULL;
+    loop_timer_stop(loop, &program->limit);
+    loop_unpost(loop, &program->telling);
+    if (program->proc && !program->vector.engine->program->control)
+        ask_outside(program, true);
+    proc_free(program->proc);
+    if (running) {
+        leave(program);
+        span_end(&program->span, -1, &dropped, NULL);
+        if (program->listener.dropped)
+            program->listener.dropped(program->listener.user);
+    }
+    forget(program);
+}

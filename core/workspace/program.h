@@ -1,0 +1,130 @@
+#pragma once
+/* Programs in a workspace, on the loop and never in its way. One engine (core/sandbox/engines_program.h) runs them all;
+ * what is said once for all of them is a `struct programs`, what is said of one is a spec:
+ *
+ *     struct programs *programs = programs_new(&(struct programs_options){.loop = loop, .engine = engine}, &err);
+ *     program_run(programs, ws, &(struct program_spec){.cmd = "make", .cwd = "work"}, done, user, &err);
+ *
+ * program_run collects what a program prints and tells when it is over (RunProgram); program_start hands on what it
+ * prints as it comes, and is what interactive sessions are made of (session.h). inline.h runs blocks of code, exec.h is
+ * what the tools of a turn need: commands, sessions by name, results as JSON.
+ *
+ * However a program ends, nothing that it started is left: it is asked (TERM), after its grace killed, and so is
+ * whatever it left behind, in whatever session. Every program is one `workspace.run` record of the workspace's
+ * observer. */
+
+#include "base/err.h"
+#include "base/strbuf.h"
+#include "env.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct loop;
+struct sandbox_engine;
+struct workspace;
+struct programs;
+struct program;
+
+#define PROGRAM_TIMEOUT_MS 10000             /* when none is said */
+#define PROGRAM_GRACE_MS   2000              /* between asking and killing */
+#define PROGRAM_OUTPUT_MAX ((size_t)4 << 20) /* kept of each stream; the rest is counted */
+#define PROGRAM_LEFT_MAX   16                /* named of what it left behind */
+
+/* Zero is the engine's own limit. */
+struct program_limits {
+    unsigned cpu_percent; /* of one processor, over its whole time */
+    unsigned memory_mb;   /* of each process */
+    unsigned pids;
+};
+
+struct programs_options {
+    struct loop *loop;
+    const struct sandbox_engine *engine; /* lives longer */
+    const char *image;                   /* for engines that use one; NULL: our own, with this machine's /usr */
+    const char *const *visible;          /* folders of this machine that programs may read where they are; NULL: none */
+    bool network;                        /* they may use it */
+    struct env_provider provider;        /* variables for every program */
+    struct program_limits limits;        /* for specs that say none */
+    size_t max_output;                   /* 0: PROGRAM_OUTPUT_MAX */
+};
+
+/* Strings are copied. An error when the engine cannot run programs. */
+struct programs *programs_new(const struct programs_options *options, struct err *err) CHECKED;
+/* Ends those that still run; whoever holds one has let go of it before. */
+void programs_free(struct programs *programs);
+/* What an isolating engine promises; "" for none. */
+const char *programs_isolation(const struct programs *programs);
+/* The workspace as programs see it, where its path is `path`. */
+const char *programs_root(const struct programs *programs, const char *path);
+struct loop *programs_loop(const struct programs *programs);
+
+struct program_spec {
+    const char *cmd;         /* a bare name is looked up in the PATH of its own environment */
+    const char *const *args; /* NULL-terminated; NULL: none */
+    const char *cwd;         /* relative to the workspace, made when it is missing; NULL or blank: its root */
+    struct env_vars env;     /* over all other layers */
+    bool clean_env;          /* nothing of this machine's environment (isolating engines give none anyway) */
+    const char *input;       /* written to its standard input as it is; NULL: nothing */
+    size_t input_len;
+    bool keep_input;    /* it may be written to later, else its input ends there */
+    bool tty;           /* on a terminal of its own: one stream of output */
+    int64_t timeout_ms; /* 0 or less: PROGRAM_TIMEOUT_MS */
+    struct program_limits limits;
+};
+
+/* Something that still ran when the program ended. It was killed, unless it survived that too. */
+struct program_left {
+    int pid; /* as the program's own world counts */
+    char name[17];
+    bool survived;
+};
+
+struct program_end {
+    int exit_code; /* -1: it was killed or could not be started */
+    int signum;    /* what killed it, else 0 */
+    bool timed_out;
+    bool killed; /* by us: asked to, or out of time */
+    int64_t duration_ms;
+    const char *why; /* it could not be started; else NULL */
+    const struct program_left *left;
+    size_t left_count, survivors;
+};
+
+enum program_stream { PROGRAM_STDOUT, PROGRAM_STDERR };
+
+struct program_listener {
+    void (*output)(void *user, enum program_stream stream, const char *bytes, size_t len);
+    /* Once, unless it is freed before. The program may be freed from within, and must be some time. */
+    void (*ended)(void *user, const struct program_end *end);
+    void (*dropped)(void *user); /* it was freed before that; NULL: nobody cares */
+    void *user;
+};
+
+/* Starts it. An error is what is wrong with the spec, the workspace or the engine; a program that cannot be started is
+ * an end like others. Nobody is called from within. The workspace must outlive the program. */
+struct program *program_start(struct programs *programs, struct workspace *ws, const struct program_spec *spec,
+                              const struct program_listener *listener, struct err *err) CHECKED;
+void program_write(struct program *program, const char *bytes, size_t len);
+void program_close_input(struct program *program);
+/* Asks it to end, and kills it after the grace (0 or less: at once). Again, or when it is gone: nothing. */
+void program_kill(struct program *program, int64_t grace_ms);
+/* Ends it if it still runs; its listener hears nothing any more. */
+void program_free(struct program *program);
+/* What a spec's timeout comes to. */
+int64_t program_timeout_ms(int64_t said_ms);
+
+struct program_result {
+    struct program_end end;
+    struct strbuf out, err;                     /* the beginning of each stream */
+    size_t out_bytes, err_bytes;                /* all of it */
+    struct program_left left[PROGRAM_LEFT_MAX]; /* end.left_count of them; end.left is NULL here */
+    char *why;
+};
+void program_result_release(struct program_result *result);
+
+/* Runs it to its end. `done` gets the result, which is its own to release; it is called once, from the loop. The
+ * program that comes back may be killed and must not be freed. */
+struct program *program_run(struct programs *programs, struct workspace *ws, const struct program_spec *spec,
+                            void (*done)(void *user, struct program_result *take_result), void *user,
+                            struct err *err) CHECKED;

@@ -1,0 +1,220 @@
+/* What programs of one kind have in common, and what each needs before it starts. */
+
+#include "base/beneath.h"
+#include "base/clock.h"
+#include "base/mem.h"
+#include "layout.h"
+#include "programs_inside.h"
+#include "sandbox/engines_program.h"
+#include "workspace.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+extern char **environ;
+
+/* ---- all of them ---- */
+
+static char **copy_list(const char *const *list)
+{
+    size_t count = 0;
+    while (list && list[count])
+        count++;
+    char **copy = xcalloc(count + 1, sizeof(*copy));
+    for (size_t i = 0; i < count; i++)
+        copy[i] = xstrdup(list[i]);
+    return copy;
+}
+
+struct programs *programs_new(const struct programs_options *options, struct err *err)
+{
+    if (sandbox_program_check(options->engine, err))
+        return NULL;
+    struct programs *programs = xcalloc(1, sizeof(*programs));
+    *programs = (struct programs){.loop = options->loop,
+                                  .engine = options->engine,
+                                  .image = options->image ? xstrdup(options->image) : NULL,
+                                  .visible = copy_list(options->visible),
+                                  .network = options->network,
+                                  .provider = options->provider,
+                                  .limits = options->limits,
+                                  .max_output = options->max_output ? options->max_output : PROGRAM_OUTPUT_MAX};
+    return programs;
+}
+
+void programs_free(struct programs *programs)
+{
+    if (!programs)
+        return;
+    while (programs->running)
+        program_free(programs->running);
+    argv_free(programs->visible);
+    free(programs->image);
+    free(programs);
+}
+
+const char *programs_isolation(const struct programs *programs)
+{
+    return programs->engine->unsafe ? "" : programs->engine->name;
+}
+
+const char *programs_root(const struct programs *programs, const char *path)
+{
+    return sandbox_program_root(programs->engine, path);
+}
+
+struct loop *programs_loop(const struct programs *programs)
+{
+    return programs->loop;
+}
+
+/* ---- folders ---- */
+
+/* 0 made, 1 there already, -1 an error. */
+static int make_folder(const struct workspace *ws, const char *path, struct err *err)
+{
+    CLEANUP(free) char *name = NULL;
+    CLEANUP(fd) int parent = beneath_parent(ws->root, path, true, &name, err);
+    if (parent < 0)
+        return -1;
+    if (mkdirat(parent, name, LAYOUT_DIR_MODE) == 0)
+        return 0;
+    return errno == EEXIST ? 1 : err_set_errno(err, errno, "cannot make the folder %s", path);
+}
+
+static char *make_cwd(const struct workspace *ws, const char *said, struct err *err)
+{
+    said = said ? said + strspn(said, "/ ") : "";
+    CLEANUP(free) char *cwd = *said ? beneath_clean(ws->root, said, err) : xstrdup(".");
+    if (!cwd || (strcmp(cwd, ".") != 0 && make_folder(ws, cwd, err) < 0))
+        return NULL;
+    CLEANUP(fd) int folder = beneath_openat(ws->root, cwd, O_RDONLY | O_DIRECTORY, 0, err);
+    return folder < 0 ? NULL : steal(&cwd);
+}
+
+/* "runs/run_20261116T190501.123": two of the same instant are told apart by a number. */
+static char *make_run(const struct workspace *ws, struct err *err)
+{
+    int64_t now = ws->clock->wall_us(ws->clock);
+    time_t seconds = (time_t)(now / 1000000);
+    struct tm tm;
+    char stamp[32];
+    gmtime_r(&seconds, &tm);
+    strftime(stamp, sizeof(stamp), "%Y%m%dT%H%M%S", &tm);
+    for (unsigned i = 0;; i++) {
+        CLEANUP(free)
+        char *path = xasprintf("%s/run_%s.%03d", layout_rows[LAYOUT_RUNS].name, stamp, (int)(now / 1000 % 1000));
+        CLEANUP(free) char *numbered = xasprintf("%s_%u", path, i);
+        char **chosen = i ? &numbered : &path;
+        int made = make_folder(ws, *chosen, err);
+        if (made <= 0)
+            return made ? NULL : steal(chosen);
+    }
+}
+
+/* ---- the environment ---- */
+
+/* A sandbox has no home and nothing of ours; a program without one runs as we do. */
+static const char *const bare[] = {"LANG=C.UTF-8", "HOME=/tmp", NULL};
+
+int program_room_make(struct program_room *room, struct programs *programs, struct workspace *ws,
+                      const struct program_spec *spec, struct err *err)
+{
+    bool isolates = !programs->engine->unsafe;
+    if (ws->policy.isolated && !isolates)
+        return err_set(err, "the workspace is to be isolated, and the engine %s isolates nothing",
+                       programs->engine->name);
+    if (!spec->cmd || !*spec->cmd)
+        return err_set(err, "there is no program to run");
+    CLEANUP(free) char *cwd = make_cwd(ws, spec->cwd, err);
+    CLEANUP(free) char *run = cwd && layout_ensure_beneath(ws->root, ws->clock, err) == 0 ? make_run(ws, err) : NULL;
+    if (!run)
+        return -1;
+    struct env_layers layers = {.below = isolates ? bare : (const char *const *)environ,
+                                .clean = spec->clean_env,
+                                .root = sandbox_program_root(programs->engine, ws->path),
+                                .run = run,
+                                .call = spec->env};
+    if (programs->provider.variables)
+        layers.provider = programs->provider.variables(programs->provider.user);
+    room->env = env_merge(&layers, err);
+    if (!room->env)
+        return -1;
+    room->cwd = steal(&cwd);
+    return 0;
+}
+
+void program_room_release(struct program_room *room)
+{
+    free(room->cwd);
+    argv_free(room->env);
+}
+
+/* ---- running to the end ---- */
+
+struct run {
+    struct program *program;
+    struct program_result result;
+    size_t max;
+    void (*done)(void *user, struct program_result *take_result);
+    void *user;
+};
+
+static void keep(struct strbuf *kept, size_t max, const char *bytes, size_t len)
+{
+    size_t room = max - kept->len;
+    strbuf_add(kept, bytes, len < room ? len : room);
+}
+
+static void on_output(void *user, enum program_stream stream, const char *bytes, size_t len)
+{
+    struct run *run = user;
+    *(stream == PROGRAM_STDOUT ? &run->result.out_bytes : &run->result.err_bytes) += len;
+    keep(stream == PROGRAM_STDOUT ? &run->result.out : &run->result.err, run->max, bytes, len);
+}
+
+static void on_dropped(void *user)
+{
+    struct run *run = user;
+    program_result_release(&run->result);
+    free(run);
+}
+
+static void on_ended(void *user, const struct program_end *end)
+{
+    struct run *run = user;
+    struct program_result *result = &run->result;
+    result->end = *end;
+    memcpy(result->left, end->left, end->left_count * sizeof(*end->left));
+    result->end.left = NULL; /* a result is handed on as a value */
+    result->end.why = result->why = end->why ? xstrdup(end->why) : NULL;
+    program_free(run->program);
+    run->done(run->user, result);
+    free(run);
+}
+
+struct program *program_run(struct programs *programs, struct workspace *ws, const struct program_spec *spec,
+                            void (*done)(void *user, struct program_result *take_result), void *user, struct err *err)
+{
+    struct run *run = xcalloc(1, sizeof(*run));
+    struct program_listener listener = {.output = on_output, .ended = on_ended, .dropped = on_dropped, .user = run};
+    run->max = programs->max_output;
+    run->done = done;
+    run->user = user;
+    strbuf_init(&run->result.out);
+    strbuf_init(&run->result.err);
+    struct program *program = run->program = program_start(programs, ws, spec, &listener, err);
+    if (!program)
+        on_dropped(run);
+    return program;
+}
+
+void program_result_release(struct program_result *result)
+{
+    strbuf_release(&result->out);
+    strbuf_release(&result->err);
+    free(result->why);
+}

@@ -1,0 +1,26 @@
+#pragma once
+/* Between the files of programs. */
+
+#include "program.h"
+
+struct programs {
+    struct loop *loop;
+    const struct sandbox_engine *engine;
+    char *image, **visible;
+    bool network;
+    struct env_provider provider;
+    struct program_limits limits;
+    size_t max_output;
+    struct program *running; /* a list */
+    unsigned started;
+    bool again; /* the engine works with its `retry` only */
+};
+
+/* What must be there before a program starts: its folders, and its environment with their names. */
+struct program_room {
+    char *cwd; /* relative to the workspace, clean */
+    char **env;
+};
+int program_room_make(struct program_room *room, struct programs *programs, struct workspace *ws,
+                      const struct program_spec *spec, struct err *err) CHECKED;
+void program_room_release(struct program_room *room);

@@ -1,0 +1,138 @@
+/* See program_rig.h. */
+
+#include "support/program_rig.h"
+#include "base/file.h"
+#include "base/loop.h"
+#include "base/mem.h"
+#include "sandbox/engines.h"
+#include "workspace/workspace.h"
+#include <ctype.h>
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+
+#define PATIENCE_US (60 * INT64_C(1000000))
+#define LOOK_US     5000
+
+static struct sandbox_engines engines;
+
+static void on_op(void *user, const struct workspace_op *op)
+{
+    struct program_rig *rig = user;
+    strbuf_addf(&rig->ops, "%s %s %s\n", op->op, op->error ? op->error : "-", op->attrs);
+}
+
+void program_rig_open(struct program_rig *rig, const char *engine, const struct programs_options *options)
+{
+    struct err err = ERR_INIT;
+    struct programs_options own = options ? *options : (struct programs_options){0};
+    *rig = (struct program_rig){.loop = loop_new(clock_system()),
+                                .folder = file_make_temp_dir(NULL, "keyturn-programs-", &err)};
+    strbuf_init(&rig->ops);
+    strbuf_init(&rig->result.out);
+    strbuf_init(&rig->result.err);
+    if (!rig->folder || sandbox_engines_load(&engines, NULL, &err))
+        BUG("%s", err.text);
+    struct workspace_options ws = {.base = rig->folder, .observer = {on_op, rig}};
+    own.loop = rig->loop;
+    own.engine = sandbox_engines_find(&engines, engine);
+    rig->ws = workspace_create(&ws, "test", NULL, &err);
+    rig->programs = rig->ws && own.engine ? programs_new(&own, &err) : NULL;
+    if (!rig->programs)
+        BUG("no programs: %s", err.text);
+}
+
+void program_rig_close(struct program_rig *rig)
+{
+    programs_free(rig->programs);
+    workspace_free(rig->ws);
+    loop_free(rig->loop);
+    program_result_release(&rig->result);
+    strbuf_release(&rig->ops);
+    sandbox_engines_release(&engines);
+    if (file_remove_tree(rig->folder, NULL))
+        BUG("the folder stays");
+    free(rig->folder);
+}
+
+static void on_done(void *user, struct program_result *take_result)
+{
+    struct program_rig *rig = user;
+    rig->result = *take_result;
+    loop_stop(rig->loop);
+}
+
+bool program_rig_run(struct program_rig *rig, const struct program_spec *spec, struct err *err)
+{
+    program_result_release(&rig->result);
+    rig->result = (struct program_result){0};
+    strbuf_init(&rig->result.out);
+    strbuf_init(&rig->result.err);
+    if (!program_run(rig->programs, rig->ws, spec, on_done, rig, err))
+        return false;
+    loop_run(rig->loop);
+    return true;
+}
+
+void program_rig_sh(struct program_rig *rig, const char *command)
+{
+    struct err err = ERR_INIT;
+    struct program_spec spec = {.cmd = "sh", .args = (const char *const[]){"-c", command, NULL}, .timeout_ms = 60000};
+    if (!program_rig_run(rig, &spec, &err))
+        BUG("%s", err.text);
+}
+
+/* ---- waiting ---- */
+
+static struct {
+    struct loop_timer timer;
+    struct loop *loop;
+    bool (*holds)(void *user);
+    void *user;
+    int64_t until_us;
+} waiting;
+
+static void look(struct loop_timer *timer)
+{
+    if (waiting.holds(waiting.user)) {
+        loop_stop(waiting.loop);
+        return;
+    }
+    if (loop_now_us(waiting.loop) > waiting.until_us)
+        BUG("it does not come");
+    loop_timer_start(waiting.loop, timer, loop_now_us(waiting.loop) + LOOK_US, look);
+}
+
+void program_rig_await(struct program_rig *rig, bool (*holds)(void *user), void *user)
+{
+    waiting.loop = rig->loop;
+    waiting.holds = holds;
+    waiting.user = user;
+    waiting.until_us = loop_now_us(rig->loop) + PATIENCE_US;
+    if (holds(user))
+        return;
+    loop_timer_start(rig->loop, &waiting.timer, loop_now_us(rig->loop) + LOOK_US, look);
+    loop_run(rig->loop);
+    loop_timer_stop(rig->loop, &waiting.timer);
+}
+
+int program_rig_count(const char *text)
+{
+    int count = 0;
+    DIR *proc = opendir("/proc");
+    for (struct dirent *entry; proc && (entry = readdir(proc));) {
+        char path[300], line[4096];
+        if (!isdigit((unsigned char)entry->d_name[0]) || strtol(entry->d_name, NULL, 10) == getpid())
+            continue;
+        snprintf(path, sizeof(path), "/proc/%s/cmdline", entry->d_name);
+        CLEANUP(fd) int fd = open(path, O_RDONLY | O_CLOEXEC);
+        ssize_t len = fd < 0 ? 0 : read(fd, line, sizeof(line));
+        for (ssize_t i = 0; i < len; i++)
+            line[i] = line[i] ? line[i] : ' ';
+        count += len > 0 && memmem(line, (size_t)len, text, strlen(text)) != NULL;
+    }
+    if (proc)
+        closedir(proc);
+    return count;
+}

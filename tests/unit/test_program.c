@@ -1,0 +1,291 @@
+/* Programs in a workspace, where nothing is around them and in bubblewrap: the same rules hold. Real processes; nothing
+ * here depends on how long anything takes, but for what waits until it comes. */
+
+#include "base/beneath.h"
+#include "base/loop.h"
+#include "base/mem.h"
+#include "sandbox/engines.h"
+#include "support/program_rig.h"
+#include "workspace/workspace.h"
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <cmocka.h>
+
+#define ARGS(...) ((const char *const[]){__VA_ARGS__, NULL})
+#define VARS(...)                                                                                                      \
+    ((struct env_vars){(const struct env_var[]){__VA_ARGS__},                                                          \
+                       sizeof((struct env_var[]){__VA_ARGS__}) / sizeof(struct env_var)})
+
+static struct program_rig rig;
+static const char *engine;
+
+static int begin(void **state)
+{
+    (void)state;
+    program_rig_open(&rig, engine, NULL);
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    program_rig_close(&rig);
+    return 0;
+}
+
+static void run(struct program_spec spec)
+{
+    struct err err = ERR_INIT;
+    if (!spec.timeout_ms)
+        spec.timeout_ms = 60000;
+    if (!program_rig_run(&rig, &spec, &err))
+        fail_msg("%s", err.text);
+}
+
+static void test_streams_and_codes(void **state)
+{
+    (void)state;
+    program_rig_sh(&rig, "echo out; echo err >&2; exit 9");
+    assert_string_equal(rig.result.out.buf, "out\n");
+    assert_string_equal(rig.result.err.buf, "err\n");
+    assert_int_equal(rig.result.end.exit_code, 9);
+    assert_false(rig.result.end.timed_out);
+    assert_int_equal(rig.result.end.left_count, 0);
+    program_rig_sh(&rig, "kill -SEGV $$");
+    assert_int_equal(rig.result.end.exit_code, -1);
+    assert_int_equal(rig.result.end.signum, SIGSEGV);
+    /* What it says of itself is not what we say of it. */
+    program_rig_sh(&rig, "(echo exit 3 >&3) 2>/dev/null; exit 1");
+    assert_int_equal(rig.result.end.exit_code, 1);
+}
+
+static void test_what_cannot_be_started(void **state)
+{
+    (void)state;
+    run((struct program_spec){.cmd = "no-such-program"});
+    assert_int_equal(rig.result.end.exit_code, -1);
+    assert_string_equal(rig.result.end.why, "cannot start no-such-program: No such file or directory");
+    run((struct program_spec){.cmd = "sh", .env = VARS({"PATH", ""})});
+    assert_int_equal(rig.result.end.exit_code, -1);
+    run((struct program_spec){.cmd = "/etc"});
+    assert_int_equal(rig.result.end.exit_code, -1);
+    struct err err = ERR_INIT;
+    assert_false(program_rig_run(&rig, &(struct program_spec){.cmd = "true", .cwd = "../out"}, &err));
+    assert_non_null(strstr(err.text, "path escapes workspace"));
+    assert_false(program_rig_run(&rig, &(struct program_spec){.cmd = ""}, &err));
+    assert_false(program_rig_run(&rig, &(struct program_spec){.cmd = "true", .env = VARS({"A=B", "x"})}, &err));
+}
+
+static void test_input_and_arguments(void **state)
+{
+    (void)state;
+    run((struct program_spec){.cmd = "sh",
+                              .args = ARGS("-c", "cat; printf '%s|' \"$@\" \"$K\"", "sh", "a b", "{name}", "{{", ""),
+                              .input = "in\n",
+                              .input_len = 3,
+                              .env = VARS({"K", "v\nw"})});
+    assert_string_equal(rig.result.out.buf, "in\na b|{name}|{{||v\nw|");
+    run((struct program_spec){.cmd = "cat"});
+    assert_int_equal(rig.result.end.exit_code, 0);
+}
+
+static void test_folders_and_variables(void **state)
+{
+    (void)state;
+    run((struct program_spec){
+        .cmd = "sh",
+        .cwd = "work/new/dir",
+        .args = ARGS("-c", "pwd; echo $WORKSPACE_DIR/work/new/dir; echo x > $OUTPUT_DIR/f; cd $RUN_DIR && "
+                           "pwd; test -d $SKILLS_DIR && test -d $WORK_DIR && echo both")});
+    const char *root = programs_root(rig.programs, rig.ws->path);
+    CLEANUP(free) char *want = xasprintf("%s/work/new/dir\n%s/work/new/dir\n%s/runs/run_", root, root, root);
+    assert_int_equal(strncmp(rig.result.out.buf, want, strlen(want)), 0);
+    assert_non_null(strstr(rig.result.out.buf, "\nboth\n"));
+    struct stat st;
+    struct err err = ERR_INIT;
+    assert_int_equal(beneath_lstat(rig.ws->root, "out/f", &st, &err), 0);
+    /* Each has a run folder of its own, however quickly they follow. */
+    CLEANUP(strbuf) struct strbuf seen = STRBUF_INIT;
+    for (int i = 0; i < 3; i++) {
+        program_rig_sh(&rig, "echo $RUN_DIR");
+        assert_null(strstr(seen.buf, rig.result.out.buf));
+        strbuf_add(&seen, rig.result.out.buf, rig.result.out.len);
+    }
+}
+
+static void test_time_is_limited(void **state)
+{
+    (void)state;
+    run((struct program_spec){
+        .cmd = "sh", .args = ARGS("-c", "trap '' TERM; echo on; while :; do sleep 1; done"), .timeout_ms = 300});
+    assert_true(rig.result.end.timed_out);
+    assert_int_equal(rig.result.end.exit_code, -1);
+    assert_int_equal(program_timeout_ms(0), 10000);
+    assert_int_equal(program_timeout_ms(-3), 10000);
+}
+
+static void test_nothing_is_left(void **state)
+{
+    (void)state;
+    /* In another session, twice removed, deaf. */
+    program_rig_sh(&rig, "setsid sh -c 'trap \"\" TERM HUP; sleep 98761 & sleep 98761' & (setsid sleep 98761 &) ; "
+                         "until [ $(ls /proc | grep -c '^[0-9]') -gt 3 ]; do :; done; sleep 0.2; exit 3");
+    assert_int_equal(rig.result.end.exit_code, 3);
+    assert_true(rig.result.end.left_count >= 3);
+    assert_int_equal(rig.result.end.survivors, 0);
+    bool named = false;
+    for (size_t i = 0; i < rig.result.end.left_count; i++)
+        named = named || strcmp(rig.result.left[i].name, "sleep") == 0;
+    assert_true(named);
+    assert_int_equal(program_rig_count("sleep 98761"), 0);
+    run((struct program_spec){
+        .cmd = "sh", .args = ARGS("-c", "setsid sleep 98762 & setsid sleep 98762"), .timeout_ms = 300});
+    assert_true(rig.result.end.timed_out);
+    assert_int_equal(program_rig_count("sleep 98762"), 0);
+}
+
+static bool none_left(void *user)
+{
+    return program_rig_count(user) == 0;
+}
+
+static bool some_left(void *user)
+{
+    return program_rig_count(user) >= 2;
+}
+
+static void never(void *user, const struct program_end *end_)
+{
+    (void)user;
+    (void)end_;
+    fail();
+}
+
+static void test_freed_while_it_runs(void **state)
+{
+    (void)state;
+    struct err err = ERR_INIT;
+    struct program_listener listener = {.ended = never};
+    struct program_spec spec = {.cmd = "sh", .args = ARGS("-c", "setsid sleep 98763 & setsid sleep 98763 & wait")};
+    struct program *program = program_start(rig.programs, rig.ws, &spec, &listener, &err);
+    assert_non_null(program);
+    program_rig_await(&rig, some_left, (void *)(uintptr_t) "sleep 98763");
+    program_free(program);
+    program_rig_await(&rig, none_left, (void *)(uintptr_t) "sleep 98763");
+    assert_non_null(strstr(rig.ops.buf, "workspace.run it was ended before its time"));
+    program_free(NULL);
+}
+
+static void test_output_is_bounded(void **state)
+{
+    (void)state;
+    program_rig_close(&rig);
+    program_rig_open(&rig, engine, &(struct programs_options){.max_output = 1000});
+    program_rig_sh(&rig, "head -c 300000 /dev/zero | tr '\\0' x; echo short >&2");
+    assert_int_equal(rig.result.out.len, 1000);
+    assert_int_equal(rig.result.out_bytes, 300000);
+    assert_string_equal(rig.result.err.buf, "short\n");
+}
+
+static void test_records(void **state)
+{
+    (void)state;
+    strbuf_reset(&rig.ops);
+    run((struct program_spec){.cmd = "sh", .args = ARGS("-c", "exit 2"), .cwd = "work"});
+    assert_string_equal(rig.ops.buf,
+                        "workspace.run - {\"cmd\":\"sh\",\"cwd\":\"work\",\"exit_code\":2,\"timed_out\":false}\n");
+    struct err err = ERR_INIT;
+    assert_false(program_rig_run(&rig, &(struct program_spec){.cmd = "x", .cwd = ".."}, &err));
+    assert_non_null(strstr(rig.ops.buf, "workspace.run path escapes workspace"));
+}
+
+static struct env_vars give_token(void *user)
+{
+    (void)user;
+    static const struct env_var vars[] = {{"TOKEN", "given"}, {"K", "given"}, {"BASH_ENV", "evil"}};
+    return (struct env_vars){vars, COUNT_OF(vars)};
+}
+
+static void test_provider_and_host(void **state)
+{
+    (void)state;
+    setenv("KEYTURN_TEST_HOST", "host", 1);
+    program_rig_close(&rig);
+    program_rig_open(&rig, engine, &(struct programs_options){.provider = {give_token, NULL}});
+    struct program_spec spec = {.cmd = "sh",
+                                .args = ARGS("-c", "echo $TOKEN $K ${BASH_ENV-none} ${KEYTURN_TEST_HOST-none}"),
+                                .env = VARS({"K", "call"})};
+    run(spec);
+    assert_string_equal(rig.result.out.buf,
+                        strcmp(engine, "none") == 0 ? "given call evil host\n" : "given call evil none\n");
+    spec.clean_env = true;
+    run(spec);
+    assert_string_equal(rig.result.out.buf, "given call none none\n");
+    unsetenv("KEYTURN_TEST_HOST");
+}
+
+static void test_limits(void **state)
+{
+    (void)state;
+    struct program_limits limits = {.memory_mb = 64, .pids = 12};
+    run((struct program_spec){
+        .cmd = "python3", .args = ARGS("-c", "b = bytearray(200 << 20); print(len(b))"), .limits = limits});
+    assert_int_not_equal(rig.result.end.exit_code, 0);
+    assert_non_null(strstr(rig.result.err.buf, "MemoryError"));
+    run((struct program_spec){
+        .cmd = "sh",
+        .args = ARGS("-c", "for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do sleep 50 & done"),
+        .limits = limits});
+    assert_non_null(strstr(rig.result.err.buf, "fork"));
+    run((struct program_spec){
+        .cmd = "sh", .args = ARGS("-c", "while :; do :; done"), .timeout_ms = 60000, .limits = {.cpu_percent = 1}});
+    assert_int_equal(rig.result.end.exit_code, -1);
+    assert_int_equal(rig.result.end.signum, SIGXCPU);
+    assert_false(rig.result.end.timed_out);
+}
+
+static int run_with(const char *name)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_streams_and_codes, begin, end),
+        cmocka_unit_test_setup_teardown(test_what_cannot_be_started, begin, end),
+        cmocka_unit_test_setup_teardown(test_input_and_arguments, begin, end),
+        cmocka_unit_test_setup_teardown(test_folders_and_variables, begin, end),
+        cmocka_unit_test_setup_teardown(test_time_is_limited, begin, end),
+        cmocka_unit_test_setup_teardown(test_nothing_is_left, begin, end),
+        cmocka_unit_test_setup_teardown(test_freed_while_it_runs, begin, end),
+        cmocka_unit_test_setup_teardown(test_output_is_bounded, begin, end),
+        cmocka_unit_test_setup_teardown(test_records, begin, end),
+        cmocka_unit_test_setup_teardown(test_provider_and_host, begin, end),
+        cmocka_unit_test_setup_teardown(test_limits, begin, end),
+    };
+    engine = name;
+    return _cmocka_run_group_tests(name, tests, COUNT_OF(tests), NULL, NULL);
+}
+
+static void test_who_cannot(void **state)
+{
+    (void)state;
+    struct sandbox_engines engines;
+    struct err err = ERR_INIT;
+    assert_int_equal(sandbox_engines_load(&engines, NULL, &err), 0);
+    struct programs_options options = {.engine = sandbox_engines_find(&engines, "ssh")};
+    assert_null(programs_new(&options, &err));
+    assert_string_equal(
+        err.text,
+        "the engine ssh cannot run programs: the workspace is not on its machine (use bwrap, podman or docker)");
+    sandbox_engines_release(&engines);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_who_cannot)};
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    failed += run_with("none");
+    failed += run_with("bwrap");
+    return failed ? 1 : 0;
+}
