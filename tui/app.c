@@ -335,7 +335,7 @@ static int run_stage(struct app *app, const struct stage *stage)
     case STAGE_NONE:
         break;
     }
-    return app_stage_start(app);
+    return app_stage_start(app, stage);
 }
 
 /* A theme that does not exist is said before anything runs. */
@@ -383,6 +383,11 @@ static int app_main(const struct options *options, struct stage first)
     signal(SIGPIPE, SIG_IGN);
     app.keymap = setup_keymap(config);
     int status = app.keymap ? check_theme(&app) : STATUS_USAGE;
+    /* Without a model there is nothing to run, but something to say. */
+    if (first.kind == STAGE_LIVE && !options->model && !config->model) {
+        app.wanted = steal(&first.prompt);
+        first = (struct stage){.kind = STAGE_START, .set_up = true};
+    }
     if (!status) {
         status = run_stages(&app, first);
         status = app.stopped ? app.stopped : status;
@@ -400,6 +405,7 @@ static int app_main(const struct options *options, struct stage first)
     strbuf_release(&app.stray_text);
     free(app.theme);
     free(app.notice);
+    free(app.wanted);
     config = app.config; /* it may have been read anew */
     return status;
 }

@@ -22,6 +22,7 @@ struct stage {
     char *file;       /* of a recording, or of the journal to go on with */
     char *prompt;     /* to begin with; NULL: the user is asked */
     size_t position;  /* where a fork leaves the recording */
+    bool set_up;      /* at the start: how to set up a model is shown */
 };
 void stage_release(struct stage *stage);
 
@@ -50,6 +51,7 @@ struct app {
     struct canvas canvas;
     char *theme;      /* by name, once it was switched; NULL: what options and config say */
     char *notice;     /* to be said at the beginning of the next stage */
+    char *wanted;     /* the prompt that waits for a model; NULL: none */
 
     struct stage next;
     const struct stage_ops *ops;
@@ -95,7 +97,7 @@ int app_edit_file(struct app *app, const char *path, struct err *err) CHECKED;
 int app_edit_config(struct app *app, struct err *err) CHECKED;
 
 /* The stages: 0, or the exit status after an error was said. */
-int app_stage_start(struct app *app);
+int app_stage_start(struct app *app, const struct stage *stage);
 int app_stage_live(struct app *app, const struct stage *stage);
 int app_stage_replay(struct app *app, const struct stage *stage);
 

@@ -25,6 +25,7 @@ static int start_submit(struct app *app, const struct intent *intent, struct err
         return err_set(err, "nothing runs yet: say what to do, or choose something to look at");
     if (!app->options->model && !app->config->model)
         return err_set(err, "no model is configured: m on the empty line says how to set one up; the demo needs none");
+    free(steal(&app->wanted));
     app_go(app, (struct stage){.kind = STAGE_LIVE, .prompt = xstrdup(intent->start.prompt)});
     return 0;
 }
@@ -40,7 +41,7 @@ static int start_replay(struct app *app, enum action action, const char *argumen
 static const struct stage_ops ops = {
     .fill = start_fill, .submit = start_submit, .replay = start_replay, .quit = app_leave};
 
-int app_stage_start(struct app *app)
+int app_stage_start(struct app *app, const struct stage *stage)
 {
     static const char nothing[] = "{\"type\":\"session.started\",\"v\":1}\n";
     struct err err = ERR_INIT;
@@ -62,7 +63,10 @@ int app_stage_start(struct app *app)
                                    .model = app->options->model ? app->options->model : app->config->model,
                                    .config = app->options->config ? app->options->config : config,
                                    .fixtures = fixtures,
+                                   .prompt = app->wanted,
                                }));
+        if (stage->set_up)
+            ui_open_modal(app->ui, modal_model_new(app->options->config ? app->options->config : config, NULL));
         app_run(app);
         status = app->status;
     }

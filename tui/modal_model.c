@@ -1,5 +1,6 @@
 /* How a model is set up: which file says so, and the lines that do. y makes the file where there is none; either way
- * the user's own editor opens it, since nobody knows better what should stand there. */
+ * the user's own editor opens it, since nobody knows better what should stand there. d starts the demo, which needs
+ * none. */
 
 #include "base/mem.h"
 #include "config_example.h"
@@ -32,43 +33,25 @@ static void say(struct model *model, enum look look, const char *text)
     wrapped_add(&model->text, look, "", text, strlen(text), model->width);
 }
 
-static void write_lines(struct model *model)
-{
-    say(model, LOOK_STRONG, "{");
-    for (size_t i = 0; config_model_lines[i]; i++) {
-        CLEANUP(free) char *line = xasprintf("  %s", config_model_lines[i]);
-        say(model, LOOK_STRONG, line);
-    }
-    say(model, LOOK_STRONG, "}");
-}
-
 static void wrap(struct model *model, int width)
 {
     if (model->width == width)
         return;
     wrapped_reset(&model->text);
     model->width = width;
-    CLEANUP(free) char *now = model->name ? xasprintf("The model is %s.", model->name) : NULL;
-    say(model, LOOK_TEXT,
-        now ? now
-            : "No model is configured: sessions and recordings can be looked at, the demo plays, nothing else runs.");
-    wrapped_add_blank(&model->text);
-    say(model, LOOK_TEXT, model->there ? "The config file:" : "The config file, which is not there yet:");
+    CLEANUP(free) char *now = model->name ? xasprintf("The model is %s. ", model->name) : NULL;
+    CLEANUP(free)
+    char *head = xasprintf("%s%s:", now ? now : "No model is configured: the demo plays, nothing else runs. ",
+                           model->there ? "The config file" : "The config file, which is not there yet");
+    say(model, LOOK_TEXT, head);
     say(model, LOOK_STRONG, model->config);
-    wrapped_add_blank(&model->text);
-    say(model, LOOK_TEXT, "These lines in it name a model:");
-    write_lines(model);
-    wrapped_add_blank(&model->text);
+    for (size_t i = 0; config_model_lines[i]; i++)
+        say(model, LOOK_STRONG, config_model_lines[i]);
+    say(model, LOOK_TEXT, config_key_note);
     say(model, LOOK_TEXT,
-        "\"file\" is a recording whose answers are the model's. For once: keyturn run --model scripted:FILE. All "
-        "settings: "
-        "keyturn help config.");
-    wrapped_add_blank(&model->text);
-    say(model, LOOK_TEXT,
-        model->there
-            ? "e opens the file in your editor ($VISUAL, $EDITOR or vi)."
-            : "y makes the file, with these lines as comments, and opens it in your editor ($VISUAL, $EDITOR or "
-              "vi).");
+        model->there ? "e opens it in $VISUAL, $EDITOR or vi. d starts the demo, which needs no model."
+                     : "y makes it, with these lines as comments, and opens it in $VISUAL, $EDITOR or vi. d starts the "
+                       "demo, which needs no model.");
 }
 
 static struct rect model_place(struct modal *modal, const struct view *view, int rows, int cols)
@@ -106,6 +89,12 @@ static bool model_key(struct modal *modal, struct ui *ui, const struct view *vie
             ui_say(ui, LOOK_ERROR, "%s", err.text);
         return true;
     }
+    if (!key->ctrl && !key->alt && key->code == 'd') {
+        ui_close_modal(ui);
+        if (host->open(host, "demo", &err))
+            ui_say(ui, LOOK_ERROR, "%s", err.text);
+        return true;
+    }
     return list_action(&modal->list, action, modal->height);
 }
 
@@ -119,7 +108,8 @@ static const char *model_title(struct modal *modal, const struct view *view)
 static const char *model_footer(struct modal *modal, const struct view *view)
 {
     (void)view;
-    return ((struct model *)modal)->there ? "e edit the file   Esc close" : "y make the file and edit it   Esc close";
+    return ((struct model *)modal)->there ? "e edit the file   d demo   Esc close"
+                                          : "y make the file and edit it   d demo   Esc close";
 }
 
 static const struct modal_ops model_ops = {.name = "model",

@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "base/redact.h"
 #include "base/strbuf.h"
+#include "base/utf8.h"
 #include "text.h"
 #include <string.h>
 #include <unistd.h>
@@ -20,6 +21,13 @@ static void say(const char *text)
     strbuf_addch(&line, '\n');
     /* Where stderr is gone there is nobody to tell. */
     (void)!file_write_all(STDERR_FILENO, line.buf, line.len);
+}
+
+void say_page(const char *text, size_t len)
+{
+    CLEANUP(strbuf) struct strbuf page = STRBUF_INIT;
+    utf8_sanitize(&page, text, len, UTF8_KEEP_NEWLINE);
+    (void)!file_write_all(STDERR_FILENO, page.buf, page.len);
 }
 
 static void say_args(const char *fmt, va_list args)

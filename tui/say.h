@@ -19,5 +19,7 @@ enum exit_status {
 int say_error(int status, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* "keyturn: FILE:LINE: text", without the line when there is none, and without the file when the text names it. */
 int say_file_error(int status, const char *file, const struct err *err);
+/* A page that goes with such a line: its line breaks stay. */
+void say_page(const char *text, size_t len);
 /* The same line, for something that does not stop the program. */
 void say_notice(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

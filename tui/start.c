@@ -331,6 +331,8 @@ struct modal *start_new(const struct start_info *info)
     start->config = info->config ? xstrdup(info->config) : config_default_path();
     start_list_load_at(&start->list, info->fixtures, info->now_us);
     input_init(&start->prompt, true);
+    if (info->prompt)
+        input_set(&start->prompt, info->prompt);
     list_init(&start->sessions, false);
     list_init(&start->fixtures, false);
     return &start->modal;

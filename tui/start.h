@@ -14,6 +14,7 @@ struct start_info {
     const char *model;    /* its name; NULL: none is configured */
     const char *config;   /* the config file, there or not; NULL: the usual one */
     const char *fixtures; /* their folder; NULL: none was found */
+    const char *prompt;   /* that stands there already; NULL: none */
     int64_t now_us;       /* wall time, for "2 min ago"; 0: the clock's */
 };
 struct modal *start_new(const struct start_info *info);

@@ -62,4 +62,17 @@ printf 'a\0b' >bytes.md
 kt run --workspace ws --model m.jsonl --system bytes.md x
 refused "bytes.md" "no text"
 
+begin "no model"
+kt run "Do it."
+ok "exit 2" is 2
+ok "said first" grep -q '^keyturn: no model is configured' "$base/err"
+for word in '"provider": "anthropic"' '"provider": "openai"' openrouter.ai localhost:11434 llama.cpp key_env key_command \
+    ANTHROPIC_API_KEY "keyturn demo" "$home/config/keyturn/config.json"; do
+    ok "says: $word" err "$word"
+done
+ok "nothing else" test ! -s "$base/out"
+kt run --headless x
+ok "headless the same" is 2
+ok "as text" err '"provider": "anthropic"'
+
 finish

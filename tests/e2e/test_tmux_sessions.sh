@@ -92,15 +92,16 @@ case_no_model() {
 
 # Where the config file belongs is where XDG says; making one and naming a model in it needs nothing else.
 case_set_up_a_model() {
-    begin set_up_a_model 80x24 EDITOR="sed -i 's,^  // ,  ,'"
+    begin set_up_a_model 80x24 EDITOR="cp mine.json"
     write_model model.jsonl
+    printf '{"model": "mine", "models": {"mine": {"provider": "scripted", "file": "answers.jsonl"}}}\n' >"$home/mine.json"
     mkdir -p "$home/config/keyturn"
     cp "$home/model.jsonl" "$home/config/keyturn/answers.jsonl"
     start
     sees '~/config/keyturn/config.json'
     keys m
     sees 'not there yet'
-    sees '"model": "mine"'
+    sees '"provider": "anthropic"'
     keys y
     sees 'the model is mine from now on'
     sees 'model: mine'
@@ -118,13 +119,47 @@ case_set_up_a_model() {
 }
 
 case_set_up_refused() {
-    begin set_up_refused 80x24 EDITOR="sed -i 's,^  // \"model\": \"mine\",  nonsense,'"
+    begin set_up_refused 80x24 EDITOR="sed -i 's,^  //  \"model\": .*,  nonsense,'"
     start
     sees 'no model yet'
     keys m y
-    sees 'config file, line 5: '
+    sees 'config file, line 6: '
     sees 'model: none configured'
     keys C-c
+    sees 'status='
+}
+
+# `run` without a model says how to get one, keeps what was asked, and goes on with it once there is one.
+case_run_without_a_model() {
+    begin run_without_a_model 80x24 EDITOR="cp mine.json"
+    write_model model.jsonl
+    mkdir -p "$home/config/keyturn"
+    cp "$home/model.jsonl" "$home/config/keyturn/answers.jsonl"
+    printf '{"model": "mine", "models": {"mine": {"provider": "scripted", "file": "answers.jsonl"}}}\n' >"$home/mine.json"
+    start run --workspace ws "'Change it.'"
+    sees 'No model is configured'
+    sees 'd starts the demo'
+    keys y
+    sees 'model: mine'
+    sees 'Change it.'
+    keys Enter
+    sees 'waiting for you'
+    keys C-c
+    sees 'cancelled'
+    sees 'say:'
+    escape
+    keys q
+    sees 'status='
+}
+
+case_run_the_demo_instead() {
+    begin run_the_demo_instead 80x24
+    start run "'Change it.'"
+    sees 'd starts the demo'
+    keys d
+    sees 'demo'
+    sees 'waiting for you'
+    keys q y
     sees 'status='
 }
 
@@ -188,4 +223,4 @@ case_no_sessions() {
     sees 'status=0'
 }
 
-run_cases running_elsewhere killed no_model set_up_a_model set_up_refused broken_line fork_in_a_turn execute_until no_sessions
+run_cases running_elsewhere killed no_model set_up_a_model set_up_refused run_without_a_model run_the_demo_instead broken_line fork_in_a_turn execute_until no_sessions
