@@ -1,12 +1,15 @@
 #!/usr/bin/env bash
-# Builds the image of the script sandbox; ./dev image calls it. From the Dockerfile where the base image can be had; else
-# the same tree (root.sh) is made of this machine's own files and only the Dockerfile's last stage is built. An image that
-# was made of the same files is left alone: a label holds their checksum. Ends with 3 where no engine works.
+# Builds the image of the script sandbox; ./dev image calls it. From the Dockerfile, in the first base that can be had: the
+# one it names, from a registry; one that debootstrap makes of Debian's packages (base.sh), which is kept. The last resort is
+# no base at all: the same tree (root.sh) is made of this machine's own files, and only the Dockerfile's last stage is built.
+# An image that was made of the same files is left alone: a label holds their checksum. Ends with 3 where no engine works.
 set -euo pipefail
 here=$(dirname "$(readlink -f "$0")")
 source=$(dirname "$here")
 base=$(sed -n 's/^ARG BASE=//p' "$here/Dockerfile")
-engine='' name=localhost/keyturn-harness harness=$source/build/keyturn-harness local='' probe=''
+packages=$(sed -n 's/^ARG PACKAGES="\(.*\)"/\1/p' "$here/Dockerfile")
+engine='' name=localhost/keyturn-harness harness=$source/build/keyturn-harness local='' probe='' mirror=''
+cache=${XDG_CACHE_HOME:-$HOME/.cache}/keyturn
 label=keyturn.checksum
 
 say() { printf '%s\n' "image: $*" >&2; }
@@ -14,10 +17,11 @@ fail() { say "$@"; exit 1; }
 
 usage() {
     cat <<'TXT'
-image.sh [--probe] [--local] [--base NAME] [--engine podman|docker] [--name NAME] [--harness FILE]
+image.sh [--probe] [--local] [--base NAME] [--mirror URL] [--engine podman|docker] [--name NAME] [--harness FILE]
   --probe     builds nothing: does an engine work?
-  --local     of this machine's own files, without asking for the base image
+  --local     of this machine's own files, without a base image
   --base      another Debian 12 to build in, where the Dockerfile's cannot be had
+  --mirror    where debootstrap finds Debian's packages when no registry has the base; that of apt when nothing is said
   --engine    whichever works, podman first, when nothing is said
   --name      localhost/keyturn-harness when nothing is said
   --harness   the program that --local packs; build/keyturn-harness when nothing is said
@@ -28,7 +32,7 @@ while [ $# -gt 0 ]; do
     case "$1" in
     --local) local=yes ;;
     --probe) probe=yes ;;
-    --base | --engine | --name | --harness)
+    --base | --mirror | --engine | --name | --harness)
         [ $# -gt 1 ] || { usage >&2; exit 2; }
         printf -v "${1#--}" %s "$2"
         shift
@@ -95,6 +99,34 @@ base_is_there() {
     timeout 300 "$engine" pull "$base" >&2
 }
 
+# Where apt has this release from.
+apt_mirror() { # suite
+    local found
+    found=$(apt-get indextargets --format '$(REPO_URI) $(RELEASE)' 2>/dev/null |
+        awk -v suite="$1" '$2 == suite { print $1; exit }') || true
+    echo "${found:-http://deb.debian.org/debian/}"
+}
+
+# A base of Debian's packages: kept as an archive, and as an image. It has all that the Dockerfile installs, so what is kept
+# needs no network at all.
+bootstrap_base() {
+    local suite=${base#*:} made_of archive old
+    suite=${suite%%-*}
+    made_of=$(cat "$here/base.sh" - <<<"$suite $packages" | sha256sum | cut -c 1-12)
+    base=localhost/keyturn-base:$suite-$made_of
+    archive=$cache/base-$suite-$made_of.tar
+    "$engine" image inspect "$base" >/dev/null 2>&1 && return
+    if [ ! -f "$archive" ]; then
+        say "making a base of Debian's packages with debootstrap; it is kept in $cache"
+        # shellcheck disable=SC2086 # a list
+        "$here/base.sh" "$suite" "${mirror:-$(apt_mirror "$suite")}" "$archive" $packages || return
+        for old in "$cache/base-$suite"-*.tar; do
+            [ "$old" = "$archive" ] || rm -f "$old"
+        done
+    fi
+    "$engine" import "$archive" "$base" >/dev/null
+}
+
 build() { # checksum how context [options]
     local checksum=$1 how=$2 context=$3 old
     shift 3
@@ -113,8 +145,7 @@ build() { # checksum how context [options]
 
 build_from_dockerfile() {
     build "$(checksum_of CMakeLists.txt core/base harness docker)" "from $base" "$source" -f "$here/Dockerfile" \
-        --build-arg "BASE=$base" --network=host ||
-        fail "the build failed (./dev image --local makes it of this machine's own files)"
+        --build-arg "BASE=$base" --network=host
 }
 
 build_from_machine() {
@@ -141,10 +172,14 @@ check() {
 choose_engine
 [ -z "$probe" ] || exit 0
 command_for
-if [ -z "$local" ] && base_is_there; then
-    build_from_dockerfile
+if [ -n "$local" ]; then
+    build_from_machine
+elif base_is_there; then
+    build_from_dockerfile || fail "the build failed (./dev image --local makes it of this machine's own files)"
+elif say "no registry has $base" && bootstrap_base && build_from_dockerfile; then
+    say "it was built in a base made by debootstrap"
 else
-    [ -n "$local" ] || say "$base is not to be had"
+    say "there is no base either; as the last resort it is made of this machine's own files"
     build_from_machine
 fi
 check
