@@ -17,7 +17,7 @@
 struct settings {
     const char *tools, *workspace;
     unsigned memory_mb;
-    bool no_seccomp, no_landlock, no_rlimits, allow_degraded, end_with_input, help, version;
+    bool no_seccomp, no_landlock, no_rlimits, no_readonly, allow_degraded, end_with_input, help, version;
 };
 
 static const struct option {
@@ -33,6 +33,7 @@ static const struct option {
     {"--no-seccomp", NULL, "leave the filter of system calls off", offsetof(struct settings, no_seccomp)},
     {"--no-landlock", NULL, "leave the file rules off", offsetof(struct settings, no_landlock)},
     {"--no-rlimits", NULL, "leave the resource limits off", offsetof(struct settings, no_rlimits)},
+    {"--no-readonly", NULL, "leave what is around the workspace as it is", offsetof(struct settings, no_readonly)},
     {"--allow-degraded", NULL, "go on without a layer that this machine lacks",
      offsetof(struct settings, allow_degraded)},
     {"--end-with-input", NULL, "end when standard input does, whatever runs: the host is gone then",
@@ -137,6 +138,7 @@ static int run_zygote(const struct settings *settings)
                     .no_landlock = settings->no_landlock,
                     .no_rlimits = settings->no_rlimits},
         .tools = settings->tools,
+        .no_readonly = settings->no_readonly,
         .allow_degraded = settings->allow_degraded,
     };
 

@@ -48,6 +48,7 @@ struct sandbox {
     bool on[LAYERS];   /* to be put on: wanted, and not found lacking */
     char lacking[400]; /* which are wanted and lacking, and why; "" when none is */
     rlim_t memory, file, files;
+    bool readonly;         /* all but the workspace is */
     uint64_t workspace_mb; /* what fits in; 0: nothing bounds it */
     int abi, rules; /* Landlock's version and descriptor; -1 */
     struct sock_filter *filter;
@@ -67,7 +68,7 @@ static void lack(struct sandbox *sandbox, enum layer layer, const char *why)
 
 /* ---- the filter ---- */
 
-enum rule { RULE_ALLOW, RULE_NOSYS, RULE_DENY, RULE_KILL };
+enum rule { RULE_ALLOW, RULE_NOSYS, RULE_DENY, RULE_KILL, RULE_READONLY };
 
 struct test { /* (argument & mask) == value; mask 0 ends a list */
     unsigned arg;
@@ -89,6 +90,11 @@ struct row {
     }
 #define ALLOW_IF(...)                                                                                                  \
     RULE_ALLOW,                                                                                                        \
+    {                                                                                                                  \
+        __VA_ARGS__                                                                                                    \
+    }
+#define READONLY(...)                                                                                                  \
+    RULE_READONLY,                                                                                                     \
     {                                                                                                                  \
         __VA_ARGS__                                                                                                    \
     }
@@ -133,15 +139,15 @@ static const struct row rows[] = {
 #include "syscalls.def"
 };
 
-static int add_row(scmp_filter_ctx ctx, const struct row *row)
+static int add_row(scmp_filter_ctx ctx, const struct row *row, bool readonly)
 {
     static const uint32_t actions[] = {SCMP_ACT_ALLOW, SCMP_ACT_ERRNO(ENOSYS), SCMP_ACT_ERRNO(EPERM),
-                                       SCMP_ACT_KILL_PROCESS};
+                                       SCMP_ACT_KILL_PROCESS, SCMP_ACT_ALLOW};
     struct scmp_arg_cmp tests[COUNT_OF(row->tests)];
     unsigned count = 0;
     int number = seccomp_syscall_resolve_name(row->name);
 
-    if (row->rule == RULE_DENY || number == __NR_SCMP_ERROR)
+    if (row->rule == RULE_DENY || (row->rule == RULE_READONLY && !readonly) || number == __NR_SCMP_ERROR)
         return 0; /* the default serves */
     for (; count < COUNT_OF(tests) && row->tests[count].mask; count++)
         tests[count] = (struct scmp_arg_cmp){row->tests[count].arg, SCMP_CMP_MASKED_EQ, row->tests[count].mask,
@@ -181,7 +187,7 @@ static int build_filter(struct sandbox *sandbox, struct err *err)
     int failed = ctx ? seccomp_attr_set(ctx, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS) : -ENOMEM;
 
     for (size_t i = 0; i < COUNT_OF(rows) && failed == 0; i++) {
-        failed = add_row(ctx, &rows[i]);
+        failed = add_row(ctx, &rows[i], sandbox->readonly);
         if (failed < 0)
             err_set_errno(err, -failed, "the rule for the system call %s", rows[i].name);
     }
@@ -258,8 +264,8 @@ static int make_rules(struct sandbox *sandbox, const struct sandbox_options *opt
         {"/usr", LANDLOCK_READ, false},
         {"/lib", LANDLOCK_READ, false},
         {"/lib64", LANDLOCK_READ, false},
-        {"/dev/null", LANDLOCK_READ_WRITE, false},
-        {"/dev/urandom", LANDLOCK_READ, false},
+        {options->no_devices ? NULL : "/dev/null", LANDLOCK_READ_WRITE, false},
+        {options->no_devices ? NULL : "/dev/urandom", LANDLOCK_READ, false},
         {options->tools, LANDLOCK_READ, false},
         {options->workspace, LANDLOCK_WORK, true},
     };
@@ -281,6 +287,7 @@ struct sandbox *sandbox_prepare(const struct sandbox_options *options, struct er
     sandbox->memory = (rlim_t)(options->memory_mb ? options->memory_mb : 512) << 20;
     sandbox->file = (rlim_t)(options->file_mb ? options->file_mb : 16) << 20;
     sandbox->files = options->files ? options->files : 64;
+    sandbox->readonly = options->readonly;
     sandbox->workspace_mb = workspace_bound_mb(options->workspace);
     sandbox->on[NO_NEW_PRIVS] = true;
     sandbox->on[RLIMITS] = !options->no_rlimits;
@@ -429,6 +436,7 @@ void sandbox_describe(struct strbuf *out, const struct sandbox *sandbox)
             json_add_int(&w, layer_names[layer], sandbox->on[layer] ? sandbox->abi : 0);
         else
             json_add_bool(&w, layer_names[layer], sandbox->on[layer]);
+    json_add_bool(&w, "readonly", sandbox->readonly);
     json_add_int(&w, "workspace_mb", (int64_t)sandbox->workspace_mb);
     if (sandbox->lacking[0])
         json_add_str(&w, "degraded", sandbox->lacking);

@@ -64,6 +64,7 @@ struct supervisor {
     struct execution execution;
     bool bounded;     /* the workspace is, so that its files can be counted; … */
     int64_t look_us;  /* … the next time then */
+    uint64_t files;   /* that were there before the script */
     int exit_status; /* -1: go on */
 };
 
@@ -128,6 +129,7 @@ static void begin_execution(struct supervisor *s)
 {
     s->waiting = false;
     s->look_us = now_us() + WORKSPACE_LOOK_MS * 1000;
+    s->files = s->bounded ? workspace_files(s->options->workspace) : 0;
     s->sink.id = s->request.id;
     execution_begin(&s->execution, &s->request, &s->spare, &s->secrets, s->options->limit_cpu, now_us());
     explicit_bzero(s->secrets.buf, s->secrets.len);
@@ -373,10 +375,11 @@ static void give_back(struct supervisor *s)
 
 static void look_at_workspace(struct supervisor *s, int64_t now)
 {
+    const uint64_t files = workspace_files(s->options->workspace);
     char message[96];
 
     s->look_us = now + WORKSPACE_LOOK_MS * 1000;
-    if (workspace_files(s->options->workspace) <= WORKSPACE_FILES_MAX)
+    if (files <= WORKSPACE_FILES_MAX || files <= s->files) /* who removes some may go on */
         return;
     snprintf(message, sizeof(message), "Script made more than %u files", WORKSPACE_FILES_MAX);
     execution_kill(&s->execution, message);

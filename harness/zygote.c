@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "child.h"
+#include "mounts.h"
 #include "pyhost.h"
 #include "wire.h"
 #include <errno.h>
@@ -147,9 +148,12 @@ static int serve(struct zygote *zygote)
 static int prepare_layers(struct zygote *zygote, const struct zygote_options *options)
 {
     CLEANUP(strbuf) struct strbuf record = STRBUF_INIT;
+    struct sandbox_options layers = options->sandbox;
     struct err err = ERR_INIT;
 
-    zygote->sandbox = sandbox_prepare(&options->sandbox, &err);
+    layers.readonly = !options->no_readonly && mounts_close(layers.workspace, options->tools);
+    layers.no_devices = !options->no_readonly && mounts_devices_open();
+    zygote->sandbox = sandbox_prepare(&layers, &err);
     if (!zygote->sandbox)
         return complain(err.text);
     if (sandbox_try(zygote->sandbox, &err) < 0 && !options->allow_degraded)
@@ -166,9 +170,9 @@ int zygote_main(const struct zygote_options *options)
     struct pyhost_options python = {.tools = options->tools};
     struct err err = ERR_INIT;
 
-    prctl(PR_SET_DUMPABLE, 0);
     if (prepare_layers(&zygote, options) < 0)
         return STATUS_LAYER;
+    prctl(PR_SET_DUMPABLE, 0); /* not before: who is not, may not say which users a namespace has */
     if (pyhost_start(&python, ZYGOTE_LOADING, &err) < 0) {
         complain(err.text);
         return 1;

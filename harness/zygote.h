@@ -7,6 +7,7 @@
 struct zygote_options {
     struct sandbox_options sandbox;
     const char *tools; /* NULL: there are none */
+    bool no_readonly; /* do not even try */
     bool allow_degraded;
 };
 

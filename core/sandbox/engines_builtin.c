@@ -2,8 +2,8 @@
  *
  * bwrap: everything unshared, nothing of the host but /usr, read-only; the harness is bound in alone and is process 1.
  * As root, uid 65534 inside is root outside: that is why nothing else is bound. The workspace is a file system in memory,
- * since a folder of the host could be filled until its disk is full. Its environment is the one we give it,
- * so there is no --clearenv.
+ * since a folder of the host could be filled until its disk is full. Its environment is the one we give it, so there is
+ * no --clearenv.
  *
  * podman and docker: the image holds the harness as its entry point. Ulimits are said because the defaults need a
  * privilege that root in a small machine may lack; crun refuses some mixtures of cgroup versions that runc takes.

@@ -17,7 +17,8 @@
 
 static const char wipe_script[] = "import os\n"
                                   "def empty(folder):\n"
-                                  "    os.chmod(folder, 0o700)\n"
+                                  "    if os.stat(folder).st_mode & 0o700 != 0o700:\n"
+                                  "        os.chmod(folder, 0o700)\n"
                                   "    for entry in list(os.scandir(folder)):\n"
                                   "        if entry.is_dir(follow_symlinks=False):\n"
                                   "            empty(entry.path)\n"

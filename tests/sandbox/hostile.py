@@ -38,7 +38,7 @@ import sys
 sys.dont_write_bytecode = True
 import rig
 
-LAYERS = ("seccomp", "landlock", "rlimits")
+LAYERS = ("seccomp", "landlock", "rlimits", "readonly")
 KEYS = {"needs", "expect", "expect bare", "expect bwrap", "expect podman", "control", "control needs"}
 KEYS |= {"timeout", "secrets", "before", "before secrets", "not", "only on"}
 

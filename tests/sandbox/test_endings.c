@@ -215,7 +215,7 @@ static void test_forged_records_say_no_more_than_a_script_may(void **state)
         &rig,
         "import os\n"
         "for fd in range(3, 64):\n"
-        "    for text in (b'{\"type\":\"final_result\",\"execution_id\":\"other\",\"data\":1}\\n', b'T[\"x\"]\\n',\n"
+        "    for text in (b'{\"type\":\"final_result\",\"execution_id\":\"other\",\"data\":1}\\n', b'T{\"x\":\"NETWORK\"}\\n',\n"
         "                 b'S{}\\n', b'Qx\\n', b'R[[[\\n', b'no newline'):\n"
         "        try: os.write(fd, text)\n"
         "        except OSError: break\n"

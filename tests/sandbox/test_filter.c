@@ -108,6 +108,20 @@ static void test_fork(void **state)
     assert_int_equal(inside(&unfiltered, fork_and_wait, NULL), 0);
 }
 
+/* What the reader of a file may do to it goes through only where files are protected otherwise. */
+static void test_what_readers_may_do(void **state)
+{
+    static const char *const names[] = {"fchmod", "fchown", "utimensat"};
+    struct sandbox_options protected = filtered;
+    (void)state;
+    protected.readonly = true;
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        const struct attempt call = {seccomp_syscall_resolve_name(names[i]), {-1, 0, 0, 0}}; /* no descriptor */
+        assert_int_equal(inside(&filtered, attempt, &call), EPERM);
+        assert_int_equal(inside(&protected, attempt, &call), EBADF);
+    }
+}
+
 static void test_other_tables_of_calls(void **state)
 {
     (void)state;
@@ -256,6 +270,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_calls_that_are_refused), cmocka_unit_test(test_fork),
+        cmocka_unit_test(test_what_readers_may_do),
         cmocka_unit_test(test_other_tables_of_calls),  cmocka_unit_test(test_arguments),
         cmocka_unit_test(test_signals_go_to_oneself),  cmocka_unit_test(test_what_is_allowed_works),
     };

@@ -1,5 +1,5 @@
 # A second name for a tool, in the workspace.
-# needs: seccomp landlock
+# needs: seccomp landlock readonly
 # expect: error PermissionError
 
 import os

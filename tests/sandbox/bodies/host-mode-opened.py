@@ -1,5 +1,5 @@
 # A file of the host that everybody may read, by the way that is left.
-# needs: landlock
+# needs: landlock readonly seccomp
 # expect: error PermissionError
 # expect bwrap: error FileNotFoundError
 # expect podman: error FileNotFoundError

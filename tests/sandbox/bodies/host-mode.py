@@ -1,5 +1,5 @@
 # A file of the host that everybody may read, past what os makes of it.
-# needs: seccomp
+# needs: seccomp readonly
 # expect: error PermissionError
 
 import posix

@@ -1,5 +1,5 @@
 # A file of ours, put among the host's.
-# needs: landlock
+# needs: landlock readonly
 # expect: error PermissionError | Invalid cross-device link
 # expect bwrap: error FileNotFoundError
 # expect podman: error FileNotFoundError

@@ -1,5 +1,5 @@
 # A file of the host that looks as if it had not been touched for years.
-# needs: seccomp
+# needs: seccomp readonly
 # expect: error PermissionError
 
 import posix

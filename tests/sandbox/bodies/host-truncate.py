@@ -1,6 +1,6 @@
 # A file of the host, made empty.
-# needs: landlock
-# expect: error PermissionError
+# needs: landlock readonly
+# expect: error PermissionError | Read-only file system
 # expect bwrap: error FileNotFoundError
 # expect podman: error FileNotFoundError
 

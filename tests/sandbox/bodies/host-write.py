@@ -1,6 +1,6 @@
 # A new file on the host.
-# needs: landlock
-# expect: error PermissionError
+# needs: landlock readonly
+# expect: error PermissionError | Read-only file system
 # expect bwrap: error FileNotFoundError
 # expect podman: error FileNotFoundError
 

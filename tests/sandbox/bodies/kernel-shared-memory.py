@@ -1,5 +1,5 @@
 # Memory that outlives us.
-# needs: seccomp landlock
+# needs: seccomp landlock readonly
 # expect: error PermissionError | Read-only file system
 
 from multiprocessing import shared_memory

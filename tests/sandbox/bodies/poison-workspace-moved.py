@@ -1,5 +1,5 @@
 # The workspace itself is moved away.
-# needs: landlock
+# needs: landlock readonly
 # expect: error PermissionError | Read-only file system | Device or resource busy
 
 import os

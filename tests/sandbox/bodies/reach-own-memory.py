@@ -1,6 +1,6 @@
 # Our own memory as a file, where pages are not protected.
-# needs: landlock
-# expect: error PermissionError
+# needs: landlock readonly
+# expect: error PermissionError | Read-only file system
 # control needs: root
 
 with open("/proc/self/mem", "r+b"):

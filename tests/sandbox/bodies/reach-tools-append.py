@@ -1,5 +1,5 @@
 # A tool gets another line.
-# needs: landlock
+# needs: landlock readonly
 # expect: error PermissionError | Read-only file system
 
 with open("@TOOLS@/add.py", "a") as file:

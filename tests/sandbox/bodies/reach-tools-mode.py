@@ -1,5 +1,5 @@
-# A tool that everybody may write.
-# needs: bwrap
+# A tool that everybody may write, by what its reader may do.
+# needs: readonly seccomp
 # expect: error Read-only file system
 
 import os

@@ -1,5 +1,5 @@
 # A tool under another name.
-# needs: landlock
+# needs: landlock readonly
 # expect: error PermissionError | Read-only file system
 
 import os

@@ -1,0 +1,10 @@
+# The host's /dev/null, for nobody else to use: a script may open it, and as root it is its own.
+# needs: readonly seccomp
+# expect: error Read-only file system | PermissionError
+# control needs: root
+
+import os
+
+descriptor = os.open("/dev/null", os.O_RDONLY)
+os.fchmod(descriptor, os.fstat(descriptor).st_mode & 0o777)
+emit_result("reached")
