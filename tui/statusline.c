@@ -11,6 +11,7 @@
 #include "text.h"
 #include "tools/change.h"
 #include "turn/departure.h"
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -129,6 +130,16 @@ static bool add_running(struct strbuf *out, const struct session *session)
     return running > 0;
 }
 
+/* Seconds are counted down to 1: at 0 it is asked. */
+static void add_failed(struct strbuf *out, const struct view *view)
+{
+    double left_us = (double)view->session->model_retry_t - (double)view->now_t;
+    if (view->session->model_retry_t && left_us > 0)
+        strbuf_addf(out, "live: the model failed, again in %.0f s", ceil(left_us / 1e6));
+    else
+        strbuf_addstr(out, "live: the model failed and is asked again");
+}
+
 static void add_live(struct strbuf *out, const struct view *view)
 {
     const struct session *session = view->session;
@@ -142,7 +153,7 @@ static void add_live(struct strbuf *out, const struct view *view)
     else if (turn->finished_seq)
         strbuf_addf(out, "%s · waiting for your prompt", session_name(session, turn->status));
     else if (session->last_model_failure_seq)
-        strbuf_addstr(out, "live: the model failed and is asked again");
+        add_failed(out, view);
     else if (add_running(out, session))
         return;
     else if (step && step->requested_seq && !step->responded_seq)

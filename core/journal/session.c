@@ -105,6 +105,7 @@ static struct session_turn *add_turn(const struct fold *fold, uint32_t number)
     session->held_gate = session->held_call = session->held_seq = 0;
     session->open_ask = SESSION_NONE;
     session->last_model_failure_seq = 0;
+    session->model_retry_t = 0;
     return turn;
 }
 
@@ -275,6 +276,7 @@ static void model_requested(const struct fold *fold)
     }
     step->requested_seq = fold->seq;
     step->requested_t = fold->t;
+    session->model_retry_t = 0;
     reset_partial(session);
 }
 
@@ -332,6 +334,7 @@ static void model_responded(const struct fold *fold)
     step->responded_seq = fold->seq;
     step->responded_t = fold->t;
     session->last_model_failure_seq = 0;
+    session->model_retry_t = 0;
     reset_partial(session);
     fold_answer_calls(fold, turn, row);
 }
@@ -340,7 +343,12 @@ static void model_failed(const struct fold *fold)
 {
     if (!fold_turn(fold))
         return;
+    int64_t wait_ms = fold->event->model_failed.retry_in_ms;
     fold->session->last_model_failure_seq = fold->seq;
+    /* The numbers of a recording may be anything: what does not fit is no time. */
+    if (wait_ms == EVENT_NULL_INT || wait_ms < 0 || __builtin_mul_overflow(wait_ms, 1000, &fold->session->model_retry_t) ||
+        __builtin_add_overflow(fold->t, fold->session->model_retry_t, &fold->session->model_retry_t))
+        fold->session->model_retry_t = 0;
     reset_partial(fold->session);
 }
 

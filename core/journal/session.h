@@ -155,6 +155,7 @@ struct session {
     int64_t held_t;                    /* since when */
     uint32_t open_ask;                 /* index, SESSION_NONE */
     uint32_t last_model_failure_seq;   /* 0 once the model answered */
+    int64_t model_retry_t;             /* when it will be asked again; 0: it was, or was given up */
 
     struct session_fault faults[SESSION_FAULTS_KEPT]; /* the first ones */
     uint32_t fault_count;              /* all of them */

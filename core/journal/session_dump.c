@@ -253,7 +253,8 @@ void session_dump(struct strbuf *out, const struct session *session)
     if (session->open_ask != SESSION_NONE)
         strbuf_addf(out, "open ask %u\n", session->open_ask);
     if (session->last_model_failure_seq)
-        strbuf_addf(out, "model failed %u\n", session->last_model_failure_seq);
+        strbuf_addf(out, "model failed %u again %lld\n", session->last_model_failure_seq,
+                    (long long)session->model_retry_t);
     for (uint32_t i = 0; i < session->fault_count && i < SESSION_FAULTS_KEPT; i++) {
         strbuf_addf(out, "fault %u ", session->faults[i].seq);
         add_text(out, session->faults[i].text);

@@ -3,7 +3,9 @@
 
 Writes its address to FOLDER/url, each request to FOLDER/N.request (head and body), and answers them in order; the last
 answer is given again. Answers: CALL and TEXT stream a call of read_file and a text, in the dialect of the path that was
-asked for; CUT streams the call and breaks off in the middle of it; a number is that HTTP status with an error."""
+asked for; CUT streams the call and breaks off in the middle of it; SILENT begins a text, says no more and writes
+FOLDER/gone when the client has left; a number is that HTTP status with an error, WAIT one with the wish to be asked again
+in 40 s."""
 
 import json
 import pathlib
@@ -67,6 +69,14 @@ class Handler(BaseHTTPRequestHandler):
         if answer.isdigit():
             error = {"type": "error", "error": {"type": "some_error", "message": "Key %s is not liked" % self.key()}}
             self.reply(int(answer), "application/json", json.dumps(error).encode(), {"retry-after-ms": "30"})
+        elif answer == "WAIT":
+            self.reply(529, "application/json", b'{"error":{"message":"Overloaded"}}', {"retry-after": "40"})
+        elif answer == "SILENT":
+            whole = stream(self.path, "TEXT")
+            self.reply(200, "text/event-stream", whole[: len(whole) // 2], {}, len(whole))
+            self.rfile.read(1)
+            (folder / "gone").touch()
+            self.close_connection = True
         elif answer == "CUT":
             whole = stream(self.path, "CALL")
             self.reply(200, "text/event-stream", whole[: len(whole) * 2 // 3], {}, len(whole))

@@ -27,6 +27,8 @@ static char *messages_text(const struct message_list *messages)
     struct strbuf text = STRBUF_INIT;
 
     message_list_write(&text, messages);
+    for (size_t i = 0; i < messages->count; i++)
+        strbuf_addf(&text, " %s", messages->items[i].opaque ? messages->items[i].opaque : "-");
     return strbuf_detach(&text, NULL);
 }
 

@@ -102,6 +102,47 @@ static void test_failure_that_no_attempt_can_mend_ends_the_turn_at_once(void **s
     turn_check_end(&rig);
 }
 
+static void test_wait_has_a_part_by_chance_where_it_is_wanted(void **state)
+{
+    struct turn_rig rig;
+
+    (void)state;
+    turn_rig_init(&rig);
+    rig.harness.model_attempts = 6;
+    rig.harness.model_jitter = 0.25;
+    turn_rig_open(&rig);
+    for (int i = 0; i < 6; i++)
+        fails(&rig, "overloaded", true, i == 4 ? 300 : -1);
+    turn_rig_turn(&rig, "go");
+    for (size_t i = 0; i < 4; i++) {
+        int64_t wait = turn_rig_event(&rig, EVENT_MODEL_FAILED, i)->model_failed.retry_in_ms;
+
+        assert_in_range(wait, 500 << i, (500 << i) * 5 / 4);
+    }
+    assert_int_equal(turn_rig_event(&rig, EVENT_MODEL_FAILED, 4)->model_failed.retry_in_ms, 300); /* a wish is a wish */
+    turn_check_end(&rig);
+}
+
+static void test_what_the_provider_wants_back_is_recorded_and_sent_back(void **state)
+{
+    struct turn_rig rig;
+    const struct message_list *asked;
+    const char *opaque = "{\"provider\":\"fake\",\"signature\":\"s\"}";
+
+    (void)state;
+    turn_rig_init(&rig);
+    turn_rig_open(&rig);
+    answer(&rig)->opaque = opaque;
+    fake_answer_call(rig.model->answers.items[0], "l", "list_dir", "{}");
+    answer(&rig)->text = "done";
+    turn_rig_turn(&rig, "go");
+    assert_string_equal(turn_rig_event(&rig, EVENT_MODEL_RESPONDED, 0)->model_responded.opaque, opaque);
+    assert_null(turn_rig_event(&rig, EVENT_MODEL_RESPONDED, 1)->model_responded.opaque);
+    asked = &rig.model->requests[1].messages;
+    assert_string_equal(asked->items[asked->count - 2].opaque, opaque);
+    turn_check_end(&rig);
+}
+
 static void test_any_number_of_attempts_is_waited_for_in_bounds(void **state)
 {
     struct turn_rig rig;
@@ -439,6 +480,8 @@ int main(void)
         cmocka_unit_test(test_model_that_answers_on_the_second_attempt_goes_on_as_if_nothing_was),
         cmocka_unit_test(test_wish_of_the_model_for_a_later_attempt_is_heeded),
         cmocka_unit_test(test_failure_that_no_attempt_can_mend_ends_the_turn_at_once),
+        cmocka_unit_test(test_wait_has_a_part_by_chance_where_it_is_wanted),
+        cmocka_unit_test(test_what_the_provider_wants_back_is_recorded_and_sent_back),
         cmocka_unit_test(test_any_number_of_attempts_is_waited_for_in_bounds),
         cmocka_unit_test(test_deadline_cuts_the_wait_for_another_attempt_short),
         cmocka_unit_test(test_nothing_is_asked_while_a_person_decides_about_the_budget),

@@ -75,6 +75,7 @@ static struct model_reply make_reply(struct fake_provider *self, const struct fa
     }
     reply.text = answer->text ? xstrdup(answer->text) : NULL;
     reply.thinking = answer->thinking ? xstrdup(answer->thinking) : NULL;
+    reply.opaque = answer->opaque ? xstrdup(answer->opaque) : NULL;
     reply.stop = xstrdup(answer->call_count > 0 ? "tool_use" : "end_turn");
     reply.call_count = answer->call_count;
     reply.calls = xcalloc(answer->call_count + 1, sizeof(*reply.calls));

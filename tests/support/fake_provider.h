@@ -15,6 +15,7 @@
 struct fake_answer {
     const char *text;       /* borrowed; NULL: none */
     const char *thinking;   /* likewise */
+    const char *opaque;     /* likewise */
     const char *error;      /* likewise; not NULL: the request fails with it */
     bool retryable;
     int64_t retry_after_ms; /* -1: no wish */

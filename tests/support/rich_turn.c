@@ -122,6 +122,7 @@ static void init_answers(struct rich_turn *rich)
     a->deltas = pieces;
     a->takes_us = 1000000;
     a->usage = (struct usage){.input = 100, .output = 10};
+    a->opaque = "{\"provider\":\"fake\",\"blocks\":[1]}";
     fake_answer_call(a, "l", "look", "{}");
     fake_answer_call(a, "s", "see", "{}");
     fake_answer_call(a, "r", "read_file", "{\"path\":\"a.txt\"}");

@@ -1,0 +1,69 @@
+#!/usr/bin/env bash
+# A live model in a real terminal: its answer and its cost, the countdown when it fails, and the key that ends either at
+# once. $1 is the program, $2… are the cases to run (default: all).
+set -u
+tests=$(readlink -f "$(dirname "$0")")
+. "$tests/terminal.sh"
+
+server=
+stop_server() {
+    [ -z "$server" ] || { kill "$server" && wait "$server"; } 2>/dev/null
+    server=
+}
+trap 'stop_server; mux kill-server 2>/dev/null; for i in 1 2 3 4 5 6; do rm -rf "$base" 2>/dev/null && break; sleep 0.5; done' EXIT
+
+serve() { # answers…
+    stop_server
+    mkdir -p "$home/asked" "$home/config/keyturn"
+    python3 "$tests/model_server.py" "$home/asked" "$@" >"$home/server.log" 2>&1 &
+    server=$!
+    until [ -e "$home/asked/url" ]; do
+        kill -0 "$server" 2>/dev/null || { cat "$home/server.log"; exit 1; }
+        sleep 0.02
+    done
+    printf '{"model": "m", "models": {"m": {"provider": "openai", "base_url": "%s/v1", "model": "gpt-x", "key_env": "MY_KEY",
+        "prices": {"input": 1000, "output": 2000}}}}\n' "$(cat "$home/asked/url")" >"$home/config/keyturn/config.json"
+    printf 'one\ntwo\n' >"$home/ws/a.txt"
+}
+run() { start run --workspace ws --record rec.jsonl "'look at a'"; }
+
+case_answers() {
+    begin answers 120x40 MY_KEY=sk-live-0123456789
+    serve CALL TEXT
+    run
+    sees 'All seen.'
+    sees 'read_file'
+    sees '$2.8' # 2,400 and 200 tokens
+    check "the key is nowhere" bash -c "! grep -rqF sk-live-0123456789 '$home/rec.jsonl' '$home/state'"
+}
+
+case_countdown() {
+    begin countdown 120x40 MY_KEY=sk-live-0123456789
+    serve WAIT
+    run
+    sees 'the model failed, again in'
+    sees 'the API answered 529'
+    sees 'cancel the turn'
+    keys C-c
+    sees 'cancelled'
+    file_has "$home/rec.jsonl" '"status":"cancelled"'
+    check "nobody asked again" test ! -e "$home/asked/2.request"
+}
+
+case_cancel() {
+    begin cancel 120x40 MY_KEY=sk-live-0123456789
+    serve SILENT
+    run
+    sees 'the model answers'
+    keys C-c
+    sees 'cancelled'
+    file_has "$home/rec.jsonl" '"status":"cancelled"'
+    local end=$((SECONDS + wait_s))
+    until [ -e "$home/asked/gone" ]; do
+        [ $SECONDS -ge $end ] && { bad "the connection stayed open"; return; }
+        sleep 0.05
+    done
+    good
+}
+
+run_cases answers countdown cancel

@@ -1,0 +1,81 @@
+/* The first line while a model that failed is waited for: it counts down, and says when it is being asked again. */
+
+#include "statusline.h"
+#include "base/mem.h"
+#include "journal/event.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static void apply(struct session *session, const char *line)
+{
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
+    struct event event;
+    assert_int_equal(event_decode(&event, &arena, line, strlen(line), NULL), 0);
+    session_apply(session, &event);
+}
+
+static void shows(const struct session *session, int64_t now_t, const char *words)
+{
+    CLEANUP(strbuf) struct strbuf out = STRBUF_INIT;
+    struct view view = {.mode = VIEW_LIVE, .session = session, .title = "ws", .now_t = now_t};
+    struct canvas canvas;
+    canvas_init(&canvas);
+    canvas_resize(&canvas, 1, 100);
+    statusline_top(&canvas, rect_make(0, 0, 1, 100), &view, false);
+    canvas_dump(&out, &canvas, false);
+    canvas_release(&canvas);
+    if (!strstr(out.buf, words))
+        fail_msg("%s is not in %s", words, out.buf);
+}
+
+static void test_wait_for_a_model_that_failed_is_counted_down(void **state)
+{
+    CLEANUP(session) struct session session;
+    (void)state;
+    session_init(&session);
+    apply(&session, "{\"seq\":1,\"t\":0,\"turn\":0,\"type\":\"session.started\",\"v\":1}");
+    apply(&session, "{\"seq\":2,\"t\":0,\"turn\":1,\"type\":\"turn.started\",\"prompt\":\"x\"}");
+    apply(&session, "{\"seq\":3,\"t\":1000,\"turn\":1,\"type\":\"model.requested\",\"step\":1}");
+    shows(&session, 2000, "live: the model is asked");
+    apply(&session, "{\"seq\":4,\"t\":1000000,\"turn\":1,\"type\":\"model.failed\",\"step\":1,\"error\":\"529\",\"attempt\":1,"
+                    "\"retry_in_ms\":2500}");
+    shows(&session, 1000000, "live: the model failed, again in 3 s");
+    shows(&session, 2000000, "again in 2 s");
+    shows(&session, 3400000, "again in 1 s");
+    shows(&session, 3500000, "live: the model failed and is asked again");
+    apply(&session, "{\"seq\":5,\"t\":3500000,\"turn\":1,\"type\":\"model.requested\",\"step\":1}");
+    shows(&session, 3500000, "live: the model failed and is asked again");
+    apply(&session, "{\"seq\":6,\"t\":4000000,\"turn\":1,\"type\":\"model.responded\",\"step\":1,\"text\":\"hello\"}");
+    shows(&session, 4000000, "live: working");
+}
+
+static void test_time_that_is_none_is_not_counted(void **state)
+{
+    static const char *const waits[] = {"null", "-5", "9223372036854775807", "9223372036854775"};
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(waits); i++) {
+        CLEANUP(session) struct session session;
+        CLEANUP(free) char *line = xasprintf("{\"seq\":3,\"t\":1000000,\"turn\":1,\"type\":\"model.failed\",\"step\":1,"
+                                             "\"error\":\"x\",\"attempt\":1,\"retry_in_ms\":%s}", waits[i]);
+        session_init(&session);
+        apply(&session, "{\"seq\":1,\"t\":0,\"turn\":0,\"type\":\"session.started\",\"v\":1}");
+        apply(&session, "{\"seq\":2,\"t\":0,\"turn\":1,\"type\":\"turn.started\",\"prompt\":\"x\"}");
+        apply(&session, line);
+        assert_int_equal(session.model_retry_t, 0);
+        shows(&session, 1000000, "live: the model failed and is asked again");
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_wait_for_a_model_that_failed_is_counted_down),
+        cmocka_unit_test(test_time_that_is_none_is_not_counted),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
