@@ -22,6 +22,7 @@ static void write_init(struct pane *pane)
     struct write_pane *write = (struct write_pane *)pane;
     diffview_init(&write->diff);
     strbuf_init(&write->story);
+    pretty_init(&write->call, 0);
     list_init(&pane->list, false);
     write->pick = SESSION_NONE;
 }
@@ -33,7 +34,9 @@ static void unload(struct write_pane *write)
     free(write->ask);
     free(write->tool);
     free(write->no_undo);
-    write->ask = write->tool = write->no_undo = NULL;
+    free(write->arguments);
+    write->ask = write->tool = write->no_undo = write->arguments = NULL;
+    pretty_reset(&write->call, 0);
     write->open = write->painted = false;
     write->digest[0] = '\0';
     write->row = (struct session_ask){0};
@@ -46,6 +49,7 @@ static void write_release(struct pane *pane)
     struct write_pane *write = (struct write_pane *)pane;
     unload(write);
     strbuf_release(&write->story);
+    pretty_release(&write->call);
     free(write->reason_ask);
     change_set_free(write->sent);
 }
@@ -97,6 +101,7 @@ static void load_recorded(struct write_pane *write, const struct view *view, uin
     if (view_event(view, ask->proposed_seq, &event, &arena) && event.type == EVENT_WRITE_PROPOSED) {
         write->asked_t = event.t;
         diffview_load_recorded(&write->diff, event.write_proposed.files);
+        write_pane_load_call(write, view, index);
     }
     if (view_event(view, ask->decided_seq, &event, &arena) && event.type == EVENT_WRITE_DECIDED) {
         diffview_decide(&write->diff, event.write_decided.decision ? event.write_decided.decision : "",
@@ -149,6 +154,7 @@ static void load_question(struct write_pane *write, const struct view *view)
         if (view_event(view, write->row.proposed_seq, &event, &arena))
             write->asked_t = event.t;
     }
+    write_pane_load_call(write, view, index);
 }
 
 static bool answerable(const struct view *view)
@@ -197,7 +203,7 @@ static void sync_view(struct write_pane *write, const struct view *view)
 static void scroll_to(struct write_pane *write, size_t top)
 {
     struct list *list = &write->pane.list;
-    size_t rows = diffview_rows(&write->diff), height = write->pane.height > 0 ? (size_t)write->pane.height : 1;
+    size_t rows = write_pane_rows(write), height = write->pane.height > 0 ? (size_t)write->pane.height : 1;
     size_t last = rows > height ? rows - height : 0;
     list->count = rows;
     list->top = top < last ? top : last;
@@ -234,9 +240,14 @@ static void write_paint(struct pane *pane, const struct view *view, struct canva
     struct rect below = rect_make(inside.row + used, inside.col, inside.rows - used - foot, inside.cols);
     pane->height = below.rows;
     write->first = below.row - inside.row;
+    write_pane_lay_call(write, below.cols - 2);
     scroll_to(write, pane->list.top);
-    diffview_paint(diff, canvas, below, pane->list.top, pane->list.left, write->open ? write->piece : SIZE_MAX,
-                   pane->search_text);
+    if (write->arguments)
+        pretty_paint(&write->call, canvas, rect_make(below.row, below.col + 1, below.rows, below.cols - 1), pane->list.top,
+                     pane->list.left);
+    else
+        diffview_paint(diff, canvas, below, pane->list.top, pane->list.left, write->open ? write->piece : SIZE_MAX,
+                       pane->search_text);
     if (foot)
         write_pane_paint_foot(write, canvas, rect_make(inside.row + inside.rows - 1, inside.col, 1, inside.cols));
     write->painted = true;
@@ -270,6 +281,10 @@ static void write_note(struct pane *pane, const struct view *view, struct strbuf
                     write->ask_count);
     if (diff->file_count > 1)
         strbuf_addf(out, "file %zu of %zu · ", diff->pieces[write->piece].file + 1, diff->file_count);
+    if (!diff->file_count) {
+        strbuf_addstr(out, "a call without a diff");
+        return;
+    }
     if (all_or_nothing(diff) && diff->files[0].binary) {
         strbuf_addstr(out, "binary");
         return;
@@ -326,7 +341,7 @@ static bool scroll(struct write_pane *write, enum action action)
     struct list *list = &write->pane.list;
     size_t page = write->pane.height > 2 ? (size_t)write->pane.height - 1 : 1;
     size_t before = list->top;
-    bool fits = diffview_rows(&write->diff) <= (size_t)(write->pane.height > 0 ? write->pane.height : 0);
+    bool fits = write_pane_rows(write) <= (size_t)(write->pane.height > 0 ? write->pane.height : 0);
     switch (action) {
     case ACTION_UP:
         scroll_to(write, list->top ? list->top - 1 : 0);
@@ -344,7 +359,7 @@ static bool scroll(struct write_pane *write, enum action action)
         scroll_to(write, 0);
         break;
     case ACTION_END:
-        scroll_to(write, diffview_rows(&write->diff));
+        scroll_to(write, write_pane_rows(write));
         break;
     default:
         return list_action(list, action, write->pane.height);
@@ -398,7 +413,7 @@ static bool write_search(struct pane *pane, const struct view *view, const char 
     struct write_pane *write = (struct write_pane *)pane;
     size_t row = pane->list.cursor;
     (void)view;
-    if (!diffview_search(&write->diff, text, back, &row))
+    if (write->arguments ? !pretty_search(&write->call, text, back, &row) : !diffview_search(&write->diff, text, back, &row))
         return false;
     write->piece = diffview_piece_at(&write->diff, row);
     if (row < pane->list.top || row >= pane->list.top + (size_t)(pane->height > 0 ? pane->height : 1))

@@ -1,9 +1,10 @@
 #pragma once
 /* What the files of the write pane share: pane_write.c shows, pane_write_head.c says what stands around the diff,
- * pane_write_answer.c answers. Nobody else includes it. */
+ * pane_write_call.c has what is shown where there is none, pane_write_answer.c answers. Nobody else includes it. */
 
 #include "diffview.h"
 #include "pane.h"
+#include "pretty.h"
 #include "ui.h"
 
 struct write_pane {
@@ -24,6 +25,8 @@ struct write_pane {
     uint32_t ask_count;  /* of the session, then */
     int64_t asked_t;
     struct strbuf story; /* what became of it, a line each */
+    char *arguments;     /* of the call, when there is no diff to show; NULL: there is one */
+    struct pretty call;  /* the same, laid out */
 
     struct change_set *edited; /* the user's version; NULL: as proposed */
     struct diff **edited_diffs;
@@ -37,6 +40,10 @@ struct change_set *write_pane_chosen(const struct write_pane *write, const struc
 void write_pane_forget_edit(struct write_pane *write);
 /* The user's version is what is shown from now on, from this file on. */
 void write_pane_take_edited(struct write_pane *write, struct change_set *take_set, size_t file);
+/* The arguments of the call that is asked about, when there is no diff; laid out for this width; rows of either. */
+void write_pane_load_call(struct write_pane *write, const struct view *view, uint32_t ask);
+void write_pane_lay_call(struct write_pane *write, int width);
+size_t write_pane_rows(const struct write_pane *write);
 /* What stands above the diff; returns its rows. And the last line below it. */
 int write_pane_paint_head(struct write_pane *write, const struct view *view, struct canvas *canvas, struct rect in);
 void write_pane_paint_foot(const struct write_pane *write, struct canvas *canvas, struct rect line);

@@ -123,6 +123,10 @@ static void allow(struct write_pane *write, struct ui *ui, const struct view *vi
 {
     CLEANUP(free) char *tool = xstrdup(write->tool);
     size_t count = write->diff.file_count;
+    if (!count) {
+        ui_say(ui, LOOK_WARN, "there is no file to allow it on: y lets this one call run");
+        return;
+    }
     char **paths = xcalloc(count + 1, sizeof(*paths));
     for (size_t i = 0; i < count; i++)
         paths[i] = xstrdup(write->diff.files[i].path);
@@ -133,7 +137,7 @@ static void allow(struct write_pane *write, struct ui *ui, const struct view *vi
         good = good && submit(ui, &intent);
     }
     if (good)
-        ui_say(ui, LOOK_GOOD, "allowed for this session: %s on %s%s (:permissions)", tool, count ? paths[0] : "",
+        ui_say(ui, LOOK_GOOD, "allowed for this session: %s on %s%s (:permissions)", tool, paths[0],
                count > 1 ? " and the others" : "");
     for (size_t i = 0; i < count; i++)
         free(paths[i]);
@@ -161,6 +165,8 @@ static void edit(struct write_pane *write, struct ui *ui, const struct view *vie
     struct ui_host *host = ui_get_host(ui);
     struct err err = ERR_INIT;
     CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
+    if (!write->diff.piece_count)
+        ui_say(ui, LOOK_WARN, "there is no text to edit: y lets the call run as it is, n denies it");
     if (!write->diff.piece_count || !host->edit_text)
         return;
     size_t index = write->diff.pieces[write->piece].file;

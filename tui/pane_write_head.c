@@ -180,7 +180,9 @@ void write_pane_paint_foot(const struct write_pane *write, struct canvas *canvas
 {
     CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
     size_t kept = diffview_kept(&write->diff), all = write->diff.piece_count;
-    if (kept == 0)
+    if (all == 0)
+        strbuf_addstr(&text, "approves the call");
+    else if (kept == 0)
         strbuf_addstr(&text, "nothing left to approve: n denies, Space keeps a hunk again");
     else if (kept < all)
         strbuf_addf(&text, "approves %zu of %zu hunks%s", kept, all, write->edited ? " of your version" : "");
@@ -191,5 +193,5 @@ void write_pane_paint_foot(const struct write_pane *write, struct canvas *canvas
                                                     : "every hunk");
     if (kept && write->no_undo)
         strbuf_addstr(&text, ", without undo");
-    canvas_str(canvas, line, 0, 1, kept && !write->no_undo ? LOOK_TEXT : LOOK_WARN, text.buf);
+    canvas_str(canvas, line, 0, 1, (kept || !all) && !write->no_undo ? LOOK_TEXT : LOOK_WARN, text.buf);
 }
