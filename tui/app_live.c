@@ -237,6 +237,38 @@ static void boxes_changed(void *user)
     app_dirty(((struct live *)user)->app);
 }
 
+/* ---- tool servers ---- */
+
+static void server_changed(void *user, const struct mcp_status *status)
+{
+    struct live *live = user;
+    CLEANUP(strbuf) struct strbuf line = STRBUF_INIT;
+    bool good = status->state == MCP_READY;
+    if (status->state == MCP_STARTING || !live->running)
+        return;
+    mcp_status_write(&line, status);
+    ui_say(live->app->ui, good ? LOOK_GOOD : LOOK_WARN, "%s", line.buf);
+    app_dirty(live->app);
+}
+
+/* What came of starting them: who is missing, or who is there. */
+static void tell_servers(struct live *live)
+{
+    CLEANUP(strbuf) struct strbuf ready = STRBUF_INIT;
+    struct mcp *mcp = live->setup.mcp;
+    for (size_t i = 0; mcp && i < mcp_count(mcp); i++) {
+        struct mcp_status status = mcp_status(mcp, i);
+        if (status.state == MCP_READY)
+            strbuf_addf(&ready, "%s%s (%zu)", ready.len ? ", " : "tools of servers: ", status.name, status.tool_count);
+        else if (status.state != MCP_OFF) {
+            server_changed(live, &status);
+            return;
+        }
+    }
+    if (ready.len)
+        ui_say(live->app->ui, LOOK_TEXT, "%s", ready.buf);
+}
+
 static int open_live(struct live *live, const struct stage *stage)
 {
     struct app *app = live->app;
@@ -306,6 +338,9 @@ int app_stage_live(struct app *app, const struct stage *stage)
     if (!status) {
         app->status = STATUS_DONE;
         live->running = true;
+        if (live->setup.mcp)
+            mcp_watch(live->setup.mcp, server_changed, live);
+        tell_servers(live);
         engine_on_turn_end(live->setup.engine, turn_ended, live);
         turn_ended(live);
         app_run(app);

@@ -1,0 +1,105 @@
+#!/usr/bin/env bash
+# Turns with a real tool server in a real terminal: writes that are shown, denied and approved, calls that have no diff, a
+# server that dies. MCP_SERVERS is the folder of the servers; $1 is the program, $2… are the cases to run (default: all).
+set -u
+. "$(dirname "$0")/terminal.sh"
+wait_s=${KEYTURN_TEST_WAIT:-60} # a server takes its time to start
+servers=${MCP_SERVERS:?set MCP_SERVERS to the folder that tests/mcp/install.sh filled}
+
+# The server for files as "fs", trusted, in the form that people have; and one that is not there.
+configure() { # [more entries]
+    printf '{"mcpServers": {"fs": {"command": "node", "args": ["%s", "%s"], "trust": true}%s}}\n' \
+        "$servers/node_modules/@modelcontextprotocol/server-filesystem/dist/index.js" "$home/ws" "${1:-}" >"$home/servers.json"
+    mkdir -p "$home/config/keyturn"
+    echo '{"question_grace_ms": 0}' >"$home/config/keyturn/config.json" # each question is waited for here
+    printf 'alpha\nbeta\ngamma\n' >"$home/ws/a.txt"
+}
+model() { # calls, one a step
+    {
+        echo '{"type":"session.started","v":1}'
+        local step=1 call
+        for call in "$@"; do answer $((step++)) "I go on." "$call"; done
+        answer $step "That is all I had to do." ''
+    } >"$home/model.jsonl"
+}
+run_turn() {
+    start run --workspace ws --mcp servers.json --model scripted:model.jsonl --record rec.jsonl "$*" "'go on'"
+}
+
+edit='{"id":"c1","name":"fs__edit_file","arguments":{"path":"a.txt","edits":[{"oldText":"beta","newText":"BETA"}]}}'
+write='{"id":"c2","name":"fs__write_file","arguments":{"path":"new.txt","content":"one\ntwo\n"}}'
+
+case_deny_and_approve() {
+    begin deny_and_approve 120x40
+    configure
+    model "$edit" "$write"
+    run_turn
+    sees 'waiting for you'
+    sees 'fs__edit_file'
+    sees '+ BETA'
+    keys n
+    sees '+ two'
+    check "the denied one was not made" grep -qx beta "$home/ws/a.txt"
+    keys y
+    sees 'That is all I had to do.'
+    file_has "$home/ws/new.txt" two
+    check "denied by key" grep -q '"decision":"denied","by":"key"' "$home/rec.jsonl"
+    check "approved by key" grep -q '"decision":"approved","by":"key"' "$home/rec.jsonl"
+    check "its diff was recorded" grep -q '+BETA' "$home/rec.jsonl"
+    escape
+    keys q
+    sees 'status=0'
+}
+
+case_call_without_a_diff() {
+    begin call_without_a_diff 120x40
+    configure
+    model '{"id":"c1","name":"fs__create_directory","arguments":{"path":"sub/\u001b[31mred"}}' \
+        '{"id":"c2","name":"fs__create_directory","arguments":{"path":"fine"}}'
+    run_turn
+    sees 'There is no diff: y lets the tool run with these arguments.'
+    sees '"path": "sub/\u001b[31mred"' # shown, not sent
+    sees 'approves the call'
+    keys A
+    sees 'there is no file to allow it on'
+    keys n
+    sees '"fine"'
+    keys y
+    sees 'That is all I had to do.'
+    check "the approved one was made" test -d "$home/ws/fine"
+    check "the denied one was not" test ! -e "$home/ws/sub"
+    escape
+    keys q
+    sees 'status=0'
+}
+
+case_server_that_is_not_there() {
+    begin server_that_is_not_there 120x40
+    configure ', "gone": {"command": "no-such-program"}'
+    model "$write"
+    run_turn
+    sees 'tool server gone: not available'
+    sees 'waiting for you'
+    keys y
+    sees 'That is all I had to do.'
+    escape
+    keys q
+    sees 'status=0'
+}
+
+case_servers_end_with_the_program() {
+    begin servers_end_with_the_program 120x40
+    configure
+    model "$write"
+    run_turn
+    sees 'waiting for you'
+    server=$(pgrep -f "server-filesystem/dist/index.js $home/ws")
+    check "it runs" test -n "$server"
+    kill -KILL "$(pgrep -P "$(mux display-message -p -t $pane '#{pane_pid}')" keyturn)"
+    sees 'status=137'
+    local end=$((SECONDS + wait_s))
+    while [ -e "/proc/$server" ] && [ $SECONDS -lt $end ]; do sleep 0.05; done
+    check "it is gone" test ! -e "/proc/$server"
+}
+
+run_cases deny_and_approve call_without_a_diff server_that_is_not_there servers_end_with_the_program
