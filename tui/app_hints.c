@@ -3,6 +3,7 @@
  * most comes first, for those that are narrower. */
 
 #include "app_inside.h"
+#include "script.h"
 #include "tools/diff.h"
 #include <string.h>
 
@@ -33,10 +34,14 @@ static void add_hint(struct strbuf *out, const struct keymap *keymap, const char
     }
 }
 
-static const char *question_hint(const struct view *view)
+static const char *question_hint(const struct view *view, size_t kept)
 {
     if (view->question->no_undo)
         return "This one could not be undone: $approve writes it all the same, $deny denies it.";
+    if (kept == 0)
+        return "Nothing is kept: $hunk-toggle keeps a hunk, $deny denies all of it.";
+    if (kept < hunk_count(view))
+        return "$approve approves what is kept and drops the rest, $hunk-toggle takes a hunk back.";
     if (view->session->ask_count == 1 && hunk_count(view) > 1)
         return "Hunk 2 is not needed: $hunk-next goes there, $hunk-toggle drops it, $approve approves the rest.";
     if (hunk_count(view) > 1)
@@ -47,6 +52,8 @@ static const char *question_hint(const struct view *view)
 static const char *gate_hint(const struct view *view)
 {
     bool edits = view->gate.gate == GATE_MODEL || view->gate.gate == GATE_TOOL || view->gate.gate == GATE_RESULT;
+    if (view->gate.gate == GATE_TOOL && script_within(view->gate.arguments))
+        return "Held at a script: $step steps, $continue goes on, $edit edits it, $edit-arguments its arguments.";
     return edits ? "Held at a gate: $step goes to the next one, $continue goes on, $edit edits what comes next."
                  : "Held at a gate: $step goes to the next one, $continue goes on, $break makes it a breakpoint.";
 }
@@ -80,13 +87,13 @@ static bool told_something(const struct session *session)
     return session->call_count && session->calls[session->call_count - 1].output_seq;
 }
 
-void app_demo_hint(struct strbuf *out, const struct view *view, const struct keymap *keymap)
+void app_demo_hint(struct strbuf *out, const struct view *view, const struct keymap *keymap, size_t kept)
 {
     const struct session *session = view->session;
     const struct session_turn *turn = session_turn(session);
     const char *hint;
     if (view->question)
-        hint = question_hint(view);
+        hint = question_hint(view, kept);
     else if (view->held)
         hint = gate_hint(view);
     else if (turn && turn->finished_seq)

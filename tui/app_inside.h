@@ -120,5 +120,5 @@ void app_question_show(struct app_question *shown, struct app_question *older, c
 const struct question *app_question_recorded(struct app_question *shown, const struct view *view);
 void app_question_release(struct app_question *question);
 
-/* app_hints.c: what the demo says to try next; "" when there is nothing to say. */
-void app_demo_hint(struct strbuf *out, const struct view *view, const struct keymap *keymap);
+/* app_hints.c: what the demo says to try next; "" when there is nothing to say. `kept`: as ui_hunks_kept says. */
+void app_demo_hint(struct strbuf *out, const struct view *view, const struct keymap *keymap, size_t kept);

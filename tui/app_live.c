@@ -141,7 +141,7 @@ static void live_quit(struct app *app)
 static void show_hint(struct live *live)
 {
     CLEANUP(strbuf) struct strbuf hint = STRBUF_INIT;
-    app_demo_hint(&hint, &live->app->view, live->app->keymap);
+    app_demo_hint(&hint, &live->app->view, live->app->keymap, ui_hunks_kept(live->app->ui, &live->app->view));
     if (live->hint.len == hint.len && strcmp(live->hint.buf, hint.buf) == 0)
         return;
     strbuf_reset(&live->hint);

@@ -193,7 +193,7 @@ static int do_gate(struct ui *ui, const struct view *view, const char *argument,
     (void)argument;
     if (!view->held)
         return err_set(err, "nothing stands at a gate");
-    ui_open_modal(ui, modal_gate_new());
+    ui_open_modal(ui, modal_gate_new(ui));
     return 0;
 }
 

@@ -38,6 +38,7 @@ void ui_set_theme(struct ui *ui, const char *name);
 bool ui_filter(struct ui *ui, const struct view *view, const char *text);
 /* Shows a program; SESSION_NONE: the one somebody would want to see first. */
 void ui_show_program(struct ui *ui, const struct view *view, uint32_t program);
+int ui_pane_row(const struct ui *ui, int number); /* where it begins in the newest frame; 0: it is not shown */
 unsigned ui_contexts(const struct ui *ui, const struct view *view);
 
 /* In modal.c, for all of them. */
@@ -59,7 +60,7 @@ struct modal *modal_text_new(const char *title, const char *label, const char *i
                              void (*done)(struct ui *ui, const char *text, void *data), void *data); /* an input line */
 struct modal *modal_sessions_new(void);                           /* recent sessions and fixtures, with a filter */
 struct modal *modal_model_new(const char *config, const char *model); /* how a model is set up: the file and the lines */
-struct modal *modal_gate_new(void);                               /* what stands at the gate: messages, plan, arguments */
+struct modal *modal_gate_new(const struct ui *ui);                    /* what stands at the gate: messages, plan, arguments */
 struct modal *modal_departures_new(void);                         /* recorded against got */
 struct modal *modal_sandbox_new(void);                           /* the boxes that scripts run in */
 struct modal *modal_document_new(const char *title, struct pretty *take_document); /* a text to read */

@@ -13,6 +13,7 @@
 
 struct gate_modal {
     struct modal modal;
+    const struct ui *ui;
     struct wrapped lines;
     uint32_t held_seq; /* the hold that `lines` were made for */
     uint32_t events;   /* and how many events there were: an edit changes what stands here */
@@ -225,7 +226,7 @@ static void prepare(struct gate_modal *gate, const struct view *view, int width)
 }
 
 /* As high as what it says, up to half of the screen: on a small one over the conversation, so that calls can be chosen
- * below, else in the lower left corner. */
+ * right below, else in the lower left corner. */
 static struct rect gate_place(struct modal *modal, const struct view *view, int rows, int cols)
 {
     struct gate_modal *gate = (struct gate_modal *)modal;
@@ -233,7 +234,9 @@ static struct rect gate_place(struct modal *modal, const struct view *view, int 
     int most = cols >= 100 ? rows / 2 : rows * 13 / 24;
     prepare(gate, view, width - 2);
     int height = gate->lines.count + 2 < (size_t)most ? (int)gate->lines.count + 2 : most;
-    return rect_make(cols >= 100 ? rows - 1 - height : 1 + most - height, 0, height, width);
+    int below = ui_pane_row(gate->ui, pane_tools.number);
+    below = below > height ? below : 1 + most;
+    return rect_make((cols >= 100 ? rows - 1 : below) - height, 0, height, width);
 }
 
 static void gate_paint(struct modal *modal, struct ui *ui, const struct view *view, struct canvas *canvas,
@@ -303,9 +306,10 @@ static const struct modal_ops gate_ops = {.name = "gate",
                                           .title = gate_title,
                                           .through = true};
 
-struct modal *modal_gate_new(void)
+struct modal *modal_gate_new(const struct ui *ui)
 {
     struct gate_modal *gate = (struct gate_modal *)modal_alloc(&gate_ops);
+    gate->ui = ui;
     wrapped_init(&gate->lines);
     return &gate->modal;
 }

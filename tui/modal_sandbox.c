@@ -7,7 +7,8 @@
 #include "sandboxview.h"
 #include <string.h>
 
-#define WIDTH 84
+#define WIDTH      84
+#define LAYERS_COL 22 /* of the table */
 
 struct sandbox_modal {
     struct modal modal;
@@ -41,12 +42,22 @@ static const char *remark(const struct sandbox_view *sandbox)
     return sandbox->status.trouble ? sandbox->status.trouble : sandbox->status.complaints;
 }
 
+/* A box has as many rows as the names of its layers need: one that is cut would be one that is not told. */
+static int box_rows(const struct pool_box *box, int cols)
+{
+    CLEANUP(strbuf) struct strbuf layers = STRBUF_INIT;
+    sandbox_view_layers(&layers, box->layers);
+    return modal_rows(layers.buf, cols + 1 - LAYERS_COL);
+}
+
 static int rows_of(const struct view *view, int cols)
 {
     const struct sandbox_view *sandbox = view->sandbox;
     if (!sandbox)
         return modal_rows(nothing(view), cols);
-    int rows = 2 + (sandbox->count ? (int)sandbox->count + 2 : 2);
+    int rows = 4;
+    for (size_t i = 0; i < sandbox->count; i++)
+        rows += box_rows(&sandbox->boxes[i], cols);
     return rows + (remark(sandbox) ? 1 + modal_rows(remark(sandbox), cols) : 0);
 }
 
@@ -67,7 +78,7 @@ static int paint_boxes(struct canvas *canvas, struct rect in, int row, const str
         return row + 1;
     }
     canvas_str(canvas, in, row++, 1, LOOK_DIM, "box  state     uses  layers");
-    for (size_t i = 0; i < sandbox->count; i++, row++) {
+    for (size_t i = 0; i < sandbox->count; i++) {
         const struct pool_box *box = &sandbox->boxes[i];
         bool busy = strcmp(box->state, "busy") == 0, warm = strcmp(box->state, "warm") == 0;
         strbuf_reset(&layers);
@@ -75,8 +86,8 @@ static int paint_boxes(struct canvas *canvas, struct rect in, int row, const str
         canvas_printf(canvas, in, row, 1, LOOK_TEXT, "%3u", box->number);
         canvas_str(canvas, in, row, 6, busy ? LOOK_CALL_RUNNING : warm ? LOOK_GOOD : LOOK_DIM, box->state);
         canvas_printf(canvas, in, row, 16, LOOK_TEXT, "%4u", box->uses);
-        canvas_cut(canvas, rect_make(in.row, in.col + 22, in.rows, in.cols - 22), row, 0, LOOK_TEXT, layers.buf,
-                   layers.len);
+        row += flow_paint(canvas, rect_make(in.row, in.col + LAYERS_COL, in.rows, in.cols - 1 - LAYERS_COL), row, 0,
+                          LOOK_TEXT, layers.buf);
     }
     return row;
 }

@@ -53,5 +53,7 @@ void ui_clock(struct ui *ui, int64_t now_us);
 int64_t ui_due(const struct ui *ui);
 /* Long work: shown while `total` > `done`. */
 void ui_progress(struct ui *ui, const char *what, size_t done, size_t total);
+/* How many hunks of the open question would be written by a yes; SIZE_MAX where there is none, or nothing to choose. */
+size_t ui_hunks_kept(struct ui *ui, const struct view *view);
 /* The line that says what to try; NULL takes it away. */
 void ui_hint(struct ui *ui, const char *text);

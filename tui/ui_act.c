@@ -11,6 +11,12 @@ struct pane *ui_pane(const struct ui *ui)
     return ui->panes[ui->focus];
 }
 
+int ui_pane_row(const struct ui *ui, int number)
+{
+    struct rect rect = ui->layout.panes[number];
+    return rect.rows > 0 ? rect.row : 0;
+}
+
 struct selection ui_selected(struct ui *ui, const struct view *view)
 {
     struct pane *pane = ui_pane(ui);

@@ -3,6 +3,7 @@
  * the contexts of the keymap, the question that is open. */
 
 #include "journal/session.h"
+#include "statusline.h"
 #include "ui_inside.h"
 #include <stdio.h>
 #include <string.h>
@@ -23,6 +24,13 @@ bool ui_waits_for_prompt(const struct view *view)
 {
     return view->mode == VIEW_LIVE && view->session->started_seq && !view->session->ended_seq &&
            !session_turn_running(view->session);
+}
+
+size_t ui_hunks_kept(struct ui *ui, const struct view *view)
+{
+    struct write_choice choice = {0};
+    bool chosen = view->question && view->mode != VIEW_REPLAY && pane_write_choice(ui->panes[6], view, &choice);
+    return chosen && choice.hunks && !choice.edited ? choice.kept : SIZE_MAX;
 }
 
 void ui_name_question(char out[UI_ASK_MAX], const struct view *view)
@@ -70,7 +78,7 @@ static void notice_gate(struct ui *ui, const struct view *view)
     if (wanted && view->session->held_seq != ui->gate_seq) {
         ui->gate_seq = view->session->held_seq;
         if (!ui->modal)
-            ui_open_modal(ui, modal_gate_new());
+            ui_open_modal(ui, modal_gate_new(ui));
     }
 }
 

@@ -40,7 +40,7 @@ static void see(const struct screen_rig *rig, const char *kind, const char *name
 static void show_hint(struct screen_rig *rig, const struct view *view)
 {
     CLEANUP(strbuf) struct strbuf hint = STRBUF_INIT;
-    app_demo_hint(&hint, view, rig->keymap);
+    app_demo_hint(&hint, view, rig->keymap, ui_hunks_kept(rig->ui, view));
     ui_hint(rig->ui, hint.len ? hint.buf : NULL);
 }
 

@@ -256,7 +256,8 @@ void screen_stage_close(struct screen_stage *stage)
 /* Boxes that are only said to be there: real ones are not the same twice. */
 static void fill_sandbox(struct screen_stage *stage, struct view *view)
 {
-    static const char layers[] = "{\"no_new_privs\":true,\"rlimits\":true,\"landlock\":7,\"seccomp\":true}",
+    static const char layers[] = "{\"no_new_privs\":true,\"rlimits\":true,\"landlock\":7,\"seccomp\":true,"
+                                 "\"workspace_mb\":16}",
                       fewer[] = "{\"no_new_privs\":true,\"rlimits\":true,\"landlock\":0,\"seccomp\":true}";
     struct sandbox_view *sandbox = &stage->sandbox;
     const char *state = stage->plan->sandbox;
