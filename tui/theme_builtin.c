@@ -71,7 +71,9 @@ const char theme_builtin_default[] =
     "script.log bright-black\n"
     "script.intermediate cyan\n"
     "script.result green\n"
-    "script.error red+bold\n";
+    "script.error red+bold\n"
+    "program default\n"
+    "program.input cyan\n";
 
 const char theme_builtin_mono[] =
     "text default,default\n"
@@ -141,4 +143,6 @@ const char theme_builtin_mono[] =
     "script.log default+dim\n"
     "script.intermediate default\n"
     "script.result default+bold\n"
-    "script.error default+bold+underline\n";
+    "script.error default+bold+underline\n"
+    "program default\n"
+    "program.input default+underline\n";

@@ -1,0 +1,121 @@
+#!/usr/bin/env bash
+# Programs and their workspace in a real terminal, from recordings written by hand: what they printed, what they left, and
+# that nothing of it reaches the terminal but text. $1 is the program, $2… are the cases to run (default: all).
+set -u
+. "$(dirname "$0")/terminal.sh"
+recordings=$source/tests/screens/cases
+
+replay_to_end() { # recording
+    start replay "$recordings/$1"
+    sees 'read only'
+    keys G
+}
+
+case_workspace() {
+    begin workspace 120x40
+    replay_to_end workspace/workspace.jsonl
+    sees '(7 workspace)'
+    keys 7
+    sees '[7 workspace (4 waves)]'
+    sees '80 KB / 262 KB'
+    sees 'p1 python3 report.py --watch'
+    keys z
+    sees 'from v2 artifact://measurements.csv, copy'
+    sees 'saved as v0 report.md'
+    # Folded and unfolded again.
+    keys j j j Enter
+    sees '!plotting/'
+    keys Enter
+    sees 'plotting/'
+    # What is known of one.
+    keys /
+    typed 'measurements'
+    keys Enter Enter
+    sees 'staged from'
+    sees 'version: 2'
+    escape
+    sees '!staged from'
+    keys z 4
+    sees '[4 waves (7 workspace)]'
+    # Back before anything was staged, nothing is there.
+    keys g 7
+    sees 'No program has a workspace yet.'
+    keys q
+    sees 'status=0'
+}
+
+case_program() {
+    begin program 80x24
+    replay_to_end workspace/workspace.jsonl
+    keys t
+    sees '[program p1]'
+    sees '412 rows, 3 without a value'
+    sees '!50 %'
+    keys Tab
+    sees '[program p2]'
+    sees 'Title? Rain in November'
+    sees 'exit 0'
+    keys i
+    sees 'This is a recording'
+    keys Enter
+    sees '[call 3 workspace_exec]'
+    escape
+    sees '[program p2]'
+    escape
+    sees '![program p2]'
+    # By its row, and by its name.
+    keys 3 k Enter
+    sees '[program p2]'
+    escape
+    keys :
+    typed 'program p1'
+    keys Enter
+    sees '[program p1]'
+    mux resize-window -t $pane -x 120 -y 40
+    sees '1 of 2 programs'
+    escape
+    keys q
+    sees 'status=0'
+}
+
+case_long() {
+    begin long 80x24
+    replay_to_end program-long/long.jsonl
+    keys t
+    sees 'error: no title'
+    keys PageUp
+    sees 'scrolled'
+    sees '!error: no title'
+    keys G
+    sees 'error: no title'
+    sees '!scrolled'
+    keys /
+    typed 'obj/77.o'
+    keys Enter
+    sees 'cc -o obj/77.o'
+    escape
+    keys q
+    sees 'status=0'
+}
+
+# Titles, the clipboard, colours, the other screen: a program may print what it likes.
+case_hostile() {
+    begin hostile 80x24
+    mux set-option -g allow-passthrough on >/dev/null 2>&1
+    mux set-option -g set-clipboard on >/dev/null
+    replay_to_end workspace-hostile/hostile.jsonl
+    keys t
+    sees 'after!'
+    sees 'still here'
+    sees '^[[31mtyped^[[0m'
+    escape
+    keys 7 z
+    sees '^[[31mred^[[2J'
+    sees 'keyturn  replay hostile'
+    check "no title was set" [ "$(mux display-message -p -t $pane '#{pane_title}')" != owned ]
+    check "nothing was copied" bash -c "! '$(command -v tmux)' -S '$base/socket' show-buffer 2>/dev/null | grep -q hello"
+    keys q
+    sees 'status=0'
+}
+
+run_cases workspace program long hostile

@@ -1,0 +1,93 @@
+/* A tree in lines: what is folded stays so, and nothing that is shown lies below it. */
+
+#include "base/mem.h"
+#include "treeview.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* a (b (c) d) e, and what is shown of it as letters. */
+static void build(struct treeview *tree, bool with_first)
+{
+    tree_begin(tree);
+    if (with_first)
+        tree_add(tree, TREE_NONE, "0", "0");
+    uint32_t a = tree_add(tree, TREE_NONE, "a", "a");
+    uint32_t b = tree_add(tree, a, "b", "b");
+    tree_add(tree, b, "c", "c");
+    tree_add(tree, a, "d", "d");
+    tree_add(tree, TREE_NONE, "e", "e");
+    tree_end(tree);
+}
+
+static void assert_shown(const struct treeview *tree, const char *want)
+{
+    char got[16] = "";
+    for (uint32_t i = 0; i < tree->shown_count; i++)
+        got[i] = tree->nodes[tree->shown[i]].label[0];
+    assert_string_equal(got, want);
+}
+
+static void folding(void **state)
+{
+    struct treeview tree = {0};
+    (void)state;
+    build(&tree, false);
+    assert_shown(&tree, "abcde");
+    uint64_t before = tree.generation;
+    assert_true(tree_toggle(&tree, tree_find(&tree, "b")));
+    assert_true(tree.generation != before);
+    assert_shown(&tree, "abde");
+    assert_true(tree_toggle(&tree, tree_find(&tree, "a")));
+    assert_shown(&tree, "ae");
+    assert_false(tree_toggle(&tree, tree_find(&tree, "e")));
+    /* Another tree with the same nodes in it is folded as this one was. */
+    build(&tree, true);
+    assert_shown(&tree, "0ae");
+    assert_true(tree_toggle(&tree, tree_find(&tree, "a")));
+    assert_shown(&tree, "0abde");
+    tree_release(&tree);
+}
+
+static void places(void **state)
+{
+    struct treeview tree = {0};
+    (void)state;
+    build(&tree, false);
+    tree_toggle(&tree, tree_find(&tree, "a"));
+    assert_int_equal(tree_place(&tree, tree_find(&tree, "a")), 0);
+    assert_int_equal(tree_place(&tree, tree_find(&tree, "c")), 0); /* what is folded above it */
+    assert_int_equal(tree_place(&tree, tree_find(&tree, "e")), 1);
+    tree_toggle(&tree, tree_find(&tree, "b"));
+    tree_reveal(&tree, tree_find(&tree, "c"));
+    assert_shown(&tree, "abcde");
+    assert_int_equal(tree_place(&tree, tree_find(&tree, "c")), 2);
+    assert_int_equal(tree.folded_count, 0);
+    assert_int_equal(tree_find(&tree, "x"), TREE_NONE);
+    tree_release(&tree);
+}
+
+static void an_empty_one(void **state)
+{
+    struct treeview tree = {0};
+    (void)state;
+    tree_begin(&tree);
+    tree_end(&tree);
+    assert_int_equal(tree.shown_count, 0);
+    assert_int_equal(tree_place(&tree, 0), 0);
+    tree_release(&tree);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(folding),
+        cmocka_unit_test(places),
+        cmocka_unit_test(an_empty_one),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

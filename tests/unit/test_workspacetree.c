@@ -1,0 +1,253 @@
+/* Workspaces and programs as they are read from a journal, whatever paths somebody made, and whichever way a recording is
+ * gone through. */
+
+#include "base/mem.h"
+#include "program.h"
+#include "workspacetree.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define STARTED "{\"type\":\"session.started\",\"v\":1}\n"
+
+/* A view of so many lines of a text. */
+struct shown {
+    struct journal_reader *reader;
+    struct session session;
+    struct view view;
+};
+
+static void look_at(struct shown *look, size_t count)
+{
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
+    session_release(&look->session);
+    session_init(&look->session);
+    for (size_t i = 0; i < count; i++) {
+        struct event event;
+        assert_int_equal(journal_event(look->reader, i, &event, &arena, NULL), 0);
+        session_apply(&look->session, &event);
+    }
+    look->view = (struct view){.session = &look->session, .lines = look->reader};
+}
+
+static void look_init(struct shown *look, const char *text)
+{
+    struct err err = ERR_INIT;
+    look->reader = journal_open_bytes(text, strlen(text), &err);
+    if (!look->reader)
+        fail_msg("%s", err.text);
+    session_init(&look->session);
+    look_at(look, journal_count(look->reader));
+}
+
+static void look_release(struct shown *look)
+{
+    session_release(&look->session);
+    journal_reader_free(look->reader);
+}
+
+/* "skills/ work/ (a.txt b/ (c))": labels, what is in a folder in brackets. */
+static char *shape(const struct treeview *tree)
+{
+    struct strbuf out = STRBUF_INIT;
+    for (uint32_t i = 0, depth = 0; i <= tree->count; i++) {
+        uint32_t now = i < tree->count ? tree->nodes[i].depth : 0;
+        for (; depth > now; depth--)
+            strbuf_addch(&out, ')');
+        if (i == tree->count)
+            break;
+        strbuf_addstr(&out, i ? " " : "");
+        if (now > depth)
+            strbuf_addch(&out, '(');
+        depth = now;
+        strbuf_addstr(&out, tree->nodes[i].label);
+    }
+    return strbuf_detach(&out, NULL);
+}
+
+static void check_entries(const char *entries, const char *want)
+{
+    CLEANUP(free) char *text =
+        xasprintf(STARTED "{\"type\":\"workspace.state\",\"exec_id\":\"e\",\"entries\":%s}\n", entries);
+    struct workspacetree tree = {0};
+    struct shown look;
+    look_init(&look, text);
+    workspacetree_update(&tree, &look.view);
+    CLEANUP(free) char *got = shape(&tree.tree);
+    assert_string_equal(got, want);
+    workspacetree_release(&tree);
+    look_release(&look);
+}
+
+static void paths_make_a_tree(void **state)
+{
+    (void)state;
+    check_entries("[]", "skills/ work/ runs/ out/");
+    check_entries("[{\"path\":\"out/b\"},{\"path\":\"work/x/y/z\"},{\"path\":\"out/a\"},{\"path\":\"metadata.json\"}]",
+                  "skills/ work/ (x/ (y/ (z))) runs/ out/ (a b) metadata.json");
+    /* A folder before what is in it, and before a name that begins like it. */
+    check_entries("[{\"path\":\"work/a-b\"},{\"path\":\"work/a/x\"},{\"path\":\"work/a\",\"kind\":\"dir\"}]",
+                  "skills/ work/ (a/ (x) a-b) runs/ out/");
+    check_entries("[{\"path\":\"work\",\"kind\":\"dir\"},{\"path\":\"work/\"},{\"path\":\"work/a\"},{\"path\":\"work/a\"}]",
+                  "skills/ work/ (a) runs/ out/");
+    check_entries("[{\"path\":\"/etc/passwd\"},{\"path\":\"..//x\"},{\"path\":\"/\"},{\"path\":\"\"},{},7,null]",
+                  "skills/ work/ runs/ out/ etc/ (passwd) ../ (x)");
+}
+
+static uint32_t next_random(uint32_t *seed)
+{
+    *seed ^= *seed << 13;
+    *seed ^= *seed >> 17;
+    *seed ^= *seed << 5;
+    return *seed;
+}
+
+static void any_paths_make_a_sound_tree(void **state)
+{
+    static const char *const parts[] = {"a", "b", "/", "//", "work", "out", ".", "..", "a/b", "work/", "\\u0001", "é"};
+    uint32_t seed = 20261116;
+    (void)state;
+    for (int round = 0; round < 300; round++) {
+        CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
+        struct workspacetree tree = {0};
+        struct shown look;
+        strbuf_addstr(&text, STARTED "{\"type\":\"workspace.state\",\"exec_id\":\"e\",\"entries\":[");
+        for (uint32_t i = 0, count = next_random(&seed) % 20; i < count; i++) {
+            strbuf_addf(&text, "%s{\"path\":\"", i ? "," : "");
+            for (uint32_t k = next_random(&seed) % 90; k > 0; k--)
+                strbuf_addstr(&text, parts[next_random(&seed) % COUNT_OF(parts)]);
+            strbuf_addf(&text, "\",\"size\":%u,\"kind\":\"%s\"}", next_random(&seed),
+                        next_random(&seed) % 3 ? "file" : "dir");
+        }
+        strbuf_addstr(&text, "]}\n");
+        look_init(&look, text.buf);
+        workspacetree_update(&tree, &look.view);
+        assert_true(tree.tree.count >= 4);
+        for (uint32_t i = 0; i < tree.tree.count; i++) {
+            const struct tree_node *node = &tree.tree.nodes[i];
+            CLEANUP(pretty) struct pretty document;
+            assert_true(node->parent == TREE_NONE ? node->depth == 0
+                                                  : node->parent < i && tree.tree.nodes[node->parent].branch);
+            assert_true(node->depth == 0 || node->depth == tree.tree.nodes[node->parent].depth + 1);
+            pretty_init(&document, 40);
+            workspacetree_describe(&document, &tree, &look.view, i);
+            assert_true(document.count > 0);
+        }
+        workspacetree_release(&tree);
+        look_release(&look);
+    }
+}
+
+static void folders_are_as_large_as_what_is_in_them(void **state)
+{
+    struct workspacetree tree = {0};
+    struct shown look;
+    (void)state;
+    look_init(&look, STARTED "{\"type\":\"workspace.state\",\"exec_id\":\"e\",\"entries\":[{\"path\":\"work/a\",\"size\":3},"
+                             "{\"path\":\"work/b/c\",\"size\":4},{\"path\":\"work/b\",\"kind\":\"dir\",\"size\":4096}]}\n");
+    workspacetree_update(&tree, &look.view);
+    assert_string_equal(tree.tree.nodes[1].label, "work/");
+    assert_int_equal(tree.tree.nodes[1].size, 7);
+    workspacetree_release(&tree);
+    look_release(&look);
+}
+
+/* ---- programs ---- */
+
+static char *program_lines(struct program_text *text)
+{
+    struct strbuf out = STRBUF_INIT;
+    for (size_t i = 0; i < termtext_count(&text->text); i++)
+        strbuf_addf(&out, "%s|", termtext_line(&text->text, i)->text);
+    return strbuf_detach(&out, NULL);
+}
+
+static void a_program_is_the_same_whichever_way_one_came(void **state)
+{
+    CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
+    struct program_text kept;
+    struct shown look;
+    uint32_t seed = 7;
+    (void)state;
+    strbuf_addstr(&text, STARTED "{\"type\":\"program.started\",\"program\":\"p1\",\"cmd\":\"x\"}\n"
+                                 "{\"type\":\"program.started\",\"program\":\"p2\",\"cmd\":\"y\"}\n");
+    for (int i = 0; i < 60; i++)
+        strbuf_addf(&text, "{\"type\":\"program.%s\",\"program\":\"p%d\",\"text\":\"%d%s\"}\n",
+                    i % 7 == 3 ? "input" : "output", 1 + (i % 3 == 0), i, i % 4 ? "\\n" : "\\r");
+    look_init(&look, text.buf);
+    program_text_init(&kept);
+    for (int round = 0; round < 400; round++) {
+        struct program_text fresh;
+        look_at(&look, 3 + next_random(&seed) % 61);
+        uint32_t program = round % 5 ? 0 : next_random(&seed) % 2;
+        program_text_init(&fresh);
+        program_text_update(&kept, &look.view, program);
+        program_text_update(&fresh, &look.view, program);
+        CLEANUP(free) char *a = program_lines(&kept);
+        CLEANUP(free) char *b = program_lines(&fresh);
+        assert_string_equal(a ? a : "", b ? b : "");
+        program_text_release(&fresh);
+    }
+    program_text_release(&kept);
+    look_release(&look);
+}
+
+static void of_a_long_program_the_end_is_read(void **state)
+{
+    CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
+    struct program_text shown;
+    struct shown look;
+    (void)state;
+    strbuf_addstr(&text, STARTED "{\"type\":\"program.started\",\"program\":\"p\",\"cmd\":\"x\"}\n");
+    for (int i = 0; i < 3000; i++)
+        strbuf_addf(&text, "{\"type\":\"program.output\",\"program\":\"p\",\"text\":"
+                           "\"a\\nb\\nc\\nd\\ne\\nf\\ng\\nh\\ni\\n%d\\n\"}\n", i);
+    look_init(&look, text.buf);
+    program_text_init(&shown);
+    program_text_update(&shown, &look.view, 0);
+    assert_true(shown.earlier);
+    assert_int_equal(termtext_count(&shown.text), TERMTEXT_LINES_MAX);
+    assert_string_equal(termtext_line(&shown.text, TERMTEXT_LINES_MAX - 1)->text, "2999");
+    assert_true(shown.text.dropped < 100); /* what cannot be shown was not even read */
+    program_text_release(&shown);
+    look_release(&look);
+}
+
+static void which_program_matters(void **state)
+{
+    struct shown look;
+    (void)state;
+    look_init(&look, STARTED "{\"type\":\"turn.started\",\"turn\":1,\"prompt\":\"x\"}\n"
+                             "{\"type\":\"model.responded\",\"turn\":1,\"step\":1,\"tool_calls\":[{\"id\":\"c1\",\"name\":\"a\","
+                             "\"arguments\":{}},{\"id\":\"c2\",\"name\":\"b\",\"arguments\":{\"session_id\":\"p1\"}},"
+                             "{\"id\":\"c3\",\"name\":\"b\",\"arguments\":{\"session_id\":7}}]}\n"
+                             "{\"type\":\"program.started\",\"turn\":1,\"program\":\"p1\",\"call\":\"c1\"}\n"
+                             "{\"type\":\"program.started\",\"turn\":1,\"program\":\"p2\"}\n"
+                             "{\"type\":\"program.ended\",\"turn\":1,\"program\":\"p2\",\"exit_code\":0}\n");
+    assert_int_equal(program_of_call(&look.view, 0), 0);
+    assert_int_equal(program_of_call(&look.view, 1), 0);
+    assert_int_equal(program_of_call(&look.view, 2), SESSION_NONE);
+    assert_int_equal(program_of_call(&look.view, SESSION_NONE), SESSION_NONE);
+    assert_int_equal(program_newest(&look.view), 0);
+    look_at(&look, 3);
+    assert_int_equal(program_newest(&look.view), SESSION_NONE);
+    look_release(&look);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(paths_make_a_tree),
+        cmocka_unit_test(any_paths_make_a_sound_tree),
+        cmocka_unit_test(folders_are_as_large_as_what_is_in_them),
+        cmocka_unit_test(a_program_is_the_same_whichever_way_one_came),
+        cmocka_unit_test(of_a_long_program_the_end_is_read),
+        cmocka_unit_test(which_program_matters),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
