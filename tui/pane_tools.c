@@ -174,7 +174,8 @@ static void add_time(struct strbuf *out, const struct view *view, const struct s
         text_ms(out, row->elapsed_ms);
     /* "2 min 03 s" does not fit where "184 ms" does. */
     if (out->len > 7 && call->state != CALL_ASKING) {
-        int64_t ms = call->state == CALL_RUNNING ? wave_call_ran(view->session, call, view->now_t) / 1000 : row->elapsed_ms;
+        int64_t ms =
+            call->state == CALL_RUNNING ? wave_call_ran(view->session, call, view->now_t) / 1000 : row->elapsed_ms;
         strbuf_reset(out);
         strbuf_addf(out, "%lld:%02lld", (long long)(ms / 60000), (long long)(ms / 1000 % 60));
     }
@@ -359,7 +360,8 @@ static bool tools_act(struct pane *pane, struct ui *ui, const struct view *view,
     if (action == ACTION_INSPECT) {
         size_t row = pane_cursor_row(pane, view);
         uint32_t program = row == SIZE_MAX || tooltree_selected(&tools->tree, pane, view)
-                               ? SESSION_NONE : program_of_call(view, (uint32_t)row);
+                               ? SESSION_NONE
+                               : program_of_call(view, (uint32_t)row);
         if (program != SESSION_NONE)
             ui_show_program(ui, view, program);
         return program != SESSION_NONE;

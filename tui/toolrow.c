@@ -225,8 +225,8 @@ static bool call_fits(const struct filter_term *term, void *data)
         return false;
     *fit->bytes += ROW_COST;
     const struct toolrow *row = toolrows_read(fit->rows, fit->view, fit->call);
-    return strcmp(id, term->text) == 0 || has(row->effect, term->text) || has(row->arguments, term->text) || has(row->note, term->text) ||
-           has(row->reason, term->text) || has(row->log, term->text);
+    return strcmp(id, term->text) == 0 || has(row->effect, term->text) || has(row->arguments, term->text) ||
+           has(row->note, term->text) || has(row->reason, term->text) || has(row->log, term->text);
 }
 
 bool toolrows_fit(struct toolrows *rows, const struct view *view, uint32_t call, const struct filter *filter,

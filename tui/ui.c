@@ -7,8 +7,8 @@
  * A question is answered only by keys that came after it was seen. ui_render notes which question the frame shows (none
  * when the write pane is not on it or a dialog lies above), ui_presented notes that this frame is on the screen, and
  * actions of IN_QUESTION are taken only when that is the question which is open now: same ask, same bytes. For a moment
- * after it came (ui_grace) a frame shows it as new and not as waiting, and does not count: a hand that was typing cannot
- * have read it. */
+ * after it came (ui_grace) a frame shows it as new and not as waiting, and does not count: a hand that was typing
+ * cannot have read it. */
 
 #include "journal/session.h"
 #include "statusline.h"

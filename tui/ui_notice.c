@@ -1,6 +1,6 @@
 /* What the ui does by itself when something has changed: a question takes the focus and gives it back, a gate opens its
- * dialog, a finished turn opens the prompt line, an undo is told when it is known how it went. And what holds at a moment:
- * the contexts of the keymap, the question that is open. */
+ * dialog, a finished turn opens the prompt line, an undo is told when it is known how it went. And what holds at a
+ * moment: the contexts of the keymap, the question that is open. */
 
 #include "journal/session.h"
 #include "statusline.h"

@@ -191,7 +191,7 @@ struct editing {
     const char *name; /* of the file the editor sees */
     const char *text; /* NULL: nothing can be edited here */
     const char *said;
-    bool script;      /* of the arguments only this */
+    bool script; /* of the arguments only this */
 };
 
 /* Arguments for a person: one to a line. In `pretty`, which is empty before. */

@@ -140,8 +140,8 @@ static const struct json *parse(struct arena *arena, const char *text)
     return text ? json_parse(arena, text, strlen(text), NULL) : NULL;
 }
 
-/* What came out of the newest edit of a call that has not begun; NULL: none. The calls of an answer begin before the next
- * one comes, so only its own events are looked at. */
+/* What came out of the newest edit of a call that has not begun; NULL: none. The calls of an answer begin before the
+ * next one comes, so only its own events are looked at. */
 static const struct json *edited_arguments(const struct view *view, const struct session_call *call, const char *id,
                                            struct arena *arena)
 {

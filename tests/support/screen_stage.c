@@ -384,7 +384,8 @@ void screen_stage_at(struct screen_stage *stage, const char *where)
 {
     if (!stage->player)
         BUG("at: only a recording is gone through");
-    screen_stage_seek(stage, strcmp(where, "end") == 0 ? player_count(stage->player) : (size_t)strtoul(where, NULL, 10));
+    screen_stage_seek(stage,
+                      strcmp(where, "end") == 0 ? player_count(stage->player) : (size_t)strtoul(where, NULL, 10));
 }
 
 void screen_stage_file(struct screen_stage *stage, const char *path, const char *text)
