@@ -4,6 +4,7 @@
 #include "base/utf8.h"
 #include "script.h"
 #include "text.h"
+#include "tools/tool.h"
 #include <string.h>
 
 #define SHORT_TEXT    60 /* bytes of a text that is shown and not counted */
@@ -131,8 +132,8 @@ const char *describe_effect(const char *effect)
     return effect;
 }
 
-const char *describe_call_effect(const char *effect, const struct json *arguments)
+const char *describe_call_effect(const char *effect, const char *tool)
 {
     bool within = strcmp(effect, "READ_ONLY") == 0 || strcmp(effect, "LOCAL_WRITE") == 0 || !*effect;
-    return within && script_of(arguments) ? "script" : describe_effect(effect);
+    return within && strcmp(tool, tool_run_script.spec.name) == 0 ? "script" : describe_effect(effect);
 }

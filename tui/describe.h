@@ -17,6 +17,6 @@ void describe_denial(struct strbuf *out, const struct json *denied);
 void describe_timeout(struct strbuf *out, const struct json *timeout);
 /* "read", "write", "net", "destroy"; what it does not know stays as it is. */
 const char *describe_effect(const char *effect);
-/* The same of a call. One that runs a script says so, unless it does worse than read and write: what a script writes stays
- * in its sandbox. */
-const char *describe_call_effect(const char *effect, const struct json *arguments);
+/* The same of a call of this tool. Our own that runs scripts says so, unless the script may do worse than read and write:
+ * what it writes stays in its sandbox. Another tool's argument of that name promises nothing. */
+const char *describe_call_effect(const char *effect, const char *tool);

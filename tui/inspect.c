@@ -215,7 +215,7 @@ void inspect_call_head(struct pretty *out, const struct view *view, struct selec
     CLEANUP(strbuf) struct strbuf words = STRBUF_INIT;
     CLEANUP(arena) struct arena arena = ARENA_INIT;
     const char *effect = view_call_effect(view, call, &arena);
-    effect = describe_call_effect(effect, view_call_arguments(view, call, &arena));
+    effect = describe_call_effect(effect, session_name(session, call->tool));
     pretty_begin(out, 0);
     pretty_putf(out, LOOK_STRONG, "%s", session_name(session, call->tool));
     pretty_putf(out, LOOK_DIM, "  %s, %s", session_name(session, call->id), call_state_name(call->state));

@@ -149,7 +149,7 @@ static void add_call(struct gate_modal *gate, const struct view *view)
     strbuf_addf(&line, "%s is about to run", held->call ? held->call : "A call");
     if (held->tool)
         strbuf_addf(&line, ": %s (%s)", held->tool->spec.name,
-                    describe_call_effect(effect_name(held->effect), arguments));
+                    describe_call_effect(effect_name(held->effect), held->tool->spec.name));
     add(gate, LOOK_STRONG, "", line.buf);
     if (script_of(arguments))
         add_script(gate, arguments);

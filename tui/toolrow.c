@@ -71,7 +71,8 @@ static void read_arguments(struct toolrow *row, const struct view *view, const s
     const struct json *arguments = view_call_arguments(view, call, &arena);
     describe_arguments(&text, arguments);
     row->arguments = strbuf_detach(&text, NULL);
-    row->effect = xstrdup(describe_call_effect(view_call_effect(view, call, &arena), arguments));
+    row->effect =
+        xstrdup(describe_call_effect(view_call_effect(view, call, &arena), session_name(view->session, call->tool)));
 }
 
 /* What a person said when they said no; false when it was somebody else, or something else was in the way. */
