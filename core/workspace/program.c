@@ -257,7 +257,7 @@ static void on_settled(struct loop_timer *timer)
 static void kill_now(struct program *program)
 {
     struct loop *loop = program->programs->loop;
-    program->killed = true;
+    program->killed = program->end.forced = true;
     ask(program, LAUNCH_KILL);
     loop_timer_start(loop, &program->limit, loop_now_us(loop) + SETTLE_US, on_settled);
 }
@@ -266,7 +266,6 @@ static void on_limit(struct loop_timer *timer)
 {
     struct program *program = CONTAINER_OF(timer, struct program, limit);
     program->end.timed_out = program->end.timed_out || !program->asked;
-    program->end.killed = true;
     kill_now(program);
 }
 
@@ -276,11 +275,11 @@ void program_kill(struct program *program, int64_t grace_ms)
     if (program->over || program->asked || program->killed)
         return;
     program->asked = true;
-    program->end.killed = true;
     if (grace_ms <= 0) {
         kill_now(program);
         return;
     }
+    program->end.asked = true;
     ask(program, LAUNCH_ASK);
     loop_timer_start(loop, &program->limit, loop_now_us(loop) + grace_ms * 1000, on_limit);
 }

@@ -6,7 +6,7 @@
  *     program_run(programs, ws, &(struct program_spec){.cmd = "make", .cwd = "work"}, done, user, &err);
  *
  * program_run collects what a program prints and tells when it is over (RunProgram); program_start hands on what it
- * prints as it comes, and is what interactive sessions are made of (session.h). inline.h runs blocks of code, exec.h is
+ * prints as it comes, and is what interactive sessions are made of (program_session.h). inline.h runs blocks of code, exec.h is
  * what the tools of a turn need: commands, sessions by name, results as JSON.
  *
  * However a program ends, nothing that it started is left: it is asked (TERM), after its grace killed, and so is
@@ -84,7 +84,7 @@ struct program_end {
     int exit_code; /* -1: it was killed or could not be started */
     int signum;    /* what killed it, else 0 */
     bool timed_out;
-    bool killed; /* by us: asked to, or out of time */
+    bool asked, forced; /* we asked it to end; we killed it */
     int64_t duration_ms;
     const char *why; /* it could not be started; else NULL */
     const struct program_left *left;

@@ -117,22 +117,34 @@ void program_rig_await(struct program_rig *rig, bool (*holds)(void *user), void 
     loop_timer_stop(rig->loop, &waiting.timer);
 }
 
-int program_rig_count(const char *text)
+/* How many processes have the text in a file of theirs. */
+static int count(const char *file, const char *text)
 {
-    int count = 0;
+    int found = 0;
     DIR *proc = opendir("/proc");
     for (struct dirent *entry; proc && (entry = readdir(proc));) {
-        char path[300], line[4096];
+        char path[300], bytes[32768];
         if (!isdigit((unsigned char)entry->d_name[0]) || strtol(entry->d_name, NULL, 10) == getpid())
             continue;
-        snprintf(path, sizeof(path), "/proc/%s/cmdline", entry->d_name);
+        snprintf(path, sizeof(path), "/proc/%s/%s", entry->d_name, file);
         CLEANUP(fd) int fd = open(path, O_RDONLY | O_CLOEXEC);
-        ssize_t len = fd < 0 ? 0 : read(fd, line, sizeof(line));
+        ssize_t len = fd < 0 ? 0 : read(fd, bytes, sizeof(bytes));
         for (ssize_t i = 0; i < len; i++)
-            line[i] = line[i] ? line[i] : ' ';
-        count += len > 0 && memmem(line, (size_t)len, text, strlen(text)) != NULL;
+            bytes[i] = bytes[i] ? bytes[i] : ' ';
+        found += len > 0 && memmem(bytes, (size_t)len, text, strlen(text)) != NULL;
     }
     if (proc)
         closedir(proc);
-    return count;
+    return found;
+}
+
+int program_rig_count(const char *text)
+{
+    return count("cmdline", text);
+}
+
+int program_rig_count_within(const char *path)
+{
+    CLEANUP(free) char *mark = xasprintf(" WORKSPACE_DIR=%s ", path);
+    return count("environ", mark);
 }

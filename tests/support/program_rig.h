@@ -24,3 +24,5 @@ void program_rig_sh(struct program_rig *rig, const char *command);
 void program_rig_await(struct program_rig *rig, bool (*holds)(void *user), void *user);
 /* Processes of this machine whose command line holds the text, but for us. */
 int program_rig_count(const char *text);
+/* Processes that have the workspace at this path as theirs, but for whoever starts programs. */
+int program_rig_count_within(const char *path);

@@ -12,6 +12,14 @@ struct vector;
     AREA("session.cursor", area_session_cursor)        \
     AREA("session.hint", area_session_hint)            \
     AREA("exec.window", area_exec_window)              \
+    AREA("run.program", area_run_program)              \
+    AREA("run.inline", area_run_inline)                \
+    AREA("session.write", area_session_write)          \
+    AREA("session.kill", area_session_kill)            \
+    AREA("session.start", area_session_start)          \
+    AREA("session.wait", area_session_wait)            \
+    AREA("session.close", area_session_close)          \
+    AREA("exec.tool", area_exec_tool)                  \
     AREA("schedule.waves", area_schedule_waves)        \
     AREA("replay.key", area_replay_key)                \
     AREA("replay.decide", area_replay_decide)          \

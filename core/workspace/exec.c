@@ -1,0 +1,423 @@
+/* Calls and sessions are two lists. A call waits for one thing: a program's end, a look at a session, or its end;
+ * whoever made it is told through `done` and the call is gone. Sessions are told apart by their names. */
+
+#include "exec.h"
+#include "base/arena.h"
+#include "base/json.h"
+#include "base/loop.h"
+#include "base/mem.h"
+#include "program_control.h"
+#include "programs_inside.h"
+#include "prompt.h"
+#include "window.h"
+#include "workspace.h"
+#include <string.h>
+
+struct entry {
+    struct exec *exec;
+    struct entry *next;
+    struct program_session *session;
+    struct call *waiting; /* for a look at it, or for its end */
+    int64_t ended_us;     /* 0: it runs */
+};
+
+struct call {
+    struct exec *exec;
+    struct call *next;
+    struct entry *entry;     /* the session it is about; NULL: a command that runs to its end */
+    struct program *program; /* that command */
+    struct loop_task telling;
+    struct strbuf result;
+    exec_done *done;
+    void *user;
+    bool kills; /* it waits for the end and not for a look */
+};
+
+struct exec {
+    struct exec_options options;
+    struct loop *loop;
+    struct entry *entries;
+    struct call *calls;
+    struct program_control control;
+};
+
+/* ---- calls ---- */
+
+static struct call *new_call(struct exec *exec, exec_done *done, void *user)
+{
+    struct call *call = xcalloc(1, sizeof(*call));
+    *call = (struct call){.exec = exec, .next = exec->calls, .done = done, .user = user};
+    strbuf_init(&call->result);
+    exec->calls = call;
+    return call;
+}
+
+static void free_call(struct call *call)
+{
+    struct call **at = &call->exec->calls;
+    while (*at != call)
+        at = &(*at)->next;
+    *at = call->next;
+    if (call->entry)
+        call->entry->waiting = NULL;
+    loop_unpost(call->exec->loop, &call->telling);
+    strbuf_release(&call->result);
+    free(call);
+}
+
+static void tell(struct loop_task *task)
+{
+    struct call *call = CONTAINER_OF(task, struct call, telling);
+    exec_done *done = call->done;
+    void *user = call->user;
+    CLEANUP(free) char *result = strbuf_detach(&call->result, NULL);
+    free_call(call);
+    done(user, result);
+}
+
+static void answer(struct call *call)
+{
+    loop_post(call->exec->loop, &call->telling, tell);
+}
+
+/* ---- sessions ---- */
+
+static void drop_entry(struct entry *entry)
+{
+    struct entry **at = &entry->exec->entries;
+    while (*at != entry)
+        at = &(*at)->next;
+    *at = entry->next;
+    if (entry->waiting)
+        entry->waiting->entry = NULL;
+    program_session_free(entry->session);
+    free(entry);
+}
+
+static void drop_expired(struct exec *exec)
+{
+    int64_t now = loop_now_us(exec->loop);
+    for (struct entry *entry = exec->entries, *next; entry; entry = next) {
+        next = entry->next;
+        if (entry->ended_us && !entry->waiting && now - entry->ended_us >= SESSION_KEPT_S * INT64_C(1000000))
+            drop_entry(entry);
+    }
+}
+
+static struct entry *find_entry(struct exec *exec, const char *id, struct err *err)
+{
+    drop_expired(exec);
+    for (struct entry *entry = exec->entries; entry; entry = entry->next)
+        if (strcmp(program_session_id(entry->session), id) == 0)
+            return entry;
+    err_set(err, "unknown session_id: %.80s", id);
+    return NULL;
+}
+
+static struct entry *named_entry(struct exec *exec, const struct json *args, struct err *err)
+{
+    const char *id = json_str(json_get(args, "session_id"), json_str(json_get(args, "sessionId"), ""));
+    if (!*id) {
+        err_set(err, "session_id is required");
+        return NULL;
+    }
+    struct entry *entry = find_entry(exec, id, err);
+    if (entry && entry->waiting) {
+        err_set(err, "another call waits for session %s", id);
+        return NULL;
+    }
+    return entry;
+}
+
+/* ---- results ---- */
+
+static void add_output(struct json_writer *w, const struct exec *exec, const struct strbuf *output)
+{
+    CLEANUP(strbuf) struct strbuf shown = STRBUF_INIT;
+    bool cut = window_text(&shown, output->buf, output->len, exec->options.max_output);
+    json_add_strn(w, "output", shown.buf, shown.len);
+    if (!cut)
+        return;
+    json_add_bool(w, "truncated", true);
+    json_add_int(w, "total_bytes", (int64_t)output->len);
+}
+
+static void add_offsets(struct json_writer *w, struct session_window window)
+{
+    json_add_int(w, "offset", (int64_t)window.offset);
+    json_add_int(w, "next_offset", (int64_t)window.next);
+}
+
+static void add_interaction(struct json_writer *w, const char *output)
+{
+    CLEANUP(strbuf) struct strbuf hint = STRBUF_INIT;
+    enum prompt_kind kind = prompt_find(output, &hint);
+    if (kind == PROMPT_NONE)
+        return;
+    json_open(w, "interaction", '{');
+    json_add_bool(w, "needs_input", true);
+    json_add_str(w, "kind", prompt_kind_name(kind));
+    json_add_str(w, "hint", hint.buf);
+    json_close(w, '}');
+}
+
+static void add_end(struct json_writer *w, const struct program_end *end)
+{
+    json_add_int(w, "exit_code", end->exit_code);
+    if (end->timed_out)
+        json_add_bool(w, "timed_out", true);
+    if (end->why)
+        json_add_str(w, "error", end->why);
+}
+
+/* A look at a session becomes the answer; one that has ended is forgotten with it. */
+static void on_seen(void *user, struct session_seen *seen)
+{
+    struct call *call = user;
+    struct entry *entry = call->entry;
+    struct json_writer w = json_begin(&call->result);
+    json_open(&w, NULL, '{');
+    json_add_str(&w, "status", seen->exited ? "exited" : "running");
+    add_output(&w, call->exec, &seen->output);
+    if (seen->exited) {
+        add_end(&w, program_session_end(entry->session));
+    } else {
+        json_add_str(&w, "session_id", program_session_id(entry->session));
+        add_interaction(&w, seen->output.buf);
+    }
+    add_offsets(&w, seen->window);
+    json_close(&w, '}');
+    entry->waiting = NULL;
+    call->entry = NULL;
+    answer(call);
+    if (seen->exited)
+        drop_entry(entry);
+}
+
+static void look_now(struct call *call)
+{
+    struct session_seen seen = {.exited = program_session_exited(call->entry->session)};
+    strbuf_init(&seen.output);
+    seen.window = program_session_poll(call->entry->session, seen.exited ? 0 : SESSION_POLL_LINES, &seen.output);
+    on_seen(call, &seen);
+    strbuf_release(&seen.output);
+}
+
+static void look_later(struct call *call, struct entry *entry, int64_t yield_ms)
+{
+    call->entry = entry;
+    entry->waiting = call;
+    if (yield_ms > 0)
+        program_session_wait(entry->session, yield_ms, SESSION_POLL_LINES, on_seen, call);
+    else
+        look_now(call);
+}
+
+static void answer_killed(struct call *call, const char *id, const char *status)
+{
+    struct json_writer w = json_begin(&call->result);
+    json_open(&w, NULL, '{');
+    json_add_bool(&w, "ok", true);
+    json_add_str(&w, "session_id", id);
+    json_add_str(&w, "status", status);
+    json_close(&w, '}');
+    answer(call);
+}
+
+/* ---- what sessions tell ---- */
+
+static void on_output(void *user, const char *bytes, size_t len)
+{
+    struct entry *entry = user;
+    const struct exec_listener *listener = &entry->exec->options.listener;
+    if (listener->output)
+        listener->output(listener->user, program_session_id(entry->session), bytes, len);
+}
+
+static void on_ended(void *user)
+{
+    struct entry *entry = user;
+    const struct exec_listener *listener = &entry->exec->options.listener;
+    entry->ended_us = loop_now_us(entry->exec->loop);
+    if (listener->ended)
+        listener->ended(listener->user, program_session_id(entry->session), program_session_end(entry->session));
+    struct call *call = entry->waiting;
+    if (!call || !call->kills)
+        return;
+    entry->waiting = NULL;
+    call->entry = NULL;
+    answer_killed(call, program_session_id(entry->session), "killed");
+    drop_entry(entry);
+}
+
+/* ---- commands ---- */
+
+static void on_done(void *user, struct program_result *take_result)
+{
+    struct call *call = user;
+    struct json_writer w = json_begin(&call->result);
+    call->program = NULL;
+    strbuf_add(&take_result->out, take_result->err.buf, take_result->err.len);
+    json_open(&w, NULL, '{');
+    json_add_str(&w, "status", "exited");
+    add_output(&w, call->exec, &take_result->out);
+    add_end(&w, &take_result->end);
+    add_offsets(&w, (struct session_window){0, 0});
+    json_close(&w, '}');
+    program_result_release(take_result);
+    answer(call);
+}
+
+static int start_session(struct exec *exec, struct workspace *ws, const struct exec_request *request,
+                         const struct program_spec *spec, exec_done *done, void *user, struct err *err)
+{
+    struct entry *entry = xcalloc(1, sizeof(*entry));
+    struct program_session_listener listener = {.output = on_output, .ended = on_ended, .user = entry};
+    entry->exec = exec;
+    entry->session = program_session_start(exec->options.programs, ws, spec, &listener, err);
+    if (!entry->session) {
+        free(entry);
+        return -1;
+    }
+    entry->next = exec->entries;
+    exec->entries = entry;
+    const struct exec_listener *hears = &exec->options.listener;
+    if (hears->started)
+        hears->started(hears->user, program_session_id(entry->session), request->command, request->cwd, request->tty);
+    int64_t yield =
+        request->background && request->yield_ms <= 0 ? 0 : session_yield_ms(request->yield_ms, SESSION_EXEC_YIELD_MS);
+    look_later(new_call(exec, done, user), entry, yield);
+    return 0;
+}
+
+int exec_command(struct exec *exec, struct workspace *ws, const struct json *args, exec_done *done, void *user,
+                 struct err *err)
+{
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
+    struct exec_request request;
+    struct programs *programs = exec->options.programs;
+    drop_expired(exec);
+    if (exec_request_read(&request, &arena, args, &exec->options.policy, programs_root(programs, ws->path), err))
+        return -1;
+    CLEANUP(free) char *cwd = request.cwd;
+    bool checked = command_policy_active(&exec->options.policy);
+    struct program_spec spec = {.cmd = "sh",
+                                .args = (const char *const[]){checked ? "-c" : "-lc", request.command, NULL},
+                                .cwd = cwd,
+                                .env = request.env,
+                                .clean_env = checked,
+                                .input = request.input,
+                                .input_len = request.input ? strlen(request.input) : 0,
+                                .tty = request.tty,
+                                .timeout_ms = request.timeout_ms};
+    if (!request.one_shot)
+        return start_session(exec, ws, &request, &spec, done, user, err);
+    struct call *call = new_call(exec, done, user);
+    call->program = program_run(programs, ws, &spec, on_done, call, err);
+    if (call->program)
+        return 0;
+    free_call(call);
+    return -1;
+}
+
+int exec_write(struct exec *exec, const struct json *args, exec_done *done, void *user, struct err *err)
+{
+    struct entry *entry = named_entry(exec, args, err);
+    const char *chars = json_str(json_get(args, "chars"), "");
+    const struct json *newline = json_get(args, "append_newline"), *yield = json_get(args, "yield_time_ms");
+    if (!newline || newline->type == JSON_NULL)
+        newline = json_get(args, "submit");
+    if (!yield || yield->type == JSON_NULL)
+        yield = json_get(args, "yieldMs");
+    if (!entry || program_session_write(entry->session, chars, strlen(chars), json_bool(newline, false), err))
+        return -1;
+    int64_t yield_ms = json_int(yield, EXEC_WRITE_YIELD_MS);
+    look_later(new_call(exec, done, user), entry, yield_ms >= 0 ? yield_ms : EXEC_WRITE_YIELD_MS);
+    return 0;
+}
+
+int exec_kill(struct exec *exec, const struct json *args, exec_done *done, void *user, struct err *err)
+{
+    struct entry *entry = named_entry(exec, args, err);
+    if (!entry)
+        return -1;
+    struct call *call = new_call(exec, done, user);
+    if (program_session_exited(entry->session)) {
+        answer_killed(call, program_session_id(entry->session), "exited");
+        drop_entry(entry);
+        return 0;
+    }
+    call->kills = true;
+    call->entry = entry;
+    entry->waiting = call;
+    program_session_kill(entry->session, PROGRAM_GRACE_MS);
+    return 0;
+}
+
+void exec_cancel(struct exec *exec, void *user)
+{
+    for (struct call *call = exec->calls, *next; call; call = next) {
+        next = call->next;
+        if (call->user != user)
+            continue;
+        program_free(call->program);
+        if (call->entry)
+            program_session_wait_end(call->entry->session);
+        free_call(call);
+    }
+}
+
+/* ---- keys ---- */
+
+static int control_ready(struct program_control *control, const char *program, struct err *err)
+{
+    struct entry *entry = find_entry(CONTAINER_OF(control, struct exec, control), program, err);
+    if (!entry)
+        return -1;
+    return program_session_exited(entry->session) ? err_set(err, "the program has ended") : 0;
+}
+
+static void control_write(struct program_control *control, const char *program, const char *text, size_t len)
+{
+    struct entry *entry = find_entry(CONTAINER_OF(control, struct exec, control), program, NULL);
+    if (entry && program_session_write(entry->session, text, len, false, NULL))
+        return; /* it ended in the same breath: program.ended tells */
+}
+
+static int control_kill(struct program_control *control, const char *program, struct err *err)
+{
+    struct entry *entry = find_entry(CONTAINER_OF(control, struct exec, control), program, err);
+    if (!entry)
+        return -1;
+    program_session_kill(entry->session, PROGRAM_GRACE_MS);
+    return 0;
+}
+
+struct program_control *exec_control(struct exec *exec)
+{
+    return &exec->control;
+}
+
+/* ---- all of it ---- */
+
+struct exec *exec_new(const struct exec_options *options)
+{
+    struct exec *exec = xcalloc(1, sizeof(*exec));
+    exec->options = *options;
+    exec->loop = programs_loop(options->programs);
+    exec->control = (struct program_control){.ready = control_ready, .write = control_write, .kill = control_kill};
+    return exec;
+}
+
+void exec_free(struct exec *exec)
+{
+    if (!exec)
+        return;
+    while (exec->entries)
+        drop_entry(exec->entries);
+    while (exec->calls) {
+        program_free(exec->calls->program);
+        free_call(exec->calls);
+    }
+    free(exec);
+}

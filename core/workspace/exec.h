@@ -1,0 +1,67 @@
+#pragma once
+/* Commands of a model in a workspace, as tools hand them on: arguments in as JSON, results out as JSON. A command runs
+ * to its end, or becomes a session with a name that later calls type into or end.
+ *
+ *     exec_command   {command, cwd, env, stdin, timeout_sec, yield_time_ms, background, tty}
+ *                 -> {status, output, exit_code, session_id, offset, next_offset, truncated, total_bytes, interaction}
+ *     exec_write     {session_id, chars, append_newline, yield_time_ms} -> the same
+ *     exec_kill      {session_id} -> {ok, session_id, status}
+ *
+ * Each returns 0 and calls `done` once, later, from the loop; or -1 and what is wrong with the arguments. With a policy
+ * the command is checked, gets no login shell and no variable that steers one. A session that has ended is forgotten
+ * when somebody was told, or half an hour later. */
+
+#include "base/err.h"
+#include "policy.h"
+#include "program_session.h"
+
+struct exec;
+struct json;
+struct program_control;
+struct workspace;
+
+#define EXEC_TIMEOUT_MS     300000 /* when none is said */
+#define EXEC_WRITE_YIELD_MS 200
+
+/* What happens to sessions, for events. Any may be NULL. */
+struct exec_listener {
+    void (*started)(void *user, const char *session, const char *command, const char *cwd, bool tty);
+    void (*output)(void *user, const char *session, const char *bytes, size_t len);
+    void (*ended)(void *user, const char *session, const struct program_end *end);
+    void *user;
+};
+
+struct exec_options {
+    struct programs *programs;    /* lives longer */
+    struct command_policy policy; /* lists live longer */
+    size_t max_output;            /* bytes of an answer's output; 0: all of it */
+    struct exec_listener listener;
+};
+
+struct exec *exec_new(const struct exec_options *options);
+/* Ends what runs; nobody is called any more. */
+void exec_free(struct exec *exec);
+
+typedef void exec_done(void *user, const char *result);
+int exec_command(struct exec *exec, struct workspace *ws, const struct json *args, exec_done *done, void *user,
+                 struct err *err) CHECKED;
+int exec_write(struct exec *exec, const struct json *args, exec_done *done, void *user, struct err *err) CHECKED;
+int exec_kill(struct exec *exec, const struct json *args, exec_done *done, void *user, struct err *err) CHECKED;
+/* Whoever waits as `user` does not wait any more: a command that runs to its end is ended, a session goes on. */
+void exec_cancel(struct exec *exec, void *user);
+/* How keys reach sessions. */
+struct program_control *exec_control(struct exec *exec);
+
+/* What a command comes to, before anything is started: for tools that show it, and for tests. */
+struct exec_request {
+    const char *command, *input;
+    char *cwd;
+    struct env_vars env;
+    int64_t timeout_ms, yield_ms; /* yield_ms 0: none was said */
+    bool background, tty, one_shot;
+};
+struct arena;
+/* `root`: the workspace as programs see it, which may stand before the cwd. `cwd` is the caller's, the rest in the
+ * arena. */
+int exec_request_read(struct exec_request *request, struct arena *arena, const struct json *args,
+                      const struct command_policy *policy, const char *root, struct err *err) CHECKED;

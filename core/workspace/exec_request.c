@@ -1,0 +1,65 @@
+/* Arguments of a command, under the names that models know. */
+
+#include "base/arena.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "cwd.h"
+#include "exec.h"
+#include <string.h>
+
+/* The first of the names that is there and is not null. */
+static const struct json *first_of(const struct json *args, const char *one, const char *two)
+{
+    const struct json *value = json_get(args, one);
+    if (!value || value->type == JSON_NULL)
+        value = json_get(args, two);
+    return value && value->type != JSON_NULL ? value : NULL;
+}
+
+static int read_env(struct exec_request *request, struct arena *arena, const struct json *env, bool scrub,
+                    struct err *err)
+{
+    struct env_var *vars = arena_calloc(arena, env ? env->count + 1 : 1, sizeof(*vars));
+    request->env.items = vars;
+    if (env && env->type != JSON_OBJECT && env->type != JSON_NULL)
+        return err_set(err, "env must be an object of texts");
+    json_each (var, env) {
+        if (var->type != JSON_STRING)
+            return err_set(err, "env.%.60s must be a text", var->key);
+        if (!scrub || !env_steers(var->key))
+            vars[request->env.count++] = (struct env_var){var->key, var->text};
+    }
+    return 0;
+}
+
+/* "/workspace/work" is what a program prints of "work". */
+static const char *below_root(const char *cwd, const char *root)
+{
+    size_t len = strlen(root);
+    return strncmp(cwd, root, len) == 0 && (!cwd[len] || cwd[len] == '/') ? cwd + len : cwd;
+}
+
+int exec_request_read(struct exec_request *request, struct arena *arena, const struct json *args,
+                      const struct command_policy *policy, const char *root, struct err *err)
+{
+    bool checked = command_policy_active(policy);
+    const char *command = json_str(json_get(args, "command"), "");
+    int64_t timeout = json_int(first_of(args, "timeout_sec", "timeoutSec"), 0);
+    if (timeout <= 0)
+        timeout = json_int(json_get(args, "timeout"), 0);
+    int64_t yield = json_int(first_of(args, "yield_time_ms", "yieldMs"), 0);
+    *request =
+        (struct exec_request){.command = arena_strdup(arena, command),
+                              .input = json_str(json_get(args, "stdin"), NULL),
+                              .timeout_ms = timeout > 0 && timeout < INT32_MAX ? timeout * 1000 : EXEC_TIMEOUT_MS,
+                              .yield_ms = yield,
+                              .background = json_bool(json_get(args, "background"), false),
+                              .tty = json_bool(first_of(args, "tty", "pty"), false)};
+    request->one_shot = !request->background && !request->tty && yield == 0;
+    if (!command[strspn(command, " \t\r\n")])
+        return err_set(err, "command is required");
+    if (command_policy_check(policy, command, err) || read_env(request, arena, json_get(args, "env"), checked, err))
+        return -1;
+    request->cwd = cwd_normalize(below_root(json_str(json_get(args, "cwd"), ""), root), err);
+    return request->cwd ? 0 : -1;
+}

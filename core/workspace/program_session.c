@@ -1,0 +1,206 @@
+/* A program and its lines. It may be freed by whoever hears of its end. */
+
+#include "program_session.h"
+#include "base/loop.h"
+#include "base/mem.h"
+#include "programs_inside.h"
+#include <stdio.h>
+
+struct program_session {
+    struct programs *programs;
+    struct program *program; /* NULL: it is gone */
+    struct program_session_listener listener;
+    struct session_lines lines;
+    struct strbuf streams[2];
+    struct program_end end;
+    struct program_left left[PROGRAM_LEFT_MAX];
+    char *why;
+    char id[40];
+    struct loop_timer look;
+    struct session_waiter waiter;
+    void (*waited)(void *user, struct session_seen *seen);
+    void *waited_user;
+    bool closed;
+};
+
+/* ---- waiting ---- */
+
+static void on_look(struct loop_timer *timer);
+
+/* Looks, and tells or looks again later. The session may be gone afterwards. */
+static void look(struct program_session *session)
+{
+    struct loop *loop = session->programs->loop;
+    if (!session->waited)
+        return;
+    if (!session_waiter_look(&session->waiter, &session->lines, loop_now_us(loop))) {
+        loop_timer_start(loop, &session->look, loop_now_us(loop) + SESSION_POLL_MS * 1000, on_look);
+        return;
+    }
+    struct session_waiter waiter = session->waiter;
+    void (*waited)(void *user, struct session_seen *seen) = session->waited;
+    session->waited = NULL;
+    loop_timer_stop(loop, &session->look);
+    waited(session->waited_user, &waiter.seen);
+    session_waiter_release(&waiter);
+}
+
+static void on_look(struct loop_timer *timer)
+{
+    look(CONTAINER_OF(timer, struct program_session, look));
+}
+
+void program_session_wait(struct program_session *session, int64_t yield_ms, size_t limit,
+                          void (*done)(void *user, struct session_seen *seen), void *user)
+{
+    struct loop *loop = session->programs->loop;
+    if (session->waited)
+        BUG("two wait for one session");
+    session_waiter_begin(&session->waiter, loop_now_us(loop), yield_ms, limit);
+    session->waiter.seen.window.offset = session->lines.cursor;
+    session->waited = done;
+    session->waited_user = user;
+    loop_timer_start(loop, &session->look, loop_now_us(loop), on_look);
+}
+
+void program_session_wait_end(struct program_session *session)
+{
+    if (!session->waited)
+        return;
+    session->waited = NULL;
+    loop_timer_stop(session->programs->loop, &session->look);
+    session->lines.cursor = session->waiter.seen.window.offset;
+    session_waiter_release(&session->waiter);
+}
+
+/* ---- its program ---- */
+
+static void on_output(void *user, enum program_stream stream, const char *bytes, size_t len)
+{
+    struct program_session *session = user;
+    struct strbuf *kept = &session->streams[stream];
+    size_t room = session->programs->max_output - kept->len;
+    strbuf_add(kept, bytes, len < room ? len : room);
+    session_lines_add(&session->lines, bytes, len);
+    if (session->listener.output)
+        session->listener.output(session->listener.user, bytes, len);
+}
+
+static void on_ended(void *user, const struct program_end *end)
+{
+    struct program_session *session = user;
+    session->end = *end;
+    for (size_t i = 0; i < end->left_count; i++)
+        session->left[i] = end->left[i];
+    session->end.left = session->left;
+    session->end.why = session->why = end->why ? xstrdup(end->why) : NULL;
+    program_free(session->program);
+    session->program = NULL;
+    session_lines_end(&session->lines, session->end.exit_code);
+    if (session->waited)
+        loop_timer_start(session->programs->loop, &session->look, loop_now_us(session->programs->loop), on_look);
+    if (session->listener.ended)
+        session->listener.ended(session->listener.user);
+}
+
+static void on_dropped(void *user)
+{
+    struct program_session *session = user;
+    session->program = NULL;
+}
+
+struct program_session *program_session_start(struct programs *programs, struct workspace *ws,
+                                              const struct program_spec *spec,
+                                              const struct program_session_listener *listener, struct err *err)
+{
+    struct program_spec own = *spec;
+    struct program_session *session = xcalloc(1, sizeof(*session));
+    struct program_listener hears = {.output = on_output, .ended = on_ended, .dropped = on_dropped, .user = session};
+    own.keep_input = true;
+    session->programs = programs;
+    if (listener)
+        session->listener = *listener;
+    session_lines_init(&session->lines, SESSION_LINES_MAX);
+    strbuf_init(&session->streams[0]);
+    strbuf_init(&session->streams[1]);
+    session->program = program_start(programs, ws, &own, &hears, err);
+    snprintf(session->id, sizeof(session->id), "p%u", programs->started);
+    if (session->program)
+        return session;
+    program_session_free(session);
+    return NULL;
+}
+
+/* ---- for whoever holds it ---- */
+
+const char *program_session_id(const struct program_session *session)
+{
+    return session->id;
+}
+
+const struct session_lines *program_session_lines(const struct program_session *session)
+{
+    return &session->lines;
+}
+
+bool program_session_exited(const struct program_session *session)
+{
+    return session->lines.exited;
+}
+
+const struct program_end *program_session_end(const struct program_session *session)
+{
+    return &session->end;
+}
+
+const struct strbuf *program_session_stream(const struct program_session *session, enum program_stream stream)
+{
+    return &session->streams[stream];
+}
+
+struct session_window program_session_poll(struct program_session *session, size_t limit, struct strbuf *out)
+{
+    return session_lines_poll(&session->lines, limit, out);
+}
+
+int program_session_write(struct program_session *session, const char *text, size_t len, bool newline, struct err *err)
+{
+    if (!len && !newline)
+        return 0;
+    if (session->lines.exited || !session->program)
+        return err_set(err, "session is not running");
+    if (session->closed)
+        return err_set(err, "stdin is not available");
+    program_write(session->program, text, len);
+    if (newline)
+        program_write(session->program, "\n", 1);
+    return 0;
+}
+
+void program_session_kill(struct program_session *session, int64_t grace_ms)
+{
+    if (session->program)
+        program_kill(session->program, grace_ms);
+}
+
+void program_session_close(struct program_session *session)
+{
+    if (session->closed)
+        return;
+    session->closed = true;
+    if (session->program)
+        program_close_input(session->program);
+}
+
+void program_session_free(struct program_session *session)
+{
+    if (!session)
+        return;
+    program_session_wait_end(session);
+    program_free(session->program);
+    session_lines_release(&session->lines);
+    strbuf_release(&session->streams[0]);
+    strbuf_release(&session->streams[1]);
+    free(session->why);
+    free(session);
+}

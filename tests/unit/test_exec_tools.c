@@ -1,0 +1,245 @@
+/* Commands of a model as tools hand them on, and blocks of code. */
+
+#include "base/arena.h"
+#include "base/json.h"
+#include "base/loop.h"
+#include "base/mem.h"
+#include "support/program_rig.h"
+#include "workspace/exec.h"
+#include "workspace/inline.h"
+#include "workspace/program_control.h"
+#include "workspace/workspace.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static struct program_rig rig;
+static struct exec *exec;
+static struct arena arena;
+static const struct json *result;
+static struct strbuf told;
+static struct err err;
+
+static void on_result(void *user, const char *text)
+{
+    (void)user;
+    const char *copy = arena_strdup(&arena, text);
+    result = json_parse(&arena, copy, strlen(copy), &err);
+    loop_stop(rig.loop);
+}
+
+static void on_started(void *user, const char *session, const char *command, const char *cwd, bool tty)
+{
+    (void)user;
+    strbuf_addf(&told, "started %s %s %s %d;", session, command, cwd, tty);
+}
+
+static void on_output(void *user, const char *session, const char *bytes, size_t len)
+{
+    (void)user;
+    strbuf_addf(&told, "output %s %.*s;", session, (int)len, bytes);
+}
+
+static void on_ended(void *user, const char *session, const struct program_end *end)
+{
+    (void)user;
+    strbuf_addf(&told, "ended %s %d;", session, end->exit_code);
+}
+
+static const char *const allowed[] = {"echo", NULL};
+
+static void open_exec(struct command_policy policy, size_t max_output)
+{
+    exec_free(exec);
+    exec = exec_new(&(struct exec_options){.programs = rig.programs,
+                                           .policy = policy,
+                                           .max_output = max_output,
+                                           .listener = {on_started, on_output, on_ended, NULL}});
+}
+
+static int begin(void **state)
+{
+    (void)state;
+    program_rig_open(&rig, "bwrap", NULL);
+    strbuf_init(&told);
+    open_exec((struct command_policy){0}, 0);
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    exec_free(exec);
+    exec = NULL;
+    strbuf_release(&told);
+    arena_release(&arena);
+    program_rig_close(&rig);
+    return 0;
+}
+
+typedef int call_function(struct exec *exec, const struct json *args, exec_done *done, void *user, struct err *err);
+
+static int command(struct exec *to, const struct json *args, exec_done *done, void *user, struct err *error)
+{
+    return exec_command(to, rig.ws, args, done, user, error);
+}
+
+/* The value of a member of the result as text; "!…" for an error. */
+static const char *call(call_function *function, const char *args, const char *member)
+{
+    err = (struct err)ERR_INIT;
+    result = NULL;
+    const struct json *parsed = json_parse(&arena, args, strlen(args), &err);
+    assert_non_null(parsed);
+    if (function(exec, parsed, on_result, NULL, &err))
+        return arena_printf(&arena, "!%s", err.text);
+    loop_run(rig.loop);
+    const struct json *value = json_get(result, member);
+    CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
+    if (value && value->type == JSON_STRING)
+        return value->text;
+    if (value)
+        json_write(&text, value, JSON_COMPACT);
+    return arena_strdup(&arena, text.buf);
+}
+
+static const char *member(const char *name)
+{
+    return json_str(json_get(result, name), "");
+}
+
+static void test_commands(void **state)
+{
+    (void)state;
+    assert_string_equal(call(command, "{\"command\":\"echo out; echo err >&2; exit 3\"}", "output"), "out\nerr\n");
+    assert_int_equal(json_int(json_get(result, "exit_code"), -9), 3);
+    assert_null(json_get(result, "session_id"));
+    assert_string_equal(
+        call(command,
+             "{\"command\":\"pwd; cat; echo $K\",\"cwd\":\"/workspace/work\",\"stdin\":\"in \",\"env\":{\"K\":\"v\"}}",
+             "output"),
+        "/workspace/work\nin v\n");
+    assert_string_equal(call(command, "{\"command\":\" \"}", ""), "!command is required");
+    assert_non_null(strstr(call(command, "{\"command\":\"ls\",\"cwd\":\"../x\"}", ""), "within the workspace"));
+    assert_string_equal(call(command, "{\"command\":\"ls\",\"env\":{\"A\":1}}", ""), "!env.A must be a text");
+    assert_string_equal(call(command, "{\"command\":\"sleep 60\",\"timeout_sec\":1}", "timed_out"), "true");
+}
+
+static void test_sessions(void **state)
+{
+    (void)state;
+    const char *id = call(
+        command, "{\"command\":\"printf 'Name: '; read n; echo hi $n; read m\",\"yield_time_ms\":20000}", "session_id");
+    assert_string_equal(id, "p1");
+    assert_string_equal(member("output"), "Name: ");
+    assert_string_equal(json_str(json_get(json_get(result, "interaction"), "kind"), ""), "prompt");
+    assert_string_equal(
+        call(exec_write, "{\"session_id\":\"p1\",\"chars\":\"Ann\",\"submit\":true,\"yieldMs\":20000}", "output"),
+        "Name: hi Ann");
+    struct program_control *control = exec_control(exec);
+    assert_int_equal(control->ready(control, "p1", &err), 0);
+    assert_int_equal(control->ready(control, "p9", &err), -1);
+    control->write(control, "p1", "x\n", 2);
+    assert_string_equal(call(exec_write, "{\"session_id\":\"p1\",\"yield_time_ms\":20000}", "status"), "exited");
+    assert_string_equal(call(exec_write, "{\"session_id\":\"p1\"}", ""), "!unknown session_id: p1");
+    assert_string_equal(call(exec_write, "{}", ""), "!session_id is required");
+    assert_string_equal(
+        told.buf,
+        "started p1 printf 'Name: '; read n; echo hi $n; read m . 0;output p1 Name: ;output p1 hi Ann\n;ended p1 0;");
+}
+
+static void test_background_and_kill(void **state)
+{
+    (void)state;
+    assert_string_equal(call(command, "{\"command\":\"sleep 98765\",\"background\":true}", "status"), "running");
+    assert_string_equal(call(exec_kill, "{\"session_id\":\"p1\"}", "status"), "killed");
+    assert_string_equal(call(exec_kill, "{\"session_id\":\"p1\"}", ""), "!unknown session_id: p1");
+    assert_int_equal(program_rig_count("sleep 98765"), 0);
+    assert_string_equal(
+        call(command, "{\"command\":\"tty >/dev/null && echo tty:$(stty size)\",\"pty\":true,\"yield_time_ms\":20000}",
+             "status"),
+        "exited");
+    /* What waits is ended with its owner, and nobody is told. */
+    const struct json *args = json_parse(&arena, "{\"command\":\"sleep 98766\"}", 25, &err);
+    result = NULL;
+    assert_int_equal(exec_command(exec, rig.ws, args, on_result, &rig, &err), 0);
+    exec_cancel(exec, &rig);
+    assert_int_equal(exec_command(exec, rig.ws, args, on_result, NULL, &err), 0);
+    exec_free(exec);
+    exec = NULL;
+    assert_null(result);
+}
+
+static void test_policy_and_window(void **state)
+{
+    (void)state;
+    open_exec((struct command_policy){.allow = allowed}, 40);
+    assert_string_equal(call(command, "{\"command\":\"echo hi\",\"env\":{\"PATH\":\"/evil\"}}", "output"), "hi\n");
+    assert_non_null(strstr(call(command, "{\"command\":\"ls\"}", ""), "not among those allowed"));
+    assert_non_null(strstr(call(command, "{\"command\":\"echo $(ls)\"}", ""), "command substitution"));
+    call(command, "{\"command\":\"echo aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\"}",
+         "output");
+    assert_true(strlen(member("output")) <= 40);
+    assert_int_equal(json_int(json_get(result, "total_bytes"), 0), 73);
+}
+
+/* ---- blocks ---- */
+
+static struct inline_result inlined;
+
+static void on_inlined(void *user, struct inline_result *take_result)
+{
+    (void)user;
+    inlined = *take_result;
+    loop_stop(rig.loop);
+}
+
+static void run_blocks(bool combined, int64_t timeout_ms)
+{
+    static const char python[] = "import sys\nprint('py')\nsys.exit(2)\n",
+                      shell[] = "cat code_0.py >/dev/null && echo sh\n";
+    static const char slow[] = "echo begun; sleep 60\n";
+    struct code_block blocks[] = {{"python", python, sizeof(python) - 1},
+                                  {"ruby", "1", 1},
+                                  {"sh", shell, sizeof(shell) - 1},
+                                  {"bash", slow, sizeof(slow) - 1}};
+    struct workspace_options workspaces = {.base = rig.folder, .observer = rig.ws->observer};
+    struct inline_options options = {
+        .programs = rig.programs, .workspace = &workspaces, .timeout_ms = timeout_ms, .combined = combined};
+    assert_int_equal(inline_run(&options, blocks, COUNT_OF(blocks), on_inlined, NULL, &err), 0);
+    loop_run(rig.loop);
+}
+
+static void test_blocks(void **state)
+{
+    (void)state;
+    run_blocks(false, 3000);
+    assert_string_equal(inlined.out.buf, "py\nsh\nbegun\n");
+    assert_string_equal(inlined.err.buf, "unsupported language: ruby\n");
+    assert_int_equal(inlined.exit_code, 0);
+    static const int codes[] = {2, -1, 0, -1};
+    assert_memory_equal(inlined.codes, codes, sizeof(codes));
+    assert_true(inlined.timed_out);
+    inline_result_release(&inlined);
+    assert_non_null(strstr(rig.ops.buf, "workspace.inline - {\"count\":4}"));
+    assert_non_null(strstr(rig.ops.buf, "workspace.cleanup - "));
+    run_blocks(true, 3000);
+    assert_string_equal(inlined.out.buf, "Error executing code block 0: exit status 2: py\n"
+                                         "Error executing code block 1: unsupported language: ruby\nsh\n"
+                                         "Error executing code block 3: timed out after 3000 ms: begun\n");
+    inline_result_release(&inlined);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_commands, begin, end),
+        cmocka_unit_test_setup_teardown(test_sessions, begin, end),
+        cmocka_unit_test_setup_teardown(test_background_and_kill, begin, end),
+        cmocka_unit_test_setup_teardown(test_policy_and_window, begin, end),
+        cmocka_unit_test_setup_teardown(test_blocks, begin, end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
