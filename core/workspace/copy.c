@@ -106,13 +106,24 @@ static int copy_bytes(struct copying *c, int from, int to, const struct stat *st
 
 /* ---- one file ---- */
 
-static int create(int folder, const char *name)
+static int create(int folder, const char *name, mode_t mode)
 {
     const int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
-    int fd = openat(folder, name, flags, 0600);
+    int fd = openat(folder, name, flags, mode);
     if (fd < 0 && errno == EEXIST && unlinkat(folder, name, 0) == 0)
-        fd = openat(folder, name, flags, 0600);
+        fd = openat(folder, name, flags, mode);
     return fd;
+}
+
+/* The bits that this process takes away from what it makes. umask(2) tells them only by changing them, which other threads
+ * would feel; where /proc does not tell, any may be. */
+static mode_t masked_bits(void)
+{
+    CLEANUP(strbuf) struct strbuf status = STRBUF_INIT;
+    if (file_read("/proc/self/status", &status, 0, NULL) < 0)
+        return 0777;
+    const char *line = strstr(status.buf, "\nUmask:");
+    return line ? (mode_t)strtoul(line + strlen("\nUmask:"), NULL, 8) & 0777 : 0777;
 }
 
 static int cannot(struct err *err, const char *label)
@@ -134,10 +145,15 @@ int copy_file(struct copying *c, int from, const struct stat *st, int to, const 
             err->code = EDQUOT;
         return -1;
     }
-    CLEANUP(fd) int fd = create(to, name);
+    mode_t mode = mode_for(c, st->st_mode);
+    if (!c->mask_known) {
+        c->mask = masked_bits();
+        c->mask_known = true;
+    }
+    CLEANUP(fd) int fd = create(to, name, mode);
     if (fd < 0)
         return cannot(err, label);
-    if (copy_bytes(c, from, fd, st) < 0 || fchmod(fd, mode_for(c, st->st_mode)) < 0) {
+    if (copy_bytes(c, from, fd, st) < 0 || (mode & c->mask && fchmod(fd, mode) < 0)) {
         cannot(err, label);
         unlinkat(to, name, 0);
         return -1;

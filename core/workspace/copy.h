@@ -14,7 +14,8 @@ struct copying {
     bool follow;    /* the source is ours: a link out of it to a file is copied as that file */
     int64_t left;   /* bytes that may be written; -1: any */
     /* What the copy learns on its way. */
-    bool no_clone, no_range;
+    bool no_clone, no_range, mask_known;
+    mode_t mask; /* bits of a mode that must be set after the file is made */
     int64_t bytes, files;
 };
 

@@ -1,5 +1,6 @@
 /* A pattern, a newline, a path. A pattern that is taken matches the same path every time, a pattern without special
- * characters matches itself and nothing else, and a choice of it and itself changes nothing. */
+ * characters matches itself and nothing else, and a choice of it and itself changes nothing. Whatever matches is where a
+ * search would look: below the pattern's base, and below folders that may lead to it. */
 
 #include "base/err.h"
 #include "base/mem.h"
@@ -7,6 +8,21 @@
 #include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void check_search(const struct glob *glob, const char *pattern, char *name)
+{
+    bool whole;
+    CLEANUP(free) char *base = glob_base(glob, &whole);
+    size_t len = strlen(base);
+    if (strncmp(name, base, len) != 0 || (name[len] && name[len] != '/' && len > 0))
+        BUG("%s matches %s, which is not below %s", pattern, name, base);
+    for (char *slash = strchr(name, '/'); slash; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        if (!glob_may_lead(glob, name))
+            BUG("%s is not searched for in %s", pattern, name);
+        *slash = '/';
+    }
+}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -29,6 +45,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         ascii &= (unsigned char)*at < 0x80;
     if (plain && ascii && match != (strcmp(pattern, name) == 0))
         BUG("%s is not %s", pattern, name);
+    if (match)
+        check_search(glob, pattern, name);
     CLEANUP(free) char *twice = xasprintf("{%s,%s}", pattern, pattern);
     struct glob *choice = glob_new(twice, &err);
     /* A comma outside braces ends a choice, and two of many may be too many. */
