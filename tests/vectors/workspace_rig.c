@@ -10,7 +10,9 @@
 #include "workspace/metadata.h"
 #include "workspace/versions.h"
 #include "workspace/workspace.h"
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 
 /* ---- making ---- */
@@ -70,6 +72,16 @@ void rig_make_links(struct vector *v, const char *folder, const struct json *lin
     }
 }
 
+/* {path: "0755"} */
+static void set_modes(struct vector *v, const char *folder, const struct json *modes)
+{
+    json_each(mode, modes)
+    {
+        if (chmod(arena_printf(&v->arena, "%s/%s", folder, mode->key), (mode_t)strtoul(mode->text, NULL, 8)) < 0)
+            BUG("cannot chmod %s", mode->key);
+    }
+}
+
 /* {name: [content of version 0, of version 1, …]} */
 static void save_artifacts(struct workspace_rig *rig, const struct json *artifacts)
 {
@@ -122,9 +134,13 @@ void workspace_rig_init(struct workspace_rig *rig, struct vector *v)
     rig->ws = workspace_create(&options, "case", NULL, &err);
     if (!rig->ws)
         BUG("%s", err.text);
+    vector_bind(v, "workspace", rig->ws->path);
+    vector_bind(v, "root", rig->ws->path);
     rig_write_tree(v, rig->ws->path, in_get(v, "tree"));
     rig_make_dirs(v, rig->ws->path, in_get(v, "dirs"));
     rig_make_links(v, rig->ws->path, in_get(v, "symlinks"));
+    set_modes(v, rig->ws->path, in_get(v, "modes"));
+    set_modes(v, host, in_get(v, "host_modes"));
     set_metadata(rig);
 }
 
@@ -182,12 +198,18 @@ static void tell_files(struct workspace_rig *rig, const char *last)
         if (lstat(arena_printf(&v->arena, "%s/%s", rig->ws->path, path->text), &st) == 0)
             vector_fail(v, "expected no %s got one", path->text);
     }
+    json_each(mode, wants(v, "modes"))
+    {
+        const char *got = rig_mode(v, rig->ws->path, mode->key);
+        if (!got || strcmp(got, mode->text) != 0)
+            vector_fail(v, "expected %s to have the mode %s got %s", mode->key, mode->text, got ? got : "no file");
+    }
     if (!last)
         return;
-    struct stat st = {0};
-    if (lstat(arena_printf(&v->arena, "%s/%s", rig->ws->path, last), &st) < 0)
-        st.st_mode = 0;
-    got_bool(v, "is_symlink", S_ISLNK(st.st_mode));
+    char target[PATH_MAX];
+    ssize_t len = readlink(arena_printf(&v->arena, "%s/%s", rig->ws->path, last), target, sizeof(target));
+    got_bool(v, "is_symlink", len > 0);
+    got_text(v, "link_target", len > 0 ? arena_memdup0(&v->arena, target, (size_t)len) : NULL);
     got_text(v, "file_mode", rig_mode(v, rig->ws->path, last));
     got_text(v, "mode", rig_mode(v, rig->ws->path, last));
 }

@@ -15,8 +15,8 @@ struct workspace_rig {
     struct versions *versions; /* NULL when the case says that there is none */
 };
 
-/* Input members: tree dirs symlinks outside host host_file artifacts service metadata_file metadata_is_dir. Placeholders:
- * hostdir hostfile outside. */
+/* Input members: tree dirs symlinks modes outside host host_modes host_file artifacts service metadata_file metadata_is_dir.
+ * Placeholders: hostdir hostfile outside workspace root. */
 void workspace_rig_init(struct workspace_rig *rig, struct vector *v);
 void workspace_rig_release(struct workspace_rig *rig);
 
@@ -32,6 +32,6 @@ const char *rig_mode(struct vector *v, const char *folder, const char *path);
 
 /* `error`: true, part of its text, or null. A case that says nothing of it expects none. */
 void tell_error(struct vector *v, const struct err *err, bool failed);
-/* files{path: content} absent[] is_symlink (of `last`) file_mode mode (of `last`) metadata_version metadata_inputs record
+/* files{path: content} absent[] modes{path: "0644"} is_symlink link_target file_mode mode (of `last`) metadata_version metadata_inputs record
  * metadata_output */
 void tell_tree(struct workspace_rig *rig, const char *last);
