@@ -3,7 +3,7 @@
 
 Writes its address to FOLDER/url, each request to FOLDER/N.request (head and body), and answers them in order; the last
 answer is given again. Answers: CALL and TEXT stream a call of read_file and a text, in the dialect of the path that was
-asked for; CUT streams the call and breaks off in the middle of it; SILENT begins a text, says no more and writes
+asked for; CALL:NAME:JSON one of another tool with these arguments; CUT streams the call and breaks off in the middle of it; SILENT begins a text, says no more and writes
 FOLDER/gone when the client has left; a number is that HTTP status with an error, WAIT one with the wish to be asked again
 in 40 s."""
 
@@ -17,6 +17,13 @@ answers = sys.argv[2:]
 asked = 0
 
 
+def call(kind):
+    """The name of the tool, and its arguments in two pieces."""
+    name, arguments = kind.split(":", 2)[1:] if kind.startswith("CALL:") else ("read_file", '{"path": "a.txt"}')
+    middle = len(arguments) // 2
+    return name, (arguments[:middle], arguments[middle:])
+
+
 def anthropic(kind):
     yield {"type": "message_start", "message": {"usage": {"input_tokens": 1000, "cache_read_input_tokens": 200, "output_tokens": 1}}}
     if kind == "TEXT":
@@ -24,9 +31,10 @@ def anthropic(kind):
         for piece in ("All ", "seen."):
             yield {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": piece}}
     else:
-        block = {"type": "tool_use", "id": "toolu_1", "name": "read_file", "input": {}}
+        name, pieces = call(kind)
+        block = {"type": "tool_use", "id": "toolu_1", "name": name, "input": {}}
         yield {"type": "content_block_start", "index": 0, "content_block": block}
-        for piece in ('{"path": ', '"a.txt"}'):
+        for piece in pieces:
             yield {"type": "content_block_delta", "index": 0, "delta": {"type": "input_json_delta", "partial_json": piece}}
     yield {"type": "content_block_stop", "index": 0}
     stop = "end_turn" if kind == "TEXT" else "tool_use"
@@ -43,9 +51,10 @@ def openai(kind):
         yield chunk({"content": "seen."})
         yield chunk({}, "stop")
     else:
-        function = {"name": "read_file", "arguments": ""}
+        name, pieces = call(kind)
+        function = {"name": name, "arguments": ""}
         yield chunk({"tool_calls": [{"index": 0, "id": "call_1", "type": "function", "function": function}]})
-        for piece in ('{"path": ', '"a.txt"}'):
+        for piece in pieces:
             yield chunk({"tool_calls": [{"index": 0, "function": {"arguments": piece}}]})
         yield chunk({}, "tool_calls")
     yield {"choices": [], "usage": {"prompt_tokens": 1200, "completion_tokens": 100, "prompt_tokens_details": {"cached_tokens": 200}}}

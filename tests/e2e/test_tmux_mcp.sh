@@ -87,6 +87,30 @@ case_server_that_is_not_there() {
     sees 'status=0'
 }
 
+# The same with a model that is asked over HTTP, on the loopback: it gets the server's tools as its own.
+case_live_model() {
+    begin live_model 120x40 MY_KEY=sk-live-0123456789
+    configure
+    mkdir -p "$home/asked"
+    python3 "$(dirname "$0")/model_server.py" "$home/asked" \
+        'CALL:fs__write_file:{"path": "a.txt", "content": "nothing is left\n"}' TEXT >"$home/server.log" 2>&1 &
+    local model=$! end=$((SECONDS + wait_s))
+    until [ -e "$home/asked/url" ] || [ $SECONDS -ge $end ]; do sleep 0.02; done
+    printf '{"question_grace_ms": 0, "model": "m", "models": {"m": {"provider": "openai", "base_url": "%s/v1", "model": "gpt-x", "key_env": "MY_KEY"}}}\n' \
+        "$(cat "$home/asked/url")" >"$home/config/keyturn/config.json"
+    start run --workspace ws --mcp servers.json --record rec.jsonl "'go on'"
+    sees 'waiting for you'
+    sees '+ nothing is left'
+    sees '- beta'
+    keys n
+    sees 'All seen.'
+    check "denied by key" grep -q '"decision":"denied","by":"key"' "$home/rec.jsonl"
+    check "nothing was written" grep -qx beta "$home/ws/a.txt"
+    check "the model was offered the tools" grep -q '"name":"fs__write_file"' "$home/asked/1.request"
+    check "it was told" grep -q 'the user refused the write' "$home/asked/2.request"
+    kill "$model" && wait "$model" 2>/dev/null
+}
+
 case_servers_end_with_the_program() {
     begin servers_end_with_the_program 120x40
     configure
@@ -102,4 +126,4 @@ case_servers_end_with_the_program() {
     check "it is gone" test ! -e "/proc/$server"
 }
 
-run_cases deny_and_approve call_without_a_diff server_that_is_not_there servers_end_with_the_program
+run_cases deny_and_approve call_without_a_diff server_that_is_not_there live_model servers_end_with_the_program
