@@ -172,6 +172,7 @@ static void live_fill(struct app *app)
         .count = journal_count(live->lines),
         .speed = 1,
         .departures = live->departures,
+        .models = live->models.len ? live->models.buf : NULL,
         .allowed = live->allowed.len ? live->allowed.buf : NULL,
     };
     if (live->setup.harness.pool) {
@@ -319,7 +320,17 @@ static void close_live(struct live *live)
     free(live->ended);
     free(live->folder);
     strbuf_release(&live->allowed);
+    strbuf_release(&live->models);
     strbuf_release(&live->hint);
+}
+
+/* What the dialog shows and the command completes. */
+static void list_models(struct strbuf *out, const struct config *config)
+{
+    for (size_t i = 0; i < config->model_count; i++) {
+        const struct config_model *model = &config->models[i];
+        strbuf_addf(out, "%s %s/%s\n", model->name, model->provider, model->model ? model->model : model->file ? model->file : "?");
+    }
 }
 
 int app_stage_live(struct app *app, const struct stage *stage)
@@ -330,9 +341,12 @@ int app_stage_live(struct app *app, const struct stage *stage)
     live->kind = stage->kind;
     live->sink.event = heard;
     strbuf_init(&live->allowed);
+    strbuf_init(&live->models);
     strbuf_init(&live->hint);
     app->status = -1;
     int status = open_live(live, stage);
+    if (live->setup.harness.models)
+        list_models(&live->models, app->config);
     if (!status)
         status = app_begin(app, live->setup.loop, &ops, live);
     if (!status) {

@@ -25,7 +25,7 @@ struct live {
     struct journal_reader *resumed, *script;
 
     struct app_question question, older;
-    struct strbuf allowed, hint;
+    struct strbuf allowed, models, hint;
     char *ended;  /* how the newest turn did */
     char *folder; /* shown in the first line */
     struct loop_task advance;

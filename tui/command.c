@@ -234,6 +234,20 @@ static int do_serial(struct ui *ui, const struct view *view, const char *argumen
     return submit(ui, &(struct intent){.type = INTENT_SERIAL, .serial = {on}}, err);
 }
 
+static int do_model(struct ui *ui, const struct view *view, const char *argument, struct err *err)
+{
+    if (view->mode == VIEW_REPLAY)
+        return err_set(err, "this is a recording: no model is asked (F goes on live from here)");
+    if (!*argument) {
+        ui_open_modal(ui, modal_models_new());
+        return 0;
+    }
+    if (submit(ui, &(struct intent){.type = INTENT_MODEL, .model = {argument}}, err))
+        return -1;
+    ui_say(ui, LOOK_TEXT, "From the next request on %s is asked.", argument);
+    return 0;
+}
+
 static int do_cancel(struct ui *ui, const struct view *view, const char *argument, struct err *err)
 {
     (void)view;
@@ -322,6 +336,14 @@ static void program_words(struct words *words, const struct view *view)
             add_word(words, session_name(view->session, view->session->programs[row].id));
 }
 
+static void model_words(struct words *words, const struct view *view)
+{
+    for (const char *line = view->models; line && *line; line += strcspn(line, "\n") + 1) {
+        CLEANUP(free) char *name = xmemdup0(line, strcspn(line, " \n"));
+        add_word(words, name);
+    }
+}
+
 static void switch_words(struct words *words, const struct view *view)
 {
     (void)view;
@@ -346,6 +368,7 @@ static const struct command {
     {"gate", "", "what stands at the gate", false, do_gate, NULL},
     {"goto", "SEQ or SECONDSs", "to an event of the recording (58), or a time (12.4s)", true, do_goto, NULL},
     {"help", "", "every key", false, do_help, NULL},
+    {"model", "[NAME]", "ask another model from the next request on", false, do_model, model_words},
     {"open", "FILE", "open a session, a recording or a fixture", true, do_open, open_words},
     {"permissions", "", "what was allowed for the session", false, do_permissions, NULL},
     {"program", "[NAME]", "what a program prints, and typing into it", false, do_program, program_words},

@@ -60,6 +60,7 @@ struct modal *modal_text_new(const char *title, const char *label, const char *i
                              void (*done)(struct ui *ui, const char *text, void *data), void *data); /* an input line */
 struct modal *modal_sessions_new(void);                           /* recent sessions and fixtures, with a filter */
 struct modal *modal_model_new(const char *config, const char *model); /* how a model is set up: the file and the lines */
+struct modal *modal_models_new(void);                             /* those of the config file, to choose another from */
 struct modal *modal_gate_new(const struct ui *ui);                    /* what stands at the gate: messages, plan, arguments */
 struct modal *modal_departures_new(void);                         /* recorded against got */
 struct modal *modal_sandbox_new(void);                           /* the boxes that scripts run in */

@@ -1,5 +1,6 @@
 #include "secrets.h"
 #include "base/redact.h"
+#include "model/dialect.h"
 #include "say.h"
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,15 @@ static void declare(const char *where, const char *name)
                    name, REDACT_LEAST);
 }
 
+/* The variable that holds a model's key; NULL: none does. */
+static const char *key_variable(const struct config_model *model)
+{
+    const struct dialect *dialect = model->provider ? dialect_find(model->provider) : NULL;
+    if (model->key_env)
+        return model->key_env;
+    return dialect && !model->key_command && !model->base_url ? dialect->usual_env : NULL;
+}
+
 void secrets_declare(const struct options *options, const struct config *config)
 {
     for (size_t i = 0; i < options->secrets.count; i++)
@@ -20,6 +30,6 @@ void secrets_declare(const struct options *options, const struct config *config)
     for (size_t i = 0; config && i < config->secret_count; i++)
         declare("config: secrets: ", config->secrets[i]);
     for (size_t i = 0; config && i < config->model_count; i++)
-        if (config->models[i].key_env)
-            declare("config: key_env: ", config->models[i].key_env);
+        if (key_variable(&config->models[i]))
+            declare("key of a model: ", key_variable(&config->models[i]));
 }

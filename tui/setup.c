@@ -467,6 +467,9 @@ void setup_close(struct setup *setup)
         rmdir(setup->checkpoints); /* goes only when it is empty: most sessions write nothing */
     store_close(h->store);
     journal_reader_free(setup->script);
+    for (size_t i = 0; i < setup->script_count; i++)
+        journal_reader_free(setup->scripts[i]);
+    free(setup->scripts);
     free(setup->system_prompt);
     free(setup->id);
     free(setup->journal);

@@ -101,36 +101,95 @@ static void declare_key(const struct config_model *model, const char *key)
         log_warn("the key of the model %s is too short to be looked for in what is shown", model->name);
 }
 
-static int open_live(struct setup *setup, const struct setup_plan *plan, const struct config_model *model)
+/* A model that is asked over HTTP; NULL and err. */
+static struct provider *make_live(struct setup *setup, const struct config_model *model, struct err *err)
 {
-    struct err err = ERR_INIT;
     char *key;
-    if (plan->virtual_time)
-        return say_error(STATUS_USAGE, "--check repeats a recording and asks no live model (leave --model %s out)",
-                         model->name);
-    if (config_model_key(model, &key, &err))
-        return say_model_error(plan->config, model, &err);
+    if (config_model_key(model, &key, err))
+        return NULL;
     declare_key(model, key);
-    setup->model_http = http_new(setup->loop, &err);
+    struct provider *made = NULL;
+    if (!setup->model_http)
+        setup->model_http = http_new(setup->loop, err);
     if (setup->model_http)
-        setup->harness.provider = live_new(setup->loop, setup->model_http,
-                                           &(struct live_spec){
-                                               .provider = model->provider,
-                                               .base_url = model->base_url,
-                                               .model = model->model,
-                                               .key = key,
-                                               .options = model->options,
-                                               .prices = model->prices,
-                                               .idle_ms = (int64_t)(model->idle_s * 1000),
-                                               .keep_reasoning = model->keep_reasoning,
-                                           },
-                                           &err);
+        made = live_new(setup->loop, setup->model_http,
+                        &(struct live_spec){
+                            .provider = model->provider,
+                            .base_url = model->base_url,
+                            .model = model->model,
+                            .key = key,
+                            .options = model->options,
+                            .prices = model->prices,
+                            .idle_ms = (int64_t)(model->idle_s * 1000),
+                            .keep_reasoning = model->keep_reasoning,
+                        },
+                        err);
     if (key)
         explicit_bzero(key, strlen(key));
     free(key);
+    return made;
+}
+
+static int open_live(struct setup *setup, const struct setup_plan *plan, const struct config_model *model)
+{
+    struct err err = ERR_INIT;
+    if (plan->virtual_time)
+        return say_error(STATUS_USAGE, "--check repeats a recording and asks no live model (leave --model %s out)",
+                         model->name);
+    setup->harness.provider = make_live(setup, model, &err);
     setup->harness.model_attempts = LIVE_ATTEMPTS;
     setup->harness.model_jitter = LIVE_JITTER;
     return setup->harness.provider ? 0 : say_model_error(plan->config, model, &err);
+}
+
+/* Another model in the middle of a session */
+
+static struct provider *make_file(struct setup *setup, const struct config_model *model, struct err *err)
+{
+    CLEANUP(free) char *file = model->file ? beside(setup->config->path, model->file) : NULL;
+    if (!file) {
+        err_set(err, "the scripted model \"%.60s\" needs a \"file\"", model->name);
+        return NULL;
+    }
+    struct journal_reader *reader = journal_open(file, err);
+    if (!reader || scripted_check(reader, err)) {
+        journal_reader_free(reader);
+        err_prefix(err, "%s", file);
+        return NULL;
+    }
+    GROW(setup->scripts, setup->script_count, setup->script_room);
+    setup->scripts[setup->script_count++] = reader;
+    return scripted_new(setup->loop, reader, setup->speed);
+}
+
+static struct provider *open_named(struct model_source *source, const char *name, struct err *err)
+{
+    struct setup *setup = CONTAINER_OF(source, struct setup, models);
+    const struct config_model *model = config_model(setup->config, name);
+    const char *near = model ? NULL : config_nearest_model(setup->config, name);
+    if (!model && near)
+        err_set(err, "there is no model \"%.60s\" in the config file (did you mean %s?)", name, near);
+    else if (!model)
+        err_set(err, "there is no model \"%.60s\" in the config file (:model lists them)", name);
+    else if (strcmp(model->provider, CONFIG_SCRIPTED) == 0)
+        return make_file(setup, model, err);
+    else if (!model->model)
+        err_set(err, "the model \"%.60s\" needs a \"model\", the name that the provider knows it by", model->name);
+    else
+        return make_live(setup, model, err);
+    return NULL;
+}
+
+/* Whoever repeats a recording asks nobody else. */
+static void offer_models(struct setup *setup, const struct setup_plan *plan)
+{
+    setup->config = plan->config;
+    setup->speed = plan->speed;
+    setup->models.open = open_named;
+    if (!plan->virtual_time && !plan->recording)
+        setup->harness.models = &setup->models;
+    setup->harness.model_chosen = plan->options->model != NULL;
+    setup->harness.model_name = plan->options->model ? plan->options->model : plan->config->model;
 }
 
 int setup_open_model(struct setup *setup, const struct setup_plan *plan)
@@ -138,6 +197,7 @@ int setup_open_model(struct setup *setup, const struct setup_plan *plan)
     const struct journal_reader *reader = plan->script      ? plan->script
                                           : plan->recording ? recording_reader(plan->recording)
                                                             : NULL;
+    offer_models(setup, plan);
     if (reader && !plan->options->model) {
         setup->harness.provider = scripted_new(setup->loop, reader, plan->speed);
         return 0;

@@ -5,6 +5,7 @@
 #include "statusline.h"
 #include "base/mem.h"
 #include "base/utf8.h"
+#include "config/config.h"
 #include "flow.h"
 #include "player.h"
 #include "script.h"
@@ -55,6 +56,13 @@ static void add_elapsed(struct strbuf *out, const struct view *view)
         text_ms(out, ms);
 }
 
+/* The model by its name. What a played one is called says less than that it is played, unless it took another's place. */
+static uint32_t model_shown(const struct session *session)
+{
+    bool played = strcmp(session_name(session, session->provider), CONFIG_SCRIPTED) == 0;
+    return played && !session->counts[EVENT_MODEL_CHANGED] ? session->provider : session->model;
+}
+
 static void add_left(struct strbuf *out, const struct view *view, bool wide)
 {
     const struct session *session = view->session;
@@ -68,7 +76,7 @@ static void add_left(struct strbuf *out, const struct view *view, bool wide)
     if (turn)
         strbuf_addf(out, " · turn %u", turn->number);
     if (wide && *session_name(session, session->model))
-        strbuf_addf(out, " · %s", session_name(session, session->provider));
+        strbuf_addf(out, " · %s", session_name(session, model_shown(session)));
     if (view->mode == VIEW_EXECUTE && view->departures) {
         strbuf_addstr(out, " · ");
         text_plural(out, (int64_t)departures_count(view->departures), "departure", "departures");

@@ -82,8 +82,24 @@ void ui_close_line(struct ui *ui, const struct view *view)
     ui->line = LINE_NONE;
 }
 
+/* Whoever types a command where a prompt belongs means the command: no model should hear of it. */
+static void run_prompt(struct ui *ui, const struct view *view, struct input *input)
+{
+    struct err err = ERR_INIT;
+    CLEANUP(free) char *line = xstrdup(input->text.buf + 1);
+    if (command_run(ui, view, line, &err)) {
+        ui_say(ui, LOOK_ERROR, "%s", err.text);
+        return;
+    }
+    input_set(input, "");
+}
+
 static void send_prompt(struct ui *ui, const struct view *view, struct input *input)
 {
+    if (input->text.buf[0] == ':') {
+        run_prompt(ui, view, input);
+        return;
+    }
     struct intent intent = {.type = INTENT_START, .start = {input->text.buf}};
     if (strspn(input->text.buf, " \t\n") == input->text.len) {
         ui_say(ui, LOOK_TEXT, "There is nothing to send yet.");

@@ -31,6 +31,7 @@ struct view {
     bool playing;
     const struct departures *departures; /* with --execute */
     const struct sandbox_view *sandbox; /* of a live session; NULL: none */
+    const char *models;                 /* that can be asked, a line each: name, a blank, provider and model; NULL: none */
     const char *allowed;                /* permissions given for the session, as text; NULL: none */
 };
 

@@ -111,7 +111,7 @@ static struct engine *engine_make(const struct harness *harness, struct journal 
     engine->journal = journal;
     engine->sinks = sinks;
     engine->out.emit = record;
-    models_init(&engine->models, harness->provider);
+    models_init(&engine->models, harness->provider, harness->model_name);
     engine->shown = shown_new();
     session_init(&engine->session);
     gates_init(&engine->gates);

@@ -28,6 +28,7 @@ struct harness {
     struct loop *loop;
     struct registry *registry;
     struct provider *provider;        /* the model that the session begins with */
+    const char *model_name;           /* by which people know it; NULL: by none */
     struct model_source *models;      /* others; NULL: there are none */
     bool model_chosen;                /* by the user: a session that is gone on with does not go back to the one it had */
     struct beneath *root;

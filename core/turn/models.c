@@ -4,9 +4,9 @@
 #include "base/strbuf.h"
 #include <string.h>
 
-void models_init(struct models *models, struct provider *first)
+void models_init(struct models *models, struct provider *first, const char *name)
 {
-    *models = (struct models){.now = first};
+    *models = (struct models){.now = first, .name = name ? xstrdup(name) : NULL};
 }
 
 void models_release(struct models *models)
@@ -22,11 +22,6 @@ static const char *model_of(const struct provider *provider)
     return provider->ops->model(provider);
 }
 
-static bool same(const struct provider *a, const struct provider *b)
-{
-    return strcmp(a->ops->name, b->ops->name) == 0 && strcmp(model_of(a), model_of(b)) == 0;
-}
-
 int models_switch(struct models *models, struct model_source *source, const char *name, struct err *err)
 {
     struct provider *opened;
@@ -40,10 +35,6 @@ int models_switch(struct models *models, struct model_source *source, const char
     opened = source->open(source, name, err);
     if (!opened)
         return -1;
-    if (!models->name && same(opened, models->now)) {
-        provider_free(opened);
-        return err_set(err, "the model is %.60s already", name);
-    }
     GROW(models->opened, models->count, models->room);
     models->opened[models->count++] = opened;
     models->now = opened;
@@ -59,7 +50,7 @@ void models_write(struct strbuf *out, const struct models *models)
     json_open(&w, NULL, '{');
     json_add_str(&w, "provider", models->now->ops->name);
     json_add_str(&w, "name", model_of(models->now));
-    if (models->name)
+    if (models->count)
         json_add_str(&w, "as", models->name);
     json_close(&w, '}');
 }

@@ -15,13 +15,13 @@ struct models {
     struct provider *now;
     struct provider **opened; /* by us, and ours to free */
     size_t count, room;
-    char *name;               /* of the one that is asked now; NULL: the session's first */
+    char *name;               /* by which people know the one that is asked now; NULL: by none */
 };
 
 /* The first one is not taken over. */
-void models_init(struct models *models, struct provider *first);
+void models_init(struct models *models, struct provider *first, const char *name);
 void models_release(struct models *models);
 /* From now on `name` is asked. -1 and why not: then nothing has changed. */
 int models_switch(struct models *models, struct model_source *source, const char *name, struct err *err) CHECKED;
-/* {"provider","name"} of the one that is asked now, and "as", the name that it was chosen by, if it was. */
+/* {"provider","name"} of the one that is asked now, and "as", the name that it was changed to by, if it was. */
 void models_write(struct strbuf *out, const struct models *models);

@@ -44,6 +44,7 @@ static void stage_init(struct stage *stage)
     fake_tool_init(&stage->tool, "look", EFFECT_READ_ONLY);
     turn_rig_add_tool(&stage->rig, &stage->tool.tool);
     stage->rig.harness.models = &stage->source;
+    stage->rig.harness.model_name = "first";
 }
 
 static void stage_end(struct stage *stage)
