@@ -26,6 +26,17 @@ char *workspace_clean_id(const char *id)
     return clean;
 }
 
+struct workspace_capabilities workspace_describe(const struct workspace_policy *policy)
+{
+    return (struct workspace_capabilities){
+        .isolation = policy->isolated ? "" : "local",
+        .network_allowed = !policy->isolated,
+        .streaming = true, /* programs can be talked to while they run */
+        .clean_env = true,
+        .max_disk_bytes = policy->max_disk_bytes > 0 ? policy->max_disk_bytes : 0,
+    };
+}
+
 static bool is_blank(const char *text)
 {
     return !text || !text[strspn(text, " \t\r\n")];

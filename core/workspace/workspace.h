@@ -56,6 +56,9 @@ struct workspace *workspace_create(const struct workspace_options *options, cons
  * nothing to do. */
 int workspace_cleanup(struct workspace *ws, struct err *err) CHECKED;
 void workspace_free(struct workspace *ws); /* leaves the files alone */
+/* What a workspace of this policy can do on this machine. Where it is to be isolated, nothing is promised of isolation and
+ * network: the sandbox that its programs run in knows. */
+struct workspace_capabilities workspace_describe(const struct workspace_policy *policy);
 /* An id as part of a file name: [^A-Za-z0-9_-] becomes _. */
 char *workspace_clean_id(const char *id);
 

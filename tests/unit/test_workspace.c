@@ -121,6 +121,18 @@ static void test_policy_persists(void **state)
     workspace_free(ws);
 }
 
+static void test_capabilities(void **state)
+{
+    (void)state;
+    struct workspace_capabilities plain = workspace_describe(&(struct workspace_policy){0});
+    assert_string_equal(plain.isolation, "local");
+    assert_true(plain.network_allowed && plain.streaming && plain.clean_env && !plain.read_only_mount);
+    struct workspace_capabilities boxed = workspace_describe(&(struct workspace_policy){.isolated = true, .max_disk_bytes = 7});
+    assert_string_equal(boxed.isolation, "");
+    assert_false(boxed.network_allowed);
+    assert_int_equal(boxed.max_disk_bytes, 7);
+}
+
 static void test_trusted(void **state)
 {
     (void)state;
@@ -200,6 +212,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_create_and_cleanup, setup, teardown),
         cmocka_unit_test_setup_teardown(test_names_are_unique, setup, teardown),
         cmocka_unit_test_setup_teardown(test_policy_persists, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_capabilities, setup, teardown),
         cmocka_unit_test_setup_teardown(test_trusted, setup, teardown),
         cmocka_unit_test_setup_teardown(test_failed_creation_leaves_nothing, setup, teardown),
         cmocka_unit_test_setup_teardown(test_disk, setup, teardown),
