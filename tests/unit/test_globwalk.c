@@ -46,8 +46,8 @@ static void test_same_as_a_look_at_every_path(void **state)
     (void)state;
     static const char *const patterns[] = {
         "**",       "**/*.c",  "*.c",        "*/*.c",        "a/**",          "a/**/*.c",   "a/b/f.c",     "out/{x,a b}/*.c",
-        "{a,out}/**", "a/b*/**", "**/b/**",  "**/c/*",       "out/\\[x].c",   "out/[[]x[]].c", "w/*/z.c",  "w/\xC3\xA9/*",
-        "w/?/z.c",  "nothing", "nothing/**", "a/b",          "a.c/**",        "**/**/d.c",  "a/**/b/**/*.txt",
+        "{a,out}/**", "a/b*/**", "**/b/**",  "**/c/*",       "out/\\[x].c",   "out/[[]x[\\]].c", "w/*/z.c",  "w/\xC3\xA9/*",
+        "w/?/z.c",  "nothing", "nothing/**", "a/b",          "**/**/d.c",  "a/**/b/**/*.txt",
         "[a-w]/**", "{a/{b/c,x},w}/**/*.c",  ".*",           "empty/**",      "a/g.h/x",
     };
     for (size_t i = 0; i < COUNT_OF(patterns); i++) {
