@@ -68,7 +68,7 @@ static const struct option table[] = {
     {"mode", "plan|interactive", "plan needs a result, a step of interactive does not (default plan)", OF(EXEC), TAKE_TEXT,
      INTO(mode)},
     {"timeout", "S", "seconds the script may take, 1 or more (default 60)", OF(EXEC), TAKE_NUMBER, INTO(timeout)},
-    {"secret", "NAME", "a variable of the environment that scripts may have", TURNS | OF(EXEC), TAKE_LIST, INTO(secrets)},
+    {"secret", "NAME", "a variable of the environment that scripts may have; its value is never recorded", TURNS | OF(EXEC), TAKE_LIST, INTO(secrets)},
     {"max-output", "BYTES", "fail when more comes out (default 1048576)", OF(EXEC), TAKE_WHOLE, INTO(max_output)},
     {"execute", NULL, "run it again with real tools in a scratch workspace", OF(REPLAY), TAKE_FLAG, INTO(execute)},
     {"check", NULL, "run it again without waiting; name the first departure", OF(REPLAY), TAKE_FLAG, INTO(check)},

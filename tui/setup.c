@@ -103,6 +103,8 @@ static void use_config(struct harness *h, const struct config *config)
     if (config->citations >= 0)
         h->show_citations = config->citations;
     h->system_prompt = config->system_prompt;
+    if (config->compact >= 0)
+        h->compact = config->compact;
     if (config->project_instructions >= 0)
         h->project_instructions = config->project_instructions;
     h->web_endpoint = config->web_endpoint;

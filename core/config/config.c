@@ -266,6 +266,7 @@ TOP_TRUTH(parallel)
 TOP_TRUTH(select_tools)
 TOP_TRUTH(citations)
 TOP_TRUTH(project_instructions)
+TOP_TRUTH(compact)
 
 static int take_theme(struct reading *reading, const struct json *value)
 {
@@ -318,6 +319,7 @@ static const struct key top_keys[] = {
     {"theme", A_TEXT, take_theme},
     {"system_prompt", A_TEXT, take_system_prompt},
     {"project_instructions", A_TRUTH, take_project_instructions},
+    {"compact", A_TRUTH, take_compact},
     {"secrets", A_LIST, take_secrets},
     {"breakpoints", A_LIST, take_breakpoints},
     {"keys", AN_OBJECT, take_keys},
@@ -334,7 +336,7 @@ static struct config *config_empty(void)
     config->question_grace_ms = -1;
     config->mcp_wait_s = -1;
     config->reflect_every = config->parallel = config->select_tools = config->citations = -1;
-    config->project_instructions = -1;
+    config->project_instructions = config->compact = -1;
     return config;
 }
 

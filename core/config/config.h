@@ -63,6 +63,7 @@ struct config {
     size_t binding_count, binding_room;
     const char *system_prompt;
     int project_instructions; /* does AGENTS.md of a workspace count? */
+    int compact;              /* is what is old left out when the context ceiling nears? */
     const char **secrets;     /* environment variables whose values are left out of every record */
     size_t secret_count, secret_room;
     const char **breakpoints;

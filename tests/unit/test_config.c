@@ -73,7 +73,7 @@ static void everything_can_be_said(void **state)
         "  \"thinking\": {\"level\": \"Medium\", \"reflect_on_tool_error\": false, \"reflect_every\": 3},\n"
         "  \"parallel\": false, \"select_tools\": true, \"citations\": false,\n"
         "  \"theme\": \"light\", \"system_prompt\": \"Be brief.\",\n"
-        "  \"project_instructions\": false, \"secrets\": [\"DB_PASSWORD\", \"MY_TOKEN\"],\n"
+        "  \"project_instructions\": false, \"compact\": false, \"secrets\": [\"DB_PASSWORD\", \"MY_TOKEN\"],\n"
         "  \"breakpoints\": [\"tool=write_file\", \"budget=80%\"]\n"
         "}\n");
     assert_string_equal(config->model, "fast");
@@ -106,6 +106,7 @@ static void everything_can_be_said(void **state)
     assert_string_equal(config->theme, "light");
     assert_string_equal(config->system_prompt, "Be brief.");
     assert_int_equal(config->project_instructions, 0);
+    assert_int_equal(config->compact, 0);
     assert_int_equal(config->secret_count, 2);
     assert_string_equal(config->secrets[1], "MY_TOKEN");
     assert_int_equal(config->breakpoint_count, 2);
