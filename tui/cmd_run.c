@@ -57,7 +57,7 @@ static int say_how_to_set_up(const struct options *options)
     CLEANUP(free) char *usual = config_default_path();
     const char *path = options->config ? options->config : usual;
     config_page_write(&page, path, access(path, F_OK) == 0);
-    say_error(STATUS_USAGE, "no model is configured (say --model NAME, or try keyturn demo)");
+    say_error(STATUS_USAGE, "no model is configured (say --model NAME or --model scripted:FILE, or try keyturn demo)");
     say_page(page.buf, page.len);
     return STATUS_USAGE;
 }

@@ -82,7 +82,9 @@ ok "a replay's folder is another" out "only a copy is touched"
 
 begin "models"
 kt run hello
-refused "no model" "scripted:FILE" "keyturn demo"
+ok "exit 2" is 2
+ok "the first line says why" grep -q '^keyturn: no model is configured .*scripted:FILE.*keyturn demo' <(head -1 "$base/err")
+ok "and a page how to have one" err '"provider": "anthropic"'
 kt run --model nothing hello
 refused "nothing"
 kt run --model scripted:missing.jsonl hello
