@@ -112,7 +112,9 @@ static int push_argument(struct vector *vector, const char *argument, const stru
                          const struct filling *filling, struct err *err)
 {
     const struct sandbox_program *program = from->engine->program;
-    bool ours = !from->image || strcmp(from->image, BOX_IMAGE) == 0;
+    size_t name = strlen(BOX_IMAGE); /* and a tag */
+    bool ours = !from->image ||
+                (strncmp(from->image, BOX_IMAGE, name) == 0 && (!from->image[name] || from->image[name] == ':'));
     const struct {
         const char *list;
         char **arguments;

@@ -402,7 +402,8 @@ struct program *program_start(struct programs *programs, struct workspace *ws, c
     fill_vector(program, ws, spec, &room);
     program_room_release(&room);
     join(program);
-    if (programs->engine->program->cgroup)
+    /* It costs a program's start many times over, so only where the number was said; else keyturn-launch counts. */
+    if (programs->engine->program->cgroup && (spec->limits.pids || programs->limits.pids))
         program->cgroup = cgroup_new(program->vector.name, 0, program->vector.pids);
     program->began_us = loop_now_us(programs->loop);
     if (launch(program, &own)) {
