@@ -54,6 +54,7 @@ static void sh(const char *command, struct program_limits limits)
 /* Prints "reached" when nothing stops it; "here" in any case, so that what was not run does not count as stopped. */
 static const struct attempt {
     const char *what, *command;
+    const char *only; /* the engine that promises it; NULL: all */
 } attempts[] = {
     {"the network", "echo here; " CONNECT},
     {"a file beside the workspace", "echo here; cat $OUTSIDE/secret && echo reached"},
@@ -63,7 +64,7 @@ static const struct attempt {
      "echo here; cat ../../*/secret ../*/secret ../secret 2>/dev/null | grep -q open && echo reached"},
     {"the host's processes", "echo here; kill -0 $HOST_PID && echo reached"},
     {"the host's environment", "echo here; env | grep -q '^KEYTURN_TEST_SECRET=open$' && echo reached"},
-    {"a user namespace", "echo here; unshare -U true && echo reached"},
+    {"a user namespace", "echo here; unshare -U true && echo reached", "bwrap"},
     {"many processes", "echo here; for i in $(seq 60); do sleep 5 & done && echo reached"},
     {"much memory", "echo here; python3 -c 'b = bytearray(300 << 20)' && echo reached"},
 };
@@ -82,7 +83,8 @@ static void test_each_is_stopped(void **state)
     (void)state;
     open_with(engine, false);
     for (size_t i = 0; i < COUNT_OF(attempts); i++)
-        if (reached(&attempts[i], (struct program_limits){.pids = 30, .memory_mb = 128}))
+        if ((!attempts[i].only || strcmp(attempts[i].only, engine) == 0) &&
+            reached(&attempts[i], (struct program_limits){.pids = 30, .memory_mb = 128}))
             fail_msg("%s is not stopped", attempts[i].what);
     program_rig_close(&rig);
 }
@@ -111,7 +113,7 @@ static void test_the_system_is_read_only(void **state)
 {
     (void)state;
     open_with(engine, false);
-    sh("for f in /x /usr/x /etc/x /bin/x /dev/x; do (echo x > $f) 2>/dev/null && echo wrote $f; done; "
+    sh("for f in /x /usr/x /etc/x /bin/x /run/x; do (echo x > $f) 2>/dev/null && echo wrote $f; done; "
        "echo y > $WORK_DIR/y && echo z > /tmp/z && echo fine; echo $HOME $WORKSPACE_DIR; ls /home /root 2>/dev/null",
        (struct program_limits){0});
     assert_string_equal(rig.result.out.buf, "fine\n/tmp /workspace\n");
