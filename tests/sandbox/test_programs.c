@@ -56,17 +56,17 @@ static const struct attempt {
     const char *what, *command;
     const char *only; /* the engine that promises it; NULL: all */
 } attempts[] = {
-    {"the network", "echo here; " CONNECT},
-    {"a file beside the workspace", "echo here; cat $OUTSIDE/secret && echo reached"},
-    {"a folder beside the workspace", "echo here; ls $OUTSIDE && echo reached"},
-    {"writing outside", "echo here; echo x > $OUTSIDE/written && echo reached"},
+    {"the network", "echo here; " CONNECT, NULL},
+    {"a file beside the workspace", "echo here; cat $OUTSIDE/secret && echo reached", NULL},
+    {"a folder beside the workspace", "echo here; ls $OUTSIDE && echo reached", NULL},
+    {"writing outside", "echo here; echo x > $OUTSIDE/written && echo reached", NULL},
     {"the folder above",
-     "echo here; cat ../../*/secret ../*/secret ../secret 2>/dev/null | grep -q open && echo reached"},
-    {"the host's processes", "echo here; kill -0 $HOST_PID && echo reached"},
-    {"the host's environment", "echo here; env | grep -q '^KEYTURN_TEST_SECRET=open$' && echo reached"},
+     "echo here; cat ../../*/secret ../*/secret ../secret 2>/dev/null | grep -q open && echo reached", NULL},
+    {"the host's processes", "echo here; kill -0 $HOST_PID && echo reached", NULL},
+    {"the host's environment", "echo here; env | grep -q '^KEYTURN_TEST_SECRET=open$' && echo reached", NULL},
     {"a user namespace", "echo here; unshare -U true && echo reached", "bwrap"},
-    {"many processes", "echo here; for i in $(seq 60); do sleep 5 & done && echo reached"},
-    {"much memory", "echo here; python3 -c 'b = bytearray(300 << 20)' && echo reached"},
+    {"many processes", "echo here; for i in $(seq 60); do sleep 5 & done && echo reached", NULL},
+    {"much memory", "echo here; python3 -c 'b = bytearray(300 << 20)' && echo reached", NULL},
 };
 
 static bool reached(const struct attempt *attempt, struct program_limits limits)
