@@ -208,7 +208,7 @@ static const char *program_footer(struct modal *modal, const struct view *view)
         return "Esc close";
     bool live = view->mode != VIEW_REPLAY && session_program_running(view->session, shown->program);
     const char *first = live ? "i type   x end   " : view->mode == VIEW_REPLAY ? "Space play   " : "";
-    snprintf(shown->footer, sizeof(shown->footer), "%s%sg G PgUp PgDn scroll   / search   %sEsc close",
+    snprintf(shown->footer, sizeof(shown->footer), "%s%sg G PgUp PgDn scroll   / search   %sY copy   Esc close",
              first, view->session->program_count > 1 ? "Tab next   " : "",
              view->session->programs[shown->program].call != SESSION_NONE ? "Enter call   " : "");
     return shown->footer;
@@ -315,6 +315,20 @@ static void ask_to_kill(struct program_modal *shown, struct ui *ui, const struct
 
 /* ---- keys ---- */
 
+static void copy(struct program_modal *shown, struct ui *ui)
+{
+    CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
+    CLEANUP(strbuf) struct strbuf size = STRBUF_INIT;
+    const struct termtext_line *line;
+    for (size_t i = 0; (line = termtext_line(&shown->text.text, i)); i++) {
+        strbuf_add(&text, line->text, line->len);
+        strbuf_addch(&text, '\n');
+    }
+    ui_get_host(ui)->copy(ui_get_host(ui), text.buf ? text.buf : "", text.len);
+    text_bytes(&size, text.len);
+    ui_say(ui, LOOK_GOOD, "Copied what it printed, %s.", size.buf);
+}
+
 static void show(struct program_modal *shown, uint32_t program)
 {
     if (program == shown->program)
@@ -412,6 +426,9 @@ static bool program_key(struct modal *modal, struct ui *ui, const struct view *v
     case ACTION_SEARCH_NEXT:
     case ACTION_SEARCH_PREVIOUS:
         search(shown, ui, action == ACTION_SEARCH_PREVIOUS);
+        return true;
+    case ACTION_COPY:
+        copy(shown, ui);
         return true;
     case ACTION_INSPECT:
         if (call != SESSION_NONE)

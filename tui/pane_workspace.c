@@ -136,22 +136,21 @@ static size_t update(struct workspace_pane *shown, const struct view *view, int 
 
 static void paint_gauge(struct workspace_pane *shown, const struct view *view, struct canvas *canvas, struct rect at)
 {
-    CLEANUP(arena) struct arena arena = ARENA_INIT;
     CLEANUP(strbuf) struct strbuf words = STRBUF_INIT;
-    struct workspace_use use;
     uint32_t row = workspacetree_owner(&shown->what, view, cursor_node(shown, view));
-    if (row == SESSION_NONE || !workspace_use(&use, view, row, &arena))
+    const struct workspace_use *use = workspacetree_use(&shown->what, row);
+    if (!use)
         return;
     int col = 1 + canvas_str(canvas, at, 0, 1, LOOK_TEXT, "disk") + 2;
-    text_bytes(&words, (uint64_t)use.used);
-    if (use.limit < 0) {
+    text_bytes(&words, (uint64_t)use->used);
+    if (use->limit < 0) {
         strbuf_addstr(&words, " used, no limit");
         canvas_str(canvas, at, 0, col, LOOK_TEXT, words.buf);
         return;
     }
-    double share = use.limit ? (double)use.used / (double)use.limit : 1;
+    double share = use->limit ? (double)use->used / (double)use->limit : 1;
     strbuf_addstr(&words, " / ");
-    text_bytes(&words, (uint64_t)use.limit);
+    text_bytes(&words, (uint64_t)use->limit);
     if (share >= GAUGE_NEAR)
         strbuf_addf(&words, "  ! %s%.0f %%", share < 10 ? "" : "> ", share < 10 ? floor(share * 100) : 999);
     int columns = canvas_str_columns(canvas, words.buf, words.len), bar = at.cols - col - columns - 3;
@@ -248,17 +247,17 @@ static void workspace_paint(struct pane *pane, const struct view *view, struct c
 
 static void workspace_note(struct pane *pane, const struct view *view, struct strbuf *out)
 {
-    CLEANUP(arena) struct arena arena = ARENA_INIT;
-    struct workspace_use use;
-    uint32_t count = view->session->workspace_count, newest = view->session->newest_workspace;
+    uint32_t count = view->session->workspace_count;
+    workspacetree_update(&workspace_of(pane)->what, view);
+    const struct workspace_use *use = workspacetree_use(&workspace_of(pane)->what, view->session->newest_workspace);
     if (pane_sifted(pane)) {
         pane_note(pane, view, out, "row", "rows");
         return;
     }
     if (count > 1)
         strbuf_addf(out, "%u workspaces", count);
-    else if (count && workspace_use(&use, view, newest, &arena))
-        text_plural(out, use.entries + use.more, "entry", "entries");
+    else if (use)
+        text_plural(out, use->entries + use->more, "entry", "entries");
 }
 
 /* ---- what can be done with it ---- */

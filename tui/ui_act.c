@@ -103,6 +103,15 @@ void ui_show_program(struct ui *ui, const struct view *view, uint32_t program)
     ui_open_modal(ui, modal_program_new(program == SESSION_NONE ? 0 : program));
 }
 
+/* The program of the call that is held, or of the selected one. */
+static uint32_t program_in_question(struct ui *ui, const struct view *view)
+{
+    const struct session *session = view->session;
+    uint32_t held = session->held_call ? session_find_call(session, session_name(session, session->held_call)) : SESSION_NONE;
+    uint32_t program = program_of_call(view, held);
+    return program != SESSION_NONE ? program : program_of_call(view, ui_selected(ui, view).call);
+}
+
 static void close_something(struct ui *ui, const struct view *view)
 {
     struct pane *pane = ui_pane(ui);
@@ -183,7 +192,7 @@ void ui_act(struct ui *ui, const struct view *view, enum action action)
             act_in_pane(ui, view, action);
         break;
     case ACTION_PROGRAM:
-        ui_show_program(ui, view, program_of_call(view, ui_selected(ui, view).call));
+        ui_show_program(ui, view, program_in_question(ui, view));
         break;
     case ACTION_SANDBOX:
         ui_open_modal(ui, modal_sandbox_new());

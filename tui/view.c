@@ -65,17 +65,17 @@ bool view_event(const struct view *view, int64_t seq, struct event *event, struc
     return row != SIZE_MAX && decode(view, row, event, arena);
 }
 
-/* The text of the event's field `call`, whatever its type; NULL. */
-static const char *call_id(const struct event *event)
+/* The text of a field of the event, whatever its type; NULL. */
+static const char *text_field(const struct event *event, const char *name)
 {
     size_t count;
     const struct event_field *fields = event_fields(event->type, &count);
     for (size_t i = 0; i < count; i++) {
-        if (strcmp(fields[i].name, "call") != 0 || fields[i].kind != EVENT_KIND_STR)
+        if (strcmp(fields[i].name, name) != 0 || fields[i].kind != EVENT_KIND_STR)
             continue;
-        const char *id;
-        memcpy(&id, (const char *)event + fields[i].offset, sizeof(id));
-        return id;
+        const char *text;
+        memcpy(&text, (const char *)event + fields[i].offset, sizeof(text));
+        return text;
     }
     return NULL;
 }
@@ -104,7 +104,11 @@ uint32_t view_event_call(const struct view *view, const struct event *event)
         uint32_t ask = session_find_ask(session, event->write_decided.ask);
         return ask == SESSION_NONE ? SESSION_NONE : session->asks[ask].call;
     }
-    const char *id = call_id(event);
+    const char *id = text_field(event, "call"), *program = text_field(event, "program");
+    if (!id && program) {
+        uint32_t row = session_find_program(session, program);
+        return row == SESSION_NONE ? SESSION_NONE : session->programs[row].call;
+    }
     if (!id)
         return SESSION_NONE;
     uint32_t row = find_in_turn(session, event->turn, id);

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #define ENTRIES_MAX    20000
-#define WORKSPACES_MAX 20 /* the newest */
+#define MORE_MAX       1000000000000 /* entries that are not listed: what a recording says may be anything */
 #define PROGRAMS_MAX   200
 #define NOTHING_MORE   "Nothing more is known of it."
 #define NOTED_MAX      200 /* of a list */
@@ -48,7 +48,7 @@ static bool read_state(struct state *state, const struct view *view, uint32_t ro
     *state = (struct state){.path = e->path ? e->path : "",
                             .used = e->used > 0 ? e->used : 0,
                             .limit = e->limit == EVENT_NULL_INT || e->limit < 0 ? -1 : e->limit,
-                            .more = e->more > 0 ? e->more : 0,
+                            .more = e->more < 0 ? 0 : e->more < MORE_MAX ? e->more : MORE_MAX,
                             .entries = list(arena, e->entries),
                             .inputs = list(arena, e->inputs),
                             .outputs = list(arena, e->outputs),
@@ -56,18 +56,12 @@ static bool read_state(struct state *state, const struct view *view, uint32_t ro
     return true;
 }
 
-bool workspace_use(struct workspace_use *use, const struct view *view, uint32_t row, struct arena *arena)
+const struct workspace_use *workspacetree_use(const struct workspacetree *tree, uint32_t row)
 {
-    struct state state;
-    if (!read_state(&state, view, row, arena))
-        return false;
-    *use = (struct workspace_use){.id = session_name(view->session, view->session->workspaces[row].id),
-                                  .path = state.path,
-                                  .used = state.used,
-                                  .limit = state.limit,
-                                  .entries = state.entries ? state.entries->count : 0,
-                                  .more = state.more};
-    return true;
+    for (size_t i = 0; i < tree->use_count; i++)
+        if (tree->uses[i].row == row)
+            return &tree->uses[i];
+    return NULL;
 }
 
 /* ---- what is said of one ---- */
@@ -338,8 +332,9 @@ static void add_group(struct treeview *tree, uint32_t parent, uint32_t workspace
 
 /* ---- all of it ---- */
 
-static void add_workspace(struct treeview *tree, const struct view *view, uint32_t row, bool several)
+static void add_workspace(struct workspacetree *all, const struct view *view, uint32_t row, bool several)
 {
+    struct treeview *tree = &all->tree;
     CLEANUP(arena) struct arena arena = ARENA_INIT;
     struct state state;
     uint32_t parent = TREE_NONE;
@@ -354,6 +349,11 @@ static void add_workspace(struct treeview *tree, const struct view *view, uint32
     }
     if (!read)
         return;
+    all->uses[all->use_count++] = (struct workspace_use){.row = row,
+                                                         .used = state.used,
+                                                         .limit = state.limit,
+                                                         .entries = state.entries ? state.entries->count : 0,
+                                                         .more = state.more};
     add_entries(tree, parent, row, &state, &arena);
     for (size_t i = 0; i < COUNT_OF(groups); i++)
         add_group(tree, parent, row, &state, &groups[i], &arena);
@@ -394,11 +394,12 @@ void workspacetree_update(struct workspacetree *tree, const struct view *view)
         return;
     tree->lines = view->lines;
     tree->built_of = number;
-    uint32_t count = session->workspace_count, first = count > WORKSPACES_MAX ? count - WORKSPACES_MAX : 0;
+    uint32_t count = session->workspace_count, first = count > WORKSPACES_SHOWN ? count - WORKSPACES_SHOWN : 0;
+    tree->use_count = 0;
     tree_begin(&tree->tree);
     add_programs(&tree->tree, view); /* what goes on comes first */
     for (uint32_t row = first; row < count; row++)
-        add_workspace(&tree->tree, view, row, count > 1);
+        add_workspace(tree, view, row, count > 1);
     tree_end(&tree->tree);
 }
 

@@ -19,8 +19,19 @@ enum workspace_kind {
     WORKSPACE_MORE,    /* entries that are not listed */
 };
 
+/* How full a workspace is. */
+struct workspace_use {
+    uint32_t row;
+    int64_t used;
+    int64_t limit;         /* -1: none */
+    int64_t entries, more; /* listed, and not */
+};
+#define WORKSPACES_SHOWN 20 /* the newest */
+
 struct workspacetree {
     struct treeview tree;
+    struct workspace_use uses[WORKSPACES_SHOWN];
+    size_t use_count;
     const struct journal_reader *lines; /* NULL: nothing was built */
     uint64_t built_of;                  /* what it was built of, as a number */
 };
@@ -31,13 +42,7 @@ void workspacetree_update(struct workspacetree *tree, const struct view *view);
 /* The row of the workspace that a node belongs to; the newest where it belongs to none. SESSION_NONE: there is none. */
 uint32_t workspacetree_owner(const struct workspacetree *tree, const struct view *view, uint32_t node);
 
-struct workspace_use {
-    const char *id, *path; /* good as long as the session, and the arena */
-    int64_t used;
-    int64_t limit;         /* -1: none */
-    int64_t entries, more; /* listed, and not */
-};
-/* How much a workspace uses; false when its state cannot be read. */
-bool workspace_use(struct workspace_use *use, const struct view *view, uint32_t row, struct arena *arena);
+/* How full a workspace was when the tree was built; NULL when its state could not be read. */
+const struct workspace_use *workspacetree_use(const struct workspacetree *tree, uint32_t row);
 /* All that is known of a node: size, source, where it was saved, the digest of its skill. */
 void workspacetree_describe(struct pretty *out, const struct workspacetree *tree, const struct view *view, uint32_t node);
