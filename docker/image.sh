@@ -9,7 +9,7 @@ source=$(dirname "$here")
 base=$(sed -n 's/^ARG BASE=//p' "$here/Dockerfile")
 packages=$(sed -n 's/^ARG PACKAGES="\(.*\)"/\1/p' "$here/Dockerfile")
 engine='' name=localhost/keyturn-harness harness=$source/build/keyturn-harness local='' probe='' mirror=''
-cache=${XDG_CACHE_HOME:-$HOME/.cache}/keyturn
+cache=${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/keyturn
 label=keyturn.checksum
 
 say() { printf '%s\n' "image: $*" >&2; }

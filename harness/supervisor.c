@@ -5,14 +5,8 @@
  * Requests are run one after the other, in the order of their lines. The child for the next one is made after
  * script_done is written, never while a script runs. */
 
-#include "supervisor.h"
-#include "base/arena.h"
-#include "base/json.h"
 #include "base/mem.h"
-#include "events.h"
-#include "execution.h"
-#include "protocol.h"
-#include "request.h"
+#include "supervisor_inside.h"
 #include "workspace.h"
 #include <errno.h>
 #include <malloc.h>
@@ -28,45 +22,14 @@
 
 /* While so much waits for the host, the child waits too. */
 #define OUT_HIGH ((size_t)1 << 20)
-/* Zygotes, or spares, that may die in a row before it is no accident. */
-#define DEATHS_MAX 3
 /* How long a request waits for a child at least, however short its script may run: a busy machine needs that long to
  * settle after ready. */
 #define PATIENCE_LEAST_S 10.0
+/* … and so often twice as long as the last time, when that was in vain: it may just be that slow. */
+#define PATIENCE_DOUBLED 5
 /* See gather(). */
 #define BURST     8
 #define GATHER_US 200
-
-struct supervisor {
-    const struct supervisor_options *options;
-    struct protocol protocol;
-    struct event_sink sink;
-    struct zygote_link zygote;
-    int signals;
-    /* loading */
-    struct record_reader loading;
-    struct event_sink notes; /* what was said while loading; ready comes before it */
-    struct stream printed[2];
-    struct strbuf sandbox;
-    bool ready, tools_told;
-    unsigned zygote_deaths, spare_deaths;
-    unsigned burst; /* times that a child was served in quick succession, the last one at … */
-    int64_t served_us;
-    int zygote_status;
-    /* running */
-    struct spare spare;
-    bool spare_asked;
-    struct request request; /* waits for a child; id NULL: none does */
-    bool waiting;
-    int64_t patience_us; /* until when it waits */
-    struct arena request_memory;
-    struct strbuf secrets;
-    struct execution execution;
-    bool bounded;     /* the workspace is, so that its files can be counted; … */
-    int64_t look_us;  /* … the next time then */
-    uint64_t files;   /* that were there before the script */
-    int exit_status; /* -1: go on */
-};
 
 static int64_t now_us(void)
 {
@@ -76,7 +39,7 @@ static int64_t now_us(void)
     return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
 }
 
-static void give_up(struct supervisor *s, int status, const char *why)
+void give_up(struct supervisor *s, int status, const char *why)
 {
     if (why)
         fprintf(stderr, "keyturn-harness: %s\n", why);
@@ -146,7 +109,9 @@ static void take_line(struct supervisor *s, const char *line, size_t len)
     } else if (!find_secrets(s)) {
         forget_request(s);
     } else {
-        const double patience = s->request.timeout > PATIENCE_LEAST_S ? s->request.timeout : PATIENCE_LEAST_S;
+        const unsigned doubled = s->replaced < PATIENCE_DOUBLED ? s->replaced : PATIENCE_DOUBLED;
+        const double least = PATIENCE_LEAST_S * (1u << doubled);
+        const double patience = s->request.timeout > least ? s->request.timeout : least;
 
         s->waiting = true;
         s->patience_us = now_us() + (int64_t)(patience * 1e6);
@@ -159,6 +124,7 @@ static void lose_patience(struct supervisor *s)
     answer_error(s, s->request.id,
                  "The harness made no process for the script in time; does a tool block while it is loaded?");
     forget_request(s);
+    replace_zygote(s);
 }
 
 /* Takes up requests until one runs or waits for a child. */
@@ -185,139 +151,6 @@ static void take_requests(struct supervisor *s)
         if (found == PROTOCOL_NONE || found == PROTOCOL_END)
             return;
     }
-}
-
-/* ---- the zygote ---- */
-
-static void start_zygote(struct supervisor *s)
-{
-    struct err err = ERR_INIT;
-
-    s->tools_told = s->spare_asked = false;
-    record_reader_release(&s->loading);
-    record_reader_init(&s->loading);
-    if (spawn_zygote(&s->zygote, s->options->program, s->options->arguments, s->options->workspace, &err) < 0)
-        give_up(s, 1, err.text);
-}
-
-static void want_spare(struct supervisor *s)
-{
-    if (s->tools_told && !s->spare.pid && !s->spare_asked && s->zygote.control >= 0)
-        s->spare_asked = spawn_ask_spare(&s->zygote) == 0;
-}
-
-static void take_loading(struct supervisor *s, const struct record *record)
-{
-    switch (record->kind) {
-    case RECORD_SANDBOX:
-        strbuf_reset(&s->sandbox);
-        json_write(&s->sandbox, record->value, JSON_COMPACT);
-        break;
-    case RECORD_LOG:
-        event_log(&s->notes, record->more, record->text, record->len);
-        break;
-    case RECORD_STDOUT:
-    case RECORD_STDERR:
-        stream_add(&s->printed[record->kind == RECORD_STDERR], &s->notes, record->text, record->len);
-        break;
-    case RECORD_TOOLS:
-        s->tools_told = true;
-        if (s->ready) /* a zygote that came after another */
-            break;
-        s->ready = true;
-        event_ready(&s->sink, record->value, s->sandbox.len ? s->sandbox.buf : "null", s->options->missing_tools);
-        for (size_t i = 0; i < COUNT_OF(s->printed); i++)
-            stream_finish(&s->printed[i], &s->notes);
-        strbuf_add(&s->sink.out, s->notes.out.buf, s->notes.out.len);
-        strbuf_release(&s->notes.out);
-        break;
-    default:
-        break;
-    }
-}
-
-static void read_loading(struct supervisor *s)
-{
-    CLEANUP(arena) struct arena memory = ARENA_INIT;
-    struct record record;
-    char chunk[8192];
-    ssize_t count = read(s->zygote.loading, chunk, sizeof(chunk));
-
-    if (count == 0) { /* closed; if that was too early, its end will be heard of as well */
-        close(s->zygote.loading);
-        s->zygote.loading = -1;
-        return;
-    }
-    if (count < 0)
-        return;
-    record_reader_add(&s->loading, chunk, (size_t)count);
-    while (record_reader_next(&s->loading, &memory, &record))
-        take_loading(s, &record);
-    want_spare(s);
-}
-
-/* A spare that ended while it waited. One that was killed is replaced; one that ended by itself has left the reason in
- * its pipe, for the request that gets it. */
-static void spare_exited(struct supervisor *s, int status)
-{
-    if (!WIFSIGNALED(status) || ++s->spare_deaths >= DEATHS_MAX)
-        return;
-    spare_close(&s->spare);
-    want_spare(s);
-}
-
-static void take_control(struct supervisor *s, const struct control *message, struct spare *spare)
-{
-    if (message->kind == CONTROL_SPARE && spare->pid) {
-        s->spare_asked = false;
-        spare_close(&s->spare);
-        s->spare = *spare;
-    } else if (message->kind == CONTROL_EXITED && s->execution.running && message->pid == s->execution.child.pid) {
-        execution_exited(&s->execution, message->status);
-    } else if (message->kind == CONTROL_EXITED && message->pid == s->spare.pid) {
-        spare_exited(s, message->status);
-    }
-}
-
-static char *death_of_zygote(int status)
-{
-    if (WIFSIGNALED(status))
-        return xasprintf("the process that loads the tools was ended by signal %d", WTERMSIG(status));
-    return xasprintf("the process that loads the tools ended with status %d", WEXITSTATUS(status));
-}
-
-static void zygote_gone(struct supervisor *s)
-{
-    CLEANUP(free) char *why = NULL;
-
-    spawn_close(&s->zygote);
-    spare_close(&s->spare);
-    if (s->zygote.pid > 0) {
-        kill(s->zygote.pid, SIGKILL);
-        waitpid(s->zygote.pid, &s->zygote_status, 0);
-        s->zygote.pid = 0;
-    }
-    if (s->execution.running && !s->execution.over)
-        execution_fail(&s->execution,
-                       "The harness lost the process it makes children from; the script was ended with it");
-    if (WIFEXITED(s->zygote_status) && WEXITSTATUS(s->zygote_status) == STATUS_LAYER && !s->ready)
-        give_up(s, STATUS_LAYER, NULL); /* the zygote has said why */
-    else if (!s->ready || ++s->zygote_deaths >= DEATHS_MAX)
-        give_up(s, 1, (why = death_of_zygote(s->zygote_status)));
-    else
-        start_zygote(s);
-}
-
-static void read_control(struct supervisor *s)
-{
-    struct control message;
-    struct spare spare;
-    int got;
-
-    while ((got = spawn_receive(&s->zygote, &message, &spare)) > 0)
-        take_control(s, &message, &spare);
-    if (got < 0)
-        zygote_gone(s);
 }
 
 /* ---- signals ---- */

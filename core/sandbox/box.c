@@ -2,9 +2,9 @@
  * channel's listener) and gone. What comes before `ready` and is no event is noise of whoever stands in between, such
  * as a greeting of the other machine.
  *
- * Between `ready` and the first event of a script stand the harness's notes: what the tools' files printed or how they
- * failed while they were loaded, as `log` events of no execution. They are kept, and count neither as noise nor as a
- * harness that does not keep still.
+ * Behind `ready`, and whenever the harness had to load the tools again, stand its notes: what the tools' files printed or
+ * how they failed, as `log` events of no execution. They are kept, and count neither as noise nor as a harness that does
+ * not keep still.
  *
  * Requests are counted as they are written and script_done events as they pass: whoever listens may leave at the
  * result, but the harness is free only when the script has ended too.
@@ -27,6 +27,7 @@
 #define COMPLAINTS_KEPT  4096u  /* bytes of what it complains of, from the end */
 #define COMPLAINTS_SHOWN 300u   /* of those in a sentence */
 #define NOTES_KEPT       16384u /* bytes of notes, from the beginning */
+#define NO_EXECUTION     "\"execution_id\":null"
 #define READY_LINE_MAX   (1u << 20)
 #define DONE_LINE_MAX    4096u
 #define STOP_LIMIT_MS    10000u
@@ -223,6 +224,10 @@ static bool take_note(struct box *box, const char *text, size_t len)
 static bool on_line(void *user, const char *text, size_t len)
 {
     struct box *box = user;
+    if (!box->noting && memmem(text, len, NO_EXECUTION, sizeof(NO_EXECUTION) - 1) && take_note(box, text, len)) {
+        box->ignored -= len + 1 < box->ignored ? len + 1 : box->ignored; /* it was counted as it came */
+        return true;
+    }
     if (box->noting) {
         if (take_note(box, text, len))
             return true;
@@ -263,9 +268,9 @@ static void receive_first(struct box *box, const char *bytes, size_t len)
 static void receive(struct box *box, const char *bytes, size_t len)
 {
     bool asked = box->pending, noting = box->noting;
-    lines_feed(&box->lines, bytes, len, on_line, box);
     if (!asked && !noting)
         box->ignored += len;
+    lines_feed(&box->lines, bytes, len, on_line, box);
     if (box->channel.received)
         box->channel.received(&box->channel, bytes, len);
     else if (asked && !box->pending && box->listener.idle)

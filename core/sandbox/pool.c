@@ -385,6 +385,8 @@ void pool_give(struct pool *pool, struct box *box, bool reusable)
     channel->listener = NULL;
     slot->uses++;
     pool->served++;
+    free(pool->complaints); /* it may have loaded its tools again */
+    pool->complaints = box_complaints_line(box);
     if (!reusable || slot->dead || slot->uses >= POOL_USES_MAX) {
         slot_retire(slot);
         return;

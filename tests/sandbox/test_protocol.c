@@ -222,13 +222,30 @@ static void test_threads_that_tools_leave_are_told_and_not_waited_for(void **sta
     says("import threading\nemit_result(threading.active_count())", "result 1\ndone\n");
 }
 
+/* Said by a tool while it was loaded. */
+static void expect_note(const char *message)
+{
+    const struct json *event = harness_rig_event(&rig);
+
+    assert_non_null(event);
+    assert_int_equal(json_get(event, "execution_id")->type, JSON_NULL);
+    assert_string_equal(json_str(json_get(event, "message"), ""), message);
+}
+
 static void test_a_request_does_not_wait_for_ever_for_a_child(void **state)
 {
     (void)state;
     scratch_write(&rig.scratch, "tools/block.py",
-                  "import threading, time\nthreading.stack_size = lambda size: time.sleep(1000)\n");
+                  "import os, threading, time\n"
+                  "print('seen' if os.path.exists('seen') else 'new')\n"
+                  "if not os.path.exists('seen'):\n"
+                  "    open('seen', 'w').close()\n"
+                  "    threading.stack_size = lambda size: time.sleep(1000)\n");
     harness_rig_start(&rig);
+    expect_note("new");
     fails("emit_result(1)", "The harness made no process for the script in time");
+    expect_note("seen"); /* another has taken the place of the one that blocks, and tells what its tools say */
+    says("emit_result(1)", "result 1\ndone\n");
 }
 
 static void test_a_tool_file_that_does_not_load_is_told_and_the_others_load(void **state)

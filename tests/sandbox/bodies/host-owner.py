@@ -1,10 +1,10 @@
-# A program of the host, given away by whoever may read it.
+# A file of the host, given away by whoever may read it.
 # needs: readonly seccomp
 # expect: error Read-only file system | PermissionError
 # control needs: root
 
 import os
 
-descriptor = os.open("/usr/bin/env", os.O_RDONLY)
+descriptor = os.open(os.__file__, os.O_RDONLY)
 os.fchown(descriptor, os.fstat(descriptor).st_uid, os.fstat(descriptor).st_gid)
 emit_result("reached")

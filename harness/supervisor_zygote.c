@@ -1,0 +1,156 @@
+/* The zygote is started again when it dies or when it makes no child in time; what its tools say while they are loaded is
+ * told each time. */
+
+#include "base/json.h"
+#include "base/mem.h"
+#include "supervisor_inside.h"
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* Zygotes, or spares, that may die in a row before it is no accident. */
+#define DEATHS_MAX 3
+
+void start_zygote(struct supervisor *s)
+{
+    struct err err = ERR_INIT;
+
+    s->tools_told = s->spare_asked = false;
+    record_reader_release(&s->loading);
+    record_reader_init(&s->loading);
+    if (spawn_zygote(&s->zygote, s->options->program, s->options->arguments, s->options->workspace, &err) < 0)
+        give_up(s, 1, err.text);
+}
+
+void want_spare(struct supervisor *s)
+{
+    if (s->tools_told && !s->spare.pid && !s->spare_asked && s->zygote.control >= 0)
+        s->spare_asked = spawn_ask_spare(&s->zygote) == 0;
+}
+
+/* The tools are loaded. Of a zygote that came after another only what it said is news. */
+static void take_tools(struct supervisor *s, const struct json *tools)
+{
+    if (!s->ready)
+        event_ready(&s->sink, tools, s->sandbox.len ? s->sandbox.buf : "null", s->options->missing_tools);
+    s->ready = s->tools_told = true;
+    for (size_t i = 0; i < COUNT_OF(s->printed); i++)
+        stream_finish(&s->printed[i], &s->notes);
+    strbuf_add(&s->sink.out, s->notes.out.buf, s->notes.out.len);
+    strbuf_release(&s->notes.out);
+}
+
+static void take_loading(struct supervisor *s, const struct record *record)
+{
+    switch (record->kind) {
+    case RECORD_SANDBOX:
+        strbuf_reset(&s->sandbox);
+        json_write(&s->sandbox, record->value, JSON_COMPACT);
+        break;
+    case RECORD_LOG:
+        event_log(&s->notes, record->more, record->text, record->len);
+        break;
+    case RECORD_STDOUT:
+    case RECORD_STDERR:
+        stream_add(&s->printed[record->kind == RECORD_STDERR], &s->notes, record->text, record->len);
+        break;
+    case RECORD_TOOLS:
+        take_tools(s, record->value);
+        break;
+    default:
+        break;
+    }
+}
+
+void read_loading(struct supervisor *s)
+{
+    CLEANUP(arena) struct arena memory = ARENA_INIT;
+    struct record record;
+    char chunk[8192];
+    ssize_t count = read(s->zygote.loading, chunk, sizeof(chunk));
+
+    if (count == 0) { /* closed; if that was too early, its end will be heard of as well */
+        close(s->zygote.loading);
+        s->zygote.loading = -1;
+        return;
+    }
+    if (count < 0)
+        return;
+    record_reader_add(&s->loading, chunk, (size_t)count);
+    while (record_reader_next(&s->loading, &memory, &record))
+        take_loading(s, &record);
+    want_spare(s);
+}
+
+/* A spare that ended while it waited. One that was killed is replaced; one that ended by itself has left the reason in
+ * its pipe, for the request that gets it. */
+static void spare_exited(struct supervisor *s, int status)
+{
+    if (!WIFSIGNALED(status) || ++s->spare_deaths >= DEATHS_MAX)
+        return;
+    spare_close(&s->spare);
+    want_spare(s);
+}
+
+static void take_control(struct supervisor *s, const struct control *message, struct spare *spare)
+{
+    if (message->kind == CONTROL_SPARE && spare->pid) {
+        s->spare_asked = false;
+        s->replaced = 0;
+        spare_close(&s->spare);
+        s->spare = *spare;
+    } else if (message->kind == CONTROL_EXITED && s->execution.running && message->pid == s->execution.child.pid) {
+        execution_exited(&s->execution, message->status);
+    } else if (message->kind == CONTROL_EXITED && message->pid == s->spare.pid) {
+        spare_exited(s, message->status);
+    }
+}
+
+static char *death_of_zygote(int status)
+{
+    if (WIFSIGNALED(status))
+        return xasprintf("the process that loads the tools was ended by signal %d", WTERMSIG(status));
+    return xasprintf("the process that loads the tools ended with status %d", WEXITSTATUS(status));
+}
+
+static void zygote_gone(struct supervisor *s)
+{
+    CLEANUP(free) char *why = NULL;
+
+    spawn_close(&s->zygote);
+    spare_close(&s->spare);
+    if (s->zygote.pid > 0) {
+        kill(s->zygote.pid, SIGKILL);
+        waitpid(s->zygote.pid, &s->zygote_status, 0);
+        s->zygote.pid = 0;
+    }
+    if (s->execution.running && !s->execution.over)
+        execution_fail(&s->execution,
+                       "The harness lost the process it makes children from; the script was ended with it");
+    if (WIFEXITED(s->zygote_status) && WEXITSTATUS(s->zygote_status) == STATUS_LAYER && !s->ready)
+        give_up(s, STATUS_LAYER, NULL); /* the zygote has said why */
+    else if (!s->ready || (!s->replacing && ++s->zygote_deaths >= DEATHS_MAX))
+        give_up(s, 1, (why = death_of_zygote(s->zygote_status)));
+    else
+        start_zygote(s);
+    s->replacing = false;
+}
+
+void replace_zygote(struct supervisor *s)
+{
+    s->replacing = true; /* our doing, so it counts as no accident */
+    s->replaced++;
+    zygote_gone(s);
+}
+
+void read_control(struct supervisor *s)
+{
+    struct control message;
+    struct spare spare;
+    int got;
+
+    while ((got = spawn_receive(&s->zygote, &message, &spare)) > 0)
+        take_control(s, &message, &spare);
+    if (got < 0)
+        zygote_gone(s);
+}
