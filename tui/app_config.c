@@ -30,6 +30,11 @@ int app_edit_config(struct app *app, struct err *err)
     struct config *config = config_load(path, &reason);
     if (!config)
         return err_set(err, "config file, line %ld: %s (the settings stay as they were)", reason.line, reason.text);
+    for (size_t i = 0; i < app->options->mcp.count; i++)
+        if (config_add_mcp(config, app->options->mcp.items[i], &reason)) {
+            config_free(config);
+            return err_set(err, "%.200s: %s (the settings stay as they were)", app->options->mcp.items[i], reason.text);
+        }
     config_free(app->config);
     app->config = config;
     free(app->notice);

@@ -283,6 +283,8 @@ static int open_sandbox(struct setup *setup, const struct setup_plan *plan)
     return 0;
 }
 
+#define SERVERS_QUIET_S 2.0 /* nobody needs to hear of a wait that is over soon */
+
 /* Tool servers, which have their own idea of time and their own files: what repeats a recording has none. */
 static void open_servers(struct setup *setup, const struct setup_plan *plan)
 {
@@ -291,7 +293,12 @@ static void open_servers(struct setup *setup, const struct setup_plan *plan)
     if (!config->mcp.count || plan->recording || plan->virtual_time)
         return;
     setup->mcp = mcp_open(setup->loop, &config->mcp, beneath_path(h->root));
-    mcp_wait(setup->mcp, config->mcp_wait_s >= 0 ? config->mcp_wait_s : MCP_WAIT_S);
+    double wait_s = config->mcp_wait_s >= 0 ? config->mcp_wait_s : MCP_WAIT_S;
+    double quiet_s = wait_s < SERVERS_QUIET_S ? wait_s : SERVERS_QUIET_S;
+    if (!mcp_wait(setup->mcp, quiet_s) && wait_s > quiet_s) {
+        say_notice("waiting for tool servers, for %.0f s at most", wait_s);
+        mcp_wait(setup->mcp, wait_s - quiet_s);
+    }
     mcp_register(setup->mcp, h->registry);
     for (size_t i = 0; i < mcp_count(setup->mcp); i++) {
         CLEANUP(strbuf) struct strbuf line = STRBUF_INIT;

@@ -2,7 +2,7 @@
  *
  *   only reads ────────────────────────────────────────────────► CALL ──► reply
  *   asks, first execution:
- *      names a file and its content ──► READ ──────────────────► proposal (a diff)
+ *      names a file and its content ──► READ ──────────────────► proposal (a diff); so does a file that moves
  *      names a file, can tell first ──► READ ─► TELL ─► PATCH ─► proposal (a diff)
  *      anything else, or no diff can be had ───────────────────► "Write confirmation required" (its arguments)
  *   asks, second execution:
@@ -120,7 +120,7 @@ static void look_after(struct mcp_server *server)
 
 static void start_job(struct mcp_call *call, enum stage stage);
 
-static void on_told(struct mcp_call *call, const struct rpc_message *answer)
+static void on_told(struct mcp_call *call, const struct rpc_message *answer, const char *why)
 {
     if (!answer || answer->kind == RPC_ERROR || json_bool(json_get(answer->result, "isError"), false)) {
         /* A call that cannot even be rehearsed: the model hears why, and nobody is bothered. */
@@ -129,7 +129,7 @@ static void on_told(struct mcp_call *call, const struct rpc_message *answer)
             mcp_content_reply(answer->result, &reply);
             finish(call, &reply);
         } else {
-            finish_error(call, false, "%s", answer ? answer->text : "the server did not answer");
+            finish_error(call, false, "%s", answer ? answer->text : why);
         }
         return;
     }
@@ -145,7 +145,7 @@ static void on_answered(void *user, const struct rpc_message *answer, const char
     if (!answer)
         look_after(server);
     if (call->stage == STAGE_TELL) {
-        on_told(call, answer);
+        on_told(call, answer, why);
     } else if (!answer) {
         finish_error(call, false, "the tool server %s: %s%s", server->spec->name, why,
                      call->tool->class.bits ? "; whether the call was carried out is not known" : "");
@@ -267,7 +267,11 @@ static void run_job(struct loop_work *work)
     const struct json *content = json_get(call->run->arguments, "content");
     switch (call->stage) {
     case STAGE_READ:
-        call->set = mcp_preview_begin(root, argument(call, "path"), server_of(call)->spec->cwd, &call->err);
+        if (call->tool->moves)
+            call->set = mcp_preview_move(root, argument(call, "source"), argument(call, "destination"),
+                                         server_of(call)->spec->cwd, &call->err);
+        else
+            call->set = mcp_preview_begin(root, argument(call, "path"), server_of(call)->spec->cwd, &call->err);
         call->failed = call->set ? 0 : -1;
         if (call->set && call->tool->takes_content && content && content->type == JSON_STRING)
             mcp_preview_content(call->set, content->text, content->len);
@@ -387,7 +391,8 @@ void mcp_call_start(struct tool_run *run)
     tool->server->calls = call;
     run->state = call;
     bool rehearsal = tool->dry_run && json_bool(json_get(run->arguments, tool->dry_run), false);
-    bool shows = tool->takes_path && argument(call, "path") && (tool->takes_content || tool->dry_run);
+    bool shows = tool->moves ? argument(call, "source") && argument(call, "destination")
+                             : tool->takes_path && argument(call, "path") && (tool->takes_content || tool->dry_run);
     if (run->confirm_write && run->approved)
         write_approved(call);
     else if (run->confirm_write || !tool->class.asks || rehearsal)

@@ -62,12 +62,13 @@ struct mcp_class mcp_class_of(const struct mcp_spec *spec, const char *tool, con
     const struct mcp_rule *own = rule_for(spec, tool), *all = rule_for(spec, "*");
     if (own) {
         unsigned bits = bits_of_effect(own->effect);
-        return class_of_bits(bits, bits == 0 || (spec->trust && claimed.idempotent));
+        return class_of_bits(bits, bits == 0 || (spec->trust && bits == claimed.bits && claimed.idempotent));
     }
     if (all) {
         unsigned raised = annotations && annotations->type == JSON_OBJECT ? claimed.bits : 0;
         unsigned bits = bits_of_effect(all->effect);
-        return class_of_bits(bits | raised, (bits | raised) == 0 || (spec->trust && claimed.idempotent));
+        bits |= raised;
+        return class_of_bits(bits, bits == 0 || (spec->trust && bits == claimed.bits && claimed.idempotent));
     }
     return spec->trust ? claimed : class_of_bits(WORST, false);
 }

@@ -1,4 +1,5 @@
 #include "mcp.h"
+#include "base/arena.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "server.h"
@@ -12,6 +13,7 @@
 struct mcp {
     struct loop *loop;
     char *workspace;
+    struct arena arena; /* of the entries: the file they came from may be read anew */
     struct mcp_server **servers;
     size_t count;
     struct hash_map taken;
@@ -55,7 +57,9 @@ struct mcp *mcp_open(struct loop *loop, const struct mcp_specs *specs, const cha
     mcp->workspace = xstrdup(workspace);
     mcp->servers = xcalloc(specs->count + 1, sizeof(*mcp->servers));
     for (; mcp->count < specs->count; mcp->count++) {
-        struct mcp_server *server = mcp_server_new(loop, &specs->items[mcp->count], mcp->workspace, &mcp->taken);
+        struct mcp_spec *spec = arena_alloc(&mcp->arena, sizeof(*spec));
+        *spec = mcp_spec_copy(&mcp->arena, &specs->items[mcp->count]);
+        struct mcp_server *server = mcp_server_new(loop, spec, mcp->workspace, &mcp->taken);
         server->changed = server_changed;
         server->user = mcp;
         mcp->servers[mcp->count] = server;
@@ -145,6 +149,7 @@ void mcp_close(struct mcp *mcp)
         mcp_server_free(mcp->servers[i]); /* with which it is killed */
     free(mcp->servers);
     free(mcp->workspace);
+    arena_release(&mcp->arena);
     hash_map_release(&mcp->taken);
     free(mcp);
 }

@@ -51,6 +51,7 @@ struct mcp_status {
     size_t offer_count;          /* with those that are left out */
 };
 
+/* The specs are copied. */
 struct mcp *mcp_open(struct loop *loop, const struct mcp_specs *specs, const char *workspace);
 void mcp_close(struct mcp *mcp); /* NULL is fine; runs the loop for a moment */
 /* Told on the loop whenever a server's state has changed. */

@@ -74,6 +74,8 @@ static void look_at_schema(struct mcp_tool *tool, const struct json *schema)
     static const char *const switches[] = {"dryRun", "dry_run"};
     static const char *const whole[] = {"write", "create", "save"}; /* not append, not insert: `content` is all of it */
     tool->takes_path = takes(schema, "path", "string");
+    tool->moves = (strncmp(tool->name, "move", 4) == 0 || strncmp(tool->name, "rename", 6) == 0) &&
+                  takes(schema, "source", "string") && takes(schema, "destination", "string");
     for (size_t i = 0; i < COUNT_OF(whole); i++)
         tool->takes_content |= strncmp(tool->name, whole[i], strlen(whole[i])) == 0;
     tool->takes_content = tool->takes_content && tool->takes_path && takes(schema, "content", "string");
@@ -121,7 +123,7 @@ static void fill_tool(struct mcp_tool *tool, const struct json *offer)
     free(tool->parameters);
     free(tool->dry_run);
     tool->dry_run = NULL;
-    tool->takes_path = tool->takes_content = false;
+    tool->takes_path = tool->takes_content = tool->moves = false;
     tool->resource_keys[0] = NULL;
     tool->description = describe(offer);
     tool->left_out = refuse(offer, schema);

@@ -9,18 +9,38 @@
 
 #define NEW_FILE_MODE 0644
 
+/* Adds the file to the set as it is now. */
+static int add_file(struct change_set *set, struct beneath *root, const char *path, const char *cwd, struct err *err)
+{
+    if (*path == '~' || (*path != '/' && cwd)) /* where that is, only the server knows */
+        return err_set(err, "%.200s is not a path from the workspace", path);
+    CLEANUP(free) char *clean = beneath_clean(root, path, err);
+    return clean && change_set_add(set, root, clean, err) ? 0 : -1;
+}
+
 struct change_set *mcp_preview_begin(struct beneath *root, const char *path, const char *cwd, struct err *err)
 {
-    if (*path == '~' || (*path != '/' && cwd)) { /* where that is, only the server knows */
-        err_set(err, "%.200s is not a path from the workspace", path);
-        return NULL;
-    }
-    CLEANUP(free) char *clean = beneath_clean(root, path, err);
-    if (!clean)
-        return NULL;
     struct change_set *set = change_set_new();
-    if (change_set_add(set, root, clean, err))
+    if (add_file(set, root, path, cwd, err) == 0)
         return set;
+    change_set_free(set);
+    return NULL;
+}
+
+struct change_set *mcp_preview_move(struct beneath *root, const char *from, const char *to, const char *cwd,
+                                    struct err *err)
+{
+    struct change_set *set = change_set_new();
+    if (add_file(set, root, from, cwd, err) == 0 && add_file(set, root, to, cwd, err) == 0) {
+        struct change *source = &set->items[0], *target = &set->items[1];
+        if (source->old.exists && !target->old.exists) {
+            change_side_set(&target->new, source->old.bytes, source->old.len, source->old.mode);
+            change_side_absent(&source->new);
+            source->counts.known = target->counts.known = false;
+            return set;
+        }
+        err_set(err, "%.200s cannot be moved to %.200s", from, to);
+    }
     change_set_free(set);
     return NULL;
 }

@@ -13,6 +13,9 @@ struct strbuf;
  * server takes a path from that is not absolute, NULL: the workspace. NULL and err: there is no such file that could be
  * shown. */
 struct change_set *mcp_preview_begin(struct beneath *root, const char *path, const char *cwd, struct err *err) CHECKED;
+/* A file that goes to another place: two changes. NULL and err: it is none, or there is something already. */
+struct change_set *mcp_preview_move(struct beneath *root, const char *from, const char *to, const char *cwd,
+                                    struct err *err) CHECKED;
 /* The call says all that the file will hold. */
 void mcp_preview_content(struct change_set *set, const char *content, size_t len);
 /* The server says how the file will change. */

@@ -26,7 +26,7 @@ struct mcp_tool {
     struct mcp_class class, claimed;
     const char *resource_keys[2];
     char *dry_run; /* a switch of its schema that makes it tell and not do; NULL: none */
-    bool takes_path, takes_content;
+    bool takes_path, takes_content, moves; /* `path`, and `content` that is all of it; `source` and `destination` */
     bool gone, changed;   /* since the session began */
     unsigned seen;        /* in which listing */
     char *asked_call;     /* the call about which a change set was proposed last… */

@@ -31,3 +31,6 @@ struct mcp_specs {
     struct mcp_spec *items;
     size_t count, room;
 };
+
+struct arena;
+struct mcp_spec mcp_spec_copy(struct arena *arena, const struct mcp_spec *spec);

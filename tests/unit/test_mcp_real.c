@@ -148,6 +148,14 @@ static void test_filesystem(void **state)
     call_on(&rig, "fs__edit_file", "dos.txt", ",\"edits\":[{\"oldText\":\"two\",\"newText\":\"TWO\"}]");
     check_file(&rig, "ws/dos.txt", rig.test.shown->items[0].new.bytes);
 
+    const char *root = beneath_path(rig.test.env.root);
+    CLEANUP(free) char *move = xasprintf("{\"source\":\"%s/dos.txt\",\"destination\":\"%s/moved.txt\"}", root, root);
+    mcp_rig_call(&rig, "fs__move_file", move);
+    assert_int_equal(rig.test.shown->count, 2); /* a file that goes, and one that comes */
+    assert_false(rig.test.shown->items[0].new.exists);
+    check_file(&rig, "ws/moved.txt", rig.test.shown->items[1].new.bytes);
+    assert_false(scratch_exists(&rig.test.scratch, "ws/dos.txt"));
+
     call_on(&rig, "fs__write_file", "b.txt", ",\"content\":\"new\\n\"");
     check_file(&rig, "ws/b.txt", "new\n");
     rig.test.verdict = (struct verdict){.decision = DECISION_DENIED, .by = BY_KEY};

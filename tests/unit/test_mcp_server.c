@@ -218,52 +218,6 @@ static void test_a_cancelled_call_ends_at_once(void **state)
     mcp_rig_release(&rig);
 }
 
-static void test_a_server_that_ends_is_started_again(void **state)
-{
-    OPEN(rig, NULL);
-    mcp_rig_call(&rig, "f__die", "{}");
-    check_has(mcp_rig_error(&rig), "it was ended by signal 9");
-    mcp_rig_call(&rig, "f__echo", "{\"text\":\"again\"}"); /* waits for it */
-    assert_string_equal(mcp_rig_output(&rig), "{\"text\":\"echo: again\"}");
-    assert_string_equal(rig.changes.buf, "f PAUSING, f STARTING, f READY");
-    mcp_rig_release(&rig);
-}
-
-static void test_one_that_never_comes_back_is_given_up(void **state)
-{
-    struct mcp_rig rig;
-    (void)state;
-    mcp_rig_init(&rig);
-    CLEANUP(free) char *file = scratch_path(&rig.test.scratch, "starts");
-    const char *env[] = {arena_printf(&rig.test.arena, "FAKE_MCP_STARTS=%s", file), NULL};
-    mcp_rig_fake(&rig, "f", "dies-later", NULL)->env = env;
-    mcp_rig_open(&rig, LONG_S);
-    mcp_rig_call(&rig, "f__die", "{}");
-    mcp_rig_until(&rig, MCP_FAILED);
-    CLEANUP(free) char *starts = scratch_read(&rig.test.scratch, "starts", NULL);
-    assert_string_equal(starts, "xxxxx"); /* once, and four times more */
-    mcp_rig_call(&rig, "f__echo", "{}");
-    check_has(mcp_rig_error(&rig), "the tool server f is gone: it ended with status 7");
-    mcp_rig_release(&rig);
-}
-
-static void test_one_that_does_not_read_is_stopped(void **state)
-{
-    struct mcp_rig rig;
-    (void)state;
-    mcp_rig_init(&rig);
-    mcp_rig_fake(&rig, "f", "pinger", NULL);
-    mcp_rig_open(&rig, LONG_S);
-    assert_int_equal(mcp_status(rig.mcp, 0).state, MCP_FAILED);
-    mcp_rig_release(&rig);
-}
-
-static void test_one_that_does_not_want_to_end_is_ended(void **state)
-{
-    OPEN(rig, "stubborn", NULL);
-    mcp_rig_release(&rig); /* loop_free waits for what is still there */
-}
-
 #define TEST(name) cmocka_unit_test(test_##name)
 
 int main(void)
@@ -282,10 +236,6 @@ int main(void)
         TEST(progress_is_shown),
         TEST(roots_are_the_workspace_and_the_environment_is_small),
         TEST(a_cancelled_call_ends_at_once),
-        TEST(a_server_that_ends_is_started_again),
-        TEST(one_that_never_comes_back_is_given_up),
-        TEST(one_that_does_not_read_is_stopped),
-        TEST(one_that_does_not_want_to_end_is_ended),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

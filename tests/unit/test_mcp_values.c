@@ -80,6 +80,10 @@ static void test_hints_are_believed_only_of_the_trusted(void **state)
     spec = (struct mcp_spec){.name = "s", .rules = all, .rule_count = 1};
     assert_int_equal(mcp_class_of(&spec, "look", NULL).effect, EFFECT_READ_ONLY);
     assert_int_equal(mcp_class_of(&spec, "look", destroys).effect, EFFECT_DESTRUCTIVE);
+    /* What a server says of repeating a call goes with the class that it says. */
+    static const struct mcp_rule worse[] = {{"look", EFFECT_DESTRUCTIVE}};
+    spec = (struct mcp_spec){.name = "s", .trust = true, .rules = worse, .rule_count = 1};
+    assert_false(mcp_class_of(&spec, "look", reads).idempotent);
 }
 
 /* Names */

@@ -1,0 +1,35 @@
+#include "spec.h"
+#include "base/arena.h"
+#include <string.h>
+
+static const char *copy_text(struct arena *arena, const char *text)
+{
+    return text ? arena_strdup(arena, text) : NULL;
+}
+
+static const char *const *copy_texts(struct arena *arena, const char *const *texts)
+{
+    size_t count = 0;
+    while (texts && texts[count])
+        count++;
+    const char **copy = texts ? arena_calloc(arena, count + 1, sizeof(*copy)) : NULL;
+    for (size_t i = 0; i < count; i++)
+        copy[i] = arena_strdup(arena, texts[i]);
+    return copy;
+}
+
+struct mcp_spec mcp_spec_copy(struct arena *arena, const struct mcp_spec *spec)
+{
+    struct mcp_spec copy = *spec;
+    struct mcp_rule *rules = arena_calloc(arena, spec->rule_count + 1, sizeof(*rules));
+    for (size_t i = 0; i < spec->rule_count; i++)
+        rules[i] = (struct mcp_rule){arena_strdup(arena, spec->rules[i].tool), spec->rules[i].effect};
+    copy.name = arena_strdup(arena, spec->name);
+    copy.argv = copy_texts(arena, spec->argv);
+    copy.env = copy_texts(arena, spec->env);
+    copy.cwd = copy_text(arena, spec->cwd);
+    copy.rules = rules;
+    copy.refused = copy_text(arena, spec->refused);
+    copy.note = copy_text(arena, spec->note);
+    return copy;
+}

@@ -1,0 +1,89 @@
+#!/usr/bin/env bash
+# Tool servers from the command line: what doctor tells of them, a turn without a terminal, and what goes wrong. MCP_SERVERS
+# is the folder of the servers, $1 the program.
+set -u
+program=$(readlink -f "${1:?usage: $0 PROGRAM}")
+servers=${MCP_SERVERS:?set MCP_SERVERS to the folder that tests/mcp/install.sh filled}/node_modules/@modelcontextprotocol
+base=$(mktemp -d "${TMPDIR:-/tmp}/keyturn-mcp-XXXXXX")
+trap 'rm -rf "$base"' EXIT
+cd "$base" || exit 1
+export XDG_CONFIG_HOME=$base/config XDG_DATA_HOME=$base/data XDG_STATE_HOME=$base/state XDG_CACHE_HOME=$base/cache LC_ALL=C.UTF-8
+export ASAN_OPTIONS=detect_leaks=0
+passed=0 failed=0
+has() { # what file text
+    if grep -qF -- "$3" "$2"; then passed=$((passed + 1)); else
+        failed=$((failed + 1))
+        printf 'FAIL %s: no "%s" in\n' "$1" "$3"
+        sed 's/^/  | /' "$2"
+    fi
+}
+lacks() { if grep -qF -- "$3" "$2"; then failed=$((failed + 1)) && echo "FAIL $1: \"$3\" is in $2"; else passed=$((passed + 1)); fi; }
+is() { if [ "$2" = "$3" ]; then passed=$((passed + 1)); else failed=$((failed + 1)) && echo "FAIL $1: $2 is not $3"; fi; }
+
+mkdir -p ws config/keyturn
+printf 'alpha\n' >ws/a.txt
+cat >config/keyturn/config.json <<JSON
+{
+  // trusted, with a word of the user's against one of its hints
+  "mcpServers": {"fs": {"command": "node", "args": ["$servers/server-filesystem/dist/index.js", "$base/ws"], "trust": true,
+                        "effects": {"list_directory": "DESTRUCTIVE"}},
+                 "gone": {"command": "no-such-program"}}
+}
+JSON
+cat >theirs.json <<JSON
+{"theme": "theirs", "mcpServers": {"memory": {"command": "node", "args": ["$servers/server-memory/dist/index.js"],
+  "env": {"MEMORY_FILE_PATH": "$base/memory.jsonl", "TOKEN": "\${MY_TOKEN}"}, "alwaysAllow": ["read_graph"]}}}
+JSON
+export MY_TOKEN=tok-0123456789abcdef
+
+"$program" doctor --mcp theirs.json >doctor.txt 2>&1
+has doctor doctor.txt 'fs: secure-filesystem-server'
+has doctor doctor.txt 'protocol 2025-11-25, 14 tools'
+has doctor doctor.txt 'fs__read_text_file  READ_ONLY, runs without asking'
+has doctor doctor.txt 'fs__write_file  DESTRUCTIVE, idempotent, asks'
+has doctor doctor.txt 'fs__list_directory  DESTRUCTIVE, asks (it says READ_ONLY)'
+has doctor doctor.txt 'gone: cannot start no-such-program: it is not in PATH'
+has doctor doctor.txt 'memory: memory-server'
+has doctor doctor.txt '"alwaysAllow" means nothing here'
+has doctor doctor.txt 'memory__read_graph  NETWORK + DESTRUCTIVE, asks (it says READ_ONLY)'
+lacks doctor doctor.txt "$MY_TOKEN"
+
+answer() { printf '{"type":"model.responded","step":%s,"text":"%s","tool_calls":[%s],"stop":"x"}\n' "$1" "$2" "$3"; }
+{
+    echo '{"type":"session.started","v":1}'
+    answer 1 look '{"id":"c1","name":"fs__read_text_file","arguments":{"path":"a.txt"}}'
+    answer 2 write '{"id":"c2","name":"fs__write_file","arguments":{"path":"a.txt","content":"gone\n"}}'
+    answer 3 remember '{"id":"c3","name":"memory__read_graph","arguments":{}}'
+    answer 4 done ''
+} >model.jsonl
+"$program" run --headless --workspace ws --mcp theirs.json --model scripted:model.jsonl 'go on' >events.jsonl 2>errors.txt
+is "nobody could be asked" $? 4
+has headless events.jsonl '"result":{"output":{"text":"alpha\n"}}'
+has headless events.jsonl '"decision":"denied","by":"policy"'
+has headless events.jsonl '"name":"memory__read_graph"'
+has headless errors.txt 'tool server gone: not available'
+is "nothing was written" "$(cat ws/a.txt)" alpha
+lacks headless events.jsonl "$MY_TOKEN"
+
+"$program" run --workspace ws --mcp theirs.json --approve allow --model scripted:model.jsonl 'go on' >account.txt 2>&1
+is "all was allowed" $? 0
+has account account.txt '+gone'
+is "it was written" "$(cat ws/a.txt)" gone
+has log state/keyturn/log 'tool server fs: stderr: Secure MCP Filesystem Server running on stdio'
+lacks log state/keyturn/log "$MY_TOKEN"
+
+# A recording is repeated without its servers: their tools say again what they said.
+grep -v '"id":"c2"' model.jsonl >reads.jsonl
+"$program" run --headless --workspace ws --mcp theirs.json --model scripted:reads.jsonl 'go on' >events.jsonl 2>errors.txt
+is "nobody could be asked about one" $? 4
+"$program" replay --check events.jsonl >check.txt 2>&1
+is "its recording repeats" $? 0
+
+printf '{"mcpServers": {\n"a": {"comand": "x"}}}' >wrong.json
+"$program" run --mcp wrong.json --model scripted:model.jsonl x >wrong.txt 2>&1
+is "a wrong file" $? 2
+has wrong wrong.txt 'wrong.json:2: the tool server "a" has no "command"'
+"$program" run --mcp nowhere.json --model scripted:model.jsonl x >wrong.txt 2>&1
+is "a file that is not there" $? 2
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]

@@ -1,0 +1,120 @@
+/* Servers that end, hang, do not listen or do not want to go. */
+
+#include "base/arena.h"
+#include "base/mem.h"
+#include "support/mcp_rig.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define LONG_S 60 /* for what comes in any case */
+
+#define OPEN(rig, ...)                                                                                                 \
+    struct mcp_rig rig;                                                                                                \
+    (void)state;                                                                                                       \
+    mcp_rig_init(&rig);                                                                                                \
+    mcp_rig_fake(&rig, "f", __VA_ARGS__);                                                                              \
+    mcp_rig_open(&rig, LONG_S)
+
+static void check_has(const char *text, const char *part)
+{
+    if (!strstr(text, part))
+        fail_msg("\"%s\" has no \"%s\"", text, part);
+}
+
+static void test_a_server_that_ends_is_started_again(void **state)
+{
+    OPEN(rig, NULL);
+    mcp_rig_call(&rig, "f__die", "{}");
+    check_has(mcp_rig_error(&rig), "it was ended by signal 9");
+    mcp_rig_call(&rig, "f__echo", "{\"text\":\"again\"}"); /* waits for it */
+    assert_string_equal(mcp_rig_output(&rig), "{\"text\":\"echo: again\"}");
+    assert_string_equal(rig.changes.buf, "f PAUSING, f STARTING, f READY");
+    mcp_rig_release(&rig);
+}
+
+static void test_one_that_never_comes_back_is_given_up(void **state)
+{
+    struct mcp_rig rig;
+    (void)state;
+    mcp_rig_init(&rig);
+    CLEANUP(free) char *file = scratch_path(&rig.test.scratch, "starts");
+    const char *env[] = {arena_printf(&rig.test.arena, "FAKE_MCP_STARTS=%s", file), NULL};
+    mcp_rig_fake(&rig, "f", "dies-later", NULL)->env = env;
+    mcp_rig_open(&rig, LONG_S);
+    mcp_rig_call(&rig, "f__die", "{}");
+    mcp_rig_until(&rig, MCP_FAILED);
+    CLEANUP(free) char *starts = scratch_read(&rig.test.scratch, "starts", NULL);
+    assert_string_equal(starts, "xxxxx"); /* once, and four times more */
+    mcp_rig_call(&rig, "f__echo", "{}");
+    check_has(mcp_rig_error(&rig), "the tool server f is gone: it ended with status 7");
+    mcp_rig_release(&rig);
+}
+
+static void test_one_that_asks_too_much_is_stopped(void **state)
+{
+    struct mcp_rig rig;
+    (void)state;
+    mcp_rig_init(&rig);
+    mcp_rig_fake(&rig, "f", "pinger", NULL);
+    mcp_rig_open(&rig, LONG_S);
+    assert_int_equal(mcp_status(rig.mcp, 0).state, MCP_FAILED);
+    mcp_rig_release(&rig);
+}
+
+static void test_one_that_does_not_want_to_end_is_ended(void **state)
+{
+    OPEN(rig, "stubborn", NULL);
+    mcp_rig_release(&rig); /* loop_free waits for what is still there */
+}
+
+/* Calls of a server that does not read: what is sent to it is kept by us, but not for ever. */
+static void test_one_that_does_not_read_is_stopped(void **state)
+{
+    CLEANUP(strbuf) struct strbuf arguments = STRBUF_INIT;
+    struct bounded_call *calls[8];
+    OPEN(rig, "deaf", NULL);
+    strbuf_addstr(&arguments, "{\"text\":\"");
+    for (int i = 0; i < 1 << 20; i++)
+        strbuf_addch(&arguments, 'x');
+    strbuf_addstr(&arguments, "\"}");
+    mcp_rig_begin(&rig, "f__sleep", "{}");
+    for (size_t i = 0; i < COUNT_OF(calls); i++)
+        calls[i] = mcp_rig_begin(&rig, "f__echo", arguments.buf);
+    mcp_rig_until(&rig, MCP_PAUSING);
+    check_has(mcp_status(rig.mcp, 0).why, "it does not read what is sent to it");
+    while (rig.test.outcome_count < COUNT_OF(calls) + 1) /* each has its end, or waits for the server to come back */
+        mcp_rig_wait(&rig);
+    mcp_rig_release(&rig);
+}
+
+static void test_one_that_hangs_is_started_again(void **state)
+{
+    OPEN(rig, "no-pong", NULL);
+    struct bounded_call *call = mcp_rig_begin(&rig, "f__sleep", "{}");
+    mcp_rig_call(&rig, "f__echo", "{}");
+    bounded_cancel(call);
+    mcp_rig_wait(&rig);
+    mcp_rig_until(&rig, MCP_PAUSING); /* it owed an answer, and says nothing when asked whether it is there */
+    check_has(mcp_status(rig.mcp, 0).why, "it does not answer any more");
+    mcp_rig_release(&rig);
+}
+
+#define TEST(name) cmocka_unit_test(test_##name)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(a_server_that_ends_is_started_again),
+        TEST(one_that_never_comes_back_is_given_up),
+        TEST(one_that_asks_too_much_is_stopped),
+        TEST(one_that_does_not_want_to_end_is_ended),
+        TEST(one_that_does_not_read_is_stopped),
+        TEST(one_that_hangs_is_started_again),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
