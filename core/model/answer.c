@@ -73,7 +73,7 @@ struct answer_block *answer_find_block(struct answer *answer, int64_t index)
     return NULL;
 }
 
-struct answer_block *answer_add_block(struct answer *answer, int64_t index, int kind)
+struct answer_block *answer_add_block(struct answer *answer, int64_t index, enum block_kind kind)
 {
     GROW(answer->blocks, answer->block_count, answer->block_room);
     struct answer_block *block = &answer->blocks[answer->block_count++];

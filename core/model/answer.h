@@ -18,9 +18,11 @@ struct answer_call {
     bool closed; /* the stream said that it is complete */
 };
 
+enum block_kind { BLOCK_TEXT, BLOCK_THINKING, BLOCK_CALL, BLOCK_OTHER };
+
 /* A block of the answer, for dialects that want their blocks back in order. */
 struct answer_block {
-    enum { BLOCK_TEXT, BLOCK_THINKING, BLOCK_CALL, BLOCK_OTHER } kind;
+    enum block_kind kind;
     int64_t index;
     size_t at, len;                /* a text: where it stands in the answer's */
     size_t call;                   /* a call: which */
@@ -56,7 +58,7 @@ bool answer_add_thinking(struct answer *answer, const char *text, size_t len);
 struct answer_call *answer_find_call(struct answer *answer, int64_t index);
 struct answer_call *answer_add_call(struct answer *answer, int64_t index, const char *id, const char *name);
 struct answer_block *answer_find_block(struct answer *answer, int64_t index);
-struct answer_block *answer_add_block(struct answer *answer, int64_t index, int kind);
+struct answer_block *answer_add_block(struct answer *answer, int64_t index, enum block_kind kind);
 void answer_set_stop(struct answer *answer, const char *stop);
 /* The stream told an error; the first one counts. */
 void answer_fail(struct answer *answer, bool retryable, const char *fmt, ...) __attribute__((format(printf, 3, 4)));

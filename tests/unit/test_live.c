@@ -94,7 +94,7 @@ static void use(const struct live_spec *spec)
         full.model = "m";
     if (!full.provider)
         full.provider = "anthropic";
-    if (!full.prices.input && !full.prices.output)
+    if (full.prices.input == 0 && full.prices.output == 0)
         full.prices = (struct prices)PRICES_UNKNOWN;
     f->provider = live_new(f->loop, f->http, &full, &err);
     assert_string_equal(err.text, "");
