@@ -237,6 +237,7 @@ struct engine *engine_resume(const struct harness *harness, struct journal *take
         arena_reset(&arena);
     }
     resume_model(engine, changed);
+    engine->left_programs = engine->session.program_count;
     return engine;
 }
 

@@ -22,6 +22,7 @@ struct engine {
     struct turn *left;        /* the one that the recording left in the middle */
     struct turn *late;        /* finished ones whose threads have not come back */
     struct undo *undo;
+    uint32_t left_programs;   /* of a recording that is gone on with: how many had begun in it */
     struct shown *shown;      /* what stands at a gate, without secrets */
     struct models models;
     struct veil veil;         /* takes secrets out of what is emitted */

@@ -44,6 +44,13 @@ static void tell_other_model(struct engine *engine)
 
 /* ---- intents ---- */
 
+/* What is to be said before a session that was gone on with does anything. */
+static void tell_left(struct engine *engine)
+{
+    typing_end_left(engine, engine->left_programs);
+    engine->left_programs = 0;
+}
+
 static int start(struct engine *engine, const struct intent *intent, struct err *err)
 {
     const char *prompt = intent->start.prompt;
@@ -53,6 +60,7 @@ static int start(struct engine *engine, const struct intent *intent, struct err 
     if (!prompt || !*prompt)
         return err_set(err, "the prompt is empty");
     turn_free(steal(&engine->left));
+    tell_left(engine);
     tell_other_model(engine);
     engine->turns++;
     engine->turn = turn_start(engine, engine->harness, engine->turns, prompt);
@@ -65,6 +73,7 @@ static int go_on_with_turn(struct engine *engine, struct err *err)
         return err_set(err, "a turn is running");
     if (!engine->left)
         return err_set(err, "no turn was left in the middle");
+    tell_left(engine);
     engine->turn = steal(&engine->left);
     tell_other_model(engine);
     turn_go_on(engine->turn);

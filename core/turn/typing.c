@@ -59,3 +59,20 @@ int typing_kill(struct engine *engine, const struct harness *harness, const stru
         return -1;
     return harness->programs->kill(harness->programs, program, err);
 }
+
+void typing_end_left(struct engine *engine, uint32_t count)
+{
+    const struct session *session = engine_session(engine);
+
+    for (uint32_t row = 0; row < count && row < session->program_count; row++) {
+        const char *program = session_name(session, session->programs[row].id);
+        struct event event = {.type = EVENT_PROGRAM_ENDED,
+                              .program_ended = {.program = program,
+                                                .exit_code = EVENT_NULL_INT,
+                                                .why = "gone with the session that ran it"}};
+
+        if (session_program_running(session, row) && session_find_program(session, program) == row &&
+            engine_emit(engine, 0, &event) < 0)
+            return;
+    }
+}

@@ -1,5 +1,6 @@
 /* Typing into programs, and ending them, by key: recorded before it is done, refused with a sentence where it cannot be. */
 
+#include "base/mem.h"
 #include "support/fake_tools.h"
 #include "support/turn_check.h"
 #include "turn/turn.h"
@@ -176,6 +177,41 @@ static void a_session_without_programs_says_so(void **state)
     typing_end(&typing);
 }
 
+/* A session that was cut short had programs: they did not survive it, and the journal says so before anything else. */
+static void programs_of_a_session_that_was_cut_short_have_ended(void **state)
+{
+    static const char recorded[] =
+        "{\"seq\":1,\"t\":0,\"turn\":0,\"type\":\"session.started\",\"v\":1,\"session\":\"s\"}\n"
+        "{\"seq\":2,\"t\":0,\"turn\":0,\"type\":\"program.started\",\"program\":\"p1\",\"cmd\":\"sh\"}\n"
+        "{\"seq\":3,\"t\":0,\"turn\":0,\"type\":\"program.started\",\"program\":\"p2\",\"cmd\":\"sh\"}\n"
+        "{\"seq\":4,\"t\":0,\"turn\":0,\"type\":\"program.ended\",\"program\":\"p2\",\"exit_code\":0}\n";
+    struct turn_rig rig;
+    struct err err = ERR_INIT;
+    (void)state;
+    turn_rig_init(&rig);
+    scratch_write(&rig.scratch, "s.jsonl", recorded);
+    CLEANUP(free) char *path = scratch_path(&rig.scratch, "s.jsonl");
+    struct journal_reader *reader = journal_open(path, &err);
+    struct journal *journal = journal_resume(path, &rig.clock.base, &err);
+    assert_non_null(reader);
+    assert_non_null(journal);
+    rig.engine = engine_resume(&rig.harness, journal, reader, &rig.sink, &err);
+    assert_non_null(rig.engine);
+    journal_reader_free(reader);
+    assert_int_equal(rig.event_count, 0);
+    fake_provider_answer(rig.model)->text = "done";
+    turn_rig_turn(&rig, "on");
+    assert_int_equal(turn_rig_count(&rig, EVENT_PROGRAM_ENDED), 1);
+    assert_int_equal(rig.events[0].type, EVENT_PROGRAM_ENDED);
+    assert_string_equal(rig.events[0].program_ended.program, "p1");
+    assert_string_equal(rig.events[0].program_ended.why, "gone with the session that ran it");
+    assert_false(session_program_running(engine_session(rig.engine), 0));
+    fake_provider_answer(rig.model)->text = "done";
+    turn_rig_turn(&rig, "and on");
+    assert_int_equal(turn_rig_count(&rig, EVENT_PROGRAM_ENDED), 1);
+    turn_rig_release(&rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -184,6 +220,7 @@ int main(void)
         cmocka_unit_test(while_the_agent_works_one_cannot_type_but_end_it),
         cmocka_unit_test(what_cannot_be_is_refused_with_a_sentence),
         cmocka_unit_test(a_session_without_programs_says_so),
+        cmocka_unit_test(programs_of_a_session_that_was_cut_short_have_ended),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
