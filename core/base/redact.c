@@ -175,15 +175,16 @@ void redact_forget(void)
 
 /* ---- looking ---- */
 
-/* The form at the beginning of the text, NULL: none. `cut`: one may begin here, but the text ends before it does. */
-static const struct form *form_at(const struct set *set, const char *text, size_t len, bool *cut)
+/* The form at the beginning of the text, NULL: none. `cut`: one may begin here, but the text ends before it does; NULL:
+ * none may. */
+static const struct form *form_at(const struct set *set, const char *text, size_t len, const struct form **cut)
 {
     unsigned char byte = (unsigned char)*text;
-    *cut = false;
+    *cut = NULL;
     for (size_t i = set->first[byte]; i < set->first[byte + 1]; i++) {
         const struct form *form = &set->forms[i];
         if (form->len > len)
-            *cut |= memcmp(form->text, text, len) == 0;
+            *cut = memcmp(form->text, text, len) == 0 ? form : *cut;
         else if (memcmp(form->text, text, form->len) == 0)
             return form;
     }
@@ -205,10 +206,11 @@ static size_t replace(struct strbuf *out, const struct set *set, const char *tex
             at++;
             continue;
         }
-        bool cut;
-        const struct form *form = form_at(set, text + at, len - at, &cut);
+        const struct form *cut, *form = form_at(set, text + at, len - at, &cut);
         if (cut && stream)
             break;
+        if (!form && cut && len - at >= REDACT_LEAST)
+            form = cut; /* who made the text shorter did not know what he cut */
         if (!form) {
             at++;
             continue;
@@ -216,7 +218,7 @@ static size_t replace(struct strbuf *out, const struct set *set, const char *tex
         strbuf_add(out, text + plain, at - plain);
         add_mark(out, form->secret);
         *found = true;
-        plain = at += form->len;
+        plain = at += form->len < len - at ? form->len : len - at;
     }
     if (*found || stream)
         strbuf_add(out, text + plain, at - plain);

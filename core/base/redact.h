@@ -6,7 +6,8 @@
  * "[secret NAME]". What is done stays as it is: a file, a tool or a model gets the real bytes.
  *
  * Found is a value as it is, as JSON writes it (also within a text within JSON), as Python prints it, as a URL carries
- * it and inside base64; of one with several lines also each line. Values shorter than REDACT_LEAST bytes are not looked
+ * it and inside base64; of one with several lines also each line, and REDACT_LEAST bytes of one with which a text was cut
+ * off. Values shorter than REDACT_LEAST bytes are not looked
  * for: they would be found everywhere, and hide more than they are.
  *
  * Adding and forgetting is for one thread, before or between what others do; looking is for all threads at any time.

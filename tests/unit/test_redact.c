@@ -63,7 +63,9 @@ static void test_values_are_replaced_wherever_they_stand(void **state)
     redact_add("LONGER", "sk-live-0123456789-abc");
     redact_add("odd name]", "correct horse");
     check("", "");
-    check("sk-live-012345678", "sk-live-012345678");
+    check("sk-live-01234567 8", "sk-live-01234567 8");
+    check("sk-live", "sk-live");
+    check("cut off: sk-live-", "cut off: [secret API_KEY]"); /* of two that begin so, one */
     check("sk-live-0123456789", "[secret API_KEY]");
     check("a sk-live-0123456789sk-live-0123456789-abc.", "a [secret API_KEY][secret LONGER].");
     check("sk-sk-live-0123456789", "sk-[secret API_KEY]");
