@@ -45,6 +45,8 @@ struct exec {
     const char *engine;
     bool readable;
     bool told;   /* an error event was shown */
+    bool given;  /* a result was */
+    char *later; /* the error of a script that failed after its result */
     bool over;   /* script_done was */
     int stopped; /* by a signal: the status for it */
     char *error; /* of the result */
@@ -86,6 +88,11 @@ static bool on_line(void *user, const char *text, size_t len)
         return true;
     enum wire_type type = wire_type_of(&event, &arena);
     exec->told |= type == WIRE_ERROR;
+    exec->given |= type == WIRE_FINAL_RESULT;
+    if (type == WIRE_ERROR && exec->given && !exec->later) {
+        struct wire_field message = wire_text(event.message, "it says nothing", &arena);
+        exec->later = xmemdup0(message.src, message.len);
+    }
     exec->over |= type == WIRE_SCRIPT_DONE;
     show_event(exec, event.line, event.len);
     return !exec->over;
@@ -224,6 +231,12 @@ static void run(struct exec *exec)
         loop_watch_free(watches[i]);
 }
 
+/* An error of several lines begins with the one that says most. */
+static char *first_line(const char *error)
+{
+    return xmemdup0(error, strcspn(error, "\n"));
+}
+
 static void conclude(struct exec *exec)
 {
     if (exec->readable && exec->box) {
@@ -231,9 +244,11 @@ static void conclude(struct exec *exec)
                          exec->told ? NULL : exec->error, exec->duration_ms, exec->engine);
         output_flush(&exec->output);
     } else if (exec->error) {
-        /* An error of several lines begins with the one that says most. */
-        CLEANUP(free) char *line = xmemdup0(exec->error, strcspn(exec->error, "\n"));
+        CLEANUP(free) char *line = first_line(exec->error);
         say_error(STATUS_FAILED, "%s", line);
+    } else if (exec->later) { /* the result stands; who reads no events should know all the same */
+        CLEANUP(free) char *line = first_line(exec->later);
+        say_notice("after its result the script failed: %s", line);
     }
 }
 
@@ -289,6 +304,7 @@ static int exec_in(const struct sandbox *sandbox, const struct options *options,
     if (exec.output.failed)
         exec.status = output_say_failed(&exec.output);
     free(exec.error);
+    free(exec.later);
     lines_release(&exec.lines);
     output_release(&exec.output);
     return exec.stopped ? exec.stopped : exec.status;

@@ -60,6 +60,10 @@ ok "a failing script is 1" is 1
 ok "one line says so" one_error
 ok "the cause" err "keyturn: ValueError: no good"
 ok "and its event" out '"type":"error"'
+kt exec - <<<$'emit_result(1)\nraise ValueError("too late")'
+ok "a result stands, whatever comes after it" is 0
+ok "what comes is told" err "keyturn: after its result the script failed: ValueError: too late"
+ok "on one line" test "$(wc -l <err)" -eq 1
 kt exec - <<<'pass'
 ok "no result is a failure" is 1
 ok "and told" err "without a result"
