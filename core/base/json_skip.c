@@ -5,21 +5,27 @@
 #include "json_scan.h"
 #include "utf8.h"
 
+/* The first character of a string, from `at` on, that must be looked at; NULL when the string breaks off before. */
+static inline const char *skip_plain(const char *at, const char *end)
+{
+    while (end - at >= SCAN_BLOCK) {
+        size_t run = plain_prefix(at, false);
+        at += run;
+        if (run < (size_t)SCAN_BLOCK)
+            break;
+    }
+    while (at < end && is_plain(*at))
+        at++;
+    return at == end || (unsigned char)*at < 0x20 ? NULL : at;
+}
+
 /* Skipping */
 
 /* What follows the string whose opening quote is at `at`, or NULL. */
 static const char *skip_string(const char *at, const char *end)
 {
     for (at++;;) {
-        while (end - at >= SCAN_BLOCK) {
-            size_t run = plain_prefix(at, false);
-            at += run;
-            if (run < (size_t)SCAN_BLOCK)
-                break;
-        }
-        while (at < end && is_plain(*at))
-            at++;
-        if (at == end || (unsigned char)*at < 0x20)
+        if (!(at = skip_plain(at, end)))
             return NULL;
         if (*at == '"')
             return at + 1;
@@ -105,15 +111,7 @@ static const char *check_escape(const char *at, const char *end)
 static const char *check_string(const char *at, const char *end)
 {
     for (at++;;) {
-        while (end - at >= SCAN_BLOCK) {
-            size_t run = plain_prefix(at, false);
-            at += run;
-            if (run < (size_t)SCAN_BLOCK)
-                break;
-        }
-        while (at < end && is_plain(*at))
-            at++;
-        if (at == end || (unsigned char)*at < 0x20)
+        if (!(at = skip_plain(at, end)))
             return NULL;
         if (*at == '"')
             return at + 1;
