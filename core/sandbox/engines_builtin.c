@@ -70,7 +70,7 @@ const char sandbox_engines_builtin[] = TEXT({
     "stop": ["podman", "kill", "{name}"],
     "program": {
       "argv": ["podman", "run", "-i", "--rm", "--name", "{name}", "--pull=never", "--read-only", "--cap-drop=ALL",
-               "--security-opt=no-new-privileges", "{network...}", "{tty...}", "{user...}",
+               "--read-only-tmpfs=false", "--security-opt=no-new-privileges", "{network...}", "{tty...}", "{user...}",
                "--memory", "{memory_mb}m", "--memory-swap", "{memory_mb}m", "--pids-limit", "{pids}",
                "--ulimit", "nofile=1024:1024", "--ulimit", "nproc=256:256", "--log-driver=none", "--preserve-fds=1",
                "--tmpfs", "/tmp:rw,nosuid,nodev,size=256m", "{system...}", "{visible...}",
