@@ -4,13 +4,15 @@
 #include "base/arena.h"
 #include "base/loop.h"
 #include "base/mem.h"
-#include "program.h"
+#include "programs_inside.h"
 #include "stage.h"
 #include "workspace.h"
 #include <string.h>
 
 struct inline_work {
     struct programs *programs;
+    struct loop *loop;
+    struct inline_work *next; /* of those under way */
     struct workspace *ws;
     struct arena arena;
     struct code_block *blocks;
@@ -20,7 +22,7 @@ struct inline_work {
     struct loop_work cleaning;
     struct loop_task going;
     int64_t began_us, timeout_ms;
-    bool combined;
+    bool combined, cleans, dropped;
     void (*done)(void *user, struct inline_result *take_result);
     void *user;
 };
@@ -39,14 +41,43 @@ static void clean(struct loop_work *work)
 
 static void on_clean(struct loop_work *work)
 {
+    static const struct err dropped = {.text = "it was ended before its time"};
     struct inline_work *inl = CONTAINER_OF(work, struct inline_work, cleaning);
-    inl->result.duration_ms = (loop_now_us(programs_loop(inl->programs)) - inl->began_us) / 1000;
+    inl->result.duration_ms = (loop_now_us(inl->loop) - inl->began_us) / 1000;
     json_add_int(&inl->span.attrs, SPAN_COUNT, (int64_t)inl->result.count);
-    span_end(&inl->span, 0, NULL, NULL);
+    span_end(&inl->span, inl->dropped ? -1 : 0, &dropped, NULL);
     workspace_free(inl->ws);
     arena_release(&inl->arena);
-    inl->done(inl->user, &inl->result);
+    if (inl->dropped) {
+        inline_result_release(&inl->result);
+    } else {
+        struct inline_work **at = &inl->programs->inlines;
+        while (*at != inl)
+            at = &(*at)->next;
+        *at = inl->next;
+        inl->done(inl->user, &inl->result);
+    }
     free(inl);
+}
+
+static void start_cleaning(struct inline_work *inl)
+{
+    inl->cleans = true;
+    loop_work_start(inl->loop, &inl->cleaning, clean, on_clean);
+}
+
+/* The programs go, and with them the block that runs. */
+void inline_drop_all(struct programs *programs)
+{
+    for (struct inline_work *inl = programs->inlines, *next; inl; inl = next) {
+        next = inl->next;
+        inl->dropped = true;
+        loop_unpost(inl->loop, &inl->going);
+        if (!inl->cleans)
+            start_cleaning(inl);
+        loop_work_disown(inl->loop, &inl->cleaning);
+    }
+    programs->inlines = NULL;
 }
 
 /* ---- blocks ---- */
@@ -54,7 +85,7 @@ static void on_clean(struct loop_work *work)
 static void next_block(struct inline_work *inl)
 {
     inl->at++;
-    loop_post(programs_loop(inl->programs), &inl->going, go_on);
+    loop_post(inl->loop, &inl->going, go_on);
 }
 
 static void fail_block(struct inline_work *inl, const char *why)
@@ -127,7 +158,7 @@ static void go_on(struct loop_task *task)
     struct inline_work *inl = CONTAINER_OF(task, struct inline_work, going);
     struct err err = ERR_INIT;
     if (inl->at == inl->result.count)
-        loop_work_start(programs_loop(inl->programs), &inl->cleaning, clean, on_clean);
+        start_cleaning(inl);
     else if (start_block(inl, &err))
         fail_block(inl, err.text);
 }
@@ -144,12 +175,15 @@ int inline_run(const struct inline_options *options, const struct code_block *bl
     struct inline_work *inl = xcalloc(1, sizeof(*inl));
     int64_t otherwise = options->combined ? INLINE_COMBINED_MS : INLINE_TIMEOUT_MS;
     *inl = (struct inline_work){.programs = options->programs,
+                                .loop = programs_loop(options->programs),
+                                .next = options->programs->inlines,
                                 .ws = ws,
                                 .timeout_ms = options->timeout_ms > 0 ? options->timeout_ms : otherwise,
                                 .combined = options->combined,
                                 .done = done,
                                 .user = user};
-    inl->began_us = loop_now_us(programs_loop(inl->programs));
+    options->programs->inlines = inl;
+    inl->began_us = loop_now_us(inl->loop);
     inl->blocks = arena_calloc(&inl->arena, count + 1, sizeof(*blocks));
     for (size_t i = 0; i < count; i++)
         inl->blocks[i] = (struct code_block){.language = arena_strdup(&inl->arena, blocks[i].language),
@@ -160,7 +194,7 @@ int inline_run(const struct inline_options *options, const struct code_block *bl
     inl->result.codes = xcalloc(count + 1, sizeof(int));
     inl->result.count = count;
     span_begin(&inl->span, &ws->observer, ws->clock, SPAN_INLINE);
-    loop_post(programs_loop(inl->programs), &inl->going, go_on);
+    loop_post(inl->loop, &inl->going, go_on);
     return 0;
 }
 

@@ -6,8 +6,8 @@
  *     program_run(programs, ws, &(struct program_spec){.cmd = "make", .cwd = "work"}, done, user, &err);
  *
  * program_run collects what a program prints and tells when it is over (RunProgram); program_start hands on what it
- * prints as it comes, and is what interactive sessions are made of (program_session.h). inline.h runs blocks of code, exec.h is
- * what the tools of a turn need: commands, sessions by name, results as JSON.
+ * prints as it comes, and is what interactive sessions are made of (program_session.h). inline.h runs blocks of code,
+ * exec.h is what the tools of a turn need: commands, sessions by name, results as JSON.
  *
  * However a program ends, nothing that it started is left: it is asked (TERM), after its grace killed, and so is
  * whatever it left behind, in whatever session. Every program is one `workspace.run` record of the workspace's
@@ -23,6 +23,7 @@
 struct loop;
 struct sandbox_engine;
 struct workspace;
+struct workspace_capabilities;
 struct programs;
 struct program;
 
@@ -53,8 +54,8 @@ struct programs_options {
 struct programs *programs_new(const struct programs_options *options, struct err *err) CHECKED;
 /* Ends those that still run; whoever holds one has let go of it before. */
 void programs_free(struct programs *programs);
-/* What an isolating engine promises; "" for none. */
-const char *programs_isolation(const struct programs *programs);
+/* What their engine can do; of workspace.h. */
+struct workspace_capabilities programs_capabilities(const struct programs *programs);
 /* The workspace as programs see it, where its path is `path`. */
 const char *programs_root(const struct programs *programs, const char *path);
 struct loop *programs_loop(const struct programs *programs);

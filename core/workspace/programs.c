@@ -51,14 +51,19 @@ void programs_free(struct programs *programs)
         return;
     while (programs->running)
         program_free(programs->running);
+    inline_drop_all(programs);
     argv_free(programs->visible);
     free(programs->image);
     free(programs);
 }
 
-const char *programs_isolation(const struct programs *programs)
+struct workspace_capabilities programs_capabilities(const struct programs *programs)
 {
-    return programs->engine->unsafe ? "" : programs->engine->name;
+    return (struct workspace_capabilities){.isolation = programs->engine->unsafe ? "" : programs->engine->name,
+                                           .network_allowed = programs->network || programs->engine->unsafe,
+                                           .read_only_mount = programs->engine->program->visible != NULL,
+                                           .streaming = true,
+                                           .clean_env = true};
 }
 
 const char *programs_root(const struct programs *programs, const char *path)

@@ -11,7 +11,8 @@ struct programs {
     struct env_provider provider;
     struct program_limits limits;
     size_t max_output;
-    struct program *running; /* a list */
+    struct program *running;     /* a list */
+    struct inline_work *inlines; /* another */
     unsigned started;
     bool again; /* the engine works with its `retry` only */
 };
@@ -24,3 +25,6 @@ struct program_room {
 int program_room_make(struct program_room *room, struct programs *programs, struct workspace *ws,
                       const struct program_spec *spec, struct err *err) CHECKED;
 void program_room_release(struct program_room *room);
+
+/* Ends the blocks of code that are under way (inline.c), once their programs are gone. */
+void inline_drop_all(struct programs *programs);

@@ -232,6 +232,42 @@ static void test_blocks(void **state)
     inline_result_release(&inlined);
 }
 
+static void never(void *user, struct inline_result *take_result)
+{
+    (void)user;
+    (void)take_result;
+    fail();
+}
+
+static bool sleeps(void *user)
+{
+    (void)user;
+    return program_rig_count("sleep 98767") > 0;
+}
+
+static void test_blocks_are_dropped_with_their_programs(void **state)
+{
+    (void)state;
+    static const char slow[] = "sleep 98767\n";
+    struct code_block block = {"sh", slow, sizeof(slow) - 1};
+    struct workspace_options workspaces = {.base = rig.folder, .observer = rig.ws->observer};
+    struct inline_options options = {.programs = rig.programs, .workspace = &workspaces, .timeout_ms = 60000};
+    assert_int_equal(inline_run(&options, &block, 1, never, NULL, &err), 0);
+    assert_int_equal(inline_run(&options, &block, 1, never, NULL, &err), 0);
+    exec_free(exec);
+    exec = NULL;
+    program_rig_await(&rig, sleeps, NULL); /* one runs, or both */
+}
+
+static void test_capabilities(void **state)
+{
+    (void)state;
+    struct workspace_capabilities can = programs_capabilities(rig.programs);
+    assert_string_equal(can.isolation, "bwrap");
+    assert_false(can.network_allowed);
+    assert_true(can.clean_env);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -240,6 +276,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_background_and_kill, begin, end),
         cmocka_unit_test_setup_teardown(test_policy_and_window, begin, end),
         cmocka_unit_test_setup_teardown(test_blocks, begin, end),
+        cmocka_unit_test_setup_teardown(test_blocks_are_dropped_with_their_programs, begin, end),
+        cmocka_unit_test_setup_teardown(test_capabilities, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,177 @@
+/* Vectors for programs: what is in them with which engine, that secrets and braces are safe, and who cannot. */
+
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "sandbox/engines_program.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static struct sandbox_engines engines;
+
+static int begin(void **state)
+{
+    (void)state;
+    return sandbox_engines_load(&engines, NULL, NULL);
+}
+
+static int end(void **state)
+{
+    (void)state;
+    sandbox_engines_release(&engines);
+    return 0;
+}
+
+static const char *const command[] = {"echo", "{name}", "a b", NULL};
+static const char *const variables[] = {"TOKEN=open-sesame", "PATH=/evil", NULL};
+static const char *const visible[] = {"/data", NULL};
+
+static struct program_vector vector(const char *name)
+{
+    return (struct program_vector){.engine = sandbox_engines_find(&engines, name),
+                                   .launcher = "/opt/launch",
+                                   .workspace = "/ws",
+                                   .cwd = "work",
+                                   .name = "k7",
+                                   .argv = command,
+                                   .env = variables};
+}
+
+static char *joined(char **argv)
+{
+    struct strbuf text = STRBUF_INIT;
+    assert_non_null(argv);
+    for (char **at = argv; *at; at++)
+        strbuf_addf(&text, " %s", *at);
+    strbuf_addch(&text, ' ');
+    argv_free(argv);
+    return strbuf_detach(&text, NULL);
+}
+
+static void expect(const struct program_vector *from, const char *piece, bool there)
+{
+    struct err err = ERR_INIT;
+    CLEANUP(free) char *text = joined(sandbox_program_argv(from, false, &err));
+    if ((strstr(text, piece) != NULL) != there)
+        fail_msg("%s %s in %s", piece, there ? "is not" : "is", text);
+    assert_null(strstr(text, "open-sesame"));
+}
+
+static void test_bwrap(void **state)
+{
+    (void)state;
+    struct program_vector v = vector("bwrap");
+    expect(&v, " --unshare-all --unshare-user ", true);
+    expect(&v, " --share-net ", false);
+    expect(&v, " --bind /ws /workspace ", true);
+    expect(&v, " /run/keyturn-launch --control --cwd /workspace/work -- echo {name} a b ", true);
+    v.network = true;
+    v.visible = visible;
+    v.memory_mb = 64;
+    v.pids = 9;
+    v.cpu_s = 3;
+    v.files_mb = 2;
+    expect(&v, " --unshare-all --share-net ", true);
+    expect(&v, " --ro-bind-try /data /data ", true);
+    expect(&v, " --control --memory 64 --pids 9 --cpu 3 --files 2 --cwd ", true);
+    assert_string_equal(sandbox_program_root(v.engine, "/ws"), "/workspace");
+    assert_null(sandbox_program_ask(&v, false));
+}
+
+static void test_containers(void **state)
+{
+    (void)state;
+    struct program_vector v = vector("podman");
+    expect(&v, " --network=none ", true);
+    expect(&v, " --env KTV_TOKEN --env KTV_PATH ", true);
+    expect(&v, " --volume /usr:/usr:ro ", true);
+    expect(&v, " --volume /ws:/workspace ", true);
+    expect(&v, " --preserve-fds=1 ", true);
+    expect(&v, " -t ", false);
+    v.image = BOX_IMAGE ":tag";
+    expect(&v, " --volume /usr:/usr:ro ", true);
+    v.image = "debian";
+    v.tty = v.network = true;
+    expect(&v, " /usr:/usr:ro ", false);
+    expect(&v, " -t ", true);
+    expect(&v, " --network=none ", false);
+    expect(&v, " --entrypoint /run/keyturn-launch debian --control ", true);
+    v = vector("docker");
+    expect(&v, " --control ", false);
+    CLEANUP(free) char *ask = joined(sandbox_program_ask(&v, false));
+    CLEANUP(free) char *kill = joined(sandbox_program_ask(&v, true));
+    assert_string_equal(ask, " docker kill --signal TERM k7 ");
+    assert_string_equal(kill, " docker kill k7 ");
+}
+
+static void test_environment(void **state)
+{
+    (void)state;
+    struct program_vector v = vector("bwrap");
+    CLEANUP(free) char *env = joined(sandbox_program_env(&v));
+    assert_non_null(strstr(env, " KTV_TOKEN=open-sesame KTV_PATH=/evil "));
+    assert_non_null(strstr(env, " PATH=/usr/local/bin:/usr/bin:/bin "));
+}
+
+static void test_none_and_who_cannot(void **state)
+{
+    (void)state;
+    struct err err = ERR_INIT;
+    struct program_vector v = vector("none");
+    CLEANUP(free) char *text = joined(sandbox_program_argv(&v, false, &err));
+    assert_string_equal(text, " /opt/launch --control --cwd /ws/work -- echo {name} a b ");
+    assert_string_equal(sandbox_program_root(v.engine, "/ws"), "/ws");
+    static const char *const remote[] = {"ssh", "kubectl", "srun"};
+    for (size_t i = 0; i < COUNT_OF(remote); i++) {
+        assert_int_equal(sandbox_program_check(sandbox_engines_find(&engines, remote[i]), &err), -1);
+        assert_non_null(strstr(err.text, "cannot run programs"));
+    }
+}
+
+static int read_text(const char *text, struct err *err)
+{
+    return sandbox_engines_read(&engines, text, strlen(text), true, err);
+}
+
+static void test_engines_of_a_user(void **state)
+{
+    (void)state;
+    struct err err = ERR_INIT;
+    assert_int_equal(
+        read_text("{\"mine\":{\"argv\":[\"x\"],\"program\":{\"argv\":[\"x\",\"{command...}\"],\"workspace\":\"/w\"}}}",
+                  &err),
+        0);
+    assert_string_equal(sandbox_program_root(sandbox_engines_find(&engines, "mine"), "/ws"), "/w");
+    assert_int_equal(read_text("{\"bare\":{\"argv\":[\"x\"]}}", &err), 0);
+    assert_int_equal(sandbox_program_check(sandbox_engines_find(&engines, "bare"), &err), -1);
+    assert_string_equal(err.text, "the engine bare cannot run programs (give it a \"program\" in engines.json)");
+    static const char *const wrong[] = {"[]",
+                                        "{}",
+                                        "{\"argv\":[]}",
+                                        "{\"argv\":[\"{nowhere}\"]}",
+                                        "{\"argv\":[\"x\"],\"control\":1}",
+                                        "{\"argv\":[\"x\"],\"more\":true}",
+                                        "{\"argv\":[\"x\"],\"workspace\":1}",
+                                        "{\"argv\":[\"x\"],\"argv\":[\"y\"]}"};
+    for (size_t i = 0; i < COUNT_OF(wrong); i++) {
+        CLEANUP(free) char *text = xasprintf("{\"e\":{\"argv\":[\"x\"],\n\"program\":%s}}", wrong[i]);
+        if (read_text(text, &err) != -1)
+            fail_msg("%s is taken", wrong[i]);
+        assert_int_equal(err.line, 2);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_bwrap, begin, end),
+        cmocka_unit_test_setup_teardown(test_containers, begin, end),
+        cmocka_unit_test_setup_teardown(test_environment, begin, end),
+        cmocka_unit_test_setup_teardown(test_none_and_who_cannot, begin, end),
+        cmocka_unit_test_setup_teardown(test_engines_of_a_user, begin, end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
