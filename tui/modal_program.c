@@ -1,6 +1,6 @@
 /* A program that goes on beyond its call, as its terminal would show it: what it printed, newest at the end, followed
- * until somebody scrolls. Several programs are tabs. Into one that runs a person can type while the turn is held or over,
- * and end it; a recording shows the same and can do neither. */
+ * until somebody scrolls. Several programs are tabs. Into one that runs a person can type while the turn is held or
+ * over, and end it; a recording shows the same and can do neither. */
 
 #include "base/mem.h"
 #include "flow.h"
@@ -208,8 +208,8 @@ static const char *program_footer(struct modal *modal, const struct view *view)
         return "Esc close";
     bool live = view->mode != VIEW_REPLAY && session_program_running(view->session, shown->program);
     const char *first = live ? "i type   x end   " : view->mode == VIEW_REPLAY ? "Space play   " : "";
-    snprintf(shown->footer, sizeof(shown->footer), "%s%sg G PgUp PgDn scroll   / search   %sY copy   Esc close",
-             first, view->session->program_count > 1 ? "Tab next   " : "",
+    snprintf(shown->footer, sizeof(shown->footer), "%s%sg G PgUp PgDn scroll   / search   %sY copy   Esc close", first,
+             view->session->program_count > 1 ? "Tab next   " : "",
              view->session->programs[shown->program].call != SESSION_NONE ? "Enter call   " : "");
     return shown->footer;
 }
@@ -432,8 +432,9 @@ static bool program_key(struct modal *modal, struct ui *ui, const struct view *v
         return true;
     case ACTION_INSPECT:
         if (call != SESSION_NONE)
-            ui_open_modal(ui, modal_inspect_new(view, (struct selection){SELECT_CALL,
-                                                                         view->session->calls[call].responded_seq, call}));
+            ui_open_modal(
+                ui, modal_inspect_new(view,
+                                      (struct selection){SELECT_CALL, view->session->calls[call].responded_seq, call}));
         return true;
     case ACTION_PROGRAM: /* the key that opened it closes it */
         ui_close_modal(ui);

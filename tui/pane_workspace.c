@@ -1,5 +1,5 @@
-/* The workspace of programs: how full it is, and a tree of what is in it, what was staged, what was collected, and which
- * programs there are.
+/* The workspace of programs: how full it is, and a tree of what is in it, what was staged, what was collected, and
+ * which programs there are.
  *
  * The tree is built anew when a state is told; the cursor stays on what it was on, wherever that is now, and so does
  * what is above it on the screen. Filtered, everything that fits is shown, folded or not. */

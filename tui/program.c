@@ -38,7 +38,8 @@ static struct pieces pieces_after(const struct view *view, uint32_t newest, uint
     CLEANUP(arena) struct arena arena = ARENA_INIT;
     struct pieces pieces = {0};
     uint32_t lines = 0, piece = newest;
-    for (; piece != SESSION_NONE && piece != known && lines <= TERMTEXT_LINES_MAX; piece = session->pieces[piece].before) {
+    for (; piece != SESSION_NONE && piece != known && lines <= TERMTEXT_LINES_MAX;
+         piece = session->pieces[piece].before) {
         struct event event;
         arena_reset(&arena);
         GROW(pieces.items, pieces.count, pieces.room);

@@ -23,6 +23,6 @@ uint32_t program_of_call(const struct view *view, uint32_t call);
 uint32_t program_newest(const struct view *view);
 /* Its command; "" when that cannot be read. Good as long as the arena. */
 const char *program_command(const struct view *view, uint32_t program, struct arena *arena);
-/* "running 12.4 s", "waits for input 12.4 s", "exit 0 after 3.2 s", "killed by key after 1.0 s", "left when the session ended". */
+/* "running 12.4 s", "waits for input 12.4 s", "exit 0 after 3.2 s", "killed by key after 1.0 s". */
 void program_state(struct strbuf *out, const struct view *view, uint32_t program);
 enum look program_look(const struct view *view, uint32_t program);

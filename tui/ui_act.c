@@ -107,7 +107,7 @@ void ui_show_program(struct ui *ui, const struct view *view, uint32_t program)
 static uint32_t program_in_question(struct ui *ui, const struct view *view)
 {
     const struct session *session = view->session;
-    uint32_t held = session->held_call ? session_find_call(session, session_name(session, session->held_call)) : SESSION_NONE;
+    uint32_t held = session_find_call(session, session_name(session, session->held_call));
     uint32_t program = program_of_call(view, held);
     return program != SESSION_NONE ? program : program_of_call(view, ui_selected(ui, view).call);
 }

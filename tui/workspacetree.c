@@ -1,6 +1,6 @@
-/* Entries come as paths in any order, from programs that may have made names of anything. They are sorted so that what is
- * in a folder follows it; folders that nobody listed are put in. The four folders that every workspace has are always
- * there and come first. */
+/* Entries come as paths in any order, from programs that may have made names of anything. They are sorted so that what
+ * is in a folder follows it; folders that nobody listed are put in. The four folders that every workspace has are
+ * always there and come first. */
 
 #include "workspacetree.h"
 #include "base/hash.h"
@@ -11,12 +11,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ENTRIES_MAX    20000
-#define MORE_MAX       1000000000000 /* entries that are not listed: what a recording says may be anything */
-#define PROGRAMS_MAX   200
-#define NOTHING_MORE   "Nothing more is known of it."
-#define NOTED_MAX      200 /* of a list */
-#define FOLDERS_MAX    32 /* one in another; what lies deeper is shown with the rest of its path */
+#define ENTRIES_MAX  20000
+#define MORE_MAX     1000000000000 /* entries that are not listed: what a recording says may be anything */
+#define PROGRAMS_MAX 200
+#define NOTHING_MORE "Nothing more is known of it."
+#define NOTED_MAX    200 /* of a list */
+#define FOLDERS_MAX  32  /* one in another; what lies deeper is shown with the rest of its path */
 
 static const char *const folders[] = {"skills", "work", "runs", "out"};
 
@@ -48,7 +48,9 @@ static bool read_state(struct state *state, const struct view *view, uint32_t ro
     *state = (struct state){.path = e->path ? e->path : "",
                             .used = e->used > 0 ? e->used : 0,
                             .limit = e->limit == EVENT_NULL_INT || e->limit < 0 ? -1 : e->limit,
-                            .more = e->more < 0 ? 0 : e->more < MORE_MAX ? e->more : MORE_MAX,
+                            .more = e->more < 0          ? 0
+                                    : e->more < MORE_MAX ? e->more
+                                                         : MORE_MAX,
                             .entries = list(arena, e->entries),
                             .inputs = list(arena, e->inputs),
                             .outputs = list(arena, e->outputs),
@@ -115,7 +117,8 @@ static const struct json *find_by(const struct json *values, const char *member,
     return NULL;
 }
 
-/* Where it came from, where it was saved: beside the entry itself, unless there are so many that looking would be felt. */
+/* Where it came from, where it was saved: beside the entry itself, unless there are so many that looking would be felt.
+ */
 static void note_entry(struct strbuf *out, const struct state *state, const char *path)
 {
     const struct json *skill = NULL;
@@ -312,7 +315,8 @@ static void add_group(struct treeview *tree, uint32_t parent, uint32_t workspace
     const struct json *values = group_list(state, group);
     if (!values || !values->count)
         return;
-    uint32_t head = tree_add(tree, parent, key_of(arena, workspace, "group", group->name, strlen(group->name)), group->name);
+    uint32_t head =
+        tree_add(tree, parent, key_of(arena, workspace, "group", group->name, strlen(group->name)), group->name);
     tree->nodes[head].kind = WORKSPACE_GROUP;
     tree->nodes[head].note = arena_printf(&tree->arena, "%u", values->count);
     uint32_t number = 0;
@@ -438,7 +442,8 @@ static void describe_path(struct pretty *out, const struct state *state, const c
     describe(out, "belongs to the skill", skill_of(state->skills, path));
 }
 
-void workspacetree_describe(struct pretty *out, const struct workspacetree *tree, const struct view *view, uint32_t index)
+void workspacetree_describe(struct pretty *out, const struct workspacetree *tree, const struct view *view,
+                            uint32_t index)
 {
     CLEANUP(arena) struct arena arena = ARENA_INIT;
     const struct tree_node *node = &tree->tree.nodes[index];

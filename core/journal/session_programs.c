@@ -1,8 +1,9 @@
 /* The fold of programs that go on beyond their call, and of the workspaces they run in.
  *
  * A program is a row of numbers; what it printed stays in the journal. So that whoever shows it need not look through
- * everything else that happened meanwhile, each piece that was printed or typed knows the one before it: from the newest
- * back, the cost is that of what is shown. Of a workspace only its newest state counts, and that is a line too. */
+ * everything else that happened meanwhile, each piece that was printed or typed knows the one before it: from the
+ * newest back, the cost is that of what is shown. Of a workspace only its newest state counts, and that is a line too.
+ */
 
 #include "base/mem.h"
 #include "session_fold.h"
@@ -54,12 +55,8 @@ void fold_program_started(const struct fold *fold)
         fold_fault(fold, "no answer asked for call %.40s", shown(e->call));
     GROW(session->programs, session->program_count, session->program_room);
     uint32_t row = session->program_count++;
-    session->programs[row] = (struct session_program){.id = id,
-                                                      .call = call,
-                                                      .started_seq = fold->seq,
-                                                      .started_t = fold->t,
-                                                      .newest = SESSION_NONE,
-                                                      .tty = e->tty};
+    session->programs[row] = (struct session_program){
+        .id = id, .call = call, .started_seq = fold->seq, .started_t = fold->t, .newest = SESSION_NONE, .tty = e->tty};
     if (id)
         session->names->names[id].program = row;
 }

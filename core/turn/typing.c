@@ -1,5 +1,5 @@
-/* The engine's side of program_control.h. What the fold says of a program comes before what its owner says: a session that
- * was resumed remembers programs that nobody owns any more. */
+/* The engine's side of program_control.h. What the fold says of a program comes before what its owner says: a session
+ * that was resumed remembers programs that nobody owns any more. */
 
 #include "typing.h"
 #include "base/mem.h"

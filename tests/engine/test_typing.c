@@ -1,4 +1,5 @@
-/* Typing into programs, and ending them, by key: recorded before it is done, refused with a sentence where it cannot be. */
+/* Typing into programs, and ending them, by key: recorded before it is done, refused with a sentence where it cannot
+ * be. */
 
 #include "base/mem.h"
 #include "support/fake_tools.h"
@@ -86,14 +87,13 @@ static void start(struct typing *typing)
 
 static const char *type(struct typing *typing, const char *program, const char *text)
 {
-    return turn_check_submit(
-        &typing->rig, &(struct intent){.type = INTENT_PROGRAM_INPUT, .program_input = {program, text}});
+    return turn_check_submit(&typing->rig,
+                             &(struct intent){.type = INTENT_PROGRAM_INPUT, .program_input = {program, text}});
 }
 
 static const char *kill_it(struct typing *typing, const char *program)
 {
-    return turn_check_submit(&typing->rig,
-                             &(struct intent){.type = INTENT_PROGRAM_KILL, .program_kill = {program}});
+    return turn_check_submit(&typing->rig, &(struct intent){.type = INTENT_PROGRAM_KILL, .program_kill = {program}});
 }
 
 static void what_is_typed_is_recorded_before_it_is_written(void **state)
@@ -136,8 +136,7 @@ static void while_the_agent_works_one_cannot_type_but_end_it(void **state)
     start(&typing);
     turn_rig_submit(&typing.rig, &(struct intent){.type = INTENT_START, .start = {"go"}});
     assert_true(engine_turn_running(typing.rig.engine));
-    assert_string_equal(type(&typing, "p1", "1\n"),
-                        "the agent is at work: pause the turn, and type while it is held");
+    assert_string_equal(type(&typing, "p1", "1\n"), "the agent is at work: pause the turn, and type while it is held");
     assert_string_equal(kill_it(&typing, "p1"), "");
     assert_string_equal(typing.programs.log.buf, "kill p1");
     assert_int_equal(turn_rig_count(&typing.rig, EVENT_PROGRAM_INPUT), 0);

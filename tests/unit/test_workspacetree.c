@@ -1,5 +1,5 @@
-/* Workspaces and programs as they are read from a journal, whatever paths somebody made, and whichever way a recording is
- * gone through. */
+/* Workspaces and programs as they are read from a journal, whatever paths somebody made, and whichever way a recording
+ * is gone through. */
 
 #include "base/mem.h"
 #include "program.h"
@@ -72,8 +72,8 @@ static char *shape(const struct treeview *tree)
 
 static void check_entries(const char *entries, const char *want)
 {
-    CLEANUP(free) char *text =
-        xasprintf(STARTED "{\"type\":\"workspace.state\",\"exec_id\":\"e\",\"entries\":%s}\n", entries);
+    CLEANUP(free)
+    char *text = xasprintf(STARTED "{\"type\":\"workspace.state\",\"exec_id\":\"e\",\"entries\":%s}\n", entries);
     struct workspacetree tree = {0};
     struct shown look;
     look_init(&look, text);
@@ -93,8 +93,9 @@ static void paths_make_a_tree(void **state)
     /* A folder before what is in it, and before a name that begins like it. */
     check_entries("[{\"path\":\"work/a-b\"},{\"path\":\"work/a/x\"},{\"path\":\"work/a\",\"kind\":\"dir\"}]",
                   "skills/ work/ (a/ (x) a-b) runs/ out/");
-    check_entries("[{\"path\":\"work\",\"kind\":\"dir\"},{\"path\":\"work/\"},{\"path\":\"work/a\"},{\"path\":\"work/a\"}]",
-                  "skills/ work/ (a) runs/ out/");
+    check_entries(
+        "[{\"path\":\"work\",\"kind\":\"dir\"},{\"path\":\"work/\"},{\"path\":\"work/a\"},{\"path\":\"work/a\"}]",
+        "skills/ work/ (a) runs/ out/");
     check_entries("[{\"path\":\"/etc/passwd\"},{\"path\":\"..//x\"},{\"path\":\"/\"},{\"path\":\"\"},{},7,null]",
                   "skills/ work/ runs/ out/ etc/ (passwd) ../ (x)");
 }
@@ -148,8 +149,9 @@ static void folders_are_as_large_as_what_is_in_them(void **state)
     struct workspacetree tree = {0};
     struct shown look;
     (void)state;
-    look_init(&look, STARTED "{\"type\":\"workspace.state\",\"exec_id\":\"e\",\"entries\":[{\"path\":\"work/a\",\"size\":3},"
-                             "{\"path\":\"work/b/c\",\"size\":4},{\"path\":\"work/b\",\"kind\":\"dir\",\"size\":4096}]}\n");
+    look_init(&look,
+              STARTED "{\"type\":\"workspace.state\",\"exec_id\":\"e\",\"entries\":[{\"path\":\"work/a\",\"size\":3},"
+                      "{\"path\":\"work/b/c\",\"size\":4},{\"path\":\"work/b\",\"kind\":\"dir\",\"size\":4096}]}\n");
     workspacetree_update(&tree, &look.view);
     assert_string_equal(tree.tree.nodes[1].label, "work/");
     assert_int_equal(tree.tree.nodes[1].size, 7);
@@ -205,8 +207,10 @@ static void of_a_long_program_the_end_is_read(void **state)
     (void)state;
     strbuf_addstr(&text, STARTED "{\"type\":\"program.started\",\"program\":\"p\",\"cmd\":\"x\"}\n");
     for (int i = 0; i < 3000; i++)
-        strbuf_addf(&text, "{\"type\":\"program.output\",\"program\":\"p\",\"text\":"
-                           "\"a\\nb\\nc\\nd\\ne\\nf\\ng\\nh\\ni\\n%d\\n\"}\n", i);
+        strbuf_addf(&text,
+                    "{\"type\":\"program.output\",\"program\":\"p\",\"text\":"
+                    "\"a\\nb\\nc\\nd\\ne\\nf\\ng\\nh\\ni\\n%d\\n\"}\n",
+                    i);
     look_init(&look, text.buf);
     program_text_init(&shown);
     program_text_update(&shown, &look.view, 0);
@@ -222,13 +226,14 @@ static void which_program_matters(void **state)
 {
     struct shown look;
     (void)state;
-    look_init(&look, STARTED "{\"type\":\"turn.started\",\"turn\":1,\"prompt\":\"x\"}\n"
-                             "{\"type\":\"model.responded\",\"turn\":1,\"step\":1,\"tool_calls\":[{\"id\":\"c1\",\"name\":\"a\","
-                             "\"arguments\":{}},{\"id\":\"c2\",\"name\":\"b\",\"arguments\":{\"session_id\":\"p1\"}},"
-                             "{\"id\":\"c3\",\"name\":\"b\",\"arguments\":{\"session_id\":7}}]}\n"
-                             "{\"type\":\"program.started\",\"turn\":1,\"program\":\"p1\",\"call\":\"c1\"}\n"
-                             "{\"type\":\"program.started\",\"turn\":1,\"program\":\"p2\"}\n"
-                             "{\"type\":\"program.ended\",\"turn\":1,\"program\":\"p2\",\"exit_code\":0}\n");
+    look_init(&look, STARTED
+              "{\"type\":\"turn.started\",\"turn\":1,\"prompt\":\"x\"}\n"
+              "{\"type\":\"model.responded\",\"turn\":1,\"step\":1,\"tool_calls\":[{\"id\":\"c1\",\"name\":\"a\","
+              "\"arguments\":{}},{\"id\":\"c2\",\"name\":\"b\",\"arguments\":{\"session_id\":\"p1\"}},"
+              "{\"id\":\"c3\",\"name\":\"b\",\"arguments\":{\"session_id\":7}}]}\n"
+              "{\"type\":\"program.started\",\"turn\":1,\"program\":\"p1\",\"call\":\"c1\"}\n"
+              "{\"type\":\"program.started\",\"turn\":1,\"program\":\"p2\"}\n"
+              "{\"type\":\"program.ended\",\"turn\":1,\"program\":\"p2\",\"exit_code\":0}\n");
     assert_int_equal(program_of_call(&look.view, 0), 0);
     assert_int_equal(program_of_call(&look.view, 1), 0);
     assert_int_equal(program_of_call(&look.view, 2), SESSION_NONE);
