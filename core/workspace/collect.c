@@ -255,6 +255,8 @@ static int collect_and_record(struct workspace *ws, const struct output_spec *sp
     struct collection c = {.ws = ws, .spec = &limits, .out = out, .left = limits.max_total_bytes};
     if (collect(&c, (const char *const *)spec->globs, spec->glob_count, err) < 0)
         return -1;
+    /* Programs may have written more than the policy allows; what they made is handed over, but not in silence. */
+    out->limits_hit |= workspace_check_disk(ws, 0, NULL) < 0;
     struct record record = {.spec = spec, .out = out, .clock = ws->clock};
     if (metadata_update(ws->root, ws->clock, add_record, &record, err) == 0)
         return 0;

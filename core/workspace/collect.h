@@ -31,7 +31,7 @@ struct collected_file {
 struct collected {
     struct collected_file *files;
     size_t count, room;
-    bool limits_hit; /* something was cut or left out because of a limit */
+    bool limits_hit; /* something was cut or left out because of a limit, or the workspace holds more than it may */
     struct collect_skip {
         char *name, *why;
     } *skipped; /* what fitted a pattern and could not be taken */

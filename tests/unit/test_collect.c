@@ -227,6 +227,27 @@ static void test_many_files(void **state)
     assert_true(out.limits_hit);
 }
 
+static void test_more_than_the_policy_allows(void **state)
+{
+    (void)state;
+    struct err err = ERR_INIT;
+    char *globs[] = {(char *)"out/*"};
+    struct output_spec spec = {.globs = globs, .glob_count = 1};
+    CLEANUP(collected) struct collected out;
+    workspace_test_write(&t, "out/a", "1");
+    t.ws->policy.max_disk_bytes = 100000;
+    assert_int_equal(collect_outputs(t.ws, &spec, &out, &err), 0);
+    assert_false(out.limits_hit);
+    collected_release(&out);
+    CLEANUP(free) char *path = workspace_test_path(&t, "work/big");
+    int fd = open(path, O_WRONLY | O_CREAT, 0644);
+    assert_int_equal(ftruncate(fd, 100000), 0);
+    close(fd);
+    assert_int_equal(collect_outputs(t.ws, &spec, &out, &err), 0);
+    assert_int_equal(out.count, 1);
+    assert_true(out.limits_hit);
+}
+
 static void test_metadata_is_in_the_way(void **state)
 {
     (void)state;
@@ -288,6 +309,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_endless_links, setup, teardown),
         cmocka_unit_test_setup_teardown(test_deep_tree, setup, teardown),
         cmocka_unit_test_setup_teardown(test_many_files, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_more_than_the_policy_allows, setup, teardown),
         cmocka_unit_test_setup_teardown(test_metadata_is_in_the_way, setup, teardown),
         cmocka_unit_test_setup_teardown(test_saving, setup, teardown),
     };
