@@ -83,7 +83,7 @@ static void tell_applied(struct strbuf *out, const char *files)
         before = ", ";
     }
     if (!list || !list->count)
-        strbuf_addstr(out, "wrote nothing");
+        strbuf_addstr(out, "the call was made; what it wrote was not shown before");
     strbuf_addch(out, '\n');
 }
 

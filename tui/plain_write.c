@@ -266,7 +266,7 @@ void plain_write_applied(struct plain *plain, const struct event_write_applied *
         text_count(&line, json_int(json_get(file, "removed"), 0));
     }
     plain_indent(plain, plain_call_indent(plain));
-    plain_paragraph(plain, line.len ? line.buf : "wrote nothing", plain_call_indent(plain));
+    plain_paragraph(plain, line.len ? line.buf : "the call was made; what it wrote was not shown before", plain_call_indent(plain));
 }
 
 void plain_write_undone(struct plain *plain, const struct event_write_undone *undone)

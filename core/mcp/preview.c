@@ -2,7 +2,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
-#include "patch.h"
+#include "tools/patch.h"
 #include "base/beneath.h"
 #include "tools/change.h"
 #include <string.h>
@@ -67,10 +67,10 @@ int mcp_preview_patch(struct change_set *set, const char *text, struct err *err)
     struct change *change = &set->items[0];
     const char *old = change->old.exists ? change->old.bytes : "";
     size_t len = change->old.exists ? change->old.len : 0;
-    if (mcp_patch(&after, old, len, text, err)) {
+    if (patch_apply(&after, old, len, text, err)) {
         plain_line_ends(&plain, old, len);
         strbuf_reset(&after);
-        if (plain.len == len || mcp_patch(&after, plain.buf, plain.len, text, err))
+        if (plain.len == len || patch_apply(&after, plain.buf, plain.len, text, err))
             return -1;
     }
     mcp_preview_content(set, after.buf, after.len);

@@ -1,56 +1,12 @@
-/* Reading a recording for a run that repeats it; see replay.h.
- *
- * Stand-ins find the recorded outcome by the id of the call. Ids may come again in later turns, so each id has a queue:
- * the first execution gets the first outcome. */
+/* Reading a recording for a run that repeats it; see replay.h. */
 
 #include "replay.h"
 #include "base/json.h"
-#include "base/loop.h"
 #include "base/mem.h"
-#include "base/strbuf.h"
 #include "model/scripted.h"
+#include "replay_private.h"
 #include <string.h>
 #include <sys/stat.h>
-
-struct recorded_turn {
-    int64_t number, seq;
-    char *prompt;
-};
-
-struct recorded_outcome {
-    char *call, *tool;
-    enum effect effect;
-    int64_t deadline_ms;   /* the hard wait it had */
-    char *outcome;
-    char *details;         /* JSON of the outcome's own field */
-    int64_t elapsed_ms;
-    int64_t late_ms;       /* when a timed-out one came back; -1: never */
-    bool asked;            /* a write was proposed */
-    bool used;
-    char **told;           /* what a script sent, JSON each */
-    size_t told_count, told_room;
-};
-
-struct stand_in {
-    struct tool tool;
-    char *name, *description, *parameters;
-    char **keys;
-    struct recording *recording;
-};
-
-struct recording {
-    struct journal_reader *reader;
-    char *files;
-    struct recorded_turn *turns;
-    size_t turn_count, turn_room;
-    struct recorded_outcome *outcomes;
-    size_t outcome_count, outcome_room;
-    struct stand_in **stand_ins;
-    size_t stand_in_count, stand_in_room;
-    char *tools;           /* JSON of session.started */
-    char *limits;          /* JSON of the first budget.opened */
-    enum thinking_level thinking;
-};
 
 static struct recorded_outcome *newest_outcome(struct recording *recording, const char *call)
 {
@@ -112,8 +68,10 @@ static void note(struct recording *recording, const struct event *event, struct 
         break;
     case EVENT_WRITE_PROPOSED:
         outcome = newest_outcome(recording, event->write_proposed.call);
-        if (outcome)
+        if (outcome) {
             outcome->asked = true;
+            set_text(&outcome->proposed, event->write_proposed.files);
+        }
         break;
     case EVENT_TOOL_FINISHED:
         outcome = newest_outcome(recording, event->tool_finished.call);
@@ -188,6 +146,7 @@ void recording_free(struct recording *recording)
         free(recording->outcomes[i].tool);
         free(recording->outcomes[i].outcome);
         free(recording->outcomes[i].details);
+        free(recording->outcomes[i].proposed);
     }
     free(recording->outcomes);
     for (size_t i = 0; i < recording->stand_in_count; i++) {
@@ -320,187 +279,4 @@ int recording_decisions(const struct recording *recording, struct approval *appr
     change_set_free(edit);
     hash_map_release(&calls);
     return result;
-}
-
-/* ---- stand-ins ---- */
-
-struct stand_in_run {
-    struct loop_timer timer;
-    struct tool_run *run;
-    struct recorded_outcome *outcome; /* NULL: there is none */
-    int64_t started_us;
-};
-
-static void answer(struct loop_timer *timer)
-{
-    struct stand_in_run *state = (struct stand_in_run *)timer;
-    struct tool_run *run = state->run;
-    struct recorded_outcome *outcome = state->outcome;
-    struct tool_reply reply = {0};
-    CLEANUP(arena) struct arena arena = ARENA_INIT;
-    const struct json *details =
-        outcome && outcome->details ? json_parse(&arena, outcome->details, strlen(outcome->details), NULL) : NULL;
-    const struct json *output = json_get(details, "output");
-
-    for (size_t i = 0; outcome && i < outcome->told_count && run->script_event; i++)
-        run->script_event(run, outcome->told[i], strlen(outcome->told[i]));
-    if (outcome && outcome->asked && !run->confirm_write) {
-        tool_reply_output(&reply, xstrdup("{\"needs_confirmation\":true}"));
-    } else if (output) {
-        struct strbuf text = STRBUF_INIT;
-
-        json_write(&text, output, JSON_COMPACT);
-        tool_reply_output(&reply, strbuf_detach(&text, NULL));
-    } else if (json_get(details, "error")) {
-        tool_reply_error(&reply, "%s", json_str(json_get(details, "error"), "it failed"));
-        reply.final = !json_bool(json_get(details, "retryable"), true);
-    } else {
-        tool_reply_error(&reply, "the recording does not hold what %s answered", run->tool->spec.name);
-    }
-    run->state = NULL;
-    free(state);
-    tool_run_finish(run, &reply);
-}
-
-static bool is_outcome(const struct recorded_outcome *outcome, const char *name)
-{
-    return outcome && outcome->outcome && strcmp(outcome->outcome, name) == 0;
-}
-
-/* What became of the call, of those that have not been told yet. */
-static struct recorded_outcome *next_outcome(const struct tool *tool, const char *call)
-{
-    const struct stand_in *stand_in = tool->data;
-
-    for (size_t i = 0; i < stand_in->recording->outcome_count; i++) {
-        struct recorded_outcome *each = &stand_in->recording->outcomes[i];
-
-        if (!each->used && strcmp(each->call, call) == 0)
-            return each;
-    }
-    return NULL;
-}
-
-/* What was recorded of this call, where one differs from another. */
-static enum effect stand_in_effect(const struct tool *tool, const struct tool_env *env, const char *call,
-                                   const struct json *arguments)
-{
-    const struct recorded_outcome *outcome = next_outcome(tool, call);
-
-    (void)env;
-    (void)arguments;
-    return outcome && outcome->effect != EFFECT_UNKNOWN ? outcome->effect : tool->spec.effect;
-}
-
-/* A call that timed out is silent until it is told to stop: however long it may take here, it times out again. */
-static void stand_in_start(struct tool_run *run)
-{
-    struct stand_in_run *state = xcalloc(1, sizeof(*state));
-    struct loop *loop = run->env->loop;
-    struct recorded_outcome *outcome = next_outcome(run->tool, run->call);
-    bool asks;
-
-    asks = outcome && outcome->asked && !run->confirm_write;
-    if (outcome)
-        outcome->used = !asks || is_outcome(outcome, "denied"); /* a refused one is not executed again */
-    state->run = run;
-    state->outcome = outcome;
-    state->started_us = loop_now_us(loop);
-    run->state = state;
-    if (asks || !is_outcome(outcome, "timeout"))
-        loop_timer_start(loop, &state->timer, state->started_us + (asks || !outcome ? 0 : outcome->elapsed_ms * 1000), answer);
-}
-
-/* One that came late comes back when it did; any other now, so that nothing waits for it. */
-static void stand_in_cancel(struct tool_run *run)
-{
-    struct stand_in_run *state = run->state;
-    struct loop *loop = run->env->loop;
-
-    if (!state)
-        return;
-    if (is_outcome(state->outcome, "timeout") && state->outcome->late_ms >= 0)
-        loop_timer_start(loop, &state->timer, state->started_us + state->outcome->late_ms * 1000, answer);
-    else
-        loop_timer_start(loop, &state->timer, loop_now_us(loop), answer);
-}
-
-static char **read_keys(const struct json *keys)
-{
-    char **list;
-    size_t n = 0;
-
-    if (!keys || keys->type != JSON_ARRAY)
-        return NULL;
-    list = xcalloc((size_t)keys->count + 1, sizeof(*list));
-    json_each(key, keys) list[n++] = xstrdup(json_str(key, ""));
-    return list;
-}
-
-/* What a transcript does not say of a tool but shows: the longest wait it was given, and whether a timeout was the end of
- * it. */
-static void guess_limits(const struct recording *recording, struct tool_spec *spec)
-{
-    int64_t longest_ms = 0;
-
-    for (size_t i = 0; i < recording->outcome_count; i++) {
-        const struct recorded_outcome *outcome = &recording->outcomes[i];
-        CLEANUP(arena) struct arena arena = ARENA_INIT;
-
-        if (strcmp(outcome->tool, spec->name) != 0)
-            continue;
-        if (outcome->deadline_ms > longest_ms)
-            longest_ms = outcome->deadline_ms;
-        if (is_outcome(outcome, "timeout") && outcome->details)
-            spec->no_retry_on_timeout |= !json_bool(
-                json_get(json_parse(&arena, outcome->details, strlen(outcome->details), NULL), "retryable"), true);
-    }
-    spec->timeout_s = (double)longest_ms / 1000;
-}
-
-int recording_stand_ins(struct recording *recording, struct registry *registry, bool scripts, struct err *err)
-{
-    CLEANUP(arena) struct arena arena = ARENA_INIT;
-    const struct json *tools =
-        recording->tools ? json_parse(&arena, recording->tools, strlen(recording->tools), NULL) : NULL;
-
-    json_each(spec, tools)
-    {
-        const char *name = json_str(json_get(spec, "name"), "");
-        const struct json *parameters = json_get(spec, "parameters");
-        struct strbuf schema = STRBUF_INIT;
-        struct stand_in *stand_in;
-
-        bool there = registry_find(registry, name);
-        if (there && !(scripts && strcmp(name, "run_script") == 0))
-            continue;
-        stand_in = xcalloc(1, sizeof(*stand_in));
-        stand_in->recording = recording;
-        stand_in->name = xstrdup(name);
-        stand_in->description = xstrdup(json_str(json_get(spec, "description"), ""));
-        if (parameters && parameters->type == JSON_OBJECT)
-            json_write(&schema, parameters, JSON_COMPACT);
-        else
-            strbuf_addstr(&schema, "{\"type\":\"object\"}");
-        stand_in->parameters = strbuf_detach(&schema, NULL);
-        stand_in->keys = read_keys(json_get(spec, "resource_keys"));
-        stand_in->tool = (struct tool){
-            .spec = {.name = stand_in->name,
-                     .description = stand_in->description,
-                     .effect = effect_from_name(json_str(json_get(spec, "effect"), NULL)),
-                     .idempotent = json_bool(json_get(spec, "idempotent"), true),
-                     .resource_keys = (const char *const *)stand_in->keys,
-                     .parameters = stand_in->parameters},
-            .effect = stand_in_effect,
-            .start = stand_in_start,
-            .cancel = stand_in_cancel,
-            .data = stand_in,
-        };
-        guess_limits(recording, &stand_in->tool.spec);
-        GROW(recording->stand_ins, recording->stand_in_count, recording->stand_in_room);
-        recording->stand_ins[recording->stand_in_count++] = stand_in;
-        if ((there ? registry_replace : registry_add)(registry, &stand_in->tool, err) < 0)
-            return -1;
-    }
-    return 0;
 }

@@ -72,12 +72,17 @@ is "it was written" "$(cat ws/a.txt)" gone
 has log state/keyturn/log 'tool server fs: stderr: Secure MCP Filesystem Server running on stdio'
 lacks log state/keyturn/log "$MY_TOKEN"
 
-# A recording is repeated without its servers: their tools say again what they said.
-grep -v '"id":"c2"' model.jsonl >reads.jsonl
-"$program" run --headless --workspace ws --mcp theirs.json --model scripted:reads.jsonl 'go on' >events.jsonl 2>errors.txt
-is "nobody could be asked about one" $? 4
+# A recording is repeated without its servers: their tools say again what they said, and write what they wrote.
+printf 'alpha\n' >ws/a.txt
+"$program" replay --check --workspace ws events.jsonl >check.txt 2>&1
+is "the recording of a denied write repeats" $? 0
+cp -r ws before
+"$program" run --headless --workspace ws --mcp theirs.json --approve allow --model scripted:model.jsonl 'go on' >events.jsonl 2>errors.txt
+is "it was allowed" $? 0
+"$program" replay --check --workspace before events.jsonl >check.txt 2>&1
+is "the recording of an approved write repeats" $? 0
 "$program" replay --check events.jsonl >check.txt 2>&1
-is "its recording repeats" $? 0
+is "without its files it does not" $? 3
 
 printf '{"mcpServers": {\n"a": {"comand": "x"}}}' >wrong.json
 "$program" run --mcp wrong.json --model scripted:model.jsonl x >wrong.txt 2>&1

@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "mcp/classify.h"
 #include "mcp/content.h"
-#include "mcp/patch.h"
+#include "tools/patch.h"
 #include "mcp/peer.h"
 #include "tools/tool.h"
 #include <string.h>
@@ -67,7 +67,7 @@ static void look_at_result(const struct json *result)
         BUG("an output that is no JSON");
     tool_reply_release(&reply);
     mcp_content_text(result, &text);
-    if (mcp_patch(&patched, "a\nb\nc\n", 6, text.buf, NULL))
+    if (patch_apply(&patched, "a\nb\nc\n", 6, text.buf, NULL))
         strbuf_reset(&patched);
     json_each (tool, json_get(result, "tools"))
         mcp_claimed(json_get(tool, "annotations"));

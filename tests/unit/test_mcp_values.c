@@ -7,7 +7,7 @@
 #include "mcp/classify.h"
 #include "mcp/content.h"
 #include "mcp/names.h"
-#include "mcp/patch.h"
+#include "tools/patch.h"
 #include "mcp/preview.h"
 #include <setjmp.h>
 #include <stdarg.h>
@@ -178,7 +178,7 @@ static void check_patch(const char *old, const char *diff, const char *expected)
 {
     CLEANUP(strbuf) struct strbuf out = STRBUF_INIT;
     struct err err = ERR_INIT;
-    if (mcp_patch(&out, old, strlen(old), diff, &err))
+    if (patch_apply(&out, old, strlen(old), diff, &err))
         assert_null(expected);
     else
         assert_string_equal(out.buf, expected ? expected : "(refused)");

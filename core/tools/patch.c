@@ -32,7 +32,7 @@ static void pass(struct patching *patch, bool keep)
 static int expect(struct patching *patch, const char *line, size_t len, bool keep)
 {
     if (patch->at >= patch->end || line_length(patch->at, patch->end) != len || memcmp(patch->at, line, len) != 0)
-        return err_set(patch->err, "line %ld of the file is not what the server's difference says", patch->line);
+        return err_set(patch->err, "line %ld of the file is not what the difference says", patch->line);
     pass(patch, keep);
     return 0;
 }
@@ -79,11 +79,11 @@ static int begin_hunk(struct patching *patch, const struct hunk *hunk)
     /* One that takes nothing away stands behind the line it names. */
     long first = hunk->old_left ? hunk->old_line : hunk->old_line + 1;
     if (first < patch->line)
-        return err_set(patch->err, "the server's difference goes backwards");
+        return err_set(patch->err, "the difference goes backwards");
     while (patch->line < first && patch->at < patch->end)
         pass(patch, true);
     if (patch->line < first && hunk->old_left)
-        return err_set(patch->err, "the file has no line %ld, which the server's difference names", first);
+        return err_set(patch->err, "the file has no line %ld, which the difference names", first);
     return 0;
 }
 
@@ -93,21 +93,21 @@ static int take_line(struct patching *patch, struct hunk *hunk, const char *line
     const char *body = len ? line + 1 : line;
     size_t body_len = len ? len - 1 : 0;
     if ((kind == ' ' || kind == '-') && hunk->old_left-- <= 0)
-        return err_set(patch->err, "a hunk of the server's difference is longer than it says");
+        return err_set(patch->err, "a hunk of the difference is longer than it says");
     if ((kind == ' ' || kind == '+') && hunk->new_left-- <= 0)
-        return err_set(patch->err, "a hunk of the server's difference is longer than it says");
+        return err_set(patch->err, "a hunk of the difference is longer than it says");
     if (kind == ' ')
         return expect(patch, body, body_len, true);
     if (kind == '-')
         return expect(patch, body, body_len, false);
     if (kind != '+')
-        return err_set(patch->err, "a line of the server's difference begins with %c", kind);
+        return err_set(patch->err, "a line of the difference begins with %c", kind);
     strbuf_add(patch->out, body, body_len);
     strbuf_addch(patch->out, '\n');
     return 0;
 }
 
-int mcp_patch(struct strbuf *out, const char *old, size_t old_len, const char *text, struct err *err)
+int patch_apply(struct strbuf *out, const char *old, size_t old_len, const char *text, struct err *err)
 {
     struct patching patch = {.out = out, .at = old, .end = old + old_len, .line = 1, .err = err};
     struct hunk hunk = {0};
@@ -132,9 +132,9 @@ int mcp_patch(struct strbuf *out, const char *old, size_t old_len, const char *t
         line += len + (line + len < end);
     }
     if (!hunks)
-        return err_set(err, "there is no difference in the server's answer");
+        return err_set(err, "there is no difference in the text");
     if (hunk.old_left > 0 || hunk.new_left > 0)
-        return err_set(err, "the server's difference is cut off");
+        return err_set(err, "the difference is cut off");
     strbuf_add(out, patch.at, (size_t)(patch.end - patch.at));
     return 0;
 }

@@ -1,0 +1,11 @@
+#pragma once
+/* What a recorded question was about, made again from its diffs and the files that are there now. */
+
+#include "base/err.h"
+
+struct beneath;
+struct change_set;
+
+/* `files` is that of a write.proposed, JSON text. NULL and err when a file is not what it was then, or when its difference
+ * was not recorded whole: then nothing is guessed. Blocks; call it on the pool. */
+struct change_set *proposed_again(struct beneath *root, const char *files, struct err *err) CHECKED;

@@ -1,0 +1,45 @@
+#pragma once
+/* Between replay.c and stand_in.c; nobody else includes it. */
+
+#include "replay.h"
+
+struct recorded_turn {
+    int64_t number, seq;
+    char *prompt;
+};
+
+struct recorded_outcome {
+    char *call, *tool;
+    enum effect effect;
+    int64_t deadline_ms;   /* the hard wait it had */
+    char *outcome;
+    char *details;         /* JSON of the outcome's own field */
+    int64_t elapsed_ms;
+    int64_t late_ms;       /* when a timed-out one came back; -1: never */
+    bool asked;            /* a write was proposed */
+    char *proposed;        /* the files of it, JSON; NULL: there were none */
+    bool used;
+    char **told;           /* what a script sent, JSON each */
+    size_t told_count, told_room;
+};
+
+struct stand_in {
+    struct tool tool;
+    char *name, *description, *parameters;
+    char **keys;
+    struct recording *recording;
+};
+
+struct recording {
+    struct journal_reader *reader;
+    char *files;
+    struct recorded_turn *turns;
+    size_t turn_count, turn_room;
+    struct recorded_outcome *outcomes;
+    size_t outcome_count, outcome_room;
+    struct stand_in **stand_ins;
+    size_t stand_in_count, stand_in_room;
+    char *tools;           /* JSON of session.started */
+    char *limits;          /* JSON of the first budget.opened */
+    enum thinking_level thinking;
+};

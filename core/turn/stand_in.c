@@ -1,0 +1,234 @@
+/* Tools that stand in for recorded ones which are not here: they answer what was recorded.
+ *
+ * The recorded outcome is found by the id of the call. Ids may come again in later turns, so each id has a queue: the first
+ * execution gets the first outcome. A tool of somebody else's that wrote files proposes the same change again where the
+ * files are as they were, and what is then approved is written. */
+
+#include "base/json.h"
+#include "base/loop.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "proposed.h"
+#include "replay_private.h"
+#include "tools/change.h"
+#include <string.h>
+
+struct stand_in_run {
+    struct loop_timer timer;
+    struct tool_run *run;
+    struct recorded_outcome *outcome; /* NULL: there is none */
+    int64_t started_us;
+    struct loop_work work; /* on the pool: a change made again, or written */
+    bool working;
+    struct change_set *set;
+    int failed;
+    struct err err;
+};
+
+static void reply_as_recorded(struct stand_in_run *state)
+{
+    struct tool_run *run = state->run;
+    struct recorded_outcome *outcome = state->outcome;
+    struct tool_reply reply = {0};
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
+    const struct json *details =
+        outcome && outcome->details ? json_parse(&arena, outcome->details, strlen(outcome->details), NULL) : NULL;
+    const struct json *output = json_get(details, "output");
+
+    if (state->set) {
+        tool_reply_propose(&reply, state->set);
+    } else if (state->failed) {
+        tool_reply_error(&reply, "%s", state->err.text);
+    } else if (outcome && outcome->asked && !run->confirm_write) {
+        tool_reply_output(&reply, xstrdup("{\"needs_confirmation\":true}"));
+    } else if (output) {
+        struct strbuf text = STRBUF_INIT;
+
+        json_write(&text, output, JSON_COMPACT);
+        tool_reply_output(&reply, strbuf_detach(&text, NULL));
+    } else if (json_get(details, "error")) {
+        tool_reply_error(&reply, "%s", json_str(json_get(details, "error"), "it failed"));
+        reply.final = !json_bool(json_get(details, "retryable"), true);
+    } else {
+        tool_reply_error(&reply, "the recording does not hold what %s answered", run->tool->spec.name);
+    }
+    run->state = NULL;
+    free(state);
+    tool_run_finish(run, &reply);
+}
+
+static bool is_outcome(const struct recorded_outcome *outcome, const char *name)
+{
+    return outcome && outcome->outcome && strcmp(outcome->outcome, name) == 0;
+}
+
+static void run_work(struct loop_work *work)
+{
+    struct stand_in_run *state = CONTAINER_OF(work, struct stand_in_run, work);
+    const struct tool_run *run = state->run;
+
+    if (run->confirm_write)
+        state->failed = change_set_commit(run->approved, run->env->root, &state->err);
+    else
+        state->set = proposed_again(run->env->root, state->outcome->proposed, NULL); /* NULL: it is asked without a diff */
+}
+
+static void worked(struct loop_work *work)
+{
+    reply_as_recorded(CONTAINER_OF(work, struct stand_in_run, work));
+}
+
+static void answer(struct loop_timer *timer)
+{
+    struct stand_in_run *state = (struct stand_in_run *)timer;
+    struct tool_run *run = state->run;
+    const struct recorded_outcome *outcome = state->outcome;
+    bool proposes = outcome && outcome->asked && outcome->proposed && !run->confirm_write;
+    bool writes = outcome && run->confirm_write && run->approved && !is_outcome(outcome, "failure");
+
+    for (size_t i = 0; outcome && i < outcome->told_count && run->script_event; i++)
+        run->script_event(run, outcome->told[i], strlen(outcome->told[i]));
+    state->working = proposes || writes;
+    if (state->working)
+        loop_work_start(run->env->loop, &state->work, run_work, worked);
+    else
+        reply_as_recorded(state);
+}
+
+/* What became of the call, of those that have not been told yet. */
+static struct recorded_outcome *next_outcome(const struct tool *tool, const char *call)
+{
+    const struct stand_in *stand_in = tool->data;
+
+    for (size_t i = 0; i < stand_in->recording->outcome_count; i++) {
+        struct recorded_outcome *each = &stand_in->recording->outcomes[i];
+
+        if (!each->used && strcmp(each->call, call) == 0)
+            return each;
+    }
+    return NULL;
+}
+
+/* What was recorded of this call, where one differs from another. */
+static enum effect stand_in_effect(const struct tool *tool, const struct tool_env *env, const char *call,
+                                   const struct json *arguments)
+{
+    const struct recorded_outcome *outcome = next_outcome(tool, call);
+
+    (void)env;
+    (void)arguments;
+    return outcome && outcome->effect != EFFECT_UNKNOWN ? outcome->effect : tool->spec.effect;
+}
+
+/* A call that timed out is silent until it is told to stop: however long it may take here, it times out again. */
+static void stand_in_start(struct tool_run *run)
+{
+    struct stand_in_run *state = xcalloc(1, sizeof(*state));
+    struct loop *loop = run->env->loop;
+    struct recorded_outcome *outcome = next_outcome(run->tool, run->call);
+    bool asks;
+
+    asks = outcome && outcome->asked && !run->confirm_write;
+    if (outcome)
+        outcome->used = !asks || is_outcome(outcome, "denied"); /* a refused one is not executed again */
+    state->run = run;
+    state->outcome = outcome;
+    state->started_us = loop_now_us(loop);
+    run->state = state;
+    if (asks || !is_outcome(outcome, "timeout"))
+        loop_timer_start(loop, &state->timer, state->started_us + (asks || !outcome ? 0 : outcome->elapsed_ms * 1000), answer);
+}
+
+/* One that came late comes back when it did; any other now, so that nothing waits for it. */
+static void stand_in_cancel(struct tool_run *run)
+{
+    struct stand_in_run *state = run->state;
+    struct loop *loop = run->env->loop;
+
+    if (!state || state->working)
+        return;
+    if (is_outcome(state->outcome, "timeout") && state->outcome->late_ms >= 0)
+        loop_timer_start(loop, &state->timer, state->started_us + state->outcome->late_ms * 1000, answer);
+    else
+        loop_timer_start(loop, &state->timer, loop_now_us(loop), answer);
+}
+
+static char **read_keys(const struct json *keys)
+{
+    char **list;
+    size_t n = 0;
+
+    if (!keys || keys->type != JSON_ARRAY)
+        return NULL;
+    list = xcalloc((size_t)keys->count + 1, sizeof(*list));
+    json_each(key, keys) list[n++] = xstrdup(json_str(key, ""));
+    return list;
+}
+
+/* What a transcript does not say of a tool but shows: the longest wait it was given, and whether a timeout was the end of
+ * it. */
+static void guess_limits(const struct recording *recording, struct tool_spec *spec)
+{
+    int64_t longest_ms = 0;
+
+    for (size_t i = 0; i < recording->outcome_count; i++) {
+        const struct recorded_outcome *outcome = &recording->outcomes[i];
+        CLEANUP(arena) struct arena arena = ARENA_INIT;
+
+        if (strcmp(outcome->tool, spec->name) != 0)
+            continue;
+        if (outcome->deadline_ms > longest_ms)
+            longest_ms = outcome->deadline_ms;
+        if (is_outcome(outcome, "timeout") && outcome->details)
+            spec->no_retry_on_timeout |= !json_bool(
+                json_get(json_parse(&arena, outcome->details, strlen(outcome->details), NULL), "retryable"), true);
+    }
+    spec->timeout_s = (double)longest_ms / 1000;
+}
+
+int recording_stand_ins(struct recording *recording, struct registry *registry, bool scripts, struct err *err)
+{
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
+    const struct json *tools =
+        recording->tools ? json_parse(&arena, recording->tools, strlen(recording->tools), NULL) : NULL;
+
+    json_each(spec, tools)
+    {
+        const char *name = json_str(json_get(spec, "name"), "");
+        const struct json *parameters = json_get(spec, "parameters");
+        struct strbuf schema = STRBUF_INIT;
+        struct stand_in *stand_in;
+
+        bool there = registry_find(registry, name);
+        if (there && !(scripts && strcmp(name, "run_script") == 0))
+            continue;
+        stand_in = xcalloc(1, sizeof(*stand_in));
+        stand_in->recording = recording;
+        stand_in->name = xstrdup(name);
+        stand_in->description = xstrdup(json_str(json_get(spec, "description"), ""));
+        if (parameters && parameters->type == JSON_OBJECT)
+            json_write(&schema, parameters, JSON_COMPACT);
+        else
+            strbuf_addstr(&schema, "{\"type\":\"object\"}");
+        stand_in->parameters = strbuf_detach(&schema, NULL);
+        stand_in->keys = read_keys(json_get(spec, "resource_keys"));
+        stand_in->tool = (struct tool){
+            .spec = {.name = stand_in->name,
+                     .description = stand_in->description,
+                     .effect = effect_from_name(json_str(json_get(spec, "effect"), NULL)),
+                     .idempotent = json_bool(json_get(spec, "idempotent"), true),
+                     .resource_keys = (const char *const *)stand_in->keys,
+                     .parameters = stand_in->parameters},
+            .effect = stand_in_effect,
+            .start = stand_in_start,
+            .cancel = stand_in_cancel,
+            .data = stand_in,
+        };
+        guess_limits(recording, &stand_in->tool.spec);
+        GROW(recording->stand_ins, recording->stand_in_count, recording->stand_in_room);
+        recording->stand_ins[recording->stand_in_count++] = stand_in;
+        if ((there ? registry_replace : registry_add)(registry, &stand_in->tool, err) < 0)
+            return -1;
+    }
+    return 0;
+}
