@@ -1,0 +1,124 @@
+# Running a script, and telling how it ended. The last part of prelude.py.
+
+
+def _bounded(text, otherwise):
+    """The text, or where it is far too long the other. It is cut behind us, when secrets are masked in it: half of one
+    would not be found."""
+    text = text.encode("utf-8", "backslashreplace").decode()
+    return text if len(text) <= _ERROR_MAX else otherwise
+
+
+def _hide(report, seen):
+    """Leaves the frames of this file out, also in the causes."""
+    if report is None or id(report) in seen:
+        return
+    seen.add(id(report))
+    report.stack[:] = [frame for frame in report.stack if frame.filename != _HERE]
+    for other in (report.__cause__, report.__context__, *(getattr(report, "exceptions", None) or ())):
+        _hide(other, seen)
+
+
+def _describe(wrong, source=None):
+    """An exception as message and traceback."""
+    import linecache
+    import traceback
+
+    if source is not None:
+        linecache.cache[_SCRIPT] = (len(source), None, source.splitlines(True), _SCRIPT)
+    report = traceback.TracebackException(type(wrong), wrong, wrong.__traceback__)
+    _hide(report, set())
+    if isinstance(wrong, SystemExit):
+        code = wrong.code
+        message = f"Script tried to exit (code {0 if code is None else code!r})"
+    else:
+        message = "".join(report.format_exception_only()).strip()
+        if isinstance(wrong, SyntaxError):
+            message = f"{type(wrong).__name__}: {wrong.msg} ({wrong.filename}, line {wrong.lineno})"
+    message = _bounded(message, f"{type(wrong).__name__}: [{len(message)} characters left out]")
+    places = _bounded("".join(report.stack.format()), "")
+    return message, _bounded("".join(report.format()), f"{places}{message}\n")
+
+
+def _join_threads():
+    """Threads that are no daemons are waited for, as at the end of any program."""
+    if _thread._count() == 0:
+        return
+    import threading
+
+    for thread in threading.enumerate():
+        if not thread.daemon and thread is not threading.current_thread():
+            thread.join()
+
+
+def _execute(source, scope, wait=True):
+    """Runs a script and waits for its threads; None, or its error as message and traceback."""
+    try:
+        exec(compile(source, _SCRIPT, "exec", 0, True), scope)
+        if wait:
+            _join_threads()
+        _flush()
+    except BaseException as wrong:
+        try:
+            _flush()
+            return _describe(wrong, source)
+        except BaseException:  # a hostile exception, no memory, the timeout: the kind is told at least
+            return type(wrong).__name__, ""
+    return None
+
+
+def _scope_with(tools):
+    """What a script finds around it: of the tools those it named, or all of them when it named none (None)."""
+    if tools is None:
+        return _base
+    return {name: value for name, value in _base.items() if name not in _tools or name in tools}
+
+
+def _run(source, secrets, limit, files, tools):
+    global _limit
+    _limit = limit
+    if files:  # behind everything else: none of them can stand in for a module that is there already
+        sys.path.append(os.getcwd())
+    for entry in secrets:
+        name, _, value = entry.partition("=")
+        os.environ[name] = value
+    for name in tools or ():
+        if name not in _tools:
+            return f"There is no tool {name} (there are: {', '.join(_tools) or 'none'})", ""
+    scope = sys.modules["__main__"].__dict__
+    scope.update(_scope_with(tools))
+    return _execute(source, scope)
+
+
+def _rehearse():
+    scope = {"__name__": "__main__", "__builtins__": builtins}
+    scope.update(_base)
+    return _execute("emit_result(1)\n", scope, wait=False)  # threads of the tools may never end
+
+
+def _extensions():
+    """The names of the modules that are shared objects. `_ctypes` is none of them: it makes native calls of its own."""
+    for folder in sys.path:
+        if not folder.endswith("lib-dynload") or not os.path.isdir(folder):
+            continue
+        for name in sorted(os.listdir(folder)):
+            module = name.partition(".")[0]
+            if name.endswith(".so") and not module.startswith(("_ctypes", "_test", "_xx", "xx")):
+                yield module
+
+
+def _settle():
+    """Loads what cannot be loaded any more once executable memory is forbidden, and what every script would load."""
+    import gc
+    import warnings
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for module in (*_extensions(), "asyncio", "linecache", "random", "threading", "traceback"):
+            try:
+                __import__(module)
+            except Exception:  # one for which this machine lacks a library
+                pass
+    sys.modules["threading"].stack_size(1 << 20)
+    _rehearse()
+    gc.collect()
+    gc.freeze()

@@ -1,0 +1,86 @@
+#!/usr/bin/env bash
+# Which way docker/image.sh takes to an image, with an engine and a debootstrap that only note what is asked of them. $1 is
+# keyturn, beside which the harness lies.
+set -u
+harness=$(dirname "$(readlink -f "${1:?usage: test_image-ways.sh PROGRAM}")")/keyturn-harness
+source=$(readlink -f "$(dirname "$0")/../..")
+base=$(mktemp -d "${TMPDIR:-/tmp}/keyturn-ways-XXXXXX")
+trap 'rm -rf "$base"' EXIT
+failed=0
+mkdir "$base/bin" "$base/own"
+cp "$harness" "$base/own/keyturn-harness"
+export PATH=$base/bin:$PATH XDG_CACHE_HOME=$base/cache NOTES=$base/notes
+
+# Images that it has are files in $base/images; a registry answers where there is a file `registry`.
+cat >"$base/bin/podman" <<TXT
+#!/bin/sh
+[ "\$1" = --runtime=runc ] && shift
+echo "podman \$1 \$2" >>"\$NOTES"
+case "\$1" in
+info) exit 0 ;;
+image) for name; do :; done; test -f "$base/images/\$(echo "\$name" | tr / _)" ;;
+pull) test -f "$base/registry" ;;
+import) mkdir -p "$base/images" && touch "$base/images/\$(echo "\$3" | tr / _)" ;;
+build) test ! -f "$base/no-build" || ! rm "$base/no-build" ;;
+run) echo '{"type":"ready"}' ;;
+esac
+TXT
+cat >"$base/bin/debootstrap" <<TXT
+#!/bin/sh
+echo "debootstrap \$*" >>"\$NOTES"
+[ ! -f "$base/no-packages" ] || { echo "E: no mirror answers"; exit 1; }
+for root; do case "\$root" in */root) mkdir -p "\$root/etc" ;; esac; done
+TXT
+cat >"$base/bin/id" <<'TXT'
+#!/bin/sh
+[ "$1" = -u ] && echo 0 || exec /usr/bin/id "$@"
+TXT
+chmod +x "$base"/bin/*
+
+image() { # builds; what it says is in said, what it did in $NOTES
+    : >"$NOTES"
+    said=$("$source/docker/image.sh" --engine podman --name x --harness "$base/own/keyturn-harness" --mirror http://mirror/ 2>&1)
+    status=$?
+}
+expect() { # what, pattern, text
+    grep -q -- "$2" <<<"$3" && return
+    failed=$((failed + 1))
+    printf 'FAIL %s: no %s in:\n%s\n' "$1" "$2" "$3"
+}
+expect_not() {
+    grep -q -- "$2" <<<"$3" || return 0
+    failed=$((failed + 1))
+    printf 'FAIL %s: %s in:\n%s\n' "$1" "$2" "$3"
+}
+
+touch "$base/registry"
+image
+expect "a registry" "building x from debian:bookworm-slim" "$said"
+expect_not "a registry" debootstrap "$(cat "$NOTES")"
+
+rm "$base/registry"
+image
+expect "no registry" "building x from localhost/keyturn-base:bookworm-" "$said"
+expect "no registry" "it was built in a base made by debootstrap" "$said"
+expect "no registry" "debootstrap --variant=minbase --include=gcc,.*python3,tzdata bookworm .*/root http://mirror/" "$(cat "$NOTES")"
+expect "the base is kept" "base-bookworm-.*\.tar" "$(ls "$base/cache/keyturn")"
+
+image
+expect "again" "it was built in a base made by debootstrap" "$said"
+expect_not "again" "debootstrap\|import" "$(cat "$NOTES")"
+rm -r "$base/images"
+image
+expect "the engine has forgotten it" "podman import" "$(cat "$NOTES")"
+expect_not "the engine has forgotten it" "debootstrap " "$(cat "$NOTES")"
+
+rm -r "$base/images" "$base/cache"
+touch "$base/no-packages"
+image
+expect "no packages either" "debootstrap bookworm from http://mirror/: E: no mirror answers" "$said"
+expect "no packages either" "as the last resort it is made of this machine's own files" "$said"
+expect "no packages either" "building x of this machine's files" "$said"
+expect "nothing is left behind" "^$" "$(ls "$base/cache/keyturn")"
+[ "$status" -eq 0 ] || { echo "FAIL status $status"; failed=$((failed + 1)); }
+
+echo "$failed failed"
+[ "$failed" -eq 0 ]
