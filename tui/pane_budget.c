@@ -83,6 +83,7 @@ static void add_amount(struct strbuf *out, enum unit unit, double amount)
 struct reading {
     const struct gauge *gauge;
     double used, limit, share; /* share NaN: no limit */
+    bool unknown;              /* what it cost: nobody said the prices */
 };
 
 static struct reading read_gauge(const struct view *view, size_t index)
@@ -93,6 +94,7 @@ static struct reading read_gauge(const struct view *view, size_t index)
                               .limit = view->session->budget.limit[gauge->key]};
     if (gauge->key == BUDGET_WALL_MS)
         reading.used = wall_ms(view);
+    reading.unknown = gauge->unit == UNIT_MONEY && isnan(reading.used);
     if (!(reading.used >= 0))
         reading.used = 0;
     reading.share = isnan(reading.limit) ? NAN : reading.limit > 0 ? reading.used / reading.limit : 1;
@@ -115,6 +117,10 @@ static void paint_bar(struct canvas *canvas, struct rect in, int row, int col, i
 static void add_numbers(struct strbuf *out, const struct reading *reading, bool brief, bool held)
 {
     enum unit unit = reading->gauge->unit;
+    if (reading->unknown) {
+        strbuf_addstr(out, "not known");
+        return;
+    }
     if (unit == UNIT_MONEY)
         strbuf_addch(out, '$');
     add_amount(out, unit, reading->used);
@@ -168,7 +174,7 @@ static void paint_gauge(const struct view *view, struct canvas *canvas, struct r
     else if (reading.share >= GAUGE_NEAR)
         strbuf_addch(&remark, '!');
     bar = bar > 24 ? 24 : bar;
-    if (bar >= 4 && !isnan(reading.share))
+    if (bar >= 4 && !isnan(reading.share) && !reading.unknown)
         paint_bar(canvas, in, row, label, bar, &reading, held);
     int behind = label + (bar >= 4 ? bar : 0) + number_room;
     int columns = canvas_columns(canvas, numbers.buf, numbers.len);

@@ -226,8 +226,10 @@ static void turn_prepared(const struct fold *fold)
 static void read_budget(const struct fold *fold, const char *text, double values[BUDGET_KEY_COUNT])
 {
     const struct json *object = fold_json(fold, text, JSON_OBJECT);
-    for (int key = 0; key < BUDGET_KEY_COUNT; key++)
-        values[key] = json_num(json_get(object, budget_names[key]), values[key]);
+    for (int key = 0; key < BUDGET_KEY_COUNT; key++) {
+        const struct json *value = json_get(object, budget_names[key]);
+        values[key] = value && value->type == JSON_NULL ? NAN : json_num(value, values[key]); /* null: not known, or none */
+    }
 }
 
 static void note_charge(const struct fold *fold)
