@@ -137,8 +137,6 @@ static int open_live(struct setup *setup, const struct setup_plan *plan, const s
         return say_error(STATUS_USAGE, "--check repeats a recording and asks no live model (leave --model %s out)",
                          model->name);
     setup->harness.provider = make_live(setup, model, &err);
-    setup->harness.model_attempts = LIVE_ATTEMPTS;
-    setup->harness.model_jitter = LIVE_JITTER;
     return setup->harness.provider ? 0 : say_model_error(plan->config, model, &err);
 }
 
@@ -186,6 +184,9 @@ static void offer_models(struct setup *setup, const struct setup_plan *plan)
     setup->config = plan->config;
     setup->speed = plan->speed;
     setup->models.open = open_named;
+    /* Also where the first one is a file: it never asks to be tried again. */
+    setup->harness.model_attempts = LIVE_ATTEMPTS;
+    setup->harness.model_jitter = LIVE_JITTER;
     if (!plan->virtual_time && !plan->recording)
         setup->harness.models = &setup->models;
     setup->harness.model_chosen = plan->options->model != NULL;

@@ -37,6 +37,7 @@ struct http {
     CURLM *multi;
     struct loop_timer timer;
     struct http_transfer *first;
+    const char *authorities; /* a file of certificates that are trusted instead of the system's; NULL: those */
     bool inside; /* curl is running */
 };
 
@@ -265,6 +266,7 @@ struct http *http_new(struct loop *loop, struct err *err)
         return NULL;
     struct http *http = xcalloc(1, sizeof(*http));
     http->loop = loop;
+    http->authorities = getenv("SSL_CERT_FILE"); /* as OpenSSL and curl's own program have it */
     http->multi = curl.multi_init();
     if (!http->multi)
         BUG("curl does not start");
@@ -332,6 +334,8 @@ struct http_transfer *http_start(struct http *http, const struct http_request *r
     curl.easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 0L);
     curl.easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, 1L);
     curl.easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, 2L);
+    if (http->authorities)
+        curl.easy_setopt(easy, CURLOPT_CAINFO, http->authorities);
     curl.easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
     curl.easy_setopt(easy, CURLOPT_ACCEPT_ENCODING, "");
     curl.easy_setopt(easy, CURLOPT_BUFFERSIZE, BUFFER_BYTES);

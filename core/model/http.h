@@ -1,9 +1,10 @@
 #pragma once
 /* HTTP requests on the loop. The one file that knows curl.
  *
- * Certificates are checked, redirects are not followed (a 3xx is an answer like another), and proxies are what curl's
- * environment variables say. One `struct http` per loop keeps connections for the next request. Everything on the loop
- * thread; curl measures its time limits itself, so this is not for a loop in virtual time. */
+ * Certificates are checked (against those in SSL_CERT_FILE, where that is set), redirects are not followed (a 3xx is an
+ * answer like another), and proxies are what curl's environment variables say. One `struct http` per loop keeps
+ * connections for the next request. Everything on the loop thread; curl measures its time limits itself, so this is not
+ * for a loop in virtual time. */
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -5,10 +5,12 @@ Writes its address to FOLDER/url, each request to FOLDER/N.request (head and bod
 answer is given again. Answers: CALL and TEXT stream a call of read_file and a text, in the dialect of the path that was
 asked for; CALL:NAME:JSON one of another tool with these arguments; CUT streams the call and breaks off in the middle of it; SILENT begins a text, says no more and writes
 FOLDER/gone when the client has left; a number is that HTTP status with an error, WAIT one with the wish to be asked again
-in 40 s."""
+in 40 s. With TLS_CERT and TLS_KEY in the environment it speaks TLS."""
 
 import json
+import os
 import pathlib
+import ssl
 import sys
 from http.server import BaseHTTPRequestHandler, HTTPServer
 
@@ -110,6 +112,12 @@ class Handler(BaseHTTPRequestHandler):
 
 
 server = HTTPServer(("127.0.0.1", 0), Handler)
-(folder / "url.new").write_text(f"http://127.0.0.1:{server.server_port}\n")
+scheme = "http"
+if "TLS_CERT" in os.environ:
+    scheme = "https"
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(os.environ["TLS_CERT"], os.environ["TLS_KEY"])
+    server.socket = context.wrap_socket(server.socket, server_side=True)
+(folder / "url.new").write_text(f"{scheme}://127.0.0.1:{server.server_port}\n")
 (folder / "url.new").rename(folder / "url")
 server.serve_forever()

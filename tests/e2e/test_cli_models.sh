@@ -105,6 +105,39 @@ kt run --workspace ws hello
 ok "nobody there: exit 1" is 1
 ok "and where" out "no answer from http://127.0.0.1:"
 
+begin "out of time"
+serve SILENT
+kt run --headless --workspace ws --budget wall_s=1 hello
+ok "the budget ends it" out '"status":"budget"'
+ok "one request" requests 1
+until [ -e asked/gone ]; do sleep 0.05; done # and with it the connection
+
+begin "certificates"
+openssl req -x509 -newkey rsa:2048 -nodes -days 30 -subj /CN=test -addext subjectAltName=IP:127.0.0.1 \
+    -keyout key.pem -out cert.pem 2>/dev/null
+export TLS_CERT=$home/cert.pem TLS_KEY=$home/key.pem
+serve TEXT
+unset TLS_CERT TLS_KEY
+kt run --headless --workspace ws hello
+ok "one that nobody vouches for: exit 1" is 1
+ok "and why" out 'certificate'
+ok "another attempt would not help" events model.failed 1
+ok "nothing was sent" requests 0
+export SSL_CERT_FILE=$home/cert.pem
+kt run --headless --workspace ws hello
+ok "one that is vouched for: exit 0" is 0
+ok "was asked" requests 1
+unset SSL_CERT_FILE
+
+begin "instead of a recording"
+serve TEXT
+script_reads >r.jsonl
+kt replay --execute --model claude r.jsonl
+ok "a live model in place of the recorded one" requests 1
+kt replay --check --model claude r.jsonl
+ok "not where nothing is to be waited for" is 2
+ok "and why" err "asks no live model"
+
 begin "keys and names"
 serve TEXT
 unset MY_KEY
