@@ -36,24 +36,25 @@ struct workspace_registry *workspace_registry_new(void)
     return r;
 }
 
-static void release_row(struct row *row)
+static void release_row(struct row *row, size_t refs)
 {
-    if (--row->refs)
+    row->refs -= refs;
+    if (row->refs)
         return;
     free(row->id);
     free(row);
 }
 
-/* Out of the table. */
-static void remove_row(struct workspace_registry *r, struct row *row)
+/* Out of the table; how many references that sets free, which the caller releases. */
+static size_t remove_row(struct workspace_registry *r, struct row *row)
 {
     struct row **at = &r->rows;
     while (*at && *at != row)
         at = &(*at)->next;
-    if (*at) {
-        *at = row->next;
-        release_row(row);
-    }
+    if (!*at)
+        return 0;
+    *at = row->next;
+    return 1;
 }
 
 void workspace_registry_free(struct workspace_registry *r, bool cleanup)
@@ -69,7 +70,7 @@ void workspace_registry_free(struct workspace_registry *r, bool cleanup)
         if (cleanup && workspace_cleanup(row->ws, &row->err) < 0)
             row->failed = true; /* its observer was told why */
         workspace_free(row->ws);
-        remove_row(r, row);
+        release_row(row, remove_row(r, row));
     }
     pthread_cond_destroy(&r->changed);
     pthread_mutex_destroy(&r->mutex);
@@ -82,15 +83,16 @@ static void *make_workspace(void *user)
     struct workspace_registry *r = row->registry;
     struct err err = ERR_INIT;
     struct workspace *ws = row->make(row->user, row->id, &err);
+    size_t refs = 1;
     pthread_mutex_lock(&r->mutex);
     row->making = false;
     row->ws = ws;
     if (!ws) {
         row->failed = true;
         row->err = err;
-        remove_row(r, row);
+        refs += remove_row(r, row);
     }
-    release_row(row);
+    release_row(row, refs);
     r->threads--;
     pthread_cond_broadcast(&r->changed);
     pthread_mutex_unlock(&r->mutex);
@@ -152,7 +154,7 @@ static struct workspace *acquire(struct workspace_registry *r, const char *id, w
     bool failed = row->failed, still = row->making;
     if (!ws && failed && err)
         *err = row->err;
-    release_row(row);
+    release_row(row, 1);
     if (ws || failed)
         return ws;
     /* Given up, or made and forgotten before this thread woke up: then it is asked for once more. */
@@ -183,7 +185,7 @@ struct workspace *workspace_registry_forget(struct workspace_registry *r, const 
     struct workspace *ws = row ? row->ws : NULL;
     if (ws) {
         row->ws = NULL;
-        remove_row(r, row);
+        release_row(row, remove_row(r, row));
     }
     pthread_mutex_unlock(&r->mutex);
     return ws;
