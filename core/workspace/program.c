@@ -36,6 +36,8 @@ struct program {
     struct span span;
     struct loop_timer limit;
     struct loop_task telling;
+    struct loop_work checking; /* of the disk, where that is limited */
+    struct workspace *ws;
     struct lines control;
     struct strbuf complaints; /* of stderr, while only the engine can have written there */
     struct program_left left[PROGRAM_LEFT_MAX];
@@ -43,7 +45,7 @@ struct program {
     char *why, *input;
     size_t input_len;
     int64_t began_us, until_us, grace_ms;
-    bool keep_input, asked, killed, told_end, over, again;
+    bool keep_input, asked, killed, told_end, over, again, checks, freed;
 };
 
 /* ---- the list of those that run ---- */
@@ -84,9 +86,8 @@ static void forget(struct program *program)
 
 /* ---- the end ---- */
 
-static void tell(struct loop_task *task)
+static void tell(struct program *program)
 {
-    struct program *program = CONTAINER_OF(task, struct program, telling);
     struct err own = ERR_INIT;
     struct program_end *end = &program->end;
     end->duration_ms = (loop_now_us(program->programs->loop) - program->began_us) / 1000;
@@ -100,6 +101,32 @@ static void tell(struct loop_task *task)
     program->listener.ended(program->listener.user, end);
 }
 
+static void on_over(struct loop_task *task)
+{
+    tell(CONTAINER_OF(task, struct program, telling));
+}
+
+static void check_disk(struct loop_work *work)
+{
+    struct program *program = CONTAINER_OF(work, struct program, checking);
+    struct err err = ERR_INIT;
+    if (workspace_check_disk(program->ws, 0, &err) == 0)
+        return;
+    free(program->why);
+    program->why = xstrdup(err.text);
+    program->end.over_disk = true;
+}
+
+static void on_checked(struct loop_work *work)
+{
+    struct program *program = CONTAINER_OF(work, struct program, checking);
+    program->checks = false;
+    if (program->freed)
+        forget(program);
+    else
+        tell(program);
+}
+
 static void be_over(struct program *program)
 {
     if (program->over)
@@ -108,7 +135,11 @@ static void be_over(struct program *program)
     loop_timer_stop(program->programs->loop, &program->limit);
     cgroup_free(program->cgroup);
     program->cgroup = NULL;
-    loop_post(program->programs->loop, &program->telling, tell);
+    program->checks = program->ws->policy.max_disk_bytes > 0;
+    if (program->checks)
+        loop_work_start(program->programs->loop, &program->checking, check_disk, on_checked);
+    else
+        loop_post(program->programs->loop, &program->telling, on_over);
 }
 
 static void cannot_start(struct program *program, const char *reason)
@@ -389,6 +420,7 @@ struct program *program_start(struct programs *programs, struct workspace *ws, c
     }
     struct program *program = xcalloc(1, sizeof(*program));
     program->programs = programs;
+    program->ws = ws;
     program->listener = *listener;
     if (!program->listener.output)
         program->listener.output = ignore_output;
@@ -447,5 +479,9 @@ void program_free(struct program *program)
         if (program->listener.dropped)
             program->listener.dropped(program->listener.user);
     }
-    forget(program);
+    program->freed = true;
+    if (program->checks)
+        loop_work_disown(loop, &program->checking);
+    else
+        forget(program);
 }

@@ -87,7 +87,8 @@ struct program_end {
     bool timed_out;
     bool asked, forced; /* we asked it to end; we killed it */
     int64_t duration_ms;
-    const char *why; /* it could not be started; else NULL */
+    bool over_disk;  /* the workspace holds more than its policy allows */
+    const char *why; /* it could not be started, or that; else NULL */
     const struct program_left *left;
     size_t left_count, survivors;
 };

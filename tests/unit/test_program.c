@@ -248,6 +248,20 @@ static void test_limits(void **state)
     assert_false(rig.result.end.timed_out);
 }
 
+static void test_disk_is_limited(void **state)
+{
+    (void)state;
+    rig.ws->policy.max_disk_bytes = 3 << 20;
+    program_rig_sh(&rig, "head -c 1000000 /dev/zero > work/a");
+    assert_int_equal(rig.result.end.exit_code, 0);
+    assert_false(rig.result.end.over_disk);
+    /* One file cannot be larger than all of them may; several together are told. */
+    program_rig_sh(&rig, "head -c 9000000 /dev/zero > work/b; wc -c < work/b; head -c 2000000 /dev/zero > work/c");
+    assert_int_equal(strtol(rig.result.out.buf, NULL, 10), 3 << 20);
+    assert_true(rig.result.end.over_disk);
+    assert_non_null(rig.result.end.why);
+}
+
 static int run_with(const char *name)
 {
     const struct CMUnitTest tests[] = {
@@ -262,6 +276,7 @@ static int run_with(const char *name)
         cmocka_unit_test_setup_teardown(test_records, begin, end),
         cmocka_unit_test_setup_teardown(test_provider_and_host, begin, end),
         cmocka_unit_test_setup_teardown(test_limits, begin, end),
+        cmocka_unit_test_setup_teardown(test_disk_is_limited, begin, end),
     };
     engine = name;
     return _cmocka_run_group_tests(name, tests, COUNT_OF(tests), NULL, NULL);

@@ -41,6 +41,7 @@ void area_block_spec(struct vector *v)
     struct code_file file = {0};
     struct err err = ERR_INIT;
     int failed = code_block_file(&file, (size_t)in_int(v, "index", 0), in_text(v, "language", ""), &err);
+    in_get(v, "code"); /* no part of it decides */
     got_text(v, "error", failed ? err.text : NULL);
     if (failed)
         return;
