@@ -2,6 +2,7 @@
 #include "base/beneath.h"
 #include "base/loop.h"
 #include "base/mem.h"
+#include "base/redact.h"
 #include "base/strbuf.h"
 #include "mcp/mcp.h"
 #include <string.h>
@@ -33,7 +34,8 @@ static void tell_state(const struct telling *telling, const struct mcp_status *s
         strbuf_addstr(&text, "; its hints are not believed (\"trust\": true, or \"effects\", says otherwise)");
     if (status->note)
         strbuf_addf(&text, "; %s", status->note);
-    telling->tell(telling->user, status->state != MCP_READY && status->state != MCP_OFF, text.buf);
+    CLEANUP(free) char *told = redact_copy(text.buf); /* servers print what they were given */
+    telling->tell(telling->user, status->state != MCP_READY && status->state != MCP_OFF, told);
 }
 
 static void tell_tool(const struct telling *telling, const struct mcp_status *status, const struct mcp_offer *offer)

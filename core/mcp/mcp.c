@@ -2,6 +2,7 @@
 #include "base/arena.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/redact.h"
 #include "server.h"
 #include "tools/registry.h"
 #include <string.h>
@@ -199,6 +200,7 @@ struct mcp_offer mcp_offer(const struct mcp *mcp, size_t server, size_t index)
 
 void mcp_status_write(struct strbuf *out, const struct mcp_status *status)
 {
+    CLEANUP(free) char *why = redact_copy(status->why); /* it may hold what the server said last */
     strbuf_addf(out, "tool server %s: ", status->name);
     switch (status->state) {
     case MCP_OFF:
@@ -211,10 +213,10 @@ void mcp_status_write(struct strbuf *out, const struct mcp_status *status)
         strbuf_addf(out, "ready, %zu tool%s", status->tool_count, status->tool_count == 1 ? "" : "s");
         break;
     case MCP_PAUSING:
-        strbuf_addf(out, "%s; it is started again", status->why);
+        strbuf_addf(out, "%s; it is started again", why);
         break;
     case MCP_FAILED:
-        strbuf_addf(out, "not available: %s", status->why);
+        strbuf_addf(out, "not available: %s", why);
         break;
     }
 }

@@ -93,6 +93,9 @@ void mcp_server_stop(struct mcp_server *server, bool for_good, const char *fmt, 
 /* What it offers is known. */
 void mcp_server_listed(struct mcp_server *server);
 void mcp_server_log(struct mcp_server *server, const char *what, const char *text, size_t len);
+
+/* handshake.c */
+void mcp_handshake(struct mcp_server *server); /* with a process that was just started */
 /* The parameters of a request: `members` ("\"name\":…", or "") with what the way of talking asks for. The caller's. */
 char *mcp_server_params(const struct mcp_server *server, const char *members, const char *progress_token);
 

@@ -208,6 +208,9 @@ def take(message):
 if "dies" in faults or ("dies-later" in faults and starts > 1):
     sys.stderr.write("cannot find my hat")
     sys.exit(7)
+if "leaks" in faults:
+    sys.stderr.write("my key is " + os.environ["FAKE_SECRET"])
+    sys.exit(1)
 if "stubborn" in faults:
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
 for line in sys.stdin:

@@ -205,6 +205,21 @@ static void test_roots_are_the_workspace_and_the_environment_is_small(void **sta
     mcp_rig_release(&rig);
 }
 
+static void test_a_secret_that_it_prints_is_not_shown(void **state)
+{
+    struct mcp_rig rig;
+    static const char *const env[] = {"FAKE_SECRET=very-secret-value", NULL};
+    CLEANUP(strbuf) struct strbuf line = STRBUF_INIT;
+    (void)state;
+    mcp_rig_init(&rig);
+    mcp_rig_fake(&rig, "f", "leaks", NULL)->env = env;
+    mcp_rig_open(&rig, LONG_S);
+    struct mcp_status status = mcp_status(rig.mcp, 0);
+    mcp_status_write(&line, &status);
+    check_has(line.buf, "its last words: my key is [secret FAKE_SECRET]");
+    mcp_rig_release(&rig);
+}
+
 static void test_a_cancelled_call_ends_at_once(void **state)
 {
     OPEN(rig, NULL);
@@ -235,6 +250,7 @@ int main(void)
         TEST(results_and_errors),
         TEST(progress_is_shown),
         TEST(roots_are_the_workspace_and_the_environment_is_small),
+        TEST(a_secret_that_it_prints_is_not_shown),
         TEST(a_cancelled_call_ends_at_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
