@@ -32,7 +32,7 @@ struct set {
     struct form *forms;
     size_t count, room;
     size_t first[257];            /* where the forms that begin with a byte begin */
-    unsigned char pairs[65536 / 8];
+    unsigned char pairs[2][65536 / 8]; /* with which forms begin, and those that follow */
     struct set *older;
 };
 
@@ -56,10 +56,18 @@ static size_t pair_of(const char *text)
     return (size_t)(unsigned char)text[0] << 8 | (unsigned char)text[1];
 }
 
-static bool pair_known(const struct set *set, const char *text)
+static bool pair_known(const unsigned char *pairs, const char *text)
 {
     size_t pair = pair_of(text);
-    return set->pairs[pair / 8] >> (pair % 8) & 1;
+    return pairs[pair / 8] >> (pair % 8) & 1;
+}
+
+/* Where no form can begin. At the end of a text little can be told; in a stream its next piece tells the rest. */
+static bool passes(const struct set *set, const char *text, size_t len, bool stream)
+{
+    if (len < 2)
+        return !stream;
+    return !pair_known(set->pairs[0], text) || (len >= 4 && !pair_known(set->pairs[1], text + 2));
 }
 
 static int by_beginning(const void *a, const void *b)
@@ -96,10 +104,11 @@ static void index_forms(struct set *set)
             at++;
         set->first[byte] = at;
     }
-    for (size_t i = 0; i < set->count; i++) {
-        size_t pair = pair_of(set->forms[i].text);
-        set->pairs[pair / 8] |= (unsigned char)(1u << (pair % 8));
-    }
+    for (size_t i = 0; i < set->count; i++)
+        for (size_t k = 0; k < 2; k++) {
+            size_t pair = pair_of(set->forms[i].text + 2 * k);
+            set->pairs[k][pair / 8] |= (unsigned char)(1u << (pair % 8));
+        }
 }
 
 static char *plain_name(const char *name)
@@ -202,7 +211,7 @@ static size_t replace(struct strbuf *out, const struct set *set, const char *tex
 {
     size_t plain = 0, at = 0;
     while (at < len) {
-        if (at + 1 < len ? !pair_known(set, text + at) : !stream) {
+        if (passes(set, text + at, len - at, stream)) {
             at++;
             continue;
         }

@@ -3,7 +3,7 @@
 
 Writes its address to FOLDER/url, each request to FOLDER/N.request (head and body), and answers them in order; the last
 answer is given again. Answers: CALL and TEXT stream a call of read_file and a text, in the dialect of the path that was
-asked for; CALL:NAME:JSON one of another tool with these arguments; CUT streams the call and breaks off in the middle of it; SILENT begins a text, says no more and writes
+asked for; CALL:NAME:JSON one of another tool with these arguments; SAY:TEXT streams a text of one's own in pieces of a few letters; CUT streams the call and breaks off in the middle of it; SILENT begins a text, says no more and writes
 FOLDER/gone when the client has left; a number is that HTTP status with an error, WAIT one with the wish to be asked again
 in 40 s. With TLS_CERT and TLS_KEY in the environment it speaks TLS."""
 
@@ -26,11 +26,19 @@ def call(kind):
     return name, (arguments[:middle], arguments[middle:])
 
 
+def pieces_of(kind):
+    """What a text is streamed in; None: it is no text."""
+    if kind.startswith("SAY:"):
+        return [kind[at:at + 5] for at in range(4, len(kind), 5)]
+    return ("All ", "seen.") if kind == "TEXT" else None
+
+
 def anthropic(kind):
     yield {"type": "message_start", "message": {"usage": {"input_tokens": 1000, "cache_read_input_tokens": 200, "output_tokens": 1}}}
-    if kind == "TEXT":
+    text = pieces_of(kind)
+    if text:
         yield {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}}
-        for piece in ("All ", "seen."):
+        for piece in text:
             yield {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": piece}}
     else:
         name, pieces = call(kind)
@@ -39,7 +47,7 @@ def anthropic(kind):
         for piece in pieces:
             yield {"type": "content_block_delta", "index": 0, "delta": {"type": "input_json_delta", "partial_json": piece}}
     yield {"type": "content_block_stop", "index": 0}
-    stop = "end_turn" if kind == "TEXT" else "tool_use"
+    stop = "end_turn" if text else "tool_use"
     yield {"type": "message_delta", "delta": {"stop_reason": stop}, "usage": {"output_tokens": 100}}
     yield {"type": "message_stop"}
 
@@ -48,9 +56,10 @@ def openai(kind):
     def chunk(delta, reason=None):
         return {"choices": [{"index": 0, "delta": delta, "finish_reason": reason}]}
 
-    if kind == "TEXT":
-        yield chunk({"role": "assistant", "content": "All "})
-        yield chunk({"content": "seen."})
+    text = pieces_of(kind)
+    if text:
+        for piece in text:
+            yield chunk({"role": "assistant", "content": piece})
         yield chunk({}, "stop")
     else:
         name, pieces = call(kind)
