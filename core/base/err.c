@@ -84,6 +84,8 @@ int err_prefix(struct err *err, const char *fmt, ...)
     return -1;
 }
 
+void (*bug_veil)(char *text, size_t room);
+
 void bug_at(const char *file, int line, const char *fmt, ...)
 {
     char text[1024];
@@ -91,6 +93,8 @@ void bug_at(const char *file, int line, const char *fmt, ...)
     va_start(args, fmt);
     vsnprintf(text, sizeof(text), fmt, args);
     va_end(args);
+    if (bug_veil)
+        bug_veil(text, sizeof(text));
     fprintf(stderr, "BUG: %s:%d: %s\n", file, line, text);
     fflush(stderr);
     abort();

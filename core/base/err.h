@@ -6,6 +6,7 @@
  * shows it adds the file. `BUG` is for broken invariants of our own and aborts. */
 
 #include <stdarg.h>
+#include <stddef.h>
 
 #define CHECKED __attribute__((warn_unused_result))
 
@@ -24,5 +25,7 @@ int err_set_errno(struct err *err, int code, const char *fmt, ...) __attribute__
 /* Puts "text: " before what is there already. */
 int err_prefix(struct err *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
+/* Makes the text of a bug fit to be told; NULL: nothing has to be. Not every program knows secrets. */
+extern void (*bug_veil)(char *text, size_t room);
 _Noreturn void bug_at(const char *file, int line, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 #define BUG(...) bug_at(__FILE__, __LINE__, __VA_ARGS__)

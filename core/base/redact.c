@@ -7,6 +7,7 @@
 
 #include "redact.h"
 #include "arena.h"
+#include "err.h"
 #include "json.h"
 #include "mem.h"
 #include "redact_forms.h"
@@ -121,10 +122,21 @@ static char *plain_name(const char *name)
     return plain;
 }
 
+static void veil_bug(char *text, size_t room)
+{
+    CLEANUP(strbuf) struct strbuf out = STRBUF_INIT;
+    if (!redact_text(&out, text, strlen(text)))
+        return;
+    size_t keep = out.len < room ? out.len : room - 1;
+    memcpy(text, out.buf, keep);
+    text[keep] = '\0';
+}
+
 bool redact_add(const char *name, const char *value)
 {
     if (strlen(value) < REDACT_LEAST)
         return false;
+    bug_veil = veil_bug;
     for (const struct secret *known = secrets; known; known = known->next)
         if (strcmp(known->value, value) == 0)
             return true;

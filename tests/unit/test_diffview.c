@@ -2,6 +2,8 @@
 
 #include "diffview.h"
 #include "base/mem.h"
+#include "base/redact.h"
+#include "base/strbuf.h"
 #include "diffread.h"
 #include "tools/change.h"
 #include <setjmp.h>
@@ -206,6 +208,26 @@ static void test_hostile_text_is_spelled_out(void **state)
     rig_release(&rig);
 }
 
+/* It is written as it is: the change set keeps it. */
+static void test_secrets_are_not_shown(void **state)
+{
+    struct rig rig;
+    (void)state;
+    redact_add("API_KEY", "sk-live-0123456789");
+    rig_init(&rig, 6, 60);
+    add_file(&rig, "conf", "key = none\n", 0644, "key = sk-live-0123456789;\n", 0644);
+    rig_load(&rig);
+    diffview_arrange(&rig.view, false, false);
+    diffview_paint(&rig.view, &rig.canvas, rect_make(0, 0, 6, 60), 0, 0, SIZE_MAX, NULL);
+    CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
+    canvas_dump(&text, &rig.canvas, false);
+    assert_non_null(strstr(text.buf, "+ key = [secret API_KEY];"));
+    assert_null(strstr(text.buf, "sk-live"));
+    assert_non_null(strstr(rig.set->items[0].new.bytes, "sk-live-0123456789"));
+    rig_release(&rig);
+    redact_forget();
+}
+
 static void test_long_lines_and_missing_newlines_say_so(void **state)
 {
     (void)state;
@@ -398,6 +420,7 @@ int main(void)
         cmocka_unit_test(test_hunks_are_kept_and_dropped),
         cmocka_unit_test(test_a_recording_shows_the_same),
         cmocka_unit_test(test_hostile_text_is_spelled_out),
+        cmocka_unit_test(test_secrets_are_not_shown),
         cmocka_unit_test(test_long_lines_and_missing_newlines_say_so),
         cmocka_unit_test(test_words_are_marked),
         cmocka_unit_test(test_files_that_are_new_gone_binary_or_of_another_mode),

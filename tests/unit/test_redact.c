@@ -1,6 +1,7 @@
 /* The redactor: values and their forms, in texts, in JSON, in streams; and back where a person edited. */
 
 #include "base/arena.h"
+#include "base/err.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/redact.h"
@@ -158,6 +159,15 @@ static void test_edited_text_gets_its_values_back_and_no_others(void **state)
     assert_int_equal(len, 7);
 }
 
+static void test_bugs_do_not_tell_either(void **state)
+{
+    char text[24] = "key sk-live-0123456789";
+    (void)state;
+    redact_add("KEY", "sk-live-0123456789");
+    bug_veil(text, sizeof(text));
+    assert_string_equal(text, "key [secret KEY]");
+}
+
 static void test_names_that_tell(void **state)
 {
     (void)state;
@@ -184,6 +194,7 @@ int main(void)
         cmocka_unit_test_teardown(test_json_stays_json, forget),
         cmocka_unit_test_teardown(test_value_in_pieces_is_found, forget),
         cmocka_unit_test_teardown(test_edited_text_gets_its_values_back_and_no_others, forget),
+        cmocka_unit_test_teardown(test_bugs_do_not_tell_either, forget),
         cmocka_unit_test_teardown(test_names_that_tell, forget),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
