@@ -2,6 +2,7 @@
  * here depends on how long anything takes, but for what waits until it comes. */
 
 #include "base/beneath.h"
+#include "base/file.h"
 #include "base/loop.h"
 #include "base/mem.h"
 #include "sandbox/engines.h"
@@ -12,6 +13,7 @@
 #include <stdarg.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 
 #include <cmocka.h>
 
@@ -180,6 +182,44 @@ static void test_freed_while_it_runs(void **state)
     program_free(NULL);
 }
 
+/* In a process of its own: starts something that wants to stay, says where its files are, and waits to be killed. */
+static _Noreturn void start_and_wait(int told)
+{
+    struct err err = ERR_INIT;
+    struct program_listener listener = {.ended = never};
+    struct program_spec spec = {.cmd = "sh",
+                                .args = ARGS("-c", "trap '' HUP TERM; setsid sleep 98768 & setsid sleep 98768"),
+                                .timeout_ms = 60000};
+    program_rig_open(&rig, engine, NULL);
+    if (!program_start(rig.programs, rig.ws, &spec, &listener, &err))
+        _exit(1);
+    program_rig_await(&rig, some_left, (void *)(uintptr_t) "sleep 98768");
+    if (write(told, rig.folder, strlen(rig.folder)) < 0)
+        _exit(1);
+    close(told);
+    for (;;)
+        pause();
+}
+
+static void test_it_dies_with_us(void **state)
+{
+    (void)state;
+    int ends[2];
+    CLEANUP(strbuf) struct strbuf folder = STRBUF_INIT;
+    assert_int_equal(pipe(ends), 0);
+    pid_t child = fork();
+    if (child == 0)
+        start_and_wait(ends[1]);
+    close(ends[1]);
+    assert_int_equal(strbuf_read(&folder, ends[0], 0), 0);
+    close(ends[0]);
+    assert_true(folder.len > 0);
+    kill(child, SIGKILL);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    program_rig_await(&rig, none_left, (void *)(uintptr_t) "sleep 98768");
+    assert_int_equal(file_remove_tree(folder.buf, NULL), 0);
+}
+
 static void test_output_is_bounded(void **state)
 {
     (void)state;
@@ -272,6 +312,7 @@ static int run_with(const char *name)
         cmocka_unit_test_setup_teardown(test_time_is_limited, begin, end),
         cmocka_unit_test_setup_teardown(test_nothing_is_left, begin, end),
         cmocka_unit_test_setup_teardown(test_freed_while_it_runs, begin, end),
+        cmocka_unit_test_setup_teardown(test_it_dies_with_us, begin, end),
         cmocka_unit_test_setup_teardown(test_output_is_bounded, begin, end),
         cmocka_unit_test_setup_teardown(test_records, begin, end),
         cmocka_unit_test_setup_teardown(test_provider_and_host, begin, end),
