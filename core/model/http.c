@@ -337,6 +337,7 @@ struct http_transfer *http_start(struct http *http, const struct http_request *r
     if (http->authorities)
         curl.easy_setopt(easy, CURLOPT_CAINFO, http->authorities);
     curl.easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
+    curl.easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L); /* whoever cancels does not wait for a name to be looked up */
     curl.easy_setopt(easy, CURLOPT_ACCEPT_ENCODING, "");
     curl.easy_setopt(easy, CURLOPT_BUFFERSIZE, BUFFER_BYTES);
     curl.easy_setopt(easy, CURLOPT_USERAGENT, "keyturn/" KEYTURN_VERSION);

@@ -329,7 +329,7 @@ void turn_run_calls(struct turn *turn)
         call->id = xstrdup(given->id);
         call->name = xstrdup(given->name ? given->name : "");
         call->tool = registry_find(turn->harness->registry, call->name);
-        read_arguments(turn, call, given->arguments && *given->arguments ? given->arguments : "{}");
+        read_arguments(turn, call, given->arguments ? given->arguments : "{}");
         plan[i] = (struct wave_call){.id = call->id,
                                      .spec = spec_of(turn, call),
                                      .tool = call->name,

@@ -143,6 +143,26 @@ static void test_what_the_provider_wants_back_is_recorded_and_sent_back(void **s
     turn_check_end(&rig);
 }
 
+static void test_call_with_half_of_its_arguments_is_told_and_not_run(void **state)
+{
+    static const char *const halves[] = {"", "{\"path\":\"a", "{\"path\":\"a\"", "[]"};
+    struct turn_rig rig;
+
+    (void)state;
+    turn_rig_init(&rig);
+    turn_rig_open(&rig);
+    for (size_t i = 0; i < COUNT_OF(halves); i++)
+        fake_answer_call(i ? rig.model->answers.items[0] : answer(&rig), NULL, "list_dir", halves[i]);
+    answer(&rig)->text = "I see.";
+    turn_rig_turn(&rig, "go");
+    assert_int_equal(turn_rig_count(&rig, EVENT_TOOL_STARTED), 0);
+    assert_int_equal(turn_rig_count(&rig, EVENT_TOOL_FINISHED), COUNT_OF(halves));
+    for (size_t i = 0; i < COUNT_OF(halves); i++)
+        assert_string_equal(turn_rig_event(&rig, EVENT_TOOL_FINISHED, i)->tool_finished.outcome, "denied");
+    assert_string_equal(turn_check_finished(&rig)->text, "I see.");
+    turn_check_end(&rig);
+}
+
 static void test_any_number_of_attempts_is_waited_for_in_bounds(void **state)
 {
     struct turn_rig rig;
@@ -482,6 +502,7 @@ int main(void)
         cmocka_unit_test(test_failure_that_no_attempt_can_mend_ends_the_turn_at_once),
         cmocka_unit_test(test_wait_has_a_part_by_chance_where_it_is_wanted),
         cmocka_unit_test(test_what_the_provider_wants_back_is_recorded_and_sent_back),
+        cmocka_unit_test(test_call_with_half_of_its_arguments_is_told_and_not_run),
         cmocka_unit_test(test_any_number_of_attempts_is_waited_for_in_bounds),
         cmocka_unit_test(test_deadline_cuts_the_wait_for_another_attempt_short),
         cmocka_unit_test(test_nothing_is_asked_while_a_person_decides_about_the_budget),

@@ -172,7 +172,7 @@ void model_server_add(struct model_server *server, const struct served *served)
     size_t len = served->len ? served->len : strlen(body);
     struct prepared answer = {.bytes = STRBUF_INIT,
                               .piece = served->piece,
-                              .closes = served->lengthless || served->promises_more,
+                              .closes = served->lengthless || served->promises_more || served->closes,
                               .silent = served->silent};
     strbuf_addf(&answer.bytes, "HTTP/1.1 %s\r\n", served->status ? served->status : "200 OK");
     if (*type)

@@ -16,6 +16,7 @@ struct served {
     size_t piece;       /* bytes sent at once; 0: all */
     bool lengthless;    /* no Content-Length: the body ends with the connection */
     bool promises_more; /* a Content-Length that the body does not keep, and then the end of the connection */
+    bool closes;        /* the connection ends behind the answer, though nothing says so */
     bool silent;        /* after the body nothing happens until the client goes away */
 };
 

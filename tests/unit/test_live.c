@@ -179,6 +179,16 @@ static void test_end_marker_ends_the_answer_though_the_connection_stays_open(voi
     assert_string_equal(ask(), stream_named("openai-text")->says);
 }
 
+static void test_connection_that_ended_meanwhile_is_made_anew(void **state)
+{
+    (void)state;
+    use(&(struct live_spec){.provider = "openai"});
+    model_server_add(f->server, &(struct served){.body = text_of("openai-text"), .closes = true});
+    for (int i = 0; i < 20; i++)
+        assert_string_equal(ask(), stream_named("openai-text")->says);
+    assert_int_equal(model_server_count(f->server), 20);
+}
+
 static void test_cost_is_what_the_prices_say_and_unknown_without(void **state)
 {
     (void)state;
@@ -404,6 +414,7 @@ int main(void)
         TEST(test_every_stream_arrives_whole_byte_by_byte_on_one_connection),
         TEST(test_stream_cut_at_any_byte_is_an_error_or_the_same_reply),
         TEST(test_end_marker_ends_the_answer_though_the_connection_stays_open),
+        TEST(test_connection_that_ended_meanwhile_is_made_anew),
         TEST(test_cost_is_what_the_prices_say_and_unknown_without),
         TEST(test_request_has_the_headers_and_the_path_of_its_dialect),
         TEST(test_proxy_of_the_environment_is_used),
