@@ -153,11 +153,19 @@ static int use_options(struct harness *h, const struct setup_plan *plan)
 
 #define SYSTEM_BYTES_MAX (256u << 10)
 
-/* The prompt of this run, from a file: what people want to try out is longer than an argument. */
-static int read_system(struct setup *setup, const struct options *options)
+/* The prompt of this run, from a file: what people want to try out is longer than an argument. A run that repeats another
+ * tells its model what was told then. */
+static int read_system(struct setup *setup, const struct setup_plan *plan)
 {
+    const struct options *options = plan->options;
     CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
     struct err err = ERR_INIT;
+    bool instructions;
+    if (plan->recording && (setup->system_prompt = recording_told(plan->recording, &instructions))) {
+        setup->harness.system_prompt = setup->system_prompt;
+        setup->harness.project_instructions = instructions;
+        return 0;
+    }
     if (!options->system)
         return 0;
     if (file_read(options->system, &text, SYSTEM_BYTES_MAX, &err))
@@ -393,7 +401,7 @@ int setup_open(struct setup *setup, const struct setup_plan *plan)
     use_config(&setup->harness, plan->config);
     int status = use_options(&setup->harness, plan);
     if (!status)
-        status = read_system(setup, plan->options);
+        status = read_system(setup, plan);
     if (!status)
         status = setup_open_model(setup, plan);
     if (!status)

@@ -14,3 +14,5 @@ char *instructions_load(const struct beneath *root);
 /* The message about it: where the text comes from, how far it counts, and the text between marks that it cannot write
  * itself. */
 void instructions_prompt(struct strbuf *out, const char *text);
+/* Is this such a message? */
+bool instructions_marked(const char *message);

@@ -3,6 +3,7 @@
 #include "replay.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "instructions.h"
 #include "model/scripted.h"
 #include "replay_private.h"
 #include <string.h>
@@ -200,6 +201,32 @@ int64_t recording_turn_number(const struct recording *recording, size_t index)
 const char *recording_files(const struct recording *recording)
 {
     return recording->files;
+}
+
+char *recording_told(const struct recording *recording, bool *instructions)
+{
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
+    struct event event;
+    const struct json *messages = NULL;
+    const char *prompt = NULL;
+
+    *instructions = false;
+    for (size_t i = 0; i < journal_count(recording->reader) && !messages; i++) {
+        arena_reset(&arena);
+        if (journal_event(recording->reader, i, &event, &arena, NULL) == 0 && event.type == EVENT_TURN_PREPARED &&
+            event.turn_prepared.messages)
+            messages = json_parse(&arena, event.turn_prepared.messages, strlen(event.turn_prepared.messages), NULL);
+    }
+    json_each (message, messages) {
+        const char *text = json_str(json_get(message, "text"), "");
+
+        if (strcmp(json_str(json_get(message, "role"), ""), role_name(ROLE_SYSTEM)) != 0)
+            continue;
+        if (!prompt)
+            prompt = text;
+        *instructions |= instructions_marked(text);
+    }
+    return prompt ? xstrdup(prompt) : NULL;
 }
 
 enum thinking_level recording_thinking(const struct recording *recording)

@@ -20,6 +20,9 @@ size_t recording_turns_until(const struct recording *recording, int64_t seq);
 int64_t recording_turn_number(const struct recording *recording, size_t index);
 /* The budget that was recorded, over `limits`; leaves it alone when there is none. */
 void recording_limits(const struct recording *recording, struct budget_limits *limits);
+/* What the recorded model was told first: the system prompt, and whether a project's instructions stood behind it. NULL
+ * when the recording does not tell. The caller's. */
+char *recording_told(const struct recording *recording, bool *instructions);
 /* How hard the recorded model was asked to think: whether it reflects depends on it. */
 enum thinking_level recording_thinking(const struct recording *recording);
 /* Gives the recorded decisions to the approval. */

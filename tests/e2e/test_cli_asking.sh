@@ -53,6 +53,14 @@ ok "by the config file" out '"text":"Be brief."'
 ok "left out by it" no_out "Use tabs."
 kt run --headless --workspace ws --model m.jsonl --system sys.md x
 ok "the command line wins" out '"text":"You are terse.\n"'
+cp -r ws r
+kt run --headless --workspace ws --model m.jsonl --system sys.md --record r.jsonl x
+kt replay --check r.jsonl
+ok "a recording is repeated with what was told then" is 0
+rm config/keyturn/config.json r.jsonl
+kt run --headless --workspace ws --model m.jsonl --system sys.md --record r.jsonl x
+kt replay --check r.jsonl
+ok "project instructions too" is 0
 kt run --workspace ws --model m.jsonl --system none.md x
 refused "none.md"
 : >empty.md
