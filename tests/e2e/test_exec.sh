@@ -79,6 +79,20 @@ ok "and no more came out" test "$(wc -c <out)" -le 2000
 kt exec - <<<'import os; os._exit(0)'
 ok "leaving is no success" is 1
 
+# A script of a turn runs the project's own tests
+mkdir -p project helpers
+printf 'def double(x):\n    return x * 2\n' >project/lib.py
+printf 'import unittest, lib\nclass T(unittest.TestCase):\n    def test(self):\n        self.assertEqual(lib.double(2), 4)\n' >project/test_lib.py
+printf 'EFFECT = "READ_ONLY"\ndef look(): return 7\ndef other(): pass\n' >helpers/t.py
+cat >project.jsonl <<'TXT'
+{"type":"session.started","v":1,"session":"x","workspace":"project"}
+{"type":"turn.started","prompt":"test it"}
+{"type":"model.responded","step":1,"text":"","tool_calls":[{"id":"c1","name":"run_script","arguments":{"script":"import unittest\nr = unittest.TestResult()\nunittest.defaultTestLoader.discover('.').run(r)\nemit_result([r.testsRun, r.wasSuccessful(), look(), 'other' in globals()])","files":["*.py"],"tools":["look"]}}],"stop":"tool_use"}
+{"type":"model.responded","step":2,"text":"done","tool_calls":[],"stop":"end"}
+TXT
+kt replay --execute --headless --tools helpers project.jsonl
+ok "with copies of its files, and the tool it named" out '"final_data":[1,true,7,false]'
+
 # What a script can reach
 kt exec - <<<'import os; emit_result(sorted(k for k in os.environ if k.startswith(("KEYTURN", "XDG", "LC_", "SSH"))))'
 ok "nothing of our environment" out '"data":[]'
