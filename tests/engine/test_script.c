@@ -1,110 +1,10 @@
 /* run_script in a turn: a box is waited for, what the script sends is in the journal as it comes, and the box goes back
  * whatever happens. */
 
-#include "base/mem.h"
-#include "base/strbuf.h"
 #include "support/fake_pool.h"
-#include "support/replay_rig.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-struct fixture {
-    struct turn_rig rig;
-    struct fake_pool pool;
-    double timeout_s; /* of the last request */
-    char *mode, *secrets, *files, *tools;
-    void (*answers)(struct fake_channel *harness);
-};
-
-static void asked(struct fake_channel *harness, const struct json *request)
-{
-    struct fixture *f = harness->data;
-    CLEANUP(strbuf) struct strbuf secrets = STRBUF_INIT;
-    json_write(&secrets, json_get(request, "required_secrets"), JSON_COMPACT);
-    CLEANUP(strbuf) struct strbuf files = STRBUF_INIT;
-    if (json_get(request, "files"))
-        json_write(&files, json_get(request, "files"), JSON_COMPACT);
-    CLEANUP(strbuf) struct strbuf tools = STRBUF_INIT;
-    if (json_get(request, "tools"))
-        json_write(&tools, json_get(request, "tools"), JSON_COMPACT);
-    free(f->files);
-    free(f->tools);
-    free(f->secrets);
-    free(f->mode);
-    f->tools = strbuf_detach(&tools, NULL);
-    f->files = strbuf_detach(&files, NULL);
-    f->secrets = strbuf_detach(&secrets, NULL);
-    f->mode = xstrdup(json_str(json_get(request, "mode"), ""));
-    f->timeout_s = json_num(json_get(request, "timeout"), -1);
-    if (f->answers)
-        f->answers(harness);
-}
-
-static int set_up(void **state)
-{
-    struct fixture *f = xcalloc(1, sizeof(*f));
-    turn_rig_init(&f->rig);
-    fake_pool_init(&f->pool, f->rig.loop);
-    f->pool.harness.asked = asked;
-    f->pool.harness.data = f;
-    f->rig.harness.pool = fake_pool(&f->pool);
-    *state = f;
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    struct fixture *f = *state;
-    assert_int_equal(f->pool.taken, f->pool.given);
-    if (f->rig.engine)
-        turn_check_promises(&f->rig, true);
-    fake_pool_release(&f->pool);
-    turn_rig_release(&f->rig);
-    free(f->mode);
-    free(f->secrets);
-    free(f->files);
-    free(f->tools);
-    free(f);
-    return 0;
-}
-
-static void call(struct fixture *f, const char *arguments)
-{
-    if (!f->rig.engine)
-        turn_rig_open(&f->rig);
-    fake_answer_call(fake_provider_answer(f->rig.model), "c1", "run_script", arguments);
-}
-
-static void run(struct fixture *f, const char *arguments)
-{
-    call(f, arguments);
-    turn_rig_turn(&f->rig, "run it");
-}
-
-static const char *outcome(struct fixture *f)
-{
-    return turn_check_outcome(&f->rig, "c1");
-}
-
-static const char *error(struct fixture *f)
-{
-    assert_string_equal(outcome(f), "failure");
-    return turn_check_json(&f->rig, turn_rig_finished(&f->rig, "c1")->tool_finished.failure, "error");
-}
+#include "support/script_rig.h"
 
 /* How a script may go. */
-
-static void works(struct fake_channel *harness)
-{
-    fake_channel_event(harness, 10, "\"type\":\"log\",\"message\":\"hello\",\"level\":\"stdout\"");
-    fake_channel_event(harness, 20, "\"type\":\"intermediate\",\"label\":\"half\",\"data\":{\"n\":50}");
-    fake_channel_event(harness, 30, "\"type\":\"final_result\",\"data\":{\"answer\":42}");
-    fake_channel_event(harness, 40, "\"type\":\"script_done\"");
-}
 
 static void crashes(struct fake_channel *harness)
 {
@@ -128,7 +28,7 @@ static void dies(struct fake_channel *harness)
 
 static void test_a_script_that_works(void **state)
 {
-    struct fixture *f = *state;
+    struct script_rig *f = *state;
     f->answers = works;
     f->pool.secrets = (const char *const[]){"B", "C", "A", NULL};
     run(f, "{\"script\":\"emit_result({'answer': 42})\",\"secrets\":[\"A\",\"B\"]}");
@@ -146,7 +46,7 @@ static void test_a_script_that_works(void **state)
 
 static void test_events_are_in_the_journal_as_they_come(void **state)
 {
-    struct fixture *f = *state;
+    struct script_rig *f = *state;
     f->answers = works;
     run(f, "{\"script\":\"x\"}");
     assert_int_equal(turn_rig_count(&f->rig, EVENT_SCRIPT_EVENT), 3);
@@ -166,7 +66,7 @@ static void test_events_are_in_the_journal_as_they_come(void **state)
 
 static void test_a_script_that_crashes(void **state)
 {
-    struct fixture *f = *state;
+    struct script_rig *f = *state;
     f->answers = crashes;
     run(f, "{\"script\":\"1/0\"}");
     assert_string_equal(error(f), "ZeroDivisionError: division by zero\nFile \"<script>\", line 3\n  1/0\n");
@@ -175,7 +75,7 @@ static void test_a_script_that_crashes(void **state)
 
 static void test_a_long_traceback_keeps_its_end(void **state)
 {
-    struct fixture *f = *state;
+    struct script_rig *f = *state;
     f->answers = NULL;
     call(f, "{\"script\":\"1/0\"}");
     turn_rig_submit(&f->rig, &(struct intent){.type = INTENT_START, .start = {.prompt = "go"}});
@@ -195,7 +95,7 @@ static void test_a_long_traceback_keeps_its_end(void **state)
 
 static void test_a_step_without_a_result(void **state)
 {
-    struct fixture *f = *state;
+    struct script_rig *f = *state;
     f->answers = steps;
     run(f, "{\"script\":\"x\",\"mode\":\"interactive\"}");
     assert_string_equal(outcome(f), "result");
@@ -205,7 +105,7 @@ static void test_a_step_without_a_result(void **state)
 
 static void test_a_plan_without_a_result(void **state)
 {
-    struct fixture *f = *state;
+    struct script_rig *f = *state;
     f->answers = steps;
     run(f, "{\"script\":\"x\",\"mode\":\"plan\"}");
     assert_string_equal(error(f), "Script finished without a result");
@@ -213,7 +113,7 @@ static void test_a_plan_without_a_result(void **state)
 
 static void test_a_box_that_dies_is_not_used_again(void **state)
 {
-    struct fixture *f = *state;
+    struct script_rig *f = *state;
     f->answers = dies;
     run(f, "{\"script\":\"x\"}");
     assert_string_equal(error(f), "Container stdout closed unexpectedly");
@@ -231,7 +131,7 @@ static void test_arguments_are_checked(void **state)
                                         "{\"script\":\"x\",\"files\":\"a\"}",
                                         "{\"script\":\"x\",\"files\":[\"\"]}",
                                         "{\"script\":\"x\",\"other\":1}"};
-    struct fixture *f = *state;
+    struct script_rig *f = *state;
     for (size_t i = 0; i < COUNT_OF(wrong); i++) {
         CLEANUP(free) char *id = xasprintf("w%zu", i);
         if (!f->rig.engine)
@@ -246,7 +146,7 @@ static void test_arguments_are_checked(void **state)
 /* Whatever stands in the environment of a harness: a model has only what somebody declared. */
 static void test_secrets_that_nobody_declared(void **state)
 {
-    struct fixture *f = *state;
+    struct script_rig *f = *state;
     f->answers = works;
     run(f, "{\"script\":\"x\",\"secrets\":[\"HOME\"]}");
     assert_string_equal(error(f), "the secret HOME is not declared for this session (declared: none)");
@@ -260,140 +160,11 @@ static void test_secrets_that_nobody_declared(void **state)
     assert_int_equal(f->pool.forgotten, 0);
 }
 
-/* ---- files of the workspace ---- */
-
-static void test_files_go_with_the_script(void **state)
-{
-    struct fixture *f = *state;
-    f->answers = works;
-    turn_rig_open(&f->rig);
-    turn_rig_file(&f->rig, "src/a.py", "x = 42\n");
-    turn_rig_file(&f->rig, "src/b.txt", "no");
-    run(f, "{\"script\":\"x\",\"files\":[\"src/*.py\"]}");
-    assert_string_equal(outcome(f), "result");
-    assert_string_equal(f->files, "[{\"path\":\"src/a.py\",\"base64\":\"eCA9IDQyCg==\"}]");
-    const struct event *said = turn_rig_event(&f->rig, EVENT_TOOL_OUTPUT, 0);
-    assert_string_equal(said->tool_output.text, "1 file, 7 bytes, copied for the script");
-}
-
-static void test_files_that_are_not_there(void **state)
-{
-    struct fixture *f = *state;
-    run(f, "{\"script\":\"x\",\"files\":[\"none.py\"]}");
-    assert_string_equal(error(f), "files: none.py does not exist");
-    assert_int_equal(f->pool.taken, 0);
-    assert_int_equal(f->pool.forgotten, 0);
-}
-
-static void test_without_files_the_request_has_none(void **state)
-{
-    struct fixture *f = *state;
-    f->answers = works;
-    run(f, "{\"script\":\"x\"}");
-    assert_string_equal(f->files, "");
-}
-
-static void test_an_older_harness_takes_none(void **state)
-{
-    struct fixture *f = *state;
-    f->pool.tools.chosen = false;
-    turn_rig_open(&f->rig);
-    turn_rig_file(&f->rig, "a.py", "x");
-    run(f, "{\"script\":\"x\",\"files\":[\"a.py\"]}");
-    assert_non_null(strstr(error(f), "the harness of this sandbox is older than this program"));
-    assert_int_equal(f->pool.given, 1);
-    assert_int_equal(f->pool.spoilt, 0);
-}
-
-/* ---- tools, and what a call may do ---- */
-
-static struct toolset_tool known[] = {
-    {"look", "READ_ONLY"}, {"note", "LOCAL_WRITE"}, {"fetch", "NETWORK"}, {"burn", "DESTRUCTIVE"}, {"plain", ""}};
-
-/* The effect of a call, as the journal has it, when these tools are there. */
-static const char *effect_with(struct fixture *f, size_t count, const char *id, const char *arguments)
-{
-    f->answers = works;
-    f->pool.tools.items = known;
-    f->pool.tools.count = count;
-    if (!f->rig.engine)
-        turn_rig_open(&f->rig);
-    fake_answer_call(fake_provider_answer(f->rig.model), id, "run_script", arguments);
-    turn_rig_turn(&f->rig, "run it");
-    for (size_t i = 0;; i++) {
-        const struct event *event = turn_rig_event(&f->rig, EVENT_TOOL_STARTED, i);
-        assert_non_null(event);
-        if (strcmp(event->tool_started.call, id) == 0)
-            return event->tool_started.effect;
-    }
-}
-
-static void test_a_call_may_do_what_its_tools_may(void **state)
-{
-    static const struct {
-        const char *tools, *effect;
-    } cases[] = {
-        {"[\"look\"]", "READ_ONLY"},
-        {"[\"look\",\"note\"]", "LOCAL_WRITE"},
-        {"[\"fetch\",\"look\"]", "NETWORK"},
-        {"[\"burn\",\"fetch\"]", "DESTRUCTIVE"},
-        {"[\"plain\",\"look\"]", "LOCAL_WRITE"}, /* one that declares nothing */
-        {"[]", "LOCAL_WRITE"},                   /* a script alone */
-    };
-    struct fixture *f = *state;
-    for (size_t i = 0; i < COUNT_OF(cases); i++) {
-        CLEANUP(free) char *id = xasprintf("e%zu", i);
-        CLEANUP(free) char *arguments = xasprintf("{\"script\":\"x\",\"tools\":%s}", cases[i].tools);
-        assert_string_equal(effect_with(f, COUNT_OF(known), id, arguments), cases[i].effect);
-        assert_string_equal(f->tools, cases[i].tools);
-    }
-}
-
-static void test_without_a_choice_all_tools_count(void **state)
-{
-    struct fixture *f = *state;
-    assert_string_equal(effect_with(f, 0, "a", "{\"script\":\"1\"}"), "LOCAL_WRITE");
-    assert_string_equal(effect_with(f, 1, "b", "{\"script\":\"2\"}"), "READ_ONLY");
-    assert_string_equal(effect_with(f, 3, "c", "{\"script\":\"3\"}"), "NETWORK");
-    assert_string_equal(f->tools, "");
-    f->pool.tools.told = false; /* no harness has said yet what there is */
-    assert_string_equal(effect_with(f, 0, "d", "{\"script\":\"4\"}"), "UNKNOWN");
-    assert_string_equal(effect_with(f, 0, "e", "{\"script\":\"5\",\"tools\":[]}"), "LOCAL_WRITE");
-}
-
-static void test_a_tool_that_is_not_there(void **state)
-{
-    struct fixture *f = *state;
-    f->pool.tools.items = known;
-    f->pool.tools.count = 2;
-    run(f, "{\"script\":\"x\",\"tools\":[\"look\",\"fetch\"]}");
-    assert_string_equal(error(f), "there is no tool fetch for scripts (there are: look, note)");
-    assert_int_equal(f->pool.taken, 0);
-}
-
-/* One that only reads is planned with other reads, and a breakpoint on writes leaves it alone. */
-static void test_the_scheduler_asks_for_the_calls_effect(void **state)
-{
-    struct fixture *f = *state;
-    f->answers = works;
-    f->pool.tools.items = known;
-    f->pool.tools.count = COUNT_OF(known);
-    turn_rig_open(&f->rig);
-    turn_rig_file(&f->rig, "a.txt", "a");
-    struct fake_answer *answer = fake_provider_answer(f->rig.model);
-    fake_answer_call(answer, "r1", "read_file", "{\"path\":\"a.txt\"}");
-    fake_answer_call(answer, "s1", "run_script", "{\"script\":\"x\",\"tools\":[\"look\"]}");
-    fake_answer_call(answer, "s2", "run_script", "{\"script\":\"y\",\"tools\":[\"note\"]}");
-    turn_rig_turn(&f->rig, "go");
-    const char *waves = turn_rig_event(&f->rig, EVENT_WAVES_PLANNED, 0)->waves_planned.waves;
-    assert_non_null(strstr(waves, "\"calls\":[\"r1\",\"s1\"],\"why\":\"s2 is no read (LOCAL_WRITE)\""));
-}
-
 /* ---- no box ---- */
 
 static void test_no_pool(void **state)
 {
-    struct fixture *f = *state;
+    struct script_rig *f = *state;
     f->rig.harness.pool = NULL;
     run(f, "{\"script\":\"x\"}");
     assert_string_equal(error(f), "there is no sandbox (see keyturn engines)");
@@ -401,7 +172,7 @@ static void test_no_pool(void **state)
 
 static void test_no_box_can_be_made(void **state)
 {
-    struct fixture *f = *state;
+    struct script_rig *f = *state;
     f->pool.trouble = "bwrap is not installed";
     run(f, "{\"script\":\"x\"}");
     assert_string_equal(error(f), "there is no sandbox: bwrap is not installed");
@@ -409,7 +180,7 @@ static void test_no_box_can_be_made(void **state)
 
 static void test_waiting_is_told_and_counts(void **state)
 {
-    struct fixture *f = *state;
+    struct script_rig *f = *state;
     f->answers = works;
     f->pool.ready_after_ms = 2000;
     run(f, "{\"script\":\"x\",\"timeout\":10}");
@@ -423,7 +194,7 @@ static void test_waiting_is_told_and_counts(void **state)
 
 static void test_waiting_too_long(void **state)
 {
-    struct fixture *f = *state;
+    struct script_rig *f = *state;
     f->pool.ready_after_ms = 20000;
     run(f, "{\"script\":\"x\",\"timeout\":10}");
     assert_string_equal(error(f), "no sandbox was free within 10 s");
@@ -433,7 +204,7 @@ static void test_waiting_too_long(void **state)
 
 static void test_a_box_that_comes_at_the_last_moment(void **state)
 {
-    struct fixture *f = *state;
+    struct script_rig *f = *state;
     f->pool.ready_after_ms = 9600;
     run(f, "{\"script\":\"x\",\"timeout\":10}");
     assert_string_equal(error(f), "a sandbox was free only when the time was nearly over");
@@ -443,7 +214,7 @@ static void test_a_box_that_comes_at_the_last_moment(void **state)
 /* The least that the schema allows is what a harness takes: the moment that a box takes to come must not spoil it. */
 static void test_the_shortest_time_is_enough(void **state)
 {
-    struct fixture *f = *state;
+    struct script_rig *f = *state;
     f->answers = works;
     f->pool.ready_after_ms = 1;
     run(f, "{\"script\":\"x\",\"timeout\":1}");
@@ -455,7 +226,7 @@ static void test_the_shortest_time_is_enough(void **state)
 
 static void test_a_script_that_is_silent(void **state)
 {
-    struct fixture *f = *state;
+    struct script_rig *f = *state;
     run(f, "{\"script\":\"x\",\"timeout\":10}");
     assert_string_equal(error(f), "Timed out waiting for container response");
     assert_int_equal(turn_rig_finished(&f->rig, "c1")->tool_finished.elapsed_ms, 15000);
@@ -465,7 +236,7 @@ static void test_a_script_that_is_silent(void **state)
 
 static void test_the_turns_deadline_wins(void **state)
 {
-    struct fixture *f = *state;
+    struct script_rig *f = *state;
     f->rig.harness.limits.wall_s = 20;
     run(f, "{\"script\":\"x\",\"timeout\":300}");
     assert_true(f->timeout_s > 19 && f->timeout_s < 20);
@@ -477,7 +248,7 @@ static void test_the_turns_deadline_wins(void **state)
 
 static void test_the_turns_deadline_ends_the_wait_for_a_box(void **state)
 {
-    struct fixture *f = *state;
+    struct script_rig *f = *state;
     f->rig.harness.limits.wall_s = 20;
     f->pool.ready_after_ms = 60000;
     run(f, "{\"script\":\"x\",\"timeout\":300}");
@@ -487,14 +258,14 @@ static void test_the_turns_deadline_ends_the_wait_for_a_box(void **state)
 
 static void test_default_timeout(void **state)
 {
-    struct fixture *f = *state;
+    struct script_rig *f = *state;
     f->answers = works;
     f->rig.harness.limits.wall_s = 600;
     run(f, "{\"script\":\"x\"}");
     assert_true(f->timeout_s == 60);
 }
 
-static void cancel_after(struct fixture *f, int64_t us)
+static void cancel_after(struct script_rig *f, int64_t us)
 {
     call(f, "{\"script\":\"x\"}");
     turn_rig_submit(&f->rig, &(struct intent){.type = INTENT_START, .start = {.prompt = "go"}});
@@ -507,7 +278,7 @@ static void cancel_after(struct fixture *f, int64_t us)
 
 static void test_cancel_while_it_runs(void **state)
 {
-    struct fixture *f = *state;
+    struct script_rig *f = *state;
     cancel_after(f, 1000000);
     assert_int_equal(f->pool.spoilt, 1);
     assert_int_equal(f->pool.closed, 1);
@@ -515,7 +286,7 @@ static void test_cancel_while_it_runs(void **state)
 
 static void test_cancel_while_it_waits(void **state)
 {
-    struct fixture *f = *state;
+    struct script_rig *f = *state;
     f->pool.ready_after_ms = 60000;
     cancel_after(f, 1000000);
     assert_int_equal(f->pool.forgotten, 1);
@@ -524,21 +295,13 @@ static void test_cancel_while_it_waits(void **state)
 
 static void test_nothing_of_a_cancelled_script_is_recorded(void **state)
 {
-    struct fixture *f = *state;
+    struct script_rig *f = *state;
     f->answers = works;
     cancel_after(f, 15000);
     assert_int_equal(turn_rig_count(&f->rig, EVENT_SCRIPT_EVENT), 1);
 }
 
 /* ---- again ---- */
-
-static void lend(struct fixture *f, struct fake_pool *pool, struct turn_rig *rig)
-{
-    fake_pool_init(pool, rig->loop);
-    pool->harness.asked = asked;
-    pool->harness.data = f;
-    rig->harness.pool = fake_pool(pool);
-}
 
 static void works_slowly(struct fake_channel *harness)
 {
@@ -556,7 +319,7 @@ static void finds_another(struct fake_channel *harness)
 }
 
 /* Recorded with works_slowly, then run again. */
-static void run_again(struct fixture *f, void (*answers)(struct fake_channel *harness), const char *departs_at)
+static void run_again(struct script_rig *f, void (*answers)(struct fake_channel *harness), const char *departs_at)
 {
     struct made made;
     struct again again;
@@ -585,44 +348,14 @@ static void run_again(struct fixture *f, void (*answers)(struct fake_channel *ha
 
 static void test_run_again_its_name_and_its_time_do_not_count(void **state)
 {
-    struct fixture *f = *state;
+    struct script_rig *f = *state;
     run_again(f, works_quickly, NULL);
 }
 
 static void test_run_again_its_result_counts(void **state)
 {
-    struct fixture *f = *state;
+    struct script_rig *f = *state;
     run_again(f, finds_another, "result.output.final_data.answer");
-}
-
-/* Where no script can be run, a call may do what it was recorded to be able to: it stays in its wave. */
-static void test_run_again_without_a_sandbox_its_effect_stays(void **state)
-{
-    struct fixture *f = *state;
-    struct made made;
-    struct again again;
-    struct fake_pool pool;
-    struct err err = ERR_INIT;
-    made_init(&made);
-    lend(f, &pool, &made.rig);
-    pool.tools.items = known;
-    pool.tools.count = COUNT_OF(known);
-    turn_check_open(&made.rig, made.path);
-    struct fake_answer *answer = replay_answer(&made.rig);
-    fake_answer_call(answer, "c1", "run_script", "{\"script\":\"x\",\"tools\":[\"look\"]}");
-    fake_answer_call(answer, "c2", "list_dir", "{}");
-    replay_answer(&made.rig)->text = "over";
-    f->answers = works;
-    turn_rig_turn(&made.rig, "go");
-    assert_non_null(strstr(turn_rig_event(&made.rig, EVENT_WAVES_PLANNED, 0)->waves_planned.waves, "[\"c1\",\"c2\"]"));
-    again_init(&again, made.path);
-    assert_int_equal(recording_stand_ins(again.recording, again.rig.harness.registry, true, &err), 0);
-    again_copy_files(&again);
-    again_run(&again);
-    again_check_none(&again);
-    again_release(&again);
-    fake_pool_release(&pool);
-    made_release(&made);
 }
 
 #define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
@@ -639,14 +372,6 @@ int main(void)
         TEST(test_a_box_that_dies_is_not_used_again),
         TEST(test_arguments_are_checked),
         TEST(test_secrets_that_nobody_declared),
-        TEST(test_files_go_with_the_script),
-        TEST(test_files_that_are_not_there),
-        TEST(test_without_files_the_request_has_none),
-        TEST(test_an_older_harness_takes_none),
-        TEST(test_a_call_may_do_what_its_tools_may),
-        TEST(test_without_a_choice_all_tools_count),
-        TEST(test_a_tool_that_is_not_there),
-        TEST(test_the_scheduler_asks_for_the_calls_effect),
         TEST(test_no_pool),
         TEST(test_no_box_can_be_made),
         TEST(test_waiting_is_told_and_counts),
@@ -662,7 +387,6 @@ int main(void)
         TEST(test_nothing_of_a_cancelled_script_is_recorded),
         TEST(test_run_again_its_name_and_its_time_do_not_count),
         TEST(test_run_again_its_result_counts),
-        TEST(test_run_again_without_a_sandbox_its_effect_stays),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

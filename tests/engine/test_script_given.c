@@ -1,0 +1,181 @@
+/* run_script with files of the workspace and with tools: what goes with the request, and what the call may do. */
+
+#include "support/fake_pool.h"
+#include "support/script_rig.h"
+
+/* ---- files of the workspace ---- */
+
+static void test_files_go_with_the_script(void **state)
+{
+    struct script_rig *f = *state;
+    f->answers = works;
+    turn_rig_open(&f->rig);
+    turn_rig_file(&f->rig, "src/a.py", "x = 42\n");
+    turn_rig_file(&f->rig, "src/b.txt", "no");
+    run(f, "{\"script\":\"x\",\"files\":[\"src/*.py\"]}");
+    assert_string_equal(outcome(f), "result");
+    assert_string_equal(f->files, "[{\"path\":\"src/a.py\",\"base64\":\"eCA9IDQyCg==\"}]");
+    const struct event *said = turn_rig_event(&f->rig, EVENT_TOOL_OUTPUT, 0);
+    assert_string_equal(said->tool_output.text, "1 file, 7 bytes, copied for the script");
+}
+
+static void test_files_that_are_not_there(void **state)
+{
+    struct script_rig *f = *state;
+    run(f, "{\"script\":\"x\",\"files\":[\"none.py\"]}");
+    assert_string_equal(error(f), "files: none.py does not exist");
+    assert_int_equal(f->pool.taken, 0);
+    assert_int_equal(f->pool.forgotten, 0);
+}
+
+static void test_without_files_the_request_has_none(void **state)
+{
+    struct script_rig *f = *state;
+    f->answers = works;
+    run(f, "{\"script\":\"x\"}");
+    assert_string_equal(f->files, "");
+}
+
+static void test_an_older_harness_takes_none(void **state)
+{
+    struct script_rig *f = *state;
+    f->pool.tools.chosen = false;
+    turn_rig_open(&f->rig);
+    turn_rig_file(&f->rig, "a.py", "x");
+    run(f, "{\"script\":\"x\",\"files\":[\"a.py\"]}");
+    assert_non_null(strstr(error(f), "the harness of this sandbox is older than this program"));
+    assert_int_equal(f->pool.given, 1);
+    assert_int_equal(f->pool.spoilt, 0);
+}
+
+/* ---- tools, and what a call may do ---- */
+
+static struct toolset_tool known[] = {
+    {"look", "READ_ONLY"}, {"note", "LOCAL_WRITE"}, {"fetch", "NETWORK"}, {"burn", "DESTRUCTIVE"}, {"plain", ""}};
+
+/* The effect of a call, as the journal has it, when these tools are there. */
+static const char *effect_with(struct script_rig *f, size_t count, const char *id, const char *arguments)
+{
+    f->answers = works;
+    f->pool.tools.items = known;
+    f->pool.tools.count = count;
+    if (!f->rig.engine)
+        turn_rig_open(&f->rig);
+    fake_answer_call(fake_provider_answer(f->rig.model), id, "run_script", arguments);
+    turn_rig_turn(&f->rig, "run it");
+    for (size_t i = 0;; i++) {
+        const struct event *event = turn_rig_event(&f->rig, EVENT_TOOL_STARTED, i);
+        assert_non_null(event);
+        if (strcmp(event->tool_started.call, id) == 0)
+            return event->tool_started.effect;
+    }
+}
+
+static void test_a_call_may_do_what_its_tools_may(void **state)
+{
+    static const struct {
+        const char *tools, *effect;
+    } cases[] = {
+        {"[\"look\"]", "READ_ONLY"},
+        {"[\"look\",\"note\"]", "LOCAL_WRITE"},
+        {"[\"fetch\",\"look\"]", "NETWORK"},
+        {"[\"burn\",\"fetch\"]", "DESTRUCTIVE"},
+        {"[\"plain\",\"look\"]", "LOCAL_WRITE"}, /* one that declares nothing */
+        {"[]", "LOCAL_WRITE"},                   /* a script alone */
+    };
+    struct script_rig *f = *state;
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        CLEANUP(free) char *id = xasprintf("e%zu", i);
+        CLEANUP(free) char *arguments = xasprintf("{\"script\":\"x\",\"tools\":%s}", cases[i].tools);
+        assert_string_equal(effect_with(f, COUNT_OF(known), id, arguments), cases[i].effect);
+        assert_string_equal(f->tools, cases[i].tools);
+    }
+}
+
+static void test_without_a_choice_all_tools_count(void **state)
+{
+    struct script_rig *f = *state;
+    assert_string_equal(effect_with(f, 0, "a", "{\"script\":\"1\"}"), "LOCAL_WRITE");
+    assert_string_equal(effect_with(f, 1, "b", "{\"script\":\"2\"}"), "READ_ONLY");
+    assert_string_equal(effect_with(f, 3, "c", "{\"script\":\"3\"}"), "NETWORK");
+    assert_string_equal(f->tools, "");
+    f->pool.tools.told = false; /* no harness has said yet what there is */
+    assert_string_equal(effect_with(f, 0, "d", "{\"script\":\"4\"}"), "UNKNOWN");
+    assert_string_equal(effect_with(f, 0, "e", "{\"script\":\"5\",\"tools\":[]}"), "LOCAL_WRITE");
+}
+
+static void test_a_tool_that_is_not_there(void **state)
+{
+    struct script_rig *f = *state;
+    f->pool.tools.items = known;
+    f->pool.tools.count = 2;
+    run(f, "{\"script\":\"x\",\"tools\":[\"look\",\"fetch\"]}");
+    assert_string_equal(error(f), "there is no tool fetch for scripts (there are: look, note)");
+    assert_int_equal(f->pool.taken, 0);
+}
+
+/* One that only reads is planned with other reads, and a breakpoint on writes leaves it alone. */
+static void test_the_scheduler_asks_for_the_calls_effect(void **state)
+{
+    struct script_rig *f = *state;
+    f->answers = works;
+    f->pool.tools.items = known;
+    f->pool.tools.count = COUNT_OF(known);
+    turn_rig_open(&f->rig);
+    turn_rig_file(&f->rig, "a.txt", "a");
+    struct fake_answer *answer = fake_provider_answer(f->rig.model);
+    fake_answer_call(answer, "r1", "read_file", "{\"path\":\"a.txt\"}");
+    fake_answer_call(answer, "s1", "run_script", "{\"script\":\"x\",\"tools\":[\"look\"]}");
+    fake_answer_call(answer, "s2", "run_script", "{\"script\":\"y\",\"tools\":[\"note\"]}");
+    turn_rig_turn(&f->rig, "go");
+    const char *waves = turn_rig_event(&f->rig, EVENT_WAVES_PLANNED, 0)->waves_planned.waves;
+    assert_non_null(strstr(waves, "\"calls\":[\"r1\",\"s1\"],\"why\":\"s2 is no read (LOCAL_WRITE)\""));
+}
+
+/* Where no script can be run, a call may do what it was recorded to be able to: it stays in its wave. */
+static void test_run_again_without_a_sandbox_its_effect_stays(void **state)
+{
+    struct script_rig *f = *state;
+    struct made made;
+    struct again again;
+    struct fake_pool pool;
+    struct err err = ERR_INIT;
+    made_init(&made);
+    lend(f, &pool, &made.rig);
+    pool.tools.items = known;
+    pool.tools.count = COUNT_OF(known);
+    turn_check_open(&made.rig, made.path);
+    struct fake_answer *answer = replay_answer(&made.rig);
+    fake_answer_call(answer, "c1", "run_script", "{\"script\":\"x\",\"tools\":[\"look\"]}");
+    fake_answer_call(answer, "c2", "list_dir", "{}");
+    replay_answer(&made.rig)->text = "over";
+    f->answers = works;
+    turn_rig_turn(&made.rig, "go");
+    assert_non_null(strstr(turn_rig_event(&made.rig, EVENT_WAVES_PLANNED, 0)->waves_planned.waves, "[\"c1\",\"c2\"]"));
+    again_init(&again, made.path);
+    assert_int_equal(recording_stand_ins(again.recording, again.rig.harness.registry, true, &err), 0);
+    again_copy_files(&again);
+    again_run(&again);
+    again_check_none(&again);
+    again_release(&again);
+    fake_pool_release(&pool);
+    made_release(&made);
+}
+
+#define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_files_go_with_the_script),
+        TEST(test_files_that_are_not_there),
+        TEST(test_without_files_the_request_has_none),
+        TEST(test_an_older_harness_takes_none),
+        TEST(test_a_call_may_do_what_its_tools_may),
+        TEST(test_without_a_choice_all_tools_count),
+        TEST(test_a_tool_that_is_not_there),
+        TEST(test_the_scheduler_asks_for_the_calls_effect),
+        TEST(test_run_again_without_a_sandbox_its_effect_stays),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
