@@ -133,6 +133,7 @@ static int use_options(struct harness *h, const struct setup_plan *plan)
         h->limits = budget_defaults();
         recording_limits(plan->recording, &h->limits);
         h->thinking = recording_thinking(plan->recording);
+        h->compact = recording_compacted(plan->recording);
     }
     for (size_t i = 0; i < options->budgets.count; i++)
         if (budget_limits_set(&h->limits, options->budgets.items[i], &err))

@@ -229,6 +229,17 @@ char *recording_told(const struct recording *recording, bool *instructions)
     return prompt ? xstrdup(prompt) : NULL;
 }
 
+bool recording_compacted(const struct recording *recording)
+{
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
+    struct event event;
+
+    for (size_t i = 0; i < journal_count(recording->reader); i++, arena_reset(&arena))
+        if (journal_event(recording->reader, i, &event, &arena, NULL) == 0 && event.type == EVENT_CONTEXT_COMPACTED)
+            return true;
+    return false;
+}
+
 enum thinking_level recording_thinking(const struct recording *recording)
 {
     return recording->thinking;

@@ -23,6 +23,8 @@ void recording_limits(const struct recording *recording, struct budget_limits *l
 /* What the recorded model was told first: the system prompt, and whether a project's instructions stood behind it. NULL
  * when the recording does not tell. The caller's. */
 char *recording_told(const struct recording *recording, bool *instructions);
+/* Were its messages made smaller? Who repeats it does the same, or does not. */
+bool recording_compacted(const struct recording *recording);
 /* How hard the recorded model was asked to think: whether it reflects depends on it. */
 enum thinking_level recording_thinking(const struct recording *recording);
 /* Gives the recorded decisions to the approval. */

@@ -70,6 +70,26 @@ printf 'a\0b' >bytes.md
 kt run --workspace ws --model m.jsonl --system bytes.md x
 refused "bytes.md" "no text"
 
+begin "the context ceiling nears"
+for i in 1 2 3; do seq -f "line %g of a file that is rather long" 1 90 >ws/f$i.txt; done
+reads() { printf '{"id":"c%s","name":"read_file","arguments":{"path":"f%s.txt"}}' "$1" "$1"; }
+{ head_lines "Read." && for i in 1 2 3; do answer $i "" "$(reads $i)"; done && answer 4 "All read." ""; } >m.jsonl
+kt run --workspace ws --model m.jsonl --budget context_tokens=3500 --record r.jsonl "Read all of it."
+ok "exit 0" is 0
+ok "it is told" grep -q '^context .*tool results\? shortened' "$base/out"
+ok "and recorded, with what is left" grep -q '"type":"context.compacted","step":4,.*"messages":\[{"role":"system"' r.jsonl
+ok "before the request that it is for" test "$(grep -n context.compacted r.jsonl | head -1 | cut -d: -f1)" -lt \
+    "$(grep -n '"model.requested","step":4' r.jsonl | cut -d: -f1)"
+cp -r ws r
+kt replay --check r.jsonl
+ok "it repeats" is 0
+mkdir -p config/keyturn
+printf '{"compact": false}\n' >config/keyturn/config.json
+kt run --workspace ws --model m.jsonl --budget context_tokens=3500 "Read all of it."
+ok "not where nobody wants it" no_out "shortened"
+kt replay --check r.jsonl
+ok "a recording of it repeats all the same" is 0
+
 begin "no model"
 kt run "Do it."
 ok "exit 2" is 2
