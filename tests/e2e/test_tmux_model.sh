@@ -57,4 +57,41 @@ case_choose() {
     sees 'status=0'
 }
 
-run_cases change choose
+# From one provider's dialect to the other's: what was said goes along, in the words of the one that is asked.
+case_change_provider() {
+    begin change_provider 120x40 CLAUDE_KEY=sk-first-0123456789 GPT_KEY=sk-second-0123456789
+    mkdir -p "$home/asked" "$home/config/keyturn"
+    python3 "$source/tests/e2e/model_server.py" "$home/asked" "SAY:Here I am." "CALL" "SAY:Here I am again." >/dev/null 2>&1 &
+    local server=$! url
+    until [ -e "$home/asked/url" ]; do kill -0 $server || return; done
+    url=$(cat "$home/asked/url")
+    echo 'one' >"$home/ws/a.txt"
+    echo '{"model": "claude", "models": {
+        "claude": {"provider": "anthropic", "base_url": "'$url'", "model": "claude-x", "key_env": "CLAUDE_KEY"},
+        "gpt": {"provider": "openai", "base_url": "'$url'/v1", "model": "gpt-x", "key_env": "GPT_KEY"}}}' \
+        >"$home/config/keyturn/config.json"
+    start run --workspace ws --record rec.jsonl "'where are you'"
+    sees 'Here I am.'
+    sees 'claude-x'
+    sees 'say:'
+    typed ':model gpt'
+    keys Enter
+    sees 'From the next request on gpt is asked'
+    sees 'gpt-x'
+    typed 'and now'
+    keys Enter
+    sees 'Here I am again.'
+    escape
+    keys q
+    sees 'status=0'
+    kill $server
+    wait $server 2>/dev/null
+    check "the first is asked in its dialect" grep -q '^POST /v1/messages' "$home/asked/1.request"
+    check "the other in its own" grep -q '^POST /v1/chat/completions' "$home/asked/2.request"
+    check "with what was said before" grep -q '"role":"assistant","content":"Here I am."' "$home/asked/2.request"
+    check "and with its own key" grep -qi '^authorization: bearer sk-second' "$home/asked/2.request"
+    check "the other's key stays away" test -z "$(grep -l sk-first "$home"/asked/[23].request)"
+    check "no key is recorded" test -z "$(grep -l 0123456789 "$home/rec.jsonl")"
+}
+
+run_cases change choose change_provider
