@@ -19,6 +19,7 @@ struct writing {
     const struct dialect_request *ask;
     const struct message_list *messages;
     enum role role; /* of the message that is open; ROLE_SYSTEM: none */
+    bool begun;     /* there is one already */
     bool thinks;    /* thinking blocks belong into this request */
     struct arena arena;
 };
@@ -43,6 +44,7 @@ static void open_message(struct writing *writing, enum role role)
     json_add_str(&writing->w, "role", role_name(role));
     json_open(&writing->w, "content", '[');
     writing->role = role;
+    writing->begun = true;
 }
 
 /* Everything up to here is the same in the next request: the server may keep it. */
@@ -146,6 +148,10 @@ static size_t write_assistant(struct writing *writing, size_t i)
     bool last = i + 1 + results == writing->messages->count;
     if (dialect_blank(message->text) && !message->call_count)
         return i + 1;
+    if (!writing->begun) { /* the first word is the user's, or the request is refused */
+        open_message(writing, ROLE_USER);
+        write_text(writing, dialect_go_on, strlen(dialect_go_on), false);
+    }
     open_message(writing, ROLE_ASSISTANT);
     if (outline && fits(outline, message)) {
         write_outline(writing, outline, message);

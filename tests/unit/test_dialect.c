@@ -143,6 +143,13 @@ static void test_last_word_is_never_the_models_own(void **state)
     for (size_t i = 0; i < 2; i++)
         writes_no(&list, &(struct asking){.dialect = both[i]}, "Go on.");
     message_list_release(&list);
+    /* Nor is the first, where that is not taken. */
+    message_list_add(&list, ROLE_SYSTEM, "What was said before: …");
+    message_list_add(&list, ROLE_ASSISTANT, "Then.");
+    message_list_add(&list, ROLE_USER, "y");
+    writes_part(&list, &(struct asking){.dialect = &dialect_anthropic},
+                "\"messages\":[{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"Go on.\"}]},{\"role\":\"assistant\"");
+    message_list_release(&list);
 }
 
 static void test_looking_back_tells_the_tools_and_lets_none_be_called(void **state)
