@@ -11,6 +11,7 @@
  * With --control, descriptor 3 is a line to the host. From there: T asks the program to end, K ends everything, and so
  * does the end of the line. To there, a line each:
  *
+ *     started            it runs
  *     error ERRNO        it could not be started
  *     left PID NAME      it was still running when the program ended, and was killed
  *     survivor PID NAME  it could not be killed
@@ -137,8 +138,9 @@ static void tell(const char *fmt, ...)
     va_start(args, fmt);
     int len = vsnprintf(line, sizeof(line), fmt, args);
     va_end(args);
+    /* A host that is gone is met at the end of the line, where everything is ended. */
     if (len > 0 && write(LAUNCH_CONTROL_FD, line, (size_t)len < sizeof(line) ? (size_t)len : sizeof(line) - 1) < 0)
-        settings.control = false; /* the host is gone */
+        return;
 }
 
 /* ---- the program ---- */
@@ -481,6 +483,7 @@ int main(int argc, char **argv)
         tell("error %d\n", wrong);
         return LAUNCH_FAILED;
     }
+    tell("started\n");
     close_standard();
     for (;;) {
         struct pollfd ready[2] = {{.fd = signals, .events = POLLIN},

@@ -171,9 +171,28 @@ static void hear_left(struct program *program, const char *text, bool survived)
     snprintf(program->left[end->left_count++].name, sizeof(name), "%s", name);
 }
 
+/* What an engine says before it is tried again is not the program's. */
+static bool may_try_again(const struct program *program)
+{
+    return program->vector.engine->retry && !program->again && !program->programs->again && !program->programs->works;
+}
+
+static void give_complaints(struct program *program)
+{
+    if (program->complaints.len)
+        program->listener.output(program->listener.user, PROGRAM_STDERR, program->complaints.buf,
+                                 program->complaints.len);
+    strbuf_reset(&program->complaints);
+}
+
 static void hear(struct program *program, const char *line)
 {
     int number;
+    if (strcmp(line, "started") == 0) {
+        program->programs->works = true;
+        give_complaints(program);
+        return;
+    }
     if (strncmp(line, "left ", 5) == 0)
         hear_left(program, line + 5, false);
     else if (strncmp(line, "survivor ", 9) == 0)
@@ -209,12 +228,6 @@ static void on_stdout(void *data, const char *bytes, size_t len)
         program->listener.output(program->listener.user, PROGRAM_STDOUT, bytes, len);
 }
 
-/* What an engine says before it is tried again is not the program's. */
-static bool may_try_again(const struct program *program)
-{
-    return program->vector.engine->retry && !program->again && !program->programs->again;
-}
-
 static void on_stderr(void *data, const char *bytes, size_t len)
 {
     struct program *program = data;
@@ -222,14 +235,6 @@ static void on_stderr(void *data, const char *bytes, size_t len)
         strbuf_add(&program->complaints, bytes, len);
     else if (len)
         program->listener.output(program->listener.user, PROGRAM_STDERR, bytes, len);
-}
-
-static void give_complaints(struct program *program)
-{
-    if (program->complaints.len)
-        program->listener.output(program->listener.user, PROGRAM_STDERR, program->complaints.buf,
-                                 program->complaints.len);
-    strbuf_reset(&program->complaints);
 }
 
 static int launch(struct program *program, struct err *err);

@@ -15,6 +15,7 @@ struct programs {
     struct inline_work *inlines; /* another */
     unsigned started;
     bool again; /* the engine works with its `retry` only */
+    bool works; /* it has started a program: what is said on stderr is the program's */
 };
 
 /* What must be there before a program starts: its folders, and its environment with their names. */

@@ -130,7 +130,7 @@ static void drop_bomb(unsigned pids)
     struct err err = ERR_INIT;
     open_with(engine, false);
     struct program_spec spec = {.cmd = "sh",
-                                .args = (const char *const[]){"-c", "b() { b | b & }; b; sleep 98771", NULL},
+                                .args = (const char *const[]){"-c", "b() { b | b & }; b; sleep 98771.$MARK", NULL},
                                 .limits = {.pids = pids},
                                 .timeout_ms = 3000};
     assert_true(program_rig_run(&rig, &spec, &err));
@@ -152,14 +152,14 @@ static void test_nothing_is_left(void **state)
 {
     (void)state;
     open_with(engine, false);
-    sh("setsid sleep 98772 & (setsid sleep 98772 &); sleep 0.3", (struct program_limits){0});
+    sh("setsid sleep 98772.$MARK & (setsid sleep 98772.$MARK &); sleep 0.3", (struct program_limits){0});
     program_rig_await(&rig, all_gone, (void *)(uintptr_t) "sleep 98772");
     assert_true(rig.result.end.left_count >= 2);
     /* Killed by its time, too. */
     struct err err = ERR_INIT;
     struct program_spec spec = {
         .cmd = "sh",
-        .args = (const char *const[]){"-c", "trap '' TERM; setsid sleep 98773 & setsid sleep 98773", NULL},
+        .args = (const char *const[]){"-c", "trap '' TERM; setsid sleep 98773.$MARK & setsid sleep 98773.$MARK", NULL},
         .timeout_ms = 2000};
     assert_true(program_rig_run(&rig, &spec, &err));
     assert_true(rig.result.end.timed_out);

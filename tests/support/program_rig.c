@@ -16,6 +16,14 @@
 #define LOOK_US     5000
 
 static struct sandbox_engines engines;
+static char mark[16]; /* tells processes of this test from those of another one that runs beside it */
+
+static struct env_vars give_mark(void *user)
+{
+    static const struct env_var var[] = {{"MARK", mark}};
+    (void)user;
+    return (struct env_vars){var, 1};
+}
 
 static void on_op(void *user, const struct workspace_op *op)
 {
@@ -35,6 +43,10 @@ void program_rig_open(struct program_rig *rig, const char *engine, const struct 
     if (!rig->folder || sandbox_engines_load(&engines, NULL, &err))
         BUG("%s", err.text);
     struct workspace_options ws = {.base = rig->folder, .observer = {on_op, rig}};
+    if (!*mark)
+        snprintf(mark, sizeof(mark), "%d", (int)getpid());
+    if (!own.provider.variables)
+        own.provider.variables = give_mark;
     own.loop = rig->loop;
     own.engine = sandbox_engines_find(&engines, engine);
     rig->ws = workspace_create(&ws, "test", NULL, &err);
@@ -140,11 +152,12 @@ static int count(const char *file, const char *text)
 
 int program_rig_count(const char *text)
 {
-    return count("cmdline", text);
+    CLEANUP(free) char *marked = xasprintf("%s.%s", text, mark);
+    return count("cmdline", marked);
 }
 
 int program_rig_count_within(const char *path)
 {
-    CLEANUP(free) char *mark = xasprintf(" WORKSPACE_DIR=%s ", path);
-    return count("environ", mark);
+    CLEANUP(free) char *own = xasprintf(" WORKSPACE_DIR=%s ", path);
+    return count("environ", own);
 }

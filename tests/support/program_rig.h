@@ -22,7 +22,8 @@ bool program_rig_run(struct program_rig *rig, const struct program_spec *spec, s
 void program_rig_sh(struct program_rig *rig, const char *command);
 /* Runs the loop until `holds` does; aborts when that takes too long. */
 void program_rig_await(struct program_rig *rig, bool (*holds)(void *user), void *user);
-/* Processes of this machine whose command line holds the text, but for us. */
+/* Processes of this machine whose command line holds the text with ".$MARK" behind it, which is a variable of all
+ * programs (unless there is another provider) and tells them from those of other tests. */
 int program_rig_count(const char *text);
 /* Processes that have the workspace at this path as theirs, but for whoever starts programs. */
 int program_rig_count_within(const char *path);

@@ -153,7 +153,7 @@ static void test_sessions(void **state)
 static void test_background_and_kill(void **state)
 {
     (void)state;
-    assert_string_equal(call(command, "{\"command\":\"sleep 98765\",\"background\":true}", "status"), "running");
+    assert_string_equal(call(command, "{\"command\":\"sleep 98765.$MARK\",\"background\":true}", "status"), "running");
     assert_string_equal(call(exec_kill, "{\"session_id\":\"p1\"}", "status"), "killed");
     assert_string_equal(call(exec_kill, "{\"session_id\":\"p1\"}", ""), "!unknown session_id: p1");
     assert_int_equal(program_rig_count("sleep 98765"), 0);
@@ -162,7 +162,8 @@ static void test_background_and_kill(void **state)
              "status"),
         "exited");
     /* What waits is ended with its owner, and nobody is told. */
-    const struct json *args = json_parse(&arena, "{\"command\":\"sleep 98766\"}", 25, &err);
+    static const char text[] = "{\"command\":\"sleep 98766.$MARK\"}";
+    const struct json *args = json_parse(&arena, text, sizeof(text) - 1, &err);
     result = NULL;
     assert_int_equal(exec_command(exec, rig.ws, args, on_result, &rig, &err), 0);
     exec_cancel(exec, &rig);
@@ -248,7 +249,7 @@ static bool sleeps(void *user)
 static void test_blocks_are_dropped_with_their_programs(void **state)
 {
     (void)state;
-    static const char slow[] = "sleep 98767\n";
+    static const char slow[] = "sleep 98767.$MARK\n";
     struct code_block block = {"sh", slow, sizeof(slow) - 1};
     struct workspace_options workspaces = {.base = rig.folder, .observer = rig.ws->observer};
     struct inline_options options = {.programs = rig.programs, .workspace = &workspaces, .timeout_ms = 60000};

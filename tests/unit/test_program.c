@@ -134,8 +134,10 @@ static void test_nothing_is_left(void **state)
 {
     (void)state;
     /* In another session, twice removed, deaf. */
-    program_rig_sh(&rig, "setsid sh -c 'trap \"\" TERM HUP; sleep 98761 & sleep 98761' & (setsid sleep 98761 &) ; "
-                         "until [ $(ls /proc | grep -c '^[0-9]') -gt 3 ]; do :; done; sleep 0.2; exit 3");
+    program_rig_sh(
+        &rig,
+        "setsid sh -c 'trap \"\" TERM HUP; sleep 98761.$MARK & sleep 98761.$MARK' & (setsid sleep 98761.$MARK &) ; "
+        "until [ $(ls /proc | grep -c '^[0-9]') -gt 3 ]; do :; done; sleep 0.2; exit 3");
     assert_int_equal(rig.result.end.exit_code, 3);
     assert_true(rig.result.end.left_count >= 3);
     assert_int_equal(rig.result.end.survivors, 0);
@@ -145,7 +147,7 @@ static void test_nothing_is_left(void **state)
     assert_true(named);
     assert_int_equal(program_rig_count("sleep 98761"), 0);
     run((struct program_spec){
-        .cmd = "sh", .args = ARGS("-c", "setsid sleep 98762 & setsid sleep 98762"), .timeout_ms = 300});
+        .cmd = "sh", .args = ARGS("-c", "setsid sleep 98762.$MARK & setsid sleep 98762.$MARK"), .timeout_ms = 300});
     assert_true(rig.result.end.timed_out);
     assert_int_equal(program_rig_count("sleep 98762"), 0);
 }
@@ -172,13 +174,25 @@ static void test_freed_while_it_runs(void **state)
     (void)state;
     struct err err = ERR_INIT;
     struct program_listener listener = {.ended = never};
-    struct program_spec spec = {.cmd = "sh", .args = ARGS("-c", "setsid sleep 98763 & setsid sleep 98763 & wait")};
+    struct program_spec spec = {.cmd = "sh",
+                                .args = ARGS("-c", "setsid sleep 98763.$MARK & setsid sleep 98763.$MARK & wait")};
     struct program *program = program_start(rig.programs, rig.ws, &spec, &listener, &err);
     assert_non_null(program);
     program_rig_await(&rig, some_left, (void *)(uintptr_t) "sleep 98763");
     program_free(program);
     program_rig_await(&rig, none_left, (void *)(uintptr_t) "sleep 98763");
     assert_non_null(strstr(rig.ops.buf, "workspace.run it was ended before its time"));
+    /* At any moment of its start. */
+    for (int i = 0; i < 10; i++) {
+        program = program_start(rig.programs, rig.ws, &spec, &listener, &err);
+        assert_non_null(program);
+        usleep((useconds_t)i * 1000);
+        program_free(program);
+    }
+    program_rig_await(&rig, none_left, (void *)(uintptr_t) "sleep 98763");
+    loop_free(rig.loop); /* waits for those that clean up */
+    rig.loop = loop_new(clock_system());
+    assert_int_equal(program_rig_count("sleep 98763"), 0);
     program_free(NULL);
 }
 
@@ -188,7 +202,8 @@ static _Noreturn void start_and_wait(int told)
     struct err err = ERR_INIT;
     struct program_listener listener = {.ended = never};
     struct program_spec spec = {.cmd = "sh",
-                                .args = ARGS("-c", "trap '' HUP TERM; setsid sleep 98768 & setsid sleep 98768"),
+                                .args =
+                                    ARGS("-c", "trap '' HUP TERM; setsid sleep 98768.$MARK & setsid sleep 98768.$MARK"),
                                 .timeout_ms = 60000};
     program_rig_open(&rig, engine, NULL);
     if (!program_start(rig.programs, rig.ws, &spec, &listener, &err))

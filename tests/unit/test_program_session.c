@@ -120,7 +120,7 @@ static void test_asked_and_killed(void **state)
     assert_false(program_session_end(session)->forced);
     assert_true(says((sought = "bye", session)));
     program_session_free(session);
-    session = start("trap '' TERM; setsid sleep 98764 & echo on; while :; do sleep 0.05; done", false);
+    session = start("trap '' TERM; setsid sleep 98764.$MARK & echo on; while :; do sleep 0.05; done", false);
     await_text(session, "on");
     program_session_kill(session, 50);
     program_rig_await(&rig, exited, session);
