@@ -74,7 +74,7 @@ struct departures {
     struct entry *entries;
     size_t entry_count, entry_room;
     bool types[EVENT_TYPE_COUNT]; /* that are compared: all of them, or those a person wrote down */
-    char *app;                    /* that recorded it; NULL: unknown */
+    char *app, *model;            /* that recorded it; NULL: unknown, or in the case of models several */
     int64_t open_turn;            /* that the recording ends in the middle of; 0: none */
     int64_t until;                /* the last seq that counts; -1: all do */
 
@@ -86,7 +86,7 @@ struct departures {
     int64_t newest_own;     /* the turn's own newest */
     int64_t furthest;       /* the one that stands last in the recording */
     bool memory;
-    bool same_app;
+    bool same_render; /* the same program asks the same model: what a prompt is rendered to must be the same too */
     int64_t now_seq, now_turn; /* of the event that is being compared; 0 after the run */
     const char *now_call;      /* that it is about, in the scratch arena; NULL: none */
 
@@ -201,8 +201,12 @@ struct departures *departures_new(const struct journal_reader *recording)
         arena_reset(&d->scratch);
         if (journal_event(recording, i, &event, &d->scratch, NULL) < 0)
             continue; /* whoever opened the recording has complained of it */
-        if (event.type == EVENT_SESSION_STARTED && event.session_started.app)
-            d->app = arena_strdup(&d->arena, event.session_started.app);
+        if (event.type == EVENT_SESSION_STARTED) {
+            d->app = event.session_started.app ? arena_strdup(&d->arena, event.session_started.app) : NULL;
+            d->model = event.session_started.model ? arena_strdup(&d->arena, event.session_started.model) : NULL;
+        }
+        if (event.type == EVENT_MODEL_CHANGED)
+            d->model = NULL;
         if (event.type == EVENT_TURN_STARTED) {
             turn++; /* a run counts its turns from 1, whatever the file calls them */
             step = 0;
@@ -415,8 +419,7 @@ static void compare_field(struct departures *d, const struct entry *entry, const
 
     if (!a || (b && strcmp(a, b) == 0))
         return; /* what the recording does not say is not compared */
-    /* Another version may have another prompt. */
-    if (strcmp(field->name, "prompt_render_hash") == 0 && !d->same_app)
+    if (strcmp(field->name, "prompt_render_hash") == 0 && !d->same_render)
         return;
     if (field->kind != EVENT_KIND_JSON) {
         add(d, was->seq, was->type_name, field->name, a, b);
@@ -488,6 +491,11 @@ static void compare_order(struct departures *d, const struct event *event, int r
         d->furthest = at;
 }
 
+static bool same_text(const char *a, const char *b)
+{
+    return a && b && strcmp(a, b) == 0;
+}
+
 void departures_see(struct departures *d, const struct event *event)
 {
     int rule = rule_of(event->type);
@@ -496,7 +504,7 @@ void departures_see(struct departures *d, const struct event *event)
     int64_t found;
 
     if (event->type == EVENT_SESSION_STARTED)
-        d->same_app = d->app && event->session_started.app && strcmp(d->app, event->session_started.app) == 0;
+        d->same_render = same_text(d->app, event->session_started.app) && same_text(d->model, event->session_started.model);
     if (rule < 0 || event->turn == 0 || !d->types[event->type] || departures_reached(d))
         return;
     if (event->type == EVENT_CONTEXT_LOADED)

@@ -81,11 +81,25 @@ static void add_history(struct message_list *list, const struct message_list *hi
     }
 }
 
+/* Which prompt was rendered, and for whom: the same words asked of another model are another experiment. */
+static void render_hash(char out[HASH_SHA256_HEX], const char *prompt, const struct prepare_input *input)
+{
+    struct sha256 hash;
+    sha256_init(&hash);
+    sha256_add(&hash, prompt, strlen(prompt));
+    if (input->provider && input->model) {
+        sha256_add(&hash, "", 1);
+        sha256_add(&hash, input->provider, strlen(input->provider) + 1);
+        sha256_add(&hash, input->model, strlen(input->model));
+    }
+    sha256_hex(&hash, out);
+}
+
 void prepare_turn(struct preparation *out, const struct prepare_input *input)
 {
     const char *prompt = input->system_prompt ? input->system_prompt : prepare_default_prompt;
     struct message_list *list = &out->messages;
-    hash_sha256(prompt, strlen(prompt), out->render_hash);
+    render_hash(out->render_hash, prompt, input);
     message_list_init(list);
     add(list, ROLE_SYSTEM, "prompt", prompt);
     add_metadata(list, input);

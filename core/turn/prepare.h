@@ -7,7 +7,7 @@
 #include "model/message.h"
 
 struct prepare_input {
-    const char *system_prompt;     /* of this call: the render hash follows it */
+    const char *system_prompt;     /* of this call: the render hash follows it and the model */
     const char *session, *provider, *model;
     int64_t wall_us;               /* for today and tomorrow */
     const char *memory;            /* text, "" or NULL: none */

@@ -320,7 +320,7 @@ static void test_context_and_messages_are_compared_and_what_is_of_the_day_is_not
         {"context.loaded", "\"score\":", "\"score\":1", NULL},
         {"turn.prepared", "\"text\":\"show a.txt\"", "\"text\":\"show b.txt\"", "messages[3].text"},
         {"turn.prepared", "\"text\":\"session_id: ", "\"text\":\"session_id: old", NULL},
-        {"turn.prepared", "\"prompt_render_hash\":\"", "\"prompt_render_hash\":\"0", "prompt_render_hash"},
+        {"turn.prepared", "\"prompt_render_hash\":\"", "\"prompt_render_hash\":\"0", NULL}, /* of another model */
         {"turn.finished", "\"status\":\"done\"", "\"status\":\"failed\"", "status"},
     };
 
@@ -344,6 +344,32 @@ static void test_context_and_messages_are_compared_and_what_is_of_the_day_is_not
     }
 }
 
+/* Who asked whom, in the recording, is made who asks whom now. */
+static void claim_model(struct made *made)
+{
+    struct again again;
+    CLEANUP(free) char *was = xstrdup(turn_rig_event(&made->rig, EVENT_SESSION_STARTED, 0)->session_started.model);
+
+    run_again(made, &again);
+    tamper(made, "session.started", was, turn_rig_event(&again.rig, EVENT_SESSION_STARTED, 0)->session_started.model);
+    again_release(&again);
+}
+
+static void test_same_program_renders_the_same_for_the_same_model(void **state)
+{
+    struct made made;
+    struct again again;
+
+    (void)state;
+    record_read_and_writes(&made);
+    claim_model(&made);
+    tamper(&made, "turn.prepared", "\"prompt_render_hash\":\"", "\"prompt_render_hash\":\"0");
+    run_again(&made, &again);
+    check_first(&again, "turn.prepared", "prompt_render_hash");
+    again_release(&again);
+    made_release(&made);
+}
+
 static void test_another_version_may_have_another_prompt(void **state)
 {
     struct made made;
@@ -351,6 +377,7 @@ static void test_another_version_may_have_another_prompt(void **state)
 
     (void)state;
     record_read_and_writes(&made);
+    claim_model(&made);
     tamper(&made, "session.started", "\"app\":\"keyturn ", "\"app\":\"keyturn 9");
     tamper(&made, "turn.prepared", "\"prompt_render_hash\":\"", "\"prompt_render_hash\":\"0");
     run_again(&made, &again);
@@ -457,6 +484,7 @@ int main(void)
         cmocka_unit_test(test_whatever_a_full_recording_lacks_departs),
         cmocka_unit_test(test_recording_that_ends_in_a_turn_is_compared_up_to_there),
         cmocka_unit_test(test_context_and_messages_are_compared_and_what_is_of_the_day_is_not),
+        cmocka_unit_test(test_same_program_renders_the_same_for_the_same_model),
         cmocka_unit_test(test_another_version_may_have_another_prompt),
         cmocka_unit_test(test_another_answer_departs_by_its_text_and_its_end),
         cmocka_unit_test(test_nothing_behind_the_last_seq_counts),

@@ -76,22 +76,22 @@ static void metadata_has_its_lines(void **state)
     preparation_release(&preparation);
 }
 
-static void the_hash_follows_the_prompt_and_nothing_else(void **state)
+static void the_hash_follows_the_prompt_and_the_model_and_nothing_else(void **state)
 {
     (void)state;
-    struct preparation one, two, three;
+    struct preparation one, two, three, four, five;
     struct prepare_input input = plain;
     char expected[HASH_SHA256_HEX];
     prepare_turn(&one, &input);
-    hash_sha256("P", 1, expected);
+    hash_sha256("P\0p\0m", 5, expected);
     assert_string_equal(one.render_hash, expected);
     input.system_prompt = "Q";
     prepare_turn(&two, &input);
     assert_string_not_equal(one.render_hash, two.render_hash);
     input = (struct prepare_input){.system_prompt = "P",
                                    .session = "other",
-                                   .provider = "x",
-                                   .model = "y",
+                                   .provider = "p",
+                                   .model = "m",
                                    .wall_us = 5,
                                    .memory = "M",
                                    .context_pack = "[2]",
@@ -99,9 +99,18 @@ static void the_hash_follows_the_prompt_and_nothing_else(void **state)
                                    .prompt = "else"};
     prepare_turn(&three, &input);
     assert_string_equal(one.render_hash, three.render_hash);
+    input.model = "n";
+    prepare_turn(&four, &input);
+    assert_string_not_equal(one.render_hash, four.render_hash);
+    input.provider = input.model = NULL;
+    prepare_turn(&five, &input);
+    hash_sha256("P", 1, expected);
+    assert_string_equal(five.render_hash, expected);
     preparation_release(&one);
     preparation_release(&two);
     preparation_release(&three);
+    preparation_release(&four);
+    preparation_release(&five);
 }
 
 static void the_pack_is_labelled_and_cannot_end_itself(void **state)
@@ -131,6 +140,7 @@ static void there_is_a_default_prompt(void **state)
     struct prepare_input input = plain;
     char expected[HASH_SHA256_HEX];
     input.system_prompt = NULL;
+    input.model = NULL;
     prepare_turn(&preparation, &input);
     assert_string_equal(preparation.messages.items[0].text, prepare_default_prompt);
     hash_sha256(prepare_default_prompt, strlen(prepare_default_prompt), expected);
@@ -144,7 +154,7 @@ int main(void)
         cmocka_unit_test(optional_parts_are_left_out),
         cmocka_unit_test(the_order_is_fixed),
         cmocka_unit_test(metadata_has_its_lines),
-        cmocka_unit_test(the_hash_follows_the_prompt_and_nothing_else),
+        cmocka_unit_test(the_hash_follows_the_prompt_and_the_model_and_nothing_else),
         cmocka_unit_test(the_pack_is_labelled_and_cannot_end_itself),
         cmocka_unit_test(there_is_a_default_prompt),
     };
