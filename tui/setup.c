@@ -19,6 +19,7 @@
 #include "theme.h"
 #include "tools/artifact.h"
 #include "tools/checkpoint.h"
+#include "tools/place.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -289,7 +290,7 @@ static int open_sandbox(struct setup *setup, const struct setup_plan *plan)
     h->pool = sandbox_pool(&setup->sandbox, setup->loop, BOXES_WARM, BOXES_MORE);
     if (h->pool)
         h->engine_name = setup->sandbox.spec.engine->name;
-    return 0;
+    return setup_open_place(setup, plan);
 }
 
 #define SERVERS_QUIET_S 2.0 /* nobody needs to hear of a wait that is over soon */
@@ -471,6 +472,7 @@ void setup_close(struct setup *setup)
 {
     struct harness *h = &setup->harness;
     engine_free(setup->engine);
+    place_free(h->place);
     pool_free(h->pool);
     mcp_close(setup->mcp);
     provider_free(h->provider);

@@ -74,3 +74,7 @@ struct model_choice {
 int setup_choose_model(const struct options *options, const struct config *config, struct model_choice *choice);
 /* Makes the provider of the harness. 0, or the exit status after the error was said. */
 int setup_open_model(struct setup *setup, const struct setup_plan *plan);
+
+/* setup_place.c */
+/* Makes the place for programs of the harness, after the sandbox. 0, or the exit status after the error was said. */
+int setup_open_place(struct setup *setup, const struct setup_plan *plan);

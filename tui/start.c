@@ -13,14 +13,14 @@
 #define PROMPT_ROWS_MAX 6
 #define SIDE_BY_SIDE    160 /* columns from which on the two lists stand next to each other */
 
-enum place { AT_PROMPT, AT_SESSIONS, AT_FIXTURES };
+enum start_place { AT_PROMPT, AT_SESSIONS, AT_FIXTURES };
 
 struct start {
     struct modal modal;
     char *folder, *model, *config;
     struct start_list list;
     struct input prompt;
-    enum place place;
+    enum start_place place;
     struct list sessions, fixtures;
 };
 
@@ -60,7 +60,7 @@ static void paint_more(struct canvas *canvas, struct rect in, const struct list 
         canvas_right(canvas, in, 0, 1, LOOK_DIM, text);
 }
 
-static void paint_list(struct start *start, struct canvas *canvas, struct rect in, enum place place)
+static void paint_list(struct start *start, struct canvas *canvas, struct rect in, enum start_place place)
 {
     bool sessions = place == AT_SESSIONS, here = start->place == place;
     struct list *list = sessions ? &start->sessions : &start->fixtures;
@@ -210,7 +210,7 @@ static void move_up(struct start *start, bool stacked)
 static void go_round(struct start *start, int step)
 {
     for (int i = 0; i < 3; i++) {
-        start->place = (enum place)(((int)start->place + step + 3) % 3);
+        start->place = (enum start_place)(((int)start->place + step + 3) % 3);
         if (start->place == AT_PROMPT || (start->place == AT_SESSIONS ? start->list.sessions : fixture_count(start)))
             return;
     }

@@ -326,6 +326,8 @@ static const struct key top_keys[] = {
     {"question_grace_ms", A_NUMBER, take_grace},
     {"mcpServers", AN_OBJECT, take_mcp},
     {"mcp_wait_s", A_NUMBER, take_mcp_wait},
+    {"workspace", AN_OBJECT, config_take_workspace},
+    {"skills", A_LIST, config_take_skills},
 };
 
 static struct config *config_empty(void)

@@ -39,6 +39,16 @@ struct config_binding {
     long line;
 };
 
+/* Where programs run, and what they may do there. 0, false and NULL: it was not said. */
+struct config_workspace {
+    const char *engine;
+    long engine_line;
+    bool network, persist;
+    int64_t max_disk_mb, memory_mb, pids, cpu_percent, timeout_s, programs;
+    const char *const *inputs;       /* folders of this machine that an agent may copy from, besides the project's */
+    const char *const *allow, *const *deny; /* commands */
+};
+
 #define CONFIG_GRACE_MS_MAX 60000
 
 /* What is -1 or NULL was not said. */
@@ -70,6 +80,8 @@ struct config {
     size_t breakpoint_count, breakpoint_room;
     struct mcp_specs mcp; /* tool servers */
     double mcp_wait_s;    /* how long a session waits for them; -1: as usual */
+    struct config_workspace workspace;
+    const char *const *skills; /* more folders of skills; NULL: none */
 };
 
 /* NULL and err, with err->line where a line is to blame. `path` NULL is the default file, which may be missing. */

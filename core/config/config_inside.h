@@ -35,3 +35,7 @@ const char *config_keep(struct reading *reading, const struct json *value);
 
 /* config_model.c */
 int config_take_models(struct reading *reading, const struct json *value);
+
+/* config_workspace.c */
+int config_take_workspace(struct reading *reading, const struct json *value);
+int config_take_skills(struct reading *reading, const struct json *value);

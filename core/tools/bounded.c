@@ -409,7 +409,9 @@ static void add_approval(struct bounded_call *call, struct tool_reply *reply)
 
 static void read_output(struct bounded_call *call, struct tool_reply *reply)
 {
-    if (!call->shape.made) /* a tool that runs on the loop */
+    if (!call->shape.made && reply->page) /* a tool that runs on the loop */
+        call->shape = (struct output_shape){.made = true, .text = steal(&reply->output)};
+    else if (!call->shape.made)
         output_shape_make(&call->shape, &reply->output);
     if (call->shape.fault) {
         bounded_settle_failed(call, true, call->shape.fault);

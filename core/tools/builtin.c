@@ -12,6 +12,9 @@ const struct tool *const builtin_tools[] = {
     &tool_delete_file,
     &tool_move_file,
     &tool_run_script,
+    &tool_workspace_exec,
+    &tool_workspace_write_stdin,
+    &tool_workspace_kill,
     &tool_web_search,
     NULL,
 };

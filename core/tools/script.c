@@ -355,6 +355,7 @@ const struct tool tool_run_script = {
                 "print() are shown while it runs. The functions of the tools folder are in its scope.",
             .effect = EFFECT_LOCAL_WRITE,
             .idempotent = false,
+            .real_time = true,
             .resource_keys = (const char *const[]){"sandbox", NULL},
             .parameters = "{\"type\":\"object\",\"properties\":{"
                           "\"script\":{\"type\":\"string\",\"minLength\":1,\"description\":\"the Python source\"},"

@@ -19,6 +19,7 @@ struct tool_run;
 struct artifact_store;
 struct beneath;
 struct http;
+struct place;
 struct pool;
 
 enum effect { EFFECT_UNKNOWN, EFFECT_READ_ONLY, EFFECT_LOCAL_WRITE, EFFECT_NETWORK, EFFECT_DESTRUCTIVE };
@@ -35,6 +36,7 @@ struct tool_spec {
     const char *parameters;           /* JSON schema of the arguments, compact */
     double timeout_s;                 /* cap of this tool; 0: the default */
     bool no_retry_on_timeout;         /* a timeout blocks the tool for the rest of the turn */
+    bool real_time;                   /* it runs programs: what only repeats a recording, in no time, repeats their outcome */
 };
 
 /* What a turn lends to its tools. */
@@ -47,6 +49,7 @@ struct tool_env {
     const char *web_endpoint;         /* for web_search, may be NULL */
     struct http *http;                /* likewise */
     struct pool *pool;                /* of sandboxes, for run_script; may be NULL */
+    struct place *place;              /* for tools that run programs; may be NULL */
 };
 
 enum reply_type {
@@ -119,4 +122,5 @@ static inline bool tool_run_cancelled(const struct tool_run *run)
 /* The built-in tools; each file has one table. NULL-terminated list. */
 extern const struct tool *const builtin_tools[];
 extern const struct tool tool_list_dir, tool_read_file, tool_search_files, tool_write_file, tool_edit_file,
-    tool_delete_file, tool_move_file, tool_get_context_pack, tool_web_search, tool_run_script;
+    tool_delete_file, tool_move_file, tool_get_context_pack, tool_web_search, tool_run_script, tool_workspace_exec,
+    tool_workspace_write_stdin, tool_workspace_kill;

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "engine_inside.h"
+#include "placed.h"
 #include <string.h>
 
 struct harness harness_defaults(void)
@@ -130,7 +131,9 @@ static struct engine *engine_make(const struct harness *harness, struct journal 
         .web_endpoint = harness->web_endpoint,
         .http = harness->http,
         .pool = harness->pool,
+        .place = harness->place,
     };
+    placed_listen(engine);
     return engine;
 }
 
@@ -255,6 +258,7 @@ void engine_free(struct engine *engine)
 {
     if (!engine)
         return;
+    placed_deaf(engine);
     loop_unpost(engine->harness->loop, &engine->broke);
     /* With threads still out there the program is about to end: what they hold is left to them. */
     if (engine_idle(engine)) {

@@ -21,6 +21,7 @@
 
 struct engine;
 struct http;
+struct place;
 struct pool;
 struct program_control;
 
@@ -38,6 +39,7 @@ struct harness {
     struct store *store;              /* NULL: no memory */
     struct http *http;                /* NULL: no web */
     struct pool *pool;                /* of sandboxes; NULL: no scripts */
+    struct place *place;              /* of the tools that run programs; NULL: none */
     struct program_control *programs; /* how keys reach programs; NULL: there are none */
     struct finalize_hooks hooks;
 

@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "engine_inside.h"
+#include "tools/place.h"
 #include <string.h>
 
 static void undo_ended(struct engine *engine)
@@ -174,6 +175,7 @@ static int end(struct engine *engine, const char *reason, struct err *err)
         return err_set(err, "a turn is running: cancel it first");
     if (engine->undo)
         return err_set(err, "an undo is under way");
+    place_end(engine->harness->place);
     engine->ended = true;
     engine_emit(engine, 0,
                 &(struct event){.type = EVENT_SESSION_ENDED, .session_ended = {.reason = reason ? reason : "quit"}});

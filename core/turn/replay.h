@@ -29,8 +29,8 @@ bool recording_compacted(const struct recording *recording);
 enum thinking_level recording_thinking(const struct recording *recording);
 /* Gives the recorded decisions to the approval. */
 int recording_decisions(const struct recording *recording, struct approval *approval, struct err *err) CHECKED;
-/* Adds a stand-in for each recorded tool that the registry does not have; `scripts`: also in the place of run_script,
- * for who cannot run one. They live as long as the recording, and tell what scripts told. */
+/* Adds a stand-in for each recorded tool that the registry does not have; `scripts`: also in the place of tools
+ * that run programs (`real_time`), for who cannot run any. They live as long as the recording, and tell what scripts told. */
 int recording_stand_ins(struct recording *recording, struct registry *registry, bool scripts, struct err *err) CHECKED;
 /* The folder of files that belongs to the recording: FILE without its extension, when there is one; NULL else. */
 const char *recording_files(const struct recording *recording);

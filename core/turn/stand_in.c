@@ -199,8 +199,8 @@ int recording_stand_ins(struct recording *recording, struct registry *registry, 
         struct strbuf schema = STRBUF_INIT;
         struct stand_in *stand_in;
 
-        bool there = registry_find(registry, name);
-        if (there && !(scripts && strcmp(name, "run_script") == 0))
+        const struct tool *there = registry_find(registry, name);
+        if (there && !(scripts && there->spec.real_time))
             continue;
         stand_in = xcalloc(1, sizeof(*stand_in));
         stand_in->recording = recording;

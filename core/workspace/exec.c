@@ -293,6 +293,12 @@ static int start_session(struct exec *exec, struct workspace *ws, const struct e
 int exec_command(struct exec *exec, struct workspace *ws, const struct json *args, exec_done *done, void *user,
                  struct err *err)
 {
+    return exec_command_watched(exec, ws, args, done, NULL, user, err);
+}
+
+int exec_command_watched(struct exec *exec, struct workspace *ws, const struct json *args, exec_done *done,
+                         exec_watch *watch, void *user, struct err *err)
+{
     CLEANUP(arena) struct arena arena = ARENA_INIT;
     struct exec_request request;
     struct programs *programs = exec->options.programs;
@@ -309,7 +315,9 @@ int exec_command(struct exec *exec, struct workspace *ws, const struct json *arg
                                 .input = request.input,
                                 .input_len = request.input ? strlen(request.input) : 0,
                                 .tty = request.tty,
-                                .timeout_ms = request.timeout_ms};
+                                .timeout_ms = request.timeout_ms,
+                                .watch = watch,
+                                .watch_user = user};
     if (!request.one_shot)
         return start_session(exec, ws, &request, &spec, done, user, err);
     struct call *call = new_call(exec, done, user);

@@ -60,6 +60,8 @@ struct workspace_capabilities programs_capabilities(const struct programs *progr
 const char *programs_root(const struct programs *programs, const char *path);
 struct loop *programs_loop(const struct programs *programs);
 
+enum program_stream { PROGRAM_STDOUT, PROGRAM_STDERR };
+
 struct program_spec {
     const char *cmd;         /* a bare name is looked up in the PATH of its own environment */
     const char *const *args; /* NULL-terminated; NULL: none */
@@ -72,6 +74,9 @@ struct program_spec {
     bool tty;           /* on a terminal of its own: one stream of output */
     int64_t timeout_ms; /* 0 or less: PROGRAM_TIMEOUT_MS */
     struct program_limits limits;
+    /* For program_run: told of what is printed as it comes; NULL: nobody. */
+    void (*watch)(void *user, enum program_stream stream, const char *bytes, size_t len);
+    void *watch_user;
 };
 
 /* Something that still ran when the program ended. It was killed, unless it survived that too. */
@@ -92,8 +97,6 @@ struct program_end {
     const struct program_left *left;
     size_t left_count, survivors;
 };
-
-enum program_stream { PROGRAM_STDOUT, PROGRAM_STDERR };
 
 struct program_listener {
     void (*output)(void *user, enum program_stream stream, const char *bytes, size_t len);

@@ -165,7 +165,8 @@ struct run {
     struct program_result result;
     size_t max;
     void (*done)(void *user, struct program_result *take_result);
-    void *user;
+    void (*watch)(void *user, enum program_stream stream, const char *bytes, size_t len);
+    void *user, *watch_user;
 };
 
 static void keep(struct strbuf *kept, size_t max, const char *bytes, size_t len)
@@ -179,6 +180,8 @@ static void on_output(void *user, enum program_stream stream, const char *bytes,
     struct run *run = user;
     *(stream == PROGRAM_STDOUT ? &run->result.out_bytes : &run->result.err_bytes) += len;
     keep(stream == PROGRAM_STDOUT ? &run->result.out : &run->result.err, run->max, bytes, len);
+    if (run->watch)
+        run->watch(run->watch_user, stream, bytes, len);
 }
 
 static void on_dropped(void *user)
@@ -209,6 +212,8 @@ struct program *program_run(struct programs *programs, struct workspace *ws, con
     run->max = programs->max_output;
     run->done = done;
     run->user = user;
+    run->watch = spec->watch;
+    run->watch_user = spec->watch_user;
     strbuf_init(&run->result.out);
     strbuf_init(&run->result.err);
     struct program *program = run->program = program_start(programs, ws, spec, &listener, err);

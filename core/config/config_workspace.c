@@ -1,0 +1,102 @@
+/* The part of the config file about workspaces and skills. */
+
+#include "base/mem.h"
+#include "config_inside.h"
+#include <string.h>
+
+/* A whole number in a range. */
+static int take_number(struct reading *reading, const struct json *value, int64_t least, int64_t most, int64_t *out)
+{
+    int64_t number = json_int(value, least - 1);
+    if (number < least || number > most) {
+        err_set(reading->err, "\"workspace.%s\" must be a whole number, %lld to %lld, is %.40s", value->key,
+                (long long)least, (long long)most, value->text);
+        return config_at_line(reading, value);
+    }
+    *out = number;
+    return 0;
+}
+
+#define NUMBER(field, least, most)                                                                                     \
+    static int take_##field(struct reading *reading, const struct json *value)                                         \
+    {                                                                                                                  \
+        return take_number(reading, value, least, most, &reading->config->workspace.field);                            \
+    }
+#define TRUTH(field)                                                                                                   \
+    static int take_##field(struct reading *reading, const struct json *value)                                         \
+    {                                                                                                                  \
+        reading->config->workspace.field = json_bool(value, false);                                                    \
+        return 0;                                                                                                      \
+    }
+NUMBER(max_disk_mb, 1, 1 << 20)
+NUMBER(memory_mb, 16, 1 << 20)
+NUMBER(pids, 1, 32768)
+NUMBER(cpu_percent, 1, 6400)
+NUMBER(timeout_s, 1, 86400)
+NUMBER(programs, 1, 64)
+TRUTH(network)
+TRUTH(persist)
+
+static int take_engine(struct reading *reading, const struct json *value)
+{
+    reading->config->workspace.engine = config_keep(reading, value);
+    reading->config->workspace.engine_line = config_line_of(reading, value);
+    return 0;
+}
+
+/* A list of texts, NULL-terminated. */
+static int take_texts(struct reading *reading, const struct json *value, const char *within, const char *const **out)
+{
+    const char **list = arena_calloc(&reading->config->arena, (size_t)value->count + 1, sizeof(*list));
+    size_t count = 0;
+    json_each (item, value) {
+        if (item->type != JSON_STRING || !item->len) {
+            err_set(reading->err, "\"%s%s\" must hold texts, one of them is %s", within, value->key,
+                    item->type == JSON_STRING ? "empty" : json_type_name(item->type));
+            return config_at_line(reading, item);
+        }
+        list[count++] = config_keep(reading, item);
+    }
+    *out = list;
+    return 0;
+}
+
+static int take_inputs(struct reading *reading, const struct json *value)
+{
+    return take_texts(reading, value, "workspace.", &reading->config->workspace.inputs);
+}
+
+static int take_allow(struct reading *reading, const struct json *value)
+{
+    return take_texts(reading, value, "workspace.", &reading->config->workspace.allow);
+}
+
+static int take_deny(struct reading *reading, const struct json *value)
+{
+    return take_texts(reading, value, "workspace.", &reading->config->workspace.deny);
+}
+
+static const struct key workspace_keys[] = {
+    {"engine", A_TEXT, take_engine},
+    {"network", A_TRUTH, take_network},
+    {"persist", A_TRUTH, take_persist},
+    {"max_disk_mb", A_NUMBER, take_max_disk_mb},
+    {"memory_mb", A_NUMBER, take_memory_mb},
+    {"pids", A_NUMBER, take_pids},
+    {"cpu_percent", A_NUMBER, take_cpu_percent},
+    {"timeout_s", A_NUMBER, take_timeout_s},
+    {"programs", A_NUMBER, take_programs},
+    {"inputs", A_LIST, take_inputs},
+    {"allow", A_LIST, take_allow},
+    {"deny", A_LIST, take_deny},
+};
+
+int config_take_workspace(struct reading *reading, const struct json *value)
+{
+    return config_walk(reading, "workspace.", value, workspace_keys, COUNT_OF(workspace_keys));
+}
+
+int config_take_skills(struct reading *reading, const struct json *value)
+{
+    return take_texts(reading, value, "", &reading->config->skills);
+}

@@ -1,0 +1,294 @@
+/* workspace_exec, workspace_write_stdin, workspace_kill: commands in the session's workspace (workspace/exec.h).
+ *
+ *   start ──► the workspace is had ──► the command runs, or is looked at ──► the workspace is looked at ──► finished
+ *                                         │ cancelled: a command that runs to its end is killed with all it started,
+ *                                         ▼ one that goes on beyond its call goes on
+ *                                      finished
+ *
+ * A command's time ends a little before the call's, so that its output until then is still told. What it prints is shown as it
+ * comes: as the call's output when it runs to its end, as the program's own when it goes on. */
+
+#include "base/arena.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "long_text.h"
+#include "place.h"
+#include "place_job.h"
+#include "trickle.h"
+#include "workspace/exec.h"
+#include "workspace/program_control.h"
+#include <string.h>
+
+#define LAST_WORD_S 0.5 /* before the call's end */
+#define LONGEST_S   3600
+
+struct exec_call {
+    struct place_job job;
+    struct arena arena;
+    struct exec *exec; /* while it is waited for */
+    struct trickle streams[2];
+    char *result;
+    int (*begin)(struct exec_call *call, struct err *err);
+};
+
+static void release(struct place_job *job)
+{
+    struct exec_call *call = CONTAINER_OF(job, struct exec_call, job);
+    trickle_release(&call->streams[0]);
+    trickle_release(&call->streams[1]);
+    arena_release(&call->arena);
+    free(call->result);
+    free(call);
+}
+
+/* ---- the end ---- */
+
+/* On a thread: what was printed may be long. */
+static void write_result(struct place_job *job)
+{
+    struct exec_call *call = CONTAINER_OF(job, struct exec_call, job);
+    struct strbuf out = STRBUF_INIT;
+    struct json_writer w = json_begin(&out);
+    const struct json *result = json_parse(&call->arena, call->result, strlen(call->result), NULL);
+    json_open(&w, NULL, '{');
+    json_each (member, result) {
+        if (strcmp(member->key, "output") == 0)
+            long_text_add(&w, "output", "", member->text, member->len, LONG_TEXT_ROOM, job->run->env,
+                          job->run->tool->spec.name);
+        else
+            json_add_value(&w, member->key, member);
+    }
+    json_close(&w, '}');
+    tool_reply_page(&job->reply, strbuf_detach(&out, NULL));
+}
+
+static void on_done(void *user, const char *result)
+{
+    struct exec_call *call = user;
+    call->exec = NULL;
+    call->result = xstrdup(result);
+    trickle_flush(&call->streams[0], true);
+    trickle_flush(&call->streams[1], true);
+    call->job.act = write_result;
+    call->job.then = NULL;
+    call->job.look = true;
+    place_job_start(&call->job);
+}
+
+static void print_stdout(void *user, const char *text, size_t len)
+{
+    struct tool_run *run = user;
+    run->output(run, "stdout", text, len);
+}
+
+static void print_stderr(void *user, const char *text, size_t len)
+{
+    struct tool_run *run = user;
+    run->output(run, "stderr", text, len);
+}
+
+static void on_printed(void *user, enum program_stream stream, const char *bytes, size_t len)
+{
+    struct exec_call *call = user;
+    trickle_add(&call->streams[stream == PROGRAM_STDERR], bytes, len);
+}
+
+/* ---- the beginning ---- */
+
+static void begin(struct place_job *job)
+{
+    struct exec_call *call = CONTAINER_OF(job, struct exec_call, job);
+    struct err err = ERR_INIT;
+    if (job->failed) {
+        place_job_finish(job);
+        return;
+    }
+    if (tool_run_cancelled(job->run)) {
+        place_job_refuse(job, "cancelled");
+        return;
+    }
+    struct exec *exec = place_exec(job->place, &err);
+    call->exec = exec;
+    if (!exec || call->begin(call, &err) < 0) {
+        call->exec = NULL;
+        place_job_refuse(job, "%s", err.text);
+    }
+}
+
+static void start(struct tool_run *run, int (*begins)(struct exec_call *call, struct err *err))
+{
+    if (place_missing(run))
+        return;
+    struct exec_call *call = xcalloc(1, sizeof(*call));
+    call->job = (struct place_job){.run = run, .then = begin, .release = release};
+    call->begin = begins;
+    trickle_init(&call->streams[0], run->env->loop, PLACE_CALL_MAX, print_stdout, run);
+    trickle_init(&call->streams[1], run->env->loop, PLACE_CALL_MAX, print_stderr, run);
+    run->state = call;
+    place_job_start(&call->job);
+}
+
+static void cancel(struct tool_run *run)
+{
+    struct exec_call *call = run->state;
+    if (!call || call->job.out || !call->exec)
+        return; /* a thread has it: it comes back by itself */
+    struct place *place = call->job.place;
+    exec_cancel(call->exec, call);
+    place_look(place); /* whatever it did until now */
+    place_job_refuse(&call->job, "cancelled");
+}
+
+/* ---- workspace_exec ---- */
+
+/* The arguments with the time that is left. */
+static const struct json *in_time(struct exec_call *call, const struct exec_request *request)
+{
+    const struct tool_run *run = call->job.run;
+    int64_t allowed_ms = place_timeout_ms(call->job.place, request->timeout_ms);
+    double left_s = deadline_remaining_s(&run->deadline) - LAST_WORD_S;
+    if (request->one_shot && left_s >= 1 && (double)allowed_ms > left_s * 1000)
+        allowed_ms = (int64_t)left_s * 1000;
+    CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
+    struct json_writer w = json_begin(&text);
+    json_open(&w, NULL, '{');
+    json_each (member, run->arguments)
+        if (strncmp(member->key, "timeout", strlen("timeout")) != 0)
+            json_add_value(&w, member->key, member);
+    json_add_int(&w, "timeout_sec", allowed_ms > 1000 ? allowed_ms / 1000 : 1);
+    json_close(&w, '}');
+    const char *copy = arena_memdup0(&call->arena, text.buf, text.len);
+    return json_parse(&call->arena, copy, text.len, NULL);
+}
+
+static int begin_command(struct exec_call *call, struct err *err)
+{
+    struct place_job *job = &call->job;
+    struct exec_request request;
+    struct programs *programs = place_programs(job->place, err);
+    if (!programs || exec_request_read(&request, &call->arena, job->run->arguments, &place_said(job->place)->commands,
+                                       programs_root(programs, job->ws->path), err))
+        return -1;
+    free(request.cwd);
+    if (!request.one_shot && place_room(job->place, err))
+        return -1;
+    place_starting(job->place, job->run->call);
+    int status = exec_command_watched(call->exec, job->ws, in_time(call, &request), on_done, on_printed, call, err);
+    place_starting(job->place, NULL);
+    return status;
+}
+
+static void start_exec(struct tool_run *run)
+{
+    start(run, begin_command);
+}
+
+const struct tool tool_workspace_exec = {
+    .spec =
+        {
+            .name = "workspace_exec",
+            .description =
+                "Run a shell command in the session's own workspace, in a sandbox: skills/ work/ runs/ out/, none of the user's "
+                "files (stage_input copies some there, bring_back proposes results). Runs to its end, unless background, tty or "
+                "yield_time_ms is given: then the answer comes while it still runs, with a session_id for "
+                "workspace_write_stdin and workspace_kill.",
+            .effect = EFFECT_LOCAL_WRITE,
+            .idempotent = false,
+            .real_time = true,
+            .resource_keys = (const char *const[]){"workspace", NULL},
+            .parameters =
+                "{\"type\":\"object\",\"properties\":{"
+                "\"command\":{\"type\":\"string\",\"minLength\":1,\"description\":\"for sh\"},"
+                "\"cwd\":{\"type\":\"string\",\"description\":\"a folder of the workspace, its root if not given\"},"
+                "\"env\":{\"type\":\"object\",\"additionalProperties\":{\"type\":\"string\"},\"description\":\"more variables\"},"
+                "\"stdin\":{\"type\":\"string\",\"description\":\"what it reads first\"},"
+                "\"timeout_sec\":{\"type\":\"integer\",\"minimum\":1,\"description\":\"300 if not given\"},"
+                "\"timeoutSec\":{\"type\":\"integer\"},\"timeout\":{\"type\":\"integer\"},"
+                "\"yield_time_ms\":{\"type\":\"integer\",\"minimum\":0,"
+                "\"description\":\"answer after so long at the latest; it goes on\"},"
+                "\"yieldMs\":{\"type\":\"integer\"},"
+                "\"background\":{\"type\":\"boolean\",\"description\":\"answer at once; it goes on\"},"
+                "\"tty\":{\"type\":\"boolean\",\"description\":\"with a terminal of its own\"},"
+                "\"pty\":{\"type\":\"boolean\"}},"
+                "\"required\":[\"command\"],\"additionalProperties\":false}",
+            .timeout_s = LONGEST_S,
+        },
+    .effect = place_effect,
+    .start = start_exec,
+    .cancel = cancel,
+};
+
+/* ---- workspace_write_stdin ---- */
+
+static int begin_write(struct exec_call *call, struct err *err)
+{
+    const struct json *args = call->job.run->arguments;
+    const char *program = json_str(json_get(args, "session_id"), json_str(json_get(args, "sessionId"), ""));
+    bool submits = json_bool(json_get(args, "append_newline"), json_bool(json_get(args, "submit"), false));
+    CLEANUP(free) char *text = xasprintf("%s%s", json_str(json_get(args, "chars"), ""), submits ? "\n" : "");
+    struct program_control *control = place_control(call->job.place);
+    /* In the journal first; so whether it can be typed is asked before. What is wrong with it, exec_write says. */
+    if (*text && control->ready(control, program, NULL) == 0)
+        place_typing(call->job.place, program, text);
+    return exec_write(call->exec, args, on_done, call, err);
+}
+
+static void start_write(struct tool_run *run)
+{
+    start(run, begin_write);
+}
+
+#define SESSION_ID                                                                                                     \
+    "\"session_id\":{\"type\":\"string\",\"description\":\"as workspace_exec gave it\"},"                              \
+    "\"sessionId\":{\"type\":\"string\"}"
+
+const struct tool tool_workspace_write_stdin = {
+    .spec =
+        {
+            .name = "workspace_write_stdin",
+            .description = "Type into a program that workspace_exec left running, and see what it prints. Without chars it "
+                           "only looks.",
+            .effect = EFFECT_LOCAL_WRITE,
+            .idempotent = false,
+            .real_time = true,
+            .resource_keys = (const char *const[]){"workspace", NULL},
+            .parameters = "{\"type\":\"object\",\"properties\":{" SESSION_ID ","
+                          "\"chars\":{\"type\":\"string\",\"description\":\"typed as they are\"},"
+                          "\"append_newline\":{\"type\":\"boolean\",\"description\":\"and Enter\"},"
+                          "\"submit\":{\"type\":\"boolean\"},"
+                          "\"yield_time_ms\":{\"type\":\"integer\",\"minimum\":0,\"description\":\"look for so long, 200 if "
+                          "not given\"},\"yieldMs\":{\"type\":\"integer\"}},"
+                          "\"additionalProperties\":false}",
+        },
+    .effect = place_effect,
+    .start = start_write,
+    .cancel = cancel,
+};
+
+/* ---- workspace_kill ---- */
+
+static int begin_kill(struct exec_call *call, struct err *err)
+{
+    return exec_kill(call->exec, call->job.run->arguments, on_done, call, err);
+}
+
+static void start_kill(struct tool_run *run)
+{
+    start(run, begin_kill);
+}
+
+const struct tool tool_workspace_kill = {
+    .spec =
+        {
+            .name = "workspace_kill",
+            .description = "End a program that workspace_exec left running, and all it started.",
+            .effect = EFFECT_LOCAL_WRITE,
+            .idempotent = false,
+            .real_time = true,
+            .resource_keys = (const char *const[]){"workspace", NULL},
+            .parameters = "{\"type\":\"object\",\"properties\":{" SESSION_ID "},\"additionalProperties\":false}",
+        },
+    .effect = place_effect,
+    .start = start_kill,
+    .cancel = cancel,
+};

@@ -1,0 +1,291 @@
+/* A place: what was set up, the workspace, and who is told.
+ *
+ * Operations on a workspace tell of themselves on the thread that carries them out. They are kept in order and handed on
+ * from the loop: at once when that is the thread, else when the work comes back that they are part of. */
+
+#include "place.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "place_inside.h"
+#include "sandbox/engines.h"
+#include "sandbox/rooms.h"
+#include "workspace/exec.h"
+#include "workspace/registry.h"
+#include "workspace/versions.h"
+#include <string.h>
+
+static const char *keep(struct place *place, const char *text)
+{
+    return text ? arena_strdup(&place->arena, text) : NULL;
+}
+
+static const char *const *keep_list(struct place *place, const char *const *list)
+{
+    size_t count = 0;
+    while (list && list[count])
+        count++;
+    const char **copy = arena_calloc(&place->arena, count + 1, sizeof(*copy));
+    for (size_t i = 0; i < count; i++)
+        copy[i] = arena_strdup(&place->arena, list[i]);
+    return list ? copy : NULL;
+}
+
+struct place *place_new(const struct place_options *options)
+{
+    struct place *place = xcalloc(1, sizeof(*place));
+    struct place_options *own = &place->options;
+    *own = *options;
+    own->id = keep(place, options->id);
+    own->why_none = keep(place, options->why_none);
+    own->folder = keep(place, options->folder);
+    own->kept = keep(place, options->kept);
+    own->artifacts = keep(place, options->artifacts);
+    own->skills = keep_list(place, options->skills);
+    own->host = keep_list(place, options->host);
+    own->commands.allow = keep_list(place, options->commands.allow);
+    own->commands.deny = keep_list(place, options->commands.deny);
+    own->programs_max = options->programs_max ? options->programs_max : PLACE_PROGRAMS_MAX;
+    place->loop = options->loop;
+    place->loop_thread = pthread_self();
+    place->ops_end = &place->ops;
+    pthread_mutex_init(&place->mutex, NULL);
+    place_control_init(place);
+    return place;
+}
+
+void place_listen(struct place *place, const struct place_listener *listener)
+{
+    if (place)
+        place->listener = listener ? *listener : (struct place_listener){0};
+}
+
+const struct place_options *place_said(const struct place *place)
+{
+    return &place->options;
+}
+
+bool place_isolates(const struct place *place)
+{
+    return !place || !place->options.engine || !place->options.engine->unsafe;
+}
+
+bool place_network(const struct place *place)
+{
+    return place && (place->options.network || !place_isolates(place));
+}
+
+int64_t place_timeout_ms(const struct place *place, int64_t said_ms)
+{
+    int64_t most = place->options.timeout_ms;
+    return most > 0 && said_ms > most ? most : said_ms;
+}
+
+/* ---- operations ---- */
+
+static void free_op(struct placed_op *op)
+{
+    free(op->op);
+    free(op->error);
+    free(op->attrs);
+    free(op);
+}
+
+void place_tell_ops(struct place *place)
+{
+    pthread_mutex_lock(&place->mutex);
+    struct placed_op *ops = place->ops;
+    place->ops = NULL;
+    place->ops_end = &place->ops;
+    pthread_mutex_unlock(&place->mutex);
+    while (ops) {
+        struct placed_op *op = ops;
+        ops = op->next;
+        if (place->listener.op)
+            place->listener.op(place->listener.user, &(struct workspace_op){op->op, op->elapsed_ms, op->error, op->attrs});
+        free_op(op);
+    }
+}
+
+static void on_op(void *user, const struct workspace_op *op)
+{
+    struct place *place = user;
+    struct placed_op *copy = xcalloc(1, sizeof(*copy));
+    *copy = (struct placed_op){.elapsed_ms = op->elapsed_ms,
+                               .op = xstrdup(op->op),
+                               .error = op->error ? xstrdup(op->error) : NULL,
+                               .attrs = xstrdup(op->attrs)};
+    pthread_mutex_lock(&place->mutex);
+    *place->ops_end = copy;
+    place->ops_end = &copy->next;
+    pthread_mutex_unlock(&place->mutex);
+    if (pthread_equal(pthread_self(), place->loop_thread))
+        place_tell_ops(place);
+}
+
+/* ---- the workspace ---- */
+
+struct versions *place_versions(struct place *place)
+{
+    pthread_mutex_lock(&place->mutex);
+    if (!place->versions && place->options.artifacts)
+        place->versions = versions_on_disk(place->options.artifacts);
+    pthread_mutex_unlock(&place->mutex);
+    return place->versions;
+}
+
+/* Where a workspace is made: below a folder that the next session removes when this one cannot, or where it may stay. */
+static char *open_base(struct place *place, struct err *err)
+{
+    if (place->options.policy.persist)
+        return xstrdup(place->options.kept);
+    if (!place->rooms && !(place->rooms = rooms_open(place->options.folder, err)))
+        return NULL;
+    CLEANUP(free) char *name = xasprintf("programs-%u", ++place->rooms_made);
+    return rooms_make(place->rooms, name, err);
+}
+
+static struct workspace *make(void *user, const char *id, struct err *err)
+{
+    struct place *place = user;
+    CLEANUP(free) char *base = open_base(place, err);
+    struct workspace_options options = {.base = base,
+                                        .versions = place_versions(place),
+                                        .observer = {on_op, place}};
+    return base ? workspace_create(&options, id, &place->options.policy, err) : NULL;
+}
+
+struct workspace *place_workspace(struct place *place, struct err *err)
+{
+    pthread_mutex_lock(&place->mutex);
+    bool ended = place->ended;
+    if (!place->registry && !ended)
+        place->registry = workspace_registry_new();
+    pthread_mutex_unlock(&place->mutex);
+    if (ended) {
+        err_set(err, "the session has ended, and its workspace with it");
+        return NULL;
+    }
+    struct workspace *ws = workspace_registry_acquire(place->registry, place->options.id, make, place, NULL, err);
+    if (!ws)
+        return NULL;
+    pthread_mutex_lock(&place->mutex);
+    place->ws = ws;
+    pthread_mutex_unlock(&place->mutex);
+    return ws;
+}
+
+void place_collected(struct place *place, const struct place_output *output)
+{
+    pthread_mutex_lock(&place->mutex);
+    size_t at = 0;
+    while (at < place->output_count && strcmp(place->outputs[at].name, output->name) != 0)
+        at++;
+    if (!place->outputs)
+        place->outputs = arena_calloc(&place->arena, PLACE_OUTPUTS_MAX, sizeof(*place->outputs));
+    if (at < PLACE_OUTPUTS_MAX) {
+        place->outputs[at] = *output;
+        place->outputs[at].name = keep(place, output->name);
+        place->outputs[at].saved_as = keep(place, output->saved_as);
+        place->output_count += at == place->output_count;
+    }
+    pthread_mutex_unlock(&place->mutex);
+}
+
+/* ---- looking ---- */
+
+void place_tell_seen(struct place *place, const struct place_seen *seen)
+{
+    if (!seen || !place->listener.state)
+        return;
+    place->listener.state(place->listener.user,
+                          &(struct place_state){.exec_id = place->options.id,
+                                                .path = place->ws->path,
+                                                .used = seen->used,
+                                                .limit = place->options.policy.max_disk_bytes,
+                                                .more = seen->more,
+                                                .entries = seen->entries.buf,
+                                                .inputs = seen->inputs.buf,
+                                                .outputs = seen->outputs.buf,
+                                                .skills = seen->skills.buf});
+}
+
+static void look(struct loop_work *work)
+{
+    struct place *place = CONTAINER_OF(work, struct place, look);
+    place->seen = place_see(place, place->ws);
+}
+
+static void looked(struct loop_work *work)
+{
+    struct place *place = CONTAINER_OF(work, struct place, look);
+    bool again = place->look_again;
+    place->looking = place->look_again = false;
+    place_tell_ops(place);
+    if (!place->ended)
+        place_tell_seen(place, place->seen);
+    place_seen_free(steal(&place->seen));
+    if (again)
+        place_look(place);
+    place_job_back(place);
+}
+
+void place_look(struct place *place)
+{
+    place->look_again = place->looking;
+    if (place->looking || place->ended || !place->ws)
+        return;
+    place->looking = true;
+    place->jobs++;
+    loop_work_start(place->loop, &place->look, look, looked);
+}
+
+/* ---- the end ---- */
+
+void place_end(struct place *place)
+{
+    struct err err = ERR_INIT;
+    if (!place || place->ended)
+        return;
+    place_drop_programs(place);
+    pthread_mutex_lock(&place->mutex);
+    place->ended = true;
+    pthread_mutex_unlock(&place->mutex);
+    if (place->ws && workspace_cleanup(place->ws, &err))
+        log_warn("workspace: %s", err.text);
+    place_tell_ops(place);
+    /* What a late thread still puts there goes with the folder around it, now or when the next session comes. */
+    rooms_close(place->rooms);
+    place->rooms = NULL;
+}
+
+static void forget(struct place *place)
+{
+    if (place->registry)
+        workspace_registry_free(place->registry, false);
+    versions_free(place->versions);
+    place_listen(place, NULL);
+    place_tell_ops(place);
+    pthread_mutex_destroy(&place->mutex);
+    arena_release(&place->arena);
+    free(place);
+}
+
+void place_job_back(struct place *place)
+{
+    place->jobs--;
+    if (place->gone && !place->jobs)
+        forget(place);
+}
+
+void place_free(struct place *place)
+{
+    if (!place)
+        return;
+    place_end(place);
+    place->gone = true;
+    if (place->looking)
+        loop_work_disown(place->loop, &place->look);
+    if (!place->jobs)
+        forget(place);
+}

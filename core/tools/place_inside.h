@@ -1,0 +1,82 @@
+#pragma once
+/* A place, inside: place.c keeps it, place_programs.c what runs there, place_state.c looks at the workspace, place_job.c does
+ * what blocks. */
+
+#include "base/arena.h"
+#include "base/loop.h"
+#include "base/strbuf.h"
+#include "place.h"
+#include "trickle.h"
+#include "workspace/program_control.h"
+#include <pthread.h>
+
+#define PLACE_OUTPUTS_MAX 200 /* remembered */
+
+struct rooms;
+struct workspace_registry;
+
+/* A program that goes on beyond its call. */
+struct placed_program {
+    struct place *place;
+    char *id;
+    struct trickle prints;
+    bool by_key; /* somebody pressed a key to end it */
+    struct placed_program *next;
+};
+
+/* An operation that was told on whatever thread it ran on. */
+struct placed_op {
+    struct placed_op *next;
+    int64_t elapsed_ms;
+    char *op, *error, *attrs;
+};
+
+struct place {
+    struct place_options options; /* texts in the arena */
+    struct arena arena;
+    struct loop *loop;
+    struct place_listener listener;
+
+    pthread_mutex_t mutex; /* of what threads share: */
+    pthread_t loop_thread;
+    struct placed_op *ops, **ops_end;
+    struct workspace_registry *registry;
+    struct rooms *rooms;
+    unsigned rooms_made;
+    struct versions *versions;
+    struct place_output *outputs;
+    size_t output_count;
+    bool ended;
+
+    struct workspace *ws; /* once it was asked for; the registry's */
+    struct programs *programs;
+    struct exec *exec;
+    struct placed_program *running;
+    size_t running_count;
+    char *call; /* of the program that is being started */
+    struct program_control control;
+
+    size_t jobs; /* out on threads */
+    bool looking, look_again, gone;
+    struct loop_work look;
+    struct place_seen *seen;
+};
+
+/* A state with texts of its own. */
+struct place_seen {
+    struct strbuf entries, inputs, outputs, skills;
+    int64_t used, more;
+};
+/* Blocks. */
+struct place_seen *place_see(struct place *place, struct workspace *ws);
+void place_seen_free(struct place_seen *seen);
+void place_tell_seen(struct place *place, const struct place_seen *seen);
+
+/* Tells the operations that threads have told. */
+void place_tell_ops(struct place *place);
+/* Somebody's work came back; the place may be gone afterwards when nobody has it any more. */
+void place_job_back(struct place *place);
+
+/* place_programs.c */
+void place_drop_programs(struct place *place);
+void place_control_init(struct place *place);

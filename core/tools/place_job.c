@@ -1,0 +1,104 @@
+#include "place_job.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "place.h"
+#include "place_inside.h"
+
+static void work(struct loop_work *work)
+{
+    struct place_job *job = CONTAINER_OF(work, struct place_job, work);
+    if (tool_run_cancelled(job->run)) {
+        job->failed = true;
+        err_set(&job->err, "cancelled before it began");
+        return;
+    }
+    job->ws = place_workspace(job->place, &job->err);
+    job->failed = !job->ws;
+    if (job->ws && job->act)
+        job->act(job);
+    if (job->ws && job->look)
+        job->seen = place_see(job->place, job->ws);
+}
+
+static void worked(struct loop_work *work)
+{
+    struct place_job *job = CONTAINER_OF(work, struct place_job, work);
+    struct place *place = job->place;
+    job->out = false;
+    place_tell_ops(place);
+    if (!place->ended)
+        place_tell_seen(place, job->seen);
+    place_seen_free(steal(&job->seen));
+    if (!place->gone) { /* else nobody waits for the call any more */
+        if (job->then)
+            job->then(job);
+        else
+            place_job_finish(job);
+    }
+    place_job_back(place);
+}
+
+void place_job_start(struct place_job *job)
+{
+    job->place = job->run->env->place;
+    job->place->jobs++;
+    job->out = true;
+    job->failed = false;
+    loop_work_start(job->place->loop, &job->work, work, worked);
+}
+
+void place_job_finish(struct place_job *job)
+{
+    struct tool_run *run = job->run;
+    struct tool_reply reply = job->reply;
+    job->reply = (struct tool_reply){0};
+    if (job->failed)
+        tool_reply_error(&reply, "%s", job->err.text);
+    run->state = NULL;
+    if (job->release)
+        job->release(job);
+    else
+        free(job);
+    tool_run_finish(run, &reply);
+}
+
+void place_job_refuse(struct place_job *job, const char *fmt, ...)
+{
+    va_list args;
+    CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
+    va_start(args, fmt);
+    strbuf_vaddf(&text, fmt, args);
+    va_end(args);
+    job->failed = false;
+    tool_reply_error(&job->reply, "%s", text.buf);
+    place_job_finish(job);
+}
+
+bool place_missing(struct tool_run *run)
+{
+    struct tool_reply reply = {.final = true}; /* that does not change within a turn */
+    if (run->env->place)
+        return false;
+    tool_reply_error(&reply, "this session has no workspace for programs");
+    tool_run_finish(run, &reply);
+    return true;
+}
+
+void place_job_run(struct tool_run *run, void (*act)(struct place_job *job), bool look)
+{
+    if (place_missing(run))
+        return;
+    struct place_job *job = xcalloc(1, sizeof(*job));
+    *job = (struct place_job){.run = run, .act = act, .look = look};
+    run->state = job;
+    place_job_start(job);
+}
+
+enum effect place_effect(const struct tool *tool, const struct tool_env *env, const char *call,
+                         const struct json *arguments)
+{
+    (void)tool;
+    (void)call;
+    (void)arguments;
+    return !place_isolates(env->place) ? EFFECT_DESTRUCTIVE : place_network(env->place) ? EFFECT_NETWORK : EFFECT_LOCAL_WRITE;
+}

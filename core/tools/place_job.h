@@ -1,0 +1,44 @@
+#pragma once
+/* One call's work in the session's workspace: on a pool thread the workspace is had (and made, the first time), `act` does its
+ * part and, when asked for, the workspace is looked at; back on the loop what happened there is told, in that order, and
+ * `then` goes on. So whatever a call did stands in the journal before the call's end. */
+
+#include "base/err.h"
+#include "base/loop.h"
+#include "tool.h"
+
+struct place;
+struct place_seen;
+struct workspace;
+
+struct place_job {
+    struct tool_run *run;
+    struct place *place;
+    void (*act)(struct place_job *job);  /* on a thread; NULL: nothing but the workspace is wanted. A reply of its own kind, or
+                                          * `failed` and `err` */
+    void (*then)(struct place_job *job); /* on the loop; NULL: the reply finishes the call */
+    bool look;                           /* tell the state of the workspace */
+    void (*release)(struct place_job *job); /* when the call is finished; NULL: the job is freed */
+    /* what comes of it */
+    struct workspace *ws;
+    struct tool_reply reply;
+    struct err err;
+    bool failed;
+    /* its own */
+    struct loop_work work;
+    struct place_seen *seen;
+    bool out;
+};
+
+void place_job_start(struct place_job *job);
+/* For `start` of a tool that is nothing but a job. */
+void place_job_run(struct tool_run *run, void (*act)(struct place_job *job), bool look);
+/* Ends the call: with the reply, or with the error when it failed. */
+void place_job_finish(struct place_job *job);
+/* The same with a sentence. */
+void place_job_refuse(struct place_job *job, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* True, and the call is refused, when the session has no place for programs. */
+bool place_missing(struct tool_run *run);
+/* What a call does that runs a program here. */
+enum effect place_effect(const struct tool *tool, const struct tool_env *env, const char *call,
+                         const struct json *arguments);

@@ -1,0 +1,204 @@
+/* The programs of a place. Those that go on beyond their call have a row here from their start to their end, whatever tells
+ * of it: their own exit, a key, a call, or the end of the session. */
+
+#include "base/json.h"
+#include "base/mem.h"
+#include "place.h"
+#include "place_inside.h"
+#include "sandbox/engines.h"
+#include "workspace/exec.h"
+#include <string.h>
+
+static struct placed_program *find(struct place *place, const char *id)
+{
+    struct placed_program *program = place->running;
+    while (program && strcmp(program->id, id) != 0)
+        program = program->next;
+    return program;
+}
+
+/* ---- what they tell ---- */
+
+static void print(void *user, const char *text, size_t len)
+{
+    struct placed_program *program = user;
+    const struct place_listener *listener = &program->place->listener;
+    (void)len;
+    if (listener->printed)
+        listener->printed(listener->user, program->id, text);
+}
+
+static void on_started(void *user, const char *id, const char *command, const char *cwd, bool tty)
+{
+    struct place *place = user;
+    struct placed_program *program = xcalloc(1, sizeof(*program));
+    *program = (struct placed_program){.place = place, .id = xstrdup(id), .next = place->running};
+    trickle_init(&program->prints, place->loop, PLACE_RECORDED_MAX, print, program);
+    place->running = program;
+    place->running_count++;
+    if (place->listener.started)
+        place->listener.started(place->listener.user, id, place->call, command, cwd, tty);
+}
+
+static void on_output(void *user, const char *id, const char *bytes, size_t len)
+{
+    struct placed_program *program = find(user, id);
+    if (program)
+        trickle_add(&program->prints, bytes, len);
+}
+
+/* Its last words, and that it is gone. */
+static void end(struct place *place, struct placed_program *program, const int *exit_code, const char *why)
+{
+    struct placed_program **at = &place->running;
+    while (*at != program)
+        at = &(*at)->next;
+    *at = program->next;
+    place->running_count--;
+    trickle_flush(&program->prints, true);
+    if (place->listener.ended)
+        place->listener.ended(place->listener.user, program->id, exit_code, why);
+    trickle_release(&program->prints);
+    free(program->id);
+    free(program);
+}
+
+static void on_ended(void *user, const char *id, const struct program_end *ended)
+{
+    struct place *place = user;
+    struct placed_program *program = find(place, id);
+    if (!program)
+        return;
+    CLEANUP(free) char *signal = ended->signum ? xasprintf("killed by signal %d", ended->signum) : NULL;
+    const char *why = ended->why                      ? ended->why
+                      : ended->timed_out              ? "timed out"
+                      : program->by_key               ? "killed by key"
+                      : ended->asked || ended->forced ? "killed by a call"
+                      : signal                        ? signal
+                                                      : "exited";
+    bool killed = ended->why || ended->timed_out || ended->signum || ended->exit_code < 0;
+    end(place, program, killed ? NULL : &ended->exit_code, why);
+    place_look(place);
+}
+
+/* ---- making and ending them ---- */
+
+struct programs *place_programs(struct place *place, struct err *err)
+{
+    const struct place_options *said = &place->options;
+    if (place->ended) {
+        err_set(err, "the session has ended, and its programs with it");
+        return NULL;
+    }
+    if (!said->engine) {
+        err_set(err, "%s", said->why_none ? said->why_none : "there is no sandbox for programs (see keyturn engines)");
+        return NULL;
+    }
+    if (!place->programs)
+        place->programs = programs_new(&(struct programs_options){.loop = place->loop,
+                                                                  .engine = said->engine,
+                                                                  .network = said->network,
+                                                                  .limits = said->limits},
+                                       err);
+    return place->programs;
+}
+
+struct exec *place_exec(struct place *place, struct err *err)
+{
+    if (!place_programs(place, err))
+        return NULL;
+    struct exec_listener listener = {
+        .started = on_started, .output = on_output, .ended = on_ended, .user = place};
+    if (!place->exec)
+        place->exec = exec_new(&(struct exec_options){
+            .programs = place->programs, .policy = place->options.commands, .listener = listener});
+    return place->exec;
+}
+
+void place_drop_programs(struct place *place)
+{
+    exec_free(place->exec);
+    place->exec = NULL;
+    programs_free(place->programs);
+    place->programs = NULL;
+    while (place->running)
+        end(place, place->running, NULL, "killed: the session ended");
+    free(place->call);
+    place->call = NULL;
+}
+
+int place_room(const struct place *place, struct err *err)
+{
+    if (place->running_count < place->options.programs_max)
+        return 0;
+    CLEANUP(strbuf) struct strbuf names = STRBUF_INIT;
+    for (const struct placed_program *program = place->running; program; program = program->next)
+        strbuf_addf(&names, "%s%s", names.len ? ", " : "", program->id);
+    return err_set(err, "%zu programs run already, more are not allowed (workspace_kill ends one of %s)",
+                   place->running_count, names.buf);
+}
+
+void place_starting(struct place *place, const char *call)
+{
+    free(place->call);
+    place->call = call ? xstrdup(call) : NULL;
+}
+
+void place_typing(struct place *place, const char *program, const char *text)
+{
+    struct placed_program *row = find(place, program);
+    if (!row)
+        return;
+    trickle_flush(&row->prints, false); /* what was asked stands before the answer */
+    if (place->listener.typed)
+        place->listener.typed(place->listener.user, program, text);
+}
+
+/* ---- keys ---- */
+
+static struct place *place_of(struct program_control *control)
+{
+    return CONTAINER_OF(control, struct place, control);
+}
+
+static int no_program(struct err *err, const char *program)
+{
+    return err_set(err, "there is no program %.40s", program);
+}
+
+static int control_ready(struct program_control *control, const char *program, struct err *err)
+{
+    struct place *place = place_of(control);
+    struct placed_program *row = find(place, program);
+    if (!row || !place->exec)
+        return no_program(err, program);
+    trickle_flush(&row->prints, false);
+    return exec_control(place->exec)->ready(exec_control(place->exec), program, err);
+}
+
+static void control_write(struct program_control *control, const char *program, const char *text, size_t len)
+{
+    struct place *place = place_of(control);
+    if (place->exec)
+        exec_control(place->exec)->write(exec_control(place->exec), program, text, len);
+}
+
+static int control_kill(struct program_control *control, const char *program, struct err *err)
+{
+    struct place *place = place_of(control);
+    struct placed_program *row = find(place, program);
+    if (!row || !place->exec)
+        return no_program(err, program);
+    row->by_key = true;
+    return exec_control(place->exec)->kill(exec_control(place->exec), program, err);
+}
+
+void place_control_init(struct place *place)
+{
+    place->control = (struct program_control){.ready = control_ready, .write = control_write, .kill = control_kill};
+}
+
+struct program_control *place_control(struct place *place)
+{
+    return place ? &place->control : NULL;
+}

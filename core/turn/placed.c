@@ -1,0 +1,71 @@
+#include "placed.h"
+#include "engine_inside.h"
+#include "tools/place.h"
+
+static void emit(struct engine *engine, struct event event)
+{
+    engine_emit(engine, engine->turn ? engine->turn->number : 0, &event);
+}
+
+static void on_op(void *user, const struct workspace_op *op)
+{
+    emit(user, (struct event){.type = EVENT_WORKSPACE_OP,
+                              .workspace_op = {
+                                  .op = op->op, .elapsed_ms = op->elapsed_ms, .error = op->error, .attrs = op->attrs}});
+}
+
+static void on_state(void *user, const struct place_state *state)
+{
+    emit(user, (struct event){.type = EVENT_WORKSPACE_STATE,
+                              .workspace_state = {.exec_id = state->exec_id,
+                                                  .path = state->path,
+                                                  .used = state->used,
+                                                  .limit = state->limit > 0 ? state->limit : EVENT_NULL_INT,
+                                                  .entries = state->entries,
+                                                  .more = state->more,
+                                                  .inputs = state->inputs,
+                                                  .outputs = state->outputs,
+                                                  .skills = state->skills}});
+}
+
+static void on_started(void *user, const char *program, const char *call, const char *cmd, const char *cwd, bool tty)
+{
+    emit(user, (struct event){.type = EVENT_PROGRAM_STARTED,
+                              .program_started = {
+                                  .program = program, .call = call, .cmd = cmd, .cwd = cwd, .tty = tty}});
+}
+
+static void on_printed(void *user, const char *program, const char *text)
+{
+    emit(user, (struct event){.type = EVENT_PROGRAM_OUTPUT, .program_output = {.program = program, .text = text}});
+}
+
+static void on_typed(void *user, const char *program, const char *text)
+{
+    emit(user, (struct event){.type = EVENT_PROGRAM_INPUT,
+                              .program_input = {.program = program, .text = text, .by = "call"}});
+}
+
+static void on_ended(void *user, const char *program, const int *exit_code, const char *why)
+{
+    emit(user, (struct event){.type = EVENT_PROGRAM_ENDED,
+                              .program_ended = {.program = program,
+                                                .exit_code = exit_code ? *exit_code : EVENT_NULL_INT,
+                                                .why = why}});
+}
+
+void placed_listen(struct engine *engine)
+{
+    place_listen(engine->harness->place, &(struct place_listener){.op = on_op,
+                                                                  .state = on_state,
+                                                                  .started = on_started,
+                                                                  .printed = on_printed,
+                                                                  .typed = on_typed,
+                                                                  .ended = on_ended,
+                                                                  .user = engine});
+}
+
+void placed_deaf(struct engine *engine)
+{
+    place_listen(engine->harness->place, NULL);
+}

@@ -1,0 +1,9 @@
+#pragma once
+/* What happens in the session's workspace, as events: workspace.op, workspace.state, program.*. They belong to the turn that
+ * runs when they happen; a program may go on when there is none. */
+
+struct engine;
+
+/* From now on the engine hears of it, until `placed_deaf`. */
+void placed_listen(struct engine *engine);
+void placed_deaf(struct engine *engine);

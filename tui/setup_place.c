@@ -1,0 +1,98 @@
+/* The place where a session's tools run programs, from the options and the config file. Nothing is made or looked for here:
+ * a session that runs no program does not wait for one. */
+
+#include "base/beneath.h"
+#include "base/file.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "say.h"
+#include "setup.h"
+#include "tools/place.h"
+#include <string.h>
+
+#define MIB (INT64_C(1) << 20)
+
+struct folders {
+    char **items; /* NULL-terminated */
+    size_t count, room;
+};
+
+static void take_folder(struct folders *folders, char *take_path)
+{
+    GROW(folders->items, folders->count + 1, folders->room);
+    folders->items[folders->count++] = take_path;
+    folders->items[folders->count] = NULL;
+}
+
+/* "~/x" is in the user's folder, "x" beside the config file. */
+static char *meant(const struct config *config, const char *path)
+{
+    const char *home = getenv("HOME"), *slash = config->path ? strrchr(config->path, '/') : NULL;
+    if (strncmp(path, "~/", 2) == 0 && home && *home)
+        return xasprintf("%s/%s", home, path + 2);
+    if (path[0] != '/' && slash)
+        return xasprintf("%.*s/%s", (int)(slash - config->path), config->path, path);
+    return xstrdup(path);
+}
+
+static void take_list(struct folders *folders, const struct config *config, const char *const *list)
+{
+    for (size_t i = 0; list && list[i]; i++)
+        take_folder(folders, meant(config, list[i]));
+}
+
+/* --engine, what the config file names, or the one that scripts have. */
+static int find_engine(const struct setup *setup, const struct setup_plan *plan, const struct sandbox_engine **engine)
+{
+    const struct config *config = plan->config;
+    const char *name = plan->options->engine ? NULL : config->workspace.engine;
+    *engine = name ? sandbox_engines_find(&setup->sandbox.engines, name) : setup->sandbox.spec.engine;
+    if (!name || *engine)
+        return 0;
+    struct err err = {.line = config->workspace.engine_line};
+    snprintf(err.text, sizeof(err.text), "\"workspace.engine\": there is no sandbox %.60s (keyturn engines lists them)", name);
+    return say_file_error(STATUS_USAGE, config->path ? config->path : "config.json", &err);
+}
+
+int setup_open_place(struct setup *setup, const struct setup_plan *plan)
+{
+    const struct config_workspace *said = &plan->config->workspace;
+    const struct sandbox_engine *engine;
+    int status = find_engine(setup, plan, &engine);
+    if (status)
+        return status;
+    struct folders skills = {0}, inputs = {0};
+    take_folder(&skills, xasprintf("%s/.keyturn/skills", plan->workspace));
+    take_folder(&skills, file_xdg_path(FILE_CONFIG, "skills"));
+    take_list(&skills, plan->config, plan->config->skills);
+    take_list(&inputs, plan->config, said->inputs);
+    CLEANUP(free) char *folder = file_xdg_path(FILE_CACHE, "workspaces");
+    CLEANUP(free) char *kept = file_xdg_path(FILE_DATA, "workspaces");
+    CLEANUP(free) char *artifacts = plan->temp ? xasprintf("%s/saved", plan->temp) : file_xdg_path(FILE_DATA, "artifacts");
+    struct place_options options = {
+        .loop = setup->loop,
+        .id = setup->id,
+        .engine = engine,
+        .why_none = "there is no sandbox for programs on this machine (keyturn engines says what is missing)",
+        .folder = folder,
+        .kept = kept,
+        .artifacts = artifacts,
+        .skills = (const char *const *)skills.items,
+        .host = (const char *const *)inputs.items,
+        .policy = {.isolated = engine && !engine->unsafe,
+                   .persist = said->persist,
+                   .max_disk_bytes = said->max_disk_mb * MIB},
+        .network = said->network,
+        .limits = {.cpu_percent = (unsigned)said->cpu_percent,
+                   .memory_mb = (unsigned)said->memory_mb,
+                   .pids = (unsigned)said->pids},
+        .commands = {.allow = said->allow, .deny = said->deny},
+        .timeout_ms = said->timeout_s * 1000,
+        .programs_max = (size_t)said->programs,
+    };
+    setup->harness.place = place_new(&options);
+    setup->harness.programs = place_control(setup->harness.place);
+    argv_free(skills.items);
+    argv_free(inputs.items);
+    return 0;
+}
