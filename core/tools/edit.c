@@ -4,6 +4,7 @@
  * it. On the second execution the arguments no longer matter: exactly `run->approved` is committed, which may be less
  * than was proposed, or something the user edited, and the counts in the answer are of that. */
 
+#include "edit.h"
 #include "base/beneath.h"
 #include "base/json.h"
 #include "base/mem.h"
@@ -24,7 +25,7 @@ static void change_set_cleanup(struct change_set **set)
 }
 
 /* {"path":…,"applied":true,"added":…,"removed":…}; a move has from and to instead, for it is one thing, not two. */
-static void commit(struct tool_run *run, struct tool_reply *reply)
+void edit_commit(struct tool_run *run, struct tool_reply *reply)
 {
     const struct change_set *set = run->approved;
     if (!set) {
@@ -54,8 +55,14 @@ static void commit(struct tool_run *run, struct tool_reply *reply)
         removed += set->items[i].counts.removed;
         binary |= set->items[i].counts.binary;
     }
-    if (set->count > 0)
+    if (set->count == 1)
         json_add_str(&w, "path", set->items[0].path);
+    if (set->count > 1) {
+        json_open(&w, "paths", '[');
+        for (size_t i = 0; i < set->count; i++)
+            json_add_str(&w, NULL, set->items[i].path);
+        json_close(&w, ']');
+    }
     json_add_bool(&w, "applied", true);
     if (set->count == 1 && !set->items[0].old.exists && set->items[0].new.exists)
         json_add_bool(&w, "created", true);
@@ -99,7 +106,7 @@ static void propose_text(struct tool_reply *reply, struct change_set **set, cons
 static void write_file(struct tool_run *run, struct tool_reply *reply)
 {
     if (run->confirm_write) {
-        commit(run, reply);
+        edit_commit(run, reply);
         return;
     }
     CLEANUP(change_set) struct change_set *set = change_set_new();
@@ -150,7 +157,7 @@ static bool only_line_ends_differ(const struct change_side *side, const struct j
 static void edit_file(struct tool_run *run, struct tool_reply *reply)
 {
     if (run->confirm_write) {
-        commit(run, reply);
+        edit_commit(run, reply);
         return;
     }
     const struct json *old = json_get(run->arguments, "old"), *new = json_get(run->arguments, "new");
@@ -191,7 +198,7 @@ static void edit_file(struct tool_run *run, struct tool_reply *reply)
 static void delete_file(struct tool_run *run, struct tool_reply *reply)
 {
     if (run->confirm_write) {
-        commit(run, reply);
+        edit_commit(run, reply);
         return;
     }
     CLEANUP(change_set) struct change_set *set = change_set_new();
@@ -213,7 +220,7 @@ static void delete_file(struct tool_run *run, struct tool_reply *reply)
 static void move_file(struct tool_run *run, struct tool_reply *reply)
 {
     if (run->confirm_write) {
-        commit(run, reply);
+        edit_commit(run, reply);
         return;
     }
     CLEANUP(change_set) struct change_set *set = change_set_new();

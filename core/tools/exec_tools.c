@@ -14,7 +14,7 @@
 #include "long_text.h"
 #include "place.h"
 #include "place_job.h"
-#include "trickle.h"
+#include "tool_streams.h"
 #include "workspace/exec.h"
 #include "workspace/program_control.h"
 #include <string.h>
@@ -26,7 +26,7 @@ struct exec_call {
     struct place_job job;
     struct arena arena;
     struct exec *exec; /* while it is waited for */
-    struct trickle streams[2];
+    struct tool_streams streams;
     char *result;
     int (*begin)(struct exec_call *call, struct err *err);
 };
@@ -34,8 +34,7 @@ struct exec_call {
 static void release(struct place_job *job)
 {
     struct exec_call *call = CONTAINER_OF(job, struct exec_call, job);
-    trickle_release(&call->streams[0]);
-    trickle_release(&call->streams[1]);
+    tool_streams_release(&call->streams);
     arena_release(&call->arena);
     free(call->result);
     free(call);
@@ -67,30 +66,17 @@ static void on_done(void *user, const char *result)
     struct exec_call *call = user;
     call->exec = NULL;
     call->result = xstrdup(result);
-    trickle_flush(&call->streams[0], true);
-    trickle_flush(&call->streams[1], true);
+    tool_streams_end(&call->streams);
     call->job.act = write_result;
     call->job.then = NULL;
     call->job.look = true;
     place_job_start(&call->job);
 }
 
-static void print_stdout(void *user, const char *text, size_t len)
-{
-    struct tool_run *run = user;
-    run->output(run, "stdout", text, len);
-}
-
-static void print_stderr(void *user, const char *text, size_t len)
-{
-    struct tool_run *run = user;
-    run->output(run, "stderr", text, len);
-}
-
 static void on_printed(void *user, enum program_stream stream, const char *bytes, size_t len)
 {
     struct exec_call *call = user;
-    trickle_add(&call->streams[stream == PROGRAM_STDERR], bytes, len);
+    tool_streams_add(&call->streams, stream, bytes, len);
 }
 
 /* ---- the beginning ---- */
@@ -122,8 +108,7 @@ static void start(struct tool_run *run, int (*begins)(struct exec_call *call, st
     struct exec_call *call = xcalloc(1, sizeof(*call));
     call->job = (struct place_job){.run = run, .then = begin, .release = release};
     call->begin = begins;
-    trickle_init(&call->streams[0], run->env->loop, PLACE_CALL_MAX, print_stdout, run);
-    trickle_init(&call->streams[1], run->env->loop, PLACE_CALL_MAX, print_stderr, run);
+    tool_streams_init(&call->streams, run);
     run->state = call;
     place_job_start(&call->job);
 }

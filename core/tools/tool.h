@@ -123,4 +123,5 @@ static inline bool tool_run_cancelled(const struct tool_run *run)
 extern const struct tool *const builtin_tools[];
 extern const struct tool tool_list_dir, tool_read_file, tool_search_files, tool_write_file, tool_edit_file,
     tool_delete_file, tool_move_file, tool_get_context_pack, tool_web_search, tool_run_script, tool_workspace_exec,
-    tool_workspace_write_stdin, tool_workspace_kill;
+    tool_workspace_write_stdin, tool_workspace_kill, tool_run_code, tool_stage_input, tool_collect_outputs,
+    tool_bring_back, tool_save_artifact, tool_load_artifact, tool_skill_list, tool_skill_load, tool_skill_run;

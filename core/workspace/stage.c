@@ -181,7 +181,7 @@ static int stage_one(struct workspace *ws, const char *src, const char *to, cons
             return 0;
         }
     }
-    struct copying copying = {.read_only = options->read_only, .follow = true, .left = stage_room(ws, err)};
+    struct copying copying = {.read_only = options->read_only, .follow = !options->strict, .left = stage_room(ws, err)};
     if (copying.left == CANNOT_TELL)
         return -1;
     return copy_host_folder(ws, src, to, &copying, err);

@@ -23,6 +23,7 @@ int stage_files(struct workspace *ws, const struct stage_file *files, size_t cou
 
 struct stage_options {
     bool read_only;   /* no write bits on what is staged */
+    bool strict;      /* links that lead out of `src` stay links, else a file behind one is copied */
     bool allow_mount; /* `mount` may be asked */
     /* Whoever runs programs here may show them `src` at `to` (relative to the root) instead of a copy; true: it will. */
     bool (*mount)(void *user, const char *src, const char *to);
@@ -38,6 +39,7 @@ struct stage_input {
     const char *to;   /* relative to the root; NULL or blank: work/inputs/<last part of from> */
     const char *mode; /* "link", or a copy */
     bool pin;         /* an artifact without version: the version that was staged there before */
+    bool strict;      /* for one that somebody else chose: a host folder goes to `to` itself, and links out of it stay links */
 };
 /* In order, up to the first that fails; the records are kept when all went well. */
 int stage_inputs(struct workspace *ws, const struct stage_input *inputs, size_t count, struct err *err) CHECKED;

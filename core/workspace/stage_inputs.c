@@ -165,7 +165,8 @@ static int fetch_host(struct fetch *f, struct err *err)
         return place_link(f, f->rest, err);
     const char *slash = strrchr(f->to, '/');
     CLEANUP(free) char *above = slash ? xmemdup0(f->to, (size_t)(slash - f->to)) : xstrdup(".");
-    return place_copy(f, from, above, true, err);
+    bool strict = f->input->strict;
+    return place_copy(f, from, strict ? f->to : above, !strict, err);
 }
 
 static int fetch_inner(struct fetch *f, const char *path, struct err *err)

@@ -1,0 +1,191 @@
+/* bring_back: what programs made, proposed as a change of the project.
+ *
+ * Nothing that runs in a workspace reaches the user's files. This is the one way back, and it is a write like any other: shown
+ * as a diff, decided about, kept for undo, and then written from the bytes that were approved; the workspace may have changed
+ * meanwhile, which then does not matter. */
+
+#include "base/beneath.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "edit.h"
+#include "place.h"
+#include "place_job.h"
+#include "workspace/collect.h"
+#include "workspace/glob.h"
+#include "workspace/globs.h"
+#include <string.h>
+#include <sys/stat.h>
+
+#define FILES_MAX     200
+#define NEW_FILE_MODE 0644
+#define PROGRAM_MODE  0755
+
+struct bringing {
+    struct place_job *job;
+    const char *to; /* as given; "" is the project's folder */
+    struct change_set *set;
+    size_t found, same;
+};
+
+static bool is_folder(const struct beneath *root, const char *path)
+{
+    struct stat st;
+    struct err err = ERR_INIT;
+    return beneath_lstat(root, path, &st, &err) == 0 && S_ISDIR(st.st_mode);
+}
+
+/* The project's path for a file: exactly `to` for one that was named by itself, unless that is a folder; else in it, as far
+ * below as it is below what is plain in the pattern. */
+static char *place_for(const struct bringing *b, const char *name, const char *base, bool whole)
+{
+    const char *to = b->to;
+    size_t len = strlen(to), below = strlen(base);
+    const char *slash = strrchr(name, '/');
+    bool folder = !len || to[len - 1] == '/' || is_folder(b->job->run->env->root, to);
+    if (whole && !folder)
+        return xstrdup(to);
+    const char *rest = whole                                                                ? (slash ? slash + 1 : name)
+                       : below && strncmp(name, base, below) == 0 && name[below] == '/' ? name + below + 1
+                                                                                        : name;
+    while (len && to[len - 1] == '/')
+        len--;
+    return len ? xasprintf("%.*s/%s", (int)len, to, rest) : xstrdup(rest);
+}
+
+static mode_t mode_of(const struct bringing *b, const struct collected_file *file)
+{
+    struct stat st;
+    struct err err = ERR_INIT;
+    bool runs = beneath_lstat(b->job->ws->root, file->name, &st, &err) == 0 && (st.st_mode & S_IXUSR);
+    return runs ? PROGRAM_MODE : NEW_FILE_MODE;
+}
+
+static int bring_file(struct bringing *b, const struct collected_file *file, const char *base, bool whole, struct err *err)
+{
+    CLEANUP(free) char *path = place_for(b, file->name, base, whole);
+    if (file->truncated)
+        return err_set(err, "%.300s is too large to be brought back (%lld bytes)", file->name, (long long)file->size);
+    if (b->set->count == FILES_MAX)
+        return err_set(err, "more than %d files (name fewer)", FILES_MAX);
+    struct change *change = change_set_add(b->set, b->job->run->env->root, path, err);
+    if (!change)
+        return -1;
+    b->found++;
+    for (size_t i = 0; i + 1 < b->set->count; i++)
+        if (strcmp(b->set->items[i].path, change->path) == 0)
+            return err_set(err, "two files would become %.300s", path);
+    change_side_set(&change->new, file->content, file->len, change->old.exists ? change->old.mode : mode_of(b, file));
+    b->same += change->old.exists && strcmp(change->old.digest, change->new.digest) == 0;
+    return 0;
+}
+
+static int bring_pattern(struct bringing *b, const char *given, struct err *err)
+{
+    CLEANUP(free) char *normal = globs_normalize(given);
+    CLEANUP(free) char *clean = normal ? globs_clean(normal) : NULL;
+    if (!clean)
+        return err_set(err, "path escapes workspace: %.300s", given);
+    if (is_folder(b->job->ws->root, clean)) {
+        char *all = xasprintf("%s/**", clean);
+        free(clean);
+        clean = all;
+    }
+    struct glob *glob = glob_new(clean, err);
+    if (!glob)
+        return -1;
+    bool whole = false;
+    CLEANUP(free) char *base = glob_base(glob, &whole);
+    glob_free(glob);
+    CLEANUP(collected) struct collected files = {0};
+    if (collect_files(b->job->ws, (const char *const[]){clean}, 1, &files, err))
+        return -1;
+    if (!files.count)
+        return err_set(err, "no file of the workspace fits %.300s", given);
+    for (size_t i = 0; i < files.count; i++)
+        if (bring_file(b, &files.files[i], base, whole, err))
+            return -1;
+    return 0;
+}
+
+/* Takes out what would change nothing. */
+static void drop_same(struct change_set *set)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < set->count; i++) {
+        struct change *change = &set->items[i];
+        if (change->old.exists && strcmp(change->old.digest, change->new.digest) == 0) {
+            free(change->path);
+            change_side_absent(&change->old);
+            change_side_absent(&change->new);
+        } else {
+            set->items[kept++] = *change;
+        }
+    }
+    set->count = kept;
+}
+
+static void propose(struct place_job *job)
+{
+    const struct json *from = json_get(job->run->arguments, "from");
+    struct bringing b = {.job = job, .to = json_str(json_get(job->run->arguments, "to"), "")};
+    b.set = change_set_new();
+    int status = 0;
+    if (strcmp(b.to, ".") == 0 || strcmp(b.to, "./") == 0)
+        b.to = "";
+    if (from->type == JSON_STRING)
+        status = bring_pattern(&b, from->text, &job->err);
+    else
+        json_each (item, from)
+            if (status == 0)
+                status = bring_pattern(&b, json_str(item, ""), &job->err);
+    if (status) {
+        job->failed = true;
+        change_set_free(b.set);
+        return;
+    }
+    if (b.same < b.found) {
+        drop_same(b.set);
+        tool_reply_propose(&job->reply, b.set);
+        return;
+    }
+    change_set_free(b.set);
+    CLEANUP(strbuf) struct strbuf out = STRBUF_INIT;
+    struct json_writer w = json_begin(&out);
+    json_open(&w, NULL, '{');
+    json_add_int(&w, "files", (int64_t)b.found);
+    json_add_bool(&w, "unchanged", true);
+    json_close(&w, '}');
+    tool_reply_output(&job->reply, strbuf_detach(&out, NULL));
+}
+
+static void commit(struct place_job *job)
+{
+    edit_commit(job->run, &job->reply);
+}
+
+static void start_bring_back(struct tool_run *run)
+{
+    place_job_run(run, run->confirm_write ? commit : propose, false);
+}
+
+const struct tool tool_bring_back = {
+    .spec =
+        {
+            .name = "bring_back",
+            .description = "Propose files of the session's workspace as files of the project. The user sees the difference and "
+                           "decides; nothing else that programs do there reaches the project.",
+            .effect = EFFECT_LOCAL_WRITE,
+            .idempotent = false,
+            .real_time = true,
+            .resource_keys = (const char *const[]){"workspace", "file:{to}", NULL},
+            .parameters = "{\"type\":\"object\",\"properties\":{"
+                          "\"from\":{\"type\":[\"string\",\"array\"],\"minLength\":1,\"minItems\":1,\"maxItems\":100,"
+                          "\"items\":{\"type\":\"string\",\"minLength\":1},"
+                          "\"description\":\"paths, folders or globs in the workspace\"},"
+                          "\"to\":{\"type\":\"string\",\"description\":\"a file, or a folder with / behind it; the project's "
+                          "folder if not given\"}},"
+                          "\"required\":[\"from\"],\"additionalProperties\":false}",
+        },
+    .start = start_bring_back,
+};

@@ -1,0 +1,368 @@
+/* skill_list, skill_load, skill_run: folders with a SKILL.md that the user has, for an agent to read and to run things of.
+ *
+ * A skill that is run is first staged, read-only, as skills/<name> of the session's workspace, and again when it changed. Its
+ * command starts there; what it leaves in out/ is collected with the answer, unless the call says what to collect. */
+
+#include "base/arena.h"
+#include "base/beneath.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "long_text.h"
+#include "place.h"
+#include "place_job.h"
+#include "stage_tools.h"
+#include "tool_streams.h"
+#include "workspace/mime.h"
+#include "workspace/skills.h"
+#include "workspace/stage.h"
+#include <string.h>
+
+#define SKILL_TIMEOUT_S  300 /* when none is said */
+#define LAST_WORD_S      0.5
+#define LONGEST_S        3600
+#define FILE_BYTES_MAX   ((size_t)1 << 20) /* of a skill, for reading */
+#define USUAL_FILES      20
+#define STREAM_ROOM      3500 /* characters of each stream in the answer */
+#define CONTENT_ROOM     4000 /* of collected files */
+
+static const char *argument(const struct tool_run *run, const char *name)
+{
+    return json_str(json_get(run->arguments, name), "");
+}
+
+static void find_skills(struct skills *skills, const struct place *place)
+{
+    struct err err = ERR_INIT;
+    for (const char *const *folder = place_said(place)->skills; folder && *folder; folder++)
+        if (skills_list(skills, *folder, &err))
+            continue; /* a folder that cannot be read has none */
+}
+
+/* The skill of that name; an error that names those that there are. */
+static const struct skill *find_skill(const struct skills *skills, const char *name, struct err *err)
+{
+    const struct skill *skill = skills_find(skills, name);
+    if (skill)
+        return skill;
+    CLEANUP(strbuf) struct strbuf names = STRBUF_INIT;
+    for (size_t i = 0; i < skills->count; i++)
+        strbuf_addf(&names, "%s%s", i ? ", " : "", skills->items[i].name);
+    err_set(err, "there is no skill %.80s (there are: %.300s)", name, names.len ? names.buf : "none");
+    return NULL;
+}
+
+/* ---- skill_list ---- */
+
+static void list(struct tool_run *run, struct tool_reply *reply)
+{
+    struct skills skills = {0};
+    struct strbuf out = STRBUF_INIT;
+    struct json_writer w = json_begin(&out);
+    if (run->env->place)
+        find_skills(&skills, run->env->place);
+    json_open(&w, NULL, '{');
+    json_open(&w, "skills", '[');
+    for (size_t i = 0; i < skills.count; i++) {
+        json_open(&w, NULL, '{');
+        json_add_str(&w, "name", skills.items[i].name);
+        json_add_str(&w, "description", skills.items[i].description);
+        json_close(&w, '}');
+    }
+    json_close(&w, ']');
+    json_close(&w, '}');
+    skills_release(&skills);
+    tool_reply_output(reply, strbuf_detach(&out, NULL));
+}
+
+const struct tool tool_skill_list = {
+    .spec =
+        {
+            .name = "skill_list",
+            .description = "List the user's skills: folders of instructions and programs for a kind of task, by name and purpose.",
+            .effect = EFFECT_READ_ONLY,
+            .idempotent = true,
+            .parameters = "{\"type\":\"object\",\"properties\":{},\"additionalProperties\":false}",
+        },
+    .work = list,
+};
+
+/* ---- skill_load ---- */
+
+static int write_skill(struct strbuf *out, const struct tool_run *run, const struct skill *skill, struct err *err)
+{
+    const char *file = *argument(run, "file") ? argument(run, "file") : SKILL_FILE;
+    CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
+    struct json_writer w = json_begin(out);
+    struct stat st;
+    struct beneath *root = beneath_open(skill->path, err);
+    int status = root ? beneath_read(root, file, &text, FILE_BYTES_MAX, &st, err) : -1;
+    beneath_close(root);
+    if (status)
+        return -1;
+    const char *mime = mime_sniff(text.buf, text.len);
+    json_open(&w, NULL, '{');
+    json_add_str(&w, "name", skill->name);
+    json_add_str(&w, "description", skill->description);
+    json_add_str(&w, "file", file);
+    if (mime_is_text(mime))
+        long_text_add(&w, "text", "", text.buf, text.len, LONG_TEXT_ROOM, run->env, run->tool->spec.name);
+    else
+        json_add_str(&w, "binary", mime);
+    json_close(&w, '}');
+    return 0;
+}
+
+static void load(struct tool_run *run, struct tool_reply *reply)
+{
+    struct skills skills = {0};
+    struct strbuf out = STRBUF_INIT;
+    struct err err = ERR_INIT;
+    if (run->env->place)
+        find_skills(&skills, run->env->place);
+    const struct skill *skill = find_skill(&skills, argument(run, "name"), &err);
+    if (skill && write_skill(&out, run, skill, &err) == 0) {
+        tool_reply_page(reply, strbuf_detach(&out, NULL));
+    } else {
+        tool_reply_error(reply, "%s", err.text);
+        strbuf_release(&out);
+    }
+    skills_release(&skills);
+}
+
+const struct tool tool_skill_load = {
+    .spec =
+        {
+            .name = "skill_load",
+            .description = "Read a skill: its SKILL.md, or another file of it.",
+            .effect = EFFECT_READ_ONLY,
+            .idempotent = true,
+            .resource_keys = (const char *const[]){"skill:{name}:{file}", NULL},
+            .parameters = "{\"type\":\"object\",\"properties\":{"
+                          "\"name\":{\"type\":\"string\",\"minLength\":1},"
+                          "\"file\":{\"type\":\"string\",\"description\":\"relative to the skill; SKILL.md if not given\"}},"
+                          "\"required\":[\"name\"],\"additionalProperties\":false}",
+        },
+    .work = load,
+};
+
+/* ---- skill_run ---- */
+
+struct skill_call {
+    struct place_job job;
+    struct program *program;
+    struct program_result result;
+    bool ran;
+    char *name; /* of the skill */
+    struct env_var *env;
+    struct tool_streams streams;
+};
+
+static void release(struct place_job *job)
+{
+    struct skill_call *call = CONTAINER_OF(job, struct skill_call, job);
+    if (call->ran)
+        program_result_release(&call->result);
+    tool_streams_release(&call->streams);
+    free(call->env);
+    free(call->name);
+    free(call);
+}
+
+/* The files that the call asked for, or what is in out/. Those that a failed command left empty say nothing. */
+static int collect(struct skill_call *call, struct output_spec *spec, struct collected *files, struct err *err)
+{
+    const struct json *asked = json_get(call->job.run->arguments, "outputs");
+    if (asked && output_spec_read(spec, asked, err))
+        return -1;
+    if (!spec->glob_count && !spec->max_files)
+        spec->max_files = USUAL_FILES;
+    if (!asked)
+        spec->inline_content = true;
+    output_spec_usual(spec);
+    if (collect_outputs(call->job.ws, spec, files, err) && err->code != COLLECT_PARTIAL)
+        return -1;
+    if (call->result.end.exit_code == 0)
+        return 0;
+    size_t kept = 0;
+    for (size_t i = 0; i < files->count; i++) {
+        if (files->files[i].size > 0) {
+            files->files[kept++] = files->files[i];
+            continue;
+        }
+        free(files->files[i].name);
+        free(files->files[i].content);
+        free(files->files[i].saved_as);
+    }
+    files->count = kept;
+    return 0;
+}
+
+static void write_result(struct place_job *job)
+{
+    struct skill_call *call = CONTAINER_OF(job, struct skill_call, job);
+    const struct program_end *end = &call->result.end;
+    CLEANUP(output_spec) struct output_spec spec = {0};
+    CLEANUP(collected) struct collected files = {0};
+    struct err err = ERR_INIT;
+    struct strbuf out = STRBUF_INIT;
+    struct json_writer w = json_begin(&out);
+    bool collected = collect(call, &spec, &files, &err) == 0;
+    const char *tool = job->run->tool->spec.name;
+    json_open(&w, NULL, '{');
+    json_add_str(&w, "skill", call->name);
+    json_add_int(&w, "exit_code", end->exit_code);
+    json_add_bool(&w, "timed_out", end->timed_out);
+    json_add_int(&w, "duration_ms", end->duration_ms);
+    if (call->result.why)
+        json_add_str(&w, "error_text", call->result.why);
+    long_text_add(&w, "stdout", "stdout_", call->result.out.buf, call->result.out.len, STREAM_ROOM, job->run->env, tool);
+    long_text_add(&w, "stderr", "stderr_", call->result.err.buf, call->result.err.len, STREAM_ROOM, job->run->env, tool);
+    if (collected)
+        collected_write(&w, &files, spec.inline_content, CONTENT_ROOM, job->run);
+    if (err.text[0])
+        json_add_str(&w, "warning", err.text);
+    json_close(&w, '}');
+    tool_reply_page(&job->reply, strbuf_detach(&out, NULL));
+}
+
+static void on_done(void *user, struct program_result *take_result)
+{
+    struct skill_call *call = user;
+    call->program = NULL;
+    call->result = *take_result;
+    call->ran = true;
+    tool_streams_end(&call->streams);
+    call->job.act = write_result;
+    call->job.then = NULL;
+    call->job.look = true;
+    place_job_start(&call->job);
+}
+
+static void on_printed(void *user, enum program_stream stream, const char *bytes, size_t len)
+{
+    struct skill_call *call = user;
+    tool_streams_add(&call->streams, stream, bytes, len);
+}
+
+/* On a thread: finds the skill and stages it. */
+static void stage(struct place_job *job)
+{
+    struct skill_call *call = CONTAINER_OF(job, struct skill_call, job);
+    struct skills skills = {0};
+    /* A project that somebody else made may have skills with links to the user's files. */
+    struct stage_options options = {.read_only = true, .strict = true};
+    find_skills(&skills, job->run->env->place);
+    const struct skill *skill = find_skill(&skills, argument(job->run, "skill"), &job->err);
+    job->failed = !skill || skills_stage(job->ws, skill, &options, NULL, &job->err) < 0;
+    if (skill)
+        call->name = xstrdup(skill->name);
+    skills_release(&skills);
+}
+
+static int64_t time_ms(const struct skill_call *call)
+{
+    const struct tool_run *run = call->job.run;
+    int64_t said = place_timeout_ms(call->job.place,
+                                    json_int(json_get(run->arguments, "timeout_sec"), SKILL_TIMEOUT_S) * 1000);
+    double left_s = deadline_remaining_s(&run->deadline) - LAST_WORD_S;
+    return left_s >= 1 && (double)said > left_s * 1000 ? (int64_t)(left_s * 1000) : said;
+}
+
+/* The call's variables, and those that say which skill it is. */
+static struct env_vars variables(struct skill_call *call, const char *folder)
+{
+    const struct json *env = json_get(call->job.run->arguments, "env");
+    size_t count = 0;
+    call->env = xcalloc((env ? env->count : 0) + 2, sizeof(*call->env));
+    json_each (var, env)
+        if (strcmp(var->key, "SKILL_NAME") != 0 && strcmp(var->key, "SKILL_DIR") != 0)
+            call->env[count++] = (struct env_var){var->key, json_str(var, "")};
+    call->env[count++] = (struct env_var){"SKILL_NAME", call->name};
+    call->env[count++] = (struct env_var){"SKILL_DIR", folder};
+    return (struct env_vars){call->env, count};
+}
+
+static void begin(struct place_job *job)
+{
+    struct skill_call *call = CONTAINER_OF(job, struct skill_call, job);
+    const struct place_options *said = place_said(job->place);
+    const char *command = argument(job->run, "command"), *input = argument(job->run, "stdin");
+    struct err err = ERR_INIT;
+    struct programs *programs = NULL;
+    if (job->failed) {
+        place_job_finish(job);
+        return;
+    }
+    if (tool_run_cancelled(job->run)) {
+        place_job_refuse(job, "cancelled");
+        return;
+    }
+    if (command_policy_check(&said->commands, command, &err) == 0)
+        programs = place_programs(job->place, &err);
+    CLEANUP(free) char *cwd = xasprintf("skills/%s", call->name);
+    CLEANUP(free) char *folder = programs ? xasprintf("%s/%s", programs_root(programs, job->ws->path), cwd) : NULL;
+    struct program_spec spec = {.cmd = "sh",
+                                .args = (const char *const[]){"-c", command, NULL},
+                                .cwd = cwd,
+                                .clean_env = true,
+                                .input = *input ? input : NULL,
+                                .input_len = strlen(input),
+                                .timeout_ms = time_ms(call),
+                                .watch = on_printed,
+                                .watch_user = call};
+    if (programs)
+        spec.env = variables(call, folder);
+    call->program = programs ? program_run(programs, job->ws, &spec, on_done, call, &err) : NULL;
+    if (!call->program)
+        place_job_refuse(job, "%s", err.text);
+}
+
+static void start_skill(struct tool_run *run)
+{
+    if (place_missing(run))
+        return;
+    struct skill_call *call = xcalloc(1, sizeof(*call));
+    call->job = (struct place_job){.run = run, .act = stage, .then = begin, .release = release};
+    tool_streams_init(&call->streams, run);
+    run->state = call;
+    place_job_start(&call->job);
+}
+
+static void cancel_skill(struct tool_run *run)
+{
+    struct skill_call *call = run->state;
+    if (!call || call->job.out || !call->program)
+        return; /* a thread has it: it comes back by itself */
+    program_free(call->program);
+    place_look(call->job.place);
+    place_job_refuse(&call->job, "cancelled");
+}
+
+const struct tool tool_skill_run = {
+    .spec =
+        {
+            .name = "skill_run",
+            .description = "Run a command of a skill in the session's workspace, in a sandbox. It starts in the skill's folder, which "
+                           "is read-only; $OUTPUT_DIR (out/) is for results, which come with the answer. $SKILL_NAME and $SKILL_DIR "
+                           "say which skill it is.",
+            .effect = EFFECT_LOCAL_WRITE,
+            .idempotent = false,
+            .real_time = true,
+            .resource_keys = (const char *const[]){"workspace", NULL},
+            .parameters = "{\"type\":\"object\",\"properties\":{"
+                          "\"skill\":{\"type\":\"string\",\"minLength\":1},"
+                          "\"command\":{\"type\":\"string\",\"minLength\":1,\"description\":\"for sh\"},"
+                          "\"env\":{\"type\":\"object\",\"additionalProperties\":{\"type\":\"string\"}},"
+                          "\"stdin\":{\"type\":\"string\"},"
+                          "\"timeout_sec\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":3600,"
+                          "\"description\":\"300 if not given\"},"
+                          "\"outputs\":{\"type\":\"object\",\"description\":\"what to collect, as in collect_outputs; out/** if not "
+                          "given\"}},"
+                          "\"required\":[\"skill\",\"command\"],\"additionalProperties\":false}",
+            .timeout_s = LONGEST_S,
+        },
+    .effect = place_effect,
+    .start = start_skill,
+    .cancel = cancel_skill,
+};

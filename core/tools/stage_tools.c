@@ -1,0 +1,422 @@
+/* What goes into the session's workspace and what comes out of it again: stage_input, collect_outputs, save_artifact,
+ * load_artifact.
+ *
+ * Of this machine's files only those of the project may be staged, and of folders that the config file names: an agent that
+ * may copy anything where its programs run could read any key that the user has. The kernel decides what lies beneath a
+ * folder, not the path's letters; files are copied, for a program could write through a link. */
+
+#include "base/beneath.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "long_text.h"
+#include "place.h"
+#include "place_job.h"
+#include "stage_tools.h"
+#include "workspace/inside.h"
+#include "workspace/mime.h"
+#include "workspace/stage.h"
+#include "workspace/versions.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <string.h>
+
+#define HOST           "host://"
+#define ARTIFACT       "artifact://"
+#define ARTIFACT_BYTES ((size_t)64 << 20) /* of one that is saved */
+#define CONTENT_WORTH  200                /* characters; with less room no content is shown */
+#define USUAL_OUTPUTS  "out/**"
+
+static const char *argument(const struct tool_run *run, const char *name)
+{
+    return json_str(json_get(run->arguments, name), "");
+}
+
+static void fail(struct place_job *job)
+{
+    job->failed = true;
+}
+
+static void reply(struct place_job *job, struct strbuf *out)
+{
+    tool_reply_page(&job->reply, strbuf_detach(out, NULL));
+}
+
+/* ---- stage_input ---- */
+
+/* The real path beneath the folder; NULL and no error text when it does not even claim to be there. */
+static char *real_beneath(const struct beneath *root, const char *path, struct err *err)
+{
+    CLEANUP(free) char *clean = beneath_clean(root, path, NULL);
+    char real[PATH_MAX], link[64];
+    if (!clean)
+        return NULL;
+    CLEANUP(fd) int fd = beneath_openat(root, clean, O_PATH, 0, err);
+    if (fd < 0)
+        return NULL;
+    snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+    ssize_t len = readlink(link, real, sizeof(real) - 1);
+    if (len < 0) {
+        err_set_errno(err, errno, "cannot tell where %s is", path);
+        return NULL;
+    }
+    return xmemdup0(real, (size_t)len);
+}
+
+/* Where a file of this machine is that may be staged. */
+static char *allowed(const struct tool_run *run, const char *path, struct err *err)
+{
+    struct err own = ERR_INIT;
+    char *real = real_beneath(run->env->root, path, &own);
+    const char *const *more = place_said(run->env->place)->host;
+    for (; more && *more && !real && !own.text[0]; more++) {
+        struct beneath *folder = beneath_open(*more, NULL);
+        if (folder)
+            real = real_beneath(folder, path, &own);
+        beneath_close(folder);
+    }
+    if (real)
+        return real;
+    if (own.text[0])
+        err_set(err, "%s", own.text);
+    else
+        err_set(err,
+                "%.200s may not be staged: only files of the project (%.120s) may, and of folders that \"workspace.inputs\" "
+                "in the user's config file names",
+                path, beneath_path(run->env->root));
+    return NULL;
+}
+
+static void stage(struct place_job *job)
+{
+    const char *from = argument(job->run, "from"), *mode = argument(job->run, "mode");
+    bool host = strncmp(from, HOST, strlen(HOST)) == 0 || !strstr(from, "://");
+    CLEANUP(free) char *source = NULL;
+    if (host) {
+        CLEANUP(free) char *real = allowed(job->run, strstr(from, "://") ? from + strlen(HOST) : from, &job->err);
+        if (!real) {
+            fail(job);
+            return;
+        }
+        if (strcmp(mode, "link") == 0) {
+            err_set(&job->err, "files of this machine are copied: through a link, programs could write to them");
+            fail(job);
+            return;
+        }
+        source = xasprintf(HOST "%s", real);
+    } else {
+        source = xstrdup(from);
+    }
+    CLEANUP(free) char *to = *argument(job->run, "to") ? xstrdup(argument(job->run, "to")) : stage_default_to(source);
+    struct stage_input input = {.from = source,
+                                .to = to,
+                                .mode = mode,
+                                .pin = json_bool(json_get(job->run->arguments, "pin"), false),
+                                .strict = true};
+    if (stage_inputs(job->ws, &input, 1, &job->err)) {
+        fail(job);
+        return;
+    }
+    struct strbuf out = STRBUF_INIT;
+    struct json_writer w = json_begin(&out);
+    json_open(&w, NULL, '{');
+    json_add_str(&w, "from", source);
+    json_add_str(&w, "to", to);
+    json_add_bool(&w, "staged", true);
+    json_close(&w, '}');
+    reply(job, &out);
+}
+
+static void start_stage(struct tool_run *run)
+{
+    place_job_run(run, stage, true);
+}
+
+const struct tool tool_stage_input = {
+    .spec =
+        {
+            .name = "stage_input",
+            .description = "Copy a file or folder into the session's workspace, for programs there: of the project (a path, or "
+                           "host:///absolute), of saved artifacts (artifact://name[@version]), of the workspace itself "
+                           "(workspace://path) or of a skill (skill://name/path).",
+            .effect = EFFECT_LOCAL_WRITE,
+            .idempotent = false,
+            .real_time = true,
+            .resource_keys = (const char *const[]){"workspace", NULL},
+            .parameters = "{\"type\":\"object\",\"properties\":{"
+                          "\"from\":{\"type\":\"string\",\"minLength\":1},"
+                          "\"to\":{\"type\":\"string\",\"description\":\"in the workspace; work/inputs/<name> if not given\"},"
+                          "\"mode\":{\"type\":\"string\",\"enum\":[\"copy\",\"link\"],"
+                          "\"description\":\"link: only within the workspace\"},"
+                          "\"pin\":{\"type\":\"boolean\",\"description\":\"the version of an artifact that was there before\"}},"
+                          "\"required\":[\"from\"],\"additionalProperties\":false}",
+        },
+    .start = start_stage,
+};
+
+/* ---- collect_outputs ---- */
+
+static void add_content(struct json_writer *w, const struct collected_file *file, size_t *room, const struct tool_run *run)
+{
+    size_t before = w->out->len;
+    if (!mime_is_text(file->mime)) {
+        json_add_bool(w, "binary", true);
+    } else if (*room < CONTENT_WORTH) {
+        json_add_bool(w, "not_shown", true);
+    } else {
+        long_text_add(w, "content", "", file->content, file->len, *room, run->env, run->tool->spec.name);
+        *room -= w->out->len - before < *room ? w->out->len - before : *room;
+    }
+}
+
+void collected_write(struct json_writer *w, const struct collected *files, bool contents, size_t room,
+                     const struct tool_run *run)
+{
+    json_open(w, "files", '[');
+    for (size_t i = 0; i < files->count; i++) {
+        const struct collected_file *file = &files->files[i];
+        json_open(w, NULL, '{');
+        json_add_str(w, "name", file->name);
+        json_add_str(w, "mime", file->mime);
+        json_add_int(w, "size", file->size);
+        if (file->truncated)
+            json_add_bool(w, "cut", true);
+        if (file->saved_as) {
+            CLEANUP(free) char *ref = xasprintf(ARTIFACT "%s@%lld", file->saved_as, (long long)file->version);
+            json_add_str(w, "saved", ref);
+        }
+        if (contents)
+            add_content(w, file, &room, run);
+        json_close(w, '}');
+        place_collected(run->env->place, &(struct place_output){.name = file->name,
+                                                                .saved_as = file->saved_as,
+                                                                .size = file->size,
+                                                                .version = file->version,
+                                                                .truncated = file->truncated});
+    }
+    json_close(w, ']');
+    json_add_bool(w, "limits_hit", files->limits_hit);
+    if (!files->skipped_count)
+        return;
+    json_open(w, "skipped", '[');
+    for (size_t i = 0; i < files->skipped_count; i++) {
+        json_open(w, NULL, '{');
+        json_add_str(w, "name", files->skipped[i].name);
+        json_add_str(w, "why", files->skipped[i].why);
+        json_close(w, '}');
+    }
+    json_close(w, ']');
+}
+
+void output_spec_usual(struct output_spec *spec)
+{
+    if (spec->glob_count)
+        return;
+    spec->globs = xcalloc(1, sizeof(*spec->globs));
+    spec->globs[0] = xstrdup(USUAL_OUTPUTS);
+    spec->glob_count = 1;
+}
+
+static void collect(struct place_job *job)
+{
+    CLEANUP(output_spec) struct output_spec spec = {0};
+    CLEANUP(collected) struct collected files = {0};
+    if (output_spec_read(&spec, job->run->arguments, &job->err)) {
+        fail(job);
+        return;
+    }
+    output_spec_usual(&spec);
+    if (collect_outputs(job->ws, &spec, &files, &job->err) && job->err.code != COLLECT_PARTIAL) {
+        fail(job);
+        return;
+    }
+    struct strbuf out = STRBUF_INIT;
+    struct json_writer w = json_begin(&out);
+    json_open(&w, NULL, '{');
+    collected_write(&w, &files, spec.inline_content, LONG_TEXT_ROOM, job->run);
+    if (job->err.code == COLLECT_PARTIAL)
+        json_add_str(&w, "warning", job->err.text);
+    json_close(&w, '}');
+    reply(job, &out);
+}
+
+static void start_collect(struct tool_run *run)
+{
+    place_job_run(run, collect, true);
+}
+
+/* One that only looks leaves nothing but a record in the workspace. */
+static enum effect collect_effect(const struct tool *tool, const struct tool_env *env, const char *call,
+                                  const struct json *arguments)
+{
+    (void)tool;
+    (void)env;
+    (void)call;
+    return json_bool(json_get(arguments, "save"), false) ? EFFECT_LOCAL_WRITE : EFFECT_READ_ONLY;
+}
+
+const struct tool tool_collect_outputs = {
+    .spec =
+        {
+            .name = "collect_outputs",
+            .description = "See which files programs left in the session's workspace (out/** if no globs are given): name, type, "
+                           "size, with `inline` their text, with `save` kept as artifacts that outlive the session.",
+            .effect = EFFECT_READ_ONLY,
+            .idempotent = false,
+            .real_time = true,
+            .resource_keys = (const char *const[]){"workspace", NULL},
+            .parameters = "{\"type\":\"object\",\"properties\":{"
+                          "\"globs\":{\"type\":\"array\",\"maxItems\":100,\"items\":{\"type\":\"string\",\"minLength\":1}},"
+                          "\"max_files\":{\"type\":\"integer\"},\"max_file_bytes\":{\"type\":\"integer\"},"
+                          "\"max_total_bytes\":{\"type\":\"integer\"},"
+                          "\"inline\":{\"type\":\"boolean\"},\"save\":{\"type\":\"boolean\"},"
+                          "\"name_template\":{\"type\":\"string\",\"description\":\"stands before the names of artifacts\"}},"
+                          "\"additionalProperties\":false}",
+        },
+    .effect = collect_effect,
+    .start = start_collect,
+};
+
+/* ---- artifacts ---- */
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+static void save(struct place_job *job)
+{
+    const char *path = argument(job->run, "path"), *name = argument(job->run, "name");
+    CLEANUP(strbuf) struct strbuf bytes = STRBUF_INIT;
+    CLEANUP(fd) int fd = inside_open(job->ws->root, path, O_RDONLY | O_NONBLOCK, NULL, &job->err);
+    int64_t version;
+    struct stat st;
+    if (fd < 0) {
+        fail(job);
+        return;
+    }
+    if (fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_size > (off_t)ARTIFACT_BYTES) {
+        err_set(&job->err, "%.300s is %s", path,
+                S_ISREG(st.st_mode) ? "larger than an artifact may be (64 MiB)" : beneath_kind(st.st_mode));
+        fail(job);
+        return;
+    }
+    if (strbuf_read(&bytes, fd, ARTIFACT_BYTES) < 0) {
+        err_set_errno(&job->err, errno, "cannot read %.300s", path);
+        fail(job);
+        return;
+    }
+    const char *mime = mime_sniff(bytes.buf, bytes.len);
+    name = *name ? name : base_name(path);
+    if (versions_save(place_versions(job->run->env->place), name, bytes.buf, bytes.len, mime, &version, &job->err)) {
+        fail(job);
+        return;
+    }
+    CLEANUP(free) char *ref = xasprintf(ARTIFACT "%s@%lld", name, (long long)version);
+    struct strbuf out = STRBUF_INIT;
+    struct json_writer w = json_begin(&out);
+    json_open(&w, NULL, '{');
+    json_add_str(&w, "name", name);
+    json_add_int(&w, "version", version);
+    json_add_str(&w, "ref", ref);
+    json_add_str(&w, "mime", mime);
+    json_add_int(&w, "size", (int64_t)bytes.len);
+    json_close(&w, '}');
+    place_collected(job->run->env->place, &(struct place_output){.name = path,
+                                                                 .saved_as = name,
+                                                                 .size = (int64_t)bytes.len,
+                                                                 .version = version});
+    reply(job, &out);
+}
+
+static void start_save(struct tool_run *run)
+{
+    place_job_run(run, save, true);
+}
+
+const struct tool tool_save_artifact = {
+    .spec =
+        {
+            .name = "save_artifact",
+            .description = "Keep a file of the session's workspace as the next version of an artifact, which outlives the session.",
+            .effect = EFFECT_LOCAL_WRITE,
+            .idempotent = false,
+            .real_time = true,
+            .resource_keys = (const char *const[]){"workspace", "artifacts", NULL},
+            .parameters = "{\"type\":\"object\",\"properties\":{"
+                          "\"path\":{\"type\":\"string\",\"minLength\":1,\"description\":\"in the workspace\"},"
+                          "\"name\":{\"type\":\"string\",\"description\":\"of the artifact; the file's if not given\"}},"
+                          "\"required\":[\"path\"],\"additionalProperties\":false}",
+        },
+    .start = start_save,
+};
+
+static void load(struct place_job *job)
+{
+    const char *ref = argument(job->run, "ref"), *to = argument(job->run, "to");
+    CLEANUP(strbuf) struct strbuf bytes = STRBUF_INIT;
+    CLEANUP(free) char *name = NULL, *mime = NULL;
+    int64_t version, actual;
+    ref += strncmp(ref, ARTIFACT, strlen(ARTIFACT)) == 0 ? strlen(ARTIFACT) : 0;
+    if (versions_parse_ref(ref, &name, &version, &job->err) ||
+        versions_load(place_versions(job->run->env->place), name, version, &bytes, &mime, &actual, &job->err)) {
+        fail(job);
+        return;
+    }
+    if (*to) {
+        CLEANUP(free) char *from = xasprintf(ARTIFACT "%s@%lld", name, (long long)actual);
+        if (stage_inputs(job->ws, &(struct stage_input){.from = from, .to = to}, 1, &job->err)) {
+            fail(job);
+            return;
+        }
+    }
+    struct strbuf out = STRBUF_INIT;
+    struct json_writer w = json_begin(&out);
+    json_open(&w, NULL, '{');
+    json_add_str(&w, "name", name);
+    json_add_int(&w, "version", actual);
+    json_add_str(&w, "mime", mime);
+    json_add_int(&w, "size", (int64_t)bytes.len);
+    if (*to)
+        json_add_str(&w, "to", to);
+    else if (mime_is_text(mime))
+        long_text_add(&w, "content", "", bytes.buf, bytes.len, LONG_TEXT_ROOM, job->run->env, job->run->tool->spec.name);
+    else
+        json_add_bool(&w, "binary", true);
+    json_close(&w, '}');
+    reply(job, &out);
+}
+
+static void start_load(struct tool_run *run)
+{
+    place_job_run(run, load, *argument(run, "to") != '\0');
+}
+
+static enum effect load_effect(const struct tool *tool, const struct tool_env *env, const char *call,
+                               const struct json *arguments)
+{
+    (void)tool;
+    (void)env;
+    (void)call;
+    return *json_str(json_get(arguments, "to"), "") ? EFFECT_LOCAL_WRITE : EFFECT_READ_ONLY;
+}
+
+const struct tool tool_load_artifact = {
+    .spec =
+        {
+            .name = "load_artifact",
+            .description = "Read an artifact that was saved, or with `to` put it into the session's workspace.",
+            .effect = EFFECT_READ_ONLY,
+            .idempotent = false,
+            .real_time = true,
+            .resource_keys = (const char *const[]){"artifact:{ref}", NULL},
+            .parameters = "{\"type\":\"object\",\"properties\":{"
+                          "\"ref\":{\"type\":\"string\",\"minLength\":1,\"description\":\"name, or name@version\"},"
+                          "\"to\":{\"type\":\"string\",\"description\":\"a path in the workspace\"}},"
+                          "\"required\":[\"ref\"],\"additionalProperties\":false}",
+        },
+    .effect = load_effect,
+    .start = start_load,
+};
