@@ -82,6 +82,7 @@ const struct tool tool_skill_list = {
             .description = "List the user's skills: folders of instructions and programs for a kind of task, by name and purpose.",
             .effect = EFFECT_READ_ONLY,
             .idempotent = true,
+            .resource_keys = (const char *const[]){"skills", NULL},
             .parameters = "{\"type\":\"object\",\"properties\":{},\"additionalProperties\":false}",
         },
     .work = list,
