@@ -115,7 +115,7 @@ static void on_ponged(void *user, const struct rpc_message *answer, const char *
 static void look_after(struct mcp_server *server)
 {
     if (server->peer && !server->modern && !server->closing)
-        mcp_peer_ask(server->peer, "ping", NULL, MCP_ASK_US, on_ponged, server);
+        mcp_peer_ask(server->peer, "ping", NULL, server->pace->ping_us, on_ponged, server);
 }
 
 static void start_job(struct mcp_call *call, enum stage stage);

@@ -90,7 +90,7 @@ static void initialize(struct mcp_server *server)
     server->probing = false;
     server->era_known = true;
     server->modern = false;
-    mcp_peer_ask(server->peer, "initialize", params.buf, MCP_START_US, on_initialized, server);
+    mcp_peer_ask(server->peer, "initialize", params.buf, server->pace->start_us, on_initialized, server);
 }
 
 static bool lists(const struct json *list, const char *version)
@@ -139,7 +139,7 @@ void mcp_handshake(struct mcp_server *server)
     if (!server->era_known) {
         server->probing = true;
         CLEANUP(free) char *params = mcp_server_params(server, "", NULL);
-        mcp_peer_ask(server->peer, "server/discover", params, MCP_PROBE_US, on_discovered, server);
+        mcp_peer_ask(server->peer, "server/discover", params, server->pace->probe_us, on_discovered, server);
     } else if (server->modern) {
         handshake_done(server, server->offers_tools);
     } else {

@@ -7,12 +7,9 @@
 #include "tools/registry.h"
 #include <string.h>
 
-/* How long they have to end: after their input is closed, and after they were told to. */
-#define END_US  ((int64_t)2000000)
-#define TERM_US ((int64_t)500000)
-
 struct mcp {
     struct loop *loop;
+    struct mcp_pace pace;
     char *workspace;
     struct arena arena; /* of the entries: the file they came from may be read anew */
     struct mcp_server **servers;
@@ -55,12 +52,13 @@ struct mcp *mcp_open(struct loop *loop, const struct mcp_specs *specs, const cha
 {
     struct mcp *mcp = xcalloc(1, sizeof(*mcp));
     mcp->loop = loop;
+    mcp->pace = specs->pace ? *specs->pace : mcp_pace_usual;
     mcp->workspace = xstrdup(workspace);
     mcp->servers = xcalloc(specs->count + 1, sizeof(*mcp->servers));
     for (; mcp->count < specs->count; mcp->count++) {
         struct mcp_spec *spec = arena_alloc(&mcp->arena, sizeof(*spec));
         *spec = mcp_spec_copy(&mcp->arena, &specs->items[mcp->count]);
-        struct mcp_server *server = mcp_server_new(loop, spec, mcp->workspace, &mcp->taken);
+        struct mcp_server *server = mcp_server_new(loop, spec, &mcp->pace, mcp->workspace, &mcp->taken);
         server->changed = server_changed;
         server->user = mcp;
         mcp->servers[mcp->count] = server;
@@ -141,11 +139,11 @@ void mcp_close(struct mcp *mcp)
     for (size_t i = 0; i < mcp->count; i++)
         mcp_server_end_input(mcp->servers[i]);
     if (!all_gone(mcp))
-        run_for(mcp, END_US);
+        run_for(mcp, mcp->pace.end_us);
     for (size_t i = 0; i < mcp->count; i++)
         mcp_server_terminate(mcp->servers[i]);
     if (!all_gone(mcp))
-        run_for(mcp, TERM_US);
+        run_for(mcp, mcp->pace.term_us);
     for (size_t i = 0; i < mcp->count; i++)
         mcp_server_free(mcp->servers[i]); /* with which it is killed */
     free(mcp->servers);

@@ -19,7 +19,6 @@
 #define NAME_BYTES_MAX    256
 #define SCHEMA_BYTES_MAX  (64u << 10)
 #define DESCRIPTION_CHARS 4000
-#define RELIST_US         ((int64_t)300000) /* they tell of changes several times in a row */
 
 void mcp_tool_free(struct mcp_tool *tool)
 {
@@ -264,7 +263,7 @@ static void ask_page(struct mcp_server *server, const char *cursor)
         json_write_str(&members, cursor, strlen(cursor), JSON_COMPACT);
     }
     CLEANUP(free) char *params = mcp_server_params(server, members.buf, NULL);
-    mcp_peer_ask(server->peer, "tools/list", params, MCP_ASK_US, on_page, server);
+    mcp_peer_ask(server->peer, "tools/list", params, server->pace->ask_us, on_page, server);
 }
 
 void mcp_list_tools(struct mcp_server *server)
@@ -288,5 +287,5 @@ void mcp_list_changed(struct mcp_server *server)
     if (server->listing.active)
         server->listing.again = true;
     else if (server->state == MCP_READY && !loop_timer_armed(&server->relist) && !server->closing)
-        loop_timer_start(server->loop, &server->relist, loop_now_us(server->loop) + RELIST_US, list_again);
+        loop_timer_start(server->loop, &server->relist, loop_now_us(server->loop) + server->pace->relist_us, list_again);
 }

@@ -5,7 +5,8 @@
  *              └───────────────────────────────────────┘
  *
  * A server that was never ready is not started again: its tools are not in the session anyway. One that was is, after half
- * a second, then twice that, and so on; when it has failed too often in a row it is given up.
+ * a second, then twice that, and so on; when it has failed too often in a row, without having been ready for a while in
+ * between, it is given up.
  *
  * Its environment is small: what a program needs to run and what the user put into its entry. A server that prints every
  * variable it sees is a real one. */
@@ -21,14 +22,12 @@
 #include <stdarg.h>
 #include <string.h>
 
-#define PAUSE_FIRST_US ((int64_t)500000)
-#define PAUSE_MAX_US   (30 * (int64_t)1000000)
-#define FAILURES_MAX   4
-#define STEADY_US      (60 * (int64_t)1000000) /* ready for so long: earlier failures are forgotten */
-#define UNREAD_MAX     ((size_t)4 << 20)       /* bytes that it does not read */
-#define SAID_MAX       2000
-#define LOG_LINES_MAX  2000
-#define LOG_LINE_MAX   400
+#define PAUSE_MAX_US  (30 * (int64_t)1000000)
+#define FAILURES_MAX  4
+#define UNREAD_MAX    ((size_t)4 << 20)       /* bytes that it does not read */
+#define SAID_MAX      2000
+#define LOG_LINES_MAX 2000
+#define LOG_LINE_MAX  400
 
 /* What is said about it */
 
@@ -119,7 +118,7 @@ static void ended(struct mcp_server *server, const char *why, bool for_good)
         mcp_server_start(server);
         return;
     }
-    if (loop_now_us(server->loop) - server->ready_us > STEADY_US)
+    if (server->state == MCP_READY && loop_now_us(server->loop) - server->ready_us > server->pace->steady_us)
         server->failures = 0;
     if (for_good || !server->was_ready || ++server->failures > FAILURES_MAX) {
         log_warn("tool server %s: failed: %s", server->spec->name, why);
@@ -127,7 +126,7 @@ static void ended(struct mcp_server *server, const char *why, bool for_good)
         mcp_calls_failed(server, why);
         return;
     }
-    int64_t pause_us = PAUSE_FIRST_US << (server->failures - 1);
+    int64_t pause_us = server->pace->pause_us << (server->failures - 1);
     pause_us = pause_us < PAUSE_MAX_US ? pause_us : PAUSE_MAX_US;
     log_warn("tool server %s: %s; started again in %.1f s", server->spec->name, why, (double)pause_us / 1e6);
     loop_timer_start(server->loop, &server->pause, loop_now_us(server->loop) + pause_us, start_again);
@@ -306,12 +305,13 @@ static char **make_env(const struct mcp_spec *spec)
     return env;
 }
 
-struct mcp_server *mcp_server_new(struct loop *loop, const struct mcp_spec *spec, const char *workspace,
-                                  struct hash_map *taken)
+struct mcp_server *mcp_server_new(struct loop *loop, const struct mcp_spec *spec, const struct mcp_pace *pace,
+                                  const char *workspace, struct hash_map *taken)
 {
     struct mcp_server *server = xcalloc(1, sizeof(*server));
     server->loop = loop;
     server->spec = spec;
+    server->pace = pace;
     server->workspace = workspace;
     server->taken = taken;
     server->errors = (struct rpc_lines)RPC_LINES_INIT;

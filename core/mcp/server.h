@@ -10,9 +10,6 @@
 struct mcp_call;
 struct proc;
 
-#define MCP_START_US  (30 * (int64_t)1000000) /* for the first answer: package runners are slow */
-#define MCP_PROBE_US  (3 * (int64_t)1000000)
-#define MCP_ASK_US    (10 * (int64_t)1000000) /* for everything but calls */
 #define MCP_CALL_S    60.0
 #define MCP_TOOLS_MAX 256
 
@@ -41,6 +38,7 @@ struct mcp_listing {
 
 struct mcp_server {
     const struct mcp_spec *spec;
+    const struct mcp_pace *pace;
     struct loop *loop;
     const char *workspace;
     struct hash_map *taken; /* names of tools, of all servers */
@@ -80,8 +78,8 @@ struct mcp_server {
 };
 
 /* server.c */
-struct mcp_server *mcp_server_new(struct loop *loop, const struct mcp_spec *spec, const char *workspace,
-                                  struct hash_map *taken);
+struct mcp_server *mcp_server_new(struct loop *loop, const struct mcp_spec *spec, const struct mcp_pace *pace,
+                                  const char *workspace, struct hash_map *taken);
 void mcp_server_start(struct mcp_server *server);
 /* Closes its standard input: a good server then ends. */
 void mcp_server_end_input(struct mcp_server *server);

@@ -2,6 +2,18 @@
 #include "base/arena.h"
 #include <string.h>
 
+#define SECOND ((int64_t)1000000)
+
+const struct mcp_pace mcp_pace_usual = {.start_us = 30 * SECOND,
+                                        .probe_us = 3 * SECOND,
+                                        .ask_us = 10 * SECOND,
+                                        .ping_us = 10 * SECOND,
+                                        .pause_us = SECOND / 2,
+                                        .steady_us = 60 * SECOND,
+                                        .relist_us = SECOND * 3 / 10,
+                                        .end_us = 2 * SECOND,
+                                        .term_us = SECOND / 2};
+
 static const char *copy_text(struct arena *arena, const char *text)
 {
     return text ? arena_strdup(arena, text) : NULL;

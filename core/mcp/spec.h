@@ -5,6 +5,7 @@
 #include "tools/tool.h"
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* The class of one tool, or, for "*", the least class of all of them. */
 struct mcp_rule {
@@ -27,9 +28,24 @@ struct mcp_spec {
     long line;
 };
 
+/* How patient one is with servers, in microseconds. Only tests are in a hurry. */
+struct mcp_pace {
+    int64_t start_us;  /* for the first answer: package runners are slow */
+    int64_t probe_us;  /* for the answer to a question that most servers do not know */
+    int64_t ask_us;    /* for everything else but calls */
+    int64_t ping_us;   /* of one that owes an answer: for a sign that it is still there */
+    int64_t pause_us;  /* before it is started again; twice that the next time, and so on */
+    int64_t steady_us; /* ready for so long: earlier failures are forgotten */
+    int64_t relist_us; /* before its tools are listed again: they tell of changes several times in a row */
+    int64_t end_us;    /* to end, once its input is closed */
+    int64_t term_us;   /* to end, once it was told to */
+};
+extern const struct mcp_pace mcp_pace_usual;
+
 struct mcp_specs {
     struct mcp_spec *items;
     size_t count, room;
+    const struct mcp_pace *pace; /* NULL: the usual one */
 };
 
 struct arena;

@@ -24,6 +24,7 @@ void mcp_rig_init(struct mcp_rig *rig)
     rig->test.loop = rig->test.env.loop = loop_new(clock_system());
     hold_clock_init(&rig->test.hold, clock_system());
     rig->test.on_done = on_done;
+    rig->pace = mcp_pace_usual;
     rig->registry = registry_new();
 }
 
@@ -76,6 +77,7 @@ static void on_change(void *user, const struct mcp_status *status)
 
 void mcp_rig_open(struct mcp_rig *rig, double wait_s)
 {
+    rig->specs.pace = &rig->pace;
     rig->mcp = mcp_open(rig->test.loop, &rig->specs, beneath_path(rig->test.env.root));
     rig->all_ready = mcp_wait(rig->mcp, wait_s);
     mcp_register(rig->mcp, rig->registry);

@@ -19,6 +19,7 @@
 struct mcp_rig {
     struct test_host test; /* "ws" is the workspace */
     struct mcp_specs specs;
+    struct mcp_pace pace; /* the usual one, until the test says otherwise */
     struct registry *registry;
     struct mcp *mcp;
     bool all_ready; /* what mcp_wait said */
