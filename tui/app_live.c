@@ -191,11 +191,14 @@ static void live_fill(struct app *app)
                engine_failed(engine));
 }
 
-/* One permission per line, "tool path", as the dialog lists them. */
+/* One permission per line, "tool path" or "tool", as the dialog lists them. */
 static void note_permission(struct live *live, const struct intent *intent)
 {
-    CLEANUP(free) char *line = xasprintf("%s %s\n", intent->allow.tool, intent->allow.path);
-    char *at = strstr(live->allowed.buf, line);
+    const char *path = intent->allow.path;
+    CLEANUP(free) char *line = xasprintf("%s%s%s\n", intent->allow.tool, path ? " " : "", path ? path : "");
+    char *at = live->allowed.buf;
+    while (at && strncmp(at, line, strlen(line)) != 0)
+        at = strchr(at, '\n') ? strchr(at, '\n') + 1 : NULL;
     if (at && intent->allow.revoke) {
         size_t len = strlen(line), behind = strlen(at + len) + 1;
         memmove(at, at + len, behind);

@@ -1,4 +1,5 @@
-/* What was allowed for the session with `A`, a line each: the tool, a blank, the path. Each can be taken back. */
+/* What was allowed for the session with `A`, a line each: the tool, a blank, the path; or the tool alone, whose calls without
+ * a diff are allowed. Each can be taken back. */
 
 #include "base/mem.h"
 #include "modal.h"
@@ -68,7 +69,9 @@ static void permissions_paint(struct modal *modal, struct ui *ui, const struct v
                       keymap_key(ui_keymap(ui), ACTION_ALLOW));
     for (int i = 0; i < body.rows && modal->list.top + (size_t)i < count; i++) {
         const char *line = line_at(view->allowed, narrow_row(narrow, modal->list.top + (size_t)i), &len);
-        canvas_cut(canvas, body, i, 1, LOOK_TEXT, line, len);
+        int end = 1 + canvas_cut(canvas, body, i, 1, LOOK_TEXT, line, len);
+        if (!memchr(line, ' ', len))
+            canvas_str(canvas, body, i, end + 1, LOOK_DIM, "every call that has no diff");
         modal_select_row(canvas, body, modal, modal->list.top + (size_t)i);
     }
 }
@@ -81,11 +84,11 @@ static void take_back(struct ui *ui, const char *line, size_t len)
     while (tool_len < len && line[tool_len] != ' ')
         tool_len++;
     CLEANUP(free) char *tool = xmemdup0(line, tool_len);
-    CLEANUP(free) char *path = xmemdup0(line + tool_len + (tool_len < len), len - tool_len - (tool_len < len));
+    CLEANUP(free) char *path = tool_len < len ? xmemdup0(line + tool_len + 1, len - tool_len - 1) : NULL;
     if (host->submit(host, &(struct intent){.type = INTENT_ALLOW, .allow = {tool, path, true}}, &err))
         ui_say(ui, LOOK_WARN, "%s", err.text);
     else
-        ui_say(ui, LOOK_TEXT, "%s on %s asks again.", tool, path);
+        ui_say(ui, LOOK_TEXT, "%s%s%s asks again.", tool, path ? " on " : "", path ? path : "");
 }
 
 static bool permissions_key(struct modal *modal, struct ui *ui, const struct view *view, const struct key *key,

@@ -440,6 +440,7 @@ bool pane_write_choice(struct pane *pane, const struct view *view, struct write_
     *out = (struct write_choice){.kept = diffview_kept(&write->diff),
                                  .hunks = all_or_nothing(&write->diff) ? 0 : write->diff.piece_count,
                                  .edited = write->edited != NULL,
+                                 .call = !write->diff.file_count,
                                  .no_undo = write->no_undo != NULL};
     return true;
 }

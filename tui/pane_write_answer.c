@@ -124,7 +124,9 @@ static void allow(struct write_pane *write, struct ui *ui, const struct view *vi
     CLEANUP(free) char *tool = xstrdup(write->tool);
     size_t count = write->diff.file_count;
     if (!count) {
-        ui_say(ui, LOOK_WARN, "there is no file to allow it on: y lets this one call run");
+        struct intent calls = {.type = INTENT_ALLOW, .allow = {.tool = tool}};
+        if (approve(write, ui, view) && submit(ui, &calls))
+            ui_say(ui, LOOK_GOOD, "allowed for this session: every call of %s that has no diff (:permissions)", tool);
         return;
     }
     char **paths = xcalloc(count + 1, sizeof(*paths));

@@ -49,6 +49,10 @@ void write_pane_lay_call(struct write_pane *write, int width)
     pretty_puts(&write->call, LOOK_DIM,
                 write->open ? "There is no diff: y lets the tool run with these arguments."
                             : "There is no diff: it was asked about the call and its arguments.");
+    if (write->open) {
+        pretty_begin(&write->call, 0);
+        pretty_puts(&write->call, LOOK_DIM, "A lets it, and every later call of it that has no diff.");
+    }
     pretty_begin(&write->call, 0);
     add_arguments(&write->call, write->arguments);
 }

@@ -312,21 +312,25 @@ static const char *approve_words(char out[64], const struct write_choice *choice
     return out;
 }
 
-/* Without hunks there is nothing to choose from, and no key that does it. */
-static size_t question_entries(struct entry *out, const char *approve, bool hunks, bool wide)
+/* Without hunks there is nothing to choose from, without a diff nothing to edit, and no key that does it. */
+static size_t question_entries(struct entry *out, const char *approve, const struct write_choice *choice, bool wide)
 {
+    bool hunks = !choice || choice->hunks;
     const struct entry entries[] = {{ACTION_APPROVE, 0, approve},
                                     {ACTION_DENY, 0, NULL},
                                     {ACTION_DENY_REASON, 0, wide ? NULL : "reason"},
                                     {ACTION_HUNK_TOGGLE, 0, NULL},
                                     {ACTION_EDIT_WRITE, 0, NULL},
                                     {ACTION_HUNK_NEXT, ACTION_HUNK_PREVIOUS, NULL},
-                                    {ACTION_ALLOW, 0, "allow this path"},
+                                    {ACTION_ALLOW, 0, choice && choice->call ? "allow this tool" : "allow this path"},
                                     {ACTION_ZOOM, 0, NULL}};
     size_t count = 0;
-    for (size_t i = 0; i < COUNT_OF(entries); i++)
-        if (hunks || (entries[i].action != ACTION_HUNK_TOGGLE && entries[i].action != ACTION_HUNK_NEXT))
+    for (size_t i = 0; i < COUNT_OF(entries); i++) {
+        bool of_hunks = entries[i].action == ACTION_HUNK_TOGGLE || entries[i].action == ACTION_HUNK_NEXT;
+        bool of_text = entries[i].action == ACTION_EDIT_WRITE;
+        if ((hunks || !of_hunks) && !(choice && choice->call && of_text))
             out[count++] = entries[i];
+    }
     return count;
 }
 
@@ -438,7 +442,7 @@ void statusline_footer(struct canvas *canvas, struct rect rect, const struct vie
         footer.at += FOOTER_GAP(rect);
         count = fresh_entries(entries, choice->hunks);
     } else if (contexts & IN_QUESTION) {
-        count = question_entries(entries, approve_words(approve, choice), !choice || choice->hunks, rect.cols >= WIDE);
+        count = question_entries(entries, approve_words(approve, choice), choice, rect.cols >= WIDE);
     } else if (contexts & IN_REPLAY) {
         count = replay_entries(entries, view);
     } else if (view->held) {

@@ -9,6 +9,7 @@
 struct write_choice {
     size_t kept, hunks; /* no hunks: all or nothing */
     bool edited;
+    bool call;    /* there is no diff: it is about the call */
     bool no_undo; /* it was said yes to, but could not be undone */
     bool fresh;   /* it has just come: no key answers it yet */
 };

@@ -1,12 +1,12 @@
 /* Who answers: the recording, a rule of the session, the mode. An empty change set is a foreign tool's wish to write we
- * know not what, so no rule about a path ever covers it. */
+ * know not what, so no rule about a path ever covers it, but only one about such calls of this very tool. */
 
 #include "approval.h"
 #include "base/mem.h"
 #include <string.h>
 
 struct rule {
-    char *tool, *path;
+    char *tool, *path; /* no path: calls that show no file */
 };
 
 struct recorded {
@@ -92,7 +92,8 @@ static struct rule *find_rule(const struct approval *approval, const char *tool,
 {
     for (size_t i = 0; i < approval->rule_count; i++) {
         struct rule *rule = &approval->rules[i];
-        if (strcmp(rule->tool, tool) == 0 && strcmp(rule->path, path) == 0)
+        bool same = rule->path && path ? strcmp(rule->path, path) == 0 : !rule->path && !path;
+        if (same && strcmp(rule->tool, tool) == 0)
             return rule;
     }
     return NULL;
@@ -103,7 +104,7 @@ void approval_allow(struct approval *approval, const char *tool, const char *pat
     if (find_rule(approval, tool, path))
         return;
     GROW(approval->rules, approval->rule_count, approval->rule_room);
-    approval->rules[approval->rule_count++] = (struct rule){xstrdup(tool), xstrdup(path)};
+    approval->rules[approval->rule_count++] = (struct rule){xstrdup(tool), path ? xstrdup(path) : NULL};
 }
 
 bool approval_revoke(struct approval *approval, const char *tool, const char *path)
@@ -136,10 +137,12 @@ static struct recorded *next_recorded(struct approval *approval, int64_t turn, c
 
 static bool rules_cover(const struct approval *approval, const char *tool, const struct change_set *set)
 {
-    for (size_t i = 0; set && i < set->count; i++)
+    if (!set || !set->count)
+        return find_rule(approval, tool, NULL) != NULL;
+    for (size_t i = 0; i < set->count; i++)
         if (!find_rule(approval, tool, set->items[i].path))
             return false;
-    return set && set->count > 0;
+    return true;
 }
 
 static struct verdict by_policy(enum decision decision, const char *reason)

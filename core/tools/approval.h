@@ -1,7 +1,7 @@
 #pragma once
 /* Who decides about a write. This module never judges whether a change is good: it says who answers, and holds what was
  * answered before. Order: a recorded decision for this very call (replay), a rule the user made for this session
- * (`A`: this tool on this path), the mode. */
+ * (`A`: this tool on this path, or its calls that no diff can be shown of), the mode. */
 
 #include "change.h"
 #include <stdint.h>
@@ -43,7 +43,8 @@ struct verdict verdict_copy(const struct verdict *verdict);
 struct approval;
 struct approval *approval_new(enum approve_mode mode, bool somebody_there);
 void approval_free(struct approval *approval);
-/* This tool on this path for the session; revocable. */
+/* This tool on this path for the session; revocable. A path of NULL: whatever it is asked to do that shows no file, and
+ * nothing else. */
 void approval_allow(struct approval *approval, const char *tool, const char *path);
 bool approval_revoke(struct approval *approval, const char *tool, const char *path);
 /* A decision from a recording for the n-th question of a call in a turn (n from 0, in the order added). */

@@ -45,7 +45,7 @@ struct intent {
             bool without_undo; /* only to a question that is asked for that reason */
         } approve;
         struct { const char *ask, *reason; } deny;
-        struct { const char *tool, *path; bool revoke; } allow;
+        struct { const char *tool, *path; bool revoke; } allow; /* no path: its calls that show no file */
         struct { const char *spec; } breakpoint;
         struct { int id; } unbreak;
         struct { int id; bool enabled; } arm;

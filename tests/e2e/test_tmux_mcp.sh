@@ -55,18 +55,20 @@ case_call_without_a_diff() {
     begin call_without_a_diff 120x40
     configure
     model '{"id":"c1","name":"fs__create_directory","arguments":{"path":"sub/\u001b[31mred"}}' \
-        '{"id":"c2","name":"fs__create_directory","arguments":{"path":"fine"}}'
+        '{"id":"c2","name":"fs__create_directory","arguments":{"path":"fine"}}' \
+        '{"id":"c3","name":"fs__create_directory","arguments":{"path":"finer"}}'
     run_turn
     sees 'There is no diff: y lets the tool run with these arguments.'
     sees '"path": "sub/\u001b[31mred"' # shown, not sent
     sees 'approves the call'
-    keys A
-    sees 'there is no file to allow it on'
+    sees 'A allow this tool'
     keys n
     sees '"fine"'
-    keys y
-    sees 'That is all I had to do.'
+    keys A
+    sees 'That is all I had to do.' # the third was not asked about
     check "the approved one was made" test -d "$home/ws/fine"
+    check "the one after it was allowed" test -d "$home/ws/finer"
+    check "by what was allowed" grep -q '"decision":"approved","by":"policy"' "$home/rec.jsonl"
     check "the denied one was not" test ! -e "$home/ws/sub"
     escape
     keys q

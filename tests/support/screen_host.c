@@ -92,7 +92,8 @@ static void log_intent(struct screen_stage *stage, const struct intent *intent)
 /* As the program keeps it: a line for each that is allowed. */
 static void keep_allowed(struct screen_stage *stage, const struct intent *intent)
 {
-    CLEANUP(free) char *line = xasprintf("%s %s\n", intent->allow.tool, intent->allow.path);
+    const char *path = intent->allow.path;
+    CLEANUP(free) char *line = xasprintf("%s%s%s\n", intent->allow.tool, path ? " " : "", path ? path : "");
     char *there = strstr(stage->allowed.buf, line);
     if (intent->allow.revoke && there) {
         CLEANUP(free) char *rest = xstrdup(there + strlen(line));

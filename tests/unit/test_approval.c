@@ -145,6 +145,25 @@ static void test_no_rule_covers_a_foreign_tools_unknown_write(void **state)
     change_set_free(set);
 }
 
+static void test_a_rule_without_a_path_covers_calls_that_show_no_file(void **state)
+{
+    struct fixture *f = *state;
+    struct change_set *nothing = change_set_new(), *set = two_hunks(f);
+    struct approval *approval = approval_new(APPROVE_ASK, true);
+    approval_allow(approval, "foreign", NULL);
+    approval_allow(approval, "foreign", NULL);
+    assert_int_equal(judge(approval, "c", "foreign", nothing), DECISION_APPROVED);
+    assert_int_equal(judge(approval, "c", "other", nothing), DECISION_NONE);
+    assert_int_equal(judge(approval, "c", "foreign", set), DECISION_NONE); /* a diff is looked at */
+    assert_false(approval_revoke(approval, "foreign", "two.txt"));
+    assert_true(approval_revoke(approval, "foreign", NULL));
+    assert_false(approval_revoke(approval, "foreign", NULL));
+    assert_int_equal(judge(approval, "c", "foreign", nothing), DECISION_NONE);
+    approval_free(approval);
+    change_set_free(nothing);
+    change_set_free(set);
+}
+
 static void test_recorded_answers_come_first_and_in_order(void **state)
 {
     struct fixture *f = *state;
@@ -413,6 +432,7 @@ int main(void)
         TEST(test_nobody_there_means_no_and_is_told),
         TEST(test_rules_cover_this_tool_on_this_path),
         TEST(test_no_rule_covers_a_foreign_tools_unknown_write),
+        TEST(test_a_rule_without_a_path_covers_calls_that_show_no_file),
         TEST(test_recorded_answers_come_first_and_in_order),
         TEST(test_approved_is_a_plain_copy),
         TEST(test_partial_keeps_the_chosen_hunks),
