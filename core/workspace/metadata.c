@@ -254,6 +254,39 @@ static const char *read_text(struct reading *r, const struct json *object, const
     return value ? arena_memdup0(&r->md->arena, value->text, value->len) : otherwise;
 }
 
+/* What follows the shape, in which a 0 is any digit; NULL when the text does not begin so. */
+static const char *skip_shape(const char *text, const char *shape)
+{
+    for (; *shape; shape++, text++)
+        if (*shape == '0' ? *text < '0' || *text > '9' : *text != *shape)
+            return NULL;
+    return text;
+}
+
+/* "2026-01-31T12:00:00Z"; a fraction of the second and an offset may stand in it. */
+static bool is_time(const char *text)
+{
+    text = skip_shape(text, "0000-00-00T00:00:00");
+    if (!text)
+        return false;
+    size_t fraction = *text == '.' ? strspn(text + 1, "0123456789") : 0;
+    if (fraction)
+        text += 1 + fraction;
+    if (*text == '+' || *text == '-')
+        text = skip_shape(text + 1, "00:00");
+    else
+        text = skip_shape(text, "Z");
+    return text && !*text;
+}
+
+static const char *read_time(struct reading *r, const struct json *object, const char *key)
+{
+    const char *text = read_text(r, object, key, ZERO_TIME);
+    if (!is_time(text))
+        wrong(r, key, "a time");
+    return text;
+}
+
 static int64_t whole(struct reading *r, const struct json *value, const char *key)
 {
     int64_t number = json_int(value, INT64_MIN);
@@ -302,7 +335,7 @@ static void read_skill(struct reading *r, const struct json *at)
         .name = at->key, /* what it is found by */
         .rel_path = read_text(r, at, "rel_path", ""),
         .digest = read_text(r, at, "digest", ""),
-        .staged_at = read_text(r, at, "staged_at", ZERO_TIME),
+        .staged_at = read_time(r, at, "staged_at"),
         .source = read_text(r, at, "source", NULL),
         .mounted = read_bool(r, at, "mounted"),
     };
@@ -322,7 +355,7 @@ static void read_input(struct reading *r, const struct json *at)
     md->inputs[md->input_count++] = (struct metadata_input){
         .from = read_text(r, at, "from", ""),
         .to = read_text(r, at, "to", ""),
-        .ts = read_text(r, at, "ts", ZERO_TIME),
+        .ts = read_time(r, at, "ts"),
         .resolved = read_text(r, at, "resolved", NULL),
         .mode = read_text(r, at, "mode", NULL),
         .version = read_int(r, at, "version", METADATA_NO_VERSION),
@@ -336,7 +369,7 @@ static void read_output(struct reading *r, const struct json *at)
         wrong(r, "outputs", "a list of objects");
         return;
     }
-    struct metadata_output output = {.limits_hit = read_bool(r, at, "limits_hit"), .ts = read_text(r, at, "ts", ZERO_TIME)};
+    struct metadata_output output = {.limits_hit = read_bool(r, at, "limits_hit"), .ts = read_time(r, at, "ts")};
     output.globs = read_texts(r, at, "globs", &output.glob_count);
     output.saved_as = read_texts(r, at, "saved_as", &output.saved_count);
     const struct json *list = member(r, at, "versions", JSON_ARRAY, "a list of numbers");
@@ -391,9 +424,9 @@ int metadata_parse(struct metadata *md, const char *text, size_t len, struct err
     if (top->type != JSON_OBJECT)
         wrong(&r, "it", "an object");
     md->version = read_int(&r, top, "version", 0);
-    md->created_at = read_text(&r, top, "created_at", ZERO_TIME);
-    md->updated_at = read_text(&r, top, "updated_at", ZERO_TIME);
-    md->last_access = read_text(&r, top, "last_access", ZERO_TIME);
+    md->created_at = read_time(&r, top, "created_at");
+    md->updated_at = read_time(&r, top, "updated_at");
+    md->last_access = read_time(&r, top, "last_access");
     json_each(at, member(&r, top, "skills", JSON_OBJECT, "an object"))
         read_skill(&r, at);
     json_each(at, member(&r, top, "inputs", JSON_ARRAY, "a list"))
