@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/utf8.h"
 #include "layout.h"
 #include "stage.h"
 #include <errno.h>
@@ -18,11 +19,14 @@
 
 char *workspace_clean_id(const char *id)
 {
-    char *clean = xstrdup(id);
-    for (char *at = clean; *at; at++)
-        if (!((*at >= 'a' && *at <= 'z') || (*at >= 'A' && *at <= 'Z') || (*at >= '0' && *at <= '9') || *at == '_' ||
-              *at == '-'))
-            *at = '_';
+    static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-";
+    size_t len = strlen(id), count = 0;
+    char *clean = xmalloc(len + 1);
+    for (size_t used; len; id += used, len -= used) {
+        uint32_t c = utf8_decode(id, len, &used); /* one _ for a character, however many bytes it has */
+        clean[count++] = c < 0x80 && strchr(plain, (int)c) ? (char)c : '_';
+    }
+    clean[count] = '\0';
     return clean;
 }
 
