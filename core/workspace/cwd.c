@@ -3,46 +3,10 @@
 #include "cwd.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
+#include "globs.h"
 #include "layout.h"
-#include <ctype.h>
 #include <stdbool.h>
 #include <string.h>
-
-static char *trimmed(const char *text)
-{
-    while (isspace((unsigned char)*text))
-        text++;
-    size_t len = strlen(text);
-    while (len && isspace((unsigned char)text[len - 1]))
-        len--;
-    return xmemdup0(text, len);
-}
-
-/* What follows "$NAME" or "${NAME}" and one slash; NULL when the path does not begin so. */
-static const char *behind_variable(const char *path, const char *name)
-{
-    bool braces = strncmp(path, "${", 2) == 0;
-    size_t len = strlen(name);
-    if (*path != '$' || strncmp(path + (braces ? 2 : 1), name, len) != 0)
-        return NULL;
-    path += (braces ? 2 : 1) + len;
-    if (braces && *path++ != '}')
-        return NULL;
-    if (*path && *path != '/')
-        return NULL;
-    return path + (*path == '/');
-}
-
-static char *expanded(const char *path)
-{
-    const char *rest = behind_variable(path, LAYOUT_ENV_ROOT);
-    if (rest)
-        return xstrdup(*rest ? rest : ".");
-    for (size_t i = 0; i < LAYOUT_DIRS; i++)
-        if (layout_rows[i].env && (rest = behind_variable(path, layout_rows[i].env)))
-            return xasprintf("%s/%s", layout_rows[i].name, rest);
-    return xstrdup(path);
-}
 
 /* Without ".", ".." and empty parts; -1 when it leaves a root that it does not begin with. */
 static int clean(struct strbuf *out, const char *path)
@@ -78,7 +42,7 @@ static bool is_ours(const char *path)
 
 char *cwd_normalize(const char *raw, struct err *err)
 {
-    CLEANUP(free) char *plain = trimmed(raw);
+    CLEANUP(free) char *plain = xstrdup(raw);
     CLEANUP(strbuf) struct strbuf path = STRBUF_INIT;
     for (char *at = plain; *at; at++)
         if (*at == '\\')
@@ -87,8 +51,8 @@ char *cwd_normalize(const char *raw, struct err *err)
         err_set(err, "the working folder must not be a pattern: %.200s", raw);
         return NULL;
     }
-    CLEANUP(free) char *full = expanded(plain);
-    if (clean(&path, full)) {
+    CLEANUP(free) char *full = globs_normalize(plain);
+    if (full && clean(&path, full)) {
         err_set(err, "the working folder must stay within the workspace: %.200s", raw);
         return NULL;
     }
