@@ -13,6 +13,8 @@
 #include "workspace.h"
 #include <string.h>
 
+#define BLANKS " \t\n\v\f\r"
+
 struct entry {
     struct exec *exec;
     struct entry *next;
@@ -114,10 +116,26 @@ static struct entry *find_entry(struct exec *exec, const char *id, struct err *e
     return NULL;
 }
 
+/* The name under either key, without the white space around it; NULL when there is none. */
+static char *named(const struct json *args)
+{
+    static const char *const keys[] = {"session_id", "sessionId"};
+    for (size_t i = 0; i < COUNT_OF(keys); i++) {
+        const char *id = json_str(json_get(args, keys[i]), "");
+        id += strspn(id, BLANKS);
+        size_t len = strlen(id);
+        while (len && strchr(BLANKS, id[len - 1]))
+            len--;
+        if (len)
+            return xmemdup0(id, len);
+    }
+    return NULL;
+}
+
 static struct entry *named_entry(struct exec *exec, const struct json *args, struct err *err)
 {
-    const char *id = json_str(json_get(args, "session_id"), json_str(json_get(args, "sessionId"), ""));
-    if (!*id) {
+    CLEANUP(free) char *id = named(args);
+    if (!id) {
         err_set(err, "session_id is required");
         return NULL;
     }
