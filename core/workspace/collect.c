@@ -145,12 +145,14 @@ static enum taken take_hit(struct collection *c, const struct glob_hit *hit, str
                                      : beneath_openat(c->ws->root, hit->path, O_RDONLY | O_NOFOLLOW, 0, &own);
     if (fd < 0)
         return refuse(c, hit, &own, err);
-    const char *name = real ? real : hit->path;
+    const char *itself = real ? real : hit->path;
+    /* Outputs are called as they were asked for: "out/report" although it is a link to what a program made elsewhere. */
+    const char *name = c->spec ? hit->path : itself;
     if (fstat(fd, &st) < 0)
         return skip(c, name, strerror(errno));
-    if (S_ISDIR(st.st_mode) || metadata_is_temp(name) || hash_map_has(&c->seen, name))
+    if (S_ISDIR(st.st_mode) || metadata_is_temp(itself) || hash_map_has(&c->seen, itself))
         return PASSED;
-    hash_map_put(&c->seen, name, 1);
+    hash_map_put(&c->seen, itself, 1);
     if (!S_ISREG(st.st_mode)) {
         CLEANUP(free) char *why = xasprintf("it is %s, not a file", beneath_kind(st.st_mode));
         return skip(c, name, why);
