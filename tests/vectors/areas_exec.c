@@ -7,6 +7,7 @@
 #include "vector.h"
 #include "workspace/exec.h"
 #include "workspace/workspace.h"
+#include "workspace_rig.h"
 #include <string.h>
 
 static struct program_rig rig;
@@ -127,15 +128,11 @@ static void got_call(struct vector *v)
 {
     static const char *const members[] = {"status",      "output",    "exit_code",   "offset",
                                           "next_offset", "truncated", "total_bytes", "ok"};
-    const struct json *want = wants(v, "error");
     for (size_t i = 0; i < COUNT_OF(members); i++)
         if (wants(v, members[i]))
             got_value(v, members[i], json_get(result, members[i]));
     got_text(v, "session_id", json_str(json_get(result, "session_id"), NULL));
-    if (want && want->type == JSON_STRING)
-        got_has(v, "error", result ? NULL : failure.text);
-    else
-        got_text(v, "error", result ? NULL : failure.text);
+    tell_error(v, &failure, !result && *failure.text);
     got_has(v, "output_contains", json_str(json_get(result, "output"), NULL));
     if (wants(v, "interaction"))
         got_value(v, "interaction", json_get(result, "interaction"));
@@ -161,6 +158,9 @@ void area_exec_tool(struct vector *v)
     const struct json *args = in_get(v, "args"), *steps = in_get(v, "steps");
     program_rig_open(&rig, "none", NULL);
     vector_bind(v, "workspace", rig.ws->path);
+    rig_write_tree(v, rig.ws->path, in_get(v, "tree"));
+    rig_make_dirs(v, rig.ws->path, in_get(v, "dirs"));
+    rig_set_modes(v, rig.ws->path, in_get(v, "modes"));
     exec = exec_new(&(struct exec_options){.programs = rig.programs,
                                            .max_output = (size_t)in_int(v, "max_output_bytes", 0),
                                            .listener = {.output = on_output, .ended = on_ended}});
@@ -173,6 +173,7 @@ void area_exec_tool(struct vector *v)
     if (wants(v, "ended"))
         got_part(v, "ended", status_of_kill(v, "exit 0", true));
     got_call(v);
+    tell_files(v, rig.ws->path);
     exec_free(exec);
     program_rig_close(&rig);
 }

@@ -66,10 +66,20 @@ void area_layout_ensure(struct vector *v)
     const char *file = in_text(v, "file_at", NULL);
     char *paths[LAYOUT_DIRS] = {NULL};
     struct err err = ERR_INIT;
+    const struct json *text = in_get(v, "metadata_file");
+    vector_bind(v, "root", top);
+    vector_bind(v, "workspace", top);
     if (metadata)
         rig_write(v, top, LAYOUT_METADATA, metadata->src, metadata->src_len);
+    if (text && text->type == JSON_STRING)
+        rig_write(v, top, LAYOUT_METADATA, text->text, text->len);
     if (file)
         rig_write(v, top, file, "a file", 6);
+    rig_make_dirs(v, top, in_get(v, "dirs"));
+    rig_write_tree(v, top, in_get(v, "tree"));
+    for (int64_t calls = in_int(v, "calls", 1); calls > 1; calls--)
+        if (layout_ensure(top, clock_system(), NULL, &err) < 0)
+            vector_fail(v, "expected it to be made got %s", err.text);
     const char *before = read_metadata(v, top);
     bool failed = layout_ensure(top, clock_system(), paths, &err) < 0;
     tell_error(v, &err, failed);
@@ -91,6 +101,7 @@ void area_layout_ensure(struct vector *v)
     }
     json_close(&w, '}');
     got_part(v, "paths", json.buf);
+    tell_files(v, top);
     remove_top(v, base);
 }
 
@@ -239,6 +250,9 @@ void area_metadata_save(struct vector *v)
     const char *top = rig_temp_dir(v);
     struct beneath *root = open_root(v, top);
     int64_t writers = in_int(v, "writers", 0), workers = in_int(v, "workers", 0);
+    /* A root that is gone by the time somebody saves. */
+    if (!in_bool(v, "root_exists", true) && file_remove_tree(top, NULL) < 0)
+        BUG("cannot remove %s", top);
     if (writers)
         write_at_once(v, root, (size_t)writers, false);
     if (workers)

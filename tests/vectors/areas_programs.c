@@ -11,6 +11,7 @@
 #include "workspace/prompt.h"
 #include "workspace/session_lines.h"
 #include "workspace/window.h"
+#include "workspace_rig.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -40,9 +41,11 @@ void area_block_spec(struct vector *v)
 {
     struct code_file file = {0};
     struct err err = ERR_INIT;
-    int failed = code_block_file(&file, (size_t)in_int(v, "index", 0), in_text(v, "language", ""), &err);
+    const struct json *block = in_get(v, "block");
+    const char *language = json_str(json_get(block, "language"), in_text(v, "language", ""));
+    int failed = code_block_file(&file, (size_t)in_int(v, "index", 0), language, &err);
     in_get(v, "code"); /* no part of it decides */
-    got_text(v, "error", failed ? err.text : NULL);
+    tell_error(v, &err, failed);
     if (failed)
         return;
     got_text(v, "file", file.name);
@@ -69,11 +72,7 @@ void area_cwd_normalize(struct vector *v)
 {
     struct err err = ERR_INIT;
     CLEANUP(free) char *cwd = cwd_normalize(in_text(v, "raw", ""), &err);
-    const struct json *want = wants(v, "error");
-    if (want && want->type == JSON_STRING)
-        got_has(v, "error", cwd ? NULL : err.text);
-    else
-        got_bool(v, "error", !cwd);
+    tell_error(v, &err, !cwd);
     got_text(v, "cwd", cwd);
 }
 
@@ -96,6 +95,14 @@ static const char *env_as_json(struct vector *v, char **env)
         json_add_str(&w, arena_memdup0(&v->arena, *at, strcspn(*at, "=")), strchr(*at, '=') + 1);
     json_close(&w, '}');
     return arena_memdup0(&v->arena, out.buf, out.len);
+}
+
+/* Names of variables that must not be there, under either word. */
+static void tell_lacks(struct vector *v, char **env, const char *word)
+{
+    json_each (name, wants(v, word))
+        if (env_value((const char *const *)env, json_str(name, "")))
+            vector_fail(v, "expected no variable %s got one", json_str(name, ""));
 }
 
 static bool same_vars(struct vector *v, struct env_vars vars, const char *name)
@@ -140,14 +147,14 @@ void area_env_merge(struct vector *v)
                                 .provider = provider.variables ? provider.variables(NULL) : (struct env_vars){0}};
     got_bool(v, "same_object", in_is_null(v, "engine") || !provider.variables);
     char **env = env_merge(&layers, &err);
-    got_text(v, "error", env ? NULL : err.text);
+    tell_error(v, &err, !env);
     if (!env)
         return;
     got_part(v, "env", env_as_json(v, env));
     got_bool(v, "caller_map_unchanged", same_vars(v, call, "spec"));
-    json_each (name, wants(v, "env_lacks"))
-        if (env_value((const char *const *)env, json_str(name, "")))
-            vector_fail(v, "expected no variable %s got one", json_str(name, ""));
+    tell_lacks(v, env, "env_lacks");
+    tell_lacks(v, env, "env_unset");
+    tell_lacks(v, env, "absent");
     argv_free(env);
 }
 

@@ -12,16 +12,53 @@
 #include "workspace/inline.h"
 #include "workspace/program_session.h"
 #include "workspace/workspace.h"
+#include "workspace_rig.h"
+#include <dirent.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
 static struct program_rig rig;
+static struct env_vars provided;
+
+static struct env_vars provide(void *user)
+{
+    (void)user;
+    return provided;
+}
+
+static struct env_vars read_vars(struct vector *v, const char *name)
+{
+    const struct json *object = in_get(v, name);
+    struct env_var *vars = arena_calloc(&v->arena, (object ? object->count : 0) + 1, sizeof(*vars));
+    struct env_vars all = {.items = vars};
+    json_each (var, object)
+        vars[all.count++] = (struct env_var){var->key, vector_fill(v, json_str(var, ""))};
+    return all;
+}
+
+/* What stands in the workspace before anything runs: tree dirs symlinks modes, and a file in the way of a folder. */
+static void fill_rig(struct vector *v)
+{
+    const char *path = rig.ws->path, *file = in_text(v, "file_at", NULL);
+    if (file) {
+        if (file_remove_tree(arena_printf(&v->arena, "%s/%s", path, file), NULL))
+            BUG("cannot remove %s", file);
+        rig_write(v, path, file, "a file", 6);
+    }
+    rig_write_tree(v, path, in_get(v, "tree"));
+    rig_make_dirs(v, path, in_get(v, "dirs"));
+    rig_make_links(v, path, in_get(v, "symlinks"));
+    rig_set_modes(v, path, in_get(v, "modes"));
+}
 
 static void open_rig(struct vector *v)
 {
-    program_rig_open(&rig, "none", NULL);
+    struct programs_options options = {.provider = {.variables = in_has(v, "provider") ? provide : NULL}};
+    program_rig_open(&rig, "none", options.provider.variables ? &options : NULL);
     vector_bind(v, "workspace", rig.ws->path);
+    provided = read_vars(v, "provider");
+    fill_rig(v);
 }
 
 /* "stdout", "stdout_contains", "stdout_lacks", "stdout_starts_with" and "stdout_ends_with". */
@@ -64,23 +101,23 @@ static void got_time(struct vector *v, int64_t ms)
 /* What a case says of a program. */
 static struct program_spec read_spec(struct vector *v)
 {
-    const struct json *args = in_get(v, "args"), *env = in_get(v, "env");
+    const struct json *args = in_get(v, "args"), *limits = in_get(v, "limits");
     const char *program = in_text(v, "program", NULL), *input = in_text(v, "stdin", NULL);
     const char **list = arena_calloc(&v->arena, (args ? args->count : 0) + 3, sizeof(*list));
-    struct env_var *vars = arena_calloc(&v->arena, (env ? env->count : 0) + 1, sizeof(*vars));
     size_t count = 0;
-    struct env_vars all = {.items = vars};
+    in_only(v, limits, "limits", (const char *const[]){"cpu_percent", "memory_mb", "max_pids", NULL});
     if (program) {
         list[count++] = "-c";
         list[count++] = program;
     }
     json_each (arg, args)
         list[count++] = vector_fill(v, json_str(arg, ""));
-    json_each (var, env)
-        vars[all.count++] = (struct env_var){var->key, vector_fill(v, json_str(var, ""))};
     return (struct program_spec){.cmd = program ? "sh" : in_text(v, "cmd", NULL),
                                  .args = list,
-                                 .env = all,
+                                 .env = read_vars(v, "env"),
+                                 .limits = {.cpu_percent = (unsigned)json_int(json_get(limits, "cpu_percent"), 0),
+                                            .memory_mb = (unsigned)json_int(json_get(limits, "memory_mb"), 0),
+                                            .pids = (unsigned)json_int(json_get(limits, "max_pids"), 0)},
                                  .clean_env = in_flag(v, "clean_env"),
                                  .cwd = in_text(v, "cwd", NULL),
                                  .input = input,
@@ -116,13 +153,28 @@ static void got_environment(struct vector *v, const char *output)
     got_bool(v, "run_dir_exists", run && stat(run, &st) == 0 && S_ISDIR(st.st_mode));
 }
 
+/* The folders of the runs, each of which has one of its own. */
+static void got_runs(struct vector *v, int64_t runs)
+{
+    struct dirent **names = NULL;
+    int found = scandir(arena_printf(&v->arena, "%s/runs", rig.ws->path), &names, NULL, NULL);
+    for (int i = 0; i < found; i++)
+        free(names[i]);
+    free(names);
+    got_bool(v, "run_dirs_distinct", found == runs + 2); /* "." and ".." */
+}
+
 void area_run_program(struct vector *v)
 {
     struct err err = ERR_INIT;
     open_rig(v);
     struct program_spec spec = read_spec(v);
-    bool begun = program_rig_run(&rig, &spec, &err);
-    got_text(v, "error", begun ? NULL : err.text);
+    int64_t runs = in_int(v, "runs", 1);
+    bool begun = false;
+    for (int64_t i = 0; i < runs; i++)
+        begun = program_rig_run(&rig, &spec, &err);
+    tell_error(v, &err, !begun);
+    got_runs(v, runs);
     got_int(v, "effective_timeout_ms", program_timeout_ms(spec.timeout_ms));
     if (begun) {
         got_int(v, "exit_code", rig.result.end.exit_code);
@@ -133,6 +185,7 @@ void area_run_program(struct vector *v)
         got_int(v, "survivors", program_rig_count_within(rig.ws->path));
         got_time(v, rig.result.end.duration_ms);
     }
+    tell_files(v, rig.ws->path);
     program_rig_close(&rig);
 }
 
@@ -231,7 +284,7 @@ void area_session_write(struct vector *v)
     if (!exited && !failed)
         program_rig_await(&rig, has_printed, &sent);
     const struct strbuf *came = program_session_stream(session, PROGRAM_STDOUT);
-    got_text(v, "error", failed ? err.text : NULL);
+    tell_error(v, &err, failed);
     got_text(v, "bytes_written", came->buf);
     got_int(v, "bytes", (int64_t)came->len);
     close_session();
@@ -253,11 +306,13 @@ void area_session_kill(struct vector *v)
     start_shell(v, exited ? "exit 0" : arena_printf(&v->arena, "%s\n:", program));
     program_rig_await(&rig, exited ? has_exited : is_busy, NULL);
     int64_t began = loop_now_us(rig.loop);
-    program_session_kill(session, grace);
+    for (int64_t calls = in_int(v, "calls", 1); calls > 0; calls--)
+        program_session_kill(session, grace);
     program_rig_await(&rig, has_exited, NULL);
     const struct program_end *end = program_session_end(session);
     got_time(v, (loop_now_us(rig.loop) - began) / 1000);
     got_text(v, "status", "exited");
+    got_int(v, "exit_code", end->exit_code);
     got_text(v, "error", NULL);
     got_json(v, "signal_sent",
              end->asked && end->forced ? "[\"TERM\",\"KILL\"]"
@@ -274,6 +329,11 @@ static void got_session(struct vector *v)
     const struct program_end *end = program_session_end(session);
     program_session_poll(session, 0, &output);
     got_text(v, "status", program_session_exited(session) ? "exited" : "running");
+    if (wants(v, "error")) { /* what could not be started has ended at once, and says why */
+        struct err err = ERR_INIT;
+        err_set(&err, "%s", end->why ? end->why : "");
+        tell_error(v, &err, end->why != NULL);
+    }
     got_stream(v, "output", output.buf);
     got_stream(v, "stdout", program_session_stream(session, PROGRAM_STDOUT)->buf);
     got_stream(v, "stderr", program_session_stream(session, PROGRAM_STDERR)->buf);
@@ -283,12 +343,20 @@ static void got_session(struct vector *v)
     got_text(v, "stdin_bytes", program_session_stream(session, PROGRAM_STDOUT)->buf);
 }
 
-void area_session_start(struct vector *v)
+/* [text, newline] */
+static void type_text(struct vector *v, const struct json *write)
 {
     struct err err = ERR_INIT;
+    const char *text = json_str(json_at(write, 0), "");
+    if (program_session_write(session, text, strlen(text), json_bool(json_at(write, 1), false), &err))
+        vector_fail(v, "expected a write got %s", err.text);
+}
+
+void area_session_start(struct vector *v)
+{
     open_rig(v);
     struct program_spec spec = read_spec(v);
-    const struct json *write = in_get(v, "write");
+    const struct json *write = in_get(v, "write"), *writes = in_get(v, "writes");
     const char *echoed = json_str(wants(v, "stdin_bytes"), NULL);
     got_int(v, "effective_timeout_s", program_timeout_ms(spec.timeout_ms) / 1000);
     got_int(v, "retained_lines", SESSION_LINES_MAX);
@@ -299,11 +367,11 @@ void area_session_start(struct vector *v)
     }
     start_session(v, &spec);
     if (write) {
-        const char *text = json_str(json_at(write, 0), "");
         program_rig_await(&rig, has_printed, &(size_t){1});
-        if (program_session_write(session, text, strlen(text), json_bool(json_at(write, 1), false), &err))
-            vector_fail(v, "expected a write got %s", err.text);
+        type_text(v, write);
     }
+    json_each (each, writes)
+        type_text(v, each);
     size_t bytes = echoed ? strlen(echoed) : 0;
     program_rig_await(&rig, echoed ? has_printed : has_exited, &bytes);
     got_session(v);
@@ -313,13 +381,16 @@ void area_session_start(struct vector *v)
 void area_session_close(struct vector *v)
 {
     int64_t calls = in_int(v, "calls", 1);
+    const char *write = in_text(v, "write", "");
+    struct err err = ERR_INIT;
     open_rig(v);
     start_shell(v, "cat; echo closed");
     for (int64_t i = 0; i < calls; i++)
         program_session_close(session);
+    int failed = program_session_write(session, write, strlen(write), false, &err);
     program_rig_await(&rig, has_exited, NULL);
     got_int(v, "closes", (int64_t)program_session_lines(session)->count);
-    got_text(v, "error", NULL);
+    tell_error(v, &err, failed);
     close_session();
 }
 

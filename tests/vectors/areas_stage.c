@@ -197,6 +197,21 @@ void area_collect_files(struct vector *v)
     workspace_rig_release(&rig);
 }
 
+/* saved{artifact: content}: the newest version of each. */
+static void tell_saved(struct workspace_rig *rig)
+{
+    struct vector *v = rig->v;
+    json_each(want, wants(v, "saved"))
+    {
+        CLEANUP(strbuf) struct strbuf content = STRBUF_INIT;
+        struct err err = ERR_INIT;
+        if (versions_load(rig->versions, want->key, VERSIONS_NEWEST, &content, NULL, NULL, &err) < 0)
+            vector_fail(v, "expected an artifact %s got %s", want->key, err.text);
+        else if (content.len != want->len || memcmp(content.buf, want->text, want->len) != 0)
+            vector_fail(v, "expected the artifact %s to be %s got %s", want->key, want->text, content.buf);
+    }
+}
+
 static void tell_limits(struct vector *v, const struct output_spec *spec)
 {
     CLEANUP(strbuf) struct strbuf json = STRBUF_INIT;
@@ -224,6 +239,7 @@ void area_collect_outputs(struct vector *v)
     tell_error(v, &err, failed);
     tell_collected(v, &out);
     tell_limits(v, &spec);
+    tell_saved(&rig);
     tell_tree(&rig, NULL);
     if (wants(v, "second_run_version")) {
         CLEANUP(collected) struct collected again;

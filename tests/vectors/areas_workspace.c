@@ -7,6 +7,7 @@
 #include "vector.h"
 #include "workspace/digest.h"
 #include "workspace/globs.h"
+#include "workspace/layout.h"
 #include "workspace/mime.h"
 #include "workspace/outputspec.h"
 #include "workspace/registry.h"
@@ -155,6 +156,33 @@ static bool exists(const char *path)
     return lstat(path, &st) == 0;
 }
 
+/* The folders of the layout that are there, and what stands at work/inputs. */
+static void tell_layout(struct vector *v, const char *path)
+{
+    const char *dirs[LAYOUT_DIRS];
+    static const enum layout_dir sorted[] = {LAYOUT_OUT, LAYOUT_RUNS, LAYOUT_SKILLS, LAYOUT_WORK};
+    size_t count = 0;
+    for (size_t i = 0; i < COUNT_OF(sorted); i++)
+        if (rig_mode(v, path, layout_rows[sorted[i]].name))
+            dirs[count++] = layout_rows[sorted[i]].name;
+    got_json(v, "dirs", vector_list(v, dirs, count));
+    tell_files(v, path);
+    tell_link(v, path, LAYOUT_INPUTS);
+}
+
+/* A host folder that is to be seen as work/inputs, and is; the first of the names that a case may use for it. */
+static const char *read_inputs(struct vector *v)
+{
+    const char *base = in_text(v, "inputs_host_base", in_text(v, "inputs", NULL));
+    if (!base || !in_bool(v, "auto_inputs", true))
+        return NULL;
+    const char *path = vector_fill(v, base);
+    if (file_mkdirs(path, 0755, NULL) < 0)
+        BUG("cannot make %s", path);
+    rig_write_tree(v, path, in_get(v, "host"));
+    return path;
+}
+
 void area_workspace_create(struct vector *v)
 {
     const char *top = rig_temp_dir(v), *mode = in_text(v, "mode", "isolated"), *id = in_text(v, "exec_id", "case");
@@ -162,7 +190,15 @@ void area_workspace_create(struct vector *v)
     struct workspace *made[8] = {NULL};
     struct err err = ERR_INIT;
     vector_bind(v, "dir", arena_printf(&v->arena, "%s/dir", top));
-    struct workspace_options options = {.base = in_text(v, "work_root", top), .trusted = strcmp(mode, "trusted") == 0};
+    vector_bind(v, "hostdir", arena_printf(&v->arena, "%s/host", top));
+    vector_bind(v, "file", arena_printf(&v->arena, "%s/file", top));
+    rig_write(v, top, "file", "a file", 6);
+    struct workspace_options options = {.base = in_text(v, "work_root", top),
+                                        .trusted = strcmp(mode, "trusted") == 0,
+                                        .inputs = read_inputs(v)};
+    const struct json *text = in_get(v, "metadata_file");
+    if (text && text->type == JSON_STRING)
+        rig_write(v, options.base, LAYOUT_METADATA, text->text, text->len);
     bool failed = false, distinct = true;
     for (int64_t i = 0; i < calls && i < (int64_t)COUNT_OF(made); i++) {
         made[i] = workspace_create(&options, id, NULL, &err);
@@ -180,6 +216,9 @@ void area_workspace_create(struct vector *v)
             vector_fail(v, "expected the path %s got %s", want, made[0]->path);
         got_prefix(v, "path_prefix", strrchr(made[0]->path, '/') + 1);
         got_text(v, "mode", rig_mode(v, made[0]->path, "."));
+        got_text(v, "dir_mode", rig_mode(v, made[0]->path, "."));
+        got_text(v, "id", made[0]->id);
+        tell_layout(v, made[0]->path);
         if (workspace_cleanup(made[0], &err) < 0)
             vector_fail(v, "expected it to be cleaned up got %s", err.text);
         got_bool(v, "exists_after", exists(made[0]->path));
@@ -284,7 +323,8 @@ static void acquire_at_once(struct acquiring *a, const char *id, size_t count, b
     got_text(v, "second", count > 1 && callers[1].ws ? "ok" : "error");
 }
 
-static void acquire_in_turn(struct acquiring *a, const struct json *ids, bool cancelled, bool cached)
+/* `cancelled`: of all callers, or a list with a word for each. */
+static void acquire_in_turn(struct acquiring *a, const struct json *ids, const struct json *cancelled, bool cached)
 {
     struct vector *v = a->v;
     size_t count = ids ? ids->count : 0;
@@ -297,7 +337,8 @@ static void acquire_in_turn(struct acquiring *a, const struct json *ids, bool ca
     for (size_t i = 0; i < count; i++) {
         callers[i].a = a;
         callers[i].id = json_at(ids, i)->text;
-        atomic_store(&callers[i].call.cancelled, cancelled);
+        bool list = cancelled && cancelled->type == JSON_ARRAY;
+        atomic_store(&callers[i].call.cancelled, json_bool(list ? json_at(cancelled, i) : cancelled, false));
         acquire(&callers[i]);
         results[i] = callers[i].ws ? "ok" : "error";
         failed |= !callers[i].ws;
@@ -317,7 +358,8 @@ void area_registry_acquire(struct vector *v)
     const struct json *ids = in_get(v, "ids");
     int64_t parallel = in_int(v, "parallel", 0);
     bool cancel_leader = in_flag(v, "cancel_leader"), second = in_flag(v, "second_caller");
-    bool cancelled = in_flag(v, "cancelled"), cached = in_flag(v, "cached");
+    const struct json *cancelled = in_get(v, "cancelled");
+    bool cached = in_flag(v, "cached");
     a.fail_at = in_flag(v, "fail_first") ? 1 : 0;
     if (parallel || cancel_leader)
         acquire_at_once(&a, ids ? json_at(ids, 0)->text : "s1", parallel ? (size_t)parallel : second ? 2 : 1, cancel_leader);

@@ -72,8 +72,7 @@ void rig_make_links(struct vector *v, const char *folder, const struct json *lin
     }
 }
 
-/* {path: "0755"} */
-static void set_modes(struct vector *v, const char *folder, const struct json *modes)
+void rig_set_modes(struct vector *v, const char *folder, const struct json *modes)
 {
     json_each(mode, modes)
     {
@@ -139,8 +138,8 @@ void workspace_rig_init(struct workspace_rig *rig, struct vector *v)
     rig_write_tree(v, rig->ws->path, in_get(v, "tree"));
     rig_make_dirs(v, rig->ws->path, in_get(v, "dirs"));
     rig_make_links(v, rig->ws->path, in_get(v, "symlinks"));
-    set_modes(v, rig->ws->path, in_get(v, "modes"));
-    set_modes(v, host, in_get(v, "host_modes"));
+    rig_set_modes(v, rig->ws->path, in_get(v, "modes"));
+    rig_set_modes(v, host, in_get(v, "host_modes"));
     set_metadata(rig);
 }
 
@@ -179,15 +178,14 @@ void tell_error(struct vector *v, const struct err *err, bool failed)
         vector_fail(v, "expected an error got none");
 }
 
-static void tell_files(struct workspace_rig *rig, const char *last)
+void tell_files(struct vector *v, const char *folder)
 {
-    struct vector *v = rig->v;
     const struct json *files = wants(v, "files"); /* a list of them is about what was collected, not about the tree */
     json_each(file, files && files->type == JSON_OBJECT ? files : NULL)
     {
         CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
         struct err err = ERR_INIT;
-        if (file_read(arena_printf(&v->arena, "%s/%s", rig->ws->path, file->key), &text, 0, &err) < 0)
+        if (file_read(arena_printf(&v->arena, "%s/%s", folder, file->key), &text, 0, &err) < 0)
             vector_fail(v, "expected %s got %s", file->key, err.text);
         else if (text.len != file->len || memcmp(text.buf, file->text, text.len) != 0)
             vector_fail(v, "expected %s to be %s got %s", file->key, file->text, text.buf);
@@ -195,23 +193,23 @@ static void tell_files(struct workspace_rig *rig, const char *last)
     json_each(path, wants(v, "absent"))
     {
         struct stat st;
-        if (lstat(arena_printf(&v->arena, "%s/%s", rig->ws->path, path->text), &st) == 0)
+        if (lstat(arena_printf(&v->arena, "%s/%s", folder, path->text), &st) == 0)
             vector_fail(v, "expected no %s got one", path->text);
     }
     json_each(mode, wants(v, "modes"))
     {
-        const char *got = rig_mode(v, rig->ws->path, mode->key);
+        const char *got = rig_mode(v, folder, mode->key);
         if (!got || strcmp(got, mode->text) != 0)
             vector_fail(v, "expected %s to have the mode %s got %s", mode->key, mode->text, got ? got : "no file");
     }
-    if (!last)
-        return;
+}
+
+void tell_link(struct vector *v, const char *folder, const char *path)
+{
     char target[PATH_MAX];
-    ssize_t len = readlink(arena_printf(&v->arena, "%s/%s", rig->ws->path, last), target, sizeof(target));
+    ssize_t len = readlink(arena_printf(&v->arena, "%s/%s", folder, path), target, sizeof(target));
     got_bool(v, "is_symlink", len > 0);
     got_text(v, "link_target", len > 0 ? arena_memdup0(&v->arena, target, (size_t)len) : NULL);
-    got_text(v, "file_mode", rig_mode(v, rig->ws->path, last));
-    got_text(v, "mode", rig_mode(v, rig->ws->path, last));
 }
 
 static const struct json *last_of(const struct json *list)
@@ -223,7 +221,12 @@ void tell_tree(struct workspace_rig *rig, const char *last)
 {
     struct vector *v = rig->v;
     CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
-    tell_files(rig, last);
+    tell_files(v, rig->ws->path);
+    if (last) {
+        tell_link(v, rig->ws->path, last);
+        got_text(v, "file_mode", rig_mode(v, rig->ws->path, last));
+        got_text(v, "mode", rig_mode(v, rig->ws->path, last));
+    }
     const char *path = arena_printf(&v->arena, "%s/%s", rig->ws->path, LAYOUT_METADATA);
     const struct json *md = NULL;
     if (file_read(path, &text, 0, NULL) == 0)
@@ -233,6 +236,7 @@ void tell_tree(struct workspace_rig *rig, const char *last)
     got_int(v, "metadata_inputs", inputs ? inputs->count : 0);
     got_int(v, "metadata_outputs", outputs ? outputs->count : 0);
     const struct json *input = last_of(inputs), *output = last_of(outputs);
+    got_part(v, "records", inputs ? arena_memdup0(&v->arena, inputs->src, inputs->src_len) : "[]");
     got_part(v, "record", input ? arena_memdup0(&v->arena, input->src, input->src_len) : "null");
     got_part(v, "metadata_output", output ? arena_memdup0(&v->arena, output->src, output->src_len) : "null");
 }

@@ -27,11 +27,17 @@ void rig_write(struct vector *v, const char *folder, const char *path, const cha
 void rig_write_tree(struct vector *v, const char *folder, const struct json *tree);
 void rig_make_dirs(struct vector *v, const char *folder, const struct json *dirs);
 void rig_make_links(struct vector *v, const char *folder, const struct json *links);
+/* {path: "0755"} */
+void rig_set_modes(struct vector *v, const char *folder, const struct json *modes);
 /* Permission bits as cases write them ("0644"), NULL when there is nothing; the arena's. */
 const char *rig_mode(struct vector *v, const char *folder, const char *path);
 
 /* `error`: true, part of its text, or null. A case that says nothing of it expects none. */
 void tell_error(struct vector *v, const struct err *err, bool failed);
-/* files{path: content} absent[] modes{path: "0644"} is_symlink link_target file_mode mode (of `last`) metadata_version metadata_inputs record
- * metadata_output */
+/* Of the tree at `folder`: files{path: content} absent[] modes{path: "0644"}. */
+void tell_files(struct vector *v, const char *folder);
+/* is_symlink link_target */
+void tell_link(struct vector *v, const char *folder, const char *path);
+/* Both of the workspace, the second with file_mode and mode of `last` (NULL: of nothing); and of its metadata: metadata_version metadata_inputs metadata_outputs records record (the
+ * last of them) metadata_output */
 void tell_tree(struct workspace_rig *rig, const char *last);
