@@ -42,6 +42,8 @@ void trickle_flush(struct trickle *trickle, bool end)
     struct strbuf *held = &trickle->held;
     size_t len = end ? held->len : held->len - unfinished(held->buf, held->len);
     loop_timer_stop(trickle->loop, &trickle->timer);
+    if (trickle->cut)
+        return;
     scrub(&text, held->buf, len);
     memmove(held->buf, held->buf + len, held->len - len);
     strbuf_set_len(held, held->len - len);

@@ -46,6 +46,11 @@ static void keep_event(struct sink *sink, const struct event *event, const struc
 
 void turn_rig_init(struct turn_rig *rig)
 {
+    turn_rig_init_on(rig, NULL);
+}
+
+void turn_rig_init_on(struct turn_rig *rig, struct clock *clock)
+{
     struct harness harness = harness_defaults();
     struct err err = ERR_INIT;
     CLEANUP(free) char *work = NULL;
@@ -54,7 +59,7 @@ void turn_rig_init(struct turn_rig *rig)
 
     *rig = (struct turn_rig){.harness = harness, .sink = {.event = keep_event}};
     fake_clock_init(&rig->clock);
-    rig->loop = loop_new(&rig->clock.base);
+    rig->loop = loop_new(clock ? clock : &rig->clock.base);
     rig->model = fake_provider_new(rig->loop);
     scratch_init(&rig->scratch);
     scratch_mkdir(&rig->scratch, "work");
@@ -67,7 +72,7 @@ void turn_rig_init(struct turn_rig *rig)
     rig->harness.registry = registry_new();
     rig->harness.approval = approval_new(APPROVE_ASK, true);
     if (registry_add_builtin(rig->harness.registry, &err) < 0 || !(rig->harness.root = beneath_open(work, &err)) ||
-        !(rig->harness.artifacts = artifact_store_open(artifacts, &rig->clock.base, &err)) ||
+        !(rig->harness.artifacts = artifact_store_open(artifacts, loop_clock(rig->loop), &err)) ||
         !(rig->harness.checkpoints = checkpoints_open(checkpoints, &err)))
         BUG("%s", err.text);
 }
@@ -106,7 +111,7 @@ void turn_rig_no_tools(struct turn_rig *rig)
 void turn_rig_open(struct turn_rig *rig)
 {
     struct err err = ERR_INIT;
-    struct journal *journal = journal_create(NULL, &rig->clock.base, &err);
+    struct journal *journal = journal_create(NULL, loop_clock(rig->loop), &err);
 
     if (journal)
         rig->engine = engine_new(&rig->harness, journal, &rig->sink, &err);

@@ -45,6 +45,8 @@ struct turn_rig {
 };
 
 void turn_rig_init(struct turn_rig *rig);
+/* On another clock: clock_system() where real programs run. NULL: in virtual time. */
+void turn_rig_init_on(struct turn_rig *rig, struct clock *clock);
 void turn_rig_release(struct turn_rig *rig);
 void turn_rig_add_tool(struct turn_rig *rig, const struct tool *tool);
 /* Takes all tools away again, the built-in ones too, so that a fake can have the name of one. */

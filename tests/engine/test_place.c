@@ -1,0 +1,281 @@
+/* Programs of a turn, in real sandboxes: what is told of them and in which order, what ends them, and that nothing is left. */
+
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "support/place_rig.h"
+#include "support/program_rig.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static struct place_rig rig;
+
+static int set_up(void **state)
+{
+    (void)state;
+    place_rig_init(&rig);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    if (rig.turn.engine)
+        place_rig_release(&rig);
+    return 0;
+}
+
+static void expect_before(enum event_type first, enum event_type second, const char *call)
+{
+    size_t a = turn_check_place(&rig.turn, first, NULL, 0), b = turn_check_place(&rig.turn, second, call, 0);
+    assert_true(a < b);
+}
+
+static void test_a_command(void **state)
+{
+    (void)state;
+    turn_rig_file(&rig.turn, "mine.txt", "the user's\n");
+    place_rig_open(&rig);
+    assert_int_equal(turn_rig_count(&rig.turn, EVENT_WORKSPACE_OP), 0); /* nothing is made before it is needed */
+    place_rig_call(&rig, "c1", "workspace_exec",
+                   "{\"command\":\"echo out; echo err >&2; echo r > out/r.txt; ls ..; exit 3\",\"cwd\":\"work\"}");
+    place_rig_turn(&rig);
+    assert_string_equal(place_rig_of(&rig, "c1", "status"), "exited");
+    assert_string_equal(place_rig_of(&rig, "c1", "exit_code"), "3");
+    assert_non_null(strstr(place_rig_of(&rig, "c1", "output"), "out\n"));
+    assert_non_null(strstr(place_rig_of(&rig, "c1", "output"), "err\n"));
+    assert_null(strstr(place_rig_of(&rig, "c1", "output"), "mine"));
+    const struct event *started = turn_rig_event(&rig.turn, EVENT_TOOL_STARTED, 0);
+    assert_string_equal(started->tool_started.effect, "LOCAL_WRITE");
+    assert_string_equal(turn_rig_event(&rig.turn, EVENT_WORKSPACE_OP, 0)->workspace_op.op, "workspace.create");
+    assert_string_equal(turn_rig_event(&rig.turn, EVENT_WORKSPACE_OP, 1)->workspace_op.op, "workspace.run");
+    const struct event *shown = turn_rig_event(&rig.turn, EVENT_TOOL_OUTPUT, 0);
+    assert_string_equal(shown->tool_output.call, "c1");
+    const struct event *now = turn_rig_event(&rig.turn, EVENT_WORKSPACE_STATE, 0);
+    assert_string_equal(now->workspace_state.exec_id, "rig");
+    assert_true(now->workspace_state.used > 0);
+    assert_true(now->workspace_state.limit == EVENT_NULL_INT);
+    expect_before(EVENT_WORKSPACE_OP, EVENT_TOOL_FINISHED, "c1");
+    expect_before(EVENT_TOOL_OUTPUT, EVENT_TOOL_FINISHED, "c1");
+    expect_before(EVENT_WORKSPACE_STATE, EVENT_TOOL_FINISHED, "c1");
+}
+
+static void test_long_output_is_kept_whole(void **state)
+{
+    (void)state;
+    place_rig_open(&rig);
+    place_rig_call(&rig, "c1", "workspace_exec", "{\"command\":\"echo first; seq 100000; echo last\"}");
+    place_rig_turn(&rig);
+    const char *output = place_rig_of(&rig, "c1", "output");
+    assert_non_null(strstr(output, "first\n1\n"));
+    assert_non_null(strstr(output, "100000\nlast\n"));
+    assert_true(strlen(output) < 10000);
+    assert_string_equal(place_rig_of(&rig, "c1", "truncated"), "true");
+    assert_string_equal(place_rig_of(&rig, "c1", "total_bytes"), "588906");
+    CLEANUP(free) char *read = xasprintf("{\"path\":\"%s\"}", place_rig_of(&rig, "c1", "artifact"));
+    place_rig_call(&rig, "c2", "read_file", read);
+    place_rig_turn(&rig);
+    assert_non_null(strstr(place_rig_result(&rig, "c2"), "first"));
+}
+
+static bool has_ended(struct place_rig *r)
+{
+    return turn_rig_count(&r->turn, EVENT_PROGRAM_ENDED) > 0;
+}
+
+static bool has_printed(struct place_rig *r)
+{
+    return turn_rig_count(&r->turn, EVENT_PROGRAM_OUTPUT) > 0;
+}
+
+static void test_a_program_that_goes_on(void **state)
+{
+    (void)state;
+    place_rig_open(&rig);
+    place_rig_call(&rig, "c1", "workspace_exec",
+                   "{\"command\":\"echo ready; while read a; do echo got $a; done\",\"background\":true}");
+    place_rig_turn(&rig);
+    assert_string_equal(place_rig_of(&rig, "c1", "status"), "running");
+    assert_string_equal(place_rig_of(&rig, "c1", "session_id"), "p1");
+    const struct event *started = turn_rig_event(&rig.turn, EVENT_PROGRAM_STARTED, 0);
+    assert_string_equal(started->program_started.call, "c1");
+    place_rig_await(&rig, has_printed); /* between two turns */
+    assert_int_equal(turn_rig_event(&rig.turn, EVENT_PROGRAM_OUTPUT, 0)->turn, 0);
+
+    place_rig_call(&rig, "c2", "workspace_write_stdin",
+                   "{\"session_id\":\"p1\",\"chars\":\"x y\",\"submit\":true,\"yield_time_ms\":60000}");
+    place_rig_call(&rig, "c3", "workspace_kill", "{\"session_id\":\"p1\"}");
+    place_rig_call(&rig, "c4", "workspace_kill", "{\"session_id\":\"p1\"}");
+    place_rig_turn(&rig);
+    assert_non_null(strstr(place_rig_of(&rig, "c2", "output"), "got x y"));
+    const struct event *typed = turn_rig_event(&rig.turn, EVENT_PROGRAM_INPUT, 0);
+    assert_string_equal(typed->program_input.text, "x y\n");
+    assert_string_equal(typed->program_input.by, "call");
+    assert_string_equal(place_rig_of(&rig, "c3", "status"), "killed");
+    const struct event *ended = turn_rig_event(&rig.turn, EVENT_PROGRAM_ENDED, 0);
+    assert_true(ended->program_ended.exit_code == EVENT_NULL_INT);
+    assert_string_equal(ended->program_ended.why, "killed by a call");
+    assert_string_equal(place_rig_error(&rig, "c4"), "unknown session_id: p1");
+}
+
+static void test_a_program_is_typed_into_and_ended_by_keys(void **state)
+{
+    (void)state;
+    place_rig_open(&rig);
+    place_rig_call(&rig, "c1", "workspace_exec", "{\"command\":\"read a; echo got $a; sleep 1000\",\"background\":true}");
+    place_rig_turn(&rig);
+    turn_rig_submit(&rig.turn,
+                    &(struct intent){.type = INTENT_PROGRAM_INPUT, .program_input = {.program = "p1", .text = "k\n"}});
+    place_rig_await(&rig, has_printed);
+    assert_string_equal(turn_rig_event(&rig.turn, EVENT_PROGRAM_OUTPUT, 0)->program_output.text, "got k\n");
+    turn_rig_submit(&rig.turn, &(struct intent){.type = INTENT_PROGRAM_KILL, .program_kill = {.program = "p1"}});
+    place_rig_await(&rig, has_ended);
+    assert_string_equal(turn_rig_event(&rig.turn, EVENT_PROGRAM_ENDED, 0)->program_ended.why, "killed by key");
+}
+
+static void test_the_session_ends_what_goes_on(void **state)
+{
+    (void)state;
+    place_rig_open(&rig);
+    place_rig_call(&rig, "c1", "workspace_exec", "{\"command\":\"exec sleep 98761\",\"background\":true}");
+    place_rig_turn(&rig);
+    turn_rig_submit(&rig.turn, &(struct intent){.type = INTENT_END});
+    const struct event *ended = turn_rig_event(&rig.turn, EVENT_PROGRAM_ENDED, 0);
+    assert_non_null(ended);
+    assert_string_equal(ended->program_ended.why, "killed: the session ended");
+    for (int tries = 0; tries < 5000 && program_rig_count("sleep 98761"); tries++)
+        usleep(2000);
+    assert_int_equal(program_rig_count("sleep 98761"), 0);
+    rig.ended = true;
+}
+
+static void test_only_so_many_at_a_time(void **state)
+{
+    (void)state;
+    rig.options.programs_max = 1;
+    place_rig_open(&rig);
+    place_rig_call(&rig, "c1", "workspace_exec", "{\"command\":\"sleep 1000\",\"background\":true}");
+    place_rig_call(&rig, "c2", "workspace_exec", "{\"command\":\"sleep 1000\",\"background\":true}");
+    place_rig_call(&rig, "c3", "workspace_exec", "{\"command\":\"echo still\"}");
+    place_rig_turn(&rig);
+    assert_string_equal(place_rig_of(&rig, "c1", "status"), "running");
+    assert_non_null(strstr(place_rig_error(&rig, "c2"), "1 programs run already"));
+    assert_string_equal(place_rig_of(&rig, "c3", "output"), "still\n");
+}
+
+/* ---- time ---- */
+
+static void test_a_command_ends_with_its_call(void **state)
+{
+    (void)state;
+    rig.turn.harness.limits.wall_s = 5;
+    place_rig_open(&rig);
+    place_rig_call(&rig, "c1", "workspace_exec", "{\"command\":\"echo before; sleep 97651\"}");
+    place_rig_turn(&rig);
+    assert_string_equal(place_rig_of(&rig, "c1", "timed_out"), "true");
+    assert_string_equal(place_rig_of(&rig, "c1", "output"), "before\n");
+    assert_int_equal(program_rig_count("sleep 97651"), 0);
+}
+
+static bool shows_output(struct place_rig *r)
+{
+    return turn_rig_count(&r->turn, EVENT_TOOL_OUTPUT) > 0;
+}
+
+static bool is_idle(struct place_rig *r)
+{
+    return engine_idle(r->turn.engine);
+}
+
+static bool nothing_sleeps(struct place_rig *r)
+{
+    (void)r;
+    return program_rig_count("sleep 96541") == 0;
+}
+
+static void test_cancel_ends_the_command_and_not_the_program(void **state)
+{
+    (void)state;
+    place_rig_open(&rig);
+    place_rig_call(&rig, "c1", "workspace_exec", "{\"command\":\"sleep 1000\",\"background\":true}");
+    place_rig_call(&rig, "c2", "workspace_exec", "{\"command\":\"echo here; sleep 96541 & sleep 96541\"}");
+    turn_rig_submit(&rig.turn, &(struct intent){.type = INTENT_START, .start = {.prompt = "do it"}});
+    place_rig_await(&rig, shows_output);
+    turn_rig_submit(&rig.turn, &(struct intent){.type = INTENT_CANCEL});
+    place_rig_await(&rig, is_idle);
+    assert_string_equal(turn_check_outcome(&rig.turn, "c2"), "failure");
+    assert_string_equal(turn_check_finished(&rig.turn)->status, "cancelled");
+    assert_int_equal(turn_rig_count(&rig.turn, EVENT_PROGRAM_ENDED), 0);
+    place_rig_await(&rig, nothing_sleeps);
+    assert_true(session_program_running(engine_session(rig.turn.engine), 0));
+}
+
+static void test_blocks_of_code(void **state)
+{
+    (void)state;
+    place_rig_open(&rig);
+    place_rig_call(&rig, "c1", "run_code",
+                   "{\"text\":\"a\\n```python\\nprint(6*7)\\n```\\nb\\n```sh\\nexit 4\\n```\\n```ruby\\nputs\\n```\\n\"}");
+    place_rig_call(&rig, "c2", "run_code", "{\"code\":\"echo $0; pwd\",\"language\":\"bash\"}");
+    place_rig_call(&rig, "c3", "run_code", "{\"text\":\"nothing here\"}");
+    place_rig_turn(&rig);
+    assert_string_equal(place_rig_of(&rig, "c1", "output"), "42\n");
+    assert_string_equal(place_rig_of(&rig, "c1", "blocks[1].exit_code"), "4");
+    assert_string_equal(place_rig_of(&rig, "c1", "blocks[2].error"), "unsupported language: ruby");
+    assert_string_equal(place_rig_of(&rig, "c2", "output"), "code_0.sh\n/workspace/src\n");
+    assert_non_null(strstr(place_rig_error(&rig, "c3"), "there is no code in it"));
+}
+
+static void test_without_an_engine(void **state)
+{
+    (void)state;
+    rig.options.engine = NULL;
+    rig.options.why_none = "there is none here";
+    place_rig_open(&rig);
+    place_rig_call(&rig, "c1", "workspace_exec", "{\"command\":\"true\"}");
+    place_rig_call(&rig, "c2", "run_code", "{\"code\":\"1\"}");
+    place_rig_turn(&rig);
+    assert_string_equal(place_rig_error(&rig, "c1"), "there is none here");
+    assert_string_equal(place_rig_error(&rig, "c2"), "there is none here");
+}
+
+static void test_policy(void **state)
+{
+    (void)state;
+    static const char *const allow[] = {"echo", NULL};
+    rig.options.commands.allow = allow;
+    rig.options.network = true;
+    rig.options.policy.max_disk_bytes = 1 << 20;
+    place_rig_open(&rig);
+    place_rig_call(&rig, "c1", "workspace_exec", "{\"command\":\"echo fine\"}");
+    place_rig_call(&rig, "c2", "workspace_exec", "{\"command\":\"ls\"}");
+    place_rig_turn(&rig);
+    assert_string_equal(place_rig_of(&rig, "c1", "output"), "fine\n");
+    assert_non_null(strstr(place_rig_error(&rig, "c2"), "ls"));
+    assert_string_equal(turn_rig_event(&rig.turn, EVENT_TOOL_STARTED, 0)->tool_started.effect, "NETWORK");
+    assert_int_equal(turn_rig_event(&rig.turn, EVENT_WORKSPACE_STATE, 0)->workspace_state.limit, 1 << 20);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_a_command),
+        TEST(test_long_output_is_kept_whole),
+        TEST(test_a_program_that_goes_on),
+        TEST(test_a_program_is_typed_into_and_ended_by_keys),
+        TEST(test_the_session_ends_what_goes_on),
+        TEST(test_only_so_many_at_a_time),
+        TEST(test_a_command_ends_with_its_call),
+        TEST(test_cancel_ends_the_command_and_not_the_program),
+        TEST(test_blocks_of_code),
+        TEST(test_without_an_engine),
+        TEST(test_policy),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,288 @@
+/* Files of a turn's workspace: what may go in, what comes out, artifacts, skills, and the way back into the project, which is a
+ * write like any other. In real sandboxes. */
+
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "support/place_rig.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <cmocka.h>
+
+static struct place_rig rig;
+
+static int set_up(void **state)
+{
+    (void)state;
+    place_rig_init(&rig);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    place_rig_release(&rig);
+    return 0;
+}
+
+static void link_to(const char *target, const char *path)
+{
+    CLEANUP(free) char *at = scratch_path(&rig.turn.scratch, path);
+    assert_int_equal(symlink(target, at), 0);
+}
+
+/* ---- what goes in ---- */
+
+static void test_the_project_may_be_staged(void **state)
+{
+    (void)state;
+    turn_rig_file(&rig.turn, "a.txt", "one\n");
+    turn_rig_file(&rig.turn, "src/b/c.txt", "two\n");
+    place_rig_open(&rig);
+    CLEANUP(free) char *path = scratch_path(&rig.turn.scratch, "work/src");
+    CLEANUP(free) char *folder = xasprintf("{\"from\":\"host://%s\",\"to\":\"work/copy\"}", path);
+    place_rig_call(&rig, "c1", "stage_input", "{\"from\":\"a.txt\"}");
+    place_rig_call(&rig, "c2", "stage_input", folder);
+    place_rig_call(&rig, "c3", "workspace_exec", "{\"command\":\"cat work/inputs/a.txt work/copy/b/c.txt; echo no > work/inputs/a.txt\"}");
+    place_rig_turn(&rig);
+    assert_string_equal(place_rig_of(&rig, "c1", "to"), "work/inputs/a.txt");
+    assert_string_equal(place_rig_of(&rig, "c3", "output"), "one\ntwo\n");
+    CLEANUP(free) char *mine = turn_rig_read(&rig.turn, "a.txt");
+    assert_string_equal(mine, "one\n"); /* it is a copy */
+    const struct event *now = turn_rig_event(&rig.turn, EVENT_WORKSPACE_STATE, 0);
+    assert_string_equal(turn_check_json(&rig.turn, now->workspace_state.inputs, "[0].to"), "work/inputs/a.txt");
+}
+
+static void test_nothing_else_may_be_staged(void **state)
+{
+    (void)state;
+    scratch_write(&rig.turn.scratch, "home/.ssh/id", "key\n");
+    turn_rig_file(&rig.turn, "src/x", "x");
+    link_to("../home/.ssh", "work/keys");
+    link_to("../../home/.ssh/id", "work/src/key");
+    place_rig_open(&rig);
+    CLEANUP(free) char *path = scratch_path(&rig.turn.scratch, "home/.ssh/id");
+    CLEANUP(free) char *outside = xasprintf("{\"from\":\"host://%s\"}", path);
+    CLEANUP(free) char *project = scratch_path(&rig.turn.scratch, "work");
+    CLEANUP(free) char *climbs = xasprintf("{\"from\":\"host://%s/../home/.ssh/id\"}", project);
+    place_rig_call(&rig, "c1", "stage_input", outside);
+    place_rig_call(&rig, "c2", "stage_input", climbs);
+    place_rig_call(&rig, "c3", "stage_input", "{\"from\":\"keys/id\"}");
+    place_rig_call(&rig, "c4", "stage_input", "{\"from\":\"src/x\",\"mode\":\"link\"}");
+    place_rig_call(&rig, "c5", "stage_input", "{\"from\":\"src\",\"to\":\"work/src\"}");
+    place_rig_call(&rig, "c6", "workspace_exec", "{\"command\":\"cat work/src/key; grep -r key work\"}");
+    place_rig_turn(&rig);
+    assert_non_null(strstr(place_rig_error(&rig, "c1"), "may not be staged: only files of the project"));
+    assert_non_null(strstr(place_rig_error(&rig, "c1"), "workspace.inputs"));
+    assert_non_null(strstr(place_rig_error(&rig, "c2"), "may not be staged"));
+    place_rig_error(&rig, "c3");
+    assert_non_null(strstr(place_rig_error(&rig, "c4"), "are copied"));
+    assert_string_equal(place_rig_of(&rig, "c5", "staged"), "true");
+    assert_null(strstr(place_rig_of(&rig, "c6", "output"), "key\n")); /* the link stayed a link, and leads nowhere there */
+}
+
+static void test_folders_of_the_config_may_be_staged(void **state)
+{
+    (void)state;
+    scratch_write(&rig.turn.scratch, "data/set.csv", "1,2\n");
+    CLEANUP(free) char *folder = scratch_path(&rig.turn.scratch, "data");
+    const char *const host[] = {folder, NULL};
+    rig.options.host = host;
+    place_rig_open(&rig);
+    CLEANUP(free) char *from = xasprintf("{\"from\":\"host://%s/set.csv\"}", folder);
+    place_rig_call(&rig, "c1", "stage_input", from);
+    place_rig_call(&rig, "c2", "workspace_exec", "{\"command\":\"cat work/inputs/set.csv\"}");
+    place_rig_turn(&rig);
+    assert_string_equal(place_rig_of(&rig, "c2", "output"), "1,2\n");
+}
+
+/* ---- what comes out ---- */
+
+static void test_outputs_and_artifacts(void **state)
+{
+    (void)state;
+    place_rig_open(&rig);
+    place_rig_call(&rig, "c1", "workspace_exec", "{\"command\":\"echo one > out/a.txt; head -c 9 /dev/zero > out/b.bin\"}");
+    place_rig_call(&rig, "c2", "collect_outputs", "{\"inline\":true}");
+    place_rig_call(&rig, "c3", "save_artifact", "{\"path\":\"out/a.txt\",\"name\":\"notes\"}");
+    place_rig_call(&rig, "c4", "workspace_exec", "{\"command\":\"echo two > out/a.txt\"}");
+    place_rig_call(&rig, "c5", "collect_outputs", "{\"globs\":[\"out/a.txt\"],\"save\":true,\"name_template\":\"run/\"}");
+    place_rig_call(&rig, "c6", "save_artifact", "{\"path\":\"out/a.txt\",\"name\":\"notes\"}");
+    place_rig_call(&rig, "c7", "load_artifact", "{\"ref\":\"notes@0\"}");
+    place_rig_call(&rig, "c8", "load_artifact", "{\"ref\":\"notes\",\"to\":\"work/n.txt\"}");
+    place_rig_call(&rig, "c9", "workspace_exec", "{\"command\":\"cat work/n.txt\"}");
+    place_rig_call(&rig, "c10", "save_artifact", "{\"path\":\"../../../etc/passwd\"}");
+    place_rig_call(&rig, "c11", "load_artifact", "{\"ref\":\"nothing\"}");
+    place_rig_turn(&rig);
+    assert_string_equal(place_rig_of(&rig, "c2", "files[0].content"), "one\n");
+    assert_string_equal(place_rig_of(&rig, "c2", "files[1].binary"), "true");
+    assert_string_equal(place_rig_of(&rig, "c3", "ref"), "artifact://notes@0");
+    assert_string_equal(place_rig_of(&rig, "c5", "files[0].saved"), "artifact://run/out/a.txt@0");
+    assert_string_equal(place_rig_of(&rig, "c6", "version"), "1");
+    assert_string_equal(place_rig_of(&rig, "c7", "content"), "one\n");
+    assert_string_equal(place_rig_of(&rig, "c9", "output"), "two\n");
+    place_rig_error(&rig, "c10");
+    place_rig_error(&rig, "c11");
+    /* Only what saves is a write. */
+    size_t reads = 0;
+    for (size_t i = 0; i < 11; i++)
+        reads += strcmp(turn_rig_event(&rig.turn, EVENT_TOOL_STARTED, i)->tool_started.effect, "READ_ONLY") == 0;
+    assert_int_equal(reads, 3);
+}
+
+/* ---- the way back ---- */
+
+static void make_result(void)
+{
+    place_rig_call(&rig, "c1", "workspace_exec",
+                   "{\"command\":\"mkdir out/d; echo new > out/a.txt; echo b > out/d/b.txt; echo same > out/s; chmod +x out/d/b.txt\"}");
+}
+
+static void test_brought_back_when_approved(void **state)
+{
+    (void)state;
+    turn_rig_file(&rig.turn, "res/a.txt", "old\n");
+    turn_rig_file(&rig.turn, "res/s", "same\n");
+    rig.turn.answer = turn_rig_say_yes;
+    place_rig_open(&rig);
+    make_result();
+    place_rig_call(&rig, "c2", "bring_back", "{\"from\":\"out\",\"to\":\"res/\"}");
+    place_rig_call(&rig, "c3", "bring_back", "{\"from\":[\"out/s\"],\"to\":\"res/s\"}");
+    place_rig_call(&rig, "c4", "bring_back", "{\"from\":\"$OUTPUT_DIR/d/b.txt\",\"to\":\"single\"}");
+    place_rig_turn(&rig);
+    CLEANUP(free) char *a = turn_rig_read(&rig.turn, "res/a.txt");
+    CLEANUP(free) char *b = turn_rig_read(&rig.turn, "res/d/b.txt");
+    CLEANUP(free) char *one = turn_rig_read(&rig.turn, "single");
+    assert_string_equal(a, "new\n");
+    assert_string_equal(b, "b\n");
+    assert_string_equal(one, "b\n");
+    const struct event *proposed = turn_rig_event(&rig.turn, EVENT_WRITE_PROPOSED, 0);
+    assert_non_null(strstr(proposed->write_proposed.files, "-old"));
+    assert_null(strstr(proposed->write_proposed.files, "res/s")); /* what would not change is not asked about */
+    assert_string_equal(place_rig_of(&rig, "c2", "paths[1]"), "res/d/b.txt");
+    assert_string_equal(place_rig_of(&rig, "c3", "unchanged"), "true");
+    assert_int_equal(rig.turn.questions, 2);
+    CLEANUP(free) char *path = scratch_path(&rig.turn.scratch, "work/res/d/b.txt");
+    struct stat st;
+    assert_int_equal(stat(path, &st), 0);
+    assert_true(st.st_mode & S_IXUSR);
+}
+
+static void test_denied_leaves_nothing(void **state)
+{
+    (void)state;
+    turn_rig_file(&rig.turn, "a.txt", "old\n");
+    rig.turn.answer = turn_rig_say_no;
+    place_rig_open(&rig);
+    make_result();
+    place_rig_call(&rig, "c2", "bring_back", "{\"from\":\"out/a.txt\",\"to\":\"a.txt\"}");
+    place_rig_call(&rig, "c3", "bring_back", "{\"from\":\"out/d/**\",\"to\":\"made\"}");
+    place_rig_turn(&rig);
+    assert_string_equal(turn_check_outcome(&rig.turn, "c2"), "denied:write_denied");
+    assert_string_equal(turn_check_outcome(&rig.turn, "c3"), "denied:write_denied");
+    CLEANUP(free) char *a = turn_rig_read(&rig.turn, "a.txt");
+    CLEANUP(free) char *made = turn_rig_read(&rig.turn, "made/b.txt");
+    assert_string_equal(a, "old\n");
+    assert_null(made);
+}
+
+static void test_what_cannot_be_brought_back(void **state)
+{
+    (void)state;
+    rig.turn.answer = turn_rig_say_yes;
+    place_rig_open(&rig);
+    place_rig_call(&rig, "c1", "workspace_exec",
+                   "{\"command\":\"ln -s /etc/passwd out/p; head -c 5000000 /dev/zero > out/big; echo x > out/x\"}");
+    place_rig_call(&rig, "c2", "bring_back", "{\"from\":\"out/p\",\"to\":\"p\"}");
+    place_rig_call(&rig, "c3", "bring_back", "{\"from\":\"out/big\",\"to\":\"big\"}");
+    place_rig_call(&rig, "c4", "bring_back", "{\"from\":\"../x\",\"to\":\"x\"}");
+    place_rig_call(&rig, "c5", "bring_back", "{\"from\":\"out/x\",\"to\":\"../x\"}");
+    place_rig_call(&rig, "c6", "bring_back", "{\"from\":\"out/none\",\"to\":\"x\"}");
+    place_rig_turn(&rig);
+    place_rig_error(&rig, "c2");
+    assert_non_null(strstr(place_rig_error(&rig, "c3"), "too large"));
+    assert_non_null(strstr(place_rig_error(&rig, "c4"), "path escapes workspace"));
+    assert_non_null(strstr(place_rig_error(&rig, "c5"), "path escapes workspace"));
+    assert_non_null(strstr(place_rig_error(&rig, "c6"), "no file of the workspace fits out/none"));
+    assert_int_equal(rig.turn.questions, 0);
+}
+
+/* ---- skills ---- */
+
+static void make_skill(void)
+{
+    scratch_write(&rig.turn.scratch, "skills/count/SKILL.md", "---\nname: count\ndescription: Counts words\n---\nRun bin/count.\n");
+    scratch_write(&rig.turn.scratch, "skills/count/bin/count",
+                  "#!/bin/sh\necho \"$SKILL_NAME at $SKILL_DIR\"\nwc -w > $OUTPUT_DIR/words.txt\ntouch here || echo read-only\n");
+    CLEANUP(free) char *program = scratch_path(&rig.turn.scratch, "skills/count/bin/count");
+    assert_int_equal(chmod(program, 0755), 0);
+}
+
+static void test_skills(void **state)
+{
+    (void)state;
+    make_skill();
+    place_rig_open(&rig);
+    struct fake_answer *both = fake_provider_answer(rig.turn.model);
+    fake_answer_call(both, "c1", "skill_list", "{}");
+    fake_answer_call(both, "c2", "skill_load", "{\"name\":\"count\"}");
+    place_rig_call(&rig, "c3", "skill_run", "{\"skill\":\"count\",\"command\":\"bin/count\",\"stdin\":\"a b c\"}");
+    place_rig_call(&rig, "c4", "skill_run",
+                   "{\"skill\":\"count\",\"command\":\"echo $X >&2; touch $OUTPUT_DIR/empty; exit 7\",\"env\":{\"X\":\"y\"}}");
+    place_rig_call(&rig, "c5", "skill_load", "{\"name\":\"cuont\"}");
+    place_rig_turn(&rig);
+    assert_string_equal(place_rig_of(&rig, "c1", "skills[0].description"), "Counts words");
+    assert_non_null(strstr(place_rig_of(&rig, "c2", "text"), "Run bin/count."));
+    /* Two reads, side by side. */
+    assert_string_equal(turn_check_json(&rig.turn, turn_rig_event(&rig.turn, EVENT_WAVES_PLANNED, 0)->waves_planned.waves,
+                                        "[0].mode"),
+                        "parallel");
+    assert_string_equal(place_rig_of(&rig, "c3", "exit_code"), "0");
+    assert_non_null(strstr(place_rig_of(&rig, "c3", "stdout"), "count at /workspace/skills/count\n"));
+    assert_string_equal(place_rig_of(&rig, "c3", "files[0].name"), "out/words.txt");
+    assert_string_equal(place_rig_of(&rig, "c3", "files[0].content"), "3\n");
+    assert_string_equal(place_rig_of(&rig, "c4", "exit_code"), "7");
+    assert_string_equal(place_rig_of(&rig, "c4", "stderr"), "y\n");
+    assert_string_equal(place_rig_of(&rig, "c4", "files[1].name"), ""); /* what a failed command left empty */
+    assert_non_null(strstr(place_rig_error(&rig, "c5"), "there is no skill cuont (there are: count)"));
+    const struct event *now = turn_rig_event(&rig.turn, EVENT_WORKSPACE_STATE, 0);
+    assert_string_equal(turn_check_json(&rig.turn, now->workspace_state.skills, "[0].name"), "count");
+    assert_string_equal(turn_check_json(&rig.turn, now->workspace_state.skills, "[0].files"), "2");
+    assert_string_equal(turn_check_json(&rig.turn, now->workspace_state.outputs, "[0].name"), "out/words.txt");
+}
+
+static void test_a_skill_leads_nowhere(void **state)
+{
+    (void)state;
+    make_skill();
+    scratch_write(&rig.turn.scratch, "home/key", "secret\n");
+    link_to("../../home/key", "skills/count/stolen");
+    place_rig_open(&rig);
+    place_rig_call(&rig, "c1", "skill_load", "{\"name\":\"count\",\"file\":\"stolen\"}");
+    place_rig_call(&rig, "c2", "skill_run", "{\"skill\":\"count\",\"command\":\"cat stolen\"}");
+    place_rig_turn(&rig);
+    place_rig_error(&rig, "c1");
+    assert_string_equal(place_rig_of(&rig, "c2", "stdout"), "");
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_the_project_may_be_staged),
+        TEST(test_nothing_else_may_be_staged),
+        TEST(test_folders_of_the_config_may_be_staged),
+        TEST(test_outputs_and_artifacts),
+        TEST(test_brought_back_when_approved),
+        TEST(test_denied_leaves_nothing),
+        TEST(test_what_cannot_be_brought_back),
+        TEST(test_skills),
+        TEST(test_a_skill_leads_nowhere),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
