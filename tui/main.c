@@ -52,7 +52,14 @@ static const char config_help[] =
     "      \"trust\": false,                        // true: what it says about its tools is believed\n"
     "      \"effects\": {\"read_file\": \"READ_ONLY\"}, // what you say about them; \"*\" for all\n"
     "      \"timeout_s\": 60, \"disabled\": false}},\n"
-    "    \"mcp_wait_s\": 10                        // how long a session waits for them\n"
+    "    \"mcp_wait_s\": 10,                       // how long a session waits for them\n"
+    "    \"workspace\": {                          // where programs run; what is not said has no limit of yours\n"
+    "      \"engine\": \"bwrap\", \"network\": false, \"persist\": false,\n"
+    "      \"max_disk_mb\": 500, \"memory_mb\": 2048, \"pids\": 128, \"cpu_percent\": 100,\n"
+    "      \"timeout_s\": 300, \"programs\": 8,      // how long each may run; how many at a time\n"
+    "      \"inputs\": [\"~/data\"],                // folders to copy from, besides the project\n"
+    "      \"allow\": [\"make\"], \"deny\": [\"git\"]}, // commands\n"
+    "    \"skills\": [\"~/skills\"]                 // more folders of skills\n"
     "  }\n";
 
 static int print(const struct strbuf *text)

@@ -8,6 +8,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -27,6 +28,21 @@ static int tear_down(void **state)
     if (rig.turn.engine)
         place_rig_release(&rig);
     return 0;
+}
+
+/* "sleep …", for a time that no other run of this test sleeps for. */
+static const char *sleeper(void)
+{
+    static char text[40];
+    snprintf(text, sizeof(text), "sleep 9%07d", (int)getpid());
+    return text;
+}
+
+/* Calls for a command that ends with it. */
+static void call_sleeper(const char *call, const char *before, const char *behind)
+{
+    CLEANUP(free) char *arguments = xasprintf("{\"command\":\"%s%s\"%s}", before, sleeper(), behind);
+    place_rig_call(&rig, call, "workspace_exec", arguments);
 }
 
 static void expect_before(enum event_type first, enum event_type second, const char *call)
@@ -141,15 +157,15 @@ static void test_the_session_ends_what_goes_on(void **state)
 {
     (void)state;
     place_rig_open(&rig);
-    place_rig_call(&rig, "c1", "workspace_exec", "{\"command\":\"exec sleep 98761\",\"background\":true}");
+    call_sleeper("c1", "exec ", ",\"background\":true");
     place_rig_turn(&rig);
     turn_rig_submit(&rig.turn, &(struct intent){.type = INTENT_END});
     const struct event *ended = turn_rig_event(&rig.turn, EVENT_PROGRAM_ENDED, 0);
     assert_non_null(ended);
     assert_string_equal(ended->program_ended.why, "killed: the session ended");
-    for (int tries = 0; tries < 5000 && program_rig_count("sleep 98761"); tries++)
+    for (int tries = 0; tries < 5000 && program_rig_count(sleeper()); tries++)
         usleep(2000);
-    assert_int_equal(program_rig_count("sleep 98761"), 0);
+    assert_int_equal(program_rig_count(sleeper()), 0);
     rig.ended = true;
 }
 
@@ -174,11 +190,11 @@ static void test_a_command_ends_with_its_call(void **state)
     (void)state;
     rig.turn.harness.limits.wall_s = 5;
     place_rig_open(&rig);
-    place_rig_call(&rig, "c1", "workspace_exec", "{\"command\":\"echo before; sleep 97651\"}");
+    call_sleeper("c1", "echo before; ", "");
     place_rig_turn(&rig);
     assert_string_equal(place_rig_of(&rig, "c1", "timed_out"), "true");
     assert_string_equal(place_rig_of(&rig, "c1", "output"), "before\n");
-    assert_int_equal(program_rig_count("sleep 97651"), 0);
+    assert_int_equal(program_rig_count(sleeper()), 0);
 }
 
 static bool shows_output(struct place_rig *r)
@@ -194,7 +210,7 @@ static bool is_idle(struct place_rig *r)
 static bool nothing_sleeps(struct place_rig *r)
 {
     (void)r;
-    return program_rig_count("sleep 96541") == 0;
+    return program_rig_count(sleeper()) == 0;
 }
 
 static void test_cancel_ends_the_command_and_not_the_program(void **state)
@@ -202,7 +218,7 @@ static void test_cancel_ends_the_command_and_not_the_program(void **state)
     (void)state;
     place_rig_open(&rig);
     place_rig_call(&rig, "c1", "workspace_exec", "{\"command\":\"sleep 1000\",\"background\":true}");
-    place_rig_call(&rig, "c2", "workspace_exec", "{\"command\":\"echo here; sleep 96541 & sleep 96541\"}");
+    call_sleeper("c2", "echo here; setsid sleep 1000 & ", "");
     turn_rig_submit(&rig.turn, &(struct intent){.type = INTENT_START, .start = {.prompt = "do it"}});
     place_rig_await(&rig, shows_output);
     turn_rig_submit(&rig.turn, &(struct intent){.type = INTENT_CANCEL});

@@ -1,0 +1,123 @@
+#!/usr/bin/env bash
+# Programs of a turn from outside: a whole session with its workspace, what replay makes of it, what is left when it ends and
+# when it is killed, and what the config file may say. $1 is the program.
+set -u
+. "$(dirname "$0")/outside.sh"
+
+call() { printf '{"id":"%s","name":"%s","arguments":%s}' "$1" "$2" "$3"; }
+places() { find "$XDG_CACHE_HOME/keyturn/workspaces" -mindepth 1 2>/dev/null; }
+nothing_left() { [ -z "$(places)" ]; }
+await() { # command…: until it holds
+    local i
+    for i in $(seq 3000); do
+        "$@" && return 0
+        sleep 0.02
+    done
+    return 1
+}
+own=$$ # another run of this test sleeps for other times
+sleeps() { pgrep -f "sleep $1\$" >/dev/null; }
+gone() { ! sleeps "$1"; }
+
+script_place() {
+    head_lines "Count." &&
+        answer 1 "" "$(call c1 stage_input '{"from":"a.txt"}')" &&
+        answer 2 "" "$(call c2 workspace_exec '{"command":"wc -l < work/inputs/a.txt > out/lines; echo counted"}')" &&
+        answer 3 "" "$(call c3 workspace_exec '{"command":"echo up; read a; echo got $a; exec sleep 1'$own'","background":true,"yield_time_ms":60000}')" &&
+        answer 4 "" "$(call c4 workspace_write_stdin '{"session_id":"p2","chars":"me","submit":true,"yield_time_ms":60000}')" &&
+        answer 5 "" "$(call c5 bring_back '{"from":"out/lines","to":"lines.txt"}')" &&
+        answer 6 "Done." ""
+}
+
+begin "a session with programs"
+script_place >m.jsonl
+kt run --headless --approve allow --workspace ws --model m.jsonl --record r.jsonl x
+ok "exit 0" is 0
+ok "brought back" grep -qx 3 ws/lines.txt
+ok "nothing left" nothing_left
+ok "no program left" await gone 1$own
+ok "output" out '"type":"tool.output","call":"c2","stream":"stdout","text":"counted\n"'
+ok "typed" out '"type":"program.input","program":"p2","text":"me\n","by":"call"'
+ok "printed" out '"type":"program.output","program":"p2"'
+ok "ended with the session" out '"why":"killed: the session ended"'
+ok "cleaned up" out '"op":"workspace.cleanup"'
+ok "last" test "$(tail -1 "$base/out" | grep -c session.ended)" -eq 1
+
+begin "replay executes nothing"
+cp ../a_session_with_programs/r.jsonl . && cp -r ../a_session_with_programs/ws/. ws/
+kt replay --headless r.jsonl
+ok "exit 0" is 0
+ok "tells of programs" out '"type":"program.started"'
+ok "tells of the workspace" out '"type":"workspace.state"'
+ok "makes no workspace" test ! -e "$XDG_CACHE_HOME/keyturn/workspaces"
+kt replay r.jsonl
+ok "as an account" is 0
+ok "with its calls" out "workspace_exec"
+rm ws/lines.txt
+kt replay --check --workspace ws r.jsonl
+ok "agrees" is 0
+ok "without a workspace" test ! -e "$XDG_CACHE_HOME/keyturn/workspaces"
+
+begin "nobody is asked"
+script_place >m.jsonl
+kt run --workspace ws --model m.jsonl x
+ok "exit 4" is 4
+ok "nothing written" test ! -e ws/lines.txt
+ok "nothing left" nothing_left
+
+begin "nothing is made in vain"
+script_reads >m.jsonl
+kt run --workspace ws --model m.jsonl x
+ok "exit 0" is 0
+ok "no folder" test ! -e "$XDG_CACHE_HOME/keyturn/workspaces"
+
+begin "interrupted"
+{ head_lines x && answer 1 "" "$(call c1 workspace_exec '{"command":"echo $$; exec sleep 2'$own'"}')" && answer 2 "Done." ""; } >m.jsonl
+"$program" run --headless --workspace ws --model m.jsonl x >"$base/out" 2>"$base/err" </dev/null &
+pid=$!
+ok "it runs" await sleeps 2$own
+kill -INT $pid
+wait $pid
+status=$?
+ok "exit 130" is 130
+ok "killed" await gone 2$own
+ok "nothing left" nothing_left
+ok "told" out '"error":"cancelled by the user"'
+
+begin "killed"
+{ head_lines x && answer 1 "" "$(call c1 workspace_exec '{"command":"exec sleep 3'$own'","background":true}')" &&
+    answer 2 "" "$(call c2 workspace_exec '{"command":"exec sleep 4'$own'"}')" && answer 3 "Done." ""; } >m.jsonl
+"$program" run --headless --workspace ws --model m.jsonl x >"$base/out" 2>"$base/err" </dev/null &
+pid=$!
+ok "it runs" await sleeps 4$own
+kill -KILL $pid
+wait $pid 2>/dev/null
+ok "programs die with it" await gone 3$own
+ok "commands too" await gone 4$own
+ok "its folder is left" test -n "$(places)"
+{ head_lines x && answer 1 "" "$(call c1 workspace_exec '{"command":"true"}')" && answer 2 "Done." ""; } >m.jsonl
+kt run --workspace ws --model m.jsonl x
+ok "the next one runs" is 0
+ok "and removes it" nothing_left
+
+begin "what the config file says"
+mkdir -p config/keyturn other skills/greet
+echo shared >other/o.txt
+printf -- '---\nname: greet\ndescription: Says hello\n---\n' >skills/greet/SKILL.md
+printf '{"workspace": {"persist": true, "inputs": ["%s/other"], "deny": ["rm"]}, "skills": ["~/skills"]}' "$home" >config/keyturn/config.json
+{ head_lines x && answer 1 "" "$(call c1 stage_input '{"from":"host://'"$home"'/other/o.txt"}')" &&
+    answer 2 "" "$(call c2 stage_input '{"from":"host:///etc/hostname"}')" &&
+    answer 3 "" "$(call c3 workspace_exec '{"command":"rm -r work"}')" &&
+    answer 4 "" "$(call c4 skill_list '{}')" && answer 5 "Done." ""; } >m.jsonl
+kt run --headless --workspace ws --model m.jsonl x
+ok "exit 0" is 0
+ok "a folder that is named" out '"call":"c1","tool":"stage_input","outcome":"result"'
+ok "another is not" out '"call":"c2","tool":"stage_input","outcome":"failure"'
+ok "a command that is denied" out '"call":"c3","tool":"workspace_exec","outcome":"failure"'
+ok "a skill" out '"description":"Says hello"'
+ok "it stays" grep -qx shared data/keyturn/workspaces/ws_*/work/inputs/o.txt
+printf '{\n"workspace": {"engine": "bwarp"}}' >config/keyturn/config.json
+kt run --workspace ws --model m.jsonl x
+refused "config.json:2:" "there is no sandbox bwarp"
+
+finish

@@ -1,0 +1,85 @@
+/* The part of the config file about workspaces and skills. */
+
+#include "base/mem.h"
+#include "config/config.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static struct config *parse(const char *text)
+{
+    struct err err = ERR_INIT;
+    struct config *config = config_parse(text, strlen(text), &err);
+    if (!config)
+        fail_msg("%ld: %s", err.line, err.text);
+    return config;
+}
+
+static void refuses(const char *text, long line, const char *part)
+{
+    struct err err = ERR_INIT;
+    assert_null(config_parse(text, strlen(text), &err));
+    assert_int_equal(err.line, line);
+    if (!strstr(err.text, part))
+        fail_msg("\"%s\" does not say \"%s\"", err.text, part);
+}
+
+static void everything_can_be_said(void **state)
+{
+    (void)state;
+    CLEANUP(config)
+    struct config *config = parse("{\"workspace\": {\"engine\": \"podman\", \"network\": true, \"persist\": true, \"max_disk_mb\": 5,\n"
+                                  "\"memory_mb\": 64, \"pids\": 9, \"cpu_percent\": 50, \"timeout_s\": 7, \"programs\": 2,\n"
+                                  "\"inputs\": [\"/a\", \"~/b\"], \"allow\": [\"make\"], \"deny\": []}, \"skills\": [\"s\"]}");
+    const struct config_workspace *said = &config->workspace;
+    assert_string_equal(said->engine, "podman");
+    assert_int_equal(said->engine_line, 1);
+    assert_true(said->network && said->persist);
+    assert_int_equal(said->max_disk_mb, 5);
+    assert_int_equal(said->memory_mb, 64);
+    assert_int_equal(said->pids, 9);
+    assert_int_equal(said->cpu_percent, 50);
+    assert_int_equal(said->timeout_s, 7);
+    assert_int_equal(said->programs, 2);
+    assert_string_equal(said->inputs[1], "~/b");
+    assert_null(said->inputs[2]);
+    assert_string_equal(said->allow[0], "make");
+    assert_null(said->deny[0]);
+    assert_string_equal(config->skills[0], "s");
+}
+
+static void nothing_said_is_nothing_set(void **state)
+{
+    (void)state;
+    CLEANUP(config) struct config *config = parse("{\"workspace\": {}}");
+    assert_null(config->workspace.engine);
+    assert_false(config->workspace.network);
+    assert_int_equal(config->workspace.max_disk_mb, 0);
+    assert_null(config->workspace.allow);
+    assert_null(config->skills);
+}
+
+static void what_is_wrong_is_named(void **state)
+{
+    (void)state;
+    refuses("{\"workspace\": {\n\"max_disk_mb\": 0}}", 2, "\"workspace.max_disk_mb\" must be a whole number, 1 to");
+    refuses("{\"workspace\": {\"programs\": 1.5}}", 1, "workspace.programs");
+    refuses("{\"workspace\": {\"network\": \"no\"}}", 1, "\"workspace.network\" must be");
+    refuses("{\"workspace\": {\"netwrk\": true}}", 1, "did you mean \"network\"?");
+    refuses("{\"workspace\": {\"inputs\": [\"a\",\n 3]}}", 2, "\"workspace.inputs\" must hold texts");
+    refuses("{\"skills\": [\"\"]}", 1, "\"skills\" must hold texts, one of them is empty");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(everything_can_be_said),
+        cmocka_unit_test(nothing_said_is_nothing_set),
+        cmocka_unit_test(what_is_wrong_is_named),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
