@@ -78,7 +78,7 @@ static void test_create_and_cleanup(void **state)
     (void)state;
     struct workspace_options given = options();
     struct workspace *ws = create(&given, "a b/ü", NULL);
-    CLEANUP(free) char *start = xasprintf("%s/ws_a_b____", files.path);
+    CLEANUP(free) char *start = xasprintf("%s/ws_a_b___", files.path);
     assert_memory_equal(ws->path, start, strlen(start));
     assert_string_equal(told.op, "workspace.create");
     assert_non_null(strstr(told.attrs, "\"exec_id\":\"a b/ü\""));
