@@ -267,7 +267,13 @@ static int copy_content(struct tree *t, int from, int to, int depth)
         return cannot_copy(t);
     size_t len = t->at.len;
     int status = 0;
-    for (const struct dirent *entry; status == 0 && (errno = 0, entry = readdir(dir));) {
+    while (status == 0) {
+        errno = 0;
+        const struct dirent *entry = readdir(dir);
+        if (!entry) {
+            status = errno ? cannot_copy(t) : 0; /* half a folder is no copy */
+            break;
+        }
         if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
             continue;
         if (len)
