@@ -37,13 +37,32 @@ static enum walk_next count_entry(void *user, const struct walk_entry *entry)
     return WALK_ON;
 }
 
-int64_t workspace_disk_used(const struct workspace *ws, struct err *err)
+int64_t disk_used(int root, struct err *err)
 {
     struct counting counting = {0};
     struct walk walk = {.see = count_entry, .user = &counting};
-    int status = walk_tree(beneath_fd(ws->root), "", &walk, err);
+    int status = walk_tree(root, "", &walk, err);
     hash_map_release(&counting.linked);
     return status < 0 ? -1 : counting.bytes;
+}
+
+int64_t workspace_disk_used(const struct workspace *ws, struct err *err)
+{
+    return disk_used(beneath_fd(ws->root), err);
+}
+
+int disk_check(int64_t limit, int64_t used, int64_t more, struct err *err)
+{
+    if (used <= limit && more <= limit - used)
+        return 0;
+    if (more)
+        err_set(err, "the workspace may hold %" PRId64 " bytes: it has %" PRId64 " and %" PRId64 " more do not fit", limit,
+                used, more);
+    else
+        err_set(err, "the workspace may hold %" PRId64 " bytes, and it has %" PRId64, limit, used);
+    if (err)
+        err->code = EDQUOT;
+    return -1;
 }
 
 int workspace_check_disk(const struct workspace *ws, int64_t more, struct err *err)
@@ -51,14 +70,5 @@ int workspace_check_disk(const struct workspace *ws, int64_t more, struct err *e
     if (ws->policy.max_disk_bytes <= 0)
         return 0;
     int64_t used = workspace_disk_used(ws, err);
-    if (used < 0)
-        return -1;
-    if (used > ws->policy.max_disk_bytes || more > ws->policy.max_disk_bytes - used) {
-        err_set(err, "the workspace may hold %" PRId64 " bytes: it has %" PRId64 " and %" PRId64 " more do not fit",
-                ws->policy.max_disk_bytes, used, more);
-        if (err)
-            err->code = EDQUOT;
-        return -1;
-    }
-    return 0;
+    return used < 0 ? -1 : disk_check(ws->policy.max_disk_bytes, used, more, err);
 }

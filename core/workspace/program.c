@@ -10,6 +10,7 @@
 #include "base/loop.h"
 #include "base/mem.h"
 #include "base/proc.h"
+#include "disk_watch.h"
 #include "layout.h"
 #include "programs_inside.h"
 #include "sandbox/cgroup.h"
@@ -36,8 +37,7 @@ struct program {
     struct span span;
     struct loop_timer limit;
     struct loop_task telling;
-    struct loop_work checking; /* of the disk, where that is limited */
-    struct workspace *ws;
+    struct disk_watch *disk; /* NULL: it is not limited */
     struct lines control;
     struct strbuf complaints; /* of stderr, while only the engine can have written there */
     struct program_left left[PROGRAM_LEFT_MAX];
@@ -45,7 +45,7 @@ struct program {
     char *why, *input;
     size_t input_len;
     int64_t began_us, until_us, grace_ms;
-    bool keep_input, asked, killed, told_end, over, again, checks, freed;
+    bool keep_input, asked, killed, told_end, over, again;
 };
 
 /* ---- the list of those that run ---- */
@@ -71,6 +71,7 @@ static void leave(struct program *program)
 
 static void forget(struct program *program)
 {
+    disk_watch_free(program->disk);
     cgroup_free(program->cgroup);
     free((char *)program->vector.workspace);
     free((char *)program->vector.cwd);
@@ -106,25 +107,20 @@ static void on_over(struct loop_task *task)
     tell(CONTAINER_OF(task, struct program, telling));
 }
 
-static void check_disk(struct loop_work *work)
+/* The workspace holds more than it may; a cause that was there before stays. */
+static void say_full(struct program *program, const char *why)
 {
-    struct program *program = CONTAINER_OF(work, struct program, checking);
-    struct err err = ERR_INIT;
-    if (workspace_check_disk(program->ws, 0, &err) == 0)
-        return;
-    free(program->why);
-    program->why = xstrdup(err.text);
     program->end.over_disk = true;
+    if (!program->why)
+        program->why = xstrdup(why);
 }
 
-static void on_checked(struct loop_work *work)
+static void on_counted(void *user, const char *why)
 {
-    struct program *program = CONTAINER_OF(work, struct program, checking);
-    program->checks = false;
-    if (program->freed)
-        forget(program);
-    else
-        tell(program);
+    struct program *program = user;
+    if (why)
+        say_full(program, why);
+    tell(program);
 }
 
 static void be_over(struct program *program)
@@ -135,9 +131,8 @@ static void be_over(struct program *program)
     loop_timer_stop(program->programs->loop, &program->limit);
     cgroup_free(program->cgroup);
     program->cgroup = NULL;
-    program->checks = program->ws->policy.max_disk_bytes > 0;
-    if (program->checks)
-        loop_work_start(program->programs->loop, &program->checking, check_disk, on_checked);
+    if (program->disk)
+        disk_watch_finish(program->disk);
     else
         loop_post(program->programs->loop, &program->telling, on_over);
 }
@@ -298,6 +293,15 @@ static void kill_now(struct program *program)
     loop_timer_start(loop, &program->limit, loop_now_us(loop) + SETTLE_US, on_settled);
 }
 
+static void on_full(void *user, const char *why)
+{
+    struct program *program = user;
+    if (program->over || program->killed)
+        return;
+    say_full(program, why);
+    kill_now(program);
+}
+
 static void on_limit(struct loop_timer *timer)
 {
     struct program *program = CONTAINER_OF(timer, struct program, limit);
@@ -425,7 +429,6 @@ struct program *program_start(struct programs *programs, struct workspace *ws, c
     }
     struct program *program = xcalloc(1, sizeof(*program));
     program->programs = programs;
-    program->ws = ws;
     program->listener = *listener;
     if (!program->listener.output)
         program->listener.output = ignore_output;
@@ -449,6 +452,7 @@ struct program *program_start(struct programs *programs, struct workspace *ws, c
         forget(program);
         return NULL;
     }
+    program->disk = disk_watch_new(programs->loop, ws, on_full, on_counted, program);
     loop_timer_start(programs->loop, &program->limit, program->began_us + program_timeout_ms(spec->timeout_ms) * 1000,
                      on_limit);
     return program;
@@ -458,6 +462,11 @@ void program_write(struct program *program, const char *bytes, size_t len)
 {
     if (program->proc)
         proc_write(program->proc, bytes, len);
+}
+
+size_t program_unread(const struct program *program)
+{
+    return program->proc ? proc_unwritten(program->proc) : 0;
 }
 
 void program_close_input(struct program *program)
@@ -484,9 +493,5 @@ void program_free(struct program *program)
         if (program->listener.dropped)
             program->listener.dropped(program->listener.user);
     }
-    program->freed = true;
-    if (program->checks)
-        loop_work_disown(loop, &program->checking);
-    else
-        forget(program);
+    forget(program);
 }

@@ -30,6 +30,7 @@ struct program;
 #define PROGRAM_TIMEOUT_MS 10000             /* when none is said */
 #define PROGRAM_GRACE_MS   2000              /* between asking and killing */
 #define PROGRAM_OUTPUT_MAX ((size_t)4 << 20) /* kept of each stream; the rest is counted */
+#define PROGRAM_UNREAD_MAX ((size_t)1 << 20) /* typed and not read: from there on nothing more is typed */
 #define PROGRAM_LEFT_MAX   16                /* named of what it left behind */
 
 /* Zero is the engine's own limit. */
@@ -111,6 +112,8 @@ struct program_listener {
 struct program *program_start(struct programs *programs, struct workspace *ws, const struct program_spec *spec,
                               const struct program_listener *listener, struct err *err) CHECKED;
 void program_write(struct program *program, const char *bytes, size_t len);
+/* Bytes that were written and not read yet. */
+size_t program_unread(const struct program *program);
 void program_close_input(struct program *program);
 /* Asks it to end, and kills it after the grace (0 or less: at once). Again, or when it is gone: nothing. */
 void program_kill(struct program *program, int64_t grace_ms);

@@ -66,3 +66,6 @@ char *workspace_clean_id(const char *id);
 int64_t workspace_disk_used(const struct workspace *ws, struct err *err) CHECKED;
 /* An error when `more` bytes would not fit the policy. For staging before, and for whoever ran a program after it. */
 int workspace_check_disk(const struct workspace *ws, int64_t more, struct err *err) CHECKED;
+/* Both by what they need of a workspace, for who counts one that may be gone meanwhile. */
+int64_t disk_used(int root, struct err *err) CHECKED;
+int disk_check(int64_t limit, int64_t used, int64_t more, struct err *err) CHECKED;

@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "sandbox/engines.h"
 #include "support/program_rig.h"
+#include "workspace/disk_watch.h"
 #include "workspace/workspace.h"
 #include <setjmp.h>
 #include <signal.h>
@@ -317,6 +318,48 @@ static void test_disk_is_limited(void **state)
     assert_non_null(rig.result.end.why);
 }
 
+/* It need not end for that, and who only stands in a full workspace is left alone. */
+static void test_disk_is_watched(void **state)
+{
+    (void)state;
+    rig.ws->policy.max_disk_bytes = 1 << 20;
+    program_rig_sh(&rig, "i=0; while :; do head -c 200000 /dev/zero > work/$i; i=$((i+1)); sleep 0.1; done");
+    assert_true(rig.result.end.over_disk);
+    assert_true(rig.result.end.forced);
+    assert_false(rig.result.end.timed_out);
+    assert_int_equal(rig.result.end.exit_code, -1);
+    assert_non_null(strstr(rig.result.why, "the workspace may hold 1048576 bytes, and it has "));
+    program_rig_sh(&rig, "sleep 2.5; rm work/*; echo gone");
+    assert_int_equal(rig.result.end.exit_code, 0);
+    assert_false(rig.result.end.over_disk);
+    assert_string_equal(rig.result.out.buf, "gone\n");
+}
+
+static void never_told(void *user, const char *why)
+{
+    (void)user;
+    (void)why;
+    fail();
+}
+
+/* Program and workspace may go while a thread counts. */
+static void test_nobody_waits_for_a_count(void **state)
+{
+    (void)state;
+    struct err err = ERR_INIT;
+    struct workspace_policy policy = {.max_disk_bytes = 1};
+    struct workspace *ws = workspace_create(&(struct workspace_options){.base = rig.folder}, "goes", &policy, &err);
+    assert_non_null(ws);
+    struct disk_watch *watch = disk_watch_new(rig.loop, ws, never_told, never_told, NULL);
+    disk_watch_finish(watch);
+    disk_watch_free(watch);
+    assert_int_equal(workspace_cleanup(ws, &err), 0);
+    workspace_free(ws);
+    loop_free(rig.loop); /* waits for the thread */
+    rig.loop = loop_new(clock_system());
+    assert_null(disk_watch_new(rig.loop, rig.ws, never_told, never_told, NULL));
+}
+
 static int run_with(const char *name)
 {
     const struct CMUnitTest tests[] = {
@@ -333,6 +376,8 @@ static int run_with(const char *name)
         cmocka_unit_test_setup_teardown(test_provider_and_host, begin, end),
         cmocka_unit_test_setup_teardown(test_limits, begin, end),
         cmocka_unit_test_setup_teardown(test_disk_is_limited, begin, end),
+        cmocka_unit_test_setup_teardown(test_disk_is_watched, begin, end),
+        cmocka_unit_test_setup_teardown(test_nobody_waits_for_a_count, begin, end),
     };
     engine = name;
     return _cmocka_run_group_tests(name, tests, COUNT_OF(tests), NULL, NULL);
