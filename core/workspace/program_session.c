@@ -171,6 +171,9 @@ int program_session_write(struct program_session *session, const char *text, siz
         return err_set(err, "session is not running");
     if (session->closed)
         return err_set(err, "stdin is not available");
+    size_t unread = program_unread(session->program);
+    if (unread > PROGRAM_UNREAD_MAX)
+        return err_set(err, "the program does not read what is typed: %zu bytes wait for it", unread);
     program_write(session->program, text, len);
     if (newline)
         program_write(session->program, "\n", 1);

@@ -21,6 +21,7 @@ struct program_session;
 #define SESSION_POLL_MS       50   /* between looks */
 #define SESSION_SETTLE_MS     75   /* quiet for so long: it has said what it has to say */
 #define SESSION_KEPT_S        1800 /* after its end, for who has not asked yet */
+#define SESSION_SEEN_BYTES    ((size_t)1 << 20) /* who has seen so much is told: the rest is for the next look */
 
 struct program_session_listener {
     /* Something was printed. The session must not be freed from within. */
@@ -42,7 +43,8 @@ const struct program_end *program_session_end(const struct program_session *sess
 const struct strbuf *program_session_stream(const struct program_session *session, enum program_stream stream);
 
 struct session_window program_session_poll(struct program_session *session, size_t limit, struct strbuf *out);
-/* Types the text, and Enter. Nothing to type is fine, always. "session is not running"; "stdin is not available". */
+/* Types the text, and Enter. Nothing to type is fine, always. "session is not running"; "stdin is not available"; or more
+ * than PROGRAM_UNREAD_MAX waits to be read. */
 int program_session_write(struct program_session *session, const char *text, size_t len, bool newline,
                           struct err *err) CHECKED;
 /* Asks it to end, kills it and all it started after the grace; `ended` tells. Gone already is fine. */
@@ -62,8 +64,8 @@ struct session_seen {
     int exit_code;
 };
 
-/* Looks until the session has ended, has printed something and is quiet, or `yield_ms` have passed; 0: until it has
- * printed something and is quiet. One wait at a time. */
+/* Looks until the session has ended, has printed something and is quiet, has printed much, or `yield_ms` have passed; 0:
+ * until it has printed something and is quiet. One wait at a time. */
 void program_session_wait(struct program_session *session, int64_t yield_ms, size_t limit,
                           void (*done)(void *user, struct session_seen *seen), void *user);
 /* Nobody waits any more; what was not told yet is there for the next. */

@@ -42,7 +42,8 @@ bool session_waiter_look(struct session_waiter *waiter, struct session_lines *li
     seen->window.next = window.next;
     if (fresh)
         waiter->quiet_us = now_us + SESSION_SETTLE_MS * 1000;
-    if (!lines->exited && !(waiter->quiet_us && now_us >= waiter->quiet_us) &&
+    if (!lines->exited && seen->output.len < SESSION_SEEN_BYTES &&
+        !(waiter->quiet_us && now_us >= waiter->quiet_us) &&
         !(waiter->until_us && now_us >= waiter->until_us))
         return false;
     finish(waiter, lines);

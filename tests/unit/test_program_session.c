@@ -224,6 +224,29 @@ static void test_many_at_once(void **state)
         program_session_free(all[i]);
 }
 
+/* Nothing that is typed into a program that does not read, and nothing that floods who waits, costs more than so much. */
+static void test_floods_are_bounded(void **state)
+{
+    (void)state;
+    struct err err = ERR_INIT;
+    CLEANUP(free) char *text = xcalloc(1, 256 << 10);
+    int refused = 0, writes = 0;
+    memset(text, 'x', 256 << 10);
+    session = start("echo ready; sleep 50", false);
+    await_text(session, "ready");
+    for (; writes < 100 && !refused; writes++)
+        refused = program_session_write(session, text, 256 << 10, false, &err);
+    assert_true(refused && writes < 10);
+    assert_non_null(strstr(err.text, "the program does not read what is typed: "));
+    program_session_free(session);
+    session = start("yes $(head -c 100000 /dev/zero | tr '\\0' y)", false);
+    wait_for(50000);
+    assert_false(last.exited);
+    assert_in_range(last.output.len, 1, SESSION_SEEN_BYTES + SESSION_LINES_BYTES);
+    assert_in_range(program_session_lines(session)->bytes, 1, SESSION_LINES_BYTES);
+    strbuf_release(&last.output);
+}
+
 static void test_lines_are_kept(void **state)
 {
     (void)state;
@@ -242,6 +265,7 @@ static int run_with(const char *name)
         cmocka_unit_test_setup_teardown(test_closed_input, begin, end),
         cmocka_unit_test_setup_teardown(test_waiting, begin, end),
         cmocka_unit_test_setup_teardown(test_many_at_once, begin, end),
+        cmocka_unit_test_setup_teardown(test_floods_are_bounded, begin, end),
         cmocka_unit_test_setup_teardown(test_lines_are_kept, begin, end),
     };
     engine = name;
