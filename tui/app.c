@@ -347,7 +347,8 @@ static int check_theme(const struct app *app)
     return name && theme_load(&theme, name, &err) ? say_error(STATUS_USAGE, "%s", err.text) : 0;
 }
 
-/* From stage to stage. One that cannot be opened, once there is a screen, leads back to the start with a message. */
+/* From stage to stage. One that cannot be opened leads back to where it was chosen with a message; the first one ends the
+ * program with it, also when there was a screen for a while. */
 static int run_stages(struct app *app, struct stage first)
 {
     int status = STATUS_DONE;
@@ -358,12 +359,13 @@ static int run_stages(struct app *app, struct stage first)
         bool had_screen = app->term != NULL;
         status = run_stage(app, &stage);
         bool opened = app->status >= 0;
-        if (!opened && had_screen && stage.kind != STAGE_START) {
+        if (!opened && app->term && stage.kind != STAGE_START) {
             char *line = app_drain_stray(app);
             free(app->notice);
             app->notice = xstrdup(line && strncmp(line, "keyturn: ", 9) == 0 ? line + 9 : "it could not be opened");
             free(line);
-            app->next = (struct stage){.kind = STAGE_START};
+            if (had_screen)
+                app->next = (struct stage){.kind = STAGE_START};
         }
         stage_release(&stage);
     }
@@ -399,6 +401,8 @@ static int app_main(const struct options *options, struct stage first)
         term_stop(app.term);
         canvas_release(&app.canvas);
     }
+    if (app.notice)
+        say_error(status, "%s", app.notice);
     if (app.leaked)
         _exit(status); /* what the thread still holds is not taken down */
     keymap_free(app.keymap);

@@ -5,6 +5,7 @@
  * to what is shown. */
 
 #include "app_live.h"
+#include "app_servers.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "model/scripted.h"
@@ -278,7 +279,8 @@ static int open_live(struct live *live, const struct stage *stage)
     struct app *app = live->app;
     struct err err = ERR_INIT;
     struct setup_plan plan = {
-        .options = app->options, .config = app->config, .interactive = true, .speed = 1, .sinks = &live->sink};
+        .options = app->options, .config = app->config, .interactive = true, .speed = 1, .sinks = &live->sink,
+        .wait = app_wait_servers, .waiter = app};
     int status = live_plan(live, stage, &plan);
     if (status)
         return status;
@@ -348,6 +350,10 @@ int app_stage_live(struct app *app, const struct stage *stage)
     strbuf_init(&live->hint);
     app->status = -1;
     int status = open_live(live, stage);
+    if (app->next.kind == STAGE_START && stage->prompt) { /* left while servers were waited for: the prompt is still there */
+        free(app->wanted);
+        app->wanted = xstrdup(stage->prompt);
+    }
     if (live->setup.harness.models)
         list_models(&live->models, app->config);
     if (!status)

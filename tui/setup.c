@@ -244,6 +244,15 @@ static char *absolute(const char *path)
     return here ? xasprintf("%s/%s", here, path) : xstrdup(path);
 }
 
+/* Before anything that takes time: who names a file that is there need not wait to hear of it. */
+static int check_record(const struct setup_plan *plan)
+{
+    const char *record = plan->options->record;
+    if (!record || plan->journal || plan->resume || access(record, F_OK) != 0)
+        return 0;
+    return say_error(STATUS_USAGE, "%s: the file exists already (a recording is never overwritten: name another)", record);
+}
+
 static struct journal *open_journal(struct setup *setup, const struct setup_plan *plan)
 {
     struct err err = ERR_INIT;
@@ -263,10 +272,6 @@ static struct journal *open_journal(struct setup *setup, const struct setup_plan
         if (!resumed)
             say_file_error(STATUS_USAGE, shown, &err);
         return resumed;
-    }
-    if (plan->options->record && !plan->journal && access(shown, F_OK) == 0) {
-        say_error(STATUS_USAGE, "%s: the file exists already (a recording is never overwritten: name another)", shown);
-        return NULL;
     }
     struct journal *journal = journal_create(setup->journal, loop_clock(setup->loop), &err);
     if (!journal)
@@ -296,31 +301,43 @@ static int open_sandbox(struct setup *setup, const struct setup_plan *plan)
 #define SERVERS_QUIET_S 2.0 /* nobody needs to hear of a wait that is over soon */
 
 /* Tool servers, which have their own idea of time and their own files: what repeats a recording has none. */
-static void open_servers(struct setup *setup, const struct setup_plan *plan)
+static void wait_quietly(struct mcp *mcp, double wait_s)
+{
+    double quiet_s = wait_s < SERVERS_QUIET_S ? wait_s : SERVERS_QUIET_S;
+    if (!mcp_wait(mcp, quiet_s) && wait_s > quiet_s) {
+        say_notice("waiting for tool servers, for %.0f s at most", wait_s);
+        mcp_wait(mcp, wait_s - quiet_s);
+    }
+}
+
+static int open_servers(struct setup *setup, const struct setup_plan *plan)
 {
     const struct config *config = plan->config;
     struct harness *h = &setup->harness;
+    int status = 0;
     if (!config->mcp.count || plan->recording || plan->virtual_time)
-        return;
+        return 0;
     setup->mcp = mcp_open(setup->loop, &config->mcp, beneath_path(h->root));
     double wait_s = config->mcp_wait_s >= 0 ? config->mcp_wait_s : MCP_WAIT_S;
-    double quiet_s = wait_s < SERVERS_QUIET_S ? wait_s : SERVERS_QUIET_S;
-    if (!mcp_wait(setup->mcp, quiet_s) && wait_s > quiet_s) {
-        say_notice("waiting for tool servers, for %.0f s at most", wait_s);
-        mcp_wait(setup->mcp, wait_s - quiet_s);
-    }
+    if (plan->wait)
+        status = plan->wait(plan->waiter, setup->mcp, setup->loop, wait_s);
+    else
+        wait_quietly(setup->mcp, wait_s);
+    if (status)
+        return status;
     mcp_register(setup->mcp, h->registry);
     for (size_t i = 0; i < mcp_count(setup->mcp); i++) {
         CLEANUP(strbuf) struct strbuf line = STRBUF_INIT;
-        struct mcp_status status = mcp_status(setup->mcp, i);
-        mcp_status_write(&line, &status);
-        if (status.state == MCP_STARTING)
+        struct mcp_status server = mcp_status(setup->mcp, i);
+        mcp_status_write(&line, &server);
+        if (server.state == MCP_STARTING)
             strbuf_addstr(&line, ": its tools come with the next session (\"mcp_wait_s\" waits longer)");
-        if (status.state != MCP_READY && status.state != MCP_OFF)
+        if (server.state != MCP_READY && server.state != MCP_OFF && !plan->wait)
             say_notice("%s", line.buf);
-        if (status.state == MCP_STARTING)
+        if (server.state == MCP_STARTING)
             log_warn("%s", line.buf);
     }
+    return 0;
 }
 
 static int open_tools(struct setup *setup, const struct setup_plan *plan)
@@ -336,7 +353,6 @@ static int open_tools(struct setup *setup, const struct setup_plan *plan)
         return say_error(STATUS_USAGE, "the tools cannot be set up: %s", err.text);
     if (open_sandbox(setup, plan))
         return STATUS_USAGE;
-    open_servers(setup, plan);
     if (h->web_endpoint && h->web != WEB_OFF && !plan->virtual_time && !(h->http = http_new(setup->loop, &err)))
         return say_error(STATUS_USAGE, "the web cannot be searched: %s", err.text);
 
@@ -414,6 +430,11 @@ int setup_open(struct setup *setup, const struct setup_plan *plan)
         return status;
     if (plan->memory)
         open_store(setup);
+    status = check_record(plan);
+    if (!status)
+        status = open_servers(setup, plan); /* the last of what may take time or be left */
+    if (status)
+        return status;
     setup->harness.hooks = finalize_store_hooks(plan->memory ? setup->harness.store : NULL);
     struct journal *journal = open_journal(setup, plan);
     if (!journal)

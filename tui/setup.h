@@ -24,6 +24,9 @@ struct setup_plan {
     const struct journal_reader *resume; /* the lines that are in that file already; NULL: it is a new one */
     const struct journal_reader *script; /* whose answers are the model's when none is named; NULL: the recording's */
     double speed;                        /* of a recorded model */
+    /* Waits for tool servers, running the loop: 0, or the exit status. NULL: setup_open does it without a screen. */
+    int (*wait)(void *user, struct mcp *mcp, struct loop *loop, double limit_s);
+    void *waiter; /* its user */
     struct sink *sinks;
 };
 

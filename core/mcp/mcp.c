@@ -17,8 +17,10 @@ struct mcp {
     struct hash_map taken;
     void (*changed)(void *user, const struct mcp_status *status);
     void *user;
-    bool waiting;
+    bool closing;
     struct loop_timer limit, look;
+    void (*awaited)(void *user);
+    void *awaiting;
 };
 
 #define LOOK_US ((int64_t)10000)
@@ -82,7 +84,7 @@ static bool settled(const struct mcp_server *server)
     return server->state != MCP_STARTING;
 }
 
-static bool all_settled(const struct mcp *mcp)
+bool mcp_settled(const struct mcp *mcp)
 {
     for (size_t i = 0; i < mcp->count; i++)
         if (!settled(mcp->servers[i]))
@@ -98,37 +100,57 @@ static bool all_gone(const struct mcp *mcp)
     return true;
 }
 
+void mcp_await_stop(struct mcp *mcp)
+{
+    loop_timer_stop(mcp->loop, &mcp->limit);
+    loop_timer_stop(mcp->loop, &mcp->look);
+}
+
+static void no_longer(struct mcp *mcp)
+{
+    mcp_await_stop(mcp);
+    mcp->awaited(mcp->awaiting);
+}
+
 static void time_is_over(struct loop_timer *timer)
 {
-    struct mcp *mcp = CONTAINER_OF(timer, struct mcp, limit);
-    loop_stop(mcp->loop);
+    no_longer(CONTAINER_OF(timer, struct mcp, limit));
 }
 
 static void look(struct loop_timer *timer)
 {
     struct mcp *mcp = CONTAINER_OF(timer, struct mcp, look);
-    if (mcp->waiting ? all_settled(mcp) : all_gone(mcp))
-        loop_stop(mcp->loop);
+    if (mcp->closing ? all_gone(mcp) : mcp_settled(mcp))
+        no_longer(mcp);
     else
         loop_timer_start(mcp->loop, timer, loop_now_us(mcp->loop) + LOOK_US, look);
 }
 
-static void run_for(struct mcp *mcp, int64_t us)
+void mcp_await(struct mcp *mcp, double limit_s, void (*done)(void *user), void *user)
 {
-    loop_timer_start(mcp->loop, &mcp->limit, loop_now_us(mcp->loop) + us, time_is_over);
+    mcp->awaited = done;
+    mcp->awaiting = user;
+    loop_timer_start(mcp->loop, &mcp->limit, loop_now_us(mcp->loop) + (int64_t)(limit_s * 1e6), time_is_over);
     loop_timer_start(mcp->loop, &mcp->look, loop_now_us(mcp->loop), look);
+}
+
+static void stop_running(void *user)
+{
+    loop_stop(((struct mcp *)user)->loop);
+}
+
+static void run_for(struct mcp *mcp, double seconds)
+{
+    mcp_await(mcp, seconds, stop_running, mcp);
     loop_run(mcp->loop);
-    loop_timer_stop(mcp->loop, &mcp->limit);
-    loop_timer_stop(mcp->loop, &mcp->look);
+    mcp_await_stop(mcp);
 }
 
 bool mcp_wait(struct mcp *mcp, double limit_s)
 {
-    mcp->waiting = true;
-    if (!all_settled(mcp))
-        run_for(mcp, (int64_t)(limit_s * 1e6));
-    mcp->waiting = false;
-    return all_settled(mcp);
+    if (!mcp_settled(mcp))
+        run_for(mcp, limit_s);
+    return mcp_settled(mcp);
 }
 
 void mcp_close(struct mcp *mcp)
@@ -136,14 +158,18 @@ void mcp_close(struct mcp *mcp)
     if (!mcp)
         return;
     mcp->changed = NULL;
-    for (size_t i = 0; i < mcp->count; i++)
+    mcp->closing = true;
+    for (size_t i = 0; i < mcp->count; i++) {
         mcp_server_end_input(mcp->servers[i]);
+        if (mcp->servers[i]->state != MCP_READY) /* it has done nothing yet that it would have to bring to an end */
+            mcp_server_terminate(mcp->servers[i]);
+    }
     if (!all_gone(mcp))
-        run_for(mcp, mcp->pace.end_us);
+        run_for(mcp, (double)mcp->pace.end_us / 1e6);
     for (size_t i = 0; i < mcp->count; i++)
         mcp_server_terminate(mcp->servers[i]);
     if (!all_gone(mcp))
-        run_for(mcp, mcp->pace.term_us);
+        run_for(mcp, (double)mcp->pace.term_us / 1e6);
     for (size_t i = 0; i < mcp->count; i++)
         mcp_server_free(mcp->servers[i]); /* with which it is killed */
     free(mcp->servers);

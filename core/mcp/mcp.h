@@ -56,7 +56,12 @@ struct mcp *mcp_open(struct loop *loop, const struct mcp_specs *specs, const cha
 void mcp_close(struct mcp *mcp); /* NULL is fine; runs the loop for a moment */
 /* Told on the loop whenever a server's state has changed. */
 void mcp_watch(struct mcp *mcp, void (*changed)(void *user, const struct mcp_status *status), void *user);
-/* Runs the loop. False when one of them was still not ready at the end. */
+/* Whether nobody needs to be waited for: each is ready, failed or switched off. */
+bool mcp_settled(const struct mcp *mcp);
+/* Calls done(user) once, from the loop: when all are settled, or when the time is over. One at a time. */
+void mcp_await(struct mcp *mcp, double limit_s, void (*done)(void *user), void *user);
+void mcp_await_stop(struct mcp *mcp);
+/* The same, running the loop. False when one of them was still not ready at the end. */
 bool mcp_wait(struct mcp *mcp, double limit_s);
 /* Adds the tools of the servers that are ready, and no others later. One that the registry refuses is left out. */
 void mcp_register(struct mcp *mcp, struct registry *registry);

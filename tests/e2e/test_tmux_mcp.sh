@@ -89,6 +89,61 @@ case_server_that_is_not_there() {
     sees 'status=0'
 }
 
+# A server that never says a word: the screen is there all the same, and nobody is kept.
+sluggish=', "slow": {"command": "sleep", "args": ["1000"]}'
+
+case_waits_with_a_screen() {
+    begin waits_with_a_screen 80x24
+    configure "$sluggish"
+    model "$write"
+    run_turn
+    sees 'Starting 2 tool servers…'
+    sees 'starting…'
+    sees 'ready, 14 tools'
+    keys q
+    sees 'status=130'
+    check "no recording was begun" test ! -e "$home/rec.jsonl"
+    typed clear
+    keys Enter
+    sees '!status='
+    run_turn
+    sees 'ready, 14 tools'
+    keys C-c
+    sees 'status=130'
+    run_turn
+    sees 'ready, 14 tools'
+    keys Enter
+    sees 'waiting for you'
+    keys y
+    sees 'That is all I had to do.'
+    escape
+    keys q
+    sees 'status=0'
+}
+
+# From the start screen one comes back to it, and what was typed is still there.
+case_waits_from_the_start() {
+    begin waits_from_the_start 120x40
+    configure "$sluggish"
+    model "$write"
+    printf '{"question_grace_ms": 0, "model": "scripted:%s", "mcpServers": {"slow": {"command": "sleep", "args": ["1000"]}}}\n' \
+        "$home/model.jsonl" >"$home/config/keyturn/config.json"
+    start ''
+    sees 'What should the agent do here?'
+    typed 'make it so'
+    keys Enter
+    sees 'Starting 1 tool server…'
+    keys q
+    sees 'What should the agent do here?'
+    sees 'make it so'
+    keys Enter
+    sees 'Starting 1 tool server…'
+    keys C-c
+    sees 'make it so'
+    keys C-c
+    sees 'status=0'
+}
+
 # The same with a model that is asked over HTTP, on the loopback: it gets the server's tools as its own.
 case_live_model() {
     begin live_model 120x40 MY_KEY=sk-live-0123456789
@@ -128,4 +183,4 @@ case_servers_end_with_the_program() {
     check "it is gone" test ! -e "/proc/$server"
 }
 
-run_cases deny_and_approve call_without_a_diff server_that_is_not_there live_model servers_end_with_the_program
+run_cases deny_and_approve call_without_a_diff server_that_is_not_there waits_with_a_screen waits_from_the_start live_model servers_end_with_the_program

@@ -123,7 +123,7 @@ static void everything_is_shown_at_every_size(void **state)
                                          "pane 7",
                                          "help",   "inspect",    "breaks",      "confirm", "text",   "sessions",
                                          "gate",   "departures", "permissions", "start",   "model",
-                                         "sandbox", "program",    "document"};
+                                         "sandbox", "program",    "document",    "servers"};
     size_t missing = 0;
     (void)state;
     for (size_t i = 0; i < COUNT_OF(sizes); i++)

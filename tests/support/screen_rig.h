@@ -5,6 +5,7 @@
  * A case is a script, a line each:
  *     fixture NAME             fixtures/NAME.jsonl          transcript FILE     beside the case
  *     start                    the start screen             session NAME        a fixture among the recent sessions
+ *     servers                  tool servers that are waited for before a session
  *     live [idle]              an engine with the scripted model of the fixture, real tools on a copy of its files; idle: no
  *                              turn is started           execute              the same, compared with the recording
  *     step | break SPEC | budget KEY=VALUE | parallel       of a live one, before it starts

@@ -30,7 +30,7 @@ static void add_text(char ***items, size_t *count, size_t *room, const char *tex
 bool screen_plan_line(struct screen_plan *plan, const char *folder, const char *verb, const char *rest)
 {
     static const char *const verbs[] = {"fixture", "transcript", "start",  "session",  "live", "execute",
-                                        "step",    "break",      "budget", "parallel", "due",  "sandbox"};
+                                        "step",    "break",      "budget", "parallel", "due",  "sandbox", "servers"};
     bool known = false;
     for (size_t i = 0; i < COUNT_OF(verbs); i++)
         known |= strcmp(verb, verbs[i]) == 0;
@@ -51,6 +51,7 @@ bool screen_plan_line(struct screen_plan *plan, const char *folder, const char *
     else if (strcmp(verb, "due") == 0)
         plan->due_us = (int64_t)(strtod(rest, NULL) * 1e6);
     plan->start |= strcmp(verb, "start") == 0;
+    plan->servers |= strcmp(verb, "servers") == 0;
     plan->live |= strcmp(verb, "live") == 0 || strcmp(verb, "execute") == 0;
     plan->execute |= strcmp(verb, "execute") == 0;
     plan->idle |= strcmp(verb, "live") == 0 && strcmp(rest, "idle") == 0;
@@ -209,9 +210,36 @@ void screen_stage_open(struct screen_stage *stage, const struct screen_plan *pla
         while (!player_scan(stage->player, 100000))
             ;
         screen_stage_seek(stage, player_count(stage->player));
-    } else if (!plan->start) {
+    } else if (!plan->start && !plan->servers) {
         BUG("a case shows a fixture, a transcript or the start screen");
     }
+}
+
+static void go_on_without(void *user)
+{
+    strbuf_addstr(&((struct screen_stage *)user)->log, "go on without them\n");
+}
+
+/* Servers in every state there is, one of them hostile. */
+static void wait_for_servers(struct screen_stage *stage)
+{
+    static const struct mcp_status servers[] = {
+        {.name = "fs", .state = MCP_READY, .tool_count = 14},
+        {.name = "one", .state = MCP_READY, .tool_count = 1},
+        {.name = "git", .state = MCP_STARTING},
+        {.name = "a-name-that-goes-on-and-on", .state = MCP_FAILED, .why = "cannot start no-such: it is not in PATH"},
+        {.name = "db", .state = MCP_FAILED,
+         .why = "it ended with status 3, its last words: \x1b[31mcannot reach db.example.org:5432, gave up after 3 tries"},
+        {.name = "web", .state = MCP_PAUSING, .why = "it ended with status 1"},
+        {.name = "old", .state = MCP_OFF}};
+    stage->waited = (struct servers_wait){.servers = servers,
+                                          .count = COUNT_OF(servers),
+                                          .waited_s = 3.2,
+                                          .limit_s = 10,
+                                          .leave = "leave",
+                                          .go_on = go_on_without,
+                                          .user = stage};
+    ui_open_modal(stage->ui, modal_servers_new(&stage->waited));
 }
 
 void screen_stage_begin(struct screen_stage *stage, struct ui *ui)
@@ -222,6 +250,8 @@ void screen_stage_begin(struct screen_stage *stage, struct ui *ui)
     if (plan->start)
         ui_open_modal(ui, start_new(&(struct start_info){.folder = "~/src/lines",
                                                          .config = "/home/you/.config/keyturn/config.json"}));
+    if (plan->servers)
+        wait_for_servers(stage);
     if (!stage->engine)
         return;
     for (size_t i = 0; i < plan->break_count; i++)

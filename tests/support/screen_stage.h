@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/loop.h"
+#include "modal_servers.h"
 #include "player.h"
 #include "sandboxview.h"
 #include "support/scratch.h"
@@ -17,7 +18,7 @@ extern const char *screen_source;
 
 struct screen_plan {
     char *file;            /* the recording */
-    bool live, idle, execute, start, step, parallel;
+    bool live, idle, execute, start, servers, step, parallel;
     char *sandbox;         /* how its boxes stand; NULL: there is none */
     int64_t due_us;        /* until a question is denied; only shown */
     char **breaks, **budgets, **sessions;
@@ -55,6 +56,7 @@ struct screen_stage {
     struct sink sink;
     struct departures *departures;
     struct strbuf allowed;
+    struct servers_wait waited; /* shown, if the case says so */
     struct screen_question *question;
     struct ui *ui;
     struct sandbox_view sandbox;
