@@ -124,7 +124,7 @@ static void one_that_the_list_knows_is_there_once(void **state)
     start_list_release(&list);
 }
 
-/* It sets nothing, and everything in it is right once its comments are taken away. */
+/* It sets nothing, and everything in it is right once the // at the beginning of lines is taken away. */
 static void the_config_file_that_is_made(void **state)
 {
     CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
@@ -135,12 +135,13 @@ static void the_config_file_that_is_made(void **state)
     assert_non_null(config);
     assert_null(config->model);
     config_free(config);
-    for (char *at = text.buf; (at = strstr(at, "  // "));)
-        memcpy(at, "     ", 5);
+    for (char *at = text.buf; (at = strstr(at, "\n  //"));)
+        memcpy(at, "\n    ", 5);
     config = config_parse(text.buf, text.len, &err);
     assert_non_null(config);
-    assert_string_equal(config->model, "mine");
-    assert_non_null(config_model(config, "mine"));
+    assert_string_equal(config->model, "claude");
+    assert_non_null(config_model(config, "claude"));
+    assert_non_null(config_model(config, "local"));
     config_free(config);
 }
 
