@@ -54,7 +54,7 @@ static void begin(struct stage *stage, bool trust, const char *answers)
     stage->argv[2] = beneath_path(rig->harness.root);
     stage->argv[3] = NULL;
     stage->spec = (struct mcp_spec){.name = "fs", .argv = stage->argv, .trust = trust};
-    stage->specs = (struct mcp_specs){&stage->spec, 1, 1};
+    stage->specs = (struct mcp_specs){.items = &stage->spec, .count = 1, .room = 1};
     stage->mcp = mcp_open(rig->loop, &stage->specs, beneath_path(rig->harness.root));
     mcp_wait(stage->mcp, LONG_S);
     mcp_register(stage->mcp, rig->harness.registry);
