@@ -138,7 +138,8 @@ const struct json *answer_parse(struct answer *answer, const char *data, size_t 
 
 static void finish_calls(struct answer *answer, struct model_reply *reply)
 {
-    bool cut = answer->stop && strcmp(answer->stop, "max_tokens") == 0;
+    const char *stop = answer->stop ? answer->stop : "";
+    bool cut = strcmp(stop, "max_tokens") == 0 || strcmp(stop, "model_context_window_exceeded") == 0;
     reply->calls = answer->call_count ? xcalloc(answer->call_count, sizeof(*reply->calls)) : NULL;
     for (size_t i = 0; i < answer->call_count; i++) {
         struct answer_call *call = &answer->calls[i];
@@ -162,6 +163,7 @@ void answer_finish(struct answer *answer, struct model_reply *reply)
     if (answer->error) {
         reply->error = steal(&answer->error);
         reply->retryable = answer->retryable;
+        reply->too_long = answer->too_long;
         return;
     }
     finish_calls(answer, reply);

@@ -43,6 +43,7 @@ struct answer {
     bool ended;          /* the end marker came */
     char *error;         /* the stream told one; NULL: none */
     bool retryable;      /* it */
+    bool too_long;       /* it says that the request is too much for the model */
     struct arena arena;  /* of the event being read */
     /* Pieces as they come; NULL: nobody listens. False: nobody wants the rest. */
     bool (*delta)(void *user, const char *text, const char *thinking);

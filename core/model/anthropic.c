@@ -83,14 +83,14 @@ static void write_call(struct writing *writing, const struct tool_call *call)
     json_close(&writing->w, '}');
 }
 
-static void write_result(struct writing *writing, const char *id, const char *text, bool missing, bool last)
+static void write_result(struct writing *writing, const char *id, const struct message *result, bool last)
 {
     open_message(writing, ROLE_USER);
     json_open(&writing->w, NULL, '{');
     json_add_str(&writing->w, "type", "tool_result");
     write_id(&writing->w, "tool_use_id", id);
-    json_add_str(&writing->w, "content", text);
-    if (missing)
+    json_add_str(&writing->w, "content", result ? result->text : dialect_no_result);
+    if (!result || result->failed)
         json_add_bool(&writing->w, "is_error", true);
     if (last)
         mark_cache(&writing->w);
@@ -166,8 +166,7 @@ static size_t write_assistant(struct writing *writing, size_t i)
     /* One result for each call, right behind them, or the request is refused. */
     for (size_t k = 0; k < message->call_count; k++) {
         const struct message *result = dialect_result(writing->messages, i + 1, message->calls[k].id);
-        write_result(writing, message->calls[k].id, result ? result->text : dialect_no_result, !result,
-                     last && k + 1 == message->call_count);
+        write_result(writing, message->calls[k].id, result, last && k + 1 == message->call_count);
     }
     return i + 1 + results;
 }
@@ -358,15 +357,6 @@ static bool take_delta(struct answer *answer, int64_t index, const struct json *
     return true;
 }
 
-static void take_error(struct answer *answer, const struct json *event)
-{
-    CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
-    bool retryable = true;
-    if (!dialect_error(event, &text, &retryable))
-        strbuf_addstr(&text, "without a word why");
-    answer_fail(answer, retryable, "the API ended its answer: %s", text.buf);
-}
-
 static bool anthropic_take(struct answer *answer, const char *data, size_t len)
 {
     const struct json *event = answer_parse(answer, data, len);
@@ -394,7 +384,7 @@ static bool anthropic_take(struct answer *answer, const char *data, size_t len)
         answer->ended = true;
         return false;
     } else if (strcmp(type, "error") == 0) {
-        take_error(answer, event);
+        dialect_fail(answer, event);
         return false;
     }
     return true;

@@ -122,3 +122,31 @@ bool dialect_error(const struct json *body, struct strbuf *out, bool *retryable)
         *retryable = false;
     return true;
 }
+
+/* The words by which servers tell that a request has more tokens than the model can read: there is no number for it. */
+bool dialect_too_long(const struct json *body)
+{
+    static const char *const words[] = {"context_length_exceeded", "exceed_context_size", "request_too_large",
+                                        "prompt is too long",      "context length",      "context window",
+                                        "context limit",           "context size"};
+    const struct json *error = json_get(body, "error");
+    if (!error)
+        error = body;
+    const char *told[] = {json_str(error, ""), json_str(json_get(error, "type"), ""),
+                          json_str(json_get(error, "code"), ""), json_str(json_get(error, "message"), "")};
+    for (size_t i = 0; i < COUNT_OF(told); i++)
+        for (size_t k = 0; k < COUNT_OF(words); k++)
+            if (strstr(told[i], words[k]))
+                return true;
+    return false;
+}
+
+void dialect_fail(struct answer *answer, const struct json *event)
+{
+    CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
+    bool retryable = true;
+    if (!dialect_error(event, &text, &retryable))
+        strbuf_addstr(&text, "without a word why");
+    answer_fail(answer, retryable, "the API ended its answer: %s", text.buf);
+    answer->too_long = dialect_too_long(event);
+}

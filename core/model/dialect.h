@@ -69,3 +69,7 @@ extern const char dialect_no_result[], dialect_go_on[];
 int64_t dialect_count(const struct json *usage, const char *field, int64_t otherwise);
 /* One sentence out of an API's JSON; false when it tells none. `retryable` only where the words say so. */
 bool dialect_error(const struct json *body, struct strbuf *out, bool *retryable);
+/* True when such an error means that the request holds more than the model can read. */
+bool dialect_too_long(const struct json *body);
+/* An event of the stream that tells an error: it is the answer's. */
+void dialect_fail(struct answer *answer, const struct json *event);

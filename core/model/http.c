@@ -105,6 +105,25 @@ static bool is_hopeless(CURLcode code)
            code == CURLE_URL_MALFORMAT || code == CURLE_UNSUPPORTED_PROTOCOL;
 }
 
+static enum http_trouble trouble_of(CURLcode code)
+{
+    switch (code) {
+    case CURLE_COULDNT_RESOLVE_HOST:
+        return HTTP_NO_NAME;
+    case CURLE_COULDNT_CONNECT:
+        return HTTP_NO_SERVER;
+    case CURLE_COULDNT_RESOLVE_PROXY:
+        return HTTP_NO_PROXY;
+    case CURLE_PEER_FAILED_VERIFICATION:
+    case CURLE_SSL_CACERT_BADFILE:
+        return HTTP_NO_TRUST;
+    case CURLE_SSL_CONNECT_ERROR:
+        return HTTP_NO_TLS;
+    default:
+        return HTTP_TROUBLE;
+    }
+}
+
 /* retry-after counts seconds or names a date, which curl reads; some servers also say it in milliseconds. */
 static int64_t retry_after_ms(CURL *easy)
 {
@@ -123,7 +142,8 @@ static int64_t retry_after_ms(CURL *easy)
 
 static void finish(struct http_transfer *transfer, CURLcode code)
 {
-    struct http_result result = {.timed_out = code == CURLE_OPERATION_TIMEDOUT, .hopeless = is_hopeless(code)};
+    struct http_result result = {.timed_out = code == CURLE_OPERATION_TIMEDOUT, .hopeless = is_hopeless(code),
+                                 .trouble = trouble_of(code)};
     char text[CURL_ERROR_SIZE + 64];
     if (transfer->too_long) {
         result.too_long = true;

@@ -20,11 +20,22 @@ struct http *http_new(struct loop *loop, struct err *err);
 /* Drops what is under way; nobody is called. Not from within a callback. */
 void http_free(struct http *http);
 
+/* What kept an answer from coming, told apart where a person can do something about it. */
+enum http_trouble {
+    HTTP_TROUBLE,   /* whatever else, or none */
+    HTTP_NO_NAME,   /* the host's name is not known */
+    HTTP_NO_SERVER, /* nobody listens there */
+    HTTP_NO_PROXY,  /* the proxy's name is not known */
+    HTTP_NO_TRUST,  /* the certificate */
+    HTTP_NO_TLS,    /* something else about TLS */
+};
+
 struct http_result {
     const char *error;        /* NULL when an answer came, whatever its status; else one sentence */
     bool timed_out;           /* that was the error */
     bool too_long;            /* likewise */
     bool hopeless;            /* likewise one that the next attempt has too: an address that is none, a false certificate */
+    enum http_trouble trouble;
     long status;              /* 0 when none came */
     const char *content_type; /* NULL when not told */
     const char *location;     /* where it redirects to; NULL: it does not */

@@ -5,6 +5,7 @@
  * more. The listener is told from a task of its own when an answer ends early, because that is noticed within curl. */
 
 #include "live.h"
+#include "advice.h"
 #include "base/loop.h"
 #include "base/mem.h"
 #include "http.h"
@@ -16,6 +17,7 @@
 #define LINGER_MS   500          /* how long the end of the connection is waited for behind the end marker */
 #define ANSWER_MAX  (512u << 20) /* bytes of a stream */
 #define BODY_MAX    65536        /* of an answer that is no stream */
+#define HTTP_PAYMENT 402         /* also what others mean who say 429 and that the quota is spent */
 #define WORDS_MAX   400          /* bytes of what a server says in an error */
 
 struct live {
@@ -35,6 +37,7 @@ struct live {
     struct sse sse;
     struct answer answer;
     struct strbuf body; /* of an answer that is no stream */
+    const char *advice; /* what to do about the error; NULL: nothing is known */
     bool streams, typed; /* whether it is one, and whether that is known */
     int64_t asked_us, heard_us;
     struct loop_timer idle;
@@ -60,7 +63,7 @@ static void add_without_key(struct live *self, struct strbuf *out, const char *w
     strbuf_addstr(out, words);
 }
 
-/* One line, not too long, without the key. */
+/* One line, not too long, without the key, and what can be done about it. */
 static char *sentence(struct live *self, const char *words)
 {
     CLEANUP(strbuf) struct strbuf clean = STRBUF_INIT;
@@ -77,6 +80,8 @@ static char *sentence(struct live *self, const char *words)
         strbuf_set_len(&clean, len);
         strbuf_addstr(&clean, "…");
     }
+    if (self->advice)
+        strbuf_addf(&clean, " (%s)", self->advice);
     return strbuf_detach(&clean, NULL);
 }
 
@@ -110,11 +115,13 @@ static void fail_plain(struct live *self, const struct http_result *result)
     bool passes = false;
     const struct json *body = json_parse(&answer->arena, self->body.buf, self->body.len, NULL);
     bool told = dialect_error(body, &words, &passes);
+    bool spent = told && strstr(words.buf, "insufficient_quota");
+    self->advice = advice_of_status(spent ? HTTP_PAYMENT : result->status, self->spec.key);
+    answer->too_long = told && dialect_too_long(body);
     if (result->location)
         refuse_redirect(self, result->location);
     else if (result->status >= 400 && told)
-        answer_fail(answer, is_retryable(result->status) && !strstr(words.buf, "insufficient_quota"),
-                    "the API answered %ld, %s", result->status, words.buf);
+        answer_fail(answer, is_retryable(result->status) && !spent, "the API answered %ld, %s", result->status, words.buf);
     else if (result->status < 200 || result->status >= 300)
         answer_fail(answer, is_retryable(result->status), "the API answered %ld", result->status);
     else if (told)
@@ -228,10 +235,11 @@ static void on_done(void *user, const struct http_result *result)
     self->transfer = NULL;
     if (answer->ended || answer->error)
         ; /* said already */
-    else if (result->error && !self->typed)
+    else if (result->error && !self->typed) {
         answer_fail(answer, !result->hopeless, "no answer from %.*s: %s", origin_len(self->url), self->url,
                     result->error);
-    else if (result->error)
+        self->advice = advice_of_trouble(result->trouble);
+    } else if (result->error)
         answer_fail(answer, true, "the answer was cut off before its end: %s", result->error);
     else if (!self->streams)
         fail_plain(self, result);
@@ -253,6 +261,7 @@ static void begin(struct live *self, struct model_listener *listener)
     self->answer.delta = on_delta;
     self->answer.user = self;
     strbuf_reset(&self->body);
+    self->advice = NULL;
     self->streams = self->typed = false;
     self->listener = listener;
     self->asked_us = self->heard_us = loop_now_us(self->loop);

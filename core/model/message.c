@@ -62,6 +62,7 @@ void message_list_copy(struct message_list *to, const struct message_list *from)
         struct message *copy = message_list_add(to, old->role, old->text);
         copy->meaning = old->meaning;
         copy->call_id = old->call_id ? xstrdup(old->call_id) : NULL;
+        copy->failed = old->failed;
         copy->opaque = old->opaque ? xstrdup(old->opaque) : NULL;
         for (size_t k = 0; k < old->call_count; k++)
             message_add_call(copy, old->calls[k].id, old->calls[k].name, old->calls[k].arguments);
@@ -136,6 +137,8 @@ void message_list_write(struct strbuf *out, const struct message_list *list)
             json_add_raw(&w, "opaque", message->opaque);
         if (message->call_id)
             json_add_str(&w, "call", message->call_id);
+        if (message->failed)
+            json_add_bool(&w, "failed", true);
         json_close(&w, '}');
     }
     json_close(&w, ']');
@@ -166,6 +169,7 @@ void message_list_read(struct message_list *list, const struct json *value)
             continue;
         struct message *message = message_list_add(list, (enum role)found, json_str(json_get(item, "text"), ""));
         message->call_id = call ? xstrdup(call) : NULL;
+        message->failed = json_bool(json_get(item, "failed"), false);
         const struct json *opaque = json_get(item, "opaque");
         if (opaque && opaque->type == JSON_OBJECT)
             message->opaque = xmemdup0(opaque->src, opaque->src_len);

@@ -25,6 +25,7 @@ struct message {
     size_t call_count;
     char *opaque;            /* of an assistant message: what its provider wants back unchanged; a JSON object, or NULL */
     char *call_id;           /* of a tool message */
+    bool failed;             /* likewise: it tells why there is no result */
 };
 
 struct message_list {
@@ -42,7 +43,7 @@ void message_list_copy(struct message_list *to, const struct message_list *from)
 void message_list_append(struct message_list *to, struct message_list *take_from);
 void message_add_call(struct message *message, const char *id, const char *name, const char *arguments);
 void tool_calls_free(struct tool_call *calls, size_t count);
-/* The JSON array of turn.prepared: role, text, and tool_calls, opaque or call where they apply. */
+/* The JSON array of turn.prepared: role, text, and tool_calls, opaque, call or failed where they apply. */
 void message_list_write(struct strbuf *out, const struct message_list *list);
 /* Appends what message_list_write wrote; what is no message in it is left out. */
 void message_list_read(struct message_list *list, const struct json *value);

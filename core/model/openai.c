@@ -243,15 +243,6 @@ static void take_finish(struct answer *answer, const char *reason)
         answer->calls[i].closed = true;
 }
 
-static void take_error(struct answer *answer, const struct json *chunk)
-{
-    CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
-    bool retryable = true;
-    if (!dialect_error(chunk, &text, &retryable))
-        strbuf_addstr(&text, "without a word why");
-    answer_fail(answer, retryable, "the API ended its answer: %s", text.buf);
-}
-
 static bool openai_take(struct answer *answer, const char *data, size_t len)
 {
     if (len >= 6 && memcmp(data, "[DONE]", 6) == 0) {
@@ -265,7 +256,7 @@ static bool openai_take(struct answer *answer, const char *data, size_t len)
         return false;
     const struct json *error = json_get(chunk, "error"), *choice = json_at(json_get(chunk, "choices"), 0);
     if ((error && error->type != JSON_NULL) || (!choice && json_get(chunk, "message"))) {
-        take_error(answer, chunk);
+        dialect_fail(answer, chunk);
         return false;
     }
     take_usage(answer, json_get(chunk, "usage"));

@@ -26,6 +26,7 @@ struct model_request {
 struct model_reply {
     char *error;            /* NULL when it answered; then nothing else is set */
     bool retryable;
+    bool too_long;          /* the request holds more than the model can read: a shorter one may do */
     int64_t retry_after_ms; /* -1: no wish */
     char *text, *thinking;  /* may be NULL */
     struct tool_call *calls;

@@ -5,6 +5,8 @@
  * is asked for, and counts as used when it was delivered: a request that was cancelled is answered the same the next
  * time.
  *
+ * Failures are not played, but for one: where a request was too long and was made again with less, so it is here.
+ *
  * What a recorded model says about a write is true only of what was decided then. An answer may therefore have
  * variants: other texts, each for a call whose result holds a certain text ("when": {"c4": "denied"}). The first whose
  * calls all fit the conversation is said instead of the recorded text.
@@ -24,7 +26,7 @@
 
 #define TICK_US 40000 /* between two pieces: about a frame */
 
-enum kind { ANSWER, REFLECTION, DELTA };
+enum kind { ANSWER, REFLECTION, DELTA, TOO_LONG };
 
 struct entry {
     size_t line;
@@ -47,6 +49,7 @@ struct scripted {
     int64_t turn;       /* whose answers are played; 0: all of them, in order */
     size_t next_answer; /* index into entries; those before it are used up */
     size_t next_reflection;
+    struct entry failed; /* while the lines are read: the newest failure */
 
     /* The request under way. */
     struct model_listener *listener; /* NULL: idle */
@@ -91,7 +94,7 @@ static void read_model(struct scripted *self, const char *json)
 static bool worth_decoding(const char *line, size_t len)
 {
     static const char *const types[] = {"model.responded", "model.delta", "turn.started", "reflection",
-                                        "session.started"};
+                                        "session.started", "model.failed", "context.compacted"};
     for (size_t i = 0; i < COUNT_OF(types); i++)
         if (mentions(line, len, types[i]))
             return true;
@@ -124,6 +127,13 @@ static void index_line(struct scripted *self, size_t line, struct arena *arena, 
         break;
     case EVENT_MODEL_DELTA:
         add_entry(self, (struct entry){.line = line, .turn = own, .step = event.model_delta.step, .kind = DELTA});
+        break;
+    case EVENT_MODEL_FAILED:
+        self->failed = (struct entry){.line = line, .turn = own, .step = event.model_failed.step, .kind = TOO_LONG};
+        break;
+    case EVENT_CONTEXT_COMPACTED: /* behind a failure of its own step it was the answer to that */
+        if (self->failed.turn == own && self->failed.step == event.context_compacted.step)
+            add_entry(self, self->failed);
         break;
     case EVENT_REFLECTION:
         if (!event.reflection.stub)
@@ -416,6 +426,20 @@ static void on_timer(struct loop_timer *timer)
     free(piece.thinking);
 }
 
+/* A request that was too much for the model then is too much now, or what was left out after it would not be. */
+static bool prepare_too_long(struct scripted *self, const struct entry *answer, struct arena *arena)
+{
+    const struct entry *entry = next_entry(self, self->next_answer, TOO_LONG);
+    struct event event;
+    if (!entry || entry > answer || journal_event(self->reader, entry->line, &event, arena, NULL))
+        return false;
+    self->cursor = &self->next_answer;
+    self->after = (size_t)(entry - self->entries) + 1;
+    fail_reply(self, xstrdup(event.model_failed.error ? event.model_failed.error : "too long"));
+    self->reply.too_long = true;
+    return true;
+}
+
 static void prepare_answer(struct scripted *self, const struct message_list *messages, struct arena *arena)
 {
     const struct entry *entry = next_entry(self, self->next_answer, ANSWER);
@@ -425,6 +449,8 @@ static void prepare_answer(struct scripted *self, const struct message_list *mes
         fail_reply(self, xstrdup("the recording ends here"));
         return;
     }
+    if (prepare_too_long(self, entry, arena))
+        return;
     self->cursor = &self->next_answer;
     self->after = (size_t)(entry - self->entries) + 1;
     if (journal_event(self->reader, entry->line, &event, arena, &err)) {

@@ -55,6 +55,12 @@ struct outcome outcome_timeout(const char *call, const char *tool, double deadli
 /* One that waited for a free thread all its time and never began; always worth another try. */
 struct outcome outcome_never_began(const char *call, const char *tool, double deadline_s);
 
+/* The call brought nothing: it failed, was refused or ran out of time. */
+static inline bool outcome_failed(const struct outcome *outcome)
+{
+    return outcome->type != OUTCOME_RESULT && outcome->type != OUTCOME_ARTIFACT;
+}
+
 const char *outcome_type_name(enum outcome_type type); /* "result" "timeout" "failure" "denied" "artifact": as in events */
 const char *denial_name(enum denial reason);           /* "duplicate" … */
 int denial_from_name(const char *name);                /* -1 when unknown */

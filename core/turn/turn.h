@@ -50,6 +50,7 @@ struct turn_call {
     bool gated;                   /* has stood at its gate */
     bool settled;
     char *message;                /* what the model will read */
+    bool failed;                  /* it tells why there is no result */
     struct citation *citations;   /* counted after the wave, in the order of the answer (D32) */
     size_t citation_count, citation_room;
 };
@@ -86,6 +87,7 @@ struct turn {
 
     int step;
     int attempt;
+    int shortened;                /* the step that was asked again with less, since it was too much */
     struct model_listener listener;
     struct provider *asked;       /* whose answer is under way, or came last */
     bool asking;                  /* the model, a reflection included */
@@ -212,6 +214,13 @@ void turn_ask_release(struct turn *turn);
 /* turn_compact.c */
 /* Makes the messages smaller when they are near the ceiling; before each request. */
 void turn_compact(struct turn *turn);
+/* The model says that it was asked too much: to about half. False when nothing can be left out; else it is to be told. */
+struct compacted {
+    int64_t before, after;
+    char *how;
+};
+bool turn_make_smaller(struct turn *turn, struct compacted *done);
+void turn_tell_compacted(struct turn *turn, int step, struct compacted *take_done);
 void turn_recall_compacted(struct turn *turn, const struct event_context_compacted *compacted);
 
 /* turn_left.c */

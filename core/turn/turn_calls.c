@@ -113,6 +113,7 @@ static void settle(struct turn *turn, struct turn_call *call, struct outcome *ta
     } else {
         outcome_message(&message, &outcome);
         call->message = strbuf_detach(&message, NULL);
+        call->failed = outcome_failed(&outcome);
     }
     held = turn_hold_at(turn, &view, call, settled);
     if (outcome.type == OUTCOME_RESULT)
@@ -244,6 +245,7 @@ void turn_calls_told(struct turn *turn)
         struct message *message = message_list_take(&turn->messages, ROLE_TOOL, steal(&turn->calls[i].message));
 
         message->call_id = xstrdup(turn->calls[i].id);
+        message->failed = turn->calls[i].failed;
         for (size_t c = 0; c < turn->calls[i].citation_count; c++)
             turn_state_cite(&turn->state, &turn->calls[i].citations[c]);
     }

@@ -31,31 +31,57 @@ static void forget_reads(struct turn_state *state)
     dedupe_init(&state->reads);
 }
 
+/* Leaves out until about `target` of the `tokens` are left. False when there was nothing to leave out. */
+static bool shorten(struct turn *turn, int64_t estimated, int64_t tokens, double target, struct compacted *done)
+{
+    struct strbuf how = STRBUF_INIT;
+    double scale = estimated > 0 ? (double)tokens / (double)estimated : 1;
+    struct compaction run = compaction_run(&turn->messages, (int64_t)(target / scale));
+
+    compaction_how(&how, &run);
+    if (!how.len)
+        return false;
+    *done = (struct compacted){
+        .before = tokens, .after = (int64_t)((double)run.after * scale), .how = strbuf_detach(&how, NULL)};
+    turn->state.context_was_compacted = true;
+    turn->state.context_seen = 0;
+    forget_reads(&turn->state);
+    return true;
+}
+
+void turn_tell_compacted(struct turn *turn, int step, struct compacted *take_done)
+{
+    CLEANUP(strbuf) struct strbuf messages = STRBUF_INIT;
+    CLEANUP(free) char *how = steal(&take_done->how);
+
+    message_list_write(&messages, &turn->messages);
+    turn_emit(turn, &(struct event){.type = EVENT_CONTEXT_COMPACTED,
+                                    .context_compacted = {.step = step,
+                                                          .before = take_done->before,
+                                                          .after = take_done->after,
+                                                          .how = how,
+                                                          .messages = messages.buf}});
+}
+
 void turn_compact(struct turn *turn)
 {
     double ceiling = budget_limit(&turn->budget, BUDGET_CONTEXT_TOKENS);
     int64_t estimated = compaction_tokens(&turn->messages, 0), tokens = next_tokens(turn, estimated);
-    CLEANUP(strbuf) struct strbuf how = STRBUF_INIT;
-    CLEANUP(strbuf) struct strbuf messages = STRBUF_INIT;
+    struct compacted done;
 
-    /* Written so that no ceiling is never near. */
-    if (!turn->harness->compact || !((double)tokens >= NEAR_SHARE * ceiling))
-        return;
-    double scale = estimated > 0 ? (double)tokens / (double)estimated : 1;
-    struct compaction done = compaction_run(&turn->messages, (int64_t)(TARGET_SHARE * ceiling / scale));
-    compaction_how(&how, &done);
-    if (!how.len)
-        return; /* nothing can be left out: the model is asked, and says if it is too much */
-    message_list_write(&messages, &turn->messages);
-    turn_emit(turn, &(struct event){.type = EVENT_CONTEXT_COMPACTED,
-                                    .context_compacted = {.step = turn->step + 1,
-                                                          .before = tokens,
-                                                          .after = (int64_t)((double)done.after * scale),
-                                                          .how = how.buf,
-                                                          .messages = messages.buf}});
-    turn->state.context_was_compacted = true;
-    turn->state.context_seen = 0;
-    forget_reads(&turn->state);
+    /* Written so that no ceiling is never near. Where nothing can be left out the model is asked, and says if it is too
+     * much. */
+    if (turn->harness->compact && (double)tokens >= NEAR_SHARE * ceiling &&
+        shorten(turn, estimated, tokens, TARGET_SHARE * ceiling, &done))
+        turn_tell_compacted(turn, turn->step + 1, &done);
+}
+
+/* How much it can read it does not always say, and counts in its own way: half of what was too much will do. */
+bool turn_make_smaller(struct turn *turn, struct compacted *done)
+{
+    int64_t estimated = compaction_tokens(&turn->messages, 0), tokens = next_tokens(turn, estimated);
+
+    return turn->harness->compact && shorten(turn, estimated, tokens, TARGET_SHARE * (double)tokens, done);
 }
 
 void turn_recall_compacted(struct turn *turn, const struct event_context_compacted *compacted)

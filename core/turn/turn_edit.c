@@ -71,6 +71,7 @@ static int edit_result(struct turn *turn, struct turn_call *call, const char *te
     }
     json_write(&after, value, JSON_COMPACT);
     call->message = strbuf_detach(&after, NULL);
+    call->failed = false; /* what a person gives is a result */
     turn_emit(turn, &(struct event){.type = EVENT_EDITED,
                                     .edited = {.what = edit_what_name(EDIT_RESULT),
                                                .call = call->id,

@@ -51,6 +51,7 @@ static void recall_edit(struct turn *turn, const struct event_edited *edited)
     } else if (call && call->message && strcmp(edited->what, edit_what_name(EDIT_RESULT)) == 0) {
         free(call->message);
         call->message = xstrdup(edited->after);
+        call->failed = false;
     }
 }
 
@@ -173,6 +174,7 @@ static void give_message(struct turn_call *call, const struct outcome *outcome)
         outcome_message(&message, outcome);
     free(call->message);
     call->message = strbuf_detach(&message, NULL);
+    call->failed = outcome_failed(outcome);
     call->settled = true;
 }
 

@@ -213,18 +213,50 @@ static int64_t backoff_ms(int attempt, double jitter)
     return jitter > 0 ? wait_ms + (int64_t)((double)wait_ms * jitter * chance()) : wait_ms;
 }
 
+/* How long the model may want to be left alone. A person who is there can raise the turn's time once more by as much as it
+ * has; where nobody is, what is left is all there is. */
+static int64_t patience_ms(const struct turn *turn)
+{
+    double left_ms = budget_remaining_s(&turn->budget) * 1000;
+
+    return (int64_t)(turn->harness->interactive ? left_ms + budget_limit(&turn->budget, BUDGET_WALL_MS) : left_ms);
+}
+
+/* What the user can do about it, where only the turn knows. */
+static void add_advice(struct strbuf *error, const struct turn *turn, bool too_late)
+{
+    if (turn->reply.too_long)
+        strbuf_addstr(error, " (what can be left out is left out: ask for less, or take a model that reads more)");
+    else if (too_late)
+        strbuf_addf(error, " (it wants to be asked again in %lld s, and the turn has %lld s left: see --budget wall_s)",
+                    (long long)(turn->reply.retry_after_ms + 999) / 1000, (long long)budget_remaining_s(&turn->budget));
+}
+
 static void failed(struct turn *turn)
 {
     const struct model_reply *reply = &turn->reply;
-    bool again = reply->retryable && turn->attempt < turn->harness->model_attempts && !budget_expired(&turn->budget);
-    int64_t wait_ms = reply->retry_after_ms >= 0 ? reply->retry_after_ms
-                                                 : backoff_ms(turn->attempt, turn->harness->model_jitter);
+    struct compacted smaller;
+    bool less = reply->too_long && turn->shortened != turn->step && turn_make_smaller(turn, &smaller);
+    bool worth = reply->retryable && turn->attempt < turn->harness->model_attempts && !budget_expired(&turn->budget);
+    bool too_late = worth && reply->retry_after_ms > patience_ms(turn);
+    bool again = less || (worth && !too_late);
+    int64_t wait_ms = less                         ? 0
+                      : reply->retry_after_ms >= 0 ? reply->retry_after_ms
+                                                   : backoff_ms(turn->attempt, turn->harness->model_jitter);
+    CLEANUP(strbuf) struct strbuf error = STRBUF_INIT;
 
+    strbuf_addstr(&error, reply->error);
+    if (!again)
+        add_advice(&error, turn, too_late);
     turn_emit(turn, &(struct event){.type = EVENT_MODEL_FAILED,
                                     .model_failed = {.step = turn->step,
-                                                     .error = reply->error,
+                                                     .error = error.buf,
                                                      .attempt = turn->attempt,
                                                      .retry_in_ms = again ? wait_ms : EVENT_NULL_INT}});
+    if (less) {
+        turn->shortened = turn->step;
+        turn_tell_compacted(turn, turn->step, &smaller);
+    }
     if (!again) {
         turn_end(turn, "failed");
         return;

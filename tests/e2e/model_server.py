@@ -5,7 +5,7 @@ Writes its address to FOLDER/url, each request to FOLDER/N.request (head and bod
 answer is given again. Answers: CALL and TEXT stream a call of read_file and a text, in the dialect of the path that was
 asked for; CALL:NAME:JSON one of another tool with these arguments; SAY:TEXT streams a text of one's own in pieces of a few letters; CUT streams the call and breaks off in the middle of it; SILENT begins a text, says no more and writes
 FOLDER/gone when the client has left; a number is that HTTP status with an error, WAIT one with the wish to be asked again
-in 40 s. With TLS_CERT and TLS_KEY in the environment it speaks TLS."""
+in 40 s, LONG one that says that the prompt is too long. With TLS_CERT and TLS_KEY in the environment it speaks TLS."""
 
 import json
 import os
@@ -91,6 +91,9 @@ class Handler(BaseHTTPRequestHandler):
             self.reply(int(answer), "application/json", json.dumps(error).encode(), {"retry-after-ms": "30"})
         elif answer == "WAIT":
             self.reply(529, "application/json", b'{"error":{"message":"Overloaded"}}', {"retry-after": "40"})
+        elif answer == "LONG":
+            error = {"message": "prompt is too long", "type": "invalid_request_error", "code": "context_length_exceeded"}
+            self.reply(400, "application/json", json.dumps({"error": error}).encode(), {})
         elif answer == "SILENT":
             whole = stream(self.path, "TEXT")
             self.reply(200, "text/event-stream", whole[: len(whole) // 2], {}, len(whole))

@@ -90,6 +90,31 @@ kt run --workspace ws hello
 ok "a key that is not liked: exit 1" is 1
 ok "is not tried again" requests 1
 ok "and said" out 'the API answered 401, some_error: Key [key] is not liked'
+ok "with what to do" out '(check'
+serve WAIT
+kt run --headless --workspace ws --budget wall_s=20 hello
+ok "a wish that the turn has no time for: exit 1" is 1
+ok "at once" out '"retry_in_ms":null'
+ok "and said" out 'it wants to be asked again in 40 s, and the turn has'
+
+begin "too long"
+seq 500 >ws/a.txt
+for model in claude gpt; do
+    serve CALL LONG TEXT
+    kt run --headless --model $model --workspace ws --record $model.jsonl hello
+    ok "exit 0" is 0
+    ok "one failure, no wait" out '"retry_in_ms":0}'
+    ok "made smaller" out '"type":"context.compacted","step":2,'
+    ok "three requests" requests 3
+    ok "the last one is smaller" [ $(stat -c %s asked/3.request) -lt $(stat -c %s asked/2.request) ]
+    stop_server
+    kt replay --check --workspace ws $model.jsonl
+    ok "and it repeats" is 0
+done
+printf 'one\ntwo\n' >ws/a.txt
+serve CALL:read_file:'{"path":"none"}' TEXT
+kt run --headless --workspace ws hello
+ok "a call that failed is told to have" sent 2 '"is_error":true'
 
 begin "cut off"
 serve CUT CALL TEXT

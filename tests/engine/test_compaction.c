@@ -202,6 +202,70 @@ static void test_recording_goes_on_from_the_smaller_messages(void **state)
     stage_end(&first);
 }
 
+static void says_too_long(struct stage *stage)
+{
+    struct fake_answer *a = answer(stage);
+
+    a->error = "the API answered 400, too much";
+    a->too_long = true;
+}
+
+static void test_model_that_was_asked_too_much_is_asked_again_with_less(void **state)
+{
+    struct stage stage;
+    size_t failed, compacted;
+    CLEANUP(free) char *sent = NULL;
+
+    (void)state;
+    stage_init(&stage, 1000000);
+    turn_check_open(&stage.rig, stage.journal);
+    for (int i = 1; i <= 2; i++) {
+        CLEANUP(free) char *arguments = xasprintf("{\"n\":%d}", i);
+
+        fake_answer_call(answer(&stage), NULL, "look", arguments);
+    }
+    says_too_long(&stage);
+    answer(&stage)->text = "seen";
+    turn_rig_turn(&stage.rig, "look at all of it");
+    assert_string_equal(turn_check_finished(&stage.rig)->status, "done");
+    assert_string_equal(turn_check_finished(&stage.rig)->text, "seen");
+    failed = turn_check_place(&stage.rig, EVENT_MODEL_FAILED, NULL, 0);
+    compacted = turn_check_place(&stage.rig, EVENT_CONTEXT_COMPACTED, NULL, 0);
+    assert_int_equal(compacted, failed + 1);
+    assert_int_equal(stage.rig.events[failed].model_failed.retry_in_ms, 0);
+    assert_int_equal(stage.rig.events[compacted].context_compacted.step, 3);
+    assert_true(stage.rig.events[compacted].context_compacted.after * 10 <
+                stage.rig.events[compacted].context_compacted.before * 7);
+    sent = messages_text(&stage.rig.model->requests[3].messages);
+    assert_string_equal(sent, stage.rig.events[compacted].context_compacted.messages);
+    stage_end(&stage);
+}
+
+static void test_model_is_asked_with_less_once_and_only_where_there_is_less(void **state)
+{
+    (void)state;
+    for (int calls = 0; calls < 2; calls++) {
+        struct stage stage;
+        const struct event_model_failed *last;
+
+        stage_init(&stage, 1000000);
+        turn_check_open(&stage.rig, stage.journal);
+        if (calls)
+            fake_answer_call(answer(&stage), NULL, "look", "{}");
+        says_too_long(&stage);
+        stage.rig.model->repeat_last = true;
+        turn_rig_turn(&stage.rig, "look");
+        assert_int_equal(turn_rig_count(&stage.rig, EVENT_CONTEXT_COMPACTED), calls);
+        assert_int_equal(turn_rig_count(&stage.rig, EVENT_MODEL_FAILED), calls + 1);
+        last = &turn_rig_event(&stage.rig, EVENT_MODEL_FAILED, (size_t)calls)->model_failed;
+        assert_int_equal(last->retry_in_ms, EVENT_NULL_INT);
+        assert_string_equal(last->error, "the API answered 400, too much (what can be left out is left out: ask for less, "
+                                         "or take a model that reads more)");
+        assert_string_equal(turn_check_finished(&stage.rig)->status, "failed");
+        stage_end(&stage);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -210,6 +274,8 @@ int main(void)
         cmocka_unit_test(test_read_whose_result_is_gone_may_be_repeated),
         cmocka_unit_test(test_it_can_be_switched_off),
         cmocka_unit_test(test_recording_goes_on_from_the_smaller_messages),
+        cmocka_unit_test(test_model_that_was_asked_too_much_is_asked_again_with_less),
+        cmocka_unit_test(test_model_is_asked_with_less_once_and_only_where_there_is_less),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

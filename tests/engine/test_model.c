@@ -193,14 +193,39 @@ static void test_deadline_cuts_the_wait_for_another_attempt_short(void **state)
 
     (void)state;
     turn_rig_init(&rig);
-    rig.harness.limits.wall_s = 5;
+    rig.harness.limits.wall_s = 0.4;
     turn_rig_open(&rig);
-    fails(&rig, "slow down", true, 7000);
+    fails(&rig, "slow down", true, -1);
     turn_rig_turn(&rig, "go");
     assert_int_equal(rig.model->request_count, 1);
     assert_string_equal(turn_check_finished(&rig)->status, "budget");
-    assert_int_equal(turn_check_finished(&rig)->elapsed_ms, 5000);
+    assert_int_equal(turn_check_finished(&rig)->elapsed_ms, 400);
     turn_check_end(&rig);
+}
+
+static void test_wish_that_the_turn_cannot_fulfil_ends_it_at_once(void **state)
+{
+    (void)state;
+    for (int person = 0; person < 2; person++) {
+        struct turn_rig rig;
+
+        turn_rig_init(&rig);
+        rig.harness.interactive = person;
+        rig.harness.limits.wall_s = 5;
+        turn_rig_open(&rig);
+        fails(&rig, "slow down", true, person ? 10500 : 5500); /* a person may raise the 5 s once */
+        turn_rig_turn(&rig, "go");
+        assert_int_equal(turn_rig_count(&rig, EVENT_MODEL_FAILED), 1);
+        assert_string_equal(turn_rig_event(&rig, EVENT_MODEL_FAILED, 0)->model_failed.error,
+                            person ? "slow down (it wants to be asked again in 11 s, and the turn has 5 s left: see "
+                                     "--budget wall_s)"
+                                   : "slow down (it wants to be asked again in 6 s, and the turn has 5 s left: see "
+                                     "--budget wall_s)");
+        assert_int_equal(turn_rig_event(&rig, EVENT_MODEL_FAILED, 0)->model_failed.retry_in_ms, EVENT_NULL_INT);
+        assert_string_equal(turn_check_finished(&rig)->status, "failed");
+        assert_int_equal(turn_check_finished(&rig)->elapsed_ms, 0);
+        turn_check_end(&rig);
+    }
 }
 
 static void test_nothing_is_asked_while_a_person_decides_about_the_budget(void **state)
@@ -505,6 +530,7 @@ int main(void)
         cmocka_unit_test(test_call_with_half_of_its_arguments_is_told_and_not_run),
         cmocka_unit_test(test_any_number_of_attempts_is_waited_for_in_bounds),
         cmocka_unit_test(test_deadline_cuts_the_wait_for_another_attempt_short),
+        cmocka_unit_test(test_wish_that_the_turn_cannot_fulfil_ends_it_at_once),
         cmocka_unit_test(test_nothing_is_asked_while_a_person_decides_about_the_budget),
         cmocka_unit_test(test_request_holds_tools_thinking_and_what_is_left_of_the_time),
         cmocka_unit_test(test_model_looks_back_after_a_tool_failed_and_reads_its_own_words),

@@ -71,6 +71,7 @@ static struct model_reply make_reply(struct fake_provider *self, const struct fa
     if (answer->error) {
         reply.error = xstrdup(answer->error);
         reply.retryable = answer->retryable;
+        reply.too_long = answer->too_long;
         return reply;
     }
     reply.text = answer->text ? xstrdup(answer->text) : NULL;

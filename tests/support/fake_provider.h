@@ -18,6 +18,7 @@ struct fake_answer {
     const char *opaque;     /* likewise */
     const char *error;      /* likewise; not NULL: the request fails with it */
     bool retryable;
+    bool too_long;          /* because it was asked too much */
     int64_t retry_after_ms; /* -1: no wish */
     struct tool_call *calls;
     size_t call_count;

@@ -67,6 +67,8 @@ static void test_arguments_cut_by_the_length_of_the_answer_stay_cut(void **state
     becomes(&dialect_anthropic, A_CALL A_PIECE("{\\\"path\\\":\\\"/et") A_STOP A_END("max_tokens"),
             "call=t/f/{\"path\":\"/et stop=max_tokens usage=0/0/0/0");
     becomes(&dialect_anthropic, A_CALL A_STOP A_END("max_tokens"), "call=t/f/ stop=max_tokens usage=0/0/0/0");
+    becomes(&dialect_anthropic, A_CALL A_STOP A_END("model_context_window_exceeded"),
+            "call=t/f/ stop=model_context_window_exceeded usage=0/0/0/0");
     becomes(&dialect_anthropic, A_CALL A_END("tool_use"), "call=t/f/ stop=tool_use usage=0/0/0/0");
     becomes(&dialect_anthropic, A_CALL A_STOP A_END("tool_use"), "call=t/f/{} stop=tool_use usage=0/0/0/0");
 }

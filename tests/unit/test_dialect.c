@@ -112,6 +112,48 @@ static void test_conversation_is_written_for_openai(void **state)
     message_list_release(&list);
 }
 
+static void test_result_that_is_none_is_marked_where_there_is_a_mark_for_it(void **state)
+{
+    struct message_list list;
+    struct message *result;
+    (void)state;
+    message_list_init(&list);
+    message_list_add(&list, ROLE_USER, "x");
+    message_add_call(message_list_add(&list, ROLE_ASSISTANT, ""), "c1", "f", "{}");
+    result = message_list_add(&list, ROLE_TOOL, "denied");
+    result->call_id = xstrdup("c1");
+    result->failed = true;
+    writes_part(&list, &(struct asking){.dialect = &dialect_anthropic},
+                "\"tool_use_id\":\"c1\",\"content\":\"denied\",\"is_error\":true,");
+    writes_part(&list, &(struct asking){.dialect = &dialect_openai},
+                "{\"role\":\"tool\",\"tool_call_id\":\"c1\",\"content\":\"denied\"}");
+    message_list_release(&list);
+}
+
+static void test_words_for_too_much_are_known(void **state)
+{
+    static const struct {
+        const char *body;
+        bool too_long;
+    } cases[] = {
+        {"{\"error\":{\"message\":\"x\",\"code\":\"context_length_exceeded\"}}", true},
+        {"{\"error\":{\"message\":\"x\",\"type\":\"exceed_context_size_error\",\"code\":400}}", true},
+        {"{\"type\":\"error\",\"error\":{\"type\":\"request_too_large\",\"message\":\"x\"}}", true},
+        {"{\"error\":{\"type\":\"invalid_request_error\",\"message\":\"prompt is too long: 9 tokens > 8 maximum\"}}", true},
+        {"{\"object\":\"error\",\"message\":\"This model's maximum context length is 4096 tokens.\"}", true},
+        {"{\"error\":\"input exceeds the context window\"}", true},
+        {"{\"error\":{\"type\":\"invalid_request_error\",\"message\":\"max_tokens: 9 > 8\"}}", false},
+        {"{\"error\":{\"type\":\"overloaded_error\"}}", false},
+        {"{}", false},
+    };
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(cases); i++)
+        assert_int_equal(dialect_too_long(json_parse(&arena, cases[i].body, strlen(cases[i].body), NULL)),
+                         cases[i].too_long);
+    assert_false(dialect_too_long(NULL));
+}
+
 static void test_call_without_a_result_gets_one(void **state)
 {
     struct message_list list;
@@ -272,6 +314,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_conversation_is_written_for_anthropic),
         cmocka_unit_test(test_conversation_is_written_for_openai),
+        cmocka_unit_test(test_result_that_is_none_is_marked_where_there_is_a_mark_for_it),
+        cmocka_unit_test(test_words_for_too_much_are_known),
         cmocka_unit_test(test_call_without_a_result_gets_one),
         cmocka_unit_test(test_last_word_is_never_the_models_own),
         cmocka_unit_test(test_looking_back_tells_the_tools_and_lets_none_be_called),

@@ -281,14 +281,22 @@ static void test_failures_are_sentences_that_say_whether_to_try_again(void **sta
          "error?=the API answered 429, x", 1250},
         {{.status = "429 Too Many Requests", .type = "application/json",
           .body = "{\"error\":{\"message\":\"Pay.\",\"type\":\"insufficient_quota\"}}"},
-         "error!=the API answered 429, insufficient_quota: Pay", -1},
+         "error!=the API answered 429, insufficient_quota: Pay (see to the account at the provider)", -1},
         {{.status = "500 Internal Server Error", .type = "text/html", .body = "<html>"}, "error?=the API answered 500", -1},
         {{.status = "529 Overloaded", .type = "application/json",
           .body = "{\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"Overloaded\"}}"},
          "error?=the API answered 529, overloaded_error: Overloaded", -1},
         {{.status = "401 Unauthorized", .type = "application/json",
           .body = "{\"error\":{\"message\":\"Incorrect API key provided:\\n" KEY ".\",\"code\":\"invalid_api_key\"}}"},
-         "error!=the API answered 401, invalid_api_key: Incorrect API key provided: [key]", -1},
+         "error!=the API answered 401, invalid_api_key: Incorrect API key provided: [key] "
+         "(check the key that key_env or key_command gives)", -1},
+        {{.status = "404 Not Found", .type = "application/json",
+          .body = "{\"type\":\"error\",\"error\":{\"type\":\"not_found_error\",\"message\":\"model: m\"}}"},
+         "error!=the API answered 404, not_found_error: model: m (check model and base_url in the config file)", -1},
+        {{.status = "404 Not Found", .type = "text/html", .body = "<html>"},
+         "error!=the API answered 404 (check model and base_url in the config file)", -1},
+        {{.status = "403 Forbidden"},
+         "error!=the API answered 403 (check what this key is allowed, or take another model)", -1},
         {{.status = "400 Bad Request", .type = "application/json", .body = "{\"error\":\"model not found\"}"},
          "error!=the API answered 400, model not found", -1},
         {{.status = "307 Temporary Redirect", .more = "Location: https://elsewhere.invalid/v1/messages\r\n"},
@@ -357,6 +365,41 @@ static void test_server_that_is_not_there_is_named(void **state)
     CLEANUP(free) char *says = xasprintf("error?=no answer from %s: ", url);
     const char *said = ask();
     assert_ptr_equal(strstr(said, says), said);
+    assert_non_null(strstr(said, " (check that the server runs, and base_url)"));
+    use(&(struct live_spec){.base_url = "http://nowhere.invalid"});
+    assert_non_null(strstr(ask(), " (check base_url, and that this machine is on the network)"));
+    assert_true(f->reply.retryable);
+}
+
+static void test_refusal_of_a_request_without_a_key_asks_for_one(void **state)
+{
+    (void)state;
+    use(&(struct live_spec){0});
+    model_server_add(f->server, &(struct served){.status = "401 Unauthorized"});
+    assert_string_equal(ask(), "error!=the API answered 401 (name its key with key_env or key_command)");
+}
+
+/* Also where the error is told within the stream. */
+static void test_request_that_is_too_long_is_told_apart(void **state)
+{
+    static const char long_error[] =
+        "{\"type\":\"error\",\"error\":{\"type\":\"invalid_request_error\",\"message\":\"prompt is too long\"}}";
+    (void)state;
+    use(&(struct live_spec){0});
+    model_server_add(f->server,
+                     &(struct served){.status = "400 Bad Request", .type = "application/json", .body = long_error});
+    ask();
+    assert_true(f->reply.too_long);
+    assert_false(f->reply.retryable);
+    model_server_reset(f->server);
+    CLEANUP(free) char *event = xasprintf("data: %s\n\n", long_error);
+    model_server_add(f->server, &(struct served){.body = event});
+    ask();
+    assert_true(f->reply.too_long);
+    model_server_reset(f->server);
+    model_server_add(f->server, &(struct served){.status = "400 Bad Request", .body = "{\"error\":\"no\"}"});
+    ask();
+    assert_false(f->reply.too_long);
 }
 
 static void test_silence_ends_after_its_time(void **state)
@@ -423,6 +466,8 @@ int main(void)
         TEST(test_redirect_to_another_server_is_refused_with_a_sentence),
         TEST(test_line_without_an_end_is_refused),
         TEST(test_server_that_is_not_there_is_named),
+        TEST(test_refusal_of_a_request_without_a_key_asks_for_one),
+        TEST(test_request_that_is_too_long_is_told_apart),
         TEST(test_silence_ends_after_its_time),
         TEST(test_cancelling_closes_the_connection_at_once_and_nobody_is_told),
         TEST(test_cancelling_from_within_a_delta_ends_it),
