@@ -13,6 +13,7 @@
  *
  *     started            it runs
  *     error ERRNO        it could not be started
+ *     crowd N            it made more than N processes and is killed
  *     left PID NAME      it was still running when the program ended, and was killed
  *     survivor PID NAME  it could not be killed
  *     exit CODE | signal NUMBER
@@ -431,8 +432,10 @@ static int watch_count(void)
         return -1;
     long now = newest_process();
     pause = now != newest ? WATCH_MIN_MS : pause * 2 < WATCH_MAX_MS ? pause * 2 : WATCH_MAX_MS;
-    if (now != newest && find_descendants() > settings.pids)
+    if (now != newest && find_descendants() > settings.pids) {
+        tell("crowd %lu\n", settings.pids);
         signal_all(SIGKILL);
+    }
     newest = now;
     return pause;
 }

@@ -192,6 +192,8 @@ static void hear(struct program *program, const char *line)
         hear_left(program, line + 5, false);
     else if (strncmp(line, "survivor ", 9) == 0)
         hear_left(program, line + 9, true);
+    else if (sscanf(line, "crowd %d", &number) == 1 && !program->why)
+        program->why = xasprintf("it was killed: it made more than %d processes", number);
     else if (sscanf(line, "error %d", &number) == 1)
         cannot_start(program, strerror(number));
     else if (sscanf(line, "exit %d", &number) == 1 || sscanf(line, "signal %d", &number) == 1) {

@@ -94,7 +94,7 @@ struct program_end {
     bool asked, forced; /* we asked it to end; we killed it */
     int64_t duration_ms;
     bool over_disk;  /* the workspace holds more than its policy allows */
-    const char *why; /* it could not be started, or that; else NULL */
+    const char *why; /* it could not be started, that, or it made too many processes; else NULL */
     const struct program_left *left;
     size_t left_count, survivors;
 };

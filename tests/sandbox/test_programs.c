@@ -135,6 +135,8 @@ static void drop_bomb(unsigned pids)
                                 .timeout_ms = 3000};
     assert_true(program_rig_run(&rig, &spec, &err));
     assert_int_equal(rig.result.end.survivors, 0);
+    if (rig.result.end.signum && !rig.result.end.timed_out) /* where nobody but keyturn-launch counts */
+        assert_non_null(strstr(rig.result.why, "it was killed: it made more than "));
     program_rig_await(&rig, all_gone, (void *)(uintptr_t) "sleep 98771");
     sh("echo sane", (struct program_limits){0});
     assert_string_equal(rig.result.out.buf, "sane\n");
