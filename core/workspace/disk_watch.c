@@ -13,9 +13,10 @@ struct disk_watch {
     struct loop *loop;
     int root;
     int64_t limit, before; /* what the count before this one said */
+    int64_t pause_us;
     struct loop_timer timer;
     struct loop_work work;
-    bool counting, last, told, freed;
+    bool counting, failed, last, told, freed;
     void (*full)(void *user, const char *why);
     void (*counted)(void *user, const char *why);
     void *user;
@@ -36,6 +37,8 @@ static void count(struct loop_work *work)
     struct disk_watch *watch = CONTAINER_OF(work, struct disk_watch, work);
     watch->err = (struct err)ERR_INIT;
     watch->used = disk_used(watch->root, &watch->err);
+    if (watch->used < 0)
+        err_prefix(&watch->err, "what the workspace holds cannot be counted");
     watch->over = watch->used < 0 || disk_check(watch->limit, watch->used, 0, &watch->err) < 0;
 }
 
@@ -43,20 +46,23 @@ static void on_timer(struct loop_timer *timer);
 
 static void later(struct disk_watch *watch, int64_t took_us)
 {
-    int64_t pause = took_us * DISK_WATCH_SHARE;
-    if (pause < DISK_WATCH_MS * INT64_C(1000))
-        pause = DISK_WATCH_MS * INT64_C(1000);
+    int64_t share = took_us * DISK_WATCH_SHARE, pause = share > watch->pause_us ? share : watch->pause_us;
     loop_timer_start(watch->loop, &watch->timer, loop_now_us(watch->loop) + pause, on_timer);
+    watch->pause_us *= 2;
+    if (watch->pause_us > DISK_WATCH_MAX_MS * 1000)
+        watch->pause_us = DISK_WATCH_MAX_MS * 1000;
 }
 
-/* A count that failed while the program works on its folders says nothing; the last one does. */
+/* Folders come and go under a count, so it may fail; two in a row have met one that is shut or too deep, where anything
+ * may be. */
 static void judge(struct disk_watch *watch)
 {
-    bool grows = watch->over && watch->used > watch->before;
-    if (watch->used >= 0)
+    bool failed = watch->used < 0, full = failed ? watch->failed : watch->over && watch->used > watch->before;
+    watch->failed = failed;
+    if (!failed)
         watch->before = watch->used;
     later(watch, loop_now_us(watch->loop) - watch->began_us);
-    if (!grows || watch->told)
+    if (!full || watch->told)
         return;
     watch->told = true;
     watch->full(watch->user, watch->err.text);
@@ -101,6 +107,7 @@ struct disk_watch *disk_watch_new(struct loop *loop, const struct workspace *ws,
     *watch = (struct disk_watch){.loop = loop,
                                  .root = fcntl(beneath_fd(ws->root), F_DUPFD_CLOEXEC, 0),
                                  .limit = ws->policy.max_disk_bytes,
+                                 .pause_us = DISK_WATCH_MIN_MS * 1000,
                                  .before = INT64_MAX, /* what was there before the program is not its doing */
                                  .full = full,
                                  .counted = counted,

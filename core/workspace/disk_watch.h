@@ -10,11 +10,12 @@ struct loop;
 struct workspace;
 struct disk_watch;
 
-#define DISK_WATCH_MS    1000 /* between two counts … */
-#define DISK_WATCH_SHARE 20   /* … or this many times as long as one takes, where that is more */
+#define DISK_WATCH_MIN_MS 100  /* between two counts, at first … */
+#define DISK_WATCH_MAX_MS 1000 /* … and later … */
+#define DISK_WATCH_SHARE  20   /* … but never less than so many times as long as one takes */
 
 /* `why` says how much there is and may be. `full`: there is more than there may be, and more than at the count before, so
- * that who only reads or removes is left to it; told once. `counted`: the last count; NULL: all is well. */
+ * that who only reads or removes is left to it; or it cannot be counted, again and again. Told once. `counted`: the last count; NULL: all is well. */
 struct disk_watch *disk_watch_new(struct loop *loop, const struct workspace *ws,
                                   void (*full)(void *user, const char *why),
                                   void (*counted)(void *user, const char *why), void *user);
