@@ -176,24 +176,31 @@ def _text(who, data):
 # What a script can say
 
 
+_unsaid = False  # there may be printed text that waits in a stream; asking the streams themselves costs more than an event
+
+
 def _flush():
+    global _unsaid
     for stream in (_stdout, _stderr):
         try:
             stream.flush()
         except ValueError:  # closed by the script
             pass
+    _unsaid = False
 
 
 def emit_result(data):
     """Gives the result of the task. The script goes on; of several results the host takes the first."""
     text = _text("emit_result", data)
-    _flush()
+    if _unsaid:
+        _flush()
     _keyturn.send("R", text)
 
 
 def emit_intermediate(label, data):
     """Shows something on the way to the result."""
-    _flush()
+    if _unsaid:
+        _flush()
     if _keyturn.intermediate(label, data):
         return
     text = _text("emit_intermediate", data)
@@ -204,7 +211,8 @@ def emit_intermediate(label, data):
 def emit_log(message, level="info"):
     """Says something that is no part of the result."""
     text = _text("emit_log", {"message": str(message), "level": str(level)})
-    _flush()
+    if _unsaid:
+        _flush()
     _keyturn.send("L", text)
 
 
@@ -225,9 +233,27 @@ class _Printed(io.RawIOBase):
         return _keyturn.print(self._kind, data)
 
 
+_write_bytes = io.BufferedWriter.write
+_write_text = io.TextIOWrapper.write
+
+
+class _Bytes(io.BufferedWriter):
+    def write(self, data):
+        global _unsaid
+        _unsaid = True
+        return _write_bytes(self, data)
+
+
+class _Text(io.TextIOWrapper):
+    def write(self, text):
+        global _unsaid
+        _unsaid = True
+        return _write_text(self, text)
+
+
 def _printing(kind, descriptor):
-    raw = io.BufferedWriter(_Printed(kind, descriptor))
-    return io.TextIOWrapper(raw, "utf-8", "backslashreplace", line_buffering=True)
+    raw = _Bytes(_Printed(kind, descriptor))
+    return _Text(raw, "utf-8", "backslashreplace", line_buffering=True)
 
 
 _stdout = sys.stdout = sys.__stdout__ = _printing("O", 1)

@@ -112,6 +112,13 @@ static void test_events_come_in_the_order_they_were_made_in(void **state)
          "print('four', end=''); emit_intermediate('five', None); print('six')\n",
          "log stdout one\nlog warning two\nlog stderr three\nlog stdout four\nintermediate five null\nlog stdout "
          "six\ndone\n");
+    /* whichever door of a stream half a line went through */
+    says("import io, sys\n"
+         "sys.stdout.write('a'); emit_log('1'); sys.stdout.buffer.write(b'b'); emit_log('2')\n"
+         "sys.stderr.writelines(['c', 'd']); emit_intermediate('3', 3); sys.__stdout__.write('e'); emit_log('4')\n"
+         "io.TextIOWrapper(sys.stdout.buffer, write_through=True).write('f'); emit_result(5)\n",
+         "log stdout a\nlog info 1\nlog stdout b\nlog info 2\nlog stderr cd\nintermediate 3 3\nlog stdout e\nlog info "
+         "4\nlog stdout f\nresult 5\ndone\n");
     says("emit_result(1); emit_result(2)", "result 1\nresult 2\ndone\n");
     says("x = 1", "done\n");
     says("", "done\n");
