@@ -17,7 +17,10 @@ static int find_engine(struct sandbox *sandbox, const struct options *options)
         sandbox->host = xstrdup(text + len + 1);
     sandbox->spec.host = sandbox->host && *sandbox->host ? sandbox->host : NULL;
     sandbox->spec.engine = sandbox_engines_find(&sandbox->engines, sandbox->name);
-    if (sandbox->spec.engine)
+    const struct sandbox_engine *engine = sandbox->spec.engine;
+    if (engine && text[len] && !sandbox_engine_uses(engine, "host") && !sandbox_engine_uses(engine, "host..."))
+        return say_error(STATUS_USAGE, "%s%s: %s takes nothing behind a colon (leave it out)", option, text, engine->name);
+    if (engine)
         return 0;
     struct nearest near = nearest_to(sandbox->name);
     for (size_t i = 0; i < sandbox->engines.count; i++)
