@@ -86,19 +86,9 @@ static void finish(struct trial *trial, enum trial_verdict verdict)
     loop_post(trial->loop, &trial->telling, tell);
 }
 
-/* Why there is no box, in the words of what to do about it. */
 static void explain(struct trial *trial, const char *why)
 {
-    const char *image = trial->spec.image ? trial->spec.image : BOX_IMAGE;
-    if (strstr(why, "it is not in PATH"))
-        strbuf_addf(&trial->text, "not installed (%s)", why);
-    else if (strstr(why, "image not known") || strstr(why, "No such image") || strstr(why, "Unable to find image"))
-        strbuf_addf(&trial->text, "there is no image %s (./dev image makes it)", image);
-    else if (strstr(why, "keyturn-harness: unknown option"))
-        strbuf_addf(&trial->text, "the harness there is of another version%s: %s",
-                    sandbox_engine_uses(trial->engine, "image") ? " (./dev image makes the image anew)" : "", why);
-    else
-        strbuf_addstr(&trial->text, why);
+    strbuf_addf(&trial->text, strstr(why, "it is not in PATH") ? "not installed (%s)" : "%s", why);
 }
 
 /* "a, b and c" */

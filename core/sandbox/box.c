@@ -38,6 +38,7 @@ struct box {
     struct loop *loop;
     struct box_listener listener;
     char *name, *engine, *workspace, *folder, *layers, *retry_on;
+    char *image; /* NULL: the engine has none */
     char **argv, **retry, **stop, **env;
     struct proc *proc;
     struct lines lines;
@@ -101,6 +102,19 @@ static void tell_gone(struct loop_task *task)
     box->listener.gone(box->listener.user, box, box->why);
 }
 
+/* Where what is shown begins: with a whole complaint if it can, else with a word, at least with a character. */
+static const char *whole_from(const char *tail)
+{
+    const char *complaint = strstr(tail, "; "), *word = strchr(tail, ' ');
+    if (complaint && complaint[2])
+        return complaint + 2;
+    if (word && word[1])
+        return word + 1;
+    while (((unsigned char)*tail & 0xC0) == 0x80)
+        tail++;
+    return tail;
+}
+
 char *box_complaints_line(const struct box *box)
 {
     CLEANUP(strbuf) struct strbuf line = STRBUF_INIT;
@@ -121,13 +135,30 @@ char *box_complaints_line(const struct box *box)
     }
     if (!line.len)
         return NULL;
-    bool cut = line.len > COMPLAINTS_SHOWN;
-    return xasprintf("%s%s", cut ? "…" : "", line.buf + (cut ? line.len - COMPLAINTS_SHOWN : 0));
+    const char *end = line.buf + line.len;
+    return line.len > COMPLAINTS_SHOWN ? xasprintf("… %s", whole_from(end - COMPLAINTS_SHOWN)) : strbuf_detach(&line, NULL);
+}
+
+/* What some that are never ready say, and what it means: nobody should have to guess. NULL: nothing is known. */
+static char *known_cause(const struct box *box)
+{
+    static const char *const no_image[] = {"image not known", "No such image", "Unable to find image"};
+    const char *said = box->complaints.buf;
+    for (size_t i = 0; box->image && i < COUNT_OF(no_image); i++)
+        if (strstr(said, no_image[i]))
+            return xasprintf("there is no image %s (./dev image makes it)", box->image);
+    if (strstr(said, "keyturn-harness: unknown option"))
+        return xasprintf("the harness there is of another version%s",
+                         box->image ? " (./dev image makes the image anew)" : "");
+    return NULL;
 }
 
 static char *explain(const struct box *box, int status, int signum)
 {
     CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
+    CLEANUP(free) char *cause = box->ready ? NULL : known_cause(box);
+    if (cause)
+        strbuf_addf(&text, "%s: ", cause);
     if (box->too_late)
         strbuf_addf(&text, "%s was not ready within %d s", box->engine, BOX_READY_S);
     else if (box->closed)
@@ -348,6 +379,8 @@ struct box *box_start(struct loop *loop, const struct box_spec *spec, const char
         box->retry_on = xstrdup(engine->retry_on);
     }
     box->folder = spec->folder ? xstrdup(spec->folder) : NULL;
+    if (sandbox_engine_uses(engine, "image"))
+        box->image = xstrdup(spec->image ? spec->image : BOX_IMAGE);
     if (spec->workspace && sandbox_engine_uses(engine, "workspace"))
         box->workspace = xstrdup(spec->workspace);
     box->lines = (struct lines)LINES_INIT(READY_LINE_MAX);
@@ -419,6 +452,7 @@ void box_free(struct box *box)
     free(box->engine);
     free(box->workspace);
     free(box->folder);
+    free(box->image);
     free(box->layers);
     free(box->retry_on);
     free(box->why);

@@ -165,6 +165,12 @@ printf '{"old": {"argv": ["sh", "-c", "echo \\"keyturn-harness: unknown option $
 kt engines old </dev/null
 ok "an image that was left behind" is 1
 ok "what to do about it" grep -q 'another version.*./dev image' <(tr -s ' \n' ' ' <out)
+kt exec --engine old - <<<'emit_result(1)'
+ok "a script that cannot be run there" is 2
+ok "says so too" err "the harness there is of another version (./dev image makes the image anew): old ended with status 2"
+kt exec --engine bwrap:there - <<<'emit_result(1)'
+ok "a host for an engine that has none" is 2
+ok "is not passed over" err "keyturn: --engine bwrap:there: bwrap takes nothing behind a colon"
 # A harness that was built with sanitizers must have all the memory it asks for: what holds is then a little less.
 refused="memory, processes, network, files, tools, native" verdict=works
 if grep -q __asan_init "$(dirname "$program")/keyturn-harness"; then

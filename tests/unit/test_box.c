@@ -298,6 +298,45 @@ static void test_failures_name_their_cause(void **state)
     assert_non_null(strstr(err.text, "needs a host"));
 }
 
+/* What some say that never get ready is known, and comes with what to do. */
+static void test_known_causes(void **state)
+{
+    (void)state;
+    struct sandbox_engine none = ENGINE("sh", "-c", "echo \"Error: $0: image not known\" >&2; exit 125", "{image}");
+    assert_fails(&none, NULL,
+                 "there is no image " BOX_IMAGE " (./dev image makes it): fake ended with status 125 before it was ready: "
+                 "Error: " BOX_IMAGE ": image not known");
+    struct sandbox_engine old = ENGINE("sh", "-c", "echo keyturn-harness: unknown option >&2; exit 2", "{image}");
+    assert_fails(&old, NULL,
+                 "the harness there is of another version (./dev image makes the image anew): fake ended with status 2 "
+                 "before it was ready: keyturn-harness: unknown option");
+    struct sandbox_engine installed = ENGINE("sh", "-c", "echo keyturn-harness: unknown option >&2; exit 2");
+    assert_fails(&installed, NULL,
+                 "the harness there is of another version: fake ended with status 2 before it was ready: keyturn-harness: "
+                 "unknown option");
+}
+
+/* Of many words the last are shown, from the beginning of a line, a word or at least a character. */
+static void test_long_complaints(void **state)
+{
+    (void)state;
+    struct sandbox_engine lines = ENGINE("sh", "-c", "printf 'a %0290d\\nthe end\\n' 1 >&2; exit 1");
+    assert_fails(&lines, NULL, "fake ended with status 1 before it was ready: … the end");
+    struct sandbox_engine words = ENGINE("sh", "-c", "printf 'aaaa %0290d the end\\n' 1 >&2; exit 1");
+    struct holder holder = {0};
+    start(&holder, &words, NULL);
+    loop_run(loop);
+    CLEANUP(free) char *want = xasprintf("fake ended with status 1 before it was ready: … %0290d the end", 1);
+    assert_string_equal(holder.why, want);
+    finish(&holder);
+    struct sandbox_engine letters = ENGINE("sh", "-c", "for i in $(seq 200); do printf 'xü'; done >&2; exit 1");
+    CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
+    strbuf_addstr(&text, "fake ended with status 1 before it was ready: … ");
+    for (int i = 0; i < 100; i++)
+        strbuf_addstr(&text, "xü");
+    assert_fails(&letters, NULL, text.buf);
+}
+
 static void test_second_try(void **state)
 {
     (void)state;
@@ -427,6 +466,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_notes, begin, end),
         cmocka_unit_test_setup_teardown(test_secrets_come_by_the_environment, begin, end),
         cmocka_unit_test_setup_teardown(test_failures_name_their_cause, begin, end),
+        cmocka_unit_test_setup_teardown(test_known_causes, begin, end),
+        cmocka_unit_test_setup_teardown(test_long_complaints, begin, end),
         cmocka_unit_test_setup_teardown(test_second_try, begin, end),
         cmocka_unit_test_setup_teardown(test_not_ready_in_time, begin, end),
         cmocka_unit_test_setup_teardown(test_close_and_free, begin, end),
