@@ -50,20 +50,22 @@ static void add_value(struct strbuf *out, const struct json *value)
     }
 }
 
-/* Of a long script the line that says what it is about: the first with something in it, without the sign of a comment.
- */
-static bool add_script(struct strbuf *out, const struct json *arguments)
+/* What a call runs: its script, or its command. */
+static const struct json *code_of(const struct json *arguments)
 {
-    const struct json *script = script_of(arguments);
-    if (!script)
-        return false;
-    const char *line = script->text + strspn(script->text, "# \t\r\n");
+    const struct json *script = script_of(arguments), *command = json_get(arguments, "command");
+    return script ? script : command && command->type == JSON_STRING ? command : NULL;
+}
+
+/* Of long code the line that says what it is about: the first with something in it, without the sign of a comment. */
+static void add_code(struct strbuf *out, const struct json *code)
+{
+    const char *line = code->text + strspn(code->text, "# \t\r\n");
     size_t len = strcspn(line, "\r\n");
-    if (script->len <= SHORT_TEXT)
-        add_text(out, script->text);
+    if (code->len <= SHORT_TEXT)
+        add_text(out, code->text);
     else
         strbuf_add(out, line, utf8_prefix(line, len, SCRIPT_CHARS));
-    return true;
 }
 
 void describe_arguments(struct strbuf *out, const struct json *arguments)
@@ -71,7 +73,9 @@ void describe_arguments(struct strbuf *out, const struct json *arguments)
     size_t from = out->len;
     if (!arguments || arguments->type != JSON_OBJECT)
         return;
-    bool script = add_script(out, arguments);
+    const struct json *code = code_of(arguments);
+    if (code)
+        add_code(out, code);
     json_each (value, arguments)
         if (is_subject(value)) {
             strbuf_addstr(out, out->len > from ? " " : "");
@@ -80,7 +84,7 @@ void describe_arguments(struct strbuf *out, const struct json *arguments)
     json_each (value, arguments) {
         if (out->len - from > ARGUMENTS_MAX)
             break;
-        if (is_subject(value) || (script && strcmp(value->key, "script") == 0))
+        if (is_subject(value) || value == code)
             continue;
         if (out->len > from)
             strbuf_addch(out, ' ');

@@ -91,14 +91,16 @@ void plain_note_late(struct plain *plain, const struct event_late_suppressed *ev
     plain_paragraph(plain, line.buf, GUTTER);
 }
 
+/* What went well is told by the call that wanted it. */
 void plain_note_workspace(struct plain *plain, const struct event_workspace_op *op)
 {
+    if (!op->error || !*op->error)
+        return;
     CLEANUP(strbuf) struct strbuf line = STRBUF_INIT;
     text_name(&line, op->op ? op->op : "?");
     strbuf_addch(&line, ' ');
     text_ms(&line, op->elapsed_ms);
-    if (op->error && *op->error)
-        strbuf_addf(&line, ": %s", op->error);
+    strbuf_addf(&line, ": %s", op->error);
     plain_label(plain, INK_DIM, "sandbox");
     plain_paragraph(plain, line.buf, GUTTER);
 }

@@ -10,6 +10,7 @@
 #include "tools/place.h"
 #include <string.h>
 
+#define DISK_MB 2048 /* of a workspace, when nothing is said */
 #define MIB (INT64_C(1) << 20)
 
 struct folders {
@@ -81,7 +82,7 @@ int setup_open_place(struct setup *setup, const struct setup_plan *plan)
         .host = (const char *const *)inputs.items,
         .policy = {.isolated = engine && !engine->unsafe,
                    .persist = said->persist,
-                   .max_disk_bytes = said->max_disk_mb * MIB},
+                   .max_disk_bytes = (said->max_disk_mb ? said->max_disk_mb : DISK_MB) * MIB},
         .network = said->network,
         .limits = {.cpu_percent = (unsigned)said->cpu_percent,
                    .memory_mb = (unsigned)said->memory_mb,
