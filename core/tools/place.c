@@ -4,7 +4,7 @@
  * from the loop: at once when that is the thread, else when the work comes back that they are part of. */
 
 #include "place.h"
-#include "base/file.h"
+#include "base/hash.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "place_inside.h"
@@ -194,10 +194,20 @@ void place_collected(struct place *place, const struct place_output *output)
 
 /* ---- looking ---- */
 
+static uint64_t hash_of(const struct place_seen *seen)
+{
+    CLEANUP(free)
+    char *text = xasprintf("%s %s %s %s %lld %lld", seen->entries.buf, seen->inputs.buf, seen->outputs.buf, seen->skills.buf,
+                           (long long)seen->used, (long long)seen->more);
+    return hash_fnv1a(text, strlen(text));
+}
+
 void place_tell_seen(struct place *place, const struct place_seen *seen)
 {
-    if (!seen || !place->listener.state)
+    uint64_t hash = seen ? hash_of(seen) : 0;
+    if (!seen || !place->listener.state || hash == place->told)
         return;
+    place->told = hash;
     place->listener.state(place->listener.user,
                           &(struct place_state){.exec_id = place->options.id,
                                                 .path = place->ws->path,

@@ -70,6 +70,8 @@ struct place *place_new(const struct place_options *options); /* copies */
 /* Ends it when nobody did before. */
 void place_free(struct place *place);
 void place_listen(struct place *place, const struct place_listener *listener); /* NULL: nobody, from now on */
+/* In a session that is gone on with: programs had names up to this number, which are not given again. */
+void place_number_from(struct place *place, unsigned number);
 /* Kills every program, removes the workspace unless it is to stay, and tells both. Whatever comes later is refused. */
 void place_end(struct place *place);
 

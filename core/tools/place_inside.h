@@ -54,12 +54,14 @@ struct place {
     struct placed_program *running;
     size_t running_count;
     char *call; /* of the program that is being started */
+    unsigned numbered; /* programs that had names before */
     struct program_control control;
 
     size_t jobs; /* out on threads */
     bool looking, look_again, gone;
     struct loop_work look;
     struct place_seen *seen;
+    uint64_t told; /* the state that was told last, by its hash */
 };
 
 /* A state with texts of its own. */

@@ -1,4 +1,5 @@
 #include "place_job.h"
+#include "base/json.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "place.h"
@@ -72,6 +73,13 @@ void place_job_refuse(struct place_job *job, const char *fmt, ...)
     job->failed = false;
     tool_reply_error(&job->reply, "%s", text.buf);
     place_job_finish(job);
+}
+
+void place_warn_disk(struct json_writer *w, const struct place_job *job)
+{
+    struct err err = ERR_INIT;
+    if (job->ws->policy.max_disk_bytes > 0 && workspace_check_disk(job->ws, 0, &err))
+        json_add_str(w, "warning", err.text);
 }
 
 bool place_missing(struct tool_run *run)

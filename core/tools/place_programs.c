@@ -97,6 +97,7 @@ struct programs *place_programs(struct place *place, struct err *err)
     if (!place->programs)
         place->programs = programs_new(&(struct programs_options){.loop = place->loop,
                                                                   .engine = said->engine,
+                                                                  .numbered = place->numbered,
                                                                   .network = said->network,
                                                                   .limits = said->limits},
                                        err);
@@ -113,6 +114,12 @@ struct exec *place_exec(struct place *place, struct err *err)
         place->exec = exec_new(&(struct exec_options){
             .programs = place->programs, .policy = place->options.commands, .listener = listener});
     return place->exec;
+}
+
+void place_number_from(struct place *place, unsigned number)
+{
+    if (place)
+        place->numbered = number;
 }
 
 void place_drop_programs(struct place *place)

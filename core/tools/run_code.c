@@ -75,6 +75,7 @@ static void write_result(struct place_job *job)
         json_close(&w, '}');
     }
     json_close(&w, ']');
+    place_warn_disk(&w, job);
     json_close(&w, '}');
     tool_reply_page(&job->reply, strbuf_detach(&out, NULL));
 }

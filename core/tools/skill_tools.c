@@ -82,6 +82,7 @@ const struct tool tool_skill_list = {
             .description = "List the user's skills: folders of instructions and programs for a kind of task, by name and purpose.",
             .effect = EFFECT_READ_ONLY,
             .idempotent = true,
+            .real_time = true,
             .resource_keys = (const char *const[]){"skills", NULL},
             .parameters = "{\"type\":\"object\",\"properties\":{},\"additionalProperties\":false}",
         },
@@ -138,6 +139,7 @@ const struct tool tool_skill_load = {
             .description = "Read a skill: its SKILL.md, or another file of it.",
             .effect = EFFECT_READ_ONLY,
             .idempotent = true,
+            .real_time = true,
             .resource_keys = (const char *const[]){"skill:{name}:{file}", NULL},
             .parameters = "{\"type\":\"object\",\"properties\":{"
                           "\"name\":{\"type\":\"string\",\"minLength\":1},"
@@ -223,6 +225,8 @@ static void write_result(struct place_job *job)
         collected_write(&w, &files, spec.inline_content, CONTENT_ROOM, job->run);
     if (err.text[0])
         json_add_str(&w, "warning", err.text);
+    else
+        place_warn_disk(&w, job);
     json_close(&w, '}');
     tool_reply_page(&job->reply, strbuf_detach(&out, NULL));
 }

@@ -82,9 +82,9 @@ static char *allowed(const struct tool_run *run, const char *path, struct err *e
         err_set(err, "%s", own.text);
     else
         err_set(err,
-                "%.200s may not be staged: only files of the project (%.120s) may, and of folders that \"workspace.inputs\" "
-                "in the user's config file names",
-                path, beneath_path(run->env->root));
+                "%.300s may not be staged: only files of the project may, and of folders that \"workspace.inputs\" in the "
+                "user's config file names",
+                path);
     return NULL;
 }
 
@@ -121,7 +121,7 @@ static void stage(struct place_job *job)
     struct strbuf out = STRBUF_INIT;
     struct json_writer w = json_begin(&out);
     json_open(&w, NULL, '{');
-    json_add_str(&w, "from", source);
+    json_add_str(&w, "from", from);
     json_add_str(&w, "to", to);
     json_add_bool(&w, "staged", true);
     json_close(&w, '}');

@@ -36,7 +36,8 @@ struct tool_spec {
     const char *parameters;           /* JSON schema of the arguments, compact */
     double timeout_s;                 /* cap of this tool; 0: the default */
     bool no_retry_on_timeout;         /* a timeout blocks the tool for the rest of the turn */
-    bool real_time;                   /* it runs programs: what only repeats a recording, in no time, repeats their outcome */
+    bool real_time;                   /* it needs programs or what the user has for them: where a recording is only repeated,
+                                       * in no time, its outcome is the recorded one */
 };
 
 /* What a turn lends to its tools. */

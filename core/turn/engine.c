@@ -241,6 +241,7 @@ struct engine *engine_resume(const struct harness *harness, struct journal *take
     }
     resume_model(engine, changed);
     engine->left_programs = engine->session.program_count;
+    placed_resume(engine);
     return engine;
 }
 

@@ -1,6 +1,7 @@
 #include "placed.h"
 #include "engine_inside.h"
 #include "tools/place.h"
+#include <stdio.h>
 
 static void emit(struct engine *engine, struct event event)
 {
@@ -52,6 +53,17 @@ static void on_ended(void *user, const char *program, const int *exit_code, cons
                               .program_ended = {.program = program,
                                                 .exit_code = exit_code ? *exit_code : EVENT_NULL_INT,
                                                 .why = why}});
+}
+
+void placed_resume(struct engine *engine)
+{
+    const struct session *session = &engine->session;
+    unsigned most = 0, number;
+
+    for (uint32_t row = 0; row < session->program_count; row++)
+        if (sscanf(session_name(session, session->programs[row].id), "p%u", &number) == 1 && number > most)
+            most = number;
+    place_number_from(engine->harness->place, most);
 }
 
 void placed_listen(struct engine *engine)

@@ -6,4 +6,6 @@ struct engine;
 
 /* From now on the engine hears of it, until `placed_deaf`. */
 void placed_listen(struct engine *engine);
+/* A recording is gone on with: the names that programs have in it are not given again, for the model remembers them. */
+void placed_resume(struct engine *engine);
 void placed_deaf(struct engine *engine);

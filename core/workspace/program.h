@@ -49,6 +49,7 @@ struct programs_options {
     struct env_provider provider;        /* variables for every program */
     struct program_limits limits;        /* for specs that say none */
     size_t max_output;                   /* 0: PROGRAM_OUTPUT_MAX */
+    unsigned numbered;                   /* sessions have names with higher numbers than this */
 };
 
 /* Strings are copied. An error when the engine cannot run programs. */

@@ -35,6 +35,7 @@ struct programs *programs_new(const struct programs_options *options, struct err
         return NULL;
     struct programs *programs = xcalloc(1, sizeof(*programs));
     *programs = (struct programs){.loop = options->loop,
+                                  .started = options->numbered,
                                   .engine = options->engine,
                                   .image = options->image ? xstrdup(options->image) : NULL,
                                   .visible = copy_list(options->visible),

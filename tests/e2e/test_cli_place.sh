@@ -57,6 +57,9 @@ rm ws/lines.txt
 kt replay --check --workspace ws r.jsonl
 ok "agrees" is 0
 ok "without a workspace" test ! -e "$XDG_CACHE_HOME/keyturn/workspaces"
+kt replay --execute --headless --workspace ws r.jsonl
+ok "the same again when it is executed" is 0
+ok "which leaves nothing" nothing_left
 
 begin "nobody is asked"
 script_place >m.jsonl

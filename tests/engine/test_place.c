@@ -4,6 +4,7 @@
 #include "base/strbuf.h"
 #include "support/place_rig.h"
 #include "support/program_rig.h"
+#include "tools/trickle.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -276,6 +277,67 @@ static void test_policy(void **state)
     assert_int_equal(turn_rig_event(&rig.turn, EVENT_WORKSPACE_STATE, 0)->workspace_state.limit, 1 << 20);
 }
 
+/* A session that was killed with a program in it, gone on with: the model remembers its name, so no other gets it. */
+static void test_names_are_not_given_twice(void **state)
+{
+    (void)state;
+    static const char recorded[] = "{\"seq\":1,\"t\":0,\"turn\":0,\"type\":\"session.started\",\"v\":1,\"session\":\"rig\"}\n"
+                                   "{\"seq\":2,\"t\":1,\"turn\":0,\"type\":\"program.started\",\"program\":\"p6\",\"cmd\":\"x\"}\n";
+    struct err err = ERR_INIT;
+    scratch_write(&rig.turn.scratch, "old.jsonl", recorded);
+    CLEANUP(free) char *path = scratch_path(&rig.turn.scratch, "old.jsonl");
+    struct journal_reader *reader = journal_open(path, &err);
+    struct journal *journal = journal_resume(path, loop_clock(rig.turn.loop), &err);
+    assert_non_null(reader);
+    assert_non_null(journal);
+    rig.turn.harness.place = place_new(&rig.options);
+    rig.turn.harness.programs = place_control(rig.turn.harness.place);
+    rig.turn.engine = engine_resume(&rig.turn.harness, journal, reader, &rig.turn.sink, &err);
+    assert_non_null(rig.turn.engine);
+    rig.resumed = true;
+    place_rig_call(&rig, "c1", "workspace_exec", "{\"command\":\"sleep 1000\",\"background\":true}");
+    place_rig_turn(&rig);
+    assert_string_equal(turn_rig_event(&rig.turn, EVENT_PROGRAM_ENDED, 0)->program_ended.program, "p6");
+    assert_string_equal(place_rig_of(&rig, "c1", "session_id"), "p7");
+    journal_reader_free(reader);
+}
+
+static bool is_cut(struct place_rig *r)
+{
+    size_t count = turn_rig_count(&r->turn, EVENT_PROGRAM_OUTPUT);
+    return count && strstr(turn_rig_event(&r->turn, EVENT_PROGRAM_OUTPUT, count - 1)->program_output.text, TRICKLE_CUT);
+}
+
+static void test_a_flood_is_bounded(void **state)
+{
+    (void)state;
+    place_rig_open(&rig);
+    place_rig_call(&rig, "c1", "workspace_exec", "{\"command\":\"yes\",\"background\":true}");
+    place_rig_turn(&rig);
+    place_rig_await(&rig, is_cut);
+    size_t count = turn_rig_count(&rig.turn, EVENT_PROGRAM_OUTPUT), bytes = 0;
+    assert_true(count < 2 * PLACE_RECORDED_MAX / TRICKLE_PIECE);
+    place_rig_call(&rig, "c2", "workspace_kill", "{\"session_id\":\"p1\"}");
+    place_rig_turn(&rig);
+    assert_int_equal(turn_rig_count(&rig.turn, EVENT_PROGRAM_OUTPUT), count);
+    for (size_t i = 0; i < rig.turn.event_count; i++)
+        if (rig.turn.events[i].type == EVENT_PROGRAM_OUTPUT)
+            bytes += strlen(rig.turn.events[i].program_output.text);
+    assert_int_equal(bytes, PLACE_RECORDED_MAX + strlen(TRICKLE_CUT));
+}
+
+static void test_a_workspace_that_is_too_full(void **state)
+{
+    (void)state;
+    rig.options.policy.max_disk_bytes = 100000;
+    place_rig_open(&rig);
+    place_rig_call(&rig, "c1", "workspace_exec", "{\"command\":\"for i in 1 2 3; do head -c 50000 /dev/zero > work/$i; done\"}");
+    place_rig_call(&rig, "c2", "run_code", "{\"code\":\"print(1)\"}");
+    place_rig_turn(&rig);
+    assert_true(*place_rig_of(&rig, "c1", "warning") != '\0');
+    place_rig_error(&rig, "c2"); /* nothing more is put there */
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -292,6 +354,9 @@ int main(void)
         TEST(test_blocks_of_code),
         TEST(test_without_an_engine),
         TEST(test_policy),
+        TEST(test_names_are_not_given_twice),
+        TEST(test_a_flood_is_bounded),
+        TEST(test_a_workspace_that_is_too_full),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -134,6 +134,31 @@ static void test_outputs_and_artifacts(void **state)
     assert_int_equal(reads, 3);
 }
 
+/* Two at once are the first that need the workspace; and what did not change is not told again. */
+static void test_reads_side_by_side(void **state)
+{
+    (void)state;
+    place_rig_open(&rig);
+    struct fake_answer *both = fake_provider_answer(rig.turn.model);
+    fake_answer_call(both, "c1", "collect_outputs", "{}");
+    fake_answer_call(both, "c2", "load_artifact", "{\"ref\":\"x\"}");
+    place_rig_call(&rig, "c3", "collect_outputs", "{}");
+    place_rig_call(&rig, "c4", "stage_input", "{\"from\":\"artifact://x\"}");
+    place_rig_turn(&rig);
+    assert_string_equal(turn_check_json(&rig.turn, turn_rig_event(&rig.turn, EVENT_WAVES_PLANNED, 0)->waves_planned.waves,
+                                        "[0].mode"),
+                        "parallel");
+    assert_string_equal(place_rig_of(&rig, "c1", "limits_hit"), "false");
+    size_t made = 0;
+    for (size_t i = 0; i < turn_rig_count(&rig.turn, EVENT_WORKSPACE_OP); i++)
+        made += strcmp(turn_rig_event(&rig.turn, EVENT_WORKSPACE_OP, i)->workspace_op.op, "workspace.create") == 0;
+    assert_int_equal(made, 1);
+    size_t states = turn_rig_count(&rig.turn, EVENT_WORKSPACE_STATE);
+    place_rig_call(&rig, "c5", "stage_input", "{\"from\":\"artifact://x\"}");
+    place_rig_turn(&rig);
+    assert_int_equal(turn_rig_count(&rig.turn, EVENT_WORKSPACE_STATE), states);
+}
+
 /* ---- the way back ---- */
 
 static void make_result(void)
@@ -278,6 +303,7 @@ int main(void)
         TEST(test_nothing_else_may_be_staged),
         TEST(test_folders_of_the_config_may_be_staged),
         TEST(test_outputs_and_artifacts),
+        TEST(test_reads_side_by_side),
         TEST(test_brought_back_when_approved),
         TEST(test_denied_leaves_nothing),
         TEST(test_what_cannot_be_brought_back),

@@ -20,7 +20,8 @@ struct place_rig {
     char *folders[4]; /* of the options */
     struct loop_timer look;
     bool (*holds)(struct place_rig *rig);
-    bool ended; /* the test has ended the session itself */
+    bool ended;   /* the test has ended the session itself */
+    bool resumed; /* the rig heard only the end of a session, which keeps no promises */
 };
 
 void place_rig_init(struct place_rig *rig);
