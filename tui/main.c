@@ -30,6 +30,7 @@ static const char config_help[] =
     "                \"base_url\": \"http://localhost:8080/v1\", \"model\": \"...\",\n"
     "                \"key_env\": \"MY_KEY\",         // or \"key_command\": \"pass show my/key\"; the key is never here\n"
     "                \"options\": {\"temperature\": 0}, // into every request as they are; null leaves a field out\n"
+    "                                             // max_tokens: 8192 (anthropic) unless it is here\n"
     "                \"idle_s\": 120,               // the longest silence of the server\n"
     "                \"keep_reasoning\": false},    // true: the model wants its reasoning back with its calls\n"
     "      \"played\": {\"provider\": \"scripted\", \"file\": \"answers.jsonl\"}\n"

@@ -41,6 +41,7 @@ struct setup {
     char *system_prompt; /* of --system; NULL: none */
     struct model_source models;    /* those of the config file */
     const struct config *config;
+    bool screen; /* somebody looks at one */
     struct journal_reader **scripts; /* of models that were changed to */
     size_t script_count, script_room;
     double speed;

@@ -4,7 +4,7 @@
 #include "base/mem.h"
 #include "base/redact.h"
 #include "model/http.h"
-#include "model/live.h"
+#include "model/keyed.h"
 #include "model/scripted.h"
 #include "say.h"
 #include "setup.h"
@@ -101,29 +101,42 @@ static void declare_key(const struct config_model *model, const char *key)
         log_warn("the key of the model %s is too short to be looked for in what is shown", model->name);
 }
 
-/* A model that is asked over HTTP; NULL and err. */
+static void got_key(void *user, const char *key)
+{
+    declare_key(user, key);
+}
+
+/* A model that is asked over HTTP; NULL and err. A command that prints the key may take its time: before a screen it runs
+ * on the loop. */
 static struct provider *make_live(struct setup *setup, const struct config_model *model, struct err *err)
 {
-    char *key;
+    struct live_spec spec = {
+        .provider = model->provider,
+        .base_url = model->base_url,
+        .model = model->model,
+        .options = model->options,
+        .prices = model->prices,
+        .idle_ms = (int64_t)(model->idle_s * 1000),
+        .keep_reasoning = model->keep_reasoning,
+    };
+    char *key = NULL;
+    if (!setup->model_http)
+        setup->model_http = http_new(setup->loop, err);
+    if (!setup->model_http)
+        return NULL;
+    if (model->key_command && setup->screen)
+        return keyed_new(setup->loop, setup->model_http,
+                         &(struct keyed_spec){.name = model->name,
+                                              .command = model->key_command,
+                                              .live = spec,
+                                              .got = got_key,
+                                              .user = (void *)(uintptr_t)model},
+                         err);
     if (config_model_key(model, &key, err))
         return NULL;
     declare_key(model, key);
-    struct provider *made = NULL;
-    if (!setup->model_http)
-        setup->model_http = http_new(setup->loop, err);
-    if (setup->model_http)
-        made = live_new(setup->loop, setup->model_http,
-                        &(struct live_spec){
-                            .provider = model->provider,
-                            .base_url = model->base_url,
-                            .model = model->model,
-                            .key = key,
-                            .options = model->options,
-                            .prices = model->prices,
-                            .idle_ms = (int64_t)(model->idle_s * 1000),
-                            .keep_reasoning = model->keep_reasoning,
-                        },
-                        err);
+    spec.key = key;
+    struct provider *made = live_new(setup->loop, setup->model_http, &spec, err);
     if (key)
         explicit_bzero(key, strlen(key));
     free(key);
@@ -183,6 +196,7 @@ static void offer_models(struct setup *setup, const struct setup_plan *plan)
 {
     setup->config = plan->config;
     setup->speed = plan->speed;
+    setup->screen = plan->interactive;
     setup->models.open = open_named;
     /* Also where the first one is a file: it never asks to be tried again. */
     setup->harness.model_attempts = LIVE_ATTEMPTS;

@@ -6,13 +6,11 @@
 #include "base/nearest.h"
 #include "base/strbuf.h"
 #include "config_inside.h"
-#include "model/live.h"
+#include "model/keyed.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
-
-#define KEY_BYTES_MAX 4096 /* of what a key_command says */
 
 #define MODEL_TEXT(field)                                                                                              \
     static int take_##field(struct reading *reading, const struct json *value)                                         \
@@ -171,29 +169,19 @@ static char *key_of_variable(const struct config_model *model, const char *name,
 /* By the shell, as a person would; it may ask for a password at the terminal, so it has no time limit. */
 static char *key_of_command(const struct config_model *model, struct err *err)
 {
-    char said[KEY_BYTES_MAX];
+    CLEANUP(strbuf) struct strbuf said = STRBUF_INIT;
+    char part[512];
     CLEANUP(free) char *command = xasprintf("exec </dev/null; %s", model->key_command);
     FILE *pipe = popen(command, "re");
     if (!pipe) {
         err_set(err, "the key_command of the model \"%.60s\" cannot be started", model->name);
         return NULL;
     }
-    size_t len = fread(said, 1, sizeof(said), pipe);
+    for (size_t len; said.len < KEYED_BYTES_MAX && (len = fread(part, 1, sizeof(part), pipe));)
+        strbuf_add(&said, part, len);
+    explicit_bzero(part, sizeof(part));
     int status = pclose(pipe);
-    while (len && strchr(" \t\r\n", said[len - 1]))
-        len--;
-    char *key = NULL;
-    if (len == sizeof(said))
-        err_set(err, "the key_command of the model \"%.60s\" printed more than a key", model->name);
-    else if (status == -1 || !WIFEXITED(status) || WEXITSTATUS(status))
-        err_set(err, "the key_command of the model \"%.60s\" failed (status %d)", model->name,
-                WIFEXITED(status) ? WEXITSTATUS(status) : -1);
-    else if (!len)
-        err_set(err, "the key_command of the model \"%.60s\" printed nothing", model->name);
-    else
-        key = xmemdup0(said, len);
-    explicit_bzero(said, sizeof(said));
-    return key;
+    return keyed_read(model->name, &said, status != -1 && WIFEXITED(status) ? WEXITSTATUS(status) : -1, err);
 }
 
 int config_model_key(const struct config_model *model, char **key, struct err *err)

@@ -347,6 +347,14 @@ static void make_headers(struct live *self)
         self->headers[count++] = arena_printf(&self->arena, "%s%s", self->dialect->key_header, self->spec.key);
 }
 
+static int check_key(const char *key, struct err *err)
+{
+    for (const char *at = key; at && *at; at++)
+        if ((unsigned char)*at <= ' ' || *at == 0x7f)
+            return err_set(err, "the key holds a blank or a control character, which no key does");
+    return 0;
+}
+
 static int check_spec(const struct live_spec *spec, const struct dialect *dialect, struct err *err)
 {
     if (!dialect)
@@ -355,9 +363,16 @@ static int check_spec(const struct live_spec *spec, const struct dialect *dialec
         return err_set(err, "the provider \"%s\" needs a \"model\"", spec->provider);
     if (spec->base_url && strncmp(spec->base_url, "http://", 7) != 0 && strncmp(spec->base_url, "https://", 8) != 0)
         return err_set(err, "\"base_url\" must begin with https:// or http://, is \"%.100s\"", spec->base_url);
-    for (const char *at = spec->key; at && *at; at++)
-        if ((unsigned char)*at <= ' ' || *at == 0x7f)
-            return err_set(err, "the key holds a blank or a control character, which no key does");
+    return check_key(spec->key, err);
+}
+
+int live_set_key(struct provider *provider, const char *key, struct err *err)
+{
+    struct live *self = self_of(provider);
+    if (check_key(key, err))
+        return -1;
+    self->spec.key = arena_strdup(&self->arena, key);
+    make_headers(self);
     return 0;
 }
 

@@ -9,5 +9,7 @@ struct loop;
 
 /* Everything of the spec is copied; the client must outlive the provider. NULL when the spec makes no sense. */
 struct provider *live_new(struct loop *loop, struct http *http, const struct live_spec *spec, struct err *err) CHECKED;
+/* The key that was not known when it was made. 0, or -1 when it is none. */
+int live_set_key(struct provider *provider, const char *key, struct err *err) CHECKED;
 /* An option that may not be in a spec's options, because it is ours to say; NULL when there is none. */
 const char *live_bad_option(const struct json *options);

@@ -94,4 +94,45 @@ case_change_provider() {
     check "no key is recorded" test -z "$(grep -l 0123456789 "$home/rec.jsonl")"
 }
 
-run_cases change choose change_provider
+# The same in the middle of a turn, in both directions: a call that one of them made is the other's to read, with its result.
+case_change_within() {
+    begin change_within 120x40 CLAUDE_KEY=sk-first-0123456789 GPT_KEY=sk-second-0123456789
+    mkdir -p "$home/asked" "$home/config/keyturn"
+    python3 "$source/tests/e2e/model_server.py" "$home/asked" CALL 'CALL:list_dir:{"path": "."}' "SAY:All is seen." >/dev/null 2>&1 &
+    local server=$! url
+    until [ -e "$home/asked/url" ]; do kill -0 $server || return; done
+    url=$(cat "$home/asked/url")
+    echo 'one' >"$home/ws/a.txt"
+    echo '{"model": "claude", "models": {
+        "claude": {"provider": "anthropic", "base_url": "'$url'", "model": "claude-x", "key_env": "CLAUDE_KEY"},
+        "gpt": {"provider": "openai", "base_url": "'$url'/v1", "model": "gpt-x", "key_env": "GPT_KEY"}}}' \
+        >"$home/config/keyturn/config.json"
+    start run --workspace ws --record rec.jsonl --break tool=read_file --break tool=list_dir "'look around'"
+    sees 'read_file'
+    file_has "$home/rec.jsonl" '"type":"held"'
+    typed ':model gpt'
+    keys Enter
+    sees 'From the next request on gpt is asked'
+    keys c
+    file_has "$home/rec.jsonl" '"name":"list_dir"'
+    sees 'list_dir'
+    typed ':model claude'
+    keys Enter
+    sees 'From the next request on claude is asked'
+    keys c
+    sees 'All is seen.'
+    escape
+    keys q
+    sees 'status=0'
+    kill $server
+    wait $server 2>/dev/null
+    check "one turn" [ "$(grep -c '"type":"turn.started"' "$home/rec.jsonl")" = 1 ]
+    check "two changes" [ "$(grep -c '"type":"model.changed"' "$home/rec.jsonl")" = 2 ]
+    check "the first call, as the other says it" grep -q '"tool_calls":\[{"id":"toolu_1","type":"function","function":{"name":"read_file"' "$home/asked/2.request"
+    check "and its result" grep -q '{"role":"tool","tool_call_id":"toolu_1","content":' "$home/asked/2.request"
+    check "both calls, as the first says them" grep -q '"type":"tool_use","id":"call_1","name":"list_dir"' "$home/asked/3.request"
+    check "and their results" grep -q '"type":"tool_result","tool_use_id":"call_1"' "$home/asked/3.request"
+    check "each with its own key" bash -c "grep -q sk-second '$home/asked/2.request' && ! grep -q sk-second '$home/asked/3.request'"
+}
+
+run_cases change choose change_provider change_within

@@ -66,4 +66,24 @@ case_cancel() {
     good
 }
 
-run_cases answers countdown cancel
+# A key that takes its time: the screen is there and obeys meanwhile.
+case_slow_key() {
+    begin slow_key 80x24
+    serve TEXT
+    sed -i "s|\"key_env\": \"MY_KEY\"|\"key_command\": \"until [ -e $home/go ]; do sleep 0.05; done; echo sk-slow-0123456789\"|" \
+        "$home/config/keyturn/config.json"
+    run
+    sees 'look at a'
+    sees 'the model is asked'
+    keys '?'
+    sees 'Go to the conversation'
+    escape
+    sees '!Go to the conversation'
+    check "nobody is asked without it" test ! -e "$home/asked/1.request"
+    touch "$home/go"
+    sees 'All seen.'
+    check "with the key" grep -q 'sk-slow-0123456789' "$home/asked/1.request"
+    check "which is nowhere else" bash -c "! grep -rqF sk-slow-0123456789 '$home/rec.jsonl' '$home/state'"
+}
+
+run_cases answers countdown cancel slow_key

@@ -1,0 +1,264 @@
+#include "keyed.h"
+#include "base/loop.h"
+#include "base/mem.h"
+#include "base/proc.h"
+#include <math.h>
+
+#define WORDS_MAX     200    /* of what it says about its failure */
+#define PATIENCE_MS   120000 /* somebody may have to find a password */
+
+struct keyed {
+    struct provider base;
+    struct provider_ops ops; /* with the dialect's name */
+    struct provider *live;
+    struct loop *loop;
+    char *name, *command;
+    int64_t patience_ms;
+    void (*got)(void *user, const char *key);
+    void *user;
+    bool known; /* the live one has its key */
+
+    struct proc *proc; /* NULL: the command does not run */
+    struct strbuf said, complaint;
+    struct loop_timer patience;
+
+    struct model_listener *listener; /* who waits for the command; NULL: nobody */
+    struct model_request request;    /* a copy */
+    struct message_list messages;
+    struct arena arena; /* the rest of it */
+    char *error;        /* what is told from `early` */
+    struct loop_task early;
+};
+
+static struct keyed *self_of(const struct provider *provider)
+{
+    return (struct keyed *)provider;
+}
+
+char *keyed_read(const char *name, struct strbuf *said, int status, struct err *err)
+{
+    char *key = NULL;
+    bool much = said->len >= KEYED_BYTES_MAX;
+    while (said->len && strchr(" \t\r\n", said->buf[said->len - 1]))
+        strbuf_set_len(said, said->len - 1);
+    if (much)
+        err_set(err, "the key_command of the model \"%.60s\" printed more than a key", name);
+    else if (status)
+        err_set(err, "the key_command of the model \"%.60s\" failed (status %d)", name, status);
+    else if (!said->len)
+        err_set(err, "the key_command of the model \"%.60s\" printed nothing", name);
+    else
+        key = xmemdup0(said->buf, said->len);
+    if (said->len)
+        explicit_bzero(said->buf, said->len);
+    strbuf_reset(said);
+    return key;
+}
+
+/* ---- who waits ---- */
+
+static void forget(struct keyed *self)
+{
+    loop_unpost(self->loop, &self->early);
+    message_list_release(&self->messages);
+    arena_reset(&self->arena);
+    self->listener = NULL;
+    free(self->error);
+    self->error = NULL;
+}
+
+static void keep_request(struct keyed *self, const struct model_request *request)
+{
+    struct tool_offer *tools = arena_alloc(&self->arena, (request->tool_count + 1) * sizeof(*tools));
+    for (size_t i = 0; i < request->tool_count; i++)
+        tools[i] = (struct tool_offer){arena_strdup(&self->arena, request->tools[i].name),
+                                       arena_strdup(&self->arena, request->tools[i].description),
+                                       arena_strdup(&self->arena, request->tools[i].parameters)};
+    message_list_copy(&self->messages, request->messages);
+    self->request = *request;
+    self->request.messages = &self->messages;
+    self->request.tools = tools;
+}
+
+static void tell_error(struct loop_task *task)
+{
+    struct keyed *self = CONTAINER_OF(task, struct keyed, early);
+    struct model_listener *listener = self->listener;
+    struct model_reply reply = {.error = steal(&self->error), .retry_after_ms = -1, .cost_usd = NAN};
+    forget(self);
+    listener->done(listener, &reply);
+}
+
+/* Told from a task: a listener may free us, and we are called from within the child's end. */
+static void give_up(struct keyed *self, const char *why)
+{
+    if (!self->listener)
+        return;
+    free(self->error);
+    self->error = xstrdup(why);
+    loop_post(self->loop, &self->early, tell_error);
+}
+
+static void go_on(struct keyed *self)
+{
+    struct model_listener *listener = self->listener;
+    if (!listener)
+        return;
+    self->live->ops->ask(self->live, &self->request, listener);
+    forget(self);
+}
+
+/* ---- the command ---- */
+
+static void end_command(struct keyed *self)
+{
+    loop_timer_stop(self->loop, &self->patience);
+    proc_free(self->proc);
+    self->proc = NULL;
+}
+
+static void on_said(void *data, const char *bytes, size_t len)
+{
+    struct keyed *self = data;
+    size_t room = KEYED_BYTES_MAX - self->said.len;
+    strbuf_add(&self->said, bytes, len < room ? len : room);
+}
+
+static void on_complaint(void *data, const char *bytes, size_t len)
+{
+    struct keyed *self = data;
+    size_t room = WORDS_MAX - self->complaint.len;
+    strbuf_add(&self->complaint, bytes, len < room ? len : room);
+}
+
+static void add_complaint(struct keyed *self, struct strbuf *error)
+{
+    size_t len = self->complaint.len ? strcspn(self->complaint.buf, "\r\n") : 0;
+    if (len)
+        strbuf_addf(error, ": %.*s", (int)len, self->complaint.buf);
+}
+
+static void on_exit_of_command(void *data, int status, int signum)
+{
+    struct keyed *self = data;
+    struct err err = ERR_INIT;
+    CLEANUP(strbuf) struct strbuf error = STRBUF_INIT;
+    char *key = keyed_read(self->name, &self->said, signum ? -1 : status, &err);
+    end_command(self);
+    if (key) {
+        if (self->got)
+            self->got(self->user, key);
+        self->known = live_set_key(self->live, key, &err) == 0;
+        explicit_bzero(key, strlen(key));
+        free(key);
+    }
+    if (self->known) {
+        go_on(self);
+        return;
+    }
+    strbuf_addstr(&error, err.text);
+    add_complaint(self, &error);
+    give_up(self, error.buf);
+}
+
+static void patience_ended(struct loop_timer *timer)
+{
+    struct keyed *self = CONTAINER_OF(timer, struct keyed, patience);
+    CLEANUP(free) char *why =
+        xasprintf("the key_command of the model \"%.60s\" did not end within %lld s (it cannot ask at this terminal)",
+                  self->name, (long long)(self->patience_ms / 1000));
+    end_command(self);
+    give_up(self, why);
+}
+
+static void start_command(struct keyed *self)
+{
+    const char *const argv[] = {"/bin/sh", "-c", self->command, NULL};
+    struct err err = ERR_INIT;
+    strbuf_reset(&self->said);
+    strbuf_reset(&self->complaint);
+    self->proc = proc_start(self->loop,
+                            &(struct proc_options){.argv = argv,
+                                                   .on_stdout = on_said,
+                                                   .on_stderr = on_complaint,
+                                                   .on_exit = on_exit_of_command,
+                                                   .data = self},
+                            &err);
+    if (self->proc)
+        loop_timer_start(self->loop, &self->patience, loop_now_us(self->loop) + self->patience_ms * 1000,
+                         patience_ended);
+    else
+        give_up(self, err.text);
+}
+
+/* ---- a provider ---- */
+
+static void keyed_ask(struct provider *provider, const struct model_request *request, struct model_listener *listener)
+{
+    struct keyed *self = self_of(provider);
+    if (self->known) {
+        self->live->ops->ask(self->live, request, listener);
+        return;
+    }
+    self->listener = listener;
+    keep_request(self, request);
+    if (!self->proc)
+        start_command(self);
+}
+
+/* The command goes on: the next request wants its key too. */
+static void keyed_cancel(struct provider *provider)
+{
+    struct keyed *self = self_of(provider);
+    forget(self);
+    self->live->ops->cancel(self->live);
+}
+
+static const char *keyed_model(const struct provider *provider)
+{
+    const struct provider *live = self_of(provider)->live;
+    return live->ops->model(live);
+}
+
+static void keyed_free(struct provider *provider)
+{
+    struct keyed *self = self_of(provider);
+    if (self->proc)
+        end_command(self);
+    forget(self);
+    if (self->said.len)
+        explicit_bzero(self->said.buf, self->said.len);
+    strbuf_release(&self->said);
+    strbuf_release(&self->complaint);
+    arena_release(&self->arena);
+    provider_free(self->live);
+    free(self->name);
+    free(self->command);
+    free(self);
+}
+
+struct provider *keyed_new(struct loop *loop, struct http *http, const struct keyed_spec *spec, struct err *err)
+{
+    struct provider *live = live_new(loop, http, &spec->live, err);
+    if (!live)
+        return NULL;
+    struct keyed *self = xcalloc(1, sizeof(*self));
+    self->ops = (struct provider_ops){.name = live->ops->name,
+                                      .model = keyed_model,
+                                      .ask = keyed_ask,
+                                      .cancel = keyed_cancel,
+                                      .free = keyed_free};
+    self->base.ops = &self->ops;
+    self->live = live;
+    self->loop = loop;
+    self->name = xstrdup(spec->name);
+    self->command = xstrdup(spec->command);
+    self->patience_ms = spec->patience_ms > 0 ? spec->patience_ms : PATIENCE_MS;
+    self->got = spec->got;
+    self->user = spec->user;
+    strbuf_init(&self->said);
+    strbuf_init(&self->complaint);
+    message_list_init(&self->messages);
+    start_command(self);
+    return &self->base;
+}
