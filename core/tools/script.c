@@ -356,7 +356,7 @@ const struct tool tool_run_script = {
             .effect = EFFECT_LOCAL_WRITE,
             .idempotent = false,
             .real_time = true,
-            .resource_keys = (const char *const[]){"sandbox", NULL},
+            .resource_keys = (const char *const[]){"script:{script}", NULL}, /* each has a sandbox of its own */
             .parameters = "{\"type\":\"object\",\"properties\":{"
                           "\"script\":{\"type\":\"string\",\"minLength\":1,\"description\":\"the Python source\"},"
                           "\"mode\":{\"type\":\"string\",\"enum\":[\"plan\",\"interactive\"],"

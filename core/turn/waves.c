@@ -13,6 +13,10 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
+#include "base/utf8.h"
+#include <string.h>
+
+#define KEY_SHOWN 80 /* characters */
 
 struct use {
     uint32_t hash;
@@ -175,13 +179,21 @@ static void place_alone(struct plan *plan, size_t i, enum effect effect)
     close_wave(plan, i + 1, describe_alone(plan, effect));
 }
 
+/* A key may hold a whole argument; the beginning of its first line tells enough. */
+static size_t shown_len(const char *key)
+{
+    return utf8_prefix(key, strcspn(key, "\n"), KEY_SHOWN);
+}
+
 static void place_read(struct plan *plan, size_t i)
 {
     size_t by = 0;
     const char *key = take_keys(plan, i, &by);
     if (!key)
         return;
-    const char *shared = arena_printf(plan->arena, "shares %s with %s", key, plan->calls[by].id);
+    size_t len = shown_len(key);
+    const char *shared = arena_printf(plan->arena, "shares %.*s%s with %s", (int)len, key, key[len] ? "…" : "",
+                                      plan->calls[by].id);
     close_wave(plan, i, arena_printf(plan->arena, "%s %s", plan->calls[i].id, shared));
     /* The page says that it runs in a wave of its own; it does not open the next one (D27). */
     close_wave(plan, i + 1, arena_printf(plan->arena, "runs alone: %s", shared));

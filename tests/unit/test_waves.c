@@ -74,6 +74,26 @@ static void assert_waves(const char *list, bool parallel, const char *waves, con
         assert_string_equal(reasons.buf, why);
 }
 
+/* Scripts that only read have sandboxes of their own, so several run at once; of a long key the beginning is told. */
+static void scripts_share_nothing_but_themselves(void **state)
+{
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
+    struct tool_spec spec = tool_run_script.spec;
+    struct wave_call calls[3];
+    size_t wave_count;
+    (void)state;
+    spec.effect = EFFECT_READ_ONLY;
+    for (size_t i = 0; i < COUNT_OF(calls); i++) {
+        const char *json = arena_printf(&arena, "{\"script\":\"%s%0100d\\ny\"}", i == 1 ? "z" : "ü", 0);
+        calls[i] = (struct wave_call){.id = arena_printf(&arena, "c%zu", i + 1), .tool = spec.name, .spec = &spec};
+        calls[i].arguments = json_parse(&arena, json, strlen(json), NULL);
+    }
+    const struct wave *waves = waves_plan(&arena, calls, COUNT_OF(calls), true, &wave_count);
+    assert_int_equal(wave_count, 2);
+    assert_int_equal(waves[0].count, 2);
+    assert_string_equal(waves[0].why, arena_printf(&arena, "c3 shares script:ü%072d… with c1", 0));
+}
+
 static void reads_gather_while_their_keys_differ(void **state)
 {
     (void)state;
@@ -268,6 +288,7 @@ int main(void)
         cmocka_unit_test(the_tool_name_is_the_default_key),
         cmocka_unit_test(a_call_does_not_exclude_itself),
         cmocka_unit_test(keys_are_filled_in),
+        cmocka_unit_test(scripts_share_nothing_but_themselves),
         cmocka_unit_test(waves_are_written_for_the_event),
         cmocka_unit_test(random_lists_keep_every_rule),
         cmocka_unit_test(large_lists_are_planned),
