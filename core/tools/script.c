@@ -1,8 +1,8 @@
 /* run_script: a Python script in a sandbox of the session's pool.
  *
  *   start ──► reading files ──► waiting for a box ──► running ──► the box is given back, the call finished
- *                  │ one is missing,       │ its time       │ cancelled: the script and its box are ended
- *                  ▼ or too large          ▼ is over        ▼
+ *                  │ one is missing,       │ its time is    │ cancelled: the script and its box are ended
+ *                  ▼ or too large          ▼ over, or asks  ▼
  *               finished                finished         finished, when the executor says so
  *
  * The script's time begins with the call: what it waits for a box counts, or a busy pool would stretch every call by an
@@ -14,8 +14,10 @@
  * What a call may do follows from the tools that its script may see: as much as the strongest of them declares, and
  * without any what a script can do by itself. Those it did not name are not there for it.
  *
- * The script works in a workspace of its own that is wiped afterwards, so nothing it does needs a decision. What it needs
- * of the turn's workspace is copied there; the copies are as old as the call. */
+ * The script works in a workspace of its own that is wiped afterwards, so nothing it does by itself needs a decision. One
+ * whose tools destroy does: somebody has said so of them, and an engine may let them reach more than we know. Which tools
+ * there are is known when there is a box, so that is when it is asked; the second execution runs it. What a script needs of
+ * the turn's workspace is copied there; the copies are as old as the call. */
 
 #include "base/json.h"
 #include "base/loop.h"
@@ -81,6 +83,14 @@ static void finish_error(struct script_call *call, const char *fmt, ...)
     finish(call, &reply);
 }
 
+/* The question: whoever asks it shows the arguments. */
+static void finish_asking(struct script_call *call)
+{
+    struct tool_reply reply = {0};
+    tool_reply_output(&reply, xstrdup("{\"needs_confirmation\":true}"));
+    finish(call, &reply);
+}
+
 /* Where it begins so that at most TRACEBACK_SHOWN bytes of whole lines are shown. */
 static const char *end_of_traceback(const char *traceback)
 {
@@ -132,6 +142,13 @@ static double time_left_s(const struct script_call *call)
     return own_s < turn_s ? own_s : turn_s;
 }
 
+static bool must_ask(const struct script_call *call)
+{
+    const struct tool_run *run = call->run;
+    return !run->confirm_write &&
+           tool_call_effect(run->tool, run->env, run->call, run->arguments) == EFFECT_DESTRUCTIVE;
+}
+
 static void on_box(void *user, struct box *box, const char *why)
 {
     struct script_call *call = user;
@@ -153,6 +170,11 @@ static void on_box(void *user, struct box *box, const char *why)
     if (left_s < WORTH_S) {
         pool_give(call->pool, box, true);
         finish_error(call, "a sandbox was free only when the time was nearly over");
+        return;
+    }
+    if (must_ask(call)) {
+        pool_give(call->pool, box, true);
+        finish_asking(call);
         return;
     }
     struct script_request request = {

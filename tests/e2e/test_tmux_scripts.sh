@@ -142,6 +142,26 @@ case_sandbox_at_a_question() {
     sees 'That is all I had to do.'
 }
 
+# One whose tools destroy is shown in full and asked about; the other runs by itself.
+case_destroys() {
+    begin destroys 120x40
+    mkdir "$home/tools"
+    printf 'EFFECT = "DESTRUCTIVE"\ndef wipe(name):\n    return name + " is gone"\n' >"$home/tools/wipe.py"
+    run_scripts '--tools tools' '# Removes what is old.\nemit_result(wipe(\"this\"))\n' '# And more.\nemit_result(wipe(\"that\"))\n'
+    sees 'waiting for you: run_script'
+    sees '| emit_result(wipe("this"))'
+    sees 'y approve'
+    check "nothing has run" bash -c "! grep -q script.event '$home/rec.jsonl'"
+    keys y
+    sees '| emit_result(wipe("that"))'
+    sees 'y approve'
+    file_has "$home/rec.jsonl" 'this is gone'
+    keys n
+    over
+    check "what was denied did not run" bash -c "! grep -q 'that is gone' '$home/rec.jsonl'"
+    leave
+}
+
 # At its gate: changed, looked at, sent, and what was sent is what ran.
 case_edited() {
     begin edited 120x40
@@ -171,4 +191,4 @@ case_edited() {
     leave
 }
 
-run_cases rows rows_small inspect traceback sandbox sandbox_at_a_question edited
+run_cases rows rows_small inspect traceback sandbox sandbox_at_a_question destroys edited

@@ -84,6 +84,7 @@ static void test_a_call_may_do_what_its_tools_may(void **state)
         {"[]", "LOCAL_WRITE"},                   /* a script alone */
     };
     struct script_rig *f = *state;
+    f->rig.answer = turn_rig_say_yes;
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         CLEANUP(free) char *id = xasprintf("e%zu", i);
         CLEANUP(free) char *arguments = xasprintf("{\"script\":\"x\",\"tools\":%s}", cases[i].tools);
@@ -112,6 +113,56 @@ static void test_a_tool_that_is_not_there(void **state)
     run(f, "{\"script\":\"x\",\"tools\":[\"look\",\"fetch\"]}");
     assert_string_equal(error(f), "there is no tool fetch for scripts (there are: look, note)");
     assert_int_equal(f->pool.taken, 0);
+}
+
+/* ---- a script whose tools destroy ---- */
+
+#define BURN "{\"script\":\"burn(1)\",\"tools\":[\"burn\"]}"
+
+static void have_tools(struct script_rig *f)
+{
+    f->answers = works;
+    f->pool.tools.items = known;
+    f->pool.tools.count = COUNT_OF(known);
+}
+
+static void test_tools_that_destroy_are_asked_about(void **state)
+{
+    struct script_rig *f = *state;
+    have_tools(f);
+    f->rig.answer = turn_rig_say_yes;
+    run(f, BURN);
+    assert_string_equal(outcome(f), "result");
+    assert_int_equal(turn_rig_count(&f->rig, EVENT_WRITE_PROPOSED), 1);
+    assert_int_equal(turn_rig_count(&f->rig, EVENT_WRITE_DECIDED), 1);
+    assert_string_equal(f->tools, "[\"burn\"]");
+    assert_int_equal(f->pool.taken, 2); /* one to ask, which nothing ran in, and one to run in */
+    assert_int_equal(f->pool.spoilt, 0);
+}
+
+static void test_a_script_that_is_denied_does_not_run(void **state)
+{
+    struct script_rig *f = *state;
+    have_tools(f);
+    f->rig.answer = turn_rig_say_no;
+    run(f, BURN);
+    assert_string_equal(outcome(f), "denied:write_denied");
+    assert_int_equal(turn_rig_count(&f->rig, EVENT_SCRIPT_EVENT), 0);
+    assert_int_equal(f->pool.taken, 1);
+}
+
+/* What there is may be known only when the first box has come: by then it is asked. */
+static void test_tools_that_were_unknown_when_it_began(void **state)
+{
+    struct script_rig *f = *state;
+    have_tools(f);
+    f->pool.tools.told = false;
+    f->pool.tells = true;
+    f->rig.answer = turn_rig_say_no;
+    run(f, BURN);
+    assert_string_equal(turn_rig_event(&f->rig, EVENT_TOOL_STARTED, 0)->tool_started.effect, "UNKNOWN");
+    assert_string_equal(outcome(f), "denied:write_denied");
+    assert_int_equal(turn_rig_count(&f->rig, EVENT_SCRIPT_EVENT), 0);
 }
 
 /* One that only reads is planned with other reads, and a breakpoint on writes leaves it alone. */
@@ -174,6 +225,9 @@ int main(void)
         TEST(test_a_call_may_do_what_its_tools_may),
         TEST(test_without_a_choice_all_tools_count),
         TEST(test_a_tool_that_is_not_there),
+        TEST(test_tools_that_destroy_are_asked_about),
+        TEST(test_a_script_that_is_denied_does_not_run),
+        TEST(test_tools_that_were_unknown_when_it_began),
         TEST(test_the_scheduler_asks_for_the_calls_effect),
         TEST(test_run_again_without_a_sandbox_its_effect_stays),
     };

@@ -27,6 +27,7 @@ static void hand_out(struct loop_timer *timer)
     free(steal(&pool->ticket));
     pool->out = !pool->trouble;
     pool->taken += pool->out;
+    pool->tools.told |= pool->out && pool->tells;
     own.got(own.user, pool->out ? (struct box *)(void *)&pool->harness : NULL, pool->trouble);
 }
 

@@ -27,6 +27,7 @@ struct fake_pool {
     const char *trouble;        /* there is no box, for this reason */
     const char *const *secrets; /* declared names */
     struct toolset tools;
+    bool tells; /* what tools there are, with the first box */
 
     /* What happened. */
     int taken, forgotten;
