@@ -7,6 +7,7 @@
 #include "app_live.h"
 #include "app_servers.h"
 #include "base/file.h"
+#include "base/json.h"
 #include "base/log.h"
 #include "model/scripted.h"
 #include "say.h"
@@ -18,6 +19,39 @@
 #define LOOK_US     5000
 
 #define LIVE_OF(place, member) ((struct live *)((char *)(place)-offsetof(struct live, member)))
+
+/* ---- permissions ---- */
+
+/* One per line, "tool path" or "tool", as the dialog lists them. */
+static void note_permission(struct live *live, const struct intent *intent)
+{
+    const char *path = intent->allow.path;
+    CLEANUP(free) char *line = xasprintf("%s%s%s\n", intent->allow.tool, path ? " " : "", path ? path : "");
+    char *at = live->allowed.buf;
+    while (at && strncmp(at, line, strlen(line)) != 0)
+        at = strchr(at, '\n') ? strchr(at, '\n') + 1 : NULL;
+    if (at && intent->allow.revoke) {
+        size_t len = strlen(line), behind = strlen(at + len) + 1;
+        memmove(at, at + len, behind);
+        strbuf_set_len(&live->allowed, live->allowed.len - len);
+    } else if (!at && !intent->allow.revoke) {
+        strbuf_addstr(&live->allowed, line);
+    }
+}
+
+static void forget_permissions(struct strbuf *allowed, const char *tool)
+{
+    CLEANUP(strbuf) struct strbuf kept = STRBUF_INIT;
+    size_t len = strlen(tool);
+    for (const char *at = allowed->buf; *at;) {
+        size_t line = strcspn(at, "\n") + 1;
+        if (strncmp(at, tool, len) != 0 || (at[len] != ' ' && at[len] != '\n'))
+            strbuf_add(&kept, at, line);
+        at += line;
+    }
+    strbuf_reset(allowed);
+    strbuf_add(allowed, kept.buf, kept.len);
+}
 
 /* ---- what happens ---- */
 
@@ -40,6 +74,32 @@ static void stop_here(struct live *live)
            keymap_key(live->app->keymap, ACTION_CONTINUE));
 }
 
+/* The names of a list, after a sign each; an empty list adds nothing. */
+static void add_names(struct strbuf *out, const char *list, char sign)
+{
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
+    const struct json *names = list ? json_parse(&arena, list, strlen(list), NULL) : NULL;
+    json_each (name, names)
+        strbuf_addf(out, "%s%c%s", out->len ? " " : "", sign, json_str(name, ""));
+}
+
+/* Other tools from this turn on, and what was allowed to those that are others now is allowed no more. */
+static void tools_changed(struct live *live, const struct event_tools_changed *event)
+{
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
+    CLEANUP(strbuf) struct strbuf names = STRBUF_INIT;
+    const char *const lost[] = {event->changed, event->removed};
+    for (size_t i = 0; i < COUNT_OF(lost); i++) {
+        const struct json *list = lost[i] ? json_parse(&arena, lost[i], strlen(lost[i]), NULL) : NULL;
+        json_each (name, list)
+            forget_permissions(&live->allowed, json_str(name, ""));
+    }
+    add_names(&names, event->added, '+');
+    add_names(&names, event->changed, '~');
+    add_names(&names, event->removed, '-');
+    ui_say(live->app->ui, LOOK_TEXT, "this turn has other tools: %s", names.buf);
+}
+
 static void heard(struct sink *sink, const struct event *event, const struct session *session)
 {
     struct live *live = LIVE_OF(sink, sink);
@@ -56,6 +116,8 @@ static void heard(struct sink *sink, const struct event *event, const struct ses
         if (!live->quit_us)
             live->app->status = status_of(live->ended);
     }
+    if (event->type == EVENT_TOOLS_CHANGED)
+        tools_changed(live, &event->tools_changed);
     if (live->running)
         app_dirty(live->app);
 }
@@ -190,23 +252,6 @@ static void live_fill(struct app *app)
     if (engine_failed(engine))
         ui_say(app->ui, LOOK_ERROR, "%s (the turn was ended: what cannot be recorded is not done)",
                engine_failed(engine));
-}
-
-/* One permission per line, "tool path" or "tool", as the dialog lists them. */
-static void note_permission(struct live *live, const struct intent *intent)
-{
-    const char *path = intent->allow.path;
-    CLEANUP(free) char *line = xasprintf("%s%s%s\n", intent->allow.tool, path ? " " : "", path ? path : "");
-    char *at = live->allowed.buf;
-    while (at && strncmp(at, line, strlen(line)) != 0)
-        at = strchr(at, '\n') ? strchr(at, '\n') + 1 : NULL;
-    if (at && intent->allow.revoke) {
-        size_t len = strlen(line), behind = strlen(at + len) + 1;
-        memmove(at, at + len, behind);
-        strbuf_set_len(&live->allowed, live->allowed.len - len);
-    } else if (!at && !intent->allow.revoke) {
-        strbuf_addstr(&live->allowed, line);
-    }
 }
 
 static int live_submit(struct app *app, const struct intent *intent, struct err *err)

@@ -68,7 +68,7 @@ static void paint_head(const struct servers_wait *wait, struct canvas *canvas, s
     int at = 1 + canvas_str(canvas, in, 1, 1, LOOK_STRONG, head.buf);
     canvas_str(canvas, in, 1, at + 2, LOOK_DIM, time.buf);
     flow_paint(canvas, rect_make(in.row, in.col, in.rows, in.cols - 1), 2, 1, LOOK_DIM,
-               "The turn begins when each is ready or has failed. One that comes later has its tools in the next session.");
+               "The turn begins when each is ready or has failed. One that comes later has its tools in the next turn.");
 }
 
 static void servers_paint(struct modal *modal, struct ui *ui, const struct view *view, struct canvas *canvas,

@@ -81,6 +81,7 @@ static enum look kind_look(enum event_type type)
     case EVENT_CONTEXT_COMPACTED:
     case EVENT_REFLECTION:
         return LOOK_EVENT_MODEL;
+    case EVENT_TOOLS_CHANGED:
     case EVENT_WAVES_PLANNED:
     case EVENT_TOOL_STARTED:
     case EVENT_TOOL_OUTPUT:

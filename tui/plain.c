@@ -406,6 +406,9 @@ static void tell(struct plain *plain, const struct event *event)
     case EVENT_MODEL_CHANGED:
         plain_note_summary(plain, "model", event);
         break;
+    case EVENT_TOOLS_CHANGED:
+        plain_note_summary(plain, "tools", event);
+        break;
     case EVENT_CONTEXT_COMPACTED:
         plain_note_summary(plain, "context", event);
         break;

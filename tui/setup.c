@@ -326,12 +326,13 @@ static int open_servers(struct setup *setup, const struct setup_plan *plan)
     if (status)
         return status;
     mcp_register(setup->mcp, h->registry);
+    h->tools = mcp_source(setup->mcp);
     for (size_t i = 0; i < mcp_count(setup->mcp); i++) {
         CLEANUP(strbuf) struct strbuf line = STRBUF_INIT;
         struct mcp_status server = mcp_status(setup->mcp, i);
         mcp_status_write(&line, &server);
         if (server.state == MCP_STARTING)
-            strbuf_addstr(&line, ": its tools come with the next session (\"mcp_wait_s\" waits longer)");
+            strbuf_addstr(&line, ": its tools come with the next turn (\"mcp_wait_s\" waits longer)");
         if (server.state != MCP_READY && server.state != MCP_OFF && !plan->wait)
             say_notice("%s", line.buf);
         if (server.state == MCP_STARTING)
@@ -351,6 +352,8 @@ static int open_tools(struct setup *setup, const struct setup_plan *plan)
     if (registry_add_builtin(h->registry, &err) ||
         (plan->recording && recording_stand_ins(plan->recording, h->registry, plan->virtual_time, &err)))
         return say_error(STATUS_USAGE, "the tools cannot be set up: %s", err.text);
+    if (plan->recording)
+        h->tools = recording_tools(plan->recording);
     if (open_sandbox(setup, plan))
         return STATUS_USAGE;
     if (h->web_endpoint && h->web != WEB_OFF && !plan->virtual_time && !(h->http = http_new(setup->loop, &err)))

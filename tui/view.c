@@ -118,11 +118,12 @@ uint32_t view_event_call(const struct view *view, const struct event *event)
 const struct json *view_tools(const struct view *view, struct arena *arena)
 {
     struct event event;
-    if (!view->lines || !view->session->started_seq || !view_event(view, view->session->started_seq, &event, arena) ||
-        event.type != EVENT_SESSION_STARTED || !event.session_started.tools)
+    if (!view->lines || !view->session->tools_seq || !view_event(view, view->session->tools_seq, &event, arena))
         return NULL;
-    const char *text = event.session_started.tools;
-    const struct json *tools = json_parse(arena, text, strlen(text), NULL);
+    const char *text = event.type == EVENT_SESSION_STARTED ? event.session_started.tools
+                       : event.type == EVENT_TOOLS_CHANGED ? event.tools_changed.tools
+                                                           : NULL;
+    const struct json *tools = text ? json_parse(arena, text, strlen(text), NULL) : NULL;
     return tools && tools->count ? tools : NULL;
 }
 

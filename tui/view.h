@@ -37,7 +37,7 @@ struct view {
 
 /* Decodes the event with this seq into the arena; false when it cannot be read. */
 bool view_event(const struct view *view, int64_t seq, struct event *event, struct arena *arena);
-/* The tools of the session as session.started lists them, in the arena; NULL where that is not known. */
+/* The tools of the session as session.started, or what came after it, lists them, in the arena; NULL where that is not known. */
 const struct json *view_tools(const struct view *view, struct arena *arena);
 /* True for a breakpoint on a tool that the session does not have ("tool=raed_file"). */
 bool view_breaks_on_nothing(const struct view *view, const char *spec);

@@ -26,6 +26,7 @@ static const char *const templates[EVENT_TYPE_COUNT] = {
     [EVENT_MODEL_RESPONDED] = "step $step|$tool_calls|$text",
     [EVENT_MODEL_FAILED] = "step $step|attempt $attempt|$error|again in $retry_in_ms ms",
     [EVENT_MODEL_CHANGED] = "$model|by $by",
+    [EVENT_TOOLS_CHANGED] = "added: $added|changed: $changed|removed: $removed",
     [EVENT_CONTEXT_COMPACTED] = "step $step|$before tokens|now $after|$how",
     [EVENT_WAVES_PLANNED] = "step $step|$waves",
     [EVENT_TOOL_STARTED] = "$call|$tool|$arguments",

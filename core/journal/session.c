@@ -177,7 +177,7 @@ static void session_started(const struct fold *fold)
         return;
     }
     const struct json *model = fold_json(fold, e->model, JSON_OBJECT);
-    session->started_seq = fold->seq;
+    session->started_seq = session->tools_seq = fold->seq;
     session->id = session_intern(session, e->session);
     session->created = session_intern(session, e->created);
     session->app = session_intern(session, e->app);
@@ -288,6 +288,11 @@ static void model_changed(const struct fold *fold)
     const struct json *model = fold_json(fold, fold->event->model_changed.model, JSON_OBJECT);
     session->provider = session_intern(session, json_str(json_get(model, "provider"), NULL));
     session->model = session_intern(session, json_str(json_get(model, "name"), NULL));
+}
+
+static void tools_changed(const struct fold *fold)
+{
+    fold->session->tools_seq = fold->seq;
 }
 
 static void context_compacted(const struct fold *fold)
@@ -436,6 +441,7 @@ static void (*const folds[EVENT_TYPE_COUNT])(const struct fold *fold) = {
     [EVENT_MODEL_RESPONDED] = model_responded,
     [EVENT_MODEL_FAILED] = model_failed,
     [EVENT_MODEL_CHANGED] = model_changed,
+    [EVENT_TOOLS_CHANGED] = tools_changed,
     [EVENT_CONTEXT_COMPACTED] = context_compacted,
     [EVENT_WAVES_PLANNED] = fold_waves_planned,
     [EVENT_TOOL_STARTED] = fold_tool_started,

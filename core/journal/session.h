@@ -128,6 +128,7 @@ struct session {
     struct session_names *names;
     uint32_t id, created, app, workspace, provider, model, engine; /* names */
     uint32_t started_seq, ended_seq;
+    uint32_t tools_seq; /* the newest event that lists the tools */
     uint32_t event_count;
     int64_t last_seq, last_t;
     uint32_t counts[EVENT_TYPE_COUNT]; /* events by type */

@@ -59,6 +59,8 @@ static void dump_head(struct strbuf *out, const struct session *session)
     add_name(out, session, "engine", session->engine);
     add_number(out, "started", session->started_seq);
     add_number(out, "ended", session->ended_seq);
+    if (session->tools_seq != session->started_seq)
+        add_number(out, "tools", session->tools_seq);
     strbuf_addf(out, "\nevents %u last seq %lld t %lld names %u\n", session->event_count, (long long)session->last_seq,
                 (long long)session->last_t, session->names_count);
     for (int type = 0; type < EVENT_TYPE_COUNT; type++)

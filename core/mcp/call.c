@@ -191,8 +191,7 @@ static const char *refused(const struct mcp_tool *tool)
 {
     if (tool->gone)
         return "the server has taken this tool back";
-    return tool->changed ? "the server has changed this tool since the session began (a new session has it as it is now)"
-                         : NULL;
+    return tool->heir ? "the server has changed this tool meanwhile (the next turn has it as it is now)" : NULL;
 }
 
 /* Sends the call, or lets it wait for its server. */

@@ -4,10 +4,11 @@
 #include "base/mem.h"
 #include "base/redact.h"
 #include "server.h"
-#include "tools/registry.h"
+#include "tools/source.h"
 #include <string.h>
 
 struct mcp {
+    struct tool_source source;
     struct loop *loop;
     struct mcp_pace pace;
     char *workspace;
@@ -39,6 +40,7 @@ static struct mcp_status status_of(const struct mcp_server *server)
                                 .offer_count = server->tool_count};
     for (size_t i = 0; i < server->tool_count; i++)
         status.tool_count += !server->tools[i]->left_out && !server->tools[i]->gone;
+    status.news = mcp_offers_news(server);
     return status;
 }
 
@@ -181,25 +183,27 @@ void mcp_close(struct mcp *mcp)
 
 /* Tools */
 
-static void register_server(struct mcp_server *server, struct registry *registry)
+/* One that is on its way, for the first time or again, is left as it is. */
+static void adopt(struct tool_source *source, struct registry *registry, int64_t turn, struct tool_changes *changes)
 {
-    server->sealed = true;
-    for (size_t i = 0; i < server->tool_count && server->state == MCP_READY; i++) {
-        struct mcp_tool *tool = server->tools[i];
-        struct err err = ERR_INIT;
-        if (tool->left_out || tool->gone)
-            continue;
-        if (registry_add(registry, &tool->tool, &err)) {
-            log_warn("tool server %s: %s", server->spec->name, err.text);
-            tool->left_out = xstrdup(err.text);
-        }
-    }
+    struct mcp *mcp = CONTAINER_OF(source, struct mcp, source);
+    (void)turn;
+    for (size_t i = 0; i < mcp->count; i++)
+        if (mcp->servers[i]->state == MCP_FAILED || (mcp->servers[i]->state == MCP_READY && settled(mcp->servers[i])))
+            mcp_offers_adopt(mcp->servers[i], registry, changes);
+}
+
+struct tool_source *mcp_source(struct mcp *mcp)
+{
+    mcp->source.adopt = adopt;
+    return &mcp->source;
 }
 
 void mcp_register(struct mcp *mcp, struct registry *registry)
 {
-    for (size_t i = 0; i < mcp->count; i++)
-        register_server(mcp->servers[i], registry);
+    struct tool_changes changes = {0};
+    adopt(&mcp->source, registry, 1, &changes);
+    tool_changes_release(&changes);
 }
 
 size_t mcp_count(const struct mcp *mcp)
@@ -235,6 +239,8 @@ void mcp_status_write(struct strbuf *out, const struct mcp_status *status)
         break;
     case MCP_READY:
         strbuf_addf(out, "ready, %zu tool%s", status->tool_count, status->tool_count == 1 ? "" : "s");
+        if (status->news)
+            strbuf_addstr(out, ": the next turn has what is new");
         break;
     case MCP_PAUSING:
         strbuf_addf(out, "%s; it is started again", why);

@@ -8,8 +8,8 @@
  *     …                                          the session
  *     mcp_close(mcp);                            asks them to end, and ends them
  *
- * The tools of a session are those that were there when it began: that is what its recording says. A server that comes
- * later, or offers more later, has them in the next session; a tool that was changed under the session's feet is refused.
+ * The tools of a turn are those that were there when it began: that is what its recording says. A server that comes later,
+ * or offers others later, has them in the next turn (mcp_source); a tool that was changed under a turn's feet is refused.
  * One that ends is started again, after a pause that grows, and calls wait for it as long as their own time allows. */
 
 #include "classify.h"
@@ -19,6 +19,7 @@ struct loop;
 struct mcp;
 struct mcp_server;
 struct registry;
+struct tool_source;
 
 #define MCP_WAIT_S 10 /* how long a session waits for its servers */
 
@@ -49,6 +50,7 @@ struct mcp_status {
     const char *note;            /* of its entry in the configuration */
     size_t tool_count;           /* that a session has */
     size_t offer_count;          /* with those that are left out */
+    bool news;                   /* the next turn has other tools of it */
 };
 
 /* The specs are copied. */
@@ -63,8 +65,10 @@ void mcp_await(struct mcp *mcp, double limit_s, void (*done)(void *user), void *
 void mcp_await_stop(struct mcp *mcp);
 /* The same, running the loop. False when one of them was still not ready at the end. */
 bool mcp_wait(struct mcp *mcp, double limit_s);
-/* Adds the tools of the servers that are ready, and no others later. One that the registry refuses is left out. */
+/* Adds the tools of the servers that are ready. One that the registry refuses is left out. */
 void mcp_register(struct mcp *mcp, struct registry *registry);
+/* Who brings a registry up to date later: what servers offer then, without what failed ones did. */
+struct tool_source *mcp_source(struct mcp *mcp);
 size_t mcp_count(const struct mcp *mcp);
 struct mcp_status mcp_status(const struct mcp *mcp, size_t index);
 struct mcp_offer mcp_offer(const struct mcp *mcp, size_t server, size_t index);

@@ -1,8 +1,8 @@
 /* What a server offers: its list of tools, page by page, and what becomes of it.
  *
- * While a session has not begun, each tool becomes one of ours. After that the list is compared with what the session has:
- * a tool that is gone or whose schema or hints are others is refused from then on, because what was agreed to was another
- * one. Descriptions may change.
+ * Each tool becomes one of ours, which a session has from its next turn on. From then on the list is compared with what the
+ * session has: a tool that is gone or whose schema or hints are others is refused, because what was agreed to was another
+ * one, until the next turn adopts it as it is then. Descriptions may change.
  *
  * A list has an end: at most so many pages, no cursor twice, at most so many tools. */
 
@@ -12,7 +12,9 @@
 #include "base/utf8.h"
 #include "names.h"
 #include "server.h"
+#include "tools/registry.h"
 #include "tools/schema.h"
+#include "tools/source.h"
 #include <string.h>
 
 #define PAGES_MAX         1000
@@ -29,6 +31,8 @@ void mcp_tool_free(struct mcp_tool *tool)
     free(tool->left_out);
     free(tool->dry_run);
     free(tool->asked_call);
+    if (tool->heir)
+        mcp_tool_free(tool->heir);
     free(tool);
 }
 
@@ -150,14 +154,21 @@ static void fill_tool(struct mcp_tool *tool, const struct json *offer)
         mcp_server_log(tool->server, "a tool is left out: ", tool->left_out, strlen(tool->left_out));
 }
 
-static void add_tool(struct mcp_server *server, const char *name, const struct json *offer)
+static struct mcp_tool *make_tool(struct mcp_server *server, const char *name, char *take_qualified,
+                                  const struct json *offer)
 {
     struct mcp_tool *tool = xcalloc(1, sizeof(*tool));
     tool->server = server;
     tool->name = xstrdup(name);
-    tool->qualified = mcp_name(server->spec->name, name, server->taken);
+    tool->qualified = take_qualified;
     tool->seen = server->listing.number;
     fill_tool(tool, offer);
+    return tool;
+}
+
+static void add_tool(struct mcp_server *server, const char *name, const struct json *offer)
+{
+    struct mcp_tool *tool = make_tool(server, name, mcp_name(server->spec->name, name, server->taken), offer);
     GROW(server->tools, server->tool_count, server->tool_room);
     server->tools[server->tool_count++] = tool;
 }
@@ -170,13 +181,16 @@ static void compare_tool(struct mcp_server *server, struct mcp_tool *tool, const
     bool changed = strcmp(shape, tool->shape) != 0;
     tool->gone = false;
     tool->seen = server->listing.number;
-    if (changed && !server->sealed) { /* no session has it yet */
+    if (!changed && tool->heir) { /* it is what it was */
+        mcp_tool_free(steal(&tool->heir));
+    } else if (changed && !tool->registered) { /* no session has it yet */
         fill_tool(tool, offer);
-        return;
+    } else if (changed && tool->heir) {
+        fill_tool(tool->heir, offer);
+    } else if (changed) {
+        log_warn("tool server %s: it changed its tool %s: refused until the next turn", server->spec->name, tool->qualified);
+        tool->heir = make_tool(server, tool->name, xstrdup(tool->qualified), offer);
     }
-    if (changed && !tool->changed)
-        log_warn("tool server %s: it changed its tool %s: refused from now on", server->spec->name, tool->qualified);
-    tool->changed = changed;
 }
 
 static void take_offer(struct mcp_server *server, const struct json *offer)
@@ -189,12 +203,66 @@ static void take_offer(struct mcp_server *server, const struct json *offer)
         mcp_server_log(server, "a tool is offered twice: ", name, strlen(name));
     else if (known)
         compare_tool(server, known, offer);
-    else if (server->sealed)
-        mcp_server_log(server, "a new tool comes with the next session: ", name, strlen(name));
     else if (server->tool_count < MCP_TOOLS_MAX)
         add_tool(server, name, offer);
     else
         mcp_server_log(server, "more tools than a session can have; left out: ", name, strlen(name));
+}
+
+/* What the session has of it */
+
+static bool wanted(const struct mcp_tool *tool)
+{
+    return !tool->left_out && !tool->gone && tool->server->state != MCP_FAILED;
+}
+
+static bool is_news(const struct mcp_tool *tool)
+{
+    return tool->registered ? tool->heir || !wanted(tool) : wanted(tool);
+}
+
+bool mcp_offers_news(const struct mcp_server *server)
+{
+    for (size_t i = 0; i < server->tool_count; i++)
+        if (is_news(server->tools[i]))
+            return true;
+    return false;
+}
+
+/* A tool that is another one now makes way; it stays until the end, because a late call may still hold it. */
+static struct mcp_tool *retire(struct mcp_server *server, size_t index)
+{
+    struct mcp_tool *tool = server->tools[index], *heir = steal(&tool->heir);
+    heir->seen = tool->seen;
+    heir->gone = tool->gone;
+    GROW(server->retired, server->retired_count, server->retired_room);
+    server->retired[server->retired_count++] = tool;
+    server->tools[index] = heir;
+    return heir;
+}
+
+static void register_tool(struct mcp_tool *tool, bool had, struct registry *registry, struct tool_changes *changes)
+{
+    struct err err = ERR_INIT;
+    if (wanted(tool) && (had ? registry_replace : registry_add)(registry, &tool->tool, &err)) {
+        log_warn("tool server %s: %s", tool->server->spec->name, err.text);
+        tool->left_out = xstrdup(err.text);
+    }
+    tool->registered = wanted(tool);
+    if (had && !tool->registered)
+        registry_remove(registry, tool->qualified);
+    if (had || tool->registered)
+        tool_changes_add(changes, tool->qualified, !had ? TOOL_ADDED : tool->registered ? TOOL_CHANGED : TOOL_REMOVED);
+}
+
+void mcp_offers_adopt(struct mcp_server *server, struct registry *registry, struct tool_changes *changes)
+{
+    for (size_t i = 0; i < server->tool_count; i++) {
+        struct mcp_tool *tool = server->tools[i];
+        bool had = tool->registered;
+        if (is_news(tool))
+            register_tool(had && tool->heir ? retire(server, i) : tool, had, registry, changes);
+    }
 }
 
 static void ask_page(struct mcp_server *server, const char *cursor);

@@ -267,8 +267,11 @@ static const struct mcp_peer_ops peer_ops = {
 
 void mcp_server_listed(struct mcp_server *server)
 {
-    if (server->state == MCP_READY)
+    if (server->state == MCP_READY) { /* it was listed again */
+        if (server->changed && mcp_offers_news(server))
+            server->changed(server);
         return;
+    }
     server->was_ready = true;
     server->ready_us = loop_now_us(server->loop);
     log_info("tool server %s: ready, protocol %s, %zu tools", server->spec->name, server->protocol, server->tool_count);
@@ -382,7 +385,10 @@ void mcp_server_free(struct mcp_server *server)
     mcp_calls_failed(server, "the program ends");
     for (size_t i = 0; i < server->tool_count; i++)
         mcp_tool_free(server->tools[i]);
+    for (size_t i = 0; i < server->retired_count; i++)
+        mcp_tool_free(server->retired[i]);
     free(server->tools);
+    free(server->retired);
     for (size_t i = 0; server->env[i]; i++)
         free(server->env[i]);
     free(server->env);

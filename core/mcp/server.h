@@ -8,6 +8,7 @@
 #include "peer.h"
 
 struct mcp_call;
+struct tool_changes;
 struct proc;
 
 #define MCP_CALL_S    60.0
@@ -19,12 +20,14 @@ struct mcp_tool {
     char *name; /* the server's own */
     char *qualified, *description, *parameters;
     char *left_out;
-    char shape[HASH_SHA256_HEX]; /* of its schema and its annotations, when the session began */
+    char shape[HASH_SHA256_HEX]; /* of its schema and its annotations, as the session knows them */
     struct mcp_class class, claimed;
     const char *resource_keys[2];
     char *dry_run; /* a switch of its schema that makes it tell and not do; NULL: none */
     bool takes_path, takes_content, moves; /* `path`, and `content` that is all of it; `source` and `destination` */
-    bool gone, changed;   /* since the session began */
+    bool registered;      /* the session has it */
+    bool gone;            /* it is not offered any more */
+    struct mcp_tool *heir; /* what it is offered as now, if that is another tool: the next turn has it; NULL: it is the same */
     unsigned seen;        /* in which listing */
     char *asked_call;     /* the call about which a change set was proposed last… */
     char asked_digest[HASH_SHA256_HEX]; /* …and its digest */
@@ -57,7 +60,6 @@ struct mcp_server {
     char *title, *version;
     bool offers_tools;
     bool was_ready;  /* once: then it is started again when it ends */
-    bool sealed;     /* the session has its tools */
     bool closing;
     unsigned failures; /* in a row */
     int64_t ready_us;
@@ -68,6 +70,8 @@ struct mcp_server {
 
     struct mcp_tool **tools;
     size_t tool_count, tool_room;
+    struct mcp_tool **retired; /* that the session had: a late call may still hold one */
+    size_t retired_count, retired_room;
     struct mcp_listing listing;
 
     struct rpc_lines errors; /* its standard error */
@@ -101,6 +105,10 @@ char *mcp_server_params(const struct mcp_server *server, const char *members, co
 void mcp_list_tools(struct mcp_server *server);
 void mcp_list_changed(struct mcp_server *server); /* they say so: soon, once */
 void mcp_list_release(struct mcp_server *server);
+/* What it offers is not what the session has of it: the next turn will. */
+bool mcp_offers_news(const struct mcp_server *server);
+/* Makes the registry have what it offers. */
+void mcp_offers_adopt(struct mcp_server *server, struct registry *registry, struct tool_changes *changes);
 void mcp_tool_free(struct mcp_tool *tool);
 
 /* call.c */

@@ -117,6 +117,18 @@ bool approval_revoke(struct approval *approval, const char *tool, const char *pa
     return true;
 }
 
+void approval_forget(struct approval *approval, const char *tool)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < approval->rule_count; i++) {
+        if (strcmp(approval->rules[i].tool, tool) == 0)
+            free_rule(&approval->rules[i]);
+        else
+            approval->rules[kept++] = approval->rules[i];
+    }
+    approval->rule_count = kept;
+}
+
 void approval_record(struct approval *approval, int64_t turn, const char *call, const struct verdict *verdict)
 {
     GROW(approval->recorded, approval->recorded_count, approval->recorded_room);

@@ -47,6 +47,8 @@ void approval_free(struct approval *approval);
  * nothing else. */
 void approval_allow(struct approval *approval, const char *tool, const char *path);
 bool approval_revoke(struct approval *approval, const char *tool, const char *path);
+/* Everything that was allowed to this tool: it is another one now. */
+void approval_forget(struct approval *approval, const char *tool);
 /* A decision from a recording for the n-th question of a call in a turn (n from 0, in the order added). */
 void approval_record(struct approval *approval, int64_t turn, const char *call, const struct verdict *verdict);
 /* What is decided without asking; DECISION_NONE when a person must. Sets `nobody` when it was refused because nobody

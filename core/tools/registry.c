@@ -94,6 +94,20 @@ int registry_replace(struct registry *registry, const struct tool *tool, struct 
     return 0;
 }
 
+bool registry_remove(struct registry *registry, const char *name)
+{
+    int64_t index = hash_map_get(&registry->by_name, name, -1);
+    if (index < 0)
+        return false;
+    size_t at = (size_t)index;
+    memmove(&registry->entries[at], &registry->entries[at + 1], (registry->count - at - 1) * sizeof(*registry->entries));
+    registry->count--;
+    hash_map_clear(&registry->by_name);
+    for (size_t i = 0; i < registry->count; i++)
+        hash_map_put(&registry->by_name, registry->entries[i].tool->spec.name, (int64_t)i);
+    return true;
+}
+
 int registry_add_builtin(struct registry *registry, struct err *err)
 {
     for (size_t i = 0; builtin_tools[i]; i++)

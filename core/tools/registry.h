@@ -1,5 +1,5 @@
 #pragma once
-/* The tools a session has, by name. Filled before the first turn, read-only after. */
+/* The tools a session has, by name. Filled before the first turn, changed between turns at most. */
 
 #include "tool.h"
 
@@ -14,6 +14,8 @@ void registry_free(struct registry *registry);
 int registry_add(struct registry *registry, const struct tool *tool, struct err *err) CHECKED;
 /* In the place of the one that has its name. */
 int registry_replace(struct registry *registry, const struct tool *tool, struct err *err) CHECKED;
+/* False when there is none of this name. */
+bool registry_remove(struct registry *registry, const char *name);
 int registry_add_builtin(struct registry *registry, struct err *err) CHECKED;
 const struct tool *registry_find(const struct registry *registry, const char *name); /* NULL when unknown */
 /* The name nearest to a misspelt one, NULL when none is near. */

@@ -24,10 +24,12 @@ struct http;
 struct place;
 struct pool;
 struct program_control;
+struct tool_source;
 
 struct harness {
     struct loop *loop;
     struct registry *registry;
+    struct tool_source *tools;        /* tools that come and go; NULL: there are none */
     struct provider *provider;        /* the model that the session begins with */
     const char *model_name;           /* by which people know it; NULL: by none */
     struct model_source *models;      /* others; NULL: there are none */

@@ -1,9 +1,11 @@
 /* What people want of a session, each wish refused with a sentence or acted upon. */
 
+#include "base/json.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "engine_inside.h"
 #include "tools/place.h"
+#include "tools/source.h"
 #include <string.h>
 
 static void undo_ended(struct engine *engine)
@@ -43,6 +45,50 @@ static void tell_other_model(struct engine *engine)
         tell_model(engine, "resume");
 }
 
+/* ---- tools ---- */
+
+static void write_changes(struct strbuf *out, const struct tool_changes *changes, enum tool_fate what)
+{
+    struct json_writer w = json_begin(out);
+
+    json_open(&w, NULL, '[');
+    for (size_t i = 0; i < changes->count; i++)
+        if (changes->items[i].what == what)
+            json_add_str(&w, NULL, changes->items[i].name);
+    json_close(&w, ']');
+}
+
+/* The registry is brought up to date before a turn, and the journal says so. What was allowed to a tool that is another
+ * one now is not allowed any more. */
+static void adopt_tools(struct engine *engine)
+{
+    const struct harness *h = engine->harness;
+    struct tool_changes changes = {0};
+    CLEANUP(strbuf) struct strbuf tools = STRBUF_INIT;
+    CLEANUP(strbuf) struct strbuf added = STRBUF_INIT;
+    CLEANUP(strbuf) struct strbuf changed = STRBUF_INIT;
+    CLEANUP(strbuf) struct strbuf removed = STRBUF_INIT;
+
+    if (h->tools)
+        h->tools->adopt(h->tools, h->registry, engine->turns + 1, &changes);
+    if (changes.count) {
+        for (size_t i = 0; i < changes.count; i++)
+            if (changes.items[i].what != TOOL_ADDED)
+                approval_forget(h->approval, changes.items[i].name);
+        registry_describe(h->registry, &tools);
+        write_changes(&added, &changes, TOOL_ADDED);
+        write_changes(&changed, &changes, TOOL_CHANGED);
+        write_changes(&removed, &changes, TOOL_REMOVED);
+        engine_emit(engine, 0,
+                    &(struct event){.type = EVENT_TOOLS_CHANGED,
+                                    .tools_changed = {.tools = tools.buf,
+                                                      .added = added.buf,
+                                                      .changed = changed.buf,
+                                                      .removed = removed.buf}});
+    }
+    tool_changes_release(&changes);
+}
+
 /* ---- intents ---- */
 
 /* What is to be said before a session that was gone on with does anything. */
@@ -63,6 +109,7 @@ static int start(struct engine *engine, const struct intent *intent, struct err 
     turn_free(steal(&engine->left));
     tell_left(engine);
     tell_other_model(engine);
+    adopt_tools(engine);
     engine->turns++;
     engine->turn = turn_start(engine, engine->harness, engine->turns, prompt);
     return 0;

@@ -36,6 +36,11 @@ static void note(struct recording *recording, const struct event *event, struct 
     case EVENT_SESSION_STARTED:
         set_text(&recording->tools, event->session_started.tools);
         break;
+    case EVENT_TOOLS_CHANGED:
+        GROW(recording->changes, recording->change_count, recording->change_room);
+        recording->changes[recording->change_count++] = (struct recorded_tools){
+            (int64_t)recording->turn_count + 1, xstrdup(event->tools_changed.tools ? event->tools_changed.tools : "[]")};
+        break;
     case EVENT_TURN_STARTED: {
         const char *thinking = event->turn_started.thinking;
 
@@ -162,6 +167,9 @@ void recording_free(struct recording *recording)
         free(stand_in);
     }
     free(recording->stand_ins);
+    for (size_t i = 0; i < recording->change_count; i++)
+        free(recording->changes[i].tools);
+    free(recording->changes);
     free(recording->tools);
     free(recording->limits);
     free(recording->files);

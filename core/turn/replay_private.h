@@ -2,6 +2,7 @@
 /* Between replay.c and stand_in.c; nobody else includes it. */
 
 #include "replay.h"
+#include "tools/source.h"
 
 struct recorded_turn {
     int64_t number, seq;
@@ -23,6 +24,12 @@ struct recorded_outcome {
     size_t told_count, told_room;
 };
 
+/* The tools from a turn on. */
+struct recorded_tools {
+    int64_t turn; /* counted from 1, as a run counts them */
+    char *tools;  /* JSON */
+};
+
 struct stand_in {
     struct tool tool;
     char *name, *description, *parameters;
@@ -40,6 +47,10 @@ struct recording {
     struct stand_in **stand_ins;
     size_t stand_in_count, stand_in_room;
     char *tools;           /* JSON of session.started */
+    struct recorded_tools *changes; /* after it */
+    size_t change_count, change_room;
+    struct tool_source source;
+    bool scripts; /* see recording_stand_ins */
     char *limits;          /* JSON of the first budget.opened */
     enum thinking_level thinking;
 };

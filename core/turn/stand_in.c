@@ -5,6 +5,7 @@
  * files are as they were, and what is then approved is written. */
 
 #include "base/json.h"
+#include "base/log.h"
 #include "base/loop.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
@@ -186,49 +187,119 @@ static void guess_limits(const struct recording *recording, struct tool_spec *sp
     spec->timeout_s = (double)longest_ms / 1000;
 }
 
+static struct stand_in *make_stand_in(struct recording *recording, const char *name, const struct json *spec)
+{
+    const struct json *parameters = json_get(spec, "parameters");
+    struct strbuf schema = STRBUF_INIT;
+    struct stand_in *stand_in = xcalloc(1, sizeof(*stand_in));
+
+    stand_in->recording = recording;
+    stand_in->name = xstrdup(name);
+    stand_in->description = xstrdup(json_str(json_get(spec, "description"), ""));
+    if (parameters && parameters->type == JSON_OBJECT)
+        json_write(&schema, parameters, JSON_COMPACT);
+    else
+        strbuf_addstr(&schema, "{\"type\":\"object\"}");
+    stand_in->parameters = strbuf_detach(&schema, NULL);
+    stand_in->keys = read_keys(json_get(spec, "resource_keys"));
+    stand_in->tool = (struct tool){
+        .spec = {.name = stand_in->name,
+                 .description = stand_in->description,
+                 .effect = effect_from_name(json_str(json_get(spec, "effect"), NULL)),
+                 .idempotent = json_bool(json_get(spec, "idempotent"), true),
+                 .resource_keys = (const char *const *)stand_in->keys,
+                 .parameters = stand_in->parameters},
+        .effect = stand_in_effect,
+        .start = stand_in_start,
+        .cancel = stand_in_cancel,
+        .data = stand_in,
+    };
+    guess_limits(recording, &stand_in->tool.spec);
+    GROW(recording->stand_ins, recording->stand_in_count, recording->stand_in_room);
+    recording->stand_ins[recording->stand_in_count++] = stand_in;
+    return stand_in;
+}
+
+static bool is_stand_in(const struct tool *tool)
+{
+    return tool->start == stand_in_start;
+}
+
+static bool same_tool(const struct tool *tool, const struct tool *other)
+{
+    return strcmp(tool->spec.parameters, other->spec.parameters) == 0 && tool->spec.effect == other->spec.effect &&
+           tool->spec.idempotent == other->spec.idempotent && strcmp(tool->spec.description, other->spec.description) == 0;
+}
+
+/* One recorded tool: stands in where there is none, or where only another stand-in is. */
+static int stand_in_for(struct recording *recording, struct registry *registry, const struct json *spec,
+                        struct tool_changes *changes, struct err *err)
+{
+    const char *name = json_str(json_get(spec, "name"), "");
+    const struct tool *there = registry_find(registry, name);
+    struct stand_in *stand_in;
+
+    if (there && !is_stand_in(there) && !(recording->scripts && there->spec.real_time))
+        return 0;
+    stand_in = make_stand_in(recording, name, spec);
+    if (there && is_stand_in(there) && same_tool(there, &stand_in->tool))
+        return 0;
+    if (changes)
+        tool_changes_add(changes, stand_in->name, there ? TOOL_CHANGED : TOOL_ADDED);
+    return (there ? registry_replace : registry_add)(registry, &stand_in->tool, err);
+}
+
 int recording_stand_ins(struct recording *recording, struct registry *registry, bool scripts, struct err *err)
 {
     CLEANUP(arena) struct arena arena = ARENA_INIT;
     const struct json *tools =
         recording->tools ? json_parse(&arena, recording->tools, strlen(recording->tools), NULL) : NULL;
 
-    json_each(spec, tools)
-    {
-        const char *name = json_str(json_get(spec, "name"), "");
-        const struct json *parameters = json_get(spec, "parameters");
-        struct strbuf schema = STRBUF_INIT;
-        struct stand_in *stand_in;
-
-        const struct tool *there = registry_find(registry, name);
-        if (there && !(scripts && there->spec.real_time))
-            continue;
-        stand_in = xcalloc(1, sizeof(*stand_in));
-        stand_in->recording = recording;
-        stand_in->name = xstrdup(name);
-        stand_in->description = xstrdup(json_str(json_get(spec, "description"), ""));
-        if (parameters && parameters->type == JSON_OBJECT)
-            json_write(&schema, parameters, JSON_COMPACT);
-        else
-            strbuf_addstr(&schema, "{\"type\":\"object\"}");
-        stand_in->parameters = strbuf_detach(&schema, NULL);
-        stand_in->keys = read_keys(json_get(spec, "resource_keys"));
-        stand_in->tool = (struct tool){
-            .spec = {.name = stand_in->name,
-                     .description = stand_in->description,
-                     .effect = effect_from_name(json_str(json_get(spec, "effect"), NULL)),
-                     .idempotent = json_bool(json_get(spec, "idempotent"), true),
-                     .resource_keys = (const char *const *)stand_in->keys,
-                     .parameters = stand_in->parameters},
-            .effect = stand_in_effect,
-            .start = stand_in_start,
-            .cancel = stand_in_cancel,
-            .data = stand_in,
-        };
-        guess_limits(recording, &stand_in->tool.spec);
-        GROW(recording->stand_ins, recording->stand_in_count, recording->stand_in_room);
-        recording->stand_ins[recording->stand_in_count++] = stand_in;
-        if ((there ? registry_replace : registry_add)(registry, &stand_in->tool, err) < 0)
-            return -1;
-    }
+    recording->scripts = scripts;
+    json_each(spec, tools) if (stand_in_for(recording, registry, spec, NULL, err) < 0) return -1;
     return 0;
+}
+
+/* ---- tools that came and went ---- */
+
+static bool names_tool(const struct json *tools, const char *name)
+{
+    json_each(spec, tools) if (strcmp(json_str(json_get(spec, "name"), ""), name) == 0) return true;
+    return false;
+}
+
+static void adopt_recorded(struct recording *recording, struct registry *registry, const struct json *tools,
+                           struct tool_changes *changes)
+{
+    struct err err = ERR_INIT;
+
+    for (size_t i = registry_count(registry); i-- > 0;) {
+        const struct tool *tool = registry_at(registry, i);
+
+        if (!is_stand_in(tool) || names_tool(tools, tool->spec.name))
+            continue;
+        tool_changes_add(changes, tool->spec.name, TOOL_REMOVED);
+        registry_remove(registry, tool->spec.name);
+    }
+    json_each(spec, tools) if (stand_in_for(recording, registry, spec, changes, &err) < 0)
+        log_warn("a recorded tool is left out: %s", err.text);
+}
+
+static void adopt(struct tool_source *source, struct registry *registry, int64_t turn, struct tool_changes *changes)
+{
+    struct recording *recording = CONTAINER_OF(source, struct recording, source);
+
+    for (size_t i = 0; i < recording->change_count; i++) {
+        CLEANUP(arena) struct arena arena = ARENA_INIT;
+        const char *text = recording->changes[i].tools;
+
+        if (recording->changes[i].turn == turn)
+            adopt_recorded(recording, registry, json_parse(&arena, text, strlen(text), NULL), changes);
+    }
+}
+
+struct tool_source *recording_tools(struct recording *recording)
+{
+    recording->source.adopt = adopt;
+    return &recording->source;
 }

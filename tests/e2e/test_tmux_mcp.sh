@@ -144,6 +144,42 @@ case_waits_from_the_start() {
     sees 'status=0'
 }
 
+# A server that comes in the middle of the session: its tools are there from the next turn on, and the recording says so.
+case_comes_later() {
+    begin comes_later 120x40
+    configure
+    printf '{"mcpServers": {"fs": {"command": "sh", "args": ["-c", "until [ -e ../go ]; do sleep 0.05; done; exec node %s ."], "trust": true}}}\n' \
+        "$servers/node_modules/@modelcontextprotocol/server-filesystem/dist/index.js" >"$home/servers.json"
+    {
+        echo '{"type":"session.started","v":1}'
+        answer 1 "Nothing to do yet." ''
+        turn=2 answer 1 "I go on." "$write"
+        turn=2 answer 2 "That is all I had to do." ''
+    } >"$home/model.jsonl"
+    run_turn
+    sees 'Starting 1 tool server…'
+    keys Enter
+    sees 'Nothing to do yet.'
+    touch "$home/go"
+    sees 'ready, 14 tools: the next turn has what is new'
+    typed 'now write'
+    keys Enter
+    sees 'waiting for you'
+    sees '+ two'
+    keys y
+    sees 'That is all I had to do.'
+    file_has "$home/ws/new.txt" two
+    check "the recording has them from then on" grep -q '"type":"tools.changed".*"added":\["fs__' "$home/rec.jsonl"
+    escape
+    keys q
+    sees 'status=0'
+    typed clear
+    keys Enter
+    sees '!status='
+    start replay --check rec.jsonl
+    sees 'status=0'
+}
+
 # The same with a model that is asked over HTTP, on the loopback: it gets the server's tools as its own.
 case_live_model() {
     begin live_model 120x40 MY_KEY=sk-live-0123456789
@@ -183,4 +219,4 @@ case_servers_end_with_the_program() {
     check "it is gone" test ! -e "/proc/$server"
 }
 
-run_cases deny_and_approve call_without_a_diff server_that_is_not_there waits_with_a_screen waits_from_the_start live_model servers_end_with_the_program
+run_cases deny_and_approve call_without_a_diff server_that_is_not_there waits_with_a_screen waits_from_the_start comes_later live_model servers_end_with_the_program

@@ -42,6 +42,7 @@ void again_init(struct again *again, const char *path)
     if (recording_decisions(again->recording, harness->approval, &err) < 0 ||
         recording_stand_ins(again->recording, harness->registry, false, &err) < 0)
         fail_msg("%s", err.text);
+    harness->tools = recording_tools(again->recording);
     again->departures = departures_new(recording_reader(again->recording));
     again->sink = (struct sink){.event = compare};
     again->rig.sink.next = &again->sink;

@@ -158,6 +158,12 @@ static void test_a_rule_without_a_path_covers_calls_that_show_no_file(void **sta
     assert_false(approval_revoke(approval, "foreign", "two.txt"));
     assert_true(approval_revoke(approval, "foreign", NULL));
     assert_false(approval_revoke(approval, "foreign", NULL));
+    approval_allow(approval, "foreign", NULL);
+    approval_allow(approval, "foreign", "two.txt");
+    approval_allow(approval, "other", NULL);
+    approval_forget(approval, "foreign"); /* all of it, and nobody else's */
+    assert_int_equal(judge(approval, "c", "foreign", set), DECISION_NONE);
+    assert_int_equal(judge(approval, "c", "other", nothing), DECISION_APPROVED);
     assert_int_equal(judge(approval, "c", "foreign", nothing), DECISION_NONE);
     approval_free(approval);
     change_set_free(nothing);

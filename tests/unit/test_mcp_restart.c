@@ -62,6 +62,9 @@ static void test_one_that_never_comes_back_is_given_up(void **state)
     assert_string_equal(starts, "xxxxx"); /* once, and four times more */
     mcp_rig_call(&rig, "f__echo", "{}");
     check_has(mcp_rig_error(&rig), "the tool server f is gone: it ended with status 7");
+    assert_true(registry_count(rig.registry) > 0);
+    mcp_register(rig.mcp, rig.registry); /* the next turn is not offered what nobody would answer */
+    assert_int_equal(registry_count(rig.registry), 0);
     mcp_rig_release(&rig);
 }
 

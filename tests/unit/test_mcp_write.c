@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "support/mcp_rig.h"
+#include "tools/source.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -176,6 +177,23 @@ static void test_nothing_of_an_untrusted_server_runs_without_a_yes(void **state)
     mcp_rig_release(&rig);
 }
 
+/* What a turn that begins now finds changed: "+came ~became-another -went", in any order. */
+static void adopt(struct mcp_rig *rig, const char *expected)
+{
+    CLEANUP(strbuf) struct strbuf got = STRBUF_INIT;
+    struct tool_changes changes = {0};
+    struct tool_source *source = mcp_source(rig->mcp);
+    source->adopt(source, rig->registry, 2, &changes);
+    for (size_t i = 0; i < changes.count; i++) {
+        CLEANUP(free) char *word = xasprintf("%c%s", "+~-"[changes.items[i].what], changes.items[i].name);
+        if (!strstr(expected, word))
+            fail_msg("%s is not in %s", word, expected);
+        strbuf_addf(&got, "%s%s", got.len ? " " : "", word);
+    }
+    assert_int_equal(got.len, strlen(expected));
+    tool_changes_release(&changes);
+}
+
 static void test_a_tool_that_was_changed_is_refused(void **state)
 {
     OPEN(rig, "changes", NULL);
@@ -189,12 +207,41 @@ static void test_a_tool_that_was_changed_is_refused(void **state)
         const struct outcome *outcome = &rig.test.outcomes[--rig.test.outcome_count];
         said = outcome->type == OUTCOME_FAILURE ? "changed" : "";
         if (*said)
-            assert_string_equal(outcome->failure.error, "the server has changed this tool since the session began (a new "
-                                                        "session has it as it is now)");
+            assert_string_equal(outcome->failure.error, "the server has changed this tool meanwhile (the next turn "
+                                                        "has it as it is now)");
         outcome_release(&rig.test.outcomes[rig.test.outcome_count]);
     }
     assert_string_equal(said, "changed");
     assert_null(registry_find(rig.registry, "f__new"));
+    assert_true(mcp_status(rig.mcp, 0).news);
+    /* The next turn has it as it is. */
+    adopt(&rig, "+f__new ~f__echo -f__plain");
+    assert_null(registry_find(rig.registry, "f__plain"));
+    assert_int_equal(registry_find(rig.registry, "f__echo")->spec.effect, EFFECT_LOCAL_WRITE);
+    mcp_rig_call(&rig, "f__echo", "{\"text\":\"hi\"}");
+    assert_string_equal(mcp_rig_output(&rig), "{\"text\":\"echo: hi\"}");
+    assert_false(mcp_status(rig.mcp, 0).news);
+    adopt(&rig, "");
+    mcp_rig_release(&rig);
+}
+
+static void test_a_server_that_comes_late_has_its_tools_in_the_next_turn(void **state)
+{
+    struct mcp_rig rig;
+    (void)state;
+    mcp_rig_init(&rig);
+    mcp_rig_fake(&rig, "f", NULL);
+    mcp_rig_open(&rig, 0);
+    assert_int_equal(registry_count(rig.registry), 0);
+    mcp_rig_until(&rig, MCP_READY);
+    struct mcp_status status = mcp_status(rig.mcp, 0);
+    CLEANUP(strbuf) struct strbuf line = STRBUF_INIT;
+    mcp_status_write(&line, &status);
+    assert_string_equal(line.buf, "tool server f: ready, 16 tools: the next turn has what is new");
+    mcp_register(rig.mcp, rig.registry);
+    assert_int_equal(registry_count(rig.registry), 16);
+    mcp_rig_call(&rig, "f__echo", "{\"text\":\"hi\"}");
+    assert_string_equal(mcp_rig_output(&rig), "{\"text\":\"echo: hi\"}");
     mcp_rig_release(&rig);
 }
 
@@ -213,6 +260,7 @@ int main(void)
         TEST(what_has_no_diff_is_asked_about_all_the_same),
         TEST(nothing_of_an_untrusted_server_runs_without_a_yes),
         TEST(a_tool_that_was_changed_is_refused),
+        TEST(a_server_that_comes_late_has_its_tools_in_the_next_turn),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

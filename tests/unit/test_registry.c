@@ -150,6 +150,27 @@ static void test_builtin_tools_are_all_accepted(void **state)
     registry_free(registry);
 }
 
+static void test_one_that_is_removed_leaves_the_others(void **state)
+{
+    static const char *const names[] = {"read_file", "list_dir", "web_search"};
+    (void)state;
+    struct err err = ERR_INIT;
+    struct registry *registry = registry_new();
+    assert_int_equal(registry_add_builtin(registry, &err), 0);
+    size_t count = registry_count(registry);
+    assert_true(registry_remove(registry, names[1]));
+    assert_false(registry_remove(registry, names[1]));
+    assert_int_equal(registry_count(registry), count - 1);
+    assert_null(registry_find(registry, names[1]));
+    assert_ptr_equal(registry_find(registry, names[0]), &tool_read_file);
+    assert_ptr_equal(registry_find(registry, names[2]), &tool_web_search);
+    for (size_t i = 0; i < registry_count(registry); i++) {
+        const struct tool *tool = registry_at(registry, i);
+        assert_ptr_equal(registry_find(registry, tool->spec.name), tool);
+    }
+    registry_free(registry);
+}
+
 static void test_effect_names(void **state)
 {
     (void)state;
@@ -170,6 +191,7 @@ int main(void)
         cmocka_unit_test(test_nearest_name),
         cmocka_unit_test(test_description_is_one_line_of_json),
         cmocka_unit_test(test_builtin_tools_are_all_accepted),
+        cmocka_unit_test(test_one_that_is_removed_leaves_the_others),
         cmocka_unit_test(test_effect_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
