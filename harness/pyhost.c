@@ -1,8 +1,10 @@
 /* libpython, and nothing else of it anywhere. What can be said in Python is in prelude.py; here is what must hold even
  * when a script has turned the interpreter inside out: how a record is written, and that the end is told once.
  *
- * Records of several threads must not mix, so a lock goes around each. It is taken with the interpreter's lock
- * released, and no Python runs while it is held: a signal handler of the script that prints would wait for itself. */
+ * Records of several threads must not mix. Mostly nobody else is writing and the pipe has room: then the record is one
+ * system call under the interpreter's own lock, which is not let go for it. Else a lock of ours goes around the rest, with
+ * the interpreter's released, and no Python runs while it is held: a signal handler of the script that prints would wait
+ * for itself. */
 
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
@@ -13,10 +15,13 @@
 #include "pyhost.h"
 #include "record.h"
 #include <errno.h>
+#include <fcntl.h>
 #include <malloc.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <sys/uio.h>
+#include <unistd.h>
 
 static const char prelude[] = {
 #include "prelude.inc"
@@ -29,7 +34,8 @@ static const char prelude[] = {
 
 static struct {
     int descriptor;
-    bool muted; /* a rehearsal */
+    bool muted;  /* a rehearsal */
+    int writers; /* that have or want the lock; changed under the interpreter's */
     PyThread_type_lock lock;
     PyObject *load, *settle, *run, *rehearse;
     void *ballast;
@@ -37,41 +43,64 @@ static struct {
 
 /* ---- records ---- */
 
+/* So much of the parts is written: they begin behind it. How many are left. */
+static int skip_written(struct iovec **parts, int count, ssize_t done)
+{
+    for (; count && (size_t)done >= (*parts)->iov_len; (*parts)++, count--)
+        done -= (ssize_t)(*parts)->iov_len;
+    if (count) {
+        (*parts)->iov_base = (char *)(*parts)->iov_base + done;
+        (*parts)->iov_len -= (size_t)done;
+    }
+    return count;
+}
+
+/* What there is room for; writev costs a script's event a sixth more than write. */
+static ssize_t write_some(const struct iovec *parts, int count)
+{
+    return count == 1 ? write(host.descriptor, parts->iov_base, parts->iov_len) : writev(host.descriptor, parts, count);
+}
+
 /* All of it, or -1 with errno. Changes the parts. */
-static int write_parts(int fd, struct iovec *parts, int count)
+static int write_all(struct iovec *parts, int count)
 {
     while (count) {
-        ssize_t done = writev(fd, parts, count);
+        ssize_t done = write_some(parts, count);
 
-        if (done < 0 && errno == EINTR)
-            continue;
-        if (done < 0)
+        if (done >= 0)
+            count = skip_written(&parts, count, done);
+        else if (errno == EAGAIN)
+            poll(&(struct pollfd){.fd = host.descriptor, .events = POLLOUT}, 1, -1);
+        else if (errno != EINTR)
             return -1;
-        while (count && (size_t)done >= parts->iov_len) {
-            done -= (ssize_t)parts->iov_len;
-            parts++;
-            count--;
-        }
-        if (count) {
-            parts->iov_base = (char *)parts->iov_base + done;
-            parts->iov_len -= (size_t)done;
-        }
     }
     return 0;
 }
 
-static int write_locked(struct iovec *parts, int count)
+static int write_record(struct iovec *parts, int count)
 {
+    bool mine = !host.writers;
     int result, code;
 
     if (host.muted)
         return 0;
+    if (mine) {
+        ssize_t done = write_some(parts, count);
+
+        count = skip_written(&parts, count, done > 0 ? done : 0);
+        if (!count)
+            return 0;
+        PyThread_acquire_lock(host.lock, WAIT_LOCK); /* free, as there are no writers */
+    }
+    host.writers++;
     Py_BEGIN_ALLOW_THREADS;
-    PyThread_acquire_lock(host.lock, WAIT_LOCK);
-    result = write_parts(host.descriptor, parts, count);
+    if (!mine)
+        PyThread_acquire_lock(host.lock, WAIT_LOCK);
+    result = write_all(parts, count);
     code = errno;
     PyThread_release_lock(host.lock);
     Py_END_ALLOW_THREADS;
+    host.writers--;
     errno = code;
     return result;
 }
@@ -85,7 +114,7 @@ static PyObject *native_send(PyObject *self, PyObject *args)
     if (!PyArg_ParseTuple(args, "s#s#", &kind, &kind_len, &text, &len))
         return NULL;
     struct iovec parts[] = {{"\n", 1}, {(void *)(uintptr_t)kind, 1}, {(void *)(uintptr_t)text, (size_t)len}, {"\n", 1}};
-    if (write_locked(parts, COUNT_OF(parts)) < 0)
+    if (write_record(parts, COUNT_OF(parts)) < 0)
         return PyErr_SetFromErrno(PyExc_OSError);
     Py_RETURN_NONE;
 }
@@ -141,7 +170,7 @@ static PyObject *native_intermediate(PyObject *self, PyObject *const *args, Py_s
         Py_RETURN_FALSE;
     strbuf_addstr(&record, "}\n");
     struct iovec part = {record.buf, record.len};
-    if (write_locked(&part, 1) < 0)
+    if (write_record(&part, 1) < 0)
         return PyErr_SetFromErrno(PyExc_OSError);
     Py_RETURN_TRUE;
 }
@@ -163,7 +192,7 @@ static PyObject *native_print(PyObject *self, PyObject *args)
 
         record_write_text(&record, (enum record_kind)kind[0], (const char *)bytes.buf + at, piece);
         struct iovec part = {record.buf, record.len};
-        failed = write_locked(&part, 1) < 0;
+        failed = write_record(&part, 1) < 0;
         at += (Py_ssize_t)piece;
     }
     PyBuffer_Release(&bytes);
@@ -361,11 +390,12 @@ int pyhost_run(const struct pyhost_script *script, int descriptor)
     CLEANUP(strbuf) struct strbuf end = STRBUF_INIT;
 
     host.descriptor = descriptor;
+    fcntl(descriptor, F_SETFL, O_WRONLY | O_NONBLOCK); /* a full pipe is waited for without the interpreter's lock */
     if (source && list && tools)
         outcome = PyObject_CallFunction(host.run, "OOsiO", source, list, script->limit, (int)script->files, tools);
     signal(SIGRTMAX, SIG_IGN); /* over: the timeout comes too late */
     free(steal(&host.ballast));
     write_end(&end, outcome);
     struct iovec part = {end.buf, end.len};
-    return write_locked(&part, 1);
+    return write_record(&part, 1);
 }

@@ -1,7 +1,7 @@
 /* The writing half of the journal.
  *
  * The promise is small and everything rests on it: when journal_append returns 0 the line is in the file, whole; when
- * it returns -1 the file is as it was. So a line is built in memory, handed over in one write(2), and on any failure
+ * it returns -1 the file is as it was. So lines are built in memory, handed over in one write(2), and on any failure
  * the file is cut back to the length before. Should even that fail (a disk that is going away), the journal remembers
  * that its end is torn and mends it before it writes again, because a line behind half a line would spoil both.
  *
@@ -30,7 +30,7 @@ struct journal {
     off_t len;  /* of what is known to be good */
     bool torn;  /* bytes behind `len` could not be taken off */
     bool named; /* the folder that holds its name is synced */
-    struct strbuf line;
+    struct strbuf lines; /* that were appended last */
 };
 
 static struct journal *journal_new(int fd, const char *path, struct clock *clock)
@@ -40,7 +40,7 @@ static struct journal *journal_new(int fd, const char *path, struct clock *clock
     journal->path = path ? xstrdup(path) : NULL;
     journal->clock = clock;
     journal->origin_us = clock->now_us(clock);
-    strbuf_init(&journal->line);
+    strbuf_init(&journal->lines);
     return journal;
 }
 
@@ -51,7 +51,7 @@ void journal_close(struct journal *journal)
     if (journal->fd >= 0)
         close(journal->fd);
     free(journal->path);
-    strbuf_release(&journal->line);
+    strbuf_release(&journal->lines);
     free(journal);
 }
 
@@ -210,41 +210,65 @@ static int cut_back(struct journal *journal)
     return result;
 }
 
-static int write_line(struct journal *journal, enum event_type type, struct err *err)
+static int write_lines(struct journal *journal, bool durable, struct err *err)
 {
     if (journal->torn && cut_back(journal) < 0)
         return err_set_errno(err, errno, "half a line at the end of the session file could not be taken off");
-    if (file_write_all(journal->fd, journal->line.buf, journal->line.len) < 0) {
+    if (file_write_all(journal->fd, journal->lines.buf, journal->lines.len) < 0) {
         int code = errno;
         cut_back(journal);
         return err_set_errno(err, code, "the session file could not be written");
     }
-    if (must_be_durable(type) && journal_sync(journal, err) < 0) {
+    if (durable && journal_sync(journal, err) < 0) {
         cut_back(journal);
         return -1;
     }
-    journal->len += (off_t)journal->line.len;
+    journal->len += (off_t)journal->lines.len;
+    return 0;
+}
+
+/* One in memory has lines only for events that come with one: somebody will want to see it anew. */
+static bool has_line(const struct journal *journal, const struct event *event)
+{
+    return journal->fd >= 0 || event->raw;
+}
+
+static void encode_line(struct journal *journal, struct event *event)
+{
+    size_t before = journal->lines.len;
+    event_encode_numbered(&journal->lines, event);
+    event->raw_len = journal->lines.len - before;
+    strbuf_addch(&journal->lines, '\n');
+}
+
+int journal_append_all(struct journal *journal, struct event *events, size_t count, struct err *err)
+{
+    int64_t now = journal->clock->now_us(journal->clock) - journal->origin_us;
+    int64_t t = now > journal->last_t ? now : journal->last_t;
+    bool durable = false;
+    strbuf_reset(&journal->lines);
+    for (size_t i = 0; i < count; i++) {
+        events[i].seq = journal->last_seq + 1 + (int64_t)i;
+        events[i].t = t;
+        durable |= must_be_durable(events[i].type);
+        if (has_line(journal, &events[i]))
+            encode_line(journal, &events[i]);
+    }
+    if (journal->fd >= 0 && write_lines(journal, durable, err) < 0)
+        return -1;
+    /* Who encodes an event again gets the line that was recorded, until the next ones are. */
+    const char *line = journal->lines.buf;
+    for (size_t i = 0; i < count; i++)
+        if (has_line(journal, &events[i])) {
+            events[i].raw = line;
+            line += events[i].raw_len + 1;
+        }
+    journal->last_seq += (int64_t)count;
+    journal->last_t = t;
     return 0;
 }
 
 int journal_append(struct journal *journal, struct event *event, struct err *err)
 {
-    int64_t t = journal->clock->now_us(journal->clock) - journal->origin_us;
-    event->seq = journal->last_seq + 1;
-    event->t = t > journal->last_t ? t : journal->last_t;
-    if (journal->fd >= 0 || event->raw) {
-        strbuf_reset(&journal->line);
-        event_encode_numbered(&journal->line, event);
-        strbuf_addch(&journal->line, '\n');
-    }
-    if (journal->fd >= 0 && write_line(journal, event->type, err) < 0)
-        return -1;
-    if (journal->fd >= 0 || event->raw) {
-        /* Who encodes the event again gets the line that was recorded, until the next one is. */
-        event->raw = journal->line.buf;
-        event->raw_len = journal->line.len - 1;
-    }
-    journal->last_seq = event->seq;
-    journal->last_t = event->t;
-    return 0;
+    return journal_append_all(journal, event, 1, err);
 }

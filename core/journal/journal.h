@@ -20,6 +20,8 @@ struct journal *journal_create(const char *path, struct clock *clock, struct err
 struct journal *journal_resume(const char *path, struct clock *clock, struct err *err) CHECKED;
 /* Sets event->seq and event->t. Failing (disk full) leaves the file as it was before the call. */
 int journal_append(struct journal *journal, struct event *event, struct err *err) CHECKED;
+/* The same for several that came together, in one write(2): all of them, or none. */
+int journal_append_all(struct journal *journal, struct event *events, size_t count, struct err *err) CHECKED;
 int journal_sync(struct journal *journal, struct err *err) CHECKED;
 const char *journal_path(const struct journal *journal); /* NULL for one in memory */
 void journal_close(struct journal *journal);

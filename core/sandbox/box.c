@@ -252,9 +252,18 @@ static bool take_note(struct box *box, const char *text, size_t len)
     return true;
 }
 
+/* Most lines by far, and neither a note nor an end. */
+static bool is_intermediate(const char *text, size_t len)
+{
+    static const char begins[] = "{\"type\":\"intermediate\",";
+    return len >= sizeof(begins) && memcmp(text, begins, sizeof(begins) - 1) == 0;
+}
+
 static bool on_line(void *user, const char *text, size_t len)
 {
     struct box *box = user;
+    if (!box->noting && is_intermediate(text, len))
+        return true;
     if (!box->noting && memmem(text, len, NO_EXECUTION, sizeof(NO_EXECUTION) - 1) && take_note(box, text, len)) {
         box->ignored -= len + 1 < box->ignored ? len + 1 : box->ignored; /* it was counted as it came */
         return true;

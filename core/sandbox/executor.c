@@ -41,6 +41,7 @@ struct script_run {
     struct loop_task task; /* `done`, or going on */
     struct lines lines;
     struct strbuf backlog; /* bytes that came while the listener held an event */
+    struct strbuf told;    /* events that the listener has not heard yet */
     struct arena arena;    /* of one event */
     bool held;             /* by the listener */
     bool paused;           /* the channel was told to */
@@ -84,6 +85,7 @@ static void deliver(struct loop_task *task)
     script_result_release(&run->result);
     lines_release(&run->lines);
     strbuf_release(&run->backlog);
+    strbuf_release(&run->told);
     arena_release(&run->arena);
     free(run);
 }
@@ -234,6 +236,25 @@ static void take_event(struct script_run *run, enum wire_type type, const struct
     }
 }
 
+static void tell(struct script_run *run)
+{
+    if (!run->told.len)
+        return;
+    run->listener.events(run->listener.user, run->told.buf, run->told.len);
+    strbuf_reset(&run->told);
+}
+
+/* What may end the run, or is waited for, is told before it counts; the rest when the bytes that came are used up. */
+static void tell_in_time(struct script_run *run, enum wire_type type, const struct wire_event *event)
+{
+    if (!run->listener.events)
+        return;
+    strbuf_add(&run->told, event->line, event->len);
+    strbuf_addch(&run->told, '\n');
+    if (type != WIRE_LOG && (type != WIRE_INTERMEDIATE || run->listener.intermediate))
+        tell(run);
+}
+
 /* A line of the stream; false when what follows it is not to be looked at, now or ever. */
 static bool on_line(void *user, const char *text, size_t len)
 {
@@ -248,8 +269,7 @@ static bool on_line(void *user, const char *text, size_t len)
         log_debug("script %s: skipped %.*s", run->result.execution_id, (int)(len < 200 ? len : 200), text);
         return true;
     }
-    if (run->listener.event)
-        run->listener.event(run->listener.user, event.line, event.len);
+    tell_in_time(run, type, &event);
     if (!run->over) /* the listener may have cancelled it */
         take_event(run, type, &event);
     return !run->over && !run->held;
@@ -277,6 +297,7 @@ static size_t feed(struct script_run *run, const char *bytes, size_t len)
     size_t within = len < room_left(run) ? len : room_left(run);
     size_t used = lines_feed(&run->lines, bytes, within, on_line, run);
     run->result.output_bytes += used;
+    tell(run);
     if (run->over || run->held || used == len)
         return used;
     run->result.output_bytes += len - used;
@@ -383,6 +404,7 @@ struct script_run *script_run_start(struct loop *loop, struct channel *channel, 
     run->max_output_bytes = request->max_output_bytes ? request->max_output_bytes : SCRIPT_OUTPUT_BYTES;
     run->lines = (struct lines)LINES_INIT(run->max_output_bytes);
     strbuf_init(&run->backlog);
+    strbuf_init(&run->told);
     run->result.execution_id = request->execution_id ? xstrdup(request->execution_id) : make_id();
     run->id_len = strlen(run->result.execution_id);
     run->started_us = loop_now_us(loop);

@@ -74,8 +74,9 @@ void script_result_release(struct script_result *result);
 void script_result_write(struct strbuf *out, const struct script_result *result);
 
 struct script_listener {
-    /* Every event of this execution, as it came: a JSON object on one line, valid, no NUL behind it. May be NULL. */
-    void (*event)(void *user, const char *line, size_t len);
+    /* Every event of this execution, as it came: JSON objects, valid, each with a newline behind it, no NUL behind the
+     * last. Those that come together are told together, so that whoever records them can do so at once. May be NULL. */
+    void (*events)(void *user, const char *lines, size_t len);
     /* An intermediate. Return false to hold back what follows until script_run_go_on (S1: the callback is awaited).
      * NULL: nobody cares. */
     bool (*intermediate)(void *user, const struct script_part *part);

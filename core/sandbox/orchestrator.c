@@ -190,11 +190,11 @@ static void after_step(struct orchestration *run)
         end(run, false, xasprintf("%zu steps were used up without a result", count));
 }
 
-static void on_event(void *user, const char *line, size_t len)
+static void on_events(void *user, const char *lines, size_t len)
 {
     struct orchestration *run = user;
-    if (run->author.event)
-        run->author.event(run->author.user, run->record.count - 1, line, len);
+    if (run->author.events)
+        run->author.events(run->author.user, run->record.count - 1, lines, len);
 }
 
 static void on_done(void *user, struct script_result *take_result)
@@ -225,7 +225,7 @@ static void run_script(struct orchestration *run)
         .secrets = options->secrets,
     };
     run->script = script_run_start(options->loop, box_channel(run->box), &request,
-                                   &(struct script_listener){.event = on_event, .done = on_done, .user = run});
+                                   &(struct script_listener){.events = on_events, .done = on_done, .user = run});
 }
 
 static void on_box(void *user, struct box *box, const char *why)

@@ -36,7 +36,7 @@ struct orchestrator_author {
     /* The next script, given what came so far (`record->count` 0: the first). Answer with orchestrator_script, at once
      * or later. */
     void (*next)(void *user, struct orchestration *run, const struct run_record *record);
-    void (*event)(void *user, size_t attempt, const char *line, size_t len); /* may be NULL */
+    void (*events)(void *user, size_t attempt, const char *lines, size_t len); /* as the executor tells them; may be NULL */
     /* Once, from the loop. The orchestration is gone when this returns. */
     void (*done)(void *user, struct run_record *take_record);
     void *user;

@@ -290,11 +290,11 @@ static void pass_output(struct tool_run *run, const char *stream, const char *te
         call->host->output(call->host, call, stream, text, len);
 }
 
-static void pass_script_event(struct tool_run *run, const char *event, size_t len)
+static void pass_script_events(struct tool_run *run, const char *lines, size_t len)
 {
     struct bounded_call *call = CALL_OF(run, run);
-    if (call->phase != SETTLED && call->host->script_event)
-        call->host->script_event(call->host, call, event, len);
+    if (call->phase != SETTLED && call->host->script_events)
+        call->host->script_events(call->host, call, lines, len);
 }
 
 /* An execution that may use `cap_s`; the turn's end binds it as well. */
@@ -495,7 +495,7 @@ struct bounded_call *bounded_execute(struct bounded_host *host, const struct bou
                                   .call = call->id,
                                   .arguments = call->arguments,
                                   .output = pass_output,
-                                  .script_event = pass_script_event};
+                                  .script_events = pass_script_events};
 
     call->cap_s = spec->timeout_s > 0 ? spec->timeout_s : request->cap_s > 0 ? request->cap_s : DEADLINE_CAP_S;
     call->turn_due_us = request->turn_due_us;

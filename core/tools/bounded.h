@@ -42,7 +42,7 @@ struct bounded_host {
                          const struct change_set *written);
     void (*applied)(struct bounded_host *host, struct bounded_call *call, const struct change_set *written);
     void (*output)(struct bounded_host *host, struct bounded_call *call, const char *stream, const char *text, size_t len);
-    void (*script_event)(struct bounded_host *host, struct bounded_call *call, const char *event, size_t len);
+    void (*script_events)(struct bounded_host *host, struct bounded_call *call, const char *lines, size_t len);
     void (*cited)(struct bounded_host *host, struct bounded_call *call, const struct citation *citation);
     /* The outcome; taken over by the host. The call stays valid until this returns. */
     void (*done)(struct bounded_host *host, struct bounded_call *call, struct outcome *take_outcome);

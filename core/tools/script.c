@@ -126,10 +126,10 @@ static void on_done(void *user, struct script_result *take_result)
 
 /* ---- a box ---- */
 
-static void on_event(void *user, const char *line, size_t len)
+static void on_events(void *user, const char *lines, size_t len)
 {
     struct script_call *call = user;
-    call->run->script_event(call->run, line, len);
+    call->run->script_events(call->run, lines, len);
 }
 
 /* What is left for the script. */
@@ -188,7 +188,7 @@ static void on_box(void *user, struct box *box, const char *why)
         .file_count = call->files.count,
     };
     call->script = script_run_start(call->run->env->loop, box_channel(box), &request,
-                                    &(struct script_listener){.event = on_event, .done = on_done, .user = call});
+                                    &(struct script_listener){.events = on_events, .done = on_done, .user = call});
 }
 
 static void waited_too_long(struct loop_timer *timer)

@@ -109,8 +109,8 @@ struct tool_run {
     void *state;                       /* the tool's own, for `start` tools */
     /* Text for people to watch while it runs ("stdout", "stderr", "progress"); loop thread only. */
     void (*output)(struct tool_run *run, const char *stream, const char *text, size_t len);
-    /* What a script in the sandbox sent: a JSON object on one line, valid, no NUL behind it; loop thread only. */
-    void (*script_event)(struct tool_run *run, const char *event, size_t len);
+    /* What a script in the sandbox sent: JSON objects, valid, each with a newline behind it; loop thread only. */
+    void (*script_events)(struct tool_run *run, const char *lines, size_t len);
 };
 
 /* Ends the execution; takes the reply over. Loop thread only. */

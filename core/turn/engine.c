@@ -37,21 +37,27 @@ static void cancel_broken(struct loop_task *task)
         turn_cancel(engine->turn);
 }
 
-static int record(struct veil_out *out, struct event *event)
+static int record_all(struct engine *engine, struct event *events, size_t count)
 {
-    struct engine *engine = CONTAINER_OF(out, struct engine, out);
     struct err err = ERR_INIT;
 
-    if (journal_append(engine->journal, event, &err) < 0) {
+    if (journal_append_all(engine->journal, events, count, &err) < 0) {
         log_error("journal: %s", err.text);
         engine->failure = xstrdup(err.text);
         loop_post(engine->harness->loop, &engine->broke, cancel_broken);
         return -1;
     }
-    session_apply(&engine->session, event);
-    for (struct sink *sink = engine->sinks; sink; sink = sink->next)
-        sink->event(sink, event, &engine->session);
+    for (size_t i = 0; i < count; i++) {
+        session_apply(&engine->session, &events[i]);
+        for (struct sink *sink = engine->sinks; sink; sink = sink->next)
+            sink->event(sink, &events[i], &engine->session);
+    }
     return 0;
+}
+
+static int record(struct veil_out *out, struct event *event)
+{
+    return record_all(CONTAINER_OF(out, struct engine, out), event, 1);
 }
 
 int engine_emit(struct engine *engine, int64_t turn, struct event *event)
@@ -61,6 +67,20 @@ int engine_emit(struct engine *engine, int64_t turn, struct event *event)
     event->turn = turn;
     event->type_name = event_type_name(event->type);
     return veil_emit(&engine->veil, event, &engine->out);
+}
+
+int engine_emit_all(struct engine *engine, int64_t turn, struct event *events, size_t count)
+{
+    bool as_they_are = veil_is_clear(&engine->veil);
+    int result = engine->failure ? -1 : 0;
+
+    for (size_t i = 0; i < count && result == 0; i++) {
+        events[i].turn = turn;
+        events[i].type_name = event_type_name(events[i].type);
+        if (!as_they_are)
+            result = engine_emit(engine, turn, &events[i]);
+    }
+    return as_they_are && result == 0 ? record_all(engine, events, count) : result;
 }
 
 static int emit_started(struct engine *engine, struct err *err)

@@ -68,8 +68,8 @@ static void note(struct recording *recording, const struct event *event, struct 
     case EVENT_SCRIPT_EVENT:
         outcome = newest_outcome(recording, event->script_event.call);
         if (outcome && event->script_event.event) {
-            GROW(outcome->told, outcome->told_count, outcome->told_room);
-            outcome->told[outcome->told_count++] = xstrdup(event->script_event.event);
+            strbuf_addstr(&outcome->told, event->script_event.event);
+            strbuf_addch(&outcome->told, '\n');
         }
         break;
     case EVENT_WRITE_PROPOSED:
@@ -146,9 +146,7 @@ void recording_free(struct recording *recording)
     free(recording->turns);
     for (size_t i = 0; i < recording->outcome_count; i++) {
         free(recording->outcomes[i].call);
-        for (size_t k = 0; k < recording->outcomes[i].told_count; k++)
-            free(recording->outcomes[i].told[k]);
-        free(recording->outcomes[i].told);
+        strbuf_release(&recording->outcomes[i].told);
         free(recording->outcomes[i].tool);
         free(recording->outcomes[i].outcome);
         free(recording->outcomes[i].details);

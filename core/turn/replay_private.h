@@ -20,8 +20,7 @@ struct recorded_outcome {
     bool asked;            /* a write was proposed */
     char *proposed;        /* the files of it, JSON; NULL: there were none */
     bool used;
-    char **told;           /* what a script sent, JSON each */
-    size_t told_count, told_room;
+    struct strbuf told;    /* what a script sent, a line each */
 };
 
 /* The tools from a turn on. */

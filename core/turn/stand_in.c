@@ -87,8 +87,8 @@ static void answer(struct loop_timer *timer)
     bool proposes = outcome && outcome->asked && outcome->proposed && !run->confirm_write;
     bool writes = outcome && run->confirm_write && run->approved && !is_outcome(outcome, "failure");
 
-    for (size_t i = 0; outcome && i < outcome->told_count && run->script_event; i++)
-        run->script_event(run, outcome->told[i], strlen(outcome->told[i]));
+    if (outcome && outcome->told.len && run->script_events)
+        run->script_events(run, outcome->told.buf, outcome->told.len);
     state->working = proposes || writes;
     if (state->working)
         loop_work_start(run->env->loop, &state->work, run_work, worked);

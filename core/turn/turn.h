@@ -150,6 +150,8 @@ struct turn {
 /* engine.c */
 /* Fills in the turn and emits; 0, or -1 when it could not be recorded. */
 int engine_emit(struct engine *engine, int64_t turn, struct event *event);
+/* Several that came together: recorded at once where nothing must be taken out of them. */
+int engine_emit_all(struct engine *engine, int64_t turn, struct event *events, size_t count);
 /* The model to be asked next. */
 struct provider *engine_provider(const struct engine *engine);
 struct gates *engine_gates_mutable(struct engine *engine);

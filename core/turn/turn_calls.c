@@ -426,12 +426,21 @@ static void on_output(struct bounded_host *host, struct bounded_call *running, c
                                                              .text = copy}});
 }
 
-static void on_script_event(struct bounded_host *host, struct bounded_call *running, const char *sent, size_t len)
+static void on_script_events(struct bounded_host *host, struct bounded_call *running, const char *lines, size_t len)
 {
-    CLEANUP(free) char *copy = xmemdup0(sent, len);
+    struct turn *turn = turn_of(host);
+    CLEANUP(free) char *copy = xmemdup0(lines, len);
+    struct event *events = NULL;
+    size_t count = 0, room = 0;
 
-    turn_emit(turn_of(host), &(struct event){.type = EVENT_SCRIPT_EVENT,
-                                             .script_event = {.call = bounded_call_id(running), .event = copy}});
+    for (char *line = copy, *end; (end = strchr(line, '\n')); line = end + 1) {
+        *end = '\0';
+        GROW(events, count, room);
+        events[count++] = (struct event){.type = EVENT_SCRIPT_EVENT,
+                                         .script_event = {.call = bounded_call_id(running), .event = line}};
+    }
+    engine_emit_all(turn->engine, turn->number, events, count);
+    free(events);
 }
 
 static void on_cited(struct bounded_host *host, struct bounded_call *running, const struct citation *citation)
@@ -481,7 +490,7 @@ void turn_host_init(struct turn *turn)
         .checkpointed = on_checkpointed,
         .applied = turn_applied,
         .output = on_output,
-        .script_event = on_script_event,
+        .script_events = on_script_events,
         .cited = on_cited,
         .done = on_done,
         .late = on_late,

@@ -194,9 +194,14 @@ static int emit_veiled(struct veil *veil, struct event *event, struct veil_out *
     return out->emit(out, event);
 }
 
+bool veil_is_clear(const struct veil *veil)
+{
+    return !redact_any() && !veil->tails;
+}
+
 int veil_emit(struct veil *veil, struct event *event, struct veil_out *out)
 {
-    if (!redact_any() && !veil->tails)
+    if (veil_is_clear(veil))
         return out->emit(out, event);
     struct event copy = *event;
     int result = emit_veiled(veil, &copy, out);

@@ -19,6 +19,8 @@ struct veil_out {
 };
 
 void veil_release(struct veil *veil);
+/* Whether everything passes as it is. */
+bool veil_is_clear(const struct veil *veil);
 /* Gives the event to `out`, after what was held back and belongs before it; not at all when all of it is held back.
  * seq, t and raw are set in `event` too. Returns what `out` says. */
 int veil_emit(struct veil *veil, struct event *event, struct veil_out *out);

@@ -270,15 +270,23 @@ struct through {
     size_t events, output_bytes;
 };
 
-static void on_event(void *user, const char *line, size_t len)
+/* As the turn does it. */
+static void on_events(void *user, const char *lines, size_t len)
 {
     struct through *t = user;
-    CLEANUP(free) char *copy = xmemdup0(line, len); /* as the turn does it */
-    struct event event = {.type = EVENT_SCRIPT_EVENT, .script_event = {.call = "c1", .event = copy}};
+    CLEANUP(free) char *copy = xmemdup0(lines, len);
+    struct event *events = NULL;
+    size_t count = 0, room = 0;
 
-    t->events++;
-    if (t->journal && journal_append(t->journal, &event, NULL) < 0)
+    for (char *line = copy, *end; (end = strchr(line, '\n')); line = end + 1) {
+        *end = '\0';
+        GROW(events, count, room);
+        events[count++] = (struct event){.type = EVENT_SCRIPT_EVENT, .script_event = {.call = "c1", .event = line}};
+    }
+    t->events += count;
+    if (t->journal && journal_append_all(t->journal, events, count, NULL) < 0)
         give_up("the journal cannot be written");
+    free(events);
 }
 
 static void on_done(void *user, struct script_result *take_result)
@@ -295,7 +303,7 @@ static void on_done(void *user, struct script_result *take_result)
 static void on_ready(void *user, struct box *box, const struct json *ready)
 {
     struct through *t = user;
-    struct script_listener listener = {.event = on_event, .done = on_done, .user = t};
+    struct script_listener listener = {.events = on_events, .done = on_done, .user = t};
 
     (void)ready;
     t->began = bench_now_s();

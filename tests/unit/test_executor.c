@@ -27,17 +27,18 @@ struct fixture {
     int64_t done_us;
     int dones;
     struct strbuf events; /* each with its newline */
+    int tellings;
     struct strbuf seen;   /* intermediates, data then a blank */
     int64_t callback_us;  /* how long one takes; 0: no time */
     bool goes_on_within, cancels_within, cancels_at_event;
     struct loop_timer callback;
 };
 
-static void on_event(void *user, const char *line, size_t len)
+static void on_events(void *user, const char *lines, size_t len)
 {
     struct fixture *f = user;
-    strbuf_add(&f->events, line, len);
-    strbuf_addch(&f->events, '\n');
+    strbuf_add(&f->events, lines, len);
+    f->tellings++;
     if (f->cancels_at_event)
         script_run_cancel(f->run, "enough");
 }
@@ -99,7 +100,7 @@ static int tear_down(void **state)
 static void start(struct fixture *f)
 {
     f->run = script_run_start(f->loop, &f->harness.base, &f->request,
-                              &(struct script_listener){on_event, on_intermediate, on_done, f});
+                              &(struct script_listener){on_events, on_intermediate, on_done, f});
     assert_int_equal(f->dones, 0); /* never from within */
 }
 
@@ -262,6 +263,18 @@ static void test_cancel(void **state)
     expect_failure(f, "cancelled", 0, true);
     assert_int_equal(f->dones, 1);
     assert_int_equal(f->result.log_count, 0);
+}
+
+/* Whoever records them records what came at once at once; what may end the run is told before it does. */
+static void test_events_are_told_together(void **state)
+{
+    struct fixture *f = *state;
+    fake_channel_say(&f->harness, 5, LOG("a") LOG("b") LOG("c"));
+    fake_channel_say(&f->harness, 6, LOG("d") RESULT("1") DONE);
+    run(f);
+    expect_success(f, "1", 6);
+    assert_string_equal(f->events.buf, LOG("a") LOG("b") LOG("c") LOG("d") RESULT("1"));
+    assert_int_equal(f->tellings, 2);
 }
 
 static void test_cancel_from_callbacks(void **state)
@@ -568,6 +581,8 @@ int main(void)
         TEST(test_script_done_in_plan_when_order_is_promised),
         TEST(test_script_done_in_interactive),
         TEST(test_cancel),
+        TEST(test_events_are_told_together),
+        TEST(test_events_are_told_together),
         TEST(test_cancel_from_callbacks),
         TEST(test_skips_what_is_not_ours),
         TEST(test_takes_what_json_allows),

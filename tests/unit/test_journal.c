@@ -253,7 +253,6 @@ static void one_writer_at_a_time(void **state)
     journal_close(journal);
 }
 
-/* RLIMIT_FSIZE is a disk that is full at a byte of our choosing. */
 /* Who holds it may be killed: nothing stays behind that would say it is still there. */
 static void a_lock_ends_with_its_process(void **state)
 {
@@ -280,6 +279,49 @@ static void a_lock_ends_with_its_process(void **state)
     assert_false(journal_held("/nowhere/at/all"));
 }
 
+/* Events that came together have numbers of their own, their lines at hand, and are all in the file or none. */
+static void several_are_appended_at_once(void **state)
+{
+    (void)state;
+    CLEANUP(free) char *path = path_of("several.jsonl");
+    struct err err = ERR_INIT;
+    struct fake_clock clock;
+    fake_clock_init(&clock);
+    struct journal *journal = must(journal_create(path, &clock.base, &err), &err);
+    append(journal, started());
+    struct event events[3];
+    for (int i = 0; i < 3; i++)
+        events[i] = (struct event){
+            .type = EVENT_SCRIPT_EVENT, .turn = 1, .script_event = {.call = "c1", .event = i == 1 ? "{\"n\":2}" : "{}"}};
+    CLEANUP(free) char *before = content(path);
+    struct rlimit old, small;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &old), 0);
+    void (*handler)(int) = signal(SIGXFSZ, SIG_IGN);
+    small = (struct rlimit){strlen(before) + 100, old.rlim_max}; /* room for one and a half */
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+    assert_int_equal(journal_append_all(journal, events, 3, &err), -1);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
+    signal(SIGXFSZ, handler);
+    CLEANUP(free) char *after = content(path);
+    assert_string_equal(before, after);
+
+    fake_clock_advance(&clock, 7);
+    assert_int_equal(journal_append_all(journal, events, 3, &err), 0);
+    for (int i = 0; i < 3; i++) {
+        CLEANUP(free) char *line = xmemdup0(events[i].raw, events[i].raw_len);
+        CLEANUP(free) char *expected =
+            xasprintf("{\"seq\":%d,\"t\":7,\"turn\":1,\"type\":\"script.event\",\"call\":\"c1\",\"event\":%s}", i + 2,
+                      i == 1 ? "{\"n\":2}" : "{}");
+        assert_string_equal(line, expected);
+    }
+    append(journal, (struct event){.turn = 1, .type = EVENT_TURN_FINISHED, .turn_finished = {.status = "done"}});
+    journal_close(journal);
+    struct journal_reader *reader = must_open(path);
+    assert_int_equal(journal_count(reader), 5);
+    journal_reader_free(reader);
+}
+
+/* RLIMIT_FSIZE is a disk that is full at a byte of our choosing. */
 static void a_full_disk_leaves_the_file_whole(void **state)
 {
     (void)state;
@@ -523,6 +565,7 @@ int main(void)
         cmocka_unit_test(resuming_takes_a_line_without_its_end),
         cmocka_unit_test(one_writer_at_a_time),
         cmocka_unit_test(a_lock_ends_with_its_process),
+        cmocka_unit_test(several_are_appended_at_once),
         cmocka_unit_test(a_full_disk_leaves_the_file_whole),
         cmocka_unit_test(unfit_files_are_named),
         cmocka_unit_test(reading_is_lazy),

@@ -75,12 +75,14 @@ static void on_next(void *user, struct orchestration *run, const struct run_reco
         orchestrator_script(f->run, *f->scripts ? *f->scripts++ : NULL);
 }
 
-static void on_event(void *user, size_t attempt, const char *line, size_t len)
+static void on_events(void *user, size_t attempt, const char *lines, size_t len)
 {
     struct fixture *f = user;
     CLEANUP(arena) struct arena arena = ARENA_INIT;
-    const struct json *event = json_parse(&arena, line, len, NULL);
-    strbuf_addf(&f->events, "%zu %s|", attempt, json_str(json_get(event, "type"), "?"));
+    for (const char *line = lines, *end; (end = memchr(line, '\n', len - (size_t)(line - lines))); line = end + 1) {
+        const struct json *event = json_parse(&arena, line, (size_t)(end - line), NULL);
+        strbuf_addf(&f->events, "%zu %s|", attempt, json_str(json_get(event, "type"), "?"));
+    }
     if (f->cancels_at_event)
         orchestrator_cancel(f->run);
 }
@@ -135,7 +137,7 @@ static void run(struct fixture *f, enum script_mode mode, const char *const *scr
 {
     f->options.mode = mode;
     f->scripts = scripts;
-    f->run = orchestrator_start(&f->options, &(struct orchestrator_author){on_next, on_event, on_done, f});
+    f->run = orchestrator_start(&f->options, &(struct orchestrator_author){on_next, on_events, on_done, f});
     if (f->cancel_at_ms >= 0)
         loop_timer_start(f->loop, &f->cancelling, f->cancel_at_ms * 1000, cancel_now);
     assert_int_equal(f->asked, 0);
