@@ -161,9 +161,23 @@ static void write_escaped(struct strbuf *out, uint32_t cp)
     }
 }
 
+/* The same where no whole block is left: the last one of the text is looked at again if all of it up to `at` is known. */
+static const char *plain_tail(const char *from, const char *at, const char *end, bool ascii)
+{
+    if (end - at < SCAN_BLOCK && end - from >= SCAN_BLOCK) {
+        const char *block = end - SCAN_BLOCK, *stop = block + plain_prefix(block, ascii);
+        if (stop >= at)
+            return stop;
+    }
+    while (at < end && is_plain(*at) && !(ascii && *at == 0x7F))
+        at++;
+    return at;
+}
+
 /* The end of the run of characters from `at` that are written as they are. */
 static const char *plain_end(const char *at, const char *end, bool ascii)
 {
+    const char *from = at;
     for (;;) {
         while (end - at >= SCAN_BLOCK) {
             size_t run = plain_prefix(at, ascii);
@@ -171,8 +185,7 @@ static const char *plain_end(const char *at, const char *end, bool ascii)
             if (run < (size_t)SCAN_BLOCK)
                 break;
         }
-        while (at < end && is_plain(*at) && !(ascii && *at == 0x7F))
-            at++;
+        at = plain_tail(from, at, end, ascii);
         if (at == end || ascii || (unsigned char)*at < 0x80)
             return at;
         size_t used;

@@ -50,14 +50,21 @@ static size_t newest_answer(const struct message_list *messages)
     return messages->count;
 }
 
-/* The name of the tool that this message is an answer of. */
-static const char *tool_of(const struct message_list *messages, size_t place)
+/* The name of the tool that this message is an answer of. Results stand in the order of their calls, so the one behind
+ * `last`, which was found before, is looked at first. */
+static const char *tool_of(const struct message_list *messages, size_t place, size_t *last)
 {
     const char *id = messages->items[place].call_id;
-    for (size_t i = place; id && i-- > 0;)
-        for (size_t k = 0; k < messages->items[i].call_count; k++)
-            if (strcmp(messages->items[i].calls[k].id, id) == 0)
-                return messages->items[i].calls[k].name;
+    for (size_t i = place; id && i-- > 0;) {
+        const struct message *message = &messages->items[i];
+        for (size_t k = 0; k < message->call_count; k++) {
+            size_t at = (*last + 1 + k) % message->call_count;
+            if (strcmp(message->calls[at].id, id) != 0)
+                continue;
+            *last = at;
+            return message->calls[at].name;
+        }
+    }
     return "the tool";
 }
 
@@ -69,27 +76,31 @@ static void set_text(struct message *message, struct strbuf *text)
 
 /* ---- results ---- */
 
-static bool shorten_result(struct message_list *messages, size_t place)
+static bool is_long_result(const struct message *message)
+{
+    return message->role == ROLE_TOOL && strnlen(message->text, RESULT_WORTH) == RESULT_WORTH;
+}
+
+static void shorten_result(struct message_list *messages, size_t place, size_t *last_call)
 {
     struct message *message = &messages->items[place];
     size_t len = strlen(message->text);
     struct strbuf text = STRBUF_INIT;
-    if (message->role != ROLE_TOOL || len < RESULT_WORTH)
-        return false;
     strbuf_add(&text, message->text, utf8_prefix(message->text, len, RESULT_CHARS));
     strbuf_addf(&text, "\n[%zu more bytes were here and are left out to make room; call %s again if they are needed]",
-                len - text.len, tool_of(messages, place));
+                len - text.len, tool_of(messages, place, last_call));
     set_text(message, &text);
-    return true;
 }
 
 static void shorten_results(struct message_list *messages, size_t first, size_t end, int64_t target,
                             struct compaction *done)
 {
+    size_t last_call = SIZE_MAX; /* none */
     for (size_t i = first; i < end && done->after > target; i++) {
-        int64_t was = message_tokens(&messages->items[i]);
-        if (!shorten_result(messages, i))
+        if (!is_long_result(&messages->items[i]))
             continue;
+        int64_t was = message_tokens(&messages->items[i]);
+        shorten_result(messages, i, &last_call);
         done->after += message_tokens(&messages->items[i]) - was;
         done->results++;
     }
