@@ -11,6 +11,9 @@ struct bench_pair {
     double value_s, floor_s;
 };
 struct bench_pair bench_compare(int rounds, void (*value)(void *data), void (*floor)(void *data), void *data);
+/* The same with something that is done before each round of either and not counted. */
+struct bench_pair bench_compare_after(int rounds, void (*before)(void *data), void (*value)(void *data),
+                                      void (*floor)(void *data), void *data);
 
 /* Prints the line; remembers a miss. */
 void bench_report(const char *name, double value, const char *unit, double floor, double limit);

@@ -28,25 +28,34 @@ double bench_cpu_s(void)
     return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
 }
 
-static double one_round(void (*run)(void *), void *data)
+static double one_round(void (*run)(void *), void (*before)(void *), void *data)
 {
-    double start = bench_now_s();
+    double start;
 
+    if (before)
+        before(data);
+    start = bench_now_s();
     run(data);
     return bench_now_s() - start;
 }
 
-struct bench_pair bench_compare(int rounds, void (*value)(void *data), void (*floor)(void *data), void *data)
+struct bench_pair bench_compare_after(int rounds, void (*before)(void *data), void (*value)(void *data),
+                                      void (*floor)(void *data), void *data)
 {
     struct bench_pair best = {1e9, 1e9};
 
     for (int i = 0; i < rounds; i++) {
-        double f = one_round(floor, data), v = one_round(value, data);
+        double f = one_round(floor, before, data), v = one_round(value, before, data);
 
         best.floor_s = f < best.floor_s ? f : best.floor_s;
         best.value_s = v < best.value_s ? v : best.value_s;
     }
     return best;
+}
+
+struct bench_pair bench_compare(int rounds, void (*value)(void *data), void (*floor)(void *data), void *data)
+{
+    return bench_compare_after(rounds, NULL, value, floor, data);
 }
 
 void bench_report(const char *name, double value, const char *unit, double floor, double limit)
