@@ -14,6 +14,7 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/utf8.h"
+#include "differ.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -22,7 +23,7 @@
 #define SHOWN_CHARS 120
 #define KEPT_MAX    1000 /* departures remembered; after the first they seldom say anything new */
 
-/* The types that are compared, and their fields. Members of JSON fields that differ by nature are left out. */
+/* The types that are compared, and their fields. */
 static const struct {
     enum event_type type;
     const char *about; /* the field that names the call or step, NULL */
@@ -47,15 +48,6 @@ static const struct {
     {EVENT_TURN_FINALIZED, NULL, {"citations"}},
     {EVENT_TURN_FINISHED, NULL, {"status", "text", "usage", "steps", "tool_calls"}},
 };
-
-/* Members that differ by nature: an artifact is named anew each time it is kept, a deadline is a time, what a look back
- * took from the cache is not recorded, how excerpts are ranked may get better, and a script has a new name and takes
- * another while each time it runs. */
-static const struct {
-    const char *field, *members;
-} ignored[] = {
-    {"artifact", "id path"}, {"timeout", "deadline_s"}, {"usage", "cache_read cache_write"}, {"pack", "score"},
-    {"result", "execution_id duration_ms"}};
 
 struct entry {
     uint32_t index; /* of the line */
@@ -295,146 +287,22 @@ static void add(struct departures *d, int64_t seq, const char *type, const char 
     d->count++;
 }
 
-/* ---- comparing JSON: the path of the first difference ---- */
-
-static bool listed(const char *names, const char *name)
-{
-    size_t len = strlen(name);
-
-    for (const char *at = names; (at = strstr(at, name)); at += len)
-        if ((at == names || at[-1] == ' ') && (at[len] == ' ' || at[len] == '\0'))
-            return true;
-    return false;
-}
-
-/* How two values are compared, and where they differ first. */
-struct comparison {
-    const char *without; /* members that are left out */
-    size_t first;        /* how many items of the outermost list were left out before it */
-    bool sparse;         /* what the recording does not hold is not asked for */
-    struct strbuf path;
-    const struct json *at_a, *at_b;
-};
-
-static bool json_differs(struct comparison *c, const struct json *a, const struct json *b);
-
-static bool objects_differ(struct comparison *c, const struct json *a, const struct json *b)
-{
-    size_t len = c->path.len;
-
-    json_each (member, a) {
-        if (listed(c->without, member->key))
-            continue;
-        strbuf_addf(&c->path, ".%s", member->key);
-        if (json_differs(c, member, json_get(b, member->key)))
-            return true;
-        strbuf_set_len(&c->path, len);
-    }
-    json_each (member, b) {
-        if (c->sparse || listed(c->without, member->key) || json_get(a, member->key))
-            continue;
-        strbuf_addf(&c->path, ".%s", member->key);
-        c->at_a = NULL;
-        c->at_b = member;
-        return true;
-    }
-    return false;
-}
-
-static bool json_differs(struct comparison *c, const struct json *a, const struct json *b)
-{
-    c->at_a = a;
-    c->at_b = b;
-    if (!a || !b)
-        return a != b;
-    if (a->type != b->type)
-        return true;
-    switch (a->type) {
-    case JSON_OBJECT:
-        return objects_differ(c, a, b);
-    case JSON_ARRAY: {
-        size_t len = c->path.len;
-        const struct json *x = a->child, *y = b->child;
-        size_t i = c->first;
-
-        for (c->first = 0; x || y; i++) {
-            strbuf_addf(&c->path, "[%zu]", i);
-            if (json_differs(c, x, y))
-                return true;
-            strbuf_set_len(&c->path, len);
-            x = x ? x->next : NULL;
-            y = y ? y->next : NULL;
-        }
-        return false;
-    }
-    case JSON_NUMBER:
-        return json_num(a, 0) != json_num(b, 0);
-    case JSON_STRING:
-        return strcmp(a->text, b->text) != 0;
-    default:
-        return false;
-    }
-}
-
-static const char *source(struct arena *arena, const struct json *value)
-{
-    return value ? arena_memdup0(arena, value->src, value->src_len) : NULL;
-}
-
-static void comparison_init(struct comparison *c, const char *field, const struct json *recorded)
-{
-    *c = (struct comparison){.without = "", .path = STRBUF_INIT};
-    for (size_t i = 0; i < COUNT_OF(ignored); i++)
-        if (strcmp(ignored[i].field, field) == 0)
-            c->without = ignored[i].members;
-    /* A refusal is told in other words when the recording is who refuses. Its reason stands in write.decided. */
-    if (strcmp(field, "denied") == 0 && strcmp(json_str(json_get(recorded, "reason"), ""), "write_denied") == 0)
-        c->without = "details";
-    /* A call that a person wrote down may lack its id; the run has given it one. */
-    c->sparse = strcmp(field, "tool_calls") == 0;
-    strbuf_addstr(&c->path, field);
-}
-
-/* The messages of a turn begin with the prompt, whose hash is a field of its own, with today's date and with what was
- * remembered: none of them is the turn's. */
-static const struct json *own_messages(struct arena *arena, const struct json *messages, bool memory, size_t *left_out)
-{
-    struct json *own = arena_alloc(arena, sizeof(*own));
-
-    if (!messages)
-        return NULL;
-    *own = *messages;
-    for (*left_out = 0; own->child && *left_out < (memory ? 3 : 2); ++*left_out)
-        own->child = own->child->next;
-    return own;
-}
-
 static void compare_field(struct departures *d, const struct entry *entry, const struct event *was,
                           const struct event *is, const struct event_field *field)
 {
     const char *a = field_text(&d->scratch, was, field);
     const char *b = field_text(&d->scratch, is, field);
-    struct comparison c;
-    const struct json *x, *y;
+    struct difference first;
 
     if (!a || (b && strcmp(a, b) == 0))
         return; /* what the recording does not say is not compared */
     if (strcmp(field->name, "prompt_render_hash") == 0 && !d->same_render)
         return;
-    if (field->kind != EVENT_KIND_JSON) {
+    if (field->kind != EVENT_KIND_JSON)
         add(d, was->seq, was->type_name, field->name, a, b);
-        return;
-    }
-    x = json_parse(&d->scratch, a, strlen(a), NULL);
-    comparison_init(&c, field->name, x);
-    y = b ? json_parse(&d->scratch, b, strlen(b), NULL) : NULL;
-    if (strcmp(field->name, "messages") == 0) {
-        y = own_messages(&d->scratch, y, d->memory, &c.first);
-        x = own_messages(&d->scratch, x, entry->memory, &c.first);
-    }
-    if (json_differs(&c, x, y))
-        add(d, was->seq, was->type_name, c.path.buf, source(&d->scratch, c.at_a), source(&d->scratch, c.at_b));
-    strbuf_release(&c.path);
+    else if (differ_json(&d->scratch, field->name, (struct differ_side){a, entry->memory},
+                         (struct differ_side){b, d->memory}, &first))
+        add(d, was->seq, was->type_name, first.path, first.recorded, first.got);
 }
 
 /* ---- order ---- */
