@@ -154,7 +154,9 @@ static void advance(struct loop_task *task)
             ui_say(live->app->ui, LOOK_WARN, "departed from the recording in %zu place%s (:departures lists them)",
                    count, count == 1 ? "" : "s");
         } else {
-            ui_say(live->app->ui, LOOK_GOOD, "it went as it was recorded");
+            const char *notice = departures_notice(live->departures, 0);
+            ui_say(live->app->ui, notice ? LOOK_WARN : LOOK_GOOD, "it went as it was recorded%s%s",
+                   notice ? ", but " : "", notice ? notice : "");
         }
     }
     app_dirty(live->app);

@@ -69,7 +69,7 @@ static int plan_execution(struct live *live, const struct stage *stage, struct s
     if (status)
         return status;
     live->turns = recording_turn_count(live->recording);
-    live->departures = departures_new(recording_reader(live->recording));
+    live->departures = departures_new(live->recording);
     if (options->until >= 0) {
         departures_until(live->departures, options->until);
         live->turns = recording_turns_until(live->recording, options->until);

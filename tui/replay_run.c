@@ -33,6 +33,8 @@ static void compare(struct sink *sink, const struct event *event, const struct s
 static int report(const struct options *options, const char *file, const struct departures *departures)
 {
     size_t count = departures_count(departures);
+    for (size_t i = 0; departures_notice(departures, i); i++)
+        say_notice("%s: %s", file, departures_notice(departures, i));
     for (size_t i = 0; i < count && (i == 0 || !options->check); i++) {
         CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
         departure_write(&text, departures_at(departures, i));
@@ -97,7 +99,7 @@ static int run_again(const struct options *options, const char *file, struct rec
     tell_secrets(file, recording_reader(recording));
     struct comparison comparison = {
         .sink = {.event = compare},
-        .departures = departures_new(recording_reader(recording)),
+        .departures = departures_new(recording),
         .drive = {.quiet = options->check, .patient = true, .scratch = temp},
     };
     struct drive *drv = &comparison.drive;

@@ -15,6 +15,7 @@
 #include "base/strbuf.h"
 #include "base/utf8.h"
 #include "differ.h"
+#include "replay.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -52,6 +53,7 @@ static const struct {
 struct entry {
     uint32_t index; /* of the line */
     bool seen;
+    bool passed; /* over: it cannot be repeated */
     bool memory; /* the turn remembered something: its messages hold one more */
     enum event_type type;
     int64_t seq;
@@ -60,9 +62,10 @@ struct entry {
 #define NO_ENTRY (-1)
 
 struct departures {
-    const struct journal_reader *recording;
-    struct hash_map keys;   /* key → entry */
-    struct hash_map counts; /* of the run, to number its keys */
+    const struct recording *recording;
+    const struct journal_reader *lines; /* of it */
+    struct hash_map keys;               /* key → entry */
+    struct hash_map counts;             /* of the run, to number its keys */
     struct entry *entries;
     size_t entry_count, entry_room;
     bool types[EVENT_TYPE_COUNT]; /* that are compared: all of them, or those a person wrote down */
@@ -71,7 +74,7 @@ struct departures {
     int64_t until;                /* the last seq that counts; -1: all do */
 
     /* The run, so far. */
-    size_t seen;            /* entries it has had */
+    size_t seen, passed;    /* entries it has had, and that it cannot have */
     int64_t last_seq;       /* in the recording, of the newest */
     struct hash_map calls;  /* turn and ask → its proposal's entry */
     struct hash_map newest; /* turn and call → its newest entry */
@@ -84,9 +87,16 @@ struct departures {
 
     struct departure *list;
     size_t count, room;
-    struct arena arena; /* of the list's texts */
+    const char **notices; /* why something was passed over */
+    size_t notice_count, notice_room;
+    struct arena arena; /* of both lists' texts */
     struct arena scratch;
 };
+
+static bool same_text(const char *a, const char *b)
+{
+    return a && b && strcmp(a, b) == 0;
+}
 
 static int rule_of(enum event_type type)
 {
@@ -143,15 +153,15 @@ static char *make_key(struct arena *arena, struct hash_map *counts, int64_t turn
 }
 
 /* What the program writes down itself has numbers, and it writes down everything. */
-static bool is_full(const struct journal_reader *recording, struct arena *arena)
+static bool is_full(const struct journal_reader *lines, struct arena *arena)
 {
     struct event event;
     size_t len;
     const char *line;
 
-    if (journal_count(recording) == 0)
+    if (journal_count(lines) == 0)
         return false;
-    line = journal_line(recording, 0, &len);
+    line = journal_line(lines, 0, &len);
     return event_decode(&event, arena, line, len, NULL) == 0 && event.seq >= 0;
 }
 
@@ -176,22 +186,24 @@ static void count_step(struct event *event, int64_t *step)
         *own = *step;
 }
 
-struct departures *departures_new(const struct journal_reader *recording)
+struct departures *departures_new(const struct recording *recording)
 {
+    const struct journal_reader *lines = recording_reader(recording);
     struct departures *d = xcalloc(1, sizeof(*d));
     struct hash_map counts = {0};
     int64_t turn = 0, step = 0;
-    bool full = is_full(recording, &d->scratch), memory = false;
+    bool full = is_full(lines, &d->scratch), memory = false;
     struct event event;
 
     d->recording = recording;
+    d->lines = lines;
     d->until = -1;
     d->newest_own = d->furthest = NO_ENTRY;
-    for (size_t i = 0; i < journal_count(recording); i++) {
+    for (size_t i = 0; i < journal_count(lines); i++) {
         int rule;
 
         arena_reset(&d->scratch);
-        if (journal_event(recording, i, &event, &d->scratch, NULL) < 0)
+        if (journal_event(lines, i, &event, &d->scratch, NULL) < 0)
             continue; /* whoever opened the recording has complained of it */
         if (event.type == EVENT_SESSION_STARTED) {
             d->app = event.session_started.app ? arena_strdup(&d->arena, event.session_started.app) : NULL;
@@ -236,7 +248,7 @@ void departures_until(struct departures *d, int64_t seq)
 
 bool departures_reached(const struct departures *d)
 {
-    return d->until >= 0 && d->seen >= d->entry_count;
+    return d->until >= 0 && d->seen + d->passed >= d->entry_count;
 }
 
 void departures_free(struct departures *d)
@@ -249,6 +261,7 @@ void departures_free(struct departures *d)
     hash_map_release(&d->newest);
     free(d->entries);
     free(d->list);
+    free(d->notices);
     arena_release(&d->arena);
     arena_release(&d->scratch);
     free(d);
@@ -320,7 +333,7 @@ static const char *call_of(struct departures *d, const struct event *event, int 
         return "";
     proposal = hash_map_get(
         &d->calls, arena_printf(&d->scratch, "%" PRId64 " %s", event->turn, event->write_decided.ask), NO_ENTRY);
-    if (proposal == NO_ENTRY || journal_event(d->recording, d->entries[proposal].index, &was, &d->scratch, NULL) < 0)
+    if (proposal == NO_ENTRY || journal_event(d->lines, d->entries[proposal].index, &was, &d->scratch, NULL) < 0)
         return NULL;
     return was.write_proposed.call;
 }
@@ -359,9 +372,41 @@ static void compare_order(struct departures *d, const struct event *event, int r
         d->furthest = at;
 }
 
-static bool same_text(const char *a, const char *b)
+/* ---- what cannot be repeated ---- */
+
+/* What the write of a call left behind in the recording, up to the call's end. */
+static void pass_write(struct departures *d, size_t proposal, const char *call)
 {
-    return a && b && strcmp(a, b) == 0;
+    for (size_t i = proposal + 1; i < d->entry_count && d->entries[i].type != EVENT_TURN_FINISHED; i++) {
+        struct entry *entry = &d->entries[i];
+        struct event was;
+
+        if ((entry->type != EVENT_CHECKPOINT_SAVED && entry->type != EVENT_WRITE_APPLIED &&
+             entry->type != EVENT_TOOL_FINISHED) ||
+            journal_event(d->lines, entry->index, &was, &d->scratch, NULL) < 0 ||
+            !same_text(call, field_text(&d->scratch, &was, field_of(was.type, "call"))))
+            continue;
+        if (entry->type == EVENT_TOOL_FINISHED)
+            return;
+        entry->passed = true;
+        d->passed++;
+    }
+}
+
+/* A write whose files are not in the recording is asked about without them. That says nothing about the run: it is
+ * told, and not called a departure. */
+static bool pass_over(struct departures *d, size_t at, const struct event *event)
+{
+    const char *call = event->type == EVENT_WRITE_PROPOSED ? event->write_proposed.call : NULL;
+    const char *lost = call && same_text(event->write_proposed.files, "[]") ? recording_lost(d->recording, call) : NULL;
+
+    if (!lost)
+        return false;
+    GROW(d->notices, d->notice_count, d->notice_room);
+    d->notices[d->notice_count++] = arena_printf(&d->arena, "the write of %s (seq %" PRId64 ") cannot be repeated: %s",
+                                                 shown(d, call), d->entries[at].seq, lost);
+    pass_write(d, at, call);
+    return true;
 }
 
 void departures_see(struct departures *d, const struct event *event)
@@ -372,7 +417,8 @@ void departures_see(struct departures *d, const struct event *event)
     int64_t found;
 
     if (event->type == EVENT_SESSION_STARTED)
-        d->same_render = same_text(d->app, event->session_started.app) && same_text(d->model, event->session_started.model);
+        d->same_render =
+            same_text(d->app, event->session_started.app) && same_text(d->model, event->session_started.model);
     if (rule < 0 || event->turn == 0 || !d->types[event->type] || departures_reached(d))
         return;
     if (event->type == EVENT_CONTEXT_LOADED)
@@ -397,12 +443,14 @@ void departures_see(struct departures *d, const struct event *event)
     if ((size_t)found >= d->entry_count)
         return; /* behind the last that counts */
     entry = &d->entries[found];
+    if (entry->passed)
+        return;
     if (!entry->seen)
         d->seen++;
     entry->seen = true;
     d->last_seq = entry->seq;
     compare_order(d, event, rule, found);
-    if (journal_event(d->recording, entry->index, &was, &d->scratch, NULL) < 0)
+    if (pass_over(d, (size_t)found, event) || journal_event(d->lines, entry->index, &was, &d->scratch, NULL) < 0)
         return;
     for (size_t i = 0; i < COUNT_OF(rules[rule].fields) && rules[rule].fields[i]; i++)
         compare_field(d, entry, &was, event, field_of(event->type, rules[rule].fields[i]));
@@ -429,10 +477,10 @@ void departures_end(struct departures *d)
     for (size_t i = 0; i < d->entry_count; i++) {
         CLEANUP(strbuf) struct strbuf summary = STRBUF_INIT;
 
-        if (d->entries[i].seen)
+        if (d->entries[i].seen || d->entries[i].passed)
             continue;
         arena_reset(&d->scratch);
-        if (journal_event(d->recording, d->entries[i].index, &was, &d->scratch, NULL) < 0)
+        if (journal_event(d->lines, d->entries[i].index, &was, &d->scratch, NULL) < 0)
             continue;
         event_summary(&summary, &was);
         add(d, was.seq, was.type_name, WHOLE_EVENT, summary.len ? summary.buf : "it happened", NULL);
@@ -472,6 +520,11 @@ const struct departure *departures_of_call(const struct departures *d, int64_t t
 size_t departures_compared(const struct departures *d)
 {
     return d->seen;
+}
+
+const char *departures_notice(const struct departures *d, size_t index)
+{
+    return index < d->notice_count ? d->notices[index] : NULL;
 }
 
 bool departures_cut_short(const struct departures *d)

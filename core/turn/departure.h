@@ -5,12 +5,14 @@
  *
  * A recording of the program itself (numbered, or with a turn.prepared) holds everything, so whatever it lacks counts.
  * Of one that a person wrote only the types that it holds are compared: it is checked as far as it goes, and so is one
- * that ends in the middle of a turn. */
+ * that ends in the middle of a turn. A write whose bytes the recording does not hold (of a binary file, made by a tool that
+ * is not run again) is passed over, with a notice. */
 
 #include "journal/journal.h"
 #include "journal/session.h"
 
 struct departures;
+struct recording;
 
 struct departure {
     int64_t seq; /* in the recording; of something that was not recorded, that of what it came after */
@@ -24,7 +26,8 @@ struct departure {
     size_t number;    /* in the order in which they were noticed */
 };
 
-struct departures *departures_new(const struct journal_reader *recording);
+/* The recording is that of the run: what it could not propose again is passed over. */
+struct departures *departures_new(const struct recording *recording);
 void departures_free(struct departures *departures);
 /* Nothing that was recorded after this seq counts. Before the run. */
 void departures_until(struct departures *departures, int64_t seq);
@@ -44,6 +47,8 @@ const struct departure *departures_of_call(const struct departures *departures, 
                                            size_t *index);
 /* How many recorded events the run had as well. */
 size_t departures_compared(const struct departures *departures);
+/* Why something was passed over, each by its number; NULL behind the last. */
+const char *departures_notice(const struct departures *departures, size_t index);
 /* The recording ends in the middle of a turn. */
 bool departures_cut_short(const struct departures *departures);
 /* "departed at seq 12: tool.finished.result.output: recorded X, got Y" */

@@ -1,5 +1,6 @@
 #include "proposed.h"
 #include "base/arena.h"
+#include "base/hash.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
@@ -9,41 +10,62 @@
 
 #define NEW_FILE_MODE 0644
 
-static int add_file(struct change_set *set, struct beneath *root, const struct json *file, struct err *err)
+static bool is_empty_file(const char *digest)
+{
+    char empty[HASH_SHA256_HEX];
+    hash_sha256("", 0, empty);
+    return strcmp(digest, empty) == 0;
+}
+
+static bool is_absent(const char *digest)
+{
+    struct change_side absent = {0};
+    change_side_absent(&absent);
+    return strcmp(digest, absent.digest) == 0;
+}
+
+/* What the file becomes, as far as the recording tells: whoever calls compares the digest. An empty file that is made
+ * has no difference to be made from. */
+static void make_new(struct change *change, const char *digest, const char *diff)
 {
     CLEANUP(strbuf) struct strbuf after = STRBUF_INIT;
+    struct err err = ERR_INIT;
+    const char *old = change->old.exists ? change->old.bytes : "";
+    size_t old_len = change->old.exists ? change->old.len : 0;
+    if (is_absent(digest))
+        change_side_absent(&change->new);
+    else if (is_empty_file(digest) || (diff && patch_apply(&after, old, old_len, diff, &err) == 0))
+        change_side_set(&change->new, after.buf, after.len, change->old.exists ? change->old.mode : NEW_FILE_MODE);
+    change->counts.known = false;
+}
+
+static int add_file(struct change_set *set, struct beneath *root, const struct json *file, bool *lost, struct err *err)
+{
     const char *path = json_str(json_get(file, "path"), "");
     const char *old_digest = json_str(json_get(file, "old_digest"), "");
     const char *new_digest = json_str(json_get(file, "new_digest"), "");
-    const char *diff = json_str(json_get(file, "diff"), NULL);
     struct change *change = change_set_add(set, root, path, err);
     if (!change)
         return -1;
     if (strcmp(change->old.digest, old_digest) != 0)
         return err_set(err, "%s is not what it was", path);
-    struct change_side absent = {0};
-    change_side_absent(&absent);
-    if (strcmp(new_digest, absent.digest) == 0) {
-        change_side_absent(&change->new);
-    } else {
-        const char *old = change->old.exists ? change->old.bytes : "";
-        if (!diff || patch_apply(&after, old, change->old.exists ? change->old.len : 0, diff, err))
-            return err_set(err, "the difference of %s cannot be made again", path);
-        change_side_set(&change->new, after.buf, after.len, change->old.exists ? change->old.mode : NEW_FILE_MODE);
-    }
-    change->counts.known = false;
-    if (strcmp(change->new.digest, new_digest) != 0)
+    make_new(change, new_digest, json_str(json_get(file, "diff"), NULL));
+    *lost = strcmp(change->new.digest, new_digest) != 0;
+    if (*lost && json_bool(json_get(file, "binary"), false))
+        return err_set(err, "%s is binary, and the recording does not hold its bytes", path);
+    if (*lost)
         return err_set(err, "the difference of %s was not recorded whole", path);
     return 0;
 }
 
-struct change_set *proposed_again(struct beneath *root, const char *files, struct err *err)
+struct change_set *proposed_again(struct beneath *root, const char *files, bool *lost, struct err *err)
 {
+    *lost = false;
     CLEANUP(arena) struct arena arena = ARENA_INIT;
     const struct json *list = json_parse(&arena, files, strlen(files), err);
     struct change_set *set = list ? change_set_new() : NULL;
     json_each (file, list)
-        if (add_file(set, root, file, err)) {
+        if (add_file(set, root, file, lost, err)) {
             change_set_free(set);
             return NULL;
         }

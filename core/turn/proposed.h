@@ -2,10 +2,12 @@
 /* What a recorded question was about, made again from its diffs and the files that are there now. */
 
 #include "base/err.h"
+#include <stdbool.h>
 
 struct beneath;
 struct change_set;
 
-/* `files` is that of a write.proposed, JSON text. NULL and err when a file is not what it was then, or when its difference
- * was not recorded whole: then nothing is guessed. Blocks; call it on the pool. */
-struct change_set *proposed_again(struct beneath *root, const char *files, struct err *err) CHECKED;
+/* `files` is that of a write.proposed, JSON text. NULL and err when a file is not what it was then, or when the
+ * recording does not hold what it became (`lost`: binary, or its difference is not there whole): nothing is guessed.
+ * Blocks; call it on the pool. */
+struct change_set *proposed_again(struct beneath *root, const char *files, bool *lost, struct err *err) CHECKED;

@@ -151,6 +151,7 @@ void recording_free(struct recording *recording)
         free(recording->outcomes[i].outcome);
         free(recording->outcomes[i].details);
         free(recording->outcomes[i].proposed);
+        free(recording->outcomes[i].lost);
     }
     free(recording->outcomes);
     for (size_t i = 0; i < recording->stand_in_count; i++) {

@@ -19,6 +19,7 @@ struct recorded_outcome {
     int64_t late_ms;       /* when a timed-out one came back; -1: never */
     bool asked;            /* a write was proposed */
     char *proposed;        /* the files of it, JSON; NULL: there were none */
+    char *lost;            /* why they could not be proposed again; NULL: they could, or nobody tried yet */
     bool used;
     struct strbuf told;    /* what a script sent, a line each */
 };

@@ -1,8 +1,8 @@
 /* Tools that stand in for recorded ones which are not here: they answer what was recorded.
  *
- * The recorded outcome is found by the id of the call. Ids may come again in later turns, so each id has a queue: the first
- * execution gets the first outcome. A tool of somebody else's that wrote files proposes the same change again where the
- * files are as they were, and what is then approved is written. */
+ * The recorded outcome is found by the id of the call. Ids may come again in later turns, so each id has a queue: the
+ * first execution gets the first outcome. A tool of somebody else's that wrote files proposes the same change again
+ * where the files are as they were, and what is then approved is written. */
 
 #include "base/json.h"
 #include "base/log.h"
@@ -23,6 +23,7 @@ struct stand_in_run {
     bool working;
     struct change_set *set;
     int failed;
+    bool lost; /* the recording does not hold what was proposed: it is asked about without a diff */
     struct err err;
 };
 
@@ -71,12 +72,16 @@ static void run_work(struct loop_work *work)
     if (run->confirm_write)
         state->failed = change_set_commit(run->approved, run->env->root, &state->err);
     else
-        state->set = proposed_again(run->env->root, state->outcome->proposed, NULL); /* NULL: it is asked without a diff */
+        state->set = proposed_again(run->env->root, state->outcome->proposed, &state->lost, &state->err);
 }
 
 static void worked(struct loop_work *work)
 {
-    reply_as_recorded(CONTAINER_OF(work, struct stand_in_run, work));
+    struct stand_in_run *state = CONTAINER_OF(work, struct stand_in_run, work);
+
+    if (state->lost && !state->outcome->lost)
+        state->outcome->lost = xstrdup(state->err.text);
+    reply_as_recorded(state);
 }
 
 static void answer(struct loop_timer *timer)
@@ -110,6 +115,16 @@ static struct recorded_outcome *next_outcome(const struct tool *tool, const char
     return NULL;
 }
 
+const char *recording_lost(const struct recording *recording, const char *call)
+{
+    const char *lost = NULL;
+
+    for (size_t i = 0; i < recording->outcome_count; i++)
+        if (strcmp(recording->outcomes[i].call, call) == 0 && recording->outcomes[i].lost)
+            lost = recording->outcomes[i].lost;
+    return lost;
+}
+
 /* What was recorded of this call, where one differs from another. */
 static enum effect stand_in_effect(const struct tool *tool, const struct tool_env *env, const char *call,
                                    const struct json *arguments)
@@ -137,7 +152,8 @@ static void stand_in_start(struct tool_run *run)
     state->started_us = loop_now_us(loop);
     run->state = state;
     if (asks || !is_outcome(outcome, "timeout"))
-        loop_timer_start(loop, &state->timer, state->started_us + (asks || !outcome ? 0 : outcome->elapsed_ms * 1000), answer);
+        loop_timer_start(loop, &state->timer, state->started_us + (asks || !outcome ? 0 : outcome->elapsed_ms * 1000),
+                         answer);
 }
 
 /* One that came late comes back when it did; any other now, so that nothing waits for it. */
@@ -162,12 +178,13 @@ static char **read_keys(const struct json *keys)
     if (!keys || keys->type != JSON_ARRAY)
         return NULL;
     list = xcalloc((size_t)keys->count + 1, sizeof(*list));
-    json_each(key, keys) list[n++] = xstrdup(json_str(key, ""));
+    json_each (key, keys)
+        list[n++] = xstrdup(json_str(key, ""));
     return list;
 }
 
-/* What a transcript does not say of a tool but shows: the longest wait it was given, and whether a timeout was the end of
- * it. */
+/* What a transcript does not say of a tool but shows: the longest wait it was given, and whether a timeout was the end
+ * of it. */
 static void guess_limits(const struct recording *recording, struct tool_spec *spec)
 {
     int64_t longest_ms = 0;
@@ -228,7 +245,8 @@ static bool is_stand_in(const struct tool *tool)
 static bool same_tool(const struct tool *tool, const struct tool *other)
 {
     return strcmp(tool->spec.parameters, other->spec.parameters) == 0 && tool->spec.effect == other->spec.effect &&
-           tool->spec.idempotent == other->spec.idempotent && strcmp(tool->spec.description, other->spec.description) == 0;
+           tool->spec.idempotent == other->spec.idempotent &&
+           strcmp(tool->spec.description, other->spec.description) == 0;
 }
 
 /* One recorded tool: stands in where there is none, or where only another stand-in is. */
@@ -256,7 +274,9 @@ int recording_stand_ins(struct recording *recording, struct registry *registry, 
         recording->tools ? json_parse(&arena, recording->tools, strlen(recording->tools), NULL) : NULL;
 
     recording->scripts = scripts;
-    json_each(spec, tools) if (stand_in_for(recording, registry, spec, NULL, err) < 0) return -1;
+    json_each (spec, tools)
+        if (stand_in_for(recording, registry, spec, NULL, err) < 0)
+            return -1;
     return 0;
 }
 
@@ -264,7 +284,9 @@ int recording_stand_ins(struct recording *recording, struct registry *registry, 
 
 static bool names_tool(const struct json *tools, const char *name)
 {
-    json_each(spec, tools) if (strcmp(json_str(json_get(spec, "name"), ""), name) == 0) return true;
+    json_each (spec, tools)
+        if (strcmp(json_str(json_get(spec, "name"), ""), name) == 0)
+            return true;
     return false;
 }
 
@@ -281,8 +303,9 @@ static void adopt_recorded(struct recording *recording, struct registry *registr
         tool_changes_add(changes, tool->spec.name, TOOL_REMOVED);
         registry_remove(registry, tool->spec.name);
     }
-    json_each(spec, tools) if (stand_in_for(recording, registry, spec, changes, &err) < 0)
-        log_warn("a recorded tool is left out: %s", err.text);
+    json_each (spec, tools)
+        if (stand_in_for(recording, registry, spec, changes, &err) < 0)
+            log_warn("a recorded tool is left out: %s", err.text);
 }
 
 static void adopt(struct tool_source *source, struct registry *registry, int64_t turn, struct tool_changes *changes)

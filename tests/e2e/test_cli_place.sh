@@ -61,6 +61,23 @@ kt replay --execute --headless --workspace ws r.jsonl
 ok "the same again when it is executed" is 0
 ok "which leaves nothing" nothing_left
 
+begin "replay of what a recording cannot hold"
+{
+    head_lines "Make." &&
+        answer 1 "" "$(call c1 workspace_exec '{"command":"mkdir out/d; : > out/d/empty; printf \"\\\\000\\\\001\" > out/bits"}')" &&
+        answer 2 "" "$(call c2 bring_back '{"from":"out/d/empty","to":"empty"}'),$(call c3 bring_back '{"from":"out/bits","to":"bits"}')" &&
+        answer 3 "Done." ""
+} >m.jsonl
+cp -r ws before
+kt run --headless --approve allow --workspace ws --model m.jsonl --record r.jsonl x
+ok "exit 0" is 0
+ok "both brought back" test -e ws/empty -a -s ws/bits
+kt replay --check --workspace before r.jsonl
+ok "agrees" is 0
+ok "says what it passed over" err "the write of c3"
+ok "and why" err "cannot be repeated: bits is binary, and the recording does not hold its bytes"
+ok "and nothing else" test "$(grep -c 'cannot be repeated' "$base/err")" -eq 1
+
 begin "nobody is asked"
 script_place >m.jsonl
 kt run --workspace ws --model m.jsonl x

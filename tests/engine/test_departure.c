@@ -1,5 +1,5 @@
-/* Where a run departs from its recording: other files, other events, another order, recordings that somebody changed. The
- * first difference is named, and what does not count is not. */
+/* Where a run departs from its recording: other files, other events, another order, recordings that somebody changed.
+ * The first difference is named, and what does not count is not. */
 
 #include "base/json.h"
 #include "base/mem.h"
@@ -473,6 +473,74 @@ static void test_what_agrees_is_counted(void **state)
     made_release(&made);
 }
 
+/* Records that the tool, which is not there when it is run again, wrote `text` into made.bin. */
+static void record_foreign_write(struct made *made, const char *text)
+{
+    made_init(made);
+    made->rig.answer = made_decide;
+    made->foreign.asks = FAKE_PROPOSES;
+    made->foreign.path = "made.bin";
+    made->foreign.text = text;
+    turn_check_open(&made->rig, made->path);
+    fake_answer_call(replay_answer(&made->rig), "yes", "foreign", "{}");
+    replay_answer(&made->rig)->text = "over";
+    turn_rig_turn(&made->rig, "go");
+}
+
+static void test_empty_file_is_made_again(void **state)
+{
+    struct made made;
+    struct again again;
+    CLEANUP(free) char *there = NULL;
+
+    (void)state;
+    record_foreign_write(&made, "");
+    run_again(&made, &again);
+    again_check_none(&again);
+    assert_null(departures_notice(again.departures, 0));
+    there = turn_rig_read(&again.rig, "made.bin");
+    assert_string_equal(there, "");
+    again_release(&again);
+    made_release(&made);
+}
+
+static void test_what_the_recording_does_not_hold_is_passed_over(void **state)
+{
+    struct made made;
+    struct again again;
+    CLEANUP(free) char *notice = NULL;
+
+    (void)state;
+    record_foreign_write(&made, "caf\xe9\n"); /* no text of ours: the recording has a sign in place of the byte */
+    notice =
+        xasprintf("the write of yes (seq %lld) cannot be repeated: the difference of made.bin was not recorded whole",
+                  (long long)turn_rig_event(&made.rig, EVENT_WRITE_PROPOSED, 0)->seq);
+    run_again(&made, &again);
+    again_check_none(&again);
+    assert_string_equal(departures_notice(again.departures, 0), notice);
+    assert_null(departures_notice(again.departures, 1));
+    assert_false(scratch_exists(&again.rig.scratch, "work/made.bin"));
+    again_release(&again);
+    made_release(&made);
+}
+
+static void test_file_in_the_way_departs_whatever_the_recording_holds(void **state)
+{
+    struct made made;
+    struct again again;
+
+    (void)state;
+    record_foreign_write(&made, "caf\xe9\n");
+    again_init(&again, made.path);
+    again_copy_files(&again);
+    turn_rig_file(&again.rig, "made.bin", "there already\n");
+    again_run(&again);
+    assert_string_equal(departures_at(again.departures, 0)->type, "write.proposed");
+    assert_null(departures_notice(again.departures, 0));
+    again_release(&again);
+    made_release(&made);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -489,6 +557,9 @@ int main(void)
         cmocka_unit_test(test_another_answer_departs_by_its_text_and_its_end),
         cmocka_unit_test(test_nothing_behind_the_last_seq_counts),
         cmocka_unit_test(test_what_agrees_is_counted),
+        cmocka_unit_test(test_empty_file_is_made_again),
+        cmocka_unit_test(test_what_the_recording_does_not_hold_is_passed_over),
+        cmocka_unit_test(test_file_in_the_way_departs_whatever_the_recording_holds),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -43,7 +43,7 @@ void again_init(struct again *again, const char *path)
         recording_stand_ins(again->recording, harness->registry, false, &err) < 0)
         fail_msg("%s", err.text);
     harness->tools = recording_tools(again->recording);
-    again->departures = departures_new(recording_reader(again->recording));
+    again->departures = departures_new(again->recording);
     again->sink = (struct sink){.event = compare};
     again->rig.sink.next = &again->sink;
 }

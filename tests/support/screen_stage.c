@@ -132,7 +132,7 @@ static void open_engine(struct screen_stage *stage)
     if (!h->root || !h->artifacts || !h->checkpoints || !journal)
         BUG("%s", err.text);
     if (plan->execute)
-        stage->departures = departures_new(recording_reader(stage->recording));
+        stage->departures = departures_new(stage->recording);
     stage->sink.event = heard;
     stage->engine = engine_new(h, journal, &stage->sink, &err);
     stage->lines = stage->engine ? journal_open(path, &err) : NULL;

@@ -53,27 +53,36 @@ static void add(struct json_writer *w, const char *path, const char *before, con
     json_close(w, '}');
 }
 
-static struct change_set *again(const char *path, const char *before, const char *after, const char *diff, struct err *err)
+static bool lost;
+
+static struct change_set *again(const char *path, const char *before, const char *after, const char *diff,
+                                struct err *err)
 {
     CLEANUP(strbuf) struct strbuf files = STRBUF_INIT;
     struct json_writer w = json_begin(&files);
     json_open(&w, NULL, '[');
     add(&w, path, before, after, diff);
     json_close(&w, ']');
-    return proposed_again(root, files.buf, err);
+    return proposed_again(root, files.buf, &lost, err);
 }
 
 static void test_it_is_made_again(void **state)
 {
     struct err err = ERR_INIT;
     (void)state;
-    struct change_set *set = again("a.txt", "one\ntwo\n", "one\nTWO\n", "--- a/a.txt\n+++ b/a.txt\n@@ -1,2 +1,2 @@\n one\n-two\n+TWO\n", &err);
+    struct change_set *set = again("a.txt", "one\ntwo\n", "one\nTWO\n",
+                                   "--- a/a.txt\n+++ b/a.txt\n@@ -1,2 +1,2 @@\n one\n-two\n+TWO\n", &err);
     assert_non_null(set);
     assert_string_equal(set->items[0].new.bytes, "one\nTWO\n");
     change_set_free(set);
     set = again("new.txt", NULL, "x\n", "--- /dev/null\n+++ b/new.txt\n@@ -0,0 +1 @@\n+x\n", &err);
     assert_non_null(set);
     assert_false(set->items[0].old.exists);
+    change_set_free(set);
+    set = again("empty", NULL, "", "--- /dev/null\n+++ b/empty\n", &err);
+    assert_non_null(set);
+    assert_true(set->items[0].new.exists);
+    assert_int_equal(set->items[0].new.len, 0);
     change_set_free(set);
     set = again("a.txt", "one\ntwo\n", NULL, "", &err);
     assert_non_null(set);
@@ -87,13 +96,16 @@ static void test_nothing_is_guessed(void **state)
     (void)state;
     assert_null(again("a.txt", "other\n", "x\n", "@@ -1 +1 @@\n-other\n+x\n", &err));
     assert_string_equal(err.text, "a.txt is not what it was");
+    assert_false(lost);
     assert_null(again("a.txt", "one\ntwo\n", "x\n", "@@ -1,2 +1 @@\n-one\n-two\n+y\n", &err));
     assert_string_equal(err.text, "the difference of a.txt was not recorded whole");
+    assert_true(lost);
     assert_null(again("a.txt", "one\ntwo\n", "x\n", NULL, &err));
+    assert_true(lost);
     assert_null(again("../a.txt", NULL, "x\n", "@@ -0,0 +1 @@\n+x\n", &err));
-    assert_null(proposed_again(root, "[]", &err));
-    assert_null(proposed_again(root, "[7]", &err));
-    assert_null(proposed_again(root, "nonsense", &err));
+    assert_null(proposed_again(root, "[]", &lost, &err));
+    assert_null(proposed_again(root, "[7]", &lost, &err));
+    assert_null(proposed_again(root, "nonsense", &lost, &err));
 }
 
 int main(void)
