@@ -16,16 +16,21 @@ static size_t page(int height)
     return height > 0 ? (size_t)height : 1;
 }
 
+/* The first row when the last one is just in sight. */
+static size_t last_top(const struct list *list, int height)
+{
+    return list->count > page(height) ? list->count - page(height) : 0;
+}
+
 static void keep_in_sight(struct list *list, int height)
 {
     size_t rows = page(height);
-    size_t last_top = list->count > rows ? list->count - rows : 0;
     if (list->cursor < list->top)
         list->top = list->cursor;
     else if (list->cursor - list->top >= rows)
         list->top = list->cursor - rows + 1;
-    if (list->top > last_top)
-        list->top = last_top;
+    if (list->top > last_top(list, height))
+        list->top = last_top(list, height);
 }
 
 void list_update(struct list *list, size_t count, int height)
@@ -93,4 +98,57 @@ bool list_action(struct list *list, enum action action, int height)
     }
     return list->cursor != before.cursor || list->top != before.top || list->left != before.left ||
            list->follow != before.follow;
+}
+
+void list_settle(struct list *list, size_t count, int height)
+{
+    list->count = count;
+    if (list->follow || list->top > last_top(list, height))
+        list->top = last_top(list, height);
+    list->cursor = list->top;
+}
+
+bool list_scroll(struct list *list, enum action action, int height)
+{
+    size_t by = page(height) > 1 ? page(height) - 1 : 1;
+    switch (action) {
+    case ACTION_UP:
+        list->top -= list->top > 0;
+        break;
+    case ACTION_DOWN:
+        list->top++;
+        break;
+    case ACTION_PAGE_UP:
+        list->top -= by < list->top ? by : list->top;
+        break;
+    case ACTION_PAGE_DOWN:
+        list->top += by;
+        break;
+    case ACTION_HOME:
+        list->top = 0;
+        list->left = 0;
+        break;
+    case ACTION_END:
+        list->top = list->count;
+        break;
+    case ACTION_LEFT:
+    case ACTION_RIGHT:
+        list_action(list, action, height);
+        return true;
+    default:
+        return false;
+    }
+    /* Whoever is at the end wants to see what comes. */
+    list->follow = list->follows && list->top >= last_top(list, height);
+    list_settle(list, list->count, height);
+    return true;
+}
+
+void list_show(struct list *list, size_t line, int height)
+{
+    if (line >= list->top && line - list->top < page(height))
+        return;
+    list->top = line;
+    list->follow = list->follows && list->top >= last_top(list, height);
+    list_settle(list, list->count, height);
 }

@@ -25,6 +25,12 @@ void modal_select_row(struct canvas *canvas, struct rect inside, const struct mo
                     LOOK_SELECT);
 }
 
+bool modal_pages(struct modal *modal, const struct key *key, enum action action)
+{
+    bool pages = !key->code || key->code == KEYSYM_PGUP || key->code == KEYSYM_PGDN;
+    return pages && list_scroll(&modal->list, action, modal->height);
+}
+
 int modal_rows(const char *text, int cols)
 {
     return flow_rows(&(struct canvas){.ascii = !text_utf8()}, text, cols);

@@ -47,6 +47,9 @@ struct rect modal_center(int rows, int cols, int want_rows, int want_cols); /* l
 /* Paints the selection of list row `row` over what is painted there. */
 void modal_select_row(struct canvas *canvas, struct rect inside, const struct modal *modal, size_t row);
 
+/* Of a dialog with a text, while somebody types below it: what is no text (PgUp, PgDn, a wheel) scrolls all the same. */
+bool modal_pages(struct modal *modal, const struct key *key, enum action action);
+
 /* Rows of a sentence in a dialog of so many columns; flow_paint paints them. */
 int modal_rows(const char *text, int cols);
 

@@ -37,12 +37,9 @@ static void document_paint(struct modal *modal, struct ui *ui, const struct view
 {
     const struct pretty *text = &document_of(modal)->text;
     struct rect body = rect_make(inside.row, inside.col + 1, inside.rows, inside.cols - 2);
-    struct list *list = &modal->list;
     (void)ui, (void)view;
-    size_t last = body.rows > 0 && text->count > (size_t)body.rows ? text->count - (size_t)body.rows : 0;
-    list->count = last + 1; /* the list is of first lines */
-    list->cursor = list->cursor < last ? list->cursor : last;
-    pretty_paint(text, canvas, body, list->cursor, list->left);
+    list_settle(&modal->list, text->count, body.rows);
+    pretty_paint(text, canvas, body, modal->list.top, modal->list.left);
 }
 
 static bool document_key(struct modal *modal, struct ui *ui, const struct view *view, const struct key *key,
@@ -61,7 +58,7 @@ static bool document_key(struct modal *modal, struct ui *ui, const struct view *
         ui_close_modal(ui);
         return true;
     }
-    return action != ACTION_NONE && list_action(&modal->list, action, modal->height);
+    return list_scroll(&modal->list, action, modal->height);
 }
 
 static const char *document_title(struct modal *modal, const struct view *view)

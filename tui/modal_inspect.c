@@ -1,8 +1,8 @@
-/* Anything in full: pretty JSON, text, diff, raw line, a script, each behind a tab. A tab's document is made when it is looked at,
- * and made again when the thing changed or the dialog has another width; where one stood in it stays.
+/* Anything in full: pretty JSON, text, diff, raw line, a script, each behind a tab. A tab's document is made when it is
+ * looked at, and made again when the thing changed or the dialog has another width; where one stood in it stays.
  *
- * Keys are read as they mean everywhere, not as the question or the recording behind the dialog would have them: here n is
- * the next hit and never an answer. */
+ * Keys are read as they mean everywhere, not as the question or the recording behind the dialog would have them: here n
+ * is the next hit and never an answer. */
 
 #include "base/file.h"
 #include "base/mem.h"
@@ -35,7 +35,7 @@ struct inspect {
     struct pretty document;
     struct diffview diff;
     bool has_diff;
-    int tabs; /* the last is there for calls with a script only */
+    int tabs;            /* the last is there for calls with a script only */
     struct pager *pager; /* the artifact, in the text tab */
     char *pager_path, *pager_fault;
     bool made;
@@ -151,7 +151,10 @@ static void paint_tabs(struct inspect *inspect, struct canvas *canvas, struct re
     int col = 1;
     for (int tab = 0; tab < inspect->tabs; tab++) {
         bool here = tab == (int)inspect->tab, empty = tab == TAB_DIFF && !inspect->has_diff;
-        col += canvas_printf(canvas, at, 0, col, here ? LOOK_STRONG : empty ? LOOK_DIM : LOOK_TEXT,
+        col += canvas_printf(canvas, at, 0, col,
+                             here    ? LOOK_STRONG
+                             : empty ? LOOK_DIM
+                                     : LOOK_TEXT,
                              here ? "[%d %s]" : " %d %s ", tab + 1, tab_names[tab]);
     }
     if (shows_pager(inspect)) {
@@ -179,17 +182,6 @@ static void paint_pager(struct inspect *inspect, struct canvas *canvas, struct r
     }
 }
 
-/* The document scrolls as a whole: there is no cursor in it, only a first line. */
-static void settle(struct inspect *inspect, int height)
-{
-    struct list *list = &inspect->modal.list;
-    size_t lines = line_count(inspect), room = height > 0 ? (size_t)height : 1;
-    size_t last = lines > room ? lines - room : 0;
-    list->top = list->top < last ? list->top : last;
-    list->cursor = list->top;
-    list->count = lines;
-}
-
 static void inspect_paint(struct modal *modal, struct ui *ui, const struct view *view, struct canvas *canvas,
                           struct rect inside)
 {
@@ -203,7 +195,7 @@ static void inspect_paint(struct modal *modal, struct ui *ui, const struct view 
         pager_work(inspect->pager, PAGER_FRAME_BYTES);
     modal->height = body.rows;
     modal->width = body.cols;
-    settle(inspect, body.rows);
+    list_settle(&modal->list, line_count(inspect), body.rows);
     paint_tabs(inspect, canvas, rect_make(inside.row, inside.col, 1, inside.cols));
     if (inspect->tab == TAB_DIFF && !inspect->has_diff) {
         canvas_str(canvas, body, 0, 0, LOOK_DIM, "Nothing is written here, so there is no diff. Tab goes on.");
@@ -217,7 +209,8 @@ static void inspect_paint(struct modal *modal, struct ui *ui, const struct view 
         hits_show(canvas, body, inspect->search);
     }
     if (inspect->typing)
-        input_paint(&inspect->line, canvas, rect_make(inside.row + inside.rows - 1, inside.col + 1, 1, inside.cols - 2), "/");
+        input_paint(&inspect->line, canvas, rect_make(inside.row + inside.rows - 1, inside.col + 1, 1, inside.cols - 2),
+                    "/");
 }
 
 static const char *inspect_title_text(struct modal *modal, const struct view *view)
@@ -234,7 +227,7 @@ static const char *inspect_footer(struct modal *modal, const struct view *view)
     struct inspect *inspect = inspect_of(modal);
     (void)view;
     if (inspect->typing)
-        return "Enter search   Esc not";
+        return "Enter find   PgUp PgDn scroll   Esc close the search";
     if (inspect->tabs == TAB_COUNT)
         return inspect->search ? "Tab 1-5 view   arrows PgUp PgDn scroll   n N next hit   / search   Y copy   Esc close"
                                : "Tab 1-5 view   arrows PgUp PgDn g G scroll   / search   Y copy   Esc close";
@@ -270,12 +263,12 @@ static void search(struct inspect *inspect, struct ui *ui, size_t from, bool bac
         found = pager_search(inspect->pager, inspect->search, back, &line);
     else
         found = pretty_search(&inspect->document, inspect->search, back, &line);
-    if (found)
+    if (found) {
         inspect->hit = line;
-    if (found && (line < inspect->modal.list.top || line - inspect->modal.list.top >= (size_t)inspect->modal.height))
-        inspect->modal.list.top = line;
-    else if (!found)
+        list_show(&inspect->modal.list, line, inspect->modal.height);
+    } else {
         ui_say(ui, LOOK_WARN, "\"%.60s\" is not here.", inspect->search);
+    }
 }
 
 static void typed(struct inspect *inspect, struct ui *ui, const struct key *key)
@@ -329,47 +322,13 @@ static void copy(struct inspect *inspect, struct ui *ui, const struct view *view
     ui_say(ui, LOOK_GOOD, "Copied the %s tab, %s.", tab_names[inspect->tab], size.buf);
 }
 
-static bool scroll(struct inspect *inspect, enum action action)
-{
-    struct list *list = &inspect->modal.list;
-    size_t page = inspect->modal.height > 1 ? (size_t)inspect->modal.height - 1 : 1;
-    switch (action) {
-    case ACTION_UP:
-        list->top -= list->top > 0;
-        break;
-    case ACTION_DOWN:
-        list->top++;
-        break;
-    case ACTION_PAGE_UP:
-        list->top -= list->top < page ? list->top : page;
-        break;
-    case ACTION_PAGE_DOWN:
-        list->top += page;
-        break;
-    case ACTION_HOME:
-        list->top = 0;
-        list->left = 0;
-        break;
-    case ACTION_END:
-        list->top = line_count(inspect);
-        break;
-    case ACTION_LEFT:
-    case ACTION_RIGHT:
-        list_action(list, action, inspect->modal.height);
-        break;
-    default:
-        return false;
-    }
-    settle(inspect, inspect->modal.height);
-    return true;
-}
-
 static bool inspect_key(struct modal *modal, struct ui *ui, const struct view *view, const struct key *key,
                         enum action action)
 {
     struct inspect *inspect = inspect_of(modal);
     if (inspect->typing) {
-        typed(inspect, ui, key);
+        if (!modal_pages(modal, key, action))
+            typed(inspect, ui, key);
         return true;
     }
     if (key->code) /* a wheel has none */
@@ -404,7 +363,7 @@ static bool inspect_key(struct modal *modal, struct ui *ui, const struct view *v
         ui_close_modal(ui);
         return true;
     default:
-        return scroll(inspect, action);
+        return list_scroll(&modal->list, action, modal->height);
     }
 }
 
@@ -426,7 +385,7 @@ struct modal *modal_inspect_new(const struct view *view, struct selection select
     inspect->what = selection;
     inspect->tabs = script ? TAB_COUNT : TAB_SCRIPT;
     inspect->tab = script                          ? TAB_SCRIPT
-                   : selection.kind == SELECT_TEXT   ? TAB_TEXT
+                   : selection.kind == SELECT_TEXT ? TAB_TEXT
                    : selection.kind == SELECT_HUNK ? TAB_DIFF
                                                    : TAB_PRETTY;
     pretty_init(&inspect->document, 0);

@@ -110,27 +110,13 @@ static void paint_head(struct program_modal *shown, const struct view *view, str
     canvas_str(canvas, rect_make(at.row, at.col, 2, at.cols - 1), 1, 1, LOOK_DIM, words.buf);
 }
 
-/* The text scrolls as a whole: there is no cursor in it, only a first line. */
-static size_t last_top(const struct program_modal *shown)
-{
-    size_t count = termtext_count(&shown->text.text), room = shown->modal.height > 0 ? (size_t)shown->modal.height : 1;
-    return count > room ? count - room : 0;
-}
-
-static void settle(struct program_modal *shown)
-{
-    struct list *list = &shown->modal.list;
-    size_t last = last_top(shown);
-    list->top = list->follow || list->top > last ? last : list->top;
-}
-
 static void paint_text(struct program_modal *shown, struct canvas *canvas, struct rect body)
 {
     struct termtext *text = &shown->text.text;
     struct list *list = &shown->modal.list;
     size_t count = termtext_count(text);
     int row = 0;
-    settle(shown);
+    list_settle(list, count, body.rows);
     if (!count)
         canvas_str(canvas, body, 0, 0, LOOK_DIM, "It has printed nothing yet.");
     for (; row < body.rows && list->top + (size_t)row < count; row++)
@@ -201,9 +187,9 @@ static const char *program_footer(struct modal *modal, const struct view *view)
 {
     struct program_modal *shown = program_of(modal);
     if (shown->typing == TYPING_SEARCH)
-        return "Enter search   Esc not";
+        return "Enter find   PgUp PgDn scroll   Esc close the search";
     if (shown->typing == TYPING_INPUT)
-        return "Enter types it with a new line   Esc not";
+        return "Enter send the line to the program   PgUp PgDn scroll   Esc stop typing";
     if (no_programs(shown, view))
         return "Esc close";
     bool live = view->mode != VIEW_REPLAY && session_program_running(view->session, shown->program);
@@ -254,15 +240,11 @@ static void send(struct program_modal *shown, struct ui *ui, const struct view *
 
 static void search(struct program_modal *shown, struct ui *ui, bool back)
 {
-    struct list *list = &shown->modal.list;
     if (!shown->search)
         return;
-    bool found = termtext_search(&shown->text.text, shown->search, back, &shown->hit);
-    if (found && (shown->hit < list->top || shown->hit - list->top >= (size_t)shown->modal.height)) {
-        list->top = shown->hit < last_top(shown) ? shown->hit : last_top(shown);
-        list->follow = list->top == last_top(shown);
-    }
-    if (!found)
+    if (termtext_search(&shown->text.text, shown->search, back, &shown->hit))
+        list_show(&shown->modal.list, shown->hit, shown->modal.height);
+    else
         ui_say(ui, LOOK_WARN, "\"%.60s\" is not here.", shown->search);
 }
 
@@ -339,41 +321,6 @@ static void show(struct program_modal *shown, uint32_t program)
     input_set(&shown->input_line, "");
 }
 
-static bool scroll(struct program_modal *shown, enum action action)
-{
-    struct list *list = &shown->modal.list;
-    size_t page = shown->modal.height > 1 ? (size_t)shown->modal.height - 1 : 1;
-    switch (action) {
-    case ACTION_UP:
-        list->top -= list->top > 0;
-        break;
-    case ACTION_DOWN:
-        list->top++;
-        break;
-    case ACTION_PAGE_UP:
-        list->top -= list->top < page ? list->top : page;
-        break;
-    case ACTION_PAGE_DOWN:
-        list->top += page;
-        break;
-    case ACTION_HOME:
-        list->top = 0;
-        list->left = 0;
-        break;
-    case ACTION_END:
-        list->top = last_top(shown);
-        break;
-    case ACTION_LEFT:
-    case ACTION_RIGHT:
-        list_action(list, action, shown->modal.height);
-        return true;
-    default:
-        return false;
-    }
-    list->follow = list->top >= last_top(shown); /* whoever is at the end wants to see what comes */
-    return true;
-}
-
 /* In a recording time goes on by the keys that have no other meaning here. */
 static bool plays(struct ui *ui, const struct view *view, const struct key *key)
 {
@@ -397,7 +344,8 @@ static bool program_key(struct modal *modal, struct ui *ui, const struct view *v
     if (shown->typing != TYPING_NOT && key->code) {
         if (action == ACTION_CANCEL || action == ACTION_SUSPEND || action == ACTION_REDRAW)
             return false;
-        typed(shown, ui, view, key);
+        if (!modal_pages(modal, key, action))
+            typed(shown, ui, view, key);
         return true;
     }
     uint32_t count = view->session->program_count, call = view->session->programs[shown->program].call;
@@ -440,7 +388,7 @@ static bool program_key(struct modal *modal, struct ui *ui, const struct view *v
         ui_close_modal(ui);
         return true;
     default:
-        return plays(ui, view, key) || scroll(shown, action);
+        return plays(ui, view, key) || list_scroll(&modal->list, action, modal->height);
     }
 }
 

@@ -118,12 +118,41 @@ static void test_sideways(void **state)
     assert_int_equal(list.left, 0);
 }
 
+static void test_a_text_scrolls_as_a_whole(void **state)
+{
+    (void)state;
+    struct list list;
+    list_init(&list, true);
+    list_settle(&list, 100, 10);
+    assert_list(&list, 90, 90, true);
+    assert_true(list_scroll(&list, ACTION_PAGE_UP, 10));
+    assert_list(&list, 81, 81, false);
+    list_settle(&list, 200, 10);
+    assert_list(&list, 81, 81, false);
+    list_show(&list, 85, 10); /* in sight */
+    assert_list(&list, 81, 81, false);
+    list_show(&list, 195, 10);
+    assert_list(&list, 190, 190, true);
+    assert_true(list_scroll(&list, ACTION_HOME, 10));
+    assert_true(list_scroll(&list, ACTION_UP, 10));
+    assert_list(&list, 0, 0, false);
+    assert_true(list_scroll(&list, ACTION_END, 10));
+    assert_true(list_scroll(&list, ACTION_DOWN, 10));
+    assert_list(&list, 190, 190, true);
+    assert_true(list_scroll(&list, ACTION_RIGHT, 10));
+    assert_true(list.left > 0);
+    assert_false(list_scroll(&list, ACTION_COPY, 10));
+    list_settle(&list, 3, 10);
+    assert_list(&list, 0, 0, true);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_follows_until_scrolled),      cmocka_unit_test(test_reaching_the_end_begins_it_again),
         cmocka_unit_test(test_a_list_that_does_not_follow), cmocka_unit_test(test_pages),
         cmocka_unit_test(test_shrinks_and_empties),         cmocka_unit_test(test_sideways),
+        cmocka_unit_test(test_a_text_scrolls_as_a_whole),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
