@@ -56,7 +56,8 @@ static void add_elapsed(struct strbuf *out, const struct view *view)
         text_ms(out, ms);
 }
 
-/* The model by its name. What a played one is called says less than that it is played, unless it took another's place. */
+/* The model by its name. What a played one is called says less than that it is played, unless it took another's place.
+ */
 static uint32_t model_shown(const struct session *session)
 {
     bool played = strcmp(session_name(session, session->provider), CONFIG_SCRIPTED) == 0;
@@ -406,12 +407,12 @@ static size_t live_entries(struct entry *out, const struct view *view)
     const struct entry running[] = {{ACTION_PAUSE, 0, NULL},   {ACTION_CANCEL, 0, "cancel the turn"},
                                     {ACTION_INSPECT, 0, NULL}, {ACTION_BREAK_HERE, 0, NULL},
                                     {ACTION_ZOOM, 0, NULL},    {ACTION_SEARCH, 0, NULL}};
-    const struct entry between[] = {{ACTION_PROMPT, 0, "say what comes next"},
+    const struct entry between[] = {{ACTION_PROMPT, 0, "next prompt"},
                                     {ACTION_INSPECT, 0, NULL},
                                     {ACTION_UNDO, 0, "undo the newest write"},
+                                    {ACTION_QUIT, 0, NULL},
                                     {ACTION_SEARCH, 0, NULL},
-                                    {ACTION_SESSIONS, 0, NULL},
-                                    {ACTION_QUIT, 0, NULL}};
+                                    {ACTION_SESSIONS, 0, NULL}};
     bool runs = session_turn_running(view->session);
     size_t count = 0;
     for (size_t i = 0; !runs && i < COUNT_OF(between); i++)

@@ -50,7 +50,7 @@ struct ui {
     char seen[UI_ASK_MAX];
     int64_t now_us, seen_us, grace_us;
     bool fresh;
-    uint32_t prompted;      /* turns there were when the prompt line last opened by itself, plus one */
+    bool prompted;          /* the prompt line opened by itself, or will not: a turn was watched */
     bool noticed;           /* what there is was looked at once: only what comes after that is news */
     uint32_t undone, ops;   /* writes that were undone, operations on the workspace */
     uint32_t gate_seq;      /* of the hold whose dialog was opened */

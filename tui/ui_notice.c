@@ -1,6 +1,6 @@
 /* What the ui does by itself when something has changed: a question takes the focus and gives it back, a gate opens its
- * dialog, a finished turn opens the prompt line, an undo is told when it is known how it went. And what holds at a
- * moment: the contexts of the keymap, the question that is open. */
+ * dialog, a session without a turn opens the prompt line, an undo is told when it is known how it went. And what holds
+ * at a moment: the contexts of the keymap, the question that is open. */
 
 #include "journal/session.h"
 #include "statusline.h"
@@ -82,14 +82,15 @@ static void notice_gate(struct ui *ui, const struct view *view)
     }
 }
 
+/* The prompt line opens by itself only where no turn was watched yet. Later somebody may be looking around when one
+ * ends, and a key that was meant for a pane must not become text; the footer says how to go on. */
 static void notice_prompt(struct ui *ui, const struct view *view)
 {
-    bool waits = ui_waits_for_prompt(view);
-    if (waits && ui->prompted != view->session->turn_count + 1) {
-        ui->prompted = view->session->turn_count + 1;
-        if (ui->line == LINE_NONE && !ui->modal)
-            ui_open_line(ui, view, LINE_PROMPT);
-    }
+    if (ui->prompted)
+        return;
+    ui->prompted = session_turn_running(view->session) || ui_waits_for_prompt(view);
+    if (ui_waits_for_prompt(view) && ui->line == LINE_NONE && !ui->modal)
+        ui_open_line(ui, view, LINE_PROMPT);
 }
 
 /* The newest event of this type, looked for among the last ones. */

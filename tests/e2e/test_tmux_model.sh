@@ -22,7 +22,8 @@ case_change() {
     two_models
     start run --workspace ws --record rec.jsonl "'who are you'"
     sees 'I am the first.'
-    sees 'say:'
+    sees 'i next prompt'
+    keys i
     typed ':model secnod'
     keys Enter
     sees 'did you mean second'
@@ -46,7 +47,8 @@ case_choose() {
     two_models
     start run --workspace ws "'who are you'"
     sees 'I am the first.'
-    sees 'say:'
+    sees 'i next prompt'
+    keys i
     typed ':model'
     keys Enter
     sees 'scripted/second.jsonl'
@@ -73,7 +75,8 @@ case_change_provider() {
     start run --workspace ws --record rec.jsonl "'where are you'"
     sees 'Here I am.'
     sees 'claude-x'
-    sees 'say:'
+    sees 'i next prompt'
+    keys i
     typed ':model gpt'
     keys Enter
     sees 'From the next request on gpt is asked'

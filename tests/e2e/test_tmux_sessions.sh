@@ -112,8 +112,7 @@ case_set_up_a_model() {
     sees 'waiting for you'
     keys C-c
     sees 'cancelled'
-    sees 'say:'
-    escape
+    sees 'i next prompt'
     keys q
     sees 'status='
 }
@@ -146,8 +145,7 @@ case_run_without_a_model() {
     sees 'waiting for you'
     keys C-c
     sees 'cancelled'
-    sees 'say:'
-    escape
+    sees 'i next prompt'
     keys q
     sees 'status='
 }
