@@ -345,6 +345,17 @@ static size_t fresh_entries(struct entry *out, bool hunks)
     return count;
 }
 
+/* While it is not on the screen, the way to it, and what the pane can do that is there instead. */
+static size_t hidden_entries(struct entry *out)
+{
+    const struct entry entries[] = {{ACTION_PANE_6, 0, "shows the write that waits"},
+                                    {ACTION_ZOOM, 0, "all panes"},
+                                    {ACTION_INSPECT, 0, NULL},
+                                    {ACTION_SEARCH, 0, NULL}};
+    memcpy(out, entries, sizeof(entries));
+    return COUNT_OF(entries);
+}
+
 static size_t replay_entries(struct entry *out, const struct view *view)
 {
     const struct entry entries[] = {{ACTION_PLAY, 0, view->playing ? "pause" : "play"},
@@ -438,7 +449,9 @@ void statusline_footer(struct canvas *canvas, struct rect rect, const struct vie
         paint_words(&footer, modal_footer);
         return;
     }
-    if (contexts & IN_QUESTION && choice && choice->fresh) {
+    if (contexts & IN_QUESTION && choice && choice->hidden) {
+        count = hidden_entries(entries);
+    } else if (contexts & IN_QUESTION && choice && choice->fresh) {
         footer.at += canvas_str(canvas, rect, 0, footer.at, LOOK_FOOTER, "The question has just come: read it first.");
         footer.at += FOOTER_GAP(rect);
         count = fresh_entries(entries, choice->hunks);

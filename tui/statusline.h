@@ -12,6 +12,7 @@ struct write_choice {
     bool call;    /* there is no diff: it is about the call */
     bool no_undo; /* it was said yes to, but could not be undone */
     bool fresh;   /* it has just come: no key answers it yet */
+    bool hidden;  /* it is not on the screen: no key answers it at all */
 };
 
 /* `fresh`: the question has just come and does not wait for a key yet. */

@@ -83,6 +83,7 @@ static void paint_footer(struct ui *ui, const struct view *view, struct canvas *
     struct write_choice choice = {0};
     bool chosen = view->question && view->mode != VIEW_REPLAY && pane_write_choice(ui->panes[6], view, &choice);
     choice.fresh = ui->fresh;
+    choice.hidden = ui->layout.panes[6].rows <= 0;
     const char *words = NULL;
     if (ui->modal && !(ui->modal->ops->through && ui->line != LINE_NONE))
         words = ui->modal->ops->footer    ? ui->modal->ops->footer(ui->modal, view)
