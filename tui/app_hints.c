@@ -75,6 +75,8 @@ static const char *ended_hint(const struct session *session, const struct sessio
                                         : "The turn was cancelled. $prompt says what comes next, $quit quits.";
     if (strcmp(status, "budget") == 0)
         return "The budget ended the turn. $inspect shows a row in full, $prompt says what comes next.";
+    if (strcmp(status, "failed") == 0 && turn->number > 1)
+        return "The recorded model has said all it has. $sessions opens other recordings, $quit quits.";
     if (strcmp(status, "done") != 0)
         return "The turn failed; the events say why. $inspect shows a row in full, $quit quits.";
     return wrote_something(session)

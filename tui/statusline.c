@@ -56,8 +56,7 @@ static void add_elapsed(struct strbuf *out, const struct view *view)
         text_ms(out, ms);
 }
 
-/* The model by its name. What a played one is called says less than that it is played, unless it took another's place.
- */
+/* The model by its name. What a played one is called says less than that it is played, unless it took another's place. */
 static uint32_t model_shown(const struct session *session)
 {
     bool played = strcmp(session_name(session, session->provider), CONFIG_SCRIPTED) == 0;
@@ -349,7 +348,6 @@ static size_t fresh_entries(struct entry *out, bool hunks)
 static size_t hidden_entries(struct entry *out)
 {
     const struct entry entries[] = {{ACTION_PANE_6, 0, "shows the write that waits"},
-                                    {ACTION_ZOOM, 0, "all panes"},
                                     {ACTION_INSPECT, 0, NULL},
                                     {ACTION_SEARCH, 0, NULL}};
     memcpy(out, entries, sizeof(entries));
@@ -434,42 +432,56 @@ static size_t live_entries(struct entry *out, const struct view *view)
     return runs ? COUNT_OF(running) : count;
 }
 
-void statusline_footer(struct canvas *canvas, struct rect rect, const struct view *view, const struct keymap *keymap,
-                       unsigned contexts, const struct write_choice *choice, const char *modal_footer)
+/* As many as there is room for before those that are always there: the way back to all panes, and the help. */
+static void paint_entries(struct footer *footer, const struct statusline_keys *keys, const struct entry *entries, size_t count)
 {
+    const struct entry always[] = {{ACTION_ZOOM, 0, "all panes"},
+                                   {ACTION_HELP, 0, footer->rect.cols >= WIDE ? "all keys" : "keys"}};
+    size_t first = keys->zoomed ? 0 : 1;
+    footer->end = footer->rect.cols;
+    for (size_t i = first; i < COUNT_OF(always); i++)
+        footer->end -= columns_of(keymap_key(keys->keymap, always[i].action)) + 1 + columns_of(always[i].words) +
+                       FOOTER_GAP(footer->rect);
+    for (size_t i = 0; i < count; i++)
+        if (!keys->zoomed || entries[i].action != ACTION_ZOOM)
+            paint_action(footer, keys->keymap, &entries[i]);
+    footer->end = footer->rect.cols;
+    for (size_t i = first; i < COUNT_OF(always); i++)
+        paint_action(footer, keys->keymap, &always[i]);
+}
+
+void statusline_footer(struct canvas *canvas, struct rect rect, const struct view *view,
+                       const struct statusline_keys *keys)
+{
+    const struct write_choice *choice = keys->choice;
+    bool asks = keys->contexts & IN_QUESTION;
     struct footer footer = {.canvas = canvas, .rect = rect, .at = 1, .end = rect.cols};
     struct entry entries[16];
-    struct entry help = {ACTION_HELP, 0, rect.cols >= WIDE ? "all keys" : "keys"};
     char approve[64];
     size_t count;
     if (rect.rows < 1)
         return;
     canvas_fill(canvas, rect, LOOK_FOOTER);
-    if (modal_footer) {
-        paint_words(&footer, modal_footer);
+    if (keys->words) {
+        paint_words(&footer, keys->words);
         return;
     }
-    if (contexts & IN_QUESTION && choice && choice->hidden) {
+    if (asks && choice && choice->hidden) {
         count = hidden_entries(entries);
-    } else if (contexts & IN_QUESTION && choice && choice->fresh) {
+    } else if (asks && choice && choice->fresh) {
         footer.at += canvas_str(canvas, rect, 0, footer.at, LOOK_FOOTER, "The question has just come: read it first.");
         footer.at += FOOTER_GAP(rect);
         count = fresh_entries(entries, choice->hunks);
-    } else if (contexts & IN_QUESTION) {
+    } else if (asks) {
         count = question_entries(entries, approve_words(approve, choice), choice, rect.cols >= WIDE);
-    } else if (contexts & IN_REPLAY) {
+    } else if (keys->contexts & IN_REPLAY) {
         count = replay_entries(entries, view);
     } else if (view->held) {
         count = held_entries(entries, view);
     } else {
         count = live_entries(entries, view);
     }
-    footer.end =
-        rect.cols - columns_of(keymap_key(keymap, ACTION_HELP)) - 1 - columns_of(help.words) - FOOTER_GAP(rect);
-    for (size_t i = 0; i < count; i++)
-        paint_action(&footer, keymap, &entries[i]);
-    footer.end = rect.cols;
-    paint_action(&footer, keymap, &help);
+    paint_entries(&footer, keys, entries, count);
 }
 
 /* The bar of a recording */

@@ -17,8 +17,16 @@ struct write_choice {
 
 /* `fresh`: the question has just come and does not wait for a key yet. */
 void statusline_top(struct canvas *canvas, struct rect rect, const struct view *view, bool fresh);
-void statusline_footer(struct canvas *canvas, struct rect rect, const struct view *view, const struct keymap *keymap,
-                       unsigned contexts, const struct write_choice *choice, const char *modal_footer);
+/* What decides which keys the footer names. */
+struct statusline_keys {
+    const struct keymap *keymap;
+    unsigned contexts;
+    const struct write_choice *choice; /* NULL: no write waits */
+    bool zoomed;                       /* one pane has the whole screen */
+    const char *words;                 /* of the dialog or the line that gets the keys; NULL: the panes get them */
+};
+void statusline_footer(struct canvas *canvas, struct rect rect, const struct view *view,
+                       const struct statusline_keys *keys);
 void statusline_timeline(struct canvas *canvas, struct rect rect, const struct view *view, const unsigned char *marks);
 /* Columns of its bar, and the seq that a click on a column of the screen means. */
 int statusline_timeline_columns(struct rect rect);

@@ -6,6 +6,12 @@
 #include <stdio.h>
 #include <string.h>
 
+static bool hides_question(const struct ui *ui, const struct view *view)
+{
+    return view->question && view->mode != VIEW_REPLAY && ui->zoom && ui->focus != pane_write.number;
+}
+
+/* The hint is about the question while there is one: without it on the screen it would name keys that are refused. */
 static struct layout make_layout(const struct ui *ui, const struct view *view, int rows, int cols)
 {
     struct layout_input input = {.rows = rows,
@@ -15,18 +21,19 @@ static struct layout make_layout(const struct ui *ui, const struct view *view, i
                                  .workspace = ui->workspace,
                                  .write = view->question != NULL || ui->focus == 6,
                                  .timeline = view->mode == VIEW_REPLAY,
-                                 .hint = ui->hint != NULL};
+                                 .hint = ui->hint && !hides_question(ui, view)};
     return layout_make(&input);
 }
 
-/* Two panes share a place: its frame names the other one too, as soon as there is something in it. */
+/* Two panes share a place: its frame names the other one too. The workspace only as soon as there is something in it; the
+ * waves always, as they were there before. */
 static void add_neighbour(char *title, size_t room, const struct view *view, int number)
 {
     const struct pane_ops *other = number == pane_waves.number       ? &pane_workspace
                                    : number == pane_workspace.number ? &pane_waves
                                                                      : NULL;
     size_t len = strlen(title);
-    if (other && view->session->workspace_count && len < room)
+    if (other && (other == &pane_waves || view->session->workspace_count) && len < room)
         snprintf(title + len, room - len, " (%d %s)", other->number, other->name);
 }
 
@@ -81,18 +88,18 @@ static void paint_timeline(struct ui *ui, const struct view *view, struct canvas
 static void paint_footer(struct ui *ui, const struct view *view, struct canvas *canvas)
 {
     struct write_choice choice = {0};
-    bool chosen = view->question && view->mode != VIEW_REPLAY && pane_write_choice(ui->panes[6], view, &choice);
+    struct statusline_keys keys = {.keymap = ui->keymap, .contexts = ui_contexts(ui, view), .zoomed = ui->zoom};
+    if (view->question && view->mode != VIEW_REPLAY && pane_write_choice(ui->panes[6], view, &choice))
+        keys.choice = &choice;
     choice.fresh = ui->fresh;
     choice.hidden = ui->layout.panes[6].rows <= 0;
-    const char *words = NULL;
     if (ui->modal && !(ui->modal->ops->through && ui->line != LINE_NONE))
-        words = ui->modal->ops->footer    ? ui->modal->ops->footer(ui->modal, view)
+        keys.words = ui->modal->ops->footer    ? ui->modal->ops->footer(ui->modal, view)
                 : ui->modal->ops->through ? NULL
                                           : "Esc close";
     else if (ui->line != LINE_NONE)
-        words = ui_line_footer(ui);
-    statusline_footer(canvas, ui->layout.footer, view, ui->keymap, ui_contexts(ui, view), chosen ? &choice : NULL,
-                      words);
+        keys.words = ui_line_footer(ui);
+    statusline_footer(canvas, ui->layout.footer, view, &keys);
 }
 
 static bool covers_all(const struct ui *ui, const struct view *view, const struct canvas *canvas)
