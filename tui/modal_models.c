@@ -1,58 +1,14 @@
-/* The models that can be asked, those of the config file, a line each: its name, and what its provider calls it. Enter asks
- * one from the next request on. */
+/* The models that can be asked, those of the config file, a line each: its name, and what its provider calls it. Enter
+ * asks one from the next request on. */
 
 #include "base/mem.h"
-#include "narrow.h"
+#include "modal_lines.h"
 #include "ui.h"
 #include <string.h>
 
-struct models_modal {
-    struct modal modal;
-    struct narrow narrow;
-};
-
-static struct narrow *narrow_of(struct modal *modal)
+static const char *models_text(const struct view *view)
 {
-    return &((struct models_modal *)modal)->narrow;
-}
-
-static void models_release_modal(struct modal *modal)
-{
-    narrow_release(narrow_of(modal));
-}
-
-/* Line `row` of the text; NULL when there are fewer. */
-static const char *line_at(const char *text, size_t row, size_t *len)
-{
-    for (size_t i = 0; text && *text; i++) {
-        *len = strcspn(text, "\n");
-        if (i == row)
-            return text;
-        text += *len + (text[*len] == '\n');
-    }
-    return NULL;
-}
-
-static size_t count_of(const struct view *view)
-{
-    size_t count = 0, len;
-    while (line_at(view->models, count, &len))
-        count++;
-    return count;
-}
-
-static bool line_fits(const struct filter *filter, size_t row, const void *data)
-{
-    size_t len;
-    const char *line = line_at(data, row, &len);
-    return line && filter_text_fits(filter, line, len);
-}
-
-static struct rect models_place(struct modal *modal, const struct view *view, int rows, int cols)
-{
-    (void)modal;
-    size_t count = count_of(view);
-    return modal_center(rows, cols, (int)(count < 20 ? count : 20) + 4, 76); /* one row for what is typed */
+    return view->models;
 }
 
 /* The one that is asked now. Two may be the same model with other settings: then both are marked. */
@@ -65,7 +21,8 @@ static bool is_asked(const struct view *view, const char *line, size_t len)
     return blank && strlen(now) == len - (size_t)(blank + 1 - line) && strncmp(blank + 1, now, strlen(now)) == 0;
 }
 
-static void paint_row(struct canvas *canvas, struct rect body, int row, const struct view *view, const char *line, size_t len)
+static void models_paint(const struct view *view, struct canvas *canvas, struct rect body, int row, const char *line,
+                         size_t len)
 {
     const char *blank = memchr(line, ' ', len);
     size_t name = blank ? (size_t)(blank - line) : len;
@@ -77,75 +34,37 @@ static void paint_row(struct canvas *canvas, struct rect body, int row, const st
         canvas_right(canvas, body, row, 1, LOOK_GOOD, "asked now");
 }
 
-static void models_paint(struct modal *modal, struct ui *ui, const struct view *view, struct canvas *canvas,
-                         struct rect inside)
+static void models_say_none(struct strbuf *out, struct ui *ui, const struct view *view)
 {
-    struct narrow *narrow = narrow_of(modal);
-    struct rect body = narrow_paint(narrow, canvas, inside);
-    size_t count = narrow_rows(narrow, count_of(view), line_fits, view->models), len = 0;
     (void)ui;
-    list_update(&modal->list, count, body.rows);
-    if (!count && !narrow_paint_nothing(narrow, canvas, body))
-        canvas_str(canvas, body, 0, 1, LOOK_DIM,
-                   view->models ? "There are no others." : "The model of this session cannot be changed.");
-    for (int i = 0; i < body.rows && modal->list.top + (size_t)i < count; i++) {
-        const char *line = line_at(view->models, narrow_row(narrow, modal->list.top + (size_t)i), &len);
-        paint_row(canvas, body, i, view, line, len);
-        modal_select_row(canvas, body, modal, modal->list.top + (size_t)i);
-    }
+    strbuf_addstr(out, view->models ? "There are no others." : "The model of this session cannot be changed.");
 }
 
-static void choose(struct ui *ui, const char *line, size_t len)
+static bool models_key(struct ui *ui, const struct key *key, const char *line, size_t len)
 {
     struct ui_host *host = ui_get_host(ui);
     struct err err = ERR_INIT;
     const char *blank = memchr(line, ' ', len);
+    if (key->code != KEYSYM_ENTER)
+        return false;
     CLEANUP(free) char *name = xmemdup0(line, blank ? (size_t)(blank - line) : len);
     ui_close_modal(ui);
     if (host->submit(host, &(struct intent){.type = INTENT_MODEL, .model = {name}}, &err))
         ui_say(ui, LOOK_WARN, "%s", err.text);
     else
         ui_say(ui, LOOK_TEXT, "From the next request on %s is asked.", name);
+    return true;
 }
 
-static bool models_key(struct modal *modal, struct ui *ui, const struct view *view, const struct key *key,
-                       enum action action)
-{
-    size_t len;
-    if (narrow_key(narrow_of(modal), modal, key, action) != NARROW_NOT)
-        return true;
-    const char *line = line_at(view->models, narrow_row(narrow_of(modal), modal->list.cursor), &len);
-    if (line && key->code == KEYSYM_ENTER) {
-        choose(ui, line, len);
-        return true;
-    }
-    return list_action(&modal->list, action, modal->height);
-}
-
-static const char *models_title(struct modal *modal, const struct view *view)
-{
-    (void)modal;
-    (void)view;
-    return "models";
-}
-
-static const char *models_footer(struct modal *modal, const struct view *view)
-{
-    return narrow_footer(narrow_of(modal), view->models ? "Enter ask this one   / search   Esc close" : "Esc close");
-}
-
-static const struct modal_ops models_ops = {.name = "models",
-                                            .size = sizeof(struct models_modal),
-                                            .release = models_release_modal,
-                                            .place = models_place,
-                                            .paint = models_paint,
-                                            .key = models_key,
-                                            .title = models_title,
-                                            .footer = models_footer};
+static const struct modal_lines_ops models_ops = {.modal = MODAL_LINES("models"),
+                                                  .title = "models",
+                                                  .footer = "Enter ask this one   / search   Esc close",
+                                                  .text = models_text,
+                                                  .paint = models_paint,
+                                                  .say_none = models_say_none,
+                                                  .key = models_key};
 
 struct modal *modal_models_new(void)
 {
-    struct modal *modal = modal_alloc(&models_ops);
-    narrow_init(narrow_of(modal));
-    return modal;
+    return modal_lines_new(&models_ops);
 }
