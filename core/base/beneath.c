@@ -140,6 +140,35 @@ static const char *below_root(const struct beneath *root, const char *path)
     return path + len;
 }
 
+char *beneath_tidy(const char *path)
+{
+    char *out = xmalloc(strlen(path) + 2);
+    size_t len = 0;
+    for (const char *at = path; *at;) {
+        size_t part = strcspn(at, "/");
+        if (part == 2 && at[0] == '.' && at[1] == '.') {
+            if (len == 0) {
+                free(out);
+                return NULL;
+            }
+            while (len > 0 && out[len - 1] != '/')
+                len--;
+            len -= len > 0;
+        } else if (part > 0 && !(part == 1 && at[0] == '.')) {
+            if (len > 0)
+                out[len++] = '/';
+            memcpy(out + len, at, part);
+            len += part;
+        }
+        at += part;
+        at += strspn(at, "/");
+    }
+    if (len == 0)
+        out[len++] = '.';
+    out[len] = '\0';
+    return out;
+}
+
 char *beneath_clean(const struct beneath *root, const char *path, struct err *err)
 {
     if (!path || !*path) {
@@ -154,32 +183,9 @@ char *beneath_clean(const struct beneath *root, const char *path, struct err *er
             return NULL;
         }
     }
-    char *out = xmalloc(strlen(at) + 2);
-    size_t len = 0;
-    while (*at) {
-        size_t part = strcspn(at, "/");
-        if (part == 2 && at[0] == '.' && at[1] == '.') {
-            if (len == 0) {
-                free(out);
-                escapes(err, path);
-                return NULL;
-            }
-            while (len > 0 && out[len - 1] != '/')
-                len--;
-            if (len > 0)
-                len--;
-        } else if (part > 0 && !(part == 1 && at[0] == '.')) {
-            if (len > 0)
-                out[len++] = '/';
-            memcpy(out + len, at, part);
-            len += part;
-        }
-        at += part;
-        at += strspn(at, "/");
-    }
-    if (len == 0)
-        out[len++] = '.';
-    out[len] = '\0';
+    char *out = beneath_tidy(at);
+    if (!out)
+        escapes(err, path);
     return out;
 }
 

@@ -22,6 +22,8 @@ const char *beneath_kind(mode_t mode);
 /* "./a//b/" → "a/b"; "." for the root. An absolute path below the root is taken as relative to it. Empty text, NUL,
  * ".." that climbs out or another absolute path is an error ("path escapes workspace: …"). The kernel checks again. */
 char *beneath_clean(const struct beneath *root, const char *path, struct err *err) CHECKED;
+/* The text alone: no empty or "." parts, ".." resolved. NULL when it climbs out. */
+char *beneath_tidy(const char *path);
 /* open(2) beneath the root, O_CLOEXEC, never a controlling tty, never blocking on a FIFO. */
 int beneath_openat(const struct beneath *root, const char *path, int flags, mode_t mode, struct err *err) CHECKED;
 /* Of the thing itself, not of what a link points to. errno-like code in err->code; ENOENT is a normal answer. */

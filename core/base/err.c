@@ -27,15 +27,21 @@ static void put(struct err *err, const char *text)
     trim_partial(err->text, sizeof(err->text));
 }
 
+/* Into an array of the function whose arguments these are. */
+#define FORMAT(text, fmt)                                                                                              \
+    do {                                                                                                               \
+        va_list args;                                                                                                  \
+        va_start(args, fmt);                                                                                           \
+        vsnprintf(text, sizeof(text), fmt, args);                                                                      \
+        va_end(args);                                                                                                  \
+    } while (0)
+
 int err_set(struct err *err, const char *fmt, ...)
 {
     if (!err)
         return -1;
     char text[sizeof(err->text)];
-    va_list args;
-    va_start(args, fmt);
-    vsnprintf(text, sizeof(text), fmt, args);
-    va_end(args);
+    FORMAT(text, fmt);
     err->code = 0;
     err->line = 0;
     put(err, text);
@@ -47,10 +53,7 @@ int err_set_errno(struct err *err, int code, const char *fmt, ...)
     if (!err)
         return -1;
     char text[sizeof(err->text)];
-    va_list args;
-    va_start(args, fmt);
-    vsnprintf(text, sizeof(text), fmt, args);
-    va_end(args);
+    FORMAT(text, fmt);
 
     /* The reason is worth more than the end of a long path, so it is the text before it that gives way. */
     char buf[128];
@@ -74,10 +77,7 @@ int err_prefix(struct err *err, const char *fmt, ...)
     if (!err)
         return -1;
     char prefix[sizeof(err->text)];
-    va_list args;
-    va_start(args, fmt);
-    vsnprintf(prefix, sizeof(prefix), fmt, args);
-    va_end(args);
+    FORMAT(prefix, fmt);
     char text[2 * sizeof(err->text) + 2];
     snprintf(text, sizeof(text), "%s: %s", prefix, err->text);
     put(err, text);
@@ -89,10 +89,7 @@ void (*bug_veil)(char *text, size_t room);
 void bug_at(const char *file, int line, const char *fmt, ...)
 {
     char text[1024];
-    va_list args;
-    va_start(args, fmt);
-    vsnprintf(text, sizeof(text), fmt, args);
-    va_end(args);
+    FORMAT(text, fmt);
     if (bug_veil)
         bug_veil(text, sizeof(text));
     fprintf(stderr, "BUG: %s:%d: %s\n", file, line, text);

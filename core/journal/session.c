@@ -264,18 +264,24 @@ static void budget_warned(const struct fold *fold)
         fold->session->budget.warned[key] = true;
 }
 
+/* The row of a step that has no answer yet; SESSION_NONE, and a fault, where it has one. */
+static uint32_t unanswered_step(const struct fold *fold, struct session_turn *turn, int64_t number)
+{
+    uint32_t row = turn ? fold_step(fold, turn, number) : SESSION_NONE;
+    if (row == SESSION_NONE || !fold->session->steps[row].responded_seq)
+        return row;
+    fold_fault(fold, "step %u has its answer", fold->session->steps[row].number);
+    return SESSION_NONE;
+}
+
 static void model_requested(const struct fold *fold)
 {
     struct session *session = fold->session;
     struct session_turn *turn = fold_turn(fold);
-    uint32_t row = turn ? fold_step(fold, turn, fold->event->model_requested.step) : SESSION_NONE;
+    uint32_t row = unanswered_step(fold, turn, fold->event->model_requested.step);
     if (row == SESSION_NONE)
         return;
     struct session_step *step = &session->steps[row];
-    if (step->responded_seq) {
-        fold_fault(fold, "step %u has its answer", step->number);
-        return;
-    }
     step->requested_seq = fold->seq;
     step->requested_t = fold->t;
     session->model_retry_t = 0;
@@ -314,14 +320,8 @@ static void model_delta(const struct fold *fold)
 {
     struct session *session = fold->session;
     const struct event_model_delta *e = &fold->event->model_delta;
-    struct session_turn *turn = fold_turn(fold);
-    uint32_t row = turn ? fold_step(fold, turn, e->step) : SESSION_NONE;
-    if (row == SESSION_NONE)
+    if (unanswered_step(fold, fold_turn(fold), e->step) == SESSION_NONE)
         return;
-    if (session->steps[row].responded_seq) {
-        fold_fault(fold, "step %u has its answer", session->steps[row].number);
-        return;
-    }
     add_partial(&session->partial_text, e->text);
     add_partial(&session->partial_thinking, e->thinking);
 }
@@ -330,14 +330,10 @@ static void model_responded(const struct fold *fold)
 {
     struct session *session = fold->session;
     struct session_turn *turn = fold_turn(fold);
-    uint32_t row = turn ? fold_step(fold, turn, fold->event->model_responded.step) : SESSION_NONE;
+    uint32_t row = unanswered_step(fold, turn, fold->event->model_responded.step);
     if (row == SESSION_NONE)
         return;
     struct session_step *step = &session->steps[row];
-    if (step->responded_seq) {
-        fold_fault(fold, "step %u has its answer", step->number);
-        return;
-    }
     step->responded_seq = fold->seq;
     step->responded_t = fold->t;
     session->last_model_failure_seq = 0;

@@ -2,6 +2,7 @@
  * does; braces say by themselves where it ends. */
 
 #include "globs.h"
+#include "base/beneath.h"
 #include "base/mem.h"
 #include "layout.h"
 #include <stdbool.h>
@@ -58,29 +59,5 @@ char *globs_normalize(const char *pattern)
 
 char *globs_clean(const char *pattern)
 {
-    char *out = xmalloc(strlen(pattern) + 2);
-    size_t len = 0;
-    for (const char *at = pattern; *at;) {
-        size_t part = strcspn(at, "/");
-        if (part == 2 && at[0] == '.' && at[1] == '.') {
-            if (len == 0) {
-                free(out);
-                return NULL;
-            }
-            while (len > 0 && out[len - 1] != '/')
-                len--;
-            len -= len > 0;
-        } else if (part > 0 && !(part == 1 && at[0] == '.')) {
-            if (len > 0)
-                out[len++] = '/';
-            memcpy(out + len, at, part);
-            len += part;
-        }
-        at += part;
-        at += strspn(at, "/");
-    }
-    if (len == 0)
-        out[len++] = '.';
-    out[len] = '\0';
-    return out;
+    return beneath_tidy(pattern);
 }
