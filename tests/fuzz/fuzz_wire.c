@@ -48,15 +48,26 @@ static void ignore_close(struct channel *channel)
 static const struct channel_ops ops = {.write = take_request, .pause = ignore_pause, .close = ignore_close};
 
 /* What is handed on is what json_parse reads, and it is ours. */
-static void on_event(void *user, const char *line, size_t len)
+static void check_event(const char *line, size_t len)
 {
-    struct harness *harness = user;
     CLEANUP(arena) struct arena arena = ARENA_INIT;
     const struct json *event = json_parse(&arena, line, len, NULL);
     const char *id = json_str(json_get(event, "execution_id"), NULL);
     if (!event || event->type != JSON_OBJECT || event->src_len != len || !id || strcmp(id, "e1") != 0)
         BUG("this is no event of ours");
-    harness->events++;
+}
+
+static void on_events(void *user, const char *lines, size_t len)
+{
+    struct harness *harness = user;
+    const char *end = lines + len;
+    if (!len || end[-1] != '\n')
+        BUG("half a line was told");
+    for (const char *line = lines, *stop; line < end; line = stop + 1) {
+        stop = memchr(line, '\n', (size_t)(end - line));
+        check_event(line, (size_t)(stop - line));
+        harness->events++;
+    }
 }
 
 static bool on_intermediate(void *user, const struct script_part *part)
@@ -127,7 +138,7 @@ static void run(struct harness *harness, const char *bytes, size_t len, unsigned
     harness->loop = loop_new(&clock.base);
     harness->channel = (struct channel){.ops = &ops, .ordered = how & 2};
     harness->run = script_run_start(harness->loop, &harness->channel, &request,
-                                    &(struct script_listener){on_event, on_intermediate, on_done, harness});
+                                    &(struct script_listener){on_events, on_intermediate, on_done, harness});
     feed(harness, bytes, len);
     settle(harness);
     loop_run(harness->loop);
