@@ -28,7 +28,8 @@ static const char config_help[] =
     "                                             // US dollars per million tokens; without them no cost is shown\n"
     "      \"other\": {\"provider\": \"openai\",        // and whatever speaks Chat Completions\n"
     "                \"base_url\": \"http://localhost:8080/v1\", \"model\": \"...\",\n"
-    "                \"key_env\": \"MY_KEY\",         // or \"key_command\": \"pass show my/key\"; the key is never here\n"
+    "                \"key_env\": \"MY_KEY\",         // or \"key_command\": \"pass show my/key\"; the key is never "
+    "here\n"
     "                \"options\": {\"temperature\": 0}, // into every request as they are; null leaves a field out\n"
     "                                             // max_tokens: 8192 (anthropic) unless it is here\n"
     "                \"idle_s\": 120,               // the longest silence of the server\n"
@@ -50,6 +51,7 @@ static const char config_help[] =
     "    \"breakpoints\": [\"tool=write_file\"],\n"
     "    \"mcpServers\": {\"fs\": {                 // tool servers on stdio, as other programs name them\n"
     "      \"command\": \"npx\", \"args\": [\"...\"], \"env\": {\"KEY\": \"${MY_KEY}\"}, \"cwd\": \"...\",\n"
+    "                                             // ${NAME} of your environment, or ${NAME:-default}\n"
     "      \"trust\": false,                        // true: what it says about its tools is believed\n"
     "      \"effects\": {\"read_file\": \"READ_ONLY\"}, // what you say about them; \"*\" for all\n"
     "      \"timeout_s\": 60, \"disabled\": false}},\n"
@@ -110,7 +112,8 @@ int main(int argc, char **argv)
     CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
     int status;
     fill_standard_files();
-    /* Texts come and go with every event: memory that was just given back should not have to be mapped and zeroed again. */
+    /* Texts come and go with every event: memory that was just given back should not have to be mapped and zeroed
+     * again. */
     mallopt(M_TRIM_THRESHOLD, 32 << 20);
     mallopt(M_TOP_PAD, 1 << 20);
     if (options_parse(&options, argc, argv, &err)) {

@@ -1,14 +1,15 @@
 #pragma once
 /* Secrets, and keeping them out of whatever is recorded, logged or shown.
  *
- * The program has one set of them: keys of models, what was declared, what tool servers get in their environment. Where
- * a text leaves for the record (an event, a line of the log, an error, the screen) each value is replaced by
- * "[secret NAME]". What is done stays as it is: a file, a tool or a model gets the real bytes.
+ * The program has one set of them: keys of models, what was declared, what tool servers are given of our environment
+ * and what they get under a name that tells of a secret. Where a text leaves for the record (an event, a line of the
+ * log, an error, the screen) each value is replaced by "[secret NAME]". What is done stays as it is: a file, a tool or
+ * a model gets the real bytes.
  *
  * Found is a value as it is, as JSON writes it (also within a text within JSON), as Python prints it, as a URL carries
- * it and inside base64; of one with several lines also each line, and REDACT_LEAST bytes of one with which a text was cut
- * off. Values shorter than REDACT_LEAST bytes are not looked
- * for: they would be found everywhere, and hide more than they are.
+ * it and inside base64; of one with several lines also each line, and REDACT_LEAST bytes of one with which a text was
+ * cut off. Values shorter than REDACT_LEAST bytes are not looked for: they would be found everywhere, and hide more
+ * than they are.
  *
  * Adding and forgetting is for one thread, before or between what others do; looking is for all threads at any time.
  * Without secrets it costs one load. */
@@ -22,8 +23,8 @@ struct strbuf;
 
 /* False when the value is too short to be looked for. `name` is what stands in its place. */
 bool redact_add(const char *name, const char *value);
-/* The same for a variable that a program is given in its environment. Every value counts as secret but a path under a
- * name that tells of none: without paths a record could not be read. */
+/* The same for a variable of our environment that is handed to a program. Every value counts as secret but a path under
+ * a name that tells of none: without paths a record could not be read. */
 bool redact_add_variable(const char *name, const char *value);
 /* Does a variable of this name probably hold a secret: …KEY, …TOKEN, …SECRET, …PASSWORD and the like? */
 bool redact_name_tells(const char *name);
@@ -35,8 +36,8 @@ bool redact_any(void);
 /* Appends the text with every secret replaced. False when there was none: then nothing is appended, and the text can be
  * used as it is. */
 bool redact_text(struct strbuf *out, const char *text, size_t len);
-/* The same for JSON text, which stays JSON: it is the strings in it that are looked at, whatever their escapes. A number
- * that holds a secret becomes a string. */
+/* The same for JSON text, which stays JSON: it is the strings in it that are looked at, whatever their escapes. A
+ * number that holds a secret becomes a string. */
 bool redact_json(struct strbuf *out, const char *json, size_t len);
 /* The same for a piece of a stream: always appends, stops where a value may have begun that the next piece goes on
  * with, and tells how many bytes it took. */

@@ -1,12 +1,14 @@
-/* The form is the one that people have already: {"mcpServers": {"name": {"command", "args", "env", "cwd"}}}. What is ours
- * besides: "trust", "effects", "timeout_s". What others have besides is known by name, and told when it means nothing here:
- * an entry that was copied from elsewhere should work, and nobody should believe that a word counts which does not. */
+/* The form is the one that people have already: {"mcpServers": {"name": {"command", "args", "env", "cwd"}}}. What is
+ * ours besides: "trust", "effects", "timeout_s". What others have besides is known by name, and told when it means
+ * nothing here: an entry that was copied from elsewhere should work, and nobody should believe that a word counts which
+ * does not. */
 
 #include "config_mcp.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/nearest.h"
+#include "base/redact.h"
 #include "base/strbuf.h"
 #include "config.h"
 #include <stdlib.h>
@@ -44,24 +46,38 @@ static int wrong(struct entry *entry, const struct json *value, const char *key,
     return at_line(entry, value);
 }
 
-/* "${NAME}" in a text stands for a variable of the environment: a key need not be in the file. NULL: it is not set, which
- * is said when the server would be started. */
+/* What stands for "${NAME}" or "${NAME:-instead}", whose inside is given; NULL: NAME is not set, which is said when the
+ * server would be started. Whatever comes from the environment this way may be a key, wherever in the entry it stands.
+ */
+static const char *look_up(struct entry *entry, const char *inside, size_t len)
+{
+    const char *dash = memmem(inside, len, ":-", 2);
+    const char *name = arena_memdup0(entry->arena, inside, dash ? (size_t)(dash - inside) : len);
+    const char *value = getenv(name);
+    if (value && (*value || !dash)) {
+        redact_add_variable(name, value);
+        return value;
+    }
+    if (!dash) {
+        if (!entry->spec->refused)
+            entry->spec->refused =
+                arena_printf(entry->arena, "the variable %.60s, which its entry names, is not set", name);
+        return NULL;
+    }
+    const char *instead = arena_memdup0(entry->arena, dash + 2, len - (size_t)(dash + 2 - inside));
+    if (redact_name_tells(name))
+        redact_add(name, instead);
+    return instead;
+}
+
+/* A key need not be in the file: variables of the environment are named instead. */
 static const char *expand(struct entry *entry, const char *text)
 {
     CLEANUP(strbuf) struct strbuf out = STRBUF_INIT;
-    const char *open;
-    while ((open = strstr(text, "${"))) {
-        const char *close = strchr(open, '}');
-        if (!close)
-            break;
-        CLEANUP(free) char *name = xmemdup0(open + 2, (size_t)(close - open) - 2);
-        const char *value = getenv(name);
+    for (const char *open, *close; (open = strstr(text, "${")) && (close = strchr(open, '}')); text = close + 1) {
+        const char *value = look_up(entry, open + 2, (size_t)(close - open) - 2);
         strbuf_add(&out, text, (size_t)(open - text));
-        if (value)
-            strbuf_addstr(&out, value);
-        else if (!entry->spec->refused)
-            entry->spec->refused = arena_printf(entry->arena, "the variable %.60s, which its entry names, is not set", name);
-        text = close + 1;
+        strbuf_addstr(&out, value ? value : "");
     }
     strbuf_addstr(&out, text);
     return arena_strdup(entry->arena, out.buf);
@@ -190,12 +206,11 @@ static const struct {
     const char *name;
     int (*take)(struct entry *entry, const struct json *value);
 } keys[] = {
-    {"command", take_command},     {"args", take_args},           {"env", take_env},
-    {"cwd", take_cwd},             {"trust", take_trust},         {"effects", take_effects},
-    {"timeout_s", take_timeout},   {"disabled", take_disabled},   {"type", take_type},
-    {"transport", take_type},      {"url", take_url},             {"headers", take_nothing},
-    {"description", take_nothing}, {"icon", take_nothing},        {"alwaysAllow", take_note},
-    {"autoApprove", take_note},    {"timeout", take_note},
+    {"command", take_command},     {"args", take_args},       {"env", take_env},           {"cwd", take_cwd},
+    {"trust", take_trust},         {"effects", take_effects}, {"timeout_s", take_timeout}, {"disabled", take_disabled},
+    {"type", take_type},           {"transport", take_type},  {"url", take_url},           {"headers", take_nothing},
+    {"description", take_nothing}, {"icon", take_nothing},    {"alwaysAllow", take_note},  {"autoApprove", take_note},
+    {"timeout", take_note},
 };
 
 static int take_key(struct entry *entry, const struct json *value)
@@ -209,8 +224,8 @@ static int take_key(struct entry *entry, const struct json *value)
     if (entry->foreign)
         return take_note(entry, value);
     if (near.best)
-        err_set(entry->err, "unknown key \"mcpServers.%.60s.%.60s\" (did you mean \"%s\"?)", entry->spec->name, value->key,
-                near.best);
+        err_set(entry->err, "unknown key \"mcpServers.%.60s.%.60s\" (did you mean \"%s\"?)", entry->spec->name,
+                value->key, near.best);
     else
         err_set(entry->err, "unknown key \"mcpServers.%.60s.%.60s\" (take it out, or see keyturn help config)",
                 entry->spec->name, value->key);
@@ -248,8 +263,8 @@ static int read_entry(struct entry *entry, const struct json *value)
     return 0;
 }
 
-int config_mcp_read(struct arena *arena, struct mcp_specs *specs, const struct json *servers, struct config_lines *lines,
-                    bool foreign, struct err *err)
+int config_mcp_read(struct arena *arena, struct mcp_specs *specs, const struct json *servers,
+                    struct config_lines *lines, bool foreign, struct err *err)
 {
     json_each (value, servers) {
         struct mcp_spec spec = {.name = arena_strdup(arena, value->key)};

@@ -4,12 +4,12 @@
  *              │ a modern one: no handshake            ▲
  *              └───────────────────────────────────────┘
  *
- * A server that was never ready is not started again: its tools are not in the session anyway. One that was is, after half
- * a second, then twice that, and so on; when it has failed too often in a row, without having been ready for a while in
- * between, it is given up.
+ * A server that was never ready is not started again: its tools are not in the session anyway. One that was is, after
+ * half a second, then twice that, and so on; when it has failed too often in a row, without having been ready for a
+ * while in between, it is given up.
  *
- * Its environment is small: what a program needs to run and what the user put into its entry. A server that prints every
- * variable it sees is a real one. */
+ * Its environment is small: what a program needs to run and what the user put into its entry. A server that prints
+ * every variable it sees is a real one. */
 
 #include "server.h"
 #include "base/json.h"
@@ -24,7 +24,7 @@
 
 #define PAUSE_MAX_US  (30 * (int64_t)1000000)
 #define FAILURES_MAX  4
-#define UNREAD_MAX    ((size_t)4 << 20)       /* bytes that it does not read */
+#define UNREAD_MAX    ((size_t)4 << 20) /* bytes that it does not read */
 #define SAID_MAX      2000
 #define LOG_LINES_MAX 2000
 #define LOG_LINE_MAX  400
@@ -44,8 +44,8 @@ static void set_state(struct mcp_server *server, enum mcp_state state, const cha
 void mcp_server_log(struct mcp_server *server, const char *what, const char *text, size_t len)
 {
     if (server->logged++ < LOG_LINES_MAX)
-        log_info("tool server %s: %s%.*s%s", server->spec->name, what, (int)(len < LOG_LINE_MAX ? len : LOG_LINE_MAX), text,
-                 len < LOG_LINE_MAX ? "" : "…");
+        log_info("tool server %s: %s%.*s%s", server->spec->name, what, (int)(len < LOG_LINE_MAX ? len : LOG_LINE_MAX),
+                 text, len < LOG_LINE_MAX ? "" : "…");
     else if (server->logged == LOG_LINES_MAX + 1)
         log_info("tool server %s says too much: the rest is left out", server->spec->name);
 }
@@ -76,7 +76,8 @@ static void error_line_too_long(void *user)
 static void on_stderr(void *data, const char *bytes, size_t len)
 {
     struct mcp_server *server = data;
-    rpc_lines_feed(&server->errors, bytes, len, &(struct rpc_listener){take_error_line, error_line_too_long, NULL, server});
+    rpc_lines_feed(&server->errors, bytes, len,
+                   &(struct rpc_listener){take_error_line, error_line_too_long, NULL, server});
     if (!len && server->errors.held.len) { /* a last line without an end */
         struct strbuf last = server->errors.held;
         strbuf_init(&server->errors.held);
@@ -287,14 +288,16 @@ static bool names_variable(const char *assignment, const char *name)
 
 static char **make_env(const struct mcp_spec *spec)
 {
-    static const char *const usual[] = {"PATH", "HOME", "USER", "LOGNAME", "SHELL", "TERM", "LANG", "LC_ALL", "TZ", "TMPDIR"};
+    static const char *const usual[] = {"PATH", "HOME", "USER",   "LOGNAME", "SHELL",
+                                        "TERM", "LANG", "LC_ALL", "TZ",      "TMPDIR"};
     size_t own = 0, count = 0;
     while (spec->env && spec->env[own])
         own++;
     char **env = xcalloc(own + COUNT_OF(usual) + 1, sizeof(*env));
     for (size_t i = 0; i < own; i++) {
         CLEANUP(free) char *name = xmemdup0(spec->env[i], strcspn(spec->env[i], "="));
-        redact_add_variable(name, spec->env[i] + strlen(name) + 1);
+        if (redact_name_tells(name))
+            redact_add(name, spec->env[i] + strlen(name) + 1);
         env[count++] = xstrdup(spec->env[i]);
     }
     for (size_t i = 0; i < COUNT_OF(usual); i++) {

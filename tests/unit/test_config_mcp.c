@@ -1,6 +1,8 @@
 /* The tool servers of the config file, and of files that other programs keep in the same form. */
 
 #include "base/mem.h"
+#include "base/redact.h"
+#include "base/strbuf.h"
 #include "config/config.h"
 #include "support/scratch.h"
 #include <setjmp.h>
@@ -35,10 +37,13 @@ static void test_entries_are_read(void **state)
     (void)state;
     setenv("TEST_MCP_KEY", "k-e-y", 1);
     unsetenv("TEST_MCP_NONE");
-    CLEANUP(config) struct config *config =
+    CLEANUP(config)
+    struct config *config =
         takes("{\"mcpServers\": {\n"
-              " \"fs\": {\"command\": \"node\", \"args\": [\"a.js\", \"${TEST_MCP_KEY}\"], \"env\": {\"KEY\": \"<${TEST_MCP_KEY}>\"},\n"
-              "          \"cwd\": \"/tmp\", \"trust\": true, \"effects\": {\"*\": \"local_write\", \"look\": \"READ_ONLY\"}, \"timeout_s\": 5},\n"
+              " \"fs\": {\"command\": \"node\", \"args\": [\"a.js\", \"${TEST_MCP_KEY}\"], \"env\": {\"KEY\": "
+              "\"<${TEST_MCP_KEY}>\"},\n"
+              "          \"cwd\": \"/tmp\", \"trust\": true, \"effects\": {\"*\": \"local_write\", \"look\": "
+              "\"READ_ONLY\"}, \"timeout_s\": 5},\n"
               " \"off\": {\"command\": \"x\", \"disabled\": true, \"type\": \"stdio\", \"alwaysAllow\": [\"a\"]},\n"
               " \"web\": {\"type\": \"http\", \"url\": \"http://127.0.0.1/\", \"headers\": {}},\n"
               " \"none\": {\"command\": \"x\", \"env\": {\"K\": \"${TEST_MCP_NONE}\"}}},\n"
@@ -64,6 +69,56 @@ static void test_entries_are_read(void **state)
     assert_true(config->mcp_wait_s > 2.4 && config->mcp_wait_s < 2.6);
 }
 
+static void test_variables_may_have_a_default(void **state)
+{
+    (void)state;
+    setenv("TEST_MCP_KEY", "k-e-y", 1);
+    setenv("TEST_MCP_EMPTY", "", 1);
+    unsetenv("TEST_MCP_NONE");
+    CLEANUP(config)
+    struct config *config = takes(
+        "{\"mcpServers\": {\"a\": {\"command\": \"${TEST_MCP_NONE:-node}\", \"cwd\": \"/${TEST_MCP_EMPTY:-srv}\",\n"
+        " \"args\": [\"${TEST_MCP_KEY:-no}\", \"<${TEST_MCP_NONE:-}>\", \"${TEST_MCP_NONE:-a:-b}${TEST_MCP_EMPTY}\", "
+        "\"${open\"]},\n"
+        " \"b\": {\"command\": \"x\", \"args\": [\"${TEST_MCP_NONE}\"]}}}");
+    const struct mcp_spec *a = &config->mcp.items[0];
+    assert_null(a->refused);
+    assert_string_equal(a->argv[0], "node");
+    assert_string_equal(a->argv[1], "k-e-y");
+    assert_string_equal(a->argv[2], "<>");
+    assert_string_equal(a->argv[3], "a:-b");
+    assert_string_equal(a->argv[4], "${open");
+    assert_string_equal(a->cwd, "/srv");
+    assert_string_equal(config->mcp.items[1].refused, "the variable TEST_MCP_NONE, which its entry names, is not set");
+}
+
+static void shows(const char *text, const char *expected)
+{
+    CLEANUP(free) char *shown = redact_copy(text);
+    assert_string_equal(shown, expected);
+}
+
+/* Whatever came from the environment is a secret, wherever it stands; what is written in the file is none. */
+static void test_values_of_variables_are_not_shown(void **state)
+{
+    (void)state;
+    setenv("TEST_MCP_ARG", "arg-0123456789", 1);
+    setenv("TEST_MCP_RUN", "run-0123456789", 1);
+    setenv("TEST_MCP_PART", "part-0123456789", 1);
+    setenv("TEST_MCP_HOME", "/home/somebody", 1);
+    unsetenv("TEST_MCP_TOKEN");
+    CLEANUP(config)
+    struct config *config =
+        takes("{\"mcpServers\": {\"a\": {\"command\": \"${TEST_MCP_RUN}\", \"cwd\": \"${TEST_MCP_HOME}\",\n"
+              " \"args\": [\"--key=${TEST_MCP_ARG}\", \"literally\", \"${TEST_MCP_TOKEN:-tok-in-the-file}\"],\n"
+              " \"env\": {\"NODE_ENV\": \"production\", \"WHO\": \"<${TEST_MCP_PART}>\"}}}}");
+    shows("arg-0123456789 run-0123456789 part-0123456789",
+          "[secret TEST_MCP_ARG] [secret TEST_MCP_RUN] [secret TEST_MCP_PART]");
+    shows("tok-in-the-file", "[secret TEST_MCP_TOKEN]");
+    shows("production literally /home/somebody", "production literally /home/somebody");
+    redact_forget();
+}
+
 static void test_what_is_wrong_is_named_with_its_line(void **state)
 {
     (void)state;
@@ -76,7 +131,8 @@ static void test_what_is_wrong_is_named_with_its_line(void **state)
     refuses("{\"mcpServers\": {\"a\": {\"command\": [\"x\"]}}}", 1, "the program to start");
     refuses("{\"mcpServers\": {\"a\": {\"command\": \"x\", \"env\": {\"A\": 1}}}}", 1, "an object of strings");
     refuses("{\"mcpServers\": {\"a\": {\"command\": \"x\", \"env\": {\"A=\": \"1\"}}}}", 1, "an object of strings");
-    refuses("{\"mcpServers\": {\"a\": {\"command\": \"x\", \"effects\": {\"t\": \"harmless\"}}}}", 1, "READ_ONLY, LOCAL_WRITE");
+    refuses("{\"mcpServers\": {\"a\": {\"command\": \"x\", \"effects\": {\"t\": \"harmless\"}}}}", 1,
+            "READ_ONLY, LOCAL_WRITE");
     refuses("{\"mcpServers\": {\"a\": {\"command\": \"x\", \"trust\": \"yes\"}}}", 1, "true or false");
     refuses("{\"mcpServers\": {\"a\": {\"command\": \"x\", \"timeout_s\": 0}}}", 1, "1 to 3600");
     refuses("{\"mcpServers\": {},\n\"mcp_wait_s\": -1}", 2, "mcp_wait_s");
@@ -88,9 +144,10 @@ static void test_files_of_other_programs(void **state)
     struct err err = ERR_INIT;
     (void)state;
     scratch_init(&scratch);
-    scratch_write(&scratch, "theirs.json", "{\"theme\": 1, \"mcpServers\": {\"m\": {\"command\": \"x\", \"cwd\": \"sub\", \"shiny\": true}}}");
+    scratch_write(&scratch, "theirs.json",
+                  "{\"theme\": 1, \"mcpServers\": {\"m\": {\"command\": \"x\", \"cwd\": \"sub\", \"shiny\": true}}}");
     scratch_write(&scratch, "other.json", "{\"servers\": {}}");
-    scratch_write(&scratch, "bad.json", "{\"mcpServers\": {\"n\":\n{\"args\": []}}}");
+    scratch_write(&scratch, "bad.json", "{\"mcpServers\": {\"n\":\n{\"args\": 7}}}");
     CLEANUP(free) char *theirs = scratch_path(&scratch, "theirs.json");
     CLEANUP(free) char *other = scratch_path(&scratch, "other.json");
     CLEANUP(free) char *bad = scratch_path(&scratch, "bad.json");
@@ -113,6 +170,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_entries_are_read),
+        cmocka_unit_test(test_variables_may_have_a_default),
+        cmocka_unit_test(test_values_of_variables_are_not_shown),
         cmocka_unit_test(test_what_is_wrong_is_named_with_its_line),
         cmocka_unit_test(test_files_of_other_programs),
     };
