@@ -1,5 +1,5 @@
 /* keyturn doctor: what works on this machine and what does not, a line each. Warnings are things one can live without;
- * a FAIL is something that every run would stumble over. */
+ * a FAIL is something that runs stumble over, or that was asked for in the config file and does not work. */
 
 #include "base/beneath.h"
 #include "base/file.h"
@@ -12,6 +12,7 @@
 #include "model/dialect.h"
 #include "output.h"
 #include "sandbox.h"
+#include "sandbox/engines_program.h"
 #include "sandbox/rooms.h"
 #include "say.h"
 #include "servers.h"
@@ -26,9 +27,13 @@
 
 enum finding { FINDING_OK, FINDING_WARN, FINDING_FAIL };
 
+#define TEXT_COL 19 /* where what is said begins */
+
 struct doctor {
     struct output output;
     const struct options *options;
+    struct config *config; /* NULL: it could not be read */
+    size_t width;
     bool failed;
 };
 
@@ -37,13 +42,14 @@ __attribute__((format(printf, 4, 5))) static void tell(struct doctor *doctor, en
 {
     static const char *const words[] = {"ok", "warn", "FAIL"};
     CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
+    CLEANUP(strbuf) struct strbuf line = STRBUF_INIT;
     va_list args;
     va_start(args, fmt);
     strbuf_vaddf(&text, fmt, args);
     va_end(args);
     strbuf_addf(&doctor->output.text, "%-5s %-12s ", words[finding], what);
-    text_show(&doctor->output.text, text.buf, text.len, 0);
-    strbuf_addch(&doctor->output.text, '\n');
+    text_show(&line, text.buf, text.len, 0);
+    text_wrap(&doctor->output.text, line.buf, line.len, TEXT_COL, doctor->width);
     doctor->failed |= finding == FINDING_FAIL;
 }
 
@@ -78,24 +84,32 @@ static void terminal(struct doctor *doctor)
         tell(doctor, FINDING_WARN, "locale", "not UTF-8: other letters are spelled out (set LANG=C.UTF-8)");
 }
 
-static void tell_server(void *user, bool warn, const char *text)
+static void tell_server(void *user, enum servers_word word, const char *what, const char *text)
 {
-    tell(user, warn ? FINDING_WARN : FINDING_OK, "tool server", "%s", text);
+    static const enum finding findings[] = {
+        [SERVERS_FINE] = FINDING_OK, [SERVERS_LACKING] = FINDING_WARN, [SERVERS_FAILED] = FINDING_FAIL};
+    tell(user, findings[word], what, "%s", text);
 }
 
-static void tool_servers(struct doctor *doctor, struct config *config)
+static void tool_servers(struct doctor *doctor)
 {
-    struct err err = ERR_INIT;
     const struct option_list *files = &doctor->options->mcp;
-    for (size_t i = 0; i < files->count; i++)
-        if (config_add_mcp(config, files->items[i], &err)) {
-            if (err.line)
-                tell(doctor, FINDING_FAIL, "tool server", "%s:%ld: %s", files->items[i], err.line, err.text);
-            else
-                tell(doctor, FINDING_FAIL, "tool server", "%s: %s", files->items[i], err.text);
-            return;
-        }
-    servers_try(config, tell_server, doctor);
+    for (size_t i = 0; i < files->count; i++) {
+        struct err err = ERR_INIT;
+        if (!config_add_mcp(doctor->config, files->items[i], &err))
+            continue;
+        if (err.line)
+            tell(doctor, FINDING_FAIL, "tool server", "%s:%ld: %s", files->items[i], err.line, err.text);
+        else
+            tell(doctor, FINDING_FAIL, "tool server", "%s: %s", files->items[i], err.text);
+    }
+    size_t count = doctor->config->mcp.count;
+    if (count && isatty(STDOUT_FILENO)) { /* somebody sits there, and it may take a while */
+        tell(doctor, FINDING_OK, "tool server", "starting %zu, %d s at most%s", count, SERVERS_PATIENCE_S,
+             text_ellipsis());
+        output_flush(&doctor->output);
+    }
+    servers_try(doctor->config, &(struct servers_report){tell_server, doctor});
 }
 
 /* Nobody is asked, and no command is run that gives a key: that may be something with a password. */
@@ -119,7 +133,7 @@ static void settings(struct doctor *doctor)
     struct err err = ERR_INIT;
     CLEANUP(free) char *usual = config_default_path();
     const char *path = doctor->options->config ? doctor->options->config : usual;
-    CLEANUP(config) struct config *config = config_load(doctor->options->config, &err);
+    const struct config *config = doctor->config = config_load(doctor->options->config, &err);
     if (!config) {
         if (err.line)
             tell(doctor, FINDING_FAIL, "config", "%s:%ld: %s", path, err.line, err.text);
@@ -146,7 +160,7 @@ static void settings(struct doctor *doctor)
         tell(doctor, FINDING_OK, "web", "%s", config->web_endpoint);
     else
         tell(doctor, FINDING_WARN, "web", "no endpoint: web_search cannot answer (\"web\": {\"endpoint\": ...})");
-    tool_servers(doctor, config);
+    tool_servers(doctor);
 }
 
 static void folder(struct doctor *doctor, const char *what, enum file_xdg kind)
@@ -215,6 +229,22 @@ static void try_sandbox(struct doctor *doctor, const struct sandbox *sandbox)
     rooms_close(rooms);
 }
 
+/* The one that the config file names for programs. */
+static void programs(struct doctor *doctor, const struct sandbox_engines *engines)
+{
+    struct err err = ERR_INIT;
+    const char *name = doctor->config ? doctor->config->workspace.engine : NULL;
+    if (!name)
+        return;
+    const struct sandbox_engine *engine = sandbox_engines_find(engines, name);
+    if (!engine)
+        tell(doctor, FINDING_FAIL, "programs", "there is no sandbox %s (keyturn engines lists them)", name);
+    else if (sandbox_program_check(engine, &err))
+        tell(doctor, FINDING_FAIL, "programs", "%s", err.text);
+    else
+        tell(doctor, FINDING_OK, "programs", "run in %s", name);
+}
+
 static void sandboxes(struct doctor *doctor)
 {
     struct err err = ERR_INIT;
@@ -232,12 +262,13 @@ static void sandboxes(struct doctor *doctor)
              "neither bwrap, podman nor docker is in PATH: scripts cannot be run (install bubblewrap)");
     else
         try_sandbox(doctor, &sandbox);
+    programs(doctor, &sandbox.engines);
     sandbox_close(&sandbox);
 }
 
 int cmd_doctor(const struct options *options)
 {
-    struct doctor doctor = {.options = options};
+    struct doctor doctor = {.options = options, .width = text_terminal_width(STDOUT_FILENO, SIZE_MAX)};
     output_init(&doctor.output, STDOUT_FILENO);
     tell(&doctor, FINDING_OK, "keyturn", "%s", KEYTURN_VERSION);
     terminal(&doctor);
@@ -252,5 +283,6 @@ int cmd_doctor(const struct options *options)
                  : doctor.failed              ? STATUS_FAILED
                                               : STATUS_DONE;
     output_release(&doctor.output);
+    config_free(doctor.config);
     return status;
 }

@@ -254,11 +254,8 @@ static int read_entry(struct entry *entry, const struct json *value)
             return -1;
     if (entry->command) {
         make_argv(entry);
-    } else if (!entry->spec->refused) {
-        err_set(entry->err, "the tool server \"%.60s\" has no \"command\"", value->key);
-        if (entry->err)
-            entry->err->line = entry->spec->line;
-        return -1;
+    } else if (!entry->spec->refused) { /* others of the file can be started all the same */
+        entry->spec->refused = arena_printf(entry->arena, "its entry (line %ld) has no \"command\"", entry->spec->line);
     }
     return 0;
 }

@@ -27,26 +27,33 @@ cat >config/keyturn/config.json <<JSON
   // trusted, with a word of the user's against one of its hints
   "mcpServers": {"fs": {"command": "node", "args": ["$servers/server-filesystem/dist/index.js", "$base/ws"], "trust": true,
                         "effects": {"list_directory": "DESTRUCTIVE"}},
-                 "gone": {"command": "no-such-program"}}
+                 "gone": {"command": "no-such-program"},
+                 "empty": {"args": ["x"]},
+                 "leaky": {"command": "sh", "args": ["-c", "echo I got \$1 >&2; exit 3", "sh", "\${MY_ARGUMENT}"],
+                           "env": {"NODE_ENV": "production"}}}
 }
 JSON
 cat >theirs.json <<JSON
 {"theme": "theirs", "mcpServers": {"memory": {"command": "node", "args": ["$servers/server-memory/dist/index.js"],
   "env": {"MEMORY_FILE_PATH": "$base/memory.jsonl", "TOKEN": "\${MY_TOKEN}"}, "alwaysAllow": ["read_graph"]}}}
 JSON
-export MY_TOKEN=tok-0123456789abcdef
+export MY_TOKEN=tok-0123456789abcdef MY_ARGUMENT=arg-0123456789abcdef
 
 "$program" doctor --mcp theirs.json >doctor.txt 2>&1
+is "a server that fails is a failure" $? 1
 has doctor doctor.txt 'fs: secure-filesystem-server'
 has doctor doctor.txt 'protocol 2025-11-25, 14 tools'
-has doctor doctor.txt 'fs__read_text_file  READ_ONLY, runs without asking'
-has doctor doctor.txt 'fs__write_file  DESTRUCTIVE, idempotent, asks'
-has doctor doctor.txt 'fs__list_directory  DESTRUCTIVE, asks (it says READ_ONLY)'
+has doctor doctor.txt 'fs__read_text_file            READ_ONLY, runs unasked'
+has doctor doctor.txt 'fs__write_file                DESTRUCTIVE, idempotent, asks'
+has doctor doctor.txt 'fs__list_directory            DESTRUCTIVE, asks (it says READ_ONLY)'
+has doctor doctor.txt 'empty: its entry (line 6) has no "command"'
+has doctor doctor.txt 'leaky: it ended with status 3, its last words: I got [secret MY_ARGUMENT]'
 has doctor doctor.txt 'gone: cannot start no-such-program: it is not in PATH'
 has doctor doctor.txt 'memory: memory-server'
 has doctor doctor.txt '"alwaysAllow" means nothing here'
-has doctor doctor.txt 'memory__read_graph  NETWORK + DESTRUCTIVE, asks (it says READ_ONLY)'
+has doctor doctor.txt 'memory__read_graph           NETWORK + DESTRUCTIVE, asks (it says READ_ONLY)'
 lacks doctor doctor.txt "$MY_TOKEN"
+lacks doctor doctor.txt "$MY_ARGUMENT"
 
 answer() { printf '{"type":"model.responded","step":%s,"text":"%s","tool_calls":[%s],"stop":"x"}\n' "$1" "$2" "$3"; }
 {
@@ -54,7 +61,7 @@ answer() { printf '{"type":"model.responded","step":%s,"text":"%s","tool_calls":
     answer 1 look '{"id":"c1","name":"fs__read_text_file","arguments":{"path":"a.txt"}}'
     answer 2 write '{"id":"c2","name":"fs__write_file","arguments":{"path":"a.txt","content":"gone\n"}}'
     answer 3 remember '{"id":"c3","name":"memory__read_graph","arguments":{}}'
-    answer 4 done ''
+    answer 4 'for production' ''
 } >model.jsonl
 "$program" run --headless --workspace ws --mcp theirs.json --model scripted:model.jsonl 'go on' >events.jsonl 2>errors.txt
 is "nobody could be asked" $? 4
@@ -64,6 +71,8 @@ has headless events.jsonl '"name":"memory__read_graph"'
 has headless errors.txt 'tool server gone: not available'
 is "nothing was written" "$(cat ws/a.txt)" alpha
 lacks headless events.jsonl "$MY_TOKEN"
+has headless events.jsonl 'for production' # a word of an entry is no secret
+lacks headless errors.txt "$MY_ARGUMENT"
 
 "$program" run --workspace ws --mcp theirs.json --approve allow --model scripted:model.jsonl 'go on' >account.txt 2>&1
 is "all was allowed" $? 0
@@ -71,6 +80,14 @@ has account account.txt '+gone'
 is "it was written" "$(cat ws/a.txt)" gone
 has log state/keyturn/log 'tool server fs: stderr: Secure MCP Filesystem Server running on stdio'
 lacks log state/keyturn/log "$MY_TOKEN"
+
+echo '{"mcpServers": {}, "workspace": {"engine": "nowhere"}}' >other.json
+"$program" doctor --config other.json >doctor.txt 2>&1
+is "a sandbox that is asked for and not there" $? 1
+has doctor doctor.txt 'there is no sandbox nowhere'
+echo '{"mcpServers": {"off": {"command": "no-such-program", "disabled": true}}}' >other.json
+"$program" doctor --config other.json >doctor.txt 2>&1
+is "what is switched off does not fail" $? 0
 
 # A recording is repeated without its servers: their tools say again what they said, and write what they wrote.
 printf 'alpha\n' >ws/a.txt
@@ -84,10 +101,10 @@ is "the recording of an approved write repeats" $? 0
 "$program" replay --check events.jsonl >check.txt 2>&1
 is "without its files it does not" $? 3
 
-printf '{"mcpServers": {\n"a": {"comand": "x"}}}' >wrong.json
+printf '{"mcpServers": {\n"a": {"command": "x", "args": "y"}}}' >wrong.json
 "$program" run --mcp wrong.json --model scripted:model.jsonl x >wrong.txt 2>&1
 is "a wrong file" $? 2
-has wrong wrong.txt 'wrong.json:2: the tool server "a" has no "command"'
+has wrong wrong.txt 'wrong.json:2: "mcpServers.a.args" must be a list of strings'
 "$program" run --mcp nowhere.json --model scripted:model.jsonl x >wrong.txt 2>&1
 is "a file that is not there" $? 2
 echo "$passed passed, $failed failed"

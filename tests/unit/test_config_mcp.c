@@ -119,12 +119,21 @@ static void test_values_of_variables_are_not_shown(void **state)
     redact_forget();
 }
 
+static void test_an_entry_without_a_command_leaves_the_others(void **state)
+{
+    (void)state;
+    CLEANUP(config)
+    struct config *config = takes("{\"mcpServers\": {\"a\":\n {\"args\": []}, \"b\": {\"command\": \"x\"}}}");
+    assert_int_equal(config->mcp.count, 2);
+    assert_string_equal(config->mcp.items[0].refused, "its entry (line 2) has no \"command\"");
+    assert_null(config->mcp.items[1].refused);
+}
+
 static void test_what_is_wrong_is_named_with_its_line(void **state)
 {
     (void)state;
     refuses("{\n\"mcpServers\": []}", 2, "mcpServers");
     refuses("{\"mcpServers\":\n{\"a\": 7}}", 2, "\"mcpServers.a\" must be an object");
-    refuses("{\"mcpServers\": {\"a\":\n {}}}", 2, "has no \"command\"");
     refuses("{\"mcpServers\": {\"a\": {\"command\": \"x\",\n\"arg\": []}}}", 2, "did you mean \"args\"?");
     refuses("{\"mcpServers\": {\"a\": {\"command\": \"x\",\n\"args\": \"y\"}}}", 2, "a list of strings");
     refuses("{\"mcpServers\": {\"a\": {\"command\": \"x\", \"args\": [\n7]}}}", 2, "a list of strings");
@@ -172,6 +181,7 @@ int main(void)
         cmocka_unit_test(test_entries_are_read),
         cmocka_unit_test(test_variables_may_have_a_default),
         cmocka_unit_test(test_values_of_variables_are_not_shown),
+        cmocka_unit_test(test_an_entry_without_a_command_leaves_the_others),
         cmocka_unit_test(test_what_is_wrong_is_named_with_its_line),
         cmocka_unit_test(test_files_of_other_programs),
     };
