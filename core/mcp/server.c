@@ -6,17 +6,13 @@
  *
  * A server that was never ready is not started again: its tools are not in the session anyway. One that was is, after
  * half a second, then twice that, and so on; when it has failed too often in a row, without having been ready for a
- * while in between, it is given up.
- *
- * Its environment is small: what a program needs to run and what the user put into its entry. A server that prints
- * every variable it sees is a real one. */
+ * while in between, it is given up. */
 
 #include "server.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/proc.h"
-#include "base/redact.h"
 #include "base/utf8.h"
 #include <signal.h>
 #include <stdarg.h>
@@ -161,15 +157,8 @@ static void on_exit_of(void *data, int status, int signum)
     CLEANUP(strbuf) struct strbuf why = STRBUF_INIT;
     if (server->stop_why)
         return; /* the reason is known already */
-    if (signum)
-        strbuf_addf(&why, "it was ended by signal %d (%s)", signum, strsignal(signum));
-    else
-        strbuf_addf(&why, "it ended with status %d", status);
-    const char *last = strrchr(server->said.buf, '\n');
-    last = last ? last + 1 : server->said.buf;
-    if (*last)
-        strbuf_addf(&why, ", its last words: %.*s", (int)utf8_prefix(last, strlen(last), 200), last);
-    ended(server, why.buf, false);
+    bool began = mcp_process_why(&why, server, status, signum);
+    ended(server, why.buf, !began);
 }
 
 /* What it says */
@@ -280,37 +269,6 @@ void mcp_server_listed(struct mcp_server *server)
     mcp_calls_ready(server);
 }
 
-static bool names_variable(const char *assignment, const char *name)
-{
-    size_t len = strlen(name);
-    return strncmp(assignment, name, len) == 0 && assignment[len] == '=';
-}
-
-static char **make_env(const struct mcp_spec *spec)
-{
-    static const char *const usual[] = {"PATH", "HOME", "USER",   "LOGNAME", "SHELL",
-                                        "TERM", "LANG", "LC_ALL", "TZ",      "TMPDIR"};
-    size_t own = 0, count = 0;
-    while (spec->env && spec->env[own])
-        own++;
-    char **env = xcalloc(own + COUNT_OF(usual) + 1, sizeof(*env));
-    for (size_t i = 0; i < own; i++) {
-        CLEANUP(free) char *name = xmemdup0(spec->env[i], strcspn(spec->env[i], "="));
-        if (redact_name_tells(name))
-            redact_add(name, spec->env[i] + strlen(name) + 1);
-        env[count++] = xstrdup(spec->env[i]);
-    }
-    for (size_t i = 0; i < COUNT_OF(usual); i++) {
-        const char *value = getenv(usual[i]);
-        bool said = false;
-        for (size_t k = 0; k < own; k++)
-            said |= names_variable(spec->env[k], usual[i]);
-        if (value && !said)
-            env[count++] = xasprintf("%s=%s", usual[i], value);
-    }
-    return env;
-}
-
 struct mcp_server *mcp_server_new(struct loop *loop, const struct mcp_spec *spec, const struct mcp_pace *pace,
                                   const char *workspace, struct hash_map *taken)
 {
@@ -322,7 +280,8 @@ struct mcp_server *mcp_server_new(struct loop *loop, const struct mcp_spec *spec
     server->taken = taken;
     server->errors = (struct rpc_lines)RPC_LINES_INIT;
     strbuf_init(&server->said);
-    server->env = make_env(spec);
+    server->control = (struct rpc_lines)RPC_LINES_INIT;
+    server->env = mcp_process_env(spec);
     return server;
 }
 
@@ -340,15 +299,13 @@ void mcp_server_start(struct mcp_server *server)
     }
     strbuf_reset(&server->said);
     server->listing.active = false;
-    struct proc_options options = {.argv = spec->argv,
-                                   .env = (const char *const *)server->env,
-                                   .cwd = spec->cwd ? spec->cwd : server->workspace,
-                                   .want_stdin = true,
+    struct proc_options options = {.want_stdin = true,
                                    .on_stdout = on_stdout,
                                    .on_stderr = on_stderr,
+                                   .on_control = mcp_process_control,
                                    .on_exit = on_exit_of,
                                    .data = server};
-    server->proc = proc_start(server->loop, &options, &err);
+    server->proc = mcp_process_start(server, &options, &err);
     if (!server->proc) {
         ended(server, err.text, true);
         return;
@@ -396,6 +353,7 @@ void mcp_server_free(struct mcp_server *server)
         free(server->env[i]);
     free(server->env);
     rpc_lines_release(&server->errors);
+    rpc_lines_release(&server->control);
     strbuf_release(&server->said);
     free(server->why);
     free(server->stop_why);

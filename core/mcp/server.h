@@ -10,6 +10,7 @@
 struct mcp_call;
 struct tool_changes;
 struct proc;
+struct proc_options;
 
 #define MCP_CALL_S    60.0
 #define MCP_TOOLS_MAX 256
@@ -23,13 +24,14 @@ struct mcp_tool {
     char shape[HASH_SHA256_HEX]; /* of its schema and its annotations, as the session knows them */
     struct mcp_class class, claimed;
     const char *resource_keys[2];
-    char *dry_run; /* a switch of its schema that makes it tell and not do; NULL: none */
+    char *dry_run;                         /* a switch of its schema that makes it tell and not do; NULL: none */
     bool takes_path, takes_content, moves; /* `path`, and `content` that is all of it; `source` and `destination` */
-    bool registered;      /* the session has it */
-    bool gone;            /* it is not offered any more */
-    struct mcp_tool *heir; /* what it is offered as now, if that is another tool: the next turn has it; NULL: it is the same */
-    unsigned seen;        /* in which listing */
-    char *asked_call;     /* the call about which a change set was proposed last… */
+    bool registered;                       /* the session has it */
+    bool gone;                             /* it is not offered any more */
+    struct mcp_tool
+        *heir;     /* what it is offered as now, if that is another tool: the next turn has it; NULL: it is the same */
+    unsigned seen; /* in which listing */
+    char *asked_call;                   /* the call about which a change set was proposed last… */
     char asked_digest[HASH_SHA256_HEX]; /* …and its digest */
 };
 
@@ -53,13 +55,16 @@ struct mcp_server {
     struct proc *proc;
     struct mcp_peer *peer;
     char **env;
+    struct rpc_lines control;     /* of keyturn-launch */
+    bool began;                   /* it was started… */
+    int exit_status, exit_signal; /* …and ended so, as keyturn-launch tells; not begun: the errno of why */
 
     bool era_known, modern; /* of the two ways to talk; known once it was started */
     bool probing;
     const char *protocol;
     char *title, *version;
     bool offers_tools;
-    bool was_ready;  /* once: then it is started again when it ends */
+    bool was_ready; /* once: then it is started again when it ends */
     bool closing;
     unsigned failures; /* in a row */
     int64_t ready_us;
@@ -91,10 +96,19 @@ void mcp_server_terminate(struct mcp_server *server);
 bool mcp_server_runs(const struct mcp_server *server);
 void mcp_server_free(struct mcp_server *server);
 /* From anywhere; takes effect from the loop. `for_good`: it is not started again. */
-void mcp_server_stop(struct mcp_server *server, bool for_good, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+void mcp_server_stop(struct mcp_server *server, bool for_good, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
 /* What it offers is known. */
 void mcp_server_listed(struct mcp_server *server);
 void mcp_server_log(struct mcp_server *server, const char *what, const char *text, size_t len);
+
+/* process.c */
+char **mcp_process_env(const struct mcp_spec *spec); /* the caller's */
+/* The server's process; of the options the standard files, the line and the end count. */
+struct proc *mcp_process_start(struct mcp_server *server, const struct proc_options *options, struct err *err) CHECKED;
+void mcp_process_control(void *data, const char *bytes, size_t len); /* for the options; `data` is the server */
+/* Says why it is over. False when it was never started. */
+bool mcp_process_why(struct strbuf *why, const struct mcp_server *server, int status, int signum);
 
 /* handshake.c */
 void mcp_handshake(struct mcp_server *server); /* with a process that was just started */
@@ -114,6 +128,6 @@ void mcp_tool_free(struct mcp_tool *tool);
 /* call.c */
 void mcp_call_start(struct tool_run *run);
 void mcp_call_cancel(struct tool_run *run);
-void mcp_calls_ready(struct mcp_server *server);                  /* those that waited go on */
+void mcp_calls_ready(struct mcp_server *server);                   /* those that waited go on */
 void mcp_calls_failed(struct mcp_server *server, const char *why); /* those that waited do not */
 void mcp_calls_progress(struct mcp_server *server, const struct json *params);

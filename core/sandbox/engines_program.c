@@ -36,21 +36,6 @@ int sandbox_program_check(const struct sandbox_engine *engine, struct err *err)
                                   : " (give it a \"program\" in engines.json)");
 }
 
-char *sandbox_launcher_path(void)
-{
-    const char *said = getenv("KEYTURN_LAUNCH");
-    if (said && *said)
-        return xstrdup(said);
-    CLEANUP(free) char *folder = file_program_dir();
-    const char *const places[] = {"keyturn-launch", "../keyturn-launch", "../libexec/keyturn/keyturn-launch"};
-    for (size_t i = 0; i < COUNT_OF(places); i++) {
-        CLEANUP(free) char *path = xasprintf("%s/%s", folder, places[i]);
-        if (access(path, X_OK) == 0)
-            return steal(&path);
-    }
-    return xasprintf("%s/keyturn-launch", folder);
-}
-
 const char *sandbox_program_root(const struct sandbox_engine *engine, const char *workspace)
 {
     return engine->program->workspace ? engine->program->workspace : workspace;
@@ -140,7 +125,7 @@ static int push_argument(struct vector *vector, const char *argument, const stru
 static char **make_vector(const struct program_vector *from, char *const *template, char *const *first, struct err *err)
 {
     CLEANUP(vector) struct vector vector = {0};
-    CLEANUP(free) char *launcher = from->launcher ? xstrdup(from->launcher) : sandbox_launcher_path();
+    CLEANUP(free) char *launcher = from->launcher ? xstrdup(from->launcher) : launch_path();
     CLEANUP(free) char *user = xasprintf("%u:%u", (unsigned)getuid(), (unsigned)getgid());
     struct box_spec spec = {.engine = from->engine, .image = from->image, .workspace = from->workspace};
     struct filling filling = {.spec = &spec, .name = from->name, .launcher = launcher, .user = user};

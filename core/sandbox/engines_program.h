@@ -33,7 +33,7 @@ void sandbox_program_free(struct sandbox_program *program);
 struct program_vector {
     const struct sandbox_engine *engine;
     const char *image;          /* NULL: BOX_IMAGE */
-    const char *launcher;       /* NULL: sandbox_launcher_path() */
+    const char *launcher;       /* NULL: launch_path() */
     const char *workspace;      /* folder on this machine */
     const char *cwd;            /* relative to it */
     const char *name;           /* unique on this machine */
@@ -54,5 +54,3 @@ char **sandbox_program_env(const struct program_vector *vector);
 char **sandbox_program_ask(const struct program_vector *vector, bool kill);
 /* The workspace as the program sees it. */
 const char *sandbox_program_root(const struct sandbox_engine *engine, const char *workspace);
-/* $KEYTURN_LAUNCH, or keyturn-launch beside the program or where an installation puts it. Need not exist. */
-char *sandbox_launcher_path(void);

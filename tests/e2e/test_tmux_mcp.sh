@@ -204,19 +204,25 @@ case_live_model() {
     kill "$model" && wait "$model" 2>/dev/null
 }
 
+# However the program ends, nothing is left of a server: not what it started, in whatever session.
 case_servers_end_with_the_program() {
     begin servers_end_with_the_program 120x40
     configure
+    printf '{"mcpServers": {"fs": {"command": "sh", "args": ["-c", "sleep 1000 & echo $! >../near; setsid sh -c '"'"'echo $$ >../far; sleep 1000; :'"'"' & exec node %s ."], "trust": true}}}\n' \
+        "$servers/node_modules/@modelcontextprotocol/server-filesystem/dist/index.js" >"$home/servers.json"
     model "$write"
     run_turn
     sees 'waiting for you'
-    server=$(pgrep -f "server-filesystem/dist/index.js $home/ws")
-    check "it runs" test -n "$server"
-    kill -KILL "$(pgrep -P "$(mux display-message -p -t $pane '#{pane_pid}')" keyturn)"
+    local keyturn far near left end
+    keyturn=$(pgrep -P "$(mux display-message -p -t $pane '#{pane_pid}')" keyturn)
+    far=$(cat "$home/far") near=$(cat "$home/near")
+    left="$near $far $(pgrep -d ' ' -P "$far") $(ps -o ppid= -p "$near")"
+    for pid in $left; do check "$pid runs" kill -0 "$pid"; done
+    kill -KILL "$keyturn"
     sees 'status=137'
-    local end=$((SECONDS + wait_s))
-    while [ -e "/proc/$server" ] && [ $SECONDS -lt $end ]; do sleep 0.05; done
-    check "it is gone" test ! -e "/proc/$server"
+    end=$((SECONDS + wait_s))
+    while kill -0 $left 2>/dev/null && [ $SECONDS -lt $end ]; do sleep 0.05; done
+    for pid in $left; do check "$pid is gone" test ! -e "/proc/$pid"; done
 }
 
 run_cases deny_and_approve call_without_a_diff server_that_is_not_there waits_with_a_screen waits_from_the_start comes_later live_model servers_end_with_the_program
