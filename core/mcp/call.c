@@ -8,23 +8,25 @@
  *   asks, second execution:
  *      without a change set ───────────────────────────────────► CALL ──► reply
  *      as it was proposed, or only its content is another ─────► CALL ──► VERIFY ──► reply
- *      otherwise (some hunks of an edit) ──────────────────────► COMMIT: we write what was approved, the server is not asked
+ *      otherwise (some hunks of an edit) ──────────────────────► COMMIT: we write what was approved, the server is not
+ * asked
  *
- * TELL is a call with the tool's own switch for a dry run. That it changes nothing is a claim: the file is looked at again
- * before the question is asked. VERIFY looks whether the server wrote what was approved; what it wrote cannot be taken back
- * here, but it is said, and the old bytes were kept before.
+ * TELL is a call with the tool's own switch for a dry run. That it changes nothing is a claim: the file is looked at
+ * again before the question is asked. VERIFY looks whether the server wrote what was approved; what it wrote cannot be
+ * taken back here, but it is said, and the old bytes were kept before.
  *
- * A call that finds its server on the way back waits for it. Every step has a limit of its own, because while a write is
- * being made the executor has none. */
+ * A call that finds its server on the way back waits for it. Every step has a limit of its own, because while a write
+ * is being made the executor has none. */
 
+#include "base/beneath.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/utf8.h"
 #include "content.h"
+#include "input.h"
 #include "preview.h"
 #include "server.h"
-#include "base/beneath.h"
 #include "tools/change.h"
 #include <string.h>
 
@@ -40,9 +42,11 @@ struct mcp_call {
     struct mcp_tool *tool;
     enum stage stage;
     bool cancelled;
-    bool verify;        /* what was approved against what is there, after the call */
-    char *arguments;    /* of the request */
-    int64_t request;    /* its id; 0: it waits for its server */
+    bool verify;         /* what was approved against what is there, after the call */
+    char *arguments;     /* of the request */
+    int64_t request;     /* its id; 0: it waits for its server */
+    int64_t due_us;      /* when its answer should have come */
+    struct strbuf asked; /* what the server wanted to be told first; it was told no */
     char *token;
     struct loop_timer timer; /* while it waits */
     struct loop_work work;
@@ -74,6 +78,7 @@ static void finish(struct mcp_call *call, struct tool_reply *take_reply)
     tool_reply_release(&call->reply);
     change_set_free(call->set);
     strbuf_release(&call->told);
+    strbuf_release(&call->asked);
     free(call->arguments);
     free(call->token);
     free(call);
@@ -118,21 +123,57 @@ static void look_after(struct mcp_server *server)
         mcp_peer_ask(server->peer, "ping", NULL, server->pace->ping_us, on_ponged, server);
 }
 
+/* Nobody waits for the answer to this request any more; the server should not go on for nothing. */
+static void give_up(struct mcp_server *server, int64_t request, const char *reason)
+{
+    if (!server->peer)
+        return;
+    CLEANUP(free) char *params = xasprintf("{\"requestId\":%lld,\"reason\":\"%s\"}", (long long)request, reason);
+    mcp_peer_tell(server->peer, "notifications/cancelled", params);
+    look_after(server);
+}
+
 static void start_job(struct mcp_call *call, enum stage stage);
+static void send_call(struct mcp_call *call, const char *more);
+
+/* It wants to be told more first: it is told no, once, if it can be, and people can read what it was. */
+static bool decline(struct mcp_call *call, const struct json *result)
+{
+    CLEANUP(strbuf) struct strbuf answers = STRBUF_INIT;
+    if (!mcp_input_wanted(result) || call->asked.len)
+        return false;
+    mcp_input_write(&call->asked, result);
+    if (!mcp_input_decline(&answers, result))
+        return false;
+    if (call->run->output)
+        call->run->output(call->run, "stderr", call->asked.buf, call->asked.len);
+    send_call(call, answers.buf);
+    return true;
+}
+
+/* A failure, with what the server wanted to be told if it did. */
+static void finish_failed(struct mcp_call *call, const char *said)
+{
+    if (call->asked.len)
+        finish_error(call, false, "the tool server %s asks for what nobody can answer here: %s\n(%s)",
+                     server_of(call)->spec->name, call->asked.buf, said);
+    else
+        finish_error(call, false, "%s", said);
+}
 
 static void on_told(struct mcp_call *call, const struct rpc_message *answer, const char *why)
 {
-    if (!answer || answer->kind == RPC_ERROR || json_bool(json_get(answer->result, "isError"), false)) {
+    if (!answer || answer->kind == RPC_ERROR) {
         /* A call that cannot even be rehearsed: the model hears why, and nobody is bothered. */
-        struct tool_reply reply = {0};
-        if (answer && answer->kind == RPC_RESULT) {
-            mcp_content_reply(answer->result, &reply);
-            finish(call, &reply);
-        } else {
-            finish_error(call, false, "%s", answer ? answer->text : why);
-        }
+        finish_failed(call, answer ? answer->text : why);
         return;
     }
+    mcp_content_reply(answer->result, &call->reply);
+    if (call->reply.type == REPLY_ERROR) {
+        finish_failed(call, call->reply.error);
+        return;
+    }
+    tool_reply_release(&call->reply);
     mcp_content_text(answer->result, &call->told);
     start_job(call, STAGE_PATCH);
 }
@@ -141,19 +182,24 @@ static void on_answered(void *user, const struct rpc_message *answer, const char
 {
     struct mcp_call *call = user;
     struct mcp_server *server = server_of(call);
+    int64_t request = call->request;
     call->request = 0;
     if (!answer)
-        look_after(server);
+        give_up(server, request, loop_now_us(server->loop) < call->due_us ? "no usable answer" : "timeout");
+    if (answer && answer->kind == RPC_RESULT && decline(call, answer->result))
+        return;
     if (call->stage == STAGE_TELL) {
         on_told(call, answer, why);
     } else if (!answer) {
         finish_error(call, false, "the tool server %s: %s%s", server->spec->name, why,
                      call->tool->class.bits ? "; whether the call was carried out is not known" : "");
     } else if (answer->kind == RPC_ERROR) {
-        finish_error(call, false, "%s", answer->text);
+        finish_failed(call, answer->text);
     } else {
         mcp_content_reply(answer->result, &call->reply);
-        if (call->verify && call->reply.type == REPLY_OUTPUT)
+        if (call->reply.type == REPLY_ERROR)
+            finish_failed(call, call->reply.error);
+        else if (call->verify)
             start_job(call, STAGE_VERIFY);
         else
             finish(call, &call->reply);
@@ -172,7 +218,8 @@ static double limit_s(const struct mcp_call *call)
     return own > 0 ? own : MCP_CALL_S;
 }
 
-static void send_call(struct mcp_call *call)
+/* `more`: further members of the parameters, a comma before each. */
+static void send_call(struct mcp_call *call, const char *more)
 {
     struct mcp_server *server = server_of(call);
     CLEANUP(strbuf) struct strbuf members = STRBUF_INIT;
@@ -181,10 +228,11 @@ static void send_call(struct mcp_call *call)
     loop_timer_stop(server->loop, &call->timer);
     strbuf_addstr(&members, "\"name\":");
     json_write_str(&members, call->tool->name, strlen(call->tool->name), JSON_COMPACT);
-    strbuf_addf(&members, ",\"arguments\":%s", call->arguments);
+    strbuf_addf(&members, ",\"arguments\":%s%s", call->arguments, more);
     CLEANUP(free) char *params = mcp_server_params(server, members.buf, call->token);
-    call->request =
-        mcp_peer_ask(server->peer, "tools/call", params, (int64_t)(limit_s(call) * 1e6), on_answered, call);
+    int64_t limit_us = (int64_t)(limit_s(call) * 1e6);
+    call->due_us = loop_now_us(server->loop) + limit_us;
+    call->request = mcp_peer_ask(server->peer, "tools/call", params, limit_us, on_answered, call);
 }
 
 static const char *refused(const struct mcp_tool *tool)
@@ -204,9 +252,10 @@ static void place_call(struct mcp_call *call, enum stage stage, char *take_argum
     if (refused(call->tool)) {
         finish_error(call, true, "%s", refused(call->tool));
     } else if (server->state == MCP_READY && server->peer) {
-        send_call(call);
+        send_call(call, "");
     } else if (server->state == MCP_FAILED || server->closing) {
-        finish_error(call, true, "the tool server %s is gone: %s", server->spec->name, server->why ? server->why : "closed");
+        finish_error(call, true, "the tool server %s is gone: %s", server->spec->name,
+                     server->why ? server->why : "closed");
     } else {
         loop_timer_start(server->loop, &call->timer, loop_now_us(server->loop) + (int64_t)(limit_s(call) * 1e6),
                          waited_enough);
@@ -225,7 +274,7 @@ void mcp_calls_ready(struct mcp_server *server)
         if (waits(call) && refused(call->tool))
             finish_error(call, true, "%s", refused(call->tool));
         else if (waits(call))
-            send_call(call);
+            send_call(call, "");
     }
 }
 
@@ -364,7 +413,8 @@ static void write_approved(struct mcp_call *call)
     const struct mcp_tool *tool = call->tool;
     char digest[HASH_SHA256_HEX];
     change_set_digest(approved, digest);
-    bool same = tool->asked_call && strcmp(tool->asked_call, call->run->call) == 0 && strcmp(digest, tool->asked_digest) == 0;
+    bool same =
+        tool->asked_call && strcmp(tool->asked_call, call->run->call) == 0 && strcmp(digest, tool->asked_digest) == 0;
     const struct change_side *after = approved->count == 1 ? &approved->items[0].new : NULL;
     call->verify = true;
     if (same) {
@@ -386,6 +436,7 @@ void mcp_call_start(struct tool_run *run)
     call->run = run;
     call->tool = tool;
     strbuf_init(&call->told);
+    strbuf_init(&call->asked);
     call->next = tool->server->calls;
     tool->server->calls = call;
     run->state = call;
@@ -414,11 +465,8 @@ void mcp_call_cancel(struct tool_run *run)
     if (call->stage != STAGE_CALL && call->stage != STAGE_TELL)
         return; /* a job comes back by itself */
     if (call->request && server->peer) {
-        CLEANUP(free) char *params =
-            xasprintf("{\"requestId\":%lld,\"reason\":\"cancelled\"}", (long long)call->request);
         mcp_peer_forget(server->peer, call->request);
-        mcp_peer_tell(server->peer, "notifications/cancelled", params);
-        look_after(server);
+        give_up(server, call->request, deadline_remaining_s(&run->deadline) > 0 ? "cancelled" : "timeout");
     }
     finish_error(call, false, "cancelled");
 }

@@ -1,6 +1,6 @@
 /* An output is made small by cutting texts at 3,000 characters (compact.h), which would lose the rest of a long one for
- * good. So a long text is handed on as a list of pieces, broken at line ends where there are some: together they are too
- * long to stay inline, and then the whole is kept as an artifact.
+ * good. So a long text is handed on as a list of pieces, broken at line ends where there are some: together they are
+ * too long to stay inline, and then the whole is kept as an artifact.
  *
  * Pictures and sounds are named and measured, not handed on: nothing here could show them. */
 
@@ -110,7 +110,7 @@ void mcp_content_reply(const struct json *result, struct tool_reply *reply)
         return;
     }
     if (strcmp(json_str(json_get(result, "resultType"), "complete"), "complete") != 0) {
-        tool_reply_error(reply, "the server wants to be told more before it answers, which is not possible here");
+        tool_reply_error(reply, "the server gave no complete answer");
         return;
     }
     mcp_content_text(result, &text);

@@ -1,9 +1,9 @@
-/* Requests stand in a list, each with a timer of its own. A request leaves the list before its callback is called, so that
- * a callback may do anything, free the peer too: whoever goes through the list begins anew after each call, and the memory
- * of a peer stays until nothing of ours is under way in it.
+/* Requests stand in a list, each with a timer of its own. A request leaves the list before its callback is called, so
+ * that a callback may do anything, free the peer too: whoever goes through the list begins anew after each call, and
+ * the memory of a peer stays until nothing of ours is under way in it.
  *
- * A hostile server costs little: lines are bounded by rpc.h, one that is too long ends what is open (nobody can tell whom it
- * would have answered), and who says too much that nobody asked for is not listened to any more. */
+ * A hostile server costs little: lines are bounded by rpc.h, one that is too long ends what is open (nobody can tell
+ * whom it would have answered), and who says too much that nobody asked for is not listened to any more. */
 
 #include "peer.h"
 #include "base/arena.h"
@@ -11,10 +11,10 @@
 #include "base/loop.h"
 #include "base/mem.h"
 
-#define NOISE_MAX      1000            /* lines that are no message, or answer nothing */
-#define UNASKED_MAX    20000           /* requests and notifications of theirs within UNASKED_US */
-#define UNASKED_US     (10 * 1000000)
-#define BATCH_MAX      1000
+#define NOISE_MAX   1000  /* lines that are no message, or answer nothing */
+#define UNASKED_MAX 20000 /* requests and notifications of theirs within UNASKED_US */
+#define UNASKED_US  (10 * 1000000)
+#define BATCH_MAX   1000
 
 struct request {
     struct request *next;
@@ -122,9 +122,16 @@ void mcp_peer_forget(struct mcp_peer *peer, int64_t id)
 
 void mcp_peer_fail(struct mcp_peer *peer, const char *why)
 {
+    int64_t next_id = peer->next_id; /* what is asked meanwhile is none of them */
     peer->busy++;
-    while (peer->requests)
-        end_request(take_request(peer, peer->requests->id), NULL, why);
+    for (struct request *request = peer->requests; request;) {
+        if (request->id < next_id) {
+            end_request(take_request(peer, request->id), NULL, why);
+            request = peer->requests;
+        } else {
+            request = request->next;
+        }
+    }
     leave(peer);
 }
 

@@ -92,13 +92,20 @@ def text(ident, content, **more):
 
 
 waiting = {}
+cancels = []
 
 
 def call(ident, params):
     name, arguments = params["name"], params.get("arguments", {})
     token = params.get("_meta", {}).get("progressToken")
     if name == "echo":
-        text(ident, "echo: " + arguments.get("text", ""))
+        if arguments.get("text") == "?" and "inputResponses" not in params:  # a form first
+            send({"id": ident, "result": {"resultType": "input_required", "requestState": "s1", "inputRequests": {
+                "who": {"method": "elicitation/create", "params": {"message": "Who \x1b[31mare you?"}}}}})
+        elif arguments.get("text") == "?":
+            text(ident, json.dumps([params["inputResponses"], params["requestState"]]), isError="insists" in faults)
+        else:
+            text(ident, " ".join(["echo: " + arguments.get("text", "")] + (cancels if "tells-cancels" in faults else [])))
     elif name == "sleep":
         while "deaf" in faults:  # and reads no more
             time.sleep(1000)
@@ -198,6 +205,8 @@ def take(message):
         if params["name"] == "write" and "changes" in faults:
             for _ in range(3):
                 send({"method": "notifications/tools/list_changed"})
+    elif method == "notifications/cancelled":
+        cancels.append(params["reason"])
     elif method == "ping":
         if "no-pong" not in faults:
             send({"id": ident, "result": {}})

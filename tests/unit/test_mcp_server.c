@@ -47,8 +47,8 @@ static void test_other_ways_to_begin(void **state)
 {
     static const struct {
         const char *fault, *protocol;
-    } cases[] = {{"old", "2024-11-05"}, {"modern", "2026-07-28"}, {"dies-of-probe", "2025-11-25"}, {"no-probe", "2025-11-25"},
-                 {"noisy", "2025-11-25"}, {"pages", "2025-11-25"}};
+    } cases[] = {{"old", "2024-11-05"},      {"modern", "2026-07-28"}, {"dies-of-probe", "2025-11-25"},
+                 {"no-probe", "2025-11-25"}, {"noisy", "2025-11-25"},  {"pages", "2025-11-25"}};
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         struct mcp_rig rig;
         (void)state;
@@ -182,6 +182,7 @@ static void test_results_and_errors(void **state)
     check_has(mcp_rig_error(&rig), "the server sent a line of more than 8 MiB");
     mcp_rig_call(&rig, "f__echo", "{\"text\":\"still here\"}");
     assert_string_equal(mcp_rig_output(&rig), "{\"text\":\"echo: still here\"}");
+    assert_string_equal(rig.changes.buf, ""); /* it was not started again for that */
     mcp_rig_release(&rig);
 }
 
@@ -240,6 +241,38 @@ static void test_a_cancelled_call_ends_at_once(void **state)
     mcp_rig_release(&rig);
 }
 
+static void test_a_call_that_takes_too_long_is_called_off(void **state)
+{
+    struct mcp_rig rig;
+    (void)state;
+    mcp_rig_init(&rig);
+    mcp_rig_fake(&rig, "f", "tells-cancels", NULL)->timeout_s = 0.5;
+    mcp_rig_open(&rig, LONG_S);
+    mcp_rig_call(&rig, "f__sleep", "{}");
+    check_has(mcp_rig_error(&rig), "no answer within 0.5 s");
+    const char *said = "";
+    while (!strstr(said, "timeout")) { /* it is in a hurry with its answers too */
+        mcp_rig_call(&rig, "f__echo", "{\"text\":\"so\"}");
+        const struct outcome *outcome = &rig.test.outcomes[rig.test.outcome_count - 1];
+        said = outcome->type == OUTCOME_RESULT ? outcome->result.output : "";
+    }
+    mcp_rig_release(&rig);
+}
+
+static void test_a_server_that_wants_to_be_told_more_is_told_no(void **state)
+{
+    OPEN(rig, "modern", NULL);
+    mcp_rig_call(&rig, "f__echo", "{\"text\":\"?\"}"); /* this one can do without */
+    check_has(mcp_rig_output(&rig), "[{\\\"who\\\": {\\\"action\\\": \\\"decline\\\"}}, \\\"s1\\\"]");
+    check_has(rig.test.output.buf, "Who \\u001b[31mare you?"); /* people can read it */
+    mcp_rig_release(&rig);
+    OPEN(insists, "modern", "insists", NULL);
+    mcp_rig_call(&insists, "f__echo", "{\"text\":\"?\"}");
+    check_has(mcp_rig_error(&insists), "the tool server f asks for what nobody can answer here: "
+                                       "who (elicitation/create): {\"message\":\"Who \\u001b[31mare you?\"}");
+    mcp_rig_release(&insists);
+}
+
 #define TEST(name) cmocka_unit_test(test_##name)
 
 int main(void)
@@ -259,6 +292,8 @@ int main(void)
         TEST(roots_are_the_workspace_and_the_environment_is_small),
         TEST(a_secret_that_it_prints_is_not_shown),
         TEST(a_cancelled_call_ends_at_once),
+        TEST(a_call_that_takes_too_long_is_called_off),
+        TEST(a_server_that_wants_to_be_told_more_is_told_no),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,9 +6,10 @@
 #include "base/strbuf.h"
 #include "mcp/classify.h"
 #include "mcp/content.h"
+#include "mcp/input.h"
 #include "mcp/names.h"
-#include "tools/patch.h"
 #include "mcp/preview.h"
+#include "tools/patch.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -41,11 +42,13 @@ static void test_annotations_become_classes(void **state)
         {"{}", "NETWORK + DESTRUCTIVE", EFFECT_DESTRUCTIVE, true},
         {"{\"readOnlyHint\":true,\"openWorldHint\":false}", "READ_ONLY", EFFECT_READ_ONLY, false},
         {"{\"readOnlyHint\":true}", "NETWORK, idempotent", EFFECT_NETWORK, false},
-        {"{\"readOnlyHint\":true,\"openWorldHint\":true,\"destructiveHint\":true}", "NETWORK, idempotent", EFFECT_NETWORK, false},
+        {"{\"readOnlyHint\":true,\"openWorldHint\":true,\"destructiveHint\":true}", "NETWORK, idempotent",
+         EFFECT_NETWORK, false},
         {"{\"openWorldHint\":false}", "DESTRUCTIVE", EFFECT_DESTRUCTIVE, true},
         {"{\"destructiveHint\":true,\"idempotentHint\":true,\"openWorldHint\":false}", "DESTRUCTIVE, idempotent",
          EFFECT_DESTRUCTIVE, true},
-        {"{\"readOnlyHint\":false,\"destructiveHint\":false,\"openWorldHint\":false}", "LOCAL_WRITE", EFFECT_LOCAL_WRITE, true},
+        {"{\"readOnlyHint\":false,\"destructiveHint\":false,\"openWorldHint\":false}", "LOCAL_WRITE",
+         EFFECT_LOCAL_WRITE, true},
         {"{\"destructiveHint\":false}", "NETWORK + LOCAL_WRITE", EFFECT_NETWORK, true},
         {"{\"readOnlyHint\":\"yes\",\"openWorldHint\":0}", "NETWORK + DESTRUCTIVE", EFFECT_DESTRUCTIVE, true},
     };
@@ -91,8 +94,14 @@ static void test_hints_are_believed_only_of_the_trusted(void **state)
 static void test_names_are_clean_and_each_its_own(void **state)
 {
     struct hash_map taken = {0};
-    static const char *const tools[][2] = {{"fs", "read_file"}, {"fs", "\x1b[31mred\x07"}, {"a.b", "c"}, {"a b", "c"},
-                                           {"a", "b__c"},       {"a__b", "c"},             {"", ""},     {"f\xc3\xbc", "\xff"}};
+    static const char *const tools[][2] = {{"fs", "read_file"},
+                                           {"fs", "\x1b[31mred\x07"},
+                                           {"a.b", "c"},
+                                           {"a b", "c"},
+                                           {"a", "b__c"},
+                                           {"a__b", "c"},
+                                           {"", ""},
+                                           {"f\xc3\xbc", "\xff"}};
     char long_name[300];
     (void)state;
     memset(long_name, 'n', sizeof(long_name) - 1);
@@ -133,21 +142,55 @@ static void check_content(const char *result, const char *output, const char *er
 static void test_contents_become_replies(void **state)
 {
     (void)state;
-    check_content("{\"content\":[{\"type\":\"text\",\"text\":\"hi\"}],\"structuredContent\":{\"a\":1}}", "{\"text\":\"hi\"}", NULL);
-    check_content("{\"content\":[{\"type\":\"text\",\"text\":\"a\"},{\"type\":\"text\",\"text\":\"b\"}]}", "{\"text\":\"a\\nb\"}", NULL);
-    check_content("{\"structuredContent\":{\"needs_confirmation\":true}}", "{\"structured\":{\"needs_confirmation\":true}}", NULL);
+    check_content("{\"content\":[{\"type\":\"text\",\"text\":\"hi\"}],\"structuredContent\":{\"a\":1}}",
+                  "{\"text\":\"hi\"}", NULL);
+    check_content("{\"content\":[{\"type\":\"text\",\"text\":\"a\"},{\"type\":\"text\",\"text\":\"b\"}]}",
+                  "{\"text\":\"a\\nb\"}", NULL);
+    check_content("{\"structuredContent\":{\"needs_confirmation\":true}}",
+                  "{\"structured\":{\"needs_confirmation\":true}}", NULL);
     check_content("{\"content\":[{\"type\":\"image\",\"data\":\"AAAAAAAA\",\"mimeType\":\"image/png\"}]}",
                   "{\"text\":\"\",\"attached\":[{\"type\":\"image\",\"mimeType\":\"image/png\",\"bytes\":6}]}", NULL);
     check_content("{\"content\":[{\"type\":\"resource\",\"resource\":{\"uri\":\"x://y\",\"text\":\"t\"}},"
                   "{\"type\":\"resource_link\",\"uri\":\"x://z\",\"name\":\"n\"}]}",
-                  "{\"text\":\"t\",\"attached\":[{\"type\":\"resource_link\",\"name\":\"n\",\"uri\":\"x://z\"}]}", NULL);
+                  "{\"text\":\"t\",\"attached\":[{\"type\":\"resource_link\",\"name\":\"n\",\"uri\":\"x://z\"}]}",
+                  NULL);
     check_content("{\"content\":[{\"type\":\"text\",\"text\":\"no\"}],\"isError\":true}", NULL, "no");
     check_content("{\"isError\":true}", NULL, "the tool failed and did not say why");
     check_content("{\"content\":17}", "{\"text\":\"\"}", NULL);
     check_content("{\"content\":[17,null,[]]}", "{\"text\":\"\"}", NULL);
     check_content("[]", NULL, "the server's answer is no result");
-    check_content("{\"resultType\":\"input_required\"}", NULL,
-                  "the server wants to be told more before it answers, which is not possible here");
+    check_content("{\"resultType\":\"input_required\"}", NULL, "the server gave no complete answer");
+}
+
+static void check_input(const char *result, const char *asked, const char *declined)
+{
+    CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
+    CLEANUP(strbuf) struct strbuf answers = STRBUF_INIT;
+    assert_true(mcp_input_wanted(parse(result)));
+    mcp_input_write(&text, parse(result));
+    assert_string_equal(text.buf, asked);
+    assert_int_equal(mcp_input_decline(&answers, parse(result)), declined != NULL);
+    assert_string_equal(answers.buf, declined ? declined : "");
+}
+
+static void test_questions_of_a_server_are_told_in_full_and_declined(void **state)
+{
+    (void)state;
+    assert_false(mcp_input_wanted(parse("{\"resultType\":\"complete\"}")));
+    assert_false(mcp_input_wanted(parse("[]")));
+    check_input("{\"resultType\":\"input_required\",\"requestState\":\"s\\n7\",\"inputRequests\":{"
+                "\"a\":{\"method\":\"elicitation/create\",\"params\":{\"message\":\"Your name?\"}},"
+                "\"b\":{\"method\":\"elicitation/create\"}}}",
+                "a (elicitation/create): {\"message\":\"Your name?\"}\nb (elicitation/create): ",
+                ",\"inputResponses\":{\"a\":{\"action\":\"decline\"},\"b\":{\"action\":\"decline\"}},\"requestState\":"
+                "\"s\\n7\"");
+    check_input("{\"resultType\":\"input_required\",\"requestState\":\"s\"}", "it does not say what",
+                ",\"inputResponses\":{},\"requestState\":\"s\"");
+    check_input("{\"resultType\":\"input_required\"}", "it does not say what", NULL);
+    check_input("{\"resultType\":\"input_required\",\"inputRequests\":{\"m\":{\"method\":\"sampling/"
+                "createMessage\",\"params\":{}}}}",
+                "m (sampling/createMessage): {}", NULL);
+    check_input("{\"resultType\":\"input_required\",\"inputRequests\":[7]}", "? (no method): ", NULL);
 }
 
 static void test_a_long_text_is_all_there(void **state)
@@ -188,14 +231,16 @@ static void test_differences_are_applied_or_refused(void **state)
 {
     (void)state;
     check_patch("alpha\nbeta\ngamma\n",
-                "```diff\nIndex: a\n===\n--- a\toriginal\n+++ a\tmodified\n@@ -1,3 +1,3 @@\n alpha\n-beta\n+BETA\n gamma\n```\n\n",
+                "```diff\nIndex: a\n===\n--- a\toriginal\n+++ a\tmodified\n@@ -1,3 +1,3 @@\n alpha\n-beta\n+BETA\n "
+                "gamma\n```\n\n",
                 "alpha\nBETA\ngamma\n");
     check_patch("a\nb\nc\nd\ne\n", "@@ -1,1 +1,2 @@\n a\n+A\n@@ -4,2 +5,1 @@\n-d\n e\n", "a\nA\nb\nc\ne\n");
     check_patch("", "@@ -0,0 +1,2 @@\n+a\n+b\n", "a\nb\n");
     check_patch("a\n", "@@ -1 +0,0 @@\n-a\n", "");
     check_patch("a", "@@ -1 +1 @@\n-a\n\\ No newline at end of file\n+b\n\\ No newline at end of file\n", "b");
     check_patch("a", "@@ -1 +1 @@\n-a\n\\ No newline at end of file\n+a\n", "a\n");
-    check_patch("a\n\nb\n", "@@ -1,3 +1,3 @@\n a\n\n-b\n+c\n", "a\n\nc\n"); /* some leave the blank of an empty line out */
+    check_patch("a\n\nb\n", "@@ -1,3 +1,3 @@\n a\n\n-b\n+c\n",
+                "a\n\nc\n"); /* some leave the blank of an empty line out */
     check_patch("--- x\n", "@@ -1 +1 @@\n---- x\n+@@ -1 +1 @@\n", "@@ -1 +1 @@\n");
     /* Not where it says, more than there is, cut off, backwards, none at all. */
     check_patch("a\nb\n", "@@ -2 +2 @@\n-a\n+c\n", NULL);
@@ -232,6 +277,7 @@ int main(void)
         cmocka_unit_test(test_hints_are_believed_only_of_the_trusted),
         cmocka_unit_test(test_names_are_clean_and_each_its_own),
         cmocka_unit_test(test_contents_become_replies),
+        cmocka_unit_test(test_questions_of_a_server_are_told_in_full_and_declined),
         cmocka_unit_test(test_a_long_text_is_all_there),
         cmocka_unit_test(test_differences_are_applied_or_refused),
         cmocka_unit_test(test_an_argument_is_replaced_or_added),
