@@ -35,7 +35,8 @@ static void unload(struct write_pane *write)
     free(write->tool);
     free(write->no_undo);
     free(write->arguments);
-    write->ask = write->tool = write->no_undo = write->arguments = NULL;
+    free(write->said);
+    write->ask = write->tool = write->no_undo = write->arguments = write->said = NULL;
     pretty_reset(&write->call, 0);
     write->open = write->painted = false;
     write->digest[0] = '\0';
@@ -243,8 +244,8 @@ static void write_paint(struct pane *pane, const struct view *view, struct canva
     write_pane_lay_call(write, below.cols - 2);
     scroll_to(write, pane->list.top);
     if (write->arguments)
-        pretty_paint(&write->call, canvas, rect_make(below.row, below.col + 1, below.rows, below.cols - 1), pane->list.top,
-                     pane->list.left);
+        pretty_paint(&write->call, canvas, rect_make(below.row, below.col + 1, below.rows, below.cols - 1),
+                     pane->list.top, pane->list.left);
     else
         diffview_paint(diff, canvas, below, pane->list.top, pane->list.left, write->open ? write->piece : SIZE_MAX,
                        pane->search_text);
@@ -413,7 +414,8 @@ static bool write_search(struct pane *pane, const struct view *view, const char 
     struct write_pane *write = (struct write_pane *)pane;
     size_t row = pane->list.cursor;
     (void)view;
-    if (write->arguments ? !pretty_search(&write->call, text, back, &row) : !diffview_search(&write->diff, text, back, &row))
+    if (write->arguments ? !pretty_search(&write->call, text, back, &row)
+                         : !diffview_search(&write->diff, text, back, &row))
         return false;
     write->piece = diffview_piece_at(&write->diff, row);
     if (row < pane->list.top || row >= pane->list.top + (size_t)(pane->height > 0 ? pane->height : 1))

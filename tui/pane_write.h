@@ -10,33 +10,36 @@
 struct write_pane {
     struct pane pane;
     struct diffview diff;
-    size_t piece;        /* the hunk under the cursor */
-    int first;           /* row of the pane where the diff begins */
+    size_t piece; /* the hunk under the cursor */
+    int first;    /* row of the pane where the diff begins */
 
     /* What is loaded: a question that is open, or an ask of the session. */
-    bool open;           /* a question that can be answered */
-    bool painted;        /* what is loaded has been on the screen: only then it can be answered */
-    char *ask;           /* its id */
+    bool open;    /* a question that can be answered */
+    bool painted; /* what is loaded has been on the screen: only then it can be answered */
+    char *ask;    /* its id */
     char *tool;
-    char *no_undo;       /* of a question that is asked again because of that: why it cannot be undone */
+    char *no_undo; /* of a question that is asked again because of that: why it cannot be undone */
     char digest[HASH_SHA256_HEX];
-    uint32_t pick;       /* ask that is looked at while no question is open; SESSION_NONE: the newest */
+    uint32_t pick; /* ask that is looked at while no question is open; SESSION_NONE: the newest */
     struct session_ask row;
-    uint32_t ask_count;  /* of the session, then */
+    uint32_t ask_count; /* of the session, then */
     int64_t asked_t;
     struct strbuf story; /* what became of it, a line each */
     char *arguments;     /* of the call, when there is no diff to show; NULL: there is one */
+    char *said;          /* what the tool said before it was asked about, then; NULL: nothing */
     struct pretty call;  /* the same, laid out */
 
     struct change_set *edited; /* the user's version; NULL: as proposed */
     struct diff **edited_diffs;
-    struct change_set *sent;   /* the user's version that was approved last, and the digest of the proposal it was for */
+    struct change_set *sent; /* the user's version that was approved last, and the digest of the proposal it was for */
     char sent_digest[HASH_SHA256_HEX];
-    char *reason_ask;    /* the ask that a reason is typed for */
+    char *reason_ask; /* the ask that a reason is typed for */
 };
 
-/* What `y` would write: the proposal or the edited version with the kept pieces. NULL and err when it cannot be made. */
-struct change_set *write_pane_chosen(const struct write_pane *write, const struct change_set *set, struct err *err) CHECKED;
+/* What `y` would write: the proposal or the edited version with the kept pieces. NULL and err when it cannot be made.
+ */
+struct change_set *write_pane_chosen(const struct write_pane *write, const struct change_set *set,
+                                     struct err *err) CHECKED;
 void write_pane_forget_edit(struct write_pane *write);
 /* The user's version is what is shown from now on, from this file on. */
 void write_pane_take_edited(struct write_pane *write, struct change_set *take_set, size_t file);

@@ -1,5 +1,6 @@
-/* The write pane without a diff: a tool of somebody else's wants to do something whose outcome nobody can compute. Then what
- * is decided about is the call itself, and its arguments are shown in full. */
+/* The write pane without a diff: a tool of somebody else's wants to do something whose outcome nobody can compute. Then
+ * what is decided about is the call itself: its arguments are shown in full, and what the tool said before, like how a
+ * file is. */
 
 #include "base/arena.h"
 #include "base/json.h"
@@ -18,6 +19,19 @@ void write_pane_load_call(struct write_pane *write, const struct view *view, uin
     if (view_event(view, session->calls[call].started_seq, &event, &arena) && event.type == EVENT_TOOL_STARTED &&
         event.tool_started.arguments)
         write->arguments = xstrdup(event.tool_started.arguments);
+    uint32_t said = session->calls[call].output_seq;
+    if (said && said < session->asks[ask].proposed_seq && view_event(view, said, &event, &arena) &&
+        event.type == EVENT_TOOL_OUTPUT && event.tool_output.text)
+        write->said = xstrdup(event.tool_output.text);
+}
+
+static void add_lines(struct pretty *out, const char *text)
+{
+    while (*text) {
+        size_t len = strcspn(text, "\n");
+        pretty_raw(out, text, len);
+        text += len + (text[len] == '\n');
+    }
 }
 
 /* Readable first, then cut into rows: nothing of it may be out of sight to the right. */
@@ -33,11 +47,7 @@ static void add_arguments(struct pretty *out, const char *arguments)
     else
         pretty_raw(&readable, arguments, strlen(arguments));
     pretty_write(&readable, &text);
-    for (const char *at = text.buf; *at;) {
-        size_t len = strcspn(at, "\n");
-        pretty_raw(out, at, len);
-        at += len + (at[len] == '\n');
-    }
+    add_lines(out, text.buf);
 }
 
 void write_pane_lay_call(struct write_pane *write, int width)
@@ -52,6 +62,10 @@ void write_pane_lay_call(struct write_pane *write, int width)
     if (write->open) {
         pretty_begin(&write->call, 0);
         pretty_puts(&write->call, LOOK_DIM, "A lets it, and every later call of it that has no diff.");
+    }
+    if (write->said) {
+        pretty_begin(&write->call, 0);
+        add_lines(&write->call, write->said);
     }
     pretty_begin(&write->call, 0);
     add_arguments(&write->call, write->arguments);

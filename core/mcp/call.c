@@ -2,14 +2,15 @@
  *
  *   only reads ────────────────────────────────────────────────► CALL ──► reply
  *   asks, first execution:
- *      names a file and its content ──► READ ──────────────────► proposal (a diff); so does a file that moves
+ *      says what becomes of a file ───► READ ──────────────────► proposal (a diff)
  *      names a file, can tell first ──► READ ─► TELL ─► PATCH ─► proposal (a diff)
  *      anything else, or no diff can be had ───────────────────► "Write confirmation required" (its arguments)
  *   asks, second execution:
  *      without a change set ───────────────────────────────────► CALL ──► reply
  *      as it was proposed, or only its content is another ─────► CALL ──► VERIFY ──► reply
- *      otherwise (some hunks of an edit) ──────────────────────► COMMIT: we write what was approved, the server is not
- * asked
+ *      otherwise (some hunks of an edit) ──────────────────────► COMMIT: we write what was approved ourselves
+ *
+ * Where there is no diff, how the files are that the arguments name is said before the question.
  *
  * TELL is a call with the tool's own switch for a dry run. That it changes nothing is a claim: the file is looked at
  * again before the question is asked. VERIFY looks whether the server wrote what was approved; what it wrote cannot be
@@ -51,7 +52,8 @@ struct mcp_call {
     struct loop_timer timer; /* while it waits */
     struct loop_work work;
     struct change_set *set;
-    struct strbuf told; /* the answer to a dry run */
+    struct strbuf told;  /* the answer to a dry run */
+    struct strbuf named; /* how the files are that it names, when there is no diff */
     struct tool_reply reply;
     struct err err;
     int failed;
@@ -78,6 +80,7 @@ static void finish(struct mcp_call *call, struct tool_reply *take_reply)
     tool_reply_release(&call->reply);
     change_set_free(call->set);
     strbuf_release(&call->told);
+    strbuf_release(&call->named);
     strbuf_release(&call->asked);
     free(call->arguments);
     free(call->token);
@@ -103,6 +106,8 @@ __attribute__((format(printf, 3, 4))) static void finish_error(struct mcp_call *
 static void finish_asking(struct mcp_call *call)
 {
     struct tool_reply reply = {0};
+    if (call->run->output && call->named.len)
+        call->run->output(call->run, "stdout", call->named.buf, call->named.len);
     tool_reply_output(&reply, xstrdup("{\"needs_confirmation\":true}"));
     finish(call, &reply);
 }
@@ -308,21 +313,35 @@ static const char *argument(const struct mcp_call *call, const char *name)
     return json_str(json_get(call->run->arguments, name), NULL);
 }
 
+static void read_files(struct mcp_call *call, struct beneath *root)
+{
+    const struct json *arguments = call->run->arguments;
+    const struct mcp_form *form = &call->tool->form;
+    const char *cwd = server_of(call)->spec->cwd;
+    const struct json *content = form->content ? json_get(arguments, form->content) : NULL;
+    enum mcp_form_kind kind = mcp_form_of_call(form, arguments);
+    if (kind == MCP_FORM_MOVES)
+        call->set = mcp_preview_move(root, argument(call, form->path), argument(call, form->target), cwd, &call->err);
+    else if (kind != MCP_FORM_NONE)
+        call->set = mcp_preview_begin(root, argument(call, form->path), cwd, &call->err);
+    if (call->set && kind == MCP_FORM_WHOLE)
+        mcp_preview_content(call->set, content->text, content->len);
+    else if (call->set && kind == MCP_FORM_APPENDS)
+        mcp_preview_append(call->set, content->text, content->len);
+    else if (call->set && kind == MCP_FORM_DELETES)
+        mcp_preview_delete(call->set);
+    call->failed = call->set ? 0 : -1;
+    if (!form->elsewhere)
+        mcp_preview_name(&call->named, root, arguments, cwd);
+}
+
 static void run_job(struct loop_work *work)
 {
     struct mcp_call *call = CONTAINER_OF(work, struct mcp_call, work);
     struct beneath *root = call->run->env->root;
-    const struct json *content = json_get(call->run->arguments, "content");
     switch (call->stage) {
     case STAGE_READ:
-        if (call->tool->moves)
-            call->set = mcp_preview_move(root, argument(call, "source"), argument(call, "destination"),
-                                         server_of(call)->spec->cwd, &call->err);
-        else
-            call->set = mcp_preview_begin(root, argument(call, "path"), server_of(call)->spec->cwd, &call->err);
-        call->failed = call->set ? 0 : -1;
-        if (call->set && call->tool->takes_content && content && content->type == JSON_STRING)
-            mcp_preview_content(call->set, content->text, content->len);
+        read_files(call, root);
         break;
     case STAGE_PATCH:
         call->failed = mcp_preview_check(call->set, root, false, &call->err);
@@ -357,10 +376,10 @@ static void after_read(struct mcp_call *call)
         finish_asking(call);
     else if (mcp_preview_changes(call->set))
         propose(call);
-    else if (call->tool->dry_run)
-        place_call(call, STAGE_TELL, arguments_with(call, call->tool->dry_run, "true"));
+    else if (call->tool->form.dry_run)
+        place_call(call, STAGE_TELL, arguments_with(call, call->tool->form.dry_run, "true"));
     else
-        finish_asking(call); /* nothing would change: there is no diff to show */
+        finish_asking(call); /* nothing would change, or what would only the server knows */
 }
 
 static void after_patch(struct mcp_call *call)
@@ -419,11 +438,11 @@ static void write_approved(struct mcp_call *call)
     call->verify = true;
     if (same) {
         place_call(call, STAGE_CALL, own_arguments(call));
-    } else if (tool->takes_content && after && after->exists && utf8_valid(after->bytes, after->len) &&
-               !memchr(after->bytes, '\0', after->len)) {
+    } else if (mcp_form_of_call(&tool->form, call->run->arguments) == MCP_FORM_WHOLE && after && after->exists &&
+               utf8_valid(after->bytes, after->len) && !memchr(after->bytes, '\0', after->len)) {
         CLEANUP(strbuf) struct strbuf content = STRBUF_INIT;
         json_write_str(&content, after->bytes, after->len, JSON_COMPACT);
-        place_call(call, STAGE_CALL, arguments_with(call, "content", content.buf));
+        place_call(call, STAGE_CALL, arguments_with(call, tool->form.content, content.buf));
     } else {
         start_job(call, STAGE_COMMIT);
     }
@@ -436,23 +455,21 @@ void mcp_call_start(struct tool_run *run)
     call->run = run;
     call->tool = tool;
     strbuf_init(&call->told);
+    strbuf_init(&call->named);
     strbuf_init(&call->asked);
     call->next = tool->server->calls;
     tool->server->calls = call;
     run->state = call;
-    bool rehearsal = tool->dry_run && json_bool(json_get(run->arguments, tool->dry_run), false);
-    bool shows = tool->moves ? argument(call, "source") && argument(call, "destination")
-                             : tool->takes_path && argument(call, "path") && (tool->takes_content || tool->dry_run);
+    const char *dry_run = tool->form.dry_run;
+    bool rehearsal = dry_run && json_bool(json_get(run->arguments, dry_run), false);
     if (run->confirm_write && run->approved)
         write_approved(call);
     else if (run->confirm_write || !tool->class.asks || rehearsal)
         place_call(call, STAGE_CALL, own_arguments(call));
     else if (refused(tool))
         finish_error(call, true, "%s", refused(tool));
-    else if (shows)
-        start_job(call, STAGE_READ);
     else
-        finish_asking(call);
+        start_job(call, STAGE_READ);
 }
 
 void mcp_call_cancel(struct tool_run *run)

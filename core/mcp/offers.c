@@ -1,8 +1,8 @@
 /* What a server offers: its list of tools, page by page, and what becomes of it.
  *
- * Each tool becomes one of ours, which a session has from its next turn on. From then on the list is compared with what the
- * session has: a tool that is gone or whose schema or hints are others is refused, because what was agreed to was another
- * one, until the next turn adopts it as it is then. Descriptions may change.
+ * Each tool becomes one of ours, which a session has from its next turn on. From then on the list is compared with what
+ * the session has: a tool that is gone or whose schema or hints are others is refused, because what was agreed to was
+ * another one, until the next turn adopts it as it is then. Descriptions may change.
  *
  * A list has an end: at most so many pages, no cursor twice, at most so many tools. */
 
@@ -29,7 +29,7 @@ void mcp_tool_free(struct mcp_tool *tool)
     free(tool->description);
     free(tool->parameters);
     free(tool->left_out);
-    free(tool->dry_run);
+    free(tool->resource);
     free(tool->asked_call);
     if (tool->heir)
         mcp_tool_free(tool->heir);
@@ -65,28 +65,13 @@ static void digest_shape(const struct json *offer, char out[HASH_SHA256_HEX])
     hash_sha256(text.buf, text.len, out);
 }
 
-static bool takes(const struct json *schema, const char *name, const char *type)
-{
-    const struct json *property = json_get(json_get(schema, "properties"), name);
-    return strcmp(json_str(json_get(property, "type"), ""), type) == 0;
-}
-
-/* What of its arguments can be understood without asking: a file, what it will hold, a way to tell without doing. */
 static void look_at_schema(struct mcp_tool *tool, const struct json *schema)
 {
-    static const char *const switches[] = {"dryRun", "dry_run"};
-    static const char *const whole[] = {"write", "create", "save"}; /* not append, not insert: `content` is all of it */
-    tool->takes_path = takes(schema, "path", "string");
-    tool->moves = (strncmp(tool->name, "move", 4) == 0 || strncmp(tool->name, "rename", 6) == 0) &&
-                  takes(schema, "source", "string") && takes(schema, "destination", "string");
-    for (size_t i = 0; i < COUNT_OF(whole); i++)
-        tool->takes_content |= strncmp(tool->name, whole[i], strlen(whole[i])) == 0;
-    tool->takes_content = tool->takes_content && tool->takes_path && takes(schema, "content", "string");
-    for (size_t i = 0; i < COUNT_OF(switches) && !tool->dry_run; i++)
-        if (takes(schema, switches[i], "boolean"))
-            tool->dry_run = xstrdup(switches[i]);
-    if (tool->takes_path)
-        tool->resource_keys[0] = "file:{path}";
+    tool->form = mcp_form_of(tool->name, schema);
+    if (tool->form.path) {
+        tool->resource = xasprintf("file:{%s}", tool->form.path);
+        tool->resource_keys[0] = tool->resource;
+    }
 }
 
 static char *describe(const struct json *offer)
@@ -124,9 +109,9 @@ static void fill_tool(struct mcp_tool *tool, const struct json *offer)
     free(tool->description);
     free(tool->left_out);
     free(tool->parameters);
-    free(tool->dry_run);
-    tool->dry_run = NULL;
-    tool->takes_path = tool->takes_content = tool->moves = false;
+    free(tool->resource);
+    tool->resource = NULL;
+    tool->form = (struct mcp_form){0};
     tool->resource_keys[0] = NULL;
     tool->description = describe(offer);
     tool->left_out = refuse(offer, schema);
@@ -188,7 +173,8 @@ static void compare_tool(struct mcp_server *server, struct mcp_tool *tool, const
     } else if (changed && tool->heir) {
         fill_tool(tool->heir, offer);
     } else if (changed) {
-        log_warn("tool server %s: it changed its tool %s: refused until the next turn", server->spec->name, tool->qualified);
+        log_warn("tool server %s: it changed its tool %s: refused until the next turn", server->spec->name,
+                 tool->qualified);
         tool->heir = make_tool(server, tool->name, xstrdup(tool->qualified), offer);
     }
 }
@@ -355,5 +341,6 @@ void mcp_list_changed(struct mcp_server *server)
     if (server->listing.active)
         server->listing.again = true;
     else if (server->state == MCP_READY && !loop_timer_armed(&server->relist) && !server->closing)
-        loop_timer_start(server->loop, &server->relist, loop_now_us(server->loop) + server->pace->relist_us, list_again);
+        loop_timer_start(server->loop, &server->relist, loop_now_us(server->loop) + server->pace->relist_us,
+                         list_again);
 }

@@ -4,6 +4,7 @@
 #include "base/hash.h"
 #include "base/loop.h"
 #include "base/strbuf.h"
+#include "form.h"
 #include "mcp.h"
 #include "peer.h"
 
@@ -23,11 +24,11 @@ struct mcp_tool {
     char *left_out;
     char shape[HASH_SHA256_HEX]; /* of its schema and its annotations, as the session knows them */
     struct mcp_class class, claimed;
+    char *resource; /* "file:{path}" */
     const char *resource_keys[2];
-    char *dry_run;                         /* a switch of its schema that makes it tell and not do; NULL: none */
-    bool takes_path, takes_content, moves; /* `path`, and `content` that is all of it; `source` and `destination` */
-    bool registered;                       /* the session has it */
-    bool gone;                             /* it is not offered any more */
+    struct mcp_form form; /* of its arguments */
+    bool registered;      /* the session has it */
+    bool gone;            /* it is not offered any more */
     struct mcp_tool
         *heir;     /* what it is offered as now, if that is another tool: the next turn has it; NULL: it is the same */
     unsigned seen; /* in which listing */

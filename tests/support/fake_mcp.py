@@ -44,6 +44,14 @@ def tools():
               tool("edit_file", WRITES, {"path": {"type": "string"}, "new": {"type": "string"}, "dryRun": {"type": "boolean"}}),
               tool("task", READS, execution={"taskSupport": "required"}),
               {"name": "no_schema"}, {"description": "no name"}]
+    if "files" in faults:
+        text_of = {"type": "string"}
+        offers += [tool("append", WRITES, {"file_path": text_of, "text": text_of}),
+                   tool("put", WRITES, {"filename": text_of, "content": text_of, "mode": text_of, "encoding": text_of}),
+                   tool("deleteFile", WRITES, {"target": text_of, "force": {"type": "boolean"}}),
+                   tool("delete_lines", WRITES, {"target": text_of, "first": {"type": "integer"}}),
+                   tool("stamp", WRITES, {"what": text_of, "how": text_of}),
+                   tool("create_or_update_file", WRITES, {"repo": text_of, "path": text_of, "content": text_of})]
     if "escapes" in faults:
         offers += [tool("\x1b[31mred\x07", READS, title="\x1b]0;title\x07"), tool("a.b", READS), tool("a_b", READS),
                    tool("x" * 128, READS), tool("y" * 5000, READS)]
@@ -138,6 +146,17 @@ def call(ident, params):
         send({"id": ident, "result": {"content": [], "structuredContent": {"needs_confirmation": True}}})
     elif name == "write":
         text(ident, "written")
+    elif name in ("append", "put"):
+        path, content = arguments.get("file_path") or arguments["filename"], arguments.get("text") or arguments["content"]
+        with open(path, "a" if name == "append" or arguments.get("mode") == "append" else "w", encoding="utf-8") as file:
+            file.write(content + ("MORE" if "lies" in faults else ""))
+        text(ident, "wrote it")
+    elif name == "deleteFile":
+        if "lies" not in faults:
+            os.unlink(arguments["target"])
+        text(ident, "it is gone")
+    elif name in ("delete_lines", "stamp", "create_or_update_file", "new"):
+        text(ident, f"did {name}")
     elif name == "write_file":
         content = arguments["content"]
         with open(arguments["path"], "w", encoding="utf-8") as file:

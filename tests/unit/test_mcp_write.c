@@ -109,8 +109,9 @@ static void test_what_was_written_is_looked_at(void **state)
 {
     OPEN(rig, "lies", NULL);
     mcp_rig_call(&rig, "f__write_file", "{\"path\":\"a.txt\",\"content\":\"three\\n\"}");
-    assert_string_equal(mcp_rig_error(&rig), "the server says that it is done, but a.txt is not what was approved (the old "
-                                             "content was kept)");
+    assert_string_equal(mcp_rig_error(&rig),
+                        "the server says that it is done, but a.txt is not what was approved (the old "
+                        "content was kept)");
     assert_string_equal(rig.test.log.buf, "ask c1, checkpoint c1, failure c1");
     mcp_rig_release(&rig);
 }
@@ -155,11 +156,64 @@ static void test_what_has_no_diff_is_asked_about_all_the_same(void **state)
     assert_string_equal(mcp_rig_output(&rig), "{\"text\":\"written\"}");
     mcp_rig_call(&rig, "f__write_file", arguments); /* not a file of the workspace */
     mcp_rig_call(&rig, "f__write_file", "{\"path\":\"a.txt\",\"content\":\"one\\ntwo\\n\"}"); /* nothing would change */
-    assert_string_equal(rig.test.log.buf,
-                        "ask c1, applied c1, result c1, ask c2, applied c2, result c2, ask c3, applied c3, result c3");
+    assert_string_equal(
+        rig.test.log.buf,
+        "ask c1, applied c1, result c1, ask c2, applied c2, result c2, output c3, ask c3, applied c3, result c3");
     assert_int_equal(rig.test.shown->count, 0);
+    assert_string_equal(rig.test.output.buf, "a.txt has 8 bytes now\n");
     mcp_rig_call(&rig, "f__plain", "{}"); /* it said nothing about itself */
     assert_int_equal(rig.test.questions, 4);
+    mcp_rig_release(&rig);
+}
+
+/* Whatever its arguments are called: a file that is written, grows or goes is shown as a diff. */
+static void test_files_are_known_by_other_names_too(void **state)
+{
+    OPEN(rig, "files", NULL);
+    mcp_rig_call(&rig, "f__append", "{\"file_path\":\"a.txt\",\"text\":\"three\\n\"}");
+    check_shown(&rig, "a.txt", "one\ntwo\n", "one\ntwo\nthree\n");
+    check_file(&rig, "a.txt", "one\ntwo\nthree\n");
+    mcp_rig_call(&rig, "f__put", "{\"filename\":\"a.txt\",\"content\":\"new\\n\"}");
+    check_shown(&rig, "a.txt", "one\ntwo\nthree\n", "new\n");
+    mcp_rig_call(&rig, "f__put", "{\"filename\":\"a.txt\",\"content\":\"er\\n\",\"mode\":\"append\"}");
+    check_shown(&rig, "a.txt", "new\n", "new\ner\n");
+    check_file(&rig, "a.txt", "new\ner\n");
+    mcp_rig_call(&rig, "f__deleteFile", "{\"target\":\"a.txt\",\"force\":true}");
+    assert_false(rig.test.shown->items[0].new.exists);
+    check_file(&rig, "a.txt", NULL);
+    assert_string_equal(mcp_rig_output(&rig), "{\"text\":\"it is gone\"}");
+    mcp_rig_release(&rig);
+}
+
+static void test_what_was_not_done_is_a_failure_there_too(void **state)
+{
+    OPEN(rig, "files", "lies", NULL);
+    mcp_rig_call(&rig, "f__append", "{\"file_path\":\"a.txt\",\"text\":\"three\\n\"}");
+    mcp_rig_error(&rig);
+    mcp_rig_call(&rig, "f__deleteFile", "{\"target\":\"a.txt\"}");
+    assert_string_equal(mcp_rig_error(&rig),
+                        "the server says that it is done, but a.txt is not what was approved (the old "
+                        "content was kept)");
+    mcp_rig_release(&rig);
+}
+
+/* Where nobody but the server knows what becomes of a file, nothing is guessed: the question says which file, and how
+ * it is. */
+static void test_files_that_are_only_named_are_told(void **state)
+{
+    OPEN(rig, "files", NULL);
+    mcp_rig_call(&rig, "f__delete_lines", "{\"target\":\"a.txt\",\"first\":1}");
+    mcp_rig_call(&rig, "f__put", "{\"filename\":\"b.txt\",\"content\":\"bmV3\",\"encoding\":\"base64\"}");
+    mcp_rig_call(&rig, "f__stamp", "{\"what\":\"./a.txt\",\"how\":\"e.g. so\"}");
+    assert_string_equal(rig.test.output.buf, "a.txt has 8 bytes now\nb.txt is not there now\na.txt has 8 bytes now\n");
+    mcp_rig_call(&rig, "f__create_or_update_file",
+                 "{\"repo\":\"r\",\"path\":\"a.txt\",\"content\":\"x\"}"); /* not ours */
+    mcp_rig_call(&rig, "f__stamp", "{\"what\":\"../a.txt\",\"how\":\"/etc/passwd\"}");
+    assert_null(strstr(rig.test.output.buf, "passwd"));
+    assert_string_equal(rig.test.log.buf + strlen(rig.test.log.buf) -
+                            strlen("ask c4, applied c4, result c4, ask c5, applied c5, result c5"),
+                        "ask c4, applied c4, result c4, ask c5, applied c5, result c5");
+    assert_int_equal(rig.test.shown->count, 0);
     mcp_rig_release(&rig);
 }
 
@@ -258,6 +312,9 @@ int main(void)
         TEST(what_was_written_is_looked_at),
         TEST(what_the_user_made_of_it_is_written),
         TEST(what_has_no_diff_is_asked_about_all_the_same),
+        TEST(files_are_known_by_other_names_too),
+        TEST(what_was_not_done_is_a_failure_there_too),
+        TEST(files_that_are_only_named_are_told),
         TEST(nothing_of_an_untrusted_server_runs_without_a_yes),
         TEST(a_tool_that_was_changed_is_refused),
         TEST(a_server_that_comes_late_has_its_tools_in_the_next_turn),
