@@ -4,6 +4,7 @@
 set -u
 program=$(readlink -f "${1:?usage: $0 PROGRAM}")
 servers=${MCP_SERVERS:?set MCP_SERVERS to the folder that tests/mcp/install.sh filled}/node_modules/@modelcontextprotocol
+here=$(readlink -f "$(dirname "$0")")
 base=$(mktemp -d "${TMPDIR:-/tmp}/keyturn-mcp-XXXXXX")
 trap 'rm -rf "$base"' EXIT
 cd "$base" || exit 1
@@ -88,6 +89,26 @@ has doctor doctor.txt 'there is no sandbox nowhere'
 echo '{"mcpServers": {"off": {"command": "no-such-program", "disabled": true}}}' >other.json
 "$program" doctor --config other.json >doctor.txt 2>&1
 is "what is switched off does not fail" $? 0
+
+# The user's word about tools stands above what the server says of them, whether it is believed or not.
+cat >effects.json <<JSON
+{"mcpServers": {"f": {"command": "python3", "args": ["$(readlink -f "$here/../support/fake_mcp.py")"], "trust": true,
+  "effects": {"echo": "DESTRUCTIVE", "write": "READ_ONLY"}},
+  "all": {"command": "python3", "args": ["$(readlink -f "$here/../support/fake_mcp.py")"], "effects": {"*": "READ_ONLY"}}}}
+JSON
+{
+    echo '{"type":"session.started","v":1}'
+    answer 1 look '{"id":"e1","name":"f__echo","arguments":{"text":"x"}},{"id":"e2","name":"f__write","arguments":{}}'
+    answer 2 look '{"id":"e3","name":"all__echo","arguments":{"text":"y"}},{"id":"e4","name":"all__write","arguments":{}}'
+    answer 3 done ''
+} >effects.jsonl
+"$program" run --headless --workspace ws --mcp effects.json --approve deny --model scripted:effects.jsonl 'go on' >effects.out 2>errors.txt
+is "it went on" $? 0
+is "what is called destructive asks" "$(grep -c '"type":"write.proposed".*"call":"e1"' effects.out)" 1
+is "what is called a read does not" "$(grep -c '"type":"write.proposed".*"call":"e2"' effects.out)" 0
+has effects effects.out '"effect":"DESTRUCTIVE"'
+is "the least of all is what it reads" "$(grep -c '"type":"write.proposed".*"call":"e3"' effects.out)" 0
+is "and what the server says itself raises it" "$(grep -c '"type":"write.proposed".*"call":"e4"' effects.out)" 1
 
 # A recording is repeated without its servers: their tools say again what they said, and write what they wrote.
 printf 'alpha\n' >ws/a.txt

@@ -180,6 +180,62 @@ case_comes_later() {
     sees 'status=0'
 }
 
+fake() { # fault…: a server that is ours, as "f"
+    local faults
+    faults=$(printf ', "%s"' "$@")
+    printf '{"mcpServers": {"f": {"command": "python3", "args": ["%s"%s], "trust": true}}}\n' \
+        "$(readlink -f "$(dirname "$0")/../support/fake_mcp.py")" "$faults" >"$home/servers.json"
+}
+
+# A server that offers other tools in the middle of a turn: the next one has them, and can call them.
+case_tools_change() {
+    begin tools_change 120x40
+    configure
+    fake changes
+    {
+        echo '{"type":"session.started","v":1}'
+        answer 1 "I write." '{"id":"c1","name":"f__write","arguments":{}}'
+        answer 2 "That is it for now." ''
+        turn=2 answer 1 "I try the new one." '{"id":"c2","name":"f__new","arguments":{}}'
+        turn=2 answer 2 "That is all I had to do." ''
+    } >"$home/model.jsonl"
+    run_turn
+    sees 'There is no diff: y lets the tool run with these arguments.'
+    keys y
+    sees 'That is it for now.'
+    sees 'the next turn has what is new'
+    typed 'now the new one'
+    keys Enter
+    sees 'That is all I had to do.'
+    check "the recording tells of it" grep -q '"type":"tools.changed".*"added":\["f__new"\]' "$home/rec.jsonl"
+    check "what it lost too" grep -q '"type":"tools.changed".*"removed":\["f__plain"\]' "$home/rec.jsonl"
+    check "the new one answered" grep -q '"call":"c2".*did new' "$home/rec.jsonl"
+    escape
+    keys q
+    sees 'status=0'
+}
+
+# A file that a call names, and what becomes of it only the server knows: the question says how it is.
+case_names_a_file() {
+    begin names_a_file 80x24
+    configure
+    fake files
+    model '{"id":"c1","name":"f__delete_lines","arguments":{"target":"a.txt","first":1}}' \
+        '{"id":"c2","name":"f__deleteFile","arguments":{"target":"a.txt"}}'
+    run_turn
+    sees 'There is no diff: y lets the tool run with these arguments.'
+    sees 'a.txt has 17 bytes now'
+    sees '"target": "a.txt"'
+    keys y
+    sees '- gamma'
+    keys y
+    sees 'That is all I had to do.'
+    check "it is gone" test ! -e "$home/ws/a.txt"
+    escape
+    keys q
+    sees 'status=0'
+}
+
 # The same with a model that is asked over HTTP, on the loopback: it gets the server's tools as its own.
 case_live_model() {
     begin live_model 120x40 MY_KEY=sk-live-0123456789
@@ -225,4 +281,4 @@ case_servers_end_with_the_program() {
     for pid in $left; do check "$pid is gone" test ! -e "/proc/$pid"; done
 }
 
-run_cases deny_and_approve call_without_a_diff server_that_is_not_there waits_with_a_screen waits_from_the_start comes_later live_model servers_end_with_the_program
+run_cases deny_and_approve call_without_a_diff server_that_is_not_there waits_with_a_screen waits_from_the_start comes_later tools_change names_a_file live_model servers_end_with_the_program
