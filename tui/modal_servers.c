@@ -34,6 +34,15 @@ static size_t count_in(const struct servers_wait *wait, enum mcp_state state)
     return count;
 }
 
+/* What a slow one says about itself, like how far the fetching of a package is. */
+static void add_last_words(struct strbuf *out, const char *said)
+{
+    const char *end = said ? strrchr(said, '\n') : NULL;
+    CLEANUP(free) char *last = redact_copy(end ? end + 1 : said);
+    if (last && *last)
+        strbuf_addf(out, " it says: %s", last);
+}
+
 /* How it stands with one of them, and how that looks. */
 static enum look state_words(struct strbuf *out, const struct mcp_status *status)
 {
@@ -44,6 +53,7 @@ static enum look state_words(struct strbuf *out, const struct mcp_status *status
         return LOOK_DIM;
     case MCP_STARTING:
         strbuf_addstr(out, "starting…");
+        add_last_words(out, status->said);
         return LOOK_TEXT;
     case MCP_READY:
         strbuf_addf(out, "ready, %zu tool%s", status->tool_count, status->tool_count == 1 ? "" : "s");
@@ -58,7 +68,8 @@ static enum look state_words(struct strbuf *out, const struct mcp_status *status
     return LOOK_ERROR;
 }
 
-static void paint_head(const struct servers_wait *wait, struct canvas *canvas, struct rect in)
+/* Returns the row for what follows. */
+static int paint_head(const struct servers_wait *wait, struct canvas *canvas, struct rect in)
 {
     CLEANUP(strbuf) struct strbuf head = STRBUF_INIT;
     CLEANUP(strbuf) struct strbuf time = STRBUF_INIT;
@@ -67,18 +78,23 @@ static void paint_head(const struct servers_wait *wait, struct canvas *canvas, s
     strbuf_addf(&time, "%zu to go, %.0f s of %.0f s at most", starting, wait->waited_s, wait->limit_s);
     int at = 1 + canvas_str(canvas, in, 1, 1, LOOK_STRONG, head.buf);
     canvas_str(canvas, in, 1, at + 2, LOOK_DIM, time.buf);
-    flow_paint(canvas, rect_make(in.row, in.col, in.rows, in.cols - 1), 2, 1, LOOK_DIM,
-               "The turn begins when each is ready or has failed. One that comes later has its tools in the next turn.");
+    struct rect rows = rect_make(in.row, in.col, in.rows, in.cols - 1);
+    int row = 2 + flow_paint(canvas, rows, 2, 1, LOOK_DIM,
+                             "The turn begins when each is ready or has failed. One that comes later has its tools in "
+                             "the next turn.");
+    if (count_in(wait, MCP_FAILED))
+        row += flow_paint(canvas, rows, row, 1, LOOK_DIM, "For one that has failed, keyturn doctor says what to do.");
+    return row + 1;
 }
 
 static void servers_paint(struct modal *modal, struct ui *ui, const struct view *view, struct canvas *canvas,
                           struct rect inside)
 {
     const struct servers_wait *wait = ((struct servers_dialog *)modal)->wait;
-    int name_cols = 0, row = 5;
+    int name_cols = 0;
     (void)ui;
     (void)view;
-    paint_head(wait, canvas, inside);
+    int row = paint_head(wait, canvas, inside);
     for (size_t i = 0; i < wait->count; i++) {
         int cols = canvas_str_columns(canvas, wait->servers[i].name, strlen(wait->servers[i].name));
         name_cols = cols > name_cols ? cols : name_cols;

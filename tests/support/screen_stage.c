@@ -29,8 +29,8 @@ static void add_text(char ***items, size_t *count, size_t *room, const char *tex
 
 bool screen_plan_line(struct screen_plan *plan, const char *folder, const char *verb, const char *rest)
 {
-    static const char *const verbs[] = {"fixture", "transcript", "start",  "session",  "live", "execute",
-                                        "step",    "break",      "budget", "parallel", "due",  "sandbox", "servers"};
+    static const char *const verbs[] = {"fixture", "transcript", "start",    "session", "live",    "execute", "step",
+                                        "break",   "budget",     "parallel", "due",     "sandbox", "servers"};
     bool known = false;
     for (size_t i = 0; i < COUNT_OF(verbs); i++)
         known |= strcmp(verb, verbs[i]) == 0;
@@ -227,10 +227,12 @@ static void wait_for_servers(struct screen_stage *stage)
     static const struct mcp_status servers[] = {
         {.name = "fs", .state = MCP_READY, .tool_count = 14},
         {.name = "one", .state = MCP_READY, .tool_count = 1},
-        {.name = "git", .state = MCP_STARTING},
+        {.name = "git", .state = MCP_STARTING, .said = "fetching\nfetched 12 of 40"},
         {.name = "a-name-that-goes-on-and-on", .state = MCP_FAILED, .why = "cannot start no-such: it is not in PATH"},
-        {.name = "db", .state = MCP_FAILED,
-         .why = "it ended with status 3, its last words: \x1b[31mcannot reach db.example.org:5432, gave up after 3 tries"},
+        {.name = "db",
+         .state = MCP_FAILED,
+         .why =
+             "it ended with status 3, its last words: \x1b[31mcannot reach db.example.org:5432, gave up after 3 tries"},
         {.name = "web", .state = MCP_PAUSING, .why = "it ended with status 1"},
         {.name = "old", .state = MCP_OFF}};
     stage->waited = (struct servers_wait){.servers = servers,
