@@ -112,6 +112,7 @@ static void test_values_of_variables_are_not_shown(void **state)
         takes("{\"mcpServers\": {\"a\": {\"command\": \"${TEST_MCP_RUN}\", \"cwd\": \"${TEST_MCP_HOME}\",\n"
               " \"args\": [\"--key=${TEST_MCP_ARG}\", \"literally\", \"${TEST_MCP_TOKEN:-tok-in-the-file}\"],\n"
               " \"env\": {\"NODE_ENV\": \"production\", \"WHO\": \"<${TEST_MCP_PART}>\"}}}}");
+    assert_int_equal(config->mcp.count, 1);
     shows("arg-0123456789 run-0123456789 part-0123456789",
           "[secret TEST_MCP_ARG] [secret TEST_MCP_RUN] [secret TEST_MCP_PART]");
     shows("tok-in-the-file", "[secret TEST_MCP_TOKEN]");
