@@ -204,6 +204,7 @@ case_tools_change() {
     keys y
     sees 'That is it for now.'
     sees 'the next turn has what is new'
+    keys i
     typed 'now the new one'
     keys Enter
     sees 'That is all I had to do.'
