@@ -72,6 +72,8 @@ void script_result_release(struct script_result *result);
 /* {"success":…,"execution_id":…,"final_data":…,"intermediates":[{"label","data"}…],"logs":[{"message","level"}…],
  * "error":…,"traceback":…,"step_done":…,"duration_ms":…,"output_bytes":…}, on one line */
 void script_result_write(struct strbuf *out, const struct script_result *result);
+/* The end of a traceback, at most 2000 bytes of whole lines: that is where it says what went wrong. Within the text. */
+const char *script_traceback_end(const char *traceback);
 
 struct script_listener {
     /* Every event of this execution, as it came: JSON objects, valid, each with a newline behind it, no NUL behind the

@@ -4,6 +4,9 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "executor.h"
+#include <string.h>
+
+#define TRACEBACK_SHOWN 2000
 
 static void release_parts(struct script_part *parts, size_t count)
 {
@@ -29,6 +32,20 @@ static void add_json(struct json_writer *w, const char *key, const char *json)
         json_add_raw(w, key, json);
     else
         json_add_null(w, key);
+}
+
+const char *script_traceback_end(const char *traceback)
+{
+    size_t len = strlen(traceback);
+    if (len <= TRACEBACK_SHOWN)
+        return traceback;
+    const char *cut = traceback + len - TRACEBACK_SHOWN;
+    const char *newline = strchr(cut, '\n');
+    if (newline && newline[1])
+        return newline + 1;
+    while ((*cut & 0xC0) == 0x80) /* inside a character */
+        cut++;
+    return cut;
 }
 
 void script_result_write(struct strbuf *out, const struct script_result *result)

@@ -34,7 +34,6 @@
 #define WORTH_S         0.5 /* with less it is not worth to begin */
 #define LAST_WORD_S     0.5 /* before the turn's end, for the script's error to arrive */
 #define SAY_WAITING_US  250000
-#define TRACEBACK_SHOWN 2000 /* bytes, from the end: that is where it says what went wrong */
 #define SECRETS_MAX     32
 
 struct script_call {
@@ -91,21 +90,6 @@ static void finish_asking(struct script_call *call)
     finish(call, &reply);
 }
 
-/* Where it begins so that at most TRACEBACK_SHOWN bytes of whole lines are shown. */
-static const char *end_of_traceback(const char *traceback)
-{
-    size_t len = strlen(traceback);
-    if (len <= TRACEBACK_SHOWN)
-        return traceback;
-    const char *cut = traceback + len - TRACEBACK_SHOWN;
-    const char *newline = strchr(cut, '\n');
-    if (newline && newline[1])
-        return newline + 1;
-    while ((*cut & 0xC0) == 0x80) /* inside a character */
-        cut++;
-    return cut;
-}
-
 static void on_done(void *user, struct script_result *take_result)
 {
     struct script_call *call = user;
@@ -118,7 +102,7 @@ static void on_done(void *user, struct script_result *take_result)
         tool_reply_output(&reply, strbuf_detach(&text, NULL));
         finish(call, &reply);
     } else if (result->traceback && *result->traceback) {
-        finish_error(call, "%s\n%s", result->error, end_of_traceback(result->traceback));
+        finish_error(call, "%s\n%s", result->error, script_traceback_end(result->traceback));
     } else {
         finish_error(call, "%s", result->error);
     }

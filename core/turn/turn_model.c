@@ -3,13 +3,11 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/utf8.h"
+#include "model/retry.h"
 #include "turn.h"
 #include <string.h>
-#include <sys/random.h>
 
 #define DELTA_US 33000 /* one frame: faster pieces become one event */
-#define BACKOFF_MS 500
-#define BACKOFF_MAX_MS 60000
 
 static void send_request(struct turn *turn);
 static void listen_to_model(struct turn *turn);
@@ -190,29 +188,6 @@ static void retry_due(struct loop_timer *timer)
         turn_retry(turn);
 }
 
-/* 0 … 1. */
-static double chance(void)
-{
-    uint32_t random = 0;
-
-    if (getrandom(&random, sizeof(random), GRND_NONBLOCK) != sizeof(random))
-        return 0;
-    return (double)random / (double)UINT32_MAX;
-}
-
-/* Doubles with each attempt, to a limit. Many who were refused at the same moment shall not come back at the same
- * moment: hence the part by chance. */
-static int64_t backoff_ms(int attempt, double jitter)
-{
-    int64_t wait_ms = BACKOFF_MS;
-
-    while (--attempt > 0 && wait_ms < BACKOFF_MAX_MS)
-        wait_ms *= 2;
-    if (wait_ms > BACKOFF_MAX_MS)
-        wait_ms = BACKOFF_MAX_MS;
-    return jitter > 0 ? wait_ms + (int64_t)((double)wait_ms * jitter * chance()) : wait_ms;
-}
-
 /* How long the model may want to be left alone. A person who is there can raise the turn's time once more by as much as it
  * has; where nobody is, what is left is all there is. */
 static int64_t patience_ms(const struct turn *turn)
@@ -240,9 +215,7 @@ static void failed(struct turn *turn)
     bool worth = reply->retryable && turn->attempt < turn->harness->model_attempts && !budget_expired(&turn->budget);
     bool too_late = worth && reply->retry_after_ms > patience_ms(turn);
     bool again = less || (worth && !too_late);
-    int64_t wait_ms = less                         ? 0
-                      : reply->retry_after_ms >= 0 ? reply->retry_after_ms
-                                                   : backoff_ms(turn->attempt, turn->harness->model_jitter);
+    int64_t wait_ms = less ? 0 : retry_delay_ms(reply, turn->attempt, turn->harness->model_jitter);
     CLEANUP(strbuf) struct strbuf error = STRBUF_INIT;
 
     strbuf_addstr(&error, reply->error);
