@@ -8,7 +8,7 @@
 #include "base/utf8.h"
 #include <string.h>
 
-static void add_text(struct mask *mask, const char *text, size_t len)
+static void add_text(struct mask *mask, const char *name, const char *text, size_t len)
 {
     size_t at = 0;
 
@@ -19,7 +19,7 @@ static void add_text(struct mask *mask, const char *text, size_t len)
     }
     GROW(mask->values, mask->count, mask->room);
     memmove(mask->values + at + 1, mask->values + at, (mask->count - at) * sizeof(*mask->values));
-    mask->values[at] = (struct masked){xmemdup0(text, len), len};
+    mask->values[at] = (struct masked){xmemdup0(text, len), len, name};
     mask->count++;
     mask->first[(unsigned char)text[0]] = true;
 }
@@ -69,39 +69,39 @@ static bool has_no_other_form(const char *text, size_t len)
 }
 
 /* The text and all its forms. */
-static void add_forms(struct mask *mask, const char *text, size_t len)
+static void add_forms(struct mask *mask, const char *name, const char *text, size_t len)
 {
     CLEANUP(strbuf) struct strbuf form = STRBUF_INIT;
 
-    add_text(mask, text, len);
+    add_text(mask, name, text, len);
     if (has_no_other_form(text, len))
         return;
     strbuf_grow(&form, 6 * len + 2); /* no escape is longer, so no copy stays behind */
     for (int which = 0; which < 2 * (BYTES + 1); which++) {
         strbuf_reset(&form);
         write_repr(&form, text, len, which % 2, (enum beyond)(which / 2));
-        add_text(mask, form.buf, form.len);
+        add_text(mask, name, form.buf, form.len);
     }
     for (int which = 0; which < 2; which++) {
         strbuf_reset(&form);
         json_write_str(&form, text, len, which ? JSON_ASCII : JSON_COMPACT);
-        add_text(mask, form.buf + 1, form.len - 2);
+        add_text(mask, name, form.buf + 1, form.len - 2);
     }
     explicit_bzero(form.buf, 6 * len + 2);
 }
 
-void mask_add(struct mask *mask, const char *value)
+void mask_add(struct mask *mask, const char *name, const char *value)
 {
     const size_t len = strlen(value);
 
     if (len < MASK_LEAST)
         return;
-    add_forms(mask, value, len);
+    add_forms(mask, name, value, len);
     for (const char *line = value; *line;) {
         const size_t whole = strcspn(line, "\r\n");
 
         if (whole >= MASK_LEAST_LINE && whole < len)
-            add_forms(mask, line, whole);
+            add_forms(mask, name, line, whole);
         line += whole + strspn(line + whole, "\r\n");
     }
 }
@@ -116,21 +116,21 @@ void mask_clear(struct mask *mask)
     *mask = (struct mask)MASK_INIT;
 }
 
-/* How long the value is that stands at the beginning of the text, 0: none. `cut`: one may, but the text ends before. */
-static size_t value_at(const struct mask *mask, const char *text, size_t len, bool *cut)
+/* The value that stands at the beginning of the text, NULL: none. `cut`: one may, but the text ends before. */
+static const struct masked *value_at(const struct mask *mask, const char *text, size_t len, bool *cut)
 {
     *cut = false;
     if (!mask->first[(unsigned char)*text])
-        return 0;
+        return NULL;
     for (size_t i = 0; i < mask->count; i++) {
         const struct masked *value = &mask->values[i];
 
         if (value->len > len)
             *cut |= memcmp(value->value, text, len) == 0;
         else if (memcmp(value->value, text, value->len) == 0)
-            return value->len;
+            return value;
     }
-    return 0;
+    return NULL;
 }
 
 static size_t mask_until(struct strbuf *out, const struct mask *mask, const char *text, size_t len, bool whole)
@@ -139,7 +139,7 @@ static size_t mask_until(struct strbuf *out, const struct mask *mask, const char
 
     while (at < len && mask->count) {
         bool cut;
-        size_t found = value_at(mask, text + at, len - at, &cut);
+        const struct masked *found = value_at(mask, text + at, len - at, &cut);
 
         if (cut && !whole)
             break;
@@ -148,8 +148,8 @@ static size_t mask_until(struct strbuf *out, const struct mask *mask, const char
             continue;
         }
         strbuf_add(out, text + plain, at - plain);
-        strbuf_addstr(out, MASK_TEXT);
-        plain = at += found;
+        strbuf_addf(out, "[secret %s]", found->name);
+        plain = at += found->len;
     }
     if (!mask->count)
         at = len;

@@ -68,7 +68,7 @@ static bool find_secrets(struct supervisor *s)
             strbuf_addf(&missing, "%s%s", missing.len ? ", " : "Missing secrets: ", name);
             continue;
         }
-        mask_add(&s->sink.mask, value);
+        mask_add(&s->sink.mask, name, value);
         strbuf_addf(&s->secrets, "%s=%s", name, value);
         strbuf_addch(&s->secrets, '\0');
     }

@@ -53,7 +53,7 @@ static void forward(struct strbuf *out, const char *bytes, size_t len, size_t cu
 
     event_sink_init(&sink);
     sink.id = "e1";
-    mask_add(&sink.mask, SECRET);
+    mask_add(&sink.mask, "KEY", SECRET);
     record_reader_init(&reader);
     stream_init(&printed, "stdout");
     for (int piece = 0; piece < 2; piece++) {

@@ -23,13 +23,13 @@ static void test_values_are_masked_wherever_they_stand(void **state)
 
     (void)state;
     check(&mask, "nothing to hide", "nothing to hide");
-    mask_add(&mask, "secret");
-    mask_add(&mask, "abc"); /* too short */
-    mask_add(&mask, "");
-    check(&mask, "secret", "•••");
-    check(&mask, "a secret, secretsecret abc", "a •••, •••••• abc");
+    mask_add(&mask, "KEY", "secret");
+    mask_add(&mask, "KEY", "abc"); /* too short */
+    mask_add(&mask, "KEY", "");
+    check(&mask, "secret", "[secret KEY]");
+    check(&mask, "a secret, secretsecret abc", "a [secret KEY], [secret KEY][secret KEY] abc");
     check(&mask, "secre", "secre");
-    check(&mask, "sesecret", "se•••");
+    check(&mask, "sesecret", "se[secret KEY]");
     check(&mask, "", "");
     mask_clear(&mask);
     check(&mask, "secret", "secret");
@@ -41,16 +41,17 @@ static void test_forms_of_a_value_are_masked(void **state)
     struct mask mask = MASK_INIT;
 
     (void)state;
-    mask_add(&mask, "a\\b\t\"c'd\x01é€😀");
-    check(&mask, "<a\\b\t\"c'd\x01é€😀>", "<•••>");
-    check(&mask, "['a\\\\b\\t\"c\\'d\\x01é€😀']", "['•••']");                                         /* repr() */
-    check(&mask, "['a\\\\b\\t\"c\\'d\\x01\\xe9\\u20ac\\U0001f600']", "['•••']");                     /* ascii() */
-    check(&mask, "b'a\\\\b\\t\"c\\'d\\x01\\xc3\\xa9\\xe2\\x82\\xac\\xf0\\x9f\\x98\\x80'", "b'•••'"); /* of bytes */
-    check(&mask, "\"a\\\\b\\t\\\"c'd\\u0001\\u00e9\\u20ac\\ud83d\\ude00\"", "\"•••\"");              /* json.dumps() */
-    check(&mask, "\"a\\\\b\\t\\\"c'd\\u0001é€😀\"", "\"•••\"");
+    mask_add(&mask, "KEY", "a\\b\t\"c'd\x01é€😀");
+    check(&mask, "<a\\b\t\"c'd\x01é€😀>", "<[secret KEY]>");
+    check(&mask, "['a\\\\b\\t\"c\\'d\\x01é€😀']", "['[secret KEY]']");                     /* repr() */
+    check(&mask, "['a\\\\b\\t\"c\\'d\\x01\\xe9\\u20ac\\U0001f600']", "['[secret KEY]']"); /* ascii() */
+    check(&mask, "b'a\\\\b\\t\"c\\'d\\x01\\xc3\\xa9\\xe2\\x82\\xac\\xf0\\x9f\\x98\\x80'",
+          "b'[secret KEY]'");                                                                    /* of bytes */
+    check(&mask, "\"a\\\\b\\t\\\"c'd\\u0001\\u00e9\\u20ac\\ud83d\\ude00\"", "\"[secret KEY]\""); /* json.dumps() */
+    check(&mask, "\"a\\\\b\\t\\\"c'd\\u0001é€😀\"", "\"[secret KEY]\"");
     mask_clear(&mask);
-    mask_add(&mask, "it's so");
-    check(&mask, "[\"it's so\"]", "[\"•••\"]"); /* one kind of quotes: nothing to escape */
+    mask_add(&mask, "KEY", "it's so");
+    check(&mask, "[\"it's so\"]", "[\"[secret KEY]\"]"); /* one kind of quotes: nothing to escape */
     mask_clear(&mask);
 }
 
@@ -59,11 +60,11 @@ static void test_lines_of_a_value_are_masked(void **state)
     struct mask mask = MASK_INIT;
 
     (void)state;
-    mask_add(&mask, "first-line\r\nshort\n\nsecond'\"line\n");
-    check(&mask, "first-line\r\nshort\n\nsecond'\"line\n", "•••");
-    check(&mask, "first-line and short", "••• and short");
-    check(&mask, "'first-line\\r\\nshort\\n\\nsecond\\'\"line\\n'", "'•••'");
-    check(&mask, "'second\\'\"line', \"second'\\\"line\"", "'•••', \"•••\"");
+    mask_add(&mask, "KEY", "first-line\r\nshort\n\nsecond'\"line\n");
+    check(&mask, "first-line\r\nshort\n\nsecond'\"line\n", "[secret KEY]");
+    check(&mask, "first-line and short", "[secret KEY] and short");
+    check(&mask, "'first-line\\r\\nshort\\n\\nsecond\\'\"line\\n'", "'[secret KEY]'");
+    check(&mask, "'second\\'\"line', \"second'\\\"line\"", "'[secret KEY]', \"[secret KEY]\"");
     mask_clear(&mask);
 }
 
@@ -72,9 +73,9 @@ static void test_the_longest_value_wins(void **state)
     struct mask mask = MASK_INIT;
 
     (void)state;
-    mask_add(&mask, "secret");
-    mask_add(&mask, "secret-and-more");
-    check(&mask, "secret-and-more secret-and", "••• •••-and");
+    mask_add(&mask, "KEY", "secret");
+    mask_add(&mask, "MORE", "secret-and-more");
+    check(&mask, "secret-and-more secret-and", "[secret MORE] [secret KEY]-and");
     mask_clear(&mask);
 }
 
@@ -86,8 +87,8 @@ static void test_values_in_two_pieces(void **state)
     CLEANUP(strbuf) struct strbuf whole = STRBUF_INIT;
 
     (void)state;
-    mask_add(&mask, "secret");
-    mask_add(&mask, "secret-and-more");
+    mask_add(&mask, "KEY", "secret");
+    mask_add(&mask, "KEY", "secret-and-more");
     mask_text(&whole, &mask, text, strlen(text));
     for (size_t cut = 0; cut <= strlen(text); cut++) {
         CLEANUP(strbuf) struct strbuf out = STRBUF_INIT;

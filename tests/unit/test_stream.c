@@ -118,11 +118,11 @@ static void test_secrets_are_masked_across_lines_and_pieces(void **state)
 
     (void)state;
     rig_init(&rig);
-    mask_add(&rig.sink.mask, "one\ntwo!");
+    mask_add(&rig.sink.mask, "KEY", "one\ntwo!");
     say(&rig, "see one\n");
     heard(&rig, "");
     say(&rig, "two!\none\nthree\n");
-    heard(&rig, "see •••|one|three|");
+    heard(&rig, "see [secret KEY]|one|three|");
     say(&rig, "on");
     stream_flush(&rig.stream, &rig.sink); /* it may still become one */
     heard(&rig, "");
