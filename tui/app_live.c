@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "model/scripted.h"
+#include "sandbox/rooms.h"
 #include "say.h"
 #include "turn/departure.h"
 #include <string.h>
@@ -350,7 +351,6 @@ static int open_live(struct live *live, const struct stage *stage)
 
 static void close_live(struct live *live)
 {
-    struct err err = ERR_INIT;
     app_question_release(&live->question);
     app_question_release(&live->older);
     journal_reader_free(live->lines);
@@ -364,9 +364,7 @@ static void close_live(struct live *live)
         free(live->rest);
         recording_free(live->recording);
     }
-    if (live->temp && file_remove_tree(live->temp, &err))
-        log_warn("%s", err.text);
-    free(live->temp);
+    rooms_close(live->scratch);
     free(live->workspace);
     free(live->journal);
     free(live->ended);

@@ -20,7 +20,9 @@ struct live {
     struct departures *departures;
     bool compared; /* the run is over, what is missing counts */
     bool stopped;  /* it came to where --until says */
-    char *temp, *workspace, *journal, *rest;
+    struct rooms *scratch;
+    const char *temp; /* its folder */
+    char *workspace, *journal, *rest;
     bool folder_gone; /* the recorded one */
     struct journal_reader *resumed, *script;
 

@@ -4,6 +4,7 @@
 #include "app_live.h"
 #include "base/file.h"
 #include "demo.h"
+#include "sandbox/rooms.h"
 #include "say.h"
 #include "turn/departure.h"
 #include <math.h>
@@ -14,8 +15,11 @@
 static int make_temp(struct live *live)
 {
     struct err err = ERR_INIT;
-    live->temp = file_make_temp_dir(NULL, "keyturn-", &err);
-    return live->temp ? 0 : say_error(STATUS_USAGE, "%s", err.text);
+    live->scratch = rooms_open_scratch(&err);
+    if (!live->scratch)
+        return say_error(STATUS_USAGE, "%s", err.text);
+    live->temp = rooms_path(live->scratch);
+    return 0;
 }
 
 static int open_recording(struct live *live, const char *file)

@@ -1,13 +1,13 @@
 /* keyturn run and keyturn demo. */
 
 #include "app.h"
-#include "base/file.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "cmd.h"
 #include "config_example.h"
 #include "demo.h"
 #include "drive.h"
+#include "sandbox/rooms.h"
 #include "say.h"
 #include <errno.h>
 #include <string.h>
@@ -130,10 +130,10 @@ int cmd_demo(const struct options *options)
     struct recording *recording = recording_open(file, &err);
     if (!recording)
         return say_file_error(STATUS_USAGE, file, &err);
-    CLEANUP(free) char *temp = file_make_temp_dir(NULL, "keyturn-demo-", &err);
-    int status = temp ? run_demo(options, config, recording, temp) : say_error(STATUS_USAGE, "%s", err.text);
+    struct rooms *scratch = rooms_open_scratch(&err);
+    int status =
+        scratch ? run_demo(options, config, recording, rooms_path(scratch)) : say_error(STATUS_USAGE, "%s", err.text);
     recording_free(recording);
-    if (temp && file_remove_tree(temp, &err))
-        say_notice("%s", err.text);
+    rooms_close(scratch);
     return status;
 }

@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "base/redact.h"
 #include "drive.h"
+#include "sandbox/rooms.h"
 #include "say.h"
 #include "text.h"
 #include "turn/departure.h"
@@ -152,19 +153,18 @@ int replay_run(const struct options *options, const char *file)
     if (journal_was_cut(recording_reader(recording)))
         say_notice("%s: the last line was cut off and is left out", file);
     int status;
-    CLEANUP(free) char *temp = NULL;
+    struct rooms *scratch = NULL;
     if (recording_turn_count(recording) == 0)
         status =
             say_error(STATUS_USAGE, "%s: there is no turn to run in it (keyturn replay shows what there is)", file);
     else if (options->until >= 0 && recording_turns_until(recording, options->until) == 0)
         status = say_error(STATUS_USAGE, "%s: no turn has begun by seq %" PRId64 " (name a later one for --until)", file,
                            options->until);
-    else if (!(temp = file_make_temp_dir(NULL, "keyturn-replay-", &err)))
+    else if (!(scratch = rooms_open_scratch(&err)))
         status = say_error(STATUS_USAGE, "%s", err.text);
     else
-        status = run_again(options, file, recording, temp);
+        status = run_again(options, file, recording, rooms_path(scratch));
     recording_free(recording);
-    if (temp && file_remove_tree(temp, &err))
-        say_notice("%s", err.text);
+    rooms_close(scratch);
     return status;
 }

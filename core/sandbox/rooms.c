@@ -1,6 +1,6 @@
-/* <folder>/<six letters>/lock is held with flock, which ends with the process however it ends, and which works between
- * programs that cannot see each other's process numbers. Between making the folder and locking it another program may
- * take it for a leftover: then we make another. */
+/* <folder>/<prefix><six letters>/lock is held with flock, which ends with the process however it ends, and which works
+ * between programs that cannot see each other's process numbers. Between making the folder and locking it another
+ * program may take it for a leftover: then we make another. */
 
 #include "rooms.h"
 #include "base/file.h"
@@ -9,12 +9,15 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
-#define PREFIX "boxes-"
-#define TRIES  5
+#define BOXES   "boxes-"
+#define SCRATCH "keyturn-scratch-"
+#define TRIES   5
 
 struct rooms {
     char *path;
@@ -37,30 +40,35 @@ static int take_lock(const char *path, int flags)
     return fd;
 }
 
-static void remove_leftovers(const char *folder)
+/* Where everybody may write, a name says nothing about whose it is. */
+static bool is_own_folder(const char *path)
+{
+    struct stat st;
+    return lstat(path, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == geteuid();
+}
+
+static void remove_leftovers(const char *folder, const char *prefix)
 {
     DIR *dir = opendir(folder);
     if (!dir)
         return;
     for (const struct dirent *entry; (entry = readdir(dir));) {
-        if (strncmp(entry->d_name, PREFIX, strlen(PREFIX)) != 0)
+        if (strncmp(entry->d_name, prefix, strlen(prefix)) != 0)
             continue;
         struct err err = ERR_INIT;
         CLEANUP(free) char *path = xasprintf("%s/%s", folder, entry->d_name);
-        CLEANUP(fd) int lock = take_lock(path, 0);
+        CLEANUP(fd) int lock = is_own_folder(path) ? take_lock(path, 0) : -1;
         if (lock >= 0 && file_remove_tree(path, &err))
             log_warn("rooms: %s", err.text);
     }
     closedir(dir);
 }
 
-struct rooms *rooms_open(const char *folder, struct err *err)
+static struct rooms *open_below(const char *folder, const char *prefix, struct err *err)
 {
-    if (file_mkdirs(folder, 0700, err))
-        return NULL;
-    remove_leftovers(folder);
+    remove_leftovers(folder, prefix);
     for (int i = 0; i < TRIES; i++) {
-        CLEANUP(free) char *path = file_make_temp_dir(folder, PREFIX, err);
+        CLEANUP(free) char *path = file_make_temp_dir(folder, prefix, err);
         if (!path)
             return NULL;
         int lock = take_lock(path, O_CREAT);
@@ -73,6 +81,22 @@ struct rooms *rooms_open(const char *folder, struct err *err)
     }
     err_set(err, "cannot lock a folder in %s", folder);
     return NULL;
+}
+
+struct rooms *rooms_open(const char *folder, struct err *err)
+{
+    return file_mkdirs(folder, 0700, err) ? NULL : open_below(folder, BOXES, err);
+}
+
+struct rooms *rooms_open_scratch(struct err *err)
+{
+    const char *folder = getenv("TMPDIR");
+    return open_below(folder && *folder ? folder : "/tmp", SCRATCH, err);
+}
+
+const char *rooms_path(const struct rooms *rooms)
+{
+    return rooms->path;
 }
 
 char *rooms_make(struct rooms *rooms, const char *name, struct err *err)

@@ -256,4 +256,18 @@ if command -v script >/dev/null; then
     golden all-colour-60.txt
 fi
 
+begin "killed"
+latency=100000 script_reads >m.jsonl
+"$program" replay --execute --headless --speed 1 --workspace ws m.jsonl >"$base/out" 2>"$base/err" </dev/null &
+pid=$!
+for _ in $(seq 400); do out model.requested && break; sleep 0.05; done
+kill -KILL "$pid"
+wait "$pid" 2>/dev/null
+status=$?
+ok "its scratch folder is left" test -d "$(echo tmp/keyturn-scratch-*/workspace)"
+latency=1 script_reads >m.jsonl
+kt replay --execute --headless --workspace ws m.jsonl
+ok "the next one runs" is 0
+ok "and leaves neither" test -z "$(ls tmp)"
+
 finish

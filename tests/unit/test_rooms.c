@@ -91,10 +91,42 @@ static void test_what_a_killed_program_leaves(void **state)
     close(ends[1]);
 }
 
+static void test_scratch_folders(void **state)
+{
+    (void)state;
+    struct err err = ERR_INIT;
+    CLEANUP(free) char *folder = scratch_path(&scratch, "");
+    CLEANUP(free) char *before = getenv("TMPDIR") ? xstrdup(getenv("TMPDIR")) : NULL;
+    setenv("TMPDIR", folder, 1);
+    struct rooms *mine = rooms_open_scratch(&err);
+    assert_non_null(mine);
+    /* Left behind, and things of others that have such names. */
+    scratch_write(&scratch, "keyturn-scratch-left00/lock", "");
+    scratch_write(&scratch, "keyturn-scratch-left00/workspace/a.txt", "x");
+    scratch_write(&scratch, "keyturn-scratch-open00/a.txt", "never locked");
+    scratch_write(&scratch, "elsewhere/lock", "");
+    CLEANUP(free) char *elsewhere = scratch_path(&scratch, "elsewhere");
+    CLEANUP(free) char *link = scratch_path(&scratch, "keyturn-scratch-link00");
+    assert_int_equal(symlink(elsewhere, link), 0);
+    struct rooms *next = rooms_open_scratch(&err);
+    assert_non_null(next);
+    assert_false(scratch_exists(&scratch, "keyturn-scratch-left00"));
+    assert_true(scratch_exists(&scratch, "keyturn-scratch-open00"));
+    assert_true(scratch_exists(&scratch, "elsewhere/lock"));
+    assert_int_equal(access(rooms_path(mine), F_OK), 0);
+    rooms_close(mine);
+    rooms_close(next);
+    if (before)
+        setenv("TMPDIR", before, 1);
+    else
+        unsetenv("TMPDIR");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_rooms, begin, end),
+        cmocka_unit_test_setup_teardown(test_scratch_folders, begin, end),
         cmocka_unit_test_setup_teardown(test_what_a_killed_program_leaves, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
