@@ -98,9 +98,10 @@ int cmd_help(const struct options *options)
 static void fill_standard_files(void)
 {
     int fd;
-    do
+    do {
         fd = open("/dev/null", O_RDWR);
-    while (fd >= 0 && fd <= STDERR_FILENO);
+        output_closed |= fd == STDOUT_FILENO;
+    } while (fd >= 0 && fd <= STDERR_FILENO);
     if (fd >= 0)
         close(fd);
 }

@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "base/nearest.h"
 #include "base/strbuf.h"
+#include "sandbox/executor.h"
 #include <math.h>
 #include <string.h>
 
@@ -27,7 +28,7 @@ static const struct command_info commands[] = {
 #define TURNS  (OF(RUN) | OF(DEMO) | OF(REPLAY))
 #define ANY    (~0u)
 
-enum taking { TAKE_FLAG, TAKE_TEXT, TAKE_LIST, TAKE_NUMBER, TAKE_WHOLE };
+enum taking { TAKE_FLAG, TAKE_TEXT, TAKE_LIST, TAKE_NUMBER, TAKE_SECONDS, TAKE_WHOLE };
 
 struct option {
     const char *name;
@@ -67,7 +68,7 @@ static const struct option table[] = {
      INTO(mcp)},
     {"mode", "plan|interactive", "plan needs a result, a step of interactive does not (default plan)", OF(EXEC), TAKE_TEXT,
      INTO(mode)},
-    {"timeout", "S", "seconds the script may take, 1 or more (default 60)", OF(EXEC), TAKE_NUMBER, INTO(timeout)},
+    {"timeout", "S", "seconds the script may take (default 60)", OF(EXEC), TAKE_SECONDS, INTO(timeout)},
     {"secret", "NAME", "a variable of the environment that scripts may have; its value is never recorded", TURNS | OF(EXEC), TAKE_LIST, INTO(secrets)},
     {"max-output", "BYTES", "fail when more comes out (default 1048576)", OF(EXEC), TAKE_WHOLE, INTO(max_output)},
     {"execute", NULL, "run it again with real tools in a scratch workspace", OF(REPLAY), TAKE_FLAG, INTO(execute)},
@@ -199,6 +200,13 @@ static int set_value(struct options *options, const struct option *option, const
         double number = read_number(value);
         if (isnan(number))
             return err_set(err, "--%s must be a number, 0 or more, not %.60s", option->name, value);
+        *(double *)(void *)place = number;
+        return 0;
+    }
+    case TAKE_SECONDS: { /* of a script */
+        double number = read_number(value);
+        if (!(number >= 1 && number <= SCRIPT_TIMEOUT_MAX_S))
+            return err_set(err, "--%s takes 1 to %d seconds", option->name, SCRIPT_TIMEOUT_MAX_S);
         *(double *)(void *)place = number;
         return 0;
     }

@@ -10,6 +10,8 @@
 
 #define BATCH_BYTES (64u << 10)
 
+bool output_closed;
+
 void output_init(struct output *output, int fd)
 {
     *output = (struct output){.fd = fd, .text = STRBUF_INIT};

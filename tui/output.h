@@ -18,3 +18,6 @@ int output_flush(struct output *output);
 void output_add(struct output *output, const void *bytes, size_t len);
 /* The error line for `failed`; returns the exit status. */
 int output_say_failed(const struct output *output);
+
+/* The program was started without standard output: what is sent there goes nowhere. */
+extern bool output_closed;

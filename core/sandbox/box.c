@@ -122,7 +122,7 @@ char *box_complaints_line(const struct box *box)
     bool gap = false;
     for (size_t i = 0; i < complaints->len; i++) {
         char c = complaints->buf[i];
-        if (c == '\n') {
+        if (c == '\n' || c == '\r') { /* ssh ends its lines with both */
             gap = true;
             continue;
         }

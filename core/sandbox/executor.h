@@ -24,9 +24,10 @@ enum script_mode { SCRIPT_PLAN, SCRIPT_INTERACTIVE };
 const char *script_mode_name(enum script_mode mode); /* "PLAN", "INTERACTIVE" */
 int script_mode_from_name(const char *name);         /* any case; -1 when unknown */
 
-#define SCRIPT_TIMEOUT_S    60.0
-#define SCRIPT_OUTPUT_BYTES (1u << 20)
-#define SCRIPT_GRACE_S      5.0 /* beyond the timeout, for the harness to tell */
+#define SCRIPT_TIMEOUT_S     60.0
+#define SCRIPT_TIMEOUT_MAX_S 604800 /* that a harness takes */
+#define SCRIPT_OUTPUT_BYTES  (1u << 20)
+#define SCRIPT_GRACE_S       5.0 /* beyond the timeout, for the harness to tell */
 
 /* A file for the script's workspace, which holds nothing else. The copy is not to be written to. */
 struct script_file {

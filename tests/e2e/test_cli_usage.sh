@@ -65,8 +65,10 @@ printf '{\n  "mine": {"argv": ["x", "{wspace}"]}\n}\n' >"$XDG_CONFIG_HOME/keytur
 kt run --model m.jsonl --engine mine x
 refused "engines.json:2: " "{wspace}"
 rm "$XDG_CONFIG_HOME/keyturn/engines.json"
-kt exec --timeout 0.5 m.jsonl
-refused "--timeout"
+for seconds in 0.5 0 -5 604801 700000 soon; do
+    kt exec --timeout "$seconds" m.jsonl
+    refused "--timeout takes 1 to 604800 seconds"
+done
 kt exec nowhere.py
 refused "nowhere.py"
 kt exec --mode plane x.py

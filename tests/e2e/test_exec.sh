@@ -79,6 +79,30 @@ ok "and no more came out" test "$(wc -c <out)" -le 2000
 kt exec - <<<'import os; os._exit(0)'
 ok "leaving is no success" is 1
 
+# What a script is
+printf '# coding: latin-1\nx = 1\nemit_result("\xe9")\n' >latin.py
+kt exec latin.py
+ok "not UTF-8 is refused" is 2
+ok "with its place and its cause" err "keyturn: latin.py:3: not UTF-8 (whatever its coding line says"
+ok "in one line" one_error
+kt exec - < <(printf 'emit_result("\xe9")\n')
+ok "also of standard input" err "keyturn: standard input:1: not UTF-8 (the byte 0xe9"
+printf '\xef\xbb\xbfemit_result("\xc3\xa9\xef\xbf\xbd")\n' >marked.py
+kt exec marked.py
+ok "a mark before it is dropped" is 0
+ok "and the rest is as it was" out '"data":"é�"'
+printf 'emit_result(1)\n\0\n' >nul.py
+kt exec nul.py
+ok "a NUL byte" is 2
+ok "is no text" err "keyturn: nul.py:2: a NUL byte"
+kt exec ''
+ok "a file without a name" is 2
+ok "is told" err "keyturn: FILE is empty"
+timeout 60 "$program" exec - >&- 2>err <<<'emit_result(1)'
+status=$?
+ok "nowhere to print" is 1
+ok "is told too" err "standard output is closed"
+
 # A script of a turn runs the project's own tests
 mkdir -p project helpers
 printf 'def double(x):\n    return x * 2\n' >project/lib.py
@@ -99,11 +123,24 @@ ok "nothing of our environment" out '"data":[]'
 export API_TOKEN=open-sesame
 kt exec --secret API_TOKEN - <<<'import os; emit_result(len(os.environ["API_TOKEN"]))'
 ok "a secret that was handed in" out '"data":11'
+kt exec --secret API_TOKEN - <<<'import os, base64
+value = os.environ["API_TOKEN"]
+print(value)
+emit_intermediate("spelled", base64.b64encode(value.encode()).decode())
+raise ValueError(value)'
+ok "nothing shows its value" test "$(cat out err | grep -c "$API_TOKEN\|$(printf %s "$API_TOKEN" | base64)")" = 0
+ok "but its name" out '"message":"[secret API_TOKEN]","level":"stdout"'
+ok "however it is spelled" out '"data":"[secret API_TOKEN]'
+ok "in errors too" err "keyturn: ValueError: [secret API_TOKEN]"
 kt exec - <<<'import os; emit_result("API_TOKEN" in os.environ)'
 ok "and not otherwise" out '"data":false'
 kt exec --secret NOT_THERE_AT_ALL - <<<'emit_result(1)'
 ok "one that is missing" is 1
 ok "is named" err "NOT_THERE_AT_ALL"
+kt exec --secret A=B - <<<'emit_result(1)'
+ok "what is no name" is 2
+ok "gets one advice" err '"A=B" cannot be the name of a secret (name a variable of the environment)'
+ok "and no other" test "$(grep -o '(' err | wc -l)" -eq 1
 # In a turn the model names them: it has those that were declared, and no others.
 mkdir ws
 cat >m.jsonl <<'END'
@@ -168,6 +205,11 @@ ok "what to do about it" grep -q 'another version.*./dev image' <(tr -s ' \n' ' 
 kt exec --engine old - <<<'emit_result(1)'
 ok "a script that cannot be run there" is 2
 ok "says so too" err "the harness there is of another version (./dev image makes the image anew): old ended with status 2"
+cat >config/keyturn/engines.json <<'TXT'
+{"cr": {"argv": ["sh", "-c", "printf 'no way\\r\\n' >&2; exit 3"]}}
+TXT
+kt exec --engine cr - <<<'emit_result(1)'
+ok "lines that end as on a terminal" err "before it was ready: no way (keyturn engines tells more)"
 kt exec --engine bwrap:there - <<<'emit_result(1)'
 ok "a host for an engine that has none" is 2
 ok "is not passed over" err "keyturn: --engine bwrap:there: bwrap takes nothing behind a colon"
