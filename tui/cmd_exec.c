@@ -236,14 +236,32 @@ static int exec_in(const struct sandbox *sandbox, const struct options *options,
     return exec.stopped ? exec.stopped : exec.status;
 }
 
+/* What only a script that is written needs. */
+static int check_options(const struct options *options)
+{
+    const char *idle = options->model           ? "model"
+                       : options->attempts >= 0 ? "attempts"
+                       : options->config        ? "config"
+                                                : NULL;
+    if (options->ask && options->operand)
+        return say_error(STATUS_USAGE, "--ask has the script written by a model (leave %s out)",
+                         strcmp(options->operand, "-") == 0 ? "-" : "FILE");
+    if (!options->ask && idle)
+        return say_error(STATUS_USAGE, "--%s goes with --ask TEXT (a script that is there needs no model)", idle);
+    if (output_closed)
+        return say_error(STATUS_FAILED, "standard output is closed: nothing could be printed (send it to a file)");
+    return 0;
+}
+
 int cmd_exec(const struct options *options)
 {
     struct sandbox sandbox;
     CLEANUP(strbuf) struct strbuf script = STRBUF_INIT;
-    if (output_closed)
-        return say_error(STATUS_FAILED, "standard output is closed: nothing could be printed (send it to a file)");
+    int status = check_options(options);
+    if (status || options->ask)
+        return status ? status : exec_ask(options);
     secrets_declare(options, NULL);
-    int status = sandbox_open(&sandbox, options);
+    status = sandbox_open(&sandbox, options);
     if (!status)
         status = exec_read_script(options->operand, &script);
     if (!status)

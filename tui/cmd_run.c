@@ -4,7 +4,6 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "cmd.h"
-#include "config_example.h"
 #include "demo.h"
 #include "drive.h"
 #include "sandbox/rooms.h"
@@ -50,18 +49,6 @@ static int read_prompt(const struct options *options, struct strbuf *prompt)
     return 0;
 }
 
-/* Where no screen can show it, the page of the dialog. */
-static int say_how_to_set_up(const struct options *options)
-{
-    CLEANUP(strbuf) struct strbuf page = STRBUF_INIT;
-    CLEANUP(free) char *usual = config_default_path();
-    const char *path = options->config ? options->config : usual;
-    config_page_write(&page, path, access(path, F_OK) == 0);
-    say_error(STATUS_USAGE, "no model is configured (say --model NAME or --model scripted:FILE, or try keyturn demo)");
-    say_page(page.buf, page.len);
-    return STATUS_USAGE;
-}
-
 int cmd_run(const struct options *options)
 {
     if (app_wanted(options) && !(options->operand && strcmp(options->operand, "-") == 0))
@@ -72,7 +59,7 @@ int cmd_run(const struct options *options)
     if (!config)
         return STATUS_USAGE;
     if (!options->model && !config->model)
-        return say_how_to_set_up(options);
+        return setup_say_no_model(options);
     /* Before standard input is read: whoever has no model should not have to type a prompt to hear of it. */
     int status = setup_choose_model(options, config, &model);
     free(model.file);

@@ -5,7 +5,9 @@
 #include "base/strbuf.h"
 #include "base/utf8.h"
 #include "pretty.h"
+#include "sandbox/orchestrator.h"
 #include "text.h"
+#include <limits.h>
 #include <string.h>
 
 #define LINES_AROUND 2
@@ -97,12 +99,13 @@ static long failing_line(const char *traceback)
     return line;
 }
 
-static void show_place(struct exec_account *account, struct strbuf *out, long failing)
+/* The lines from `first` to `last`, numbered; the failing one marked. 0: none failed. */
+static void show_lines(struct exec_account *account, struct strbuf *out, long first, long last, long failing)
 {
     long number = 1;
-    for (const char *at = account->script; *at; number++) {
+    for (const char *at = account->script; *at && number <= last; number++) {
         size_t len = strcspn(at, "\n");
-        if (number >= failing - LINES_AROUND && number <= failing + LINES_AROUND) {
+        if (number >= first) {
             if (number == failing)
                 style(account, out, "1;31");
             strbuf_addf(out, "%s %4ld  ", number == failing ? ">" : " ", number);
@@ -115,6 +118,42 @@ static void show_place(struct exec_account *account, struct strbuf *out, long fa
     }
 }
 
+void exec_account_asked(struct exec_account *account, struct strbuf *out, const char *model)
+{
+    CLEANUP(free) char *line = xasprintf("asking %s %s", model, text_ellipsis());
+    heading(account, out, line, "2");
+    strbuf_addch(out, '\n');
+}
+
+void exec_account_attempt(struct exec_account *account, struct strbuf *out, const char *name, size_t number,
+                          const struct authoring *authoring)
+{
+    CLEANUP(free) char *title = xasprintf("%s %zu", name, number);
+    heading(account, out, title, "1");
+    style(account, out, "2");
+    if (authoring->latency_ms >= 0) {
+        strbuf_addf(out, " %s written in ", text_dot());
+        text_ms(out, authoring->latency_ms);
+    }
+    if (authoring->tokens_in >= 0 && authoring->tokens_out >= 0) {
+        strbuf_addf(out, " %s ", text_dot());
+        text_count(out, authoring->tokens_in);
+        strbuf_addstr(out, " tokens read, ");
+        text_count(out, authoring->tokens_out);
+        strbuf_addstr(out, " written");
+    }
+    strbuf_addch(out, '\n');
+    show_lines(account, out, 1, LONG_MAX, 0);
+    style(account, out, "0");
+}
+
+void exec_account_word(struct exec_account *account, struct strbuf *out, const char *text)
+{
+    heading(account, out, "model", "36");
+    strbuf_addstr(out, ": ");
+    text_wrap(out, text, strlen(text), 2, text_terminal_width(1, 120));
+}
+
 static void failed(struct exec_account *account, struct strbuf *out, const struct json *event)
 {
     const char *message = json_str(json_get(event, "message"), "");
@@ -124,7 +163,7 @@ static void failed(struct exec_account *account, struct strbuf *out, const struc
     text_wrap(out, message, strlen(message), 2, text_terminal_width(1, 120));
     long line = failing_line(traceback);
     if (line)
-        show_place(account, out, line);
+        show_lines(account, out, line - LINES_AROUND, line + LINES_AROUND, line);
     if (*traceback) {
         CLEANUP(pretty) struct pretty pretty;
         pretty_init(&pretty, 0);

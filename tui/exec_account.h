@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct authoring;
 struct strbuf;
 
 struct exec_account {
@@ -13,6 +14,13 @@ struct exec_account {
     bool colour;
 };
 
+/* Adds that a model is asked for a script. */
+void exec_account_asked(struct exec_account *account, struct strbuf *out, const char *model);
+/* Adds a script that a model wrote: its number, what it cost, its lines. `name` is what such a script is: "attempt". */
+void exec_account_attempt(struct exec_account *account, struct strbuf *out, const char *name, size_t number,
+                          const struct authoring *authoring);
+/* Adds a text of a model's under its own name. */
+void exec_account_word(struct exec_account *account, struct strbuf *out, const char *text);
 /* Adds an event, one line of JSON. */
 void exec_account_event(struct exec_account *account, struct strbuf *out, const char *line, size_t len);
 /* The last line: how it went. `error` is what no event told; NULL: none. */

@@ -1,9 +1,12 @@
 #pragma once
-/* What is behind keyturn exec. */
+/* What is behind keyturn exec: cmd_exec.c runs a script that is there, cmd_exec_ask.c one that a model writes. */
 
 #include "exec_output.h"
 #include "sandbox.h"
 #include "sandbox/executor.h"
+
+/* cmd_exec_ask.c: keyturn exec --ask. */
+int exec_ask(const struct options *options);
 
 /* exec_script.c */
 /* The script of a file, or of standard input (NULL or "-"), as Python is to have it: UTF-8 without a mark before it. 0,

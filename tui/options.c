@@ -44,9 +44,9 @@ static const struct option table[] = {
     {"headless", NULL, "events as JSON lines on stdout, human text on stderr", TURNS, TAKE_FLAG, INTO(headless)},
     {"workspace", "DIR", "the folder the tools work in (run: here; demo, replay: a scratch copy)", TURNS, TAKE_TEXT, INTO(workspace)},
     {"record", "FILE", "write the transcript to FILE, which must not exist", TURNS, TAKE_TEXT, INTO(record)},
-    {"model", "NAME", "a model of the config file, or scripted:FILE", TURNS, TAKE_TEXT, INTO(model)},
-    {"config", "FILE", "read FILE instead of the usual config.json", TURNS | OF(SESSIONS) | OF(DOCTOR) | OF(KEYS), TAKE_TEXT,
-     INTO(config)},
+    {"model", "NAME", "a model of the config file, or scripted:FILE", TURNS | OF(EXEC), TAKE_TEXT, INTO(model)},
+    {"config", "FILE", "read FILE instead of the usual config.json", TURNS | OF(EXEC) | OF(SESSIONS) | OF(DOCTOR) | OF(KEYS),
+     TAKE_TEXT, INTO(config)},
     {"theme", "NAME", "colours of the workbench (keyturn themes lists them)", TURNS, TAKE_TEXT, INTO(theme)},
     {"step", NULL, "start paused", TURNS, TAKE_FLAG, INTO(step)},
     {"break", "SPEC", "stop at tool=NAME, effect=CLASS, path=GLOB, outcome=TYPE, budget=N% or gate=NAME", TURNS,
@@ -66,6 +66,8 @@ static const struct option table[] = {
     {"tools", "DIR", "Python tools for scripts", TURNS | OF(EXEC), TAKE_TEXT, INTO(tools)},
     {"mcp", "FILE", "tool servers of a file with \"mcpServers\", beside those of the config file", OF(RUN) | OF(DOCTOR), TAKE_LIST,
      INTO(mcp)},
+    {"ask", "TEXT", "let a model write the script for TEXT, and mend it while it fails", OF(EXEC), TAKE_TEXT, INTO(ask)},
+    {"attempts", "N", "--ask: scripts at most (default 3; interactive: 20)", OF(EXEC), TAKE_WHOLE, INTO(attempts)},
     {"mode", "plan|interactive", "plan needs a result, a step of interactive does not (default plan)", OF(EXEC), TAKE_TEXT,
      INTO(mode)},
     {"timeout", "S", "seconds the script may take (default 60)", OF(EXEC), TAKE_SECONDS, INTO(timeout)},
@@ -86,6 +88,8 @@ static const struct {
     const char *name, *help;
 } meanings[] = {
     {COMMAND_RUN, "workspace", "the folder the tools work in (default: here)"},
+    {COMMAND_EXEC, "model", "--ask: a model of the config file, or scripted:FILE"},
+    {COMMAND_EXEC, "config", "--ask: read FILE instead of the usual config.json"},
     {COMMAND_DEMO, "workspace", "where the files go and stay, empty or new (default: a scratch folder)"},
     {COMMAND_REPLAY, "workspace", "--execute, --check: the files it begins with; only a copy is touched "
                                   "(default: the folder beside FILE)"},
@@ -277,7 +281,8 @@ static int check_operands(const struct options *options, size_t count, struct er
 
 int options_parse(struct options *options, int argc, char **argv, struct err *err)
 {
-    *options = (struct options){.command = COMMAND_NONE, .speed = NAN, .ask_timeout = NAN, .until = -1, .timeout = NAN, .max_output = -1};
+    *options = (struct options){.command = COMMAND_NONE, .speed = NAN, .ask_timeout = NAN, .until = -1, .timeout = NAN, .max_output = -1,
+                                .attempts = -1};
     size_t operands = 0;
     bool ended = false;
     for (int at = 1; at < argc; at++) {

@@ -42,6 +42,8 @@ struct options {
 
     bool json;
 
+    const char *ask; /* what a script is to be written for */
+    int64_t attempts;
     const char *mode; /* one of its words */
     double timeout;   /* seconds */
     int64_t max_output;

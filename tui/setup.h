@@ -70,6 +70,8 @@ struct keymap *setup_keymap(const struct config *config);
 /* setup_model.c */
 /* Whether a file is a recording by its name. */
 bool setup_is_recording(const char *name);
+/* That no model is named, and the page on how to name one, where no screen can show it. Returns the exit status. */
+int setup_say_no_model(const struct options *options);
 struct model_choice {
     const struct config_model *live; /* to be asked over HTTP; NULL: its answers are in a file */
     char *file;                      /* that one; NULL: none */

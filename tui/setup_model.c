@@ -3,12 +3,15 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/redact.h"
+#include "base/strbuf.h"
+#include "config_example.h"
 #include "model/http.h"
 #include "model/keyed.h"
 #include "model/scripted.h"
 #include "say.h"
 #include "setup.h"
 #include <string.h>
+#include <unistd.h>
 
 /* A live model may be out of breath for a moment: it is asked more often than one that fails on the spot. */
 #define LIVE_ATTEMPTS 5
@@ -54,6 +57,17 @@ static int choose_configured(const struct config *config, const struct config_mo
     }
     choice->file = beside(config->path, model->file);
     return 0;
+}
+
+int setup_say_no_model(const struct options *options)
+{
+    CLEANUP(strbuf) struct strbuf page = STRBUF_INIT;
+    CLEANUP(free) char *usual = config_default_path();
+    const char *path = options->config ? options->config : usual;
+    config_page_write(&page, path, access(path, F_OK) == 0);
+    say_error(STATUS_USAGE, "no model is configured (say --model NAME or --model scripted:FILE, or try keyturn demo)");
+    say_page(page.buf, page.len);
+    return STATUS_USAGE;
 }
 
 int setup_choose_model(const struct options *options, const struct config *config, struct model_choice *choice)

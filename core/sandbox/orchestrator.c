@@ -6,8 +6,11 @@
 #include "base/loop.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
+#include "base/utf8.h"
 #include "pool.h"
 #include <string.h>
+
+#define SAID_MAX 200 /* characters of what the author said, in a sentence of ours */
 
 struct orchestration {
     struct orchestrator_options options;
@@ -31,24 +34,42 @@ void run_record_release(struct run_record *record)
     }
     free(record->attempts);
     free(record->why);
+    free(record->closing);
     *record = (struct run_record){0};
+}
+
+static void add_count(struct json_writer *w, const char *key, int64_t count)
+{
+    if (count >= 0)
+        json_add_int(w, key, count);
+    else
+        json_add_null(w, key);
+}
+
+static void write_attempt(struct json_writer *w, const struct attempt *attempt)
+{
+    CLEANUP(strbuf) struct strbuf result = STRBUF_INIT;
+    script_result_write(&result, &attempt->result);
+    json_open(w, NULL, '{');
+    json_add_str(w, "script", attempt->script);
+    add_count(w, "tokens_in", attempt->authoring.tokens_in);
+    add_count(w, "tokens_out", attempt->authoring.tokens_out);
+    add_count(w, "latency_ms", attempt->authoring.latency_ms);
+    json_add_raw(w, "result", result.buf);
+    json_close(w, '}');
 }
 
 void run_record_write(struct strbuf *out, const struct run_record *record)
 {
     struct json_writer w = json_begin(out);
     json_open(&w, NULL, '{');
+    json_add_str(&w, "type", "run_record");
     json_add_bool(&w, "success", record->success);
     json_add_str(&w, "why", record->why);
+    json_add_str(&w, "closing", record->closing);
     json_open(&w, "attempts", '[');
-    for (size_t i = 0; i < record->count; i++) {
-        CLEANUP(strbuf) struct strbuf result = STRBUF_INIT;
-        script_result_write(&result, &record->attempts[i].result);
-        json_open(&w, NULL, '{');
-        json_add_str(&w, "script", record->attempts[i].script);
-        json_add_raw(&w, "result", result.buf);
-        json_close(&w, '}');
-    }
+    for (size_t i = 0; i < record->count; i++)
+        write_attempt(&w, &record->attempts[i]);
     json_close(&w, ']');
     json_close(&w, '}');
 }
@@ -138,18 +159,35 @@ static void ask_soon(struct orchestration *run)
     loop_post(run->options.loop, &run->task, ask_author);
 }
 
-static void author_is_done(struct orchestration *run)
+/* ": " and the first line of what the author said, or nothing. */
+static char *said(const struct orchestration *run)
+{
+    const char *word = run->record.closing;
+    if (!word)
+        return xstrdup("");
+    size_t line = strcspn(word, "\n"), len = utf8_prefix(word, line, SAID_MAX);
+    return xasprintf(": %.*s%s", (int)len, word, len < line ? "…" : "");
+}
+
+static void author_is_done(struct orchestration *run, const struct authored *authored)
 {
     size_t count = run->record.count;
     bool stepping = run->options.mode == SCRIPT_INTERACTIVE;
-    bool success = stepping && count && last_attempt(run)->result.success;
     give_box(run, true);
+    if (authored->unable) {
+        end(run, false, xstrdup(authored->word));
+        return;
+    }
+    run->record.closing = authored->word ? xstrdup(authored->word) : NULL;
+    CLEANUP(free) char *word = said(run);
     if (!count)
-        end(run, false, xstrdup("no script was given"));
+        end(run, false, xasprintf("no script was given%s", word));
     else if (stepping)
-        end(run, success, xasprintf("nothing more was to be done after %zu %s", count, count == 1 ? "step" : "steps"));
+        end(run, last_attempt(run)->result.success,
+            xasprintf("nothing more was to be done after %zu %s", count, count == 1 ? "step" : "steps"));
     else
-        end(run, false, xasprintf("no other script was given after: %s", last_attempt(run)->result.error));
+        end(run, false,
+            xasprintf("no other script was given%s (the last failed: %s)", word, last_attempt(run)->result.error));
 }
 
 /* ---- what came of a script ---- */
@@ -257,20 +295,25 @@ struct orchestration *orchestrator_start(const struct orchestrator_options *opti
     return run;
 }
 
-void orchestrator_script(struct orchestration *run, const char *script)
+void orchestrator_script(struct orchestration *run, const struct authored *authored)
 {
     if (run->over) /* it was cancelled while the author was writing */
         return;
     if (!run->asked)
         BUG("a script that nobody asked for");
     run->asked = false;
-    if (!script) {
-        author_is_done(run);
+    if (!authored->script) {
+        author_is_done(run, authored);
         return;
     }
     struct run_record *record = &run->record;
     GROW(record->attempts, record->count, record->room);
-    record->attempts[record->count++] = (struct attempt){.script = xstrdup(script)};
+    record->attempts[record->count++] =
+        (struct attempt){.script = xstrdup(authored->script), .authoring = authored->authoring};
+    if (run->author.begins)
+        run->author.begins(run->author.user, record);
+    if (run->over) /* cancelled by whoever was told */
+        return;
     if (run->box)
         run_script(run);
     else

@@ -18,25 +18,45 @@ struct pool;
 #define ORCHESTRATOR_STEPS       20
 #define ORCHESTRATOR_REPEATS_MAX 2 /* the first is counted */
 
+/* What an answer of the author cost; -1: nobody counted it. */
+struct authoring {
+    int64_t tokens_in, tokens_out, latency_ms;
+};
+
 struct attempt {
     char *script;
+    struct authoring authoring;
     struct script_result result;
 };
 
 struct run_record {
     bool success;
-    char *why; /* it ended: one sentence, also for a success */
+    char *why;     /* it ended: one sentence, also for a success */
+    char *closing; /* what the author said in the place of one more script; NULL: nothing */
     struct attempt *attempts;
     size_t count, room;
 };
 void run_record_release(struct run_record *record);
-void run_record_write(struct strbuf *out, const struct run_record *record); /* JSON */
+/* {"type":"run_record","success":…,"why":…,"closing":…,"attempts":[{"script","tokens_in","tokens_out","latency_ms",
+ * "result"}…]}, on one line */
+void run_record_write(struct strbuf *out, const struct run_record *record);
+
+/* The author's answer; borrowed. */
+struct authored {
+    const char *script; /* NULL: there is nothing more to do */
+    const char *word;   /* without a script: what it said instead. NULL: nothing */
+    bool unable;        /* it cannot be asked: `word` is why, and how the run ended */
+    struct authoring authoring;
+};
 
 struct orchestrator_author {
     /* The next script, given what came so far (`record->count` 0: the first). Answer with orchestrator_script, at once
      * or later. */
     void (*next)(void *user, struct orchestration *run, const struct run_record *record);
-    void (*events)(void *user, size_t attempt, const char *lines, size_t len); /* as the executor tells them; may be NULL */
+    /* A script was handed in and is run next. May be NULL. */
+    void (*begins)(void *user, const struct run_record *record);
+    void (*events)(void *user, size_t attempt, const char *lines,
+                   size_t len); /* as the executor tells them; may be NULL */
     /* Once, from the loop. The orchestration is gone when this returns. */
     void (*done)(void *user, struct run_record *take_record);
     void *user;
@@ -55,7 +75,7 @@ struct orchestrator_options {
 /* Asks the author for the first script, from the loop. */
 struct orchestration *orchestrator_start(const struct orchestrator_options *options,
                                          const struct orchestrator_author *author);
-/* The author's answer, one for each time it is asked; NULL: there is nothing more to do. */
-void orchestrator_script(struct orchestration *run, const char *script);
+/* One for each time the author is asked. */
+void orchestrator_script(struct orchestration *run, const struct authored *authored);
 /* Ends it as failed; nobody waits for the author's answer any more. */
 void orchestrator_cancel(struct orchestration *run);

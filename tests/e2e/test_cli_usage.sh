@@ -69,6 +69,20 @@ for seconds in 0.5 0 -5 604801 700000 soon; do
     kt exec --timeout "$seconds" m.jsonl
     refused "--timeout takes 1 to 604800 seconds"
 done
+kt exec --ask x m.jsonl
+refused "--ask has the script written by a model (leave FILE out)"
+kt exec --ask x -
+refused "--ask has the script written by a model (leave - out)"
+kt exec --attempts 2 m.jsonl
+refused "--attempts goes with --ask TEXT"
+kt exec --ask x --attempts 0
+refused "--attempts must be a whole number from 1 on"
+kt exec --ask x --model nothing-like-it
+refused "no model \"nothing-like-it\""
+kt exec --ask x
+ok "no model: 2" is 2
+ok "it is said" err "keyturn: no model is configured"
+ok "and how to name one" err '"provider": "anthropic"'
 kt exec nowhere.py
 refused "nowhere.py"
 kt exec --mode plane x.py

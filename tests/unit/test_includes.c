@@ -40,7 +40,7 @@ static const struct {
     {"core/tools", {"base", "workspace", "model", "sandbox"}},
     {"core/mcp", {"base", "tools"}},
     {"core/config", {"base", "journal", "model", "tools", "turn", "mcp"}},
-    {"core/turn", {"base", "workspace", "journal", "model", "tools"}},
+    {"core/turn", {"base", "workspace", "journal", "model", "sandbox", "tools"}},
     {"tui", {"base", "workspace", "journal", "model", "sandbox", "tools", "turn", "config", "mcp"}},
     {"harness", {"base"}},
 };

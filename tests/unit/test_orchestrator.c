@@ -18,6 +18,8 @@ struct fixture {
     struct orchestrator_options options;
     struct orchestration *run;
     const char *const *scripts; /* NULL-terminated: then there is nothing more to do */
+    const char *word;           /* the author's, then */
+    bool unable;                /* it is, then */
     int64_t writes_for_ms;      /* the author */
     int64_t cancel_at_ms;       /* -1: never */
     bool cancels_at_event;
@@ -53,10 +55,24 @@ static void answer(struct fake_channel *harness, const struct json *request)
         fake_channel_event(harness, 1, "\"type\":\"script_done\"");
 }
 
-static void hand_in(struct loop_timer *timer)
+static void hand_in(struct fixture *f)
 {
-    struct fixture *f = CONTAINER_OF(timer, struct fixture, writing);
-    orchestrator_script(f->run, *f->scripts ? *f->scripts++ : NULL);
+    struct authored authored = {.script = *f->scripts ? *f->scripts++ : NULL,
+                                .word = f->word,
+                                .unable = f->unable,
+                                .authoring = {.tokens_in = 10, .tokens_out = -1, .latency_ms = f->writes_for_ms}};
+    orchestrator_script(f->run, &authored);
+}
+
+static void written(struct loop_timer *timer)
+{
+    hand_in(CONTAINER_OF(timer, struct fixture, writing));
+}
+
+static void on_begins(void *user, const struct run_record *record)
+{
+    struct fixture *f = user;
+    strbuf_addf(&f->events, "%zu begins|", record->count - 1);
 }
 
 static void on_next(void *user, struct orchestration *run, const struct run_record *record)
@@ -70,9 +86,9 @@ static void on_next(void *user, struct orchestration *run, const struct run_reco
         strbuf_addf(&f->errors, "%s|", error ? error : "");
     }
     if (f->writes_for_ms)
-        loop_timer_start(f->loop, &f->writing, loop_now_us(f->loop) + f->writes_for_ms * 1000, hand_in);
+        loop_timer_start(f->loop, &f->writing, loop_now_us(f->loop) + f->writes_for_ms * 1000, written);
     else
-        orchestrator_script(f->run, *f->scripts ? *f->scripts++ : NULL);
+        hand_in(f);
 }
 
 static void on_events(void *user, size_t attempt, const char *lines, size_t len)
@@ -137,7 +153,7 @@ static void run(struct fixture *f, enum script_mode mode, const char *const *scr
 {
     f->options.mode = mode;
     f->scripts = scripts;
-    f->run = orchestrator_start(&f->options, &(struct orchestrator_author){on_next, on_events, on_done, f});
+    f->run = orchestrator_start(&f->options, &(struct orchestrator_author){on_next, on_begins, on_events, on_done, f});
     if (f->cancel_at_ms >= 0)
         loop_timer_start(f->loop, &f->cancelling, f->cancel_at_ms * 1000, cancel_now);
     assert_int_equal(f->asked, 0);
@@ -168,7 +184,7 @@ static void test_plan_that_works(void **state)
     expect(f, true, 1, "attempt 1 gave a result");
     assert_string_equal(f->record.attempts[0].script, "result {\"a\":1}");
     assert_string_equal(f->record.attempts[0].result.final_data, "{\"a\":1}");
-    assert_string_equal(f->events.buf, "0 final_result|");
+    assert_string_equal(f->events.buf, "0 begins|0 final_result|");
     assert_int_equal(f->pool.spoilt, 0);
 }
 
@@ -181,7 +197,7 @@ static void test_plan_is_fed_with_the_error(void **state)
     assert_string_equal(f->errors.buf, "one|Script finished without a result|");
     assert_string_equal(f->record.attempts[0].result.error, "one");
     assert_string_equal(f->record.attempts[0].result.traceback, "t");
-    assert_string_equal(f->events.buf, "0 error|1 script_done|2 final_result|");
+    assert_string_equal(f->events.buf, "0 begins|0 error|1 begins|1 script_done|2 begins|2 final_result|");
     assert_int_equal(f->pool.taken, 3); /* each has a clean one */
 }
 
@@ -207,7 +223,26 @@ static void test_plan_whose_author_gives_up(void **state)
 {
     struct fixture *f = *state;
     run(f, SCRIPT_PLAN, SCRIPTS("fail one"));
-    expect(f, false, 1, "no other script was given after: one");
+    expect(f, false, 1, "no other script was given (the last failed: one)");
+}
+
+static void test_plan_whose_author_says_why(void **state)
+{
+    struct fixture *f = *state;
+    f->word = "I cannot.\nSorry.";
+    run(f, SCRIPT_PLAN, SCRIPTS("fail one"));
+    expect(f, false, 1, "no other script was given: I cannot. (the last failed: one)");
+    assert_string_equal(f->record.closing, f->word);
+}
+
+static void test_an_author_that_cannot_be_asked(void **state)
+{
+    struct fixture *f = *state;
+    f->word = "the model does not answer";
+    f->unable = true;
+    run(f, SCRIPT_INTERACTIVE, SCRIPTS("step 1"));
+    expect(f, false, 1, "the model does not answer");
+    assert_null(f->record.closing);
 }
 
 static void test_no_script_at_all(void **state)
@@ -216,6 +251,21 @@ static void test_no_script_at_all(void **state)
     run(f, SCRIPT_PLAN, (const char *const[]){NULL});
     expect(f, false, 0, "no script was given");
     assert_int_equal(f->pool.taken, 0);
+}
+
+static void test_no_script_but_a_long_word(void **state)
+{
+    struct fixture *f = *state;
+    CLEANUP(strbuf) struct strbuf word = STRBUF_INIT, why = STRBUF_INIT;
+    strbuf_addstr(&why, "no script was given: ");
+    for (int i = 0; i < 300; i++) {
+        strbuf_addstr(&word, "é");
+        strbuf_addstr(&why, i < 200 ? "é" : "");
+    }
+    strbuf_addstr(&why, "…");
+    f->word = word.buf;
+    run(f, SCRIPT_PLAN, (const char *const[]){NULL});
+    expect(f, false, 0, why.buf);
 }
 
 static void test_no_sandbox(void **state)
@@ -242,8 +292,10 @@ static void test_steps_until_a_result(void **state)
 static void test_steps_until_the_author_is_done(void **state)
 {
     struct fixture *f = *state;
+    f->word = "That is all.";
     run(f, SCRIPT_INTERACTIVE, SCRIPTS("step 1", "step 2"));
     expect(f, true, 2, "nothing more was to be done after 2 steps");
+    assert_string_equal(f->record.closing, "That is all.");
 }
 
 static void test_a_failed_step_at_the_end(void **state)
@@ -346,6 +398,10 @@ static void test_record_as_json(void **state)
     assert_int_equal(attempts->count, 2);
     assert_string_equal(json_str(json_get(json_get(json_at(attempts, 0), "result"), "error"), ""), "\"one\"");
     assert_string_equal(json_str(json_get(json_at(attempts, 1), "script"), ""), "result [1]");
+    assert_string_equal(json_str(json_get(record, "type"), ""), "run_record");
+    assert_int_equal(json_int(json_get(json_at(attempts, 0), "tokens_in"), 0), 10);
+    assert_int_equal(json_get(json_at(attempts, 0), "tokens_out")->type, JSON_NULL);
+    assert_int_equal(json_int(json_get(json_at(attempts, 0), "latency_ms"), -1), 0);
 }
 
 #define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
@@ -358,7 +414,10 @@ int main(void)
         TEST(test_plan_gives_up),
         TEST(test_plan_of_one_attempt),
         TEST(test_plan_whose_author_gives_up),
+        TEST(test_plan_whose_author_says_why),
+        TEST(test_an_author_that_cannot_be_asked),
         TEST(test_no_script_at_all),
+        TEST(test_no_script_but_a_long_word),
         TEST(test_no_sandbox),
         TEST(test_steps_until_a_result),
         TEST(test_steps_until_the_author_is_done),

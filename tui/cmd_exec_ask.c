@@ -1,0 +1,214 @@
+/* keyturn exec --ask: a model writes the script, the sandbox runs it, what goes wrong goes back to the model.
+ *
+ * A box is had before the model is asked: it tells which tools there are, and where there is none no answer is paid
+ * for. */
+
+#include "base/json.h"
+#include "base/loop.h"
+#include "base/mem.h"
+#include "base/redact.h"
+#include "base/strbuf.h"
+#include "exec_inside.h"
+#include "say.h"
+#include "setup.h"
+#include "stops.h"
+#include "text.h"
+#include "turn/author.h"
+#include <string.h>
+
+struct ask {
+    const struct options *options;
+    struct setup setup; /* its loop, its model, its sandbox and the pool */
+    struct exec_output out;
+    struct author *author;
+    int64_t began_us;
+    int stopped; /* by a signal: the status for it */
+    int status;
+};
+
+/* What it shows */
+
+static void flush(struct ask *ask)
+{
+    if (output_flush(&ask->out.output) && ask->author)
+        author_cancel(ask->author);
+}
+
+static void show_attempt(struct ask *ask, const struct attempt *attempt, size_t number)
+{
+    CLEANUP(strbuf) struct strbuf line = STRBUF_INIT;
+    const char *name = ask->options->mode && strcmp(ask->options->mode, "interactive") == 0 ? "step" : "attempt";
+    exec_output_script(&ask->out, attempt->script);
+    if (ask->out.readable) {
+        exec_account_attempt(&ask->out.account, &ask->out.output.text, name, number, &attempt->authoring);
+        return;
+    }
+    struct json_writer w = json_begin(&line);
+    json_open(&w, NULL, '{');
+    json_add_str(&w, "type", "attempt");
+    json_add_int(&w, "attempt", (int64_t)number);
+    json_add_str(&w, "script", attempt->script);
+    json_close(&w, '}');
+    exec_output_event(&ask->out, line.buf, line.len);
+}
+
+/* Who looks at a terminal should know what it waits for. */
+static void on_asks(void *user)
+{
+    struct ask *ask = user;
+    const struct provider *provider = ask->setup.harness.provider;
+    if (ask->out.readable)
+        exec_account_asked(&ask->out.account, &ask->out.output.text, provider->ops->model(provider));
+    flush(ask);
+}
+
+static void on_begins(void *user, const struct run_record *record)
+{
+    struct ask *ask = user;
+    show_attempt(ask, &record->attempts[record->count - 1], record->count);
+    flush(ask);
+}
+
+static void show_lines(struct ask *ask, const char *lines, size_t len)
+{
+    for (const char *line = lines, *end; (end = memchr(line, '\n', len - (size_t)(line - lines))); line = end + 1)
+        exec_output_event(&ask->out, line, (size_t)(end - line));
+}
+
+static void on_events(void *user, size_t attempt, const char *lines, size_t len)
+{
+    struct ask *ask = user;
+    (void)attempt;
+    show_lines(ask, lines, len);
+    flush(ask);
+}
+
+static void on_waits(void *user, const char *error, int64_t wait_ms)
+{
+    CLEANUP(strbuf) struct strbuf wait = STRBUF_INIT;
+    (void)user;
+    text_ms(&wait, wait_ms);
+    say_notice("the model could not be asked: %s; again in %s", error, wait.buf);
+}
+
+static void show_end(struct ask *ask, const struct run_record *record)
+{
+    CLEANUP(free) char *why = redact_copy(record->why), *closing = redact_copy(record->closing);
+    struct strbuf *text = &ask->out.output.text;
+    if (closing)
+        exec_account_word(&ask->out.account, text, closing);
+    exec_account_end(&ask->out.account, text, record->success, record->success ? NULL : why,
+                     (loop_now_us(ask->setup.loop) - ask->began_us) / 1000, ask->setup.sandbox.spec.engine->name);
+}
+
+static void on_done(void *user, struct run_record *take_record)
+{
+    struct ask *ask = user;
+    CLEANUP(strbuf) struct strbuf line = STRBUF_INIT;
+    ask->author = NULL;
+    ask->status = take_record->success ? STATUS_DONE : STATUS_FAILED;
+    if (ask->out.readable) {
+        show_end(ask, take_record);
+    } else {
+        run_record_write(&line, take_record);
+        exec_output_event(&ask->out, line.buf, line.len);
+    }
+    flush(ask);
+    if (!take_record->success && !ask->out.readable && !ask->stopped && !ask->out.output.failed)
+        exec_say_error(take_record->why);
+    loop_stop(ask->setup.loop);
+}
+
+/* The run */
+
+static void start_author(struct ask *ask)
+{
+    const struct harness *h = &ask->setup.harness;
+    const struct script_request request = exec_request(&ask->setup.sandbox, ask->options);
+    const struct author_options options = {
+        .run =
+            {
+                .loop = ask->setup.loop,
+                .pool = h->pool,
+                .mode = request.mode,
+                .attempts = ask->options->attempts > 0 ? (size_t)ask->options->attempts : 0,
+                .timeout_s = request.timeout_s,
+                .max_output_bytes = request.max_output_bytes,
+                .secrets = request.secrets,
+            },
+        .provider = h->provider,
+        .wish = ask->options->ask,
+        .tools = pool_tools(h->pool),
+        .model_attempts = h->model_attempts,
+        .model_jitter = h->model_jitter,
+    };
+    const struct author_listener listener = {
+        .asks = on_asks,
+        .begins = on_begins,
+        .events = on_events,
+        .waits = on_waits,
+        .done = on_done,
+        .user = ask,
+    };
+    ask->author = author_start(&options, &listener);
+}
+
+static void on_box(void *user, struct box *box, const char *why)
+{
+    struct ask *ask = user;
+    if (!box) {
+        ask->status = exec_say_no_box(why);
+        loop_stop(ask->setup.loop);
+        return;
+    }
+    show_lines(ask, box_notes(box), strlen(box_notes(box)));
+    pool_give(ask->setup.harness.pool, box, true);
+    start_author(ask);
+}
+
+static void stop(void *user, int status)
+{
+    struct ask *ask = user;
+    ask->stopped = status;
+    if (ask->author)
+        author_cancel(ask->author); /* `done` follows */
+    else
+        loop_stop(ask->setup.loop);
+}
+
+static int run(struct ask *ask)
+{
+    struct stops stops = {.stopped = stop, .user = ask};
+    struct pool *pool = ask->setup.harness.pool;
+    ask->status = STATUS_FAILED;
+    ask->began_us = loop_now_us(ask->setup.loop);
+    stops_watch(&stops, ask->setup.loop);
+    pool_take(pool, on_box, ask);
+    loop_run(ask->setup.loop);
+    stops_unwatch(&stops);
+    if (ask->out.output.failed)
+        ask->status = output_say_failed(&ask->out.output);
+    return ask->stopped ? ask->stopped : ask->status;
+}
+
+int exec_ask(const struct options *options)
+{
+    CLEANUP(config) struct config *config = setup_config(options);
+    if (!config)
+        return STATUS_USAGE;
+    if (!options->model && !config->model)
+        return setup_say_no_model(options);
+    struct ask ask = {.options = options, .setup = {.loop = loop_new(clock_system())}};
+    struct setup *setup = &ask.setup;
+    exec_output_init(&ask.out);
+    int status = setup_open_model(setup, &(struct setup_plan){.options = options, .config = config});
+    if (!status)
+        status = sandbox_open(&setup->sandbox, options);
+    if (!status && !(setup->harness.pool = exec_open_pool(&setup->sandbox, setup->loop, 1)))
+        status = STATUS_USAGE;
+    if (!status)
+        status = run(&ask);
+    setup_close(setup);
+    exec_output_release(&ask.out);
+    return status;
+}
