@@ -20,6 +20,9 @@ static const char *const by_trouble[] = {
     [HTTP_NO_PROXY] = "check the proxy that the environment names",
     [HTTP_NO_TRUST] = "if the server is yours, name its authority's certificate with SSL_CERT_FILE",
     [HTTP_NO_TLS] = "check that the server speaks TLS: base_url of one that does not begins with http://",
+    [HTTP_NO_HTTP] = "check base_url: that of a server that speaks TLS begins with https://",
+    [HTTP_NO_WORD] = "the server ended the connection: check base_url, and whether it must begin with https://",
+    [HTTP_CUT] = "the server, or what stands before it, ended the connection: what it logs may say why",
 };
 
 const char *advice_of_status(long status, bool keyed)

@@ -11,20 +11,22 @@
 #include "base/late.h"
 #include "base/loop.h"
 #include "base/mem.h"
+#include "wait.h"
 #include <curl/curl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <uv.h>
 
 #define CONNECT_TIMEOUT_MS 20000L
-#define RETRY_AFTER_MAX_MS 86400000
+#define HTTP_TOO_MANY      429
 #define BUFFER_BYTES       65536L /* read at once: four times curl's own, for answers of many small events */
 
 /* What is called of curl, without "curl_". */
-#define CURL_CALLS(X) \
-    X(easy_cleanup) X(easy_getinfo) X(easy_header) X(easy_init) X(easy_setopt) X(easy_strerror) X(global_init) \
-    X(multi_add_handle) X(multi_assign) X(multi_cleanup) X(multi_info_read) X(multi_init) X(multi_remove_handle) \
-    X(multi_setopt) X(multi_socket_action) X(multi_strerror) X(slist_append) X(slist_free_all)
+#define CURL_CALLS(X)                                                                                                  \
+    X(easy_cleanup)                                                                                                    \
+    X(easy_getinfo) X(easy_header) X(easy_init) X(easy_setopt) X(easy_strerror) X(global_init) X(multi_add_handle)     \
+        X(multi_assign) X(multi_cleanup) X(multi_info_read) X(multi_init) X(multi_remove_handle) X(multi_setopt)       \
+            X(multi_socket_action) X(multi_strerror) X(slist_append) X(slist_free_all)
 
 static struct {
 #define X(name) __typeof__(curl_##name) *name;
@@ -38,7 +40,7 @@ struct http {
     struct loop_timer timer;
     struct http_transfer *first;
     const char *authorities; /* a file of certificates that are trusted instead of the system's; NULL: those */
-    bool inside; /* curl is running */
+    bool inside;             /* curl is running */
 };
 
 struct http_transfer {
@@ -62,6 +64,7 @@ struct watch {
     uv_poll_t poll;
     struct http *http;
     curl_socket_t socket;
+    int events; /* that curl waits for */
 };
 
 static void free_transfer(struct http_transfer *transfer)
@@ -101,17 +104,38 @@ static void sweep(struct http *http)
 
 static bool is_hopeless(CURLcode code)
 {
-    return code == CURLE_PEER_FAILED_VERIFICATION || code == CURLE_SSL_CACERT_BADFILE ||
-           code == CURLE_URL_MALFORMAT || code == CURLE_UNSUPPORTED_PROTOCOL;
+    return code == CURLE_PEER_FAILED_VERIFICATION || code == CURLE_SSL_CACERT_BADFILE || code == CURLE_URL_MALFORMAT ||
+           code == CURLE_UNSUPPORTED_PROTOCOL;
 }
 
-static enum http_trouble trouble_of(CURLcode code)
+/* True when the connection that failed was not to be one to the address itself. What curl says names both ends of it;
+ * whether it goes through a proxy it tells only in versions to come. */
+static bool is_elsewhere(const struct http_transfer *transfer)
+{
+    char host[256], *url = NULL;
+    unsigned port;
+    if (sscanf(transfer->error, "Failed to connect to %255s port %u", host, &port) != 2)
+        return false;
+    curl.easy_getinfo(transfer->easy, CURLINFO_EFFECTIVE_URL, &url);
+    const char *at = url ? strstr(url, "://") : NULL;
+    if (!at)
+        return false;
+    at += at[3] == '[' ? 4 : 3;
+    size_t len = strlen(host);
+    if (strncasecmp(at, host, len) != 0 || !strchr("]:/?#", at[len]))
+        return true;
+    at += len + (at[len] == ']');
+    unsigned usual = strncasecmp(url, "https", 5) == 0 ? 443 : 80;
+    return port != (*at == ':' ? (unsigned)strtoul(at + 1, NULL, 10) : usual);
+}
+
+static enum http_trouble trouble_of(const struct http_transfer *transfer, CURLcode code)
 {
     switch (code) {
     case CURLE_COULDNT_RESOLVE_HOST:
         return HTTP_NO_NAME;
     case CURLE_COULDNT_CONNECT:
-        return HTTP_NO_SERVER;
+        return is_elsewhere(transfer) ? HTTP_NO_PROXY : HTTP_NO_SERVER;
     case CURLE_COULDNT_RESOLVE_PROXY:
         return HTTP_NO_PROXY;
     case CURLE_PEER_FAILED_VERIFICATION:
@@ -119,31 +143,69 @@ static enum http_trouble trouble_of(CURLcode code)
         return HTTP_NO_TRUST;
     case CURLE_SSL_CONNECT_ERROR:
         return HTTP_NO_TLS;
+    case CURLE_UNSUPPORTED_PROTOCOL:
+    case CURLE_WEIRD_SERVER_REPLY:
+        return HTTP_NO_HTTP;
+    case CURLE_GOT_NOTHING:
+    case CURLE_PARTIAL_FILE:
+    case CURLE_RECV_ERROR:
+    case CURLE_SEND_ERROR:
+        return http_status(transfer) ? HTTP_CUT : HTTP_NO_WORD;
     default:
         return HTTP_TROUBLE;
     }
 }
 
-/* retry-after counts seconds or names a date, which curl reads; some servers also say it in milliseconds. */
-static int64_t retry_after_ms(CURL *easy)
+/* NULL: it has no such header. Good until the next is looked up. */
+static const char *header_of(CURL *easy, const char *name)
 {
     struct curl_header *header;
-    curl_off_t wait_s = 0;
-    if (curl.easy_header(easy, "retry-after-ms", 0, CURLH_HEADER, -1, &header) == CURLHE_OK) {
-        char *end;
-        double ms = strtod(header->value, &end);
-        if (end != header->value && ms >= 0 && ms < RETRY_AFTER_MAX_MS)
-            return (int64_t)ms;
+    return curl.easy_header(easy, name, 0, CURLH_HEADER, -1, &header) == CURLHE_OK ? header->value : NULL;
+}
+
+static int64_t wait_of(CURL *easy, const char *name, double unit_ms)
+{
+    const char *value = header_of(easy, name);
+    int64_t wait = value ? wait_read(value, unit_ms) : -1;
+    return wait > 0 ? wait : -1; /* who says 0 leaves it to us */
+}
+
+/* When the limit that was passed counts anew: the one of which nothing is left, or whichever takes longest. */
+static int64_t limit_reset_ms(CURL *easy)
+{
+    static const char *const limits[][2] = {
+        {"x-ratelimit-remaining-requests", "x-ratelimit-reset-requests"},
+        {"x-ratelimit-remaining-tokens", "x-ratelimit-reset-tokens"},
+    };
+    int64_t longest = -1, spent = -1;
+    for (size_t i = 0; i < COUNT_OF(limits); i++) {
+        const char *left = header_of(easy, limits[i][0]);
+        bool none = left && strcmp(left, "0") == 0;
+        int64_t wait = wait_of(easy, limits[i][1], 1000);
+        longest = wait > longest ? wait : longest;
+        spent = none && wait > spent ? wait : spent;
     }
-    if (curl.easy_getinfo(easy, CURLINFO_RETRY_AFTER, &wait_s) != CURLE_OK || wait_s <= 0)
-        return -1;
-    return wait_s < RETRY_AFTER_MAX_MS / 1000 ? wait_s * 1000 : RETRY_AFTER_MAX_MS;
+    return spent >= 0 ? spent : longest;
+}
+
+/* retry-after counts seconds or names a date, which curl reads; some servers also say it in milliseconds, or only when
+ * their limits count anew. */
+static int64_t retry_after_ms(CURL *easy, long status)
+{
+    curl_off_t wait_s = 0;
+    int64_t wait = wait_of(easy, "retry-after-ms", 1);
+    if (wait < 0)
+        wait = wait_of(easy, "retry-after", 1000);
+    if (wait < 0 && curl.easy_getinfo(easy, CURLINFO_RETRY_AFTER, &wait_s) == CURLE_OK && wait_s > 0)
+        wait = wait_s < WAIT_MAX_MS / 1000 ? wait_s * 1000 : WAIT_MAX_MS;
+    return wait < 0 && status == HTTP_TOO_MANY ? limit_reset_ms(easy) : wait;
 }
 
 static void finish(struct http_transfer *transfer, CURLcode code)
 {
-    struct http_result result = {.timed_out = code == CURLE_OPERATION_TIMEDOUT, .hopeless = is_hopeless(code),
-                                 .trouble = trouble_of(code)};
+    struct http_result result = {.timed_out = code == CURLE_OPERATION_TIMEDOUT,
+                                 .hopeless = is_hopeless(code),
+                                 .trouble = trouble_of(transfer, code)};
     char text[CURL_ERROR_SIZE + 64];
     if (transfer->too_long) {
         result.too_long = true;
@@ -158,7 +220,7 @@ static void finish(struct http_transfer *transfer, CURLcode code)
     char *location = NULL;
     curl.easy_getinfo(transfer->easy, CURLINFO_REDIRECT_URL, &location);
     result.location = location;
-    result.retry_after_ms = retry_after_ms(transfer->easy);
+    result.retry_after_ms = retry_after_ms(transfer->easy, result.status);
     result.content_type = http_content_type(transfer);
     /* Out of curl first, so that on_done may start the next request on the same connection. */
     curl.multi_remove_handle(transfer->http->multi, transfer->easy);
@@ -189,11 +251,16 @@ static void run_curl(struct http *http, curl_socket_t socket, int events)
 
 /* What curl calls */
 
+/* A socket in trouble is one to be read: what came before the trouble is still there, and then the read says what it
+ * is. Told of an error, curl would look at neither. libuv stops watching such a socket; what is left in it is yet to
+ * come. */
 static void on_ready(uv_poll_t *poll, int status, int events)
 {
     struct watch *watch = poll->data;
     int what = (events & UV_READABLE ? CURL_CSELECT_IN : 0) | (events & UV_WRITABLE ? CURL_CSELECT_OUT : 0);
-    run_curl(watch->http, watch->socket, status < 0 ? CURL_CSELECT_ERR : what);
+    run_curl(watch->http, watch->socket, status < 0 ? CURL_CSELECT_IN | CURL_CSELECT_OUT : what);
+    if (status < 0 && !uv_is_closing((uv_handle_t *)poll)) /* it is freed later, by the loop */
+        uv_poll_start(poll, watch->events, on_ready);
 }
 
 static void free_watch(uv_handle_t *handle)
@@ -223,8 +290,8 @@ static int on_socket(CURL *easy, curl_socket_t socket, int what, void *user, voi
         watch->poll.data = watch;
         curl.multi_assign(http->multi, socket, watch);
     }
-    int events = (what & CURL_POLL_IN ? UV_READABLE : 0) | (what & CURL_POLL_OUT ? UV_WRITABLE : 0);
-    return uv_poll_start(&watch->poll, events, on_ready) ? -1 : 0;
+    watch->events = (what & CURL_POLL_IN ? UV_READABLE : 0) | (what & CURL_POLL_OUT ? UV_WRITABLE : 0);
+    return uv_poll_start(&watch->poll, watch->events, on_ready) ? -1 : 0;
 }
 
 static void on_timer(struct loop_timer *timer)

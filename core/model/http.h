@@ -25,9 +25,12 @@ enum http_trouble {
     HTTP_TROUBLE,   /* whatever else, or none */
     HTTP_NO_NAME,   /* the host's name is not known */
     HTTP_NO_SERVER, /* nobody listens there */
-    HTTP_NO_PROXY,  /* the proxy's name is not known */
+    HTTP_NO_PROXY,  /* the proxy's name is not known, or nobody listens there */
     HTTP_NO_TRUST,  /* the certificate */
     HTTP_NO_TLS,    /* something else about TLS */
+    HTTP_NO_HTTP,   /* whoever listens there speaks something else */
+    HTTP_NO_WORD,   /* the connection ended before an answer began */
+    HTTP_CUT,       /* it ended within the answer */
 };
 
 struct http_result {

@@ -13,12 +13,13 @@
 #include <ctype.h>
 #include <math.h>
 
-#define IDLE_MS     120000       /* the longest silence: models think long, but servers send something meanwhile */
-#define LINGER_MS   500          /* how long the end of the connection is waited for behind the end marker */
-#define ANSWER_MAX  (512u << 20) /* bytes of a stream */
-#define BODY_MAX    65536        /* of an answer that is no stream */
-#define HTTP_PAYMENT 402         /* also what others mean who say 429 and that the quota is spent */
-#define WORDS_MAX   400          /* bytes of what a server says in an error */
+#define IDLE_MS        120000       /* the longest silence: models think long, but servers send something meanwhile */
+#define LINGER_MS      500          /* how long the end of the connection is waited for behind the end marker */
+#define ANSWER_MAX     (512u << 20) /* bytes of a stream */
+#define BODY_MAX       65536        /* of an answer that is no stream */
+#define HTTP_PAYMENT   402          /* also what others mean who say 429 and that the quota is spent */
+#define HTTP_TOO_LARGE 413          /* whatever else it says: a proxy that says it says it in HTML */
+#define WORDS_MAX      400          /* bytes of what a server says in an error */
 
 struct live {
     struct provider base;
@@ -36,9 +37,9 @@ struct live {
     struct http_transfer *transfer;  /* NULL: none is under way */
     struct sse sse;
     struct answer answer;
-    struct strbuf body; /* of an answer that is no stream */
-    const char *advice; /* what to do about the error; NULL: nothing is known */
-    bool streams, typed; /* whether it is one, and whether that is known */
+    struct strbuf body;  /* of an answer that is no stream */
+    const char *advice;  /* what to do about the error; NULL: nothing is known */
+    bool streams, typed; /* whether its body is one, and whether that is known */
     int64_t asked_us, heard_us;
     struct loop_timer idle;
     struct loop_task early;
@@ -117,11 +118,12 @@ static void fail_plain(struct live *self, const struct http_result *result)
     bool told = dialect_error(body, &words, &passes);
     bool spent = told && strstr(words.buf, "insufficient_quota");
     self->advice = advice_of_status(spent ? HTTP_PAYMENT : result->status, self->spec.key);
-    answer->too_long = told && dialect_too_long(body);
+    answer->too_long = result->status == HTTP_TOO_LARGE || (told && dialect_too_long(body));
     if (result->location)
         refuse_redirect(self, result->location);
     else if (result->status >= 400 && told)
-        answer_fail(answer, is_retryable(result->status) && !spent, "the API answered %ld, %s", result->status, words.buf);
+        answer_fail(answer, is_retryable(result->status) && !spent, "the API answered %ld, %s", result->status,
+                    words.buf);
     else if (result->status < 200 || result->status >= 300)
         answer_fail(answer, is_retryable(result->status), "the API answered %ld", result->status);
     else if (told)
@@ -198,15 +200,19 @@ static bool on_event(void *user, const char *data, size_t len)
     return self->dialect->take(&self->answer, data, len) && self->listener;
 }
 
+static bool is_stream(long status, const char *type)
+{
+    return status == 200 && (!type || strncasecmp(type, "text/event-stream", 17) == 0);
+}
+
 static void on_data(void *user, const char *bytes, size_t len)
 {
     struct live *self = user;
     struct err err = ERR_INIT;
     self->heard_us = loop_now_us(self->loop);
     if (!self->typed) {
-        const char *type = http_content_type(self->transfer);
         self->typed = true;
-        self->streams = http_status(self->transfer) == 200 && (!type || strncasecmp(type, "text/event-stream", 17) == 0);
+        self->streams = is_stream(http_status(self->transfer), http_content_type(self->transfer));
     }
     if (self->answer.ended || self->answer.error)
         return;
@@ -235,14 +241,16 @@ static void on_done(void *user, const struct http_result *result)
     self->transfer = NULL;
     if (answer->ended || answer->error)
         ; /* said already */
-    else if (result->error && !self->typed) {
-        answer_fail(answer, !result->hopeless, "no answer from %.*s: %s", origin_len(self->url), self->url,
-                    result->error);
+    else if (result->status && !is_stream(result->status, result->content_type))
+        fail_plain(self, result); /* also one that was cut: its status is what counts */
+    else if (result->error) {
         self->advice = advice_of_trouble(result->trouble);
-    } else if (result->error)
-        answer_fail(answer, true, "the answer was cut off before its end: %s", result->error);
-    else if (!self->streams)
-        fail_plain(self, result);
+        if (result->status)
+            answer_fail(answer, true, "the answer was cut off before its end: %s", result->error);
+        else
+            answer_fail(answer, !result->hopeless, "no answer from %.*s: %s", origin_len(self->url), self->url,
+                        result->error);
+    }
     tell(self, result->retry_after_ms);
 }
 

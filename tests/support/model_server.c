@@ -12,7 +12,7 @@
 struct prepared {
     struct strbuf bytes; /* head and body */
     size_t piece;
-    bool closes, silent;
+    bool closes, resets, silent;
 };
 
 struct model_server {
@@ -88,6 +88,8 @@ static void serve_connection(struct model_server *server, int fd)
         answer.bytes = bytes;
         pthread_mutex_unlock(&server->lock);
         more = send_all(fd, &answer) && !answer.closes;
+        if (answer.resets)
+            setsockopt(fd, SOL_SOCKET, SO_LINGER, &(struct linger){.l_onoff = 1}, sizeof(struct linger));
         if (answer.silent) {
             char byte;
             while (recv(fd, &byte, 1, 0) > 0)
@@ -166,22 +168,31 @@ const char *model_server_url(const struct model_server *server)
     return server->url;
 }
 
+static void add_head(struct strbuf *out, const struct served *served, size_t len)
+{
+    const char *type = served->type ? served->type : "text/event-stream";
+    strbuf_addf(out, "HTTP/1.1 %s\r\n", served->status ? served->status : "200 OK");
+    if (*type)
+        strbuf_addf(out, "Content-Type: %s\r\n", type);
+    if (!served->lengthless)
+        strbuf_addf(out, "Content-Length: %zu\r\n", len + (served->promises_more || served->silent ? 1000 : 0));
+    else
+        strbuf_addstr(out, "Connection: close\r\n");
+    strbuf_addf(out, "%s\r\n", served->more ? served->more : "");
+}
+
 void model_server_add(struct model_server *server, const struct served *served)
 {
-    const char *body = served->body ? served->body : "", *type = served->type ? served->type : "text/event-stream";
+    const char *body = served->body ? served->body : "";
     size_t len = served->len ? served->len : strlen(body);
     struct prepared answer = {.bytes = STRBUF_INIT,
                               .piece = served->piece,
-                              .closes = served->lengthless || served->promises_more || served->closes,
+                              .closes = served->lengthless || served->promises_more || served->closes ||
+                                        served->resets || served->raw,
+                              .resets = served->resets,
                               .silent = served->silent};
-    strbuf_addf(&answer.bytes, "HTTP/1.1 %s\r\n", served->status ? served->status : "200 OK");
-    if (*type)
-        strbuf_addf(&answer.bytes, "Content-Type: %s\r\n", type);
-    if (!served->lengthless)
-        strbuf_addf(&answer.bytes, "Content-Length: %zu\r\n", len + (served->promises_more || served->silent ? 1000 : 0));
-    else
-        strbuf_addstr(&answer.bytes, "Connection: close\r\n");
-    strbuf_addf(&answer.bytes, "%s\r\n", served->more ? served->more : "");
+    if (!served->raw)
+        add_head(&answer.bytes, served, len);
     strbuf_add(&answer.bytes, body, len);
     pthread_mutex_lock(&server->lock);
     GROW(server->answers, server->count, server->room);

@@ -17,6 +17,8 @@ struct served {
     bool lengthless;    /* no Content-Length: the body ends with the connection */
     bool promises_more; /* a Content-Length that the body does not keep, and then the end of the connection */
     bool closes;        /* the connection ends behind the answer, though nothing says so */
+    bool resets;        /* likewise, with a reset: whatever the client did not read yet is followed by an error */
+    bool raw;           /* the body is all that is sent: no status, no headers */
     bool silent;        /* after the body nothing happens until the client goes away */
 };
 

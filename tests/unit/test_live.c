@@ -105,8 +105,8 @@ static void start(void)
 {
     strbuf_reset(&f->heard);
     f->dones = 0;
-    f->provider->ops->ask(f->provider, &(struct model_request){.step = 1, .messages = &f->messages, .timeout_ms = 60000},
-                          &f->listener);
+    f->provider->ops->ask(
+        f->provider, &(struct model_request){.step = 1, .messages = &f->messages, .timeout_ms = 60000}, &f->listener);
     assert_int_equal(f->dones, 0);
 }
 
@@ -177,6 +177,23 @@ static void test_end_marker_ends_the_answer_though_the_connection_stays_open(voi
     use(&(struct live_spec){.provider = "openai"});
     model_server_add(f->server, &(struct served){.body = text_of("openai-text"), .silent = true});
     assert_string_equal(ask(), stream_named("openai-text")->says);
+}
+
+/* The reset overtakes nothing: what was sent before it is read. */
+static void test_answer_that_came_whole_counts_though_the_connection_is_reset(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 20; i++)
+        for (const struct stream *stream = streams; stream->name; stream++) {
+            model_server_reset(f->server);
+            model_server_add(f->server, &(struct served){.body = stream->text,
+                                                         .lengthless = i % 3 == 0,
+                                                         .promises_more = i % 3 == 1,
+                                                         .resets = true});
+            use(&(struct live_spec){.provider = stream->dialect->name});
+            assert_string_equal(ask(), stream->says);
+            assert_int_equal(model_server_count(f->server), 1);
+        }
 }
 
 static void test_connection_that_ended_meanwhile_is_made_anew(void **state)
@@ -273,40 +290,63 @@ static void test_failures_are_sentences_that_say_whether_to_try_again(void **sta
         const char *says;
         int64_t retry_after_ms;
     } cases[] = {
-        {{.status = "429 Too Many Requests", .type = "application/json", .more = "Retry-After: 7\r\n",
+        {{.status = "429 Too Many Requests",
+          .type = "application/json",
+          .more = "Retry-After: 7\r\n",
           .body = "{\"type\":\"error\",\"error\":{\"type\":\"rate_limit_error\",\"message\":\"Slow down.\"}}"},
-         "error?=the API answered 429, rate_limit_error: Slow down", 7000},
-        {{.status = "429 Too Many Requests", .type = "application/json", .more = "retry-after-ms: 1250\r\nRetry-After: 2\r\n",
+         "error?=the API answered 429, rate_limit_error: Slow down",
+         7000},
+        {{.status = "429 Too Many Requests",
+          .type = "application/json",
+          .more = "retry-after-ms: 1250\r\nRetry-After: 2\r\n",
           .body = "{\"error\":{\"message\":\"x\"}}"},
-         "error?=the API answered 429, x", 1250},
-        {{.status = "429 Too Many Requests", .type = "application/json",
+         "error?=the API answered 429, x",
+         1250},
+        {{.status = "429 Too Many Requests",
+          .type = "application/json",
           .body = "{\"error\":{\"message\":\"Pay.\",\"type\":\"insufficient_quota\"}}"},
-         "error!=the API answered 429, insufficient_quota: Pay (see to the account at the provider)", -1},
-        {{.status = "500 Internal Server Error", .type = "text/html", .body = "<html>"}, "error?=the API answered 500", -1},
-        {{.status = "529 Overloaded", .type = "application/json",
+         "error!=the API answered 429, insufficient_quota: Pay (see to the account at the provider)",
+         -1},
+        {{.status = "500 Internal Server Error", .type = "text/html", .body = "<html>"},
+         "error?=the API answered 500",
+         -1},
+        {{.status = "529 Overloaded",
+          .type = "application/json",
           .body = "{\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"Overloaded\"}}"},
-         "error?=the API answered 529, overloaded_error: Overloaded", -1},
-        {{.status = "401 Unauthorized", .type = "application/json",
+         "error?=the API answered 529, overloaded_error: Overloaded",
+         -1},
+        {{.status = "401 Unauthorized",
+          .type = "application/json",
           .body = "{\"error\":{\"message\":\"Incorrect API key provided:\\n" KEY ".\",\"code\":\"invalid_api_key\"}}"},
          "error!=the API answered 401, invalid_api_key: Incorrect API key provided: [key] "
-         "(check the key that key_env or key_command gives)", -1},
-        {{.status = "404 Not Found", .type = "application/json",
+         "(check the key that key_env or key_command gives)",
+         -1},
+        {{.status = "404 Not Found",
+          .type = "application/json",
           .body = "{\"type\":\"error\",\"error\":{\"type\":\"not_found_error\",\"message\":\"model: m\"}}"},
-         "error!=the API answered 404, not_found_error: model: m (check model and base_url in the config file)", -1},
+         "error!=the API answered 404, not_found_error: model: m (check model and base_url in the config file)",
+         -1},
         {{.status = "404 Not Found", .type = "text/html", .body = "<html>"},
-         "error!=the API answered 404 (check model and base_url in the config file)", -1},
+         "error!=the API answered 404 (check model and base_url in the config file)",
+         -1},
         {{.status = "403 Forbidden"},
-         "error!=the API answered 403 (check what this key is allowed, or take another model)", -1},
+         "error!=the API answered 403 (check what this key is allowed, or take another model)",
+         -1},
         {{.status = "400 Bad Request", .type = "application/json", .body = "{\"error\":\"model not found\"}"},
-         "error!=the API answered 400, model not found", -1},
+         "error!=the API answered 400, model not found",
+         -1},
         {{.status = "307 Temporary Redirect", .more = "Location: https://elsewhere.invalid/v1/messages\r\n"},
-         NULL /* below */, -1},
+         NULL /* below */,
+         -1},
         {{.type = "text/html", .body = "<html>Log in</html>"},
-         "error!=the API answered with text/html instead of an event stream (is base_url right?)", -1},
+         "error!=the API answered with text/html instead of an event stream (is base_url right?)",
+         -1},
         {{.type = "application/json", .body = "{\"error\":{\"message\":\"no\",\"type\":\"invalid_request_error\"}}"},
-         "error!=the API answered invalid_request_error: no", -1},
+         "error!=the API answered invalid_request_error: no",
+         -1},
         {{.body = "data: {\"type\":\"message_start\"}\n\ndata: {oops\n\n"},
-         "error?=the stream has an event that is no JSON: expected a", -1},
+         "error?=the stream has an event that is no JSON: expected a",
+         -1},
         {{.body = "<html>not what it says it is</html>"}, "error?=the answer was cut off before its end", -1},
     };
     (void)state;
@@ -331,9 +371,10 @@ static void test_redirect_to_another_server_is_refused_with_a_sentence(void **st
     use(&(struct live_spec){.key = KEY});
     model_server_add(f->server, &(struct served){.status = "308 Permanent Redirect",
                                                  .more = "Location: https://elsewhere.invalid/v1/messages?a=b\r\n"});
-    CLEANUP(free) char *says = xasprintf("error!=%s redirects to another server, https://elsewhere.invalid, which is not "
-                                         "followed: the key and the conversation are for this one (correct base_url)",
-                                         model_server_url(f->server));
+    CLEANUP(free)
+    char *says = xasprintf("error!=%s redirects to another server, https://elsewhere.invalid, which is not "
+                           "followed: the key and the conversation are for this one (correct base_url)",
+                           model_server_url(f->server));
     assert_string_equal(ask(), says);
     model_server_reset(f->server);
     model_server_add(f->server, &(struct served){.status = "301 Moved", .more = "Location: /v2/messages\r\n"});
@@ -379,6 +420,102 @@ static void test_refusal_of_a_request_without_a_key_asks_for_one(void **state)
     assert_string_equal(ask(), "error!=the API answered 401 (name its key with key_env or key_command)");
 }
 
+static void begins(const char *said, const char *with)
+{
+    if (strncmp(said, with, strlen(with)) != 0)
+        fail_msg("%s\n  does not begin with\n%s", said, with);
+}
+
+static void test_connection_that_ends_too_early_is_told_by_where_it_ended(void **state)
+{
+#define CUT  "error?=the answer was cut off before its end"
+#define LOGS " (the server, or what stands before it, ended the connection: what it logs may say why)"
+    static const struct {
+        struct served served;
+        const char *begins, *ends;
+    } cases[] = {
+        {{.body = "data: {\"type\":\"ping\"}\n\n", .lengthless = true, .resets = true}, CUT ": ", LOGS},
+        {{.body = "data: {\"type\":\"ping\"}\n\n", .promises_more = true, .resets = true}, CUT ": ", LOGS},
+        {{.body = "data: {\"type\":\"ping\"}\n\n", .promises_more = true}, CUT ": ", LOGS},
+        {{.body = "", .promises_more = true, .resets = true}, CUT ": ", LOGS},
+        {{.body = ""}, CUT, CUT}, /* whole, and nothing in it */
+        {{.body = "", .lengthless = true}, CUT, CUT},
+        {{.raw = true, .resets = true},
+         "error?=no answer from http://127.0.0.1:",
+         " (the server ended the connection: check base_url, and whether it must begin with https://)"},
+        {{.raw = true},
+         "error?=no answer from http://127.0.0.1:",
+         " (the server ended the connection: check base_url, and whether it must begin with https://)"},
+        {{.raw = true, .body = "\x15\x03\x01\x00\x02\x02\x46", .len = 7},
+         "error!=no answer from http://127.0.0.1:",
+         " (check base_url: that of a server that speaks TLS begins with https://)"},
+        {{.status = "401 Unauthorized", .type = "application/json", .body = "{\"error\":\"no\"}", .resets = true},
+         "error!=the API answered 401, no (",
+         " (check the key that key_env or key_command gives)"},
+        {{.status = "503 Unavailable", .type = "text/html", .body = "<html>", .promises_more = true, .resets = true},
+         "error?=the API answered 503",
+         "the API answered 503"},
+    };
+    (void)state;
+    use(&(struct live_spec){.key = KEY});
+    for (int round = 0; round < 5; round++)
+        for (size_t i = 0; i < COUNT_OF(cases); i++) {
+            model_server_reset(f->server);
+            model_server_add(f->server, &cases[i].served);
+            const char *said = ask();
+            begins(said, cases[i].begins);
+            size_t len = strlen(said), end = strlen(cases[i].ends);
+            assert_true(len >= end);
+            assert_string_equal(said + len - end, cases[i].ends);
+        }
+}
+
+static void test_proxy_that_is_not_there_is_the_one_to_be_looked_at(void **state)
+{
+    (void)state;
+    CLEANUP(free) char *gone = xstrdup(model_server_url(f->server));
+    model_server_free(f->server);
+    setenv("http_proxy", gone, 1);
+    use(&(struct live_spec){.base_url = "http://models.invalid/v1"});
+    const char *said = ask();
+    unsetenv("http_proxy");
+    f->server = model_server_new();
+    CLEANUP(free) char *port = xasprintf("port %s ", strrchr(gone, ':') + 1);
+    begins(said, "error?=no answer from http://models.invalid: ");
+    assert_non_null(strstr(said, "127.0.0.1"));
+    assert_non_null(strstr(said, port));
+    assert_non_null(strstr(said, " (check the proxy that the environment names)"));
+}
+
+static void test_wish_for_a_later_attempt_is_read_from_what_servers_say(void **state)
+{
+    static const struct {
+        const char *status, *headers;
+        int64_t wait_ms;
+    } cases[] = {
+        {"429 Too Many Requests", "Retry-After: 99999\r\n", 99999000},
+        {"429 Too Many Requests", "Retry-After: 0\r\n", -1},
+        {"429 Too Many Requests", "Retry-After: soon\r\n", -1},
+        {"429 Too Many Requests", "x-ratelimit-reset-requests: 3s\r\n", 3000},
+        {"429 Too Many Requests", "x-ratelimit-reset-tokens: 1m2.5s\r\n", 62500},
+        {"429 Too Many Requests", "x-ratelimit-reset-requests: 120ms\r\nx-ratelimit-reset-tokens: 6s\r\n", 6000},
+        {"429 Too Many Requests",
+         "x-ratelimit-remaining-requests: 0\r\nx-ratelimit-reset-requests: 120ms\r\n"
+         "x-ratelimit-remaining-tokens: 9000\r\nx-ratelimit-reset-tokens: 6m0s\r\n",
+         120},
+        {"429 Too Many Requests", "Retry-After: 2\r\nx-ratelimit-reset-tokens: 6s\r\n", 2000},
+        {"500 Internal Server Error", "x-ratelimit-reset-tokens: 6s\r\n", -1},
+    };
+    (void)state;
+    use(&(struct live_spec){0});
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        model_server_reset(f->server);
+        model_server_add(f->server, &(struct served){.status = cases[i].status, .more = cases[i].headers});
+        ask();
+        assert_int_equal(f->reply.retry_after_ms, cases[i].wait_ms);
+    }
+}
+
 /* Also where the error is told within the stream. */
 static void test_request_that_is_too_long_is_told_apart(void **state)
 {
@@ -394,6 +531,11 @@ static void test_request_that_is_too_long_is_told_apart(void **state)
     model_server_reset(f->server);
     CLEANUP(free) char *event = xasprintf("data: %s\n\n", long_error);
     model_server_add(f->server, &(struct served){.body = event});
+    ask();
+    assert_true(f->reply.too_long);
+    model_server_reset(f->server);
+    model_server_add(f->server,
+                     &(struct served){.status = "413 Content Too Large", .type = "text/html", .body = "<html>"});
     ask();
     assert_true(f->reply.too_long);
     model_server_reset(f->server);
@@ -457,6 +599,7 @@ int main(void)
         TEST(test_every_stream_arrives_whole_byte_by_byte_on_one_connection),
         TEST(test_stream_cut_at_any_byte_is_an_error_or_the_same_reply),
         TEST(test_end_marker_ends_the_answer_though_the_connection_stays_open),
+        TEST(test_answer_that_came_whole_counts_though_the_connection_is_reset),
         TEST(test_connection_that_ended_meanwhile_is_made_anew),
         TEST(test_cost_is_what_the_prices_say_and_unknown_without),
         TEST(test_request_has_the_headers_and_the_path_of_its_dialect),
@@ -467,6 +610,9 @@ int main(void)
         TEST(test_line_without_an_end_is_refused),
         TEST(test_server_that_is_not_there_is_named),
         TEST(test_refusal_of_a_request_without_a_key_asks_for_one),
+        TEST(test_connection_that_ends_too_early_is_told_by_where_it_ended),
+        TEST(test_proxy_that_is_not_there_is_the_one_to_be_looked_at),
+        TEST(test_wish_for_a_later_attempt_is_read_from_what_servers_say),
         TEST(test_request_that_is_too_long_is_told_apart),
         TEST(test_silence_ends_after_its_time),
         TEST(test_cancelling_closes_the_connection_at_once_and_nobody_is_told),
