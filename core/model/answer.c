@@ -136,19 +136,26 @@ const struct json *answer_parse(struct answer *answer, const char *data, size_t 
     return value;
 }
 
-static void finish_calls(struct answer *answer, struct model_reply *reply)
+static bool was_cut(const struct answer *answer)
 {
     const char *stop = answer->stop ? answer->stop : "";
-    bool cut = strcmp(stop, "max_tokens") == 0 || strcmp(stop, "model_context_window_exceeded") == 0;
+    return answer->refused || strcmp(stop, "max_tokens") == 0 || strcmp(stop, "model_context_window_exceeded") == 0;
+}
+
+static void finish_calls(struct answer *answer, struct model_reply *reply)
+{
+    bool cut = was_cut(answer);
     reply->calls = answer->call_count ? xcalloc(answer->call_count, sizeof(*reply->calls)) : NULL;
     for (size_t i = 0; i < answer->call_count; i++) {
         struct answer_call *call = &answer->calls[i];
-        if (!call->arguments.len && call->closed && !cut)
+        bool incomplete = cut || !call->closed;
+        if (!call->arguments.len && !incomplete)
             strbuf_addstr(&call->arguments, "{}");
         reply->calls[reply->call_count++] = (struct tool_call){
             .id = call->id ? steal(&call->id) : xasprintf("call_%zu", i + 1),
             .name = call->name ? steal(&call->name) : xstrdup(""),
             .arguments = strbuf_detach(&call->arguments, NULL),
+            .incomplete = incomplete,
         };
     }
 }

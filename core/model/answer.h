@@ -2,9 +2,8 @@
 /* An answer while it streams in: what the dialects put together piece by piece, and what becomes of it in the end.
  *
  * No tool ever runs on half of its arguments. A stream that ends without its end marker is an error, whatever came. Where
- * the marker came but the model was cut off (max_tokens), arguments that are cut are no JSON object, since an object
- * ends with its last brace; they are handed on as they are, the turn refuses them and the model reads why. Only the
- * empty text could be mistaken, so it becomes {} only when the call was said to be complete. */
+ * the marker came but the answer was cut off (max_tokens), was refused, or did not say that a call is complete, its calls
+ * are handed on as incomplete, whatever can be read of them; the turn refuses them and the model reads why. */
 
 #include "base/arena.h"
 #include "base/json.h"

@@ -15,6 +15,7 @@ struct tool_call {
     char *id;
     char *name;
     char *arguments; /* JSON text as the model gave it; may be no valid JSON */
+    bool incomplete; /* of an answer that ended before it did: not to be run, even where what came of it can be read */
 };
 
 struct message {

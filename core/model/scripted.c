@@ -243,6 +243,7 @@ static const char *read_calls(struct scripted *self, const struct entry *entry, 
             .id = *id ? xstrdup(id) : xasprintf("call_%zu_%zu", entry->line + 1, reply->call_count + 1),
             .name = xstrdup(name),
             .arguments = read_arguments(json_get(call, "arguments")),
+            .incomplete = json_bool(json_get(call, "incomplete"), false),
         };
     }
     return NULL;

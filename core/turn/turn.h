@@ -41,6 +41,7 @@ struct turn_call {
     char *id, *name;
     char *arguments;              /* JSON text, as the model gave it or the user edited it */
     const struct json *parsed;    /* NULL when it is no JSON object; in the step's arena */
+    bool incomplete;              /* the answer ended before they did, and nobody has edited them since */
     const struct tool *tool;      /* NULL: unknown */
     enum effect effect;           /* of this call */
     const struct wave *wave;

@@ -148,6 +148,13 @@ static bool permitted(struct turn *turn, struct turn_call *call)
                            : outcome_denied(call->id, call->name, DENIAL_VALIDATION, "there is no tool %s", call->name));
         return false;
     }
+    if (call->incomplete) {
+        settle_denied(turn, call,
+                      outcome_denied(call->id, call->name, DENIAL_VALIDATION,
+                                     "arguments: the answer ended before they were complete (%s)",
+                                     turn->reply.stop ? turn->reply.stop : "nobody knows why"));
+        return false;
+    }
     if (!call->parsed) {
         settle_denied(turn, call,
                       outcome_denied(call->id, call->name, DENIAL_VALIDATION, "arguments: must be a JSON object"));
@@ -331,6 +338,7 @@ void turn_run_calls(struct turn *turn)
         call->id = xstrdup(given->id);
         call->name = xstrdup(given->name ? given->name : "");
         call->tool = registry_find(turn->harness->registry, call->name);
+        call->incomplete = given->incomplete;
         read_arguments(turn, call, given->arguments ? given->arguments : "{}");
         plan[i] = (struct wave_call){.id = call->id,
                                      .spec = spec_of(turn, call),
@@ -379,6 +387,7 @@ int turn_edit_arguments(struct turn *turn, struct turn_call *call, const char *t
         return err_set(err, "arguments: must be a JSON object");
     if (call->tool && registry_validate(turn->harness->registry, call->tool, value, err) < 0)
         return -1;
+    call->incomplete = false;
     read_arguments(turn, call, text);
     turn_emit(turn, &(struct event){.type = EVENT_EDITED,
                                     .edited = {.what = edit_what_name(EDIT_ARGUMENTS),

@@ -66,6 +66,8 @@ static void write_calls(struct strbuf *out, struct turn *turn)
             json_add_value(&w, "arguments", arguments);
         else
             json_add_str(&w, "arguments", text);
+        if (call->incomplete)
+            json_add_bool(&w, "incomplete", true);
         json_close(&w, '}');
         arena_reset(&arena);
     }

@@ -163,6 +163,36 @@ static void test_call_with_half_of_its_arguments_is_told_and_not_run(void **stat
     turn_check_end(&rig);
 }
 
+/* Also where they can be read, and again when the recording is run. */
+static void test_call_of_an_answer_that_was_cut_is_told_and_not_run(void **state)
+{
+    struct turn_rig rig;
+    struct fake_answer *cut;
+    const struct message_list *asked;
+
+    (void)state;
+    turn_rig_init(&rig);
+    turn_rig_open(&rig);
+    cut = answer(&rig);
+    cut->stop = "max_tokens";
+    fake_answer_call(cut, "a", "list_dir", "{}");
+    fake_answer_call(cut, "b", "list_dir", "{\"path\":\".\"}");
+    cut->calls[0].incomplete = cut->calls[1].incomplete = true;
+    answer(&rig)->text = "Once more, shorter.";
+    turn_rig_turn(&rig, "go");
+    assert_int_equal(turn_rig_count(&rig, EVENT_TOOL_STARTED), 0);
+    assert_int_equal(turn_rig_count(&rig, EVENT_TOOL_FINISHED), 2);
+    assert_non_null(strstr(turn_rig_event(&rig, EVENT_MODEL_RESPONDED, 0)->model_responded.tool_calls,
+                           "{\"id\":\"a\",\"name\":\"list_dir\",\"arguments\":{},\"incomplete\":true}"));
+    asked = &rig.model->requests[1].messages;
+    for (size_t i = 1; i <= 2; i++) {
+        assert_true(asked->items[asked->count - i].failed);
+        assert_non_null(strstr(asked->items[asked->count - i].text, "the answer ended before they were complete (max_tokens)"));
+    }
+    assert_string_equal(turn_check_finished(&rig)->text, "Once more, shorter.");
+    turn_check_end(&rig);
+}
+
 static void test_any_number_of_attempts_is_waited_for_in_bounds(void **state)
 {
     struct turn_rig rig;
@@ -528,6 +558,7 @@ int main(void)
         cmocka_unit_test(test_wait_has_a_part_by_chance_where_it_is_wanted),
         cmocka_unit_test(test_what_the_provider_wants_back_is_recorded_and_sent_back),
         cmocka_unit_test(test_call_with_half_of_its_arguments_is_told_and_not_run),
+        cmocka_unit_test(test_call_of_an_answer_that_was_cut_is_told_and_not_run),
         cmocka_unit_test(test_any_number_of_attempts_is_waited_for_in_bounds),
         cmocka_unit_test(test_deadline_cuts_the_wait_for_another_attempt_short),
         cmocka_unit_test(test_wish_that_the_turn_cannot_fulfil_ends_it_at_once),

@@ -48,7 +48,8 @@ void fake_answer_call(struct fake_answer *answer, const char *id, const char *to
 
     answer->calls = xreallocarray(answer->calls, answer->call_count + 1, sizeof(*answer->calls));
     call = &answer->calls[answer->call_count++];
-    *call = (struct tool_call){id ? xstrdup(id) : NULL, xstrdup(tool), xstrdup(arguments ? arguments : "{}")};
+    *call = (struct tool_call){
+        .id = id ? xstrdup(id) : NULL, .name = xstrdup(tool), .arguments = xstrdup(arguments ? arguments : "{}")};
 }
 
 /* NULL when there is none left. */
@@ -77,7 +78,7 @@ static struct model_reply make_reply(struct fake_provider *self, const struct fa
     reply.text = answer->text ? xstrdup(answer->text) : NULL;
     reply.thinking = answer->thinking ? xstrdup(answer->thinking) : NULL;
     reply.opaque = answer->opaque ? xstrdup(answer->opaque) : NULL;
-    reply.stop = xstrdup(answer->call_count > 0 ? "tool_use" : "end_turn");
+    reply.stop = xstrdup(answer->stop ? answer->stop : answer->call_count > 0 ? "tool_use" : "end_turn");
     reply.call_count = answer->call_count;
     reply.calls = xcalloc(answer->call_count + 1, sizeof(*reply.calls));
     for (size_t i = 0; i < answer->call_count; i++) {
@@ -86,6 +87,7 @@ static struct model_reply make_reply(struct fake_provider *self, const struct fa
         reply.calls[i].id = from->id ? xstrdup(from->id) : xasprintf("c%lld", (long long)++self->made_calls);
         reply.calls[i].name = xstrdup(from->name);
         reply.calls[i].arguments = xstrdup(from->arguments);
+        reply.calls[i].incomplete = from->incomplete;
     }
     return reply;
 }

@@ -25,6 +25,7 @@ struct fake_answer {
     struct usage usage;
     double cost_usd;        /* NaN: unknown */
     int64_t takes_us;       /* on the loop's clock; negative: never answers */
+    const char *stop;       /* borrowed; NULL: the usual one */
     const char *const *deltas; /* NULL-terminated pieces sent just before it; may be NULL */
 };
 /* The name and the arguments are copied. `id` NULL: c1, c2 … within this provider. */

@@ -76,7 +76,8 @@ char *stream_describe(const struct model_reply *reply)
     if (reply->thinking)
         strbuf_addf(&out, "thinking=%s ", reply->thinking);
     for (size_t i = 0; i < reply->call_count; i++)
-        strbuf_addf(&out, "call=%s/%s/%s ", reply->calls[i].id, reply->calls[i].name, reply->calls[i].arguments);
+        strbuf_addf(&out, "call%s=%s/%s/%s ", reply->calls[i].incomplete ? "?" : "", reply->calls[i].id,
+                    reply->calls[i].name, reply->calls[i].arguments);
     strbuf_addf(&out, "stop=%s usage=%lld/%lld/%lld/%lld", reply->stop, (long long)reply->usage.input,
                 (long long)reply->usage.output, (long long)reply->usage.cache_read, (long long)reply->usage.cache_write);
     if (!isnan(reply->cost_usd))

@@ -61,15 +61,21 @@ static void test_stream_cut_anywhere_is_an_error_to_be_tried_again(void **state)
     "\"}}\n\n"
 #define A_STOP "data: {\"type\":\"content_block_stop\",\"index\":0}\n\n"
 
-static void test_arguments_cut_by_the_length_of_the_answer_stay_cut(void **state)
+static void test_call_is_complete_only_where_the_answer_says_so(void **state)
 {
     (void)state;
     becomes(&dialect_anthropic, A_CALL A_PIECE("{\\\"path\\\":\\\"/et") A_STOP A_END("max_tokens"),
-            "call=t/f/{\"path\":\"/et stop=max_tokens usage=0/0/0/0");
-    becomes(&dialect_anthropic, A_CALL A_STOP A_END("max_tokens"), "call=t/f/ stop=max_tokens usage=0/0/0/0");
+            "call?=t/f/{\"path\":\"/et stop=max_tokens usage=0/0/0/0");
+    becomes(&dialect_anthropic, A_CALL A_PIECE("{\\\"n\\\":1}") A_END("max_tokens"),
+            "call?=t/f/{\"n\":1} stop=max_tokens usage=0/0/0/0");
+    becomes(&dialect_anthropic, A_CALL A_PIECE("{\\\"n\\\":1}") A_STOP A_END("refusal"),
+            "call?=t/f/{\"n\":1} stop=refusal usage=0/0/0/0");
+    becomes(&dialect_anthropic, A_CALL A_PIECE("{\\\"n\\\":1}") A_END("tool_use"),
+            "call?=t/f/{\"n\":1} stop=tool_use usage=0/0/0/0");
+    becomes(&dialect_anthropic, A_CALL A_STOP A_END("max_tokens"), "call?=t/f/ stop=max_tokens usage=0/0/0/0");
     becomes(&dialect_anthropic, A_CALL A_STOP A_END("model_context_window_exceeded"),
-            "call=t/f/ stop=model_context_window_exceeded usage=0/0/0/0");
-    becomes(&dialect_anthropic, A_CALL A_END("tool_use"), "call=t/f/ stop=tool_use usage=0/0/0/0");
+            "call?=t/f/ stop=model_context_window_exceeded usage=0/0/0/0");
+    becomes(&dialect_anthropic, A_CALL A_END("tool_use"), "call?=t/f/ stop=tool_use usage=0/0/0/0");
     becomes(&dialect_anthropic, A_CALL A_STOP A_END("tool_use"), "call=t/f/{} stop=tool_use usage=0/0/0/0");
 }
 
@@ -165,14 +171,18 @@ static void test_calls_are_told_apart_however_a_server_counts_them(void **state)
             "call=call_1/f/{} stop=tool_use usage=0/0/0/0");
 }
 
-static void test_length_cuts_calls_and_empty_arguments_are_then_none(void **state)
+static void test_length_a_filter_and_silence_leave_calls_incomplete(void **state)
 {
+#define O_ONE(arguments) \
+    O_CALLS("{\"index\":0,\"id\":\"a\",\"function\":{\"name\":\"f\",\"arguments\":\"" arguments "\"}}")
     (void)state;
-    becomes(&dialect_openai,
-            O(O_CALLS("{\"index\":0,\"id\":\"a\",\"function\":{\"name\":\"f\",\"arguments\":\"\"}}"), "\"length\"") O_DONE,
-            "call=a/f/ stop=max_tokens usage=0/0/0/0");
+    becomes(&dialect_openai, O(O_ONE(""), "\"length\"") O_DONE, "call?=a/f/ stop=max_tokens usage=0/0/0/0");
+    becomes(&dialect_openai, O(O_ONE("{}"), "\"length\"") O_DONE, "call?=a/f/{} stop=max_tokens usage=0/0/0/0");
+    becomes(&dialect_openai, O(O_ONE(""), "\"content_filter\"") O_DONE, "call?=a/f/ stop=refusal usage=0/0/0/0");
+    becomes(&dialect_openai, O(O_ONE("{}"), "\"content_filter\"") O_DONE, "call?=a/f/{} stop=refusal usage=0/0/0/0");
+    becomes(&dialect_openai, O(O_ONE("{}"), "null") O_DONE, "call?=a/f/{} stop=tool_use usage=0/0/0/0");
     becomes(&dialect_openai, O(O_CALLS("{\"index\":0,\"id\":\"a\",\"function\":{\"name\":\"f\"}}"), "null") O_DONE,
-            "call=a/f/ stop=tool_use usage=0/0/0/0");
+            "call?=a/f/ stop=tool_use usage=0/0/0/0");
 }
 
 static void test_usage_is_the_last_that_was_told_and_nonsense_is_none(void **state)
@@ -251,13 +261,13 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_streams_become_their_replies_in_any_pieces),
         cmocka_unit_test(test_stream_cut_anywhere_is_an_error_to_be_tried_again),
-        cmocka_unit_test(test_arguments_cut_by_the_length_of_the_answer_stay_cut),
+        cmocka_unit_test(test_call_is_complete_only_where_the_answer_says_so),
         cmocka_unit_test(test_errors_in_the_stream_say_what_the_api_said),
         cmocka_unit_test(test_what_is_no_json_is_an_error_and_what_can_be_mended_is_mended),
         cmocka_unit_test(test_refusals_are_told),
         cmocka_unit_test(test_texts_around_another_block_stand_apart),
         cmocka_unit_test(test_calls_are_told_apart_however_a_server_counts_them),
-        cmocka_unit_test(test_length_cuts_calls_and_empty_arguments_are_then_none),
+        cmocka_unit_test(test_length_a_filter_and_silence_leave_calls_incomplete),
         cmocka_unit_test(test_usage_is_the_last_that_was_told_and_nonsense_is_none),
         cmocka_unit_test(test_recorded_streams_are_read),
     };

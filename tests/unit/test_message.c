@@ -107,7 +107,7 @@ static void a_reply_is_released_whole(void **state)
     (void)state;
     struct model_reply reply = {.text = xstrdup("t"), .thinking = xstrdup("h"), .stop = xstrdup("s"), .call_count = 1};
     reply.calls = xcalloc(1, sizeof(*reply.calls));
-    reply.calls[0] = (struct tool_call){xstrdup("c"), xstrdup("n"), xstrdup("{}")};
+    reply.calls[0] = (struct tool_call){.id = xstrdup("c"), .name = xstrdup("n"), .arguments = xstrdup("{}")};
     model_reply_release(&reply);
     assert_null(reply.calls);
     model_reply_release(&reply);

@@ -119,7 +119,7 @@ static const char full[] = STARTED
     "{\"seq\":2,\"t\":5,\"turn\":1,\"type\":\"turn.started\",\"prompt\":\"one\"}\n"
     "{\"seq\":3,\"t\":6,\"turn\":1,\"type\":\"model.responded\",\"step\":1,\"text\":\"I read.\",\"thinking\":\"hm\","
     "\"tool_calls\":[{\"id\":\"c1\",\"name\":\"read_file\",\"arguments\":{\"path\": \"a b\", \"n\":9007199254740993}},"
-    "{\"id\":\"c2\",\"name\":\"odd\",\"arguments\":\"{not json\"},{\"name\":\"bare\"}],\"stop\":\"tool_use\","
+    "{\"id\":\"c2\",\"name\":\"odd\",\"arguments\":\"{not json\",\"incomplete\":true},{\"name\":\"bare\"}],\"stop\":\"tool_use\","
     "\"usage\":{\"input\":10,\"output\":20,\"cache_read\":3,\"cache_write\":4},\"cost_usd\":0.25,\"latency_ms\":1500}\n"
     "{\"seq\":4,\"t\":7,\"turn\":1,\"type\":\"model.responded\",\"step\":2,\"text\":\"Done.\",\"stop\":\"end_turn\","
     "\"cost_usd\":null,\"latency_ms\":10}\n"
@@ -143,6 +143,8 @@ static void answers_come_as_recorded(void **state)
     assert_string_equal(reply->calls[0].name, "read_file");
     assert_string_equal(reply->calls[0].arguments, "{\"path\":\"a b\",\"n\":9007199254740993}");
     assert_string_equal(reply->calls[1].arguments, "{not json");
+    assert_true(reply->calls[1].incomplete);
+    assert_false(reply->calls[0].incomplete);
     assert_string_equal(reply->calls[2].arguments, "{}");
     assert_true(*reply->calls[2].id); /* a hand-written call needs none of its own */
     assert_int_equal(reply->usage.input, 10);
