@@ -19,6 +19,7 @@ void answer_release(struct answer *answer)
     for (size_t i = 0; i < answer->block_count; i++) {
         strbuf_release(&answer->blocks[i].text);
         strbuf_release(&answer->blocks[i].signature);
+        strbuf_release(&answer->blocks[i].input);
     }
     free(answer->calls);
     free(answer->blocks);
@@ -77,7 +78,8 @@ struct answer_block *answer_add_block(struct answer *answer, int64_t index, enum
 {
     GROW(answer->blocks, answer->block_count, answer->block_room);
     struct answer_block *block = &answer->blocks[answer->block_count++];
-    *block = (struct answer_block){.kind = kind, .index = index, .text = STRBUF_INIT, .signature = STRBUF_INIT};
+    *block = (struct answer_block){
+        .kind = kind, .index = index, .text = STRBUF_INIT, .signature = STRBUF_INIT, .input = STRBUF_INIT};
     return block;
 }
 

@@ -26,6 +26,7 @@ struct answer_block {
     size_t at, len;                /* a text: where it stands in the answer's */
     size_t call;                   /* a call: which */
     struct strbuf text, signature; /* thinking; `text` is the JSON of another */
+    struct strbuf input;           /* another: the JSON of its input, where that comes in pieces */
 };
 
 struct answer {
@@ -36,6 +37,7 @@ struct answer {
     size_t block_count, block_room;
     char *stop;
     struct usage usage;
+    bool counted;        /* the server told it */
     int64_t fresh_input; /* prompt tokens that no cache had a part in, where they are counted apart */
     double cost_usd;     /* told by the server; NaN: not */
     bool refused;

@@ -1,9 +1,13 @@
 /* Anthropic Messages.
  *
  * Blocks are known by their index. Thinking comes with a signature and must go back byte for byte for as long as a tool
- * loop lasts, in its place among the other blocks; so an answer that holds such blocks keeps an outline of itself
- * ("opaque" in the message): thinking as it came, texts and calls by their place. Texts and calls themselves are taken
- * from the message when it is sent, because the turn may have given a call another id, or a person other arguments. */
+ * loop lasts, in its place among the other blocks, whether any was asked for or not; so an answer that holds such
+ * blocks keeps an outline of itself ("opaque" in the message): thinking as it came, texts and calls by their place.
+ * Texts and calls themselves are taken from the message when it is sent, because the turn may have given a call another
+ * id, or a person other arguments.
+ *
+ * An answer that the server interrupted keeps one too, and is sent back as the last message: the next answer goes on
+ * from there. */
 
 #include "base/mem.h"
 #include "dialect.h"
@@ -20,7 +24,7 @@ struct writing {
     const struct message_list *messages;
     enum role role; /* of the message that is open; ROLE_SYSTEM: none */
     bool begun;     /* there is one already */
-    bool thinks;    /* thinking blocks belong into this request */
+    bool paused;    /* the newest answer is to be gone on with */
     struct arena arena;
 };
 
@@ -33,8 +37,8 @@ static void close_message(struct writing *writing)
     writing->role = ROLE_SYSTEM;
 }
 
-/* Messages of one side that follow each other are one message: the API wants the results of calls and what the user says
- * next in one. */
+/* Messages of one side that follow each other are one message: the API wants the results of calls and what the user
+ * says next in one. */
 static void open_message(struct writing *writing, enum role role)
 {
     if (writing->role == role)
@@ -97,18 +101,6 @@ static void write_result(struct writing *writing, const char *id, const struct m
     json_close(&writing->w, '}');
 }
 
-/* The blocks that this very model wants back; NULL: none that it would take. */
-static const struct json *outline_of(struct writing *writing, const struct message *message)
-{
-    if (!message->opaque)
-        return NULL;
-    const struct json *opaque = json_parse(&writing->arena, message->opaque, strlen(message->opaque), NULL);
-    if (strcmp(json_str(json_get(opaque, "provider"), ""), dialect_anthropic.name) != 0 ||
-        strcmp(json_str(json_get(opaque, "model"), ""), writing->ask->spec->model) != 0)
-        return NULL;
-    return json_get(opaque, "blocks");
-}
-
 /* True when every text and call of the outline is there in the message still. */
 static bool fits(const struct json *outline, const struct message *message)
 {
@@ -123,6 +115,22 @@ static bool fits(const struct json *outline, const struct message *message)
             return false;
     }
     return calls == message->call_count;
+}
+
+/* The blocks that this very model wants back; NULL: none that it would take. `paused`: it goes on from there. */
+static const struct json *outline_of(struct writing *writing, const struct message *message, bool *paused)
+{
+    *paused = false;
+    if (!message->opaque)
+        return NULL;
+    const struct json *opaque = json_parse(&writing->arena, message->opaque, strlen(message->opaque), NULL);
+    const struct json *blocks = json_get(opaque, "blocks");
+    if (strcmp(json_str(json_get(opaque, "provider"), ""), dialect_anthropic.name) != 0 ||
+        strcmp(json_str(json_get(opaque, "model"), ""), writing->ask->spec->model) != 0 || !blocks || !blocks->count ||
+        !fits(blocks, message))
+        return NULL;
+    *paused = json_bool(json_get(opaque, "paused"), false);
+    return blocks;
 }
 
 static void write_outline(struct writing *writing, const struct json *outline, const struct message *message)
@@ -143,17 +151,19 @@ static void write_outline(struct writing *writing, const struct json *outline, c
 static size_t write_assistant(struct writing *writing, size_t i)
 {
     const struct message *message = &writing->messages->items[i];
-    const struct json *outline = writing->thinks ? outline_of(writing, message) : NULL;
+    bool paused;
+    const struct json *outline = outline_of(writing, message, &paused);
     size_t results = dialect_results(writing->messages, i + 1);
     bool last = i + 1 + results == writing->messages->count;
-    if (dialect_blank(message->text) && !message->call_count)
+    if (dialect_blank(message->text) && !message->call_count && !paused)
         return i + 1;
     if (!writing->begun) { /* the first word is the user's, or the request is refused */
         open_message(writing, ROLE_USER);
         write_text(writing, dialect_go_on, strlen(dialect_go_on), false);
     }
     open_message(writing, ROLE_ASSISTANT);
-    if (outline && fits(outline, message)) {
+    writing->paused = paused;
+    if (outline) {
         write_outline(writing, outline, message);
     } else {
         if (!dialect_blank(message->text))
@@ -187,8 +197,8 @@ static void write_messages(struct writing *writing, size_t from)
         }
         i++;
     }
-    /* A last message of the model's would be the beginning of its answer. */
-    if (writing->role != ROLE_USER) {
+    /* A last message of the model's would be the beginning of its answer, which only one that was interrupted is. */
+    if (writing->role != ROLE_USER && !(writing->role == ROLE_ASSISTANT && writing->paused)) {
         open_message(writing, ROLE_USER);
         write_text(writing, dialect_go_on, strlen(dialect_go_on), true);
     }
@@ -229,12 +239,12 @@ static bool may_think(struct writing *writing)
 {
     const struct message_list *messages = writing->messages;
     size_t i = messages->count;
+    bool paused;
     while (i > 0 && messages->items[i - 1].role == ROLE_TOOL)
         i--;
     if (i == messages->count || i == 0 || !messages->items[i - 1].call_count)
         return true;
-    const struct json *outline = outline_of(writing, &messages->items[i - 1]);
-    return outline && fits(outline, &messages->items[i - 1]);
+    return outline_of(writing, &messages->items[i - 1], &paused) != NULL;
 }
 
 static void anthropic_write(struct strbuf *out, const struct dialect_request *ask)
@@ -248,7 +258,6 @@ static void anthropic_write(struct strbuf *out, const struct dialect_request *as
     bool own = dialect_said(ask, "thinking");
     if (thinking > 0)
         thinking = !own && may_think(&writing) ? (thinking > THINKING_MIN ? thinking : THINKING_MIN) : 0;
-    writing.thinks = own || thinking > 0;
     json_open(&writing.w, NULL, '{');
     json_add_str(&writing.w, "model", ask->spec->model);
     json_add_bool(&writing.w, "stream", true);
@@ -278,6 +287,7 @@ static void anthropic_write(struct strbuf *out, const struct dialect_request *as
 static void take_usage(struct answer *answer, const struct json *usage)
 {
     struct usage *known = &answer->usage;
+    answer->counted |= usage && usage->type == JSON_OBJECT;
     answer->fresh_input = dialect_count(usage, "input_tokens", answer->fresh_input);
     known->cache_read = dialect_count(usage, "cache_read_input_tokens", known->cache_read);
     known->cache_write = dialect_count(usage, "cache_creation_input_tokens", known->cache_write);
@@ -300,8 +310,8 @@ static bool take_block_start(struct answer *answer, int64_t index, const struct 
     const char *type = json_str(json_get(block, "type"), "");
     const struct json *text = json_get(block, "text"), *thinking = json_get(block, "thinking");
     if (strcmp(type, "text") == 0) {
-        bool apart = answer->block_count && answer->text.len &&
-                     answer->blocks[answer->block_count - 1].kind != BLOCK_TEXT;
+        bool apart =
+            answer->block_count && answer->text.len && answer->blocks[answer->block_count - 1].kind != BLOCK_TEXT;
         if (apart && !answer_add_text(answer, "\n\n", 2))
             return false;
         answer_add_block(answer, index, BLOCK_TEXT)->at = answer->text.len;
@@ -344,6 +354,8 @@ static bool take_delta(struct answer *answer, int64_t index, const struct json *
         struct answer_call *call = answer_find_call(answer, index);
         if (call && piece && piece->type == JSON_STRING)
             strbuf_add(&call->arguments, piece->text, piece->len);
+        else if (block && block->kind == BLOCK_OTHER && piece && piece->type == JSON_STRING)
+            strbuf_add(&block->input, piece->text, piece->len);
     } else if (strcmp(type, "thinking_delta") == 0) {
         const struct json *piece = json_get(delta, "thinking");
         if (block && block->kind == BLOCK_THINKING && piece && piece->type == JSON_STRING) {
@@ -390,11 +402,26 @@ static bool anthropic_take(struct answer *answer, const char *data, size_t len)
     return true;
 }
 
+/* A block that is none of ours, with the input that came in pieces in its place. */
+static void keep_other(struct json_writer *w, const struct answer_block *block)
+{
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
+    const struct json *input = block->input.len ? json_parse(&arena, block->input.buf, block->input.len, NULL) : NULL;
+    if (!input) {
+        json_add_raw(w, "keep", block->text.buf);
+        return;
+    }
+    json_open(w, "keep", '{');
+    json_each (field, json_parse(&arena, block->text.buf, block->text.len, NULL))
+        json_add_value(w, field->key, strcmp(field->key, "input") == 0 ? input : field);
+    json_close(w, '}');
+}
+
 static char *anthropic_keep(const struct answer *answer, const struct live_spec *spec)
 {
     struct strbuf out = STRBUF_INIT;
     struct json_writer w = json_begin(&out);
-    bool wanted = false;
+    bool paused = answer->stop && strcmp(answer->stop, MODEL_PAUSED) == 0, wanted = paused;
     for (size_t i = 0; i < answer->block_count; i++)
         wanted |= answer->blocks[i].kind == BLOCK_THINKING || answer->blocks[i].kind == BLOCK_OTHER;
     if (!wanted)
@@ -402,6 +429,8 @@ static char *anthropic_keep(const struct answer *answer, const struct live_spec 
     json_open(&w, NULL, '{');
     json_add_str(&w, "provider", dialect_anthropic.name);
     json_add_str(&w, "model", spec->model);
+    if (paused)
+        json_add_bool(&w, "paused", true);
     json_open(&w, "blocks", '[');
     for (size_t i = 0; i < answer->block_count; i++) {
         const struct answer_block *block = &answer->blocks[i];
@@ -414,7 +443,7 @@ static char *anthropic_keep(const struct answer *answer, const struct live_spec 
         } else if (block->kind == BLOCK_CALL) {
             json_add_bool(&w, "call", true);
         } else if (block->kind == BLOCK_OTHER) {
-            json_add_raw(&w, "keep", block->text.buf);
+            keep_other(&w, block);
         } else {
             json_open(&w, "keep", '{');
             json_add_str(&w, "type", "thinking");

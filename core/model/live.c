@@ -160,7 +160,7 @@ static void tell(struct live *self, int64_t retry_after_ms)
     reply.opaque = opaque;
     if (reply.error)
         reply.retry_after_ms = retry_after_ms;
-    else if (!isnan(self->spec.prices.input))
+    else if (!isnan(self->spec.prices.input) && self->answer.counted)
         reply.cost_usd = pricing_cost(&self->spec.prices, &reply.usage);
     reply.latency_ms = (loop_now_us(self->loop) - self->asked_us) / 1000;
     forget(self);

@@ -1,5 +1,5 @@
-/* OpenAI-compatible Chat Completions, with the liberties that servers take: calls without an index, an id in every piece
- * or in none, a whole call at once, arguments as an object, "stop" though there are calls, usage anywhere. */
+/* OpenAI-compatible Chat Completions, with the liberties that servers take: calls without an index, an id in every
+ * piece or in none, a whole call at once, arguments as an object, "stop" though there are calls, usage anywhere. */
 
 #include "base/mem.h"
 #include "dialect.h"
@@ -132,8 +132,7 @@ static void write_tools(struct json_writer *w, const struct model_request *reque
 static void openai_write(struct strbuf *out, const struct dialect_request *ask)
 {
     const struct model_request *request = ask->request;
-    struct writing writing = {
-        .w = json_begin(out), .ask = ask, .messages = request->messages, .arena = ARENA_INIT};
+    struct writing writing = {.w = json_begin(out), .ask = ask, .messages = request->messages, .arena = ARENA_INIT};
     json_open(&writing.w, NULL, '{');
     json_add_str(&writing.w, "model", ask->spec->model);
     json_add_bool(&writing.w, "stream", true);
@@ -146,6 +145,8 @@ static void openai_write(struct strbuf *out, const struct dialect_request *ask)
         write_tools(&writing.w, request);
     if (request->tool_count && request->reflection && !dialect_said(ask, "tool_choice"))
         json_add_str(&writing.w, "tool_choice", "none");
+    if (request->tool_count && request->parallel && !dialect_said(ask, "parallel_tool_calls"))
+        json_add_bool(&writing.w, "parallel_tool_calls", true); /* some servers allow one call at a time otherwise */
     dialect_write_options(&writing.w, ask);
     write_messages(&writing);
     json_close(&writing.w, '}');
@@ -159,6 +160,7 @@ static void take_usage(struct answer *answer, const struct json *usage)
     const struct json *details = json_get(usage, "prompt_tokens_details");
     if (!usage || usage->type != JSON_OBJECT)
         return;
+    answer->counted = true;
     answer->usage = (struct usage){
         .input = dialect_count(usage, "prompt_tokens", 0),
         .output = dialect_count(usage, "completion_tokens", 0),

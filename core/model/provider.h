@@ -18,10 +18,14 @@ struct model_request {
     const struct message_list *messages;
     const struct tool_offer *tools;     /* offered to the model; good for the call, like the messages */
     size_t tool_count;
+    bool parallel;                      /* several of them may be called at once */
     int thinking_tokens;                /* 0: off */
     int64_t max_output_tokens;          /* 0: the provider's own */
     int64_t timeout_ms;                 /* what is left of the turn, which cancels when it is over */
 };
+
+/* Why an answer ended, where it matters: the model was interrupted, and goes on when it gets back what it said. */
+#define MODEL_PAUSED "pause_turn"
 
 struct model_reply {
     char *error;            /* NULL when it answered; then nothing else is set */

@@ -134,7 +134,7 @@ static void recall_answer(struct turn *turn, const struct event_model_responded 
         turn->state.final_text = xstrdup(text);
     }
     turn->left.answered = true;
-    turn->left.final = turn->call_count == 0;
+    turn->left.final = turn->call_count == 0 && !(answer->stop && strcmp(answer->stop, MODEL_PAUSED) == 0);
 }
 
 static void recall_started(struct turn *turn, const struct event_tool_started *started)

@@ -100,6 +100,8 @@ static void after_answer(struct turn *turn, struct turn_call *none)
     (void)none;
     if (turn->reply.call_count > 0)
         turn_run_calls(turn); /* also when cancelled: each call gets its outcome */
+    else if (turn->reply.stop && strcmp(turn->reply.stop, MODEL_PAUSED) == 0)
+        turn_next_step(turn);
     else
         turn_end(turn, turn->cancelled ? "cancelled" : "done");
 }
@@ -399,6 +401,7 @@ static void send_request(struct turn *turn)
                                     .messages = &turn->messages,
                                     .tools = offers,
                                     .tool_count = turn->tool_count,
+                                    .parallel = !engine_gates(turn->engine)->serial,
                                     .thinking_tokens = thinking_tokens(engine_thinking(turn->engine)->level),
                                     .timeout_ms = (int64_t)(budget_remaining_s(&turn->budget) * 1000),
                                 },

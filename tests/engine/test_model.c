@@ -163,6 +163,35 @@ static void test_call_with_half_of_its_arguments_is_told_and_not_run(void **stat
     turn_check_end(&rig);
 }
 
+static void test_model_that_was_interrupted_goes_on_with_what_it_said(void **state)
+{
+    struct turn_rig rig;
+    const struct message_list *asked;
+
+    (void)state;
+    turn_rig_init(&rig);
+    rig.harness.limits.steps = 3;
+    turn_rig_open(&rig);
+    for (int i = 0; i < 2; i++) {
+        answer(&rig)->text = "Searching.";
+        rig.model->answers.items[i]->stop = MODEL_PAUSED;
+    }
+    answer(&rig)->text = "Found.";
+    turn_rig_turn(&rig, "go");
+    assert_int_equal(rig.model->request_count, 3);
+    asked = &rig.model->requests[2].messages;
+    assert_int_equal(asked->items[asked->count - 1].role, ROLE_ASSISTANT);
+    assert_string_equal(asked->items[asked->count - 1].text, "Searching.");
+    assert_string_equal(turn_check_finished(&rig)->text, "Found.");
+    /* Not for ever. */
+    rig.model->repeat_last = true;
+    answer(&rig)->stop = MODEL_PAUSED;
+    turn_rig_turn(&rig, "and now");
+    assert_int_equal(rig.model->request_count, 6);
+    assert_string_equal(turn_check_finished(&rig)->status, "budget");
+    turn_check_end(&rig);
+}
+
 /* Also where they can be read, and again when the recording is run. */
 static void test_call_of_an_answer_that_was_cut_is_told_and_not_run(void **state)
 {
@@ -558,6 +587,7 @@ int main(void)
         cmocka_unit_test(test_wait_has_a_part_by_chance_where_it_is_wanted),
         cmocka_unit_test(test_what_the_provider_wants_back_is_recorded_and_sent_back),
         cmocka_unit_test(test_call_with_half_of_its_arguments_is_told_and_not_run),
+        cmocka_unit_test(test_model_that_was_interrupted_goes_on_with_what_it_said),
         cmocka_unit_test(test_call_of_an_answer_that_was_cut_is_told_and_not_run),
         cmocka_unit_test(test_any_number_of_attempts_is_waited_for_in_bounds),
         cmocka_unit_test(test_deadline_cuts_the_wait_for_another_attempt_short),

@@ -15,7 +15,7 @@ static const struct tool_offer tools[] = {{"read_file", "Reads.", "{\"type\":\"o
 struct asking {
     const struct dialect *dialect;
     const char *options;
-    bool reflection, no_tools;
+    bool reflection, no_tools, parallel;
     int thinking;
     const char *model;
 };
@@ -32,6 +32,7 @@ static char *written(const struct message_list *messages, const struct asking *h
                                           .reflection = how->reflection,
                                           .tools = tools,
                                           .tool_count = how->no_tools ? 0 : 1,
+                                          .parallel = how->parallel,
                                           .thinking_tokens = how->thinking};
     how->dialect->write(&out, &(struct dialect_request){&spec, options, &request});
     assert_non_null(json_parse(&arena, out.buf, out.len, NULL));
@@ -256,14 +257,15 @@ static void test_thinking_goes_back_as_it_came_in_its_place(void **state)
     writes_part(&list, &how, back);
     writes_part(&copy, &how, back);
     writes_part(&list, &how, "\"max_tokens\":9216,\"thinking\":{\"type\":\"enabled\",\"budget_tokens\":1024}");
-    /* Not to a model that did not think it, and not when nothing is to be thought. */
+    /* Not to a model that did not think it. */
     how.model = "another";
     writes_no(&list, &how, "signature");
     writes_no(&list, &how, "budget_tokens"); /* its calls are being answered: without their thinking, none is taken */
+    /* But also where none was asked for: it came all the same, and is missed. */
     how.model = NULL;
     how.thinking = 0;
-    writes_no(&list, &how, "signature");
-    writes_part(&list, &how, "{\"type\":\"text\",\"text\":\"Look:\"},{\"type\":\"tool_use\",\"id\":\"renamed\"");
+    writes_part(&list, &how, back);
+    writes_no(&list, &how, "budget_tokens");
     writes_no(&list, &(struct asking){.dialect = &dialect_openai, .thinking = 500}, "sig+/=");
     message_list_release(&copy);
     message_list_release(&list);
@@ -282,6 +284,57 @@ static void test_thinking_that_no_longer_fits_its_message_is_left_out(void **sta
     writes_no(&list, &how, "budget_tokens");
     message_list_add(&list, ROLE_USER, "y"); /* a new prompt: now it may think again */
     writes_part(&list, &how, "budget_tokens");
+    message_list_release(&list);
+}
+
+/* ---- interruptions ---- */
+
+#define A_EVENT(type, rest) "data: {\"type\":\"" type "\"" rest "}\n\n"
+
+static void test_answer_that_was_interrupted_goes_back_as_it_came_and_is_gone_on_with(void **state)
+{
+    static const char stream[] =
+        A_EVENT("content_block_start", ",\"index\":0,\"content_block\":{\"type\":\"server_tool_use\",\"id\":\"s1\","
+                                       "\"name\":\"web_search\",\"input\":{}}")
+        A_EVENT("content_block_delta", ",\"index\":0,\"delta\":{\"type\":\"input_json_delta\",\"partial_json\":\"{\\\"q\\\":\"}")
+        A_EVENT("content_block_delta", ",\"index\":0,\"delta\":{\"type\":\"input_json_delta\",\"partial_json\":\"1}\"}")
+        A_EVENT("content_block_stop", ",\"index\":0") A_EVENT("message_delta", ",\"delta\":{\"stop_reason\":\"pause_turn\"}")
+        A_EVENT("message_stop", "");
+    struct message_list list;
+    struct model_reply reply;
+    (void)state;
+    stream_read(&dialect_anthropic, stream, strlen(stream), 0, &reply);
+    assert_string_equal(reply.stop, MODEL_PAUSED);
+    message_list_init(&list);
+    message_list_add(&list, ROLE_USER, "x");
+    message_list_add(&list, ROLE_ASSISTANT, "")->opaque = steal(&reply.opaque);
+    model_reply_release(&reply);
+    struct asking how = {.dialect = &dialect_anthropic};
+    writes_part(&list, &how,
+                "{\"role\":\"assistant\",\"content\":[{\"type\":\"server_tool_use\",\"id\":\"s1\",\"name\":\"web_search\","
+                "\"input\":{\"q\":1}}]}]}");
+    message_list_add(&list, ROLE_ASSISTANT, "Found."); /* one message with what follows it */
+    writes_part(&list, &how, "\"input\":{\"q\":1}},{\"type\":\"text\",\"text\":\"Found.\"}]},{\"role\":\"user\"");
+    /* Nobody else can go on with it. */
+    how.model = "another";
+    writes_no(&list, &how, "server_tool_use");
+    writes_part(&list, &how, "Go on.");
+    message_list_release(&list);
+}
+
+static void test_several_calls_at_once_are_asked_for_where_they_may_be_run(void **state)
+{
+    struct message_list list;
+    struct asking how = {.dialect = &dialect_openai, .parallel = true};
+    (void)state;
+    message_list_init(&list);
+    message_list_add(&list, ROLE_USER, "x");
+    writes_part(&list, &how, "\"parallel_tool_calls\":true");
+    how.options = "{\"parallel_tool_calls\":null}";
+    writes_no(&list, &how, "parallel_tool_calls");
+    writes_no(&list, &(struct asking){.dialect = &dialect_openai, .parallel = true, .no_tools = true}, "parallel");
+    writes_no(&list, &(struct asking){.dialect = &dialect_openai}, "parallel");
+    writes_no(&list, &(struct asking){.dialect = &dialect_anthropic, .parallel = true}, "parallel");
     message_list_release(&list);
 }
 
@@ -322,6 +375,8 @@ int main(void)
         cmocka_unit_test(test_options_win_and_null_leaves_out),
         cmocka_unit_test(test_thinking_goes_back_as_it_came_in_its_place),
         cmocka_unit_test(test_thinking_that_no_longer_fits_its_message_is_left_out),
+        cmocka_unit_test(test_answer_that_was_interrupted_goes_back_as_it_came_and_is_gone_on_with),
+        cmocka_unit_test(test_several_calls_at_once_are_asked_for_where_they_may_be_run),
         cmocka_unit_test(test_reasoning_goes_back_only_to_a_model_that_wants_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

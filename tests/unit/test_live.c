@@ -219,6 +219,14 @@ static void test_cost_is_what_the_prices_say_and_unknown_without(void **state)
     use(&(struct live_spec){0});
     ask();
     assert_true(isnan(f->reply.cost_usd));
+    /* Nothing was counted: that is not the same as nothing. */
+    model_server_reset(f->server);
+    model_server_add(f->server,
+                     &(struct served){.body = "data: {\"choices\":[{\"delta\":{\"content\":\"x\"}}]}\n\ndata: [DONE]\n\n"});
+    use(&(struct live_spec){.provider = "openai", .prices = {.input = 3, .output = 15}});
+    ask();
+    assert_string_equal(f->reply.text, "x");
+    assert_true(isnan(f->reply.cost_usd));
 }
 
 /* ---- requests ---- */
