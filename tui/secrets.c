@@ -25,8 +25,12 @@ static const char *key_variable(const struct config_model *model)
 
 void secrets_declare(const struct options *options, const struct config *config)
 {
-    for (size_t i = 0; i < options->secrets.count; i++)
-        declare("--secret ", options->secrets.items[i]);
+    for (size_t i = 0; i < options->secrets.count; i++) {
+        const char *name = options->secrets.items[i];
+        if (config && !getenv(name))
+            say_notice("--secret %s: there is no such variable in the environment", name);
+        declare("--secret ", name);
+    }
     for (size_t i = 0; config && i < config->secret_count; i++)
         declare("config: secrets: ", config->secrets[i]);
     for (size_t i = 0; config && i < config->model_count; i++)

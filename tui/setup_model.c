@@ -10,6 +10,7 @@
 #include "model/scripted.h"
 #include "say.h"
 #include "setup.h"
+#include <math.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -108,16 +109,13 @@ static int open_file(struct setup *setup, const char *file, double speed)
     return 0;
 }
 
-static void declare_key(const struct config_model *model, const char *key)
-{
-    CLEANUP(free) char *name = xasprintf("key of %s", model->name);
-    if (key && !redact_add(model->key_env ? model->key_env : name, key))
-        log_warn("the key of the model %s is too short to be looked for in what is shown", model->name);
-}
-
+/* A command printed it. Those in variables are declared with the config file. */
 static void got_key(void *user, const char *key)
 {
-    declare_key(user, key);
+    const struct config_model *model = user;
+    CLEANUP(free) char *name = xasprintf("key of %s", model->name);
+    if (!redact_add(name, key))
+        log_warn("the key of the model %s is too short to be looked for in what is shown", model->name);
 }
 
 /* A model that is asked over HTTP; NULL and err. A command that prints the key may take its time: before a screen it runs
@@ -148,7 +146,8 @@ static struct provider *make_live(struct setup *setup, const struct config_model
                          err);
     if (config_model_key(model, &key, err))
         return NULL;
-    declare_key(model, key);
+    if (model->key_command)
+        got_key((void *)(uintptr_t)model, key);
     spec.key = key;
     struct provider *made = live_new(setup->loop, setup->model_http, &spec, err);
     if (key)
@@ -163,6 +162,10 @@ static int open_live(struct setup *setup, const struct setup_plan *plan, const s
     if (plan->virtual_time)
         return say_error(STATUS_USAGE, "--check repeats a recording and asks no live model (leave --model %s out)",
                          model->name);
+    if (!isnan(setup->harness.limits.cost_usd) && isnan(model->prices.input))
+        say_notice("budget cost_usd: the config file has no \"prices\" of the model \"%s\": unless its server tells what "
+                   "an answer costs, this limit has no effect",
+                   model->name);
     setup->harness.provider = make_live(setup, model, &err);
     return setup->harness.provider ? 0 : say_model_error(plan->config, model, &err);
 }

@@ -132,7 +132,7 @@ static void add_partial(struct wrapped *out, const struct view *view, int width)
         event.type == EVENT_MODEL_FAILED) {
         CLEANUP(strbuf) struct strbuf words = STRBUF_INIT;
         strbuf_addf(&words, "could not be asked: %s", event.model_failed.error ? event.model_failed.error : "?");
-        if (event.model_failed.retry_in_ms != EVENT_NULL_INT) {
+        if (event.model_failed.retry_in_ms != EVENT_NULL_INT && session_turn_running(session)) {
             strbuf_addstr(&words, "; tries again in ");
             text_ms(&words, event.model_failed.retry_in_ms);
         }

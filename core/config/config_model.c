@@ -7,6 +7,7 @@
 #include "base/strbuf.h"
 #include "config_inside.h"
 #include "model/keyed.h"
+#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -19,10 +20,47 @@
         return 0;                                                                                                      \
     }
 MODEL_TEXT(file)
-MODEL_TEXT(base_url)
 MODEL_TEXT(model)
-MODEL_TEXT(key_env)
 MODEL_TEXT(key_command)
+
+#define WORD_MAX 24 /* of a variable's name: what is longer is no word */
+
+static int take_base_url(struct reading *reading, const struct json *value)
+{
+    const char *bad = live_bad_url(value->text);
+    reading->model->base_url = config_keep(reading, value);
+    if (!bad)
+        return 0;
+    err_set(reading->err, "\"base_url\" of the model \"%.60s\" %s", reading->model->name, bad);
+    return config_at_line(reading, value);
+}
+
+/* Letters, digits and underscores, and none of it as long as a key is. */
+static bool names_variable(const char *name)
+{
+    size_t word = 0;
+    if (!*name || isdigit((unsigned char)*name))
+        return false;
+    for (; *name; name++) {
+        word = *name == '_' ? 0 : word + 1;
+        if ((*name != '_' && !isalnum((unsigned char)*name)) || word > WORD_MAX)
+            return false;
+    }
+    return true;
+}
+
+/* What is no name is not repeated: it may be the key itself. */
+static int take_key_env(struct reading *reading, const struct json *value)
+{
+    reading->model->key_env = config_keep(reading, value);
+    if (names_variable(reading->model->key_env))
+        return 0;
+    err_set(reading->err,
+            "\"key_env\" of the model \"%.60s\" is no name of an environment variable (the key itself does not belong in "
+            "the file)",
+            reading->model->name);
+    return config_at_line(reading, value);
+}
 
 static int take_provider(struct reading *reading, const struct json *value)
 {

@@ -8,6 +8,7 @@
 #include "advice.h"
 #include "base/loop.h"
 #include "base/mem.h"
+#include "base/redact.h"
 #include "http.h"
 #include "sse.h"
 #include <ctype.h>
@@ -52,23 +53,12 @@ static struct live *self_of(const struct provider *provider)
 
 /* ---- errors ---- */
 
-/* Takes the key out of words that may hold it: some servers repeat what they were sent. */
-static void add_without_key(struct live *self, struct strbuf *out, const char *words)
-{
-    const char *key = self->spec.key;
-    size_t len = key ? strlen(key) : 0;
-    for (const char *at; len && (at = strstr(words, key)); words = at + len) {
-        strbuf_add(out, words, (size_t)(at - words));
-        strbuf_addstr(out, "[key]");
-    }
-    strbuf_addstr(out, words);
-}
-
-/* One line, not too long, without the key, and what can be done about it. */
+/* One line, not too long, and what can be done about it. Some servers repeat the key that they were sent. */
 static char *sentence(struct live *self, const char *words)
 {
     CLEANUP(strbuf) struct strbuf clean = STRBUF_INIT;
-    add_without_key(self, &clean, words);
+    if (!redact_text(&clean, words, strlen(words)))
+        strbuf_addstr(&clean, words);
     for (size_t i = 0; i < clean.len; i++)
         if (isspace((unsigned char)clean.buf[i]))
             clean.buf[i] = ' ';
@@ -331,6 +321,15 @@ const char *live_bad_option(const struct json *options)
     return NULL;
 }
 
+const char *live_bad_url(const char *url)
+{
+    if (strncmp(url, "http://", 7) != 0 && strncmp(url, "https://", 8) != 0)
+        return "must begin with https:// or http://";
+    return memchr(url, '@', (size_t)origin_len(url))
+               ? "must hold no user and no password (name a key with key_env or key_command)"
+               : NULL;
+}
+
 static char *make_url(const struct dialect *dialect, const char *base)
 {
     const char *path = dialect->path;
@@ -369,8 +368,9 @@ static int check_spec(const struct live_spec *spec, const struct dialect *dialec
         return err_set(err, "there is no provider \"%.60s\"", spec->provider);
     if (!spec->model || !*spec->model)
         return err_set(err, "the provider \"%s\" needs a \"model\"", spec->provider);
-    if (spec->base_url && strncmp(spec->base_url, "http://", 7) != 0 && strncmp(spec->base_url, "https://", 8) != 0)
-        return err_set(err, "\"base_url\" must begin with https:// or http://, is \"%.100s\"", spec->base_url);
+    const char *bad = spec->base_url ? live_bad_url(spec->base_url) : NULL;
+    if (bad)
+        return err_set(err, "\"base_url\" %s", bad);
     return check_key(spec->key, err);
 }
 

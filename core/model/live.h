@@ -11,5 +11,7 @@ struct loop;
 struct provider *live_new(struct loop *loop, struct http *http, const struct live_spec *spec, struct err *err) CHECKED;
 /* The key that was not known when it was made. 0, or -1 when it is none. */
 int live_set_key(struct provider *provider, const char *key, struct err *err) CHECKED;
+/* What is wrong with an address, as half a sentence that does not repeat it, since it may hold a password; NULL: nothing. */
+const char *live_bad_url(const char *url);
 /* An option that may not be in a spec's options, because it is ours to say; NULL when there is none. */
 const char *live_bad_option(const struct json *options);

@@ -82,14 +82,14 @@ kt run --headless --workspace ws hello
 ok "exit 0" is 0
 ok "two failures" events model.failed 2
 ok "with the server's wish" out '"attempt":2,"retry_in_ms":30}'
-ok "in words" out 'the API answered 529, some_error: Key [key] is not liked'
+ok "in words" out 'the API answered 529, some_error: Key [secret MY_KEY] is not liked'
 ok "three requests" requests 3
 ok "not even in an error" no_key
 serve 401
 kt run --workspace ws hello
 ok "a key that is not liked: exit 1" is 1
 ok "is not tried again" requests 1
-ok "and said" out 'the API answered 401, some_error: Key [key] is not liked'
+ok "and said" out 'the API answered 401, some_error: Key [secret MY_KEY] is not liked'
 ok "with what to do" out '(check'
 serve WAIT
 kt run --headless --workspace ws --budget wall_s=20 hello
@@ -154,6 +154,17 @@ ok "one that is vouched for: exit 0" is 0
 ok "was asked" requests 1
 unset SSL_CERT_FILE
 
+begin "limits and secrets that have no effect"
+serve TEXT
+kt run --headless --workspace ws --budget cost_usd=1 hello
+ok "a model with prices has a limit" test -z "$(grep "has no effect" "$base/err")"
+kt run --headless --workspace ws --model gpt --budget cost_usd=1 hello
+ok "one without has none, and that is said" err 'the config file has no "prices" of the model "gpt"'
+kt run --headless --workspace ws --secret NOT_THERE hello
+ok "a variable that is not there" err "--secret NOT_THERE: there is no such variable"
+MY_KEY=short kt run --headless --workspace ws hello
+ok "a key that is too short is told once" test "$(grep -c "fewer than 8\|too short" "$base/err")" = 1
+
 begin "instead of a recording"
 serve TEXT
 script_reads >r.jsonl
@@ -178,6 +189,16 @@ kt run --workspace ws --model c hello
 refused "config.json:3:" 'needs a "model"'
 kt doctor
 ok "doctor tells of the key" out "set the environment variable ANTHROPIC_API_KEY"
+printf '{"model":"a","models":{"a":{"provider":"openai","model":"m","base_url":"http://me:%s@127.0.0.1:1"}}}\n' "$key" >config/keyturn/config.json
+kt run --workspace ws hello
+refused "config.json:1:" "must hold no user and no password"
+ok "which is not repeated" no_key
+printf '{"model":"a","models":{"a":{"provider":"openai","model":"m","key_env":"%s"}}}\n' "$key" >config/keyturn/config.json
+kt run --workspace ws hello
+refused "config.json:1:" "no name of an environment variable"
+ok "which is not repeated either" no_key
+kt doctor
+ok "nor by doctor" no_key
 printf '{"models":{"a":{"provider":"antropic","model":"m"}}}\n' >config/keyturn/config.json
 kt run --workspace ws --model a hello
 refused "config.json:1:" 'did you mean "anthropic"'

@@ -187,6 +187,8 @@ static void what_is_wrong_with_a_model_has_a_line(void **state)
     refuses("{\"models\": {\"a\": {\"provider\": \"openai\", \"key\": \"sk\"}}}", 1, "unknown key \"models.a.key\"");
     refuses("{\"models\": {\"a\": {\"provider\": \"openai\", \"key_env\": \"K\", \"key_command\": \"c\"}}}", 1,
             "take one of them out");
+    refuses("{\"models\": {\"a\": {\"provider\": \"openai\",\n\"base_url\": \"ftp://x\"}}}", 2,
+            "\"base_url\" of the model \"a\" must begin with https:// or http://");
     refuses("{\"models\": {\"a\": {\"provider\": \"openai\",\n\"options\": {\"stream\": false}}}}", 2,
             "\"models.a.options.stream\" is not for the config file to say");
     refuses("{\"models\": {\"a\": {\"provider\": \"openai\", \"options\": {\"a b\": 1}}}}", 1, "options.a b");
@@ -195,6 +197,28 @@ static void what_is_wrong_with_a_model_has_a_line(void **state)
     refuses("{\"models\": {\"a\": {\"provider\": \"openai\", \"prices\": {\"input\": -1, \"output\": 1}}}}", 1,
             "must be 0 or more, is -1");
     refuses("{\"models\": {\"a\": {\"provider\": \"openai\", \"prices\": {\"in\": 1}}}}", 1, "unknown key \"models.a.prices.in\"");
+}
+
+static void what_may_be_a_password_is_refused_and_not_repeated(void **state)
+{
+    static const char *const wrong[] = {
+        "\"base_url\": \"http://user:hush-hush@host/v1\"", "\"base_url\": \"https://hush-hush@host\"",
+        "\"base_url\": \"user:hush-hush@host\"",          "\"key_env\": \"sk-hush-hush\"",
+        "\"key_env\": \"sk_hush0123456789abcdefghijkl\"",  "\"key_env\": \"2hush\"",
+        "\"key_env\": \"\"",
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(wrong); i++) {
+        CLEANUP(free) char *text = xasprintf("{\"models\": {\"a\": {\"provider\": \"openai\", %s}}}", wrong[i]);
+        struct err err = ERR_INIT;
+        assert_null(config_parse(text, strlen(text), &err));
+        assert_int_equal(err.line, 1);
+        assert_null(strstr(err.text, "hush"));
+    }
+    CLEANUP(config)
+    struct config *config = parse("{\"models\": {\"a\": {\"provider\": \"openai\", \"key_env\": \"my_OPENROUTER_KEY_2\","
+                                  "\"base_url\": \"https://host/@v1\"}}}");
+    assert_string_equal(config_model(config, "a")->key_env, "my_OPENROUTER_KEY_2");
 }
 
 static void a_key_comes_from_its_variable_or_its_command(void **state)
@@ -290,6 +314,7 @@ int main(void)
         cmocka_unit_test(broken_json_has_a_line),
         cmocka_unit_test(a_name_that_is_there_twice_is_refused),
         cmocka_unit_test(what_is_wrong_with_a_model_has_a_line),
+        cmocka_unit_test(what_may_be_a_password_is_refused_and_not_repeated),
         cmocka_unit_test(a_key_comes_from_its_variable_or_its_command),
         cmocka_unit_test(many_models_cost_no_more_than_their_text),
         cmocka_unit_test(files),

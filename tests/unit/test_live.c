@@ -3,6 +3,7 @@
 
 #include "base/loop.h"
 #include "base/mem.h"
+#include "base/redact.h"
 #include "model/http.h"
 #include "model/live.h"
 #include "support/model_server.h"
@@ -55,6 +56,7 @@ static int set_up(void **state)
 {
     (void)state;
     setenv("no_proxy", "127.0.0.1", 1);
+    redact_add("MY_KEY", KEY);
     f = xcalloc(1, sizeof(*f));
     f->server = model_server_new();
     f->loop = loop_new(clock_system());
@@ -80,6 +82,7 @@ static int tear_down(void **state)
     strbuf_release(&f->heard);
     free(f->said);
     free(f);
+    redact_forget();
     return 0;
 }
 
@@ -275,7 +278,9 @@ static void test_spec_that_makes_no_sense_is_refused(void **state)
         {{.provider = "none", .model = "m"}, "there is no provider \"none\""},
         {{.provider = "openai"}, "the provider \"openai\" needs a \"model\""},
         {{.provider = "openai", .model = "m", .base_url = "ftp://x"},
-         "\"base_url\" must begin with https:// or http://, is \"ftp://x\""},
+         "\"base_url\" must begin with https:// or http://"},
+        {{.provider = "openai", .model = "m", .base_url = "http://user:secret@x/v1"},
+         "\"base_url\" must hold no user and no password (name a key with key_env or key_command)"},
         {{.provider = "openai", .model = "m", .key = "a\r\nX: b"},
          "the key holds a blank or a control character, which no key does"},
         {{.provider = "openai", .model = "m", .options = "{\"stream\":false}"},
@@ -326,7 +331,7 @@ static void test_failures_are_sentences_that_say_whether_to_try_again(void **sta
         {{.status = "401 Unauthorized",
           .type = "application/json",
           .body = "{\"error\":{\"message\":\"Incorrect API key provided:\\n" KEY ".\",\"code\":\"invalid_api_key\"}}"},
-         "error!=the API answered 401, invalid_api_key: Incorrect API key provided: [key] "
+         "error!=the API answered 401, invalid_api_key: Incorrect API key provided: [secret MY_KEY] "
          "(check the key that key_env or key_command gives)",
          -1},
         {{.status = "404 Not Found",
