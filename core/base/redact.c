@@ -1,6 +1,7 @@
-/* All forms of all values are one list, sorted by the first byte and then by length, the longest first: it wins where two
- * begin alike. A table of the pairs of bytes with which forms begin lets almost every place of a text be passed with one
- * look, so a text is read once however many secrets there are.
+/* All forms of all values are one list, sorted by the first byte and then by length, the longest first: it wins where
+ * two begin alike. A table of the pairs of bytes with which forms begin lets almost every place of a text be passed
+ * with one look, so a text is read once however many secrets there are. A form that may stand in a URL is in the list
+ * under each byte that it may begin with there, and is compared byte by byte, escaped or not.
  *
  * A set is never changed after others can see it: adding makes a new one and keeps the old for whoever is reading it.
  * There are a handful of secrets in the life of a program, so nothing is given back before redact_forget. */
@@ -16,7 +17,7 @@
 #include <strings.h>
 
 #define NAME_MAX_SHOWN 60
-#define MARK "[secret "
+#define MARK           "[secret "
 
 struct secret {
     char *name, *value;
@@ -26,13 +27,15 @@ struct secret {
 struct form {
     char *text;
     size_t len;
+    unsigned char first; /* byte of what is looked for */
+    bool in_url;         /* any byte of it may be escaped */
     const struct secret *secret;
 };
 
 struct set {
     struct form *forms;
     size_t count, room;
-    size_t first[257];            /* where the forms that begin with a byte begin */
+    size_t first[257];                 /* where the forms that begin with a byte begin */
     unsigned char pairs[2][65536 / 8]; /* with which forms begin, and those that follow */
     struct set *older;
 };
@@ -74,9 +77,8 @@ static bool passes(const struct set *set, const char *text, size_t len, bool str
 static int by_beginning(const void *a, const void *b)
 {
     const struct form *one = a, *two = b;
-    unsigned char first = (unsigned char)one->text[0], other = (unsigned char)two->text[0];
-    if (first != other)
-        return first < other ? -1 : 1;
+    if (one->first != two->first)
+        return one->first < two->first ? -1 : 1;
     return one->len > two->len ? -1 : one->len < two->len;
 }
 
@@ -85,15 +87,58 @@ struct collector {
     const struct secret *secret;
 };
 
-static void collect(void *data, const char *text, size_t len)
+static void add_form(const struct collector *to, const char *text, size_t len, unsigned char first, bool in_url)
 {
-    const struct collector *to = data;
     struct set *set = to->set;
     for (size_t i = 0; i < set->count; i++)
-        if (set->forms[i].len == len && memcmp(set->forms[i].text, text, len) == 0)
+        if (set->forms[i].len == len && set->forms[i].first == first && set->forms[i].in_url == in_url &&
+            memcmp(set->forms[i].text, text, len) == 0)
             return;
     GROW(set->forms, set->count, set->room);
-    set->forms[set->count++] = (struct form){xmemdup0(text, len), len, to->secret};
+    set->forms[set->count++] = (struct form){xmemdup0(text, len), len, first, in_url, to->secret};
+}
+
+static void collect(void *data, const char *text, size_t len, bool in_url)
+{
+    add_form(data, text, len, (unsigned char)text[0], in_url);
+    if (in_url)
+        add_form(data, text, len, '%', true);
+    if (in_url && text[0] == ' ')
+        add_form(data, text, len, '+', true);
+}
+
+static void mark_pairs(struct set *set, const char *beginning)
+{
+    for (size_t k = 0; k < 2; k++) {
+        size_t pair = pair_of(beginning + 2 * k);
+        set->pairs[k][pair / 8] |= (unsigned char)(1u << (pair % 8));
+    }
+}
+
+#define BEGINNING 4 /* bytes of two pairs */
+
+/* Every way in which what is left of a form may begin in a URL, behind the `have` bytes of `beginning`, which has room
+ * for an escape more than it needs. */
+static void mark_in_url(struct set *set, const char *left, char beginning[BEGINNING + 3], size_t have)
+{
+    static const char digits[2][17] = {"0123456789abcdef", "0123456789ABCDEF"};
+    unsigned char byte = (unsigned char)*left;
+    if (have >= BEGINNING) {
+        mark_pairs(set, beginning);
+        return;
+    }
+    beginning[have] = *left;
+    mark_in_url(set, left + 1, beginning, have + 1);
+    if (byte == ' ') {
+        beginning[have] = '+';
+        mark_in_url(set, left + 1, beginning, have + 1);
+    }
+    for (unsigned which = 0; which < 4; which++) {
+        beginning[have] = '%';
+        beginning[have + 1] = digits[which & 1][byte >> 4];
+        beginning[have + 2] = digits[which >> 1][byte & 15];
+        mark_in_url(set, left + 1, beginning, have + 3);
+    }
 }
 
 static void index_forms(struct set *set)
@@ -101,15 +146,16 @@ static void index_forms(struct set *set)
     qsort(set->forms, set->count, sizeof(*set->forms), by_beginning);
     size_t at = 0;
     for (size_t byte = 0; byte <= 256; byte++) {
-        while (at < set->count && (unsigned char)set->forms[at].text[0] < byte)
+        while (at < set->count && set->forms[at].first < byte)
             at++;
         set->first[byte] = at;
     }
-    for (size_t i = 0; i < set->count; i++)
-        for (size_t k = 0; k < 2; k++) {
-            size_t pair = pair_of(set->forms[i].text + 2 * k);
-            set->pairs[k][pair / 8] |= (unsigned char)(1u << (pair % 8));
-        }
+    for (size_t i = 0; i < set->count; i++) {
+        if (set->forms[i].in_url)
+            mark_in_url(set, set->forms[i].text, (char[BEGINNING + 3]){0}, 0);
+        else
+            mark_pairs(set, set->forms[i].text);
+    }
 }
 
 static char *plain_name(const char *name)
@@ -196,20 +242,59 @@ void redact_forget(void)
 
 /* ---- looking ---- */
 
-/* The form at the beginning of the text, NULL: none. `cut`: one may begin here, but the text ends before it does; NULL:
- * none may. */
-static const struct form *form_at(const struct set *set, const char *text, size_t len, const struct form **cut)
+static int hex_value(char c)
 {
+    return c >= '0' && c <= '9'   ? c - '0'
+           : c >= 'a' && c <= 'f' ? c - 'a' + 10
+           : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                  : -1;
+}
+
+/* How many bytes of the text spell this one in a URL; 0: they do not. More than there are: the text ends within. */
+static size_t url_byte(unsigned char byte, const char *text, size_t len)
+{
+    if (len && *text == '%' && (len < 2 || hex_value(text[1]) == byte >> 4) &&
+        (len < 3 || hex_value(text[2]) == (byte & 15)))
+        return 3;
+    return !len || (unsigned char)*text == byte || (*text == '+' && byte == ' ');
+}
+
+/* How many bytes of the text the form takes; 0: it is not here. More than there are: it may be, but the text ends
+ * within. */
+static size_t form_length(const struct form *form, const char *text, size_t len)
+{
+    size_t at = 0;
+    if (!form->in_url)
+        return memcmp(form->text, text, form->len < len ? form->len : len) == 0 ? form->len : 0;
+    for (size_t i = 0; i < form->len && at <= len; i++) {
+        size_t took = url_byte((unsigned char)form->text[i], text + at, len - at);
+        if (!took)
+            return 0;
+        at += took;
+    }
+    return at;
+}
+
+/* The longest form at the beginning of the text, and how long it is; NULL: none. `cut`: one may begin here, but the
+ * text ends before it does; NULL: none may. */
+static const struct form *form_at(const struct set *set, const char *text, size_t len, size_t *length,
+                                  const struct form **cut)
+{
+    const struct form *found = NULL;
     unsigned char byte = (unsigned char)*text;
     *cut = NULL;
+    *length = 0;
     for (size_t i = set->first[byte]; i < set->first[byte + 1]; i++) {
         const struct form *form = &set->forms[i];
-        if (form->len > len)
-            *cut = memcmp(form->text, text, len) == 0 ? form : *cut;
-        else if (memcmp(form->text, text, form->len) == 0)
-            return form;
+        size_t here = form_length(form, text, len);
+        if (here > len) {
+            *cut = form;
+        } else if (here > *length) {
+            found = form;
+            *length = here;
+        }
     }
-    return NULL;
+    return found;
 }
 
 static void add_mark(struct strbuf *out, const struct secret *secret)
@@ -227,11 +312,14 @@ static size_t replace(struct strbuf *out, const struct set *set, const char *tex
             at++;
             continue;
         }
-        const struct form *cut, *form = form_at(set, text + at, len - at, &cut);
+        size_t length;
+        const struct form *cut, *form = form_at(set, text + at, len - at, &length, &cut);
         if (cut && stream)
             break;
-        if (!form && cut && len - at >= REDACT_LEAST)
+        if (!form && cut && len - at >= REDACT_LEAST) {
             form = cut; /* who made the text shorter did not know what he cut */
+            length = len - at;
+        }
         if (!form) {
             at++;
             continue;
@@ -239,7 +327,7 @@ static size_t replace(struct strbuf *out, const struct set *set, const char *tex
         strbuf_add(out, text + plain, at - plain);
         add_mark(out, form->secret);
         *found = true;
-        plain = at += form->len < len - at ? form->len : len - at;
+        plain = at += length;
     }
     if (*found || stream)
         strbuf_add(out, text + plain, at - plain);

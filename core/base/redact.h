@@ -7,9 +7,9 @@
  * a model gets the real bytes.
  *
  * Found is a value as it is, as JSON writes it (also within a text within JSON), as Python prints it, as a URL carries
- * it and inside base64; of one with several lines also each line, and REDACT_LEAST bytes of one with which a text was
- * cut off. Values shorter than REDACT_LEAST bytes are not looked for: they would be found everywhere, and hide more
- * than they are.
+ * it (whichever of its bytes are escaped there), as hex digits and inside base64; of one with several lines also each line,
+ * and REDACT_LEAST bytes of one with which a text was cut off. Values shorter than REDACT_LEAST bytes are not looked for:
+ * they would be found everywhere, and hide more than they are.
  *
  * Adding and forgetting is for one thread, before or between what others do; looking is for all threads at any time.
  * Without secrets it costs one load. */

@@ -1,5 +1,6 @@
-/* A key goes its ways: into a request as it is, into a URL, into "user:key" as base64, into the JSON of an answer that is
- * itself a text in the JSON of another. Each way is a form that is looked for like the value itself. */
+/* A key goes its ways: into a request as it is, into a URL, into "user:key" as base64, into a dump as hex digits, into
+ * the JSON of an answer that is itself a text in the JSON of another. Each way is a form that is looked for like the
+ * value itself. In URLs there are too many: everybody has another idea of which characters must be escaped there. */
 
 #include "redact_forms.h"
 #include "json.h"
@@ -18,7 +19,7 @@ struct to {
 static void give(const struct to *to, const char *text, size_t len)
 {
     if (len >= REDACT_LEAST)
-        to->each(to->data, text, len);
+        to->each(to->data, text, len, false);
 }
 
 /* As JSON writes it, and as JSON writes that: a tool's answer is often JSON within a text. */
@@ -51,23 +52,12 @@ static void give_repr(const struct to *to, const char *text, size_t len)
     give(to, out.buf, out.len);
 }
 
-/* Percent signs for all but what may stand in a URL everywhere, with digits of either case and blanks as a plus sign or
- * not; and for all but what may stand in a path. */
-static void give_url(const struct to *to, const char *text, size_t len)
+static void give_hex(const struct to *to, const char *text, size_t len)
 {
-    static const char safe[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~/:@!$&'()*,;=";
-    const size_t always = strlen(safe) - strlen("/:@!$&'()*,;="), in_path = strlen(safe);
-    for (int which = 0; which < 8; which++) {
+    for (int upper = 0; upper < 2; upper++) {
         CLEANUP(strbuf) struct strbuf out = STRBUF_INIT;
-        for (size_t i = 0; i < len; i++) {
-            unsigned char c = (unsigned char)text[i];
-            if (c == ' ' && which & 1)
-                strbuf_addch(&out, '+');
-            else if (memchr(safe, c, which & 4 ? in_path : always))
-                strbuf_addch(&out, (char)c);
-            else
-                strbuf_addf(&out, which & 2 ? "%%%02x" : "%%%02X", c);
-        }
+        for (size_t i = 0; i < len; i++)
+            strbuf_addf(&out, upper ? "%02X" : "%02x", (unsigned char)text[i]);
         give(to, out.buf, out.len);
     }
 }
@@ -96,7 +86,9 @@ static void give_all(const struct to *to, const char *text, size_t len)
     give(to, text, len);
     give_json(to, text, len);
     give_repr(to, text, len);
-    give_url(to, text, len);
+    if (len >= REDACT_LEAST)
+        to->each(to->data, text, len, true);
+    give_hex(to, text, len);
     give_base64(to, text, len);
 }
 

@@ -86,6 +86,35 @@ static void test_forms_of_a_value_are_found(void **state)
     check("?q=p%22a%5css%09wo+rd%2f%c3%a9%3f&", "?q=[secret PASSWORD]&");
 }
 
+/* Which bytes are escaped in a URL is a matter of taste. */
+static void test_any_spelling_in_a_url_is_found(void **state)
+{
+    (void)state;
+    redact_add("PASSWORD", "p@ss/word 100%é");
+    check("p%40ss/word%20100%25%C3%A9", "[secret PASSWORD]"); /* quote() */
+    check("p%40ss%2Fword+100%25%c3%A9", "[secret PASSWORD]");
+    check("p@ss/word%20100%25é", "[secret PASSWORD]");
+    check("%70%40%73%73%2f%77%6f%72%64%20%31%30%30%25%c3%a9", "[secret PASSWORD]");
+    check("<p@ss/word 100%é>", "<[secret PASSWORD]>");
+    check("p%40ss/word%2", "[secret PASSWORD]"); /* cut off */
+    check("p%41ss/word%20100%25%C3%A9", "p%41ss/word%20100%25%C3%A9");
+    check("%%70%40ss/word+100%25%C3%A9%", "%[secret PASSWORD]%");
+    check("p%4", "p%4");
+    redact_add("ODD", "a%25%2525b");
+    check("a%25%2525b a%2525%252525b", "[secret ODD] [secret ODD]");
+    redact_add("BLANK", "  two blanks");
+    check("++two%20blanks", "[secret BLANK]");
+    check("+ two+blanks", "[secret BLANK]");
+}
+
+static void test_hex_digits_are_found(void **state)
+{
+    (void)state;
+    redact_add("KEY", "sk-live-\xff");
+    check("0x736b2d6c6976652dff.", "0x[secret KEY].");
+    check("736B2D6C6976652DFF", "[secret KEY]");
+}
+
 /* "user:sk-live-0123456789" and the like: the digits at the ends are made of the neighbours too and may stay. */
 static void test_values_inside_base64_are_found(void **state)
 {
@@ -124,7 +153,7 @@ static void test_json_stays_json(void **state)
 
 static void test_value_in_pieces_is_found(void **state)
 {
-    static const char text[] = "a sk-live-0123456789 b sk-live-01234567 c sk-";
+    static const char text[] = "a sk-live-0123456789 b sk-live-01234567 c %73k%2dlive-0123456789 d s%6B-";
     (void)state;
     redact_add("KEY", "sk-live-0123456789");
     for (size_t size = 1; size < sizeof(text); size++) {
@@ -136,8 +165,8 @@ static void test_value_in_pieces_is_found(void **state)
             memmove(rest.buf, rest.buf + took, rest.len - took);
             strbuf_set_len(&rest, rest.len - took);
         }
-        assert_string_equal(out.buf, "a [secret KEY] b sk-live-01234567 c ");
-        assert_string_equal(rest.buf, "sk-");
+        assert_string_equal(out.buf, "a [secret KEY] b sk-live-01234567 c [secret KEY] d ");
+        assert_string_equal(rest.buf, "s%6B-");
     }
 }
 
@@ -189,6 +218,8 @@ int main(void)
         cmocka_unit_test_teardown(test_nothing_is_found_without_secrets_and_short_values_are_none, forget),
         cmocka_unit_test_teardown(test_values_are_replaced_wherever_they_stand, forget),
         cmocka_unit_test_teardown(test_forms_of_a_value_are_found, forget),
+        cmocka_unit_test_teardown(test_any_spelling_in_a_url_is_found, forget),
+        cmocka_unit_test_teardown(test_hex_digits_are_found, forget),
         cmocka_unit_test_teardown(test_values_inside_base64_are_found, forget),
         cmocka_unit_test_teardown(test_lines_of_a_value_are_found_each, forget),
         cmocka_unit_test_teardown(test_json_stays_json, forget),
