@@ -6,20 +6,25 @@
 #include <string.h>
 
 #define BYTES_PER_TOKEN 4
-#define MESSAGE_TOKENS  4    /* what a message costs beside its text */
-#define RESULT_CHARS    400  /* of a result that stay */
-#define RESULT_WORTH    800  /* bytes below which shortening it would win nothing */
-#define ARGUMENT_CHARS  200  /* of a text in the arguments */
-#define DIGEST_CHARS    200  /* of a prompt or an answer in the digest */
+#define MESSAGE_TOKENS  4   /* what a message costs beside its text */
+#define RESULT_CHARS    400 /* of a result that stay */
+#define RESULT_WORTH    800 /* bytes below which shortening it would win nothing */
+#define ARGUMENT_CHARS  200 /* of a text in the arguments */
+#define DIGEST_CHARS    200 /* of a prompt or an answer in the digest */
 
 /* ---- measuring ---- */
+
+int64_t compaction_text_tokens(size_t bytes)
+{
+    return (int64_t)(bytes + BYTES_PER_TOKEN - 1) / BYTES_PER_TOKEN;
+}
 
 static int64_t message_tokens(const struct message *message)
 {
     size_t bytes = strlen(message->text) + (message->opaque ? strlen(message->opaque) : 0);
     for (size_t i = 0; i < message->call_count; i++)
         bytes += strlen(message->calls[i].name) + strlen(message->calls[i].arguments);
-    return (int64_t)(bytes + BYTES_PER_TOKEN - 1) / BYTES_PER_TOKEN + MESSAGE_TOKENS;
+    return compaction_text_tokens(bytes) + MESSAGE_TOKENS;
 }
 
 int64_t compaction_tokens(const struct message_list *messages, size_t first)
@@ -117,7 +122,8 @@ static void add_line(struct strbuf *out, const char *label, const char *text)
     strbuf_addstr(out, keep < len ? "…\n" : "\n");
 }
 
-static const char digest_head[] = "Earlier turns of this session, shortened to make room (what was asked, what was answered):\n";
+static const char digest_head[] =
+    "Earlier turns of this session, shortened to make room (what was asked, what was answered):\n";
 
 static bool is_digest(const struct message *message)
 {
@@ -166,8 +172,8 @@ static void digest_turns(struct message_list *messages, struct compaction *done)
         if (i < prompt && of_earlier(&messages->items[i])) {
             release_message(messages, i);
             if (!placed)
-                messages->items[kept++] = (struct message){
-                    .role = ROLE_SYSTEM, .meaning = "history", .text = xstrdup(digest.buf)};
+                messages->items[kept++] =
+                    (struct message){.role = ROLE_SYSTEM, .meaning = "history", .text = xstrdup(digest.buf)};
             placed = true;
         } else {
             messages->items[kept++] = messages->items[i];
@@ -193,8 +199,9 @@ static bool write_shorter(struct json_writer *w, const struct json *value)
     }
     if (value->type == JSON_STRING && value->len > RESULT_WORTH) {
         size_t keep = utf8_prefix(value->text, value->len, ARGUMENT_CHARS);
-        CLEANUP(free) char *cut = xasprintf("%.*s… [%zu more bytes left out to make room]", (int)keep, value->text,
-                                            value->len - keep);
+        CLEANUP(free)
+        char *cut =
+            xasprintf("%.*s… [%zu more bytes left out to make room]", (int)keep, value->text, value->len - keep);
         json_add_str(w, value->key, cut);
         return true;
     }

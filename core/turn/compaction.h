@@ -19,6 +19,8 @@ struct compaction {
     size_t calls;           /* calls whose arguments were shortened */
 };
 
+/* Of a text of so many bytes. */
+int64_t compaction_text_tokens(size_t bytes);
 /* Of the messages from the `first`-th on. */
 int64_t compaction_tokens(const struct message_list *messages, size_t first);
 /* Shortens until there are at most `target` tokens or nothing more can be left out. Returns what was done. */

@@ -10,10 +10,30 @@
 #define NEAR_SHARE   0.85 /* of the ceiling: there it is done */
 #define TARGET_SHARE 0.5  /* and this much is left, so that it need not be done again at every step */
 
-/* How many tokens the next request has. What the model counted in the newest one is better than an estimate; what came
- * since is added to it. */
-static int64_t next_tokens(const struct turn *turn, int64_t estimated)
+/* What the next request has, in tokens. */
+struct weight {
+    int64_t tools;     /* what is told about them, estimated */
+    int64_t estimated; /* all of it: they go along each time, and cannot be made smaller */
+    int64_t tokens;    /* likewise, by the better of the two ways to know */
+};
+
+static int64_t tools_tokens(const struct turn *turn)
 {
+    size_t bytes = 0;
+
+    for (size_t i = 0; i < turn->tool_count; i++) {
+        const struct tool_spec *spec = &turn->tools[i]->spec;
+
+        bytes += strlen(spec->name) + (spec->description ? strlen(spec->description) : 0) +
+                 (spec->parameters ? strlen(spec->parameters) : 0);
+    }
+    return compaction_text_tokens(bytes);
+}
+
+/* What the model counted in the newest request is better than an estimate; what came since is added to it. */
+static struct weight weigh(const struct turn *turn)
+{
+    struct weight weight = {.tools = tools_tokens(turn)};
     size_t since = turn->messages.count;
 
     while (since > 0 && turn->messages.items[since - 1].role != ROLE_ASSISTANT)
@@ -21,7 +41,9 @@ static int64_t next_tokens(const struct turn *turn, int64_t estimated)
     int64_t counted = turn->state.context_seen;
     if (counted > 0 && since > 0)
         counted += compaction_tokens(&turn->messages, since - 1);
-    return counted > estimated ? counted : estimated;
+    weight.estimated = compaction_tokens(&turn->messages, 0) + weight.tools;
+    weight.tokens = counted > weight.estimated ? counted : weight.estimated;
+    return weight;
 }
 
 /* What was read is no longer there to be looked at: it may be read again. */
@@ -31,18 +53,19 @@ static void forget_reads(struct turn_state *state)
     dedupe_init(&state->reads);
 }
 
-/* Leaves out until about `target` of the `tokens` are left. False when there was nothing to leave out. */
-static bool shorten(struct turn *turn, int64_t estimated, int64_t tokens, double target, struct compacted *done)
+/* Leaves out until about `target` of its tokens are left. False when there was nothing to leave out. */
+static bool shorten(struct turn *turn, const struct weight *weight, double target, struct compacted *done)
 {
     struct strbuf how = STRBUF_INIT;
-    double scale = estimated > 0 ? (double)tokens / (double)estimated : 1;
-    struct compaction run = compaction_run(&turn->messages, (int64_t)(target / scale));
+    double scale = weight->estimated > 0 ? (double)weight->tokens / (double)weight->estimated : 1;
+    struct compaction run = compaction_run(&turn->messages, (int64_t)(target / scale) - weight->tools);
 
     compaction_how(&how, &run);
     if (!how.len)
         return false;
-    *done = (struct compacted){
-        .before = tokens, .after = (int64_t)((double)run.after * scale), .how = strbuf_detach(&how, NULL)};
+    *done = (struct compacted){.before = weight->tokens,
+                               .after = (int64_t)((double)(run.after + weight->tools) * scale),
+                               .how = strbuf_detach(&how, NULL)};
     turn->state.context_was_compacted = true;
     turn->state.context_seen = 0;
     forget_reads(&turn->state);
@@ -66,22 +89,22 @@ void turn_tell_compacted(struct turn *turn, int step, struct compacted *take_don
 void turn_compact(struct turn *turn)
 {
     double ceiling = budget_limit(&turn->budget, BUDGET_CONTEXT_TOKENS);
-    int64_t estimated = compaction_tokens(&turn->messages, 0), tokens = next_tokens(turn, estimated);
+    struct weight weight = weigh(turn);
     struct compacted done;
 
     /* Written so that no ceiling is never near. Where nothing can be left out the model is asked, and says if it is too
      * much. */
-    if (turn->harness->compact && (double)tokens >= NEAR_SHARE * ceiling &&
-        shorten(turn, estimated, tokens, TARGET_SHARE * ceiling, &done))
+    if (turn->harness->compact && (double)weight.tokens >= NEAR_SHARE * ceiling &&
+        shorten(turn, &weight, TARGET_SHARE * ceiling, &done))
         turn_tell_compacted(turn, turn->step + 1, &done);
 }
 
 /* How much it can read it does not always say, and counts in its own way: half of what was too much will do. */
 bool turn_make_smaller(struct turn *turn, struct compacted *done)
 {
-    int64_t estimated = compaction_tokens(&turn->messages, 0), tokens = next_tokens(turn, estimated);
+    struct weight weight = weigh(turn);
 
-    return turn->harness->compact && shorten(turn, estimated, tokens, TARGET_SHARE * (double)tokens, done);
+    return turn->harness->compact && shorten(turn, &weight, TARGET_SHARE * (double)weight.tokens, done);
 }
 
 void turn_recall_compacted(struct turn *turn, const struct event_context_compacted *compacted)

@@ -12,7 +12,8 @@
 
 #include <cmocka.h>
 
-#define STEPS 4
+#define STEPS   12
+#define CEILING 12000 /* tokens: the usual tools, and most of the results of these steps */
 
 struct stage {
     struct turn_rig rig;
@@ -78,14 +79,14 @@ static void test_messages_are_made_smaller_before_the_ceiling(void **state)
     CLEANUP(free) char *sent = NULL;
 
     (void)state;
-    stage_init(&stage, 3000);
+    stage_init(&stage, CEILING);
     turn_check_open(&stage.rig, stage.journal);
     stage_answers(&stage, 1);
     turn_rig_turn(&stage.rig, "look at all of it");
     assert_string_equal(turn_check_finished(&stage.rig)->status, "done");
     assert_true(turn_rig_count(&stage.rig, EVENT_CONTEXT_COMPACTED) >= 1);
     compacted = &turn_rig_event(&stage.rig, EVENT_CONTEXT_COMPACTED, 0)->context_compacted;
-    assert_true(compacted->before >= 2550); /* 85 % of it */
+    assert_true(compacted->before * 100 >= CEILING * 85);
     assert_true(compacted->after < compacted->before);
     assert_non_null(strstr(compacted->how, "tool result"));
     assert_true(engine_session(stage.rig.engine)->steps[compacted->step - 1].compacted_seq > 0);
@@ -98,7 +99,7 @@ static void test_messages_are_made_smaller_before_the_ceiling(void **state)
         assert_non_null(turn_check_message(&stage.rig, id));
     }
     assert_non_null(strstr(turn_check_message(&stage.rig, "c1"), "call look again if they are needed"));
-    assert_int_equal(strlen(turn_check_message(&stage.rig, "c4")) > 2000, 1);
+    assert_int_equal(strlen(turn_check_message(&stage.rig, "c12")) > 2000, 1);
     stage_end(&stage);
 }
 
@@ -123,12 +124,40 @@ static void test_what_the_model_counts_wins_over_the_estimate(void **state)
     stage_end(&stage);
 }
 
+/* What is told about the tools goes along with every request. */
+static void test_tools_count_too(void **state)
+{
+    CLEANUP(strbuf) struct strbuf words = STRBUF_INIT;
+
+    (void)state;
+    for (int i = 0; i < CEILING; i++)
+        strbuf_addstr(&words, "many");
+    for (int heavy = 0; heavy < 2; heavy++) {
+        struct stage stage;
+        const struct event_context_compacted *compacted;
+
+        stage_init(&stage, 2 * CEILING);
+        if (heavy)
+            stage.tool.tool.spec.description = words.buf;
+        turn_check_open(&stage.rig, stage.journal);
+        stage_answers(&stage, 1);
+        turn_rig_turn(&stage.rig, "look at all of it");
+        assert_int_equal(turn_rig_count(&stage.rig, EVENT_CONTEXT_COMPACTED) > 0, heavy);
+        if (heavy) {
+            compacted = &turn_rig_event(&stage.rig, EVENT_CONTEXT_COMPACTED, 0)->context_compacted;
+            assert_true(compacted->after > CEILING);
+            assert_true(compacted->after < compacted->before);
+        }
+        stage_end(&stage);
+    }
+}
+
 static void test_read_whose_result_is_gone_may_be_repeated(void **state)
 {
     struct stage stage;
 
     (void)state;
-    stage_init(&stage, 3000);
+    stage_init(&stage, CEILING);
     turn_check_open(&stage.rig, stage.journal);
     for (int i = 1; i <= STEPS; i++) {
         CLEANUP(free) char *id = xasprintf("c%d", i), *arguments = xasprintf("{\"n\":%d}", i);
@@ -166,7 +195,7 @@ static void test_recording_goes_on_from_the_smaller_messages(void **state)
     const char *line;
 
     (void)state;
-    stage_init(&first, 3000);
+    stage_init(&first, CEILING);
     turn_check_open(&first.rig, first.journal);
     stage_answers(&first, 1);
     turn_rig_turn(&first.rig, "look at all of it");
@@ -178,7 +207,7 @@ static void test_recording_goes_on_from_the_smaller_messages(void **state)
     line = journal_line(reader, place, &len);
     len = (size_t)(line - bytes) + len + 1;
 
-    stage_init(&second, 3000);
+    stage_init(&second, CEILING);
     scratch_write_bytes(&second.rig.scratch, "s.jsonl", bytes, len);
     journal_reader_free(reader);
     reader = journal_open(second.journal, &err);
@@ -219,7 +248,7 @@ static void test_model_that_was_asked_too_much_is_asked_again_with_less(void **s
     (void)state;
     stage_init(&stage, 1000000);
     turn_check_open(&stage.rig, stage.journal);
-    for (int i = 1; i <= 2; i++) {
+    for (int i = 1; i <= STEPS; i++) {
         CLEANUP(free) char *arguments = xasprintf("{\"n\":%d}", i);
 
         fake_answer_call(answer(&stage), NULL, "look", arguments);
@@ -233,10 +262,10 @@ static void test_model_that_was_asked_too_much_is_asked_again_with_less(void **s
     compacted = turn_check_place(&stage.rig, EVENT_CONTEXT_COMPACTED, NULL, 0);
     assert_int_equal(compacted, failed + 1);
     assert_int_equal(stage.rig.events[failed].model_failed.retry_in_ms, 0);
-    assert_int_equal(stage.rig.events[compacted].context_compacted.step, 3);
+    assert_int_equal(stage.rig.events[compacted].context_compacted.step, STEPS + 1);
     assert_true(stage.rig.events[compacted].context_compacted.after * 10 <
                 stage.rig.events[compacted].context_compacted.before * 7);
-    sent = messages_text(&stage.rig.model->requests[3].messages);
+    sent = messages_text(&stage.rig.model->requests[STEPS + 1].messages);
     assert_string_equal(sent, stage.rig.events[compacted].context_compacted.messages);
     stage_end(&stage);
 }
@@ -271,6 +300,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_messages_are_made_smaller_before_the_ceiling),
         cmocka_unit_test(test_what_the_model_counts_wins_over_the_estimate),
+        cmocka_unit_test(test_tools_count_too),
         cmocka_unit_test(test_read_whose_result_is_gone_may_be_repeated),
         cmocka_unit_test(test_it_can_be_switched_off),
         cmocka_unit_test(test_recording_goes_on_from_the_smaller_messages),
