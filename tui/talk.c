@@ -107,6 +107,27 @@ static const char *partial_end(const struct strbuf *partial, size_t *len)
     return from;
 }
 
+/* Below what came of its answer where that had begun, unless another attempt has begun since. False: nothing failed. */
+static bool add_failure(struct wrapped *out, const struct view *view, bool begun, int width)
+{
+    const struct session *session = view->session;
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
+    CLEANUP(strbuf) struct strbuf words = STRBUF_INIT;
+    struct event event;
+    if (!session->last_model_failure_seq ||
+        (begun && session->last_model_failure_seq < session->steps[session->step_count - 1].requested_seq) ||
+        !view_event(view, session->last_model_failure_seq, &event, &arena) || event.type != EVENT_MODEL_FAILED)
+        return false;
+    strbuf_addf(&words, "%s: %s", begun ? "broke off" : "could not be asked",
+                event.model_failed.error ? event.model_failed.error : "?");
+    if (event.model_failed.retry_in_ms > 0 && session_turn_running(session)) {
+        strbuf_addstr(&words, "; tries again in ");
+        text_ms(&words, event.model_failed.retry_in_ms);
+    }
+    wrapped_add(out, LOOK_ERROR, begun ? "" : "agt", words.buf, words.len, width);
+    return true;
+}
+
 static void add_partial(struct wrapped *out, const struct view *view, int width)
 {
     const struct session *session = view->session;
@@ -124,22 +145,9 @@ static void add_partial(struct wrapped *out, const struct view *view, int width)
             wrapped_add_blank(out);
         wrapped_add(out, LOOK_AGENT, session->partial_thinking.len ? "" : "agt", text, len, width);
     }
-    if (session->partial_text.len || session->partial_thinking.len)
-        return;
-    CLEANUP(arena) struct arena arena = ARENA_INIT;
-    struct event event;
-    if (session->last_model_failure_seq && view_event(view, session->last_model_failure_seq, &event, &arena) &&
-        event.type == EVENT_MODEL_FAILED) {
-        CLEANUP(strbuf) struct strbuf words = STRBUF_INIT;
-        strbuf_addf(&words, "could not be asked: %s", event.model_failed.error ? event.model_failed.error : "?");
-        if (event.model_failed.retry_in_ms != EVENT_NULL_INT && session_turn_running(session)) {
-            strbuf_addstr(&words, "; tries again in ");
-            text_ms(&words, event.model_failed.retry_in_ms);
-        }
-        wrapped_add(out, LOOK_ERROR, "agt", words.buf, words.len, width);
-    } else if (session_turn_running(session)) {
+    bool begun = session->partial_text.len || session->partial_thinking.len;
+    if (!add_failure(out, view, begun, width) && !begun && session_turn_running(session))
         add(out, LOOK_DIM, "agt", "(has been asked)", width);
-    }
 }
 
 /* The final text is that of the last answer with sources below it, as a rule. The answer stands right above, so only what

@@ -352,7 +352,6 @@ static void model_failed(const struct fold *fold)
     if (wait_ms == EVENT_NULL_INT || wait_ms < 0 || __builtin_mul_overflow(wait_ms, 1000, &fold->session->model_retry_t) ||
         __builtin_add_overflow(fold->t, fold->session->model_retry_t, &fold->session->model_retry_t))
         fold->session->model_retry_t = 0;
-    reset_partial(fold->session);
 }
 
 static void reflection(const struct fold *fold)

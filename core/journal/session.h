@@ -149,7 +149,7 @@ struct session {
     uint32_t newest_workspace; /* index of the one whose state was told last, SESSION_NONE */
 
     struct session_budget budget;      /* of the newest turn */
-    struct strbuf partial_text;        /* deltas of the step being answered; empty once it responded */
+    struct strbuf partial_text;        /* deltas of the newest attempt at a step; empty once it responded */
     struct strbuf partial_thinking;
     uint32_t held_gate, held_call;     /* names, 0 when nothing is held */
     uint32_t held_seq;

@@ -89,6 +89,7 @@ struct turn {
     int step;
     int attempt;
     int shortened;                /* the step that was asked again with less, since it was too much */
+    bool shown;                   /* a part of the answer to this attempt */
     struct model_listener listener;
     struct provider *asked;       /* whose answer is under way, or came last */
     bool asking;                  /* the model, a reflection included */

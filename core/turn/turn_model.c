@@ -25,6 +25,7 @@ static void flush_deltas(struct turn *turn)
                                                     .thinking = turn->delta_thinking.len ? turn->delta_thinking.buf : NULL}});
     strbuf_reset(&turn->delta_text);
     strbuf_reset(&turn->delta_thinking);
+    turn->shown = true;
 }
 
 static void delta_due(struct loop_timer *timer)
@@ -211,6 +212,16 @@ static void add_advice(struct strbuf *error, const struct turn *turn, bool too_l
                     (long long)(turn->reply.retry_after_ms + 999) / 1000, (long long)budget_remaining_s(&turn->budget));
 }
 
+static void ask_again(struct turn *turn, struct turn_call *none)
+{
+    (void)none;
+    if (turn->cancelled)
+        turn_end(turn, "cancelled");
+    else
+        turn_retry(turn);
+}
+
+/* What was shown of an answer that broke off is not taken back by itself: whoever has read it says whether to ask again. */
 static void failed(struct turn *turn)
 {
     const struct model_reply *reply = &turn->reply;
@@ -219,7 +230,8 @@ static void failed(struct turn *turn)
     bool worth = reply->retryable && turn->attempt < turn->harness->model_attempts && !budget_expired(&turn->budget);
     bool too_late = worth && reply->retry_after_ms > patience_ms(turn);
     bool again = less || (worth && !too_late);
-    int64_t wait_ms = less ? 0 : retry_delay_ms(reply, turn->attempt, turn->harness->model_jitter);
+    bool held = again && !less && turn->shown && turn->harness->interactive;
+    int64_t wait_ms = less || held ? 0 : retry_delay_ms(reply, turn->attempt, turn->harness->model_jitter);
     CLEANUP(strbuf) struct strbuf error = STRBUF_INIT;
 
     strbuf_addstr(&error, reply->error);
@@ -236,6 +248,10 @@ static void failed(struct turn *turn)
     }
     if (!again) {
         turn_end(turn, "failed");
+        return;
+    }
+    if (held) {
+        turn_hold(turn, GATE_MODEL, "its answer broke off", NULL, ask_again);
         return;
     }
     turn->asking = true; /* still: the deadline cuts the wait short as well */
@@ -393,6 +409,7 @@ static void send_request(struct turn *turn)
     CLEANUP(free) struct tool_offer *offers = make_offers(turn);
 
     turn->asking = true;
+    turn->shown = false;
     listen_to_model(turn);
     turn_emit(turn, &(struct event){.type = EVENT_MODEL_REQUESTED, .model_requested = {.step = turn->step}});
     turn->asked->ops->ask(turn->asked,

@@ -163,6 +163,58 @@ static void test_call_with_half_of_its_arguments_is_told_and_not_run(void **stat
     turn_check_end(&rig);
 }
 
+static const char *const begun[] = {"Let me ", "see", NULL};
+
+/* Who has read a part of it is asked; where nobody is, it is asked again by itself. */
+static void test_answer_that_broke_off_is_asked_for_again_by_whoever_has_read_it(void **state)
+{
+    (void)state;
+    for (int person = 0; person < 2; person++) {
+        struct turn_rig rig;
+        struct held_view held;
+
+        turn_rig_init(&rig);
+        rig.harness.interactive = person;
+        turn_rig_open(&rig);
+        fails(&rig, "nothing came", true, -1); /* nothing to read: no question */
+        fails(&rig, "overloaded", true, -1);
+        rig.model->answers.items[1]->deltas = begun;
+        answer(&rig)->text = "I see.";
+        turn_rig_turn(&rig, "go");
+        assert_int_equal(engine_held(rig.engine, &held), person);
+        if (person) {
+            assert_int_equal(held.gate, GATE_MODEL);
+            assert_string_equal(held.why, "its answer broke off");
+            assert_int_equal(rig.model->request_count, 2);
+            assert_int_equal(turn_rig_event(&rig, EVENT_MODEL_FAILED, 1)->model_failed.retry_in_ms, 0);
+            assert_string_equal(engine_session(rig.engine)->partial_text.buf, "Let me see"); /* it stays */
+            turn_rig_submit(&rig, &(struct intent){.type = INTENT_CONTINUE});
+            turn_rig_run(&rig);
+        }
+        assert_int_equal(rig.model->request_count, 3);
+        assert_string_equal(turn_check_finished(&rig)->text, "I see.");
+        turn_check_end(&rig);
+    }
+}
+
+static void test_answer_that_broke_off_can_be_left_at_that(void **state)
+{
+    struct turn_rig rig;
+
+    (void)state;
+    turn_rig_init(&rig);
+    rig.harness.interactive = true;
+    turn_rig_open(&rig);
+    fails(&rig, "overloaded", true, -1);
+    rig.model->answers.items[0]->deltas = begun;
+    turn_rig_turn(&rig, "go");
+    turn_rig_submit(&rig, &(struct intent){.type = INTENT_CANCEL});
+    turn_rig_run(&rig);
+    assert_int_equal(rig.model->request_count, 1);
+    assert_string_equal(turn_check_finished(&rig)->status, "cancelled");
+    turn_check_end(&rig);
+}
+
 static void test_model_that_was_interrupted_goes_on_with_what_it_said(void **state)
 {
     struct turn_rig rig;
@@ -587,6 +639,8 @@ int main(void)
         cmocka_unit_test(test_wait_has_a_part_by_chance_where_it_is_wanted),
         cmocka_unit_test(test_what_the_provider_wants_back_is_recorded_and_sent_back),
         cmocka_unit_test(test_call_with_half_of_its_arguments_is_told_and_not_run),
+        cmocka_unit_test(test_answer_that_broke_off_is_asked_for_again_by_whoever_has_read_it),
+        cmocka_unit_test(test_answer_that_broke_off_can_be_left_at_that),
         cmocka_unit_test(test_model_that_was_interrupted_goes_on_with_what_it_said),
         cmocka_unit_test(test_call_of_an_answer_that_was_cut_is_told_and_not_run),
         cmocka_unit_test(test_any_number_of_attempts_is_waited_for_in_bounds),
