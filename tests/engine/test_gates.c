@@ -332,6 +332,7 @@ static void test_arguments_that_were_no_json_can_be_mended_at_the_gate(void **st
     turn_rig_file(&rig, "b.txt", "B\n");
     add_break(&rig, "tool=read_file");
     fake_answer_call(answer(&rig), "r", "read_file", "path: b.txt");
+    rig.model->answers.items[0]->calls[0].incomplete = true; /* a person completes it */
     turn_rig_turn(&rig, "read");
     assert_string_equal(held(&rig).arguments, "\"path: b.txt\"");
     assert_string_equal(try_edit(&rig, EDIT_ARGUMENTS, "{\"path\":\"b.txt\"}"), "");
