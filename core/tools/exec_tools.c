@@ -57,7 +57,8 @@ static void write_result(struct place_job *job)
         else
             json_add_value(&w, member->key, member);
     }
-    place_warn_disk(&w, job);
+    if (!json_get(result, "error"))
+        place_warn_disk(&w, job);
     json_close(&w, '}');
     tool_reply_page(&job->reply, strbuf_detach(&out, NULL));
 }

@@ -78,7 +78,7 @@ void place_job_refuse(struct place_job *job, const char *fmt, ...)
 void place_warn_disk(struct json_writer *w, const struct place_job *job)
 {
     struct err err = ERR_INIT;
-    if (job->ws->policy.max_disk_bytes > 0 && workspace_check_disk(job->ws, 0, &err))
+    if (workspace_warn_disk(job->ws, &err))
         json_add_str(w, "warning", err.text);
 }
 

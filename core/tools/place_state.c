@@ -166,20 +166,18 @@ struct place_seen *place_see(struct place *place, struct workspace *ws)
 {
     struct place_seen *seen = xcalloc(1, sizeof(*seen));
     CLEANUP(metadata) struct metadata md;
-    struct err err = ERR_INIT;
     strbuf_init(&seen->entries);
     strbuf_init(&seen->inputs);
     strbuf_init(&seen->outputs);
     strbuf_init(&seen->skills);
-    if (metadata_load(ws->root, ws->clock, &md, &err))
-        err = (struct err)ERR_INIT; /* a program may write what it likes there; then nothing is known of inputs */
+    (void)!metadata_load(ws->root, ws->clock, &md, NULL); /* what a program made of it; then nothing is known of inputs */
     CLEANUP(free) int64_t *files = xcalloc(md.skill_count + 1, sizeof(*files));
     struct looking l = {.md = &md, .files = files};
     list_entries(seen, ws, &l);
     list_inputs(&seen->inputs, &md);
     list_outputs(&seen->outputs, place);
     list_skills(&seen->skills, &l);
-    seen->used = workspace_disk_used(ws, &err);
+    seen->used = workspace_disk_used(ws);
     return seen;
 }
 

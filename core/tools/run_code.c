@@ -63,8 +63,10 @@ static void write_result(struct place_job *job)
     long_text_add(&w, "output", "", call->printed.buf, call->printed.len, LONG_TEXT_ROOM, job->run->env,
                   job->run->tool->spec.name);
     json_open(&w, "blocks", '[');
+    bool told = false;
     for (size_t i = 0; i < call->count; i++) {
         const struct block_end *end = &call->ends[i];
+        told |= end->error != NULL;
         json_open(&w, NULL, '{');
         json_add_str(&w, "language", call->blocks[i].language);
         json_add_int(&w, "exit_code", end->exit_code);
@@ -75,7 +77,8 @@ static void write_result(struct place_job *job)
         json_close(&w, '}');
     }
     json_close(&w, ']');
-    place_warn_disk(&w, job);
+    if (!told)
+        place_warn_disk(&w, job);
     json_close(&w, '}');
     tool_reply_page(&job->reply, strbuf_detach(&out, NULL));
 }

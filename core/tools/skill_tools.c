@@ -225,7 +225,7 @@ static void write_result(struct place_job *job)
         collected_write(&w, &files, spec.inline_content, CONTENT_ROOM, job->run);
     if (err.text[0])
         json_add_str(&w, "warning", err.text);
-    else
+    else if (!call->result.why)
         place_warn_disk(&w, job);
     json_close(&w, '}');
     tool_reply_page(&job->reply, strbuf_detach(&out, NULL));

@@ -1,4 +1,5 @@
-/* One count at a time. A last one that is asked for while another is under way comes after it. */
+/* One count at a time, the first as the program begins: what was there before is not its doing. A last one that is
+ * asked for while another is under way comes after it. */
 
 #include "disk_watch.h"
 #include "base/beneath.h"
@@ -12,16 +13,19 @@
 struct disk_watch {
     struct loop *loop;
     int root;
-    int64_t limit, before; /* what the count before this one said */
+    int64_t limit;
     int64_t pause_us;
     struct loop_timer timer;
     struct loop_work work;
-    bool counting, failed, last, told, freed;
+    struct disk_count first, before; /* counts that are over */
+    int64_t before_us;               /* when that one began; -1: there was none */
+    bool counting, hidden, last, told, freed;
     void (*full)(void *user, const char *why);
     void (*counted)(void *user, const char *why);
     void *user;
     /* Of a count, while it is under way the thread's. */
-    int64_t began_us, used;
+    int64_t began_us;
+    struct disk_count now;
     struct err err;
     bool over;
 };
@@ -36,32 +40,52 @@ static void count(struct loop_work *work)
 {
     struct disk_watch *watch = CONTAINER_OF(work, struct disk_watch, work);
     watch->err = (struct err)ERR_INIT;
-    watch->used = disk_used(watch->root, &watch->err);
-    if (watch->used < 0)
-        err_prefix(&watch->err, "what the workspace holds cannot be counted");
-    watch->over = watch->used < 0 || disk_check(watch->limit, watch->used, 0, &watch->err) < 0;
+    watch->now = disk_count(watch->root);
+    watch->over = disk_check(watch->limit, &watch->now, 0, &watch->err) < 0;
 }
 
 static void on_timer(struct loop_timer *timer);
 
-static void later(struct disk_watch *watch, int64_t took_us)
+/* Ever less often, but when at the present rate half of what is left would be gone. */
+static void set_pace(struct disk_watch *watch)
 {
-    int64_t share = took_us * DISK_WATCH_SHARE, pause = share > watch->pause_us ? share : watch->pause_us;
-    loop_timer_start(watch->loop, &watch->timer, loop_now_us(watch->loop) + pause, on_timer);
+    int64_t grown = watch->now.bytes - watch->before.bytes, room = watch->limit - watch->now.bytes;
     watch->pause_us *= 2;
+    if (grown > 0) {
+        double half = (double)room / 2 / (double)grown * (double)(watch->began_us - watch->before_us);
+        if (half < (double)watch->pause_us)
+            watch->pause_us = (int64_t)half;
+    }
     if (watch->pause_us > DISK_WATCH_MAX_MS * 1000)
         watch->pause_us = DISK_WATCH_MAX_MS * 1000;
+    if (watch->pause_us < DISK_WATCH_MIN_MS * 1000)
+        watch->pause_us = DISK_WATCH_MIN_MS * 1000;
 }
 
-/* Folders come and go under a count, so it may fail; two in a row have met one that is shut or too deep, where anything
- * may be. */
+/* Folders come and go and are shut under a count; two in a row have met more than one that nobody can look into. */
+static bool is_full(struct disk_watch *watch)
+{
+    const struct disk_count *now = &watch->now, *before = &watch->before;
+    bool hidden = now->missed > watch->first.missed, again = hidden && watch->hidden;
+    watch->hidden = hidden;
+    if (again && !watch->over)
+        err_set(&watch->err, "what it wrote cannot be counted: %s", now->why);
+    return again || (watch->over && (now->bytes > before->bytes || now->entries > before->entries));
+}
+
 static void judge(struct disk_watch *watch)
 {
-    bool failed = watch->used < 0, full = failed ? watch->failed : watch->over && watch->used > watch->before;
-    watch->failed = failed;
-    if (!failed)
-        watch->before = watch->used;
-    later(watch, loop_now_us(watch->loop) - watch->began_us);
+    bool full = false;
+    if (watch->before_us < 0) {
+        watch->first = watch->now;
+    } else {
+        full = is_full(watch);
+        set_pace(watch);
+    }
+    watch->before = watch->now;
+    watch->before_us = watch->began_us;
+    int64_t now = loop_now_us(watch->loop), share = (now - watch->began_us) * DISK_WATCH_SHARE;
+    loop_timer_start(watch->loop, &watch->timer, now + (share > watch->pause_us ? share : watch->pause_us), on_timer);
     if (!full || watch->told)
         return;
     watch->told = true;
@@ -108,11 +132,11 @@ struct disk_watch *disk_watch_new(struct loop *loop, const struct workspace *ws,
                                  .root = fcntl(beneath_fd(ws->root), F_DUPFD_CLOEXEC, 0),
                                  .limit = ws->policy.max_disk_bytes,
                                  .pause_us = DISK_WATCH_MIN_MS * 1000,
-                                 .before = INT64_MAX, /* what was there before the program is not its doing */
+                                 .before_us = -1,
                                  .full = full,
                                  .counted = counted,
                                  .user = user};
-    later(watch, 0);
+    start(watch);
     return watch;
 }
 

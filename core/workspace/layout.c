@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "metadata.h"
+#include "walk.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -22,19 +23,21 @@ static int ensure_folder(const struct beneath *root, const char *name, struct er
     bool made = mkdirat(beneath_fd(root), name, LAYOUT_DIR_MODE) == 0;
     if (!made && errno != EEXIST)
         return err_set_errno(err, errno, "cannot make the folder %s", name);
-    CLEANUP(fd) int fd = beneath_openat(root, name, O_RDONLY | O_DIRECTORY, 0, err);
+    CLEANUP(fd) int fd = beneath_openat(root, name, O_PATH | O_DIRECTORY, 0, err);
     if (fd < 0) {
         if (err && err->code == ENOTDIR)
             err_set(err, "%s is in the way: it must be a folder", name);
         return -1;
     }
-    if (made && fchmod(fd, LAYOUT_DIR_MODE) < 0) /* whatever the mask of this process is */
+    /* Whatever the mask of this process is, and whatever a program did to it. */
+    if (!walk_unlock(fd, made ? LAYOUT_DIR_MODE : S_IRWXU) && made)
         return err_set_errno(err, errno, "cannot make the folder %s", name);
     return 0;
 }
 
 int layout_ensure_beneath(const struct beneath *root, struct clock *clock, struct err *err)
 {
+    walk_unlock(beneath_fd(root), S_IRWXU);
     for (size_t i = 0; i < LAYOUT_DIRS; i++)
         if (ensure_folder(root, layout_rows[i].name, err) < 0)
             return -1;

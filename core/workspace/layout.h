@@ -1,6 +1,6 @@
 #pragma once
-/* How every workspace looks: four folders and metadata.json. The folders have names for programs too, variables that hold
- * their paths; patterns and inputs may begin with them. This table is the one place that knows either. */
+/* How every workspace looks: four folders and metadata.json. The folders have names for programs too, variables that
+ * hold their paths; patterns and inputs may begin with them. This table is the one place that knows either. */
 
 #include "base/err.h"
 #include <stddef.h>
@@ -29,8 +29,9 @@ extern const struct layout_row layout_rows[LAYOUT_DIRS];
 #define LAYOUT_ENV_ROOT "WORKSPACE_DIR"
 #define LAYOUT_ENV_RUN  "RUN_DIR"
 
-/* Makes what is missing, the root and the metadata included; never touches metadata that is there. Anything but a folder
- * where one must be is an error. `paths`, when given, gets the four absolute paths, which are the caller's. */
+/* Makes what is missing, the root and the metadata included, and opens to us what a program shut of it; never touches
+ * metadata that is there. Anything but a folder where one must be is an error. `paths`, when given, gets the four
+ * absolute paths, which are the caller's. */
 int layout_ensure(const char *root, struct clock *clock, char *paths[LAYOUT_DIRS], struct err *err) CHECKED;
 /* The same below a root that is open already. */
 int layout_ensure_beneath(const struct beneath *root, struct clock *clock, struct err *err) CHECKED;

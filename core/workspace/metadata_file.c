@@ -1,8 +1,8 @@
 /* The file of the metadata, and the lock.
  *
- * The lock has two halves. Threads of this program wait for each other in a table by device and inode, because a lock on a
- * file belongs to whoever opened it. Other programs are kept out by a lock on the root folder itself, which leaves no
- * file behind. A program in the workspace could take that one and keep it, so we wait for it only so long.
+ * The lock has two halves. Threads of this program wait for each other in a table by device and inode, because a lock
+ * on a file belongs to whoever opened it. Other programs are kept out by a lock on the root folder itself, which leaves
+ * no file behind. A program in the workspace could take that one and keep it, so we wait for it only so long.
  *
  * The file is not synced: after a power cut it may be old or empty, which reads as a workspace that is not known, and
  * nothing else hangs on it. */
@@ -30,12 +30,12 @@
 
 /* ---- temporaries: .metadata.<pid>.<ns>.<counter>.<16 hex or norand>.tmp ---- */
 
-#define TEMP_PREFIX   ".metadata."
-#define TEMP_SUFFIX   ".tmp"
-#define TEMP_LEGACY   ".metadata.tmp"
+#define TEMP_PREFIX    ".metadata."
+#define TEMP_SUFFIX    ".tmp"
+#define TEMP_LEGACY    ".metadata.tmp"
 #define TEMP_NO_RANDOM "norand"
-#define TEMP_HEX      16
-#define TEMP_NAME_MAX 128
+#define TEMP_HEX       16
+#define TEMP_NAME_MAX  128
 
 static void name_temp(struct clock *clock, char out[TEMP_NAME_MAX])
 {
@@ -151,6 +151,8 @@ int metadata_load(const struct beneath *root, struct clock *clock, struct metada
         metadata_release(md);
     } else if (own.code == EFBIG) {
         err_set(&own, LAYOUT_METADATA " is corrupt: more than %d bytes", METADATA_BYTES_MAX);
+        own.code = METADATA_CORRUPT;
+    } else if (own.code == EACCES) { /* what a program shuts is as good as spoilt */
         own.code = METADATA_CORRUPT;
     }
     metadata_init(md, clock);

@@ -108,18 +108,18 @@ static void on_over(struct loop_task *task)
 }
 
 /* The workspace holds more than it may; a cause that was there before stays. */
-static void say_full(struct program *program, const char *why)
+static void say_full(struct program *program, const char *killed, const char *why)
 {
     program->end.over_disk = true;
     if (!program->why)
-        program->why = xstrdup(why);
+        program->why = xasprintf("%s%s", killed, why);
 }
 
 static void on_counted(void *user, const char *why)
 {
     struct program *program = user;
     if (why)
-        say_full(program, why);
+        say_full(program, "", why);
     tell(program);
 }
 
@@ -300,7 +300,7 @@ static void on_full(void *user, const char *why)
     struct program *program = user;
     if (program->over || program->killed)
         return;
-    say_full(program, why);
+    say_full(program, "it was killed: ", why);
     kill_now(program);
 }
 

@@ -135,8 +135,9 @@ int program_room_make(struct program_room *room, struct programs *programs, stru
                        programs->engine->name);
     if (!spec->cmd || !*spec->cmd)
         return err_set(err, "there is no program to run");
-    CLEANUP(free) char *cwd = make_cwd(ws, spec->cwd, err);
-    CLEANUP(free) char *run = cwd && layout_ensure_beneath(ws->root, ws->clock, err) == 0 ? make_run(ws, err) : NULL;
+    CLEANUP(free)
+    char *cwd = layout_ensure_beneath(ws->root, ws->clock, err) == 0 ? make_cwd(ws, spec->cwd, err) : NULL;
+    CLEANUP(free) char *run = cwd ? make_run(ws, err) : NULL;
     if (!run)
         return -1;
     struct env_layers layers = {.below = isolates ? bare : (const char *const *)environ,

@@ -16,27 +16,23 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define CANNOT_TELL (-2)
-
 static bool is_blank(const char *text)
 {
     return !text || !text[strspn(text, " \t\n\v\f\r")];
 }
 
-int64_t stage_room(const struct workspace *ws, struct err *err)
+int64_t stage_room(const struct workspace *ws)
 {
     if (ws->policy.max_disk_bytes <= 0)
         return -1;
-    int64_t used = workspace_disk_used(ws, err);
-    if (used < 0)
-        return CANNOT_TELL;
+    int64_t used = workspace_disk_used(ws);
     return used < ws->policy.max_disk_bytes ? ws->policy.max_disk_bytes - used : 0;
 }
 
 /* ---- the way ---- */
 
-/* Makes what is missing of the path, each folder beneath its parent's descriptor, and opens the last. Not synced, unlike what
- * beneath_parent makes: a workspace does not outlive a power cut. */
+/* Makes what is missing of the path, each folder beneath its parent's descriptor, and opens the last. Not synced,
+ * unlike what beneath_parent makes: a workspace does not outlive a power cut. */
 static int make_folders(const struct beneath *root, char *path, struct err *err)
 {
     int above = beneath_openat(root, ".", O_RDONLY | O_DIRECTORY, 0, err);
@@ -133,9 +129,7 @@ int stage_put(struct workspace *ws, const struct stage_file *file, int64_t *left
 
 static int put_all(struct workspace *ws, const struct stage_file *files, size_t count, struct err *err)
 {
-    int64_t left = stage_room(ws, err);
-    if (left == CANNOT_TELL)
-        return -1;
+    int64_t left = stage_room(ws);
     for (size_t i = 0; i < count; i++)
         if (stage_put(ws, &files[i], &left, err) < 0)
             return -1;
@@ -153,7 +147,8 @@ int stage_files(struct workspace *ws, const struct stage_file *files, size_t cou
 
 /* ---- folders ---- */
 
-static int copy_host_folder(struct workspace *ws, const char *src, const char *to, struct copying *copying, struct err *err)
+static int copy_host_folder(struct workspace *ws, const char *src, const char *to, struct copying *copying,
+                            struct err *err)
 {
     CLEANUP(fd) int from = open(src, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (from < 0)
@@ -181,9 +176,7 @@ static int stage_one(struct workspace *ws, const char *src, const char *to, cons
             return 0;
         }
     }
-    struct copying copying = {.read_only = options->read_only, .follow = !options->strict, .left = stage_room(ws, err)};
-    if (copying.left == CANNOT_TELL)
-        return -1;
+    struct copying copying = {.read_only = options->read_only, .follow = !options->strict, .left = stage_room(ws)};
     return copy_host_folder(ws, src, to, &copying, err);
 }
 

@@ -1,7 +1,7 @@
 /* Inputs, which come by name from four places. One row per scheme says how each is fetched.
  *
- * What stays as it was upstream although it may surprise: a host folder is copied into the folder that holds `to` (D15).
- * Links within the workspace are relative, so that they hold wherever it is mounted. */
+ * What stays as it was upstream although it may surprise: a host folder is copied into the folder that holds `to`
+ * (D15). Links within the workspace are relative, so that they hold wherever it is mounted. */
 
 #include "base/beneath.h"
 #include "base/clock.h"
@@ -133,7 +133,8 @@ static int64_t pinned(const struct fetch *f, const char *name)
             continue;
         CLEANUP(free) char *other = NULL;
         int64_t version;
-        if (versions_parse_ref(record->from + strlen(ARTIFACT), &other, &version, NULL) == 0 && strcmp(other, name) == 0)
+        if (versions_parse_ref(record->from + strlen(ARTIFACT), &other, &version, NULL) == 0 &&
+            strcmp(other, name) == 0)
             return record->version;
     }
     return VERSIONS_NEWEST;
@@ -287,8 +288,10 @@ static void add_records(struct metadata *md, void *user)
 
 static int stage_all(struct workspace *ws, const struct stage_input *inputs, size_t count, struct err *err)
 {
-    CLEANUP(metadata) struct metadata before, done;
+    CLEANUP(metadata) struct metadata before = {0}, done = {0};
     struct err own = ERR_INIT;
+    if (layout_ensure_beneath(ws->root, ws->clock, err) < 0)
+        return -1;
     metadata_init(&done, ws->clock);
     int status = metadata_load(ws->root, ws->clock, &before, &own);
     if (status < 0 && own.code != METADATA_CORRUPT) {
@@ -296,9 +299,7 @@ static int stage_all(struct workspace *ws, const struct stage_input *inputs, siz
             *err = own;
         return -1;
     }
-    int64_t left = stage_room(ws, err);
-    if (left < -1 || layout_ensure_beneath(ws->root, ws->clock, err) < 0)
-        return -1;
+    int64_t left = stage_room(ws);
     for (size_t i = 0; i < count; i++)
         if (stage_one(ws, &inputs[i], &left, &before, &done, err) < 0)
             return -1;

@@ -5,8 +5,8 @@
 #include "stage.h"
 #include <stdint.h>
 
-/* How many bytes may still be written, -1 for any; -2 and the error when that cannot be told. */
-int64_t stage_room(const struct workspace *ws, struct err *err) CHECKED;
+/* How many bytes may still be written, -1 for any. */
+int64_t stage_room(const struct workspace *ws);
 /* One file, replaced whole. `left` as stage_room gives it, and less afterwards. */
 int stage_put(struct workspace *ws, const struct stage_file *file, int64_t *left, struct err *err) CHECKED;
 /* The folder `to`, made when it is missing. */

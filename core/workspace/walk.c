@@ -1,5 +1,5 @@
-/* Names are read with getdents64 into a buffer per level, which is far fewer calls than readdir of a small libc buffer, and
- * folders are opened relative to their parent's descriptor, which costs the kernel one look-up each. */
+/* Names are read with getdents64 into a buffer per level, which is far fewer calls than readdir of a small libc buffer,
+ * and folders are opened relative to their parent's descriptor, which costs the kernel one look-up each. */
 
 #include "walk.h"
 #include "base/mem.h"
@@ -7,6 +7,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -48,14 +49,49 @@ static int shut(struct walking *w, int code)
     return err_set_errno(w->err, code, "cannot read the folder %.200s", w->path.buf);
 }
 
+bool walk_unlock(int folder, mode_t bits)
+{
+    char path[40];
+    struct stat st;
+    if (fstat(folder, &st) < 0 || !S_ISDIR(st.st_mode))
+        return false;
+    if ((st.st_mode & bits) == bits)
+        return true;
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", folder); /* fchmod takes no descriptor of O_PATH */
+    return chmod(path, (st.st_mode & 07777) | bits) == 0;
+}
+
+/* Whoever may list a folder but not pass through it sees names and no sizes: that counts as shut, too. */
+static int open_below(const struct walking *w, int folder, const char *name)
+{
+    const int flags = O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+    int fd = openat(folder, name, O_RDONLY | flags);
+    if (!w->walk->ours)
+        return fd;
+    if (fd >= 0) {
+        walk_unlock(fd, S_IXUSR);
+        return fd;
+    }
+    if (errno != EACCES)
+        return -1;
+    int path = openat(folder, name, O_PATH | flags);
+    if (path >= 0 && walk_unlock(path, S_IRWXU))
+        fd = openat(path, ".", O_RDONLY | flags);
+    if (path >= 0)
+        close(path);
+    if (fd < 0)
+        errno = EACCES;
+    return fd;
+}
+
 static int walk_into(struct walking *w, int folder, const char *name, int depth)
 {
-    if (depth == WALK_DEPTH_MAX)
-        return shut(w, ELOOP);
-    CLEANUP(fd) int below = openat(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    CLEANUP(fd) int below = open_below(w, folder, name);
     if (below < 0)
         return errno == ENOENT ? 0 : shut(w, errno); /* gone meanwhile: as if it had not been there */
-    return walk_folder(w, below, depth);
+    if (depth < WALK_DEPTH_MAX)
+        return walk_folder(w, below, depth);
+    return w->walk->deep && w->walk->deep(w->walk->user, below) ? 0 : shut(w, ELOOP);
 }
 
 static int see_entry(struct walking *w, int folder, const struct raw_entry *raw, int depth)
@@ -111,6 +147,8 @@ int walk_tree(int folder, const char *prefix, const struct walk *walk, struct er
 {
     struct walking w = {.walk = walk, .path = STRBUF_INIT, .err = err};
     strbuf_addstr(&w.path, prefix);
+    if (walk->ours)
+        walk_unlock(folder, S_IRWXU);
     /* A descriptor of its own: reading moves it. */
     int own = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     int status = own < 0 ? shut(&w, errno) : walk_folder(&w, own, 0);

@@ -2,8 +2,8 @@
 /* A workspace: a folder of its own for the files and programs of one execution (layout.h says what is in it).
  *
  * It is made with a policy and cleaned up once; what is put into it and collected from it is in stage.h and collect.h.
- * Everything goes by the descriptor of its root, so whatever a program does to the path, no operation ends elsewhere. Any
- * thread may work on a workspace, several at a time too. */
+ * Everything goes by the descriptor of its root, so whatever a program does to the path, no operation ends elsewhere.
+ * Any thread may work on a workspace, several at a time too. */
 
 #include "base/err.h"
 #include "span.h"
@@ -27,12 +27,12 @@ struct workspace_capabilities {
     int64_t max_disk_bytes;
 };
 
-/* What workspaces of one kind have in common. Texts are borrowed for the call that gets it, the others for as long as the
- * workspace lives. */
+/* What workspaces of one kind have in common. Texts are borrowed for the call that gets it, the others for as long as
+ * the workspace lives. */
 struct workspace_options {
-    const char *base;   /* folder to make them in; NULL or blank: $TMPDIR or /tmp */
-    bool trusted;       /* `base` itself is the workspace, and is never removed */
-    const char *inputs; /* a host folder that each one sees as work/inputs; NULL: none */
+    const char *base;                   /* folder to make them in; NULL or blank: $TMPDIR or /tmp */
+    bool trusted;                       /* `base` itself is the workspace, and is never removed */
+    const char *inputs;                 /* a host folder that each one sees as work/inputs; NULL: none */
     struct clock *clock;                /* NULL: the system's */
     struct versions *versions;          /* where artifacts are loaded from and saved to; NULL: nowhere */
     struct workspace_observer observer; /* of every operation on it */
@@ -52,20 +52,31 @@ struct workspace {
 /* "<base>/ws_<id, cleaned>_<nanoseconds>", 0777, with its layout. `policy` NULL: all zero. */
 struct workspace *workspace_create(const struct workspace_options *options, const char *exec_id,
                                    const struct workspace_policy *policy, struct err *err) CHECKED;
-/* Removes the tree, unless it is to persist or is trusted. The struct stays for workspace_free. Again, or without a path:
- * nothing to do. */
+/* Removes the tree, unless it is to persist or is trusted. The struct stays for workspace_free. Again, or without a
+ * path: nothing to do. */
 int workspace_cleanup(struct workspace *ws, struct err *err) CHECKED;
 void workspace_free(struct workspace *ws); /* leaves the files alone */
-/* What a workspace of this policy can do on this machine. Where it is to be isolated, nothing is promised of isolation and
- * network: the sandbox that its programs run in knows. */
+/* What a workspace of this policy can do on this machine. Where it is to be isolated, nothing is promised of isolation
+ * and network: the sandbox that its programs run in knows. */
 struct workspace_capabilities workspace_describe(const struct workspace_policy *policy);
 /* An id as part of a file name: [^A-Za-z0-9_-] becomes _. */
 char *workspace_clean_id(const char *id);
 
-/* Bytes of all files in it, each once however often it is linked; links are not followed. -1 when they cannot be counted. */
-int64_t workspace_disk_used(const struct workspace *ws, struct err *err) CHECKED;
+/* What there is in a workspace. */
+struct disk_count {
+    int64_t bytes;   /* of all files, each once however often it is linked; links are not followed */
+    int64_t entries; /* files, folders and whatever else */
+    size_t missed;   /* folders that could not be counted */
+    char why[192];   /* one of them, and why not */
+};
+struct disk_count disk_count(int root);
+
+#define WORKSPACE_ENTRIES_MAX 200000 /* in a workspace whose bytes are limited, too */
+
+int64_t workspace_disk_used(const struct workspace *ws);
 /* An error when `more` bytes would not fit the policy. For staging before, and for whoever ran a program after it. */
 int workspace_check_disk(const struct workspace *ws, int64_t more, struct err *err) CHECKED;
-/* Both by what they need of a workspace, for who counts one that may be gone meanwhile. */
-int64_t disk_used(int root, struct err *err) CHECKED;
-int disk_check(int64_t limit, int64_t used, int64_t more, struct err *err) CHECKED;
+/* The same of a count, for who counts a workspace that may be gone meanwhile. */
+int disk_check(int64_t limit, const struct disk_count *count, int64_t more, struct err *err) CHECKED;
+/* Whether there is anything to say: it holds too much, or not all of it can be counted. */
+bool workspace_warn_disk(const struct workspace *ws, struct err *err);

@@ -169,6 +169,25 @@ static void test_nothing_is_left(void **state)
     program_rig_close(&rig);
 }
 
+/* What a program shuts is in nobody's way afterwards. Root gets in anyway: this means more as another user. */
+static void test_what_is_shut_is_in_nobodys_way(void **state)
+{
+    (void)state;
+    open_with(engine, false);
+    rig.ws->policy.max_disk_bytes = 8 << 20;
+    sh("mkdir work/h && head -c 9000 /dev/zero > work/h/f && chmod 000 work/h work out runs . && echo shut",
+       (struct program_limits){0});
+    assert_string_equal(rig.result.out.buf, "shut\n");
+    assert_null(rig.result.end.why);
+    sh("chmod 000 work/h; chmod 000 work; sleep 1; echo here", (struct program_limits){0});
+    assert_string_equal(rig.result.out.buf, "here\n");
+    assert_null(rig.result.end.why);
+    sh("chmod 000 work/h; i=0; while :; do head -c 1000000 /dev/zero > out/$i; i=$((i+1)); done",
+       (struct program_limits){0});
+    assert_true(rig.result.end.over_disk);
+    program_rig_close(&rig);
+}
+
 static int prepare(void **state)
 {
     (void)state;
@@ -203,6 +222,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_the_system_is_read_only),
         cmocka_unit_test(test_a_bomb_is_bounded_and_gone),
         cmocka_unit_test(test_nothing_is_left),
+        cmocka_unit_test(test_what_is_shut_is_in_nobodys_way),
     };
     if (argc > 2) {
         engine = argv[1];

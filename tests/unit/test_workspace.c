@@ -1,11 +1,13 @@
 /* Workspaces: their names and folders, what a policy means, and that an operation tells of itself. */
 
-#include "workspace/workspace.h"
 #include "base/beneath.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "support/scratch.h"
 #include "workspace/layout.h"
+#include "workspace/stage.h"
+#include "workspace/workspace.h"
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -51,7 +53,8 @@ static struct workspace_options options(void)
     return (struct workspace_options){.base = files.path, .observer = {on_op, NULL}};
 }
 
-static struct workspace *create(const struct workspace_options *given, const char *id, const struct workspace_policy *policy)
+static struct workspace *create(const struct workspace_options *given, const char *id,
+                                const struct workspace_policy *policy)
 {
     struct err err = ERR_INIT;
     struct workspace *ws = workspace_create(given, id, policy, &err);
@@ -127,7 +130,8 @@ static void test_capabilities(void **state)
     struct workspace_capabilities plain = workspace_describe(&(struct workspace_policy){0});
     assert_string_equal(plain.isolation, "local");
     assert_true(plain.network_allowed && plain.streaming && plain.clean_env && !plain.read_only_mount);
-    struct workspace_capabilities boxed = workspace_describe(&(struct workspace_policy){.isolated = true, .max_disk_bytes = 7});
+    struct workspace_capabilities boxed =
+        workspace_describe(&(struct workspace_policy){.isolated = true, .max_disk_bytes = 7});
     assert_string_equal(boxed.isolation, "");
     assert_false(boxed.network_allowed);
     assert_int_equal(boxed.max_disk_bytes, 7);
@@ -170,18 +174,133 @@ static void test_disk(void **state)
     struct workspace_options given = options();
     struct err err = ERR_INIT;
     struct workspace *ws = create(&given, "disk", &(struct workspace_policy){.max_disk_bytes = 10000});
-    int64_t empty = workspace_disk_used(ws, &err);
+    int64_t empty = workspace_disk_used(ws);
     CLEANUP(free) char *path = xasprintf("%s/out/big", ws->path), *other = xasprintf("%s/out/same", ws->path);
     FILE *file = fopen(path, "w");
     assert_int_equal(ftruncate(fileno(file), 5000), 0);
     fclose(file);
     assert_int_equal(link(path, other), 0);
-    assert_int_equal(workspace_disk_used(ws, &err), empty + 5000);
+    assert_int_equal(workspace_disk_used(ws), empty + 5000);
     assert_int_equal(workspace_check_disk(ws, 5000 - empty, &err), 0);
     assert_int_equal(workspace_check_disk(ws, 5001 - empty, &err), -1);
-    assert_non_null(strstr(err.text, "may hold 10000 bytes"));
+    assert_non_null(strstr(err.text, "may hold 9.8 KiB: it has 5"));
+    assert_non_null(strstr(err.text, "max_disk_mb"));
     cleanup(ws);
     workspace_free(ws);
+}
+
+static void put_bytes(const struct workspace *ws, const char *name, off_t size)
+{
+    CLEANUP(free) char *path = xasprintf("%s/%s", ws->path, name);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    assert_int_equal(ftruncate(fileno(file), size), 0);
+    fclose(file);
+}
+
+static void set_mode(const struct workspace *ws, const char *name, mode_t mode)
+{
+    CLEANUP(free) char *path = xasprintf("%s/%s", ws->path, name);
+    assert_int_equal(chmod(path, mode), 0);
+}
+
+static void make_folder(const struct workspace *ws, const char *name)
+{
+    CLEANUP(free) char *path = xasprintf("%s/%s", ws->path, name);
+    assert_int_equal(mkdir(path, 0755), 0);
+}
+
+#define NOBODY 65534
+
+/* Root gets in everywhere, so this happens as nobody. */
+static int be_nobody(void **state)
+{
+    setup(state);
+    return geteuid() == 0 && (chown(files.path, NOBODY, NOBODY) || seteuid(NOBODY));
+}
+
+static int be_root_again(void **state)
+{
+    return (getuid() == 0 && seteuid(0)) || teardown(state);
+}
+
+static void test_what_is_shut_is_counted(void **state)
+{
+    (void)state;
+    struct workspace_options given = options();
+    struct err err = ERR_INIT;
+    struct workspace *ws = create(&given, "shut", &(struct workspace_policy){.max_disk_bytes = 10000});
+    int64_t empty = workspace_disk_used(ws);
+    make_folder(ws, "work/none");
+    make_folder(ws, "work/none/below");
+    put_bytes(ws, "work/none/below/a", 1000);
+    make_folder(ws, "work/listed");
+    put_bytes(ws, "work/listed/b", 500);
+    set_mode(ws, "work/none/below", 0);
+    set_mode(ws, "work/none", 0);
+    set_mode(ws, "work/listed", 0400); /* names can be had, sizes cannot */
+    set_mode(ws, "work", 0);
+    set_mode(ws, ".", 0);
+    assert_int_equal(workspace_disk_used(ws), empty + 1500);
+    assert_false(workspace_warn_disk(ws, &err));
+    set_mode(ws, "work/none", 0);
+    set_mode(ws, "work", 0);
+    set_mode(ws, LAYOUT_METADATA, 0);
+    set_mode(ws, ".", 0);
+    struct stage_input input = {.from = "workspace://work/listed/b", .to = "work/c"};
+    assert_int_equal(stage_inputs(ws, &input, 1, &err), 0);
+    set_mode(ws, ".", 0);
+    assert_int_equal(layout_ensure_beneath(ws->root, clock_system(), &err), 0);
+    set_mode(ws, ".", 0500);
+    cleanup(ws);
+    workspace_free(ws);
+}
+
+/* Nothing is hidden by being deep, and what is shut is never opened through a link. */
+static void test_what_is_deep_is_counted(void **state)
+{
+    (void)state;
+    struct workspace_options given = options();
+    struct workspace *ws = create(&given, "deep", &(struct workspace_policy){.max_disk_bytes = 10000});
+    int64_t empty = workspace_disk_used(ws);
+    int folder = open(ws->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    for (int i = 0; i < 1000; i++) {
+        assert_int_equal(mkdirat(folder, "d", 0755), 0);
+        int below = openat(folder, "d", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        close(folder);
+        folder = below;
+    }
+    int file = openat(folder, "f", O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+    assert_int_equal(ftruncate(file, 700), 0);
+    close(file);
+    close(folder);
+    assert_int_equal(workspace_disk_used(ws), empty + 700);
+    scratch_mkdir(&files, "outside");
+    CLEANUP(free) char *outside = scratch_path(&files, "outside"), *link = xasprintf("%s/work/out", ws->path);
+    struct stat st;
+    assert_int_equal(chmod(outside, 0), 0);
+    assert_int_equal(symlink(outside, link), 0);
+    assert_int_equal(workspace_disk_used(ws), empty + 700);
+    assert_int_equal(stat(outside, &st), 0);
+    assert_int_equal(st.st_mode & 0777, 0);
+    cleanup(ws);
+    workspace_free(ws);
+}
+
+static void test_entries_are_limited(void **state)
+{
+    (void)state;
+    struct disk_count count = {.bytes = 5, .entries = WORKSPACE_ENTRIES_MAX};
+    struct err err = ERR_INIT;
+    assert_int_equal(disk_check(20 << 20, &count, 0, &err), 0);
+    count.entries++;
+    assert_int_equal(disk_check(20 << 20, &count, 0, &err), -1);
+    assert_non_null(strstr(err.text, "more than 200000 files and folders"));
+    count = (struct disk_count){.bytes = (135 << 20) + 300000};
+    assert_int_equal(disk_check(20 << 20, &count, 0, &err), -1);
+    assert_string_equal(
+        err.text, "the workspace is full: it has 135 MiB and may hold 20 MiB (remove what is not needed, or raise "
+                  "\"max_disk_mb\" in the config file)");
 }
 
 static void test_layout_in_the_way(void **state)
@@ -216,6 +335,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_trusted, setup, teardown),
         cmocka_unit_test_setup_teardown(test_failed_creation_leaves_nothing, setup, teardown),
         cmocka_unit_test_setup_teardown(test_disk, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_what_is_shut_is_counted, be_nobody, be_root_again),
+        cmocka_unit_test_setup_teardown(test_what_is_deep_is_counted, setup, teardown),
+        cmocka_unit_test(test_entries_are_limited),
         cmocka_unit_test_setup_teardown(test_layout_in_the_way, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
