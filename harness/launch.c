@@ -440,6 +440,16 @@ static int watch_count(void)
     return pause;
 }
 
+/* Else the program could not have it. Who leads the terminal's session is hung up on by giving it up, and that is not
+ * meant for the program. */
+static void give_up_terminal(void)
+{
+    signal(SIGHUP, SIG_IGN);
+    if (isatty(0))
+        ioctl(0, TIOCNOTTY);
+    signal(SIGHUP, SIG_DFL);
+}
+
 static int watch_signals(void)
 {
     static const int heard[] = {SIGCHLD, SIGTERM, SIGINT, SIGQUIT, SIGHUP};
@@ -476,9 +486,8 @@ int main(int argc, char **argv)
     if (settings.control && fcntl(LAUNCH_CONTROL_FD, F_SETFD, FD_CLOEXEC))
         fail("there is no descriptor %d", LAUNCH_CONTROL_FD);
     signal(SIGPIPE, SIG_IGN);
+    give_up_terminal();
     int signals = watch_signals();
-    if (isatty(0))
-        ioctl(0, TIOCNOTTY); /* else the program could not have it */
     int wrong = start_program();
     if (wrong && !settings.control)
         fprintf(stderr, "cannot start %s: %s\n", settings.argv[0], strerror(wrong));

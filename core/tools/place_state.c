@@ -170,7 +170,8 @@ struct place_seen *place_see(struct place *place, struct workspace *ws)
     strbuf_init(&seen->inputs);
     strbuf_init(&seen->outputs);
     strbuf_init(&seen->skills);
-    (void)!metadata_load(ws->root, ws->clock, &md, NULL); /* what a program made of it; then nothing is known of inputs */
+    (void)!metadata_load(ws->root, ws->clock, &md,
+                         NULL); /* what a program made of it; then nothing is known of inputs */
     CLEANUP(free) int64_t *files = xcalloc(md.skill_count + 1, sizeof(*files));
     struct looking l = {.md = &md, .files = files};
     list_entries(seen, ws, &l);

@@ -169,6 +169,23 @@ static void test_nothing_is_left(void **state)
     program_rig_close(&rig);
 }
 
+static void test_on_a_terminal(void **state)
+{
+    (void)state;
+    struct err err = ERR_INIT;
+    open_with(engine, false);
+    struct program_spec spec = {.cmd = "sh",
+                                .args = (const char *const[]){"-c", "tty -s && echo x; exit 7", NULL},
+                                .keep_input = true,
+                                .tty = true,
+                                .timeout_ms = 60000};
+    assert_true(program_rig_run(&rig, &spec, &err));
+    assert_string_equal(rig.result.out.buf, "x\r\n");
+    assert_int_equal(rig.result.end.exit_code, 7);
+    assert_int_equal(rig.result.end.signum, 0);
+    program_rig_close(&rig);
+}
+
 /* What a program shuts is in nobody's way afterwards. Root gets in anyway: this means more as another user. */
 static void test_what_is_shut_is_in_nobodys_way(void **state)
 {
@@ -222,6 +239,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_the_system_is_read_only),
         cmocka_unit_test(test_a_bomb_is_bounded_and_gone),
         cmocka_unit_test(test_nothing_is_left),
+        cmocka_unit_test(test_on_a_terminal),
         cmocka_unit_test(test_what_is_shut_is_in_nobodys_way),
     };
     if (argc > 2) {
