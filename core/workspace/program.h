@@ -46,6 +46,7 @@ struct programs_options {
     const char *image;                   /* for engines that use one; NULL: our own, with this machine's /usr */
     const char *const *visible;          /* folders of this machine that programs may read where they are; NULL: none */
     bool network;                        /* they may use it */
+    bool host_env; /* they get our environment where the engine isolates nothing; else a bare one */
     struct env_provider provider;        /* variables for every program */
     struct program_limits limits;        /* for specs that say none */
     size_t max_output;                   /* 0: PROGRAM_OUTPUT_MAX */
@@ -69,7 +70,7 @@ struct program_spec {
     const char *const *args; /* NULL-terminated; NULL: none */
     const char *cwd;         /* relative to the workspace, made when it is missing; NULL or blank: its root */
     struct env_vars env;     /* over all other layers */
-    bool clean_env;          /* nothing of this machine's environment (isolating engines give none anyway) */
+    bool clean_env;          /* nothing of either */
     const char *input;       /* written to its standard input as it is; NULL: nothing */
     size_t input_len;
     bool keep_input;    /* it may be written to later, else its input ends there */
@@ -94,6 +95,7 @@ struct program_end {
     bool timed_out;
     bool asked, forced; /* we asked it to end; we killed it */
     int64_t duration_ms;
+    bool no_engine;  /* its engine failed before it began: nothing of it ran, and `why` names the engine's complaint */
     bool over_disk;  /* the workspace holds more than its policy allows */
     const char *why; /* it could not be started, that, or it made too many processes; else NULL */
     const struct program_left *left;
@@ -108,8 +110,8 @@ struct program_listener {
     void *user;
 };
 
-/* Starts it. An error is what is wrong with the spec, the workspace or the engine; a program that cannot be started is
- * an end like others. Nobody is called from within. The workspace must outlive the program. */
+/* Starts it. An error is what is wrong with the spec, the workspace or the engine; a program that cannot be started, or
+ * has no name, is an end like others. Nobody is called from within. The workspace must outlive the program. */
 struct program *program_start(struct programs *programs, struct workspace *ws, const struct program_spec *spec,
                               const struct program_listener *listener, struct err *err) CHECKED;
 void program_write(struct program *program, const char *bytes, size_t len);

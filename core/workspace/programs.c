@@ -40,6 +40,7 @@ struct programs *programs_new(const struct programs_options *options, struct err
                                   .image = options->image ? xstrdup(options->image) : NULL,
                                   .visible = copy_list(options->visible),
                                   .network = options->network,
+                                  .host_env = options->host_env,
                                   .provider = options->provider,
                                   .limits = options->limits,
                                   .max_output = options->max_output ? options->max_output : PROGRAM_OUTPUT_MAX};
@@ -123,8 +124,32 @@ static char *make_run(const struct workspace *ws, struct err *err)
 
 /* ---- the environment ---- */
 
-/* A sandbox has no home and nothing of ours; a program without one runs as we do. */
-static const char *const bare[] = {"LANG=C.UTF-8", "HOME=/tmp", NULL};
+/* What says how to write and where the clock is; where programs are, if they are ours. Anything else may be a secret.
+ */
+static bool is_harmless(const char *entry, bool path)
+{
+    static const char *const kept[] = {"LANG=", "LC_", "TERM=", "TZ="};
+    for (size_t i = 0; i < COUNT_OF(kept); i++)
+        if (strncmp(entry, kept[i], strlen(kept[i])) == 0)
+            return true;
+    return path && strncmp(entry, "PATH=", 5) == 0;
+}
+
+/* A home, a language, and what is harmless of ours. To be freed with argv_free. */
+static char **bare_env(const struct programs *programs, const char *root)
+{
+    size_t count = 0;
+    while (environ[count])
+        count++;
+    char **env = xcalloc(count + 3, sizeof(*env));
+    env[0] = xasprintf("HOME=%s", root);
+    env[1] = xstrdup("LANG=C.UTF-8");
+    count = 2;
+    for (char **at = environ; *at; at++)
+        if (is_harmless(*at, programs->engine->unsafe))
+            env[count++] = xstrdup(*at);
+    return env;
+}
 
 int program_room_make(struct program_room *room, struct programs *programs, struct workspace *ws,
                       const struct program_spec *spec, struct err *err)
@@ -133,21 +158,22 @@ int program_room_make(struct program_room *room, struct programs *programs, stru
     if (ws->policy.isolated && !isolates)
         return err_set(err, "the workspace is to be isolated, and the engine %s isolates nothing",
                        programs->engine->name);
-    if (!spec->cmd || !*spec->cmd)
-        return err_set(err, "there is no program to run");
     CLEANUP(free)
     char *cwd = layout_ensure_beneath(ws->root, ws->clock, err) == 0 ? make_cwd(ws, spec->cwd, err) : NULL;
     CLEANUP(free) char *run = cwd ? make_run(ws, err) : NULL;
     if (!run)
         return -1;
-    struct env_layers layers = {.below = isolates ? bare : (const char *const *)environ,
+    const char *root = sandbox_program_root(programs->engine, ws->path);
+    char **bare = bare_env(programs, root);
+    struct env_layers layers = {.below = (const char *const *)(isolates || !programs->host_env ? bare : environ),
                                 .clean = spec->clean_env,
-                                .root = sandbox_program_root(programs->engine, ws->path),
+                                .root = root,
                                 .run = run,
                                 .call = spec->env};
     if (programs->provider.variables)
         layers.provider = programs->provider.variables(programs->provider.user);
     room->env = env_merge(&layers, err);
+    argv_free(bare);
     if (!room->env)
         return -1;
     room->cwd = steal(&cwd);

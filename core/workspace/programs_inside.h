@@ -7,7 +7,7 @@ struct programs {
     struct loop *loop;
     const struct sandbox_engine *engine;
     char *image, **visible;
-    bool network;
+    bool network, host_env;
     struct env_provider provider;
     struct program_limits limits;
     size_t max_output;

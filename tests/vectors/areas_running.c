@@ -54,8 +54,9 @@ static void fill_rig(struct vector *v)
 
 static void open_rig(struct vector *v)
 {
-    struct programs_options options = {.provider = {.variables = in_has(v, "provider") ? provide : NULL}};
-    program_rig_open(&rig, "none", options.provider.variables ? &options : NULL);
+    struct programs_options options = {.provider = {.variables = in_has(v, "provider") ? provide : NULL},
+                                       .host_env = true};
+    program_rig_open(&rig, "none", &options);
     vector_bind(v, "workspace", rig.ws->path);
     provided = read_vars(v, "provider");
     fill_rig(v);
