@@ -18,6 +18,8 @@
  *     survivor PID NAME  it could not be killed
  *     exit CODE | signal NUMBER
  *
+ * Without it, only how it began is told: the first two, on standard error behind LAUNCH_WORD.
+ *
  * Nothing but libc, linked statically where that is possible: it is bound into images that hold who knows what. */
 
 #include "base/launch.h"
@@ -142,6 +144,18 @@ static void tell(const char *fmt, ...)
     /* A host that is gone is met at the end of the line, where everything is ended. */
     if (len > 0 && write(LAUNCH_CONTROL_FD, line, (size_t)len < sizeof(line) ? (size_t)len : sizeof(line) - 1) < 0)
         return;
+}
+
+/* In one piece, for the program may write there too. */
+static void tell_beginning(int wrong)
+{
+    char line[64];
+    int len = wrong ? snprintf(line, sizeof(line), LAUNCH_WORD "error %d\n", wrong)
+                    : snprintf(line, sizeof(line), LAUNCH_WORD "started\n");
+    if (settings.control)
+        tell("%s", line + strlen(LAUNCH_WORD));
+    else if (write(STDERR_FILENO, line, (size_t)len) < 0)
+        return; /* nobody listens */
 }
 
 /* ---- the program ---- */
@@ -489,13 +503,9 @@ int main(int argc, char **argv)
     give_up_terminal();
     int signals = watch_signals();
     int wrong = start_program();
-    if (wrong && !settings.control)
-        fprintf(stderr, "cannot start %s: %s\n", settings.argv[0], strerror(wrong));
-    if (wrong) {
-        tell("error %d\n", wrong);
+    tell_beginning(wrong);
+    if (wrong)
         return LAUNCH_FAILED;
-    }
-    tell("started\n");
     close_standard();
     for (;;) {
         struct pollfd ready[2] = {{.fd = signals, .events = POLLIN},

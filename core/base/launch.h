@@ -6,6 +6,7 @@
 #define LAUNCH_ASK        'T'    /* host: ask the program to end */
 #define LAUNCH_KILL       'K'    /* host: end everything */
 #define LAUNCH_FAILED     127    /* its exit code when there was no program to have one */
+#define LAUNCH_WORD       "keyturn-launch> " /* before how it began, on stderr, where there is no line to the host */
 #define LAUNCH_PREFIX     "KTV_" /* before the names of the program's variables, in the environment of the engine */
 
 /* $KEYTURN_LAUNCH, or keyturn-launch beside the program or where an installation puts it. Need not exist. The caller's.

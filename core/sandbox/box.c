@@ -18,14 +18,14 @@
 #include "base/mem.h"
 #include "base/proc.h"
 #include "base/strbuf.h"
+#include "complaints.h"
 #include "lines.h"
 #include "wire.h"
 #include <ctype.h>
 #include <signal.h>
 #include <string.h>
 
-#define COMPLAINTS_KEPT  4096u  /* bytes of what it complains of, from the end */
-#define COMPLAINTS_SHOWN 300u   /* of those in a sentence */
+#define COMPLAINTS_KEPT  4096u /* bytes of what it complains of, from the end */
 #define NOTES_KEPT       16384u /* bytes of notes, from the beginning */
 #define NO_EXECUTION     "\"execution_id\":null"
 #define READY_LINE_MAX   (1u << 20)
@@ -102,61 +102,15 @@ static void tell_gone(struct loop_task *task)
     box->listener.gone(box->listener.user, box, box->why);
 }
 
-/* Where what is shown begins: with a whole complaint if it can, else with a word, at least with a character. */
-static const char *whole_from(const char *tail)
-{
-    const char *complaint = strstr(tail, "; "), *word = strchr(tail, ' ');
-    if (complaint && complaint[2])
-        return complaint + 2;
-    if (word && word[1])
-        return word + 1;
-    while (((unsigned char)*tail & 0xC0) == 0x80)
-        tail++;
-    return tail;
-}
-
 char *box_complaints_line(const struct box *box)
 {
-    CLEANUP(strbuf) struct strbuf line = STRBUF_INIT;
-    const struct strbuf *complaints = &box->complaints;
-    bool gap = false;
-    for (size_t i = 0; i < complaints->len; i++) {
-        char c = complaints->buf[i];
-        if (c == '\n' || c == '\r') { /* ssh ends its lines with both */
-            gap = true;
-            continue;
-        }
-        if (isspace((unsigned char)c) && (gap || !line.len))
-            continue;
-        if (gap && line.len)
-            strbuf_addstr(&line, "; ");
-        gap = false;
-        strbuf_addch(&line, c ? c : ' ');
-    }
-    if (!line.len)
-        return NULL;
-    const char *end = line.buf + line.len;
-    return line.len > COMPLAINTS_SHOWN ? xasprintf("… %s", whole_from(end - COMPLAINTS_SHOWN)) : strbuf_detach(&line, NULL);
-}
-
-/* What some that are never ready say, and what it means: nobody should have to guess. NULL: nothing is known. */
-static char *known_cause(const struct box *box)
-{
-    static const char *const no_image[] = {"image not known", "No such image", "Unable to find image"};
-    const char *said = box->complaints.buf;
-    for (size_t i = 0; box->image && i < COUNT_OF(no_image); i++)
-        if (strstr(said, no_image[i]))
-            return xasprintf("there is no image %s (./dev image makes it)", box->image);
-    if (strstr(said, "keyturn-harness: unknown option"))
-        return xasprintf("the harness there is of another version%s",
-                         box->image ? " (./dev image makes the image anew)" : "");
-    return NULL;
+    return complaints_line(box->complaints.buf, box->complaints.len);
 }
 
 static char *explain(const struct box *box, int status, int signum)
 {
     CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
-    CLEANUP(free) char *cause = box->ready ? NULL : known_cause(box);
+    CLEANUP(free) char *cause = box->ready ? NULL : complaints_cause(box->complaints.buf, box->image);
     if (cause)
         strbuf_addf(&text, "%s: ", cause);
     if (box->too_late)

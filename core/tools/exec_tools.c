@@ -49,6 +49,11 @@ static void write_result(struct place_job *job)
     struct strbuf out = STRBUF_INIT;
     struct json_writer w = json_begin(&out);
     const struct json *result = json_parse(&call->arena, call->result, strlen(call->result), NULL);
+    if (strcmp(json_str(json_get(result, "status"), ""), "failed") == 0) {
+        job->failed = true;
+        err_set(&job->err, "%s", json_str(json_get(result, "error"), ""));
+        return;
+    }
     json_open(&w, NULL, '{');
     json_each (member, result) {
         if (strcmp(member->key, "output") == 0)

@@ -112,7 +112,12 @@ static void on_block(void *user, struct program_result *take_result)
     call->ends[call->at] = (struct block_end){.exit_code = end->exit_code,
                                               .timed_out = end->timed_out,
                                               .error = take_result->why ? xstrdup(take_result->why) : NULL};
+    bool failed = end->no_engine;
     program_result_release(take_result);
+    if (failed) {
+        place_job_refuse(&call->job, "%s", call->ends[call->at].error);
+        return;
+    }
     call->at++;
     next_block(call);
 }

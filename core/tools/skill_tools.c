@@ -238,6 +238,10 @@ static void on_done(void *user, struct program_result *take_result)
     call->result = *take_result;
     call->ran = true;
     tool_streams_end(&call->streams);
+    if (take_result->end.no_engine) {
+        place_job_refuse(&call->job, "%s", take_result->why);
+        return;
+    }
     call->job.act = write_result;
     call->job.then = NULL;
     call->job.look = true;

@@ -179,6 +179,12 @@ static void add_interaction(struct json_writer *w, const char *output)
     json_close(w, '}');
 }
 
+/* A program that never ran is no answer: whoever asked for it is told that the call failed. */
+static const char *status_of(const struct program_end *end)
+{
+    return end->no_engine ? "failed" : "exited";
+}
+
 static void add_end(struct json_writer *w, const struct program_end *end)
 {
     json_add_int(w, "exit_code", end->exit_code);
@@ -195,7 +201,7 @@ static void on_seen(void *user, struct session_seen *seen)
     struct entry *entry = call->entry;
     struct json_writer w = json_begin(&call->result);
     json_open(&w, NULL, '{');
-    json_add_str(&w, "status", seen->exited ? "exited" : "running");
+    json_add_str(&w, "status", seen->exited ? status_of(program_session_end(entry->session)) : "running");
     add_output(&w, call->exec, &seen->output);
     if (seen->exited) {
         add_end(&w, program_session_end(entry->session));
@@ -277,7 +283,7 @@ static void on_done(void *user, struct program_result *take_result)
     call->program = NULL;
     strbuf_add(&take_result->out, take_result->err.buf, take_result->err.len);
     json_open(&w, NULL, '{');
-    json_add_str(&w, "status", "exited");
+    json_add_str(&w, "status", status_of(&take_result->end));
     add_output(&w, call->exec, &take_result->out);
     add_end(&w, &take_result->end);
     add_offsets(&w, (struct session_window){0, 0});

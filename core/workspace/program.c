@@ -1,7 +1,9 @@
 /* A program goes through running, ending (asked, then killed) and over. Between us and it stand the engine's process
  * and keyturn-launch: the exit of the first is when it is over, the lines of the second say how.
  *
- * An engine without a line to keyturn-launch says it by its exit code alone: 127 may then be the program's own. */
+ * Where there is no line to keyturn-launch, its word on standard error says how it began, and its exit code how it
+ * ended. Until then only the engine can have complained; one that fails before it is no end of the program, which never
+ * ran. */
 
 #include "program.h"
 #include "base/beneath.h"
@@ -14,6 +16,7 @@
 #include "layout.h"
 #include "programs_inside.h"
 #include "sandbox/cgroup.h"
+#include "sandbox/complaints.h"
 #include "sandbox/engines_program.h"
 #include "sandbox/lines.h"
 #include "workspace.h"
@@ -25,7 +28,7 @@
 #define CONTROL_LINE_MAX 512u
 #define STOP_LIMIT_MS    10000u
 #define SETTLE_US        3000000 /* for the engine's process, after everything was killed */
-#define COMPLAINTS_MAX   4096u
+#define COMPLAINTS_MAX   65536u
 
 struct program {
     struct programs *programs;
@@ -39,13 +42,13 @@ struct program {
     struct loop_task telling;
     struct disk_watch *disk; /* NULL: it is not limited */
     struct lines control;
-    struct strbuf complaints; /* of stderr, while only the engine can have written there */
+    struct strbuf complaints; /* what was said before it began, which the engine may have */
     struct program_left left[PROGRAM_LEFT_MAX];
     struct program_end end;
     char *why, *input;
     size_t input_len;
     int64_t began_us, until_us, grace_ms;
-    bool keep_input, asked, killed, told_end, over, again;
+    bool keep_input, asked, killed, began, told_end, over, again;
 };
 
 /* ---- the list of those that run ---- */
@@ -140,9 +143,27 @@ static void be_over(struct program *program)
 static void cannot_start(struct program *program, const char *reason)
 {
     free(program->why);
-    program->why = xasprintf("cannot start %s: %s", program->vector.argv[0], reason);
+    program->why = *program->vector.argv[0] ? xasprintf("cannot start %s: %s", program->vector.argv[0], reason)
+                                            : xstrdup("there is no program to start");
     program->end.exit_code = -1;
     program->told_end = true;
+}
+
+/* What the engine said is why; it is no output of the program's. */
+static void engine_failed(struct program *program, int status, int signum)
+{
+    const struct sandbox_engine *engine = program->vector.engine;
+    const char *said = program->complaints.buf;
+    const char *image = sandbox_engine_uses(engine, "image") ? program->programs->image : NULL;
+    CLEANUP(free) char *line = complaints_line(said, program->complaints.len);
+    CLEANUP(free) char *cause = complaints_cause(said, image ? image : BOX_IMAGE);
+    free(program->why);
+    program->why = xasprintf("the sandbox %s failed (%s %d)%s%s%s%s", engine->name, signum ? "signal" : "status",
+                             signum ? signum : status, cause || line ? ": " : "", cause ? cause : "",
+                             cause && line ? ": " : "", line ? line : "");
+    program->end.exit_code = -1;
+    program->end.no_engine = !program->began;
+    strbuf_reset(&program->complaints);
 }
 
 /* ---- what keyturn-launch says ---- */
@@ -172,31 +193,41 @@ static bool may_try_again(const struct program *program)
     return program->vector.engine->retry && !program->again && !program->programs->again && !program->programs->works;
 }
 
+/* Where complaints are heard: a terminal has one stream. */
+static enum program_stream complaining(const struct program *program)
+{
+    return program->vector.tty ? PROGRAM_STDOUT : PROGRAM_STDERR;
+}
+
 static void give_complaints(struct program *program)
 {
     if (program->complaints.len)
-        program->listener.output(program->listener.user, PROGRAM_STDERR, program->complaints.buf,
+        program->listener.output(program->listener.user, complaining(program), program->complaints.buf,
                                  program->complaints.len);
     strbuf_reset(&program->complaints);
+}
+
+static void begin(struct program *program)
+{
+    program->began = program->programs->works = true;
+    give_complaints(program);
 }
 
 static void hear(struct program *program, const char *line)
 {
     int number;
-    if (strcmp(line, "started") == 0) {
-        program->programs->works = true;
-        give_complaints(program);
-        return;
-    }
-    if (strncmp(line, "left ", 5) == 0)
+    if (strcmp(line, "started") == 0)
+        begin(program);
+    else if (strncmp(line, "left ", 5) == 0)
         hear_left(program, line + 5, false);
     else if (strncmp(line, "survivor ", 9) == 0)
         hear_left(program, line + 9, true);
     else if (sscanf(line, "crowd %d", &number) == 1 && !program->why)
         program->why = xasprintf("it was killed: it made more than %d processes", number);
-    else if (sscanf(line, "error %d", &number) == 1)
+    else if (sscanf(line, "error %d", &number) == 1) {
+        begin(program);
         cannot_start(program, strerror(number));
-    else if (sscanf(line, "exit %d", &number) == 1 || sscanf(line, "signal %d", &number) == 1) {
+    } else if (sscanf(line, "exit %d", &number) == 1 || sscanf(line, "signal %d", &number) == 1) {
         program->told_end = true;
         program->end.exit_code = line[0] == 'e' ? number : -1;
         program->end.signum = line[0] == 'e' ? 0 : number;
@@ -218,20 +249,44 @@ static void on_control(void *data, const char *bytes, size_t len)
 
 /* ---- its process ---- */
 
+/* keyturn-launch's word among the complaints is taken out and heard. */
+static void hear_word(struct program *program)
+{
+    struct strbuf *said = &program->complaints;
+    char *word = strstr(said->buf, LAUNCH_WORD), *end = word ? strchr(word, '\n') : NULL;
+    if (!end)
+        return;
+    const char *begins = word + strlen(LAUNCH_WORD);
+    CLEANUP(free) char *line = xmemdup0(begins, strcspn(begins, "\r\n"));
+    size_t rest = said->len - (size_t)(end + 1 - said->buf);
+    memmove(word, end + 1, rest);
+    strbuf_set_len(said, (size_t)(word - said->buf) + rest);
+    hear(program, line);
+}
+
+static void receive(struct program *program, enum program_stream stream, const char *bytes, size_t len)
+{
+    if (!len)
+        return;
+    if (program->began || stream != complaining(program)) {
+        program->listener.output(program->listener.user, stream, bytes, len);
+        return;
+    }
+    strbuf_add(&program->complaints, bytes, len);
+    if (!program->vector.engine->program->control)
+        hear_word(program);
+    if (program->complaints.len > COMPLAINTS_MAX)
+        give_complaints(program);
+}
+
 static void on_stdout(void *data, const char *bytes, size_t len)
 {
-    struct program *program = data;
-    if (len)
-        program->listener.output(program->listener.user, PROGRAM_STDOUT, bytes, len);
+    receive(data, PROGRAM_STDOUT, bytes, len);
 }
 
 static void on_stderr(void *data, const char *bytes, size_t len)
 {
-    struct program *program = data;
-    if (len && may_try_again(program) && program->complaints.len + len <= COMPLAINTS_MAX)
-        strbuf_add(&program->complaints, bytes, len);
-    else if (len)
-        program->listener.output(program->listener.user, PROGRAM_STDERR, bytes, len);
+    receive(data, PROGRAM_STDERR, bytes, len);
 }
 
 static int launch(struct program *program, struct err *err);
@@ -250,13 +305,13 @@ static void on_exit_(void *data, int status, int signum)
             return;
         cannot_start(program, err.text);
     }
-    give_complaints(program);
     if (!program->told_end) {
         program->end.exit_code = engine->program->control || program->killed ? -1 : status;
         program->end.signum = signum;
-        if (engine->program->control && !program->asked && !program->killed)
-            cannot_start(program, "its engine failed");
+        if (!program->asked && !program->killed && (!program->began || engine->program->control))
+            engine_failed(program, status, signum);
     }
+    give_complaints(program);
     be_over(program);
 }
 
@@ -371,13 +426,18 @@ static void put_limits(struct program *program, const struct program_spec *spec)
         vector->cpu_s = (unsigned)(program_timeout_ms(spec->timeout_ms) * percent / 100000 + 1);
 }
 
+static bool is_blank(const char *text)
+{
+    return !text || !text[strspn(text, " \t\r\n")];
+}
+
 static const char *const *copy_command(const struct program_spec *spec)
 {
     size_t count = 0;
     while (spec->args && spec->args[count])
         count++;
     char **argv = xcalloc(count + 2, sizeof(*argv));
-    argv[0] = xstrdup(spec->cmd);
+    argv[0] = xstrdup(is_blank(spec->cmd) ? "" : spec->cmd);
     for (size_t i = 0; i < count; i++)
         argv[i + 1] = xstrdup(spec->args[i]);
     return (const char *const *)argv;
@@ -423,7 +483,7 @@ struct program *program_start(struct programs *programs, struct workspace *ws, c
     struct program_room room = {0};
     struct span span;
     span_begin(&span, &ws->observer, ws->clock, SPAN_RUN);
-    json_add_str(&span.attrs, SPAN_CMD, spec->cmd);
+    json_add_str(&span.attrs, SPAN_CMD, spec->cmd ? spec->cmd : "");
     json_add_str(&span.attrs, SPAN_CWD, spec->cwd ? spec->cwd : "");
     if (program_room_make(&room, programs, ws, spec, &own)) {
         span_end(&span, -1, &own, err);
@@ -444,10 +504,15 @@ struct program *program_start(struct programs *programs, struct workspace *ws, c
     fill_vector(program, ws, spec, &room);
     program_room_release(&room);
     join(program);
+    program->began_us = loop_now_us(programs->loop);
+    if (!*program->vector.argv[0]) {
+        cannot_start(program, "");
+        be_over(program);
+        return program;
+    }
     /* It costs a program's start many times over, so only where the number was said; else keyturn-launch counts. */
     if (programs->engine->program->cgroup && (spec->limits.pids || programs->limits.pids))
         program->cgroup = cgroup_new(program->vector.name, 0, program->vector.pids);
-    program->began_us = loop_now_us(programs->loop);
     if (launch(program, &own)) {
         span_end(&program->span, -1, &own, err);
         leave(program);

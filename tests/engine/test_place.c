@@ -247,6 +247,25 @@ static void test_blocks_of_code(void **state)
     assert_non_null(strstr(place_rig_error(&rig, "c3"), "there is no code in it"));
 }
 
+/* It is the call that failed, not a program that ended. */
+static void test_with_an_engine_that_fails(void **state)
+{
+    (void)state;
+    static const char dead[] = "{\"dead\":{\"argv\":[\"{harness}\"],\"program\":{\"argv\":[\"sh\",\"-c\","
+                               "\"echo Cannot connect. >&2; exit 125\",\"{command...}\"]}}}";
+    static const char *const calls[] = {"c1", "c2", "c3"};
+    assert_int_equal(sandbox_engines_read(&rig.engines, dead, strlen(dead), true, NULL), 0);
+    rig.options.engine = sandbox_engines_find(&rig.engines, "dead");
+    place_rig_open(&rig);
+    place_rig_call(&rig, "c1", "workspace_exec", "{\"command\":\"echo hi\"}");
+    place_rig_call(&rig, "c2", "run_code", "{\"code\":\"print(1)\"}");
+    place_rig_call(&rig, "c3", "workspace_exec", "{\"command\":\"echo hi\",\"yield_time_ms\":60000}");
+    place_rig_turn(&rig);
+    for (size_t i = 0; i < COUNT_OF(calls); i++)
+        assert_non_null(
+            strstr(place_rig_error(&rig, calls[i]), "the sandbox dead failed (status 125): Cannot connect."));
+}
+
 static void test_without_an_engine(void **state)
 {
     (void)state;
@@ -353,6 +372,7 @@ int main(void)
         TEST(test_a_command_ends_with_its_call),
         TEST(test_cancel_ends_the_command_and_not_the_program),
         TEST(test_blocks_of_code),
+        TEST(test_with_an_engine_that_fails),
         TEST(test_without_an_engine),
         TEST(test_policy),
         TEST(test_names_are_not_given_twice),

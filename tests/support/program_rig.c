@@ -48,7 +48,8 @@ void program_rig_open(struct program_rig *rig, const char *engine, const struct 
     if (!own.provider.variables)
         own.provider.variables = give_mark;
     own.loop = rig->loop;
-    own.engine = sandbox_engines_find(&engines, engine);
+    if (!own.engine)
+        own.engine = sandbox_engines_find(&engines, engine);
     rig->ws = workspace_create(&ws, "test", NULL, &err);
     rig->programs = rig->ws && own.engine ? programs_new(&own, &err) : NULL;
     if (!rig->programs)

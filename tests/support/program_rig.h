@@ -13,7 +13,8 @@ struct program_rig {
     char *folder;
 };
 
-/* By the name of a built-in engine; it aborts when it cannot be had. `options`: what else is said of the programs. */
+/* By the name of a built-in engine, unless the options have one; it aborts when it cannot be had. `options`: what else
+ * is said of the programs. */
 void program_rig_open(struct program_rig *rig, const char *engine, const struct programs_options *options);
 void program_rig_close(struct program_rig *rig);
 /* Runs to the end and keeps the result; false and `err` when it could not begin. */
