@@ -229,20 +229,25 @@ static void try_sandbox(struct doctor *doctor, const struct sandbox *sandbox)
     rooms_close(rooms);
 }
 
-/* The one that the config file names for programs. */
-static void programs(struct doctor *doctor, const struct sandbox_engines *engines)
+/* What programs run in, and what holds one that takes too much: the sandbox that the config file names for them, or the
+ * one of scripts. */
+static void programs(struct doctor *doctor, const struct sandbox *sandbox)
 {
     struct err err = ERR_INIT;
     const char *name = doctor->config ? doctor->config->workspace.engine : NULL;
-    if (!name)
-        return;
-    const struct sandbox_engine *engine = sandbox_engines_find(engines, name);
-    if (!engine)
+    const struct sandbox_engine *engine = name ? sandbox_engines_find(&sandbox->engines, name) : sandbox->spec.engine;
+    if (name && !engine)
         tell(doctor, FINDING_FAIL, "programs", "there is no sandbox %s (keyturn engines lists them)", name);
-    else if (sandbox_program_check(engine, &err))
+    else if (name && sandbox_program_check(engine, &err))
         tell(doctor, FINDING_FAIL, "programs", "%s", err.text);
-    else
-        tell(doctor, FINDING_OK, "programs", "run in %s", name);
+    else if (engine && engine->program && sandbox_program_bounds_whole(engine))
+        tell(doctor, FINDING_OK, "programs", "%s: memory_mb and cpu_percent hold for all processes of one together",
+             engine->name);
+    else if (engine && engine->program)
+        tell(doctor, FINDING_WARN, "programs",
+             "%s: no control group can be had, so memory_mb holds for each process of one by itself, and cpu_percent is its "
+             "share of the time it has",
+             engine->name);
 }
 
 static void sandboxes(struct doctor *doctor)
@@ -262,7 +267,7 @@ static void sandboxes(struct doctor *doctor)
              "neither bwrap, podman nor docker is in PATH: scripts cannot be run (install bubblewrap)");
     else
         try_sandbox(doctor, &sandbox);
-    programs(doctor, &sandbox.engines);
+    programs(doctor, &sandbox);
     sandbox_close(&sandbox);
 }
 

@@ -14,6 +14,7 @@
 #include "output.h"
 #include "plain.h"
 #include "sandbox.h"
+#include "sandbox/engines_program.h"
 #include "sandbox/rooms.h"
 #include "say.h"
 #include "text.h"
@@ -32,6 +33,12 @@ struct engines {
     bool json, stopped;
 };
 
+/* What limits of memory and processor hold for when it runs programs. */
+static const char *limits_of(const struct trial *trial)
+{
+    return sandbox_program_bounds_whole(trial->engine) ? "of all processes together" : "of each process";
+}
+
 static void show_text(struct engines *engines, const struct trial *trial)
 {
     struct strbuf *out = &engines->output.text;
@@ -41,7 +48,11 @@ static void show_text(struct engines *engines, const struct trial *trial)
     strbuf_addf(out, "%-5s%s", words[trial->verdict], trial->engine->name);
     text_pad(out, begin, 5 + engines->width + 2);
     size_t indent = 5 + engines->width + 2;
-    text_wrap(out, trial->text.buf, trial->text.len, indent, plain_style_for(STDOUT_FILENO).width);
+    CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
+    strbuf_add(&text, trial->text.buf, trial->text.len);
+    if (trial->engine->program && trial->verdict != TRIAL_FAILED)
+        strbuf_addf(&text, "; programs: limits %s", limits_of(trial));
+    text_wrap(out, text.buf, text.len, indent, plain_style_for(STDOUT_FILENO).width);
 }
 
 static void show_json(struct engines *engines, const struct trial *trial)
@@ -54,6 +65,8 @@ static void show_json(struct engines *engines, const struct trial *trial)
     json_add_str(&w, "about", trial->engine->about);
     json_add_str(&w, "verdict", words[trial->verdict]);
     json_add_str(&w, "text", trial->text.buf);
+    if (trial->engine->program)
+        json_add_str(&w, "program_limits", limits_of(trial));
     if (trial->layers)
         json_add_raw(&w, "layers", trial->layers);
     json_close(&w, '}');

@@ -10,17 +10,40 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define TREES 2
+#define TREES     3
+#define PERIOD_US 100000u /* of which a program gets its share */
 
-static const struct limit {
+enum { PIDS, MEMORY, CPU };
+
+static const struct tree {
     const char *controller, *v1, *v2;
-} limits[TREES] = {{"pids", "pids.max", "pids.max"}, {"memory", "memory.limit_in_bytes", "memory.max"}};
+    const char *kills_v1, *kills_v2; /* where it says how often it killed */
+    const char *also_v1, *also_v2;   /* what must be said too, where there is such a thing: swap is memory */
+    const char *also_value;          /* NULL: the same */
+} trees[TREES] = {
+    [PIDS] = {"pids", "pids.max", "pids.max", NULL, NULL, NULL, NULL, NULL},
+    [MEMORY] = {"memory", "memory.limit_in_bytes", "memory.max", "memory.oom_control", "memory.events",
+                "memory.memsw.limit_in_bytes", "memory.swap.max", "0"},
+    [CPU] = {"cpu", "cpu.cfs_quota_us", "cpu.max", NULL, NULL, NULL, NULL, NULL},
+};
 
 struct cgroup {
     char *folders[TREES];
     int join[TREES + 1];
     size_t count;
+    char *kills; /* the file that counts them; NULL: memory is not limited */
+    bool held[TREES];
 };
+
+/* Version 1 may have several controllers in one tree: "cpu,cpuacct". */
+static bool is_among(const char *names, const char *controller)
+{
+    size_t len = strlen(controller);
+    for (const char *at = names; *at; at += strcspn(at, ","), at += *at == ',')
+        if (strncmp(at, controller, len) == 0 && (at[len] == ',' || !at[len]))
+            return true;
+    return false;
+}
 
 /* Where we are in the tree of a controller; NULL: there is no such tree. */
 static char *own_folder(const char *controller, bool *v2)
@@ -37,7 +60,7 @@ static char *own_folder(const char *controller, bool *v2)
         *v2 = names[1] == '\0';
         CLEANUP(free)
         char *folder = *v2 ? xasprintf("/sys/fs/cgroup%s", path) : xasprintf("/sys/fs/cgroup/%s%s", controller, path);
-        if ((*v2 || strcmp(names + 1, controller) == 0) && access(folder, W_OK) == 0)
+        if ((*v2 || is_among(names + 1, controller)) && access(folder, W_OK) == 0)
             found = steal(&folder);
     }
     if (file)
@@ -45,32 +68,56 @@ static char *own_folder(const char *controller, bool *v2)
     return found;
 }
 
-static bool write_limit(const char *folder, const char *name, unsigned long long value)
+static bool write_limit(const char *folder, const char *name, const char *value)
 {
     CLEANUP(free) char *path = xasprintf("%s/%s", folder, name);
-    CLEANUP(free) char *text = xasprintf("%llu", value);
     CLEANUP(fd) int fd = open(path, O_WRONLY | O_CLOEXEC);
-    return fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
+    return fd >= 0 && write(fd, value, strlen(value)) == (ssize_t)strlen(value);
 }
 
-static void add_tree(struct cgroup *group, const struct limit *limit, const char *name, unsigned long long value)
+static char *limit_text(size_t tree, const struct cgroup_limits *limits, bool v2)
+{
+    if (tree == PIDS)
+        return xasprintf("%u", limits->pids);
+    if (tree == MEMORY)
+        return xasprintf("%llu", (unsigned long long)limits->memory_mb << 20);
+    unsigned quota = limits->cpu_percent * (PERIOD_US / 100);
+    return v2 ? xasprintf("%u %u", quota, PERIOD_US) : xasprintf("%u", quota);
+}
+
+static bool put_limit(struct cgroup *group, size_t at, const struct cgroup_limits *limits, const char *folder, bool v2)
+{
+    const struct tree *tree = &trees[at];
+    const char *also = v2 ? tree->also_v2 : tree->also_v1;
+    CLEANUP(free) char *value = limit_text(at, limits, v2);
+    if (!write_limit(folder, v2 ? tree->v2 : tree->v1, value))
+        return false;
+    if (also)
+        write_limit(folder, also, v2 ? tree->also_value : value); /* not every kernel counts swap */
+    if (tree->kills_v1)
+        group->kills = xasprintf("%s/%s", folder, v2 ? tree->kills_v2 : tree->kills_v1);
+    return group->held[at] = true;
+}
+
+static void add_tree(struct cgroup *group, size_t at, const char *name, const struct cgroup_limits *limits)
 {
     bool v2 = false;
-    CLEANUP(free) char *above = value ? own_folder(limit->controller, &v2) : NULL;
+    CLEANUP(free) char *above = own_folder(trees[at].controller, &v2);
     CLEANUP(free)
     char *folder = above ? xasprintf("%s%s%s", above, above[strlen(above) - 1] == '/' ? "" : "/", name) : NULL;
     CLEANUP(free) char *procs = folder ? xasprintf("%s/cgroup.procs", folder) : NULL;
     bool fresh = folder && mkdir(folder, 0755) == 0;
     int fd = -1;
-    if (!folder || !write_limit(folder, v2 ? limit->v2 : limit->v1, value)) {
+    if (!folder || !put_limit(group, at, limits, folder, v2)) {
         if (fresh)
             rmdir(folder);
         return;
     }
-    if (!fresh) /* version 2: the same group has both */
+    if (!fresh) /* version 2: the same group has them all */
         return;
     if ((fd = open(procs, O_WRONLY | O_CLOEXEC)) < 0) {
         rmdir(folder);
+        group->held[at] = false;
         return;
     }
     group->folders[group->count] = steal(&folder);
@@ -78,19 +125,39 @@ static void add_tree(struct cgroup *group, const struct limit *limit, const char
     group->join[group->count] = -1;
 }
 
-struct cgroup *cgroup_new(const char *name, unsigned memory_mb, unsigned pids)
+struct cgroup *cgroup_new(const char *name, const struct cgroup_limits *limits)
 {
-    if (geteuid() != 0 || (!memory_mb && !pids))
-        return NULL;
+    const bool wanted[TREES] = {[PIDS] = limits->pids, [MEMORY] = limits->memory_mb, [CPU] = limits->cpu_percent};
     struct cgroup *group = xcalloc(1, sizeof(*group));
-    const unsigned long long values[TREES] = {pids, (unsigned long long)memory_mb << 20};
     group->join[0] = -1;
     for (size_t i = 0; i < TREES; i++)
-        add_tree(group, &limits[i], name, values[i]);
+        if (wanted[i])
+            add_tree(group, i, name, limits);
     if (group->count)
         return group;
-    free(group);
+    cgroup_free(group);
     return NULL;
+}
+
+bool cgroup_works(void)
+{
+    CLEANUP(free) char *name = xasprintf("keyturn-try-%d", (int)getpid());
+    struct cgroup *group = cgroup_new(name, &(struct cgroup_limits){.memory_mb = 1024, .cpu_percent = 100});
+    bool works = group && group->held[MEMORY] && group->held[CPU];
+    cgroup_free(group);
+    return works;
+}
+
+bool cgroup_ran_out(const struct cgroup *group)
+{
+    char line[128];
+    long kills = 0;
+    FILE *file = group && group->kills ? fopen(group->kills, "re") : NULL;
+    while (file && fgets(line, sizeof(line), file))
+        sscanf(line, "oom_kill %ld", &kills);
+    if (file)
+        fclose(file);
+    return kills > 0;
 }
 
 const int *cgroup_join(const struct cgroup *group)
@@ -138,6 +205,8 @@ void cgroup_free(struct cgroup *group)
         GROW(later.folders, later.count, later.room);
         later.folders[later.count++] = group->folders[i];
     }
+    if (group)
+        free(group->kills);
     free(group);
     remove_later();
     if (later.count && !registered)

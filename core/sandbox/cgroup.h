@@ -1,12 +1,25 @@
 #pragma once
-/* A control group for one program, where we may make one. Root needs it: the kernel does not count root's processes
- * against the limit that holds for everybody else. Others are held by limits of their own and get none. */
+/* A control group for one program, where we may make one: its limits hold for all processes of the program together.
+ * The limits that every process can be given (RLIMIT_*) hold for each by itself, do not count shared memory, and of
+ * root's processes not even the number. */
+
+#include <stdbool.h>
 
 struct cgroup;
 
-/* NULL: it cannot be had here, or nothing is to be limited. A zero limit is none. */
-struct cgroup *cgroup_new(const char *name, unsigned memory_mb, unsigned pids);
+/* Zero is no limit. */
+struct cgroup_limits {
+    unsigned memory_mb, pids;
+    unsigned cpu_percent; /* of one processor */
+};
+
+/* NULL: it cannot be had here, or nothing is to be limited. A limit that cannot be had is left out. */
+struct cgroup *cgroup_new(const char *name, const struct cgroup_limits *limits);
 /* For proc_options.join. */
 const int *cgroup_join(const struct cgroup *group);
+/* Whether the kernel killed in it for want of memory. */
+bool cgroup_ran_out(const struct cgroup *group);
 /* Removes it; whoever was in it is gone. */
 void cgroup_free(struct cgroup *group);
+/* Whether memory and processor can be limited that way on this machine: tries it. */
+bool cgroup_works(void);

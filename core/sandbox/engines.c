@@ -67,6 +67,16 @@ static const char *fill_path(const struct filling *f)
     return f->path;
 }
 
+static const char *fill_place(const struct filling *f)
+{
+    return f->place;
+}
+
+static const char *fill_cpus(const struct filling *f)
+{
+    return *f->cpus ? f->cpus : NULL;
+}
+
 static const char *fill_variable(const struct filling *f)
 {
     return f->variable;
@@ -92,7 +102,9 @@ static const struct place {
     {"host", fill_host, "name one behind a colon, as in --engine ssh:HOST"},
     {"secret", fill_secret, "it means something in \"secret\" only"},
     {"launcher", fill_launcher, "it means something in \"program\" only"},
-    {"path", fill_path, "it means something in \"program.visible\" only"},
+    {"path", fill_path, "it means something in \"program.visible\" and \"program.lent\" only"},
+    {"place", fill_place, "it means something in \"program.lent\" only"},
+    {"cpus", fill_cpus, "it means something in \"program.cpu\" only"},
     {"variable", fill_variable, "it means something in \"program.variable\" only"},
     {"user", fill_user, "it means something in \"program\" only"},
 };
@@ -100,9 +112,9 @@ static const struct place {
 /* Arguments that become several, or none. */
 static bool is_list(const char *argument)
 {
-    static const char *const lists[] = {"{secrets...}", "{tools...}",   "{host...}",      "{degraded...}",
-                                        "{network...}", "{visible...}", "{variables...}", "{tty...}",
-                                        "{system...}",  "{user...}",    "{command...}"};
+    static const char *const lists[] = {
+        "{secrets...}", "{tools...}",  "{host...}", "{degraded...}", "{network...}", "{visible...}", "{variables...}",
+        "{tty...}",     "{system...}", "{user...}", "{lent...}",     "{cpu...}",     "{command...}"};
     for (size_t i = 0; i < COUNT_OF(lists); i++)
         if (strcmp(lists[i], argument) == 0)
             return true;

@@ -7,8 +7,8 @@
 struct filling {
     const struct box_spec *spec;
     const char *name, *harness, *secret;
-    const char *launcher, *path, *variable, *user; /* of programs */
-    char memory_mb[16], pids[16];
+    const char *launcher, *path, *place, *variable, *user; /* of programs */
+    char memory_mb[16], pids[16], cpus[16];
 };
 
 /* A vector that grows. */

@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "base/launch.h"
 #include "base/mem.h"
+#include "cgroup.h"
 #include "engines_inside.h"
 #include <stdio.h>
 #include <string.h>
@@ -16,6 +17,8 @@ void sandbox_program_free(struct sandbox_program *program)
     argv_free(program->network);
     argv_free(program->no_network);
     argv_free(program->visible);
+    argv_free(program->lent);
+    argv_free(program->cpu);
     argv_free(program->variable);
     argv_free(program->tty);
     argv_free(program->system);
@@ -39,6 +42,17 @@ int sandbox_program_check(const struct sandbox_engine *engine, struct err *err)
 const char *sandbox_program_root(const struct sandbox_engine *engine, const char *workspace)
 {
     return engine->program->workspace ? engine->program->workspace : workspace;
+}
+
+/* Containers are groups by themselves. */
+bool sandbox_program_bounds_whole(const struct sandbox_engine *engine)
+{
+    if (engine->program->cgroup)
+        return cgroup_works();
+    for (char **at = engine->program->argv; *at; at++)
+        if (strstr(*at, "{memory_mb}"))
+            return true;
+    return false;
 }
 
 /* ---- the command ---- */
@@ -81,6 +95,17 @@ static int push_visible(struct vector *vector, const struct program_vector *from
     return 0;
 }
 
+static int push_lent(struct vector *vector, const struct program_vector *from, struct filling filling, struct err *err)
+{
+    for (size_t i = 0; i < from->lent_count; i++) {
+        filling.path = from->lent[i].path;
+        filling.place = from->lent[i].place;
+        if (vector_push_all(vector, from->engine->program->lent, &filling, err))
+            return -1;
+    }
+    return 0;
+}
+
 static int push_variables(struct vector *vector, const struct program_vector *from, struct filling filling,
                           struct err *err)
 {
@@ -106,12 +131,15 @@ static int push_argument(struct vector *vector, const char *argument, const stru
     } lists[] = {{"{network...}", from->network ? program->network : program->no_network},
                  {"{tty...}", from->tty ? program->tty : NULL},
                  {"{system...}", ours ? program->system : NULL},
+                 {"{cpu...}", from->cpu_percent ? program->cpu : NULL},
                  {"{user...}", getuid() == 0 ? program->user_root : program->user}};
     for (size_t i = 0; i < COUNT_OF(lists); i++)
         if (strcmp(lists[i].list, argument) == 0)
             return vector_push_all(vector, lists[i].arguments, filling, err);
     if (strcmp(argument, "{visible...}") == 0)
         return push_visible(vector, from, *filling, err);
+    if (strcmp(argument, "{lent...}") == 0)
+        return push_lent(vector, from, *filling, err);
     if (strcmp(argument, "{variables...}") == 0)
         return push_variables(vector, from, *filling, err);
     if (strcmp(argument, "{command...}") != 0)
@@ -131,6 +159,8 @@ static char **make_vector(const struct program_vector *from, char *const *templa
     struct filling filling = {.spec = &spec, .name = from->name, .launcher = launcher, .user = user};
     snprintf(filling.memory_mb, sizeof(filling.memory_mb), "%u", from->memory_mb ? from->memory_mb : PROGRAM_MEMORY_MB);
     snprintf(filling.pids, sizeof(filling.pids), "%u", from->pids ? from->pids : PROGRAM_PIDS);
+    if (from->cpu_percent)
+        snprintf(filling.cpus, sizeof(filling.cpus), "%u.%02u", from->cpu_percent / 100, from->cpu_percent % 100);
     if (push_argument(&vector, template[0], from, &filling, err) || vector_push_all(&vector, first, &filling, err))
         return NULL;
     for (template ++; *template; template ++)

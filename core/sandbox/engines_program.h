@@ -5,7 +5,8 @@
  *                         "{command...}"],
  *                "network": ["--share-net"], "workspace": "/workspace", "control": true }
  *
- * Its places are {launcher} {workspace} {image} {memory_mb} {pids} {name} {user}, and in lists {path} and {variable}.
+ * Its places are {launcher} {workspace} {image} {memory_mb} {pids} {name} {user}, and in lists {path}, {place}, {cpus}
+ * and {variable}.
  * "{command...}" is what keyturn-launch gets, the program last. The program's variables are in the environment of the
  * engine's process, behind LAUNCH_PREFIX; an engine that hands none on names them by its `variable`. */
 
@@ -18,6 +19,8 @@ struct sandbox_program {
     char **argv;
     char **network, **no_network; /* for "{network...}": with and without */
     char **visible;               /* for each folder in "{visible...}", by {path} */
+    char **lent; /* for each folder in "{lent...}" that is shown in the workspace to be read, by {path} and {place} */
+    char **cpu;  /* for "{cpu...}", by {cpus}, where the processor is limited */
     char **variable; /* for each variable in "{variables...}", by {variable}; NULL: the environment is enough */
     char **tty;      /* for "{tty...}" */
     char **system;   /* for "{system...}", with our own image only */
@@ -28,6 +31,12 @@ struct sandbox_program {
     char *workspace;          /* where the workspace is inside; NULL: where it is outside */
 };
 void sandbox_program_free(struct sandbox_program *program);
+
+/* A folder of this machine that programs see in their workspace, and cannot write to. */
+struct program_lent {
+    char *path;
+    char *place; /* relative to the workspace */
+};
 
 /* One program. Strings are borrowed; zero limits are none. */
 struct program_vector {
@@ -40,7 +49,10 @@ struct program_vector {
     const char *const *visible; /* other folders of this machine that it may read, NULL-terminated; or NULL */
     const char *const *argv;    /* the program and its arguments */
     const char *const *env;     /* its variables, "NAME=value" */
-    unsigned memory_mb, pids, cpu_s, files_mb;
+    const struct program_lent *lent;
+    size_t lent_count;
+    unsigned memory_mb, pids, cpu_percent, cpu_s,
+        files_mb; /* cpu_s: of each process, the rest of all together if it can be */
     bool network, tty;
 };
 
@@ -52,5 +64,7 @@ char **sandbox_program_argv(const struct program_vector *vector, bool again, str
 char **sandbox_program_env(const struct program_vector *vector);
 /* How it is asked to end, or ended; NULL: there is no such vector. */
 char **sandbox_program_ask(const struct program_vector *vector, bool kill);
+/* Whether limits of memory and processor hold for all processes of a program together on this machine. */
+bool sandbox_program_bounds_whole(const struct sandbox_engine *engine);
 /* The workspace as the program sees it. */
 const char *sandbox_program_root(const struct sandbox_engine *engine, const char *workspace);

@@ -148,7 +148,8 @@ static int take_program(struct reading *reading, const struct json *value)
     } lists[] = {{"argv", &program->argv},       {"network", &program->network},   {"no_network", &program->no_network},
                  {"visible", &program->visible}, {"variable", &program->variable}, {"tty", &program->tty},
                  {"system", &program->system},   {"user", &program->user},         {"user_root", &program->user_root},
-                 {"ask", &program->ask},         {"stop", &program->stop}};
+                 {"ask", &program->ask},         {"stop", &program->stop},         {"lent", &program->lent},
+                 {"cpu", &program->cpu}};
     if (value->type != JSON_OBJECT)
         return wrong(reading, value, "program", "an object with an \"argv\"");
     json_each (member, value) {

@@ -14,6 +14,7 @@
 #include "base/proc.h"
 #include "disk_watch.h"
 #include "layout.h"
+#include "program_bounds.h"
 #include "programs_inside.h"
 #include "sandbox/cgroup.h"
 #include "sandbox/complaints.h"
@@ -166,6 +167,13 @@ static void engine_failed(struct program *program, int status, int signum)
     strbuf_reset(&program->complaints);
 }
 
+/* It may live on without what was killed of it, and end well. */
+static void blame_memory(struct program *program)
+{
+    if (!program->why && (!program->told_end || program->end.exit_code != 0) && cgroup_ran_out(program->cgroup))
+        program->why = xasprintf("it was killed: it used more than %u MB of memory", program->vector.memory_mb);
+}
+
 /* ---- what keyturn-launch says ---- */
 
 static void hear_left(struct program *program, const char *text, bool survived)
@@ -305,10 +313,11 @@ static void on_exit_(void *data, int status, int signum)
             return;
         cannot_start(program, err.text);
     }
+    blame_memory(program);
     if (!program->told_end) {
         program->end.exit_code = engine->program->control || program->killed ? -1 : status;
         program->end.signum = signum;
-        if (!program->asked && !program->killed && (!program->began || engine->program->control))
+        if (!program->asked && !program->killed && !program->why && (!program->began || engine->program->control))
             engine_failed(program, status, signum);
     }
     give_complaints(program);
@@ -409,23 +418,6 @@ static int launch(struct program *program, struct err *err)
     return 0;
 }
 
-/* Engines that isolate have limits even where nobody says any. */
-static void put_limits(struct program *program, const struct program_spec *spec)
-{
-    const struct program_limits *own = &spec->limits, *all = &program->programs->limits;
-    struct program_vector *vector = &program->vector;
-    bool isolates = !vector->engine->unsafe;
-    unsigned percent = own->cpu_percent ? own->cpu_percent : all->cpu_percent;
-    vector->memory_mb = own->memory_mb ? own->memory_mb : all->memory_mb;
-    vector->pids = own->pids ? own->pids : all->pids;
-    if (isolates && !vector->memory_mb)
-        vector->memory_mb = PROGRAM_MEMORY_MB;
-    if (isolates && !vector->pids)
-        vector->pids = PROGRAM_PIDS;
-    if (percent)
-        vector->cpu_s = (unsigned)(program_timeout_ms(spec->timeout_ms) * percent / 100000 + 1);
-}
-
 static bool is_blank(const char *text)
 {
     return !text || !text[strspn(text, " \t\r\n")];
@@ -458,7 +450,7 @@ static void fill_vector(struct program *program, struct workspace *ws, const str
                                 .env = (const char *const *)steal(&room->env),
                                 .network = programs->network,
                                 .tty = spec->tty};
-    put_limits(program, spec);
+    program_bounds_fill(&program->vector, spec, &programs->limits);
     if (ws->policy.max_disk_bytes > 0)
         program->vector.files_mb = (unsigned)((ws->policy.max_disk_bytes + (1 << 20) - 1) >> 20);
 }
@@ -510,9 +502,7 @@ struct program *program_start(struct programs *programs, struct workspace *ws, c
         be_over(program);
         return program;
     }
-    /* It costs a program's start many times over, so only where the number was said; else keyturn-launch counts. */
-    if (programs->engine->program->cgroup && (spec->limits.pids || programs->limits.pids))
-        program->cgroup = cgroup_new(program->vector.name, 0, program->vector.pids);
+    program->cgroup = program_bounds_group(&program->vector, spec, &programs->limits);
     if (launch(program, &own)) {
         span_end(&program->span, -1, &own, err);
         leave(program);

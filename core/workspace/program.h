@@ -35,8 +35,9 @@ struct program;
 
 /* Zero is the engine's own limit. */
 struct program_limits {
-    unsigned cpu_percent; /* of one processor, over its whole time */
-    unsigned memory_mb;   /* of each process */
+    unsigned
+        cpu_percent; /* of one processor, at any time; without a control group of each process, over its whole time */
+    unsigned memory_mb; /* of all its processes together; without a control group of each */
     unsigned pids;
 };
 
@@ -97,7 +98,7 @@ struct program_end {
     int64_t duration_ms;
     bool no_engine;  /* its engine failed before it began: nothing of it ran, and `why` names the engine's complaint */
     bool over_disk;  /* the workspace holds more than its policy allows */
-    const char *why; /* it could not be started, that, or it made too many processes; else NULL */
+    const char *why; /* any of these, or it was killed for its processes or its memory; else NULL */
     const struct program_left *left;
     size_t left_count, survivors;
 };

@@ -24,6 +24,7 @@ struct workspace_policy {
 struct workspace_capabilities {
     const char *isolation; /* "" or NULL: none */
     bool network_allowed, read_only_mount, streaming, clean_env;
+    bool whole_limits; /* of memory and processor, for all processes of a program together; else for each */
     int64_t max_disk_bytes;
 };
 

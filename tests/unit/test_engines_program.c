@@ -76,6 +76,9 @@ static void test_bwrap(void **state)
     v.files_mb = 2;
     expect(&v, " --unshare-all --share-net ", true);
     expect(&v, " --ro-bind-try /data /data ", true);
+    v.lent = &(struct program_lent){.path = (char[]){"/s/one"}, .place = (char[]){"skills/one"}};
+    v.lent_count = 1;
+    expect(&v, " --bind /ws /workspace --ro-bind /s/one /workspace/skills/one ", true);
     expect(&v, " --control --memory 64 --pids 9 --cpu 3 --files 2 --cwd ", true);
     assert_string_equal(sandbox_program_root(v.engine, "/ws"), "/workspace");
     assert_null(sandbox_program_ask(&v, false));
@@ -91,6 +94,12 @@ static void test_containers(void **state)
     expect(&v, " --volume /ws:/workspace ", true);
     expect(&v, " --preserve-fds=1 ", true);
     expect(&v, " -t ", false);
+    expect(&v, " --cpus ", false);
+    v.cpu_percent = 150;
+    v.lent = &(struct program_lent){.path = (char[]){"/s/one"}, .place = (char[]){"skills/one"}};
+    v.lent_count = 1;
+    expect(&v, " --cpus 1.50 --memory ", true);
+    expect(&v, " --volume /ws:/workspace --volume /s/one:/workspace/skills/one:ro ", true);
     v.image = BOX_IMAGE ":tag";
     expect(&v, " --volume /usr:/usr:ro ", true);
     v.image = "debian";

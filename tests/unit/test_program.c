@@ -5,7 +5,7 @@
 #include "base/file.h"
 #include "base/loop.h"
 #include "base/mem.h"
-#include "sandbox/engines.h"
+#include "sandbox/engines_program.h"
 #include "support/program_rig.h"
 #include "workspace/disk_watch.h"
 #include "workspace/workspace.h"
@@ -312,11 +312,49 @@ static void test_limits(void **state)
         .args = ARGS("-c", "for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do sleep 50 & done"),
         .limits = limits});
     assert_non_null(strstr(rig.result.err.buf, "fork"));
+}
+
+/* Where a control group can be had its limits hold for all processes together; else those of each process are all there
+ * is. */
+static void test_limits_of_all_processes(void **state)
+{
+    (void)state;
+    static const char together[] = "import os, mmap, sys\n"
+                                   "m = mmap.mmap(-1, 200 << 20)\n" /* shared, so no process has it as its own */
+                                   "for i in range(0, 200 << 20, 4096): m[i] = 1\n"
+                                   "print('reached')";
+    bool whole = programs_capabilities(rig.programs).whole_limits;
+    run((struct program_spec){.cmd = "python3", .args = ARGS("-c", together), .limits = {.memory_mb = 64}});
+    assert_string_equal(rig.result.out.buf, whole ? "" : "reached\n");
+    if (whole) {
+        assert_int_equal(rig.result.end.exit_code, -1);
+        assert_string_equal(rig.result.why, "it was killed: it used more than 64 MB of memory");
+        assert_false(rig.result.end.no_engine);
+    }
+    program_rig_sh(&rig, "echo sane");
+    assert_string_equal(rig.result.out.buf, "sane\n");
+}
+
+static void test_limits_of_each_process(void **state)
+{
+    (void)state;
+    struct sandbox_engines engines = {0};
+    assert_int_equal(sandbox_engines_load(&engines, NULL, NULL), 0);
+    struct sandbox_engine alone = *sandbox_engines_find(&engines, engine);
+    struct sandbox_program ungrouped = *alone.program;
+    ungrouped.cgroup = false;
+    alone.program = &ungrouped;
+    program_rig_close(&rig);
+    program_rig_open(&rig, engine, &(struct programs_options){.engine = &alone});
+    assert_false(programs_capabilities(rig.programs).whole_limits);
     run((struct program_spec){
         .cmd = "sh", .args = ARGS("-c", "while :; do :; done"), .timeout_ms = 60000, .limits = {.cpu_percent = 1}});
     assert_int_equal(rig.result.end.exit_code, -1);
     assert_int_equal(rig.result.end.signum, SIGXCPU);
     assert_false(rig.result.end.timed_out);
+    program_rig_close(&rig);
+    sandbox_engines_release(&engines);
+    program_rig_open(&rig, engine, NULL);
 }
 
 static void test_disk_is_limited(void **state)
@@ -396,6 +434,8 @@ static int run_with(const char *name)
         cmocka_unit_test_setup_teardown(test_provider_and_host, begin, end),
         cmocka_unit_test_setup_teardown(test_a_bare_environment, begin, end),
         cmocka_unit_test_setup_teardown(test_limits, begin, end),
+        cmocka_unit_test_setup_teardown(test_limits_of_all_processes, begin, end),
+        cmocka_unit_test_setup_teardown(test_limits_of_each_process, begin, end),
         cmocka_unit_test_setup_teardown(test_disk_is_limited, begin, end),
         cmocka_unit_test_setup_teardown(test_disk_is_watched, begin, end),
         cmocka_unit_test_setup_teardown(test_nobody_waits_for_a_count, begin, end),

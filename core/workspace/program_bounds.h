@@ -1,0 +1,14 @@
+#pragma once
+/* What a program may use of the machine: its own limits, else those of all programs, else the engine's. */
+
+#include "program.h"
+
+struct cgroup;
+struct program_vector;
+
+void program_bounds_fill(struct program_vector *vector, const struct program_spec *spec,
+                         const struct program_limits *all);
+/* The group that holds them for all processes together; NULL: there is none, and they hold for each process. Made only
+ * where somebody said a limit, for it costs a program's start many times over. */
+struct cgroup *program_bounds_group(const struct program_vector *vector, const struct program_spec *spec,
+                                    const struct program_limits *all);

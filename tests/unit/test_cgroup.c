@@ -1,0 +1,73 @@
+/* Control groups, where this machine lets us make any: that what is said is what the kernel has, and that nothing
+ * stays. */
+
+#include "base/mem.h"
+#include "sandbox/cgroup.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include <cmocka.h>
+
+/* The number that a child of ours, once it has joined, finds in a file of its group; -1: there is none. */
+static long limit_inside(const struct cgroup *group, const char *controller, const char *v1, const char *v2)
+{
+    CLEANUP(free)
+    char *command = xasprintf(
+        "p=$(grep -E ':([a-z,]*,)?%s(,[a-z,]*)?:' /proc/self/cgroup | cut -d: -f3); "
+        "if [ -n \"$p\" ]; then cat /sys/fs/cgroup/%s$p/%s; else cat /sys/fs/cgroup$(grep ^0: /proc/self/cgroup | "
+        "cut -d: -f3)/%s; fi | cut -d' ' -f1; exit",
+        controller, controller, v1, v2);
+    int ends[2];
+    assert_int_equal(pipe(ends), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        for (const int *join = cgroup_join(group); *join >= 0; join++)
+            if (write(*join, "0", 1) < 0)
+                _exit(1);
+        dup2(ends[1], STDOUT_FILENO);
+        execl("/bin/sh", "sh", "-c", command, NULL);
+        _exit(1);
+    }
+    char text[64] = "";
+    close(ends[1]);
+    ssize_t got = read(ends[0], text, sizeof(text) - 1);
+    close(ends[0]);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    return got > 0 ? strtol(text, NULL, 10) : -1;
+}
+
+static void test_limits(void **state)
+{
+    (void)state;
+    if (!cgroup_works())
+        skip();
+    CLEANUP(free) char *name = xasprintf("keyturn-cgroup-%d", (int)getpid());
+    struct cgroup *group = cgroup_new(name, &(struct cgroup_limits){.memory_mb = 48, .pids = 17, .cpu_percent = 30});
+    assert_non_null(group);
+    assert_int_equal(limit_inside(group, "memory", "memory.limit_in_bytes", "memory.max"), 48 << 20);
+    assert_int_equal(limit_inside(group, "cpu", "cpu.cfs_quota_us", "cpu.max"), 30000);
+    assert_int_equal(limit_inside(group, "pids", "pids.max", "pids.max"), 17);
+    assert_false(cgroup_ran_out(group));
+    cgroup_free(group);
+}
+
+static void test_nothing(void **state)
+{
+    (void)state;
+    assert_null(cgroup_new("keyturn-cgroup-none", &(struct cgroup_limits){0}));
+    assert_null(cgroup_join(NULL));
+    assert_false(cgroup_ran_out(NULL));
+    cgroup_free(NULL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
