@@ -8,7 +8,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "place_inside.h"
-#include "sandbox/engines.h"
+#include "sandbox/engines_program.h"
 #include "sandbox/rooms.h"
 #include "workspace/exec.h"
 #include "workspace/registry.h"
@@ -148,9 +148,11 @@ static char *open_base(struct place *place, struct err *err)
 static struct workspace *make(void *user, const char *id, struct err *err)
 {
     struct place *place = user;
+    const struct sandbox_engine *engine = place->options.engine;
     CLEANUP(free) char *base = open_base(place, err);
     struct workspace_options options = {.base = base,
                                         .versions = place_versions(place),
+                                        .lends = engine && engine->program && engine->program->lent,
                                         .observer = {on_op, place}};
     return base ? workspace_create(&options, id, &place->options.policy, err) : NULL;
 }

@@ -156,7 +156,8 @@ struct skill_call {
     struct program *program;
     struct program_result result;
     bool ran;
-    char *name; /* of the skill */
+    char *name;             /* of the skill */
+    struct strbuf left_out; /* its links that lead out of it */
     struct env_var *env;
     struct tool_streams streams;
 };
@@ -167,6 +168,7 @@ static void release(struct place_job *job)
     if (call->ran)
         program_result_release(&call->result);
     tool_streams_release(&call->streams);
+    strbuf_release(&call->left_out);
     free(call->env);
     free(call->name);
     free(call);
@@ -217,6 +219,8 @@ static void write_result(struct place_job *job)
     json_add_int(&w, "exit_code", end->exit_code);
     json_add_bool(&w, "timed_out", end->timed_out);
     json_add_int(&w, "duration_ms", end->duration_ms);
+    if (call->left_out.len)
+        json_add_str(&w, "links_left_out", call->left_out.buf);
     if (call->result.why)
         json_add_str(&w, "error_text", call->result.why);
     long_text_add(&w, "stdout", "stdout_", call->result.out.buf, call->result.out.len, STREAM_ROOM, job->run->env, tool);
@@ -260,7 +264,8 @@ static void stage(struct place_job *job)
     struct skill_call *call = CONTAINER_OF(job, struct skill_call, job);
     struct skills skills = {0};
     /* A project that somebody else made may have skills with links to the user's files. */
-    struct stage_options options = {.read_only = true, .strict = true};
+    struct stage_options options = {
+        .read_only = true, .strict = true, .allow_mount = true, .left_out = &call->left_out};
     find_skills(&skills, job->run->env->place);
     const struct skill *skill = find_skill(&skills, argument(job->run, "skill"), &job->err);
     job->failed = !skill || skills_stage(job->ws, skill, &options, NULL, &job->err) < 0;
@@ -333,6 +338,7 @@ static void start_skill(struct tool_run *run)
         return;
     struct skill_call *call = xcalloc(1, sizeof(*call));
     call->job = (struct place_job){.run = run, .act = stage, .then = begin, .release = release};
+    strbuf_init(&call->left_out);
     tool_streams_init(&call->streams, run);
     run->state = call;
     place_job_start(&call->job);

@@ -184,23 +184,29 @@ static int copy_regular(struct tree *t, int from, int to, const char *name, int 
     return copy_file(t->c, fd, &st, to, name, t->at.buf, t->err);
 }
 
-/* Whether a link leads to a file outside of the source. Asked from the top: it may go up to a sibling of its folder. */
-static bool leads_out(const struct tree *t)
+bool copy_leads_out(int folder, const char *path)
 {
     struct open_how how = {.flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS};
-    int fd = (int)syscall(SYS_openat2, t->top, t->at.buf, &how, sizeof(how));
-    if (fd >= 0) {
-        close(fd);
-        return false;
-    }
+    CLEANUP(fd) int fd = (int)syscall(SYS_openat2, folder, path, &how, sizeof(how));
+    return fd < 0 && errno == EXDEV;
+}
+
+static bool is_file(const struct tree *t)
+{
     struct stat st;
-    return errno == EXDEV && fstatat(t->top, t->at.buf, &st, 0) == 0 && S_ISREG(st.st_mode);
+    return fstatat(t->top, t->at.buf, &st, 0) == 0 && S_ISREG(st.st_mode);
 }
 
 static int copy_link(struct tree *t, int from, int to, const char *name)
 {
     char target[PATH_MAX];
-    if (t->c->follow && leads_out(t))
+    /* Asked from the top: it may go up to a sibling of its folder. */
+    bool out = (t->c->follow || t->c->left_out) && copy_leads_out(t->top, t->at.buf);
+    if (out && t->c->left_out) {
+        strbuf_addf(t->c->left_out, "%s%s", t->c->left_out->len ? ", " : "", t->at.buf);
+        return 0;
+    }
+    if (out && is_file(t))
         return copy_regular(t, from, to, name, 0);
     ssize_t len = readlinkat(from, name, target, sizeof(target) - 1);
     if (len < 0)

@@ -9,16 +9,21 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
+struct strbuf;
+
 struct copying {
     bool read_only; /* no write bits on anything that is made */
     bool follow;    /* the source is ours: a link out of it to a file is copied as that file */
     int64_t left;   /* bytes that may be written; -1: any */
+    struct strbuf *left_out; /* links that lead out of the source are left out, and named here; NULL: they stay links */
     /* What the copy learns on its way. */
     bool no_clone, no_range, mask_known;
     mode_t mask; /* bits of a mode that must be set after the file is made */
     int64_t bytes, files;
 };
 
+/* Whether the path, which may be a link or lead through some, ends outside of the folder. */
+bool copy_leads_out(int folder, const char *path);
 /* The open file `from` as `name` in the folder `to`, with its permission bits. `label` is for the error. */
 int copy_file(struct copying *c, int from, const struct stat *st, int to, const char *name, const char *label,
               struct err *err) CHECKED;

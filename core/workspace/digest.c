@@ -8,10 +8,12 @@
 #include "digest.h"
 #include "base/arena.h"
 #include "base/mem.h"
+#include "copy.h"
 #include "walk.h"
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,6 +31,7 @@ struct piece {
 
 struct stream {
     int folder;
+    bool own_links;
     int64_t left; /* bytes that may still be read; -1: any */
     const char **paths;
     size_t count;
@@ -126,8 +129,29 @@ static int add_content(struct stream *s, int fd)
     }
 }
 
+/* Takes a link that is not read through. */
+static bool take_link(struct stream *s, const char *path)
+{
+    char target[PATH_MAX];
+    ssize_t len = readlinkat(s->folder, path, target, sizeof(target) - 1);
+    if (len < 0)
+        return false;
+    bool out = copy_leads_out(s->folder, path);
+    struct stat st;
+    if (!out && fstatat(s->folder, path, &st, 0) == 0 && S_ISREG(st.st_mode))
+        return false;
+    if (!out) {
+        add_bytes(s, path, strlen(path) + 1);
+        add_bytes(s, target, (size_t)len);
+        add_bytes(s, "", 1);
+    }
+    return true;
+}
+
 static int add_file(struct stream *s, const char *path, struct err *err)
 {
+    if (s->own_links && take_link(s, path))
+        return 0;
     CLEANUP(fd) int fd = openat(s->folder, path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     struct stat st;
     if (fd < 0 || fstat(fd, &st) < 0)
@@ -196,7 +220,7 @@ static int run_stream(struct stream *s, struct err *err)
     return status;
 }
 
-int digest_folder(int folder, int64_t bytes_max, char out[HASH_SHA256_HEX], struct err *err)
+int digest_folder(int folder, bool own_links, int64_t bytes_max, char out[HASH_SHA256_HEX], struct err *err)
 {
     struct listing list = {.arena = ARENA_INIT};
     struct walk walk = {.see = list_entry, .user = &list};
@@ -204,8 +228,11 @@ int digest_folder(int folder, int64_t bytes_max, char out[HASH_SHA256_HEX], stru
     if (status == 0) {
         if (list.count)
             qsort(list.paths, list.count, sizeof(*list.paths), by_bytes);
-        struct stream s = {
-            .folder = folder, .left = bytes_max > 0 ? bytes_max : -1, .paths = list.paths, .count = list.count};
+        struct stream s = {.folder = folder,
+                           .own_links = own_links,
+                           .left = bytes_max > 0 ? bytes_max : -1,
+                           .paths = list.paths,
+                           .count = list.count};
         unsigned char *bytes = xmalloc((size_t)PIECES * PIECE_BYTES);
         for (size_t i = 0; i < PIECES; i++)
             s.pieces[i].bytes = bytes + i * PIECE_BYTES;
@@ -224,5 +251,5 @@ int digest_path(const char *folder, char out[HASH_SHA256_HEX], struct err *err)
     CLEANUP(fd) int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0)
         return err_set_errno(err, errno, "cannot read the folder %.200s", folder);
-    return digest_folder(fd, 0, out, err);
+    return digest_folder(fd, false, 0, out, err);
 }

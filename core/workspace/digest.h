@@ -5,8 +5,10 @@
 
 #include "base/err.h"
 #include "base/hash.h"
+#include <stdbool.h>
 #include <stdint.h>
 
-/* `bytes_max` 0: no limit; a tree with more content is an error (EFBIG). */
-int digest_folder(int folder, int64_t bytes_max, char out[HASH_SHA256_HEX], struct err *err) CHECKED;
+/* `bytes_max` 0: no limit; a tree with more content is an error (EFBIG). `own_links`: links that lead out do not count,
+ * and one to a folder, or to nothing, is the text of its target. */
+int digest_folder(int folder, bool own_links, int64_t bytes_max, char out[HASH_SHA256_HEX], struct err *err) CHECKED;
 int digest_path(const char *folder, char out[HASH_SHA256_HEX], struct err *err) CHECKED;

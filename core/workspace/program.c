@@ -14,6 +14,7 @@
 #include "base/proc.h"
 #include "disk_watch.h"
 #include "layout.h"
+#include "lend.h"
 #include "program_bounds.h"
 #include "programs_inside.h"
 #include "sandbox/cgroup.h"
@@ -36,6 +37,7 @@ struct program {
     struct program *next, **place; /* of those that run */
     struct program_listener listener;
     struct program_vector vector; /* with strings of our own */
+    struct program_lent *lent;    /* in it */
     struct proc *proc;
     struct cgroup *cgroup;
     struct span span;
@@ -77,6 +79,7 @@ static void forget(struct program *program)
 {
     disk_watch_free(program->disk);
     cgroup_free(program->cgroup);
+    workspace_lent_free(program->lent, program->vector.lent_count);
     free((char *)program->vector.workspace);
     free((char *)program->vector.cwd);
     free((char *)program->vector.name);
@@ -450,6 +453,7 @@ static void fill_vector(struct program *program, struct workspace *ws, const str
                                 .env = (const char *const *)steal(&room->env),
                                 .network = programs->network,
                                 .tty = spec->tty};
+    program->vector.lent = program->lent = workspace_lent(ws, &program->vector.lent_count);
     program_bounds_fill(&program->vector, spec, &programs->limits);
     if (ws->policy.max_disk_bytes > 0)
         program->vector.files_mb = (unsigned)((ws->policy.max_disk_bytes + (1 << 20) - 1) >> 20);

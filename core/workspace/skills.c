@@ -92,8 +92,19 @@ void skills_release(struct skills *skills)
 
 /* ---- staging ---- */
 
-/* Whether the metadata and, unless it is mounted, the files say that exactly this is staged. */
-static bool is_staged(const struct workspace *ws, const char *name, const char *to, const char *digest)
+/* Links that lead out of a skill are no part of it where they are left out. */
+static int digest_skill(const char *path, const struct stage_options *options, char out[HASH_SHA256_HEX],
+                        struct err *err)
+{
+    CLEANUP(fd) int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return err_set_errno(err, errno, "cannot read the folder %.200s", path);
+    return digest_folder(fd, options->left_out != NULL, 0, out, err);
+}
+
+/* Whether the metadata and the files say that exactly this is staged. */
+static bool is_staged(const struct workspace *ws, const char *name, const char *to, const struct stage_options *options,
+                      const char *digest)
 {
     CLEANUP(metadata) struct metadata md;
     char now[HASH_SHA256_HEX];
@@ -104,7 +115,7 @@ static bool is_staged(const struct workspace *ws, const char *name, const char *
     CLEANUP(fd) int fd = beneath_openat(ws->root, to, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0, NULL);
     if (fd < 0)
         return false;
-    return record->mounted || (digest_folder(fd, SKILL_BYTES_MAX, now, NULL) == 0 && strcmp(now, digest) == 0);
+    return digest_folder(fd, options->left_out != NULL, SKILL_BYTES_MAX, now, NULL) == 0 && strcmp(now, digest) == 0;
 }
 
 /* What was staged before goes, whatever it has become. */
@@ -134,12 +145,13 @@ int skills_stage(struct workspace *ws, const struct skill *skill, const struct s
         *staged = false;
     if (strchr(skill->name, '/') || strcmp(skill->name, "..") == 0 || strcmp(skill->name, ".") == 0 || !*skill->name)
         return err_set(err, "a skill cannot be called \"%.200s\"", skill->name);
-    if (digest_path(skill->path, digest, err) < 0)
+    if (!options)
+        options = &read_only;
+    if (digest_skill(skill->path, options, digest, err) < 0)
         return err_prefix(err, "skill %.100s", skill->name);
-    if (is_staged(ws, skill->name, to, digest))
+    if (is_staged(ws, skill->name, to, options, digest))
         return 0;
-    if (remove_old(ws, to, err) < 0 ||
-        stage_directory(ws, skill->path, to, options ? options : &read_only, &mounted, err) < 0)
+    if (remove_old(ws, to, err) < 0 || stage_directory(ws, skill->path, to, options, &mounted, err) < 0)
         return -1;
     metadata_stamp(ws->clock, now);
     struct metadata_skill record = {.name = skill->name,

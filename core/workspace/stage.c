@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "copy.h"
 #include "layout.h"
+#include "lend.h"
 #include "stage_inside.h"
 #include "workspace.h"
 #include <errno.h>
@@ -164,20 +165,17 @@ static int stage_one(struct workspace *ws, const char *src, const char *to, cons
 {
     if (is_blank(src))
         return err_set(err, "the folder to stage has no path");
-    if (options->allow_mount && options->mount) {
-        CLEANUP(free) char *clean = beneath_clean(ws->root, is_blank(to) ? "." : to, err);
-        if (!clean)
-            return -1;
-        CLEANUP(fd) int place = stage_open_folder(ws, clean, err);
-        if (place < 0)
-            return -1;
-        if (options->mount(options->user, src, clean)) {
-            *mounted = true;
-            return 0;
-        }
-    }
-    struct copying copying = {.read_only = options->read_only, .follow = !options->strict, .left = stage_room(ws)};
-    return copy_host_folder(ws, src, to, &copying, err);
+    CLEANUP(free) char *clean = beneath_clean(ws->root, is_blank(to) ? "." : to, err);
+    if (!clean)
+        return -1;
+    struct copying copying = {.read_only = options->read_only,
+                              .follow = !options->strict,
+                              .left_out = options->left_out,
+                              .left = stage_room(ws)};
+    if (copy_host_folder(ws, src, clean, &copying, err) < 0)
+        return -1;
+    *mounted = options->allow_mount && workspace_lend(ws, src, clean);
+    return 0;
 }
 
 int stage_directory(struct workspace *ws, const char *src, const char *to, const struct stage_options *options,

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+struct strbuf;
 struct workspace;
 
 #define STAGE_FILE_MODE 0644
@@ -24,13 +25,11 @@ int stage_files(struct workspace *ws, const struct stage_file *files, size_t cou
 struct stage_options {
     bool read_only;   /* no write bits on what is staged */
     bool strict;      /* links that lead out of `src` stay links, else a file behind one is copied */
-    bool allow_mount; /* `mount` may be asked */
-    /* Whoever runs programs here may show them `src` at `to` (relative to the root) instead of a copy; true: it will. */
-    bool (*mount)(void *user, const char *src, const char *to);
-    void *user;
+    bool allow_mount; /* programs may be shown `src` itself instead of the copy, where they can (lend.h) */
+    struct strbuf *left_out; /* with strict: such links are left out, and named here; NULL: they are not */
 };
-/* The content of the host folder `src`, in the folder `to` (blank: the root itself). `mounted`, when given, says whether it is
- * mounted and nothing was copied. */
+/* The content of the host folder `src`, in the folder `to` (blank: the root itself). `mounted`, when given, says
+ * whether programs will find it mounted in the place of the copy. */
 int stage_directory(struct workspace *ws, const char *src, const char *to, const struct stage_options *options,
                     bool *mounted, struct err *err) CHECKED;
 

@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "base/utf8.h"
 #include "layout.h"
+#include "lend.h"
 #include "stage.h"
 #include <errno.h>
 #include <inttypes.h>
@@ -113,6 +114,8 @@ static struct workspace *create(const struct workspace_options *options, struct 
     ws->clock = clock;
     ws->versions = options->versions;
     ws->observer = options->observer;
+    ws->lends = options->lends;
+    pthread_mutex_init(&ws->mutex, NULL);
     ws->root = beneath_open(path, err);
     if (ws->root) {
         ws->path = xstrdup(beneath_path(ws->root));
@@ -167,6 +170,8 @@ void workspace_free(struct workspace *ws)
     if (!ws)
         return;
     beneath_close(ws->root);
+    workspace_lent_free(ws->lent, ws->lent_count);
+    pthread_mutex_destroy(&ws->mutex);
     free(ws->id);
     free(ws->path);
     free(ws);

@@ -7,11 +7,13 @@
 
 #include "base/err.h"
 #include "span.h"
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 struct beneath;
 struct clock;
+struct program_lent;
 struct versions;
 
 struct workspace_policy {
@@ -34,6 +36,7 @@ struct workspace_options {
     const char *base;                   /* folder to make them in; NULL or blank: $TMPDIR or /tmp */
     bool trusted;                       /* `base` itself is the workspace, and is never removed */
     const char *inputs;                 /* a host folder that each one sees as work/inputs; NULL: none */
+    bool lends;                         /* programs can be shown folders of this machine in it, read-only */
     struct clock *clock;                /* NULL: the system's */
     struct versions *versions;          /* where artifacts are loaded from and saved to; NULL: nowhere */
     struct workspace_observer observer; /* of every operation on it */
@@ -48,6 +51,11 @@ struct workspace {
     struct clock *clock;
     struct versions *versions;
     struct workspace_observer observer;
+    /* Of lend.h. */
+    bool lends;
+    pthread_mutex_t mutex;
+    struct program_lent *lent;
+    size_t lent_count, lent_room;
 };
 
 /* "<base>/ws_<id, cleaned>_<nanoseconds>", 0777, with its layout. `policy` NULL: all zero. */

@@ -294,6 +294,36 @@ static void test_a_skill_leads_nowhere(void **state)
     assert_string_equal(place_rig_of(&rig, "c2", "stdout"), "");
 }
 
+/* Read-only is more than the bits of a mode, which a program may set. Links within a skill are part of it. */
+static void test_a_skill_stays_as_it_is(void **state)
+{
+    (void)state;
+    make_skill();
+    scratch_write(&rig.turn.scratch, "home/key", "secret\n");
+    scratch_write(&rig.turn.scratch, "skills/count/data/one", "1\n");
+    link_to("data", "skills/count/same");
+    link_to("../../home", "skills/count/away");
+    place_rig_open(&rig);
+    place_rig_call(
+        &rig, "c1", "skill_run",
+        "{\"skill\":\"count\",\"command\":\"cat same/one; chmod -R u+w . ; echo x > SKILL.md; rm -f data/one; "
+        "touch new; mv ../count ../c; ls; ls away/\"}");
+    place_rig_call(&rig, "c2", "skill_run", "{\"skill\":\"count\",\"command\":\"head -n 2 SKILL.md; cat data/one\"}");
+    place_rig_call(&rig, "c3", "stage_input", "{\"from\":\"skill://count/same/one\",\"to\":\"work/one\"}");
+    place_rig_turn(&rig);
+    assert_string_equal(place_rig_of(&rig, "c1", "stdout"), "1\nSKILL.md\naway\nbin\ndata\nsame\n");
+    assert_string_equal(place_rig_of(&rig, "c1", "links_left_out"), "away");
+    assert_string_equal(place_rig_of(&rig, "c2", "stdout"), "---\nname: count\n1\n");
+    place_rig_result(&rig, "c3");
+    size_t mounted = 0;
+    for (size_t i = 0; i < rig.turn.event_count; i++) {
+        const struct event *event = &rig.turn.events[i];
+        if (event->type == EVENT_WORKSPACE_OP && strstr(event->workspace_op.attrs, "\"mount_used\":true"))
+            mounted++;
+    }
+    assert_int_equal(mounted, 1); /* and not staged again: nothing changed */
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -309,6 +339,7 @@ int main(void)
         TEST(test_what_cannot_be_brought_back),
         TEST(test_skills),
         TEST(test_a_skill_leads_nowhere),
+        TEST(test_a_skill_stays_as_it_is),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

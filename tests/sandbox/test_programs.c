@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "support/program_rig.h"
+#include "workspace/lend.h"
 #include "workspace/workspace.h"
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -12,6 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 
 #include <cmocka.h>
 
@@ -170,6 +172,28 @@ static void test_nothing_is_left(void **state)
     program_rig_close(&rig);
 }
 
+/* Whatever a program does to the place, what is lent there stays as it is and is seen again. */
+static void test_what_is_lent_stays(void **state)
+{
+    (void)state;
+    open_with(engine, false);
+    rig.ws->lends = true;
+    CLEANUP(free) char *place = xasprintf("%s/skills/s", rig.ws->path);
+    assert_int_equal(mkdir(place, 0755), 0);
+    assert_true(workspace_lend(rig.ws, outside, "skills/s"));
+    for (int i = 0; i < 2; i++) {
+        sh("cat skills/s/secret; chmod u+w skills/s skills/s/secret; echo x > skills/s/secret; rm skills/s/secret; "
+           "touch skills/s/new; cat skills/s/secret skills/s/new; echo",
+           (struct program_limits){0});
+        assert_string_equal(rig.result.out.buf, "openopen\n");
+        assert_int_equal(rig.result.end.exit_code, 0);
+    }
+    sh("mv skills away; ln -s away skills", (struct program_limits){0});
+    sh("ls skills/s; echo nothing", (struct program_limits){0}); /* not through a link */
+    assert_string_equal(rig.result.out.buf, "nothing\n");
+    program_rig_close(&rig);
+}
+
 static void test_on_a_terminal(void **state)
 {
     (void)state;
@@ -240,6 +264,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_the_system_is_read_only),
         cmocka_unit_test(test_a_bomb_is_bounded_and_gone),
         cmocka_unit_test(test_nothing_is_left),
+        cmocka_unit_test(test_what_is_lent_stays),
         cmocka_unit_test(test_on_a_terminal),
         cmocka_unit_test(test_what_is_shut_is_in_nobodys_way),
     };

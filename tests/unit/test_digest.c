@@ -107,7 +107,7 @@ static void test_limit(void **state)
     int fd = open(path, O_WRONLY | O_CREAT, 0600), folder = open(files.path, O_RDONLY | O_DIRECTORY);
     assert_int_equal(ftruncate(fd, (off_t)1 << 40), 0);
     close(fd);
-    assert_int_equal(digest_folder(folder, 1 << 20, out, &err), -1);
+    assert_int_equal(digest_folder(folder, false, 1 << 20, out, &err), -1);
     assert_int_equal(err.code, EFBIG);
     close(folder);
 }

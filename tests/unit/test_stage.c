@@ -1,12 +1,14 @@
 /* Putting things into a workspace: nothing outside is touched, what is shared is not written into, and the policy's limit
  * holds. */
 
-#include "workspace/stage.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "support/workspace_rig.h"
 #include "workspace/layout.h"
+#include "workspace/lend.h"
+#include "workspace/stage.h"
 #include "workspace/versions.h"
+#include "workspace/workspace.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -144,26 +146,11 @@ static void test_limit(void **state)
     input(from, NULL, "link"); /* costs nothing */
 }
 
-static bool take_mount(void *user, const char *src, const char *to)
-{
-    snprintf(user, 256, "%s at %s", src, to);
-    return true;
-}
-
-static bool refuse_mount(void *user, const char *src, const char *to)
-{
-    (void)user;
-    (void)src;
-    (void)to;
-    return false;
-}
-
 static void test_directory(void **state)
 {
     (void)state;
     struct err err = ERR_INIT;
     bool mounted;
-    char told[256] = "";
     scratch_write(&t.files, "host/bin/tool", "#!");
     scratch_write(&t.files, "host/doc", "d");
     scratch_write(&t.files, "elsewhere", "e");
@@ -172,7 +159,7 @@ static void test_directory(void **state)
     CLEANUP(free) char *inner = scratch_path(&t.files, "host/bin/inner"), *outer = scratch_path(&t.files, "host/outer");
     CLEANUP(free) char *fifo = scratch_path(&t.files, "host/fifo");
     assert_int_equal(symlink("../doc", inner) | symlink(elsewhere, outer) | mkfifo(fifo, 0600), 0);
-    struct stage_options options = {.read_only = true, .allow_mount = true, .mount = refuse_mount, .user = told};
+    struct stage_options options = {.read_only = true, .allow_mount = true};
     assert_int_equal(stage_directory(t.ws, host, "skills/s", &options, &mounted, &err), 0);
     assert_false(mounted);
     assert_non_null(strstr(t.attrs, "\"to\":\"skills/s\",\"mount_used\":false"));
@@ -184,12 +171,24 @@ static void test_directory(void **state)
     expect_text("skills/s/outer", "e");
     assert_true(S_ISREG(look("skills/s/outer").st_mode)); /* a link out of the source would lead nowhere in a sandbox */
     assert_int_equal(look("skills/s/fifo").st_mode, 0);
-    options.mount = take_mount;
+    /* Where programs can be shown the folder itself they are; the copy is for whoever looks from outside. */
+    size_t count;
+    t.ws->lends = true;
     assert_int_equal(stage_directory(t.ws, host, "work/./m/", &options, &mounted, &err), 0);
-    assert_true(mounted && S_ISDIR(look("work/m").st_mode));
-    CLEANUP(free) char *expected = xasprintf("%s at work/m", host);
-    assert_string_equal(told, expected);
+    assert_true(mounted);
+    expect_text("work/m/doc", "d");
     assert_non_null(strstr(t.attrs, "\"mount_used\":true"));
+    struct program_lent *lent = workspace_lent(t.ws, &count);
+    assert_int_equal(count, 1);
+    assert_string_equal(lent[0].path, host);
+    assert_string_equal(lent[0].place, "work/m");
+    workspace_lent_free(lent, count);
+    /* Never on what a program put in its place, nor through a link. */
+    CLEANUP(free) char *moved = xasprintf("%s/moved", t.ws->path), *work = xasprintf("%s/work", t.ws->path);
+    assert_int_equal(rename(work, moved) | symlink("moved", work), 0);
+    workspace_lent_free(workspace_lent(t.ws, &count), count);
+    assert_int_equal(count, 0);
+    assert_int_equal(unlink(work) | rename(moved, work), 0);
     assert_int_equal(stage_directory(t.ws, host, "../up", NULL, NULL, &err), -1);
     assert_int_equal(stage_directory(t.ws, " ", "work/x", NULL, NULL, &err), -1);
 }
