@@ -112,6 +112,16 @@ static void tool_servers(struct doctor *doctor)
     servers_try(doctor->config, &(struct servers_report){tell_server, doctor});
 }
 
+static void tell_folder(void *user, const char *text)
+{
+    tell(user, FINDING_WARN, "config", "%s", text);
+}
+
+static void tell_skill(void *user, const char *text)
+{
+    tell(user, FINDING_WARN, "skills", "%s", text);
+}
+
 /* Nobody is asked, and no command is run that gives a key: that may be something with a password. */
 static void live_model(struct doctor *doctor, const struct config_model *model)
 {
@@ -160,6 +170,8 @@ static void settings(struct doctor *doctor)
         tell(doctor, FINDING_OK, "web", "%s", config->web_endpoint);
     else
         tell(doctor, FINDING_WARN, "web", "no endpoint: web_search cannot answer (\"web\": {\"endpoint\": ...})");
+    setup_check_folders(config, tell_folder, doctor);
+    setup_check_skills(config, ".", tell_skill, doctor);
     tool_servers(doctor);
 }
 

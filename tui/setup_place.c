@@ -1,14 +1,17 @@
-/* The place where a session's tools run programs, from the options and the config file. Nothing is made or looked for here:
- * a session that runs no program does not wait for one. */
+/* The place where a session's tools run programs, from the options and the config file. Nothing is made here, nor
+ * anything run: a session that runs no program does not wait for one. */
 
 #include "base/beneath.h"
 #include "base/file.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "say.h"
 #include "setup.h"
 #include "tools/place.h"
+#include "workspace/skills.h"
 #include <string.h>
+#include <sys/stat.h>
 
 #define DISK_MB 2048 /* of a workspace, when nothing is said */
 #define MIB (INT64_C(1) << 20)
@@ -55,6 +58,51 @@ static int find_engine(const struct setup *setup, const struct setup_plan *plan,
     return say_file_error(STATUS_USAGE, config->path ? config->path : "config.json", &err);
 }
 
+static void take_skills(struct folders *skills, const struct config *config, const char *workspace)
+{
+    take_folder(skills, xasprintf("%s/.keyturn/skills", workspace));
+    take_folder(skills, file_xdg_path(FILE_CONFIG, "skills"));
+    take_list(skills, config, config->skills);
+}
+
+static void check_list(const struct config *config, const char *key, const char *const *list,
+                       void (*warn)(void *user, const char *text), void *user)
+{
+    struct stat st;
+    for (size_t i = 0; list && list[i]; i++) {
+        CLEANUP(free) char *path = meant(config, list[i]);
+        CLEANUP(free) char *text = xasprintf("\"%s\": there is no folder %s", key, path);
+        if (stat(path, &st) < 0 || !S_ISDIR(st.st_mode))
+            warn(user, text);
+    }
+}
+
+void setup_check_folders(const struct config *config, void (*warn)(void *user, const char *text), void *user)
+{
+    check_list(config, "workspace.inputs", config->workspace.inputs, warn, user);
+    check_list(config, "skills", config->skills, warn, user);
+}
+
+void setup_check_skills(const struct config *config, const char *workspace, void (*warn)(void *user, const char *text),
+                        void *user)
+{
+    struct folders folders = {0};
+    struct skills skills = {0};
+    take_skills(&folders, config, workspace);
+    for (size_t i = 0; i < folders.count; i++)
+        (void)!skills_list(&skills, folders.items[i], NULL); /* what cannot be read has none */
+    for (size_t i = 0; i < skills.double_count; i++)
+        warn(user, skills.doubles[i]);
+    skills_release(&skills);
+    argv_free(folders.items);
+}
+
+static void log_missing(void *user, const char *text)
+{
+    (void)user;
+    log_warn("config: %s", text);
+}
+
 int setup_open_place(struct setup *setup, const struct setup_plan *plan)
 {
     const struct config_workspace *said = &plan->config->workspace;
@@ -63,9 +111,8 @@ int setup_open_place(struct setup *setup, const struct setup_plan *plan)
     if (status)
         return status;
     struct folders skills = {0}, inputs = {0};
-    take_folder(&skills, xasprintf("%s/.keyturn/skills", plan->workspace));
-    take_folder(&skills, file_xdg_path(FILE_CONFIG, "skills"));
-    take_list(&skills, plan->config, plan->config->skills);
+    setup_check_folders(plan->config, log_missing, NULL);
+    take_skills(&skills, plan->config, plan->workspace);
     take_list(&inputs, plan->config, said->inputs);
     CLEANUP(free) char *folder = file_xdg_path(FILE_CACHE, "workspaces");
     CLEANUP(free) char *kept = file_xdg_path(FILE_DATA, "workspaces");

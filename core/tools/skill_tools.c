@@ -6,6 +6,7 @@
 #include "base/arena.h"
 #include "base/beneath.h"
 #include "base/json.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "long_text.h"
@@ -71,6 +72,8 @@ static void list(struct tool_run *run, struct tool_reply *reply)
     }
     json_close(&w, ']');
     json_close(&w, '}');
+    for (size_t i = 0; i < skills.double_count; i++)
+        log_warn("skills: %s", skills.doubles[i]);
     skills_release(&skills);
     tool_reply_output(reply, strbuf_detach(&out, NULL));
 }

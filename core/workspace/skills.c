@@ -28,6 +28,15 @@ static int by_name(const void *a, const void *b)
     return strcmp(((const struct skill *)a)->name, ((const struct skill *)b)->name);
 }
 
+static void hide(struct skills *skills, const struct skill *first, const char *path)
+{
+    if (strcmp(first->path, path) == 0)
+        return; /* the same folder, named twice */
+    GROW(skills->doubles, skills->double_count, skills->double_room);
+    skills->doubles[skills->double_count++] =
+        xasprintf("%s is hidden: %s is called %s too, and comes first", path, first->path, first->name);
+}
+
 static void add_skill(struct skills *skills, const char *path, const char *folder)
 {
     CLEANUP(free) char *file = xasprintf("%s/%s", path, SKILL_FILE), *name = NULL, *description = NULL;
@@ -40,8 +49,11 @@ static void add_skill(struct skills *skills, const char *path, const char *folde
         free(name);
         name = xstrdup(folder);
     }
-    if (skills_find(skills, name))
+    const struct skill *first = skills_find(skills, name);
+    if (first) {
+        hide(skills, first, path);
         return;
+    }
     GROW(skills->items, skills->count, skills->room);
     skills->items[skills->count++] =
         (struct skill){.name = steal(&name), .description = steal(&description), .path = xstrdup(path)};
@@ -86,6 +98,9 @@ void skills_release(struct skills *skills)
         free(skills->items[i].description);
         free(skills->items[i].path);
     }
+    for (size_t i = 0; i < skills->double_count; i++)
+        free(skills->doubles[i]);
+    free(skills->doubles);
     free(skills->items);
     *skills = (struct skills){0};
 }

@@ -20,6 +20,8 @@ struct skill {
 struct skills {
     struct skill *items; /* by name; of equal names the first that was found */
     size_t count, room;
+    char **doubles; /* a sentence for each that another one of its name hides */
+    size_t double_count, double_room;
 };
 
 /* The folders directly below `folder` that have a SKILL.md. A folder that is not there has none. Adds to `skills`, which is

@@ -187,6 +187,15 @@ echo '{"modle":1}' >config/keyturn/config.json
 kt doctor
 ok "a broken config: 1" is 1
 ok "with its line" out "config.json:1:"
+mkdir -p more/one more/two
+printf -- '---\nname: same\n---\n' | tee more/one/SKILL.md >more/two/SKILL.md
+echo "{\"skills\": [\"$PWD/more\", \"/no/skills\"], \"workspace\": {\"inputs\": [\"/no/inputs\"]}}" >config/keyturn/config.json
+kt doctor
+ok "a folder that is not there is a warning" is 0
+ok "of skills" grep -q '^warn *config *"skills": there is no folder /no/skills' "$base/out"
+ok "of inputs" grep -q '^warn *config *"workspace.inputs": there is no folder /no/inputs' "$base/out"
+ok "and so is a skill that another one hides" grep -q '^warn *skills.*more/two is hidden' "$base/out"
+ok "what limits of programs hold for" grep -Eq '^(ok|warn) *programs .*memory_mb' "$base/out"
 rm config/keyturn/config.json
 XDG_DATA_HOME=/dev/null kt doctor
 ok "no data folder: 1" is 1

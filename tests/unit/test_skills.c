@@ -82,6 +82,9 @@ static void test_listing(void **state)
     assert_string_equal(skills.items[1].name, "evil");
     assert_string_equal(skills_find(&skills, "pdf")->description, "d");
     assert_null(skills_find(&skills, "none"));
+    assert_int_equal(skills.double_count, 1);
+    assert_non_null(strstr(skills.doubles[0], "/skills/twice is hidden: "));
+    assert_non_null(strstr(skills.doubles[0], "/skills/a is called a too, and comes first"));
 }
 
 static bool stage(const struct stage_options *options)
