@@ -264,7 +264,8 @@ static void on_control(void *data, const char *bytes, size_t len)
 static void hear_word(struct program *program)
 {
     struct strbuf *said = &program->complaints;
-    char *word = strstr(said->buf, LAUNCH_WORD), *end = word ? strchr(word, '\n') : NULL;
+    char *word = memmem(said->buf, said->len, LAUNCH_WORD, strlen(LAUNCH_WORD));
+    char *end = word ? memchr(word, '\n', said->len - (size_t)(word - said->buf)) : NULL;
     if (!end)
         return;
     const char *begins = word + strlen(LAUNCH_WORD);

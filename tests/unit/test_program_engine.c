@@ -13,10 +13,13 @@
 
 #define ARGS(...) ((const char *const[]){__VA_ARGS__, NULL})
 
-/* "deaf" has no line to us, like docker; "dead" never gets to a program, and "mute" says nothing about it either. */
+/* "deaf" has no line to us, like docker, nor has "binary"; "dead" never gets to a program, and "mute" says nothing
+ * about it either. */
 static const char text[] =
     "{\"deaf\": {\"unsafe\": true, \"argv\": [\"{harness}\"], \"program\": {\"argv\": [\"sh\", \"-c\", "
     "\"echo a warning >&2; exec \\\"$@\\\"\", \"sh\", \"{launcher}\", \"{command...}\"]}},"
+    " \"binary\": {\"argv\": [\"{harness}\"], \"program\": {\"argv\": [\"sh\", \"-c\", "
+    "\"printf '\\\\0\\\\n' >&2; exec \\\"$@\\\"\", \"sh\", \"{launcher}\", \"{command...}\"]}},"
     " \"dead\": {\"argv\": [\"{harness}\"], \"program\": {\"argv\": [\"sh\", \"-c\", "
     "\"echo Cannot connect to the daemon. >&2; exit 125\", \"{command...}\"]}},"
     " \"mute\": {\"argv\": [\"{harness}\"], \"program\": {\"argv\": [\"sh\", \"-c\", \"exit 0\", \"{command...}\"],"
@@ -102,6 +105,18 @@ static void test_without_a_line(void **state)
     assert_string_equal(rig.result.out.buf, "a warning\r\nx\r\n");
 }
 
+/* Bytes are bytes: a NUL before the word does not hide it. */
+static void test_a_word_behind_anything(void **state)
+{
+    (void)state;
+    open_with("binary");
+    run((struct program_spec){.cmd = "sh", .args = ARGS("-c", "exit 6")});
+    assert_false(rig.result.end.no_engine);
+    assert_int_equal(rig.result.end.exit_code, 6);
+    assert_int_equal(rig.result.err.len, 2);
+    assert_memory_equal(rig.result.err.buf, "\0\n", 2);
+}
+
 /* Inside an engine that works it is the program that cannot be started. */
 static void test_a_program_that_cannot_be_started(void **state)
 {
@@ -132,6 +147,7 @@ int main(void)
         cmocka_unit_test_teardown(test_an_engine_that_fails, end),
         cmocka_unit_test_teardown(test_an_engine_that_says_nothing, end),
         cmocka_unit_test_teardown(test_without_a_line, end),
+        cmocka_unit_test_teardown(test_a_word_behind_anything, end),
         cmocka_unit_test_teardown(test_a_program_that_cannot_be_started, end),
         cmocka_unit_test_teardown(test_no_program, end),
     };
