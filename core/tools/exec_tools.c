@@ -5,8 +5,8 @@
  *                                         ▼ one that goes on beyond its call goes on
  *                                      finished
  *
- * A command's time ends a little before the call's, so that its output until then is still told. What it prints is shown as it
- * comes: as the call's output when it runs to its end, as the program's own when it goes on. */
+ * A command's time ends a little before the call's, so that its output until then is still told. What it prints is
+ * shown as it comes: as the call's output when it runs to its end, as the program's own when it goes on. */
 
 #include "base/arena.h"
 #include "base/json.h"
@@ -108,16 +108,17 @@ static void begin(struct place_job *job)
     }
 }
 
-static void start(struct tool_run *run, int (*begins)(struct exec_call *call, struct err *err))
+/* NULL: the call is refused. */
+static struct exec_call *new_call(struct tool_run *run, int (*begins)(struct exec_call *call, struct err *err))
 {
     if (place_missing(run))
-        return;
+        return NULL;
     struct exec_call *call = xcalloc(1, sizeof(*call));
     call->job = (struct place_job){.run = run, .then = begin, .release = release};
     call->begin = begins;
     tool_streams_init(&call->streams, run);
     run->state = call;
-    place_job_start(&call->job);
+    return call;
 }
 
 static void cancel(struct tool_run *run)
@@ -172,18 +173,21 @@ static int begin_command(struct exec_call *call, struct err *err)
 
 static void start_exec(struct tool_run *run)
 {
-    start(run, begin_command);
+    struct exec_call *call = new_call(run, begin_command);
+    if (call)
+        place_job_launch(&call->job, json_str(json_get(run->arguments, "command"), ""));
 }
 
 const struct tool tool_workspace_exec = {
     .spec =
         {
             .name = "workspace_exec",
-            .description =
-                "Run a shell command in the session's own workspace, in a sandbox: skills/ work/ runs/ out/, none of the user's "
-                "files (stage_input copies some there, bring_back proposes results). Runs to its end, unless background, tty or "
-                "yield_time_ms is given: then the answer comes while it still runs, with a session_id for "
-                "workspace_write_stdin and workspace_kill.",
+            .description = "Run a shell command in the session's own workspace, in a sandbox: skills/ work/ runs/ "
+                           "out/, none of the user's "
+                           "files (stage_input copies some there, bring_back proposes results). Runs to its end, "
+                           "unless background, tty or "
+                           "yield_time_ms is given: then the answer comes while it still runs, with a session_id for "
+                           "workspace_write_stdin and workspace_kill.",
             .effect = EFFECT_LOCAL_WRITE,
             .idempotent = false,
             .real_time = true,
@@ -192,7 +196,8 @@ const struct tool tool_workspace_exec = {
                 "{\"type\":\"object\",\"properties\":{"
                 "\"command\":{\"type\":\"string\",\"minLength\":1,\"description\":\"for sh\"},"
                 "\"cwd\":{\"type\":\"string\",\"description\":\"a folder of the workspace, its root if not given\"},"
-                "\"env\":{\"type\":\"object\",\"additionalProperties\":{\"type\":\"string\"},\"description\":\"more variables\"},"
+                "\"env\":{\"type\":\"object\",\"additionalProperties\":{\"type\":\"string\"},\"description\":\"more "
+                "variables\"},"
                 "\"stdin\":{\"type\":\"string\",\"description\":\"what it reads first\"},"
                 "\"timeout_sec\":{\"type\":\"integer\",\"minimum\":1,\"description\":\"300 if not given\"},"
                 "\"timeoutSec\":{\"type\":\"integer\"},\"timeout\":{\"type\":\"integer\"},"
@@ -225,9 +230,12 @@ static int begin_write(struct exec_call *call, struct err *err)
     return exec_write(call->exec, args, on_done, call, err);
 }
 
+/* Nobody is asked, whatever the engine: who allowed the program allowed it to be spoken with. */
 static void start_write(struct tool_run *run)
 {
-    start(run, begin_write);
+    struct exec_call *call = new_call(run, begin_write);
+    if (call)
+        place_job_start(&call->job);
 }
 
 #define SESSION_ID                                                                                                     \
@@ -238,19 +246,21 @@ const struct tool tool_workspace_write_stdin = {
     .spec =
         {
             .name = "workspace_write_stdin",
-            .description = "Type into a program that workspace_exec left running, and see what it prints. Without chars it "
-                           "only looks.",
+            .description =
+                "Type into a program that workspace_exec left running, and see what it prints. Without chars it "
+                "only looks.",
             .effect = EFFECT_LOCAL_WRITE,
             .idempotent = false,
             .real_time = true,
             .resource_keys = (const char *const[]){"workspace", NULL},
-            .parameters = "{\"type\":\"object\",\"properties\":{" SESSION_ID ","
-                          "\"chars\":{\"type\":\"string\",\"description\":\"typed as they are\"},"
-                          "\"append_newline\":{\"type\":\"boolean\",\"description\":\"and Enter\"},"
-                          "\"submit\":{\"type\":\"boolean\"},"
-                          "\"yield_time_ms\":{\"type\":\"integer\",\"minimum\":0,\"description\":\"look for so long, 200 if "
-                          "not given\"},\"yieldMs\":{\"type\":\"integer\"}},"
-                          "\"additionalProperties\":false}",
+            .parameters =
+                "{\"type\":\"object\",\"properties\":{" SESSION_ID ","
+                "\"chars\":{\"type\":\"string\",\"description\":\"typed as they are\"},"
+                "\"append_newline\":{\"type\":\"boolean\",\"description\":\"and Enter\"},"
+                "\"submit\":{\"type\":\"boolean\"},"
+                "\"yield_time_ms\":{\"type\":\"integer\",\"minimum\":0,\"description\":\"look for so long, 200 if "
+                "not given\"},\"yieldMs\":{\"type\":\"integer\"}},"
+                "\"additionalProperties\":false}",
         },
     .effect = place_effect,
     .start = start_write,
@@ -266,7 +276,9 @@ static int begin_kill(struct exec_call *call, struct err *err)
 
 static void start_kill(struct tool_run *run)
 {
-    start(run, begin_kill);
+    struct exec_call *call = new_call(run, begin_kill);
+    if (call)
+        place_job_start(&call->job);
 }
 
 const struct tool tool_workspace_kill = {

@@ -75,6 +75,19 @@ void place_job_refuse(struct place_job *job, const char *fmt, ...)
     place_job_finish(job);
 }
 
+void place_job_launch(struct place_job *job, const char *command)
+{
+    struct err err = ERR_INIT;
+    if (command && command_policy_check(&place_said(job->run->env->place)->commands, command, &err)) {
+        place_job_refuse(job, "%s", err.text);
+    } else if (tool_run_must_ask(job->run)) {
+        tool_reply_ask(&job->reply);
+        place_job_finish(job);
+    } else {
+        place_job_start(job);
+    }
+}
+
 void place_warn_disk(struct json_writer *w, const struct place_job *job)
 {
     struct err err = ERR_INIT;
@@ -108,5 +121,7 @@ enum effect place_effect(const struct tool *tool, const struct tool_env *env, co
     (void)tool;
     (void)call;
     (void)arguments;
-    return !place_isolates(env->place) ? EFFECT_DESTRUCTIVE : place_network(env->place) ? EFFECT_NETWORK : EFFECT_LOCAL_WRITE;
+    return !place_isolates(env->place) ? EFFECT_DESTRUCTIVE
+           : place_network(env->place) ? EFFECT_NETWORK
+                                       : EFFECT_LOCAL_WRITE;
 }

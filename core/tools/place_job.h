@@ -1,7 +1,7 @@
 #pragma once
-/* One call's work in the session's workspace: on a pool thread the workspace is had (and made, the first time), `act` does its
- * part and, when asked for, the workspace is looked at; back on the loop what happened there is told, in that order, and
- * `then` goes on. So whatever a call did stands in the journal before the call's end. */
+/* One call's work in the session's workspace: on a pool thread the workspace is had (and made, the first time), `act`
+ * does its part and, when asked for, the workspace is looked at; back on the loop what happened there is told, in that
+ * order, and `then` goes on. So whatever a call did stands in the journal before the call's end. */
 
 #include "base/err.h"
 #include "base/loop.h"
@@ -15,8 +15,8 @@ struct workspace;
 struct place_job {
     struct tool_run *run;
     struct place *place;
-    void (*act)(struct place_job *job);  /* on a thread; NULL: nothing but the workspace is wanted. A reply of its own kind, or
-                                          * `failed` and `err` */
+    void (*act)(struct place_job *job);  /* on a thread; NULL: nothing but the workspace is wanted. A reply of its own
+                                          * kind, or  `failed` and `err` */
     void (*then)(struct place_job *job); /* on the loop; NULL: the reply finishes the call */
     bool look;                           /* tell the state of the workspace */
     void (*release)(struct place_job *job); /* when the call is finished; NULL: the job is freed */
@@ -32,14 +32,18 @@ struct place_job {
 };
 
 void place_job_start(struct place_job *job);
+/* The same for a call that runs a program. What the user's list of commands does not allow is refused, and where
+ * nothing holds a program somebody must allow it: both before anything is made for it. `command` NULL: it has been
+ * checked. */
+void place_job_launch(struct place_job *job, const char *command);
 /* For `start` of a tool that is nothing but a job. */
 void place_job_run(struct tool_run *run, void (*act)(struct place_job *job), bool look);
 /* Ends the call: with the reply, or with the error when it failed. */
 void place_job_finish(struct place_job *job);
 /* The same with a sentence. */
 void place_job_refuse(struct place_job *job, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* Adds a warning to an answer when the workspace holds more than it may: programs are stopped by the size of a file, not by that
- * of all. Blocks. */
+/* Adds a warning to an answer when the workspace holds more than it may: programs are stopped by the size of a file,
+ * not by that of all. Blocks. */
 void place_warn_disk(struct json_writer *w, const struct place_job *job);
 /* True, and the call is refused, when the session has no place for programs. */
 bool place_missing(struct tool_run *run);

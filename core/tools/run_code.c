@@ -3,8 +3,8 @@
  *   start ──► the workspace is had, the blocks are put into src/ ──► block after block runs ──► finished
  *                                                                       │ cancelled: the block is killed
  *
- * What is wrong with one block stops none of the others; each has its exit code in the answer. All of them together have the
- * call's time. */
+ * What is wrong with one block stops none of the others; each has its exit code in the answer. All of them together
+ * have the call's time. */
 
 #include "base/arena.h"
 #include "base/json.h"
@@ -145,6 +145,7 @@ static int start_block(struct code_call *call, struct err *err)
     struct program_spec spec = {.cmd = file.program,
                                 .args = (const char *const[]){file.name, NULL},
                                 .cwd = CODE_FOLDER,
+                                .clean_env = command_policy_active(&place_said(call->job.place)->commands),
                                 .timeout_ms = left_ms,
                                 .watch = on_printed,
                                 .watch_user = call};
@@ -202,28 +203,46 @@ static void find_blocks(struct code_call *call)
         call->count = code_blocks_find(&call->arena, text->text, text->len, CODE_FENCE, CODE_FENCE, &call->blocks);
     if (!text && code) {
         call->blocks = arena_calloc(&call->arena, 1, sizeof(*call->blocks));
-        call->blocks[0] = (struct code_block){.language = json_str(json_get(call->job.run->arguments, "language"), "python"),
-                                              .code = code->text,
-                                              .len = code->len};
+        call->blocks[0] =
+            (struct code_block){.language = json_str(json_get(call->job.run->arguments, "language"), "python"),
+                                .code = code->text,
+                                .len = code->len};
         call->count = 1;
     }
     call->ends = xcalloc(call->count + 1, sizeof(*call->ends));
+}
+
+/* Code runs whatever it likes, so where commands are checked its interpreter must be one that may run anything. */
+static int check_interpreters(const struct code_call *call, struct err *err)
+{
+    const struct command_policy *policy = &place_said(call->job.run->env->place)->commands;
+    for (size_t i = 0; i < call->count; i++) {
+        struct code_file file;
+        if (code_block_file(&file, i, call->blocks[i].language, NULL) == 0 &&
+            command_policy_check(policy, file.program, err))
+            return -1;
+    }
+    return 0;
 }
 
 static void start_code(struct tool_run *run)
 {
     if (place_missing(run))
         return;
+    struct err err = ERR_INIT;
     struct code_call *call = xcalloc(1, sizeof(*call));
     call->job = (struct place_job){.run = run, .act = put_blocks, .then = begin, .release = release};
     strbuf_init(&call->printed);
     tool_streams_init(&call->streams, run);
     find_blocks(call);
     run->state = call;
-    if (call->count)
-        place_job_start(&call->job);
+    if (!call->count)
+        place_job_refuse(&call->job,
+                         "there is no code in it: give `code`, or a `text` with blocks between " CODE_FENCE);
+    else if (check_interpreters(call, &err))
+        place_job_refuse(&call->job, "%s; workspace_exec runs commands that are allowed", err.text);
     else
-        place_job_refuse(&call->job, "there is no code in it: give `code`, or a `text` with blocks between " CODE_FENCE);
+        place_job_launch(&call->job, NULL);
 }
 
 static void cancel_code(struct tool_run *run)
@@ -240,9 +259,10 @@ const struct tool tool_run_code = {
     .spec =
         {
             .name = "run_code",
-            .description = "Run code in the session's workspace, in a sandbox: `code` with its `language`, or every fenced block "
-                           "of `text`, one after the other (python or bash). Each runs in src/ of the workspace; $OUTPUT_DIR is "
-                           "for results.",
+            .description =
+                "Run code in the session's workspace, in a sandbox: `code` with its `language`, or every fenced block "
+                "of `text`, one after the other (python or bash). Each runs in src/ of the workspace; $OUTPUT_DIR is "
+                "for results.",
             .effect = EFFECT_LOCAL_WRITE,
             .idempotent = false,
             .real_time = true,

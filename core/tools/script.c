@@ -14,10 +14,10 @@
  * What a call may do follows from the tools that its script may see: as much as the strongest of them declares, and
  * without any what a script can do by itself. Those it did not name are not there for it.
  *
- * The script works in a workspace of its own that is wiped afterwards, so nothing it does by itself needs a decision. One
- * whose tools destroy does: somebody has said so of them, and an engine may let them reach more than we know. Which tools
- * there are is known when there is a box, so that is when it is asked; the second execution runs it. What a script needs of
- * the turn's workspace is copied there; the copies are as old as the call. */
+ * The script works in a workspace of its own that is wiped afterwards, so nothing it does by itself needs a decision.
+ * One whose tools destroy does: somebody has said so of them, and an engine may let them reach more than we know. Which
+ * tools there are is known when there is a box, so that is when it is asked; the second execution runs it. What a
+ * script needs of the turn's workspace is copied there; the copies are as old as the call. */
 
 #include "base/json.h"
 #include "base/loop.h"
@@ -46,7 +46,7 @@ struct script_call {
     double timeout_s;
     int64_t started_us;
     const char *secrets[SECRETS_MAX + 1];
-    const char **tools; /* NULL: all */
+    const char **tools;    /* NULL: all */
     struct loop_work work; /* while it reads */
     bool reading, failed;
     struct script_files files;
@@ -82,11 +82,10 @@ static void finish_error(struct script_call *call, const char *fmt, ...)
     finish(call, &reply);
 }
 
-/* The question: whoever asks it shows the arguments. */
 static void finish_asking(struct script_call *call)
 {
     struct tool_reply reply = {0};
-    tool_reply_output(&reply, xstrdup("{\"needs_confirmation\":true}"));
+    tool_reply_ask(&reply);
     finish(call, &reply);
 }
 
@@ -126,13 +125,6 @@ static double time_left_s(const struct script_call *call)
     return own_s < turn_s ? own_s : turn_s;
 }
 
-static bool must_ask(const struct script_call *call)
-{
-    const struct tool_run *run = call->run;
-    return !run->confirm_write &&
-           tool_call_effect(run->tool, run->env, run->call, run->arguments) == EFFECT_DESTRUCTIVE;
-}
-
 static void on_box(void *user, struct box *box, const char *why)
 {
     struct script_call *call = user;
@@ -156,7 +148,7 @@ static void on_box(void *user, struct box *box, const char *why)
         finish_error(call, "a sandbox was free only when the time was nearly over");
         return;
     }
-    if (must_ask(call)) {
+    if (tool_run_must_ask(call->run)) {
         pool_give(call->pool, box, true);
         finish_asking(call);
         return;
@@ -363,21 +355,22 @@ const struct tool tool_run_script = {
             .idempotent = false,
             .real_time = true,
             .resource_keys = (const char *const[]){"script:{script}", NULL}, /* each has a sandbox of its own */
-            .parameters = "{\"type\":\"object\",\"properties\":{"
-                          "\"script\":{\"type\":\"string\",\"minLength\":1,\"description\":\"the Python source\"},"
-                          "\"mode\":{\"type\":\"string\",\"enum\":[\"plan\",\"interactive\"],"
-                          "\"description\":\"plan, the default, must give a result; interactive may end without one\"},"
-                          "\"timeout\":{\"type\":\"number\",\"minimum\":1,\"maximum\":600,"
-                          "\"description\":\"seconds, 60 if not given\"},"
-                          "\"secrets\":{\"type\":\"array\",\"maxItems\":32,\"items\":{\"type\":\"string\"},"
-                          "\"description\":\"names of secrets that the script needs in its environment\"},"
-                          "\"tools\":{\"type\":\"array\",\"maxItems\":100,\"items\":{\"type\":\"string\",\"minLength\":1},"
-                          "\"description\":\"the functions of the tools folder that the script uses, all if not "
-                          "given; the call counts as the strongest of them\"},"
-                          "\"files\":{\"type\":\"array\",\"maxItems\":100,\"items\":{\"type\":\"string\",\"minLength\":1},"
-                          "\"description\":\"files that the script needs: paths, folders or globs (src/**/*.py), relative "
-                          "to the workspace; read-only copies, at most 500 files and 8 MiB\"}},"
-                          "\"required\":[\"script\"],\"additionalProperties\":false}",
+            .parameters =
+                "{\"type\":\"object\",\"properties\":{"
+                "\"script\":{\"type\":\"string\",\"minLength\":1,\"description\":\"the Python source\"},"
+                "\"mode\":{\"type\":\"string\",\"enum\":[\"plan\",\"interactive\"],"
+                "\"description\":\"plan, the default, must give a result; interactive may end without one\"},"
+                "\"timeout\":{\"type\":\"number\",\"minimum\":1,\"maximum\":600,"
+                "\"description\":\"seconds, 60 if not given\"},"
+                "\"secrets\":{\"type\":\"array\",\"maxItems\":32,\"items\":{\"type\":\"string\"},"
+                "\"description\":\"names of secrets that the script needs in its environment\"},"
+                "\"tools\":{\"type\":\"array\",\"maxItems\":100,\"items\":{\"type\":\"string\",\"minLength\":1},"
+                "\"description\":\"the functions of the tools folder that the script uses, all if not "
+                "given; the call counts as the strongest of them\"},"
+                "\"files\":{\"type\":\"array\",\"maxItems\":100,\"items\":{\"type\":\"string\",\"minLength\":1},"
+                "\"description\":\"files that the script needs: paths, folders or globs (src/**/*.py), relative "
+                "to the workspace; read-only copies, at most 500 files and 8 MiB\"}},"
+                "\"required\":[\"script\"],\"additionalProperties\":false}",
             .timeout_s = TIMEOUT_MAX_S + SCRIPT_GRACE_S + 1, /* the script's own time ends first */
         },
     .effect = script_effect,

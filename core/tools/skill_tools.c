@@ -1,7 +1,9 @@
-/* skill_list, skill_load, skill_run: folders with a SKILL.md that the user has, for an agent to read and to run things of.
+/* skill_list, skill_load, skill_run: folders with a SKILL.md that the user has, for an agent to read and to run things
+ * of.
  *
- * A skill that is run is first staged, read-only, as skills/<name> of the session's workspace, and again when it changed. Its
- * command starts there; what it leaves in out/ is collected with the answer, unless the call says what to collect. */
+ * A skill that is run is first staged, read-only, as skills/<name> of the session's workspace, and again when it
+ * changed. Its command starts there; what it leaves in out/ is collected with the answer, unless the call says what to
+ * collect. */
 
 #include "base/arena.h"
 #include "base/beneath.h"
@@ -19,13 +21,13 @@
 #include "workspace/stage.h"
 #include <string.h>
 
-#define SKILL_TIMEOUT_S  300 /* when none is said */
-#define LAST_WORD_S      0.5
-#define LONGEST_S        3600
-#define FILE_BYTES_MAX   ((size_t)1 << 20) /* of a skill, for reading */
-#define USUAL_FILES      20
-#define STREAM_ROOM      3500 /* characters of each stream in the answer */
-#define CONTENT_ROOM     4000 /* of collected files */
+#define SKILL_TIMEOUT_S 300 /* when none is said */
+#define LAST_WORD_S     0.5
+#define LONGEST_S       3600
+#define FILE_BYTES_MAX  ((size_t)1 << 20) /* of a skill, for reading */
+#define USUAL_FILES     20
+#define STREAM_ROOM     3500 /* characters of each stream in the answer */
+#define CONTENT_ROOM    4000 /* of collected files */
 
 static const char *argument(const struct tool_run *run, const char *name)
 {
@@ -82,7 +84,8 @@ const struct tool tool_skill_list = {
     .spec =
         {
             .name = "skill_list",
-            .description = "List the user's skills: folders of instructions and programs for a kind of task, by name and purpose.",
+            .description =
+                "List the user's skills: folders of instructions and programs for a kind of task, by name and purpose.",
             .effect = EFFECT_READ_ONLY,
             .idempotent = true,
             .real_time = true,
@@ -144,10 +147,11 @@ const struct tool tool_skill_load = {
             .idempotent = true,
             .real_time = true,
             .resource_keys = (const char *const[]){"skill:{name}:{file}", NULL},
-            .parameters = "{\"type\":\"object\",\"properties\":{"
-                          "\"name\":{\"type\":\"string\",\"minLength\":1},"
-                          "\"file\":{\"type\":\"string\",\"description\":\"relative to the skill; SKILL.md if not given\"}},"
-                          "\"required\":[\"name\"],\"additionalProperties\":false}",
+            .parameters =
+                "{\"type\":\"object\",\"properties\":{"
+                "\"name\":{\"type\":\"string\",\"minLength\":1},"
+                "\"file\":{\"type\":\"string\",\"description\":\"relative to the skill; SKILL.md if not given\"}},"
+                "\"required\":[\"name\"],\"additionalProperties\":false}",
         },
     .work = load,
 };
@@ -226,8 +230,10 @@ static void write_result(struct place_job *job)
         json_add_str(&w, "links_left_out", call->left_out.buf);
     if (call->result.why)
         json_add_str(&w, "error_text", call->result.why);
-    long_text_add(&w, "stdout", "stdout_", call->result.out.buf, call->result.out.len, STREAM_ROOM, job->run->env, tool);
-    long_text_add(&w, "stderr", "stderr_", call->result.err.buf, call->result.err.len, STREAM_ROOM, job->run->env, tool);
+    long_text_add(&w, "stdout", "stdout_", call->result.out.buf, call->result.out.len, STREAM_ROOM, job->run->env,
+                  tool);
+    long_text_add(&w, "stderr", "stderr_", call->result.err.buf, call->result.err.len, STREAM_ROOM, job->run->env,
+                  tool);
     if (collected)
         collected_write(&w, &files, spec.inline_content, CONTENT_ROOM, job->run);
     if (err.text[0])
@@ -280,8 +286,8 @@ static void stage(struct place_job *job)
 static int64_t time_ms(const struct skill_call *call)
 {
     const struct tool_run *run = call->job.run;
-    int64_t said = place_timeout_ms(call->job.place,
-                                    json_int(json_get(run->arguments, "timeout_sec"), SKILL_TIMEOUT_S) * 1000);
+    int64_t said =
+        place_timeout_ms(call->job.place, json_int(json_get(run->arguments, "timeout_sec"), SKILL_TIMEOUT_S) * 1000);
     double left_s = deadline_remaining_s(&run->deadline) - LAST_WORD_S;
     return left_s >= 1 && (double)said > left_s * 1000 ? (int64_t)(left_s * 1000) : said;
 }
@@ -303,10 +309,8 @@ static struct env_vars variables(struct skill_call *call, const char *folder)
 static void begin(struct place_job *job)
 {
     struct skill_call *call = CONTAINER_OF(job, struct skill_call, job);
-    const struct place_options *said = place_said(job->place);
     const char *command = argument(job->run, "command"), *input = argument(job->run, "stdin");
     struct err err = ERR_INIT;
-    struct programs *programs = NULL;
     if (job->failed) {
         place_job_finish(job);
         return;
@@ -315,8 +319,7 @@ static void begin(struct place_job *job)
         place_job_refuse(job, "cancelled");
         return;
     }
-    if (command_policy_check(&said->commands, command, &err) == 0)
-        programs = place_programs(job->place, &err);
+    struct programs *programs = place_programs(job->place, &err);
     CLEANUP(free) char *cwd = xasprintf("skills/%s", call->name);
     CLEANUP(free) char *folder = programs ? xasprintf("%s/%s", programs_root(programs, job->ws->path), cwd) : NULL;
     struct program_spec spec = {.cmd = "sh",
@@ -344,7 +347,7 @@ static void start_skill(struct tool_run *run)
     strbuf_init(&call->left_out);
     tool_streams_init(&call->streams, run);
     run->state = call;
-    place_job_start(&call->job);
+    place_job_launch(&call->job, argument(run, "command"));
 }
 
 static void cancel_skill(struct tool_run *run)
@@ -361,8 +364,10 @@ const struct tool tool_skill_run = {
     .spec =
         {
             .name = "skill_run",
-            .description = "Run a command of a skill in the session's workspace, in a sandbox. It starts in the skill's folder, which "
-                           "is read-only; $OUTPUT_DIR (out/) is for results, which come with the answer. $SKILL_NAME and $SKILL_DIR "
+            .description = "Run a command of a skill in the session's workspace, in a sandbox. It starts in the "
+                           "skill's folder, which "
+                           "is read-only; $OUTPUT_DIR (out/) is for results, which come with the answer. $SKILL_NAME "
+                           "and $SKILL_DIR "
                            "say which skill it is.",
             .effect = EFFECT_LOCAL_WRITE,
             .idempotent = false,
@@ -375,7 +380,8 @@ const struct tool tool_skill_run = {
                           "\"stdin\":{\"type\":\"string\"},"
                           "\"timeout_sec\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":3600,"
                           "\"description\":\"300 if not given\"},"
-                          "\"outputs\":{\"type\":\"object\",\"description\":\"what to collect, as in collect_outputs; out/** if not "
+                          "\"outputs\":{\"type\":\"object\",\"description\":\"what to collect, as in collect_outputs; "
+                          "out/** if not "
                           "given\"}},"
                           "\"required\":[\"skill\",\"command\"],\"additionalProperties\":false}",
             .timeout_s = LONGEST_S,

@@ -37,6 +37,12 @@ enum effect tool_call_effect(const struct tool *tool, const struct tool_env *env
     return tool->effect ? tool->effect(tool, env, call, arguments) : tool->spec.effect;
 }
 
+bool tool_run_must_ask(const struct tool_run *run)
+{
+    return !run->confirm_write &&
+           tool_call_effect(run->tool, run->env, run->call, run->arguments) == EFFECT_DESTRUCTIVE;
+}
+
 void tool_reply_release(struct tool_reply *reply)
 {
     free(reply->output);
@@ -89,6 +95,11 @@ void tool_reply_propose(struct tool_reply *reply, struct change_set *take_change
     forget_body(reply);
     reply->type = REPLY_PROPOSAL;
     reply->changes = take_changes;
+}
+
+void tool_reply_ask(struct tool_reply *reply)
+{
+    tool_reply_output(reply, xstrdup("{\"needs_confirmation\":true}"));
 }
 
 void tool_reply_cite(struct tool_reply *reply, const char *ref, bool web)

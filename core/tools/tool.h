@@ -23,8 +23,8 @@ struct place;
 struct pool;
 
 enum effect { EFFECT_UNKNOWN, EFFECT_READ_ONLY, EFFECT_LOCAL_WRITE, EFFECT_NETWORK, EFFECT_DESTRUCTIVE };
-const char *effect_name(enum effect effect);     /* "READ_ONLY"…; "UNKNOWN" */
-enum effect effect_from_name(const char *name);  /* any case; NULL or unknown: EFFECT_UNKNOWN */
+const char *effect_name(enum effect effect);               /* "READ_ONLY"…; "UNKNOWN" */
+enum effect effect_from_name(const char *name);            /* any case; NULL or unknown: EFFECT_UNKNOWN */
 enum effect effect_stronger(enum effect a, enum effect b); /* an unknown one may be anything, so it is the strongest */
 
 struct tool_spec {
@@ -36,8 +36,8 @@ struct tool_spec {
     const char *parameters;           /* JSON schema of the arguments, compact */
     double timeout_s;                 /* cap of this tool; 0: the default */
     bool no_retry_on_timeout;         /* a timeout blocks the tool for the rest of the turn */
-    bool real_time;                   /* it needs programs or what the user has for them: where a recording is only repeated,
-                                       * in no time, its outcome is the recorded one */
+    bool real_time; /* it needs programs or what the user has for them: where a recording is only repeated,
+                     * in no time, its outcome is the recorded one */
 };
 
 /* What a turn lends to its tools. */
@@ -56,7 +56,7 @@ struct tool_env {
 enum reply_type {
     REPLY_ERROR = 0, /* so that a forgotten reply is an error */
     REPLY_OUTPUT,
-    REPLY_PROPOSAL,  /* wants to write `changes`; needs a decision */
+    REPLY_PROPOSAL, /* wants to write `changes`; needs a decision */
 };
 
 struct citation {
@@ -66,10 +66,10 @@ struct citation {
 
 struct tool_reply {
     enum reply_type type;
-    char *output;               /* JSON text */
-    bool page;                  /* made by page.h: compact, short enough for the model, nothing in it asks for anything */
-    char *error;                /* one sentence */
-    bool final;                 /* an error that no repetition can mend: the tool is blocked for this turn */
+    char *output; /* JSON text */
+    bool page;    /* made by page.h: compact, short enough for the model, nothing in it asks for anything */
+    char *error;  /* one sentence */
+    bool final;   /* an error that no repetition can mend: the tool is blocked for this turn */
     struct change_set *changes; /* of a proposal */
     struct citation *citations;
     size_t citation_count, citation_room;
@@ -80,16 +80,20 @@ void tool_reply_error(struct tool_reply *reply, const char *fmt, ...) __attribut
 void tool_reply_output(struct tool_reply *reply, char *take_json);
 void tool_reply_page(struct tool_reply *reply, char *take_json); /* see `page`; for built-in tools */
 void tool_reply_propose(struct tool_reply *reply, struct change_set *take_changes);
+void tool_reply_ask(
+    struct tool_reply *reply); /* the arguments are to be shown and decided about; see tool_run_must_ask */
 void tool_reply_cite(struct tool_reply *reply, const char *ref, bool web);
 
 struct tool {
     struct tool_spec spec;
     void (*work)(struct tool_run *run, struct tool_reply *reply); /* on a pool thread */
     void (*start)(struct tool_run *run);                          /* on the loop */
-    /* What this call may do, where its arguments (any object, not yet checked) tell; NULL: as the spec says. On the loop. */
+    /* What this call may do, where its arguments (any object, not yet checked) tell; NULL: as the spec says. On the
+     * loop. */
     enum effect (*effect)(const struct tool *tool, const struct tool_env *env, const char *call,
                           const struct json *arguments);
-    void (*cancel)(struct tool_run *run); /* on the loop: stop early if you can; finish must still be called. May be NULL */
+    void (*cancel)(
+        struct tool_run *run); /* on the loop: stop early if you can; finish must still be called. May be NULL */
     void *data;
 };
 
@@ -106,13 +110,17 @@ struct tool_run {
     bool confirm_write;                /* the second execution */
     const struct change_set *approved; /* what to commit then, counted; NULL for a foreign tool */
     struct deadline deadline;
-    void *state;                       /* the tool's own, for `start` tools */
+    void *state; /* the tool's own, for `start` tools */
     /* Text for people to watch while it runs ("stdout", "stderr", "progress"); loop thread only. */
     void (*output)(struct tool_run *run, const char *stream, const char *text, size_t len);
     /* What a script in the sandbox sent: JSON objects, valid, each with a newline behind it; loop thread only. */
     void (*script_events)(struct tool_run *run, const char *lines, size_t len);
 };
 
+/* Whether the call destroys, by its effect, and nobody has decided about it yet: then it is not run but answered with
+ * tool_reply_ask, and the second execution runs it. Every tool that carries out what its arguments say asks this first.
+ */
+bool tool_run_must_ask(const struct tool_run *run);
 /* Ends the execution; takes the reply over. Loop thread only. */
 void tool_run_finish(struct tool_run *run, struct tool_reply *take_reply);
 static inline bool tool_run_cancelled(const struct tool_run *run)

@@ -140,4 +140,28 @@ printf '{\n"workspace": {"engine": "bwarp"}}' >config/keyturn/config.json
 kt run --workspace ws --model m.jsonl x
 refused "config.json:2:" "there is no sandbox bwarp"
 
+# Where nothing holds a program, nothing runs that nobody has allowed.
+begin "no walls"
+mkdir -p config/keyturn
+printf '{"workspace": {"engine": "none"}}' >config/keyturn/config.json
+{ head_lines x && answer 1 "" "$(call c1 workspace_exec '{"command":"touch '"$home"'/c1"}')" &&
+    answer 2 "" "$(call c2 run_code '{"code":"open(\"'"$home"'/c2\",\"w\")"}')" && answer 3 "Done." ""; } >m.jsonl
+none_ran() { [ ! -e c1 ] && [ ! -e c2 ]; }
+kt run --headless --approve deny --workspace ws --model m.jsonl x
+ok "exit 0" is 0
+ok "refused" out '"call":"c1","tool":"workspace_exec","outcome":"denied"'
+ok "nothing ran" none_ran
+kt run --headless --workspace ws --model m.jsonl x
+ok "nobody can be asked" is 4
+ok "nothing ran without an answer" none_ran
+kt run --workspace ws --model m.jsonl x
+ok "exit 4 as an account" is 4
+ok "nothing ran in an account" none_ran
+kt run --headless --approve allow --workspace ws --model m.jsonl --record r.jsonl x
+ok "allowed" is 0
+ok "both ran" test -e c1 -a -e c2
+ok "decided before" out '"decision":"approved","by":"policy"'
+kt replay --check --workspace ws r.jsonl
+ok "the recording agrees" is 0
+
 finish

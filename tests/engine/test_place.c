@@ -1,4 +1,5 @@
-/* Programs of a turn, in real sandboxes: what is told of them and in which order, what ends them, and that nothing is left. */
+/* Programs of a turn, in real sandboxes: what is told of them and in which order, what ends them, and that nothing is
+ * left. */
 
 #include "base/mem.h"
 #include "base/strbuf.h"
@@ -143,7 +144,8 @@ static void test_a_program_is_typed_into_and_ended_by_keys(void **state)
 {
     (void)state;
     place_rig_open(&rig);
-    place_rig_call(&rig, "c1", "workspace_exec", "{\"command\":\"read a; echo got $a; sleep 1000\",\"background\":true}");
+    place_rig_call(&rig, "c1", "workspace_exec",
+                   "{\"command\":\"read a; echo got $a; sleep 1000\",\"background\":true}");
     place_rig_turn(&rig);
     turn_rig_submit(&rig.turn,
                     &(struct intent){.type = INTENT_PROGRAM_INPUT, .program_input = {.program = "p1", .text = "k\n"}});
@@ -235,8 +237,9 @@ static void test_blocks_of_code(void **state)
 {
     (void)state;
     place_rig_open(&rig);
-    place_rig_call(&rig, "c1", "run_code",
-                   "{\"text\":\"a\\n```python\\nprint(6*7)\\n```\\nb\\n```sh\\nexit 4\\n```\\n```ruby\\nputs\\n```\\n\"}");
+    place_rig_call(
+        &rig, "c1", "run_code",
+        "{\"text\":\"a\\n```python\\nprint(6*7)\\n```\\nb\\n```sh\\nexit 4\\n```\\n```ruby\\nputs\\n```\\n\"}");
     place_rig_call(&rig, "c2", "run_code", "{\"code\":\"echo $0; pwd\",\"language\":\"bash\"}");
     place_rig_call(&rig, "c3", "run_code", "{\"text\":\"nothing here\"}");
     place_rig_turn(&rig);
@@ -296,12 +299,85 @@ static void test_policy(void **state)
     assert_int_equal(turn_rig_event(&rig.turn, EVENT_WORKSPACE_STATE, 0)->workspace_state.limit, 1 << 20);
 }
 
+/* Python and bash run whatever they are told, so the list is about them too. */
+static void test_policy_of_code(void **state)
+{
+    (void)state;
+    static const char *const allow[] = {"echo", "python3", NULL};
+    static const char *const deny[] = {"python3", NULL};
+    rig.options.commands.allow = allow;
+    place_rig_open(&rig);
+    place_rig_call(&rig, "c1", "run_code", "{\"code\":\"print(6*7)\"}");
+    place_rig_call(&rig, "c2", "run_code", "{\"code\":\"touch out/no\",\"language\":\"bash\"}");
+    place_rig_call(&rig, "c3", "run_code",
+                   "{\"text\":\"```python\\nopen('../out/no','w')\\n```\\n```sh\\nls\\n```\\n\"}");
+    place_rig_call(&rig, "c4", "collect_outputs", "{}");
+    place_rig_turn(&rig);
+    assert_string_equal(place_rig_of(&rig, "c1", "output"), "42\n");
+    assert_non_null(strstr(place_rig_error(&rig, "c2"), "\"bash\" runs or redefines others"));
+    assert_non_null(strstr(place_rig_error(&rig, "c2"), "workspace_exec"));
+    place_rig_error(&rig, "c3"); /* and nothing of it has run */
+    assert_string_equal(place_rig_of(&rig, "c4", "files[0].name"), "");
+    place_rig_release(&rig);
+
+    place_rig_init(&rig);
+    rig.options.commands.deny = deny;
+    place_rig_open(&rig);
+    place_rig_call(&rig, "c1", "run_code", "{\"code\":\"print(6*7)\"}");
+    place_rig_turn(&rig);
+    assert_non_null(strstr(place_rig_error(&rig, "c1"), "\"python3\" is denied"));
+}
+
+/* ---- where nothing holds a program ---- */
+
+static void call_unheld(void)
+{
+    rig.options.engine = sandbox_engines_find(&rig.engines, "none");
+    rig.options.policy.isolated = false;
+    scratch_write(&rig.turn.scratch, "skills/s/SKILL.md", "---\nname: s\ndescription: d\n---\n");
+    place_rig_open(&rig);
+    place_rig_call(&rig, "c1", "workspace_exec", "{\"command\":\"echo ran\"}");
+    place_rig_call(&rig, "c2", "run_code", "{\"code\":\"print('ran')\"}");
+    place_rig_call(&rig, "c3", "skill_run", "{\"skill\":\"s\",\"command\":\"echo ran\"}");
+    place_rig_call(&rig, "c4", "workspace_exec", "{\"command\":\"read a; echo got $a\",\"background\":true}");
+    place_rig_call(&rig, "c5", "workspace_write_stdin", "{\"session_id\":\"p4\",\"chars\":\"x\",\"submit\":true}");
+    place_rig_turn(&rig);
+}
+
+static void test_unheld_programs_are_asked_about(void **state)
+{
+    (void)state;
+    rig.turn.answer = turn_rig_say_no;
+    call_unheld();
+    for (const char *const *call = (const char *const[]){"c1", "c2", "c3", "c4", NULL}; *call; call++)
+        assert_string_equal(turn_check_outcome(&rig.turn, *call), "denied:write_denied");
+    assert_int_equal(rig.turn.questions, 4);
+    assert_int_equal(turn_rig_count(&rig.turn, EVENT_WORKSPACE_OP),
+                     1); /* made for typing, where nothing is to type to */
+    assert_int_equal(turn_rig_count(&rig.turn, EVENT_PROGRAM_STARTED), 0);
+}
+
+static void test_unheld_programs_run_when_allowed(void **state)
+{
+    (void)state;
+    rig.turn.answer = turn_rig_say_yes;
+    call_unheld();
+    assert_string_equal(turn_rig_event(&rig.turn, EVENT_TOOL_STARTED, 0)->tool_started.effect, "DESTRUCTIVE");
+    assert_string_equal(place_rig_of(&rig, "c1", "output"), "ran\n");
+    assert_string_equal(place_rig_of(&rig, "c2", "output"), "ran\n");
+    assert_string_equal(place_rig_of(&rig, "c3", "stdout"), "ran\n");
+    assert_string_equal(place_rig_of(&rig, "c4", "status"), "running");
+    assert_int_equal(rig.turn.questions, 4); /* typing is part of what was allowed */
+    assert_int_equal(turn_rig_count(&rig.turn, EVENT_PROGRAM_INPUT), 1);
+}
+
 /* A session that was killed with a program in it, gone on with: the model remembers its name, so no other gets it. */
 static void test_names_are_not_given_twice(void **state)
 {
     (void)state;
-    static const char recorded[] = "{\"seq\":1,\"t\":0,\"turn\":0,\"type\":\"session.started\",\"v\":1,\"session\":\"rig\"}\n"
-                                   "{\"seq\":2,\"t\":1,\"turn\":0,\"type\":\"program.started\",\"program\":\"p6\",\"cmd\":\"x\"}\n";
+    static const char recorded[] =
+        "{\"seq\":1,\"t\":0,\"turn\":0,\"type\":\"session.started\",\"v\":1,\"session\":\"rig\"}\n"
+        "{\"seq\":2,\"t\":1,\"turn\":0,\"type\":\"program.started\",\"program\":\"p6\",\"cmd\":\"x\"}\n";
     struct err err = ERR_INIT;
     scratch_write(&rig.turn.scratch, "old.jsonl", recorded);
     CLEANUP(free) char *path = scratch_path(&rig.turn.scratch, "old.jsonl");
@@ -350,7 +426,8 @@ static void test_a_workspace_that_is_too_full(void **state)
     (void)state;
     rig.options.policy.max_disk_bytes = 100000;
     place_rig_open(&rig);
-    place_rig_call(&rig, "c1", "workspace_exec", "{\"command\":\"for i in 1 2 3; do head -c 50000 /dev/zero > work/$i; done\"}");
+    place_rig_call(&rig, "c1", "workspace_exec",
+                   "{\"command\":\"for i in 1 2 3; do head -c 50000 /dev/zero > work/$i; done\"}");
     place_rig_call(&rig, "c2", "run_code", "{\"code\":\"print(1)\"}");
     place_rig_turn(&rig);
     assert_non_null(strstr(place_rig_of(&rig, "c1", "error"), "the workspace is full: it has 14")); /* once */
@@ -375,6 +452,9 @@ int main(void)
         TEST(test_with_an_engine_that_fails),
         TEST(test_without_an_engine),
         TEST(test_policy),
+        TEST(test_policy_of_code),
+        TEST(test_unheld_programs_are_asked_about),
+        TEST(test_unheld_programs_run_when_allowed),
         TEST(test_names_are_not_given_twice),
         TEST(test_a_flood_is_bounded),
         TEST(test_a_workspace_that_is_too_full),
