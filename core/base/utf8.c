@@ -100,6 +100,18 @@ size_t utf8_encode(uint32_t cp, char out[4])
     return 4;
 }
 
+size_t utf8_unfinished(const char *text, size_t len)
+{
+    for (size_t back = 1; back <= 3 && back <= len; back++) {
+        unsigned char byte = (unsigned char)text[len - back];
+        if ((byte & 0xC0) == 0x80)
+            continue;
+        size_t needs = byte >= 0xF0 ? 4 : byte >= 0xE0 ? 3 : byte >= 0xC0 ? 2 : 1;
+        return needs > back ? back : 0;
+    }
+    return 0;
+}
+
 bool utf8_valid(const char *text, size_t len)
 {
     for (size_t at = 0; at < len;) {

@@ -15,6 +15,8 @@ struct strbuf;
 uint32_t utf8_decode(const char *text, size_t len, size_t *used);
 /* Writes one code point to out[4] and returns the number of bytes. */
 size_t utf8_encode(uint32_t cp, char out[4]);
+/* How many bytes at the end are the beginning of a character that more bytes may complete. */
+size_t utf8_unfinished(const char *text, size_t len);
 bool utf8_valid(const char *text, size_t len);
 /* Number of code points; malformed bytes count as utf8_decode reads them. */
 size_t utf8_count(const char *text, size_t len);

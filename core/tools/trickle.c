@@ -10,19 +10,6 @@ void trickle_init(struct trickle *trickle, struct loop *loop, size_t max,
     strbuf_init(&trickle->held);
 }
 
-/* How many bytes at the end are the beginning of a character that may still be completed. */
-static size_t unfinished(const char *text, size_t len)
-{
-    for (size_t back = 1; back <= 3 && back <= len; back++) {
-        unsigned char byte = (unsigned char)text[len - back];
-        if ((byte & 0xC0) == 0x80)
-            continue;
-        size_t needs = byte >= 0xF0 ? 4 : byte >= 0xE0 ? 3 : byte >= 0xC0 ? 2 : 1;
-        return needs > back ? back : 0;
-    }
-    return 0;
-}
-
 /* A text is a C string everywhere else. */
 static void scrub(struct strbuf *out, const char *bytes, size_t len)
 {
@@ -36,27 +23,58 @@ static void scrub(struct strbuf *out, const char *bytes, size_t len)
     }
 }
 
+static bool is_flood(const struct trickle *trickle)
+{
+    return trickle->told >= trickle->max;
+}
+
+static void drop(struct strbuf *held, size_t len)
+{
+    memmove(held->buf, held->buf + len, held->len - len);
+    strbuf_set_len(held, held->len - len);
+}
+
+/* Keeps the newest of what is held: whole lines, or where there is not even one the end of it. */
+static void keep_newest(struct trickle *trickle)
+{
+    struct strbuf *held = &trickle->held;
+    if (held->len <= TRICKLE_NEWEST)
+        return;
+    size_t old = held->len - TRICKLE_NEWEST;
+    const char *newline = memchr(held->buf + old - 1, '\n', held->len - old);
+    if (newline)
+        old = (size_t)(newline - held->buf) + 1;
+    while (old < held->len && ((unsigned char)held->buf[old] & 0xC0) == 0x80)
+        old++;
+    trickle->left_out += old;
+    drop(held, old);
+}
+
+static void pay(struct trickle *trickle, size_t len)
+{
+    int64_t now = loop_now_us(trickle->loop);
+    trickle->silent_us = (trickle->silent_us > now ? trickle->silent_us : now) + (int64_t)len * 1000000 / TRICKLE_RATE;
+}
+
 void trickle_flush(struct trickle *trickle, bool end)
 {
     CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
     struct strbuf *held = &trickle->held;
-    size_t len = end ? held->len : held->len - unfinished(held->buf, held->len);
     loop_timer_stop(trickle->loop, &trickle->timer);
-    if (trickle->cut)
+    if (is_flood(trickle))
+        keep_newest(trickle);
+    size_t len = end ? held->len : held->len - utf8_unfinished(held->buf, held->len);
+    if (!len)
         return;
+    if (trickle->left_out)
+        strbuf_addf(&text, TRICKLE_LEFT_OUT, trickle->left_out);
     scrub(&text, held->buf, len);
-    memmove(held->buf, held->buf + len, held->len - len);
-    strbuf_set_len(held, held->len - len);
-    if (trickle->told + text.len > trickle->max) {
-        size_t room = trickle->max - trickle->told;
-        strbuf_set_len(&text, room - unfinished(text.buf, room));
-        strbuf_addstr(&text, TRICKLE_CUT);
-        trickle->cut = true;
-        strbuf_reset(held);
-    }
+    drop(held, len);
+    if (is_flood(trickle))
+        pay(trickle, text.len);
+    trickle->left_out = 0;
     trickle->told += text.len;
-    if (text.len)
-        trickle->tell(trickle->user, text.buf, text.len);
+    trickle->tell(trickle->user, text.buf, text.len);
 }
 
 static void on_time(struct loop_timer *timer)
@@ -66,13 +84,15 @@ static void on_time(struct loop_timer *timer)
 
 void trickle_add(struct trickle *trickle, const char *bytes, size_t len)
 {
-    if (trickle->cut)
-        return;
+    int64_t soon = loop_now_us(trickle->loop) + TRICKLE_EVERY_US;
     strbuf_add(&trickle->held, bytes, len);
-    if (trickle->held.len >= TRICKLE_PIECE)
+    if (trickle->held.len >= TRICKLE_PIECE && !is_flood(trickle))
         trickle_flush(trickle, false);
-    else if (!loop_timer_armed(&trickle->timer))
-        loop_timer_start(trickle->loop, &trickle->timer, loop_now_us(trickle->loop) + TRICKLE_EVERY_US, on_time);
+    else if (trickle->held.len >= TRICKLE_PIECE)
+        keep_newest(trickle);
+    if (trickle->held.len && !loop_timer_armed(&trickle->timer))
+        loop_timer_start(trickle->loop, &trickle->timer, soon > trickle->silent_us ? soon : trickle->silent_us,
+                         on_time);
 }
 
 void trickle_release(struct trickle *trickle)

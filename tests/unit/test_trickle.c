@@ -1,11 +1,12 @@
 /* What a program prints, on its way to people. */
 
-#include "tools/trickle.h"
 #include "base/mem.h"
+#include "tools/trickle.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -80,20 +81,92 @@ static void test_what_is_no_text(void **state)
     (void)state;
     trickle_add(&trickle, "a\0b\xFF", 4);
     trickle_flush(&trickle, true);
-    assert_string_equal(told.buf, "a\xEF\xBF\xBD" "b\xEF\xBF\xBD|");
+    assert_string_equal(told.buf, "a\xEF\xBF\xBD"
+                                  "b\xEF\xBF\xBD|");
 }
 
-static void test_a_flood_is_cut_once(void **state)
+/* ---- a flood ---- */
+
+static const char *last_piece(void)
+{
+    told.buf[told.len - 1] = '\0';
+    const char *bar = strrchr(told.buf, '|');
+    told.buf[told.len - 1] = '|';
+    return bar ? bar + 1 : told.buf;
+}
+
+/* So many lines "line N". */
+static void flood(size_t lines)
+{
+    CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
+    for (size_t i = 0; i < lines; i++)
+        strbuf_addf(&text, "line %zu\n", i);
+    trickle_add(&trickle, text.buf, text.len);
+}
+
+static void test_of_a_flood_the_newest_is_told(void **state)
 {
     (void)state;
-    CLEANUP(free) char *flood = xmalloc(3 * TRICKLE_PIECE);
-    memset(flood, 'x', 3 * TRICKLE_PIECE);
-    trickle_add(&trickle, flood, 3 * TRICKLE_PIECE);
-    trickle_add(&trickle, flood, 3 * TRICKLE_PIECE);
-    trickle_flush(&trickle, true);
+    flood(10000);
+    assert_int_equal(pieces, 1); /* at once: nobody knew yet that it would go on */
+    flood(10000);
+    flood(10000);
+    add("continue? ");
     assert_int_equal(pieces, 1);
-    assert_int_equal(told.len, 100 + strlen(TRICKLE_CUT) + 1);
-    assert_non_null(strstr(told.buf, TRICKLE_CUT));
+    loop_run(loop);
+    assert_int_equal(pieces, 2);
+    const char *newest = last_piece();
+    assert_string_equal(newest + strlen(newest) - strlen("\nline 9999\ncontinue? |"), "\nline 9999\ncontinue? |");
+    uint64_t left_out = 0;
+    assert_int_equal(sscanf(newest, TRICKLE_LEFT_OUT "line", &left_out), 1);
+    const char *lines = strstr(newest, "line");
+    assert_int_equal(left_out + strlen(lines) - 1, 2 * 98890 + strlen("continue? "));
+    assert_true(strlen(lines) <= TRICKLE_NEWEST + 1);
+}
+
+static void test_a_flood_is_bounded_by_time(void **state)
+{
+    (void)state;
+    flood(10000);
+    size_t before = told.len;
+    int64_t began = loop_now_us(loop);
+    for (int i = 0; i < 100; i++) {
+        flood(10000);
+        loop_run(loop); /* until it is told */
+    }
+    assert_int_equal(pieces, 101);
+    int64_t seconds = (loop_now_us(loop) - began) / 1000000;
+    assert_true((int64_t)(told.len - before) <= (seconds + 2) * TRICKLE_RATE);
+}
+
+/* Behind a flood, what a person types and a program answers is there as soon as ever. */
+static void test_after_a_flood_a_little_is_told_soon(void **state)
+{
+    (void)state;
+    flood(10000);
+    flood(10000);
+    loop_run(loop);
+    fake_clock_advance(&fake, 2000000);
+    int64_t now = loop_now_us(loop);
+    add("$ ");
+    loop_run(loop);
+    assert_string_equal(last_piece(), "$ |");
+    assert_int_equal(loop_now_us(loop) - now, TRICKLE_EVERY_US);
+}
+
+/* A line without an end. */
+static void test_a_flood_without_lines(void **state)
+{
+    (void)state;
+    CLEANUP(free) char *line = xmalloc(3 * TRICKLE_PIECE);
+    memset(line, 'x', 3 * TRICKLE_PIECE);
+    trickle_add(&trickle, line, 3 * TRICKLE_PIECE);
+    trickle_add(&trickle, line, 3 * TRICKLE_PIECE);
+    add("\xE2\x82\xAC");
+    trickle_flush(&trickle, true);
+    assert_int_equal(pieces, 2);
+    assert_non_null(strstr(last_piece(), "recorded]\nxxx"));
+    assert_non_null(strstr(last_piece(), "x\xE2\x82\xAC|"));
 }
 
 static void test_nothing_is_told_after_the_release(void **state)
@@ -110,8 +183,14 @@ static void test_nothing_is_told_after_the_release(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_pieces_are_gathered), TEST(test_characters_are_whole), TEST(test_what_is_no_text),
-        TEST(test_a_flood_is_cut_once), TEST(test_nothing_is_told_after_the_release),
+        TEST(test_pieces_are_gathered),
+        TEST(test_characters_are_whole),
+        TEST(test_what_is_no_text),
+        TEST(test_of_a_flood_the_newest_is_told),
+        TEST(test_a_flood_is_bounded_by_time),
+        TEST(test_after_a_flood_a_little_is_told_soon),
+        TEST(test_a_flood_without_lines),
+        TEST(test_nothing_is_told_after_the_release),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
