@@ -24,6 +24,7 @@
 #define ID_LEN        (4 + ID_HEX) /* art_… */
 #define NAME_LEN      (ID_LEN + 4) /* ….txt */
 #define SESSION_CHARS 120
+#define SUMMARY_BYTES (4 * ARTIFACT_SUMMARY_CHARS)
 #define TRIES         8
 
 struct artifact_store {
@@ -98,15 +99,13 @@ static char *make_summary(const char *content, size_t len)
 }
 
 static struct artifact *new_artifact(const struct artifact_store *store, const char *id, const char *session,
-                                     const char *tool, const char *content, size_t len)
+                                     const char *tool)
 {
     struct artifact *artifact = xcalloc(1, sizeof(*artifact));
     artifact->id = xstrdup(id);
     artifact->session = xstrdup(session);
     artifact->path = xasprintf("%s/%s/%s.txt", store->base, session, id);
     artifact->tool = xstrdup(tool ? tool : "");
-    artifact->summary = make_summary(content, len);
-    artifact->size = len;
     artifact->ttl_s = ARTIFACT_TTL_S;
     return artifact;
 }
@@ -189,9 +188,10 @@ static void scan_file(struct artifact_store *store, int dir_fd, const char *sess
     CLEANUP(fd) int fd = openat(dir_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (fd < 0 || fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_uid != geteuid())
         return;
-    char head[4 * ARTIFACT_SUMMARY_CHARS];
+    char head[SUMMARY_BYTES];
     ssize_t len = pread(fd, head, sizeof(head), 0);
-    struct artifact *artifact = new_artifact(store, id, session, "", head, len > 0 ? (size_t)len : 0);
+    struct artifact *artifact = new_artifact(store, id, session, "");
+    artifact->summary = make_summary(head, len > 0 ? (size_t)len : 0);
     artifact->size = (uint64_t)st.st_size;
     artifact->created_us = (int64_t)st.st_mtim.tv_sec * 1000000 + st.st_mtim.tv_nsec / 1000;
     add_item(store, artifact);
@@ -322,35 +322,89 @@ static int create_file(const struct artifact_store *store, const char *session, 
     return -1;
 }
 
-struct artifact *artifact_store_put(struct artifact_store *store, const char *session, const char *tool,
-                                    const char *content, size_t len)
+struct artifact_writer {
+    struct artifact_store *store;
+    struct artifact *artifact; /* of the index, once it is whole */
+    int dir, fd;
+    struct strbuf head; /* for the summary */
+    bool failed;
+};
+
+struct artifact_writer *artifact_store_begin(struct artifact_store *store, const char *session, const char *tool)
 {
     CLEANUP(free) char *clean = clean_session(session);
     char id[ID_LEN + 1];
-    int dir;
-    CLEANUP(fd) int fd = create_file(store, clean, id, &dir);
+    int dir, fd = create_file(store, clean, id, &dir);
     if (fd < 0) {
         log_warn("an artifact of %s cannot be kept: %s", clean, strerrordesc_np(errno));
         return NULL;
     }
-    CLEANUP(fd) int dir_fd = dir;
-    int64_t created_us = wall_us(store);
+    struct artifact_writer *writer = xcalloc(1, sizeof(*writer));
+    *writer = (struct artifact_writer){
+        .store = store, .artifact = new_artifact(store, id, clean, tool), .dir = dir, .fd = fd};
+    strbuf_init(&writer->head);
+    return writer;
+}
+
+void artifact_writer_add(struct artifact_writer *writer, const char *content, size_t len)
+{
+    size_t room = SUMMARY_BYTES - writer->head.len;
+    if (writer->failed)
+        return;
+    strbuf_add(&writer->head, content, len < room ? len : room);
+    writer->artifact->size += len;
+    writer->failed = file_write_all(writer->fd, content, len) != 0;
+    if (writer->failed)
+        log_warn("the artifact %s cannot be kept: %s", writer->artifact->path, strerrordesc_np(errno));
+}
+
+static void free_writer(struct artifact_writer *writer)
+{
+    close(writer->fd);
+    close(writer->dir);
+    strbuf_release(&writer->head);
+    free(writer);
+}
+
+void artifact_writer_drop(struct artifact_writer *take_writer)
+{
+    struct artifact_writer *writer = take_writer;
+    if (!writer)
+        return;
+    unlink_file(writer->store, writer->artifact);
+    artifact_free(writer->artifact);
+    free_writer(writer);
+}
+
+struct artifact *artifact_writer_end(struct artifact_writer *take_writer)
+{
+    struct artifact_writer *writer = take_writer;
+    struct artifact_store *store = writer->store;
+    struct artifact *artifact = writer->artifact;
+    int64_t created_us = artifact->created_us = wall_us(store);
     struct timespec created = {created_us / 1000000, created_us % 1000000 * 1000};
-    if (file_write_all(fd, content, len) || futimens(fd, (struct timespec[]){created, created})) {
-        char name[NAME_LEN + 1];
-        log_warn("an artifact of %s cannot be kept: %s", clean, strerrordesc_np(errno));
-        snprintf(name, sizeof(name), "%s.txt", id);
-        unlinkat(dir_fd, name, 0);
+    if (writer->failed || futimens(writer->fd, (struct timespec[]){created, created})) {
+        artifact_writer_drop(writer);
         return NULL;
     }
-    struct artifact *artifact = new_artifact(store, id, clean, tool, content, len);
-    artifact->created_us = created_us;
+    artifact->summary = make_summary(writer->head.buf, writer->head.len);
     struct artifact *copy = copy_artifact(artifact);
     pthread_mutex_lock(&store->lock);
     drop_expired(store);
     add_item(store, artifact);
     pthread_mutex_unlock(&store->lock);
+    free_writer(writer);
     return copy;
+}
+
+struct artifact *artifact_store_put(struct artifact_store *store, const char *session, const char *tool,
+                                    const char *content, size_t len)
+{
+    struct artifact_writer *writer = artifact_store_begin(store, session, tool);
+    if (!writer)
+        return NULL;
+    artifact_writer_add(writer, content, len);
+    return artifact_writer_end(writer);
 }
 
 struct artifact *artifact_store_find(struct artifact_store *store, const char *id)

@@ -11,17 +11,18 @@
 #include <stdint.h>
 
 struct artifact_store;
+struct artifact_writer;
 struct clock;
 struct strbuf;
 
-#define ARTIFACT_TTL_S 3600
+#define ARTIFACT_TTL_S         3600
 #define ARTIFACT_SUMMARY_CHARS 200
 
 struct artifact {
     char *id, *session, *path, *tool, *summary;
     int64_t created_us; /* wall time */
     int64_t ttl_s;
-    uint64_t size;      /* bytes */
+    uint64_t size; /* bytes */
 };
 
 /* `base` NULL: the cache folder. Takes the time from `clock`. */
@@ -32,6 +33,12 @@ void artifact_free(struct artifact *artifact);
 /* The session id is cleaned ([^A-Za-z0-9_-] becomes _), so it cannot climb out (D40). */
 struct artifact *artifact_store_put(struct artifact_store *store, const char *session, const char *tool,
                                     const char *content, size_t len);
+/* The same by and by. Whatever goes wrong is told at the end; one that is dropped leaves nothing. One thread at a time.
+ */
+struct artifact_writer *artifact_store_begin(struct artifact_store *store, const char *session, const char *tool);
+void artifact_writer_add(struct artifact_writer *writer, const char *content, size_t len);
+struct artifact *artifact_writer_end(struct artifact_writer *take_writer);
+void artifact_writer_drop(struct artifact_writer *take_writer); /* NULL: nothing */
 /* Appends the content. False when it is unknown, expired, or its file is gone. */
 bool artifact_store_get(struct artifact_store *store, const char *id, struct strbuf *out);
 /* A copy of what is known of it, or NULL; for read_file, which reads ranges of `path` itself. */

@@ -14,19 +14,18 @@
 #include "long_text.h"
 #include "place.h"
 #include "place_job.h"
+#include "spool.h"
 #include "tool_streams.h"
 #include "workspace/exec.h"
 #include "workspace/program_control.h"
 #include <string.h>
-
-#define LAST_WORD_S 0.5 /* before the call's end */
-#define LONGEST_S   3600
 
 struct exec_call {
     struct place_job job;
     struct arena arena;
     struct exec *exec; /* while it is waited for */
     struct tool_streams streams;
+    struct spool printed; /* by a command that runs to its end */
     char *result;
     int (*begin)(struct exec_call *call, struct err *err);
 };
@@ -35,12 +34,28 @@ static void release(struct place_job *job)
 {
     struct exec_call *call = CONTAINER_OF(job, struct exec_call, job);
     tool_streams_release(&call->streams);
+    spool_release(&call->printed);
     arena_release(&call->arena);
     free(call->result);
     free(call);
 }
 
 /* ---- the end ---- */
+
+/* Of a short output the result has all of it, one stream after the other. A long one is told as it was printed. */
+static void add_output(struct exec_call *call, struct json_writer *w, const struct json *output)
+{
+    const struct tool_run *run = call->job.run;
+    if (call->printed.spilled)
+        spool_write(&call->printed, w, "output", "", LONG_TEXT_ROOM);
+    else
+        long_text_add(w, "output", "", output->text, output->len, LONG_TEXT_ROOM, run->env, run->tool->spec.name);
+}
+
+static bool is_about_length(const char *key)
+{
+    return strcmp(key, "truncated") == 0 || strcmp(key, "total_bytes") == 0;
+}
 
 /* On a thread: what was printed may be long. */
 static void write_result(struct place_job *job)
@@ -57,9 +72,8 @@ static void write_result(struct place_job *job)
     json_open(&w, NULL, '{');
     json_each (member, result) {
         if (strcmp(member->key, "output") == 0)
-            long_text_add(&w, "output", "", member->text, member->len, LONG_TEXT_ROOM, job->run->env,
-                          job->run->tool->spec.name);
-        else
+            add_output(call, &w, member);
+        else if (!is_about_length(member->key)) /* said with the output */
             json_add_value(&w, member->key, member);
     }
     if (!json_get(result, "error"))
@@ -84,6 +98,7 @@ static void on_printed(void *user, enum program_stream stream, const char *bytes
 {
     struct exec_call *call = user;
     tool_streams_add(&call->streams, stream, bytes, len);
+    spool_add(&call->printed, bytes, len);
 }
 
 /* ---- the beginning ---- */
@@ -117,6 +132,7 @@ static struct exec_call *new_call(struct tool_run *run, int (*begins)(struct exe
     call->job = (struct place_job){.run = run, .then = begin, .release = release};
     call->begin = begins;
     tool_streams_init(&call->streams, run);
+    spool_init(&call->printed, run);
     run->state = call;
     return call;
 }
@@ -134,26 +150,6 @@ static void cancel(struct tool_run *run)
 
 /* ---- workspace_exec ---- */
 
-/* The arguments with the time that is left. */
-static const struct json *in_time(struct exec_call *call, const struct exec_request *request)
-{
-    const struct tool_run *run = call->job.run;
-    int64_t allowed_ms = place_timeout_ms(call->job.place, request->timeout_ms);
-    double left_s = deadline_remaining_s(&run->deadline) - LAST_WORD_S;
-    if (request->one_shot && left_s >= 1 && (double)allowed_ms > left_s * 1000)
-        allowed_ms = (int64_t)left_s * 1000;
-    CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
-    struct json_writer w = json_begin(&text);
-    json_open(&w, NULL, '{');
-    json_each (member, run->arguments)
-        if (strncmp(member->key, "timeout", strlen("timeout")) != 0)
-            json_add_value(&w, member->key, member);
-    json_add_int(&w, "timeout_sec", allowed_ms > 1000 ? allowed_ms / 1000 : 1);
-    json_close(&w, '}');
-    const char *copy = arena_memdup0(&call->arena, text.buf, text.len);
-    return json_parse(&call->arena, copy, text.len, NULL);
-}
-
 static int begin_command(struct exec_call *call, struct err *err)
 {
     struct place_job *job = &call->job;
@@ -162,11 +158,15 @@ static int begin_command(struct exec_call *call, struct err *err)
     if (!programs || exec_request_read(&request, &call->arena, job->run->arguments, &place_said(job->place)->commands,
                                        programs_root(programs, job->ws->path), err))
         return -1;
-    free(request.cwd);
+    CLEANUP(free) char *cwd = request.cwd;
+    request.timeout_ms = request.one_shot ? place_job_time_ms(job, request.timeout_ms)
+                                          : place_timeout_ms(job->place, request.timeout_ms);
+    if (!request.timeout_ms)
+        return err_set(err, "there was no time left for it");
     if (!request.one_shot && place_room(job->place, err))
         return -1;
     place_starting(job->place, job->run->call);
-    int status = exec_command_watched(call->exec, job->ws, in_time(call, &request), on_done, on_printed, call, err);
+    int status = exec_begin(call->exec, job->ws, &request, on_printed, on_done, call, err);
     place_starting(job->place, NULL);
     return status;
 }
@@ -208,7 +208,7 @@ const struct tool tool_workspace_exec = {
                 "\"tty\":{\"type\":\"boolean\",\"description\":\"with a terminal of its own\"},"
                 "\"pty\":{\"type\":\"boolean\"}},"
                 "\"required\":[\"command\"],\"additionalProperties\":false}",
-            .timeout_s = LONGEST_S,
+            .timeout_s = PLACE_LONGEST_S,
         },
     .effect = place_effect,
     .start = start_exec,

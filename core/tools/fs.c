@@ -12,6 +12,7 @@
 #include "listing.h"
 #include "page.h"
 #include "tool.h"
+#include "workspace/versions.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -19,7 +20,6 @@
 
 #define COUNT_LINES_BELOW (64u << 20) /* larger files are not read to their end just to tell how many lines they have */
 #define BINARY_PROBE 8192
-#define ARTIFACT_SCHEME "artifact://"
 
 /* list_dir */
 

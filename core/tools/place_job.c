@@ -88,6 +88,14 @@ void place_job_launch(struct place_job *job, const char *command)
     }
 }
 
+int64_t place_job_time_ms(const struct place_job *job, int64_t said_ms)
+{
+    double left_s = deadline_remaining_s(&job->run->deadline) - DEADLINE_LAST_WORD_S;
+    int64_t left_ms = left_s > 0 ? (int64_t)(left_s * 1000) : 0;
+    said_ms = place_timeout_ms(job->place, said_ms);
+    return said_ms < left_ms ? said_ms : left_ms;
+}
+
 void place_warn_disk(struct json_writer *w, const struct place_job *job)
 {
     struct err err = ERR_INIT;

@@ -12,6 +12,8 @@ struct place;
 struct place_seen;
 struct workspace;
 
+#define PLACE_LONGEST_S 3600 /* of a call that runs a program to its end */
+
 struct place_job {
     struct tool_run *run;
     struct place *place;
@@ -38,6 +40,9 @@ void place_job_start(struct place_job *job);
 void place_job_launch(struct place_job *job, const char *command);
 /* For `start` of a tool that is nothing but a job. */
 void place_job_run(struct tool_run *run, void (*act)(struct place_job *job), bool look);
+/* What a program of the call gets of the time that somebody said for it: no more than the config file allows, and than
+ * is left of the call's. 0: nothing is left. */
+int64_t place_job_time_ms(const struct place_job *job, int64_t said_ms);
 /* Ends the call: with the reply, or with the error when it failed. */
 void place_job_finish(struct place_job *job);
 /* The same with a sentence. */

@@ -1,11 +1,12 @@
-/* The programs of a place. Those that go on beyond their call have a row here from their start to their end, whatever tells
- * of it: their own exit, a key, a call, or the end of the session. */
+/* The programs of a place. Those that go on beyond their call have a row here from their start to their end, whatever
+ * tells of it: their own exit, a key, a call, or the end of the session. */
 
 #include "base/json.h"
 #include "base/mem.h"
 #include "place.h"
 #include "place_inside.h"
 #include "sandbox/engines.h"
+#include "spool.h"
 #include "workspace/exec.h"
 #include <string.h>
 
@@ -99,7 +100,8 @@ struct programs *place_programs(struct place *place, struct err *err)
                                                                   .engine = said->engine,
                                                                   .numbered = place->numbered,
                                                                   .network = said->network,
-                                                                  .limits = said->limits},
+                                                                  .limits = said->limits,
+                                                                  .max_output = SPOOL_WINDOW},
                                        err);
     return place->programs;
 }
@@ -108,8 +110,7 @@ struct exec *place_exec(struct place *place, struct err *err)
 {
     if (!place_programs(place, err))
         return NULL;
-    struct exec_listener listener = {
-        .started = on_started, .output = on_output, .ended = on_ended, .user = place};
+    struct exec_listener listener = {.started = on_started, .output = on_output, .ended = on_ended, .user = place};
     if (!place->exec)
         place->exec = exec_new(&(struct exec_options){
             .programs = place->programs, .policy = place->options.commands, .listener = listener});

@@ -13,15 +13,13 @@
 #include "long_text.h"
 #include "place.h"
 #include "place_job.h"
+#include "spool.h"
 #include "tool_streams.h"
 #include "workspace/codeblock.h"
 #include "workspace/stage.h"
 #include <string.h>
 
-#define BLOCK_TIMEOUT_S 60  /* when none is said */
-#define LAST_WORD_S     0.5 /* before the call's end */
-#define LONGEST_S       3600
-#define OUTPUT_MAX      ((size_t)8 << 20)
+#define BLOCK_TIMEOUT_S 60 /* when none is said */
 
 struct block_end {
     int exit_code;
@@ -36,7 +34,7 @@ struct code_call {
     struct block_end *ends;
     size_t count, at;
     struct program *program;
-    struct strbuf printed;
+    struct spool printed;
     struct tool_streams streams;
 };
 
@@ -47,7 +45,7 @@ static void release(struct place_job *job)
         free(call->ends[i].error);
     free(call->ends);
     tool_streams_release(&call->streams);
-    strbuf_release(&call->printed);
+    spool_release(&call->printed);
     arena_release(&call->arena);
     free(call);
 }
@@ -60,8 +58,7 @@ static void write_result(struct place_job *job)
     struct strbuf out = STRBUF_INIT;
     struct json_writer w = json_begin(&out);
     json_open(&w, NULL, '{');
-    long_text_add(&w, "output", "", call->printed.buf, call->printed.len, LONG_TEXT_ROOM, job->run->env,
-                  job->run->tool->spec.name);
+    spool_write(&call->printed, &w, "output", "", LONG_TEXT_ROOM);
     json_open(&w, "blocks", '[');
     bool told = false;
     for (size_t i = 0; i < call->count; i++) {
@@ -99,8 +96,7 @@ static void next_block(struct code_call *call);
 static void on_printed(void *user, enum program_stream stream, const char *bytes, size_t len)
 {
     struct code_call *call = user;
-    size_t room = OUTPUT_MAX - call->printed.len;
-    strbuf_add(&call->printed, bytes, len < room ? len : room);
+    spool_add(&call->printed, bytes, len);
     tool_streams_add(&call->streams, stream, bytes, len);
 }
 
@@ -122,21 +118,11 @@ static void on_block(void *user, struct program_result *take_result)
     next_block(call);
 }
 
-/* What is left for a block, in milliseconds; 0: nothing. */
-static int64_t time_left_ms(const struct code_call *call)
-{
-    const struct tool_run *run = call->job.run;
-    int64_t said = json_int(json_get(run->arguments, "timeout_sec"), BLOCK_TIMEOUT_S) * 1000;
-    double left_s = deadline_remaining_s(&run->deadline) - LAST_WORD_S;
-    int64_t left = left_s > 0 ? (int64_t)(left_s * 1000) : 0;
-    said = place_timeout_ms(call->job.place, said);
-    return said < left ? said : left;
-}
-
 static int start_block(struct code_call *call, struct err *err)
 {
     struct code_file file;
-    int64_t left_ms = time_left_ms(call);
+    int64_t said_s = json_int(json_get(call->job.run->arguments, "timeout_sec"), BLOCK_TIMEOUT_S);
+    int64_t left_ms = place_job_time_ms(&call->job, said_s * 1000);
     struct programs *programs = place_programs(call->job.place, err);
     if (!programs || code_block_file(&file, call->at, call->blocks[call->at].language, err))
         return -1;
@@ -232,7 +218,7 @@ static void start_code(struct tool_run *run)
     struct err err = ERR_INIT;
     struct code_call *call = xcalloc(1, sizeof(*call));
     call->job = (struct place_job){.run = run, .act = put_blocks, .then = begin, .release = release};
-    strbuf_init(&call->printed);
+    spool_init(&call->printed, run);
     tool_streams_init(&call->streams, run);
     find_blocks(call);
     run->state = call;
@@ -274,7 +260,7 @@ const struct tool tool_run_code = {
                           "\"timeout_sec\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":3600,"
                           "\"description\":\"of each block, 60 if not given\"}},"
                           "\"additionalProperties\":false}",
-            .timeout_s = LONGEST_S,
+            .timeout_s = PLACE_LONGEST_S,
         },
     .effect = place_effect,
     .start = start_code,

@@ -32,7 +32,6 @@
 #define TIMEOUT_MAX_S   600 /* stands in the schema too */
 #define SHORTEST_S      1.0 /* that a harness takes */
 #define WORTH_S         0.5 /* with less it is not worth to begin */
-#define LAST_WORD_S     0.5 /* before the turn's end, for the script's error to arrive */
 #define SAY_WAITING_US  250000
 #define SECRETS_MAX     32
 
@@ -120,8 +119,8 @@ static double time_left_s(const struct script_call *call)
 {
     double waited_s = (double)(loop_now_us(call->run->env->loop) - call->started_us) / 1e6;
     double own_s = call->timeout_s - waited_s, turn_s = deadline_remaining_s(&call->run->deadline);
-    if (turn_s >= SHORTEST_S + LAST_WORD_S)
-        turn_s -= LAST_WORD_S;
+    if (turn_s >= SHORTEST_S + DEADLINE_LAST_WORD_S)
+        turn_s -= DEADLINE_LAST_WORD_S;
     return own_s < turn_s ? own_s : turn_s;
 }
 

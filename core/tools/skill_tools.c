@@ -14,6 +14,7 @@
 #include "long_text.h"
 #include "place.h"
 #include "place_job.h"
+#include "spool.h"
 #include "stage_tools.h"
 #include "tool_streams.h"
 #include "workspace/mime.h"
@@ -21,13 +22,11 @@
 #include "workspace/stage.h"
 #include <string.h>
 
-#define SKILL_TIMEOUT_S 300 /* when none is said */
-#define LAST_WORD_S     0.5
-#define LONGEST_S       3600
+#define SKILL_TIMEOUT_S 300               /* when none is said */
 #define FILE_BYTES_MAX  ((size_t)1 << 20) /* of a skill, for reading */
 #define USUAL_FILES     20
-#define STREAM_ROOM     3500 /* characters of each stream in the answer */
-#define CONTENT_ROOM    4000 /* of collected files */
+#define ANSWER_ROOM     11000 /* characters of what was printed and collected */
+#define CONTENT_ROOM    4000  /* of collected files */
 
 static const char *argument(const struct tool_run *run, const char *name)
 {
@@ -167,6 +166,7 @@ struct skill_call {
     struct strbuf left_out; /* its links that lead out of it */
     struct env_var *env;
     struct tool_streams streams;
+    struct spool out, err;
 };
 
 static void release(struct place_job *job)
@@ -176,6 +176,8 @@ static void release(struct place_job *job)
         program_result_release(&call->result);
     tool_streams_release(&call->streams);
     strbuf_release(&call->left_out);
+    spool_release(&call->out);
+    spool_release(&call->err);
     free(call->env);
     free(call->name);
     free(call);
@@ -210,6 +212,22 @@ static int collect(struct skill_call *call, struct output_spec *spec, struct col
     return 0;
 }
 
+/* What of the room for two texts is left for one: half of it, and what the other does not need. */
+static size_t share(size_t room, const struct spool *other)
+{
+    size_t cost = spool_cost(other);
+    return room - (cost < room / 2 ? cost : room / 2);
+}
+
+/* The specification has 16 KiB of each; an answer has less than that in all, so what one stream does not need the other
+ * gets. */
+static void write_streams(struct skill_call *call, struct json_writer *w, size_t room)
+{
+    size_t out = share(room, &call->err), err = share(room, &call->out);
+    spool_write(&call->out, w, "stdout", "stdout_", out);
+    spool_write(&call->err, w, "stderr", "stderr_", err);
+}
+
 static void write_result(struct place_job *job)
 {
     struct skill_call *call = CONTAINER_OF(job, struct skill_call, job);
@@ -220,7 +238,6 @@ static void write_result(struct place_job *job)
     struct strbuf out = STRBUF_INIT;
     struct json_writer w = json_begin(&out);
     bool collected = collect(call, &spec, &files, &err) == 0;
-    const char *tool = job->run->tool->spec.name;
     json_open(&w, NULL, '{');
     json_add_str(&w, "skill", call->name);
     json_add_int(&w, "exit_code", end->exit_code);
@@ -230,10 +247,7 @@ static void write_result(struct place_job *job)
         json_add_str(&w, "links_left_out", call->left_out.buf);
     if (call->result.why)
         json_add_str(&w, "error_text", call->result.why);
-    long_text_add(&w, "stdout", "stdout_", call->result.out.buf, call->result.out.len, STREAM_ROOM, job->run->env,
-                  tool);
-    long_text_add(&w, "stderr", "stderr_", call->result.err.buf, call->result.err.len, STREAM_ROOM, job->run->env,
-                  tool);
+    write_streams(call, &w, files.count ? ANSWER_ROOM - CONTENT_ROOM : ANSWER_ROOM);
     if (collected)
         collected_write(&w, &files, spec.inline_content, CONTENT_ROOM, job->run);
     if (err.text[0])
@@ -265,6 +279,7 @@ static void on_printed(void *user, enum program_stream stream, const char *bytes
 {
     struct skill_call *call = user;
     tool_streams_add(&call->streams, stream, bytes, len);
+    spool_add(stream == PROGRAM_STDERR ? &call->err : &call->out, bytes, len);
 }
 
 /* On a thread: finds the skill and stages it. */
@@ -281,15 +296,6 @@ static void stage(struct place_job *job)
     if (skill)
         call->name = xstrdup(skill->name);
     skills_release(&skills);
-}
-
-static int64_t time_ms(const struct skill_call *call)
-{
-    const struct tool_run *run = call->job.run;
-    int64_t said =
-        place_timeout_ms(call->job.place, json_int(json_get(run->arguments, "timeout_sec"), SKILL_TIMEOUT_S) * 1000);
-    double left_s = deadline_remaining_s(&run->deadline) - LAST_WORD_S;
-    return left_s >= 1 && (double)said > left_s * 1000 ? (int64_t)(left_s * 1000) : said;
 }
 
 /* The call's variables, and those that say which skill it is. */
@@ -319,6 +325,12 @@ static void begin(struct place_job *job)
         place_job_refuse(job, "cancelled");
         return;
     }
+    int64_t said_s = json_int(json_get(job->run->arguments, "timeout_sec"), SKILL_TIMEOUT_S);
+    int64_t left_ms = place_job_time_ms(job, said_s * 1000);
+    if (left_ms <= 0) {
+        place_job_refuse(job, "there was no time left for it");
+        return;
+    }
     struct programs *programs = place_programs(job->place, &err);
     CLEANUP(free) char *cwd = xasprintf("skills/%s", call->name);
     CLEANUP(free) char *folder = programs ? xasprintf("%s/%s", programs_root(programs, job->ws->path), cwd) : NULL;
@@ -328,7 +340,7 @@ static void begin(struct place_job *job)
                                 .clean_env = true,
                                 .input = *input ? input : NULL,
                                 .input_len = strlen(input),
-                                .timeout_ms = time_ms(call),
+                                .timeout_ms = left_ms,
                                 .watch = on_printed,
                                 .watch_user = call};
     if (programs)
@@ -346,6 +358,8 @@ static void start_skill(struct tool_run *run)
     call->job = (struct place_job){.run = run, .act = stage, .then = begin, .release = release};
     strbuf_init(&call->left_out);
     tool_streams_init(&call->streams, run);
+    spool_init(&call->out, run);
+    spool_init(&call->err, run);
     run->state = call;
     place_job_launch(&call->job, argument(run, "command"));
 }
@@ -384,7 +398,7 @@ const struct tool tool_skill_run = {
                           "out/** if not "
                           "given\"}},"
                           "\"required\":[\"skill\",\"command\"],\"additionalProperties\":false}",
-            .timeout_s = LONGEST_S,
+            .timeout_s = PLACE_LONGEST_S,
         },
     .effect = place_effect,
     .start = start_skill,

@@ -1,10 +1,11 @@
 /* What goes into the session's workspace and what comes out of it again: stage_input, collect_outputs, save_artifact,
  * load_artifact.
  *
- * Of this machine's files only those of the project may be staged, and of folders that the config file names: an agent that
- * may copy anything where its programs run could read any key that the user has. The kernel decides what lies beneath a
- * folder, not the path's letters; files are copied, for a program could write through a link. */
+ * Of this machine's files only those of the project may be staged, and of folders that the config file names: an agent
+ * that may copy anything where its programs run could read any key that the user has. The kernel decides what lies
+ * beneath a folder, not the path's letters; files are copied, for a program could write through a link. */
 
+#include "stage_tools.h"
 #include "base/beneath.h"
 #include "base/json.h"
 #include "base/mem.h"
@@ -12,7 +13,6 @@
 #include "long_text.h"
 #include "place.h"
 #include "place_job.h"
-#include "stage_tools.h"
 #include "workspace/inside.h"
 #include "workspace/mime.h"
 #include "workspace/stage.h"
@@ -23,7 +23,6 @@
 #include <string.h>
 
 #define HOST           "host://"
-#define ARTIFACT       "artifact://"
 #define ARTIFACT_BYTES ((size_t)64 << 20) /* of one that is saved */
 #define CONTENT_WORTH  200                /* characters; with less room no content is shown */
 #define USUAL_OUTPUTS  "out/**"
@@ -81,10 +80,11 @@ static char *allowed(const struct tool_run *run, const char *path, struct err *e
     if (own.text[0])
         err_set(err, "%s", own.text);
     else
-        err_set(err,
-                "%.300s may not be staged: only files of the project may, and of folders that \"workspace.inputs\" in the "
-                "user's config file names",
-                path);
+        err_set(
+            err,
+            "%.300s may not be staged: only files of the project may, and of folders that \"workspace.inputs\" in the "
+            "user's config file names",
+            path);
     return NULL;
 }
 
@@ -137,27 +137,30 @@ const struct tool tool_stage_input = {
     .spec =
         {
             .name = "stage_input",
-            .description = "Copy a file or folder into the session's workspace, for programs there: of the project (a path, or "
-                           "host:///absolute), of saved artifacts (artifact://name[@version]), of the workspace itself "
-                           "(workspace://path) or of a skill (skill://name/path).",
+            .description =
+                "Copy a file or folder into the session's workspace, for programs there: of the project (a path, or "
+                "host:///absolute), of saved artifacts (artifact://name[@version]), of the workspace itself "
+                "(workspace://path) or of a skill (skill://name/path).",
             .effect = EFFECT_LOCAL_WRITE,
             .idempotent = false,
             .real_time = true,
             .resource_keys = (const char *const[]){"workspace", NULL},
-            .parameters = "{\"type\":\"object\",\"properties\":{"
-                          "\"from\":{\"type\":\"string\",\"minLength\":1},"
-                          "\"to\":{\"type\":\"string\",\"description\":\"in the workspace; work/inputs/<name> if not given\"},"
-                          "\"mode\":{\"type\":\"string\",\"enum\":[\"copy\",\"link\"],"
-                          "\"description\":\"link: only within the workspace\"},"
-                          "\"pin\":{\"type\":\"boolean\",\"description\":\"the version of an artifact that was there before\"}},"
-                          "\"required\":[\"from\"],\"additionalProperties\":false}",
+            .parameters =
+                "{\"type\":\"object\",\"properties\":{"
+                "\"from\":{\"type\":\"string\",\"minLength\":1},"
+                "\"to\":{\"type\":\"string\",\"description\":\"in the workspace; work/inputs/<name> if not given\"},"
+                "\"mode\":{\"type\":\"string\",\"enum\":[\"copy\",\"link\"],"
+                "\"description\":\"link: only within the workspace\"},"
+                "\"pin\":{\"type\":\"boolean\",\"description\":\"the version of an artifact that was there before\"}},"
+                "\"required\":[\"from\"],\"additionalProperties\":false}",
         },
     .start = start_stage,
 };
 
 /* ---- collect_outputs ---- */
 
-static void add_content(struct json_writer *w, const struct collected_file *file, size_t *room, const struct tool_run *run)
+static void add_content(struct json_writer *w, const struct collected_file *file, size_t *room,
+                        const struct tool_run *run)
 {
     size_t before = w->out->len;
     if (!mime_is_text(file->mime)) {
@@ -183,7 +186,7 @@ void collected_write(struct json_writer *w, const struct collected *files, bool 
         if (file->truncated)
             json_add_bool(w, "cut", true);
         if (file->saved_as) {
-            CLEANUP(free) char *ref = xasprintf(ARTIFACT "%s@%lld", file->saved_as, (long long)file->version);
+            CLEANUP(free) char *ref = xasprintf(ARTIFACT_SCHEME "%s@%lld", file->saved_as, (long long)file->version);
             json_add_str(w, "saved", ref);
         }
         if (contents)
@@ -260,19 +263,21 @@ const struct tool tool_collect_outputs = {
     .spec =
         {
             .name = "collect_outputs",
-            .description = "See which files programs left in the session's workspace (out/** if no globs are given): name, type, "
-                           "size, with `inline` their text, with `save` kept as artifacts that outlive the session.",
+            .description =
+                "See which files programs left in the session's workspace (out/** if no globs are given): name, type, "
+                "size, with `inline` their text, with `save` kept as artifacts that outlive the session.",
             .effect = EFFECT_READ_ONLY,
             .idempotent = false,
             .real_time = true,
             .resource_keys = (const char *const[]){"workspace", NULL},
-            .parameters = "{\"type\":\"object\",\"properties\":{"
-                          "\"globs\":{\"type\":\"array\",\"maxItems\":100,\"items\":{\"type\":\"string\",\"minLength\":1}},"
-                          "\"max_files\":{\"type\":\"integer\"},\"max_file_bytes\":{\"type\":\"integer\"},"
-                          "\"max_total_bytes\":{\"type\":\"integer\"},"
-                          "\"inline\":{\"type\":\"boolean\"},\"save\":{\"type\":\"boolean\"},"
-                          "\"name_template\":{\"type\":\"string\",\"description\":\"stands before the names of artifacts\"}},"
-                          "\"additionalProperties\":false}",
+            .parameters =
+                "{\"type\":\"object\",\"properties\":{"
+                "\"globs\":{\"type\":\"array\",\"maxItems\":100,\"items\":{\"type\":\"string\",\"minLength\":1}},"
+                "\"max_files\":{\"type\":\"integer\"},\"max_file_bytes\":{\"type\":\"integer\"},"
+                "\"max_total_bytes\":{\"type\":\"integer\"},"
+                "\"inline\":{\"type\":\"boolean\"},\"save\":{\"type\":\"boolean\"},"
+                "\"name_template\":{\"type\":\"string\",\"description\":\"stands before the names of artifacts\"}},"
+                "\"additionalProperties\":false}",
         },
     .effect = collect_effect,
     .start = start_collect,
@@ -314,7 +319,7 @@ static void save(struct place_job *job)
         fail(job);
         return;
     }
-    CLEANUP(free) char *ref = xasprintf(ARTIFACT "%s@%lld", name, (long long)version);
+    CLEANUP(free) char *ref = xasprintf(ARTIFACT_SCHEME "%s@%lld", name, (long long)version);
     struct strbuf out = STRBUF_INIT;
     struct json_writer w = json_begin(&out);
     json_open(&w, NULL, '{');
@@ -324,10 +329,9 @@ static void save(struct place_job *job)
     json_add_str(&w, "mime", mime);
     json_add_int(&w, "size", (int64_t)bytes.len);
     json_close(&w, '}');
-    place_collected(job->run->env->place, &(struct place_output){.name = path,
-                                                                 .saved_as = name,
-                                                                 .size = (int64_t)bytes.len,
-                                                                 .version = version});
+    place_collected(
+        job->run->env->place,
+        &(struct place_output){.name = path, .saved_as = name, .size = (int64_t)bytes.len, .version = version});
     reply(job, &out);
 }
 
@@ -340,15 +344,17 @@ const struct tool tool_save_artifact = {
     .spec =
         {
             .name = "save_artifact",
-            .description = "Keep a file of the session's workspace as the next version of an artifact, which outlives the session.",
+            .description = "Keep a file of the session's workspace as the next version of an artifact, which outlives "
+                           "the session.",
             .effect = EFFECT_LOCAL_WRITE,
             .idempotent = false,
             .real_time = true,
             .resource_keys = (const char *const[]){"workspace", "artifacts", NULL},
-            .parameters = "{\"type\":\"object\",\"properties\":{"
-                          "\"path\":{\"type\":\"string\",\"minLength\":1,\"description\":\"in the workspace\"},"
-                          "\"name\":{\"type\":\"string\",\"description\":\"of the artifact; the file's if not given\"}},"
-                          "\"required\":[\"path\"],\"additionalProperties\":false}",
+            .parameters =
+                "{\"type\":\"object\",\"properties\":{"
+                "\"path\":{\"type\":\"string\",\"minLength\":1,\"description\":\"in the workspace\"},"
+                "\"name\":{\"type\":\"string\",\"description\":\"of the artifact; the file's if not given\"}},"
+                "\"required\":[\"path\"],\"additionalProperties\":false}",
         },
     .start = start_save,
 };
@@ -359,14 +365,14 @@ static void load(struct place_job *job)
     CLEANUP(strbuf) struct strbuf bytes = STRBUF_INIT;
     CLEANUP(free) char *name = NULL, *mime = NULL;
     int64_t version, actual;
-    ref += strncmp(ref, ARTIFACT, strlen(ARTIFACT)) == 0 ? strlen(ARTIFACT) : 0;
+    ref += strncmp(ref, ARTIFACT_SCHEME, strlen(ARTIFACT_SCHEME)) == 0 ? strlen(ARTIFACT_SCHEME) : 0;
     if (versions_parse_ref(ref, &name, &version, &job->err) ||
         versions_load(place_versions(job->run->env->place), name, version, &bytes, &mime, &actual, &job->err)) {
         fail(job);
         return;
     }
     if (*to) {
-        CLEANUP(free) char *from = xasprintf(ARTIFACT "%s@%lld", name, (long long)actual);
+        CLEANUP(free) char *from = xasprintf(ARTIFACT_SCHEME "%s@%lld", name, (long long)actual);
         if (stage_inputs(job->ws, &(struct stage_input){.from = from, .to = to}, 1, &job->err)) {
             fail(job);
             return;
@@ -382,7 +388,8 @@ static void load(struct place_job *job)
     if (*to)
         json_add_str(&w, "to", to);
     else if (mime_is_text(mime))
-        long_text_add(&w, "content", "", bytes.buf, bytes.len, LONG_TEXT_ROOM, job->run->env, job->run->tool->spec.name);
+        long_text_add(&w, "content", "", bytes.buf, bytes.len, LONG_TEXT_ROOM, job->run->env,
+                      job->run->tool->spec.name);
     else
         json_add_bool(&w, "binary", true);
     json_close(&w, '}');

@@ -149,15 +149,16 @@ static struct entry *named_entry(struct exec *exec, const struct json *args, str
 
 /* ---- results ---- */
 
-static void add_output(struct json_writer *w, const struct exec *exec, const struct strbuf *output)
+/* `total`: bytes that were printed, of which `output` may be a part. */
+static void add_output(struct json_writer *w, const struct exec *exec, const struct strbuf *output, size_t total)
 {
     CLEANUP(strbuf) struct strbuf shown = STRBUF_INIT;
     bool cut = window_text(&shown, output->buf, output->len, exec->options.max_output);
     json_add_strn(w, "output", shown.buf, shown.len);
-    if (!cut)
+    if (!cut && total == output->len)
         return;
     json_add_bool(w, "truncated", true);
-    json_add_int(w, "total_bytes", (int64_t)output->len);
+    json_add_int(w, "total_bytes", (int64_t)total);
 }
 
 static void add_offsets(struct json_writer *w, struct session_window window)
@@ -202,7 +203,7 @@ static void on_seen(void *user, struct session_seen *seen)
     struct json_writer w = json_begin(&call->result);
     json_open(&w, NULL, '{');
     json_add_str(&w, "status", seen->exited ? status_of(program_session_end(entry->session)) : "running");
-    add_output(&w, call->exec, &seen->output);
+    add_output(&w, call->exec, &seen->output, seen->output.len);
     if (seen->exited) {
         add_end(&w, program_session_end(entry->session));
     } else {
@@ -284,7 +285,7 @@ static void on_done(void *user, struct program_result *take_result)
     strbuf_add(&take_result->out, take_result->err.buf, take_result->err.len);
     json_open(&w, NULL, '{');
     json_add_str(&w, "status", status_of(&take_result->end));
-    add_output(&w, call->exec, &take_result->out);
+    add_output(&w, call->exec, &take_result->out, take_result->out_bytes + take_result->err_bytes);
     add_end(&w, &take_result->end);
     add_offsets(&w, (struct session_window){0, 0});
     json_close(&w, '}');
@@ -314,42 +315,42 @@ static int start_session(struct exec *exec, struct workspace *ws, const struct e
     return 0;
 }
 
-int exec_command(struct exec *exec, struct workspace *ws, const struct json *args, exec_done *done, void *user,
-                 struct err *err)
+int exec_begin(struct exec *exec, struct workspace *ws, const struct exec_request *request, exec_watch *watch,
+               exec_done *done, void *user, struct err *err)
 {
-    return exec_command_watched(exec, ws, args, done, NULL, user, err);
-}
-
-int exec_command_watched(struct exec *exec, struct workspace *ws, const struct json *args, exec_done *done,
-                         exec_watch *watch, void *user, struct err *err)
-{
-    CLEANUP(arena) struct arena arena = ARENA_INIT;
-    struct exec_request request;
-    struct programs *programs = exec->options.programs;
-    drop_expired(exec);
-    if (exec_request_read(&request, &arena, args, &exec->options.policy, programs_root(programs, ws->path), err))
-        return -1;
-    CLEANUP(free) char *cwd = request.cwd;
     bool checked = command_policy_active(&exec->options.policy);
     struct program_spec spec = {.cmd = "sh",
-                                .args = (const char *const[]){checked ? "-c" : "-lc", request.command, NULL},
-                                .cwd = cwd,
-                                .env = request.env,
+                                .args = (const char *const[]){checked ? "-c" : "-lc", request->command, NULL},
+                                .cwd = request->cwd,
+                                .env = request->env,
                                 .clean_env = checked,
-                                .input = request.input,
-                                .input_len = request.input ? strlen(request.input) : 0,
-                                .tty = request.tty,
-                                .timeout_ms = request.timeout_ms,
+                                .input = request->input,
+                                .input_len = request->input ? strlen(request->input) : 0,
+                                .tty = request->tty,
+                                .timeout_ms = request->timeout_ms,
                                 .watch = watch,
                                 .watch_user = user};
-    if (!request.one_shot)
-        return start_session(exec, ws, &request, &spec, done, user, err);
+    drop_expired(exec);
+    if (!request->one_shot)
+        return start_session(exec, ws, request, &spec, done, user, err);
     struct call *call = new_call(exec, done, user);
-    call->program = program_run(programs, ws, &spec, on_done, call, err);
+    call->program = program_run(exec->options.programs, ws, &spec, on_done, call, err);
     if (call->program)
         return 0;
     free_call(call);
     return -1;
+}
+
+int exec_command(struct exec *exec, struct workspace *ws, const struct json *args, exec_done *done, void *user,
+                 struct err *err)
+{
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
+    struct exec_request request;
+    if (exec_request_read(&request, &arena, args, &exec->options.policy,
+                          programs_root(exec->options.programs, ws->path), err))
+        return -1;
+    CLEANUP(free) char *cwd = request.cwd;
+    return exec_begin(exec, ws, &request, NULL, done, user, err);
 }
 
 int exec_write(struct exec *exec, const struct json *args, exec_done *done, void *user, struct err *err)

@@ -45,10 +45,12 @@ void exec_free(struct exec *exec);
 typedef void exec_done(void *user, const char *result);
 int exec_command(struct exec *exec, struct workspace *ws, const struct json *args, exec_done *done, void *user,
                  struct err *err) CHECKED;
-/* The same; what a command prints that runs to its end is told as it comes. */
+/* The same of a request that was read, and may have been given less time. What a command prints that runs to its end is
+ * told as it comes; `watch` NULL: to nobody. */
+struct exec_request;
 typedef void exec_watch(void *user, enum program_stream stream, const char *bytes, size_t len);
-int exec_command_watched(struct exec *exec, struct workspace *ws, const struct json *args, exec_done *done,
-                         exec_watch *watch, void *user, struct err *err) CHECKED;
+int exec_begin(struct exec *exec, struct workspace *ws, const struct exec_request *request, exec_watch *watch,
+               exec_done *done, void *user, struct err *err) CHECKED;
 int exec_write(struct exec *exec, const struct json *args, exec_done *done, void *user, struct err *err) CHECKED;
 int exec_kill(struct exec *exec, const struct json *args, exec_done *done, void *user, struct err *err) CHECKED;
 /* Whoever waits as `user` does not wait any more: a command that runs to its end is ended, a session goes on. */

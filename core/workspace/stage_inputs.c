@@ -23,8 +23,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define BLANKS   " \t\n\v\f\r"
-#define ARTIFACT "artifact://"
+#define BLANKS " \t\n\v\f\r"
 
 /* One input on its way. */
 struct fetch {
@@ -129,11 +128,11 @@ static int64_t pinned(const struct fetch *f, const char *name)
             continue;
         if (record->resolved && strcmp(record->resolved, name) == 0)
             return record->version;
-        if (strncmp(record->from, ARTIFACT, strlen(ARTIFACT)) != 0)
+        if (strncmp(record->from, ARTIFACT_SCHEME, strlen(ARTIFACT_SCHEME)) != 0)
             continue;
         CLEANUP(free) char *other = NULL;
         int64_t version;
-        if (versions_parse_ref(record->from + strlen(ARTIFACT), &other, &version, NULL) == 0 &&
+        if (versions_parse_ref(record->from + strlen(ARTIFACT_SCHEME), &other, &version, NULL) == 0 &&
             strcmp(other, name) == 0)
             return record->version;
     }
@@ -198,7 +197,7 @@ static const struct {
     const char *scheme;
     int (*fetch)(struct fetch *f, struct err *err);
 } schemes[] = {
-    {ARTIFACT, fetch_artifact},
+    {ARTIFACT_SCHEME, fetch_artifact},
     {"host://", fetch_host},
     {"workspace://", fetch_workspace},
     {"skill://", fetch_skill},
@@ -210,8 +209,8 @@ char *stage_default_to(const char *from)
     CLEANUP(free) char *name = NULL;
     const char *last = text;
     int64_t version;
-    if (strncmp(text, ARTIFACT, strlen(ARTIFACT)) == 0 &&
-        versions_parse_ref(text + strlen(ARTIFACT), &name, &version, NULL) == 0)
+    if (strncmp(text, ARTIFACT_SCHEME, strlen(ARTIFACT_SCHEME)) == 0 &&
+        versions_parse_ref(text + strlen(ARTIFACT_SCHEME), &name, &version, NULL) == 0)
         last = name;
     size_t len = strlen(last);
     while (len > 0 && last[len - 1] == '/')

@@ -1,10 +1,10 @@
 #pragma once
-/* Versioned artifacts: files that outlive their workspace, by name, each save a new version counting from 0. What a turn
- * keeps because an output was too long for the model is another thing (tools/artifact.h): that one has no versions, and a
- * time to live.
+/* Versioned artifacts: files that outlive their workspace, by name, each save a new version counting from 0. What a
+ * turn keeps because an output was too long for the model is another thing (tools/artifact.h): that one has no
+ * versions, and a time to live.
  *
- * Two implementations behind one vector: in memory, and on disk in a folder that several programs may share. Any thread may
- * call. */
+ * Two implementations behind one vector: in memory, and on disk in a folder that several programs may share. Any thread
+ * may call. */
 
 #include "base/err.h"
 #include <stddef.h>
@@ -14,6 +14,8 @@ struct strbuf;
 struct versions;
 
 #define VERSIONS_NEWEST (-1)
+#define ARTIFACT_SCHEME                                                                                                \
+    "artifact://" /* before a name or a name@version, and before the id of an output that was too long */
 
 struct versions_ops {
     int (*save)(struct versions *self, const char *name, const void *bytes, size_t len, const char *mime,
@@ -44,6 +46,6 @@ int versions_list(struct versions *versions, const char *name, int64_t **list, s
 /* All versions; one that is not there is fine. */
 int versions_remove(struct versions *versions, const char *name, struct err *err) CHECKED;
 
-/* "name@7" → name and 7; without "@digits" at the end all of it is the name and `version` is VERSIONS_NEWEST. A version of
- * a blank name is an error. The name is the caller's. */
+/* "name@7" → name and 7; without "@digits" at the end all of it is the name and `version` is VERSIONS_NEWEST. A version
+ * of a blank name is an error. The name is the caller's. */
 int versions_parse_ref(const char *ref, char **name, int64_t *version, struct err *err) CHECKED;

@@ -5,7 +5,7 @@
 #include "base/strbuf.h"
 #include "support/place_rig.h"
 #include "support/program_rig.h"
-#include "tools/trickle.h"
+#include "tools/artifact.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -98,6 +98,29 @@ static void test_long_output_is_kept_whole(void **state)
     place_rig_call(&rig, "c2", "read_file", read);
     place_rig_turn(&rig);
     assert_non_null(strstr(place_rig_result(&rig, "c2"), "first"));
+}
+
+/* More than the memory that is spent on it: its answer has both ends and the true length, its artifact all of it. */
+static void test_a_flood_is_kept_whole(void **state)
+{
+    (void)state;
+    place_rig_open(&rig);
+    place_rig_call(&rig, "c1", "workspace_exec", "{\"command\":\"seq 1 1000000\"}");
+    place_rig_call(&rig, "c2", "run_code", "{\"code\":\"for i in range(1000000): print(i + 1)\"}");
+    place_rig_turn(&rig);
+    for (const char *const *call = (const char *const[]){"c1", "c2", NULL}; *call; call++) {
+        CLEANUP(strbuf) struct strbuf whole = STRBUF_INIT;
+        const char *output = place_rig_of(&rig, *call, "output");
+        assert_int_equal(strncmp(output, "1\n2\n3\n", 6), 0);
+        assert_non_null(strstr(output, "\n999999\n1000000\n"));
+        assert_true(strlen(output) > 7000);
+        assert_string_equal(place_rig_of(&rig, *call, "truncated"), "true");
+        assert_string_equal(place_rig_of(&rig, *call, "total_bytes"), "6888896");
+        const char *id = place_rig_of(&rig, *call, "artifact") + strlen("artifact://");
+        assert_true(artifact_store_get(rig.turn.harness.artifacts, id, &whole));
+        assert_int_equal(whole.len, 6888896);
+        assert_string_equal(whole.buf + whole.len - 15, "999999\n1000000\n");
+    }
 }
 
 static bool has_ended(struct place_rig *r)
@@ -397,28 +420,32 @@ static void test_names_are_not_given_twice(void **state)
     journal_reader_free(reader);
 }
 
-static bool is_cut(struct place_rig *r)
+/* The newest of a flood is told, so that what it asks at last can be answered: and what is typed then is echoed. */
+static bool asks_at_last(struct place_rig *r)
 {
     size_t count = turn_rig_count(&r->turn, EVENT_PROGRAM_OUTPUT);
-    return count && strstr(turn_rig_event(&r->turn, EVENT_PROGRAM_OUTPUT, count - 1)->program_output.text, TRICKLE_CUT);
+    return count && strstr(turn_rig_event(&r->turn, EVENT_PROGRAM_OUTPUT, count - 1)->program_output.text, "again? ");
 }
 
 static void test_a_flood_is_bounded(void **state)
 {
     (void)state;
     place_rig_open(&rig);
-    place_rig_call(&rig, "c1", "workspace_exec", "{\"command\":\"yes\",\"background\":true}");
+    place_rig_call(&rig, "c1", "workspace_exec",
+                   "{\"command\":\"seq 3000000; printf 'again? '; read a; echo got $a\",\"background\":true}");
     place_rig_turn(&rig);
-    place_rig_await(&rig, is_cut);
+    place_rig_await(&rig, asks_at_last);
     size_t count = turn_rig_count(&rig.turn, EVENT_PROGRAM_OUTPUT), bytes = 0;
-    assert_true(count < 2 * PLACE_RECORDED_MAX / TRICKLE_PIECE);
-    place_rig_call(&rig, "c2", "workspace_kill", "{\"session_id\":\"p1\"}");
+    for (size_t i = 0; i < count; i++)
+        bytes += strlen(turn_rig_event(&rig.turn, EVENT_PROGRAM_OUTPUT, i)->program_output.text);
+    assert_true(bytes < PLACE_RECORDED_MAX + (1 << 20)); /* of 22 MB */
+    const char *newest = turn_rig_event(&rig.turn, EVENT_PROGRAM_OUTPUT, count - 1)->program_output.text;
+    assert_non_null(strstr(newest, "3000000\nagain? "));
+    place_rig_call(&rig, "c2", "workspace_write_stdin", "{\"session_id\":\"p1\",\"chars\":\"no\",\"submit\":true}");
     place_rig_turn(&rig);
-    assert_int_equal(turn_rig_count(&rig.turn, EVENT_PROGRAM_OUTPUT), count);
-    for (size_t i = 0; i < rig.turn.event_count; i++)
-        if (rig.turn.events[i].type == EVENT_PROGRAM_OUTPUT)
-            bytes += strlen(rig.turn.events[i].program_output.text);
-    assert_int_equal(bytes, PLACE_RECORDED_MAX + strlen(TRICKLE_CUT));
+    place_rig_await(&rig, has_ended);
+    count = turn_rig_count(&rig.turn, EVENT_PROGRAM_OUTPUT);
+    assert_string_equal(turn_rig_event(&rig.turn, EVENT_PROGRAM_OUTPUT, count - 1)->program_output.text, "got no\n");
 }
 
 static void test_a_workspace_that_is_too_full(void **state)
@@ -442,6 +469,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_a_command),
         TEST(test_long_output_is_kept_whole),
+        TEST(test_a_flood_is_kept_whole),
         TEST(test_a_program_that_goes_on),
         TEST(test_a_program_is_typed_into_and_ended_by_keys),
         TEST(test_the_session_ends_what_goes_on),

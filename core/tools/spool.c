@@ -1,0 +1,112 @@
+#include "spool.h"
+#include "artifact.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/utf8.h"
+#include "long_text.h"
+#include "page.h"
+#include "tool.h"
+#include <inttypes.h>
+#include <string.h>
+
+void spool_init(struct spool *spool, const struct tool_run *run)
+{
+    *spool = (struct spool){.run = run, .max = SPOOL_MAX};
+    strbuf_init(&spool->head);
+    strbuf_init(&spool->tail);
+    strbuf_init(&spool->half);
+}
+
+/* An artifact is text: what is none becomes U+FFFD, but not where a read happened to cut a character. */
+static void keep(struct spool *spool, const char *bytes, size_t len, bool end)
+{
+    CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
+    struct strbuf *half = &spool->half;
+    strbuf_add(half, bytes, len);
+    size_t whole = end ? half->len : half->len - utf8_unfinished(half->buf, half->len);
+    utf8_scrub(&text, half->buf, whole);
+    memmove(half->buf, half->buf + whole, half->len - whole);
+    strbuf_set_len(half, half->len - whole);
+    artifact_writer_add(spool->file, text.buf, text.len);
+}
+
+/* The next bytes of the stream, of which `before` came earlier. */
+static void keep_some(struct spool *spool, uint64_t before, const char *bytes, size_t len)
+{
+    uint64_t room = before < spool->max ? spool->max - before : 0;
+    if (spool->file && room)
+        keep(spool, bytes, len < room ? len : (size_t)room, false);
+}
+
+static void spill(struct spool *spool)
+{
+    const struct tool_env *env = spool->run->env;
+    spool->spilled = true;
+    if (env->artifacts)
+        spool->file = artifact_store_begin(env->artifacts, env->session, spool->run->tool->spec.name);
+    keep_some(spool, 0, spool->head.buf, spool->head.len);
+}
+
+static void add_to_tail(struct strbuf *tail, const char *bytes, size_t len)
+{
+    size_t skip = len > SPOOL_WINDOW ? len - SPOOL_WINDOW : 0;
+    strbuf_add(tail, bytes + skip, len - skip);
+    if (tail->len <= 2 * SPOOL_WINDOW)
+        return;
+    memmove(tail->buf, tail->buf + tail->len - SPOOL_WINDOW, SPOOL_WINDOW);
+    strbuf_set_len(tail, SPOOL_WINDOW);
+}
+
+void spool_add(struct spool *spool, const char *bytes, size_t len)
+{
+    if (!spool->spilled && spool->head.len + len > SPOOL_WINDOW)
+        spill(spool);
+    if (spool->spilled) {
+        keep_some(spool, spool->total, bytes, len);
+        add_to_tail(&spool->tail, bytes, len);
+    } else {
+        strbuf_add(&spool->head, bytes, len);
+    }
+    spool->total += len;
+}
+
+/* NULL: it could not be kept. */
+static struct artifact *end_file(struct spool *spool)
+{
+    if (!spool->file)
+        return NULL;
+    keep(spool, "", 0, true);
+    if (spool->total > spool->max) {
+        CLEANUP(free)
+        char *note = xasprintf("\n[%" PRIu64 " bytes more were printed; only the first %" PRIu64 " are kept]\n",
+                               spool->total - spool->max, spool->max);
+        artifact_writer_add(spool->file, note, strlen(note));
+    }
+    return artifact_writer_end(steal(&spool->file));
+}
+
+void spool_write(struct spool *spool, struct json_writer *w, const char *key, const char *prefix, size_t room)
+{
+    const struct tool_run *run = spool->run;
+    if (!spool->spilled) {
+        long_text_add(w, key, prefix, spool->head.buf, spool->head.len, room, run->env, run->tool->spec.name);
+        return;
+    }
+    struct artifact *kept = end_file(spool);
+    strbuf_add(&spool->head, spool->tail.buf, spool->tail.len);
+    long_text_add_cut(w, key, prefix, spool->head.buf, spool->head.len, room, spool->total, kept);
+    artifact_free(kept);
+}
+
+size_t spool_cost(const struct spool *spool)
+{
+    return spool->spilled ? SIZE_MAX : page_cost(spool->head.buf, spool->head.len);
+}
+
+void spool_release(struct spool *spool)
+{
+    artifact_writer_drop(spool->file);
+    strbuf_release(&spool->head);
+    strbuf_release(&spool->tail);
+    strbuf_release(&spool->half);
+}
