@@ -1,7 +1,8 @@
 /* A place: what was set up, the workspace, and who is told.
  *
- * Operations on a workspace tell of themselves on the thread that carries them out. They are kept in order and handed on
- * from the loop: at once when that is the thread, else when the work comes back that they are part of. */
+ * Operations on a workspace tell of themselves on the thread that carries them out. They are kept in order and handed
+ * on from the loop when the work comes back that they are part of, or the call ends: so what a program printed stands
+ * before the record of its run. */
 
 #include "place.h"
 #include "base/hash.h"
@@ -47,7 +48,6 @@ struct place *place_new(const struct place_options *options)
     own->commands.deny = keep_list(place, options->commands.deny);
     own->programs_max = options->programs_max ? options->programs_max : PLACE_PROGRAMS_MAX;
     place->loop = options->loop;
-    place->loop_thread = pthread_self();
     place->ops_end = &place->ops;
     pthread_mutex_init(&place->mutex, NULL);
     place_control_init(place);
@@ -102,7 +102,8 @@ void place_tell_ops(struct place *place)
         struct placed_op *op = ops;
         ops = op->next;
         if (place->listener.op)
-            place->listener.op(place->listener.user, &(struct workspace_op){op->op, op->elapsed_ms, op->error, op->attrs});
+            place->listener.op(place->listener.user,
+                               &(struct workspace_op){op->op, op->elapsed_ms, op->error, op->attrs});
         free_op(op);
     }
 }
@@ -119,8 +120,6 @@ static void on_op(void *user, const struct workspace_op *op)
     *place->ops_end = copy;
     place->ops_end = &copy->next;
     pthread_mutex_unlock(&place->mutex);
-    if (pthread_equal(pthread_self(), place->loop_thread))
-        place_tell_ops(place);
 }
 
 /* ---- the workspace ---- */
@@ -134,7 +133,8 @@ struct versions *place_versions(struct place *place)
     return place->versions;
 }
 
-/* Where a workspace is made: below a folder that the next session removes when this one cannot, or where it may stay. */
+/* Where a workspace is made: below a folder that the next session removes when this one cannot, or where it may stay.
+ */
 static char *open_base(struct place *place, struct err *err)
 {
     if (place->options.policy.persist)
@@ -199,8 +199,8 @@ void place_collected(struct place *place, const struct place_output *output)
 static uint64_t hash_of(const struct place_seen *seen)
 {
     CLEANUP(free)
-    char *text = xasprintf("%s %s %s %s %lld %lld", seen->entries.buf, seen->inputs.buf, seen->outputs.buf, seen->skills.buf,
-                           (long long)seen->used, (long long)seen->more);
+    char *text = xasprintf("%s %s %s %s %lld %lld", seen->entries.buf, seen->inputs.buf, seen->outputs.buf,
+                           seen->skills.buf, (long long)seen->used, (long long)seen->more);
     return hash_fnv1a(text, strlen(text));
 }
 
@@ -210,16 +210,15 @@ void place_tell_seen(struct place *place, const struct place_seen *seen)
     if (!seen || !place->listener.state || hash == place->told)
         return;
     place->told = hash;
-    place->listener.state(place->listener.user,
-                          &(struct place_state){.exec_id = place->options.id,
-                                                .path = place->ws->path,
-                                                .used = seen->used,
-                                                .limit = place->options.policy.max_disk_bytes,
-                                                .more = seen->more,
-                                                .entries = seen->entries.buf,
-                                                .inputs = seen->inputs.buf,
-                                                .outputs = seen->outputs.buf,
-                                                .skills = seen->skills.buf});
+    place->listener.state(place->listener.user, &(struct place_state){.exec_id = place->options.id,
+                                                                      .path = place->ws->path,
+                                                                      .used = seen->used,
+                                                                      .limit = place->options.policy.max_disk_bytes,
+                                                                      .more = seen->more,
+                                                                      .entries = seen->entries.buf,
+                                                                      .inputs = seen->inputs.buf,
+                                                                      .outputs = seen->outputs.buf,
+                                                                      .skills = seen->skills.buf});
 }
 
 static void look(struct loop_work *work)

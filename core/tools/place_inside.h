@@ -1,6 +1,6 @@
 #pragma once
-/* A place, inside: place.c keeps it, place_programs.c what runs there, place_state.c looks at the workspace, place_job.c does
- * what blocks. */
+/* A place, inside: place.c keeps it, place_programs.c what runs there, place_state.c looks at the workspace,
+ * place_job.c does what blocks. */
 
 #include "base/arena.h"
 #include "base/loop.h"
@@ -38,7 +38,6 @@ struct place {
     struct place_listener listener;
 
     pthread_mutex_t mutex; /* of what threads share: */
-    pthread_t loop_thread;
     struct placed_op *ops, **ops_end;
     struct workspace_registry *registry;
     struct rooms *rooms;
@@ -53,7 +52,7 @@ struct place {
     struct exec *exec;
     struct placed_program *running;
     size_t running_count;
-    char *call; /* of the program that is being started */
+    char *call;        /* of the program that is being started */
     unsigned numbered; /* programs that had names before */
     struct program_control control;
 

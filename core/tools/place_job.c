@@ -53,6 +53,8 @@ void place_job_finish(struct place_job *job)
     struct tool_run *run = job->run;
     struct tool_reply reply = job->reply;
     job->reply = (struct tool_reply){0};
+    if (job->place)
+        place_tell_ops(job->place);
     if (job->failed)
         tool_reply_error(&reply, "%s", job->err.text);
     run->state = NULL;

@@ -79,6 +79,9 @@ static void test_a_command(void **state)
     assert_true(now->workspace_state.limit == EVENT_NULL_INT);
     expect_before(EVENT_WORKSPACE_OP, EVENT_TOOL_FINISHED, "c1");
     expect_before(EVENT_TOOL_OUTPUT, EVENT_TOOL_FINISHED, "c1");
+    /* What it printed stands before the record of its run. */
+    assert_true(turn_check_place(&rig.turn, EVENT_TOOL_OUTPUT, NULL, 1) <
+                turn_check_place(&rig.turn, EVENT_WORKSPACE_OP, NULL, 1));
     expect_before(EVENT_WORKSPACE_STATE, EVENT_TOOL_FINISHED, "c1");
 }
 
