@@ -1,8 +1,8 @@
 /* bring_back: what programs made, proposed as a change of the project.
  *
- * Nothing that runs in a workspace reaches the user's files. This is the one way back, and it is a write like any other: shown
- * as a diff, decided about, kept for undo, and then written from the bytes that were approved; the workspace may have changed
- * meanwhile, which then does not matter. */
+ * Nothing that runs in a workspace reaches the user's files. This is the one way back, and it is a write like any
+ * other: shown as a diff, decided about, kept for undo, and then written from the bytes that were approved; the
+ * workspace may have changed meanwhile, which then does not matter. */
 
 #include "base/beneath.h"
 #include "base/json.h"
@@ -14,6 +14,8 @@
 #include "workspace/collect.h"
 #include "workspace/glob.h"
 #include "workspace/globs.h"
+#include "workspace/inside.h"
+#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -24,6 +26,7 @@
 struct bringing {
     struct place_job *job;
     const char *to; /* as given; "" is the project's folder */
+    bool several;   /* things are named: then a folder keeps its name, or two would be mixed */
     struct change_set *set;
     size_t found, same;
 };
@@ -35,8 +38,8 @@ static bool is_folder(const struct beneath *root, const char *path)
     return beneath_lstat(root, path, &st, &err) == 0 && S_ISDIR(st.st_mode);
 }
 
-/* The project's path for a file: exactly `to` for one that was named by itself, unless that is a folder; else in it, as far
- * below as it is below what is plain in the pattern. */
+/* The project's path for a file: exactly `to` for one that was named by itself, unless that is a folder; else in it, as
+ * far below as it is below what is plain in the pattern. */
 static char *place_for(const struct bringing *b, const char *name, const char *base, bool whole)
 {
     const char *to = b->to;
@@ -45,7 +48,7 @@ static char *place_for(const struct bringing *b, const char *name, const char *b
     bool folder = !len || to[len - 1] == '/' || is_folder(b->job->run->env->root, to);
     if (whole && !folder)
         return xstrdup(to);
-    const char *rest = whole                                                                ? (slash ? slash + 1 : name)
+    const char *rest = whole                                                            ? (slash ? slash + 1 : name)
                        : below && strncmp(name, base, below) == 0 && name[below] == '/' ? name + below + 1
                                                                                         : name;
     while (len && to[len - 1] == '/')
@@ -53,15 +56,8 @@ static char *place_for(const struct bringing *b, const char *name, const char *b
     return len ? xasprintf("%.*s/%s", (int)len, to, rest) : xstrdup(rest);
 }
 
-static mode_t mode_of(const struct bringing *b, const struct collected_file *file)
-{
-    struct stat st;
-    struct err err = ERR_INIT;
-    bool runs = beneath_lstat(b->job->ws->root, file->name, &st, &err) == 0 && (st.st_mode & S_IXUSR);
-    return runs ? PROGRAM_MODE : NEW_FILE_MODE;
-}
-
-static int bring_file(struct bringing *b, const struct collected_file *file, const char *base, bool whole, struct err *err)
+static int bring_file(struct bringing *b, const struct collected_file *file, const char *base, bool whole,
+                      struct err *err)
 {
     CLEANUP(free) char *path = place_for(b, file->name, base, whole);
     if (file->truncated)
@@ -75,9 +71,25 @@ static int bring_file(struct bringing *b, const struct collected_file *file, con
     for (size_t i = 0; i + 1 < b->set->count; i++)
         if (strcmp(b->set->items[i].path, change->path) == 0)
             return err_set(err, "two files would become %.300s", path);
-    change_side_set(&change->new, file->content, file->len, change->old.exists ? change->old.mode : mode_of(b, file));
+    change_side_set(&change->new, file->content, file->len,
+                    change->old.exists ? change->old.mode
+                    : file->runs       ? PROGRAM_MODE
+                                       : NEW_FILE_MODE);
     b->same += change->old.exists && strcmp(change->old.digest, change->new.digest) == 0;
     return 0;
+}
+
+/* In the workspace; a link to one is one. */
+static bool leads_to_folder(const struct beneath *root, const char *path)
+{
+    CLEANUP(fd) int fd = inside_open(root, path, O_PATH | O_DIRECTORY, NULL, NULL);
+    return fd >= 0;
+}
+
+static size_t parent_len(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? (size_t)(slash - path) : 0;
 }
 
 static int bring_pattern(struct bringing *b, const char *given, struct err *err)
@@ -86,19 +98,18 @@ static int bring_pattern(struct bringing *b, const char *given, struct err *err)
     CLEANUP(free) char *clean = normal ? globs_clean(normal) : NULL;
     if (!clean)
         return err_set(err, "path escapes workspace: %.300s", given);
-    if (is_folder(b->job->ws->root, clean)) {
-        char *all = xasprintf("%s/**", clean);
-        free(clean);
-        clean = all;
-    }
-    struct glob *glob = glob_new(clean, err);
+    bool folder = leads_to_folder(b->job->ws->root, clean);
+    CLEANUP(free) char *pattern = folder ? xasprintf("%s/**", clean) : xstrdup(clean);
+    struct glob *glob = glob_new(pattern, err);
     if (!glob)
         return -1;
     bool whole = false;
     CLEANUP(free) char *base = glob_base(glob, &whole);
     glob_free(glob);
+    if (folder && b->several)
+        base[parent_len(base)] = '\0';
     CLEANUP(collected) struct collected files = {0};
-    if (collect_files(b->job->ws, (const char *const[]){clean}, 1, &files, err))
+    if (collect_found(b->job->ws, pattern, &files, err))
         return -1;
     if (!files.count)
         return err_set(err, "no file of the workspace fits %.300s", given);
@@ -130,6 +141,7 @@ static void propose(struct place_job *job)
     const struct json *from = json_get(job->run->arguments, "from");
     struct bringing b = {.job = job, .to = json_str(json_get(job->run->arguments, "to"), "")};
     b.set = change_set_new();
+    b.several = from->type == JSON_ARRAY && from->count > 1;
     int status = 0;
     if (strcmp(b.to, ".") == 0 || strcmp(b.to, "./") == 0)
         b.to = "";
@@ -173,19 +185,21 @@ const struct tool tool_bring_back = {
     .spec =
         {
             .name = "bring_back",
-            .description = "Propose files of the session's workspace as files of the project. The user sees the difference and "
-                           "decides; nothing else that programs do there reaches the project.",
+            .description =
+                "Propose files of the session's workspace as files of the project. The user sees the difference and "
+                "decides; nothing else that programs do there reaches the project.",
             .effect = EFFECT_LOCAL_WRITE,
             .idempotent = false,
             .real_time = true,
             .resource_keys = (const char *const[]){"workspace", "file:{to}", NULL},
-            .parameters = "{\"type\":\"object\",\"properties\":{"
-                          "\"from\":{\"type\":[\"string\",\"array\"],\"minLength\":1,\"minItems\":1,\"maxItems\":100,"
-                          "\"items\":{\"type\":\"string\",\"minLength\":1},"
-                          "\"description\":\"paths, folders or globs in the workspace\"},"
-                          "\"to\":{\"type\":\"string\",\"description\":\"a file, or a folder with / behind it; the project's "
-                          "folder if not given\"}},"
-                          "\"required\":[\"from\"],\"additionalProperties\":false}",
+            .parameters =
+                "{\"type\":\"object\",\"properties\":{"
+                "\"from\":{\"type\":[\"string\",\"array\"],\"minLength\":1,\"minItems\":1,\"maxItems\":100,"
+                "\"items\":{\"type\":\"string\",\"minLength\":1},"
+                "\"description\":\"paths, folders or globs in the workspace; of several each folder keeps its name\"},"
+                "\"to\":{\"type\":\"string\",\"description\":\"a file, or a folder with / behind it; the project's "
+                "folder if not given\"}},"
+                "\"required\":[\"from\"],\"additionalProperties\":false}",
         },
     .start = start_bring_back,
 };

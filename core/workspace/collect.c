@@ -1,6 +1,6 @@
-/* Both kinds of collection go the same way: the hits of a pattern in order, each opened beneath the root and judged by its
- * descriptor, each file once by its real path, and then `take` with a limit. What differs is the limits and what a link to
- * nothing means. */
+/* Both kinds of collection go the same way: the hits of a pattern in order, each opened beneath the root and judged by
+ * its descriptor, each file once by its real path, and then `take` with a limit. What differs is the limits and what a
+ * link to nothing means. */
 
 #include "collect.h"
 #include "base/beneath.h"
@@ -29,6 +29,7 @@ struct collection {
     struct collected *out;
     struct hash_map seen; /* real paths */
     int64_t left;         /* bytes that may still be read */
+    bool as_found;        /* a file is its path, not what that leads to */
 };
 
 /* What became of a hit. */
@@ -100,7 +101,8 @@ static enum taken take(struct collection *c, int fd, const struct stat *st, cons
         limit = c->left;
     if (limit > 0 && read_up_to(fd, (size_t)limit, st->st_size, &content) < 0)
         return skip(c, name, strerror(errno));
-    struct collected_file file = {.size = st->st_size, .truncated = st->st_size > (int64_t)content.len};
+    struct collected_file file = {
+        .size = st->st_size, .runs = (st->st_mode & S_IXUSR) != 0, .truncated = st->st_size > (int64_t)content.len};
     file.mime = limit > 0 ? mime_sniff(content.buf, content.len) : "";
     if (file.truncated && c->spec && c->spec->save) {
         err_set(err, "cannot save truncated output file: %.300s", name);
@@ -119,7 +121,8 @@ static enum taken take(struct collection *c, int fd, const struct stat *st, cons
     struct collected *out = c->out;
     GROW(out->files, out->count, out->room);
     out->files[out->count++] = file;
-    /* Without a spec every file is cut at the same place, which its flag says; only running out of all room is a limit. */
+    /* Without a spec every file is cut at the same place, which its flag says; only running out of all room is a limit.
+     */
     out->limits_hit |= file.truncated && (c->spec || c->left <= 0);
     return TAKEN;
 }
@@ -128,6 +131,8 @@ static enum taken take(struct collection *c, int fd, const struct stat *st, cons
 static enum taken refuse(struct collection *c, const struct glob_hit *hit, const struct err *why, struct err *err)
 {
     if (hit->linked && (why->code == ENOENT || why->code == ELOOP || why->code == ENOTDIR) && c->spec) {
+        if (c->spec->lenient)
+            return skip(c, hit->path, "it is a link to nothing");
         err_set(err, "%.300s is a link to nothing", hit->path);
         return FAILED;
     }
@@ -141,12 +146,14 @@ static enum taken take_hit(struct collection *c, const struct glob_hit *hit, str
     CLEANUP(free) char *real = NULL;
     struct err own = ERR_INIT;
     struct stat st;
-    CLEANUP(fd) int fd = hit->linked ? inside_open(c->ws->root, hit->path, O_RDONLY, &real, &own)
-                                     : beneath_openat(c->ws->root, hit->path, O_RDONLY | O_NOFOLLOW, 0, &own);
+    CLEANUP(fd)
+    int fd = hit->linked ? inside_open(c->ws->root, hit->path, O_RDONLY, &real, &own)
+                         : beneath_openat(c->ws->root, hit->path, O_RDONLY | O_NOFOLLOW, 0, &own);
     if (fd < 0)
         return refuse(c, hit, &own, err);
-    const char *itself = real ? real : hit->path;
-    /* Outputs are called as they were asked for: "out/report" although it is a link to what a program made elsewhere. */
+    const char *itself = real && !c->as_found ? real : hit->path;
+    /* Outputs are called as they were asked for: "out/report" although it is a link to what a program made elsewhere.
+     */
     const char *name = c->spec ? hit->path : itself;
     if (fstat(fd, &st) < 0)
         return skip(c, name, strerror(errno));
@@ -167,6 +174,8 @@ static int collect_pattern(struct collection *c, const char *pattern, struct err
     if (globwalk(c->ws->root, pattern, &hits, err) < 0)
         return -1;
     c->out->limits_hit |= hits.cut;
+    for (size_t i = 0; i < hits.shut_count; i++)
+        skip(c, hits.shut[i].path, hits.shut[i].why);
     for (size_t i = 0; i < hits.count; i++) {
         if (c->spec && c->out->count >= (size_t)c->spec->max_files) {
             c->out->limits_hit = true;
@@ -204,16 +213,28 @@ static void begin(struct span *span, struct workspace *ws, const char *const *pa
     json_close(&span->attrs, ']');
 }
 
-int collect_files(struct workspace *ws, const char *const *patterns, size_t count, struct collected *out, struct err *err)
+static int collect_all(struct collection *c, const char *const *patterns, size_t count, struct err *err)
 {
     struct err own = ERR_INIT;
     struct span span;
-    struct collection c = {.ws = ws, .out = out, .left = COLLECT_BYTES_MAX};
-    *out = (struct collected){0};
-    begin(&span, ws, patterns, count);
-    int status = collect(&c, patterns, count, &own);
-    json_add_int(&span.attrs, SPAN_COUNT, (int64_t)out->count);
+    *c->out = (struct collected){0};
+    begin(&span, c->ws, patterns, count);
+    int status = collect(c, patterns, count, &own);
+    json_add_int(&span.attrs, SPAN_COUNT, (int64_t)c->out->count);
     return span_end(&span, status, &own, err);
+}
+
+int collect_files(struct workspace *ws, const char *const *patterns, size_t count, struct collected *out,
+                  struct err *err)
+{
+    struct collection c = {.ws = ws, .out = out, .left = COLLECT_BYTES_MAX};
+    return collect_all(&c, patterns, count, err);
+}
+
+int collect_found(struct workspace *ws, const char *pattern, struct collected *out, struct err *err)
+{
+    struct collection c = {.ws = ws, .out = out, .left = COLLECT_BYTES_MAX, .as_found = true};
+    return collect_all(&c, &pattern, 1, err);
 }
 
 /* ---- with a spec ---- */

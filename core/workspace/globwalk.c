@@ -1,7 +1,7 @@
-/* The walk goes through real folders by descriptor (walk.h); where a link leads to a folder inside, a walk within the walk
- * goes on from there under the link's name. Folders that are being gone through this way are remembered, so a link to one
- * of them ends the matter, and what is seen behind links is counted: a handful of links can stand for more paths than any
- * machine can list. */
+/* The walk goes through real folders by descriptor (walk.h); where a link leads to a folder inside, a walk within the
+ * walk goes on from there under the link's name. Folders that are being gone through this way are remembered, so a link
+ * to one of them ends the matter, and what is seen behind links is counted: a handful of links can stand for more paths
+ * than any machine can list. */
 
 #include "globwalk.h"
 #include "base/beneath.h"
@@ -44,12 +44,22 @@ static void add_hit(struct search *s, const char *path, size_t len, bool linked)
 
 static enum walk_next see(void *user, const struct walk_entry *entry);
 
+static void add_shut(struct search *s, const char *path, int code)
+{
+    struct glob_hits *hits = s->hits;
+    hits->cut = true;
+    if (hits->shut_count == GLOBWALK_SHUT_MAX)
+        return;
+    GROW(hits->shut, hits->shut_count, hits->shut_room);
+    hits->shut[hits->shut_count++] =
+        (struct glob_shut){.path = xstrdup(path),
+                           .why = code == ELOOP ? xasprintf("it is more than %d folders deep", WALK_DEPTH_MAX)
+                                                : xasprintf("the folder cannot be read: %s", strerrordesc_np(code))};
+}
+
 static enum walk_next on_shut(void *user, const char *path, int code)
 {
-    struct search *s = user;
-    (void)path;
-    (void)code;
-    s->hits->cut = true;
+    add_shut(user, path, code);
     return WALK_ON;
 }
 
@@ -141,7 +151,8 @@ static int search_below(struct search *s, const char *base, struct err *err)
     struct stat st;
     CLEANUP(fd) int fd = inside_open(s->root, *base ? base : ".", O_RDONLY | O_DIRECTORY, &real, &own);
     if (fd < 0) {
-        s->hits->cut |= own.code == EACCES;
+        if (own.code == EACCES)
+            add_shut(s, base, own.code);
         return 0; /* nothing there, no folder, or outside: no hits */
     }
     s->linked = *base && strcmp(real, base) != 0;
@@ -177,6 +188,11 @@ void glob_hits_release(struct glob_hits *hits)
 {
     for (size_t i = 0; i < hits->count; i++)
         free(hits->items[i].path);
+    for (size_t i = 0; i < hits->shut_count; i++) {
+        free(hits->shut[i].path);
+        free(hits->shut[i].why);
+    }
+    free(hits->shut);
     free(hits->items);
     *hits = (struct glob_hits){0};
 }

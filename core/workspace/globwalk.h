@@ -16,15 +16,20 @@ struct glob_hit {
 struct glob_hits {
     struct glob_hit *items; /* sorted by the bytes of their paths, each path once */
     size_t count, room;
+    struct glob_shut {
+        char *path, *why;
+    } * shut; /* folders that could not be looked into */
+    size_t shut_count, shut_room;
     bool cut; /* not everything was looked at: too many, too deep, too many links, or a folder that cannot be read */
 };
 
-#define GLOBWALK_HITS_MAX    (1 << 20)
-#define GLOBWALK_LINKS_MAX   1024      /* folders entered through links */
-#define GLOBWALK_LINKED_MAX  (1 << 20) /* entries seen behind them */
+#define GLOBWALK_HITS_MAX   (1 << 20)
+#define GLOBWALK_SHUT_MAX   1000      /* folders named */
+#define GLOBWALK_LINKS_MAX  1024      /* folders entered through links */
+#define GLOBWALK_LINKED_MAX (1 << 20) /* entries seen behind them */
 
-/* Files and links; folders and other things are left out. A pattern that climbs out of the root has no hits. `hits` is to
- * be released in any case. */
+/* Files and links; folders and other things are left out. A pattern that climbs out of the root has no hits. `hits` is
+ * to be released in any case. */
 int globwalk(const struct beneath *root, const char *pattern, struct glob_hits *hits, struct err *err) CHECKED;
 void glob_hits_release(struct glob_hits *hits);
 static inline void glob_hits_cleanup(struct glob_hits *hits)

@@ -9,15 +9,16 @@
 struct json;
 
 #define OUTPUT_MAX_FILES       100
-#define OUTPUT_MAX_FILE_BYTES  (4 << 20)  /* also the most that is read of any file */
+#define OUTPUT_MAX_FILE_BYTES  (4 << 20) /* also the most that is read of any file */
 #define OUTPUT_MAX_TOTAL_BYTES (64 << 20)
 
 struct output_spec {
     char **globs;
     size_t glob_count;
     int64_t max_files, max_file_bytes, max_total_bytes; /* 0 and less: the defaults above */
-    bool save;           /* as versioned artifacts */
-    bool inline_content; /* hand the bytes over */
+    bool save;                                          /* as versioned artifacts */
+    bool inline_content;                                /* hand the bytes over */
+    bool lenient;        /* a link to nothing is left out with its reason, where it would be an error (D18) */
     char *name_template; /* stands before the name of what is saved; may be NULL */
 };
 

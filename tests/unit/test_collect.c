@@ -1,10 +1,10 @@
-/* Collecting from a workspace in which a program did its worst: nothing leads out, nothing goes on for ever, and what is left
- * out has a reason. */
+/* Collecting from a workspace in which a program did its worst: nothing leads out, nothing goes on for ever, and what
+ * is left out has a reason. */
 
-#include "workspace/collect.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "support/workspace_rig.h"
+#include "workspace/collect.h"
 #include "workspace/outputspec.h"
 #include "workspace/versions.h"
 #include "workspace/walk.h"
@@ -146,7 +146,29 @@ static void test_unreadable(void **state)
     CLEANUP(free) char *names = names_of("work/**", &out);
     assert_string_equal(names, "");
     assert_true(out.limits_hit);
+    assert_int_equal(out.skipped_count, 1);
+    assert_string_equal(out.skipped[0].name, "work/closed");
     chmod(folder, 0755);
+}
+
+/* Whoever may read everything cannot go down for ever. */
+static void test_a_folder_that_is_too_deep_is_named(void **state)
+{
+    (void)state;
+    CLEANUP(strbuf) struct strbuf path = STRBUF_INIT;
+    strbuf_addstr(&path, "out");
+    for (int i = 0; i < 202; i++)
+        strbuf_addstr(&path, "/d");
+    strbuf_addstr(&path, "/x");
+    workspace_test_write(&t, path.buf, "x");
+    workspace_test_write(&t, "out/y", "y");
+    CLEANUP(collected) struct collected out;
+    CLEANUP(free) char *names = names_of("out/**", &out);
+    assert_string_equal(names, "out/y");
+    assert_true(out.limits_hit);
+    assert_int_equal(out.skipped_count, 1);
+    assert_int_equal(strncmp(out.skipped[0].name, "out/d/d", 7), 0);
+    assert_string_equal(out.skipped[0].why, "it is more than 200 folders deep");
 }
 
 static void test_huge_file(void **state)
@@ -305,6 +327,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_links_that_lead_out, setup, teardown),
         cmocka_unit_test_setup_teardown(test_special_files, setup, teardown),
         cmocka_unit_test_setup_teardown(test_unreadable, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_a_folder_that_is_too_deep_is_named, setup, teardown),
         cmocka_unit_test_setup_teardown(test_huge_file, setup, teardown),
         cmocka_unit_test_setup_teardown(test_endless_links, setup, teardown),
         cmocka_unit_test_setup_teardown(test_deep_tree, setup, teardown),
