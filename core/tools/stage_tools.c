@@ -1,11 +1,11 @@
-/* What goes into the session's workspace and what comes out of it again: stage_input, collect_outputs, save_artifact,
- * load_artifact.
+/* What goes into the session's workspace and what comes out of it again: stage_input, collect_outputs.
  *
  * Of this machine's files only those of the project may be staged, and of folders that the config file names: an agent
  * that may copy anything where its programs run could read any key that the user has. The kernel decides what lies
  * beneath a folder, not the path's letters; files are copied, for a program could write through a link. */
 
 #include "stage_tools.h"
+#include "artifact.h"
 #include "base/beneath.h"
 #include "base/json.h"
 #include "base/mem.h"
@@ -13,7 +13,6 @@
 #include "long_text.h"
 #include "place.h"
 #include "place_job.h"
-#include "workspace/inside.h"
 #include "workspace/mime.h"
 #include "workspace/stage.h"
 #include "workspace/versions.h"
@@ -22,24 +21,12 @@
 #include <limits.h>
 #include <string.h>
 
-#define HOST           "host://"
-#define ARTIFACT_BYTES ((size_t)64 << 20) /* of one that is saved */
-#define CONTENT_WORTH  200                /* characters; with less room no content is shown */
-#define USUAL_OUTPUTS  "out/**"
+#define CONTENT_WORTH 200 /* characters; with less room no content is shown */
+#define USUAL_OUTPUTS "out/**"
 
 static const char *argument(const struct tool_run *run, const char *name)
 {
     return json_str(json_get(run->arguments, name), "");
-}
-
-static void fail(struct place_job *job)
-{
-    job->failed = true;
-}
-
-static void reply(struct place_job *job, struct strbuf *out)
-{
-    tool_reply_page(&job->reply, strbuf_detach(out, NULL));
 }
 
 /* ---- stage_input ---- */
@@ -88,36 +75,48 @@ static char *allowed(const struct tool_run *run, const char *path, struct err *e
     return NULL;
 }
 
+static bool begins_with(const char *text, const char *scheme)
+{
+    return strncmp(text, scheme, strlen(scheme)) == 0;
+}
+
+/* The source as stage_inputs knows it: a file of this machine by where it really is, an output that was too long for
+ * its answer by its file. */
+static char *find_source(const struct tool_run *run, const char *from, bool *host, struct err *err)
+{
+    const struct tool_env *env = run->env;
+    struct artifact *output = env->artifacts && begins_with(from, ARTIFACT_SCHEME)
+                                  ? artifact_store_find(env->artifacts, from + strlen(ARTIFACT_SCHEME))
+                                  : NULL;
+    CLEANUP(free) char *path = output ? xstrdup(output->path) : NULL;
+    artifact_free(output);
+    *host = path || begins_with(from, HOST_SCHEME) || !strstr(from, "://");
+    if (*host && !path)
+        path = allowed(run, begins_with(from, HOST_SCHEME) ? from + strlen(HOST_SCHEME) : from, err);
+    if (*host)
+        return path ? xasprintf(HOST_SCHEME "%s", path) : NULL;
+    return xstrdup(from);
+}
+
 static void stage(struct place_job *job)
 {
     const char *from = argument(job->run, "from"), *mode = argument(job->run, "mode");
-    bool host = strncmp(from, HOST, strlen(HOST)) == 0 || !strstr(from, "://");
-    CLEANUP(free) char *source = NULL;
-    if (host) {
-        CLEANUP(free) char *real = allowed(job->run, strstr(from, "://") ? from + strlen(HOST) : from, &job->err);
-        if (!real) {
-            fail(job);
-            return;
-        }
-        if (strcmp(mode, "link") == 0) {
-            err_set(&job->err, "files of this machine are copied: through a link, programs could write to them");
-            fail(job);
-            return;
-        }
-        source = xasprintf(HOST "%s", real);
-    } else {
-        source = xstrdup(from);
-    }
+    bool host;
+    CLEANUP(free) char *source = find_source(job->run, from, &host, &job->err);
+    if (source && host && strcmp(mode, "link") == 0)
+        err_set(&job->err, "files of this machine are copied: through a link, programs could write to them");
+    job->failed = job->err.text[0] != '\0';
+    if (job->failed)
+        return;
     CLEANUP(free) char *to = *argument(job->run, "to") ? xstrdup(argument(job->run, "to")) : stage_default_to(source);
     struct stage_input input = {.from = source,
                                 .to = to,
                                 .mode = mode,
                                 .pin = json_bool(json_get(job->run->arguments, "pin"), false),
                                 .strict = true};
-    if (stage_inputs(job->ws, &input, 1, &job->err)) {
-        fail(job);
+    job->failed = stage_inputs(job->ws, &input, 1, &job->err) < 0;
+    if (job->failed)
         return;
-    }
     struct strbuf out = STRBUF_INIT;
     struct json_writer w = json_begin(&out);
     json_open(&w, NULL, '{');
@@ -125,7 +124,7 @@ static void stage(struct place_job *job)
     json_add_str(&w, "to", to);
     json_add_bool(&w, "staged", true);
     json_close(&w, '}');
-    reply(job, &out);
+    tool_reply_page(&job->reply, strbuf_detach(&out, NULL));
 }
 
 static void start_stage(struct tool_run *run)
@@ -139,7 +138,8 @@ const struct tool tool_stage_input = {
             .name = "stage_input",
             .description =
                 "Copy a file or folder into the session's workspace, for programs there: of the project (a path, or "
-                "host:///absolute), of saved artifacts (artifact://name[@version]), of the workspace itself "
+                "host:///absolute), of saved artifacts (artifact://name[@version]) or a long output "
+                "(artifact://art_...), of the workspace itself "
                 "(workspace://path) or of a skill (skill://name/path).",
             .effect = EFFECT_LOCAL_WRITE,
             .idempotent = false,
@@ -214,6 +214,7 @@ void collected_write(struct json_writer *w, const struct collected *files, bool 
 
 void output_spec_usual(struct output_spec *spec)
 {
+    spec->lenient = true;
     if (spec->glob_count)
         return;
     spec->globs = xcalloc(1, sizeof(*spec->globs));
@@ -226,12 +227,12 @@ static void collect(struct place_job *job)
     CLEANUP(output_spec) struct output_spec spec = {0};
     CLEANUP(collected) struct collected files = {0};
     if (output_spec_read(&spec, job->run->arguments, &job->err)) {
-        fail(job);
+        job->failed = true;
         return;
     }
     output_spec_usual(&spec);
     if (collect_outputs(job->ws, &spec, &files, &job->err) && job->err.code != COLLECT_PARTIAL) {
-        fail(job);
+        job->failed = true;
         return;
     }
     struct strbuf out = STRBUF_INIT;
@@ -241,7 +242,7 @@ static void collect(struct place_job *job)
     if (job->err.code == COLLECT_PARTIAL)
         json_add_str(&w, "warning", job->err.text);
     json_close(&w, '}');
-    reply(job, &out);
+    tool_reply_page(&job->reply, strbuf_detach(&out, NULL));
 }
 
 static void start_collect(struct tool_run *run)
@@ -281,149 +282,4 @@ const struct tool tool_collect_outputs = {
         },
     .effect = collect_effect,
     .start = start_collect,
-};
-
-/* ---- artifacts ---- */
-
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
-static void save(struct place_job *job)
-{
-    const char *path = argument(job->run, "path"), *name = argument(job->run, "name");
-    CLEANUP(strbuf) struct strbuf bytes = STRBUF_INIT;
-    CLEANUP(fd) int fd = inside_open(job->ws->root, path, O_RDONLY | O_NONBLOCK, NULL, &job->err);
-    int64_t version;
-    struct stat st;
-    if (fd < 0) {
-        fail(job);
-        return;
-    }
-    if (fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_size > (off_t)ARTIFACT_BYTES) {
-        err_set(&job->err, "%.300s is %s", path,
-                S_ISREG(st.st_mode) ? "larger than an artifact may be (64 MiB)" : beneath_kind(st.st_mode));
-        fail(job);
-        return;
-    }
-    if (strbuf_read(&bytes, fd, ARTIFACT_BYTES) < 0) {
-        err_set_errno(&job->err, errno, "cannot read %.300s", path);
-        fail(job);
-        return;
-    }
-    const char *mime = mime_sniff(bytes.buf, bytes.len);
-    name = *name ? name : base_name(path);
-    if (versions_save(place_versions(job->run->env->place), name, bytes.buf, bytes.len, mime, &version, &job->err)) {
-        fail(job);
-        return;
-    }
-    CLEANUP(free) char *ref = xasprintf(ARTIFACT_SCHEME "%s@%lld", name, (long long)version);
-    struct strbuf out = STRBUF_INIT;
-    struct json_writer w = json_begin(&out);
-    json_open(&w, NULL, '{');
-    json_add_str(&w, "name", name);
-    json_add_int(&w, "version", version);
-    json_add_str(&w, "ref", ref);
-    json_add_str(&w, "mime", mime);
-    json_add_int(&w, "size", (int64_t)bytes.len);
-    json_close(&w, '}');
-    place_collected(
-        job->run->env->place,
-        &(struct place_output){.name = path, .saved_as = name, .size = (int64_t)bytes.len, .version = version});
-    reply(job, &out);
-}
-
-static void start_save(struct tool_run *run)
-{
-    place_job_run(run, save, true);
-}
-
-const struct tool tool_save_artifact = {
-    .spec =
-        {
-            .name = "save_artifact",
-            .description = "Keep a file of the session's workspace as the next version of an artifact, which outlives "
-                           "the session.",
-            .effect = EFFECT_LOCAL_WRITE,
-            .idempotent = false,
-            .real_time = true,
-            .resource_keys = (const char *const[]){"workspace", "artifacts", NULL},
-            .parameters =
-                "{\"type\":\"object\",\"properties\":{"
-                "\"path\":{\"type\":\"string\",\"minLength\":1,\"description\":\"in the workspace\"},"
-                "\"name\":{\"type\":\"string\",\"description\":\"of the artifact; the file's if not given\"}},"
-                "\"required\":[\"path\"],\"additionalProperties\":false}",
-        },
-    .start = start_save,
-};
-
-static void load(struct place_job *job)
-{
-    const char *ref = argument(job->run, "ref"), *to = argument(job->run, "to");
-    CLEANUP(strbuf) struct strbuf bytes = STRBUF_INIT;
-    CLEANUP(free) char *name = NULL, *mime = NULL;
-    int64_t version, actual;
-    ref += strncmp(ref, ARTIFACT_SCHEME, strlen(ARTIFACT_SCHEME)) == 0 ? strlen(ARTIFACT_SCHEME) : 0;
-    if (versions_parse_ref(ref, &name, &version, &job->err) ||
-        versions_load(place_versions(job->run->env->place), name, version, &bytes, &mime, &actual, &job->err)) {
-        fail(job);
-        return;
-    }
-    if (*to) {
-        CLEANUP(free) char *from = xasprintf(ARTIFACT_SCHEME "%s@%lld", name, (long long)actual);
-        if (stage_inputs(job->ws, &(struct stage_input){.from = from, .to = to}, 1, &job->err)) {
-            fail(job);
-            return;
-        }
-    }
-    struct strbuf out = STRBUF_INIT;
-    struct json_writer w = json_begin(&out);
-    json_open(&w, NULL, '{');
-    json_add_str(&w, "name", name);
-    json_add_int(&w, "version", actual);
-    json_add_str(&w, "mime", mime);
-    json_add_int(&w, "size", (int64_t)bytes.len);
-    if (*to)
-        json_add_str(&w, "to", to);
-    else if (mime_is_text(mime))
-        long_text_add(&w, "content", "", bytes.buf, bytes.len, LONG_TEXT_ROOM, job->run->env,
-                      job->run->tool->spec.name);
-    else
-        json_add_bool(&w, "binary", true);
-    json_close(&w, '}');
-    reply(job, &out);
-}
-
-static void start_load(struct tool_run *run)
-{
-    place_job_run(run, load, *argument(run, "to") != '\0');
-}
-
-static enum effect load_effect(const struct tool *tool, const struct tool_env *env, const char *call,
-                               const struct json *arguments)
-{
-    (void)tool;
-    (void)env;
-    (void)call;
-    return *json_str(json_get(arguments, "to"), "") ? EFFECT_LOCAL_WRITE : EFFECT_READ_ONLY;
-}
-
-const struct tool tool_load_artifact = {
-    .spec =
-        {
-            .name = "load_artifact",
-            .description = "Read an artifact that was saved, or with `to` put it into the session's workspace.",
-            .effect = EFFECT_READ_ONLY,
-            .idempotent = false,
-            .real_time = true,
-            .resource_keys = (const char *const[]){"artifact:{ref}", NULL},
-            .parameters = "{\"type\":\"object\",\"properties\":{"
-                          "\"ref\":{\"type\":\"string\",\"minLength\":1,\"description\":\"name, or name@version\"},"
-                          "\"to\":{\"type\":\"string\",\"description\":\"a path in the workspace\"}},"
-                          "\"required\":[\"ref\"],\"additionalProperties\":false}",
-        },
-    .effect = load_effect,
-    .start = start_load,
 };

@@ -33,6 +33,8 @@ struct stage_options {
 int stage_directory(struct workspace *ws, const char *src, const char *to, const struct stage_options *options,
                     bool *mounted, struct err *err) CHECKED;
 
+#define HOST_SCHEME "host://"
+
 struct stage_input {
     const char *from; /* artifact://name[@version], host:///path, workspace://path or skill://name/path */
     const char *to;   /* relative to the root; NULL or blank: work/inputs/<last part of from> */

@@ -198,7 +198,7 @@ static const struct {
     int (*fetch)(struct fetch *f, struct err *err);
 } schemes[] = {
     {ARTIFACT_SCHEME, fetch_artifact},
-    {"host://", fetch_host},
+    {HOST_SCHEME, fetch_host},
     {"workspace://", fetch_workspace},
     {"skill://", fetch_skill},
 };

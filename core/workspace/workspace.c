@@ -87,7 +87,7 @@ static int link_inputs(struct workspace *ws, const char *inputs, struct err *err
     CLEANUP(free) char *real = realpath(inputs, NULL);
     if (!real)
         return err_set_errno(err, errno, "cannot show %s as " LAYOUT_INPUTS, inputs);
-    CLEANUP(free) char *from = xasprintf("host://%s", real);
+    CLEANUP(free) char *from = xasprintf(HOST_SCHEME "%s", real);
     struct stage_input input = {.from = from, .to = LAYOUT_INPUTS, .mode = "link"};
     return stage_inputs(ws, &input, 1, err);
 }

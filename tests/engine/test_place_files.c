@@ -1,5 +1,5 @@
-/* Files of a turn's workspace: what may go in, what comes out, artifacts, skills, and the way back into the project, which is a
- * write like any other. In real sandboxes. */
+/* Files of a turn's workspace: what may go in, what comes out, artifacts, skills, and the way back into the project,
+ * which is a write like any other. In real sandboxes. */
 
 #include "base/mem.h"
 #include "base/strbuf.h"
@@ -47,7 +47,8 @@ static void test_the_project_may_be_staged(void **state)
     CLEANUP(free) char *folder = xasprintf("{\"from\":\"host://%s\",\"to\":\"work/copy\"}", path);
     place_rig_call(&rig, "c1", "stage_input", "{\"from\":\"a.txt\"}");
     place_rig_call(&rig, "c2", "stage_input", folder);
-    place_rig_call(&rig, "c3", "workspace_exec", "{\"command\":\"cat work/inputs/a.txt work/copy/b/c.txt; echo no > work/inputs/a.txt\"}");
+    place_rig_call(&rig, "c3", "workspace_exec",
+                   "{\"command\":\"cat work/inputs/a.txt work/copy/b/c.txt; echo no > work/inputs/a.txt\"}");
     place_rig_turn(&rig);
     assert_string_equal(place_rig_of(&rig, "c1", "to"), "work/inputs/a.txt");
     assert_string_equal(place_rig_of(&rig, "c3", "output"), "one\ntwo\n");
@@ -82,7 +83,8 @@ static void test_nothing_else_may_be_staged(void **state)
     place_rig_error(&rig, "c3");
     assert_non_null(strstr(place_rig_error(&rig, "c4"), "are copied"));
     assert_string_equal(place_rig_of(&rig, "c5", "staged"), "true");
-    assert_null(strstr(place_rig_of(&rig, "c6", "output"), "key\n")); /* the link stayed a link, and leads nowhere there */
+    assert_null(
+        strstr(place_rig_of(&rig, "c6", "output"), "key\n")); /* the link stayed a link, and leads nowhere there */
 }
 
 static void test_folders_of_the_config_may_be_staged(void **state)
@@ -106,11 +108,13 @@ static void test_outputs_and_artifacts(void **state)
 {
     (void)state;
     place_rig_open(&rig);
-    place_rig_call(&rig, "c1", "workspace_exec", "{\"command\":\"echo one > out/a.txt; head -c 9 /dev/zero > out/b.bin\"}");
+    place_rig_call(&rig, "c1", "workspace_exec",
+                   "{\"command\":\"echo one > out/a.txt; head -c 9 /dev/zero > out/b.bin\"}");
     place_rig_call(&rig, "c2", "collect_outputs", "{\"inline\":true}");
     place_rig_call(&rig, "c3", "save_artifact", "{\"path\":\"out/a.txt\",\"name\":\"notes\"}");
     place_rig_call(&rig, "c4", "workspace_exec", "{\"command\":\"echo two > out/a.txt\"}");
-    place_rig_call(&rig, "c5", "collect_outputs", "{\"globs\":[\"out/a.txt\"],\"save\":true,\"name_template\":\"run/\"}");
+    place_rig_call(&rig, "c5", "collect_outputs",
+                   "{\"globs\":[\"out/a.txt\"],\"save\":true,\"name_template\":\"run/\"}");
     place_rig_call(&rig, "c6", "save_artifact", "{\"path\":\"out/a.txt\",\"name\":\"notes\"}");
     place_rig_call(&rig, "c7", "load_artifact", "{\"ref\":\"notes@0\"}");
     place_rig_call(&rig, "c8", "load_artifact", "{\"ref\":\"notes\",\"to\":\"work/n.txt\"}");
@@ -134,6 +138,70 @@ static void test_outputs_and_artifacts(void **state)
     assert_int_equal(reads, 3);
 }
 
+static size_t ops_named(const char *op)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < turn_rig_count(&rig.turn, EVENT_WORKSPACE_OP); i++)
+        count += strcmp(turn_rig_event(&rig.turn, EVENT_WORKSPACE_OP, i)->workspace_op.op, op) == 0;
+    return count;
+}
+
+static void test_what_is_saved_is_told(void **state)
+{
+    (void)state;
+    place_rig_open(&rig);
+    place_rig_call(&rig, "c1", "workspace_exec", "{\"command\":\"echo one > out/a.txt\"}");
+    place_rig_call(&rig, "c2", "save_artifact", "{\"path\":\"out/a.txt\"}");
+    place_rig_call(&rig, "c3", "save_artifact", "{\"path\":\"out/b.txt\"}");
+    place_rig_turn(&rig);
+    place_rig_error(&rig, "c3");
+    assert_int_equal(ops_named("workspace.collect"), 2);
+    const struct event *failed =
+        turn_rig_event(&rig.turn, EVENT_WORKSPACE_OP, turn_rig_count(&rig.turn, EVENT_WORKSPACE_OP) - 1);
+    assert_non_null(failed->workspace_op.error);
+    assert_string_equal(turn_check_json(&rig.turn, failed->workspace_op.attrs, "path"), "out/b.txt");
+}
+
+/* What a long answer names can be read and staged as it names it. */
+static void test_a_long_output_is_an_artifact(void **state)
+{
+    (void)state;
+    place_rig_open(&rig);
+    place_rig_call(&rig, "c1", "workspace_exec", "{\"command\":\"seq 100000\"}");
+    place_rig_turn(&rig);
+    const char *ref = place_rig_of(&rig, "c1", "artifact");
+    CLEANUP(free) char *load = xasprintf("{\"ref\":\"%s\"}", ref);
+    CLEANUP(free) char *bare = xasprintf("{\"ref\":\"%s\",\"to\":\"work/bare\"}", ref + strlen("artifact://"));
+    CLEANUP(free) char *stage = xasprintf("{\"from\":\"%s\",\"to\":\"work/staged\"}", ref);
+    CLEANUP(free) char *usual = xasprintf("{\"from\":\"%s\"}", ref);
+    place_rig_call(&rig, "c2", "load_artifact", load);
+    place_rig_call(&rig, "c3", "load_artifact", bare);
+    place_rig_call(&rig, "c4", "stage_input", stage);
+    place_rig_call(&rig, "c5", "stage_input", usual);
+    place_rig_call(&rig, "c6", "workspace_exec",
+                   "{\"command\":\"cmp work/bare work/staged && tail -1 work/staged; ls work/inputs\"}");
+    place_rig_call(&rig, "c7", "stage_input", "{\"from\":\"artifact://art_0123456789abcdef\"}");
+    place_rig_turn(&rig);
+    assert_int_equal(strncmp(place_rig_of(&rig, "c2", "content"), "1\n2\n", 4), 0);
+    assert_string_equal(place_rig_of(&rig, "c2", "size"), "588895");
+    assert_string_equal(place_rig_of(&rig, "c2", "artifact"), place_rig_of(&rig, "c1", "artifact"));
+    assert_int_equal(strncmp(place_rig_of(&rig, "c6", "output"), "100000\nart_", 11), 0);
+    place_rig_error(&rig, "c7");
+}
+
+/* What a program left that leads nowhere hides nothing of the rest. */
+static void test_a_broken_link_hides_nothing(void **state)
+{
+    (void)state;
+    place_rig_open(&rig);
+    place_rig_call(&rig, "c1", "workspace_exec", "{\"command\":\"ln -s nowhere out/dangling; echo 1 > out/z\"}");
+    place_rig_call(&rig, "c2", "collect_outputs", "{}");
+    place_rig_turn(&rig);
+    assert_string_equal(place_rig_of(&rig, "c2", "files[0].name"), "out/z");
+    assert_string_equal(place_rig_of(&rig, "c2", "skipped[0].name"), "out/dangling");
+    assert_string_equal(place_rig_of(&rig, "c2", "skipped[0].why"), "it is a link to nothing");
+}
+
 /* Two at once are the first that need the workspace; and what did not change is not told again. */
 static void test_reads_side_by_side(void **state)
 {
@@ -145,9 +213,9 @@ static void test_reads_side_by_side(void **state)
     place_rig_call(&rig, "c3", "collect_outputs", "{}");
     place_rig_call(&rig, "c4", "stage_input", "{\"from\":\"artifact://x\"}");
     place_rig_turn(&rig);
-    assert_string_equal(turn_check_json(&rig.turn, turn_rig_event(&rig.turn, EVENT_WAVES_PLANNED, 0)->waves_planned.waves,
-                                        "[0].mode"),
-                        "parallel");
+    assert_string_equal(
+        turn_check_json(&rig.turn, turn_rig_event(&rig.turn, EVENT_WAVES_PLANNED, 0)->waves_planned.waves, "[0].mode"),
+        "parallel");
     assert_string_equal(place_rig_of(&rig, "c1", "limits_hit"), "false");
     size_t made = 0;
     for (size_t i = 0; i < turn_rig_count(&rig.turn, EVENT_WORKSPACE_OP); i++)
@@ -164,7 +232,8 @@ static void test_reads_side_by_side(void **state)
 static void make_result(void)
 {
     place_rig_call(&rig, "c1", "workspace_exec",
-                   "{\"command\":\"mkdir out/d; echo new > out/a.txt; echo b > out/d/b.txt; echo same > out/s; chmod +x out/d/b.txt\"}");
+                   "{\"command\":\"mkdir out/d; echo new > out/a.txt; echo b > out/d/b.txt; echo same > out/s; chmod "
+                   "+x out/d/b.txt\"}");
 }
 
 static void test_brought_back_when_approved(void **state)
@@ -195,6 +264,43 @@ static void test_brought_back_when_approved(void **state)
     struct stat st;
     assert_int_equal(stat(path, &st), 0);
     assert_true(st.st_mode & S_IXUSR);
+}
+
+static void expect_file(const char *path, const char *text)
+{
+    CLEANUP(free) char *got = turn_rig_read(&rig.turn, path);
+    if (!got)
+        fail_msg("there is no %s", path);
+    assert_string_equal(got, text);
+}
+
+/* Of several each folder keeps its name; a link is brought back as what was named, with what it leads to. */
+static void test_names_of_what_is_brought_back(void **state)
+{
+    (void)state;
+    rig.turn.answer = turn_rig_say_yes;
+    place_rig_open(&rig);
+    place_rig_call(
+        &rig, "c1", "workspace_exec",
+        "{\"command\":\"mkdir -p out/sub work/made; echo b > out/bin; echo z > out/sub/z; echo m > work/made/m; "
+        "ln -s ../work/made/m out/report; ln -s ../work/made out/all; ln -s bin out/same\"}");
+    place_rig_call(&rig, "c2", "bring_back", "{\"from\":[\"out/bin\",\"out/sub\"],\"to\":\"res/\"}");
+    place_rig_call(&rig, "c3", "bring_back", "{\"from\":\"out/report\",\"to\":\"links/\"}");
+    place_rig_call(&rig, "c4", "bring_back", "{\"from\":[\"out/all\",\"out/report\"],\"to\":\"links\"}");
+    place_rig_call(&rig, "c5", "bring_back", "{\"from\":\"out\",\"to\":\"whole/\"}");
+    place_rig_turn(&rig);
+    expect_file("res/bin", "b\n");
+    expect_file("res/sub/z", "z\n");
+    expect_file("links/report", "m\n");
+    expect_file("links/all/m", "m\n");
+    expect_file("whole/report", "m\n");
+    expect_file("whole/all/m", "m\n");
+    expect_file("whole/bin", "b\n");
+    expect_file("whole/same", "b\n");
+    CLEANUP(free) char *path = scratch_path(&rig.turn.scratch, "work/links/report");
+    struct stat st;
+    assert_int_equal(stat(path, &st), 0);
+    assert_int_equal(st.st_mode & S_IXUSR, 0); /* what it leads to decides, not the link */
 }
 
 static void test_denied_leaves_nothing(void **state)
@@ -240,9 +346,11 @@ static void test_what_cannot_be_brought_back(void **state)
 
 static void make_skill(void)
 {
-    scratch_write(&rig.turn.scratch, "skills/count/SKILL.md", "---\nname: count\ndescription: Counts words\n---\nRun bin/count.\n");
-    scratch_write(&rig.turn.scratch, "skills/count/bin/count",
-                  "#!/bin/sh\necho \"$SKILL_NAME at $SKILL_DIR\"\nwc -w > $OUTPUT_DIR/words.txt\ntouch here || echo read-only\n");
+    scratch_write(&rig.turn.scratch, "skills/count/SKILL.md",
+                  "---\nname: count\ndescription: Counts words\n---\nRun bin/count.\n");
+    scratch_write(
+        &rig.turn.scratch, "skills/count/bin/count",
+        "#!/bin/sh\necho \"$SKILL_NAME at $SKILL_DIR\"\nwc -w > $OUTPUT_DIR/words.txt\ntouch here || echo read-only\n");
     CLEANUP(free) char *program = scratch_path(&rig.turn.scratch, "skills/count/bin/count");
     assert_int_equal(chmod(program, 0755), 0);
 }
@@ -256,16 +364,17 @@ static void test_skills(void **state)
     fake_answer_call(both, "c1", "skill_list", "{}");
     fake_answer_call(both, "c2", "skill_load", "{\"name\":\"count\"}");
     place_rig_call(&rig, "c3", "skill_run", "{\"skill\":\"count\",\"command\":\"bin/count\",\"stdin\":\"a b c\"}");
-    place_rig_call(&rig, "c4", "skill_run",
-                   "{\"skill\":\"count\",\"command\":\"echo $X >&2; touch $OUTPUT_DIR/empty; exit 7\",\"env\":{\"X\":\"y\"}}");
+    place_rig_call(
+        &rig, "c4", "skill_run",
+        "{\"skill\":\"count\",\"command\":\"echo $X >&2; touch $OUTPUT_DIR/empty; exit 7\",\"env\":{\"X\":\"y\"}}");
     place_rig_call(&rig, "c5", "skill_load", "{\"name\":\"cuont\"}");
     place_rig_turn(&rig);
     assert_string_equal(place_rig_of(&rig, "c1", "skills[0].description"), "Counts words");
     assert_non_null(strstr(place_rig_of(&rig, "c2", "text"), "Run bin/count."));
     /* Two reads, side by side. */
-    assert_string_equal(turn_check_json(&rig.turn, turn_rig_event(&rig.turn, EVENT_WAVES_PLANNED, 0)->waves_planned.waves,
-                                        "[0].mode"),
-                        "parallel");
+    assert_string_equal(
+        turn_check_json(&rig.turn, turn_rig_event(&rig.turn, EVENT_WAVES_PLANNED, 0)->waves_planned.waves, "[0].mode"),
+        "parallel");
     assert_string_equal(place_rig_of(&rig, "c3", "exit_code"), "0");
     assert_non_null(strstr(place_rig_of(&rig, "c3", "stdout"), "count at /workspace/skills/count\n"));
     assert_string_equal(place_rig_of(&rig, "c3", "files[0].name"), "out/words.txt");
@@ -333,8 +442,12 @@ int main(void)
         TEST(test_nothing_else_may_be_staged),
         TEST(test_folders_of_the_config_may_be_staged),
         TEST(test_outputs_and_artifacts),
+        TEST(test_what_is_saved_is_told),
+        TEST(test_a_long_output_is_an_artifact),
+        TEST(test_a_broken_link_hides_nothing),
         TEST(test_reads_side_by_side),
         TEST(test_brought_back_when_approved),
+        TEST(test_names_of_what_is_brought_back),
         TEST(test_denied_leaves_nothing),
         TEST(test_what_cannot_be_brought_back),
         TEST(test_skills),
