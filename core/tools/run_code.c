@@ -15,25 +15,19 @@
 #include "place_job.h"
 #include "spool.h"
 #include "tool_streams.h"
-#include "workspace/codeblock.h"
-#include "workspace/stage.h"
+#include "workspace/inline.h"
 #include <string.h>
 
 #define BLOCK_TIMEOUT_S 60 /* when none is said */
-
-struct block_end {
-    int exit_code;
-    bool timed_out;
-    char *error; /* it could not be run */
-};
 
 struct code_call {
     struct place_job job;
     struct arena arena;
     struct code_block *blocks;
-    struct block_end *ends;
-    size_t count, at;
-    struct program *program;
+    size_t count;
+    struct inline_work *running;
+    struct inline_result result;
+    bool ran;
     struct spool printed;
     struct tool_streams streams;
 };
@@ -41,9 +35,8 @@ struct code_call {
 static void release(struct place_job *job)
 {
     struct code_call *call = CONTAINER_OF(job, struct code_call, job);
-    for (size_t i = 0; i < call->count; i++)
-        free(call->ends[i].error);
-    free(call->ends);
+    if (call->ran)
+        inline_result_release(&call->result);
     tool_streams_release(&call->streams);
     spool_release(&call->printed);
     arena_release(&call->arena);
@@ -62,15 +55,15 @@ static void write_result(struct place_job *job)
     json_open(&w, "blocks", '[');
     bool told = false;
     for (size_t i = 0; i < call->count; i++) {
-        const struct block_end *end = &call->ends[i];
-        told |= end->error != NULL;
+        const struct inline_end *end = &call->result.ends[i];
+        told |= end->why != NULL;
         json_open(&w, NULL, '{');
         json_add_str(&w, "language", call->blocks[i].language);
         json_add_int(&w, "exit_code", end->exit_code);
         if (end->timed_out)
             json_add_bool(&w, "timed_out", true);
-        if (end->error)
-            json_add_str(&w, "error", end->error);
+        if (end->why)
+            json_add_str(&w, "error", end->why);
         json_close(&w, '}');
     }
     json_close(&w, ']');
@@ -80,18 +73,23 @@ static void write_result(struct place_job *job)
     tool_reply_page(&job->reply, strbuf_detach(&out, NULL));
 }
 
-static void conclude(struct code_call *call)
+static void on_done(void *user, struct inline_result *take_result)
 {
+    struct code_call *call = user;
+    call->running = NULL;
+    call->result = *take_result;
+    call->ran = true;
     tool_streams_end(&call->streams);
+    for (size_t i = 0; i < call->count; i++)
+        if (call->result.ends[i].no_engine) { /* nothing of what came back is the code's */
+            place_job_refuse(&call->job, "%s", call->result.ends[i].why);
+            return;
+        }
     call->job.act = write_result;
     call->job.then = NULL;
     call->job.look = true;
     place_job_start(&call->job);
 }
-
-/* ---- blocks ---- */
-
-static void next_block(struct code_call *call);
 
 static void on_printed(void *user, enum program_stream stream, const char *bytes, size_t len)
 {
@@ -100,85 +98,42 @@ static void on_printed(void *user, enum program_stream stream, const char *bytes
     tool_streams_add(&call->streams, stream, bytes, len);
 }
 
-static void on_block(void *user, struct program_result *take_result)
-{
-    struct code_call *call = user;
-    const struct program_end *end = &take_result->end;
-    call->program = NULL;
-    call->ends[call->at] = (struct block_end){.exit_code = end->exit_code,
-                                              .timed_out = end->timed_out,
-                                              .error = take_result->why ? xstrdup(take_result->why) : NULL};
-    bool failed = end->no_engine;
-    program_result_release(take_result);
-    if (failed) {
-        place_job_refuse(&call->job, "%s", call->ends[call->at].error);
-        return;
-    }
-    call->at++;
-    next_block(call);
-}
-
-static int start_block(struct code_call *call, struct err *err)
-{
-    struct code_file file;
-    int64_t said_s = json_int(json_get(call->job.run->arguments, "timeout_sec"), BLOCK_TIMEOUT_S);
-    int64_t left_ms = place_job_time_ms(&call->job, said_s * 1000);
-    struct programs *programs = place_programs(call->job.place, err);
-    if (!programs || code_block_file(&file, call->at, call->blocks[call->at].language, err))
-        return -1;
-    if (left_ms <= 0)
-        return err_set(err, "there was no time left for it");
-    struct program_spec spec = {.cmd = file.program,
-                                .args = (const char *const[]){file.name, NULL},
-                                .cwd = CODE_FOLDER,
-                                .clean_env = command_policy_active(&place_said(call->job.place)->commands),
-                                .timeout_ms = left_ms,
-                                .watch = on_printed,
-                                .watch_user = call};
-    call->program = program_run(programs, call->job.ws, &spec, on_block, call, err);
-    return call->program ? 0 : -1;
-}
-
-static void next_block(struct code_call *call)
-{
-    for (; call->at < call->count; call->at++) {
-        struct err err = ERR_INIT;
-        if (start_block(call, &err) == 0)
-            return;
-        call->ends[call->at] = (struct block_end){.exit_code = -1, .error = xstrdup(err.text)};
-    }
-    conclude(call);
-}
-
 /* ---- the beginning ---- */
+
+static int64_t block_time_ms(void *user)
+{
+    const struct code_call *call = user;
+    int64_t said_s = json_int(json_get(call->job.run->arguments, "timeout_sec"), BLOCK_TIMEOUT_S);
+    return place_job_time_ms(&call->job, said_s * 1000);
+}
 
 static void put_blocks(struct place_job *job)
 {
     struct code_call *call = CONTAINER_OF(job, struct code_call, job);
-    for (size_t i = 0; i < call->count && !job->failed; i++) {
-        struct code_file file;
-        struct err err = ERR_INIT;
-        if (code_block_file(&file, i, call->blocks[i].language, &err))
-            continue; /* it is told when its turn comes */
-        CLEANUP(free) char *path = xasprintf("%s/%s", CODE_FOLDER, file.name);
-        struct stage_file put = {
-            .path = path, .bytes = call->blocks[i].code, .len = call->blocks[i].len, .mode = file.mode};
-        job->failed = stage_files(job->ws, &put, 1, &job->err) < 0;
-    }
+    for (size_t i = 0; i < call->count && !job->failed; i++)
+        job->failed = inline_put(job->ws, i, &call->blocks[i], &job->err) < 0;
 }
 
 static void begin(struct place_job *job)
 {
     struct code_call *call = CONTAINER_OF(job, struct code_call, job);
     struct err err = ERR_INIT;
-    if (job->failed)
+    if (job->failed) {
         place_job_finish(job);
-    else if (tool_run_cancelled(job->run))
+        return;
+    }
+    if (tool_run_cancelled(job->run)) {
         place_job_refuse(job, "cancelled");
-    else if (!place_programs(job->place, &err))
+        return;
+    }
+    struct inline_options options = {.programs = place_programs(job->place, &err),
+                                     .ws = job->ws,
+                                     .time_ms = block_time_ms,
+                                     .clean_env = command_policy_active(&place_said(job->place)->commands),
+                                     .watch = on_printed};
+    call->running = options.programs ? inline_run(&options, call->blocks, call->count, on_done, call, &err) : NULL;
+    if (!call->running)
         place_job_refuse(job, "%s", err.text);
-    else
-        next_block(call);
 }
 
 static void find_blocks(struct code_call *call)
@@ -195,7 +150,6 @@ static void find_blocks(struct code_call *call)
                                 .len = code->len};
         call->count = 1;
     }
-    call->ends = xcalloc(call->count + 1, sizeof(*call->ends));
 }
 
 /* Code runs whatever it likes, so where commands are checked its interpreter must be one that may run anything. */
@@ -234,9 +188,9 @@ static void start_code(struct tool_run *run)
 static void cancel_code(struct tool_run *run)
 {
     struct code_call *call = run->state;
-    if (!call || call->job.out || !call->program)
+    if (!call || call->job.out || !call->running)
         return; /* a thread has it: it comes back by itself */
-    program_free(call->program);
+    inline_cancel(call->running);
     place_look(call->job.place);
     place_job_refuse(&call->job, "cancelled");
 }

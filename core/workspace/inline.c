@@ -1,4 +1,4 @@
-/* One block at a time; the removal of the workspace is work for a thread. */
+/* One block at a time. A workspace that was made for them is removed on a thread. */
 
 #include "inline.h"
 #include "base/arena.h"
@@ -10,19 +10,20 @@
 #include <string.h>
 
 struct inline_work {
-    struct programs *programs;
+    struct inline_options options;
     struct loop *loop;
     struct inline_work *next; /* of those under way */
     struct workspace *ws;
     struct arena arena;
     struct code_block *blocks;
     size_t at;
+    struct program *program; /* of the block that runs */
     struct inline_result result;
     struct span span;
     struct loop_work cleaning;
     struct loop_task going;
-    int64_t began_us, timeout_ms;
-    bool combined, cleans, dropped;
+    int64_t began_us, block_ms;
+    bool cleans, dropped;
     void (*done)(void *user, struct inline_result *take_result);
     void *user;
 };
@@ -30,6 +31,32 @@ struct inline_work {
 static void go_on(struct loop_task *task);
 
 /* ---- the end ---- */
+
+static void leave(struct inline_work *inl)
+{
+    struct inline_work **at = &inl->options.programs->inlines;
+    while (*at != inl)
+        at = &(*at)->next;
+    *at = inl->next;
+}
+
+static void conclude(struct inline_work *inl)
+{
+    static const struct err dropped = {.text = "it was ended before its time"};
+    inl->result.duration_ms = (loop_now_us(inl->loop) - inl->began_us) / 1000;
+    json_add_int(&inl->span.attrs, SPAN_COUNT, (int64_t)inl->result.count);
+    span_end(&inl->span, inl->dropped ? -1 : 0, &dropped, NULL);
+    if (!inl->options.ws)
+        workspace_free(inl->ws);
+    arena_release(&inl->arena);
+    if (inl->dropped) {
+        inline_result_release(&inl->result);
+    } else {
+        leave(inl);
+        inl->done(inl->user, &inl->result);
+    }
+    free(inl);
+}
 
 static void clean(struct loop_work *work)
 {
@@ -41,23 +68,7 @@ static void clean(struct loop_work *work)
 
 static void on_clean(struct loop_work *work)
 {
-    static const struct err dropped = {.text = "it was ended before its time"};
-    struct inline_work *inl = CONTAINER_OF(work, struct inline_work, cleaning);
-    inl->result.duration_ms = (loop_now_us(inl->loop) - inl->began_us) / 1000;
-    json_add_int(&inl->span.attrs, SPAN_COUNT, (int64_t)inl->result.count);
-    span_end(&inl->span, inl->dropped ? -1 : 0, &dropped, NULL);
-    workspace_free(inl->ws);
-    arena_release(&inl->arena);
-    if (inl->dropped) {
-        inline_result_release(&inl->result);
-    } else {
-        struct inline_work **at = &inl->programs->inlines;
-        while (*at != inl)
-            at = &(*at)->next;
-        *at = inl->next;
-        inl->done(inl->user, &inl->result);
-    }
-    free(inl);
+    conclude(CONTAINER_OF(work, struct inline_work, cleaning));
 }
 
 static void start_cleaning(struct inline_work *inl)
@@ -66,18 +77,44 @@ static void start_cleaning(struct inline_work *inl)
     loop_work_start(inl->loop, &inl->cleaning, clean, on_clean);
 }
 
-/* The programs go, and with them the block that runs. */
+static void end_blocks(struct inline_work *inl)
+{
+    if (inl->options.ws)
+        conclude(inl);
+    else
+        start_cleaning(inl);
+}
+
+/* It has left the list, and its program is gone. */
+static void drop(struct inline_work *inl)
+{
+    inl->dropped = true;
+    loop_unpost(inl->loop, &inl->going);
+    if (inl->options.ws) {
+        conclude(inl);
+        return;
+    }
+    if (!inl->cleans)
+        start_cleaning(inl);
+    loop_work_disown(inl->loop, &inl->cleaning);
+}
+
 void inline_drop_all(struct programs *programs)
 {
     for (struct inline_work *inl = programs->inlines, *next; inl; inl = next) {
         next = inl->next;
-        inl->dropped = true;
-        loop_unpost(inl->loop, &inl->going);
-        if (!inl->cleans)
-            start_cleaning(inl);
-        loop_work_disown(inl->loop, &inl->cleaning);
+        drop(inl);
     }
     programs->inlines = NULL;
+}
+
+void inline_cancel(struct inline_work *inl)
+{
+    if (!inl)
+        return;
+    leave(inl);
+    program_free(inl->program);
+    drop(inl);
 }
 
 /* ---- blocks ---- */
@@ -90,8 +127,8 @@ static void next_block(struct inline_work *inl)
 
 static void fail_block(struct inline_work *inl, const char *why)
 {
-    inl->result.codes[inl->at] = -1;
-    if (inl->combined)
+    inl->result.ends[inl->at] = (struct inline_end){.exit_code = -1, .why = xstrdup(why)};
+    if (inl->options.combined)
         strbuf_addf(&inl->result.out, "Error executing code block %zu: %s\n", inl->at, why);
     else
         strbuf_addf(&inl->result.err, "%s\n", why);
@@ -108,7 +145,7 @@ static void add_combined(struct inline_work *inl, const struct program_result *r
         strbuf_addf(out, "Error executing code block %zu: %s: ", inl->at, end->why);
     else if (!well && end->timed_out)
         strbuf_addf(out, "Error executing code block %zu: timed out after %lld ms: ", inl->at,
-                    (long long)inl->timeout_ms);
+                    (long long)inl->block_ms);
     else if (!well && end->signum)
         strbuf_addf(out, "Error executing code block %zu: signal %d: ", inl->at, end->signum);
     else if (!well)
@@ -122,35 +159,56 @@ static void add_combined(struct inline_work *inl, const struct program_result *r
 static void on_block(void *user, struct program_result *take_result)
 {
     struct inline_work *inl = user;
-    inl->result.codes[inl->at] = take_result->end.exit_code;
-    inl->result.timed_out = inl->result.timed_out || take_result->end.timed_out;
-    if (inl->combined) {
-        add_combined(inl, take_result);
-    } else {
-        strbuf_add(&inl->result.out, take_result->out.buf, take_result->out.len);
-        strbuf_add(&inl->result.err, take_result->err.buf, take_result->err.len);
-        if (take_result->why)
-            strbuf_addf(&inl->result.err, "%s\n", take_result->why);
+    struct program_result *result = take_result;
+    inl->program = NULL;
+    if (inl->options.combined) {
+        add_combined(inl, result);
+    } else if (!inl->options.watch) {
+        strbuf_add(&inl->result.out, result->out.buf, result->out.len);
+        strbuf_add(&inl->result.err, result->err.buf, result->err.len);
+        if (result->why)
+            strbuf_addf(&inl->result.err, "%s\n", result->why);
     }
-    program_result_release(take_result);
+    inl->result.timed_out = inl->result.timed_out || result->end.timed_out;
+    inl->result.ends[inl->at] = (struct inline_end){.exit_code = result->end.exit_code,
+                                                    .timed_out = result->end.timed_out,
+                                                    .no_engine = result->end.no_engine,
+                                                    .why = steal(&result->why)};
+    program_result_release(result);
     next_block(inl);
+}
+
+int inline_put(struct workspace *ws, size_t index, const struct code_block *block, struct err *err)
+{
+    struct code_file file;
+    if (code_block_file(&file, index, block->language, NULL))
+        return 0;
+    CLEANUP(free) char *path = xasprintf("%s/%s", CODE_FOLDER, file.name);
+    struct stage_file put = {.path = path, .bytes = block->code, .len = block->len, .mode = file.mode};
+    return stage_files(ws, &put, 1, err);
 }
 
 static int start_block(struct inline_work *inl, struct err *err)
 {
+    const struct inline_options *options = &inl->options;
     const struct code_block *block = &inl->blocks[inl->at];
     struct code_file file;
-    if (code_block_file(&file, inl->at, block->language, err))
+    if (code_block_file(&file, inl->at, block->language, err) ||
+        (!options->ws && inline_put(inl->ws, inl->at, block, err)))
         return -1;
-    CLEANUP(free) char *path = xasprintf("%s/%s", CODE_FOLDER, file.name);
-    struct stage_file put = {.path = path, .bytes = block->code, .len = block->len, .mode = file.mode};
-    if (stage_files(inl->ws, &put, 1, err))
-        return -1;
+    if (options->time_ms)
+        inl->block_ms = options->time_ms(inl->user);
+    if (inl->block_ms <= 0)
+        return err_set(err, "there was no time left for it");
     struct program_spec spec = {.cmd = file.program,
                                 .args = (const char *const[]){file.name, NULL},
                                 .cwd = CODE_FOLDER,
-                                .timeout_ms = inl->timeout_ms};
-    return program_run(inl->programs, inl->ws, &spec, on_block, inl, err) ? 0 : -1;
+                                .clean_env = options->clean_env,
+                                .timeout_ms = inl->block_ms,
+                                .watch = options->watch,
+                                .watch_user = inl->user};
+    inl->program = program_run(options->programs, inl->ws, &spec, on_block, inl, err);
+    return inl->program ? 0 : -1;
 }
 
 static void go_on(struct loop_task *task)
@@ -158,28 +216,28 @@ static void go_on(struct loop_task *task)
     struct inline_work *inl = CONTAINER_OF(task, struct inline_work, going);
     struct err err = ERR_INIT;
     if (inl->at == inl->result.count)
-        start_cleaning(inl);
+        end_blocks(inl);
     else if (start_block(inl, &err))
         fail_block(inl, err.text);
 }
 
 /* ---- the beginning ---- */
 
-int inline_run(const struct inline_options *options, const struct code_block *blocks, size_t count,
-               void (*done)(void *user, struct inline_result *take_result), void *user, struct err *err)
+struct inline_work *inline_run(const struct inline_options *options, const struct code_block *blocks, size_t count,
+                               void (*done)(void *user, struct inline_result *take_result), void *user, struct err *err)
 {
-    struct workspace *ws =
-        workspace_create(options->workspace, options->exec_id ? options->exec_id : "inline", options->policy, err);
+    struct workspace *ws = options->ws;
     if (!ws)
-        return -1;
+        ws = workspace_create(options->workspace, options->exec_id ? options->exec_id : "inline", options->policy, err);
+    if (!ws)
+        return NULL;
     struct inline_work *inl = xcalloc(1, sizeof(*inl));
     int64_t otherwise = options->combined ? INLINE_COMBINED_MS : INLINE_TIMEOUT_MS;
-    *inl = (struct inline_work){.programs = options->programs,
+    *inl = (struct inline_work){.options = *options,
                                 .loop = programs_loop(options->programs),
                                 .next = options->programs->inlines,
                                 .ws = ws,
-                                .timeout_ms = options->timeout_ms > 0 ? options->timeout_ms : otherwise,
-                                .combined = options->combined,
+                                .block_ms = options->timeout_ms > 0 ? options->timeout_ms : otherwise,
                                 .done = done,
                                 .user = user};
     options->programs->inlines = inl;
@@ -191,16 +249,18 @@ int inline_run(const struct inline_options *options, const struct code_block *bl
                                              .len = blocks[i].len};
     strbuf_init(&inl->result.out);
     strbuf_init(&inl->result.err);
-    inl->result.codes = xcalloc(count + 1, sizeof(int));
+    inl->result.ends = xcalloc(count + 1, sizeof(*inl->result.ends));
     inl->result.count = count;
     span_begin(&inl->span, &ws->observer, ws->clock, SPAN_INLINE);
     loop_post(inl->loop, &inl->going, go_on);
-    return 0;
+    return inl;
 }
 
 void inline_result_release(struct inline_result *result)
 {
     strbuf_release(&result->out);
     strbuf_release(&result->err);
-    free(result->codes);
+    for (size_t i = 0; i < result->count; i++)
+        free(result->ends[i].why);
+    free(result->ends);
 }

@@ -273,6 +273,10 @@ static void test_blocks_of_code(void **state)
     assert_string_equal(place_rig_of(&rig, "c1", "blocks[1].exit_code"), "4");
     assert_string_equal(place_rig_of(&rig, "c1", "blocks[2].error"), "unsupported language: ruby");
     assert_string_equal(place_rig_of(&rig, "c2", "output"), "code_0.sh\n/workspace/src\n");
+    size_t inlined = 0;
+    for (size_t i = 0; i < turn_rig_count(&rig.turn, EVENT_WORKSPACE_OP); i++)
+        inlined += strcmp(turn_rig_event(&rig.turn, EVENT_WORKSPACE_OP, i)->workspace_op.op, "workspace.inline") == 0;
+    assert_int_equal(inlined, 2);
     assert_non_null(strstr(place_rig_error(&rig, "c3"), "there is no code in it"));
 }
 

@@ -209,7 +209,7 @@ static void run_blocks(bool combined, int64_t timeout_ms)
     struct workspace_options workspaces = {.base = rig.folder, .observer = rig.ws->observer};
     struct inline_options options = {
         .programs = rig.programs, .workspace = &workspaces, .timeout_ms = timeout_ms, .combined = combined};
-    assert_int_equal(inline_run(&options, blocks, COUNT_OF(blocks), on_inlined, NULL, &err), 0);
+    assert_non_null(inline_run(&options, blocks, COUNT_OF(blocks), on_inlined, NULL, &err));
     loop_run(rig.loop);
 }
 
@@ -221,7 +221,8 @@ static void test_blocks(void **state)
     assert_string_equal(inlined.err.buf, "unsupported language: ruby\n");
     assert_int_equal(inlined.exit_code, 0);
     static const int codes[] = {2, -1, 0, -1};
-    assert_memory_equal(inlined.codes, codes, sizeof(codes));
+    for (size_t i = 0; i < COUNT_OF(codes); i++)
+        assert_int_equal(inlined.ends[i].exit_code, codes[i]);
     assert_true(inlined.timed_out);
     inline_result_release(&inlined);
     assert_non_null(strstr(rig.ops.buf, "workspace.inline - {\"count\":4}"));
@@ -253,11 +254,59 @@ static void test_blocks_are_dropped_with_their_programs(void **state)
     struct code_block block = {"sh", slow, sizeof(slow) - 1};
     struct workspace_options workspaces = {.base = rig.folder, .observer = rig.ws->observer};
     struct inline_options options = {.programs = rig.programs, .workspace = &workspaces, .timeout_ms = 60000};
-    assert_int_equal(inline_run(&options, &block, 1, never, NULL, &err), 0);
-    assert_int_equal(inline_run(&options, &block, 1, never, NULL, &err), 0);
+    assert_non_null(inline_run(&options, &block, 1, never, NULL, &err));
+    assert_non_null(inline_run(&options, &block, 1, never, NULL, &err));
     exec_free(exec);
     exec = NULL;
     program_rig_await(&rig, sleeps, NULL); /* one runs, or both */
+}
+
+/* In a workspace that is there already: it stays, what is printed is told as it comes, and they may be cancelled. */
+static void on_watched(void *user, enum program_stream stream, const char *bytes, size_t len)
+{
+    (void)stream;
+    strbuf_add(user, bytes, len);
+}
+
+static void on_watched_done(void *user, struct inline_result *take_result)
+{
+    (void)user;
+    on_inlined(NULL, take_result);
+}
+
+static int64_t no_time(void *user)
+{
+    (void)user;
+    return 0;
+}
+
+static void test_blocks_in_a_workspace_that_stays(void **state)
+{
+    (void)state;
+    CLEANUP(strbuf) struct strbuf printed = STRBUF_INIT;
+    static const char code[] = "echo here; pwd\n", slow[] = "sleep 98767.$MARK\n";
+    struct code_block block = {"sh", code, sizeof(code) - 1}, sleeper = {"sh", slow, sizeof(slow) - 1};
+    struct inline_options options = {.programs = rig.programs, .ws = rig.ws, .watch = on_watched};
+    assert_int_equal(inline_put(rig.ws, 0, &block, &err), 0);
+    assert_non_null(inline_run(&options, &block, 1, on_watched_done, &printed, &err));
+    loop_run(rig.loop);
+    assert_string_equal(printed.buf, "here\n/workspace/src\n");
+    assert_int_equal(inlined.out.len, 0);
+    inline_result_release(&inlined);
+    assert_non_null(strstr(rig.ops.buf, "workspace.inline - {\"count\":1}"));
+    assert_null(strstr(rig.ops.buf, "workspace.cleanup"));
+    options.time_ms = no_time;
+    assert_non_null(inline_run(&options, &block, 1, on_watched_done, &printed, &err));
+    loop_run(rig.loop);
+    assert_string_equal(inlined.ends[0].why, "there was no time left for it");
+    inline_result_release(&inlined);
+    options.time_ms = NULL;
+    options.timeout_ms = 60000;
+    assert_int_equal(inline_put(rig.ws, 0, &sleeper, &err), 0);
+    struct inline_work *work = inline_run(&options, &sleeper, 1, never, &printed, &err);
+    program_rig_await(&rig, sleeps, NULL);
+    inline_cancel(work);
+    assert_non_null(strstr(rig.ops.buf, "workspace.inline it was ended before its time {\"count\":1}"));
 }
 
 static void test_capabilities(void **state)
@@ -278,6 +327,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_policy_and_window, begin, end),
         cmocka_unit_test_setup_teardown(test_blocks, begin, end),
         cmocka_unit_test_setup_teardown(test_blocks_are_dropped_with_their_programs, begin, end),
+        cmocka_unit_test_setup_teardown(test_blocks_in_a_workspace_that_stays, begin, end),
         cmocka_unit_test_setup_teardown(test_capabilities, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -214,13 +214,13 @@ void area_run_inline(struct vector *v)
     struct workspace_options workspaces = {.base = rig.folder};
     struct inline_options options = {
         .programs = rig.programs, .workspace = &workspaces, .timeout_ms = in_int(v, "timeout_ms", 0)};
-    if (inline_run(&options, blocks, count, on_inlined, NULL, &err))
+    if (!inline_run(&options, blocks, count, on_inlined, NULL, &err))
         BUG("%s", err.text);
     loop_run(rig.loop);
     CLEANUP(strbuf) struct strbuf codes = STRBUF_INIT;
     strbuf_addch(&codes, '[');
     for (size_t i = 0; i < inlined.count; i++)
-        strbuf_addf(&codes, "%s%d", i ? "," : "", inlined.codes[i]);
+        strbuf_addf(&codes, "%s%d", i ? "," : "", inlined.ends[i].exit_code);
     strbuf_addch(&codes, ']');
     got_stream(v, "stdout", inlined.out.buf);
     got_stream(v, "stderr", inlined.err.buf);
