@@ -1,6 +1,6 @@
-/* A row per id. While its workspace is being made, the row has a thread and callers who wait; afterwards it has either a
- * workspace or, after a failure, nobody, and goes. Rows are counted by those who look at them, so that one that failed can be
- * told to all who waited for it before it is freed. */
+/* A row per id. While its workspace is being made, the row has a thread and callers who wait; afterwards it has either
+ * a workspace or, after a failure, nobody, and goes. Rows are counted by those who look at them, so that one that
+ * failed can be told to all who waited for it before it is freed. */
 
 #include "registry.h"
 #include "base/mem.h"
@@ -151,14 +151,11 @@ static struct workspace *acquire(struct workspace_registry *r, const char *id, w
     while (row->making && !(call && atomic_load(&call->cancelled)))
         pthread_cond_wait(&r->changed, &r->mutex);
     struct workspace *ws = row->ws;
-    bool failed = row->failed, still = row->making;
-    if (!ws && failed && err)
+    bool given_up = row->making;
+    if (row->failed && err)
         *err = row->err;
     release_row(row, 1);
-    if (ws || failed)
-        return ws;
-    /* Given up, or made and forgotten before this thread woke up: then it is asked for once more. */
-    return still ? cancelled(err) : acquire(r, id, make, user, call, err);
+    return given_up ? cancelled(err) : ws;
 }
 
 struct workspace *workspace_registry_acquire(struct workspace_registry *r, const char *id, workspace_maker *make,
@@ -176,17 +173,4 @@ void workspace_registry_cancel(struct workspace_registry *r, struct registry_cal
     atomic_store(&call->cancelled, true);
     pthread_cond_broadcast(&r->changed);
     pthread_mutex_unlock(&r->mutex);
-}
-
-struct workspace *workspace_registry_forget(struct workspace_registry *r, const char *id)
-{
-    pthread_mutex_lock(&r->mutex);
-    struct row *row = find_row(r, id);
-    struct workspace *ws = row ? row->ws : NULL;
-    if (ws) {
-        row->ws = NULL;
-        release_row(row, remove_row(r, row));
-    }
-    pthread_mutex_unlock(&r->mutex);
-    return ws;
 }

@@ -1,8 +1,8 @@
 #pragma once
 /* Workspaces by a name of the caller's, so that what belongs together shares one.
  *
- * Whoever asks first has it made, on a thread of its own; everybody who asks meanwhile waits for the same one. The making
- * goes on when those who wait give up, and is there for the next. A failure is not remembered. */
+ * Whoever asks first has it made, on a thread of its own; everybody who asks meanwhile waits for the same one. The
+ * making goes on when those who wait give up, and is there for the next. A failure is not remembered. */
 
 #include "base/err.h"
 #include <stdatomic.h>
@@ -21,7 +21,7 @@ struct registry_call {
 };
 
 struct workspace_registry *workspace_registry_new(void);
-/* Waits for what is being made. Workspaces that nobody forgot are freed; their files stay, unless `cleanup`. */
+/* Waits for what is being made. The workspaces are freed; their files stay, unless `cleanup`. */
 void workspace_registry_free(struct workspace_registry *registry, bool cleanup);
 
 /* The workspace of this id, which stays the registry's; NULL and the error when it cannot be made or the call was
@@ -30,5 +30,3 @@ struct workspace *workspace_registry_acquire(struct workspace_registry *registry
                                              void *user, struct registry_call *call, struct err *err) CHECKED;
 /* Makes that call return. From any thread. */
 void workspace_registry_cancel(struct workspace_registry *registry, struct registry_call *call);
-/* The next call makes a new one. The old one is the caller's now; NULL when there was none. */
-struct workspace *workspace_registry_forget(struct workspace_registry *registry, const char *id);
