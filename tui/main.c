@@ -64,7 +64,8 @@ static const char config_help[] =
     "                                             // else of each process, and the time of it, not the speed\n"
     "      \"timeout_s\": 300, \"programs\": 8,      // how long each may run; how many at a time\n"
     "      \"inputs\": [\"~/data\"],                // folders to copy from, besides the project\n"
-    "      \"allow\": [\"make\"], \"deny\": [\"git\"]}, // commands\n"
+    "      \"allow\": [\"make\"], \"deny\": [\"git\"], // commands\n"
+    "      \"env\": {\"TOKEN\": \"${MY_TOKEN}\"}}, // variables for programs; ${...} is one of yours\n"
     "    \"skills\": [\"~/skills\"]                 // more folders of skills\n"
     "  }\n";
 

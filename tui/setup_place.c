@@ -135,6 +135,8 @@ int setup_open_place(struct setup *setup, const struct setup_plan *plan)
                    .memory_mb = (unsigned)said->memory_mb,
                    .pids = (unsigned)said->pids},
         .commands = {.allow = said->allow, .deny = said->deny},
+        .env = said->env,
+        .env_missing = said->env_missing,
         .timeout_ms = said->timeout_s * 1000,
         .programs_max = (size_t)said->programs,
     };

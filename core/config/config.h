@@ -47,6 +47,8 @@ struct config_workspace {
     int64_t max_disk_mb, memory_mb, pids, cpu_percent, timeout_s, programs;
     const char *const *inputs;       /* folders of this machine that an agent may copy from, besides the project's */
     const char *const *allow, *const *deny; /* commands */
+    const char *const *env;                 /* for every program: "NAME=value" */
+    const char *env_missing;                /* a variable of ours that it names and that is not set; NULL: all are */
 };
 
 #define CONFIG_GRACE_MS_MAX 60000

@@ -11,6 +11,7 @@
 #include "base/redact.h"
 #include "base/strbuf.h"
 #include "config.h"
+#include "expand.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -46,41 +47,18 @@ static int wrong(struct entry *entry, const struct json *value, const char *key,
     return at_line(entry, value);
 }
 
-/* What stands for "${NAME}" or "${NAME:-instead}", whose inside is given; NULL: NAME is not set, which is said when the
- * server would be started. Whatever comes from the environment this way may be a key, wherever in the entry it stands.
- */
-static const char *look_up(struct entry *entry, const char *inside, size_t len)
+/* A variable that is not set is said when the server would be started. */
+static void on_missing(void *user, const char *name)
 {
-    const char *dash = memmem(inside, len, ":-", 2);
-    const char *name = arena_memdup0(entry->arena, inside, dash ? (size_t)(dash - inside) : len);
-    const char *value = getenv(name);
-    if (value && (*value || !dash)) {
-        redact_add_variable(name, value);
-        return value;
-    }
-    if (!dash) {
-        if (!entry->spec->refused)
-            entry->spec->refused =
-                arena_printf(entry->arena, "the variable %.60s, which its entry names, is not set", name);
-        return NULL;
-    }
-    const char *instead = arena_memdup0(entry->arena, dash + 2, len - (size_t)(dash + 2 - inside));
-    if (redact_name_tells(name))
-        redact_add(name, instead);
-    return instead;
+    struct entry *entry = user;
+    if (!entry->spec->refused)
+        entry->spec->refused =
+            arena_printf(entry->arena, "the variable %.60s, which its entry names, is not set", name);
 }
 
-/* A key need not be in the file: variables of the environment are named instead. */
 static const char *expand(struct entry *entry, const char *text)
 {
-    CLEANUP(strbuf) struct strbuf out = STRBUF_INIT;
-    for (const char *open, *close; (open = strstr(text, "${")) && (close = strchr(open, '}')); text = close + 1) {
-        const char *value = look_up(entry, open + 2, (size_t)(close - open) - 2);
-        strbuf_add(&out, text, (size_t)(open - text));
-        strbuf_addstr(&out, value ? value : "");
-    }
-    strbuf_addstr(&out, text);
-    return arena_strdup(entry->arena, out.buf);
+    return config_expand(entry->arena, text, on_missing, entry);
 }
 
 /* Keys */

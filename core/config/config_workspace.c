@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "config_inside.h"
+#include "expand.h"
 #include <string.h>
 
 /* A whole number in a range. */
@@ -76,6 +77,31 @@ static int take_deny(struct reading *reading, const struct json *value)
     return take_texts(reading, value, "workspace.", &reading->config->workspace.deny);
 }
 
+static void on_missing(void *user, const char *name)
+{
+    struct config_workspace *workspace = user;
+    if (!workspace->env_missing)
+        workspace->env_missing = name;
+}
+
+static int take_env(struct reading *reading, const struct json *value)
+{
+    struct config_workspace *workspace = &reading->config->workspace;
+    struct arena *arena = &reading->config->arena;
+    const char **list = arena_calloc(arena, (size_t)value->count + 1, sizeof(*list));
+    size_t count = 0;
+    json_each (item, value) {
+        if (item->type != JSON_STRING || !*item->key || strchr(item->key, '=')) {
+            err_set(reading->err, "\"workspace.env\" must hold names of variables and texts, which \"%.60s\" is not",
+                    item->key);
+            return config_at_line(reading, item);
+        }
+        list[count++] = arena_printf(arena, "%s=%s", item->key, config_expand(arena, item->text, on_missing, workspace));
+    }
+    workspace->env = list;
+    return 0;
+}
+
 static const struct key workspace_keys[] = {
     {"engine", A_TEXT, take_engine},
     {"network", A_TRUTH, take_network},
@@ -89,6 +115,7 @@ static const struct key workspace_keys[] = {
     {"inputs", A_LIST, take_inputs},
     {"allow", A_LIST, take_allow},
     {"deny", A_LIST, take_deny},
+    {"env", AN_OBJECT, take_env},
 };
 
 int config_take_workspace(struct reading *reading, const struct json *value)

@@ -32,6 +32,19 @@ static const char *const *keep_list(struct place *place, const char *const *list
     return list ? copy : NULL;
 }
 
+static struct env_vars read_env(struct place *place, const char *const *list)
+{
+    size_t count = 0;
+    while (list && list[count])
+        count++;
+    struct env_var *vars = arena_calloc(&place->arena, count + 1, sizeof(*vars));
+    for (size_t i = 0; i < count; i++) {
+        size_t name = strcspn(list[i], "=");
+        vars[i] = (struct env_var){arena_memdup0(&place->arena, list[i], name), keep(place, list[i] + name + 1)};
+    }
+    return (struct env_vars){vars, count};
+}
+
 struct place *place_new(const struct place_options *options)
 {
     struct place *place = xcalloc(1, sizeof(*place));
@@ -46,6 +59,9 @@ struct place *place_new(const struct place_options *options)
     own->host = keep_list(place, options->host);
     own->commands.allow = keep_list(place, options->commands.allow);
     own->commands.deny = keep_list(place, options->commands.deny);
+    own->env = NULL; /* they are here: */
+    place->env = read_env(place, options->env);
+    own->env_missing = keep(place, options->env_missing);
     own->programs_max = options->programs_max ? options->programs_max : PLACE_PROGRAMS_MAX;
     place->loop = options->loop;
     place->ops_end = &place->ops;

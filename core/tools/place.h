@@ -8,8 +8,8 @@
  *     place_end(place);                                     the session ended: every program is killed, the folder goes
  *     place_free(place);
  *
- * Everything is on the loop but for what is marked. Work that blocks is a place_job (place_job.h). What a program that was
- * killed left behind is removed by the next session that needs a workspace (sandbox/rooms.h). */
+ * Everything is on the loop but for what is marked. Work that blocks is a place_job (place_job.h). What a program that
+ * was killed left behind is removed by the next session that needs a workspace (sandbox/rooms.h). */
 
 #include "base/err.h"
 #include "workspace/policy.h"
@@ -36,17 +36,19 @@ struct place_options {
     const char *id;                      /* of the session */
     const struct sandbox_engine *engine; /* lives longer; NULL: there is none, and `why_none` says so */
     const char *why_none;
-    const char *folder;    /* for workspaces that go with the session */
-    const char *kept;      /* for those that stay */
-    const char *artifacts; /* of all sessions */
+    const char *folder;        /* for workspaces that go with the session */
+    const char *kept;          /* for those that stay */
+    const char *artifacts;     /* of all sessions */
     const char *const *skills; /* folders of skills, the first has the first word; NULL-terminated, or NULL */
     const char *const *host;   /* folders that inputs may come from, besides the session's own; likewise */
     struct workspace_policy policy;
     bool network;
     struct program_limits limits;
     struct command_policy commands;
-    int64_t timeout_ms;  /* the longest a program may run; 0: as long as it says */
-    size_t programs_max; /* 0: PLACE_PROGRAMS_MAX */
+    const char *const *env;  /* "NAME=value", for every program; a call's own go before; NULL: none */
+    const char *env_missing; /* no program runs, because this variable is not set; NULL: all are there */
+    int64_t timeout_ms;      /* the longest a program may run; 0: as long as it says */
+    size_t programs_max;     /* 0: PLACE_PROGRAMS_MAX */
 };
 
 /* What there is in the workspace: JSON arrays, as in the event. */

@@ -47,6 +47,7 @@ struct place {
     size_t output_count;
     bool ended;
 
+    struct env_vars env;  /* for every program */
     struct workspace *ws; /* once it was asked for; the registry's */
     struct programs *programs;
     struct exec *exec;

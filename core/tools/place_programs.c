@@ -84,6 +84,12 @@ static void on_ended(void *user, const char *id, const struct program_end *ended
 
 /* ---- making and ending them ---- */
 
+static struct env_vars provide(void *user)
+{
+    const struct place *place = user;
+    return place->env;
+}
+
 struct programs *place_programs(struct place *place, struct err *err)
 {
     const struct place_options *said = &place->options;
@@ -95,11 +101,17 @@ struct programs *place_programs(struct place *place, struct err *err)
         err_set(err, "%s", said->why_none ? said->why_none : "there is no sandbox for programs (see keyturn engines)");
         return NULL;
     }
+    if (said->env_missing) {
+        err_set(err, "the variable %.60s, which \"workspace.env\" in the user's config file names, is not set",
+                said->env_missing);
+        return NULL;
+    }
     if (!place->programs)
         place->programs = programs_new(&(struct programs_options){.loop = place->loop,
                                                                   .engine = said->engine,
                                                                   .numbered = place->numbered,
                                                                   .network = said->network,
+                                                                  .provider = {provide, place},
                                                                   .limits = said->limits,
                                                                   .max_output = SPOOL_WINDOW},
                                        err);

@@ -1,5 +1,5 @@
-/* What there is in a workspace, for workspace.state. What programs make comes first and what they only use last, so that of a
- * workspace with many files the bound leaves out what says least. */
+/* What there is in a workspace, for workspace.state. What programs make comes first and what they only use last, so
+ * that of a workspace with many files the bound leaves out what says least. */
 
 #include "base/beneath.h"
 #include "base/json.h"

@@ -140,6 +140,20 @@ printf '{\n"workspace": {"engine": "bwarp"}}' >config/keyturn/config.json
 kt run --workspace ws --model m.jsonl x
 refused "config.json:2:" "there is no sandbox bwarp"
 
+# Programs get what the config file gives them and nothing else of ours; what came from our environment is in no record.
+begin "variables"
+mkdir -p config/keyturn
+printf '{"workspace": {"env": {"MODE": "fast", "API": "${MY_TOKEN}"}}, "secrets": ["OTHER_KEY"]}' >config/keyturn/config.json
+{ head_lines x && answer 1 "" "$(call c1 workspace_exec '{"command":"echo $MODE $API [$OTHER_KEY] ${#API} > out/o; cat out/o"}')" &&
+    answer 2 "" "$(call c2 bring_back '{"from":"out/o","to":"o"}')" && answer 3 "Done." ""; } >m.jsonl
+MY_TOKEN=tok-$own-12345678 OTHER_KEY=key-87654321 kt run --headless --approve allow --workspace ws --model m.jsonl x
+ok "exit 0" is 0
+ok "given" grep -qxF "fast tok-$own-12345678 [] $((13 + ${#own}))" ws/o
+ok "not recorded" no_out "tok-$own-12345678"
+ok "but named" out '[secret MY_TOKEN]'
+kt run --headless --approve allow --workspace ws --model m.jsonl x
+ok "one that is not set" out 'the variable MY_TOKEN, which'
+
 # Where nothing holds a program, nothing runs that nobody has allowed.
 begin "no walls"
 mkdir -p config/keyturn

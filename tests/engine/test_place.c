@@ -358,6 +358,46 @@ static void test_policy_of_code(void **state)
     assert_non_null(strstr(place_rig_error(&rig, "c1"), "\"python3\" is denied"));
 }
 
+/* Variables that the user has for every program: a call's own go before them, and with a policy none decides what runs.
+ */
+static void test_variables_of_all_programs(void **state)
+{
+    (void)state;
+    static const char *const vars[] = {"A=a", "B=b", "WORK_DIR=w", "PATH=/usr/bin:/x", NULL};
+    static const char *const allow[] = {"printenv", NULL};
+    rig.options.env = vars;
+    place_rig_open(&rig);
+    place_rig_call(&rig, "c1", "workspace_exec", "{\"command\":\"echo $A $B $WORK_DIR\",\"env\":{\"B\":\"mine\"}}");
+    place_rig_call(&rig, "c2", "run_code", "{\"code\":\"echo $A $B $PATH\",\"language\":\"bash\"}");
+    place_rig_call(&rig, "c3", "workspace_exec",
+                   "{\"command\":\"echo $A; exit 1\",\"background\":true,\"yield_time_ms\":60000}");
+    place_rig_turn(&rig);
+    assert_string_equal(place_rig_of(&rig, "c1", "output"), "a mine w\n");
+    assert_string_equal(place_rig_of(&rig, "c2", "output"), "a b /usr/bin:/x\n");
+    assert_string_equal(place_rig_of(&rig, "c3", "output"), "a");
+    place_rig_release(&rig);
+
+    place_rig_init(&rig);
+    rig.options.env = vars;
+    rig.options.commands.allow = allow;
+    place_rig_open(&rig);
+    place_rig_call(&rig, "c1", "workspace_exec", "{\"command\":\"printenv A PATH\"}");
+    place_rig_turn(&rig);
+    assert_string_equal(place_rig_of(&rig, "c1", "output"), "a\n" ENV_PATH "\n");
+}
+
+static void test_a_variable_that_is_missing(void **state)
+{
+    (void)state;
+    rig.options.env_missing = "MY_TOKEN";
+    place_rig_open(&rig);
+    place_rig_call(&rig, "c1", "workspace_exec", "{\"command\":\"true\"}");
+    place_rig_call(&rig, "c2", "collect_outputs", "{}"); /* which runs none */
+    place_rig_turn(&rig);
+    assert_non_null(strstr(place_rig_error(&rig, "c1"), "the variable MY_TOKEN"));
+    place_rig_result(&rig, "c2");
+}
+
 /* ---- where nothing holds a program ---- */
 
 static void call_unheld(void)
@@ -488,6 +528,8 @@ int main(void)
         TEST(test_without_an_engine),
         TEST(test_policy),
         TEST(test_policy_of_code),
+        TEST(test_variables_of_all_programs),
+        TEST(test_a_variable_that_is_missing),
         TEST(test_unheld_programs_are_asked_about),
         TEST(test_unheld_programs_run_when_allowed),
         TEST(test_names_are_not_given_twice),

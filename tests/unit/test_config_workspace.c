@@ -1,6 +1,7 @@
 /* The part of the config file about workspaces and skills. */
 
 #include "base/mem.h"
+#include "base/redact.h"
 #include "config/config.h"
 #include <setjmp.h>
 #include <stdarg.h>
@@ -32,9 +33,10 @@ static void everything_can_be_said(void **state)
 {
     (void)state;
     CLEANUP(config)
-    struct config *config = parse("{\"workspace\": {\"engine\": \"podman\", \"network\": true, \"persist\": true, \"max_disk_mb\": 5,\n"
-                                  "\"memory_mb\": 64, \"pids\": 9, \"cpu_percent\": 50, \"timeout_s\": 7, \"programs\": 2,\n"
-                                  "\"inputs\": [\"/a\", \"~/b\"], \"allow\": [\"make\"], \"deny\": []}, \"skills\": [\"s\"]}");
+    struct config *config =
+        parse("{\"workspace\": {\"engine\": \"podman\", \"network\": true, \"persist\": true, \"max_disk_mb\": 5,\n"
+              "\"memory_mb\": 64, \"pids\": 9, \"cpu_percent\": 50, \"timeout_s\": 7, \"programs\": 2,\n"
+              "\"inputs\": [\"/a\", \"~/b\"], \"allow\": [\"make\"], \"deny\": []}, \"skills\": [\"s\"]}");
     const struct config_workspace *said = &config->workspace;
     assert_string_equal(said->engine, "podman");
     assert_int_equal(said->engine_line, 1);
@@ -50,6 +52,29 @@ static void everything_can_be_said(void **state)
     assert_string_equal(said->allow[0], "make");
     assert_null(said->deny[0]);
     assert_string_equal(config->skills[0], "s");
+}
+
+static void variables_of_programs(void **state)
+{
+    (void)state;
+    setenv("CONFIG_TEST_TOKEN", "abcdefgh1", 1);
+    unsetenv("CONFIG_TEST_NONE");
+    CLEANUP(config)
+    struct config *config =
+        parse("{\"workspace\": {\"env\": {\"A\": \"plain\", \"B\": \"x-${CONFIG_TEST_TOKEN}-y\"}}}");
+    const struct config_workspace *said = &config->workspace;
+    assert_string_equal(said->env[0], "A=plain");
+    assert_string_equal(said->env[1], "B=x-abcdefgh1-y");
+    assert_null(said->env[2]);
+    CLEANUP(free) char *shown = redact_copy("it is abcdefgh1"); /* what came from the environment may be a key */
+    assert_string_equal(shown, "it is [secret CONFIG_TEST_TOKEN]");
+    redact_forget();
+    assert_null(said->env_missing);
+    CLEANUP(config) struct config *lacks = parse("{\"workspace\": {\"env\": {\"A\": \"${CONFIG_TEST_NONE}\", \"B\": \"${CONFIG_TEST_NONE:-b}\"}}}");
+    assert_string_equal(lacks->workspace.env[1], "B=b");
+    assert_string_equal(lacks->workspace.env_missing, "CONFIG_TEST_NONE");
+    refuses("{\"workspace\": {\"env\": {\n\"A\": 1}}}", 2, "\"workspace.env\" must hold names of variables and texts");
+    refuses("{\"workspace\": {\"env\": {\"A=B\": \"1\"}}}", 1, "which \"A=B\" is not");
 }
 
 static void nothing_said_is_nothing_set(void **state)
@@ -78,6 +103,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(everything_can_be_said),
+        cmocka_unit_test(variables_of_programs),
         cmocka_unit_test(nothing_said_is_nothing_set),
         cmocka_unit_test(what_is_wrong_is_named),
     };
