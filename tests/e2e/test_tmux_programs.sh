@@ -118,4 +118,34 @@ case_hostile() {
     sees 'status=0'
 }
 
-run_cases workspace program long hostile
+# Where nothing holds a program it is shown in full and asked about; what is denied does not run.
+case_no_walls() {
+    begin no_walls 120x40
+    mkdir -p "$home/config/keyturn"
+    printf '{"workspace": {"engine": "none"}}' >"$home/config/keyturn/config.json"
+    {
+        echo '{"type":"session.started","v":1}'
+        answer 1 "I try it." '{"id":"c1","name":"workspace_exec","arguments":{"command":"true\ntouch '"$home"'/one"}}'
+        answer 2 "And this." '{"id":"c2","name":"run_code","arguments":{"code":"# Makes another.\nopen(\"'"$home"'/two\", \"w\")"}}'
+        answer 3 "That was it." ''
+    } >"$home/model.jsonl"
+    start run --workspace ws --model scripted:model.jsonl --config config/keyturn/config.json --record rec.jsonl "'try it'"
+    sees 'waiting for you: workspace_exec'
+    sees '| touch '
+    sees 'no_walls/one'
+    sees 'y approve'
+    check "nothing has run" test ! -e "$home/one"
+    keys y
+    sees 'waiting for you: run_code'
+    sees '# Makes another.'
+    sees 'y approve'
+    check "what was allowed has run" test -e "$home/one"
+    keys n
+    sees 'That was it.'
+    check "what was denied has not" test ! -e "$home/two"
+    escape
+    keys q
+    sees 'status=0'
+}
+
+run_cases workspace program long hostile no_walls
