@@ -158,7 +158,6 @@ static int begin_command(struct exec_call *call, struct err *err)
     if (!programs || exec_request_read(&request, &call->arena, job->run->arguments, &place_said(job->place)->commands,
                                        programs_root(programs, job->ws->path), err))
         return -1;
-    CLEANUP(free) char *cwd = request.cwd;
     request.timeout_ms = request.one_shot ? place_job_time_ms(job, request.timeout_ms)
                                           : place_timeout_ms(job->place, request.timeout_ms);
     if (!request.timeout_ms)

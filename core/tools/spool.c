@@ -17,6 +17,11 @@ void spool_init(struct spool *spool, const struct tool_run *run)
     strbuf_init(&spool->half);
 }
 
+static uint64_t bytes_in_all(const struct spool *spool)
+{
+    return spool->head.len + spool->beyond;
+}
+
 /* An artifact is text: what is none becomes U+FFFD, but not where a read happened to cut a character. */
 static void keep(struct spool *spool, const char *bytes, size_t len, bool end)
 {
@@ -59,15 +64,16 @@ static void add_to_tail(struct strbuf *tail, const char *bytes, size_t len)
 
 void spool_add(struct spool *spool, const char *bytes, size_t len)
 {
-    if (!spool->spilled && spool->head.len + len > SPOOL_WINDOW)
+    size_t room = SPOOL_WINDOW - spool->head.len, first = len < room ? len : room;
+    /* It is filled before anything goes elsewhere, or it would not be the beginning. */
+    strbuf_add(&spool->head, bytes, first);
+    if (!spool->spilled && first < len)
         spill(spool);
     if (spool->spilled) {
-        keep_some(spool, spool->total, bytes, len);
-        add_to_tail(&spool->tail, bytes, len);
-    } else {
-        strbuf_add(&spool->head, bytes, len);
+        keep_some(spool, bytes_in_all(spool), bytes + first, len - first);
+        add_to_tail(&spool->tail, bytes + first, len - first);
+        spool->beyond += len - first;
     }
-    spool->total += len;
 }
 
 /* NULL: it could not be kept. */
@@ -76,10 +82,10 @@ static struct artifact *end_file(struct spool *spool)
     if (!spool->file)
         return NULL;
     keep(spool, "", 0, true);
-    if (spool->total > spool->max) {
+    if (bytes_in_all(spool) > spool->max) {
         CLEANUP(free)
         char *note = xasprintf("\n[%" PRIu64 " bytes more were printed; only the first %" PRIu64 " are kept]\n",
-                               spool->total - spool->max, spool->max);
+                               bytes_in_all(spool) - spool->max, spool->max);
         artifact_writer_add(spool->file, note, strlen(note));
     }
     return artifact_writer_end(steal(&spool->file));
@@ -92,9 +98,10 @@ void spool_write(struct spool *spool, struct json_writer *w, const char *key, co
         long_text_add(w, key, prefix, spool->head.buf, spool->head.len, room, run->env, run->tool->spec.name);
         return;
     }
+    uint64_t total = bytes_in_all(spool);
     struct artifact *kept = end_file(spool);
     strbuf_add(&spool->head, spool->tail.buf, spool->tail.len);
-    long_text_add_cut(w, key, prefix, spool->head.buf, spool->head.len, room, spool->total, kept);
+    long_text_add_cut(w, key, prefix, spool->head.buf, spool->head.len, room, total, kept);
     artifact_free(kept);
 }
 

@@ -21,8 +21,8 @@ struct spool {
     uint64_t max; /* SPOOL_MAX */
     /* its own */
     struct strbuf head, tail, half; /* half: of a character, for the artifact */
-    uint64_t total;
-    bool spilled; /* it is longer than `head` */
+    uint64_t beyond;                /* bytes that came after those of `head` */
+    bool spilled;                   /* there were some */
     struct artifact_writer *file;
 };
 

@@ -349,7 +349,6 @@ int exec_command(struct exec *exec, struct workspace *ws, const struct json *arg
     if (exec_request_read(&request, &arena, args, &exec->options.policy,
                           programs_root(exec->options.programs, ws->path), err))
         return -1;
-    CLEANUP(free) char *cwd = request.cwd;
     return exec_begin(exec, ws, &request, NULL, done, user, err);
 }
 

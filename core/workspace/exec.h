@@ -60,14 +60,12 @@ struct program_control *exec_control(struct exec *exec);
 
 /* What a command comes to, before anything is started: for tools that show it, and for tests. */
 struct exec_request {
-    const char *command, *input;
-    char *cwd;
+    const char *command, *input, *cwd;
     struct env_vars env;
     int64_t timeout_ms, yield_ms; /* yield_ms 0: none was said */
     bool background, tty, one_shot;
 };
 struct arena;
-/* `root`: the workspace as programs see it, which may stand before the cwd. `cwd` is the caller's, the rest in the
- * arena. */
+/* `root`: the workspace as programs see it, which may stand before the cwd. All of it is in the arena. */
 int exec_request_read(struct exec_request *request, struct arena *arena, const struct json *args,
                       const struct command_policy *policy, const char *root, struct err *err) CHECKED;

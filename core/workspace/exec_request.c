@@ -60,6 +60,9 @@ int exec_request_read(struct exec_request *request, struct arena *arena, const s
         return err_set(err, "command is required");
     if (command_policy_check(policy, command, err) || read_env(request, arena, json_get(args, "env"), checked, err))
         return -1;
-    request->cwd = cwd_normalize(below_root(json_str(json_get(args, "cwd"), ""), root), err);
-    return request->cwd ? 0 : -1;
+    CLEANUP(free) char *cwd = cwd_normalize(below_root(json_str(json_get(args, "cwd"), ""), root), err);
+    if (!cwd)
+        return -1;
+    request->cwd = arena_strdup(arena, cwd);
+    return 0;
 }

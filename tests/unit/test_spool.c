@@ -106,7 +106,7 @@ static void test_the_room_is_used(void **state)
         spool_release(&spool);
         spool_init(&spool, &run);
         add_lines(lines[i]);
-        uint64_t total = spool.total;
+        uint64_t total = spool.head.len + spool.beyond;
         const struct json *object = answer();
         const struct json *output = json_get(object, "output");
         CLEANUP(free) char *last = xasprintf("\nline %zu\n", lines[i]);
@@ -119,6 +119,24 @@ static void test_the_room_is_used(void **state)
         read_kept(object, &whole);
         assert_int_equal(whole.len, total);
     }
+}
+
+/* However it is cut into pieces, what is shown first came first. */
+static void test_the_beginning_is_the_beginning(void **state)
+{
+    (void)state;
+    CLEANUP(strbuf) struct strbuf much = STRBUF_INIT, whole = STRBUF_INIT;
+    for (int i = 0; i < 100000; i++)
+        strbuf_addf(&much, "%d\n", i);
+    spool_add(&spool, "first\n", 6);
+    spool_add(&spool, much.buf, much.len);
+    spool_add(&spool, "last\n", 5);
+    const struct json *object = answer();
+    assert_int_equal(strncmp(member(object, "output"), "first\n0\n1\n2\n", 12), 0);
+    assert_non_null(strstr(member(object, "output"), "\n99999\nlast\n"));
+    read_kept(object, &whole);
+    assert_int_equal(whole.len, much.len + 11);
+    assert_int_equal(strncmp(whole.buf, "first\n0\n1\n2\n", 12), 0);
 }
 
 static void test_memory_is_bounded(void **state)
@@ -136,8 +154,8 @@ static void test_there_is_an_end_to_what_is_kept(void **state)
     add_lines(30000);
     CLEANUP(free)
     char *note = xasprintf("\n[%llu bytes more were printed; only the first 100000 are kept]\n",
-                           (unsigned long long)(spool.total - 100000));
-    uint64_t total = spool.total;
+                           (unsigned long long)(spool.head.len + spool.beyond - 100000));
+    uint64_t total = spool.head.len + spool.beyond;
     const struct json *object = answer();
     assert_int_equal(json_int(json_get(object, "x_total_bytes"), 0), total);
     read_kept(object, &whole);
@@ -151,7 +169,7 @@ static void test_what_is_kept_is_text(void **state)
     (void)state;
     CLEANUP(strbuf) struct strbuf whole = STRBUF_INIT;
     add_lines(20000);
-    size_t before = (size_t)spool.total;
+    size_t before = spool.head.len + (size_t)spool.beyond;
     spool_add(&spool, "\xE2\x82", 2);
     spool_add(&spool, "\xAC\xFF\xF0\x9F", 4);
     read_kept(answer(), &whole);
@@ -186,6 +204,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_a_short_one_is_all_there),
         TEST(test_the_room_is_used),
+        TEST(test_the_beginning_is_the_beginning),
         TEST(test_memory_is_bounded),
         TEST(test_there_is_an_end_to_what_is_kept),
         TEST(test_what_is_kept_is_text),

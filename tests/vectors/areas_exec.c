@@ -148,7 +148,6 @@ static void run_tool(struct vector *v, const char *tool, const struct json *args
     if (!write && !kill && wants(v, "effective_timeout_s") &&
         exec_request_read(&request, &v->arena, args, NULL, rig.ws->path, &failure) == 0)
         got_int(v, "effective_timeout_s", request.timeout_ms / 1000);
-    free(request.cwd);
     call(v, write ? CALL_WRITE : kill ? CALL_KILL : CALL_EXEC, args);
 }
 
