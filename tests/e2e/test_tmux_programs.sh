@@ -125,24 +125,23 @@ case_no_walls() {
     printf '{"workspace": {"engine": "none"}}' >"$home/config/keyturn/config.json"
     {
         echo '{"type":"session.started","v":1}'
-        answer 1 "I try it." '{"id":"c1","name":"workspace_exec","arguments":{"command":"true\ntouch '"$home"'/one"}}'
-        answer 2 "And this." '{"id":"c2","name":"run_code","arguments":{"code":"# Makes another.\nopen(\"'"$home"'/two\", \"w\")"}}'
+        answer 1 "I try it." '{"id":"c1","name":"workspace_exec","arguments":{"command":"true\ntouch $XDG_CONFIG_HOME/one"}}'
+        answer 2 "And this." '{"id":"c2","name":"run_code","arguments":{"language":"bash","code":"# Makes another.\ntouch $XDG_CONFIG_HOME/two"}}'
         answer 3 "That was it." ''
     } >"$home/model.jsonl"
     start run --workspace ws --model scripted:model.jsonl --config config/keyturn/config.json --record rec.jsonl "'try it'"
     sees 'waiting for you: workspace_exec'
-    sees '| touch '
-    sees 'no_walls/one'
+    sees '| touch $XDG_CONFIG_HOME/one'
     sees 'y approve'
-    check "nothing has run" test ! -e "$home/one"
+    check "nothing has run" test ! -e "$home/config/one"
     keys y
     sees 'waiting for you: run_code'
-    sees '# Makes another.'
+    sees '| touch $XDG_CONFIG_HOME/two'
     sees 'y approve'
-    check "what was allowed has run" test -e "$home/one"
+    check "what was allowed has run" test -e "$home/config/one"
     keys n
     sees 'That was it.'
-    check "what was denied has not" test ! -e "$home/two"
+    check "what was denied has not" test ! -e "$home/config/two"
     escape
     keys q
     sees 'status=0'
