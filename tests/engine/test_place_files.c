@@ -389,6 +389,24 @@ static void test_skills(void **state)
     assert_string_equal(turn_check_json(&rig.turn, now->workspace_state.outputs, "[0].name"), "out/words.txt");
 }
 
+/* What one stream does not need the other gets; what is not shown is kept. */
+static void test_a_skill_that_prints_much(void **state)
+{
+    (void)state;
+    make_skill();
+    place_rig_open(&rig);
+    place_rig_call(&rig, "c1", "skill_run", "{\"skill\":\"count\",\"command\":\"seq 1000000; echo err >&2\"}");
+    place_rig_call(&rig, "c2", "skill_run", "{\"skill\":\"count\",\"command\":\"seq 10000; seq 20000 >&2\"}");
+    place_rig_turn(&rig);
+    assert_true(strlen(place_rig_of(&rig, "c1", "stdout")) > 8000);
+    assert_string_equal(place_rig_of(&rig, "c1", "stdout_total_bytes"), "6888896");
+    assert_int_equal(strncmp(place_rig_of(&rig, "c1", "stdout_artifact"), "artifact://art_", 15), 0);
+    assert_string_equal(place_rig_of(&rig, "c1", "stderr"), "err\n");
+    assert_true(strlen(place_rig_of(&rig, "c2", "stdout")) > 4000);
+    assert_true(strlen(place_rig_of(&rig, "c2", "stderr")) > 4000);
+    assert_string_equal(place_rig_of(&rig, "c2", "stderr_total_bytes"), "108894");
+}
+
 static void test_a_skill_leads_nowhere(void **state)
 {
     (void)state;
@@ -451,6 +469,7 @@ int main(void)
         TEST(test_denied_leaves_nothing),
         TEST(test_what_cannot_be_brought_back),
         TEST(test_skills),
+        TEST(test_a_skill_that_prints_much),
         TEST(test_a_skill_leads_nowhere),
         TEST(test_a_skill_stays_as_it_is),
     };
