@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "files.h"
+#include "lastwords.h"
 #include "pyhost.h"
 #include "sandbox.h"
 #include "wire.h"
@@ -113,6 +114,7 @@ _Noreturn void child_main(struct sandbox *sandbox, int parent, int script, int e
         refuse(wrong.text);
     if (close_range(CHILD_SCRIPT + 1, ~0u, 0) < 0) /* the layers needed one more */
         refuse("descriptors stay open");
+    last_words_prepare(CHILD_EVENTS);
     pyhost_rehearse();
     if (read_all(CHILD_SCRIPT, &header, sizeof(header)) < 0)
         _exit(0); /* not needed any more */

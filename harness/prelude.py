@@ -27,6 +27,7 @@ _DEPTH = 64
 _RECORD_MAX = 8 << 20
 _VALUES_MAX = 499900  # the record has a few more than the script's
 _ERROR_MAX = 512 << 10
+_FRAMES_MAX = 1000  # of a traceback
 # What the distribution or the maker of an image installed for the tools.
 _PACKAGES = (
     f"/usr/local/lib/python{sys.version_info.major}.{sys.version_info.minor}/dist-packages",

@@ -18,6 +18,22 @@ def _hide(report, seen):
         _hide(other, seen)
 
 
+def _shorten(wrong):
+    """Forgets the depths of a recursion: every frame there takes memory, and time to be told."""
+    at = wrong.__traceback__
+    for _ in range(_FRAMES_MAX):
+        if at is None:
+            return
+        at = at.tb_next
+    if at is not None:
+        at.tb_next = None
+
+
+def _is_starved(wrong):
+    """Whether it means that there was no memory. Python says so in two ways: a frame that it has no room for is lost."""
+    return (isinstance(wrong, MemoryError) and not wrong.args) or (isinstance(wrong, SystemError) and _keyturn.starved())
+
+
 def _describe(wrong, source=None):
     """An exception as message and traceback."""
     import linecache
@@ -34,6 +50,8 @@ def _describe(wrong, source=None):
         message = "".join(report.format_exception_only()).strip()
         if isinstance(wrong, SyntaxError):
             message = f"{type(wrong).__name__}: {wrong.msg} ({wrong.filename}, line {wrong.lineno})"
+        elif _is_starved(wrong):
+            message = f"{type(wrong).__name__}: {_keyturn.memory()}"
     message = _bounded(message, f"{type(wrong).__name__}: [{len(message)} characters left out]")
     places = _bounded("".join(report.stack.format()), "")
     return message, _bounded("".join(report.format()), f"{places}{message}\n")
@@ -59,10 +77,12 @@ def _execute(source, scope, wait=True):
         _flush()
     except BaseException as wrong:
         try:
+            _keyturn.release()
+            _shorten(wrong)
             _flush()
             return _describe(wrong, source)
         except BaseException:  # a hostile exception, no memory, the timeout: the kind is told at least
-            return type(wrong).__name__, ""
+            return (_keyturn.memory() if _is_starved(wrong) else type(wrong).__name__), ""
     return None
 
 

@@ -2,9 +2,12 @@
  * when a script has turned the interpreter inside out: how a record is written, and that the end is told once.
  *
  * Records of several threads must not mix. Mostly nobody else is writing and the pipe has room: then the record is one
- * system call under the interpreter's own lock, which is not let go for it. Else a lock of ours goes around the rest, with
- * the interpreter's released, and no Python runs while it is held: a signal handler of the script that prints would wait
- * for itself. */
+ * system call under the interpreter's own lock, which is not let go for it. Else a lock of ours goes around the rest,
+ * with the interpreter's released, and no Python runs while it is held: a signal handler of the script that prints
+ * would wait for itself.
+ *
+ * A script may use up its memory, catch the error and go on: what is written for it is then no reason to die but an
+ * error of its own. So nothing between its first line and the telling of its end allocates in a way that aborts. */
 
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
@@ -12,6 +15,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
+#include "lastwords.h"
 #include "pyhost.h"
 #include "record.h"
 #include <errno.h>
@@ -29,8 +33,9 @@ static const char prelude[] = {
 
 /* Printed text goes in pieces of at most so many bytes. */
 #define PRINT_PIECE 8192
-/* Address space that is given back before the end is told: a script may have used up the rest. */
-#define BALLAST ((size_t)512 << 10)
+/* Address space that is given back before the end is told, since a script may have used up the rest: a few of the
+ * pieces that Python takes. */
+#define BALLAST ((size_t)4 << 20)
 
 static struct {
     int descriptor;
@@ -39,7 +44,60 @@ static struct {
     PyThread_type_lock lock;
     PyObject *load, *settle, *run, *rehearse;
     void *ballast;
+    PyMemAllocatorEx memory; /* as they were: ours stand before them */
+    PyObjectArenaAllocator arenas;
+    bool starved; /* there was a time when they had nothing to give */
 } host = {.descriptor = -1};
+
+/* ---- memory ----
+ *
+ * Python does not always say that it has no memory: a frame for which there is none ends the run with an error that
+ * names nothing, or with abort(). So it is noted where it happens. */
+
+static void *noted(void *memory)
+{
+    if (!memory)
+        host.starved = true;
+    return memory;
+}
+
+static void *noting_malloc(void *user, size_t size)
+{
+    return noted(host.memory.malloc(user, size));
+}
+
+static void *noting_calloc(void *user, size_t count, size_t size)
+{
+    return noted(host.memory.calloc(user, count, size));
+}
+
+static void *noting_realloc(void *user, void *memory, size_t size)
+{
+    return noted(host.memory.realloc(user, memory, size));
+}
+
+static void *noting_arena(void *user, size_t size)
+{
+    return noted(host.arenas.alloc(user, size));
+}
+
+static void note_lack_of_memory(void)
+{
+    PyMem_GetAllocator(PYMEM_DOMAIN_RAW, &host.memory);
+    PyMem_SetAllocator(PYMEM_DOMAIN_RAW, &(PyMemAllocatorEx){.ctx = host.memory.ctx,
+                                                             .malloc = noting_malloc,
+                                                             .calloc = noting_calloc,
+                                                             .realloc = noting_realloc,
+                                                             .free = host.memory.free});
+    PyObject_GetArenaAllocator(&host.arenas);
+    PyObject_SetArenaAllocator(
+        &(PyObjectArenaAllocator){.ctx = host.arenas.ctx, .alloc = noting_arena, .free = host.arenas.free});
+}
+
+bool pyhost_starved(void)
+{
+    return host.starved;
+}
 
 /* ---- records ---- */
 
@@ -132,6 +190,14 @@ static void add_number(struct strbuf *out, long long number)
     strbuf_add(out, at, (size_t)(digits + sizeof(digits) - at));
 }
 
+/* As much as add_plain takes at most. */
+static size_t plain_room(PyObject *value)
+{
+    return 24 + (PyUnicode_CheckExact(value) && PyUnicode_IS_COMPACT_ASCII(value)
+                     ? json_str_length(PyUnicode_DATA(value), (size_t)PyUnicode_GET_LENGTH(value), JSON_ASCII)
+                     : 0);
+}
+
 /* A value that is its own JSON without a look at Python's encoder; false for every other. */
 static bool add_plain(struct strbuf *out, PyObject *value)
 {
@@ -162,6 +228,8 @@ static PyObject *native_intermediate(PyObject *self, PyObject *const *args, Py_s
     (void)self;
     if (count != 2 || !PyUnicode_CheckExact(args[0]))
         Py_RETURN_FALSE;
+    if (!strbuf_try_grow(&record, 32 + plain_room(args[0]) + plain_room(args[1])))
+        return PyErr_NoMemory();
     strbuf_addstr(&record, "\nI{\"label\":");
     if (!add_plain(&record, args[0]))
         Py_RETURN_FALSE;
@@ -180,6 +248,7 @@ static PyObject *native_print(PyObject *self, PyObject *args)
     const char *kind;
     Py_buffer bytes;
     Py_ssize_t kind_len, at = 0;
+    CLEANUP(strbuf) struct strbuf record = STRBUF_INIT;
     bool failed = false;
 
     (void)self;
@@ -188,8 +257,12 @@ static PyObject *native_print(PyObject *self, PyObject *args)
     while (at < bytes.len && !failed) {
         const size_t left = (size_t)(bytes.len - at);
         const size_t piece = left < PRINT_PIECE ? left : PRINT_PIECE;
-        CLEANUP(strbuf) struct strbuf record = STRBUF_INIT;
 
+        strbuf_reset(&record);
+        if (!strbuf_try_grow(&record, RECORD_TEXT_ROOM(piece))) {
+            PyBuffer_Release(&bytes);
+            return PyErr_NoMemory();
+        }
         record_write_text(&record, (enum record_kind)kind[0], (const char *)bytes.buf + at, piece);
         struct iovec part = {record.buf, record.len};
         failed = write_record(&part, 1) < 0;
@@ -201,7 +274,35 @@ static PyObject *native_print(PyObject *self, PyObject *args)
     return PyLong_FromSsize_t(at);
 }
 
+/* release(): the script has failed, and telling so takes memory. */
+static PyObject *native_release(PyObject *self, PyObject *none)
+{
+    (void)self;
+    (void)none;
+    free(steal(&host.ballast));
+    Py_RETURN_NONE;
+}
+
+/* starved(): whether there was no memory at some time. */
+static PyObject *native_starved(PyObject *self, PyObject *none)
+{
+    (void)self;
+    (void)none;
+    return PyBool_FromLong(host.starved);
+}
+
+/* memory(): the sentence for that. */
+static PyObject *native_memory(PyObject *self, PyObject *none)
+{
+    (void)self;
+    (void)none;
+    return PyUnicode_FromString(last_words_memory());
+}
+
 static PyMethodDef methods[] = {
+    {"memory", native_memory, METH_NOARGS, NULL},
+    {"release", native_release, METH_NOARGS, NULL},
+    {"starved", native_starved, METH_NOARGS, NULL},
     {"send", native_send, METH_VARARGS, NULL},
     {"intermediate", (PyCFunction)(void (*)(void))native_intermediate, METH_FASTCALL, NULL},
     {"print", native_print, METH_VARARGS, NULL},
@@ -242,6 +343,7 @@ static int start_interpreter(struct err *err)
     PyConfig config;
     PyStatus status;
 
+    note_lack_of_memory();
     PyPreConfig_InitIsolatedConfig(&before);
     before.utf8_mode = 1; /* files are read and written as UTF-8, whatever the locale is called here */
     status = Py_PreInitialize(&before);
@@ -354,6 +456,26 @@ static PyObject *list_texts(const char *texts, size_t len)
     return list;
 }
 
+/* What of an outcome is a text; NULL: it is none, or there is no memory to read it. */
+static const char *outcome_text(PyObject *outcome, Py_ssize_t at, Py_ssize_t *len)
+{
+    const char *text = NULL;
+
+    if (PyTuple_Check(outcome) && PyTuple_GET_SIZE(outcome) == 2)
+        text = PyUnicode_AsUTF8AndSize(PyTuple_GET_ITEM(outcome, at), len);
+    return text;
+}
+
+/* What there is to say of an end without an outcome. */
+static const char *pending_text(void)
+{
+    PyObject *type = PyErr_Occurred();
+
+    if (host.starved)
+        return last_words_memory();
+    return type ? ((PyTypeObject *)type)->tp_name : "the harness lost the script's end";
+}
+
 /* The end as a record: how the script ended, or what is pending. */
 static void write_end(struct strbuf *out, PyObject *outcome)
 {
@@ -361,21 +483,24 @@ static void write_end(struct strbuf *out, PyObject *outcome)
     Py_ssize_t message_len = 0, traceback_len = 0;
     struct json_writer w = json_begin(out);
 
+    if (outcome && outcome != Py_None) {
+        message = outcome_text(outcome, 0, &message_len);
+        traceback = outcome_text(outcome, 1, &traceback_len);
+    }
+    if (!message) {
+        message = outcome && !host.starved ? "an error that is no text" : pending_text();
+        message_len = (Py_ssize_t)strlen(message);
+    }
+    /* An escape takes six bytes for one. */
+    if (!strbuf_try_grow(out, 64 + 6 * (size_t)(message_len + traceback_len))) {
+        message = last_words_memory();
+        message_len = (Py_ssize_t)strlen(message);
+        traceback_len = 0;
+    }
     strbuf_addstr(out, "\nX");
     json_open(&w, NULL, '{');
-    if (!outcome) {
-        PyObject *type = PyErr_Occurred();
-
-        message = type ? ((PyTypeObject *)type)->tp_name : "the harness lost the script's end";
-        message_len = (Py_ssize_t)strlen(message);
-        traceback = "";
-    } else if (PyTuple_Check(outcome) && PyTuple_GET_SIZE(outcome) == 2) {
-        message = PyUnicode_AsUTF8AndSize(PyTuple_GET_ITEM(outcome, 0), &message_len);
-        traceback = PyUnicode_AsUTF8AndSize(PyTuple_GET_ITEM(outcome, 1), &traceback_len);
-    }
     if (outcome != Py_None) {
-        json_add_strn(&w, "message", message ? message : "an error that is no text",
-                      message ? (size_t)message_len : 24);
+        json_add_strn(&w, "message", message, (size_t)message_len);
         json_add_strn(&w, "traceback", traceback ? traceback : "", (size_t)traceback_len);
     }
     json_close(&w, '}');

@@ -30,5 +30,7 @@ struct pyhost_script {
     bool files;        /* some were put into the working folder, which is looked through for modules then */
 };
 
+/* In the child: whether Python was refused memory at some time. From a signal handler too. */
+bool pyhost_starved(void);
 /* In the child: runs the script; events go to `descriptor`, and its end. -1 when that could not be told. */
 int pyhost_run(const struct pyhost_script *script, int descriptor);

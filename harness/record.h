@@ -40,7 +40,8 @@ struct record {
 
 /* Reads one line without its newline. A bad one gives RECORD_BAD, `text` tells why. Values live in the arena. */
 struct record record_parse(struct arena *arena, const char *line, size_t len);
-/* Writes the bytes as a RECORD_STDOUT or RECORD_STDERR, newlines around it included. */
+/* Writes the bytes as a RECORD_STDOUT or RECORD_STDERR, newlines around it included: so much at most. */
+#define RECORD_TEXT_ROOM(len) (2 * (len) + 3)
 void record_write_text(struct strbuf *out, enum record_kind kind, const char *bytes, size_t len);
 
 /* Cuts a stream of bytes into lines. */

@@ -36,6 +36,20 @@ char *strbuf_detach(struct strbuf *sb, size_t *len)
     return bytes;
 }
 
+bool strbuf_try_grow(struct strbuf *sb, size_t extra)
+{
+    if (extra < sb->room - sb->len && sb->room)
+        return true;
+    size_t room = sb->len + extra + 1;
+    char *buf = extra < SIZE_MAX / 4 ? realloc(sb->room ? sb->buf : NULL, room) : NULL;
+    if (!buf)
+        return false;
+    sb->buf = buf;
+    sb->room = room;
+    sb->buf[sb->len] = '\0';
+    return true;
+}
+
 void strbuf_grow(struct strbuf *sb, size_t extra)
 {
     if (extra < sb->room - sb->len && sb->room)

@@ -56,7 +56,7 @@ static void ends(const char *script, double timeout, const char *cause)
     const size_t len = strlen(said);
 
     if (!error || !strstr(error, cause) || len < 6 || strcmp(said + len - 6, "\ndone\n") != 0 ||
-        strstr(error + 1, "\nerror "))
+        strstr(error + 1, "\nerror ") || strstr(said, "BUG"))
         fail_msg("%s\nsaid: %s\nbut not: %s", script, said, cause);
     assert_string_equal(harness_says(&rig, "emit_result(1)", 10), "result 1\ndone\n");
 }
@@ -85,9 +85,36 @@ static void test_a_crash_is_told_by_its_signal(void **state)
     harness_rig_start(&rig);
     ends("import os; os.abort()", 5, "error Script aborted its process (SIGABRT)\n");
     ends("import sys\nsys.setrecursionlimit(10**9)\nclass A:\n    def __repr__(self): return repr([self])\nrepr(A())",
-         10, "error Script crashed the interpreter (SIGSEGV)\n");
+         10, "error Script crashed the interpreter (SIGSEGV): too deep a recursion used up its stack\n");
     ends("import signal; signal.raise_signal(signal.SIGTERM)", 5, "error Script was ended by signal 15 (SIGTERM)\n");
     ends("import signal; signal.raise_signal(signal.SIGKILL)", 5, "error Script was killed (SIGKILL)");
+}
+
+/* Whatever a script does when it has no memory left, the end of it is not ours, and has its cause. */
+static void test_a_lack_of_memory_is_named(void **state)
+{
+    static const char full[] =
+        "kept = []\nsize = 1 << 20\nwhile size:\n    try:\n        kept.append(bytearray(size))\n"
+        "    except MemoryError:\n        size //= 2\n";
+    static const char *const then[] = {"emit_intermediate('a', 1)", "emit_intermediate('a' * 3000, 'b')", "emit_log('a')",
+                                       "print('a' * 9000)", "emit_result(list(range(100000)))", "import os; os.abort()"};
+    static const char *const endless[] = {"def f(): f()\nf()", "def f(n): return f(n + 1) + 1\nf(0)",
+                                          "def f(*all): f(*all, 1)\nf()"};
+
+    (void)state;
+    if (SHADOW_MEMORY)
+        skip();
+    harness_rig_start(&rig);
+    for (size_t i = 0; i < COUNT_OF(then); i++) {
+        CLEANUP(free) char *script = xasprintf("%s%s\nx = bytearray(1 << 22)\n", full, then[i]);
+
+        ends(script, 60, "Script ran out of memory (512 MB)\n");
+    }
+    for (size_t i = 0; i < COUNT_OF(endless); i++) {
+        CLEANUP(free) char *script = xasprintf("import sys\nsys.setrecursionlimit(10**9)\n%s\n", endless[i]);
+
+        ends(script, 60, "Script ran out of memory (512 MB)\n");
+    }
 }
 
 static void test_limits_are_named(void **state)
@@ -256,6 +283,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         T(test_leaving_is_an_error_with_its_code),
         T(test_a_crash_is_told_by_its_signal),
+        T(test_a_lack_of_memory_is_named),
         T(test_limits_are_named),
         T(test_the_timeout_names_the_line),
         T(test_the_timeout_cannot_be_swallowed),

@@ -150,12 +150,31 @@ static void test_read(void **state)
     strbuf_release(&sb);
 }
 
+static void test_growing_may_fail(void **state)
+{
+    (void)state;
+    CLEANUP(strbuf) struct strbuf sb = STRBUF_INIT;
+    strbuf_addstr(&sb, "kept");
+    assert_false(strbuf_try_grow(&sb, SIZE_MAX));
+    assert_string_equal(sb.buf, "kept");
+    assert_true(strbuf_try_grow(&sb, 1000));
+    const char *place = sb.buf;
+    for (size_t i = 0; i < 1000; i++)
+        strbuf_addch(&sb, 'x');
+    assert_ptr_equal(sb.buf, place);
+    assert_int_equal(sb.len, 1004);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_empty),  cmocka_unit_test(test_appending),
-        cmocka_unit_test(test_format), cmocka_unit_test(test_grow_and_set_len),
-        cmocka_unit_test(test_detach), cmocka_unit_test(test_read),
+        cmocka_unit_test(test_empty),
+        cmocka_unit_test(test_appending),
+        cmocka_unit_test(test_format),
+        cmocka_unit_test(test_grow_and_set_len),
+        cmocka_unit_test(test_detach),
+        cmocka_unit_test(test_read),
+        cmocka_unit_test(test_growing_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
