@@ -14,8 +14,14 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
+struct names {
+    const char **items; /* NULL-terminated */
+    size_t count;
+};
+
 struct settings {
     const char *tools, *workspace;
+    struct names left_out;
     unsigned memory_mb;
     bool no_seccomp, no_landlock, no_rlimits, no_readonly, allow_degraded, end_with_input, help, version;
 };
@@ -27,6 +33,7 @@ static const struct option {
     size_t offset;
 } table[] = {
     {"--tools", "DIR", "load every *.py of DIR (default /tools)", offsetof(struct settings, tools)},
+    {"--leave-out", "FILE", "do not load this file of DIR; may be given again", offsetof(struct settings, left_out)},
     {"--workspace", "DIR", "where scripts run and may write (default /workspace)",
      offsetof(struct settings, workspace)},
     {"--memory", "MB", "address space of a script (default 512)", offsetof(struct settings, memory_mb)},
@@ -50,6 +57,13 @@ static int usage(const char *fmt, const char *what, const char *more)
     return -1;
 }
 
+static void add_name(struct names *names, const char *name)
+{
+    names->items = xreallocarray(names->items, names->count + 2, sizeof(*names->items));
+    names->items[names->count++] = name;
+    names->items[names->count] = NULL;
+}
+
 static int set_value(struct settings *settings, const struct option *option, const char *value)
 {
     char *place = (char *)settings + option->offset;
@@ -58,6 +72,10 @@ static int set_value(struct settings *settings, const struct option *option, con
 
     if (!option->argument) {
         *(bool *)place = true;
+        return 0;
+    }
+    if (strcmp(option->argument, "FILE") == 0) {
+        add_name((struct names *)(void *)place, value);
         return 0;
     }
     if (strcmp(option->argument, "MB") != 0) {
@@ -138,6 +156,7 @@ static int run_zygote(const struct settings *settings)
                     .no_landlock = settings->no_landlock,
                     .no_rlimits = settings->no_rlimits},
         .tools = settings->tools,
+        .left_out = settings->left_out.items,
         .no_readonly = settings->no_readonly,
         .allow_degraded = settings->allow_degraded,
     };
@@ -148,7 +167,8 @@ static int run_zygote(const struct settings *settings)
 /* The settings as the arguments of the zygote. */
 static char **zygote_arguments(const struct settings *settings)
 {
-    char **arguments = xcalloc(COUNT_OF(table) * 2 + 2, sizeof(*arguments));
+    const struct names *left_out = &settings->left_out;
+    char **arguments = xcalloc(COUNT_OF(table) + left_out->count + 2, sizeof(*arguments));
     size_t count = 0;
 
     arguments[count++] = xstrdup(ZYGOTE_NAME);
@@ -158,6 +178,9 @@ static char **zygote_arguments(const struct settings *settings)
         if (!table[i].argument) {
             if (*(const bool *)place)
                 arguments[count++] = xstrdup(table[i].name);
+        } else if (strcmp(table[i].argument, "FILE") == 0) {
+            for (size_t j = 0; j < left_out->count; j++)
+                arguments[count++] = xasprintf("%s=%s", table[i].name, left_out->items[j]);
         } else if (strcmp(table[i].argument, "MB") == 0) {
             if (*(const unsigned *)place)
                 arguments[count++] = xasprintf("%s=%u", table[i].name, *(const unsigned *)place);

@@ -71,13 +71,20 @@ def _tame(scope, name, value):
     return value
 
 
-def _tool_files(folder):
+def _tool_files(folder, left_out):
+    """The paths of those to load. Hidden ones are none: editors keep such files. What is no file might never end."""
     try:
-        names = sorted(name for name in os.listdir(folder) if name.endswith(".py"))
+        names = sorted(name for name in os.listdir(folder) if name.endswith(".py") and not name.startswith("."))
     except OSError as wrong:
         emit_log(f"tools: {wrong.strerror}: {folder}", "error")
-        return []
-    return [os.path.join(folder, name) for name in names]
+        return
+    for path in (os.path.join(folder, name) for name in names):
+        if path in left_out:
+            continue  # which the supervisor tells, and why
+        if os.path.isfile(path):
+            yield path
+        else:
+            emit_log(f"tools: {path}: not a regular file", "error")
 
 
 def _declared(path, scope):
@@ -90,7 +97,9 @@ def _declared(path, scope):
 
 
 def _load_file(path, scope, effects):
-    """Runs the file; notes for every name that it sets the effect it declares."""
+    """Runs the file; notes for every name that it sets the effect it declares. The supervisor is told before, so that it
+    knows which one it was if this process does not live to tell."""
+    _keyturn.print("F", os.fsencode(path))
     scope["__name__"] = _TOOLS
     scope["__file__"] = path
     scope.pop("EFFECT", None)
@@ -115,7 +124,7 @@ def _tell_threads(path, count):
         emit_log(f"tools: {path}: leaves {what} running; scripts run without, and a call that needs one hangs", "warning")
 
 
-def _load_tools(folder):
+def _load_tools(folder, left_out):
     """Loads the tools; tells their names and effects. All of them share one scope, as they would in one file."""
     if folder is None:
         return
@@ -123,7 +132,7 @@ def _load_tools(folder):
     sys.path.extend(path for path in _PACKAGES if os.path.isdir(path))
     scope = dict(_base)
     effects = {}
-    for path in _tool_files(folder):
+    for path in _tool_files(folder, left_out):
         _load_file(path, scope, effects)
     scope.pop("EFFECT", None)
     for name, value in list(scope.items()):
@@ -147,6 +156,6 @@ _base = {
 _tools = {}  # name to effect, of those of _base that are functions of the tools folder
 
 
-def _load(folder):
-    _load_tools(folder)
+def _load(folder, left_out):
+    _load_tools(folder, left_out)
     _keyturn.send("T", _encode(_tools))

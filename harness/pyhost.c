@@ -386,9 +386,23 @@ static int run_prelude(struct err *err)
     return 0; /* the names live as long as the process */
 }
 
+static PyObject *list_paths(const char *const *paths)
+{
+    PyObject *list = PyList_New(0);
+
+    for (; list && paths && *paths; paths++) {
+        PyObject *path = PyUnicode_DecodeFSDefault(*paths);
+
+        if (!path || PyList_Append(list, path) < 0)
+            Py_CLEAR(list);
+        Py_XDECREF(path);
+    }
+    return list;
+}
+
 int pyhost_start(const struct pyhost_options *options, int descriptor, struct err *err)
 {
-    PyObject *result;
+    PyObject *left_out, *result;
 
     host.descriptor = descriptor;
     host.lock = PyThread_allocate_lock();
@@ -397,7 +411,9 @@ int pyhost_start(const struct pyhost_options *options, int descriptor, struct er
         return err_set(err, "Python does not take a module");
     if (start_interpreter(err) < 0 || run_prelude(err) < 0)
         return -1;
-    result = PyObject_CallFunction(host.load, "z", options->tools);
+    left_out = list_paths(options->left_out);
+    result = left_out ? PyObject_CallFunction(host.load, "zO", options->tools, left_out) : NULL;
+    Py_XDECREF(left_out);
     if (!result)
         return python_error(err, "tools");
     Py_DECREF(result);

@@ -8,7 +8,8 @@
 #include <sys/types.h>
 
 struct pyhost_options {
-    const char *tools; /* NULL: there are none */
+    const char *tools;           /* NULL: there are none */
+    const char *const *left_out; /* paths of files of tools that are not loaded, NULL-terminated; NULL: none */
 };
 
 /* Starts the interpreter and loads the tools; tells them, and what went wrong with them, on `descriptor`. */

@@ -117,7 +117,7 @@ struct record record_parse(struct arena *arena, const char *line, size_t len)
 
     if (len == 0)
         return bad("an empty line");
-    if (kind == RECORD_STDOUT || kind == RECORD_STDERR)
+    if (kind == RECORD_STDOUT || kind == RECORD_STDERR || kind == RECORD_FILE)
         return parse_text(arena, kind, line + 1, len - 1);
     if (!strchr("RILXTS", line[0]) || !line[0])
         return bad("an unknown kind");

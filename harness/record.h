@@ -25,6 +25,7 @@ enum record_kind {
     RECORD_STDOUT = 'O',       /* bytes, with \n and \\ for newline and backslash */
     RECORD_STDERR = 'E',
     RECORD_END = 'X',     /* {} or {"message","traceback"}: the script is over */
+    RECORD_FILE = 'F',    /* from the zygote: the path of a file of tools that it is about to load, as bytes */
     RECORD_TOOLS = 'T',   /* from the zygote: names of the tools, each with its effect */
     RECORD_SANDBOX = 'S', /* from the zygote: the layers in effect */
     RECORD_BAD = 0,

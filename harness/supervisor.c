@@ -31,7 +31,7 @@
 #define BURST     8
 #define GATHER_US 200
 
-static int64_t now_us(void)
+int64_t now_us(void)
 {
     struct timespec now;
 
@@ -218,18 +218,27 @@ static void look_at_workspace(struct supervisor *s, int64_t now)
     execution_kill(&s->execution, message);
 }
 
-/* Until when nothing happens by itself. */
+static int64_t sooner(bool counts, int64_t one, int64_t other)
+{
+    return counts && one < other ? one : other;
+}
+
+/* Until when nothing happens by itself; INT64_MAX: for ever. */
 static int64_t next_tick_us(const struct supervisor *s)
 {
-    if (!s->execution.running)
-        return s->patience_us;
-    return s->bounded && s->look_us < s->execution.deadline_us ? s->look_us : s->execution.deadline_us;
+    int64_t next = sooner(s->file, s->file_due_us, INT64_MAX);
+
+    next = sooner(s->waiting && !s->execution.running, s->patience_us, next);
+    next = sooner(s->execution.running && s->bounded, s->look_us, next);
+    return sooner(s->execution.running, s->execution.deadline_us, next);
 }
 
 static void tick(struct supervisor *s)
 {
     int64_t now;
 
+    if (s->file && now_us() >= s->file_due_us)
+        lose_file(s);
     if (s->waiting && !s->spare.pid && now_us() >= s->patience_us)
         lose_patience(s);
     if (!s->execution.running || s->execution.over)
@@ -260,9 +269,10 @@ static void gather(struct supervisor *s, bool served)
 static int wait_for(struct supervisor *s, struct pollfd *polls, size_t count)
 {
     struct timespec timeout = {0}, *limit = NULL;
+    const int64_t next = next_tick_us(s);
 
-    if (s->execution.running || s->waiting) {
-        int64_t left = next_tick_us(s) - now_us();
+    if (next != INT64_MAX) {
+        int64_t left = next - now_us();
 
         left = left < 0 ? 0 : left;
         timeout = (struct timespec){left / 1000000, left % 1000000 * 1000};
@@ -364,6 +374,7 @@ int supervisor_main(const struct supervisor_options *options)
     event_sink_release(&s.notes);
     strbuf_release(&s.sandbox);
     strbuf_release(&s.secrets);
+    release_files(&s);
     arena_release(&s.request_memory);
     protocol_release(&s.protocol);
     return s.exit_status;

@@ -20,6 +20,12 @@ struct supervisor {
     struct event_sink notes; /* what was said while loading; ready comes before it */
     struct stream printed[2];
     struct strbuf sandbox;
+    char *file;          /* of the tools, that is being loaded; NULL: none */
+    int64_t file_due_us; /* it must be loaded by then */
+    struct left_out {
+        char *path, *why;
+    } * left_out; /* files that ended the process that loaded them, or did not end */
+    size_t left_out_count, left_out_room;
     bool ready, tools_told;
     unsigned zygote_deaths, spare_deaths;
     bool replacing;    /* the zygote, which is not dead but of no use */
@@ -42,14 +48,18 @@ struct supervisor {
     int exit_status; /* -1: go on */
 };
 
+int64_t now_us(void);
 /* Ends the harness; `why` is for people, NULL: there is nothing to say. */
 void give_up(struct supervisor *s, int status, const char *why);
 
 void start_zygote(struct supervisor *s);
 /* Asks for a spare child, when there is none and none is under way. */
 void want_spare(struct supervisor *s);
-/* What it tells while it loads the tools, and what it does later. */
-void read_loading(struct supervisor *s);
+/* What it tells while it loads the tools (false: nothing now), and what it does later. */
+bool read_loading(struct supervisor *s);
 void read_control(struct supervisor *s);
+/* The file that is being loaded has had its time. */
+void lose_file(struct supervisor *s);
+void release_files(struct supervisor *s);
 /* It has not made a child in time: another takes its place. */
 void replace_zygote(struct supervisor *s);

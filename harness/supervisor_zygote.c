@@ -1,24 +1,98 @@
-/* The zygote is started again when it dies or when it makes no child in time; what its tools say while they are loaded is
- * told each time. */
+/* The zygote is started again when it dies or when it makes no child in time; what its tools say while they are loaded
+ * is told each time.
+ *
+ * A file of tools can do anything while it is loaded. One that ends the zygote, or does not come to its end, is left
+ * out by the next, and the others are loaded: the zygote tells each before it opens it. */
 
 #include "base/json.h"
 #include "base/mem.h"
 #include "supervisor_inside.h"
 #include <signal.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 /* Zygotes, or spares, that may die in a row before it is no accident. */
 #define DEATHS_MAX 3
+/* For one file of tools, which may load others that are large. */
+#define FILE_S 10
+
+/* ---- files that are left out ---- */
+
+/* Takes the file at hand for the one to blame; false when there is none, or leaving it out has not helped. */
+static bool leave_file_out(struct supervisor *s, const char *why)
+{
+    for (size_t i = 0; s->file && i < s->left_out_count; i++)
+        if (strcmp(s->left_out[i].path, s->file) == 0)
+            return false;
+    if (!s->file)
+        return false;
+    GROW(s->left_out, s->left_out_count, s->left_out_room);
+    s->left_out[s->left_out_count++] = (struct left_out){steal(&s->file), xstrdup(why)};
+    return true;
+}
+
+static void tell_left_out(struct supervisor *s)
+{
+    for (size_t i = 0; i < s->left_out_count; i++) {
+        CLEANUP(free)
+        char *text = xasprintf("tools: %s: %s; it is left out", s->left_out[i].path, s->left_out[i].why);
+
+        event_log(&s->notes, "error", text, strlen(text));
+    }
+}
+
+static int spawn_without_them(struct supervisor *s, struct err *err)
+{
+    size_t count = 0, given;
+    char **arguments;
+    int result;
+
+    while (s->options->arguments[count])
+        count++;
+    arguments = xcalloc(count + s->left_out_count + 1, sizeof(*arguments));
+    memcpy(arguments, s->options->arguments, count * sizeof(*arguments));
+    given = count;
+    for (size_t i = 0; i < s->left_out_count; i++)
+        arguments[count++] = xasprintf("--leave-out=%s", s->left_out[i].path);
+    result = spawn_zygote(&s->zygote, s->options->program, arguments, s->options->workspace, err);
+    for (size_t i = given; i < count; i++)
+        free(arguments[i]);
+    free(arguments);
+    return result;
+}
+
+void release_files(struct supervisor *s)
+{
+    for (size_t i = 0; i < s->left_out_count; i++) {
+        free(s->left_out[i].path);
+        free(s->left_out[i].why);
+    }
+    free(s->left_out);
+    free(s->file);
+}
+
+/* ---- loading ---- */
+
+/* What one said that came to nothing is not told: the next says it again. */
+static void forget_notes(struct supervisor *s)
+{
+    for (size_t i = 0; i < COUNT_OF(s->printed); i++)
+        stream_finish(&s->printed[i], &s->notes);
+    strbuf_reset(&s->notes.out);
+}
 
 void start_zygote(struct supervisor *s)
 {
     struct err err = ERR_INIT;
 
     s->tools_told = s->spare_asked = false;
+    free(steal(&s->file));
+    forget_notes(s);
+    tell_left_out(s);
     record_reader_release(&s->loading);
     record_reader_init(&s->loading);
-    if (spawn_zygote(&s->zygote, s->options->program, s->options->arguments, s->options->workspace, &err) < 0)
+    if (spawn_without_them(s, &err) < 0)
         give_up(s, 1, err.text);
 }
 
@@ -34,6 +108,7 @@ static void take_tools(struct supervisor *s, const struct json *tools)
     if (!s->ready)
         event_ready(&s->sink, tools, s->sandbox.len ? s->sandbox.buf : "null", s->options->missing_tools);
     s->ready = s->tools_told = true;
+    free(steal(&s->file));
     for (size_t i = 0; i < COUNT_OF(s->printed); i++)
         stream_finish(&s->printed[i], &s->notes);
     strbuf_add(&s->sink.out, s->notes.out.buf, s->notes.out.len);
@@ -54,6 +129,11 @@ static void take_loading(struct supervisor *s, const struct record *record)
     case RECORD_STDERR:
         stream_add(&s->printed[record->kind == RECORD_STDERR], &s->notes, record->text, record->len);
         break;
+    case RECORD_FILE:
+        free(s->file);
+        s->file = xmemdup0(record->text, record->len);
+        s->file_due_us = now_us() + FILE_S * INT64_C(1000000);
+        break;
     case RECORD_TOOLS:
         take_tools(s, record->value);
         break;
@@ -62,7 +142,7 @@ static void take_loading(struct supervisor *s, const struct record *record)
     }
 }
 
-void read_loading(struct supervisor *s)
+bool read_loading(struct supervisor *s)
 {
     CLEANUP(arena) struct arena memory = ARENA_INIT;
     struct record record;
@@ -72,14 +152,14 @@ void read_loading(struct supervisor *s)
     if (count == 0) { /* closed; if that was too early, its end will be heard of as well */
         close(s->zygote.loading);
         s->zygote.loading = -1;
-        return;
     }
-    if (count < 0)
-        return;
+    if (count <= 0)
+        return false;
     record_reader_add(&s->loading, chunk, (size_t)count);
     while (record_reader_next(&s->loading, &memory, &record))
         take_loading(s, &record);
     want_spare(s);
+    return true;
 }
 
 /* A spare that ended while it waited. One that was killed is replaced; one that ended by itself has left the reason in
@@ -108,15 +188,16 @@ static void take_control(struct supervisor *s, const struct control *message, st
 
 static char *death_of_zygote(int status)
 {
+    const char *name = WIFSIGNALED(status) ? sigabbrev_np(WTERMSIG(status)) : NULL;
+
     if (WIFSIGNALED(status))
-        return xasprintf("the process that loads the tools was ended by signal %d", WTERMSIG(status));
+        return xasprintf("the process that loads the tools was ended by signal %d (SIG%s)", WTERMSIG(status),
+                         name ? name : "?");
     return xasprintf("the process that loads the tools ended with status %d", WEXITSTATUS(status));
 }
 
-static void zygote_gone(struct supervisor *s)
+static void end_zygote(struct supervisor *s)
 {
-    CLEANUP(free) char *why = NULL;
-
     spawn_close(&s->zygote);
     spare_close(&s->spare);
     if (s->zygote.pid > 0) {
@@ -127,10 +208,32 @@ static void zygote_gone(struct supervisor *s)
     if (s->execution.running && !s->execution.over)
         execution_fail(&s->execution,
                        "The harness lost the process it makes children from; the script was ended with it");
-    if (WIFEXITED(s->zygote_status) && WEXITSTATUS(s->zygote_status) == STATUS_LAYER && !s->ready)
+}
+
+void lose_file(struct supervisor *s)
+{
+    CLEANUP(free) char *why = xasprintf("it was not loaded within %d s", FILE_S);
+
+    if (!leave_file_out(s, why))
+        give_up(s, 1, why);
+    end_zygote(s);
+    start_zygote(s);
+}
+
+static void zygote_gone(struct supervisor *s)
+{
+    CLEANUP(free) char *why = NULL;
+
+    while (s->zygote.loading >= 0 && read_loading(s))
+        ; /* its last words: they say which file it was at */
+    end_zygote(s);
+    why = death_of_zygote(s->zygote_status);
+    if (!s->replacing && leave_file_out(s, why))
+        start_zygote(s);
+    else if (WIFEXITED(s->zygote_status) && WEXITSTATUS(s->zygote_status) == STATUS_LAYER && !s->ready)
         give_up(s, STATUS_LAYER, NULL); /* the zygote has said why */
     else if (!s->ready || (!s->replacing && ++s->zygote_deaths >= DEATHS_MAX))
-        give_up(s, 1, (why = death_of_zygote(s->zygote_status)));
+        give_up(s, 1, why);
     else
         start_zygote(s);
     s->replacing = false;

@@ -167,7 +167,7 @@ static int prepare_layers(struct zygote *zygote, const struct zygote_options *op
 int zygote_main(const struct zygote_options *options)
 {
     struct zygote zygote = {0};
-    struct pyhost_options python = {.tools = options->tools};
+    struct pyhost_options python = {.tools = options->tools, .left_out = options->left_out};
     struct err err = ERR_INIT;
 
     if (prepare_layers(&zygote, options) < 0)

@@ -439,21 +439,6 @@ static void test_a_layer_that_lacks_ends_it_unless_it_is_allowed(void **state)
     says("emit_result(1)", "result 1\ndone\n");
 }
 
-static void test_a_tool_that_kills_the_loading_is_told(void **state)
-{
-    char line[512];
-    ssize_t count;
-
-    (void)state;
-    scratch_write(&rig.scratch, "tools/a.py", "import os; os._exit(9)\n");
-    harness_rig_launch(&rig);
-    assert_null(harness_rig_event(&rig));
-    assert_int_equal(harness_rig_wait(&rig), 1);
-    count = read(rig.err, line, sizeof(line) - 1);
-    line[count > 0 ? count : 0] = '\0';
-    assert_string_equal(line, "keyturn-harness: the process that loads the tools ended with status 9\n");
-}
-
 static size_t count_descriptors(pid_t pid)
 {
     CLEANUP(free) char *path = xasprintf("/proc/%d/fd", (int)pid);
@@ -506,7 +491,6 @@ int main(void)
         T(test_signals_and_a_lost_host_end_it),
         T(test_the_end_of_input_ends_what_runs_where_it_is_asked_to),
         T(test_a_layer_that_lacks_ends_it_unless_it_is_allowed),
-        T(test_a_tool_that_kills_the_loading_is_told),
         T(test_many_runs_leave_nothing),
     };
 
