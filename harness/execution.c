@@ -89,7 +89,7 @@ void execution_begin(struct execution *execution, const struct request *request,
     execution->output = 0;
     execution->cpu_s = (unsigned)ceil(request->timeout) + 1;
     execution->deadline_us = now_us + (int64_t)(request->timeout * 1e6);
-    snprintf(execution->limit, sizeof(execution->limit), "%.6g", request->timeout);
+    snprintf(execution->limit, sizeof(execution->limit), "%.6g", request->named);
     memcpy(header.limit, execution->limit, sizeof(header.limit));
     if (limit_cpu) {
         const struct rlimit cpu = {execution->cpu_s, execution->cpu_s + 1};

@@ -40,7 +40,7 @@ static int take_id(struct request *request, const struct json *value, struct err
     return 0;
 }
 
-static int take_timeout(struct request *request, const struct json *value, struct err *err)
+static int take_timeout(struct request *request, const struct json *value, const struct json *named, struct err *err)
 {
     if (!value || value->type != JSON_NUMBER)
         return err_set(err, "timeout must be a number of seconds, not %s",
@@ -48,6 +48,9 @@ static int take_timeout(struct request *request, const struct json *value, struc
     request->timeout = json_num(value, 0);
     if (!(request->timeout >= 1) || request->timeout > TIMEOUT_MAX)
         return err_set(err, "timeout must be between 1 and %.0f seconds, not %.40s", TIMEOUT_MAX, value->text);
+    request->named = json_num(named, request->timeout);
+    if (!(request->named >= 1) || request->named > TIMEOUT_MAX)
+        return err_set(err, "named_timeout must be between 1 and %.0f seconds", TIMEOUT_MAX);
     return 0;
 }
 
@@ -117,7 +120,8 @@ int request_parse(struct request *request, struct arena *arena, const char *line
     }
     request->script = script->text;
     request->script_len = script->len;
-    if (take_timeout(request, json_get(object, "timeout"), err) < 0 || take_mode(json_get(object, "mode"), err) < 0)
+    if (take_timeout(request, json_get(object, "timeout"), json_get(object, "named_timeout"), err) < 0 ||
+        take_mode(json_get(object, "mode"), err) < 0)
         return -1;
     if (take_secrets(request, arena, json_get(object, "required_secrets"), err) < 0 ||
         take_tools(request, arena, json_get(object, "tools"), err) < 0)

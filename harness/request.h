@@ -17,6 +17,7 @@ struct request {
     const char *script;
     size_t script_len;
     double timeout; /* seconds, at least 1 */
+    double named;   /* what an error calls it: the host may have used up a part of what somebody asked for */
     const char *const *secrets;
     size_t secret_count;
     bool all_tools; /* else only those: */

@@ -382,6 +382,8 @@ void script_request_write(struct strbuf *out, const struct script_request *reque
     json_add_str(&w, "execution_id", execution_id);
     json_add_strn(&w, "script", request->script, len);
     json_add_num(&w, "timeout", request->timeout_s > 0 ? request->timeout_s : SCRIPT_TIMEOUT_S);
+    if (request->named_timeout_s > 0)
+        json_add_num(&w, "named_timeout", request->named_timeout_s);
     json_add_str(&w, "mode", script_mode_name(request->mode));
     write_names(&w, "required_secrets", request->secrets);
     if (request->tools)

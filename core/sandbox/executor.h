@@ -43,6 +43,7 @@ struct script_request {
     size_t script_len; /* 0: up to its NUL */
     enum script_mode mode;
     double timeout_s;           /* 0: SCRIPT_TIMEOUT_S */
+    double named_timeout_s;     /* that an error names, where some of it is used up already; 0: timeout_s */
     size_t max_output_bytes;    /* 0: SCRIPT_OUTPUT_BYTES; a failure when strictly more is read (D5) */
     const char *const *secrets; /* names, NULL-terminated; NULL: none */
     const char *const *tools; /* names of those it may see, NULL-terminated; NULL: all */
@@ -70,6 +71,8 @@ struct script_result {
     size_t skipped; /* lines that were no events of this execution */
 };
 void script_result_release(struct script_result *result);
+/* Whether its box may go on to another: not after any failure, of the harness or of the script. */
+bool script_result_keeps_box(const struct script_result *result);
 /* {"success":…,"execution_id":…,"final_data":…,"intermediates":[{"label","data"}…],"logs":[{"message","level"}…],
  * "error":…,"traceback":…,"step_done":…,"duration_ms":…,"output_bytes":…}, on one line */
 void script_result_write(struct strbuf *out, const struct script_result *result);

@@ -20,6 +20,7 @@ struct orchestration {
     bool asked; /* the author is writing */
     struct pool_ticket *ticket;
     struct box *box;
+    bool spoilt; /* a script failed in it: it serves the next steps, and nobody after them */
     struct script_run *script;
     bool over;
 };
@@ -121,10 +122,11 @@ static struct attempt *last_attempt(struct orchestration *run)
 
 /* ---- the end ---- */
 
-static void give_box(struct orchestration *run, bool reusable)
+static void give_box(struct orchestration *run)
 {
     if (run->box)
-        pool_give(run->options.pool, steal(&run->box), reusable);
+        pool_give(run->options.pool, steal(&run->box), !run->spoilt);
+    run->spoilt = false;
 }
 
 static void deliver(struct loop_task *task)
@@ -173,7 +175,7 @@ static void author_is_done(struct orchestration *run, const struct authored *aut
 {
     size_t count = run->record.count;
     bool stepping = run->options.mode == SCRIPT_INTERACTIVE;
-    give_box(run, true);
+    give_box(run);
     if (authored->unable) {
         end(run, false, xstrdup(authored->word));
         return;
@@ -196,7 +198,7 @@ static void after_plan(struct orchestration *run)
 {
     size_t count = run->record.count;
     const struct script_result *result = &last_attempt(run)->result;
-    give_box(run, result->reusable);
+    give_box(run);
     if (result->success)
         end(run, true, xasprintf("attempt %zu gave a result", count));
     else if (count < run->options.attempts)
@@ -214,12 +216,12 @@ static void after_step(struct orchestration *run)
     bool finished = result->success && !result->step_done;
     bool stuck = repeats >= ORCHESTRATOR_REPEATS_MAX;
     if (!result->reusable)
-        give_box(run, false);
+        give_box(run);
     if (!finished && !stuck && count < run->options.attempts) {
         ask_soon(run);
         return;
     }
-    give_box(run, true);
+    give_box(run);
     if (finished)
         end(run, true, xasprintf("step %zu gave a result", count));
     else if (stuck)
@@ -242,8 +244,9 @@ static void on_done(void *user, struct script_result *take_result)
     run->script = NULL;
     *result = *take_result;
     *take_result = (struct script_result){0};
+    run->spoilt |= !script_result_keeps_box(result);
     if (run->over) { /* cancelled; that waited for this */
-        give_box(run, false);
+        give_box(run);
         loop_post(run->options.loop, &run->task, deliver);
     } else if (run->options.mode == SCRIPT_PLAN) {
         after_plan(run);
@@ -327,7 +330,7 @@ void orchestrator_cancel(struct orchestration *run)
     if (run->ticket)
         pool_forget(run->options.pool, steal(&run->ticket));
     if (!run->script)
-        give_box(run, true);
+        give_box(run);
     end(run, false, xstrdup("cancelled"));
     if (run->script) { /* its result belongs to the record: delivered when that is there */
         loop_unpost(run->options.loop, &run->task);

@@ -5,7 +5,7 @@
  * Each has a clean box. INTERACTIVE: step after step until the author says it is done, a step gives a final result,
  * `attempts` are used up, or the same result came REPEATS_MAX times running; a step that says nothing repeats another
  * only when its script does too. The steps have one box, so that what they leave in the workspace is there for the
- * next; after one that spoils it they get another. Every attempt is kept.
+ * next; after one whose harness is of no use any more they get another. Every attempt is kept.
  *
  * Without a sandbox it ends at once: another script would change nothing. */
 

@@ -3,8 +3,8 @@
  *
  * One pool per sandbox (a box_spec). `size` boxes are kept idle or in use, up to `overflow` more are made while all are
  * in use, further callers wait and are served in order. A box that comes back has its workspace wiped and its harness
- * checked (it is idle, alive, its stream is quiet); it is retired after POOL_USES_MAX uses and after any result that is
- * not reusable, and replaced. A script may go on after its result: the box is wiped when it has ended, and retired when
+ * checked (it is idle, alive, its stream is quiet); it is retired after POOL_USES_MAX uses and after any failure, and
+ * replaced. A script may go on after its result: the box is wiped when it has ended, and retired when
  * that takes longer than POOL_SETTLE_S; who waits meanwhile gets another box, if there may be one more. A box that
  * cannot be started is tried again with a growing pause; while that goes on, callers are told why instead of waiting
  * for ever. */
@@ -40,7 +40,7 @@ void pool_free(struct pool *pool);
 /* Asks for a box. `got` is called from the loop, once: with a box, or with NULL and why there is none. */
 struct pool_ticket *pool_take(struct pool *pool, void (*got)(void *user, struct box *box, const char *why), void *user);
 void pool_forget(struct pool *pool, struct pool_ticket *ticket); /* stops waiting */
-/* Gives a box back. Not reusable: it is ended and replaced. */
+/* Gives a box back. Not reusable, since something failed in it (script_result_keeps_box): it is ended and replaced. */
 void pool_give(struct pool *pool, struct box *box, bool reusable);
 
 /* The names of secrets that may be handed in to its boxes, NULL-terminated; NULL: none. The pool's. */

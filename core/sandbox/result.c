@@ -26,6 +26,11 @@ void script_result_release(struct script_result *result)
     *result = (struct script_result){0};
 }
 
+bool script_result_keeps_box(const struct script_result *result)
+{
+    return result->reusable && result->success;
+}
+
 static void add_json(struct json_writer *w, const char *key, const char *json)
 {
     if (json)

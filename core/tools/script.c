@@ -27,6 +27,7 @@
 #include "sandbox/pool.h"
 #include "script_files.h"
 #include "tool.h"
+#include <math.h>
 #include <string.h>
 
 #define TIMEOUT_MAX_S   600 /* stands in the schema too */
@@ -93,7 +94,7 @@ static void on_done(void *user, struct script_result *take_result)
     struct script_call *call = user;
     struct script_result *result = take_result;
     struct strbuf text = STRBUF_INIT;
-    pool_give(call->pool, call->box, result->reusable);
+    pool_give(call->pool, call->box, script_result_keeps_box(result));
     if (result->success) {
         struct tool_reply reply = {0};
         script_result_write(&text, result);
@@ -114,13 +115,14 @@ static void on_events(void *user, const char *lines, size_t len)
     call->run->script_events(call->run, lines, len);
 }
 
-/* What is left for the script. */
-static double time_left_s(const struct script_call *call)
+/* What is left for the script, and how that is named: as asked for, unless the turn's time ends it. */
+static double time_left_s(const struct script_call *call, double *named_s)
 {
     double waited_s = (double)(loop_now_us(call->run->env->loop) - call->started_us) / 1e6;
     double own_s = call->timeout_s - waited_s, turn_s = deadline_remaining_s(&call->run->deadline);
     if (turn_s >= SHORTEST_S + DEADLINE_LAST_WORD_S)
         turn_s -= DEADLINE_LAST_WORD_S;
+    *named_s = own_s < turn_s ? call->timeout_s : round(turn_s * 10) / 10;
     return own_s < turn_s ? own_s : turn_s;
 }
 
@@ -128,7 +130,7 @@ static void on_box(void *user, struct box *box, const char *why)
 {
     struct script_call *call = user;
     const struct json *script = json_get(call->run->arguments, "script");
-    double left_s = time_left_s(call);
+    double named_s, left_s = time_left_s(call, &named_s);
     call->ticket = NULL;
     call->box = box;
     loop_timer_stop(call->run->env->loop, &call->timer);
@@ -157,6 +159,7 @@ static void on_box(void *user, struct box *box, const char *why)
         .script_len = script->len,
         .mode = (enum script_mode)script_mode_from_name(json_str(json_get(call->run->arguments, "mode"), "plan")),
         .timeout_s = left_s > SHORTEST_S ? left_s : SHORTEST_S,
+        .named_timeout_s = named_s > SHORTEST_S ? named_s : SHORTEST_S,
         .secrets = call->secrets,
         .tools = call->tools,
         .files = call->files.items,

@@ -70,7 +70,7 @@ static void test_a_script_that_crashes(void **state)
     f->answers = crashes;
     run(f, "{\"script\":\"1/0\"}");
     assert_string_equal(error(f), "ZeroDivisionError: division by zero\nFile \"<script>\", line 3\n  1/0\n");
-    assert_int_equal(f->pool.spoilt, 0);
+    assert_int_equal(f->pool.spoilt, 1); /* a box in which a script failed serves nobody else */
 }
 
 static void test_a_long_traceback_keeps_its_end(void **state)
@@ -190,6 +190,7 @@ static void test_waiting_is_told_and_counts(void **state)
     assert_string_equal(waiting->tool_output.stream, "progress");
     assert_string_equal(waiting->tool_output.text, "waiting for a sandbox");
     assert_true(f->timeout_s == 8);
+    assert_true(f->named_timeout_s == 10); /* a timeout names what was asked for */
 }
 
 static void test_waiting_too_long(void **state)
@@ -240,6 +241,7 @@ static void test_the_turns_deadline_wins(void **state)
     f->rig.harness.limits.wall_s = 20;
     run(f, "{\"script\":\"x\",\"timeout\":300}");
     assert_true(f->timeout_s > 19 && f->timeout_s < 20);
+    assert_true(f->named_timeout_s == 19.5);
     assert_string_equal(outcome(f), "timeout");
     assert_int_equal(turn_rig_count(&f->rig, EVENT_LATE_SUPPRESSED), 1);
     assert_int_equal(f->pool.spoilt, 1);

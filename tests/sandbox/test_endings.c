@@ -150,6 +150,8 @@ static void test_the_timeout_names_the_line(void **state)
                         "log stdout before\nerror Script timed out after 1.5s\ndone\n");
     assert_non_null(strstr(rig.traceback, "File \"<script>\", line 3, in <module>\n    time.sleep(60)\n"));
     assert_null(strstr(rig.traceback, "<harness>"));
+    assert_string_equal(harness_says_with(&rig, "while True: pass", 1.25, "\"named_timeout\":2"),
+                        "error Script timed out after 2s\ndone\n");
     assert_string_equal(harness_says(&rig, "import time; time.sleep(1.2); emit_result(2)", 5), "result 2\ndone\n");
 }
 

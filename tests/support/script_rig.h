@@ -16,7 +16,7 @@
 struct script_rig {
     struct turn_rig rig;
     struct fake_pool pool;
-    double timeout_s; /* of the last request */
+    double timeout_s, named_timeout_s; /* of the last request */
     char *mode, *secrets, *files, *tools;
     void (*answers)(struct fake_channel *harness);
 };
@@ -41,6 +41,7 @@ static inline void asked(struct fake_channel *harness, const struct json *reques
     f->secrets = strbuf_detach(&secrets, NULL);
     f->mode = xstrdup(json_str(json_get(request, "mode"), ""));
     f->timeout_s = json_num(json_get(request, "timeout"), -1);
+    f->named_timeout_s = json_num(json_get(request, "named_timeout"), -1);
     if (f->answers)
         f->answers(harness);
 }

@@ -206,7 +206,7 @@ static void test_plan_gives_up(void **state)
     struct fixture *f = *state;
     run(f, SCRIPT_PLAN, SCRIPTS("fail one", "fail two", "die", "result 4"));
     expect(f, false, 3, "3 attempts failed, the last with: Container stdout closed unexpectedly");
-    assert_int_equal(f->pool.spoilt, 1);
+    assert_int_equal(f->pool.spoilt, 3); /* a box in which a script failed serves nobody else */
 }
 
 static void test_plan_of_one_attempt(void **state)
@@ -287,6 +287,7 @@ static void test_steps_until_a_result(void **state)
     assert_string_equal(f->errors.buf, "||three|");
     assert_true(f->record.attempts[0].result.step_done);
     assert_int_equal(f->pool.taken, 1); /* one box, for all of them */
+    assert_int_equal(f->pool.spoilt, 1); /* and for nobody else: one failed in it */
 }
 
 static void test_steps_until_the_author_is_done(void **state)
@@ -296,6 +297,7 @@ static void test_steps_until_the_author_is_done(void **state)
     run(f, SCRIPT_INTERACTIVE, SCRIPTS("step 1", "step 2"));
     expect(f, true, 2, "nothing more was to be done after 2 steps");
     assert_string_equal(f->record.closing, "That is all.");
+    assert_int_equal(f->pool.spoilt, 0);
 }
 
 static void test_a_failed_step_at_the_end(void **state)
@@ -338,7 +340,7 @@ static void test_a_spoilt_box_is_replaced(void **state)
 {
     struct fixture *f = *state;
     run(f, SCRIPT_INTERACTIVE, SCRIPTS("step 1", "die", "result 3"));
-    expect(f, true, 3, "step 3 gave a result");
+    expect(f, true, 3, "step 3 gave a result"); /* in a new box, in which nothing failed */
     assert_int_equal(f->pool.taken, 2);
     assert_int_equal(f->pool.spoilt, 1);
 }
