@@ -277,6 +277,17 @@ static size_t wanted(const struct pool *pool)
     return needed < most ? needed : most;
 }
 
+/* One of those who wait for the tools, if they are known. */
+static void tell_known(struct pool *pool)
+{
+    struct waiter *waiter = pool_tools_known(pool) ? pool->curious : NULL;
+    if (!waiter)
+        return;
+    pool->curious = waiter->next;
+    pool_changed(pool); /* there may be more of them */
+    waiter->wake(waiter);
+}
+
 static void settle(struct loop_task *task)
 {
     struct pool *pool = CONTAINER_OF(task, struct pool, settling);
@@ -295,8 +306,10 @@ static void settle(struct loop_task *task)
         ticket = next_ticket(pool);
         why = xstrdup(pool->trouble);
     }
-    if (!ticket)
+    if (!ticket) {
+        tell_known(pool);
         return;
+    }
     pool_changed(pool); /* there may be more to hand out */
     struct pool_ticket own = *ticket;
     free(ticket);
@@ -398,6 +411,27 @@ void pool_give(struct pool *pool, struct box *box, bool reusable)
 const struct toolset *pool_tools(const struct pool *pool)
 {
     return &pool->tools;
+}
+
+bool pool_tools_known(const struct pool *pool)
+{
+    return pool->tools.told || pool->failed;
+}
+
+void pool_await_tools(struct pool *pool, struct waiter *waiter)
+{
+    waiter->next = pool->curious;
+    pool->curious = waiter;
+    pool_changed(pool);
+}
+
+void pool_stop_awaiting(struct pool *pool, struct waiter *waiter)
+{
+    struct waiter **at = &pool->curious;
+    while (*at && *at != waiter)
+        at = &(*at)->next;
+    if (*at)
+        *at = waiter->next;
 }
 
 const char *const *pool_secrets(const struct pool *pool)

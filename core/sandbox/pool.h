@@ -17,6 +17,7 @@
 
 struct pool;
 struct pool_ticket;
+struct waiter;
 
 struct pool_options {
     struct loop *loop;
@@ -48,6 +49,11 @@ const char *const *pool_secrets(const struct pool *pool);
 
 /* The tools of its newest box that was ready. One is made just to ask, where there is a folder of tools. */
 const struct toolset *pool_tools(const struct pool *pool);
+/* Whether there is nothing to wait for: the tools are told, or a box could not be started to tell them. */
+bool pool_tools_known(const struct pool *pool);
+/* Wakes whoever waits for that. */
+void pool_await_tools(struct pool *pool, struct waiter *waiter);
+void pool_stop_awaiting(struct pool *pool, struct waiter *waiter); /* fine if it was woken already */
 
 struct pool_status {
     const char *engine;

@@ -3,6 +3,7 @@
  * for the next. */
 
 #include "base/loop.h"
+#include "base/waiter.h"
 #include "lines.h"
 #include "pool.h"
 
@@ -48,6 +49,7 @@ struct pool {
     unsigned failures;       /* running */
     char *trouble, *layers, *complaints;
     struct toolset tools;
+    struct waiter *curious; /* for the tools to be known */
     uint32_t id, number; /* for names */
     uint64_t served, retired, failed;
     size_t working; /* threads on rooms, of slots that are in no list any more */

@@ -283,13 +283,32 @@ static enum effect effect_of(const struct toolset_tool *tool)
     return tool && *tool->effect ? effect_from_name(tool->effect) : EFFECT_LOCAL_WRITE;
 }
 
+/* The call names no tools that could matter: then it does not matter which there are. */
+static bool names_none(const struct json *list)
+{
+    return list && (list->type != JSON_ARRAY || !list->count);
+}
+
+static bool await_tools(const struct tool_env *env, const struct json *arguments, struct waiter *waiter)
+{
+    if (!env->pool || pool_tools_known(env->pool) || names_none(json_get(arguments, "tools")))
+        return false;
+    pool_await_tools(env->pool, waiter);
+    return true;
+}
+
+static void forget_tools(const struct tool_env *env, struct waiter *waiter)
+{
+    pool_stop_awaiting(env->pool, waiter);
+}
+
 static enum effect script_effect(const struct tool *tool, const struct tool_env *env, const char *call,
                                  const struct json *arguments)
 {
     const struct json *list = json_get(arguments, "tools");
     const struct toolset *set = env->pool ? pool_tools(env->pool) : NULL;
     (void)call;
-    if (!set || (list && list->type != JSON_ARRAY) || (list ? !list->count : set->told && !set->count))
+    if (!set || names_none(list) || (!list && set->told && !set->count))
         return tool->spec.effect;
     if (!set->told)
         return EFFECT_UNKNOWN;
@@ -376,6 +395,8 @@ const struct tool tool_run_script = {
             .timeout_s = TIMEOUT_MAX_S + SCRIPT_GRACE_S + 1, /* the script's own time ends first */
         },
     .effect = script_effect,
+    .await = await_tools,
+    .forget = forget_tools,
     .start = start_script,
     .cancel = cancel_script,
 };

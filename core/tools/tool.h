@@ -21,6 +21,7 @@ struct beneath;
 struct http;
 struct place;
 struct pool;
+struct waiter;
 
 enum effect { EFFECT_UNKNOWN, EFFECT_READ_ONLY, EFFECT_LOCAL_WRITE, EFFECT_NETWORK, EFFECT_DESTRUCTIVE };
 const char *effect_name(enum effect effect);               /* "READ_ONLY"…; "UNKNOWN" */
@@ -92,8 +93,12 @@ struct tool {
      * loop. */
     enum effect (*effect)(const struct tool *tool, const struct tool_env *env, const char *call,
                           const struct json *arguments);
-    void (*cancel)(
-        struct tool_run *run); /* on the loop: stop early if you can; finish must still be called. May be NULL */
+    /* True when what this call may do cannot be told yet: `waiter` is woken when it can, unless it is forgotten before.
+     * NULL: it can always. On the loop. */
+    bool (*await)(const struct tool_env *env, const struct json *arguments, struct waiter *waiter);
+    void (*forget)(const struct tool_env *env, struct waiter *waiter);
+    /* On the loop: stop early if you can; finish must still be called. May be NULL. */
+    void (*cancel)(struct tool_run *run);
     void *data;
 };
 

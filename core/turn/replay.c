@@ -6,6 +6,7 @@
 #include "instructions.h"
 #include "model/scripted.h"
 #include "replay_private.h"
+#include "waves.h"
 #include <string.h>
 #include <sys/stat.h>
 
@@ -26,6 +27,20 @@ static void set_text(char **place, const char *text)
 static const char *details_of(const struct event_tool_finished *f)
 {
     return f->result ? f->result : f->failure ? f->failure : f->timeout ? f->timeout : f->denied ? f->denied : f->artifact;
+}
+
+static void note_plan(struct recording *recording, const struct json *waves)
+{
+    json_each (wave, waves) {
+        enum effect effect;
+
+        if (!waves_effect(json_str(json_get(wave, "why"), ""), &effect))
+            continue;
+        json_each (call, json_get(wave, "calls")) {
+            GROW(recording->plans, recording->plan_count, recording->plan_room);
+            recording->plans[recording->plan_count++] = (struct recorded_plan){xstrdup(json_str(call, "")), effect};
+        }
+    }
 }
 
 static void note(struct recording *recording, const struct event *event, struct arena *arena)
@@ -56,11 +71,18 @@ static void note(struct recording *recording, const struct event *event, struct 
         if (!recording->limits)
             set_text(&recording->limits, event->budget_opened.limits);
         break;
+    case EVENT_WAVES_PLANNED: {
+        const char *waves = event->waves_planned.waves;
+
+        note_plan(recording, waves ? json_parse(arena, waves, strlen(waves), NULL) : NULL);
+        break;
+    }
     case EVENT_TOOL_STARTED:
         GROW(recording->outcomes, recording->outcome_count, recording->outcome_room);
         recording->outcomes[recording->outcome_count++] =
             (struct recorded_outcome){.call = xstrdup(event->tool_started.call ? event->tool_started.call : ""),
                                       .tool = xstrdup(event->tool_started.tool ? event->tool_started.tool : ""),
+                                      .effect_told = event->tool_started.effect != NULL,
                                       .effect = effect_from_name(event->tool_started.effect),
                                       .deadline_ms = event->tool_started.deadline_ms,
                                       .late_ms = -1};
@@ -154,6 +176,9 @@ void recording_free(struct recording *recording)
         free(recording->outcomes[i].lost);
     }
     free(recording->outcomes);
+    for (size_t i = 0; i < recording->plan_count; i++)
+        free(recording->plans[i].call);
+    free(recording->plans);
     for (size_t i = 0; i < recording->stand_in_count; i++) {
         struct stand_in *stand_in = recording->stand_ins[i];
 

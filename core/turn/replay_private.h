@@ -11,6 +11,7 @@ struct recorded_turn {
 
 struct recorded_outcome {
     char *call, *tool;
+    bool effect_told;
     enum effect effect;
     int64_t deadline_ms;   /* the hard wait it had */
     char *outcome;
@@ -22,6 +23,12 @@ struct recorded_outcome {
     char *lost;            /* why they could not be proposed again; NULL: they could, or nobody tried yet */
     bool used;
     struct strbuf told;    /* what a script sent, a line each */
+};
+
+/* What a call was planned as: one that was never started has no outcome. */
+struct recorded_plan {
+    char *call;
+    enum effect effect;
 };
 
 /* The tools from a turn on. */
@@ -44,6 +51,8 @@ struct recording {
     size_t turn_count, turn_room;
     struct recorded_outcome *outcomes;
     size_t outcome_count, outcome_room;
+    struct recorded_plan *plans;
+    size_t plan_count, plan_room;
     struct stand_in **stand_ins;
     size_t stand_in_count, stand_in_room;
     char *tools;           /* JSON of session.started */

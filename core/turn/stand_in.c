@@ -130,10 +130,16 @@ static enum effect stand_in_effect(const struct tool *tool, const struct tool_en
                                    const struct json *arguments)
 {
     const struct recorded_outcome *outcome = next_outcome(tool, call);
+    const struct recording *recording = ((const struct stand_in *)tool->data)->recording;
 
     (void)env;
     (void)arguments;
-    return outcome && outcome->effect != EFFECT_UNKNOWN ? outcome->effect : tool->spec.effect;
+    if (outcome)
+        return outcome->effect_told ? outcome->effect : tool->spec.effect;
+    for (size_t i = recording->plan_count; i-- > 0;)
+        if (strcmp(recording->plans[i].call, call) == 0)
+            return recording->plans[i].effect;
+    return tool->spec.effect;
 }
 
 /* A call that timed out is silent until it is told to stop: however long it may take here, it times out again. */

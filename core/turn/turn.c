@@ -120,6 +120,7 @@ static void deadline_passed(struct loop_timer *timer)
 {
     struct turn *turn = CONTAINER_OF(timer, struct turn, deadline_timer);
 
+    turn_plan_now(turn);
     if (turn->asking && !turn->reflecting)
         budget_ended(turn, BUDGET_WALL_MS);
 }
@@ -412,6 +413,7 @@ void turn_cancel(struct turn *turn)
     for (size_t i = 0; i < turn->call_count; i++)
         if (turn->calls[i].running)
             bounded_cancel(turn->calls[i].running);
+    turn_plan_now(turn);
     turn_release_all(turn, "cancel");
     /* While loading or in calls, what is under way comes back and finds the turn cancelled. */
     if (!in_calls && turn->call_count == 0 && turn->loading == 0)

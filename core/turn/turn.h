@@ -15,6 +15,7 @@
 
 #include "base/arena.h"
 #include "base/loop.h"
+#include "base/waiter.h"
 #include "context.h"
 #include "engine.h"
 #include "memory.h"
@@ -110,6 +111,8 @@ struct turn {
     size_t next_launch;           /* index into calls */
     size_t unsettled;             /* of the wave */
     bool launching;
+    const struct tool *awaited;   /* it cannot tell yet what a call of it may do; NULL: all can */
+    struct waiter waiter;
 
     struct bounded_host host;
     struct {
@@ -195,6 +198,8 @@ void turn_retry(struct turn *turn);
 
 /* turn_calls.c */
 void turn_run_calls(struct turn *turn);
+/* Does not wait any longer for what the plan of the calls depends on. */
+void turn_plan_now(struct turn *turn);
 void turn_calls_release(struct turn *turn);
 /* What an outcome means for the rest of the turn. */
 void turn_note_outcome(struct turn *turn, struct turn_call *call, const struct outcome *outcome);

@@ -289,6 +289,12 @@ static void start_wave(struct loop_task *task)
 
 /* ---- from an answer to waves ---- */
 
+static enum effect effect_of(struct turn *turn, const struct turn_call *call)
+{
+    return call->tool ? tool_call_effect(call->tool, engine_tool_env(turn->engine), call->id, call->parsed)
+                      : EFFECT_UNKNOWN;
+}
+
 static void read_arguments(struct turn *turn, struct turn_call *call, const char *text)
 {
     const struct json *value = json_parse(&turn->arena, text, strlen(text), NULL);
@@ -304,8 +310,7 @@ static void read_arguments(struct turn *turn, struct turn_call *call, const char
     /* Parsed again from our own copy: values point into the text they were read from. */
     value = json_parse(&turn->arena, call->arguments, strlen(call->arguments), NULL);
     call->parsed = value && value->type == JSON_OBJECT ? value : NULL;
-    call->effect = call->tool ? tool_call_effect(call->tool, engine_tool_env(turn->engine), call->id, call->parsed)
-                              : EFFECT_UNKNOWN;
+    call->effect = effect_of(turn, call);
 }
 
 /* The tool as the scheduler sees it for this call. */
@@ -320,26 +325,15 @@ static const struct tool_spec *spec_of(struct turn *turn, const struct turn_call
     return spec;
 }
 
-void turn_run_calls(struct turn *turn)
+static void plan_calls(struct turn *turn)
 {
-    size_t count = turn->reply.call_count;
-    struct wave_call *plan;
+    size_t count = turn->call_count;
+    struct wave_call *plan = arena_calloc(&turn->arena, count, sizeof(*plan));
     CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
 
-    arena_reset(&turn->arena);
-    turn->calls = xcalloc(count, sizeof(*turn->calls));
-    turn->call_count = count;
-    plan = arena_calloc(&turn->arena, count, sizeof(*plan));
     for (size_t i = 0; i < count; i++) {
         struct turn_call *call = &turn->calls[i];
-        const struct tool_call *given = &turn->reply.calls[i];
 
-        call->turn = turn;
-        call->id = xstrdup(given->id);
-        call->name = xstrdup(given->name ? given->name : "");
-        call->tool = registry_find(turn->harness->registry, call->name);
-        call->incomplete = given->incomplete;
-        read_arguments(turn, call, given->arguments ? given->arguments : "{}");
         plan[i] = (struct wave_call){.id = call->id,
                                      .spec = spec_of(turn, call),
                                      .tool = call->name,
@@ -358,8 +352,62 @@ void turn_run_calls(struct turn *turn)
     turn_soon(turn, start_wave);
 }
 
+/* What the calls may do is known now, or is not waited for. */
+static void effects_known(struct waiter *waiter)
+{
+    struct turn *turn = CONTAINER_OF(waiter, struct turn, waiter);
+
+    turn->awaited = NULL;
+    for (size_t i = 0; i < turn->call_count; i++)
+        turn->calls[i].effect = effect_of(turn, &turn->calls[i]);
+    plan_calls(turn);
+}
+
+void turn_plan_now(struct turn *turn)
+{
+    if (!turn->awaited)
+        return;
+    turn->awaited->forget(engine_tool_env(turn->engine), &turn->waiter);
+    effects_known(&turn->waiter);
+}
+
+static bool must_wait(struct turn *turn, const struct turn_call *call)
+{
+    return !turn->cancelled && call->tool && call->tool->await &&
+           call->tool->await(engine_tool_env(turn->engine), call->parsed, &turn->waiter);
+}
+
+/* How the calls are planned must not depend on how long a sandbox takes to come up. */
+void turn_run_calls(struct turn *turn)
+{
+    size_t count = turn->reply.call_count;
+
+    arena_reset(&turn->arena);
+    turn->waiter.wake = effects_known;
+    turn->calls = xcalloc(count, sizeof(*turn->calls));
+    turn->call_count = count;
+    for (size_t i = 0; i < count; i++) {
+        struct turn_call *call = &turn->calls[i];
+        const struct tool_call *given = &turn->reply.calls[i];
+
+        call->turn = turn;
+        call->id = xstrdup(given->id);
+        call->name = xstrdup(given->name ? given->name : "");
+        call->tool = registry_find(turn->harness->registry, call->name);
+        call->incomplete = given->incomplete;
+        read_arguments(turn, call, given->arguments ? given->arguments : "{}");
+        if (!turn->awaited && must_wait(turn, call))
+            turn->awaited = call->tool;
+    }
+    if (!turn->awaited)
+        plan_calls(turn);
+}
+
 void turn_calls_release(struct turn *turn)
 {
+    if (turn->awaited)
+        turn->awaited->forget(engine_tool_env(turn->engine), &turn->waiter);
+    turn->awaited = NULL;
     for (size_t i = 0; i < turn->call_count; i++) {
         free(turn->calls[i].id);
         free(turn->calls[i].name);

@@ -165,11 +165,27 @@ static void close_wave(struct plan *plan, size_t end, const char *why)
     strbuf_reset(&plan->texts);
 }
 
+#define ALONE_UNKNOWN "runs alone: effect unknown"
+#define ALONE         "runs alone ("
+#define SERIAL        "parallel is off"
+
 static const char *describe_alone(const struct plan *plan, enum effect effect)
 {
     if (effect == EFFECT_UNKNOWN)
-        return "runs alone: effect unknown";
-    return arena_printf(plan->arena, "runs alone (%s)", effect_name(effect));
+        return ALONE_UNKNOWN;
+    return arena_printf(plan->arena, ALONE "%s)", effect_name(effect));
+}
+
+bool waves_effect(const char *why, enum effect *effect)
+{
+    *effect = EFFECT_READ_ONLY;
+    if (strncmp(why, ALONE, sizeof(ALONE) - 1) == 0) {
+        CLEANUP(free) char *name = xmemdup0(why + sizeof(ALONE) - 1, strcspn(why + sizeof(ALONE) - 1, ")"));
+        *effect = effect_from_name(name);
+    } else if (strcmp(why, ALONE_UNKNOWN) == 0) {
+        *effect = EFFECT_UNKNOWN;
+    }
+    return strcmp(why, SERIAL) != 0;
 }
 
 static void place_alone(struct plan *plan, size_t i, enum effect effect)
@@ -233,7 +249,7 @@ const struct wave *waves_plan(struct arena *arena, const struct wave_call *calls
         plan_parallel(&plan, call_count);
     else
         for (size_t i = 0; i < call_count; i++)
-            close_wave(&plan, i + 1, "parallel is off");
+            close_wave(&plan, i + 1, SERIAL);
     free(plan.tags);
     free(plan.uses);
     strbuf_release(&plan.texts);

@@ -29,5 +29,7 @@ const struct wave *waves_plan(struct arena *arena, const struct wave_call *calls
                               size_t *count);
 /* The JSON array of waves.planned: index, mode ("parallel" or "sequential"), calls, why. */
 void waves_write(struct strbuf *out, const struct wave *waves, size_t count, const struct wave_call *calls);
+/* What a call may do whose wave ended for this reason; false where the reason does not tell. */
+bool waves_effect(const char *why, enum effect *effect);
 /* One key with its {arg}s filled in: "file:{path}" → "file:src/a.c"; a missing argument leaves it empty. */
 void waves_expand_key(struct strbuf *out, const char *key, const struct json *arguments);

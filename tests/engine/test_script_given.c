@@ -100,7 +100,8 @@ static void test_without_a_choice_all_tools_count(void **state)
     assert_string_equal(effect_with(f, 1, "b", "{\"script\":\"2\"}"), "READ_ONLY");
     assert_string_equal(effect_with(f, 3, "c", "{\"script\":\"3\"}"), "NETWORK");
     assert_string_equal(f->tools, "");
-    f->pool.tools.told = false; /* no harness has said yet what there is */
+    f->pool.tools.told = false; /* no harness could say what there is */
+    f->pool.gave_up = true;
     assert_string_equal(effect_with(f, 0, "d", "{\"script\":\"4\"}"), "UNKNOWN");
     assert_string_equal(effect_with(f, 0, "e", "{\"script\":\"5\",\"tools\":[]}"), "LOCAL_WRITE");
 }
@@ -157,7 +158,7 @@ static void test_tools_that_were_unknown_when_it_began(void **state)
     struct script_rig *f = *state;
     have_tools(f);
     f->pool.tools.told = false;
-    f->pool.tells = true;
+    f->pool.tells = f->pool.gave_up = true;
     f->rig.answer = turn_rig_say_no;
     run(f, BURN);
     assert_string_equal(turn_rig_event(&f->rig, EVENT_TOOL_STARTED, 0)->tool_started.effect, "UNKNOWN");
@@ -183,10 +184,79 @@ static void test_the_scheduler_asks_for_the_calls_effect(void **state)
     assert_non_null(strstr(waves, "\"calls\":[\"r1\",\"s1\"],\"why\":\"s2 is no read (LOCAL_WRITE)\""));
 }
 
-/* Where no script can be run, a call may do what it was recorded to be able to: it stays in its wave. */
-static void test_run_again_without_a_sandbox_its_effect_stays(void **state)
+#define LOOKING "{\"script\":\"x\",\"tools\":[\"look\"]}"
+
+/* Two reads, one of them a script. */
+static void ask_for_looking(struct script_rig *f)
+{
+    have_tools(f);
+    turn_rig_open(&f->rig);
+    struct fake_answer *answer = fake_provider_answer(f->rig.model);
+    fake_answer_call(answer, "c1", "run_script", LOOKING);
+    fake_answer_call(answer, "c2", "list_dir", "{}");
+}
+
+/* How they were planned. */
+static const char *plan_looking(struct script_rig *f)
+{
+    ask_for_looking(f);
+    turn_rig_turn(&f->rig, "go");
+    return turn_rig_event(&f->rig, EVENT_WAVES_PLANNED, 0)->waves_planned.waves;
+}
+
+#define TOGETHER "[{\"index\":1,\"mode\":\"parallel\",\"calls\":[\"c1\",\"c2\"],\"why\":\"last call\"}]"
+
+static void test_the_plan_is_the_same_whoever_comes_first(void **state)
 {
     struct script_rig *f = *state;
+    assert_string_equal(plan_looking(f), TOGETHER); /* the sandbox */
+    tear_down(state);
+    set_up(state);
+    f = *state;
+    f->pool.tools.told = false; /* the answer */
+    f->pool.tells = true;
+    f->pool.ready_after_ms = 700;
+    assert_string_equal(plan_looking(f), TOGETHER);
+    assert_int_equal(turn_rig_event(&f->rig, EVENT_WAVES_PLANNED, 0)->t -
+                         turn_rig_event(&f->rig, EVENT_MODEL_RESPONDED, 0)->t,
+                     700000);
+    assert_string_equal(outcome(f), "result");
+}
+
+static void test_a_sandbox_that_does_not_come_is_not_waited_for(void **state)
+{
+    struct script_rig *f = *state;
+    f->pool.tools.told = false;
+    f->pool.ready_after_ms = 700; /* then it is known that it will not */
+    assert_non_null(strstr(plan_looking(f), "\"why\":\"runs alone: effect unknown\""));
+}
+
+static void test_a_turn_that_ends_does_not_wait_for_the_tools(void **state)
+{
+    struct script_rig *f = *state;
+    f->pool.tools.told = false;
+    f->pool.ready_after_ms = 100000;
+    ask_for_looking(f);
+    turn_rig_submit(&f->rig, &(struct intent){.type = INTENT_START, .start = {.prompt = "go"}});
+    turn_rig_run_for(&f->rig, 50000);
+    assert_int_equal(turn_rig_count(&f->rig, EVENT_MODEL_RESPONDED), 1);
+    assert_int_equal(turn_rig_count(&f->rig, EVENT_WAVES_PLANNED), 0);
+    turn_rig_submit(&f->rig, &(struct intent){.type = INTENT_CANCEL});
+    turn_rig_run(&f->rig);
+    assert_string_equal(outcome(f), "denied:blocked");
+    tear_down(state);
+    set_up(state);
+    f = *state;
+    f->pool.tools.told = false;
+    f->pool.ready_after_ms = 100000;
+    f->rig.harness.limits.wall_s = 20;
+    plan_looking(f);
+    assert_string_equal(outcome(f), "denied:deadline");
+}
+
+/* Records a turn with these calls, and runs it again where no script can be run: nothing departs. */
+static void run_again(struct script_rig *f, bool told, int64_t tool_calls, const char *planned)
+{
     struct made made;
     struct again again;
     struct fake_pool pool;
@@ -195,22 +265,45 @@ static void test_run_again_without_a_sandbox_its_effect_stays(void **state)
     lend(f, &pool, &made.rig);
     pool.tools.items = known;
     pool.tools.count = COUNT_OF(known);
+    pool.tools.told = told;
+    pool.gave_up = !told;
+    if (tool_calls)
+        made.rig.harness.limits.tool_calls = tool_calls;
     turn_check_open(&made.rig, made.path);
     struct fake_answer *answer = replay_answer(&made.rig);
-    fake_answer_call(answer, "c1", "run_script", "{\"script\":\"x\",\"tools\":[\"look\"]}");
-    fake_answer_call(answer, "c2", "list_dir", "{}");
+    fake_answer_call(answer, "c0", "list_dir", "{}");
+    fake_answer_call(answer, "c1", "run_script", LOOKING);
+    fake_answer_call(answer, "c2", "list_dir", "{\"path\":\".\"}");
     replay_answer(&made.rig)->text = "over";
     f->answers = works;
     turn_rig_turn(&made.rig, "go");
-    assert_non_null(strstr(turn_rig_event(&made.rig, EVENT_WAVES_PLANNED, 0)->waves_planned.waves, "[\"c1\",\"c2\"]"));
+    assert_non_null(strstr(turn_rig_event(&made.rig, EVENT_WAVES_PLANNED, 0)->waves_planned.waves, planned));
     again_init(&again, made.path);
     assert_int_equal(recording_stand_ins(again.recording, again.rig.harness.registry, true, &err), 0);
+    if (tool_calls)
+        again.rig.harness.limits.tool_calls = tool_calls;
     again_copy_files(&again);
     again_run(&again);
     again_check_none(&again);
     again_release(&again);
     fake_pool_release(&pool);
     made_release(&made);
+}
+
+/* A call may do what it was recorded to be able to: it stays in its wave. */
+static void test_run_again_without_a_sandbox_its_effect_stays(void **state)
+{
+    run_again(*state, true, 0, "[\"c0\",\"c1\",\"c2\"]");
+}
+
+static void test_run_again_what_was_unknown_stays_so(void **state)
+{
+    run_again(*state, false, 0, "runs alone: effect unknown");
+}
+
+static void test_run_again_what_never_started_stays_in_its_wave(void **state)
+{
+    run_again(*state, true, 1, "[\"c0\",\"c1\",\"c2\"]");
 }
 
 #define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
@@ -229,7 +322,12 @@ int main(void)
         TEST(test_a_script_that_is_denied_does_not_run),
         TEST(test_tools_that_were_unknown_when_it_began),
         TEST(test_the_scheduler_asks_for_the_calls_effect),
+        TEST(test_the_plan_is_the_same_whoever_comes_first),
+        TEST(test_a_sandbox_that_does_not_come_is_not_waited_for),
+        TEST(test_a_turn_that_ends_does_not_wait_for_the_tools),
         TEST(test_run_again_without_a_sandbox_its_effect_stays),
+        TEST(test_run_again_what_was_unknown_stays_so),
+        TEST(test_run_again_what_never_started_stays_in_its_wave),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

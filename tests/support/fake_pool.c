@@ -1,5 +1,6 @@
 #include "fake_pool.h"
 #include "base/mem.h"
+#include "base/waiter.h"
 
 static struct fake_pool *fake_of(struct pool *pool)
 {
@@ -15,7 +16,7 @@ void fake_pool_init(struct fake_pool *pool, struct loop *loop)
 
 void fake_pool_release(struct fake_pool *pool)
 {
-    if (pool->out || pool->ticket)
+    if (pool->out || pool->ticket || pool->curious)
         BUG("the box is still in use");
     fake_channel_release(&pool->harness);
 }
@@ -76,6 +77,39 @@ void pool_give(struct pool *pool, struct box *box, bool reusable)
     harness->asked = old.asked;
     harness->data = old.data;
     harness->requests = old.requests;
+}
+
+bool pool_tools_known(const struct pool *pool)
+{
+    const struct fake_pool *fake = (const struct fake_pool *)(const void *)pool;
+    return fake->tools.told || fake->gave_up;
+}
+
+static void tell_tools(struct loop_timer *timer)
+{
+    struct fake_pool *fake = CONTAINER_OF(timer, struct fake_pool, telling);
+    fake->tools.told = fake->tells;
+    fake->gave_up = !fake->tells;
+    struct waiter *waiter = steal(&fake->curious);
+    waiter->wake(waiter);
+}
+
+void pool_await_tools(struct pool *pool, struct waiter *waiter)
+{
+    struct fake_pool *fake = fake_of(pool);
+    if (fake->curious)
+        BUG("one turn waits at a time");
+    fake->curious = waiter;
+    loop_timer_start(fake->loop, &fake->telling, loop_now_us(fake->loop) + fake->ready_after_ms * 1000, tell_tools);
+}
+
+void pool_stop_awaiting(struct pool *pool, struct waiter *waiter)
+{
+    struct fake_pool *fake = fake_of(pool);
+    if (fake->curious != waiter)
+        return;
+    fake->curious = NULL;
+    loop_timer_stop(fake->loop, &fake->telling);
 }
 
 const struct toolset *pool_tools(const struct pool *pool)

@@ -27,7 +27,8 @@ struct fake_pool {
     const char *trouble;        /* there is no box, for this reason */
     const char *const *secrets; /* declared names */
     struct toolset tools;
-    bool tells; /* what tools there are, with the first box */
+    bool tells;   /* what tools there are, with the first box, or to who waits for it so long */
+    bool gave_up; /* a box could not be started, so nobody waits to hear of the tools */
 
     /* What happened. */
     int taken, forgotten;
@@ -35,6 +36,8 @@ struct fake_pool {
     int closed;        /* of those closed by whoever had it */
     bool out;
     struct pool_ticket *ticket;
+    struct waiter *curious;
+    struct loop_timer telling;
 };
 
 void fake_pool_init(struct fake_pool *pool, struct loop *loop);

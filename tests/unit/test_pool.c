@@ -1,6 +1,7 @@
 /* The pool in virtual time: what is kept warm, who gets a box, and what there is to know of them. */
 
 #include "base/mem.h"
+#include "base/waiter.h"
 #include "support/pool_world.h"
 #include <setjmp.h>
 #include <stdarg.h>
@@ -261,6 +262,53 @@ static void test_boxes_are_listed(void **state)
     assert_int_equal(boxes[0].uses + boxes[1].uses, 1);
 }
 
+static int told; /* how often */
+
+static void note_known(struct waiter *waiter)
+{
+    (void)waiter;
+    told++;
+}
+
+static void test_who_waits_for_the_tools_hears_of_them(void **state)
+{
+    (void)state;
+    struct waiter first = {.wake = note_known}, second = {.wake = note_known}, third = {.wake = note_known};
+    told = 0;
+    world.lazy = true;
+    world.tools = "/t";
+    world.ready = "{\"tools\":[],\"effects\":{}}";
+    world_open(1, 0, &world_local);
+    pool_await_tools(world.pool, &first);
+    pool_await_tools(world.pool, &second);
+    pool_await_tools(world.pool, &third);
+    assert_int_equal(told, 0);
+    pool_stop_awaiting(world.pool, &second);
+    world_run_ms(50);
+    assert_int_equal(told, 0);
+    world_run_ms(1000);
+    assert_int_equal(told, 2);
+    pool_stop_awaiting(world.pool, &third); /* too late, and fine */
+    pool_await_tools(world.pool, &first);
+    world_run_ms(0);
+    assert_int_equal(told, 3);
+}
+
+static void test_who_waits_for_the_tools_hears_that_there_is_no_box(void **state)
+{
+    (void)state;
+    struct waiter waiter = {.wake = note_known};
+    told = 0;
+    world.tools = "/t";
+    world.fails = "no image";
+    world_open(1, 0, &world_local);
+    pool_await_tools(world.pool, &waiter);
+    world_run_ms(1000);
+    assert_int_equal(told, 1);
+    assert_false(pool_tools(world.pool)->told);
+    assert_true(pool_tools_known(world.pool));
+}
+
 /* What the tools may do is to be known before anybody runs a script: a box is made just to ask. */
 static void test_tools_are_asked_for(void **state)
 {
@@ -324,6 +372,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_freed_in_every_state, world_begin, world_end),
         cmocka_unit_test_setup_teardown(test_boxes_are_listed, world_begin, world_end),
         cmocka_unit_test_setup_teardown(test_tools_are_asked_for, world_begin, world_end),
+        cmocka_unit_test_setup_teardown(test_who_waits_for_the_tools_hears_of_them, world_begin, world_end),
+        cmocka_unit_test_setup_teardown(test_who_waits_for_the_tools_hears_that_there_is_no_box, world_begin, world_end),
         cmocka_unit_test_setup_teardown(test_tools_are_not_asked_for_in_vain, world_begin, world_end),
         cmocka_unit_test_setup_teardown(test_an_older_harness, world_begin, world_end),
     };
