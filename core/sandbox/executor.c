@@ -16,6 +16,7 @@
 #include "executor.h"
 #include "base/arena.h"
 #include "base/base64.h"
+#include "base/err.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "base/loop.h"
@@ -179,9 +180,13 @@ static void take_intermediate(struct script_run *run, const struct wire_event *e
     *part = make_part(wire_text(event->label, "", &run->arena), data);
     if (!run->listener.intermediate)
         return;
+    struct err err = ERR_INIT;
     run->held = true; /* so that going on from within counts */
-    if (run->listener.intermediate(run->listener.user, part))
+    enum script_heard heard = run->listener.intermediate(run->listener.user, part, &err);
+    if (heard != SCRIPT_HEARD_LATER)
         run->held = false;
+    if (heard == SCRIPT_HEARD_FAILED)
+        log_warn("script %s: whoever hears of %s failed: %s", run->result.execution_id, part->label, err.text);
 }
 
 static void take_result(struct script_run *run, const struct wire_event *event)

@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 struct channel;
+struct err;
 struct json;
 struct loop;
 struct script_run;
@@ -79,13 +80,18 @@ void script_result_write(struct strbuf *out, const struct script_result *result)
 /* The end of a traceback, at most 2000 bytes of whole lines: that is where it says what went wrong. Within the text. */
 const char *script_traceback_end(const char *traceback);
 
+enum script_heard {
+    SCRIPT_HEARD,
+    SCRIPT_HEARD_LATER,  /* what follows is held back until script_run_go_on (S1: the callback is awaited) */
+    SCRIPT_HEARD_FAILED, /* `err` says why: it is logged, and the run goes on (D13) */
+};
+
 struct script_listener {
     /* Every event of this execution, as it came: JSON objects, valid, each with a newline behind it, no NUL behind the
      * last. Those that come together are told together, so that whoever records them can do so at once. May be NULL. */
     void (*events)(void *user, const char *lines, size_t len);
-    /* An intermediate. Return false to hold back what follows until script_run_go_on (S1: the callback is awaited).
-     * NULL: nobody cares. */
-    bool (*intermediate)(void *user, const struct script_part *part);
+    /* An intermediate. NULL: nobody cares. */
+    enum script_heard (*intermediate)(void *user, const struct script_part *part, struct err *err);
     void (*done)(void *user, struct script_result *take_result);
     void *user;
 };

@@ -70,14 +70,18 @@ static void on_events(void *user, const char *lines, size_t len)
     }
 }
 
-static bool on_intermediate(void *user, const struct script_part *part)
+static enum script_heard on_intermediate(void *user, const struct script_part *part, struct err *err)
 {
     struct harness *harness = user;
     CLEANUP(arena) struct arena arena = ARENA_INIT;
     if (!json_parse(&arena, part->data, strlen(part->data), NULL))
         BUG("the data is no JSON");
     harness->waits = harness->how == HELD;
-    return !harness->waits;
+    if (!harness->waits && strlen(part->data) % 2) {
+        err_set(err, "odd");
+        return SCRIPT_HEARD_FAILED;
+    }
+    return harness->waits ? SCRIPT_HEARD_LATER : SCRIPT_HEARD;
 }
 
 static void on_done(void *user, struct script_result *take_result)

@@ -2,11 +2,13 @@
 
 #include "base/arena.h"
 #include "base/json.h"
+#include "base/log.h"
 #include "base/loop.h"
 #include "base/mem.h"
 #include "sandbox/executor.h"
 #include "sandbox/wire.h"
 #include "support/fake_channel.h"
+#include "support/scratch.h"
 #include <setjmp.h>
 #include <stdarg.h>
 
@@ -30,7 +32,7 @@ struct fixture {
     int tellings;
     struct strbuf seen;   /* intermediates, data then a blank */
     int64_t callback_us;  /* how long one takes; 0: no time */
-    bool goes_on_within, cancels_within, cancels_at_event;
+    bool goes_on_within, cancels_within, cancels_at_event, callback_fails;
     struct loop_timer callback;
 };
 
@@ -48,7 +50,7 @@ static void callback_over(struct loop_timer *timer)
     script_run_go_on(CONTAINER_OF(timer, struct fixture, callback)->run);
 }
 
-static bool on_intermediate(void *user, const struct script_part *part)
+static enum script_heard on_intermediate(void *user, const struct script_part *part, struct err *err)
 {
     struct fixture *f = user;
     strbuf_addf(&f->seen, "%s ", part->data);
@@ -58,7 +60,11 @@ static bool on_intermediate(void *user, const struct script_part *part)
         script_run_cancel(f->run, "enough");
     if (f->callback_us)
         loop_timer_start(f->loop, &f->callback, loop_now_us(f->loop) + f->callback_us, callback_over);
-    return !f->callback_us && !f->goes_on_within;
+    if (f->callback_fails) {
+        err_set(err, "no room");
+        return SCRIPT_HEARD_FAILED;
+    }
+    return f->callback_us || f->goes_on_within ? SCRIPT_HEARD_LATER : SCRIPT_HEARD;
 }
 
 static void on_done(void *user, struct script_result *take_result)
@@ -488,6 +494,26 @@ static void test_held_back_although_pause_is_ignored(void **state)
     assert_int_equal(f->result.log_count, 2);
 }
 
+static void test_callback_that_fails_is_logged(void **state)
+{
+    struct fixture *f = *state;
+    struct scratch scratch;
+    struct err err = ERR_INIT;
+    scratch_init(&scratch);
+    CLEANUP(free) char *path = scratch_path(&scratch, "log");
+    assert_int_equal(log_open(path, LOG_WARN, &err), 0);
+    f->callback_fails = true;
+    fake_channel_say(&f->harness, 1, STEP("1") STEP("2") RESULT("3"));
+    run(f);
+    log_close();
+    expect_success(f, "3", 1);
+    assert_string_equal(f->seen.buf, "1 2 ");
+    assert_int_equal(f->result.intermediate_count, 2);
+    CLEANUP(free) char *log = scratch_read(&scratch, "log", NULL);
+    assert_non_null(strstr(log, "failed: no room"));
+    scratch_release(&scratch);
+}
+
 static void test_callback_that_goes_on_at_once(void **state)
 {
     struct fixture *f = *state;
@@ -596,6 +622,7 @@ int main(void)
         TEST(test_callback_that_goes_on_at_once),
         TEST(test_flood_behind_a_slow_callback),
         TEST(test_callback_slower_than_the_timeout),
+        TEST(test_callback_that_fails_is_logged),
         TEST(test_request_line),
         TEST(test_ids_are_made),
         cmocka_unit_test(test_modes),

@@ -19,6 +19,7 @@ struct one_run {
     bool done;
     int64_t done_ms;
     int64_t callback_calls, callback_ms;
+    bool callback_raises;
     struct loop_timer callback;
     struct loop *loop;
 };
@@ -28,15 +29,18 @@ static void callback_over(struct loop_timer *timer)
     script_run_go_on(CONTAINER_OF(timer, struct one_run, callback)->run);
 }
 
-static bool on_intermediate(void *user, const struct script_part *part)
+static enum script_heard on_intermediate(void *user, const struct script_part *part, struct err *err)
 {
     struct one_run *one = user;
-    (void)part;
     one->callback_calls++;
+    if (one->callback_raises) {
+        err_set(err, "%s is more than it can take", part->label);
+        return SCRIPT_HEARD_FAILED;
+    }
     if (!one->callback_ms)
-        return true;
+        return SCRIPT_HEARD;
     loop_timer_start(one->loop, &one->callback, loop_now_us(one->loop) + one->callback_ms * 1000, callback_over);
-    return false;
+    return SCRIPT_HEARD_LATER;
 }
 
 static void on_done(void *user, struct script_result *take_result)
@@ -121,7 +125,7 @@ static void run_one(struct vector *v, struct one_run *one, const struct script_r
     if (!harness->stdin_closed && strcmp(input, "open") != 0)
         vector_fail(v, "expected stdin to be open or closed got %s", input);
     one->callback_ms = in_int(v, "callback_delay_ms", 0);
-    in_flag(v, "callback_raises"); /* a callback in C can only do nothing */
+    one->callback_raises = in_flag(v, "callback_raises");
 
     one->run =
         script_run_start(one->loop, &harness->base, request,
