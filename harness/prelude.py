@@ -28,6 +28,7 @@ _RECORD_MAX = 8 << 20
 _VALUES_MAX = 499900  # the record has a few more than the script's
 _ERROR_MAX = 512 << 10
 _FRAMES_MAX = 1000  # of a traceback
+_NO_NATIVE_CODE = "failed to map segment"  # as the loader says it
 # What the distribution or the maker of an image installed for the tools.
 _PACKAGES = (
     f"/usr/local/lib/python{sys.version_info.major}.{sys.version_info.minor}/dist-packages",
@@ -118,6 +119,8 @@ def _fault(value, path, above):
         return None
     if isinstance(value, float):
         return None if value - value == 0 else f"{path} is {float.__repr__(value)}"
+    if isinstance(value, types.CoroutineType):
+        return f"{path} is a coroutine: inside a running event loop an asynchronous tool is to be awaited"
     if not isinstance(value, (dict, list, tuple)):
         return f"{path} is of type {type(value).__name__}"
     if len(above) >= _DEPTH:

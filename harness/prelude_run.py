@@ -1,11 +1,11 @@
 # Running a script, and telling how it ended. The last part of prelude.py.
 
 
-def _bounded(text, otherwise):
-    """The text, or where it is far too long the other. It is cut behind us, when secrets are masked in it: half of one
-    would not be found."""
+def _bounded(text):
+    """The text, or where it is far too long its beginning and its end. It is cut again behind us, when secrets are masked in
+    it: where it is put together here half of one might stand, but that is never a part of what is left."""
     text = text.encode("utf-8", "backslashreplace").decode()
-    return text if len(text) <= _ERROR_MAX else otherwise
+    return text if len(text) <= _ERROR_MAX else text[: _ERROR_MAX // 2] + text[-_ERROR_MAX // 2 :]
 
 
 def _hide(report, seen):
@@ -50,11 +50,11 @@ def _describe(wrong, source=None):
         message = "".join(report.format_exception_only()).strip()
         if isinstance(wrong, SyntaxError):
             message = f"{type(wrong).__name__}: {wrong.msg} ({wrong.filename}, line {wrong.lineno})"
+        elif isinstance(wrong, ImportError) and _NO_NATIVE_CODE in message:
+            message += ": native code, and so ctypes, is not available in the sandbox"
         elif _is_starved(wrong):
             message = f"{type(wrong).__name__}: {_keyturn.memory()}"
-    message = _bounded(message, f"{type(wrong).__name__}: [{len(message)} characters left out]")
-    places = _bounded("".join(report.stack.format()), "")
-    return message, _bounded("".join(report.format()), f"{places}{message}\n")
+    return _bounded(message), _bounded("".join(report.format()))
 
 
 def _join_threads():

@@ -50,48 +50,33 @@ void protocol_read(struct protocol *protocol)
         protocol->end = true;
 }
 
-static bool only_space(const char *line, size_t len)
-{
-    while (len && strchr(" \t\r", line[len - 1]) && line[len - 1])
-        len--;
-    return len == 0;
-}
-
 char *protocol_next_line(struct protocol *protocol, size_t *len, enum protocol_line *found)
 {
-    for (;;) {
-        char *start = protocol->in.buf + protocol->taken;
-        const size_t waiting = protocol->in.len - protocol->taken;
-        char *newline = memchr(start + protocol->seen, '\n', waiting - protocol->seen);
-        const bool skipped = protocol->skipping;
+    char *start = protocol->in.buf + protocol->taken;
+    const size_t waiting = protocol->in.len - protocol->taken;
+    char *newline = memchr(start + protocol->seen, '\n', waiting - protocol->seen);
+    const bool skipped = protocol->skipping;
 
-        if (!newline && !protocol->end) {
-            protocol->seen = waiting;
-            if (waiting > REQUEST_MAX) {
-                strbuf_reset(&protocol->in);
-                protocol->taken = protocol->seen = 0;
-                protocol->skipping = true;
-            }
-            *found = PROTOCOL_NONE;
-            return NULL;
+    if (!newline && !protocol->end) {
+        protocol->seen = waiting;
+        if (waiting > REQUEST_MAX) {
+            strbuf_reset(&protocol->in);
+            protocol->taken = protocol->seen = 0;
+            protocol->skipping = true;
         }
-        *len = newline ? (size_t)(newline - start) : waiting;
-        protocol->taken += *len + (newline != NULL);
-        protocol->seen = 0;
-        protocol->skipping = false;
-        if (skipped || *len > REQUEST_MAX) {
-            *found = PROTOCOL_TOO_LONG;
-            return NULL;
-        }
-        if (!only_space(start, *len)) {
-            *found = PROTOCOL_LINE;
-            return start;
-        }
-        if (!newline) {
-            *found = PROTOCOL_END;
-            return NULL;
-        }
+        *found = PROTOCOL_NONE;
+        return NULL;
     }
+    *len = newline ? (size_t)(newline - start) : waiting;
+    protocol->taken += *len + (newline != NULL);
+    protocol->seen = 0;
+    protocol->skipping = false;
+    *found = PROTOCOL_LINE;
+    if (skipped || *len > REQUEST_MAX)
+        *found = PROTOCOL_TOO_LONG;
+    else if (!newline && !*len)
+        *found = PROTOCOL_END;
+    return *found == PROTOCOL_LINE ? start : NULL;
 }
 
 /* ---- out ---- */

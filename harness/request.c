@@ -28,7 +28,13 @@ static unsigned nul_line(const char *escaped, size_t len)
     return 0;
 }
 
-static int take_id(struct request *request, const struct json *value, struct err *err)
+/* The same of a value of the request, whose text may have been parsed with the NULs taken out. */
+static unsigned nul_in(const struct json *value, const char *line, const char *text)
+{
+    return text == line ? 0 : nul_line(line + (value->src - text), value->src_len);
+}
+
+static int take_id(struct request *request, const struct json *value, const char *line, const char *text, struct err *err)
 {
     if (!value)
         return err_set(err, "the request has no execution_id");
@@ -36,6 +42,8 @@ static int take_id(struct request *request, const struct json *value, struct err
         return err_set(err, "execution_id must be a text, not %s", json_type_name(value->type));
     if (value->len > REQUEST_ID_MAX)
         return err_set(err, "execution_id is longer than %d bytes", REQUEST_ID_MAX);
+    if (nul_in(value, line, text))
+        return err_set(err, "execution_id holds a NUL character"); /* no event could carry it */
     request->id = value->text;
     return 0;
 }
@@ -101,23 +109,20 @@ int request_parse(struct request *request, struct arena *arena, const char *line
     const char *text = escape_without_nul(arena, line, len);
     const struct json *object = json_parse(arena, text, len, err);
     const struct json *script;
+    unsigned at;
 
     *request = (struct request){0};
     if (!object)
         return err_prefix(err, "the request is not JSON");
     if (object->type != JSON_OBJECT)
         return err_set(err, "the request is no object but %s", json_type_name(object->type));
-    if (take_id(request, json_get(object, "execution_id"), err) < 0)
+    if (take_id(request, json_get(object, "execution_id"), line, text, err) < 0)
         return -1;
     script = json_get(object, "script");
     if (!script || script->type != JSON_STRING)
         return err_set(err, "script must be a text, not %s", script ? json_type_name(script->type) : "missing");
-    if (text != line) { /* the same bytes, but for NULs */
-        unsigned at = nul_line(line + (script->src - text), script->src_len);
-
-        if (at)
-            return err_set(err, "SyntaxError: the script holds a NUL character (<script>, line %u)", at);
-    }
+    if ((at = nul_in(script, line, text)))
+        return err_set(err, "SyntaxError: the script holds a NUL character (<script>, line %u)", at);
     request->script = script->text;
     request->script_len = script->len;
     if (take_timeout(request, json_get(object, "timeout"), json_get(object, "named_timeout"), err) < 0 ||

@@ -29,6 +29,7 @@
 #define NOTES_KEPT       16384u /* bytes of notes, from the beginning */
 #define NO_EXECUTION     "\"execution_id\":null"
 #define READY_LINE_MAX   (1u << 20)
+#define NOISE_MAX        (4u << 20) /* bytes that may come before `ready` */
 #define DONE_LINE_MAX    4096u
 #define STOP_LIMIT_MS    10000u
 #define LEAVE_US         1000000 /* for a process whose stdout has ended */
@@ -47,6 +48,7 @@ struct box {
     struct loop_task telling;
     char *why;      /* it is gone */
     size_t pending; /* requests without their script_done */
+    size_t noise;   /* bytes that came before it was ready */
     size_t ignored; /* bytes that came while there was none, but for notes */
     bool ready;
     bool noting; /* nothing but notes has come since */
@@ -113,7 +115,9 @@ static char *explain(const struct box *box, int status, int signum)
     CLEANUP(free) char *cause = box->ready ? NULL : complaints_cause(box->complaints.buf, box->image);
     if (cause)
         strbuf_addf(&text, "%s: ", cause);
-    if (box->too_late)
+    if (box->noise > NOISE_MAX)
+        strbuf_addf(&text, "%s wrote more than %u MiB and never that it is ready", box->engine, NOISE_MAX >> 20);
+    else if (box->too_late)
         strbuf_addf(&text, "%s was not ready within %d s", box->engine, BOX_READY_S);
     else if (box->closed)
         strbuf_addf(&text, "%s was ended", box->engine);
@@ -244,8 +248,13 @@ static void receive_first(struct box *box, const char *bytes, size_t len)
     CLEANUP(arena) struct arena arena = ARENA_INIT;
     struct first_line first = {.box = box, .arena = &arena};
     size_t used = lines_feed(&box->lines, bytes, len, on_first_line, &first);
-    if (!first.ready)
+    if (!first.ready) {
+        box->noise += len;
+        if (box->noise > NOISE_MAX)
+            proc_kill(box->proc, SIGKILL); /* the exit is told soon */
         return;
+    }
+    box->noise = 0;
     lines_release(&box->lines);
     box->ready = box->noting = true;
     box->channel.ordered = json_bool(json_get(first.ready, "ordered"), false);

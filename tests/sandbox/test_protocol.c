@@ -165,6 +165,9 @@ static void test_tools_are_called_like_functions(void **state)
          "result [true,{\"x\":3},\"found\",true]\ndone\n");
     says("emit_result(fetch(1))", "result {\"success\":true,\"data\":{\"x\":1},\"message\":\"found\"}\ndone\n");
     says("emit_result([plain(1), both(2)])", "log info plain\nresult [2,5]\ndone\n");
+    says("import asyncio\nasync def main():\n    emit_result(fetch(9))\nasyncio.run(main())",
+         "error TypeError: emit_result: data is a coroutine: inside a running event loop an asynchronous tool is to be "
+         "awaited, which JSON cannot hold\ndone\n");
     says("import asyncio\nasync def main():\n    emit_result((await fetch(9)).data['x'])\nasyncio.run(main())",
          "result 9\ndone\n");
     says("try:\n    fails()\nexcept LookupError as e:\n    emit_result(str(e))", "result \"nobody\"\ndone\n");
@@ -353,7 +356,10 @@ static void test_errors_name_the_line(void **state)
     fails("raise ValueError('\\ud800')", "ValueError: \\ud800");
     fails("raise KeyError('k') from RuntimeError('cause')", "KeyError: 'k'");
     assert_non_null(strstr(rig.traceback, "RuntimeError: cause"));
-    fails("raise ValueError('x' * 10000000)", "characters left out");
+    fails("raise ValueError('first ' + 'x' * 3000000 + ' last')", "error ValueError: first xxx");
+    assert_non_null(strstr(rig.message, "xxx\n[the middle is left out]\nxxx"));
+    assert_non_null(strstr(rig.message, "xxx last"));
+    fails("import ctypes", ": native code, and so ctypes, is not available in the sandbox\n");
     fails("class E(Exception):\n    def __str__(self): raise SystemExit\nraise E", "E: <exception str() failed>");
     says("# -*- coding: latin-1 -*-\nemit_result('é')", "result \"é\"\ndone\n");
     assert_string_equal(answer("{\"execution_id\":\"n\",\"script\":\"x=1\\ny='a\\u0000b'\",\"timeout\":5}\n"),
@@ -369,6 +375,10 @@ static void test_requests_that_cannot_be_run_are_answered(void **state)
         {"[]\n", "null error the request is no object but array\nnull done\n"},
         {"{\"script\":\"x\",\"timeout\":1}\n", "null error the request has no execution_id\nnull done\n"},
         {"{\"execution_id\":7,\"script\":\"x\"}\n", "null error execution_id must be a text, not number\nnull done\n"},
+        {"{\"execution_id\":\"a\\u0000b\",\"script\":\"x\"}\n",
+         "null error execution_id holds a NUL character\nnull done\n"},
+        {"\n", "null error the request is not JSON: "},
+        {" \t\r\n", "null error the request is not JSON: "},
         {"{\"execution_id\":\"a\"}\n", "a error script must be a text, not missing\na done\n"},
         {"{\"execution_id\":\"a\",\"script\":[]}\n", "a error script must be a text, not array\na done\n"},
         {"{\"execution_id\":\"a\",\"script\":\"\"}\n",
@@ -385,8 +395,8 @@ static void test_requests_that_cannot_be_run_are_answered(void **state)
          "a error required_secrets must be a list of names, not string\na done\n"},
         {"{\"execution_id\":\"a\",\"script\":\"\",\"timeout\":1,\"required_secrets\":[1]}\n",
          "a error required_secrets must hold names of environment variables\na done\n"},
-        {"\n  "
-         "\n{\"execution_id\":\"a\",\"script\":\"emit_result(1)\",\"timeout\":1,\"mode\":\"INTERACTIVE\",\"new\":{}}\n",
+        {"  "
+         "{\"execution_id\":\"a\",\"script\":\"emit_result(1)\",\"timeout\":1,\"mode\":\"INTERACTIVE\",\"new\":{}}\n",
          "a result 1\na done\n"},
     };
 

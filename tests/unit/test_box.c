@@ -371,6 +371,18 @@ static void test_not_ready_in_time(void **state)
     loop = real;
 }
 
+static void test_a_flood_before_it_is_ready(void **state)
+{
+    (void)state;
+    struct sandbox_engine engine = ENGINE("yes");
+    struct holder holder = {0};
+    start(&holder, &engine, NULL);
+    loop_run(loop);
+    assert_int_equal(holder.gone, 1);
+    assert_string_equal(holder.why, "fake wrote more than 4 MiB and never that it is ready");
+    finish(&holder);
+}
+
 static void test_close_and_free(void **state)
 {
     (void)state;
@@ -470,6 +482,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_long_complaints, begin, end),
         cmocka_unit_test_setup_teardown(test_second_try, begin, end),
         cmocka_unit_test_setup_teardown(test_not_ready_in_time, begin, end),
+        cmocka_unit_test_setup_teardown(test_a_flood_before_it_is_ready, begin, end),
         cmocka_unit_test_setup_teardown(test_close_and_free, begin, end),
         cmocka_unit_test_setup_teardown(test_stop, begin, end),
         cmocka_unit_test_setup_teardown(test_nothing_outlives_the_program, begin, end),
