@@ -95,7 +95,7 @@ static void add_stream(struct vector *v, struct fake_channel *harness)
 /* One of `outcomes`: what the harness does so that the run ends like this. */
 static void add_outcome(struct vector *v, struct fake_channel *harness, const char *outcome)
 {
-    if (strcmp(outcome, "result") == 0) {
+    if (strcmp(outcome, "result") == 0 || strcmp(outcome, "success") == 0) {
         fake_channel_event(harness, 1, "\"type\":\"final_result\",\"data\":1");
     } else if (strcmp(outcome, "error") == 0) {
         fake_channel_event(harness, 1, "\"type\":\"error\",\"message\":\"m\",\"traceback\":\"t\"");
@@ -201,7 +201,10 @@ static void got_result(struct vector *v, const struct one_run *one)
     got_int(v, "logs_count", (int64_t)result->log_count);
     got_int(v, "intermediates_count", (int64_t)result->intermediate_count);
     got_bool(v, "error_non_empty", result->error && *result->error);
-    got_has(v, "error_has", result->error);
+    got_has(v, "error_has", result->error ? result->error : "");
+    got_has(v, "error_contains", result->error ? result->error : "");
+    got_has(v, "traceback_contains", result->traceback ? result->traceback : "");
+    got_bool(v, "box_kept", script_result_keeps_box(result));
     got_bool(v, "traceback_empty", !result->traceback || !*result->traceback);
     got_bool(v, "traceback_non_empty", result->traceback && *result->traceback);
     got_bool(v, "container_reusable", result->reusable);

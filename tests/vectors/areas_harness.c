@@ -1,6 +1,7 @@
-/* harness.protocol: the real harness, spoken to over its pipes as a host does. A case is one script, several `runs`, or
- * lines for `stdin` as they are. What is expected is told of the first run; `first`, `second` and `third` are told of
- * the others, and what a host makes of a run is asked of the product's executor, which hears the same lines again. */
+/* harness.protocol: the real harness, spoken to over its pipes as a host does. A case is one script, several `runs` (or
+ * `requests`), or lines for `stdin` as they are. What is expected is told of the first run; `first`, `second` and so on
+ * are told of each, and what a host makes of a run is asked of the product's executor, which hears the same lines
+ * again. */
 
 #include "areas.h"
 #include "base/loop.h"
@@ -13,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define RUNS_MAX  3
+#define RUNS_MAX  8
 #define TIMEOUT_S 10.0
 
 struct heard {
@@ -55,7 +56,8 @@ static void set_up(struct vector *v, struct harness_rig *rig)
     size_t count = 0;
 
     harness_rig_init(rig, program_path(v));
-    json_each (file, in_get(v, "tools")) {
+    const struct json *files = in_get(v, "tools");
+    json_each (file, files && files->type == JSON_OBJECT ? files : NULL) {
         CLEANUP(free) char *name = xasprintf("tools/%s", file->key);
 
         scratch_write(&rig->scratch, name, json_str(file, ""));
@@ -67,26 +69,42 @@ static void set_up(struct vector *v, struct harness_rig *rig)
     }
 }
 
+/* What a request may hold; `tools` of a case are files, unless they are a list. */
+static const char *const request_members[] = {
+    "execution_id", "script", "timeout", "named_timeout", "mode", "required_secrets", "tools", "files", NULL};
+
 /* A run of a case as a request line: what it does not say is as a host would say it. */
 static const char *request_line(struct vector *v, const struct json *run, const char *id)
 {
     CLEANUP(strbuf) struct strbuf line = STRBUF_INIT;
     struct json_writer w = json_begin(&line);
-    const struct json *timeout = json_get(run, "timeout"), *secrets = json_get(run, "required_secrets");
 
     json_open(&w, NULL, '{');
-    json_add_str(&w, "execution_id", id);
-    json_add_str(&w, "script", json_str(json_get(run, "script"), ""));
-    if (timeout)
-        json_add_value(&w, "timeout", timeout);
-    else
+    for (const char *const *name = request_members; *name; name++) {
+        const struct json *value = json_get(run, *name);
+
+        if (value && !(strcmp(*name, "tools") == 0 && value->type == JSON_OBJECT))
+            json_add_value(&w, *name, value);
+    }
+    if (!json_get(run, "execution_id"))
+        json_add_str(&w, "execution_id", id);
+    if (!json_get(run, "script"))
+        json_add_str(&w, "script", "");
+    if (!json_get(run, "timeout"))
         json_add_num(&w, "timeout", TIMEOUT_S);
-    json_add_str(&w, "mode", json_str(json_get(run, "mode"), "PLAN"));
-    if (secrets)
-        json_add_value(&w, "required_secrets", secrets);
+    if (!json_get(run, "mode"))
+        json_add_str(&w, "mode", "PLAN");
     json_close(&w, '}');
     strbuf_addch(&line, '\n');
     return arena_memdup0(&v->arena, line.buf, line.len);
+}
+
+/* The id that the events of a run must carry; NULL where a request has none that could be carried. */
+static const char *id_of(const struct json *run, const char *otherwise)
+{
+    const struct json *id = json_get(run, "execution_id");
+
+    return id ? json_str(id, NULL) : otherwise;
 }
 
 /* `threads` of them, each with `events_each` logs. */
@@ -104,49 +122,70 @@ static const char *threads_script(struct vector *v)
 
 /* ---- speaking ---- */
 
-/* Sends a line and hears all that is said until script_done. */
-static void hear(struct vector *v, struct harness_rig *rig, const char *line, const char *id, struct heard *run)
+/* Hears all that is said until script_done. */
+static void hear_answer(struct vector *v, struct harness_rig *rig, const char *id, struct heard *run)
 {
     const struct json *event;
 
     run->id = id;
-    harness_rig_send(rig, line, strlen(line));
     do {
         event = harness_rig_event(rig);
         if (!event) {
             vector_fail(v, "expected script_done got the end of the stream");
             return;
         }
-        if (id && strcmp(type_of(event), "log") == 0 && !json_str(json_get(event, "execution_id"), NULL))
+        if (strcmp(type_of(event), "log") == 0 && !json_str(json_get(event, "execution_id"), NULL))
             continue; /* of no run: what was said while the tools were loaded */
         GROW(run->events, run->count, run->room);
         run->events[run->count++] = event;
     } while (strcmp(type_of(event), "script_done") != 0);
 }
 
+static void hear(struct vector *v, struct harness_rig *rig, const char *line, const char *id, struct heard *run)
+{
+    harness_rig_send(rig, line, strlen(line));
+    hear_answer(v, rig, id, run);
+}
+
+/* What one text of `stdin` holds: lines, each of which is answered, or a part of one. */
+static size_t hear_text(struct vector *v, struct harness_rig *rig, const char *text, struct heard *runs, size_t count)
+{
+    harness_rig_send(rig, text, strlen(text));
+    for (const char *at = text; (at = strchr(at, '\n')); at++) {
+        if (count == RUNS_MAX) {
+            vector_fail(v, "expected at most %d lines got more", RUNS_MAX);
+            return count;
+        }
+        hear_answer(v, rig, NULL, &runs[count++]);
+    }
+    return count;
+}
+
 static size_t hear_lines(struct vector *v, struct harness_rig *rig, const struct json *lines, struct heard *runs)
 {
     size_t count = 0;
 
+    if (lines->type == JSON_STRING)
+        return hear_text(v, rig, lines->text, runs, 0);
     json_each (line, lines) {
-        if (count == RUNS_MAX)
-            BUG("more lines than the runner tells apart");
-        hear(v, rig, json_str(line, ""), NULL, &runs[count++]);
+        count = hear_text(v, rig, json_str(line, ""), runs, count);
     }
     return count;
 }
 
 static size_t hear_runs(struct vector *v, struct harness_rig *rig, const struct json *list, struct heard *runs)
 {
-    static const char *const ids[RUNS_MAX] = {"e1", "e2", "e3"};
     size_t count = 0;
 
     json_each (run, list) {
-        if (count == RUNS_MAX)
-            BUG("more runs than the runner tells apart");
-        in_only(v, run, "input.runs[]", (const char *const[]){"script", "timeout", "mode", "required_secrets", NULL});
-        hear(v, rig, request_line(v, run, ids[count]), ids[count], &runs[count]);
-        count++;
+        const char *id = arena_printf(&v->arena, "e%zu", count + 1);
+
+        if (count == RUNS_MAX) {
+            vector_fail(v, "expected at most %d runs got more", RUNS_MAX);
+            break;
+        }
+        in_only(v, run, "input.runs[]", request_members);
+        hear(v, rig, request_line(v, run, id), id_of(run, id), &runs[count++]);
     }
     return count;
 }
@@ -166,9 +205,9 @@ static size_t hear_all(struct vector *v, struct harness_rig *rig, struct heard *
         hear(v, rig, line, "e1", &runs[0]);
         return 1;
     }
-    for (size_t i = 0; i < 4; i++) /* members of the one request */
-        in_get(v, (const char *const[]){"script", "timeout", "mode", "required_secrets"}[i]);
-    hear(v, rig, request_line(v, v->input, "e1"), "e1", &runs[0]);
+    for (const char *const *name = request_members; *name; name++)
+        in_get(v, *name);
+    hear(v, rig, request_line(v, v->input, "e1"), id_of(v->input, "e1"), &runs[0]);
     return 1;
 }
 
@@ -245,21 +284,46 @@ static void got_error(struct vector *v, const struct heard *run)
     got_has(v, "traceback_contains", json_str(json_get(error, "traceback"), ""));
 }
 
-/* A run by its number: the list of its types, or the first of them; and its data. */
+/* A run by its number: the list of its types, or the first of them; its data, and its error. */
 static void got_numbered(struct vector *v, const char *name, const struct heard *run)
 {
-    const struct json *want = wants(v, name);
-    CLEANUP(free) char *data_name = xasprintf("%s_data", name);
-    const struct json *result = first_of(run, "final_result");
+    const struct json *want = wants(v, name), *result = first_of(run, "final_result");
+    const char *message = json_str(json_get(first_of(run, "error"), "message"), NULL);
 
     if (want && want->type == JSON_ARRAY)
         got_json(v, name, types_text(v, run));
     else
         got_text(v, name, run->count ? type_of(run->events[0]) : NULL);
+    got_json(v, arena_printf(&v->arena, "%s_types", name), types_text(v, run));
+    got_text(v, arena_printf(&v->arena, "%s_message", name), message);
+    got_has(v, arena_printf(&v->arena, "%s_message_contains", name), message ? message : "");
     if (result)
-        got_value(v, data_name, json_get(result, "data"));
+        got_value(v, arena_printf(&v->arena, "%s_data", name), json_get(result, "data"));
     else
-        got_text(v, data_name, NULL);
+        got_text(v, arena_printf(&v->arena, "%s_data", name), NULL);
+}
+
+/* All events of a type, each as an object of these members, or with one member as that itself. */
+static void got_events(struct vector *v, const char *name, const struct heard *run, const char *type,
+                       const char *member, const char *other)
+{
+    CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
+    struct json_writer w = json_begin(&text);
+
+    json_open(&w, NULL, '[');
+    for (size_t i = 0; i < run->count; i++) {
+        if (strcmp(type_of(run->events[i]), type) != 0)
+            continue;
+        if (other)
+            json_open(&w, NULL, '{');
+        json_add_value(&w, other ? member : NULL, json_get(run->events[i], member));
+        if (other) {
+            json_add_value(&w, other, json_get(run->events[i], other));
+            json_close(&w, '}');
+        }
+    }
+    json_close(&w, ']');
+    got_json(v, name, arena_memdup0(&v->arena, text.buf, text.len));
 }
 
 static void got_run(struct vector *v, const struct heard *run)
@@ -274,6 +338,11 @@ static void got_run(struct vector *v, const struct heard *run)
         executed |= strcmp(type, "error") != 0 && strcmp(type, "script_done") != 0;
     }
     got_json(v, "types", types_text(v, run));
+    got_text(v, "types_start_with", run->count ? type_of(run->events[0]) : NULL);
+    got_events(v, "results", run, "final_result", "data", NULL);
+    got_events(v, "logs", run, "log", "message", "level");
+    got_events(v, "log_messages", run, "log", "message", NULL);
+    got_events(v, "intermediates", run, "intermediate", "label", "data");
     got_text(v, "types_end_with", run->count ? type_of(run->events[run->count - 1]) : NULL);
     got_bool(v, "all_carry_execution_id", carried);
     got_bool(v, "executed", executed);
@@ -303,7 +372,8 @@ static bool is_alive(struct vector *v, struct harness_rig *rig)
 
 void area_harness_protocol(struct vector *v)
 {
-    static const char *const names[RUNS_MAX] = {"first", "second", "third"};
+    static const char *const names[RUNS_MAX] = {"first", "second", "third",   "fourth",
+                                                "fifth", "sixth",  "seventh", "eighth"};
     struct harness_rig rig;
     struct heard runs[RUNS_MAX] = {0}, all = {0};
     const bool ends_at_once = strcmp(json_str(in_get(v, "stdin"), ""), "eof") == 0;
@@ -325,6 +395,8 @@ void area_harness_protocol(struct vector *v)
     if (count)
         got_run(v, &runs[0]);
     got_bool(v, "ready", true);
+    got_value(v, "ready_tools", json_get(rig.ready, "tools"));
+    got_value(v, "ready_effects", json_get(rig.ready, "effects"));
     got_json(v, "events", types_text(v, &all));
     got_int(v, "ready_count", (int64_t)readies);
     if (wants(v, "process_alive"))

@@ -1,6 +1,10 @@
 /* pool: the pool with real boxes: the harness that was built beside this program, in bubblewrap where it is installed.
  * Ways in which a harness breaks down cannot be asked of the real one; for those it is a stand-in that only speaks the
- * protocol. */
+ * protocol.
+ *
+ * A case says what is done, in this order: `checkouts` at once, of which some are given back; `writes` of a script, and
+ * what the next one finds; `uses`, one after the other; runs with these `outcomes`. What is expected of the pool is
+ * told when all that is done; of checkouts, before any of them is given back. */
 
 #include "areas.h"
 #include "base/file.h"
@@ -13,7 +17,7 @@
 #include <string.h>
 
 #define CALLERS_MAX 64
-#define PATIENCE_S  20
+#define PATIENCE_S  60
 
 struct caller {
     struct box *box;
@@ -33,6 +37,9 @@ struct rig {
     struct loop_timer patience;
     bool (*awaited)(struct rig *rig);
     bool done;
+    bool stirred;          /* something was asked of the pool that it has not looked at yet */
+    int64_t reused, boxes; /* times that the box before was handed out again; others before them, counted */
+    char last[64];
 };
 
 /* ---- waiting ---- */
@@ -43,9 +50,12 @@ static void look(struct rig *rig)
         loop_stop(rig->loop);
 }
 
+/* The pool tells of a change when it has looked at it. */
 static void on_changed(void *user)
 {
-    look(user);
+    struct rig *rig = user;
+    rig->stirred = false;
+    look(rig);
 }
 
 static void out_of_patience(struct loop_timer *timer)
@@ -73,7 +83,7 @@ static void await(struct rig *rig, bool (*awaited)(struct rig *rig))
 static bool is_settled(struct rig *rig)
 {
     struct pool_status status = pool_status(rig->pool);
-    return status.starting == 0 && (status.waiting == 0 || status.idle == 0) && status.idle + status.busy > 0;
+    return !rig->stirred && status.starting == 0 && (status.waiting == 0 || status.idle == 0);
 }
 
 static bool is_done(struct rig *rig)
@@ -95,6 +105,7 @@ static void open_pool(struct rig *rig, const struct sandbox_engine *engine)
                                    .folder = rig->folder,
                                    .changed = on_changed,
                                    .user = rig};
+    rig->stirred = true;
     rig->pool = pool_new(&options, &err);
     if (!rig->pool)
         BUG("%s", err.text);
@@ -116,14 +127,28 @@ static struct caller *take(struct rig *rig, size_t at)
 {
     struct caller *caller = &rig->callers[at];
     *caller = (struct caller){.rig = rig};
+    rig->stirred = true;
     pool_take(rig->pool, on_box, caller);
     return caller;
 }
 
-static struct caller *take_and_await(struct rig *rig)
+static void give(struct rig *rig, struct caller *caller, bool reusable)
+{
+    rig->stirred = true;
+    pool_give(rig->pool, caller->box, reusable);
+    caller->box = NULL;
+    await(rig, is_settled);
+}
+
+/* The next box, alone; notes whether it is the one before. */
+static struct caller *take_next(struct rig *rig)
 {
     struct caller *caller = take(rig, 0);
     await(rig, is_settled);
+    bool again = strcmp(caller->name, rig->last) == 0;
+    rig->reused += again;
+    rig->boxes += !again;
+    snprintf(rig->last, sizeof(rig->last), "%s", caller->name);
     return caller;
 }
 
@@ -147,28 +172,63 @@ static void use(struct rig *rig, struct caller *caller, const char *script, doub
     rig->done = false;
     script_run_start(rig->loop, box_channel(caller->box), &request, &listener);
     await(rig, is_done);
-    pool_give(rig->pool, caller->box, rig->result.reusable);
-    caller->box = NULL;
-    await(rig, is_settled);
+    give(rig, caller, script_result_keeps_box(&rig->result));
 }
 
 /* ---- what a case asks for ---- */
 
-static void check_out(struct rig *rig, size_t checkouts)
+/* How many there are, or with true and false whether there are any. */
+static void got_count(struct vector *v, const char *name, int64_t count)
 {
-    for (size_t i = 0; i < checkouts && i < CALLERS_MAX; i++)
+    const struct json *want = wants(v, name);
+    if (want && (want->type == JSON_TRUE || want->type == JSON_FALSE))
+        got_bool(v, name, count > 0);
+    else
+        got_int(v, name, count);
+}
+
+static const char *status_text(struct rig *rig)
+{
+    struct pool_status status = pool_status(rig->pool);
+    return arena_printf(&rig->v->arena, "{\"running\":%zu,\"busy\":%zu,\"waiting\":%zu,\"idle\":%zu,\"total\":%zu}",
+                        status.busy, status.busy, status.waiting, status.idle, status.busy + status.idle);
+}
+
+static void got_status(struct rig *rig)
+{
+    static const char *const names[] = {"running", "busy", "waiting", "idle", "total"};
+    const struct json *status = vector_parse(rig->v, status_text(rig));
+    for (size_t i = 0; i < COUNT_OF(names); i++)
+        got_count(rig->v, names[i], json_int(json_get(status, names[i]), -1));
+}
+
+/* Gives one back that is out; false when none is. */
+static bool give_one(struct rig *rig)
+{
+    for (size_t i = 0; i < CALLERS_MAX; i++)
+        if (rig->callers[i].box) {
+            give(rig, &rig->callers[i], true);
+            return true;
+        }
+    return false;
+}
+
+static void check_out(struct rig *rig, int64_t checkouts)
+{
+    static const char *const after[] = {"after_one_return", "after_two_returns", "after_three_returns"};
+    if (checkouts < 0 || checkouts > CALLERS_MAX) {
+        vector_fail(rig->v, "expected at most %d checkouts got %lld", CALLERS_MAX, (long long)checkouts);
+        return;
+    }
+    for (size_t i = 0; i < (size_t)checkouts; i++)
         take(rig, i);
     await(rig, is_settled);
-    got_int(rig->v, "running", (int64_t)pool_status(rig->pool).busy);
-    got_int(rig->v, "waiting", (int64_t)pool_status(rig->pool).waiting);
-    if (!wants(rig->v, "after_one_return") || !rig->callers[0].box)
-        return;
-    pool_give(rig->pool, rig->callers[0].box, true);
-    await(rig, is_settled);
-    struct pool_status status = pool_status(rig->pool);
-    got_part(rig->v, "after_one_return",
-             arena_printf(&rig->v->arena, "{\"running\":%zu,\"waiting\":%zu,\"idle\":%zu}", status.busy, status.waiting,
-                          status.idle));
+    got_status(rig);
+    for (size_t i = 0; i < COUNT_OF(after) && give_one(rig); i++)
+        got_part(rig->v, after[i], status_text(rig));
+    while (give_one(rig))
+        ;
+    got_part(rig->v, "after_all_returns", status_text(rig));
 }
 
 /* Paths are the sandbox's; without one around the harness its workspace is elsewhere. */
@@ -191,50 +251,45 @@ static void write_files(struct rig *rig, const struct json *files)
         strbuf_addstr(&script, ")\n");
     }
     strbuf_addstr(&script, "emit_result(len(os.listdir('.')))\n");
-    use(rig, take_and_await(rig), script.buf, 0, 0);
+    use(rig, take_next(rig), script.buf, 0, 0);
     if (!rig->result.success)
         vector_fail(rig->v, "expected files to be written got %s", rig->result.error);
-    use(rig, take_and_await(rig), "import os\nemit_result(sorted(os.listdir('.')))", 0, 0);
+    use(rig, take_next(rig), "import os\nemit_result(sorted(os.listdir('.')))", 0, 0);
     got_json(rig->v, "after_return", rig->result.final_data ? rig->result.final_data : "null");
 }
 
 static void use_often(struct rig *rig, int64_t uses)
 {
-    char first[64] = "";
-    for (int64_t i = 0; i < uses; i++) {
-        struct caller *caller = take_and_await(rig);
-        if (i == 0)
-            snprintf(first, sizeof(first), "%s", caller->name);
-        else if (strcmp(first, caller->name) != 0)
-            vector_fail(rig->v, "expected the same box for use %d got another", (int)i + 1);
-        use(rig, caller, "emit_result(1)", 0, 0);
-    }
-    got_bool(rig->v, "retired", pool_status(rig->pool).retired > 0);
-    got_bool(rig->v, "replacement", pool_status(rig->pool).idle > 0 && strcmp(take_and_await(rig)->name, first) != 0);
+    for (int64_t i = 0; i < uses; i++)
+        use(rig, take_next(rig), "emit_result(1)", 0, 0);
 }
 
-static void break_down(struct rig *rig, const struct json *outcomes)
+/* A script for the stand-in that ends like this; NULL: nobody knows the word. */
+static const char *script_for(const char *outcome)
 {
     static const struct {
         const char *word, *script;
-    } ways[] = {{"timeout", "hang"}, {"flood", "flood"}, {"eof", "leave"}};
-    char before[64] = "";
-    int64_t reused = 0;
+    } ways[] = {
+        {"result", "pass"},  {"success", "pass"},   {"ok", "pass"},      {"error", "fail"},
+        {"failure", "fail"}, {"exception", "fail"}, {"timeout", "hang"}, {"flood", "flood"},
+        {"eof", "leave"},    {"closed", "leave"},   {"exit", "leave"},   {"crash", "leave"},
+    };
+    for (size_t i = 0; i < COUNT_OF(ways); i++)
+        if (strcmp(ways[i].word, outcome) == 0)
+            return ways[i].script;
+    return NULL;
+}
+
+static void run_outcomes(struct rig *rig, const struct json *outcomes)
+{
     json_each (outcome, outcomes) {
-        size_t i = 0;
-        while (i < COUNT_OF(ways) && strcmp(ways[i].word, json_str(outcome, "")) != 0)
-            i++;
-        if (i == COUNT_OF(ways)) {
+        const char *script = script_for(json_str(outcome, ""));
+        if (!script) {
             vector_fail(rig->v, "expected an outcome the runner understands got %s", json_str(outcome, ""));
             return;
         }
-        struct caller *caller = take_and_await(rig);
-        reused += strcmp(caller->name, before) == 0;
-        snprintf(before, sizeof(before), "%s", caller->name);
-        use(rig, caller, ways[i].script, 0.01, 100000);
+        use(rig, take_next(rig), script, 0.01, 100000);
     }
-    reused += strcmp(take_and_await(rig)->name, before) == 0;
-    got_int(rig->v, "reused", reused);
 }
 
 void area_pool(struct vector *v)
@@ -253,15 +308,22 @@ void area_pool(struct vector *v)
     if (!engine || strcmp(engine->name, "bwrap") != 0)
         engine = sandbox_engines_find(&rig.engines, "none");
     open_pool(&rig, outcomes ? &rig.stand_in : engine);
-    got_int(v, "idle", (int64_t)pool_status(rig.pool).idle);
     if (in_has(v, "checkouts"))
-        check_out(&rig, (size_t)in_int(v, "checkouts", 0));
+        check_out(&rig, in_int(v, "checkouts", 0));
     if (files)
         write_files(&rig, files);
     if (in_has(v, "uses"))
         use_often(&rig, in_int(v, "uses", 0));
     if (outcomes)
-        break_down(&rig, outcomes);
+        run_outcomes(&rig, outcomes);
+    if (!in_has(v, "checkouts"))
+        got_status(&rig);
+    got_count(v, "retired", (int64_t)pool_status(rig.pool).retired);
+    if (in_has(v, "uses") || outcomes) /* who comes next? */
+        take_next(&rig);
+    got_bool(v, "replacement", rig.boxes > 1);
+    got_count(v, "reused", rig.reused);
+    got_count(v, "boxes", rig.boxes);
     pool_free(rig.pool);
     loop_free(rig.loop);
     script_result_release(&rig.result);
