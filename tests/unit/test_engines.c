@@ -316,13 +316,35 @@ static void test_harness_path(void **state)
     unsetenv("KEYTURN_HARNESS");
 }
 
+/* Whoever starts the image with compose has the walls that we put around it. */
+static void test_compose_has_the_same_limits(void **state)
+{
+    (void)state;
+    CLEANUP(strbuf) struct strbuf compose = STRBUF_INIT;
+    struct err err = ERR_INIT;
+    assert_int_equal(file_read(SOURCE_DIR "/docker/compose.yaml", &compose, 0, &err), 0);
+    char *lines[] = {xasprintf("\n    mem_limit: %um\n", BOX_MEMORY_MB),
+                     xasprintf("\n    memswap_limit: %um\n", BOX_MEMORY_MB),
+                     xasprintf("\n    pids_limit: %u\n", BOX_PIDS), xasprintf("\n    image: %s\n", BOX_IMAGE)};
+    for (size_t i = 0; i < COUNT_OF(lines); i++) {
+        if (!strstr(compose.buf, lines[i]))
+            fail_msg("compose.yaml has no%s", lines[i]);
+        free(lines[i]);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_bwrap),          cmocka_unit_test(test_containers),
-        cmocka_unit_test(test_other_machines), cmocka_unit_test(test_overrides_are_json),
-        cmocka_unit_test(test_environment),    cmocka_unit_test(test_choice),
-        cmocka_unit_test(test_file),           cmocka_unit_test(test_mistakes),
+        cmocka_unit_test(test_compose_has_the_same_limits),
+        cmocka_unit_test(test_bwrap),
+        cmocka_unit_test(test_containers),
+        cmocka_unit_test(test_other_machines),
+        cmocka_unit_test(test_overrides_are_json),
+        cmocka_unit_test(test_environment),
+        cmocka_unit_test(test_choice),
+        cmocka_unit_test(test_file),
+        cmocka_unit_test(test_mistakes),
         cmocka_unit_test(test_harness_path),
     };
     return cmocka_run_group_tests(tests, begin, end);
