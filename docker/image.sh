@@ -2,7 +2,8 @@
 # Builds the image of the script sandbox; ./dev image calls it. From the Dockerfile, in the first base that can be had: the
 # one it names, from a registry; one that debootstrap makes of Debian's packages (base.sh), which is kept. The last resort is
 # no base at all: the same tree (root.sh) is made of this machine's own files, and only the Dockerfile's last stage is built.
-# An image that was made of the same files is left alone: a label holds their checksum. Ends with 3 where no engine works.
+# An image that was made of the same files is left alone, before anybody is asked for a base: a label holds their checksum.
+# Ends with 3 where no engine works.
 set -euo pipefail
 here=$(dirname "$(readlink -f "$0")")
 source=$(dirname "$here")
@@ -11,6 +12,7 @@ packages=$(sed -n 's/^ARG PACKAGES="\(.*\)"/\1/p' "$here/Dockerfile")
 engine='' name=localhost/keyturn-harness harness=$source/build/keyturn-harness local='' probe='' mirror=''
 cache=${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/keyturn
 label=keyturn.checksum
+stage=keyturn.stage=build
 
 say() { printf '%s\n' "image: $*" >&2; }
 fail() { say "$@"; exit 1; }
@@ -127,37 +129,46 @@ bootstrap_base() {
     "$engine" import "$archive" "$base" >/dev/null
 }
 
+# Ends here where there is nothing to do.
+leave_alone() { # checksum
+    is_made_of "$1" || return 0
+    say "$name is up to date"
+    exit 0
+}
+
+# Images without a name: what was called so before, and the stage that was built in.
+remove_nameless() { # id of what was called so; may be empty
+    if [ -n "$1" ] && [ "$("$engine" image inspect --format '{{len .RepoTags}}' "$1" 2>/dev/null)" = 0 ]; then
+        "$engine" rmi "$1" >/dev/null 2>&1 || true
+    fi
+    "$engine" image prune --force --filter "label=$stage" >/dev/null 2>&1 || true
+}
+
 build() { # checksum how context [options]
     local checksum=$1 how=$2 context=$3 old
     shift 3
-    if is_made_of "$checksum"; then
-        say "$name is up to date"
-        return
-    fi
     say "building $name $how with $engine"
     old=$("$engine" image inspect --format '{{.Id}}' "$name" 2>/dev/null) || true
     "${run[@]}" build "${limits[@]}" --label "$label=$checksum" -t "$name" "$@" "$context" >&2 || return
-    # What was called so before has no name any more.
-    if [ -n "$old" ] && [ "$("$engine" image inspect --format '{{len .RepoTags}}' "$old" 2>/dev/null)" = 0 ]; then
-        "$engine" rmi "$old" >/dev/null 2>&1 || true
-    fi
+    remove_nameless "$old"
 }
 
 build_from_dockerfile() {
-    build "$(checksum_of CMakeLists.txt core/base harness docker)" "from $base" "$source" -f "$here/Dockerfile" \
+    build "$made_of" "from $base" "$source" -f "$here/Dockerfile" \
         --build-arg "BASE=$base" --network=host
 }
 
 build_from_machine() {
-    local tree
+    local tree checksum
     [ -x "$harness" ] || fail "$harness is not built (./dev build builds it)"
     tree=$(dirname "$harness")/image
     exec 9>"$tree.lock"
     flock 9 # one at a time in this folder
     "$here/root.sh" "$harness" "$tree"
     sed -n '/^FROM scratch/,$ p' "$here/Dockerfile" | sed 's,--from=build ,,; s, /image/, ,' >"$tree/Dockerfile"
-    build "$(cd "$tree" && sha256sum Dockerfile keyturn-harness system.checksum | sha256sum | cut -d ' ' -f 1)" \
-        "of this machine's files" "$tree" -f "$tree/Dockerfile" || fail "the build failed"
+    checksum=$(cd "$tree" && sha256sum Dockerfile keyturn-harness system.checksum | sha256sum | cut -d ' ' -f 1)
+    leave_alone "$checksum"
+    build "$checksum" "of this machine's files" "$tree" -f "$tree/Dockerfile" || fail "the build failed"
 }
 
 # The proof: it comes up.
@@ -172,6 +183,8 @@ check() {
 choose_engine
 [ -z "$probe" ] || exit 0
 command_for
+made_of=$(checksum_of CMakeLists.txt core/base harness docker)
+[ -n "$local" ] || leave_alone "$made_of"
 if [ -n "$local" ]; then
     build_from_machine
 elif base_is_there; then

@@ -18,10 +18,14 @@ cat >"$base/bin/podman" <<TXT
 echo "podman \$1 \$2" >>"\$NOTES"
 case "\$1" in
 info) exit 0 ;;
-image) for name; do :; done; test -f "$base/images/\$(echo "\$name" | tr / _)" ;;
+image) [ "\$2" != prune ] || exit 0
+    for name; do :; done
+    case "\$4" in *Labels*) cat "$base/label" 2>/dev/null; exit ;; esac
+    test -f "$base/images/\$(echo "\$name" | tr / _)" ;;
 pull) test -f "$base/registry" ;;
 import) mkdir -p "$base/images" && touch "$base/images/\$(echo "\$3" | tr / _)" ;;
-build) test ! -f "$base/no-build" || ! rm "$base/no-build" ;;
+build) for word; do case "\$word" in keyturn.checksum=*) echo "\${word#*=}" >"$base/built" ;; esac; done
+    test ! -f "$base/no-build" || ! rm "$base/no-build" ;;
 run) echo '{"type":"ready"}' ;;
 esac
 TXT
@@ -56,7 +60,15 @@ expect_not() {
 touch "$base/registry"
 image
 expect "a registry" "building x from debian:bookworm-slim" "$said"
+expect "what has no name is removed" "podman image prune" "$(cat "$NOTES")"
 expect_not "a registry" debootstrap "$(cat "$NOTES")"
+
+cp "$base/built" "$base/label"
+image
+expect "nothing changed" "^image: x is up to date$" "$said"
+expect_not "nothing changed" "building\|ready\|asking" "$said"
+expect_not "nothing changed" "pull\|build\|run" "$(cat "$NOTES")"
+rm "$base/label"
 
 rm "$base/registry"
 image
