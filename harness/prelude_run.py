@@ -1,11 +1,16 @@
 # Running a script, and telling how it ended. The last part of prelude.py.
 
 
-def _bounded(text):
-    """The text, or where it is far too long its beginning and its end. It is cut again behind us, when secrets are masked in
-    it: where it is put together here half of one might stand, but that is never a part of what is left."""
+_secrets = False  # the script has some
+
+
+def _bounded(text, otherwise):
+    """The text; where it is far too long its beginning and its end, or the other where there are secrets. They are masked
+    behind us, where it is cut again: half of one would not be found."""
     text = text.encode("utf-8", "backslashreplace").decode()
-    return text if len(text) <= _ERROR_MAX else text[: _ERROR_MAX // 2] + text[-_ERROR_MAX // 2 :]
+    if len(text) <= _ERROR_MAX:
+        return text
+    return otherwise if _secrets else text[: _ERROR_MAX // 2] + text[-_ERROR_MAX // 2 :]
 
 
 def _hide(report, seen):
@@ -54,7 +59,9 @@ def _describe(wrong, source=None):
             message += ": native code, and so ctypes, is not available in the sandbox"
         elif _is_starved(wrong):
             message = f"{type(wrong).__name__}: {_keyturn.memory()}"
-    return _bounded(message), _bounded("".join(report.format()))
+    message = _bounded(message, f"{type(wrong).__name__}: [the text is left out]")
+    places = _bounded("".join(report.stack.format()), "")
+    return message, _bounded("".join(report.format()), f"{places}{message}\n")
 
 
 def _join_threads():
@@ -94,8 +101,9 @@ def _scope_with(tools):
 
 
 def _run(source, secrets, limit, files, tools):
-    global _limit
+    global _limit, _secrets
     _limit = limit
+    _secrets = bool(secrets)
     if files:  # behind everything else: none of them can stand in for a module that is there already
         sys.path.append(os.getcwd())
     for entry in secrets:
