@@ -119,7 +119,9 @@ static void test_a_file_that_ends_the_loading_is_left_out(void **state)
 {
     (void)state;
     scratch_write(&rig.scratch, "tools/a_0.py", "def gone(): pass\nimport os\nprint('x' * 20000)\nos._exit(3)\n");
-    scratch_write(&rig.scratch, "tools/b_1.py", "import os, signal\nos.kill(os.getpid(), signal.SIGSEGV)\n");
+    scratch_write(
+        &rig.scratch, "tools/b_1.py",
+        "import os, signal\nsignal.signal(signal.SIGSEGV, signal.SIG_DFL)\nos.kill(os.getpid(), signal.SIGSEGV)\n");
     scratch_write(&rig.scratch, "tools/b_2.py", "1/0\n");
     scratch_write(&rig.scratch, "tools/c_\xff\\\n.py", "import os\nos._exit(0)\n");
     harness_rig_start(&rig);
