@@ -20,6 +20,11 @@
  *
  * Without it, only how it began is told: the first two, on standard error behind LAUNCH_WORD.
  *
+ *     keyturn-launch --guard -- COMMAND [ARG…]
+ *
+ * starts nothing while the line lasts. One that ends without the word that all is done is the end of the host: then the
+ * command is run, which stops what an engine keeps where nobody hears of that, until it succeeds.
+ *
  * Nothing but libc, linked statically where that is possible: it is bound into images that hold who knows what. */
 
 #include "base/launch.h"
@@ -46,13 +51,15 @@
 #define DESCENDANTS_MAX 4096
 #define LEFT_TOLD_MAX   64
 #define KILL_MS         2000 /* for what was left to be gone */
+#define GUARD_TRIES     40   /* what is to be stopped may only be about to begin … */
+#define GUARD_PAUSE_MS  250  /* … so that is tried again */
 #define WATCH_MIN_MS    20   /* between counts while processes come … */
 #define WATCH_MAX_MS    160  /* … and while none do */
 
 struct settings {
     unsigned long memory_mb, pids, cpu_s, files_mb;
     const char *cwd;
-    bool control;
+    bool control, guard;
     char **argv;
 };
 
@@ -96,6 +103,10 @@ static void read_settings(char **argv)
         size_t i = 0;
         if (strcmp(*argv, "--control") == 0) {
             settings.control = true;
+            continue;
+        }
+        if (strcmp(*argv, "--guard") == 0) {
+            settings.guard = true;
             continue;
         }
         if (!argv[1])
@@ -486,10 +497,45 @@ static void close_standard(void)
         close(null);
 }
 
+/* ---- guarding ---- */
+
+static bool run_command(void)
+{
+    int status;
+    pid_t pid = fork();
+    if (pid == 0) {
+        execvp(settings.argv[0], settings.argv);
+        _exit(LAUNCH_FAILED);
+    }
+    return pid > 0 && waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+static int guard(void)
+{
+    char letter;
+    ssize_t got;
+    prctl(PR_SET_PDEATHSIG, 0);
+    setsid(); /* whoever kills the host's group does not mean us */
+    close_standard();
+    if (fcntl(LAUNCH_CONTROL_FD, F_SETFD, FD_CLOEXEC))
+        return LAUNCH_FAILED;
+    do {
+        poll(&(struct pollfd){.fd = LAUNCH_CONTROL_FD, .events = POLLIN}, 1, -1);
+        got = read(LAUNCH_CONTROL_FD, &letter, 1);
+    } while ((got == 1 && letter != LAUNCH_DONE) || (got < 0 && (errno == EINTR || errno == EAGAIN)));
+    if (got == 1)
+        return 0;
+    for (int i = 0; i < GUARD_TRIES && !run_command(); i++)
+        poll(NULL, 0, GUARD_PAUSE_MS);
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     (void)argc;
     read_settings(argv);
+    if (settings.guard)
+        return guard();
     read_environment();
     whole_namespace = getpid() == 1;
     prctl(PR_SET_DUMPABLE, 0); /* the program must not reach into us for the line to the host */

@@ -5,6 +5,7 @@
 #define LAUNCH_CONTROL_FD 3      /* the line to the host, with --control */
 #define LAUNCH_ASK        'T'    /* host: ask the program to end */
 #define LAUNCH_KILL       'K'    /* host: end everything */
+#define LAUNCH_DONE       'D'    /* host, to a guard: there is nothing left to stop */
 #define LAUNCH_FAILED     127    /* its exit code when there was no program to have one */
 #define LAUNCH_WORD       "keyturn-launch> " /* before how it began, on stderr, where there is no line to the host */
 #define LAUNCH_PREFIX     "KTV_" /* before the names of the program's variables, in the environment of the engine */

@@ -13,6 +13,7 @@
 #include "base/mem.h"
 #include "base/proc.h"
 #include "disk_watch.h"
+#include "guard.h"
 #include "layout.h"
 #include "lend.h"
 #include "program_bounds.h"
@@ -38,7 +39,7 @@ struct program {
     struct program_listener listener;
     struct program_vector vector; /* with strings of our own */
     struct program_lent *lent;    /* in it */
-    struct proc *proc;
+    struct proc *proc, *guard;
     struct cgroup *cgroup;
     struct span span;
     struct loop_timer limit;
@@ -77,6 +78,7 @@ static void leave(struct program *program)
 
 static void forget(struct program *program)
 {
+    guard_dismiss(program->guard);
     disk_watch_free(program->disk);
     cgroup_free(program->cgroup);
     workspace_lent_free(program->lent, program->vector.lent_count);
@@ -135,6 +137,7 @@ static void be_over(struct program *program)
     if (program->over)
         return;
     program->over = true;
+    guard_dismiss(steal(&program->guard));
     loop_timer_stop(program->programs->loop, &program->limit);
     cgroup_free(program->cgroup);
     program->cgroup = NULL;
@@ -411,6 +414,8 @@ static int launch(struct program *program, struct err *err)
                                    .join = cgroup_join(program->cgroup),
                                    .on_exit = on_exit_,
                                    .data = program};
+    if (argv && !program->guard)
+        program->guard = guard_start(program->programs->loop, &program->vector);
     program->proc = argv ? proc_start(program->programs->loop, &options, err) : NULL;
     argv_free(argv);
     argv_free(env);

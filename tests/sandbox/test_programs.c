@@ -159,7 +159,8 @@ static void test_nothing_is_left(void **state)
     open_with(engine, false);
     sh("setsid sleep 98772.$MARK & (setsid sleep 98772.$MARK &); sleep 0.3", (struct program_limits){0});
     program_rig_await(&rig, all_gone, (void *)(uintptr_t) "sleep 98772");
-    assert_true(rig.result.end.left_count >= 2);
+    if (strcmp(engine, "docker") != 0) /* it hands no line of ours on, so nobody tells who was left */
+        assert_true(rig.result.end.left_count >= 2);
     /* Killed by its time, too. */
     struct err err = ERR_INIT;
     struct program_spec spec = {
