@@ -50,18 +50,21 @@ static void add_arguments(struct pretty *out, const char *arguments)
     add_lines(out, text.buf);
 }
 
+static void add_sentence(struct pretty *out, const char *text)
+{
+    pretty_text(out, LOOK_DIM, text, strlen(text), 0, true);
+}
+
 void write_pane_lay_call(struct write_pane *write, int width)
 {
     if (!write->arguments || (write->call.width == width && write->call.count))
         return;
     pretty_reset(&write->call, width);
-    pretty_begin(&write->call, 0);
-    pretty_puts(&write->call, LOOK_DIM,
-                write->open ? "There is no diff: y lets the tool run with these arguments."
-                            : "There is no diff: it was asked about the call and its arguments.");
     if (write->open) {
-        pretty_begin(&write->call, 0);
-        pretty_puts(&write->call, LOOK_DIM, "A lets it, and every later call of it that has no diff.");
+        add_sentence(&write->call, "There is no diff: y lets the tool run with these arguments.");
+        add_sentence(&write->call, "A lets it, and every later call of it that has no diff.");
+    } else {
+        add_sentence(&write->call, "There is no diff: it was asked about the call and its arguments.");
     }
     if (write->said) {
         pretty_begin(&write->call, 0);
