@@ -122,21 +122,21 @@ case_hostile() {
 case_no_walls() {
     begin no_walls 120x40
     mkdir -p "$home/config/keyturn"
-    printf '{"workspace": {"engine": "none"}}' >"$home/config/keyturn/config.json"
+    printf '{"workspace": {"engine": "none", "env": {"HERE": "%s"}}}' "$home/config" >"$home/config/keyturn/config.json"
     {
         echo '{"type":"session.started","v":1}'
-        answer 1 "I try it." '{"id":"c1","name":"workspace_exec","arguments":{"command":"true\ntouch $XDG_CONFIG_HOME/one"}}'
-        answer 2 "And this." '{"id":"c2","name":"run_code","arguments":{"language":"bash","code":"# Makes another.\ntouch $XDG_CONFIG_HOME/two"}}'
+        answer 1 "I try it." '{"id":"c1","name":"workspace_exec","arguments":{"command":"true\ntouch $HERE/one"}}'
+        answer 2 "And this." '{"id":"c2","name":"run_code","arguments":{"language":"bash","code":"# Makes another.\ntouch $HERE/two"}}'
         answer 3 "That was it." ''
     } >"$home/model.jsonl"
     start run --workspace ws --model scripted:model.jsonl --config config/keyturn/config.json --record rec.jsonl "'try it'"
     sees 'waiting for you: workspace_exec'
-    sees '| touch $XDG_CONFIG_HOME/one'
+    sees '| touch $HERE/one'
     sees 'y approve'
     check "nothing has run" test ! -e "$home/config/one"
     keys y
     sees 'waiting for you: run_code'
-    sees '| touch $XDG_CONFIG_HOME/two'
+    sees '| touch $HERE/two'
     sees 'y approve'
     check "what was allowed has run" test -e "$home/config/one"
     keys n
