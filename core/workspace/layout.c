@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 const struct layout_row layout_rows[LAYOUT_DIRS] = {
     [LAYOUT_SKILLS] = {"skills", "SKILLS_DIR"},
@@ -42,6 +43,19 @@ int layout_ensure_beneath(const struct beneath *root, struct clock *clock, struc
         if (ensure_folder(root, layout_rows[i].name, err) < 0)
             return -1;
     return metadata_ensure(root, clock, err);
+}
+
+void layout_remove_links(const struct beneath *root)
+{
+    struct stat st;
+    for (size_t i = 0; i < LAYOUT_DIRS; i++) {
+        const char *name = layout_rows[i].name;
+        if (fstatat(beneath_fd(root), name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISLNK(st.st_mode))
+            continue;
+        CLEANUP(fd) int fd = beneath_openat(root, name, O_PATH | O_DIRECTORY, 0, NULL);
+        if (fd < 0)
+            unlinkat(beneath_fd(root), name, 0);
+    }
 }
 
 int layout_ensure(const char *root, struct clock *clock, char *paths[LAYOUT_DIRS], struct err *err)

@@ -160,7 +160,7 @@ int program_room_make(struct program_room *room, struct programs *programs, stru
         return err_set(err, "the workspace is to be isolated, and the engine %s isolates nothing",
                        programs->engine->name);
     CLEANUP(free)
-    char *cwd = layout_ensure_beneath(ws->root, ws->clock, err) == 0 ? make_cwd(ws, spec->cwd, err) : NULL;
+    char *cwd = workspace_mend(ws, err) == 0 ? make_cwd(ws, spec->cwd, err) : NULL;
     CLEANUP(free) char *run = cwd ? make_run(ws, err) : NULL;
     if (!run)
         return -1;

@@ -289,7 +289,7 @@ static int stage_all(struct workspace *ws, const struct stage_input *inputs, siz
 {
     CLEANUP(metadata) struct metadata before = {0}, done = {0};
     struct err own = ERR_INIT;
-    if (layout_ensure_beneath(ws->root, ws->clock, err) < 0)
+    if (workspace_mend(ws, err) < 0)
         return -1;
     metadata_init(&done, ws->clock);
     int status = metadata_load(ws->root, ws->clock, &before, &own);

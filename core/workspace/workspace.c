@@ -153,6 +153,13 @@ static int remove_tree(const struct workspace *ws, struct err *err)
     }
 }
 
+int workspace_mend(struct workspace *ws, struct err *err)
+{
+    if (!ws->trusted)
+        layout_remove_links(ws->root);
+    return layout_ensure_beneath(ws->root, ws->clock, err);
+}
+
 int workspace_cleanup(struct workspace *ws, struct err *err)
 {
     if (!ws || is_blank(ws->path))

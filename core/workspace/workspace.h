@@ -61,6 +61,9 @@ struct workspace {
 /* "<base>/ws_<id, cleaned>_<nanoseconds>", 0777, with its layout. `policy` NULL: all zero. */
 struct workspace *workspace_create(const struct workspace_options *options, const char *exec_id,
                                    const struct workspace_policy *policy, struct err *err) CHECKED;
+/* Makes its folders anew that a program removed, shut or put links in place of. A trusted one is somebody's own: there
+ * links stay. */
+int workspace_mend(struct workspace *ws, struct err *err) CHECKED;
 /* Removes the tree, unless it is to persist or is trusted. The struct stays for workspace_free. Again, or without a
  * path: nothing to do. */
 int workspace_cleanup(struct workspace *ws, struct err *err) CHECKED;

@@ -256,6 +256,32 @@ static void test_what_is_shut_is_counted(void **state)
     workspace_free(ws);
 }
 
+/* A program may put a link where a folder of ours was: nothing is made at its other end, and nothing fails for good. */
+static void test_links_in_the_way_go(void **state)
+{
+    (void)state;
+    struct err err = ERR_INIT;
+    struct stat st;
+    struct workspace_options given = options();
+    struct workspace *ws = create(&given, "links", NULL);
+    int folder = open(ws->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    static const char *const leads_to[LAYOUT_DIRS] = {"/etc", "nowhere", "..", "inside"};
+    assert_int_equal(mkdirat(folder, "inside", 0755), 0);
+    for (int i = 0; i < LAYOUT_DIRS; i++) {
+        assert_int_equal(unlinkat(folder, layout_rows[i].name, AT_REMOVEDIR), 0);
+        assert_int_equal(symlinkat(leads_to[i], folder, layout_rows[i].name), 0);
+    }
+    assert_int_equal(workspace_mend(ws, &err), 0);
+    for (int i = 0; i < LAYOUT_DIRS; i++) {
+        assert_int_equal(fstatat(folder, layout_rows[i].name, &st, AT_SYMLINK_NOFOLLOW), 0);
+        assert_true(strcmp(leads_to[i], "inside") == 0 ? S_ISLNK(st.st_mode) : S_ISDIR(st.st_mode));
+    }
+    assert_int_equal(fstatat(folder, "nowhere", &st, AT_SYMLINK_NOFOLLOW), -1);
+    close(folder);
+    cleanup(ws);
+    workspace_free(ws);
+}
+
 /* Nothing is hidden by being deep, and what is shut is never opened through a link. */
 static void test_what_is_deep_is_counted(void **state)
 {
@@ -336,6 +362,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_failed_creation_leaves_nothing, setup, teardown),
         cmocka_unit_test_setup_teardown(test_disk, setup, teardown),
         cmocka_unit_test_setup_teardown(test_what_is_shut_is_counted, be_nobody, be_root_again),
+        cmocka_unit_test_setup_teardown(test_links_in_the_way_go, setup, teardown),
         cmocka_unit_test_setup_teardown(test_what_is_deep_is_counted, setup, teardown),
         cmocka_unit_test(test_entries_are_limited),
         cmocka_unit_test_setup_teardown(test_layout_in_the_way, setup, teardown),
