@@ -321,6 +321,7 @@ static int open_control(struct proc *proc, const struct proc_options *options, s
 
 static _Thread_local bool starting;
 static pid_t starter;
+static bool left_alone; /* by the signal for our end */
 static const int *joins;
 
 /* In every child that is forked, between fork and exec. */
@@ -331,7 +332,8 @@ static void in_child(void)
     for (const int *at = joins; at && *at >= 0; at++)
         if (write(*at, "0", 1) < 0)
             continue; /* a limit that cannot be had; whoever wanted it looks whether it holds */
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (!left_alone)
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != starter)
         raise(SIGKILL); /* it died before it could be asked for */
 }
@@ -364,6 +366,7 @@ static int spawn(struct proc *proc, const struct proc_options *options, const ch
     syscall(SYS_close_range, 3u, ~0u, 4u /* CLOSE_RANGE_CLOEXEC */);
     own_handle(proc, &proc->process);
     starter = getpid();
+    left_alone = options->ends_with_us || options->on_control;
     joins = options->join;
     starting = true;
     int failed = uv_spawn(loop_uv(proc->loop), &proc->process, &how);

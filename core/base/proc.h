@@ -20,6 +20,9 @@ struct proc_options {
     /* Descriptor 3 is a line to us: a program of ours that is meant to end by itself, and to clean up first, when the
      * line does. proc_free ends the line then and kills nobody. len 0: end of the line. NULL: no such line. */
     void (*on_control)(void *data, const char *bytes, size_t len);
+    /* It hears of our end by itself: its input ends. Else it is killed by a signal, which not all of those that it has
+     * just started may survive: bubblewrap's own child would wait for it for ever. With a line to us this is so too. */
+    bool ends_with_us;
     const int *join; /* descriptors to which it writes "0" before it begins: cgroup.procs; -1 at the end */
     void (*on_stdout)(void *data, const char *bytes, size_t len); /* NULL: /dev/null. len 0: end of stream */
     void (*on_stderr)(void *data, const char *bytes, size_t len);

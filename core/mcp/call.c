@@ -460,7 +460,8 @@ void mcp_call_start(struct tool_run *run)
     call->next = tool->server->calls;
     tool->server->calls = call;
     run->state = call;
-    const char *dry_run = tool->form.dry_run;
+    /* What a model calls a dry run is one only if the server keeps its word. */
+    const char *dry_run = tool->server->spec->trust ? tool->form.dry_run : NULL;
     bool rehearsal = dry_run && json_bool(json_get(run->arguments, dry_run), false);
     if (run->confirm_write && run->approved)
         write_approved(call);

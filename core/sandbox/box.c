@@ -40,6 +40,7 @@ struct box {
     struct box_listener listener;
     char *name, *engine, *workspace, *folder, *layers, *retry_on;
     char *image; /* NULL: the engine has none */
+    bool ends_with_us;
     char **argv, **retry, **stop, **env;
     struct proc *proc;
     struct lines lines;
@@ -316,6 +317,7 @@ static void launch(struct box *box)
         .env = (const char *const *)box->env,
         .cwd = box->folder,
         .want_stdin = true,
+        .ends_with_us = box->ends_with_us,
         .on_stdout = on_stdout,
         .on_stderr = on_stderr,
         .on_exit = on_exit_,
@@ -343,6 +345,7 @@ struct box *box_start(struct loop *loop, const struct box_spec *spec, const char
     box->listener = *listener;
     box->name = xstrdup(name);
     box->engine = xstrdup(engine->name);
+    box->ends_with_us = engine->ends_with_us;
     box->argv = argv;
     box->stop = sandbox_engine_stop(engine, spec, name);
     box->env = sandbox_engine_env(engine, spec);

@@ -34,6 +34,7 @@ struct sandbox_engine {
     char **retry;                    /* … with these arguments behind argv[0]; both or neither are NULL */
     bool no_secrets;                 /* there is no way to hand one in */
     bool unsafe;                     /* isolates nothing: never chosen by itself */
+    bool ends_with_us;               /* whatever it starts ends when its input does: no signal is needed for that */
     bool remote;                     /* paths of this machine mean nothing there; the workspace is the harness's own */
     bool from_user;                  /* of engines.json */
     struct sandbox_program *program; /* how it runs programs (engines_program.h); NULL: it cannot */

@@ -9,7 +9,8 @@
  * privilege that root in a small machine may lack; crun refuses some mixtures of cgroup versions that runc takes.
  *
  * Where somebody stays between us and the harness and keeps its output open (a container's monitor, a daemon, a job's
- * step), it ends with its input: else a script would outlive a workbench that was killed.
+ * step), it ends with its input: else a script would outlive a workbench that was killed. So it does in bwrap, which is
+ * killed by no signal of ours: a child that it has just made would wait for it for ever.
  *
  * Programs get more than scripts: a writable /tmp and /dev/shm, what is in /usr, and as much memory as they say. Our image has
  * no programs, so this machine's /usr is lent to it; another image brings its own. Inside, the workspace is /workspace in
@@ -36,9 +37,11 @@ const char sandbox_engines_builtin[] = TEXT({
              "--dir", "/run", "--ro-bind", "{harness}", "/run/keyturn-harness",
              "--dir", "/tools", "{tools...}", "--size", "16777216", "--tmpfs", "/workspace", "--chdir", "/workspace",
              "--remount-ro", "/dev", "--remount-ro", "/",
-             "/run/keyturn-harness", "--tools", "/tools", "--workspace", "/workspace", "--memory", "{memory_mb}", "{degraded...}"],
+             "/run/keyturn-harness", "--tools", "/tools", "--workspace", "/workspace", "--memory", "{memory_mb}",
+             "--end-with-input", "{degraded...}"],
     "tools": ["--ro-bind", "{tools}", "/tools"],
     "env": [],
+    "ends_with_us": true,
     "program": {
       "argv": ["bwrap", "--unshare-all", "{network...}", "--unshare-user", "--disable-userns", "--uid", "65534", "--gid", "65534",
                "--hostname", "sandbox", "--cap-drop", "ALL", "--new-session", "--die-with-parent", "--as-pid-1",

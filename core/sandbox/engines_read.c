@@ -128,6 +128,11 @@ static int take_truth(struct reading *reading, const struct json *value, bool *t
     return 0;
 }
 
+static int take_ends(struct reading *reading, const struct json *value)
+{
+    return take_truth(reading, value, &reading->engine->ends_with_us);
+}
+
 static int take_unsafe(struct reading *reading, const struct json *value)
 {
     return take_truth(reading, value, &reading->engine->unsafe);
@@ -180,7 +185,7 @@ static const struct key {
 } keys[] = {
     {"about", take_about},   {"argv", take_argv},     {"stop", take_stop},       {"secret", take_secret},
     {"tools", take_tools},   {"host", take_host},     {"env", take_env},         {"retry", take_retry},
-    {"unsafe", take_unsafe}, {"remote", take_remote}, {"program", take_program},
+    {"unsafe", take_unsafe}, {"remote", take_remote}, {"program", take_program}, {"ends_with_us", take_ends},
 };
 
 static int unknown_key(struct reading *reading, const struct json *value)

@@ -276,6 +276,16 @@ ok "terminated" is 143
 kill_and_look KILL
 kt exec - <<<'emit_result(1)'
 ok "and the next removes the rooms" none_left
+# Killed while the sandbox is only about to begin, at many instants: its processes name this folder.
+mkdir -p early
+for i in $(seq 60); do
+    "$program" exec --tools early - <<<'emit_result(1)' >/dev/null 2>&1 &
+    sleep "0.0$(printf %02d $((i % 20)))"
+    kill -9 $! 2>/dev/null
+    wait $! 2>/dev/null
+done
+for _ in $(seq 100); do pgrep -f "bwrap.*$base/early" >/dev/null || break; sleep 0.1; done
+ok "nothing waits for a program that was killed early" test -z "$(pgrep -f "bwrap.*$base/early")"
 (exec 3>&1; timeout 60 "$program" exec - 2>err <<<'for i in range(100000): print(i)' | head -n 1 >out; exit "${PIPESTATUS[0]}")
 status=$?
 ok "a reader that leaves" is 1

@@ -87,6 +87,21 @@ static void test_a_dry_run_gives_the_diff(void **state)
     mcp_rig_release(&rig);
 }
 
+/* A server that nobody trusts is asked about all the same: the word may mean nothing to it. */
+static void test_a_dry_run_of_a_stranger_is_asked_about(void **state)
+{
+    struct mcp_rig rig;
+    (void)state;
+    mcp_rig_init(&rig);
+    scratch_write(&rig.test.scratch, "ws/a.txt", "one\ntwo\n");
+    mcp_rig_fake(&rig, "f", NULL)->trust = false;
+    mcp_rig_open(&rig, LONG_S);
+    deny(&rig);
+    mcp_rig_call(&rig, "f__edit_file", "{\"path\":\"a.txt\",\"new\":\"four\",\"dryRun\":true}");
+    assert_int_equal(rig.test.questions, 1);
+    mcp_rig_release(&rig);
+}
+
 static void test_a_dry_run_that_writes_is_noticed(void **state)
 {
     OPEN(rig, "false-dry-run", NULL);
@@ -307,6 +322,7 @@ int main(void)
         TEST(the_content_of_a_file_is_shown_and_written),
         TEST(a_no_leaves_everything_as_it_is),
         TEST(a_dry_run_gives_the_diff),
+        TEST(a_dry_run_of_a_stranger_is_asked_about),
         TEST(a_dry_run_that_writes_is_noticed),
         TEST(a_dry_run_that_fails_is_told_to_the_model),
         TEST(what_was_written_is_looked_at),
