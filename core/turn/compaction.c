@@ -235,7 +235,7 @@ static void shorten_calls(struct message_list *messages, size_t end, int64_t tar
 
 /* ---- all of it ---- */
 
-struct compaction compaction_run(struct message_list *messages, int64_t target)
+struct compaction compaction_run(struct message_list *messages, int64_t target, int64_t must)
 {
     struct compaction done = {.before = compaction_tokens(messages, 0)};
     done.after = done.before;
@@ -245,7 +245,7 @@ struct compaction compaction_run(struct message_list *messages, int64_t target)
     size_t newest = newest_answer(messages);
     if (done.after > target && newest < messages->count)
         shorten_calls(messages, newest, target, &done);
-    shorten_results(messages, newest, messages->count, target, &done);
+    shorten_results(messages, newest, messages->count, must, &done);
     return done;
 }
 

@@ -9,6 +9,7 @@
 
 #define NEAR_SHARE   0.85 /* of the ceiling: there it is done */
 #define TARGET_SHARE 0.5  /* and this much is left, so that it need not be done again at every step */
+#define MUST_SHARE   0.95 /* more than this does not fit: then results go that the model has not even seen */
 
 /* What the next request has, in tokens. */
 struct weight {
@@ -53,12 +54,14 @@ static void forget_reads(struct turn_state *state)
     dedupe_init(&state->reads);
 }
 
-/* Leaves out until about `target` of its tokens are left. False when there was nothing to leave out. */
-static bool shorten(struct turn *turn, const struct weight *weight, double target, struct compacted *done)
+/* Leaves out until about `target` of its tokens are left, what is new until `must` are. False when there was nothing to
+ * leave out. */
+static bool shorten(struct turn *turn, const struct weight *weight, double target, double must, struct compacted *done)
 {
     struct strbuf how = STRBUF_INIT;
     double scale = weight->estimated > 0 ? (double)weight->tokens / (double)weight->estimated : 1;
-    struct compaction run = compaction_run(&turn->messages, (int64_t)(target / scale) - weight->tools);
+    struct compaction run = compaction_run(&turn->messages, (int64_t)(target / scale) - weight->tools,
+                                           (int64_t)(must / scale) - weight->tools);
 
     compaction_how(&how, &run);
     if (!how.len)
@@ -95,7 +98,7 @@ void turn_compact(struct turn *turn)
     /* Written so that no ceiling is never near. Where nothing can be left out the model is asked, and says if it is too
      * much. */
     if (turn->harness->compact && (double)weight.tokens >= NEAR_SHARE * ceiling &&
-        shorten(turn, &weight, TARGET_SHARE * ceiling, &done))
+        shorten(turn, &weight, TARGET_SHARE * ceiling, MUST_SHARE * ceiling, &done))
         turn_tell_compacted(turn, turn->step + 1, &done);
 }
 
@@ -103,8 +106,9 @@ void turn_compact(struct turn *turn)
 bool turn_make_smaller(struct turn *turn, struct compacted *done)
 {
     struct weight weight = weigh(turn);
+    double half = TARGET_SHARE * (double)weight.tokens;
 
-    return turn->harness->compact && shorten(turn, &weight, TARGET_SHARE * (double)weight.tokens, done);
+    return turn->harness->compact && shorten(turn, &weight, half, half, done);
 }
 
 void turn_recall_compacted(struct turn *turn, const struct event_context_compacted *compacted)

@@ -62,7 +62,7 @@ static void check_pairs(const struct message_list *list)
 static struct compaction run(struct message_list *list, int64_t target)
 {
     make(list);
-    struct compaction done = compaction_run(list, target);
+    struct compaction done = compaction_run(list, target, target);
     assert_int_equal(done.after, compaction_tokens(list, 0));
     check_pairs(list);
     return done;
@@ -128,11 +128,28 @@ static void test_arguments_and_newest_results_are_the_last_to_go(void **state)
                         "3 tool results shortened, 2 earlier turns summarised, 1 call's arguments shortened");
     /* Again: there is nothing left to leave out, and the digest is not digested. */
     strbuf_reset(&how);
-    done = compaction_run(&list, 1);
+    done = compaction_run(&list, 1, 1);
     compaction_how(&how, &done);
     assert_string_equal(how.buf, "");
     assert_int_equal(done.after, done.before);
     message_list_release(&list);
+}
+
+/* What the model has not seen yet stays whole while it fits, however much smaller one would like it. */
+static void test_new_results_stay_while_they_fit(void **state)
+{
+    struct message_list list, again;
+    (void)state;
+    make(&list);
+    make(&again);
+    CLEANUP(free) char *newest = xstrdup(list.items[list.count - 1].text);
+    struct compaction done = compaction_run(&list, 1, 1000000);
+    assert_string_equal(list.items[list.count - 1].text, newest);
+    assert_true(done.after < done.before);
+    compaction_run(&again, 1, 1);
+    assert_string_not_equal(again.items[again.count - 1].text, newest);
+    message_list_release(&list);
+    message_list_release(&again);
 }
 
 static void test_short_conversation_stays(void **state)
@@ -141,11 +158,11 @@ static void test_short_conversation_stays(void **state)
     (void)state;
     make(&list);
     int64_t all = compaction_tokens(&list, 0);
-    struct compaction done = compaction_run(&list, all);
+    struct compaction done = compaction_run(&list, all, all);
     assert_int_equal(done.results + done.turns + done.calls, 0);
     message_list_release(&list);
     message_list_init(&list);
-    done = compaction_run(&list, 0);
+    done = compaction_run(&list, 0, 0);
     assert_int_equal(done.after, 0);
     message_list_release(&list);
 }
@@ -156,6 +173,7 @@ int main(void)
         cmocka_unit_test(test_old_results_go_first_and_no_more_than_needed),
         cmocka_unit_test(test_earlier_turns_become_a_digest_next),
         cmocka_unit_test(test_arguments_and_newest_results_are_the_last_to_go),
+        cmocka_unit_test(test_new_results_stay_while_they_fit),
         cmocka_unit_test(test_short_conversation_stays),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
