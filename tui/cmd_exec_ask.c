@@ -198,7 +198,7 @@ int exec_ask(const struct options *options)
         return STATUS_USAGE;
     if (!options->model && !config->model)
         return setup_say_no_model(options);
-    struct ask ask = {.options = options, .setup = {.loop = loop_new(clock_system())}};
+    struct ask ask = {.options = options, .setup = {.loop = loop_new(clock_system()), .harness = harness_defaults()}};
     struct setup *setup = &ask.setup;
     exec_output_init(&ask.out);
     int status = setup_open_model(setup, &(struct setup_plan){.options = options, .config = config});

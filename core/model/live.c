@@ -309,7 +309,7 @@ static void live_free(struct provider *provider)
 
 const char *live_bad_option(const struct json *options)
 {
-    static const char *const ours[] = {"model", "messages", "system", "tools", "stream"};
+    static const char *const ours[] = {"model", "messages", "system", "tools", "stream", "n"};
     json_each (option, options) {
         for (size_t i = 0; i < COUNT_OF(ours); i++)
             if (strcmp(option->key, ours[i]) == 0)
