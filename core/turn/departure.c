@@ -22,6 +22,7 @@
 
 #define WHOLE_EVENT "event" /* the field of a departure that is about all of it */
 #define SHOWN_CHARS 120
+#define SHOWN_LEAD  20   /* bytes before the difference of two long texts */
 #define KEPT_MAX    1000 /* departures remembered; after the first they seldom say anything new */
 
 /* The types that are compared, and their fields. */
@@ -267,23 +268,45 @@ void departures_free(struct departures *d)
     free(d);
 }
 
-static const char *shown(struct departures *d, const char *text)
+/* As much as fits on a line, from there on. */
+static const char *shown(struct departures *d, const char *text, size_t from)
 {
     CLEANUP(strbuf) struct strbuf out = STRBUF_INIT;
-    size_t len;
+    size_t len, fits;
 
     if (!text)
         return "nothing";
-    len = strlen(text);
-    utf8_sanitize(&out, text, utf8_prefix(text, len, SHOWN_CHARS), UTF8_KEEP_NOTHING);
-    if (utf8_prefix(text, len, SHOWN_CHARS) < len)
+    len = strlen(text) - from;
+    fits = utf8_prefix(text + from, len, SHOWN_CHARS);
+    if (from > 0)
+        strbuf_addstr(&out, "...");
+    utf8_sanitize(&out, text + from, fits, UTF8_KEEP_NOTHING);
+    if (fits < len)
         strbuf_addstr(&out, "...");
     return arena_memdup0(&d->arena, out.buf, out.len);
+}
+
+/* Where two texts are shown from: their beginning, or a little before they differ when that would not be seen. Both are
+ * the same up to there, so it is between two characters of both. */
+static size_t shown_from(const char *a, const char *b)
+{
+    size_t same = 0;
+
+    while (a && b && a[same] && a[same] == b[same])
+        same++;
+    if (same < SHOWN_CHARS / 2)
+        return 0;
+    same -= SHOWN_LEAD;
+    while (same > 0 && ((unsigned char)a[same] & 0xC0) == 0x80)
+        same--;
+    return same;
 }
 
 static void add(struct departures *d, int64_t seq, const char *type, const char *field, const char *recorded,
                 const char *got)
 {
+    size_t from = shown_from(recorded, got);
+
     if (d->count >= KEPT_MAX)
         return;
     GROW(d->list, d->count, d->room);
@@ -292,8 +315,8 @@ static void add(struct departures *d, int64_t seq, const char *type, const char 
                                            .unrecorded = !recorded && strcmp(field, WHOLE_EVENT) == 0,
                                            .type = arena_strdup(&d->arena, type),
                                            .field = arena_strdup(&d->arena, field),
-                                           .recorded = shown(d, recorded),
-                                           .got = shown(d, got),
+                                           .recorded = shown(d, recorded, from),
+                                           .got = shown(d, got, from),
                                            .got_seq = d->now_seq,
                                            .got_turn = d->now_turn,
                                            .call = d->now_call ? arena_strdup(&d->arena, d->now_call) : NULL};
@@ -404,7 +427,7 @@ static bool pass_over(struct departures *d, size_t at, const struct event *event
         return false;
     GROW(d->notices, d->notice_count, d->notice_room);
     d->notices[d->notice_count++] = arena_printf(&d->arena, "the write of %s (seq %" PRId64 ") cannot be repeated: %s",
-                                                 shown(d, call), d->entries[at].seq, lost);
+                                                 shown(d, call, 0), d->entries[at].seq, lost);
     pass_write(d, at, call);
     return true;
 }

@@ -6,6 +6,7 @@
 #include "base/strbuf.h"
 #include "model/scripted.h"
 #include "support/replay_rig.h"
+#include "turn/differ.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -541,6 +542,60 @@ static void test_file_in_the_way_departs_whatever_the_recording_holds(void **sta
     made_release(&made);
 }
 
+/* ---- fields ---- */
+
+static void test_names_of_kept_outputs_do_not_count(void **state)
+{
+    static const struct {
+        const char *recorded, *got;
+        bool differs;
+    } cases[] = {
+        {"{\"output\":{\"artifact\":\"artifact://art_1\"}}", "{\"output\":{\"artifact\":\"artifact://art_2\"}}", false},
+        {"{\"output\":{\"stdout_artifact\":\"artifact://art_1\"}}",
+         "{\"output\":{\"stdout_artifact\":\"artifact://art_2\"}}", false},
+        {"{\"output\":{\"stdout_artifact\":\"artifact://art_1\"}}", "{\"output\":{}}", true},
+        {"{\"output\":{\"artifact\":\"artifact://plan@1\"}}", "{\"output\":{\"artifact\":\"artifact://plan@2\"}}",
+         true},
+        {"{\"output\":{\"from\":\"artifact://art_1\"}}", "{\"output\":{\"from\":\"artifact://art_2\"}}", true},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        CLEANUP(arena) struct arena arena = ARENA_INIT;
+        struct difference first;
+
+        assert_int_equal(differ_json(&arena, "result", (struct differ_side){.text = cases[i].recorded},
+                                     (struct differ_side){.text = cases[i].got}, &first),
+                         cases[i].differs);
+    }
+}
+
+static void test_late_difference_of_long_texts_is_shown(void **state)
+{
+    struct made made;
+    struct again again;
+    CLEANUP(strbuf) struct strbuf was = STRBUF_INIT;
+    CLEANUP(strbuf) struct strbuf is = STRBUF_INIT;
+
+    (void)state;
+    for (int i = 0; i < 100; i++)
+        strbuf_addstr(&was, "\xc3\xbc so ");
+    strbuf_addstr(&is, was.buf);
+    strbuf_addstr(&was, "it was");
+    strbuf_addstr(&is, "it is");
+    made_init(&made);
+    turn_check_open(&made.rig, made.path);
+    replay_answer(&made.rig)->text = was.buf;
+    turn_rig_turn(&made.rig, "go");
+    tamper(&made, "turn.finished", "it was", "it is");
+    run_again(&made, &again);
+    check_first(&again, "turn.finished", "text");
+    assert_string_equal(departures_at(again.departures, 0)->recorded, "...\xc3\xbc so \xc3\xbc so \xc3\xbc so it is");
+    assert_string_equal(departures_at(again.departures, 0)->got, "...\xc3\xbc so \xc3\xbc so \xc3\xbc so it was");
+    again_release(&again);
+    made_release(&made);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -560,6 +615,8 @@ int main(void)
         cmocka_unit_test(test_empty_file_is_made_again),
         cmocka_unit_test(test_what_the_recording_does_not_hold_is_passed_over),
         cmocka_unit_test(test_file_in_the_way_departs_whatever_the_recording_holds),
+        cmocka_unit_test(test_names_of_kept_outputs_do_not_count),
+        cmocka_unit_test(test_late_difference_of_long_texts_is_shown),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
