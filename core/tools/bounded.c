@@ -29,9 +29,10 @@
  *
  * Time is the hold clock's. The timer is set on the loop's clock for what is left on the hold clock, and set anew when
  * the host says that the hold clock stopped or went on. While a question is open the call's own time stands still too,
- * whether or not the host holds its clock, unless the host asks to see what happens otherwise. A tool's time begins when a
- * thread of the pool takes it up, not when it is queued: what others keep it waiting is not its doing. But it does not
- * wait for ever: a call that has found no thread within its time is a Timeout that says so, and is then never begun. */
+ * whether or not the host holds its clock, unless the host asks to see what happens otherwise. A tool's time begins
+ * when a thread of the pool takes it up, not when it is queued: what others keep it waiting is not its doing. But it
+ * does not wait for ever: a call that has found no thread within its time is a Timeout that says so, and is then never
+ * begun. */
 
 #include "bounded.h"
 #include "artifact.h"
@@ -384,10 +385,14 @@ static void take_output(struct bounded_call *call, const struct tool_reply *repl
     }
     for (size_t i = 0; host->cited && i < reply->citation_count; i++)
         host->cited(host, call, &reply->citations[i]);
-    if (call->shape.text)
+    if (reply->recorded) {
+        settle(call, *reply->recorded);
+        *reply->recorded = (struct outcome){0};
+    } else if (call->shape.text) {
         settle(call, outcome_result(call->id, call->tool->spec.name, steal(&call->shape.text)));
-    else
+    } else {
         store(call, reply->output);
+    }
 }
 
 static void settle_asks_again(struct bounded_call *call)
@@ -440,6 +445,8 @@ void tool_run_finish(struct tool_run *run, struct tool_reply *take_reply)
         come_back(call);
     } else if (reply.type == REPLY_OUTPUT) {
         read_output(call, &reply);
+    } else if (reply.type == REPLY_RECORDED) {
+        take_output(call, &reply);
     } else if (reply.type == REPLY_PROPOSAL && call->phase == COMMITTING) {
         settle_asks_again(call);
     } else if (reply.type == REPLY_PROPOSAL) {

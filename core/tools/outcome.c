@@ -165,11 +165,12 @@ void outcome_message(struct strbuf *out, const struct outcome *outcome)
         break;
     case OUTCOME_TIMEOUT:
         json_add_str(&w, "status", "timeout");
-        strbuf_addf(&text,
-                    outcome->timeout.queued
-                        ? "%s was not begun within its time limit of %.6g s, because other calls kept all threads busy"
-                        : "%s did not answer within its time limit of %.6g s and was given up; nothing it does later is used",
-                    outcome->tool, outcome->timeout.deadline_s);
+        strbuf_addf(
+            &text,
+            outcome->timeout.queued
+                ? "%s was not begun within its time limit of %.6g s, because other calls kept all threads busy"
+                : "%s did not answer within its time limit of %.6g s and was given up; nothing it does later is used",
+            outcome->tool, outcome->timeout.deadline_s);
         json_add_str(&w, "error", text.buf);
         json_add_bool(&w, "retryable", outcome->timeout.retryable);
         add_hint(&w, outcome->timeout.retryable ? "try something smaller, or go on without it" : BLOCKED_HINT);
@@ -251,11 +252,12 @@ struct outcome outcome_read(const char *call, const char *tool, const char *name
         struct strbuf text = STRBUF_INIT;
         if (output)
             json_write(&text, output, JSON_COMPACT);
-        return outcome_result(call, tool, output ? strbuf_detach(&text, NULL) : xstrdup("null"));
+        struct outcome outcome = outcome_result(call, tool, output ? strbuf_detach(&text, NULL) : xstrdup("null"));
+        outcome.result.truncated = json_bool(json_get(details, "truncated"), false);
+        return outcome;
     }
     if (name && strcmp(name, "timeout") == 0) {
-        struct outcome outcome =
-            outcome_timeout(call, tool, json_num(json_get(details, "deadline_s"), 0), retryable);
+        struct outcome outcome = outcome_timeout(call, tool, json_num(json_get(details, "deadline_s"), 0), retryable);
         outcome.timeout.queued = json_bool(json_get(details, "queued"), false);
         return outcome;
     }

@@ -3,6 +3,7 @@
 #include "tool.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
+#include "outcome.h"
 #include <stdarg.h>
 #include <strings.h>
 
@@ -43,26 +44,28 @@ bool tool_run_must_ask(const struct tool_run *run)
            tool_call_effect(run->tool, run->env, run->call, run->arguments) == EFFECT_DESTRUCTIVE;
 }
 
-void tool_reply_release(struct tool_reply *reply)
-{
-    free(reply->output);
-    free(reply->error);
-    change_set_free(reply->changes);
-    for (size_t i = 0; i < reply->citation_count; i++)
-        free(reply->citations[i].ref);
-    free(reply->citations);
-    *reply = (struct tool_reply){0};
-}
-
 /* A reply may be set again; the last word counts. Citations stay. */
 static void forget_body(struct tool_reply *reply)
 {
     free(reply->output);
     free(reply->error);
     change_set_free(reply->changes);
+    if (reply->recorded)
+        outcome_release(reply->recorded);
+    free(reply->recorded);
     reply->output = NULL;
     reply->error = NULL;
     reply->changes = NULL;
+    reply->recorded = NULL;
+}
+
+void tool_reply_release(struct tool_reply *reply)
+{
+    forget_body(reply);
+    for (size_t i = 0; i < reply->citation_count; i++)
+        free(reply->citations[i].ref);
+    free(reply->citations);
+    *reply = (struct tool_reply){0};
 }
 
 void tool_reply_error(struct tool_reply *reply, const char *fmt, ...)
@@ -88,6 +91,14 @@ void tool_reply_page(struct tool_reply *reply, char *take_json)
 {
     tool_reply_output(reply, take_json);
     reply->page = true;
+}
+
+void tool_reply_recorded(struct tool_reply *reply, const struct outcome *take_outcome)
+{
+    forget_body(reply);
+    reply->type = REPLY_RECORDED;
+    reply->recorded = xcalloc(1, sizeof(*reply->recorded));
+    *reply->recorded = *take_outcome;
 }
 
 void tool_reply_propose(struct tool_reply *reply, struct change_set *take_changes)

@@ -17,6 +17,7 @@ struct json;
 struct loop;
 struct tool_run;
 struct artifact_store;
+struct outcome;
 struct beneath;
 struct http;
 struct place;
@@ -58,6 +59,7 @@ enum reply_type {
     REPLY_ERROR = 0, /* so that a forgotten reply is an error */
     REPLY_OUTPUT,
     REPLY_PROPOSAL, /* wants to write `changes`; needs a decision */
+    REPLY_RECORDED, /* a recording says what came of the call: that is told as it is */
 };
 
 struct citation {
@@ -72,6 +74,7 @@ struct tool_reply {
     char *error;  /* one sentence */
     bool final;   /* an error that no repetition can mend: the tool is blocked for this turn */
     struct change_set *changes; /* of a proposal */
+    struct outcome *recorded;
     struct citation *citations;
     size_t citation_count, citation_room;
 };
@@ -80,6 +83,7 @@ void tool_reply_release(struct tool_reply *reply);
 void tool_reply_error(struct tool_reply *reply, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void tool_reply_output(struct tool_reply *reply, char *take_json);
 void tool_reply_page(struct tool_reply *reply, char *take_json); /* see `page`; for built-in tools */
+void tool_reply_recorded(struct tool_reply *reply, const struct outcome *take_outcome);
 void tool_reply_propose(struct tool_reply *reply, struct change_set *take_changes);
 void tool_reply_ask(
     struct tool_reply *reply); /* the arguments are to be shown and decided about; see tool_run_must_ask */

@@ -12,6 +12,7 @@
 #include "proposed.h"
 #include "replay_private.h"
 #include "tools/change.h"
+#include "tools/outcome.h"
 #include <string.h>
 
 struct stand_in_run {
@@ -26,6 +27,28 @@ struct stand_in_run {
     bool lost; /* the recording does not hold what was proposed: it is asked about without a diff */
     struct err err;
 };
+
+static bool is_outcome(const struct recorded_outcome *outcome, const char *name)
+{
+    return outcome && outcome->outcome && strcmp(outcome->outcome, name) == 0;
+}
+
+/* It was made small for the model when it was recorded, and is not made smaller once more. */
+static void reply_output(struct tool_reply *reply, const struct json *output)
+{
+    struct strbuf text = STRBUF_INIT;
+
+    json_write(&text, output, JSON_COMPACT);
+    tool_reply_page(reply, strbuf_detach(&text, NULL));
+}
+
+/* What was too long to be recorded: the recording has only what was said of it. */
+static void reply_outcome(struct tool_reply *reply, const struct tool_run *run, const struct recorded_outcome *outcome)
+{
+    struct outcome recorded = outcome_read(run->call, run->tool->spec.name, outcome->outcome, outcome->details);
+
+    tool_reply_recorded(reply, &recorded);
+}
 
 static void reply_as_recorded(struct stand_in_run *state)
 {
@@ -42,12 +65,11 @@ static void reply_as_recorded(struct stand_in_run *state)
     } else if (state->failed) {
         tool_reply_error(&reply, "%s", state->err.text);
     } else if (outcome && outcome->asked && !run->confirm_write) {
-        tool_reply_output(&reply, xstrdup("{\"needs_confirmation\":true}"));
+        tool_reply_ask(&reply);
+    } else if (is_outcome(outcome, "artifact") || json_bool(json_get(details, "truncated"), false)) {
+        reply_outcome(&reply, run, outcome);
     } else if (output) {
-        struct strbuf text = STRBUF_INIT;
-
-        json_write(&text, output, JSON_COMPACT);
-        tool_reply_output(&reply, strbuf_detach(&text, NULL));
+        reply_output(&reply, output);
     } else if (json_get(details, "error")) {
         tool_reply_error(&reply, "%s", json_str(json_get(details, "error"), "it failed"));
         reply.final = !json_bool(json_get(details, "retryable"), true);
@@ -57,11 +79,6 @@ static void reply_as_recorded(struct stand_in_run *state)
     run->state = NULL;
     free(state);
     tool_run_finish(run, &reply);
-}
-
-static bool is_outcome(const struct recorded_outcome *outcome, const char *name)
-{
-    return outcome && outcome->outcome && strcmp(outcome->outcome, name) == 0;
 }
 
 static void run_work(struct loop_work *work)

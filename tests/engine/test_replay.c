@@ -1,4 +1,5 @@
-/* A recorded session, run again on the same files: nothing departs, however it ended, and the recording stays as it was. */
+/* A recorded session, run again on the same files: nothing departs, however it ended, and the recording stays as it
+ * was. */
 
 #include "base/json.h"
 #include "base/mem.h"
@@ -95,6 +96,88 @@ static void test_recorded_end_by_a_failing_model_fails_again(void **state)
     made_release(&made);
 }
 
+/* A text of so many characters, as a member of an object. */
+static char *long_output(size_t chars)
+{
+    struct strbuf text = STRBUF_INIT;
+
+    strbuf_addstr(&text, "{\"stdout\":\"");
+    for (size_t i = 0; i < chars; i++)
+        strbuf_addch(&text, (char)('a' + i % 26));
+    strbuf_addstr(&text, "\"}");
+    return strbuf_detach(&text, NULL);
+}
+
+static void print_page(struct tool_run *run, struct tool_reply *reply)
+{
+    (void)run;
+    tool_reply_page(reply, long_output(3500));
+}
+
+static void test_long_page_of_a_tool_that_is_not_here_is_answered_whole(void **state)
+{
+    static const struct tool prints = {.spec = {.name = "prints",
+                                                .description = "",
+                                                .effect = EFFECT_READ_ONLY,
+                                                .idempotent = true,
+                                                .parameters = "{\"type\":\"object\"}"},
+                                       .work = print_page};
+    struct made made;
+    struct again again;
+
+    (void)state;
+    made_init(&made);
+    turn_rig_add_tool(&made.rig, &prints);
+    turn_check_open(&made.rig, made.path);
+    fake_answer_call(replay_answer(&made.rig), "p", "prints", "{}");
+    replay_answer(&made.rig)->text = "over";
+    turn_rig_turn(&made.rig, "go");
+    again_init(&again, made.path);
+    again_copy_files(&again);
+    again_run(&again);
+    again_check_none(&again);
+    assert_true(strlen(turn_check_json(&again.rig, turn_rig_finished(&again.rig, "p")->tool_finished.result,
+                                       "output.stdout")) == 3500);
+    again_release(&again);
+    made_release(&made);
+}
+
+/* Short strings, but so many of them that the whole is kept as an artifact. */
+static char *many_lines(void)
+{
+    struct strbuf text = STRBUF_INIT;
+
+    strbuf_addstr(&text, "{\"lines\":[\"first\"");
+    for (int i = 0; i < 2000; i++)
+        strbuf_addf(&text, ",\"line %d\"", i);
+    strbuf_addstr(&text, "]}");
+    return strbuf_detach(&text, NULL);
+}
+
+static void test_artifact_of_a_tool_that_is_not_here_is_named_again(void **state)
+{
+    struct made made;
+    struct again again;
+    CLEANUP(free) char *lines = many_lines();
+
+    (void)state;
+    made_init(&made);
+    made.look.output = lines;
+    turn_check_open(&made.rig, made.path);
+    fake_answer_call(replay_answer(&made.rig), "l", "look", "{}");
+    replay_answer(&made.rig)->text = "over";
+    turn_rig_turn(&made.rig, "go");
+    assert_string_equal(turn_check_outcome(&made.rig, "l"), "artifact");
+    again_init(&again, made.path);
+    again_copy_files(&again);
+    again_run(&again);
+    again_check_none(&again);
+    assert_string_equal(turn_rig_finished(&again.rig, "l")->tool_finished.artifact,
+                        turn_rig_finished(&made.rig, "l")->tool_finished.artifact);
+    again_release(&again);
+    made_release(&made);
+}
+
 static void test_hand_written_recording_is_compared_as_far_as_it_goes(void **state)
 {
     static const char lines[] =
@@ -125,6 +208,8 @@ int main(void)
         cmocka_unit_test(test_recording_is_left_as_it_was),
         cmocka_unit_test(test_recorded_end_by_budget_ends_by_budget_again),
         cmocka_unit_test(test_recorded_end_by_a_failing_model_fails_again),
+        cmocka_unit_test(test_long_page_of_a_tool_that_is_not_here_is_answered_whole),
+        cmocka_unit_test(test_artifact_of_a_tool_that_is_not_here_is_named_again),
         cmocka_unit_test(test_hand_written_recording_is_compared_as_far_as_it_goes),
     };
 
