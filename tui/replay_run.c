@@ -123,8 +123,10 @@ static int run_again(const struct options *options, const char *file, struct rec
                                                             : 0,
     };
     status = drive(drv, &plan);
-    /* A run that was interrupted or never began has not departed from anything. */
-    bool ran = status == STATUS_DONE || status == STATUS_FAILED || status == STATUS_REFUSED;
+    /* A run that was interrupted or never began has not departed from anything. A recorded turn that was is compared.
+     */
+    bool ran = !drv->interrupts && (status == STATUS_DONE || status == STATUS_FAILED || status == STATUS_REFUSED ||
+                                    status == STATUS_INTERRUPTED);
     if (ran && !drv->unusable) {
         departures_end(comparison.departures);
         int agreed = report(options, file, comparison.departures);
@@ -158,8 +160,8 @@ int replay_run(const struct options *options, const char *file)
         status =
             say_error(STATUS_USAGE, "%s: there is no turn to run in it (keyturn replay shows what there is)", file);
     else if (options->until >= 0 && recording_turns_until(recording, options->until) == 0)
-        status = say_error(STATUS_USAGE, "%s: no turn has begun by seq %" PRId64 " (name a later one for --until)", file,
-                           options->until);
+        status = say_error(STATUS_USAGE, "%s: no turn has begun by seq %" PRId64 " (name a later one for --until)",
+                           file, options->until);
     else if (!(scratch = rooms_open_scratch(&err)))
         status = say_error(STATUS_USAGE, "%s", err.text);
     else

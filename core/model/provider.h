@@ -40,6 +40,8 @@ struct model_reply {
     struct usage usage;
     double cost_usd;        /* NaN: unknown */
     int64_t latency_ms;
+    const char *ends; /* a recorded turn was ended here, with this status; NULL: it was not. Not ours to free */
+    bool unasked;     /* and before this request was made */
 };
 void model_reply_release(struct model_reply *reply);
 

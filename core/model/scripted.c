@@ -26,12 +26,13 @@
 
 #define TICK_US 40000 /* between two pieces: about a frame */
 
-enum kind { ANSWER, REFLECTION, DELTA, TOO_LONG };
+enum kind { ANSWER, REFLECTION, DELTA, TOO_LONG, END };
 
 struct entry {
     size_t line;
     int64_t turn, step;
     enum kind kind;
+    const char *ends; /* of an END: how the turn ended, while or before the model was asked */
 };
 
 struct piece {
@@ -93,12 +94,22 @@ static void read_model(struct scripted *self, const char *json)
 /* The lines that matter name one of these types somewhere; only they are decoded. */
 static bool worth_decoding(const char *line, size_t len)
 {
-    static const char *const types[] = {"model.responded", "model.delta", "turn.started", "reflection",
-                                        "session.started", "model.failed", "context.compacted"};
+    static const char *const types[] = {"model.responded", "model.delta",  "turn.started",      "reflection",
+                                        "session.started", "model.failed", "context.compacted", "turn.finished"};
     for (size_t i = 0; i < COUNT_OF(types); i++)
         if (mentions(line, len, types[i]))
             return true;
     return false;
+}
+
+/* How a turn ended without an answer, where that was not the model's doing; NULL: otherwise. */
+static const char *early_end(const char *status)
+{
+    static const char *const ends[] = {"cancelled", "budget"};
+    for (size_t i = 0; status && i < COUNT_OF(ends); i++)
+        if (strcmp(status, ends[i]) == 0)
+            return ends[i];
+    return NULL;
 }
 
 static void index_line(struct scripted *self, size_t line, struct arena *arena, int64_t *turn)
@@ -134,6 +145,14 @@ static void index_line(struct scripted *self, size_t line, struct arena *arena, 
     case EVENT_CONTEXT_COMPACTED: /* behind a failure of its own step it was the answer to that */
         if (self->failed.turn == own && self->failed.step == event.context_compacted.step)
             add_entry(self, self->failed);
+        break;
+    case EVENT_TURN_FINISHED:
+        if (early_end(event.turn_finished.status))
+            add_entry(self, (struct entry){.line = line,
+                                           .turn = own,
+                                           .step = event.turn_finished.steps,
+                                           .kind = END,
+                                           .ends = early_end(event.turn_finished.status)});
         break;
     case EVENT_REFLECTION:
         if (!event.reflection.stub)
@@ -441,13 +460,23 @@ static bool prepare_too_long(struct scripted *self, const struct entry *answer, 
     return true;
 }
 
-static void prepare_answer(struct scripted *self, const struct message_list *messages, struct arena *arena)
+/* There is no answer: the recorded turn was ended before there could be one, or the recording is over. */
+static void prepare_end(struct scripted *self, int64_t step)
+{
+    const struct entry *end = self->turn ? next_entry(self, 0, END) : NULL;
+    if (end)
+        self->reply = (struct model_reply){.retry_after_ms = -1, .ends = end->ends, .unasked = step > end->step};
+    else
+        fail_reply(self, xstrdup("the recording ends here"));
+}
+
+static void prepare_answer(struct scripted *self, const struct model_request *request, struct arena *arena)
 {
     const struct entry *entry = next_entry(self, self->next_answer, ANSWER);
     struct err err = ERR_INIT;
     struct event event;
     if (!entry) {
-        fail_reply(self, xstrdup("the recording ends here"));
+        prepare_end(self, request->step);
         return;
     }
     if (prepare_too_long(self, entry, arena))
@@ -459,7 +488,7 @@ static void prepare_answer(struct scripted *self, const struct message_list *mes
         return;
     }
     read_answer(self, entry, &event.model_responded, arena);
-    bool varied = !self->reply.error && choose_variant(self, event.model_responded.variants, messages, arena);
+    bool varied = !self->reply.error && choose_variant(self, event.model_responded.variants, request->messages, arena);
     if (self->reply.error || !(self->speed > 0) || !self->reply.latency_ms)
         return;
     double length = (double)self->reply.latency_ms * 1000 / self->speed;
@@ -537,7 +566,7 @@ static void scripted_ask(struct provider *provider, const struct model_request *
     if (request->reflection)
         prepare_reflection(self, &arena);
     else
-        prepare_answer(self, request->messages, &arena);
+        prepare_answer(self, request, &arena);
     if (self->length_us > 0)
         arm(self);
     else

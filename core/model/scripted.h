@@ -12,7 +12,7 @@ struct loop;
 
 /* `speed` 0 answers at once, 1 takes the recorded latency, 2 half of it. The reader must outlive it. A line that cannot
  * be decoded becomes an answer with an error that names it. When the recording has no more answers, the next request
- * fails with "the recording ends here". */
+ * fails with "the recording ends here"; in a turn (scripted_turn) that was cancelled or out of budget, it says so. */
 struct provider *scripted_new(struct loop *loop, const struct journal_reader *reader, double speed);
 /* Reads every line as the model will, so that a file that cannot be played is refused before anything runs. err->line is
  * set. */

@@ -19,10 +19,11 @@ static void flush_deltas(struct turn *turn)
     loop_timer_stop(turn->harness->loop, &turn->delta_timer);
     if (turn->delta_text.len == 0 && turn->delta_thinking.len == 0)
         return;
-    turn_emit(turn, &(struct event){.type = EVENT_MODEL_DELTA,
-                                    .model_delta = {.step = turn->step,
-                                                    .text = turn->delta_text.len ? turn->delta_text.buf : NULL,
-                                                    .thinking = turn->delta_thinking.len ? turn->delta_thinking.buf : NULL}});
+    turn_emit(turn,
+              &(struct event){.type = EVENT_MODEL_DELTA,
+                              .model_delta = {.step = turn->step,
+                                              .text = turn->delta_text.len ? turn->delta_text.buf : NULL,
+                                              .thinking = turn->delta_thinking.len ? turn->delta_thinking.buf : NULL}});
     strbuf_reset(&turn->delta_text);
     strbuf_reset(&turn->delta_thinking);
     turn->shown = true;
@@ -44,7 +45,8 @@ static void on_delta(struct model_listener *listener, const char *text, const ch
     if (thinking)
         strbuf_addstr(&turn->delta_thinking, thinking);
     if (!loop_timer_armed(&turn->delta_timer))
-        loop_timer_start(turn->harness->loop, &turn->delta_timer, loop_now_us(turn->harness->loop) + DELTA_US, delta_due);
+        loop_timer_start(turn->harness->loop, &turn->delta_timer, loop_now_us(turn->harness->loop) + DELTA_US,
+                         delta_due);
 }
 
 /* ---- answers ---- */
@@ -193,8 +195,8 @@ static void retry_due(struct loop_timer *timer)
         turn_retry(turn);
 }
 
-/* How long the model may want to be left alone. A person who is there can raise the turn's time once more by as much as it
- * has; where nobody is, what is left is all there is. */
+/* How long the model may want to be left alone. A person who is there can raise the turn's time once more by as much as
+ * it has; where nobody is, what is left is all there is. */
 static int64_t patience_ms(const struct turn *turn)
 {
     double left_ms = budget_remaining_s(&turn->budget) * 1000;
@@ -221,7 +223,8 @@ static void ask_again(struct turn *turn, struct turn_call *none)
         turn_retry(turn);
 }
 
-/* What was shown of an answer that broke off is not taken back by itself: whoever has read it says whether to ask again. */
+/* What was shown of an answer that broke off is not taken back by itself: whoever has read it says whether to ask
+ * again. */
 static void failed(struct turn *turn)
 {
     const struct model_reply *reply = &turn->reply;
@@ -255,7 +258,16 @@ static void failed(struct turn *turn)
         return;
     }
     turn->asking = true; /* still: the deadline cuts the wait short as well */
-    loop_timer_start(turn->harness->loop, &turn->wait_timer, loop_now_us(turn->harness->loop) + wait_ms * 1000, retry_due);
+    loop_timer_start(turn->harness->loop, &turn->wait_timer, loop_now_us(turn->harness->loop) + wait_ms * 1000,
+                     retry_due);
+}
+
+/* Who stopped the recorded turn is not here to do it again. At a gate it had not asked yet: that step was none. */
+static void end_as_recorded(struct turn *turn)
+{
+    if (turn->reply.unasked)
+        turn->step--;
+    turn_end(turn, turn->reply.ends);
 }
 
 void turn_take_reply(struct turn *turn)
@@ -263,6 +275,8 @@ void turn_take_reply(struct turn *turn)
     turn->reply_parked = false;
     if (turn->cancelled)
         turn_end(turn, "cancelled");
+    else if (turn->reply.ends)
+        end_as_recorded(turn);
     else if (turn->reply.error)
         failed(turn);
     else
@@ -344,13 +358,12 @@ static void reflect_now(struct turn *turn, struct turn_call *none)
                      loop_now_us(turn->harness->loop) + (int64_t)timeout_s * 1000000, reflection_timed_out);
     turn->asked->ops->ask(
         turn->asked,
-        &(struct model_request){
-            .step = turn->step,
-            .reflection = true,
-            .messages = &question,
-            .tools = offers, /* a conversation with calls is not understood without them */
-            .tool_count = turn->tool_count,
-            .timeout_ms = (int64_t)timeout_s * 1000},
+        &(struct model_request){.step = turn->step,
+                                .reflection = true,
+                                .messages = &question,
+                                .tools = offers, /* a conversation with calls is not understood without them */
+                                .tool_count = turn->tool_count,
+                                .timeout_ms = (int64_t)timeout_s * 1000},
         &turn->listener);
     message_list_release(&question);
 }
@@ -413,16 +426,16 @@ static void send_request(struct turn *turn)
     listen_to_model(turn);
     turn_emit(turn, &(struct event){.type = EVENT_MODEL_REQUESTED, .model_requested = {.step = turn->step}});
     turn->asked->ops->ask(turn->asked,
-                                &(struct model_request){
-                                    .step = turn->step,
-                                    .messages = &turn->messages,
-                                    .tools = offers,
-                                    .tool_count = turn->tool_count,
-                                    .parallel = !engine_gates(turn->engine)->serial,
-                                    .thinking_tokens = thinking_tokens(engine_thinking(turn->engine)->level),
-                                    .timeout_ms = (int64_t)(budget_remaining_s(&turn->budget) * 1000),
-                                },
-                                &turn->listener);
+                          &(struct model_request){
+                              .step = turn->step,
+                              .messages = &turn->messages,
+                              .tools = offers,
+                              .tool_count = turn->tool_count,
+                              .parallel = !engine_gates(turn->engine)->serial,
+                              .thinking_tokens = thinking_tokens(engine_thinking(turn->engine)->level),
+                              .timeout_ms = (int64_t)(budget_remaining_s(&turn->budget) * 1000),
+                          },
+                          &turn->listener);
 }
 
 void turn_ask_model(struct turn *turn, struct turn_call *none)

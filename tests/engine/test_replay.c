@@ -96,6 +96,42 @@ static void test_recorded_end_by_a_failing_model_fails_again(void **state)
     made_release(&made);
 }
 
+/* Stopped while the model is asked for its second answer, which never comes: by the user, or by the clock. */
+static void record_stopped(struct made *made, bool cancel)
+{
+    made_init(made);
+    made->rig.harness.limits.wall_s = 100;
+    turn_check_open(&made->rig, made->path);
+    fake_answer_call(replay_answer(&made->rig), "l", "look", "{}");
+    replay_answer(&made->rig)->takes_us = -1;
+    turn_rig_submit(&made->rig, &(struct intent){.type = INTENT_START, .start = {"go"}});
+    turn_rig_run_for(&made->rig, 5000000);
+    if (cancel)
+        turn_rig_submit(&made->rig, &(struct intent){.type = INTENT_CANCEL});
+    turn_rig_run(&made->rig);
+}
+
+static void test_turn_that_was_stopped_while_the_model_was_asked_ends_so_again(void **state)
+{
+    static const char *const ends[] = {"budget", "cancelled"};
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(ends); i++) {
+        struct made made;
+        struct again again;
+
+        record_stopped(&made, i == 1);
+        assert_string_equal(turn_check_finished(&made.rig)->status, ends[i]);
+        again_init(&again, made.path);
+        again_copy_files(&again);
+        again_run(&again);
+        again_check_none(&again);
+        assert_string_equal(turn_check_finished(&again.rig)->status, ends[i]);
+        again_release(&again);
+        made_release(&made);
+    }
+}
+
 /* A text of so many characters, as a member of an object. */
 static char *long_output(size_t chars)
 {
@@ -208,6 +244,7 @@ int main(void)
         cmocka_unit_test(test_recording_is_left_as_it_was),
         cmocka_unit_test(test_recorded_end_by_budget_ends_by_budget_again),
         cmocka_unit_test(test_recorded_end_by_a_failing_model_fails_again),
+        cmocka_unit_test(test_turn_that_was_stopped_while_the_model_was_asked_ends_so_again),
         cmocka_unit_test(test_long_page_of_a_tool_that_is_not_here_is_answered_whole),
         cmocka_unit_test(test_artifact_of_a_tool_that_is_not_here_is_named_again),
         cmocka_unit_test(test_hand_written_recording_is_compared_as_far_as_it_goes),
