@@ -74,7 +74,7 @@ static const struct option table[] = {
     {"secret", "NAME", "a variable of the environment that scripts may have; its value is never recorded", TURNS | OF(EXEC), TAKE_LIST, INTO(secrets)},
     {"max-output", "BYTES", "fail when more comes out (default 1048576)", OF(EXEC), TAKE_WHOLE, INTO(max_output)},
     {"execute", NULL, "run it again with real tools in a scratch workspace", OF(REPLAY), TAKE_FLAG, INTO(execute)},
-    {"check", NULL, "run it again without waiting; name the first departure", OF(REPLAY), TAKE_FLAG, INTO(check)},
+    {"check", NULL, "run it again without waiting, programs and scripts as recorded; name the first departure", OF(REPLAY), TAKE_FLAG, INTO(check)},
     {"speed", "X", "1 as recorded, 2 twice as fast, 0 as fast as it goes", OF(REPLAY), TAKE_NUMBER, INTO(speed)},
     {"until", "SEQ", "stop after the event with this number", OF(REPLAY), TAKE_WHOLE, INTO(until)},
     {"json", NULL, "one JSON object per line", OF(SESSIONS) | OF(ENGINES), TAKE_FLAG, INTO(json)},

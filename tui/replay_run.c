@@ -30,6 +30,17 @@ static void compare(struct sink *sink, const struct event *event, const struct s
     comparison->drive.enough = departures_reached(comparison->departures);
 }
 
+/* Programs, scripts and tools of others do not run again: what agrees there was not tried. */
+static void tell_answered(const char *file, const struct recording *recording)
+{
+    CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
+    size_t count = recording_answered(recording);
+    text_plural(&text, (int64_t)count, "call was answered as recorded, not run",
+                "calls were answered as recorded, not run");
+    if (count)
+        say_notice("%s: %s", file, text.buf);
+}
+
 /* --check names the first departure, --execute all of them; both in the same words. */
 static int report(const struct options *options, const char *file, const struct departures *departures)
 {
@@ -130,6 +141,7 @@ static int run_again(const struct options *options, const char *file, struct rec
     if (ran && !drv->unusable) {
         departures_end(comparison.departures);
         int agreed = report(options, file, comparison.departures);
+        tell_answered(file, recording);
         if (agreed != STATUS_DONE || options->check)
             status = agreed;
     }

@@ -32,6 +32,8 @@ int recording_decisions(const struct recording *recording, struct approval *appr
 /* Adds a stand-in for each recorded tool that the registry does not have; `scripts`: also in the place of tools
  * that run programs (`real_time`), for who cannot run any. They live as long as the recording, and tell what scripts told. */
 int recording_stand_ins(struct recording *recording, struct registry *registry, bool scripts, struct err *err) CHECKED;
+/* Calls that stand-ins have answered so far. */
+size_t recording_answered(const struct recording *recording);
 /* Why the run could not propose what this call had proposed: the recording does not hold all of it. NULL: it could. */
 const char *recording_lost(const struct recording *recording, const char *call);
 /* Brings the tools that came and went in the recording, each before the turn that had them first. The recording's; after

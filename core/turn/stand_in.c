@@ -132,6 +132,15 @@ static struct recorded_outcome *next_outcome(const struct tool *tool, const char
     return NULL;
 }
 
+size_t recording_answered(const struct recording *recording)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < recording->outcome_count; i++)
+        count += recording->outcomes[i].used;
+    return count;
+}
+
 const char *recording_lost(const struct recording *recording, const char *call)
 {
     const char *lost = NULL;

@@ -125,6 +125,18 @@ ok "first" out "It is 42."
 ok "second" out "Again 42."
 kt replay --check m.jsonl
 ok "agrees" is 0
+ok "says what was not run" err "m.jsonl: 1 call was answered as recorded, not run"
+
+begin "stopped while the model was asked"
+{
+    head_lines "Look." && answer 1 "I look." "$read_a"
+    printf '{"type":"writes.closed","turn":1}\n{"type":"turn.finished","turn":1,"status":"cancelled","steps":2,"tool_calls":1}\n'
+} >m.jsonl
+kt replay --check --workspace ws m.jsonl
+ok "agrees" is 0
+sed -i 's/"cancelled"/"done"/' m.jsonl
+kt replay --check --workspace ws m.jsonl
+ok "another end departs" err "turn.finished.status: recorded done, got failed"
 
 begin "broken recordings"
 script_reads >m.jsonl
