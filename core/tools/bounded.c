@@ -298,6 +298,13 @@ static void pass_script_events(struct tool_run *run, const char *lines, size_t l
         call->host->script_events(call->host, call, lines, len);
 }
 
+static void pass_stop(struct tool_run *run)
+{
+    struct bounded_call *call = CALL_OF(run, run);
+    if (call->phase != SETTLED && call->host->stop_turn)
+        call->host->stop_turn(call->host);
+}
+
 /* An execution that may use `cap_s`; the turn's end binds it as well. */
 void bounded_run_tool(struct bounded_call *call, enum phase phase, double cap_s)
 {
@@ -502,7 +509,8 @@ struct bounded_call *bounded_execute(struct bounded_host *host, const struct bou
                                   .call = call->id,
                                   .arguments = call->arguments,
                                   .output = pass_output,
-                                  .script_events = pass_script_events};
+                                  .script_events = pass_script_events,
+                                  .stop_turn = pass_stop};
 
     call->cap_s = spec->timeout_s > 0 ? spec->timeout_s : request->cap_s > 0 ? request->cap_s : DEADLINE_CAP_S;
     call->turn_due_us = request->turn_due_us;

@@ -42,6 +42,7 @@ struct bounded_host {
                          const struct change_set *written);
     void (*applied)(struct bounded_host *host, struct bounded_call *call, const struct change_set *written);
     void (*output)(struct bounded_host *host, struct bounded_call *call, const char *stream, const char *text, size_t len);
+    void (*stop_turn)(struct bounded_host *host); /* a recorded one was stopped here */
     void (*script_events)(struct bounded_host *host, struct bounded_call *call, const char *lines, size_t len);
     void (*cited)(struct bounded_host *host, struct bounded_call *call, const struct citation *citation);
     /* The outcome; taken over by the host. The call stays valid until this returns. */

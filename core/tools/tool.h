@@ -124,6 +124,8 @@ struct tool_run {
     void (*output)(struct tool_run *run, const char *stream, const char *text, size_t len);
     /* What a script in the sandbox sent: JSON objects, valid, each with a newline behind it; loop thread only. */
     void (*script_events)(struct tool_run *run, const char *lines, size_t len);
+    /* The user stopped the turn here, as a recording has it; loop thread only. */
+    void (*stop_turn)(struct tool_run *run);
 };
 
 /* Whether the call destroys, by its effect, and nobody has decided about it yet: then it is not run but answered with

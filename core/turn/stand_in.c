@@ -168,6 +168,25 @@ static enum effect stand_in_effect(const struct tool *tool, const struct tool_en
     return tool->spec.effect;
 }
 
+/* The user stopped the turn while it ran. */
+static bool was_stopped(const struct recorded_outcome *outcome)
+{
+    static const char stopped[] = "cancelled by the user";
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
+    const struct json *details = is_outcome(outcome, "failure") && outcome->details
+                                     ? json_parse(&arena, outcome->details, strlen(outcome->details), NULL)
+                                     : NULL;
+
+    return strncmp(json_str(json_get(details, "error"), ""), stopped, strlen(stopped)) == 0;
+}
+
+static void stop_again(struct loop_timer *timer)
+{
+    struct stand_in_run *state = (struct stand_in_run *)timer;
+
+    state->run->stop_turn(state->run);
+}
+
 /* A call that timed out is silent until it is told to stop: however long it may take here, it times out again. */
 static void stand_in_start(struct tool_run *run)
 {
@@ -185,7 +204,7 @@ static void stand_in_start(struct tool_run *run)
     run->state = state;
     if (asks || !is_outcome(outcome, "timeout"))
         loop_timer_start(loop, &state->timer, state->started_us + (asks || !outcome ? 0 : outcome->elapsed_ms * 1000),
-                         answer);
+                         !asks && was_stopped(outcome) ? stop_again : answer);
 }
 
 /* One that came late comes back when it did; any other now, so that nothing waits for it. */
@@ -196,7 +215,7 @@ static void stand_in_cancel(struct tool_run *run)
 
     if (!state || state->working)
         return;
-    if (is_outcome(state->outcome, "timeout") && state->outcome->late_ms >= 0)
+    if (state->outcome && state->outcome->late_ms >= 0)
         loop_timer_start(loop, &state->timer, state->started_us + state->outcome->late_ms * 1000, answer);
     else
         loop_timer_start(loop, &state->timer, loop_now_us(loop), answer);

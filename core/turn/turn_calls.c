@@ -500,6 +500,11 @@ static void on_script_events(struct bounded_host *host, struct bounded_call *run
     free(events);
 }
 
+static void on_stop(struct bounded_host *host)
+{
+    turn_cancel(turn_of(host));
+}
+
 static void on_cited(struct bounded_host *host, struct bounded_call *running, const struct citation *citation)
 {
     struct turn_call *call = bounded_call_data(running);
@@ -548,6 +553,7 @@ void turn_host_init(struct turn *turn)
         .applied = turn_applied,
         .output = on_output,
         .script_events = on_script_events,
+        .stop_turn = on_stop,
         .cited = on_cited,
         .done = on_done,
         .late = on_late,

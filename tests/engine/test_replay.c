@@ -132,6 +132,35 @@ static void test_turn_that_was_stopped_while_the_model_was_asked_ends_so_again(v
     }
 }
 
+static void test_calls_that_the_user_stopped_are_stopped_again(void **state)
+{
+    struct made made;
+    struct again again;
+    struct fake_answer *a;
+
+    (void)state;
+    made_init(&made);
+    made.slow.tool.spec.timeout_s = 50;
+    turn_check_open(&made.rig, made.path);
+    a = replay_answer(&made.rig);
+    fake_answer_call(a, "l", "look", "{}");
+    fake_answer_call(a, "s", "slow", "{}");
+    fake_answer_call(a, "w", "write_file", "{\"path\":\"new.txt\",\"content\":\"n\\n\"}");
+    turn_rig_submit(&made.rig, &(struct intent){.type = INTENT_START, .start = {"go"}});
+    turn_rig_run_for(&made.rig, 2000000);
+    turn_rig_submit(&made.rig, &(struct intent){.type = INTENT_CANCEL});
+    turn_rig_run(&made.rig);
+    assert_int_equal(turn_rig_count(&made.rig, EVENT_LATE_SUPPRESSED), 1);
+    assert_string_equal(turn_check_outcome(&made.rig, "w"), "denied:blocked");
+    again_init(&again, made.path);
+    again_copy_files(&again);
+    again_run(&again);
+    again_check_none(&again);
+    assert_string_equal(turn_check_finished(&again.rig)->status, "cancelled");
+    again_release(&again);
+    made_release(&made);
+}
+
 /* A text of so many characters, as a member of an object. */
 static char *long_output(size_t chars)
 {
@@ -245,6 +274,7 @@ int main(void)
         cmocka_unit_test(test_recorded_end_by_budget_ends_by_budget_again),
         cmocka_unit_test(test_recorded_end_by_a_failing_model_fails_again),
         cmocka_unit_test(test_turn_that_was_stopped_while_the_model_was_asked_ends_so_again),
+        cmocka_unit_test(test_calls_that_the_user_stopped_are_stopped_again),
         cmocka_unit_test(test_long_page_of_a_tool_that_is_not_here_is_answered_whole),
         cmocka_unit_test(test_artifact_of_a_tool_that_is_not_here_is_named_again),
         cmocka_unit_test(test_hand_written_recording_is_compared_as_far_as_it_goes),
