@@ -161,6 +161,29 @@ static void test_calls_that_the_user_stopped_are_stopped_again(void **state)
     made_release(&made);
 }
 
+static void test_turn_that_was_stopped_at_a_question_ends_so_again(void **state)
+{
+    struct made made;
+    struct again again;
+
+    (void)state;
+    made_init(&made);
+    made.rig.harness.interactive = true;
+    turn_check_open(&made.rig, made.path);
+    fake_answer_call(replay_answer(&made.rig), "w", "write_file", "{\"path\":\"new.txt\",\"content\":\"n\\n\"}");
+    turn_rig_submit(&made.rig, &(struct intent){.type = INTENT_START, .start = {"go"}});
+    turn_rig_run_for(&made.rig, 2000000);
+    turn_rig_submit(&made.rig, &(struct intent){.type = INTENT_CANCEL});
+    turn_rig_run(&made.rig);
+    again_init(&again, made.path);
+    again_copy_files(&again);
+    again_run(&again);
+    again_check_none(&again);
+    assert_string_equal(turn_check_finished(&again.rig)->status, "cancelled");
+    again_release(&again);
+    made_release(&made);
+}
+
 /* A text of so many characters, as a member of an object. */
 static char *long_output(size_t chars)
 {
@@ -275,6 +298,7 @@ int main(void)
         cmocka_unit_test(test_recorded_end_by_a_failing_model_fails_again),
         cmocka_unit_test(test_turn_that_was_stopped_while_the_model_was_asked_ends_so_again),
         cmocka_unit_test(test_calls_that_the_user_stopped_are_stopped_again),
+        cmocka_unit_test(test_turn_that_was_stopped_at_a_question_ends_so_again),
         cmocka_unit_test(test_long_page_of_a_tool_that_is_not_here_is_answered_whole),
         cmocka_unit_test(test_artifact_of_a_tool_that_is_not_here_is_named_again),
         cmocka_unit_test(test_hand_written_recording_is_compared_as_far_as_it_goes),
