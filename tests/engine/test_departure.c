@@ -6,7 +6,6 @@
 #include "base/strbuf.h"
 #include "model/scripted.h"
 #include "support/replay_rig.h"
-#include "turn/differ.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -542,34 +541,6 @@ static void test_file_in_the_way_departs_whatever_the_recording_holds(void **sta
     made_release(&made);
 }
 
-/* ---- fields ---- */
-
-static void test_names_of_kept_outputs_do_not_count(void **state)
-{
-    static const struct {
-        const char *recorded, *got;
-        bool differs;
-    } cases[] = {
-        {"{\"output\":{\"artifact\":\"artifact://art_1\"}}", "{\"output\":{\"artifact\":\"artifact://art_2\"}}", false},
-        {"{\"output\":{\"stdout_artifact\":\"artifact://art_1\"}}",
-         "{\"output\":{\"stdout_artifact\":\"artifact://art_2\"}}", false},
-        {"{\"output\":{\"stdout_artifact\":\"artifact://art_1\"}}", "{\"output\":{}}", true},
-        {"{\"output\":{\"artifact\":\"artifact://plan@1\"}}", "{\"output\":{\"artifact\":\"artifact://plan@2\"}}",
-         true},
-        {"{\"output\":{\"from\":\"artifact://art_1\"}}", "{\"output\":{\"from\":\"artifact://art_2\"}}", true},
-    };
-
-    (void)state;
-    for (size_t i = 0; i < COUNT_OF(cases); i++) {
-        CLEANUP(arena) struct arena arena = ARENA_INIT;
-        struct difference first;
-
-        assert_int_equal(differ_json(&arena, "result", (struct differ_side){.text = cases[i].recorded},
-                                     (struct differ_side){.text = cases[i].got}, &first),
-                         cases[i].differs);
-    }
-}
-
 static void test_late_difference_of_long_texts_is_shown(void **state)
 {
     struct made made;
@@ -615,7 +586,6 @@ int main(void)
         cmocka_unit_test(test_empty_file_is_made_again),
         cmocka_unit_test(test_what_the_recording_does_not_hold_is_passed_over),
         cmocka_unit_test(test_file_in_the_way_departs_whatever_the_recording_holds),
-        cmocka_unit_test(test_names_of_kept_outputs_do_not_count),
         cmocka_unit_test(test_late_difference_of_long_texts_is_shown),
     };
 
