@@ -574,8 +574,8 @@ void bounded_cancel(struct bounded_call *call)
         return;
     }
     const char *error = call->phase == COMMITTING
-                            ? "cancelled by the user while the tool was writing; what it wrote is not known"
-                            : "cancelled by the user";
+                            ? OUTCOME_STOPPED " while the tool was writing; what it wrote is not known"
+                            : OUTCOME_STOPPED;
     trace_complete(call->host->trace, call->id, TRACE_FAILED);
     settle(call, outcome_failure(call->id, call->tool->spec.name, true, "%s", error));
     stop_tool(call);

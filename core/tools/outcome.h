@@ -10,6 +10,9 @@ enum outcome_type { OUTCOME_RESULT, OUTCOME_TIMEOUT, OUTCOME_FAILURE, OUTCOME_DE
 
 enum denial { DENIAL_DUPLICATE, DENIAL_BLOCKED, DENIAL_PRE_HOOK, DENIAL_VALIDATION, DENIAL_DEADLINE, DENIAL_WRITE_DENIED };
 
+/* How the error of a call begins that the user stopped; a replay knows it by that. */
+#define OUTCOME_STOPPED "cancelled by the user"
+
 struct outcome {
     enum outcome_type type;
     char *call;

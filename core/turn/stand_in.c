@@ -171,13 +171,12 @@ static enum effect stand_in_effect(const struct tool *tool, const struct tool_en
 /* The user stopped the turn while it ran. */
 static bool was_stopped(const struct recorded_outcome *outcome)
 {
-    static const char stopped[] = "cancelled by the user";
     CLEANUP(arena) struct arena arena = ARENA_INIT;
     const struct json *details = is_outcome(outcome, "failure") && outcome->details
                                      ? json_parse(&arena, outcome->details, strlen(outcome->details), NULL)
                                      : NULL;
 
-    return strncmp(json_str(json_get(details, "error"), ""), stopped, strlen(stopped)) == 0;
+    return strncmp(json_str(json_get(details, "error"), ""), OUTCOME_STOPPED, strlen(OUTCOME_STOPPED)) == 0;
 }
 
 static void stop_again(struct loop_timer *timer)
