@@ -94,10 +94,13 @@ def _execute(source, scope, wait=True):
 
 
 def _scope_with(tools):
-    """What a script finds around it: of the tools those it named, or all of them when it named none (None)."""
+    """What a script finds around it: all of the tools when it named none (None), else those it named. Classes and the like
+    come with a tool that can reach them too."""
     if tools is None:
         return _base
-    return {name: value for name, value in _base.items() if name not in _tools or name in tools}
+    reached = _reached(_origins[name] for name in tools)
+    hidden = {name for name, file in _origins.items() if name not in tools and (name in _tools or file not in reached)}
+    return {name: value for name, value in _base.items() if name not in hidden}
 
 
 def _run(source, secrets, limit, files, tools):

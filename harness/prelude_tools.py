@@ -3,6 +3,15 @@
 _loop = None
 
 
+def _run_loop(loop):
+    """Goes on whatever leaves the loop: an exit in one of its tasks is for whoever waits for that task."""
+    while True:
+        try:
+            loop.run_forever()
+        except BaseException:
+            pass
+
+
 def _start_loop():
     """A thread with an event loop, for tools that are coroutines; made when the first of them is called."""
     import asyncio
@@ -10,7 +19,7 @@ def _start_loop():
 
     global _loop
     loop = asyncio.new_event_loop()
-    threading.Thread(target=loop.run_forever, name="tool-loop", daemon=True).start()
+    threading.Thread(target=_run_loop, args=(loop,), name="tool-loop", daemon=True).start()
     _loop = loop
 
 
@@ -33,9 +42,7 @@ def _sync(function, name):
         return _awaited(got) if type(got) is types.CoroutineType else got
 
     call.__name__ = call.__qualname__ = name  # a partial has none
-    functools.update_wrapper(call, function)
-    call.__module__ = _TOOLS
-    return call
+    return functools.update_wrapper(call, function)
 
 
 def _innermost(value):
@@ -55,16 +62,50 @@ def _is_async(value):
     return code is not None and bool(code.co_flags & _COROUTINE)
 
 
-def _tame(scope, name, value):
-    """The value as scripts see it. Other tools see an asynchronous one in the same way."""
-    inner = _innermost(value)
-    if getattr(inner, "__module__", None) != _TOOLS:
+class _File:
+    """A file of tools: a module of its own, which scripts cannot import."""
+
+    def __init__(self, path):
+        self.path = path
+        self.module = types.ModuleType(f"{_TOOLS}.{os.path.basename(path)[:-3]}")
+        self.scope = self.module.__dict__
+        self.state = "new"  # then "loading", then "loaded" or "failed"
+        self.effect = _EFFECTS[-1]  # until it is known
+        self.declares = False  # it speaks of EFFECT itself: one that came with an import of everything is another's
+        self.names = set()  # that its code looks for around it
+        self.lent = {}  # those of them that it has of other files
+        self.needs = set()  # the files whose functions it can call
+
+
+_files = {}  # by the name of the module, in the order of the paths
+_loading = []  # the file that is being loaded, behind those that import it
+
+
+def _owner(value):
+    """The file that the value was defined in, below partials and decorators; None when it was in none of them."""
+    if isinstance(value, types.ModuleType):
+        name = value.__name__
+    else:
+        name = getattr(_innermost(value), "__module__", None)
+    return _files.get(name) if isinstance(name, str) else None
+
+
+def _file_for(name):
+    """The file that a tool means when it imports this. None can stand in for a module of the standard library."""
+    return None if name in sys.stdlib_module_names else _files.get(f"{_TOOLS}.{name}")
+
+
+_awaiting = {}  # id of an asynchronous function to what stands for it; that keeps the function, so the id stays its own
+
+
+def _tame(value, name):
+    """An asynchronous function as scripts and other tools see it; any other value as it is."""
+    if _owner(value) is None or isinstance(value, types.ModuleType):
         return value
+    inner = _innermost(value)
     if isinstance(inner, types.FunctionType):
-        if _is_async(inner):
-            value = scope[name] = _sync(value, name)
-        elif isinstance(value, types.FunctionType):  # may be a decorator's, around a coroutine function
-            value = _sync(value, name)
+        if _is_async(inner) and value not in _awaiting.values():
+            return _awaiting.setdefault(id(value), _sync(value, name))
     elif _is_async(getattr(type(value), "__call__", None)):
         kind = type(value)
         kind.__call__ = _sync(kind.__call__, "__call__")
@@ -87,34 +128,72 @@ def _tool_files(folder, left_out):
             emit_log(f"tools: {path}: not a regular file", "error")
 
 
-def _declared(path, scope):
+def _declared(file):
     """The effect that the file has set for its functions. One that nobody knows counts as the strongest."""
-    effect = scope.get("EFFECT", _UNDECLARED)
+    effect = file.scope.get("EFFECT", _UNDECLARED) if file.declares else _UNDECLARED
     if isinstance(effect, str) and effect in _EFFECTS:
         return effect
-    emit_log(f"tools: {path}: EFFECT is {_short(effect)}, none of {', '.join(_EFFECTS)}; taken as {_EFFECTS[-1]}", "error")
+    emit_log(
+        f"tools: {file.path}: EFFECT is {_short(effect)}, none of {', '.join(_EFFECTS)}; taken as {_EFFECTS[-1]}", "error"
+    )
     return _EFFECTS[-1]
 
 
-def _load_file(path, scope, effects):
-    """Runs the file; notes for every name that it sets the effect it declares. The supervisor is told before, so that it
-    knows which one it was if this process does not live to tell."""
-    _keyturn.print("F", os.fsencode(path))
-    scope["__name__"] = _TOOLS
-    scope["__file__"] = path
-    scope.pop("EFFECT", None)
-    old = dict(scope)
+def _look_through(file, code):
+    """Notes which names the code looks for around it, and which files it may import, now or when it is called."""
+    import dis
+
+    for step in dis.get_instructions(code):
+        if step.opname in ("LOAD_NAME", "LOAD_GLOBAL", "LOAD_FROM_DICT_OR_GLOBALS"):
+            file.names.add(step.argval)
+        elif step.opname == "IMPORT_NAME":
+            file.needs.add(_file_for(step.argval.partition(".")[0]) or file)
+    for inner in code.co_consts:
+        if isinstance(inner, types.CodeType):
+            _look_through(file, inner)
+
+
+def _own(file):
+    """What the file has set itself: neither ours, nor another file's."""
+    for name, value in list(file.scope.items()):
+        if name.startswith("__") or name == "EFFECT" or name in _OURS:
+            continue
+        if name not in file.lent or file.lent[name] is not value:
+            yield name, value
+
+
+def _lend(file):
+    """Gives the file the names that it looks for and others have set: tools see each other, as they would in one file."""
+    there = {name: value for other in _files.values() if other.state == "loaded" for name, value in _own(other)}
+    for name in file.names & there.keys() - file.scope.keys() - builtins.__dict__.keys():
+        file.scope[name] = file.lent[name] = there[name]
+
+
+def _load_file(file):
+    """Runs the file, once. The supervisor is told before, so that it knows which one it was if this process does not live
+    to tell."""
+    _keyturn.print("F", os.fsencode(file.path))
+    file.state = "loading"
+    _loading.append(file)
     before = _thread._count()
     try:
-        with io.open_code(path) as file:
-            source = file.read()
-        exec(compile(source, path, "exec", 0, True), scope)
+        with io.open_code(file.path) as opened:
+            code = compile(opened.read(), file.path, "exec", 0, True)
+        _look_through(file, code)
+        file.declares = "EFFECT" in code.co_names
+        file.scope.update(_base, __file__=file.path)
+        _lend(file)
+        exec(code, file.scope)
+        file.state = "loaded"
     except BaseException as wrong:  # also a tool that wants to exit
+        file.state = "failed"
         message, traceback = _describe(wrong)
-        emit_log(f"tools: {path}: {message}\n{traceback}", "error")
-    _tell_threads(path, _thread._count() - before)
-    effect = _declared(path, scope)
-    effects.update((name, effect) for name, value in scope.items() if name not in old or old[name] is not value)
+        emit_log(f"tools: {file.path}: {message}\n{traceback}", "error")
+    _tell_threads(file.path, _thread._count() - before)
+    file.effect = _declared(file)
+    _loading.pop()
+    if _loading:  # it is this one's turn again
+        _keyturn.print("F", os.fsencode(_loading[-1].path))
 
 
 def _tell_threads(path, count):
@@ -124,26 +203,114 @@ def _tell_threads(path, count):
         emit_log(f"tools: {path}: leaves {what} running; scripts run without, and a call that needs one hangs", "warning")
 
 
+class _Importer:
+    """Lets the files of the tools folder import each other and what lies beside them. A script cannot: a function that it
+    did not name would run unasked."""
+
+    def __init__(self, folder):
+        from importlib import machinery  # here: to import while something is looked for would look for it again
+
+        self._machinery = machinery
+        self._folder = folder
+        # After the standard library, which no file of a tool can stand in for.
+        self._path = [*sys.path, folder, *_PACKAGES]
+
+    def _is_asked_by_tool(self):
+        frame = sys._getframe(2)
+        while frame and (frame.f_code.co_filename == _HERE or "importlib" in frame.f_code.co_filename):
+            frame = frame.f_back
+        return frame is not None and frame.f_code.co_filename.startswith(os.path.join(self._folder, ""))
+
+    def find_spec(self, name, path=None, target=None):
+        if path is not None or name in sys.stdlib_module_names:
+            return None
+        file = _file_for(name)
+        if not self._is_asked_by_tool():
+            if file is not None and self._machinery.PathFinder.find_spec(name) is None:
+                raise ModuleNotFoundError(f"{name} is a file of tools: tools are in scope already, without an import", name=name)
+            return None
+        if file is not None:
+            return self._machinery.ModuleSpec(name, self, origin=file.path)
+        spec = self._machinery.PathFinder.find_spec(name, self._path)
+        if spec is not None and spec.origin == os.path.join(self._folder, f"{name}.py"):
+            raise ModuleNotFoundError(f"{name}: this file of tools is left out", name=name)
+        return spec
+
+    def create_module(self, spec):
+        file = _file_for(spec.name)
+        if _loading:
+            _loading[-1].needs.add(file)
+        if file.state == "new":
+            _load_file(file)
+        if file.state == "failed":
+            raise ImportError(f"{spec.name}: this file of tools could not be loaded", name=spec.name)
+        return file.module
+
+    def exec_module(self, module):
+        pass  # it was, when it was loaded
+
+
+def _reached(files):
+    """The files, and those whose functions can be called through them."""
+    found = set()
+    left = list(files)
+    while left:
+        file = left.pop()
+        if file not in found:
+            found.add(file)
+            left.extend(file.needs)
+    return found
+
+
+def _bind(file):
+    """What the file finds around it when its functions are called, and so which files it needs."""
+    _lend(file)
+    for name, value in list(file.scope.items()):
+        if not name.startswith("__"):
+            tamed = file.scope[name] = _tame(value, name)
+            if file.lent.get(name) is value:
+                file.lent[name] = tamed
+            file.needs.add(_owner(value) or file)
+
+
+def _offer(file):
+    """Puts what the file has set into the scope of scripts. Its functions count as the strongest that it can call."""
+    effect = max((one.effect for one in _reached([file])), key=_EFFECTS.index)
+    for name, value in _own(file):
+        owner = _owner(value)
+        if name.startswith("_") or (owner and isinstance(value, types.ModuleType)):
+            continue
+        if owner not in (None, file) and owner.scope.get(name) is value:
+            continue  # imported: it is offered by the file that defines it
+        _tools.pop(name, None)
+        _origins.pop(name, None)
+        if owner:
+            _origins[name] = file
+            if callable(value) and not isinstance(value, type):
+                _tools[name] = effect
+                if isinstance(value, types.FunctionType) and value not in _awaiting.values():  # may be a decorator's, around a coroutine function
+                    value = _sync(value, name)
+        _base[name] = value
+
+
 def _load_tools(folder, left_out):
-    """Loads the tools; tells their names and effects. All of them share one scope, as they would in one file."""
+    """Loads the tools; tells their names and effects."""
     if folder is None:
         return
-    sys.path.append(folder)  # after the standard library, which no file of a tool can stand in for
+    files = [_File(path) for path in _tool_files(folder, left_out)]
+    _files.update((file.module.__name__, file) for file in files)
+    sys.meta_path.insert(0, _Importer(folder))
     sys.path.extend(path for path in _PACKAGES if os.path.isdir(path))
-    scope = dict(_base)
-    effects = {}
-    for path in _tool_files(folder, left_out):
-        _load_file(path, scope, effects)
-    scope.pop("EFFECT", None)
-    for name, value in list(scope.items()):
-        if name in _base or name.startswith("__"):
-            continue
-        value = _tame(scope, name, value)
-        if name.startswith("_"):
-            continue
-        _base[name] = value
-        if callable(value) and not isinstance(value, type) and getattr(value, "__module__", None) == _TOOLS:
-            _tools[name] = effects[name]
+    for file in files:
+        if file.state == "new":
+            _load_file(file)
+    loaded = [file for file in files if file.state == "loaded"]
+    for file in loaded:
+        _bind(file)
+    for file in loaded:
+        _offer(file)
+    for name in [name for name, module in sys.modules.items() if any(module is file.module for file in files)]:
+        del sys.modules[name]
     _flush()
 
 
@@ -153,7 +320,9 @@ _base = {
     "emit_log": emit_log,
     "ToolResult": ToolResult,
 }
+_OURS = frozenset(_base)
 _tools = {}  # name to effect, of those of _base that are functions of the tools folder
+_origins = {}  # name to file, of those of _base that were defined in the tools folder
 
 
 def _load(folder, left_out):

@@ -280,7 +280,7 @@ static void test_a_tool_file_that_does_not_load_is_told_and_the_others_load(void
     for (size_t i = 0; i < COUNT_OF(told); i++)
         assert_non_null(strstr(logs.buf, told[i]));
     assert_non_null(strstr(logs.buf, "log stdout hello from a tool"));
-    says("emit_result(f())", "result 1\ndone\n");
+    says("emit_result(f())", "error NameError: name 'early' is not defined\ndone\n");
 }
 
 static void test_no_tools_folder_is_told(void **state)

@@ -18,7 +18,8 @@ static int set_up(void **state)
 {
     (void)state;
     harness_rig_init(&rig, PROGRAM);
-    scratch_write(&rig.scratch, "tools/a_read.py", "EFFECT = 'READ_ONLY'\ndef look(): return 1\nasync def see(): return 2\n");
+    scratch_write(&rig.scratch, "tools/a_read.py",
+                  "EFFECT = 'READ_ONLY'\ndef look(): return 1\nasync def see(): return 2\n");
     scratch_write(&rig.scratch, "tools/b_plain.py", "def note(): return look() + 2\nLIMIT = 7\n");
     scratch_write(&rig.scratch, "tools/c_net.py", "def fetch(): return 4\nEFFECT = 'NETWORK'\n");
     return 0;
@@ -87,7 +88,8 @@ static void test_refusals(void **state)
     harness_rig_start(&rig);
     says_with("[\"look\",\"burn\"]", "emit_result(1)",
               "error There is no tool burn (there are: look, see, note, fetch)\ndone\n");
-    says_with("[\"LIMIT\"]", "emit_result(1)", "error There is no tool LIMIT (there are: look, see, note, fetch)\ndone\n");
+    says_with("[\"LIMIT\"]", "emit_result(1)",
+              "error There is no tool LIMIT (there are: look, see, note, fetch)\ndone\n");
     says_with("\"look\"", "emit_result(1)", "error tools must be a list of names, not string\ndone\n");
     says_with("[1]", "emit_result(1)", "error tools must hold names of tools\ndone\n");
 }
@@ -170,6 +172,117 @@ static void test_files_can_be_left_out_by_name(void **state)
     assert_string_equal(harness_says(&rig, "emit_result(1)", 10), "result 1\ndone\n");
 }
 
+/* A function counts by the file that defines it, and a file by the strongest that it can call: whoever imports one that
+ * may destroy, now or when it is called, or only names it, may destroy. */
+static void test_what_a_file_imports_counts(void **state)
+{
+    (void)state;
+    scratch_write(&rig.scratch, "tools/d_wipe.py",
+                  "EFFECT = 'DESTRUCTIVE'\ndef wipe(): return 'wiped'\nclass Wiper: pass\n");
+    scratch_write(&rig.scratch, "tools/b_plain.py",
+                  "from d_wipe import wipe\nEFFECT = 'READ_ONLY'\ndef note(): return 3\n");
+    scratch_write(&rig.scratch, "tools/e_more.py",
+                  "EFFECT = 'READ_ONLY'\nimport b_plain as b\ndef far(): return b.note()\n");
+    scratch_write(&rig.scratch, "tools/f_late.py",
+                  "EFFECT = 'READ_ONLY'\ndef late():\n    import d_wipe\n    return d_wipe.wipe()\n");
+    scratch_write(&rig.scratch, "tools/g_named.py", "EFFECT = 'READ_ONLY'\ndef named(): return wipe()\n");
+    scratch_write(&rig.scratch, "tools/h_other.py",
+                  "EFFECT = 'READ_ONLY'\nfrom a_read import *\nimport functools, d_wipe\n"
+                  "clean = functools.partial(d_wipe.wipe)\n");
+    scratch_write(&rig.scratch, "tools/i_apart.py", "EFFECT = 'READ_ONLY'\ndef apart(wipe=1): return wipe\n");
+    scratch_write(&rig.scratch, "tools/j_star.py", "from a_read import *\ndef star(): return look()\n");
+    harness_rig_start(&rig);
+    expect_effects("{\"look\":\"READ_ONLY\",\"see\":\"READ_ONLY\",\"note\":\"DESTRUCTIVE\",\"fetch\":\"NETWORK\","
+                   "\"wipe\":\"DESTRUCTIVE\",\"far\":\"DESTRUCTIVE\",\"late\":\"DESTRUCTIVE\","
+                   "\"named\":\"DESTRUCTIVE\",\"clean\":\"DESTRUCTIVE\",\"apart\":\"READ_ONLY\","
+                   "\"star\":\"LOCAL_WRITE\"}");
+    assert_string_equal(harness_says(&rig, "emit_result([wipe(), far(), late(), named(), clean(), star()])", 10),
+                        "result [\"wiped\",3,\"wiped\",\"wiped\",\"wiped\",1]\ndone\n");
+    says_with("[\"note\"]", "wipe()", "error NameError: name 'wipe' is not defined\ndone\n");
+    says_with("[\"look\"]", "emit_result([n for n in ('b', 'd_wipe', 'clean', 'Wiper') if n in globals()])",
+              "result []\ndone\n");
+    says_with("[\"wipe\"]", "emit_result(Wiper.__name__)", "result \"Wiper\"\ndone\n");
+}
+
+#define NO_IMPORT                                                                                                      \
+    "error ModuleNotFoundError: d_wipe is a file of tools: tools are in scope already, without an import\ndone\n"
+
+static void test_a_script_cannot_import_a_file_of_tools(void **state)
+{
+    (void)state;
+    scratch_write(&rig.scratch, "tools/d_wipe.py", "EFFECT = 'DESTRUCTIVE'\ndef wipe(): return 'wiped'\n");
+    scratch_write(&rig.scratch, "tools/e_user.py", "import d_wipe, lib.part\ndef part(): return lib.part.SIZE\n");
+    scratch_write(&rig.scratch, "tools/f_lazy.py", "def lazy():\n    import other.part\n    return other.part.SIZE\n");
+    scratch_write(&rig.scratch, "tools/lib/part.py", "SIZE = 5\n");
+    scratch_write(&rig.scratch, "tools/other/part.py", "SIZE = 6\n");
+    scratch_write(&rig.scratch, "tools/json.py", "def mine(): return 7\n");
+    harness_rig_start(&rig);
+    says_with("[\"look\"]", "import d_wipe; emit_result(d_wipe.wipe())", NO_IMPORT);
+    says_with("null", "import importlib; importlib.import_module('d_wipe')", NO_IMPORT);
+    says_with("[]", "import sys; emit_result([n for n in sys.modules if 'wipe' in n])", "result []\ndone\n");
+    says_with("[\"look\"]",
+              "open('d_wipe.py', 'w').write('x = 1'); import sys; sys.path.append('.')\n"
+              "import d_wipe; emit_result(d_wipe.x)",
+              "result 1\ndone\n"); /* one of its own */
+    says_with("null", "import json; emit_result([part(), lazy(), mine(), json.loads('8')])",
+              "result [5,6,7,8]\ndone\n");
+}
+
+static void test_an_imported_coroutine_needs_no_await(void **state)
+{
+    (void)state;
+    scratch_write(&rig.scratch, "tools/d_fine.py", "import e_user\nasync def fine(): return 5\n");
+    scratch_write(&rig.scratch, "tools/e_user.py", "import d_fine\ndef twice(): return d_fine.fine() * 2\n");
+    scratch_write(&rig.scratch, "tools/f_user.py",
+                  "from d_fine import fine, fine as good\ndef more(): return fine() + 1\n");
+    harness_rig_start(&rig);
+    assert_string_equal(harness_says(&rig, "emit_result([fine(), twice(), more(), good()])", 10),
+                        "result [5,10,6,5]\ndone\n");
+}
+
+/* Whoever waits for it hears of it, and the next one is served. */
+static void test_an_exit_in_a_coroutine_reaches_its_caller(void **state)
+{
+    (void)state;
+    scratch_write(&rig.scratch, "tools/d_exit.py",
+                  "import asyncio, sys\n"
+                  "async def leave(): sys.exit(3)\n"
+                  "async def stop(): raise KeyboardInterrupt('enough')\n"
+                  "async def task(): await asyncio.create_task(_deep())\n"
+                  "async def _deep(): sys.exit(4)\n");
+    harness_rig_start(&rig);
+    assert_string_equal(harness_says(&rig, "leave()", 60), "error Script tried to exit (code 3)\ndone\n");
+    assert_string_equal(harness_says(&rig, "stop()", 60), "error KeyboardInterrupt: enough\ndone\n");
+    assert_string_equal(harness_says(&rig, "task()", 60), "error Script tried to exit (code 4)\ndone\n");
+    assert_string_equal(harness_says(&rig, "try: leave()\nexcept SystemExit: emit_result(see())", 60),
+                        "result 2\ndone\n");
+}
+
+static void test_a_file_that_fails_leaves_nothing(void **state)
+{
+    (void)state;
+    scratch_write(&rig.scratch, "tools/d_fails.py", "def look(): return 'other'\ndef early(): pass\n1/0\n");
+    scratch_write(&rig.scratch, "tools/e_user.py", "import d_fails\ndef never(): pass\n");
+    harness_rig_start(&rig);
+    expect_effects(ALL_EFFECTS);
+    expect_note("/d_fails.py", "ZeroDivisionError");
+    expect_note("/e_user.py", "d_fails: this file of tools could not be loaded");
+    assert_string_equal(harness_says(&rig, "emit_result([look(), 'early' in globals()])", 10),
+                        "result [1,false]\ndone\n");
+}
+
+/* The one that ends the process is named, and not the one that it had just imported. */
+static void test_an_importer_that_ends_the_loading_is_left_out(void **state)
+{
+    (void)state;
+    scratch_write(&rig.scratch, "tools/a_0.py", "import b_plain, os\nos._exit(3)\n");
+    scratch_write(&rig.scratch, "tools/d_user.py", "import a_0\n");
+    harness_rig_start(&rig);
+    expect_effects(ALL_EFFECTS);
+    expect_note("/a_0.py", "ended with status 3; it is left out");
+    expect_note("/d_user.py", "a_0: this file of tools is left out");
+}
+
 #define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
 
 int main(void)
@@ -184,6 +297,12 @@ int main(void)
         TEST(test_a_file_that_does_not_end_is_left_out),
         TEST(test_only_plain_files_are_tools),
         TEST(test_files_can_be_left_out_by_name),
+        TEST(test_what_a_file_imports_counts),
+        TEST(test_a_script_cannot_import_a_file_of_tools),
+        TEST(test_an_imported_coroutine_needs_no_await),
+        TEST(test_an_exit_in_a_coroutine_reaches_its_caller),
+        TEST(test_a_file_that_fails_leaves_nothing),
+        TEST(test_an_importer_that_ends_the_loading_is_left_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
