@@ -13,11 +13,14 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #define BOXES   "boxes-"
 #define SCRATCH "keyturn-scratch-"
 #define TRIES   5
+
+#define UNLOCKED_S 60 /* a folder without a lock is left alone for so long */
 
 struct rooms {
     char *path;
@@ -47,6 +50,16 @@ static bool is_own_folder(const char *path)
     return lstat(path, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == geteuid();
 }
 
+/* Its program was killed between making the folder and locking it. One that was just made may still be locked. What is
+ * not empty is not removed: it was never ours to lock. */
+static void remove_unlocked(const char *path)
+{
+    CLEANUP(free) char *file = xasprintf("%s/lock", path);
+    struct stat st;
+    if (lstat(file, &st) && errno == ENOENT && lstat(path, &st) == 0 && time(NULL) - st.st_mtime > UNLOCKED_S)
+        rmdir(path);
+}
+
 static void remove_leftovers(const char *folder, const char *prefix)
 {
     DIR *dir = opendir(folder);
@@ -57,8 +70,12 @@ static void remove_leftovers(const char *folder, const char *prefix)
             continue;
         struct err err = ERR_INIT;
         CLEANUP(free) char *path = xasprintf("%s/%s", folder, entry->d_name);
-        CLEANUP(fd) int lock = is_own_folder(path) ? take_lock(path, 0) : -1;
-        if (lock >= 0 && file_remove_tree(path, &err))
+        if (!is_own_folder(path))
+            continue;
+        CLEANUP(fd) int lock = take_lock(path, 0);
+        if (lock < 0)
+            remove_unlocked(path);
+        else if (file_remove_tree(path, &err))
             log_warn("rooms: %s", err.text);
     }
     closedir(dir);

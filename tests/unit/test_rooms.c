@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "sandbox/rooms.h"
 #include "support/scratch.h"
+#include <fcntl.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -91,6 +92,29 @@ static void test_what_a_killed_program_leaves(void **state)
     close(ends[1]);
 }
 
+static void make_old(const char *name)
+{
+    CLEANUP(free) char *path = scratch_path(&scratch, name);
+    const struct timespec old[2] = {{.tv_sec = 1000000000}, {.tv_sec = 1000000000}};
+    assert_int_equal(utimensat(AT_FDCWD, path, old, 0), 0);
+}
+
+static void test_folders_that_were_never_locked(void **state)
+{
+    (void)state;
+    rooms_close(open_rooms());
+    CLEANUP(free) char *old = scratch_path(&scratch, "r/boxes-old000");
+    CLEANUP(free) char *young = scratch_path(&scratch, "r/boxes-young0");
+    assert_int_equal(mkdir(old, 0700) + mkdir(young, 0700), 0);
+    scratch_write(&scratch, "r/boxes-full00/a.txt", "x");
+    make_old("r/boxes-old000");
+    make_old("r/boxes-full00");
+    rooms_close(open_rooms());
+    assert_false(scratch_exists(&scratch, "r/boxes-old000"));
+    assert_true(scratch_exists(&scratch, "r/boxes-young0")); /* its program may be about to lock it */
+    assert_true(scratch_exists(&scratch, "r/boxes-full00/a.txt"));
+}
+
 static void test_scratch_folders(void **state)
 {
     (void)state;
@@ -127,6 +151,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_rooms, begin, end),
         cmocka_unit_test_setup_teardown(test_scratch_folders, begin, end),
+        cmocka_unit_test_setup_teardown(test_folders_that_were_never_locked, begin, end),
         cmocka_unit_test_setup_teardown(test_what_a_killed_program_leaves, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
