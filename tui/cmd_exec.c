@@ -78,6 +78,13 @@ static bool on_line(void *user, const char *text, size_t len)
     return !exec->over;
 }
 
+/* The executor has left with the result: nobody else says that the rest is cut off. */
+static void note_cut(struct exec *exec)
+{
+    if (!exec->left && exec->given && !exec->over && !exec->later)
+        exec->later = xasprintf("its output exceeded the limit of %zu bytes", exec->request.max_output_bytes);
+}
+
 static void tap_received(struct channel *under, const char *bytes, size_t len)
 {
     struct exec *exec = under->listener;
@@ -86,6 +93,7 @@ static void tap_received(struct channel *under, const char *bytes, size_t len)
     show_notes(exec);
     if (!exec->over)
         lines_feed(&exec->lines, bytes, shown, on_line, exec);
+    note_cut(exec);
     if (output_flush(&exec->out.output) && exec->run)
         script_run_cancel(exec->run, "nobody reads");
     else if (exec->tap.received)
@@ -199,9 +207,10 @@ static void conclude(struct exec *exec)
         output_flush(&exec->out.output);
     } else if (exec->error) {
         exec_say_error(exec->error);
-    } else if (exec->later) { /* the result stands; who reads no events should know all the same */
-        say_notice("after its result the script failed: %.*s", (int)strcspn(exec->later, "\n"), exec->later);
     }
+    /* The result stands; who sees no event of it should know all the same. */
+    if (exec->later && !exec->error && !(exec->out.readable && exec->told))
+        say_notice("after its result the script failed: %.*s", (int)strcspn(exec->later, "\n"), exec->later);
 }
 
 static int exec_in(const struct sandbox *sandbox, const struct options *options, const struct strbuf *script)

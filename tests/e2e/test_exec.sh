@@ -76,6 +76,10 @@ kt exec --max-output 2000 - <<<'print("x" * 100000)'
 ok "too much" is 1
 ok "names the limit" err "2000 bytes"
 ok "and no more came out" test "$(wc -c <out)" -le 2000
+kt exec --max-output 300 - <<<$'emit_result(1)\nprint("x" * 5000)'
+ok "too much after a result, which stands" is 0
+ok "is told too" err "keyturn: after its result the script failed: its output exceeded the limit of 300 bytes"
+ok "on one line as well" test "$(wc -l <err)" -eq 1
 kt exec - <<<'import os; os._exit(0)'
 ok "leaving is no success" is 1
 
