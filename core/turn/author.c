@@ -9,6 +9,8 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "model/retry.h"
+#include "workspace/codeblock.h"
+#include <string.h>
 
 struct author {
     struct author_options options;
@@ -46,6 +48,21 @@ static struct authoring authoring_of(const struct model_reply *reply)
                               .latency_ms = reply->latency_ms};
 }
 
+/* Every answer of PLAN counts as an attempt, also one without a script. */
+static bool has_attempts_left(const struct author *author)
+{
+    size_t attempts = author->options.run.attempts;
+    return (size_t)author->answers < (attempts ? attempts : ORCHESTRATOR_ATTEMPTS);
+}
+
+static void tell_and_ask(struct author *author, const char *text)
+{
+    message_list_add(&author->messages, ROLE_USER, text);
+    author->asked = 0;
+    ask(author);
+    author->listener.asks(author->listener.user);
+}
+
 static void answered(struct author *author, struct model_reply *reply)
 {
     CLEANUP(arena) struct arena arena = ARENA_INIT;
@@ -57,7 +74,11 @@ static void answered(struct author *author, struct model_reply *reply)
     if (!authored.script)
         authored.word = *text ? text : NULL;
     author->answers++;
-    orchestrator_script(author->run, &authored);
+    if (!authored.script && author->options.run.mode == SCRIPT_PLAN && strstr(text, CODE_FENCE) &&
+        has_attempts_left(author))
+        tell_and_ask(author, author_words_astray);
+    else
+        orchestrator_script(author->run, &authored);
 }
 
 static void give_up(struct author *author, const struct model_reply *reply, bool too_late)
@@ -100,15 +121,15 @@ static void on_next(void *user, struct orchestration *run, const struct run_reco
 {
     struct author *author = user;
     CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
-    (void)run;
+    if (author->options.run.mode == SCRIPT_PLAN && !has_attempts_left(author)) {
+        orchestrator_script(run, &(struct authored){0});
+        return;
+    }
     if (record->count)
         author_tell_attempt(&text, author->options.run.mode, &record->attempts[record->count - 1].result);
     else
         strbuf_addstr(&text, author->options.wish);
-    message_list_add(&author->messages, ROLE_USER, text.buf);
-    author->asked = 0;
-    ask(author);
-    author->listener.asks(author->listener.user);
+    tell_and_ask(author, text.buf);
 }
 
 static void on_begins(void *user, const struct run_record *record)

@@ -2,9 +2,11 @@
 /* A model that writes scripts for a wish: the author of an orchestration (sandbox/orchestrator.h).
  *
  * The model is told what a script is and what is wished for, and after each one what came of it: the error with the end
- * of its traceback, of a step also what it said. Its script is the first fenced block of Python of its answer. Without
- * one the steps of INTERACTIVE are over, and the answer is the closing word; PLAN takes a block without a language or a
- * text without a fence for a script where something is emitted in it, and else ends as failed with what the model said.
+ * of its traceback, of a step also what it said. Its script is the first fenced block of Python of its answer; one
+ * that is not closed goes to the end. Without one the steps of INTERACTIVE are over, and the answer is the closing
+ * word; PLAN takes a block without a language or a text without a fence for a script where something is emitted in it,
+ * and else tells the model what is wrong where it has other blocks, which uses up an attempt, or ends as failed with
+ * what it said.
  *
  * A model that fails for a while is asked again as a turn does it (model/retry.h). */
 

@@ -33,6 +33,10 @@ static const char interactive_rules[] =
     "result calls emit_result, which ends it; where there is none, answer without a block when all is done. Two steps "
     "running that say the same end it too.";
 
+const char author_words_astray[] =
+    "No block of your answer is a Python script that calls emit_result, and nothing else "
+    "is run here. Write the whole script in one fenced block that begins with ```python.";
+
 void author_rules(struct strbuf *out, enum script_mode mode, const struct toolset *tools, const char *const *secrets)
 {
     strbuf_addstr(out, what_a_script_is);
@@ -101,8 +105,10 @@ static bool emits(const char *text)
 
 const char *author_find_script(struct arena *arena, enum script_mode mode, const char *answer)
 {
+    /* A last fence that is not closed ends with the text; behind closed ones one more changes nothing. */
+    CLEANUP(free) char *closed = xasprintf("%s\n" CODE_FENCE, answer);
     struct code_block *blocks;
-    size_t count = code_blocks_find(arena, answer, strlen(answer), CODE_FENCE, CODE_FENCE, &blocks);
+    size_t count = code_blocks_find(arena, closed, strlen(closed), CODE_FENCE, CODE_FENCE, &blocks);
     for (size_t i = 0; i < count; i++)
         if (is_python(&blocks[i]))
             return blocks[i].code;

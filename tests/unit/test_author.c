@@ -239,7 +239,9 @@ static void test_what_counts_as_a_script(void **state)
         {"```\nno code\n```", NULL},
         {"```sh\nls\n```\n```python3\nemit_result(2)\n```", "emit_result(2)\n"},
         {"I would call print(1).", NULL},
-        {"```python\nemit_result(1)", NULL}, /* cut off */
+        {"```python\nemit_result(1)", "emit_result(1)\n"}, /* not closed */
+        {"```sh\nls\n```\n```python\nemit_result(1)\n", "emit_result(1)\n\n"},
+        {"```sh\nemit_result(1)", NULL},
         {"", NULL},
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
@@ -262,6 +264,30 @@ static void test_a_model_that_writes_none(void **state)
     expect(f, false, 0, "no script was given: I cannot count that far.");
     assert_string_equal(f->record.closing, "I cannot count that far.\nSorry.");
     assert_int_equal(f->pool.taken, 0);
+}
+
+static void test_a_block_of_another_language_uses_an_attempt(void **state)
+{
+    struct fixture *f = *state;
+    says(f, "```bash\nls\n```");
+    says(f, "```python\nfail one\n```");
+    says(f, "```python\nemit_result(3)\n```");
+    run(f, SCRIPT_PLAN);
+    expect(f, true, 2, "attempt 2 gave a result");
+    assert_holds(last_told(f, 1), "No block of your answer is a Python script");
+    assert_int_equal(f->asks, 3);
+}
+
+static void test_answers_without_a_script_end_with_the_attempts(void **state)
+{
+    struct fixture *f = *state;
+    says(f, "```bash\nls\n```");
+    says(f, "```bash\nls\n```");
+    says(f, "```python\nfail one\n```");
+    says(f, "```python\nemit_result(3)\n```");
+    run(f, SCRIPT_PLAN);
+    expect(f, false, 1, "no other script was given (the last failed: one)");
+    assert_int_equal(f->model->request_count, 3);
 }
 
 /* ---- INTERACTIVE ---- */
@@ -392,13 +418,21 @@ static void test_cancel_at_every_moment(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_a_script_that_works),         TEST(test_the_error_goes_back),
-        TEST(test_what_scripts_have),           TEST(test_what_counts_as_a_script),
-        TEST(test_a_model_that_writes_none),    TEST(test_steps),
-        TEST(test_what_a_step_said_is_bounded), TEST(test_the_same_again_stops),
-        TEST(test_it_is_asked_again),           TEST(test_not_for_ever),
-        TEST(test_nor_where_that_helps_nobody), TEST(test_nor_when_it_wants_to_be_left_alone),
+        TEST(test_a_script_that_works),
+        TEST(test_the_error_goes_back),
+        TEST(test_what_scripts_have),
+        TEST(test_what_counts_as_a_script),
+        TEST(test_a_model_that_writes_none),
+        TEST(test_steps),
+        TEST(test_what_a_step_said_is_bounded),
+        TEST(test_the_same_again_stops),
+        TEST(test_it_is_asked_again),
+        TEST(test_not_for_ever),
+        TEST(test_nor_where_that_helps_nobody),
+        TEST(test_nor_when_it_wants_to_be_left_alone),
         TEST(test_cancel_at_every_moment),
+        TEST(test_a_block_of_another_language_uses_an_attempt),
+        TEST(test_answers_without_a_script_end_with_the_attempts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
