@@ -288,7 +288,8 @@ def _offer(file):
             _origins[name] = file
             if callable(value) and not isinstance(value, type):
                 _tools[name] = effect
-                if isinstance(value, types.FunctionType) and value not in _awaiting.values():  # may be a decorator's, around a coroutine function
+                # It may be a decorator's, around a coroutine function.
+                if isinstance(value, types.FunctionType) and value not in _awaiting.values():
                     value = _sync(value, name)
         _base[name] = value
 
