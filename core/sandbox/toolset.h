@@ -9,7 +9,7 @@ struct json;
 
 struct toolset_tool {
     char *name;
-    char *effect; /* as declared; "" where the harness says nothing */
+    char *effect; /* what it may do, with all that its file can reach; "" where the harness says nothing */
 };
 
 struct toolset {
