@@ -20,6 +20,7 @@ struct session_lines {
     size_t base;   /* number of the oldest line that is still there */
     size_t cursor; /* number of the first line that was not polled yet */
     size_t added;  /* bytes that ever came: whether anything is new */
+    size_t told;   /* of them when somebody who waited was told all there was */
     struct strbuf partial;
     bool exited;
     int exit_code;

@@ -15,12 +15,14 @@ void session_waiter_begin(struct session_waiter *waiter, int64_t now_us, int64_t
     strbuf_init(&waiter->seen.output);
 }
 
-static void finish(struct session_waiter *waiter, const struct session_lines *lines)
+static void finish(struct session_waiter *waiter, struct session_lines *lines)
 {
     struct session_seen *seen = &waiter->seen;
     bool all = seen->window.next == lines->base + lines->count;
     seen->exited = lines->exited;
     seen->exit_code = lines->exit_code;
+    if (all)
+        lines->told = lines->added;
     if (all && lines->partial.len)
         strbuf_add(&seen->output, lines->partial.buf, lines->partial.len);
     else if (seen->output.len)
@@ -34,7 +36,9 @@ bool session_waiter_look(struct session_waiter *waiter, struct session_lines *li
     bool first = !waiter->any;
     /* Who has ended is not asked again: all that is left, then. */
     struct session_window window = session_lines_take(lines, lines->exited ? 0 : waiter->limit, &seen->output);
-    bool fresh = seen->output.len > before || (lines->partial.len && lines->added != waiter->added);
+    /* An unfinished line that was told before is nothing new, or no later look would ever wait. */
+    size_t known = waiter->added > lines->told ? waiter->added : lines->told;
+    bool fresh = seen->output.len > before || (lines->partial.len && lines->added != known);
     waiter->added = lines->added;
     waiter->any = waiter->any || fresh;
     if (first)
@@ -42,8 +46,7 @@ bool session_waiter_look(struct session_waiter *waiter, struct session_lines *li
     seen->window.next = window.next;
     if (fresh)
         waiter->quiet_us = now_us + SESSION_SETTLE_MS * 1000;
-    if (!lines->exited && seen->output.len < SESSION_SEEN_BYTES &&
-        !(waiter->quiet_us && now_us >= waiter->quiet_us) &&
+    if (!lines->exited && seen->output.len < SESSION_SEEN_BYTES && !(waiter->quiet_us && now_us >= waiter->quiet_us) &&
         !(waiter->until_us && now_us >= waiter->until_us))
         return false;
     finish(waiter, lines);

@@ -1,7 +1,7 @@
 /* Lines of a program: numbers, the cursor, the unfinished line, and how much is kept. */
 
 #include "base/mem.h"
-#include "workspace/session_lines.h"
+#include "workspace/program_session.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -121,6 +121,31 @@ static void test_many_lines_in_a_bounded_room(void **state)
     assert_true(lines.count < 40);
 }
 
+/* Looks as somebody would who waits, with 10 s at most; gives the time in ms when it was told. */
+static int64_t waits(const char *later, int64_t at_ms, const char *text)
+{
+    struct session_waiter waiter;
+    int64_t now_ms = 0;
+    session_waiter_begin(&waiter, 0, 10000, SESSION_POLL_LINES);
+    for (; !session_waiter_look(&waiter, &lines, now_ms * 1000); now_ms += SESSION_POLL_MS)
+        if (now_ms == at_ms)
+            add(later);
+    assert_string_equal(waiter.seen.output.buf, text);
+    session_waiter_release(&waiter);
+    return now_ms;
+}
+
+static void test_an_unfinished_line_is_new_once(void **state)
+{
+    (void)state;
+    add("Working... ");
+    assert_in_range(waits("", 0, "Working... "), 0, 200);
+    assert_in_range(waits("finished\n", 4000, "Working... finished"), 4000, 4200);
+    add("more ");
+    assert_in_range(waits("", 0, "more "), 0, 200);
+    assert_int_equal(waits("", 0, "more "), 10000);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -128,6 +153,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_what_is_too_old_is_gone, begin, end),
         cmocka_unit_test_setup_teardown(test_end, begin, end),
         cmocka_unit_test_setup_teardown(test_taking_whole_lines, begin, end),
+        cmocka_unit_test_setup_teardown(test_an_unfinished_line_is_new_once, begin, end),
         cmocka_unit_test_setup_teardown(test_many_lines_in_a_bounded_room, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
