@@ -1,12 +1,13 @@
 /* Opening things beneath the workspace root.
  *
- * The kernel resolves every path (openat2 with RESOLVE_BENEATH), component by component, and refuses the one that leaves:
+ * The kernel resolves every path (openat2 with RESOLVE_BENEATH), component by component, and refuses the one that
+ * leaves:
  * "..", an absolute link, a link whose target climbs out, /proc's magic links, and a folder that somebody swaps for a
  * link while we look. A comparison of strings could promise none of that, so beneath_clean is only good manners: one
  * spelling per file for people, digests and resource keys. Nothing relies on it for safety.
  *
- * Every open is non-blocking and never takes a terminal, because a name in a workspace may be a FIFO nobody writes to or
- * a tty. What was opened is then judged by fstat, on the descriptor, not by a stat before the open. */
+ * Every open is non-blocking and never takes a terminal, because a name in a workspace may be a FIFO nobody writes to
+ * or a tty. What was opened is then judged by fstat, on the descriptor, not by a stat before the open. */
 
 #include "beneath.h"
 #include "mem.h"
@@ -20,7 +21,8 @@
 
 struct beneath {
     int fd;
-    char *path; /* resolved, absolute */
+    char *path;  /* resolved, absolute */
+    char *alias; /* likewise for programs that see it elsewhere; NULL: none does */
 };
 
 /* openat2 gives EAGAIN when a rename elsewhere made it lose sight of whether ".." stayed beneath. */
@@ -51,7 +53,14 @@ void beneath_close(struct beneath *root)
         return;
     close(root->fd);
     free(root->path);
+    free(root->alias);
     free(root);
+}
+
+void beneath_set_alias(struct beneath *root, const char *path)
+{
+    free(root->alias);
+    root->alias = path ? xstrdup(path) : NULL;
 }
 
 const char *beneath_path(const struct beneath *root)
@@ -131,13 +140,19 @@ static int refuse(struct err *err, int code, const char *path)
     return -1;
 }
 
-/* The part of an absolute path below the root, or NULL. */
-static const char *below_root(const struct beneath *root, const char *path)
+/* The part of an absolute path below another, or NULL. */
+static const char *below(const char *top, const char *path)
 {
-    size_t len = strcmp(root->path, "/") == 0 ? 0 : strlen(root->path);
-    if (strncmp(path, root->path, len) != 0 || (path[len] != '/' && path[len] != '\0'))
+    size_t len = strcmp(top, "/") == 0 ? 0 : strlen(top);
+    if (strncmp(path, top, len) != 0 || (path[len] != '/' && path[len] != '\0'))
         return NULL;
     return path + len;
+}
+
+static const char *below_root(const struct beneath *root, const char *path)
+{
+    const char *rest = below(root->path, path);
+    return rest || !root->alias ? rest : below(root->alias, path);
 }
 
 char *beneath_tidy(const char *path)

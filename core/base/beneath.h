@@ -14,7 +14,10 @@ struct strbuf;
 struct beneath *beneath_open(const char *dir, struct err *err) CHECKED;
 void beneath_close(struct beneath *root);
 const char *beneath_path(const struct beneath *root); /* absolute, for people */
-int beneath_fd(const struct beneath *root);           /* of the root; borrowed */
+/* Another absolute path that the root is known by: programs in a sandbox see it there, and make links to it. Before it
+ * is shared between threads. */
+void beneath_set_alias(struct beneath *root, const char *path);
+int beneath_fd(const struct beneath *root); /* of the root; borrowed */
 
 /* "a file", "a folder", "a symbolic link", "a FIFO"… for sentences. */
 const char *beneath_kind(mode_t mode);

@@ -185,6 +185,7 @@ struct workspace *place_workspace(struct place *place, struct err *err)
         return NULL;
     }
     struct workspace *ws = workspace_registry_acquire(place->registry, place->options.id, make, place, NULL, err);
+                                        .seen_at = engine && engine->program ? engine->program->workspace : NULL,
     if (!ws)
         return NULL;
     pthread_mutex_lock(&place->mutex);

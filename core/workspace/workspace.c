@@ -119,6 +119,7 @@ static struct workspace *create(const struct workspace_options *options, struct 
     ws->root = beneath_open(path, err);
     if (ws->root) {
         ws->path = xstrdup(beneath_path(ws->root));
+        beneath_set_alias(ws->root, options->seen_at);
         if (layout_ensure_beneath(ws->root, clock, err) == 0 && link_inputs(ws, options->inputs, err) == 0)
             return ws;
     }

@@ -37,6 +37,7 @@ struct workspace_options {
     bool trusted;                       /* `base` itself is the workspace, and is never removed */
     const char *inputs;                 /* a host folder that each one sees as work/inputs; NULL: none */
     bool lends;                         /* programs can be shown folders of this machine in it, read-only */
+    const char *seen_at;                /* where programs see the workspace; NULL: where it is */
     struct clock *clock;                /* NULL: the system's */
     struct versions *versions;          /* where artifacts are loaded from and saved to; NULL: nowhere */
     struct workspace_observer observer; /* of every operation on it */

@@ -68,8 +68,16 @@ static void test_clean(void **state)
 {
     (void)state;
     static const char *const good[][2] = {
-        {"a", "a"},           {"./a//b/", "a/b"}, {".", "."},       {"./", "."},       {"a/..", "."},
-        {"a/./b/../c", "a/c"}, {"a/b/../..", "."}, {"...", "..."},   {"..a/b..", "..a/b.."}, {"a b/\xff", "a b/\xff"},
+        {"a", "a"},
+        {"./a//b/", "a/b"},
+        {".", "."},
+        {"./", "."},
+        {"a/..", "."},
+        {"a/./b/../c", "a/c"},
+        {"a/b/../..", "."},
+        {"...", "..."},
+        {"..a/b..", "..a/b.."},
+        {"a b/\xff", "a b/\xff"},
     };
     struct err err = ERR_INIT;
     for (size_t i = 0; i < COUNT_OF(good); i++) {
@@ -91,6 +99,12 @@ static void test_clean(void **state)
         assert_null(beneath_clean(root, bad[i], &err));
         assert_string_equal(err.text, expected);
     }
+    beneath_set_alias(root, "/workspace");
+    CLEANUP(free) char *alias = beneath_clean(root, "/workspace/a/../b", &err);
+    assert_string_equal(alias, "b");
+    assert_null(beneath_clean(root, "/workspaces/b", &err));
+    assert_null(beneath_clean(root, "/workspace/../b", &err));
+    beneath_set_alias(root, NULL);
     assert_null(beneath_clean(root, "", &err));
     assert_string_equal(err.text, "the path is empty");
 }
