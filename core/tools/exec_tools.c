@@ -77,7 +77,7 @@ static void write_result(struct place_job *job)
             json_add_value(&w, member->key, member);
     }
     if (!json_get(result, "error"))
-        place_warn_disk(&w, job);
+        place_warn(&w, job);
     json_close(&w, '}');
     tool_reply_page(&job->reply, strbuf_detach(&out, NULL));
 }

@@ -140,6 +140,23 @@ static void on_op(void *user, const struct workspace_op *op)
 
 /* ---- the workspace ---- */
 
+void place_remember_moved(struct place *place, const char *moved)
+{
+    pthread_mutex_lock(&place->mutex);
+    char *before = place->moved;
+    place->moved = before ? xasprintf("%s; %s", before, moved) : xstrdup(moved);
+    free(before);
+    pthread_mutex_unlock(&place->mutex);
+}
+
+char *place_take_moved(struct place *place)
+{
+    pthread_mutex_lock(&place->mutex);
+    char *moved = steal(&place->moved);
+    pthread_mutex_unlock(&place->mutex);
+    return moved;
+}
+
 struct versions *place_versions(struct place *place)
 {
     pthread_mutex_lock(&place->mutex);
@@ -168,6 +185,7 @@ static struct workspace *make(void *user, const char *id, struct err *err)
     CLEANUP(free) char *base = open_base(place, err);
     struct workspace_options options = {.base = base,
                                         .versions = place_versions(place),
+                                        .seen_at = engine && engine->program ? engine->program->workspace : NULL,
                                         .lends = engine && engine->program && engine->program->lent,
                                         .observer = {on_op, place}};
     return base ? workspace_create(&options, id, &place->options.policy, err) : NULL;
@@ -185,7 +203,6 @@ struct workspace *place_workspace(struct place *place, struct err *err)
         return NULL;
     }
     struct workspace *ws = workspace_registry_acquire(place->registry, place->options.id, make, place, NULL, err);
-                                        .seen_at = engine && engine->program ? engine->program->workspace : NULL,
     if (!ws)
         return NULL;
     pthread_mutex_lock(&place->mutex);
@@ -294,6 +311,7 @@ static void forget(struct place *place)
     versions_free(place->versions);
     place_listen(place, NULL);
     place_tell_ops(place);
+    free(place->moved);
     pthread_mutex_destroy(&place->mutex);
     arena_release(&place->arena);
     free(place);

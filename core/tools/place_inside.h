@@ -46,6 +46,7 @@ struct place {
     struct place_output *outputs;
     size_t output_count;
     bool ended;
+    char *moved; /* out of the way in the workspace, and not told yet; NULL: nothing */
 
     struct env_vars env;  /* for every program */
     struct workspace *ws; /* once it was asked for; the registry's */
@@ -78,6 +79,10 @@ void place_tell_seen(struct place *place, const struct place_seen *seen);
 void place_tell_ops(struct place *place);
 /* Somebody's work came back; the place may be gone afterwards when nobody has it any more. */
 void place_job_back(struct place *place);
+
+/* What was moved out of the way: kept until an answer says it. From any thread. */
+void place_remember_moved(struct place *place, const char *moved);
+char *place_take_moved(struct place *place); /* NULL: nothing */
 
 /* place_programs.c */
 void place_drop_programs(struct place *place);

@@ -4,6 +4,16 @@
 #include "base/strbuf.h"
 #include "place.h"
 #include "place_inside.h"
+#include "workspace/layout.h"
+
+/* One command must not make the workspace useless for all later ones. */
+static void clear_way(struct place_job *job)
+{
+    CLEANUP(strbuf) struct strbuf told = STRBUF_INIT;
+    layout_clear(job->ws->root, &told);
+    if (told.len)
+        place_remember_moved(job->place, told.buf);
+}
 
 static void work(struct loop_work *work)
 {
@@ -15,6 +25,8 @@ static void work(struct loop_work *work)
     }
     job->ws = place_workspace(job->place, &job->err);
     job->failed = !job->ws;
+    if (job->ws)
+        clear_way(job);
     if (job->ws && job->act)
         job->act(job);
     if (job->ws && job->look)
@@ -98,11 +110,14 @@ int64_t place_job_time_ms(const struct place_job *job, int64_t said_ms)
     return said_ms < left_ms ? said_ms : left_ms;
 }
 
-void place_warn_disk(struct json_writer *w, const struct place_job *job)
+void place_warn(struct json_writer *w, const struct place_job *job)
 {
     struct err err = ERR_INIT;
-    if (workspace_warn_disk(job->ws, &err))
-        json_add_str(w, "warning", err.text);
+    CLEANUP(free) char *moved = place_take_moved(job->place);
+    bool full = workspace_warn_disk(job->ws, &err);
+    CLEANUP(free) char *both = xasprintf("%s%s%s", full ? err.text : "", full && moved ? "; " : "", moved ? moved : "");
+    if (*both)
+        json_add_str(w, "warning", both);
 }
 
 bool place_missing(struct tool_run *run)

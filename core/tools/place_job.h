@@ -47,9 +47,9 @@ int64_t place_job_time_ms(const struct place_job *job, int64_t said_ms);
 void place_job_finish(struct place_job *job);
 /* The same with a sentence. */
 void place_job_refuse(struct place_job *job, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* Adds a warning to an answer when the workspace holds more than it may: programs are stopped by the size of a file,
- * not by that of all. Blocks. */
-void place_warn_disk(struct json_writer *w, const struct place_job *job);
+/* Adds a warning to an answer when the workspace holds more than it may (programs are stopped by the size of a file,
+ * not by that of all), and when something was moved out of the way, which is said once. Blocks. */
+void place_warn(struct json_writer *w, const struct place_job *job);
 /* True, and the call is refused, when the session has no place for programs. */
 bool place_missing(struct tool_run *run);
 /* What a call does that runs a program here. */

@@ -253,7 +253,7 @@ static void write_result(struct place_job *job)
     if (err.text[0])
         json_add_str(&w, "warning", err.text);
     else if (!call->result.why)
-        place_warn_disk(&w, job);
+        place_warn(&w, job);
     json_close(&w, '}');
     tool_reply_page(&job->reply, strbuf_detach(&out, NULL));
 }

@@ -123,6 +123,7 @@ static void stage(struct place_job *job)
     json_add_str(&w, "from", from);
     json_add_str(&w, "to", to);
     json_add_bool(&w, "staged", true);
+    place_warn(&w, job);
     json_close(&w, '}');
     tool_reply_page(&job->reply, strbuf_detach(&out, NULL));
 }

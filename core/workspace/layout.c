@@ -5,6 +5,7 @@
 #include "base/beneath.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/strbuf.h"
 #include "metadata.h"
 #include "walk.h"
 #include <errno.h>
@@ -56,6 +57,43 @@ void layout_remove_links(const struct beneath *root)
         if (fd < 0)
             unlinkat(beneath_fd(root), name, 0);
     }
+}
+
+/* Whether it is where a folder must be, or the metadata, and cannot be that. A link is judged by where it leads. */
+static bool is_in_the_way(const struct beneath *root, const char *name, bool folder)
+{
+    struct stat st;
+    if (fstatat(beneath_fd(root), name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+        return false;
+    if (!folder || S_ISDIR(st.st_mode))
+        return !folder && S_ISDIR(st.st_mode); /* whatever else is there gives way to new metadata */
+    CLEANUP(fd) int fd = beneath_openat(root, name, O_PATH | O_DIRECTORY, 0, NULL);
+    return fd < 0;
+}
+
+/* To NAME.1, or the next that is free. */
+static void move_aside(const struct beneath *root, const char *name, struct strbuf *told)
+{
+    int dir = beneath_fd(root);
+    struct stat st;
+    for (unsigned number = 1;; number++) {
+        CLEANUP(free) char *aside = xasprintf("%s.%u", name, number);
+        if (fstatat(dir, aside, &st, AT_SYMLINK_NOFOLLOW) == 0)
+            continue;
+        if (errno == ENOENT && renameat(dir, name, dir, aside) == 0)
+            strbuf_addf(told, "%s%s was in the way and is %s now", told->len ? "; " : "", name, aside);
+        return;
+    }
+}
+
+void layout_clear(const struct beneath *root, struct strbuf *told)
+{
+    walk_unlock(beneath_fd(root), S_IRWXU);
+    for (size_t i = 0; i < LAYOUT_DIRS; i++)
+        if (is_in_the_way(root, layout_rows[i].name, true))
+            move_aside(root, layout_rows[i].name, told);
+    if (is_in_the_way(root, LAYOUT_METADATA, false))
+        move_aside(root, LAYOUT_METADATA, told);
 }
 
 int layout_ensure(const char *root, struct clock *clock, char *paths[LAYOUT_DIRS], struct err *err)

@@ -7,6 +7,7 @@
 
 struct beneath;
 struct clock;
+struct strbuf;
 
 enum layout_dir {
     LAYOUT_SKILLS, /* skill trees, staged read-only */
@@ -35,6 +36,9 @@ extern const struct layout_row layout_rows[LAYOUT_DIRS];
 int layout_ensure(const char *root, struct clock *clock, char *paths[LAYOUT_DIRS], struct err *err) CHECKED;
 /* The same below a root that is open already. */
 int layout_ensure_beneath(const struct beneath *root, struct clock *clock, struct err *err) CHECKED;
-/* Removes links where the folders should be that lead out of the workspace or nowhere: a program put them there, and they
- * would be in the way of every later one. */
+/* Removes links where the folders should be that lead out of the workspace or nowhere: a program put them there, and
+ * they would be in the way of every later one. */
 void layout_remove_links(const struct beneath *root);
+/* Renames whatever a program put where a folder or the metadata must be and cannot be that, to NAME.1 and so on; adds
+ * to `told` what was renamed, for people. */
+void layout_clear(const struct beneath *root, struct strbuf *told);

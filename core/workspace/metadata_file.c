@@ -139,6 +139,13 @@ static int lock_programs(const struct beneath *root, struct err *err)
 
 /* ---- the file ---- */
 
+/* What a program shuts, leads elsewhere or replaces by something that is no file is as good as spoilt. */
+static bool is_spoilt(int code)
+{
+    return code == EACCES || code == EISDIR || code == EINVAL || code == ENXIO || code == EXDEV || code == ELOOP ||
+           code == ENOTDIR;
+}
+
 int metadata_load(const struct beneath *root, struct clock *clock, struct metadata *md, struct err *err)
 {
     CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
@@ -152,7 +159,7 @@ int metadata_load(const struct beneath *root, struct clock *clock, struct metada
     } else if (own.code == EFBIG) {
         err_set(&own, LAYOUT_METADATA " is corrupt: more than %d bytes", METADATA_BYTES_MAX);
         own.code = METADATA_CORRUPT;
-    } else if (own.code == EACCES) { /* what a program shuts is as good as spoilt */
+    } else if (is_spoilt(own.code)) {
         own.code = METADATA_CORRUPT;
     }
     metadata_init(md, clock);

@@ -1,0 +1,123 @@
+/* What a program does to its own workspace spoils no later call: whatever is in the way is moved aside and told, and
+ * links by the paths that programs were given are as good as others. In real sandboxes. */
+
+#include "base/mem.h"
+#include "support/place_rig.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static struct place_rig rig;
+
+static int set_up(void **state)
+{
+    (void)state;
+    place_rig_init(&rig);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    place_rig_release(&rig);
+    return 0;
+}
+
+static void exec(const char *call, const char *command)
+{
+    CLEANUP(free) char *arguments = xasprintf("{\"command\":\"%s\"}", command);
+    place_rig_call(&rig, call, "workspace_exec", arguments);
+}
+
+static void expect_warning(const char *call, const char *warning)
+{
+    assert_string_equal(place_rig_of(&rig, call, "warning"), warning);
+}
+
+static void test_what_is_in_the_way_is_moved(void **state)
+{
+    (void)state;
+    turn_rig_file(&rig.turn, "a.txt", "one\n");
+    place_rig_open(&rig);
+    exec("c1", "rm -rf out; echo mine > out; touch out.1");
+    exec("c2", "cat out.2; rm -rf runs; touch runs");
+    place_rig_call(&rig, "c3", "run_code", "{\"code\":\"print(1)\"}");
+    exec("c4", "mv work w2; ln -s /workspace/w2 work");
+    place_rig_call(&rig, "c5", "stage_input", "{\"from\":\"a.txt\"}");
+    exec("c6", "cat work/inputs/a.txt; rm -rf skills; mkfifo skills");
+    exec("c7", "mv work w3; ln -s w3 work");
+    exec("c8", "cat work/inputs/a.txt");
+    place_rig_turn(&rig);
+    expect_warning("c1", "out was in the way and is out.2 now");
+    assert_string_equal(place_rig_of(&rig, "c2", "output"), "mine\n");
+    expect_warning("c2", "runs was in the way and is runs.1 now");
+    assert_string_equal(place_rig_of(&rig, "c3", "output"), "1\n");
+    expect_warning("c3", "");
+    expect_warning("c4", "work was in the way and is work.1 now");
+    assert_string_equal(place_rig_of(&rig, "c5", "staged"), "true");
+    assert_string_equal(place_rig_of(&rig, "c6", "output"), "one\n");
+    expect_warning("c6", "skills was in the way and is skills.1 now");
+    expect_warning("c7", ""); /* it is a folder all the same */
+    assert_string_equal(place_rig_of(&rig, "c8", "output"), "one\n");
+}
+
+static void test_metadata_is_made_anew(void **state)
+{
+    (void)state;
+    static const char *const spoils[] = {"mkfifo metadata.json", "mkdir metadata.json", "ln -s /etc metadata.json",
+                                         "ln -s metadata.json metadata.json", "ln -s work metadata.json"};
+    turn_rig_file(&rig.turn, "a.txt", "one\n");
+    place_rig_open(&rig);
+    for (size_t i = 0; i < COUNT_OF(spoils); i++) {
+        CLEANUP(free) char *command = xasprintf("rm -rf metadata.json; %s", spoils[i]);
+        CLEANUP(free) char *first = xasprintf("e%zu", i), *then = xasprintf("s%zu", i), *last = xasprintf("t%zu", i);
+        exec(first, command);
+        place_rig_call(&rig, then, "stage_input", "{\"from\":\"a.txt\"}");
+        exec(last, "test ! -L metadata.json && test -f metadata.json && echo good");
+    }
+    place_rig_turn(&rig);
+    for (size_t i = 0; i < COUNT_OF(spoils); i++) {
+        CLEANUP(free) char *then = xasprintf("s%zu", i), *last = xasprintf("t%zu", i);
+        assert_string_equal(place_rig_of(&rig, then, "staged"), "true");
+        assert_string_equal(place_rig_of(&rig, last, "output"), "good\n");
+    }
+    expect_warning("e1", "metadata.json was in the way and is metadata.json.1 now");
+}
+
+static void test_links_by_the_paths_of_programs(void **state)
+{
+    (void)state;
+    rig.turn.answer = turn_rig_say_yes;
+    place_rig_open(&rig);
+    exec("c1", "mkdir work/d; echo one > work/a; echo two > work/d/b; ln -s $WORK_DIR/a $OUTPUT_DIR/a; "
+               "ln -s $WORK_DIR/d $OUTPUT_DIR/d; ln -s /workspaces/a out/far");
+    place_rig_call(&rig, "c2", "collect_outputs", "{\"inline\":true}");
+    place_rig_call(&rig, "c3", "save_artifact", "{\"path\":\"out/a\"}");
+    place_rig_call(&rig, "c4", "bring_back", "{\"from\":\"out/a\",\"to\":\"a\"}");
+    place_rig_call(&rig, "c5", "bring_back", "{\"from\":\"out/d\",\"to\":\"d/\"}");
+    place_rig_call(&rig, "c6", "save_artifact", "{\"path\":\"out/far\"}");
+    place_rig_turn(&rig);
+    assert_string_equal(place_rig_of(&rig, "c2", "files[0].content"), "one\n");
+    assert_string_equal(place_rig_of(&rig, "c2", "files[1].name"), "out/d/b");
+    assert_string_equal(place_rig_of(&rig, "c3", "ref"), "artifact://a@0");
+    CLEANUP(free) char *a = turn_rig_read(&rig.turn, "a"), *b = turn_rig_read(&rig.turn, "d/b");
+    assert_string_equal(a, "one\n");
+    assert_string_equal(b, "two\n");
+    assert_non_null(strstr(place_rig_error(&rig, "c6"), "path escapes workspace"));
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_what_is_in_the_way_is_moved),
+        TEST(test_metadata_is_made_anew),
+        TEST(test_links_by_the_paths_of_programs),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
