@@ -164,7 +164,9 @@ static void add_content(struct json_writer *w, const struct collected_file *file
                         const struct tool_run *run)
 {
     size_t before = w->out->len;
-    if (!mime_is_text(file->mime)) {
+    if (!*file->mime) { /* nothing of it was read: no room was left */
+        json_add_bool(w, "not_shown", true);
+    } else if (!mime_is_text(file->mime)) {
         json_add_bool(w, "binary", true);
     } else if (*room < CONTENT_WORTH) {
         json_add_bool(w, "not_shown", true);
@@ -182,7 +184,8 @@ void collected_write(struct json_writer *w, const struct collected *files, bool 
         const struct collected_file *file = &files->files[i];
         json_open(w, NULL, '{');
         json_add_str(w, "name", file->name);
-        json_add_str(w, "mime", file->mime);
+        if (*file->mime)
+            json_add_str(w, "mime", file->mime);
         json_add_int(w, "size", file->size);
         if (file->truncated)
             json_add_bool(w, "cut", true);

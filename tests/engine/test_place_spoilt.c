@@ -110,6 +110,20 @@ static void test_links_by_the_paths_of_programs(void **state)
     assert_non_null(strstr(place_rig_error(&rig, "c6"), "path escapes workspace"));
 }
 
+/* A file that no room was left for is not binary: nobody looked at it. */
+static void test_what_was_not_read_is_not_shown(void **state)
+{
+    (void)state;
+    place_rig_open(&rig);
+    exec("c1", "echo one > out/a; echo two > out/b");
+    place_rig_call(&rig, "c2", "collect_outputs",
+                   "{\"globs\":[\"out/a\",\"out/b\"],\"inline\":true,\"max_total_bytes\":4}");
+    place_rig_turn(&rig);
+    assert_string_equal(place_rig_of(&rig, "c2", "files[0].content"), "one\n");
+    assert_string_equal(place_rig_of(&rig, "c2", "files[1].not_shown"), "true");
+    assert_string_equal(place_rig_of(&rig, "c2", "files[1].binary"), "");
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -118,6 +132,7 @@ int main(void)
         TEST(test_what_is_in_the_way_is_moved),
         TEST(test_metadata_is_made_anew),
         TEST(test_links_by_the_paths_of_programs),
+        TEST(test_what_was_not_read_is_not_shown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
