@@ -31,7 +31,7 @@ static int take_number(struct reading *reading, const struct json *value, int64_
     }
 NUMBER(max_disk_mb, 1, 1 << 20)
 NUMBER(memory_mb, 16, 1 << 20)
-NUMBER(pids, 1, 32768)
+NUMBER(pids, 8, 32768) /* the sandbox, a shell and what that starts need some */
 NUMBER(cpu_percent, 1, 6400)
 NUMBER(timeout_s, 1, 86400)
 NUMBER(programs, 1, 64)
@@ -84,6 +84,13 @@ static void on_missing(void *user, const char *name)
         workspace->env_missing = name;
 }
 
+/* As a shell can say it: any other would be left out when a program starts. */
+static bool is_variable(const char *name)
+{
+    static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789";
+    return *name && !strchr("0123456789", *name) && !name[strspn(name, plain)];
+}
+
 static int take_env(struct reading *reading, const struct json *value)
 {
     struct config_workspace *workspace = &reading->config->workspace;
@@ -91,12 +98,13 @@ static int take_env(struct reading *reading, const struct json *value)
     const char **list = arena_calloc(arena, (size_t)value->count + 1, sizeof(*list));
     size_t count = 0;
     json_each (item, value) {
-        if (item->type != JSON_STRING || !*item->key || strchr(item->key, '=')) {
+        if (item->type != JSON_STRING || !is_variable(item->key)) {
             err_set(reading->err, "\"workspace.env\" must hold names of variables and texts, which \"%.60s\" is not",
                     item->key);
             return config_at_line(reading, item);
         }
-        list[count++] = arena_printf(arena, "%s=%s", item->key, config_expand(arena, item->text, on_missing, workspace));
+        list[count++] =
+            arena_printf(arena, "%s=%s", item->key, config_expand(arena, item->text, on_missing, workspace));
     }
     workspace->env = list;
     return 0;

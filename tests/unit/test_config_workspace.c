@@ -75,6 +75,9 @@ static void variables_of_programs(void **state)
     assert_string_equal(lacks->workspace.env_missing, "CONFIG_TEST_NONE");
     refuses("{\"workspace\": {\"env\": {\n\"A\": 1}}}", 2, "\"workspace.env\" must hold names of variables and texts");
     refuses("{\"workspace\": {\"env\": {\"A=B\": \"1\"}}}", 1, "which \"A=B\" is not");
+    refuses("{\"workspace\": {\"env\": {\"A B\": \"1\"}}}", 1, "which \"A B\" is not");
+    refuses("{\"workspace\": {\"env\": {\"1A\": \"1\"}}}", 1, "which \"1A\" is not");
+    refuses("{\"workspace\": {\"env\": {\"\": \"1\"}}}", 1, "which \"\" is not");
 }
 
 static void nothing_said_is_nothing_set(void **state)
@@ -92,6 +95,7 @@ static void what_is_wrong_is_named(void **state)
 {
     (void)state;
     refuses("{\"workspace\": {\n\"max_disk_mb\": 0}}", 2, "\"workspace.max_disk_mb\" must be a whole number, 1 to");
+    refuses("{\"workspace\": {\"pids\": 7}}", 1, "\"workspace.pids\" must be a whole number, 8 to");
     refuses("{\"workspace\": {\"programs\": 1.5}}", 1, "workspace.programs");
     refuses("{\"workspace\": {\"network\": \"no\"}}", 1, "\"workspace.network\" must be");
     refuses("{\"workspace\": {\"netwrk\": true}}", 1, "did you mean \"network\"?");
