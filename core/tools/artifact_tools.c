@@ -9,6 +9,7 @@
 #include "long_text.h"
 #include "place.h"
 #include "place_job.h"
+#include "workspace/globs.h"
 #include "workspace/inside.h"
 #include "workspace/mime.h"
 #include "workspace/stage.h"
@@ -63,7 +64,8 @@ static int save_file(struct place_job *job, const char *path, const char *name, 
 
 static void save(struct place_job *job)
 {
-    const char *path = argument(job->run, "path"), *name = argument(job->run, "name");
+    CLEANUP(free) char *normal = globs_normalize(argument(job->run, "path"));
+    const char *path = normal ? normal : "", *name = argument(job->run, "name");
     CLEANUP(strbuf) struct strbuf bytes = STRBUF_INIT;
     int64_t version;
     name = *name ? name : base_name(path);

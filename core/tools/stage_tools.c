@@ -13,6 +13,8 @@
 #include "long_text.h"
 #include "place.h"
 #include "place_job.h"
+#include "workspace/layout.h"
+#include "workspace/lend.h"
 #include "workspace/mime.h"
 #include "workspace/stage.h"
 #include "workspace/versions.h"
@@ -98,6 +100,29 @@ static char *find_source(const struct tool_run *run, const char *from, bool *hos
     return xstrdup(from);
 }
 
+static bool is_below(const char *path, const char *folder)
+{
+    size_t len = strlen(folder);
+    return begins_with(path, folder) && (!path[len] || path[len] == '/');
+}
+
+/* What would be replaced or hidden at once is refused: our own record, and folders that programs see mounted. */
+static int check_target(struct workspace *ws, const char *to, struct err *err)
+{
+    CLEANUP(free) char *clean = beneath_clean(ws->root, to, err);
+    if (!clean)
+        return -1;
+    if (is_below(clean, LAYOUT_METADATA))
+        return err_set(err, "%.300s cannot be staged to: the workspace's own record is there", to);
+    size_t count;
+    struct program_lent *lent = workspace_lent(ws, &count);
+    bool hidden = false;
+    for (size_t i = 0; i < count; i++)
+        hidden |= is_below(clean, lent[i].place);
+    workspace_lent_free(lent, count);
+    return hidden ? err_set(err, "%.300s cannot be staged to: programs see a skill there, which is read-only", to) : 0;
+}
+
 static void stage(struct place_job *job)
 {
     const char *from = argument(job->run, "from"), *mode = argument(job->run, "mode");
@@ -105,6 +130,8 @@ static void stage(struct place_job *job)
     CLEANUP(free) char *source = find_source(job->run, from, &host, &job->err);
     if (source && host && strcmp(mode, "link") == 0)
         err_set(&job->err, "files of this machine are copied: through a link, programs could write to them");
+    if (begins_with(from, SKILL_SCHEME) && !from[strlen(SKILL_SCHEME) + strspn(from + strlen(SKILL_SCHEME), "/.")])
+        err_set(&job->err, "%.300s names no skill (" SKILL_SCHEME "name/path)", from);
     job->failed = job->err.text[0] != '\0';
     if (job->failed)
         return;
@@ -114,7 +141,7 @@ static void stage(struct place_job *job)
                                 .mode = mode,
                                 .pin = json_bool(json_get(job->run->arguments, "pin"), false),
                                 .strict = true};
-    job->failed = stage_inputs(job->ws, &input, 1, &job->err) < 0;
+    job->failed = check_target(job->ws, to, &job->err) < 0 || stage_inputs(job->ws, &input, 1, &job->err) < 0;
     if (job->failed)
         return;
     struct strbuf out = STRBUF_INIT;

@@ -1,6 +1,6 @@
 #pragma once
-/* Putting things into a workspace. Every operation tells the observer of one record, and none writes more than the policy
- * lets the workspace hold. */
+/* Putting things into a workspace. Every operation tells the observer of one record, and none writes more than the
+ * policy lets the workspace hold. */
 
 #include "base/err.h"
 #include <stdbool.h>
@@ -23,9 +23,9 @@ struct stage_file {
 int stage_files(struct workspace *ws, const struct stage_file *files, size_t count, struct err *err) CHECKED;
 
 struct stage_options {
-    bool read_only;   /* no write bits on what is staged */
-    bool strict;      /* links that lead out of `src` stay links, else a file behind one is copied */
-    bool allow_mount; /* programs may be shown `src` itself instead of the copy, where they can (lend.h) */
+    bool read_only;          /* no write bits on what is staged */
+    bool strict;             /* links that lead out of `src` stay links, else a file behind one is copied */
+    bool allow_mount;        /* programs may be shown `src` itself instead of the copy, where they can (lend.h) */
     struct strbuf *left_out; /* with strict: such links are left out, and named here; NULL: they are not */
 };
 /* The content of the host folder `src`, in the folder `to` (blank: the root itself). `mounted`, when given, says
@@ -33,14 +33,16 @@ struct stage_options {
 int stage_directory(struct workspace *ws, const char *src, const char *to, const struct stage_options *options,
                     bool *mounted, struct err *err) CHECKED;
 
-#define HOST_SCHEME "host://"
+#define HOST_SCHEME  "host://"
+#define SKILL_SCHEME "skill://"
 
 struct stage_input {
     const char *from; /* artifact://name[@version], host:///path, workspace://path or skill://name/path */
     const char *to;   /* relative to the root; NULL or blank: work/inputs/<last part of from> */
     const char *mode; /* "link", or a copy */
     bool pin;         /* an artifact without version: the version that was staged there before */
-    bool strict;      /* for one that somebody else chose: a host folder goes to `to` itself, and links out of it stay links */
+    bool strict; /* for one that somebody else chose: a host folder goes to `to` itself, and links out of it stay links
+                  */
 };
 /* In order, up to the first that fails; the records are kept when all went well. */
 int stage_inputs(struct workspace *ws, const struct stage_input *inputs, size_t count, struct err *err) CHECKED;

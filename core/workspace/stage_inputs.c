@@ -200,7 +200,7 @@ static const struct {
     {ARTIFACT_SCHEME, fetch_artifact},
     {HOST_SCHEME, fetch_host},
     {"workspace://", fetch_workspace},
-    {"skill://", fetch_skill},
+    {SKILL_SCHEME, fetch_skill},
 };
 
 char *stage_default_to(const char *from)

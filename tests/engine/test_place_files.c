@@ -437,7 +437,15 @@ static void test_a_skill_stays_as_it_is(void **state)
         "touch new; mv ../count ../c; ls; ls away/\"}");
     place_rig_call(&rig, "c2", "skill_run", "{\"skill\":\"count\",\"command\":\"head -n 2 SKILL.md; cat data/one\"}");
     place_rig_call(&rig, "c3", "stage_input", "{\"from\":\"skill://count/same/one\",\"to\":\"work/one\"}");
+    place_rig_call(&rig, "c4", "stage_input", "{\"from\":\"skill://count/same/one\",\"to\":\"skills/count/two\"}");
+    place_rig_call(&rig, "c5", "stage_input", "{\"from\":\"skill://count/same/one\",\"to\":\"./metadata.json\"}");
+    place_rig_call(&rig, "c6", "stage_input", "{\"from\":\"skill://\"}");
+    place_rig_call(&rig, "c7", "save_artifact", "{\"path\":\"$WORK_DIR/one\"}");
     place_rig_turn(&rig);
+    assert_non_null(strstr(place_rig_error(&rig, "c4"), "programs see a skill there"));
+    assert_non_null(strstr(place_rig_error(&rig, "c5"), "own record"));
+    assert_non_null(strstr(place_rig_error(&rig, "c6"), "names no skill"));
+    assert_string_equal(place_rig_of(&rig, "c7", "ref"), "artifact://one@0");
     assert_string_equal(place_rig_of(&rig, "c1", "stdout"), "1\nSKILL.md\naway\nbin\ndata\nsame\n");
     assert_string_equal(place_rig_of(&rig, "c1", "links_left_out"), "away");
     assert_string_equal(place_rig_of(&rig, "c2", "stdout"), "---\nname: count\n1\n");
