@@ -22,8 +22,8 @@ clean() {
 trap clean EXIT
 
 packages=$(IFS=,; echo "$*")
-debootstrap --variant=minbase --include="$packages" "$suite" "$work/root" "$mirror" >"$work/log" 2>&1 ||
-    fail "debootstrap $suite from $mirror: $(grep -m 1 '^[EW]:' "$work/log" || tail -n 1 "$work/log")"
+debootstrap --variant=minbase --include="$packages" "$suite" "$work/root" ${mirror:+"$mirror"} >"$work/log" 2>&1 ||
+    fail "debootstrap $suite${mirror:+ from $mirror}: $(grep -m 1 '^[EW]:' "$work/log" || tail -n 1 "$work/log")"
 rm -rf "$work/root/var/cache/apt/archives" "$work/root/var/lib/apt/lists"
 mkdir -p "$work/root"/var/{cache/apt/archives/partial,lib/apt/lists/partial}
 tar -C "$work/root" --one-file-system --numeric-owner --exclude='./dev/*' --exclude='./proc/*' -cf "$work/tar" .

@@ -101,12 +101,10 @@ base_is_there() {
     timeout 300 "$engine" pull "$base" >&2
 }
 
-# Where apt has this release from.
+# Where apt has this release from; nothing where it has not, and debootstrap then knows a place of its own.
 apt_mirror() { # suite
-    local found
-    found=$(apt-get indextargets --format '$(REPO_URI) $(RELEASE)' 2>/dev/null |
-        awk -v suite="$1" '$2 == suite { print $1; exit }') || true
-    echo "${found:-http://deb.debian.org/debian/}"
+    apt-get indextargets --format '$(REPO_URI) $(RELEASE)' 2>/dev/null |
+        awk -v suite="$1" '$2 == suite { print $1; exit }' || true
 }
 
 # A base of Debian's packages: kept as an archive, and as an image. It has all that the Dockerfile installs, so what is kept
