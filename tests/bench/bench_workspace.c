@@ -1,6 +1,6 @@
 /* Workspaces against the plain tools: the digest of 20,000 files (400 MB, in memory already) against sha256sum of the same,
- * the files that fit a pattern among 200,000 entries against find, staging by link whatever the size, staging by copy against
- * cp -r. */
+ * the files that fit a pattern among 200,000 entries against find, staging by link whatever the size, staging a gigabyte
+ * by copy against cp -r. */
 
 #include "base/beneath.h"
 #include "base/file.h"
@@ -21,7 +21,7 @@
 #define DIGEST_FOLDERS 200
 #define DIGEST_FILES   100   /* in each */
 #define DIGEST_BYTES   20000 /* each */
-#define COPY_FOLDERS   50 /* a tenth of a gigabyte: more only waits longer for the disk */
+#define COPY_FOLDERS   500 /* a gigabyte */
 #define GLOB_FOLDERS   2000
 #define GLOB_FILES     99 /* in each; the folder is an entry too */
 #define SMALL_BYTES    ((off_t)1 << 20)
@@ -191,14 +191,12 @@ static void bench_link(void)
     remove_tree(folder);
 }
 
-/* The last copy goes, and what the disk still has to do is done: else a round pays for those before it. */
 static void clear_copy(void *folder)
 {
     CLEANUP(free) char *copy = xasprintf("%s/work/copy", ws->path);
     (void)folder;
     if (access(copy, F_OK) == 0)
         remove_tree(copy);
-    sync();
 }
 
 static void copy_ours(void *folder)
@@ -215,15 +213,22 @@ static void copy_cp(void *folder)
         abort();
 }
 
+/* In memory: a disk that is written behind our back takes one time or three for the same bytes, whoever copies. */
 static void bench_copy(void)
 {
+    char *disk = top;
+    top = file_make_temp_dir("/dev/shm", "keyturn-bench-", NULL);
+    if (!top)
+        abort();
     CLEANUP(free) char *folder = make_folder("copy");
     new_workspace();
     make_tree(folder, COPY_FOLDERS);
     digest_ours(folder);
-    struct bench_pair pair = bench_compare_after(5, clear_copy, copy_ours, copy_cp, folder);
+    struct bench_pair pair = bench_compare_after(3, clear_copy, copy_ours, copy_cp, folder);
     bench_report("stage_copy", pair.value_s * 1e3, "ms", pair.floor_s * 1e3, 1.2);
-    remove_tree(folder);
+    remove_tree(top);
+    free(top);
+    top = disk;
 }
 
 int main(void)
