@@ -35,12 +35,19 @@
 #define STREAM_GRACE_MS 250
 #define GENTLE_MS       5000 /* for who ends with the line to us */
 #define DRAIN_MAX       ((size_t)1 << 20)
+/* Of a child that prints more than anybody keeps: so much, then a pause. A terminal gives little at a time. */
+#define CALM_MS    20
+#define CALM_BYTES ((uint64_t)256 << 10)
+#define CALM_READS 64
 
 struct stream {
     uv_pipe_t pipe;
     struct proc *proc;
     void (*call)(void *data, const char *bytes, size_t len);
     bool open;
+    bool calmed; /* not read until the pause is over */
+    int reads;   /* since the last pause */
+    uint64_t all, since; /* bytes, and those since the last pause */
 };
 
 struct proc {
@@ -48,7 +55,8 @@ struct proc {
     uv_process_t process;
     uv_pipe_t input;
     struct stream out, err, control;
-    uv_timer_t grace;
+    uv_timer_t grace; /* before its end: the pauses of one that is calmed */
+    uint64_t calm_after;
     void (*on_exit)(void *data, int status, int signum);
     void *data;
     int handles; /* that libuv has not closed yet */
@@ -167,6 +175,42 @@ static void on_grace_over(uv_timer_t *grace)
     maybe_tell(proc);
 }
 
+static void give_buffer(uv_handle_t *handle, size_t suggested, uv_buf_t *buf);
+static void on_read(uv_stream_t *pipe, ssize_t got, const uv_buf_t *buf);
+
+static void read_on(struct stream *stream)
+{
+    if (!stream->calmed)
+        return;
+    stream->calmed = false;
+    stream->since = 0;
+    stream->reads = 0;
+    if (stream->open && !(stream == &stream->proc->out && stream->proc->paused))
+        uv_read_start((uv_stream_t *)&stream->pipe, give_buffer, on_read);
+}
+
+static void on_calm_over(uv_timer_t *grace)
+{
+    struct proc *proc = grace->data;
+    read_on(&proc->out);
+    read_on(&proc->err);
+}
+
+/* After its end there is no more than the pipe holds. */
+static void calm(struct stream *stream, size_t got)
+{
+    struct proc *proc = stream->proc;
+    stream->all += got;
+    if (!proc->calm_after || stream->all < proc->calm_after || proc->exited || !stream->open)
+        return;
+    stream->since += got;
+    if (++stream->reads < CALM_READS && stream->since < CALM_BYTES)
+        return;
+    stream->calmed = true;
+    uv_read_stop((uv_stream_t *)&stream->pipe);
+    uv_timer_start(&proc->grace, on_calm_over, CALM_MS, 0);
+}
+
 static void on_exited(uv_process_t *process, int64_t status, int signum)
 {
     struct proc *proc = process->data;
@@ -182,6 +226,7 @@ static void on_exited(uv_process_t *process, int64_t status, int signum)
         loop_count_dying(proc->loop, -1);
         return;
     }
+    on_calm_over(&proc->grace);
     if (proc->out.open || proc->err.open || proc->control.open)
         uv_timer_start(&proc->grace, on_grace_over, STREAM_GRACE_MS, 0);
     maybe_tell(proc);
@@ -202,6 +247,8 @@ static void on_read(uv_stream_t *pipe, ssize_t got, const uv_buf_t *buf)
     struct stream *stream = CONTAINER_OF(pipe, struct stream, pipe);
     if (got > 0) {
         stream->call(proc->data, buf->base, (size_t)got);
+        if (!proc->freed)
+            calm(stream, (size_t)got);
     } else if (got < 0) {
         end_stream(stream);
         maybe_tell(proc);
@@ -401,6 +448,7 @@ struct proc *proc_start(struct loop *loop, const struct proc_options *options, s
     proc->loop = loop;
     proc->data = options->data;
     proc->on_exit = options->on_exit;
+    proc->calm_after = options->calm_after;
     uv_timer_init(loop_uv(loop), &proc->grace);
     own_handle(proc, &proc->grace);
 

@@ -26,6 +26,9 @@ struct proc_options {
     const int *join; /* descriptors to which it writes "0" before it begins: cgroup.procs; -1 at the end */
     void (*on_stdout)(void *data, const char *bytes, size_t len); /* NULL: /dev/null. len 0: end of stream */
     void (*on_stderr)(void *data, const char *bytes, size_t len);
+    /* What a stream brings beyond so many bytes is read with pauses: a child that prints for ever then waits for us, and
+     * does not have a processor of ours for it. 0: never. */
+    uint64_t calm_after;
     /* Called once, after both streams ended. `status` is the exit code, or -1 with `signum` set. */
     void (*on_exit)(void *data, int status, int signum);
     void *data;

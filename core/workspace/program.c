@@ -410,6 +410,7 @@ static int launch(struct program *program, struct err *err)
                                    .tty = program->vector.tty,
                                    .on_stdout = on_stdout,
                                    .on_stderr = on_stderr,
+                                   .calm_after = PROGRAM_CALM_AFTER,
                                    .on_control = engine->control ? on_control : NULL,
                                    .join = cgroup_join(program->cgroup),
                                    .on_exit = on_exit_,

@@ -30,6 +30,7 @@ struct program;
 #define PROGRAM_TIMEOUT_MS 10000             /* when none is said */
 #define PROGRAM_GRACE_MS   2000              /* between asking and killing */
 #define PROGRAM_OUTPUT_MAX ((size_t)4 << 20) /* kept of each stream; the rest is counted */
+#define PROGRAM_CALM_AFTER ((uint64_t)64 << 20) /* of a stream: nobody keeps more, so the rest may take longer */
 #define PROGRAM_UNREAD_MAX ((size_t)1 << 20) /* typed and not read: from there on nothing more is typed */
 #define PROGRAM_LEFT_MAX   16                /* named of what it left behind */
 

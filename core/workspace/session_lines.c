@@ -1,4 +1,4 @@
-/* A ring of lines. */
+/* A ring of lines, whose room is a power of two. */
 
 #include "session_lines.h"
 #include "base/mem.h"
@@ -16,7 +16,7 @@ void session_lines_init(struct session_lines *lines, size_t max)
 
 static struct session_line *line_at(const struct session_lines *lines, size_t index)
 {
-    return &lines->items[(lines->first + index) % lines->room];
+    return &lines->items[(lines->first + index) & (lines->room - 1)];
 }
 
 static void drop_oldest(struct session_lines *lines)
@@ -24,7 +24,7 @@ static void drop_oldest(struct session_lines *lines)
     struct session_line *line = line_at(lines, 0);
     lines->bytes -= line->len;
     free(line->text);
-    lines->first = (lines->first + 1) % lines->room;
+    lines->first = (lines->first + 1) & (lines->room - 1);
     lines->count--;
     lines->base++;
     if (lines->cursor < lines->base)
