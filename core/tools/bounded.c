@@ -310,6 +310,7 @@ void bounded_run_tool(struct bounded_call *call, enum phase phase, double cap_s)
 {
     bool confirmed = phase == COMMITTING;
     call->run.confirm_write = confirmed;
+    call->run.proposed = confirmed && !call->foreign ? call->proposed : NULL;
     call->run.approved = confirmed && !call->foreign ? call->written : NULL;
     call->run.state = NULL;
     deadline_init(&call->run.deadline, call->host->clock, call->turn_due_us, cap_s);

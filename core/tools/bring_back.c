@@ -15,11 +15,13 @@
 #include "workspace/glob.h"
 #include "workspace/globs.h"
 #include "workspace/inside.h"
+#include "workspace/outputspec.h"
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #define FILES_MAX     200
+#define LEFT_OUT_MAX  20 /* named; more are counted */
 #define NEW_FILE_MODE 0644
 #define PROGRAM_MODE  0755
 
@@ -28,7 +30,8 @@ struct bringing {
     const char *to; /* as given; "" is the project's folder */
     bool several;   /* things are named: then a folder keeps its name, or two would be mixed */
     struct change_set *set;
-    size_t found, same;
+    struct strbuf left_out; /* what was asked for and cannot be read, with the reasons */
+    size_t found, same, left_count;
 };
 
 static bool is_folder(const struct beneath *root, const char *path)
@@ -60,8 +63,11 @@ static int bring_file(struct bringing *b, const struct collected_file *file, con
                       struct err *err)
 {
     CLEANUP(free) char *path = place_for(b, file->name, base, whole);
+    if (file->truncated && file->size > OUTPUT_MAX_FILE_BYTES)
+        return err_set(err, "%.300s is too large to be brought back (%lld bytes; a file may have %d MiB)", file->name,
+                       (long long)file->size, OUTPUT_MAX_FILE_BYTES >> 20);
     if (file->truncated)
-        return err_set(err, "%.300s is too large to be brought back (%lld bytes)", file->name, (long long)file->size);
+        return err_set(err, "that is too much at once (more than %d MiB; name fewer)", COLLECT_BYTES_MAX >> 20);
     if (b->set->count == FILES_MAX)
         return err_set(err, "more than %d files (name fewer)", FILES_MAX);
     struct change *change = change_set_add(b->set, b->job->run->env->root, path, err);
@@ -92,6 +98,23 @@ static size_t parent_len(const char *path)
     return slash ? (size_t)(slash - path) : 0;
 }
 
+static void leave_out(struct bringing *b, const struct collected *files)
+{
+    for (size_t i = 0; i < files->skipped_count; i++, b->left_count++)
+        if (b->left_count < LEFT_OUT_MAX)
+            strbuf_addf(&b->left_out, "%s%.300s (%.200s)", b->left_count ? ", " : "", files->skipped[i].name,
+                        files->skipped[i].why);
+}
+
+/* In words; NULL: nothing. The caller's. */
+static char *left_out(const struct bringing *b)
+{
+    if (!b->left_count)
+        return NULL;
+    return b->left_count > LEFT_OUT_MAX ? xasprintf("%s and %zu more", b->left_out.buf, b->left_count - LEFT_OUT_MAX)
+                                        : xstrdup(b->left_out.buf);
+}
+
 static int bring_pattern(struct bringing *b, const char *given, struct err *err)
 {
     CLEANUP(free) char *normal = globs_normalize(given);
@@ -111,8 +134,11 @@ static int bring_pattern(struct bringing *b, const char *given, struct err *err)
     CLEANUP(collected) struct collected files = {0};
     if (collect_found(b->job->ws, pattern, &files, err))
         return -1;
+    if (!files.count && files.skipped_count)
+        return err_set(err, "%.300s cannot be brought back (%.200s)", files.skipped[0].name, files.skipped[0].why);
     if (!files.count)
         return err_set(err, "no file of the workspace fits %.300s", given);
+    leave_out(b, &files);
     for (size_t i = 0; i < files.count; i++)
         if (bring_file(b, &files.files[i], base, whole, err))
             return -1;
@@ -136,39 +162,61 @@ static void drop_same(struct change_set *set)
     set->count = kept;
 }
 
-static void propose(struct place_job *job)
+static int bring_all(struct bringing *b, const struct json *from, struct err *err)
 {
-    const struct json *from = json_get(job->run->arguments, "from");
-    struct bringing b = {.job = job, .to = json_str(json_get(job->run->arguments, "to"), "")};
-    b.set = change_set_new();
-    b.several = from->type == JSON_ARRAY && from->count > 1;
-    int status = 0;
-    if (strcmp(b.to, ".") == 0 || strcmp(b.to, "./") == 0)
-        b.to = "";
     if (from->type == JSON_STRING)
-        status = bring_pattern(&b, from->text, &job->err);
-    else
-        json_each (item, from)
-            if (status == 0)
-                status = bring_pattern(&b, json_str(item, ""), &job->err);
-    if (status) {
-        job->failed = true;
-        change_set_free(b.set);
-        return;
-    }
-    if (b.same < b.found) {
-        drop_same(b.set);
-        tool_reply_propose(&job->reply, b.set);
-        return;
-    }
-    change_set_free(b.set);
+        return bring_pattern(b, from->text, err);
+    b->several = from->count > 1;
+    json_each (item, from)
+        if (bring_pattern(b, json_str(item, ""), err))
+            return -1;
+    return 0;
+}
+
+static void answer_unchanged(struct place_job *job, const struct bringing *b)
+{
     CLEANUP(strbuf) struct strbuf out = STRBUF_INIT;
+    CLEANUP(free) char *missing = left_out(b);
     struct json_writer w = json_begin(&out);
     json_open(&w, NULL, '{');
-    json_add_int(&w, "files", (int64_t)b.found);
+    json_add_int(&w, "files", (int64_t)b->found);
     json_add_bool(&w, "unchanged", true);
+    if (missing)
+        json_add_str(&w, "left_out", missing);
     json_close(&w, '}');
     tool_reply_output(&job->reply, strbuf_detach(&out, NULL));
+}
+
+static void propose(struct place_job *job)
+{
+    struct bringing b = {.job = job,
+                         .to = json_str(json_get(job->run->arguments, "to"), ""),
+                         .set = change_set_new(),
+                         .left_out = STRBUF_INIT};
+    if (strcmp(b.to, ".") == 0 || strcmp(b.to, "./") == 0)
+        b.to = "";
+    job->failed = bring_all(&b, json_get(job->run->arguments, "from"), &job->err) < 0;
+    if (!job->failed && b.same == b.found)
+        answer_unchanged(job, &b);
+    if (job->failed || b.same == b.found) {
+        change_set_free(b.set);
+    } else {
+        drop_same(b.set);
+        b.set->left_out = left_out(&b);
+        tool_reply_propose(&job->reply, b.set);
+    }
+    strbuf_release(&b.left_out);
+}
+
+/* Whoever is asked reads what was said before. */
+static void proposed(struct place_job *job)
+{
+    const struct change_set *set = job->reply.changes;
+    if (set && set->left_out && job->run->output) {
+        CLEANUP(free) char *text = xasprintf("left out: %s\n", set->left_out);
+        job->run->output(job->run, "progress", text, strlen(text));
+    }
+    place_job_finish(job);
 }
 
 static void commit(struct place_job *job)
@@ -178,7 +226,14 @@ static void commit(struct place_job *job)
 
 static void start_bring_back(struct tool_run *run)
 {
-    place_job_run(run, run->confirm_write ? commit : propose, false);
+    if (place_missing(run))
+        return;
+    struct place_job *job = xcalloc(1, sizeof(*job));
+    *job = (struct place_job){.run = run,
+                              .act = run->confirm_write ? commit : propose,
+                              .then = run->confirm_write ? NULL : proposed};
+    run->state = job;
+    place_job_start(job);
 }
 
 const struct tool tool_bring_back = {

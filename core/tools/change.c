@@ -33,6 +33,7 @@ void change_set_free(struct change_set *set)
         free(set->items[i].new.bytes);
     }
     free(set->items);
+    free(set->left_out);
     free(set);
 }
 
@@ -75,6 +76,7 @@ struct change_set *change_set_copy(const struct change_set *set)
         copy->items[i].counts = set->items[i].counts;
         copy->items[i].made = set->items[i].made;
     }
+    copy->left_out = set->left_out ? xstrdup(set->left_out) : NULL;
     return copy;
 }
 

@@ -44,6 +44,7 @@ struct change {
 struct change_set {
     struct change *items;
     size_t count, room;
+    char *left_out; /* what could not be proposed, and why, in words; NULL: nothing */
 };
 
 struct change_set *change_set_new(void);

@@ -72,6 +72,8 @@ void edit_commit(struct tool_run *run, struct tool_reply *reply)
     json_add_int(&w, "removed", (int64_t)removed);
     if (binary)
         json_add_bool(&w, "binary", true);
+    if (run->proposed && run->proposed->left_out)
+        json_add_str(&w, "left_out", run->proposed->left_out);
     json_close(&w, '}');
     tool_reply_output(reply, strbuf_detach(&out, NULL));
 }

@@ -117,7 +117,8 @@ struct tool_run {
     const char *call;                  /* id */
     const struct json *arguments;      /* valid by the tool's schema; never changed */
     bool confirm_write;                /* the second execution */
-    const struct change_set *approved; /* what to commit then, counted; NULL for a foreign tool */
+    const struct change_set *proposed; /* what was decided about then; NULL for a foreign tool, as the next */
+    const struct change_set *approved; /* what to commit, counted */
     struct deadline deadline;
     void *state; /* the tool's own, for `start` tools */
     /* Text for people to watch while it runs ("stdout", "stderr", "progress"); loop thread only. */

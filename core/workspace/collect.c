@@ -100,7 +100,7 @@ static enum taken take(struct collection *c, int fd, const struct stat *st, cons
     if (limit > c->left)
         limit = c->left;
     if (limit > 0 && read_up_to(fd, (size_t)limit, st->st_size, &content) < 0)
-        return skip(c, name, strerror(errno));
+        return skip(c, name, strerrordesc_np(errno));
     struct collected_file file = {
         .size = st->st_size, .runs = (st->st_mode & S_IXUSR) != 0, .truncated = st->st_size > (int64_t)content.len};
     file.mime = limit > 0 ? mime_sniff(content.buf, content.len) : "";
@@ -146,17 +146,19 @@ static enum taken take_hit(struct collection *c, const struct glob_hit *hit, str
     CLEANUP(free) char *real = NULL;
     struct err own = ERR_INIT;
     struct stat st;
+    /* Only what has been seen to be a file is opened for reading: behind a link may be a FIFO, which opening would wake.
+     */
     CLEANUP(fd)
-    int fd = hit->linked ? inside_open(c->ws->root, hit->path, O_RDONLY, &real, &own)
-                         : beneath_openat(c->ws->root, hit->path, O_RDONLY | O_NOFOLLOW, 0, &own);
-    if (fd < 0)
+    int seen = hit->linked ? inside_open(c->ws->root, hit->path, O_PATH, &real, &own)
+                           : beneath_openat(c->ws->root, hit->path, O_PATH | O_NOFOLLOW, 0, &own);
+    if (seen < 0)
         return refuse(c, hit, &own, err);
     const char *itself = real && !c->as_found ? real : hit->path;
     /* Outputs are called as they were asked for: "out/report" although it is a link to what a program made elsewhere.
      */
     const char *name = c->spec ? hit->path : itself;
-    if (fstat(fd, &st) < 0)
-        return skip(c, name, strerror(errno));
+    if (fstat(seen, &st) < 0)
+        return skip(c, name, strerrordesc_np(errno));
     if (S_ISDIR(st.st_mode) || metadata_is_temp(itself) || hash_map_has(&c->seen, itself))
         return PASSED;
     hash_map_put(&c->seen, itself, 1);
@@ -164,7 +166,9 @@ static enum taken take_hit(struct collection *c, const struct glob_hit *hit, str
         CLEANUP(free) char *why = xasprintf("it is %s, not a file", beneath_kind(st.st_mode));
         return skip(c, name, why);
     }
-    return take(c, fd, &st, name, err);
+    CLEANUP(free) char *path = xasprintf("/proc/self/fd/%d", seen);
+    CLEANUP(fd) int fd = open(path, O_RDONLY | O_CLOEXEC);
+    return fd < 0 ? skip(c, name, strerrordesc_np(errno)) : take(c, fd, &st, name, err);
 }
 
 /* All hits of one pattern, until a limit ends it. */
@@ -174,8 +178,8 @@ static int collect_pattern(struct collection *c, const char *pattern, struct err
     if (globwalk(c->ws->root, pattern, &hits, err) < 0)
         return -1;
     c->out->limits_hit |= hits.cut;
-    for (size_t i = 0; i < hits.shut_count; i++)
-        skip(c, hits.shut[i].path, hits.shut[i].why);
+    for (size_t i = 0; i < hits.left_count; i++)
+        skip(c, hits.left[i].path, hits.left[i].why);
     for (size_t i = 0; i < hits.count; i++) {
         if (c->spec && c->out->count >= (size_t)c->spec->max_files) {
             c->out->limits_hit = true;

@@ -44,17 +44,28 @@ static void add_hit(struct search *s, const char *path, size_t len, bool linked)
 
 static enum walk_next see(void *user, const struct walk_entry *entry);
 
-static void add_shut(struct search *s, const char *path, int code)
+static void add_left(struct search *s, const char *path, char *take_why)
 {
     struct glob_hits *hits = s->hits;
-    hits->cut = true;
-    if (hits->shut_count == GLOBWALK_SHUT_MAX)
+    if (hits->left_count == GLOBWALK_LEFT_MAX) {
+        free(take_why);
         return;
-    GROW(hits->shut, hits->shut_count, hits->shut_room);
-    hits->shut[hits->shut_count++] =
-        (struct glob_shut){.path = xstrdup(path),
-                           .why = code == ELOOP ? xasprintf("it is more than %d folders deep", WALK_DEPTH_MAX)
-                                                : xasprintf("the folder cannot be read: %s", strerrordesc_np(code))};
+    }
+    GROW(hits->left, hits->left_count, hits->left_room);
+    hits->left[hits->left_count++] = (struct glob_left){.path = xstrdup(path), .why = take_why};
+}
+
+static void add_shut(struct search *s, const char *path, int code)
+{
+    s->hits->cut = true;
+    add_left(s, path,
+             code == ELOOP ? xasprintf("it is more than %d folders deep", WALK_DEPTH_MAX)
+                           : xasprintf("the folder cannot be read: %s", strerrordesc_np(code)));
+}
+
+static void add_other(struct search *s, const char *path, mode_t mode)
+{
+    add_left(s, path, xasprintf("it is %s, not a file", beneath_kind(mode)));
 }
 
 static enum walk_next on_shut(void *user, const char *path, int code)
@@ -121,6 +132,8 @@ static enum walk_next see(void *user, const struct walk_entry *entry)
             follow(s, entry->path);
         return WALK_PAST;
     default:
+        if (glob_match(s->glob, entry->path))
+            add_other(s, entry->path, DTTOIF(entry->type));
         return WALK_PAST;
     }
 }
@@ -141,6 +154,10 @@ static void look_at(struct search *s, const char *path)
         add_hit(s, path, strlen(path), fd < 0 || strcmp(real, path) != 0);
     } else if (err.code == EXDEV || (err.code == 0 && S_ISLNK(st.st_mode))) {
         add_hit(s, path, strlen(path), true);
+    } else if (err.code == EACCES) {
+        add_left(s, path, xstrdup(strerrordesc_np(err.code)));
+    } else if (err.code == 0 && !S_ISDIR(st.st_mode)) {
+        add_other(s, path, st.st_mode);
     }
 }
 
@@ -188,11 +205,11 @@ void glob_hits_release(struct glob_hits *hits)
 {
     for (size_t i = 0; i < hits->count; i++)
         free(hits->items[i].path);
-    for (size_t i = 0; i < hits->shut_count; i++) {
-        free(hits->shut[i].path);
-        free(hits->shut[i].why);
+    for (size_t i = 0; i < hits->left_count; i++) {
+        free(hits->left[i].path);
+        free(hits->left[i].why);
     }
-    free(hits->shut);
+    free(hits->left);
     free(hits->items);
     *hits = (struct glob_hits){0};
 }

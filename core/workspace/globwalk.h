@@ -16,19 +16,19 @@ struct glob_hit {
 struct glob_hits {
     struct glob_hit *items; /* sorted by the bytes of their paths, each path once */
     size_t count, room;
-    struct glob_shut {
+    struct glob_left {
         char *path, *why;
-    } * shut; /* folders that could not be looked into */
-    size_t shut_count, shut_room;
+    } * left; /* what fits and is neither file nor link, and folders that could not be looked into */
+    size_t left_count, left_room;
     bool cut; /* not everything was looked at: too many, too deep, too many links, or a folder that cannot be read */
 };
 
 #define GLOBWALK_HITS_MAX   (1 << 20)
-#define GLOBWALK_SHUT_MAX   1000      /* folders named */
+#define GLOBWALK_LEFT_MAX   1000      /* named; more tell nothing new */
 #define GLOBWALK_LINKS_MAX  1024      /* folders entered through links */
 #define GLOBWALK_LINKED_MAX (1 << 20) /* entries seen behind them */
 
-/* Files and links; folders and other things are left out. A pattern that climbs out of the root has no hits. `hits` is
+/* Files and links are hits, and nothing is opened to tell: a FIFO that is opened wakes who writes to it. A pattern that climbs out of the root has no hits. `hits` is
  * to be released in any case. */
 int globwalk(const struct beneath *root, const char *pattern, struct glob_hits *hits, struct err *err) CHECKED;
 void glob_hits_release(struct glob_hits *hits);

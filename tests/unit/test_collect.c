@@ -141,7 +141,7 @@ static void test_unreadable(void **state)
     CLEANUP(free) char *file = workspace_test_path(&t, "out/closed"), *folder = workspace_test_path(&t, "work/closed");
     chmod(file, 0);
     chmod(folder, 0);
-    expect_skipped("out/*", "out/closed", "permission denied");
+    expect_skipped("out/*", "out/closed", "Permission denied");
     CLEANUP(collected) struct collected out;
     CLEANUP(free) char *names = names_of("work/**", &out);
     assert_string_equal(names, "");

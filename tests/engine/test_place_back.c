@@ -1,0 +1,201 @@
+/* The way from a turn's workspace back into the project, which is a write like any other. In real sandboxes. */
+
+#include "base/mem.h"
+#include "support/place_rig.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static struct place_rig rig;
+
+static int set_up(void **state)
+{
+    (void)state;
+    place_rig_init(&rig);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    if (rig.turn.engine) /* else it was skipped */
+        place_rig_release(&rig);
+    return 0;
+}
+
+static void make_result(void)
+{
+    place_rig_call(&rig, "c1", "workspace_exec",
+                   "{\"command\":\"mkdir out/d; echo new > out/a.txt; echo b > out/d/b.txt; echo same > out/s; chmod "
+                   "+x out/d/b.txt\"}");
+}
+
+static void test_brought_back_when_approved(void **state)
+{
+    (void)state;
+    turn_rig_file(&rig.turn, "res/a.txt", "old\n");
+    turn_rig_file(&rig.turn, "res/s", "same\n");
+    rig.turn.answer = turn_rig_say_yes;
+    place_rig_open(&rig);
+    make_result();
+    place_rig_call(&rig, "c2", "bring_back", "{\"from\":\"out\",\"to\":\"res/\"}");
+    place_rig_call(&rig, "c3", "bring_back", "{\"from\":[\"out/s\"],\"to\":\"res/s\"}");
+    place_rig_call(&rig, "c4", "bring_back", "{\"from\":\"$OUTPUT_DIR/d/b.txt\",\"to\":\"single\"}");
+    place_rig_turn(&rig);
+    CLEANUP(free) char *a = turn_rig_read(&rig.turn, "res/a.txt");
+    CLEANUP(free) char *b = turn_rig_read(&rig.turn, "res/d/b.txt");
+    CLEANUP(free) char *one = turn_rig_read(&rig.turn, "single");
+    assert_string_equal(a, "new\n");
+    assert_string_equal(b, "b\n");
+    assert_string_equal(one, "b\n");
+    const struct event *proposed = turn_rig_event(&rig.turn, EVENT_WRITE_PROPOSED, 0);
+    assert_non_null(strstr(proposed->write_proposed.files, "-old"));
+    assert_null(strstr(proposed->write_proposed.files, "res/s")); /* what would not change is not asked about */
+    assert_string_equal(place_rig_of(&rig, "c2", "paths[1]"), "res/d/b.txt");
+    assert_string_equal(place_rig_of(&rig, "c3", "unchanged"), "true");
+    assert_int_equal(rig.turn.questions, 2);
+    CLEANUP(free) char *path = scratch_path(&rig.turn.scratch, "work/res/d/b.txt");
+    struct stat st;
+    assert_int_equal(stat(path, &st), 0);
+    assert_true(st.st_mode & S_IXUSR);
+}
+
+static void expect_file(const char *path, const char *text)
+{
+    CLEANUP(free) char *got = turn_rig_read(&rig.turn, path);
+    if (!got)
+        fail_msg("there is no %s", path);
+    assert_string_equal(got, text);
+}
+
+/* Of several each folder keeps its name; a link is brought back as what was named, with what it leads to. */
+static void test_names_of_what_is_brought_back(void **state)
+{
+    (void)state;
+    rig.turn.answer = turn_rig_say_yes;
+    place_rig_open(&rig);
+    place_rig_call(
+        &rig, "c1", "workspace_exec",
+        "{\"command\":\"mkdir -p out/sub work/made; echo b > out/bin; echo z > out/sub/z; echo m > work/made/m; "
+        "ln -s ../work/made/m out/report; ln -s ../work/made out/all; ln -s bin out/same\"}");
+    place_rig_call(&rig, "c2", "bring_back", "{\"from\":[\"out/bin\",\"out/sub\"],\"to\":\"res/\"}");
+    place_rig_call(&rig, "c3", "bring_back", "{\"from\":\"out/report\",\"to\":\"links/\"}");
+    place_rig_call(&rig, "c4", "bring_back", "{\"from\":[\"out/all\",\"out/report\"],\"to\":\"links\"}");
+    place_rig_call(&rig, "c5", "bring_back", "{\"from\":\"out\",\"to\":\"whole/\"}");
+    place_rig_turn(&rig);
+    expect_file("res/bin", "b\n");
+    expect_file("res/sub/z", "z\n");
+    expect_file("links/report", "m\n");
+    expect_file("links/all/m", "m\n");
+    expect_file("whole/report", "m\n");
+    expect_file("whole/all/m", "m\n");
+    expect_file("whole/bin", "b\n");
+    expect_file("whole/same", "b\n");
+    CLEANUP(free) char *path = scratch_path(&rig.turn.scratch, "work/links/report");
+    struct stat st;
+    assert_int_equal(stat(path, &st), 0);
+    assert_int_equal(st.st_mode & S_IXUSR, 0); /* what it leads to decides, not the link */
+}
+
+static void test_denied_leaves_nothing(void **state)
+{
+    (void)state;
+    turn_rig_file(&rig.turn, "a.txt", "old\n");
+    rig.turn.answer = turn_rig_say_no;
+    place_rig_open(&rig);
+    make_result();
+    place_rig_call(&rig, "c2", "bring_back", "{\"from\":\"out/a.txt\",\"to\":\"a.txt\"}");
+    place_rig_call(&rig, "c3", "bring_back", "{\"from\":\"out/d/**\",\"to\":\"made\"}");
+    place_rig_turn(&rig);
+    assert_string_equal(turn_check_outcome(&rig.turn, "c2"), "denied:write_denied");
+    assert_string_equal(turn_check_outcome(&rig.turn, "c3"), "denied:write_denied");
+    CLEANUP(free) char *a = turn_rig_read(&rig.turn, "a.txt");
+    CLEANUP(free) char *made = turn_rig_read(&rig.turn, "made/b.txt");
+    assert_string_equal(a, "old\n");
+    assert_null(made);
+}
+
+static void test_what_cannot_be_brought_back(void **state)
+{
+    (void)state;
+    rig.turn.answer = turn_rig_say_yes;
+    place_rig_open(&rig);
+    place_rig_call(&rig, "c1", "workspace_exec",
+                   "{\"command\":\"ln -s /etc/passwd out/p; head -c 5000000 /dev/zero > out/big; echo x > out/x\"}");
+    place_rig_call(&rig, "c2", "bring_back", "{\"from\":\"out/p\",\"to\":\"p\"}");
+    place_rig_call(&rig, "c3", "bring_back", "{\"from\":\"out/big\",\"to\":\"big\"}");
+    place_rig_call(&rig, "c4", "bring_back", "{\"from\":\"../x\",\"to\":\"x\"}");
+    place_rig_call(&rig, "c5", "bring_back", "{\"from\":\"out/x\",\"to\":\"../x\"}");
+    place_rig_call(&rig, "c6", "bring_back", "{\"from\":\"out/none\",\"to\":\"x\"}");
+    place_rig_turn(&rig);
+    place_rig_error(&rig, "c2");
+    assert_non_null(strstr(place_rig_error(&rig, "c3"), "too large"));
+    assert_non_null(strstr(place_rig_error(&rig, "c4"), "path escapes workspace"));
+    assert_non_null(strstr(place_rig_error(&rig, "c5"), "path escapes workspace"));
+    assert_non_null(strstr(place_rig_error(&rig, "c6"), "no file of the workspace fits out/none"));
+    assert_int_equal(rig.turn.questions, 0);
+}
+
+/* What cannot be read does not go missing in silence: who is asked and who asked for it are told. */
+static void test_what_is_left_out_is_told(void **state)
+{
+    (void)state;
+    turn_rig_file(&rig.turn, "same/x", "x\n");
+    rig.turn.answer = turn_rig_say_yes;
+    place_rig_open(&rig);
+    place_rig_call(&rig, "c1", "workspace_exec",
+                   "{\"command\":\"ln -s /etc/passwd out/p; mkfifo out/pipe; echo x > out/x\"}");
+    place_rig_call(&rig, "c2", "bring_back", "{\"from\":\"out\",\"to\":\"res/\"}");
+    place_rig_call(&rig, "c3", "bring_back", "{\"from\":\"out\",\"to\":\"same/\"}");
+    place_rig_call(&rig, "c4", "bring_back", "{\"from\":\"out/pipe\",\"to\":\"pipe\"}");
+    place_rig_turn(&rig);
+    expect_file("res/x", "x\n");
+    static const char left[] = "out/pipe (it is a FIFO, not a file), out/p (path escapes workspace: out/p)";
+    assert_string_equal(place_rig_of(&rig, "c2", "left_out"), left);
+    assert_string_equal(place_rig_of(&rig, "c3", "left_out"), left);
+    assert_string_equal(place_rig_of(&rig, "c3", "unchanged"), "true");
+    assert_string_equal(place_rig_error(&rig, "c4"), "out/pipe cannot be brought back (it is a FIFO, not a file)");
+    size_t asked = turn_check_place(&rig.turn, EVENT_WRITE_PROPOSED, NULL, 0);
+    bool told = false;
+    for (size_t i = 0; i < turn_rig_count(&rig.turn, EVENT_TOOL_OUTPUT); i++)
+        told |= strstr(turn_rig_event(&rig.turn, EVENT_TOOL_OUTPUT, i)->tool_output.text, "left out: out/pipe") &&
+                turn_check_place(&rig.turn, EVENT_TOOL_OUTPUT, NULL, i) < asked;
+    assert_true(told);
+}
+
+static void test_what_is_shut_is_told(void **state)
+{
+    (void)state;
+    if (geteuid() == 0) /* nothing is shut to root */
+        skip();
+    rig.turn.answer = turn_rig_say_yes;
+    place_rig_open(&rig);
+    place_rig_call(&rig, "c1", "workspace_exec", "{\"command\":\"echo x > out/x; echo y > out/y; chmod 0 out/y\"}");
+    place_rig_call(&rig, "c2", "bring_back", "{\"from\":\"out\",\"to\":\"res/\"}");
+    place_rig_call(&rig, "c3", "bring_back", "{\"from\":\"out/y\",\"to\":\"y\"}");
+    place_rig_turn(&rig);
+    expect_file("res/x", "x\n");
+    assert_string_equal(place_rig_of(&rig, "c2", "left_out"), "out/y (Permission denied)");
+    assert_string_equal(place_rig_error(&rig, "c3"), "out/y cannot be brought back (Permission denied)");
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_brought_back_when_approved),
+        TEST(test_names_of_what_is_brought_back),
+        TEST(test_denied_leaves_nothing),
+        TEST(test_what_cannot_be_brought_back),
+        TEST(test_what_is_left_out_is_told),
+        TEST(test_what_is_shut_is_told),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
