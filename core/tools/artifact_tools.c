@@ -178,14 +178,18 @@ static void write_loaded(struct place_job *job, const struct loaded *loaded, con
 static void load(struct place_job *job)
 {
     const struct tool_env *env = job->run->env;
-    const char *ref = argument(job->run, "ref"), *to = argument(job->run, "to");
+    const char *ref = argument(job->run, "ref");
     CLEANUP(loaded) struct loaded loaded = {.version = VERSIONS_NEWEST, .bytes = STRBUF_INIT};
     ref += strncmp(ref, ARTIFACT_SCHEME, strlen(ARTIFACT_SCHEME)) == 0 ? strlen(ARTIFACT_SCHEME) : 0;
     loaded.output = env->artifacts ? artifact_store_find(env->artifacts, ref) : NULL;
     job->failed = (loaded.output ? load_output(&loaded, env->artifacts, &job->err)
                                  : load_version(&loaded, place_versions(job->place), ref, &job->err)) < 0;
-    if (!job->failed && *to)
-        job->failed = stage_inputs(job->ws, &(struct stage_input){.from = loaded.source, .to = to}, 1, &job->err) < 0;
+    if (job->failed)
+        return;
+    CLEANUP(free)
+    char *to = *argument(job->run, "to") ? stage_target(loaded.source, argument(job->run, "to")) : xstrdup("");
+    struct stage_input input = {.from = loaded.source, .to = to, .strict = true};
+    job->failed = *to && stage_inputs(job->ws, &input, 1, &job->err) < 0;
     if (!job->failed)
         write_loaded(job, &loaded, to);
 }
@@ -217,7 +221,7 @@ const struct tool tool_load_artifact = {
             .parameters = "{\"type\":\"object\",\"properties\":{"
                           "\"ref\":{\"type\":\"string\",\"minLength\":1,\"description\":\"name, name@version, or as an "
                           "answer gave it\"},"
-                          "\"to\":{\"type\":\"string\",\"description\":\"a path in the workspace\"}},"
+                          "\"to\":{\"type\":\"string\",\"description\":\"in the workspace, a folder to put it in with / behind it\"}},"
                           "\"required\":[\"ref\"],\"additionalProperties\":false}",
         },
     .effect = load_effect,

@@ -13,8 +13,6 @@
 #include "long_text.h"
 #include "place.h"
 #include "place_job.h"
-#include "workspace/layout.h"
-#include "workspace/lend.h"
 #include "workspace/mime.h"
 #include "workspace/stage.h"
 #include "workspace/versions.h"
@@ -100,29 +98,6 @@ static char *find_source(const struct tool_run *run, const char *from, bool *hos
     return xstrdup(from);
 }
 
-static bool is_below(const char *path, const char *folder)
-{
-    size_t len = strlen(folder);
-    return begins_with(path, folder) && (!path[len] || path[len] == '/');
-}
-
-/* What would be replaced or hidden at once is refused: our own record, and folders that programs see mounted. */
-static int check_target(struct workspace *ws, const char *to, struct err *err)
-{
-    CLEANUP(free) char *clean = beneath_clean(ws->root, to, err);
-    if (!clean)
-        return -1;
-    if (is_below(clean, LAYOUT_METADATA))
-        return err_set(err, "%.300s cannot be staged to: the workspace's own record is there", to);
-    size_t count;
-    struct program_lent *lent = workspace_lent(ws, &count);
-    bool hidden = false;
-    for (size_t i = 0; i < count; i++)
-        hidden |= is_below(clean, lent[i].place);
-    workspace_lent_free(lent, count);
-    return hidden ? err_set(err, "%.300s cannot be staged to: programs see a skill there, which is read-only", to) : 0;
-}
-
 static void stage(struct place_job *job)
 {
     const char *from = argument(job->run, "from"), *mode = argument(job->run, "mode");
@@ -135,13 +110,13 @@ static void stage(struct place_job *job)
     job->failed = job->err.text[0] != '\0';
     if (job->failed)
         return;
-    CLEANUP(free) char *to = *argument(job->run, "to") ? xstrdup(argument(job->run, "to")) : stage_default_to(source);
+    CLEANUP(free) char *to = stage_target(source, argument(job->run, "to"));
     struct stage_input input = {.from = source,
                                 .to = to,
                                 .mode = mode,
                                 .pin = json_bool(json_get(job->run->arguments, "pin"), false),
                                 .strict = true};
-    job->failed = check_target(job->ws, to, &job->err) < 0 || stage_inputs(job->ws, &input, 1, &job->err) < 0;
+    job->failed = stage_inputs(job->ws, &input, 1, &job->err) < 0;
     if (job->failed)
         return;
     struct strbuf out = STRBUF_INIT;
@@ -176,7 +151,8 @@ const struct tool tool_stage_input = {
             .parameters =
                 "{\"type\":\"object\",\"properties\":{"
                 "\"from\":{\"type\":\"string\",\"minLength\":1},"
-                "\"to\":{\"type\":\"string\",\"description\":\"in the workspace; work/inputs/<name> if not given\"},"
+                "\"to\":{\"type\":\"string\",\"description\":\"in the workspace, a folder to put it in with / behind it; "
+                "work/inputs/ if not given\"},"
                 "\"mode\":{\"type\":\"string\",\"enum\":[\"copy\",\"link\"],"
                 "\"description\":\"link: only within the workspace\"},"
                 "\"pin\":{\"type\":\"boolean\",\"description\":\"the version of an artifact that was there before\"}},"

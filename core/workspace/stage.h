@@ -41,10 +41,12 @@ struct stage_input {
     const char *to;   /* relative to the root; NULL or blank: work/inputs/<last part of from> */
     const char *mode; /* "link", or a copy */
     bool pin;         /* an artifact without version: the version that was staged there before */
-    bool strict; /* for one that somebody else chose: a host folder goes to `to` itself, and links out of it stay links
-                  */
+    bool strict;      /* for one that somebody else chose: a host folder goes to `to` itself, links out of it stay links,
+                       * and nothing goes where our own record is or where programs see something mounted */
 };
 /* In order, up to the first that fails; the records are kept when all went well. */
 int stage_inputs(struct workspace *ws, const struct stage_input *inputs, size_t count, struct err *err) CHECKED;
 /* Where an input goes that does not say. The caller's. */
 char *stage_default_to(const char *from);
+/* Where one goes that may say so, or name a folder with / behind it to go into. The caller's. */
+char *stage_target(const char *from, const char *to);

@@ -12,6 +12,7 @@
 #include "globs.h"
 #include "inside.h"
 #include "layout.h"
+#include "lend.h"
 #include "metadata.h"
 #include "stage_inside.h"
 #include "versions.h"
@@ -221,7 +222,36 @@ char *stage_default_to(const char *from)
     return xasprintf("%s/%.*s", LAYOUT_INPUTS, (int)(len - begin), last + begin);
 }
 
+char *stage_target(const char *from, const char *to)
+{
+    size_t len = strlen(to);
+    if (len && to[len - 1] != '/')
+        return xstrdup(to);
+    CLEANUP(free) char *otherwise = stage_default_to(from);
+    return len ? xasprintf("%s%s", to, otherwise + strlen(LAYOUT_INPUTS "/")) : steal(&otherwise);
+}
+
 /* ---- all of them ---- */
+
+static bool is_below(const char *path, const char *folder)
+{
+    size_t len = strlen(folder);
+    return strncmp(path, folder, len) == 0 && (!path[len] || path[len] == '/');
+}
+
+/* What would be replaced or hidden at once is refused: our own record, and folders that programs see mounted. */
+static int check_target(struct workspace *ws, const char *to, struct err *err)
+{
+    if (is_below(to, LAYOUT_METADATA))
+        return err_set(err, "%.300s cannot be staged to: the workspace's own record is there", to);
+    size_t count;
+    struct program_lent *lent = workspace_lent(ws, &count);
+    bool hidden = false;
+    for (size_t i = 0; i < count; i++)
+        hidden |= is_below(to, lent[i].place);
+    workspace_lent_free(lent, count);
+    return hidden ? err_set(err, "%.300s cannot be staged to: programs see a skill there, which is read-only", to) : 0;
+}
 
 static int fetch_one(struct fetch *f, struct err *err)
 {
@@ -256,7 +286,7 @@ static int stage_one(struct workspace *ws, const struct stage_input *input, int6
         free(to);
         to = stage_default_to(input->from);
     }
-    if (!(clean = beneath_clean(ws->root, to, err)))
+    if (!(clean = beneath_clean(ws->root, to, err)) || (input->strict && check_target(ws, clean, err) < 0))
         return -1;
     struct fetch f = {.ws = ws,
                       .input = input,

@@ -1,5 +1,4 @@
-/* Files of a turn's workspace: what may go in, what comes out, artifacts, skills, and the way back into the project,
- * which is a write like any other. In real sandboxes. */
+/* Files of a turn's workspace: what may go in, what comes out, artifacts and skills. In real sandboxes. */
 
 #include "base/mem.h"
 #include "base/strbuf.h"
@@ -85,6 +84,27 @@ static void test_nothing_else_may_be_staged(void **state)
     assert_string_equal(place_rig_of(&rig, "c5", "staged"), "true");
     assert_null(
         strstr(place_rig_of(&rig, "c6", "output"), "key\n")); /* the link stayed a link, and leads nowhere there */
+}
+
+static void test_where_inputs_go(void **state)
+{
+    (void)state;
+    turn_rig_file(&rig.turn, "a.txt", "one\n");
+    place_rig_open(&rig);
+    place_rig_call(&rig, "c1", "stage_input", "{\"from\":\"a.txt\",\"to\":\"work/in/\"}");
+    place_rig_call(&rig, "c2", "workspace_exec", "{\"command\":\"cat work/in/a.txt\"}");
+    place_rig_call(&rig, "c3", "save_artifact", "{\"path\":\"work/in/a.txt\"}");
+    place_rig_call(&rig, "c4", "load_artifact", "{\"ref\":\"a.txt\",\"to\":\"work/again/\"}");
+    place_rig_call(&rig, "c5", "stage_input", "{\"from\":\"a.txt\",\"to\":\"metadata.json\"}");
+    place_rig_call(&rig, "c6", "load_artifact", "{\"ref\":\"a.txt\",\"to\":\"./metadata.json\"}");
+    place_rig_call(&rig, "c7", "load_artifact", "{\"ref\":\"a.txt\",\"to\":\"../a.txt\"}");
+    place_rig_turn(&rig);
+    assert_string_equal(place_rig_of(&rig, "c1", "to"), "work/in/a.txt");
+    assert_string_equal(place_rig_of(&rig, "c2", "output"), "one\n");
+    assert_string_equal(place_rig_of(&rig, "c4", "to"), "work/again/a.txt");
+    assert_non_null(strstr(place_rig_error(&rig, "c5"), "the workspace's own record"));
+    assert_non_null(strstr(place_rig_error(&rig, "c6"), "the workspace's own record"));
+    assert_non_null(strstr(place_rig_error(&rig, "c7"), "escapes"));
 }
 
 static void test_folders_of_the_config_may_be_staged(void **state)
@@ -189,17 +209,26 @@ static void test_a_long_output_is_an_artifact(void **state)
     place_rig_error(&rig, "c7");
 }
 
-/* What a program left that leads nowhere hides nothing of the rest. */
-static void test_a_broken_link_hides_nothing(void **state)
+/* What a program left that leads nowhere or is no file hides nothing of the rest. */
+static void test_what_is_no_file_is_named(void **state)
 {
     (void)state;
     place_rig_open(&rig);
-    place_rig_call(&rig, "c1", "workspace_exec", "{\"command\":\"ln -s nowhere out/dangling; echo 1 > out/z\"}");
+    place_rig_call(&rig, "c1", "workspace_exec",
+                   "{\"command\":\"ln -s nowhere out/dangling; mkfifo out/pipe; ln -s pipe out/to_pipe; "
+                   "echo 1 > out/z\"}");
     place_rig_call(&rig, "c2", "collect_outputs", "{}");
+    place_rig_call(&rig, "c3", "collect_outputs", "{\"globs\":[\"out/pipe\"]}");
     place_rig_turn(&rig);
     assert_string_equal(place_rig_of(&rig, "c2", "files[0].name"), "out/z");
-    assert_string_equal(place_rig_of(&rig, "c2", "skipped[0].name"), "out/dangling");
-    assert_string_equal(place_rig_of(&rig, "c2", "skipped[0].why"), "it is a link to nothing");
+    assert_string_equal(place_rig_of(&rig, "c2", "skipped[0].name"), "out/pipe");
+    assert_string_equal(place_rig_of(&rig, "c2", "skipped[0].why"), "it is a FIFO, not a file");
+    assert_string_equal(place_rig_of(&rig, "c2", "skipped[1].name"), "out/dangling");
+    assert_string_equal(place_rig_of(&rig, "c2", "skipped[1].why"), "it is a link to nothing");
+    assert_string_equal(place_rig_of(&rig, "c2", "skipped[2].name"), "out/to_pipe");
+    assert_string_equal(place_rig_of(&rig, "c2", "skipped[2].why"), "it is a FIFO, not a file");
+    assert_string_equal(place_rig_of(&rig, "c2", "limits_hit"), "false");
+    assert_string_equal(place_rig_of(&rig, "c3", "skipped[0].why"), "it is a FIFO, not a file");
 }
 
 /* Two at once are the first that need the workspace; and what did not change is not told again. */
@@ -225,121 +254,6 @@ static void test_reads_side_by_side(void **state)
     place_rig_call(&rig, "c5", "stage_input", "{\"from\":\"artifact://x\"}");
     place_rig_turn(&rig);
     assert_int_equal(turn_rig_count(&rig.turn, EVENT_WORKSPACE_STATE), states);
-}
-
-/* ---- the way back ---- */
-
-static void make_result(void)
-{
-    place_rig_call(&rig, "c1", "workspace_exec",
-                   "{\"command\":\"mkdir out/d; echo new > out/a.txt; echo b > out/d/b.txt; echo same > out/s; chmod "
-                   "+x out/d/b.txt\"}");
-}
-
-static void test_brought_back_when_approved(void **state)
-{
-    (void)state;
-    turn_rig_file(&rig.turn, "res/a.txt", "old\n");
-    turn_rig_file(&rig.turn, "res/s", "same\n");
-    rig.turn.answer = turn_rig_say_yes;
-    place_rig_open(&rig);
-    make_result();
-    place_rig_call(&rig, "c2", "bring_back", "{\"from\":\"out\",\"to\":\"res/\"}");
-    place_rig_call(&rig, "c3", "bring_back", "{\"from\":[\"out/s\"],\"to\":\"res/s\"}");
-    place_rig_call(&rig, "c4", "bring_back", "{\"from\":\"$OUTPUT_DIR/d/b.txt\",\"to\":\"single\"}");
-    place_rig_turn(&rig);
-    CLEANUP(free) char *a = turn_rig_read(&rig.turn, "res/a.txt");
-    CLEANUP(free) char *b = turn_rig_read(&rig.turn, "res/d/b.txt");
-    CLEANUP(free) char *one = turn_rig_read(&rig.turn, "single");
-    assert_string_equal(a, "new\n");
-    assert_string_equal(b, "b\n");
-    assert_string_equal(one, "b\n");
-    const struct event *proposed = turn_rig_event(&rig.turn, EVENT_WRITE_PROPOSED, 0);
-    assert_non_null(strstr(proposed->write_proposed.files, "-old"));
-    assert_null(strstr(proposed->write_proposed.files, "res/s")); /* what would not change is not asked about */
-    assert_string_equal(place_rig_of(&rig, "c2", "paths[1]"), "res/d/b.txt");
-    assert_string_equal(place_rig_of(&rig, "c3", "unchanged"), "true");
-    assert_int_equal(rig.turn.questions, 2);
-    CLEANUP(free) char *path = scratch_path(&rig.turn.scratch, "work/res/d/b.txt");
-    struct stat st;
-    assert_int_equal(stat(path, &st), 0);
-    assert_true(st.st_mode & S_IXUSR);
-}
-
-static void expect_file(const char *path, const char *text)
-{
-    CLEANUP(free) char *got = turn_rig_read(&rig.turn, path);
-    if (!got)
-        fail_msg("there is no %s", path);
-    assert_string_equal(got, text);
-}
-
-/* Of several each folder keeps its name; a link is brought back as what was named, with what it leads to. */
-static void test_names_of_what_is_brought_back(void **state)
-{
-    (void)state;
-    rig.turn.answer = turn_rig_say_yes;
-    place_rig_open(&rig);
-    place_rig_call(
-        &rig, "c1", "workspace_exec",
-        "{\"command\":\"mkdir -p out/sub work/made; echo b > out/bin; echo z > out/sub/z; echo m > work/made/m; "
-        "ln -s ../work/made/m out/report; ln -s ../work/made out/all; ln -s bin out/same\"}");
-    place_rig_call(&rig, "c2", "bring_back", "{\"from\":[\"out/bin\",\"out/sub\"],\"to\":\"res/\"}");
-    place_rig_call(&rig, "c3", "bring_back", "{\"from\":\"out/report\",\"to\":\"links/\"}");
-    place_rig_call(&rig, "c4", "bring_back", "{\"from\":[\"out/all\",\"out/report\"],\"to\":\"links\"}");
-    place_rig_call(&rig, "c5", "bring_back", "{\"from\":\"out\",\"to\":\"whole/\"}");
-    place_rig_turn(&rig);
-    expect_file("res/bin", "b\n");
-    expect_file("res/sub/z", "z\n");
-    expect_file("links/report", "m\n");
-    expect_file("links/all/m", "m\n");
-    expect_file("whole/report", "m\n");
-    expect_file("whole/all/m", "m\n");
-    expect_file("whole/bin", "b\n");
-    expect_file("whole/same", "b\n");
-    CLEANUP(free) char *path = scratch_path(&rig.turn.scratch, "work/links/report");
-    struct stat st;
-    assert_int_equal(stat(path, &st), 0);
-    assert_int_equal(st.st_mode & S_IXUSR, 0); /* what it leads to decides, not the link */
-}
-
-static void test_denied_leaves_nothing(void **state)
-{
-    (void)state;
-    turn_rig_file(&rig.turn, "a.txt", "old\n");
-    rig.turn.answer = turn_rig_say_no;
-    place_rig_open(&rig);
-    make_result();
-    place_rig_call(&rig, "c2", "bring_back", "{\"from\":\"out/a.txt\",\"to\":\"a.txt\"}");
-    place_rig_call(&rig, "c3", "bring_back", "{\"from\":\"out/d/**\",\"to\":\"made\"}");
-    place_rig_turn(&rig);
-    assert_string_equal(turn_check_outcome(&rig.turn, "c2"), "denied:write_denied");
-    assert_string_equal(turn_check_outcome(&rig.turn, "c3"), "denied:write_denied");
-    CLEANUP(free) char *a = turn_rig_read(&rig.turn, "a.txt");
-    CLEANUP(free) char *made = turn_rig_read(&rig.turn, "made/b.txt");
-    assert_string_equal(a, "old\n");
-    assert_null(made);
-}
-
-static void test_what_cannot_be_brought_back(void **state)
-{
-    (void)state;
-    rig.turn.answer = turn_rig_say_yes;
-    place_rig_open(&rig);
-    place_rig_call(&rig, "c1", "workspace_exec",
-                   "{\"command\":\"ln -s /etc/passwd out/p; head -c 5000000 /dev/zero > out/big; echo x > out/x\"}");
-    place_rig_call(&rig, "c2", "bring_back", "{\"from\":\"out/p\",\"to\":\"p\"}");
-    place_rig_call(&rig, "c3", "bring_back", "{\"from\":\"out/big\",\"to\":\"big\"}");
-    place_rig_call(&rig, "c4", "bring_back", "{\"from\":\"../x\",\"to\":\"x\"}");
-    place_rig_call(&rig, "c5", "bring_back", "{\"from\":\"out/x\",\"to\":\"../x\"}");
-    place_rig_call(&rig, "c6", "bring_back", "{\"from\":\"out/none\",\"to\":\"x\"}");
-    place_rig_turn(&rig);
-    place_rig_error(&rig, "c2");
-    assert_non_null(strstr(place_rig_error(&rig, "c3"), "too large"));
-    assert_non_null(strstr(place_rig_error(&rig, "c4"), "path escapes workspace"));
-    assert_non_null(strstr(place_rig_error(&rig, "c5"), "path escapes workspace"));
-    assert_non_null(strstr(place_rig_error(&rig, "c6"), "no file of the workspace fits out/none"));
-    assert_int_equal(rig.turn.questions, 0);
 }
 
 /* ---- skills ---- */
@@ -466,16 +380,13 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_the_project_may_be_staged),
         TEST(test_nothing_else_may_be_staged),
+        TEST(test_where_inputs_go),
         TEST(test_folders_of_the_config_may_be_staged),
         TEST(test_outputs_and_artifacts),
         TEST(test_what_is_saved_is_told),
         TEST(test_a_long_output_is_an_artifact),
-        TEST(test_a_broken_link_hides_nothing),
+        TEST(test_what_is_no_file_is_named),
         TEST(test_reads_side_by_side),
-        TEST(test_brought_back_when_approved),
-        TEST(test_names_of_what_is_brought_back),
-        TEST(test_denied_leaves_nothing),
-        TEST(test_what_cannot_be_brought_back),
         TEST(test_skills),
         TEST(test_a_skill_that_prints_much),
         TEST(test_a_skill_leads_nowhere),
