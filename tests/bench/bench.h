@@ -14,6 +14,10 @@ struct bench_pair bench_compare(int rounds, void (*value)(void *data), void (*fl
 /* The same with something that is done before each round of either and not counted. */
 struct bench_pair bench_compare_after(int rounds, void (*before)(void *data), void (*value)(void *data),
                                       void (*floor)(void *data), void *data);
+/* The same for what does not repeat itself, as a disk that is fast until it has taken so much: not the best rounds but
+ * all of them, and each is first in turn. */
+struct bench_pair bench_compare_sums(int rounds, void (*before)(void *data), void (*value)(void *data),
+                                     void (*floor)(void *data), void *data);
 
 /* Prints the line; remembers a miss. */
 void bench_report(const char *name, double value, const char *unit, double floor, double limit);

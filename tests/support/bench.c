@@ -53,6 +53,21 @@ struct bench_pair bench_compare_after(int rounds, void (*before)(void *data), vo
     return best;
 }
 
+struct bench_pair bench_compare_sums(int rounds, void (*before)(void *data), void (*value)(void *data),
+                                     void (*floor)(void *data), void *data)
+{
+    struct bench_pair sum = {0, 0};
+
+    for (int i = 0; i < rounds; i++) {
+        double first = one_round(i & 1 ? value : floor, before, data),
+               second = one_round(i & 1 ? floor : value, before, data);
+
+        sum.floor_s += i & 1 ? second : first;
+        sum.value_s += i & 1 ? first : second;
+    }
+    return sum;
+}
+
 struct bench_pair bench_compare(int rounds, void (*value)(void *data), void (*floor)(void *data), void *data)
 {
     return bench_compare_after(rounds, NULL, value, floor, data);
