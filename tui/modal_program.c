@@ -10,6 +10,7 @@
 #include "program.h"
 #include "text.h"
 #include "ui.h"
+#include "workspace/program_control.h"
 #include <string.h>
 
 #define TAB_COLS 24 /* of a program's name and command */
@@ -189,11 +190,15 @@ static const char *program_footer(struct modal *modal, const struct view *view)
     if (shown->typing == TYPING_SEARCH)
         return "Enter find   PgUp PgDn scroll   Esc close the search";
     if (shown->typing == TYPING_INPUT)
-        return "Enter send the line to the program   PgUp PgDn scroll   Esc stop typing";
+        return "Enter send the line   Ctrl-D end of input   PgUp PgDn scroll   Esc stop typing";
     if (no_programs(shown, view))
         return "Esc close";
     bool live = view->mode != VIEW_REPLAY && session_program_running(view->session, shown->program);
-    const char *first = live ? "i type   x end   " : view->mode == VIEW_REPLAY ? "Space play   " : "";
+    bool tty = view->session->programs[shown->program].tty;
+    const char *first = live && tty                 ? "i type   I interrupt   x end   "
+                        : live                      ? "i type   x end   "
+                        : view->mode == VIEW_REPLAY ? "Space play   "
+                                                    : "";
     snprintf(shown->footer, sizeof(shown->footer), "%s%sg G PgUp PgDn scroll   / search   %sY copy   Esc close", first,
              view->session->program_count > 1 ? "Tab next   " : "",
              view->session->programs[shown->program].call != SESSION_NONE ? "Enter call   " : "");
@@ -227,15 +232,36 @@ static const char *name_of(const struct program_modal *shown, const struct view 
     return session_name(view->session, view->session->programs[shown->program].id);
 }
 
-static void send(struct program_modal *shown, struct ui *ui, const struct view *view)
+static bool send(struct program_modal *shown, struct ui *ui, const struct view *view, const char *text)
+{
+    struct intent intent = {.type = INTENT_PROGRAM_INPUT, .program_input = {name_of(shown, view), text}};
+    shown->modal.list.follow = true;
+    return submit(ui, &intent);
+}
+
+static void send_line(struct program_modal *shown, struct ui *ui, const struct view *view)
 {
     CLEANUP(free) char *line = xasprintf("%s\n", shown->input_line.text.buf ? shown->input_line.text.buf : "");
-    struct intent intent = {.type = INTENT_PROGRAM_INPUT, .program_input = {name_of(shown, view), line}};
-    if (!submit(ui, &intent))
+    if (!send(shown, ui, view, line))
         return; /* what was typed is still there */
     input_remember(&shown->input_line);
     input_set(&shown->input_line, "");
-    shown->modal.list.follow = true;
+}
+
+static void end_input(struct program_modal *shown, struct ui *ui, const struct view *view)
+{
+    if (!send(shown, ui, view, PROGRAM_INPUT_END) || view->session->programs[shown->program].tty)
+        return;
+    shown->typing = TYPING_NOT;
+    ui_say(ui, LOOK_TEXT, "Its input has ended.");
+}
+
+static void interrupt(struct program_modal *shown, struct ui *ui, const struct view *view)
+{
+    if (!view->session->programs[shown->program].tty)
+        ui_say(ui, LOOK_TEXT, "It has no terminal to be interrupted from; x ends it.");
+    else if (send(shown, ui, view, "\x03"))
+        ui_say(ui, LOOK_TEXT, "Ctrl-C was typed.");
 }
 
 static void search(struct program_modal *shown, struct ui *ui, bool back)
@@ -252,10 +278,14 @@ static void typed(struct program_modal *shown, struct ui *ui, const struct view 
 {
     bool searching = shown->typing == TYPING_SEARCH;
     struct input *line = searching ? &shown->search_line : &shown->input_line;
+    if (!searching && !line->text.len && key->ctrl && key->code == 'd') {
+        end_input(shown, ui, view);
+        return;
+    }
     switch (input_key(line, key)) {
     case INPUT_DONE:
         if (!searching) {
-            send(shown, ui, view);
+            send_line(shown, ui, view);
             break;
         }
         input_remember(line);
@@ -349,13 +379,15 @@ static bool program_key(struct modal *modal, struct ui *ui, const struct view *v
         return true;
     }
     uint32_t count = view->session->program_count, call = view->session->programs[shown->program].call;
-    bool end = !key->ctrl && !key->alt && key->code == 'x';
-    if (action == ACTION_PROMPT || end) {
+    bool plain = !key->ctrl && !key->alt, end = plain && key->code == 'x', interrupts = plain && key->code == 'I';
+    if (action == ACTION_PROMPT || end || interrupts) {
         const char *why = why_not(shown, view);
         if (why)
             ui_say(ui, LOOK_TEXT, "%s", why);
         else if (end)
             ask_to_kill(shown, ui, view);
+        else if (interrupts)
+            interrupt(shown, ui, view);
         else
             shown->typing = TYPING_INPUT;
         return true;

@@ -221,7 +221,10 @@ static int begin_write(struct exec_call *call, struct err *err)
     const struct json *args = call->job.run->arguments;
     const char *program = json_str(json_get(args, "session_id"), json_str(json_get(args, "sessionId"), ""));
     bool submits = json_bool(json_get(args, "append_newline"), json_bool(json_get(args, "submit"), false));
-    CLEANUP(free) char *text = xasprintf("%s%s", json_str(json_get(args, "chars"), ""), submits ? "\n" : "");
+    bool ends = json_bool(json_get(args, "eof"), false);
+    CLEANUP(free)
+    char *text = xasprintf("%s%s%s", json_str(json_get(args, "chars"), ""), submits ? "\n" : "",
+                           ends ? PROGRAM_INPUT_END : "");
     struct program_control *control = place_control(call->job.place);
     /* In the journal first; so whether it can be typed is asked before. What is wrong with it, exec_write says. */
     if (*text && control->ready(control, program, NULL) == 0)
@@ -257,6 +260,7 @@ const struct tool tool_workspace_write_stdin = {
                 "\"chars\":{\"type\":\"string\",\"description\":\"typed as they are\"},"
                 "\"append_newline\":{\"type\":\"boolean\",\"description\":\"and Enter\"},"
                 "\"submit\":{\"type\":\"boolean\"},"
+                "\"eof\":{\"type\":\"boolean\",\"description\":\"and the end of its input\"},"
                 "\"yield_time_ms\":{\"type\":\"integer\",\"minimum\":0,\"description\":\"look for so long, 200 if "
                 "not given\"},\"yieldMs\":{\"type\":\"integer\"}},"
                 "\"additionalProperties\":false}",

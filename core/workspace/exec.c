@@ -363,6 +363,8 @@ int exec_write(struct exec *exec, const struct json *args, exec_done *done, void
         yield = json_get(args, "yieldMs");
     if (!entry || program_session_write(entry->session, chars, strlen(chars), json_bool(newline, false), err))
         return -1;
+    if (json_bool(json_get(args, "eof"), false))
+        program_session_end_input(entry->session);
     int64_t yield_ms = json_int(yield, EXEC_WRITE_YIELD_MS);
     look_later(new_call(exec, done, user), entry, yield_ms >= 0 ? yield_ms : EXEC_WRITE_YIELD_MS);
     return 0;
@@ -406,14 +408,19 @@ static int control_ready(struct program_control *control, const char *program, s
     struct entry *entry = find_entry(CONTAINER_OF(control, struct exec, control), program, err);
     if (!entry)
         return -1;
-    return program_session_exited(entry->session) ? err_set(err, "the program has ended") : 0;
+    if (program_session_exited(entry->session))
+        return err_set(err, "the program has ended");
+    return program_session_closed(entry->session) ? err_set(err, "the program's input has ended") : 0;
 }
 
 static void control_write(struct program_control *control, const char *program, const char *text, size_t len)
 {
     struct entry *entry = find_entry(CONTAINER_OF(control, struct exec, control), program, NULL);
-    if (entry && program_session_write(entry->session, text, len, false, NULL))
+    bool end = len && text[len - 1] == *PROGRAM_INPUT_END;
+    if (!entry || program_session_write(entry->session, text, len - end, false, NULL))
         return; /* it ended in the same breath: program.ended tells */
+    if (end)
+        program_session_end_input(entry->session);
 }
 
 static int control_kill(struct program_control *control, const char *program, struct err *err)

@@ -8,10 +8,12 @@
 #include "base/err.h"
 #include <stddef.h>
 
+#define PROGRAM_INPUT_END "\x04" /* Ctrl-D. Last of what is typed it ends the input, of a program without a terminal too */
+
 struct program_control {
     /* 0: there is such a program, it runs and reads what is typed. -1: why not, in a sentence for whoever typed. */
     int (*ready)(struct program_control *control, const char *program, struct err *err);
-    /* Types the text as it is; only after `ready` in the same breath. */
+    /* Types the text as it is, but for its end; only after `ready` in the same breath. */
     void (*write)(struct program_control *control, const char *program, const char *text, size_t len);
     /* Ends it and all it started: asked first, then killed. -1: why not. One that is gone already is fine. */
     int (*kill)(struct program_control *control, const char *program, struct err *err);

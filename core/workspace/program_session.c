@@ -20,7 +20,7 @@ struct program_session {
     struct session_waiter waiter;
     void (*waited)(void *user, struct session_seen *seen);
     void *waited_user;
-    bool closed;
+    bool closed, tty;
 };
 
 /* ---- waiting ---- */
@@ -118,6 +118,7 @@ struct program_session *program_session_start(struct programs *programs, struct 
     struct program_listener hears = {.output = on_output, .ended = on_ended, .dropped = on_dropped, .user = session};
     own.keep_input = true;
     session->programs = programs;
+    session->tty = spec->tty;
     if (listener)
         session->listener = *listener;
     session_lines_init(&session->lines, SESSION_LINES_MAX);
@@ -193,6 +194,19 @@ void program_session_close(struct program_session *session)
     session->closed = true;
     if (session->program)
         program_close_input(session->program);
+}
+
+void program_session_end_input(struct program_session *session)
+{
+    if (!session->tty)
+        program_session_close(session);
+    else if (session->program)
+        program_close_input(session->program);
+}
+
+bool program_session_closed(const struct program_session *session)
+{
+    return session->closed;
 }
 
 void program_session_free(struct program_session *session)

@@ -51,6 +51,9 @@ int program_session_write(struct program_session *session, const char *text, siz
 void program_session_kill(struct program_session *session, int64_t grace_ms);
 /* Its input ends; again: nothing happens. */
 void program_session_close(struct program_session *session);
+/* What Ctrl-D is on a terminal: there it is typed, as often as one likes; without one the input ends. */
+void program_session_end_input(struct program_session *session);
+bool program_session_closed(const struct program_session *session);
 /* Ends it if it runs; nobody is called any more, and a wait is forgotten. */
 void program_session_free(struct program_session *session);
 

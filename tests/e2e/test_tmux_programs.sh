@@ -148,4 +148,49 @@ case_no_walls() {
     sees 'status=0'
 }
 
-run_cases workspace program long hostile no_walls
+# A person types into programs that run: lines, the end of the input, an interrupt.
+case_typing() {
+    begin typing 80x24
+    {
+        echo '{"type":"session.started","v":1}'
+        answer 1 "Two to talk with." '{"id":"c1","name":"workspace_exec","arguments":{"command":"sed -u s/^/got:/; echo over","background":true}}'
+        answer 2 "" '{"id":"c2","name":"workspace_exec","arguments":{"command":"trap \"echo stopped; exit 3\" INT; while read -r a; do echo tty:$a; done; echo ended","background":true,"tty":true}}'
+        answer 3 "They are there." ''
+    } >"$home/model.jsonl"
+    start run --workspace ws --model scripted:model.jsonl --record rec.jsonl "'start them'"
+    sees 'They are there.'
+    escape
+    keys t
+    sees '[program p2]'
+    keys Tab
+    sees '[program p1]'
+    sees 'i type  x end'
+    keys I
+    sees 'It has no terminal'
+    keys i
+    sees 'Ctrl-D end of input'
+    typed 'one line'
+    keys Enter
+    sees 'got:one line'
+    keys C-d
+    sees 'over'
+    sees 'exit 0'
+    keys i
+    sees 'The program has ended.'
+    keys Tab
+    sees '[program p2]'
+    sees 'I interrupt'
+    keys i
+    typed 'two'
+    keys Enter
+    sees 'tty:two'
+    escape
+    keys I
+    sees 'stopped'
+    sees 'exit 3'
+    escape
+    keys q
+    sees 'status=0'
+}
+
+run_cases workspace program typing long hostile no_walls
