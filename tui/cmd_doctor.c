@@ -247,11 +247,10 @@ static void programs(struct doctor *doctor, const struct sandbox *sandbox)
 {
     struct err err = ERR_INIT;
     const char *name = doctor->config ? doctor->config->workspace.engine : NULL;
-    const struct sandbox_engine *engine = name ? sandbox_engines_find(&sandbox->engines, name) : sandbox->spec.engine;
+    const struct sandbox_engine *engine =
+        name ? sandbox_program_engine(&sandbox->engines, name, &err) : sandbox->spec.engine;
     if (name && !engine)
-        tell(doctor, FINDING_FAIL, "programs", "there is no sandbox %s (keyturn engines lists them)", name);
-    else if (name && sandbox_program_check(engine, &err))
-        tell(doctor, FINDING_FAIL, "programs", "%s", err.text);
+        tell(doctor, FINDING_FAIL, "programs", "\"workspace.engine\": %s", err.text);
     else if (engine && engine->program && sandbox_program_bounds_whole(engine))
         tell(doctor, FINDING_OK, "programs", "%s: memory_mb and cpu_percent hold for all processes of one together",
              engine->name);

@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
+#include "sandbox/engines_program.h"
 #include "say.h"
 #include "setup.h"
 #include "tools/place.h"
@@ -50,11 +51,12 @@ static int find_engine(const struct setup *setup, const struct setup_plan *plan,
 {
     const struct config *config = plan->config;
     const char *name = plan->options->engine ? NULL : config->workspace.engine;
-    *engine = name ? sandbox_engines_find(&setup->sandbox.engines, name) : setup->sandbox.spec.engine;
+    struct err err = ERR_INIT;
+    *engine = name ? sandbox_program_engine(&setup->sandbox.engines, name, &err) : setup->sandbox.spec.engine;
     if (!name || *engine)
         return 0;
-    struct err err = {.line = config->workspace.engine_line};
-    snprintf(err.text, sizeof(err.text), "\"workspace.engine\": there is no sandbox %.60s (keyturn engines lists them)", name);
+    err_prefix(&err, "\"workspace.engine\"");
+    err.line = config->workspace.engine_line;
     return say_file_error(STATUS_USAGE, config->path ? config->path : "config.json", &err);
 }
 

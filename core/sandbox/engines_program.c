@@ -39,6 +39,16 @@ int sandbox_program_check(const struct sandbox_engine *engine, struct err *err)
                                   : " (give it a \"program\" in engines.json)");
 }
 
+const struct sandbox_engine *sandbox_program_engine(const struct sandbox_engines *engines, const char *name,
+                                                    struct err *err)
+{
+    CLEANUP(free) char *plain = xmemdup0(name, strcspn(name, ":")); /* "ssh:HOST" is ssh */
+    const struct sandbox_engine *engine = sandbox_engines_find(engines, plain);
+    if (!engine)
+        err_set(err, "there is no sandbox %.60s (keyturn engines lists them)", name);
+    return engine && sandbox_program_check(engine, err) == 0 ? engine : NULL;
+}
+
 const char *sandbox_program_root(const struct sandbox_engine *engine, const char *workspace)
 {
     return engine->program->workspace ? engine->program->workspace : workspace;

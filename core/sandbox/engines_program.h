@@ -58,6 +58,9 @@ struct program_vector {
 
 /* Why it cannot run programs: 0, or -1 and a sentence. */
 int sandbox_program_check(const struct sandbox_engine *engine, struct err *err) CHECKED;
+/* The engine of that name, if there is one and it can. */
+const struct sandbox_engine *sandbox_program_engine(const struct sandbox_engines *engines, const char *name,
+                                                    struct err *err);
 /* The vector, to be freed with argv_free; `again`: with the engine's `retry`. */
 char **sandbox_program_argv(const struct program_vector *vector, bool again, struct err *err) CHECKED;
 /* The environment that goes with it. */

@@ -350,9 +350,23 @@ static void begin(struct place_job *job)
         place_job_refuse(job, "%s", err.text);
 }
 
+/* What cannot be collected is refused before anything runs for it. */
+static bool outputs_are_wrong(struct tool_run *run)
+{
+    CLEANUP(output_spec) struct output_spec spec = {0};
+    const struct json *asked = json_get(run->arguments, "outputs");
+    struct tool_reply reply = {0};
+    struct err err = ERR_INIT;
+    if (!asked || output_spec_read(&spec, asked, &err) == 0)
+        return false;
+    tool_reply_error(&reply, "outputs: %s", err.text);
+    tool_run_finish(run, &reply);
+    return true;
+}
+
 static void start_skill(struct tool_run *run)
 {
-    if (place_missing(run))
+    if (place_missing(run) || outputs_are_wrong(run))
         return;
     struct skill_call *call = xcalloc(1, sizeof(*call));
     call->job = (struct place_job){.run = run, .act = stage, .then = begin, .release = release};

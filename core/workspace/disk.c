@@ -55,7 +55,7 @@ static enum walk_next count_shut(void *user, const char *path, int code)
     struct counting *c = user;
     if (!c->count.missed++)
         snprintf(c->count.why, sizeof(c->count.why), "%.100s: %s", path,
-                 code == ELOOP ? "too many folders are that deep" : strerror(code));
+                 code == ELOOP ? "too many folders are that deep" : strerrordesc_np(code));
     return WALK_ON;
 }
 

@@ -46,16 +46,22 @@ static void count(struct loop_work *work)
 
 static void on_timer(struct loop_timer *timer);
 
-/* Ever less often, but when at the present rate half of what is left would be gone. */
+/* Not after half of what is left would be gone at the present rate. */
+static void bound_pause(struct disk_watch *watch, int64_t before, int64_t now, int64_t limit)
+{
+    if (now <= before)
+        return;
+    double half = (double)(limit - now) / 2 / (double)(now - before) * (double)(watch->began_us - watch->before_us);
+    if (half < (double)watch->pause_us)
+        watch->pause_us = (int64_t)half;
+}
+
+/* Ever less often, unless there is hurry. */
 static void set_pace(struct disk_watch *watch)
 {
-    int64_t grown = watch->now.bytes - watch->before.bytes, room = watch->limit - watch->now.bytes;
     watch->pause_us *= 2;
-    if (grown > 0) {
-        double half = (double)room / 2 / (double)grown * (double)(watch->began_us - watch->before_us);
-        if (half < (double)watch->pause_us)
-            watch->pause_us = (int64_t)half;
-    }
+    bound_pause(watch, watch->before.bytes, watch->now.bytes, watch->limit);
+    bound_pause(watch, watch->before.entries, watch->now.entries, WORKSPACE_ENTRIES_MAX);
     if (watch->pause_us > DISK_WATCH_MAX_MS * 1000)
         watch->pause_us = DISK_WATCH_MAX_MS * 1000;
     if (watch->pause_us < DISK_WATCH_MIN_MS * 1000)

@@ -489,6 +489,7 @@ struct program *program_start(struct programs *programs, struct workspace *ws, c
     json_add_str(&span.attrs, SPAN_CMD, spec->cmd ? spec->cmd : "");
     json_add_str(&span.attrs, SPAN_CWD, spec->cwd ? spec->cwd : "");
     if (program_room_make(&room, programs, ws, spec, &own)) {
+        program_room_release(&room);
         span_end(&span, -1, &own, err);
         return NULL;
     }

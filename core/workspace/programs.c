@@ -14,6 +14,8 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#define TEXT_BYTES_MAX (128 << 10) /* Linux's MAX_ARG_STRLEN */
+
 extern char **environ;
 
 /* ---- all of them ---- */
@@ -152,6 +154,16 @@ static char **bare_env(const struct programs *programs, const char *root)
     return env;
 }
 
+/* The kernel takes no text of a program that is longer, and says of it only that the list is too long. */
+static int check_texts(const char *const *texts, const char *what, struct err *err)
+{
+    for (; texts && *texts; texts++)
+        if (strlen(*texts) >= TEXT_BYTES_MAX)
+            return err_set(err, "%s of %zu KB is too long: a program takes at most %d KB at once (put it into a file)", what,
+                           strlen(*texts) >> 10, TEXT_BYTES_MAX >> 10);
+    return 0;
+}
+
 int program_room_make(struct program_room *room, struct programs *programs, struct workspace *ws,
                       const struct program_spec *spec, struct err *err)
 {
@@ -159,6 +171,8 @@ int program_room_make(struct program_room *room, struct programs *programs, stru
     if (ws->policy.isolated && !isolates)
         return err_set(err, "the workspace is to be isolated, and the engine %s isolates nothing",
                        programs->engine->name);
+    if (check_texts(spec->args, "a command or argument", err))
+        return -1;
     CLEANUP(free)
     char *cwd = workspace_mend(ws, err) == 0 ? make_cwd(ws, spec->cwd, err) : NULL;
     CLEANUP(free) char *run = cwd ? make_run(ws, err) : NULL;
@@ -175,7 +189,7 @@ int program_room_make(struct program_room *room, struct programs *programs, stru
         layers.provider = programs->provider.variables(programs->provider.user);
     room->env = env_merge(&layers, err);
     argv_free(bare);
-    if (!room->env)
+    if (!room->env || check_texts((const char *const *)room->env, "a variable", err))
         return -1;
     room->cwd = steal(&cwd);
     return 0;

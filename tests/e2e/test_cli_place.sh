@@ -139,6 +139,11 @@ ok "it stays" grep -qx shared data/keyturn/workspaces/ws_*/work/inputs/o.txt
 printf '{\n"workspace": {"engine": "bwarp"}}' >config/keyturn/config.json
 kt run --workspace ws --model m.jsonl x
 refused "config.json:2:" "there is no sandbox bwarp"
+printf '{\n"workspace": {"engine": "ssh:build.example"}}' >config/keyturn/config.json
+kt run --workspace ws --model m.jsonl x
+refused "config.json:2:" "the engine ssh cannot run programs: the workspace is not on its machine"
+kt doctor
+ok "doctor says so too" out '"workspace.engine": the engine ssh cannot run programs'
 
 # Programs get what the config file gives them and nothing else of ours; what came from our environment is in no record.
 begin "variables"

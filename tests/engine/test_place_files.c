@@ -282,6 +282,9 @@ static void test_skills(void **state)
         &rig, "c4", "skill_run",
         "{\"skill\":\"count\",\"command\":\"echo $X >&2; touch $OUTPUT_DIR/empty; exit 7\",\"env\":{\"X\":\"y\"}}");
     place_rig_call(&rig, "c5", "skill_load", "{\"name\":\"cuont\"}");
+    place_rig_call(&rig, "c6", "skill_run",
+                   "{\"skill\":\"count\",\"command\":\"touch $OUTPUT_DIR/ran\",\"outputs\":{\"globs\":3}}");
+    place_rig_call(&rig, "c7", "collect_outputs", "{\"globs\":[\"out/ran\"]}");
     place_rig_turn(&rig);
     assert_string_equal(place_rig_of(&rig, "c1", "skills[0].description"), "Counts words");
     assert_non_null(strstr(place_rig_of(&rig, "c2", "text"), "Run bin/count."));
@@ -297,6 +300,8 @@ static void test_skills(void **state)
     assert_string_equal(place_rig_of(&rig, "c4", "stderr"), "y\n");
     assert_string_equal(place_rig_of(&rig, "c4", "files[1].name"), ""); /* what a failed command left empty */
     assert_non_null(strstr(place_rig_error(&rig, "c5"), "there is no skill cuont (there are: count)"));
+    assert_non_null(strstr(place_rig_error(&rig, "c6"), "outputs: globs is not"));
+    assert_string_equal(place_rig_of(&rig, "c7", "files[0].name"), ""); /* nothing has run for it */
     const struct event *now = turn_rig_event(&rig.turn, EVENT_WORKSPACE_STATE, 0);
     assert_string_equal(turn_check_json(&rig.turn, now->workspace_state.skills, "[0].name"), "count");
     assert_string_equal(turn_check_json(&rig.turn, now->workspace_state.skills, "[0].files"), "2");

@@ -1,4 +1,5 @@
-/* The end of a program's input, by a call and by a key, with a terminal and without. In real sandboxes. */
+/* What a program is given: its command, and the end of its input, by a call and by a key, with a terminal and without.
+ * In real sandboxes. */
 
 #include "base/mem.h"
 #include "support/place_rig.h"
@@ -111,6 +112,22 @@ static void test_nothing_behind_the_end(void **state)
     assert_int_equal(turn_rig_count(&rig.turn, EVENT_PROGRAM_INPUT), 1);
 }
 
+/* What is too much for a program's arguments is said as what it is. */
+static void test_a_command_that_is_too_long(void **state)
+{
+    (void)state;
+    CLEANUP(free) char *blanks = xmalloc(200000);
+    memset(blanks, ' ', 200000);
+    CLEANUP(free) char *command = xasprintf("{\"command\":\"echo %.199000s x\"}", blanks);
+    CLEANUP(free) char *variable = xasprintf("{\"command\":\"true\",\"env\":{\"X\":\"%.199000s\"}}", blanks);
+    place_rig_call(&rig, "c1", "workspace_exec", command);
+    place_rig_call(&rig, "c2", "workspace_exec", variable);
+    place_rig_turn(&rig);
+    static const char why[] = "is too long: a program takes at most 128 KB at once (put it into a file)";
+    assert_non_null(strstr(place_rig_error(&rig, "c1"), why));
+    assert_non_null(strstr(place_rig_error(&rig, "c2"), why));
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -121,6 +138,7 @@ int main(void)
         TEST(test_by_a_key),
         TEST(test_by_a_key_on_a_terminal),
         TEST(test_nothing_behind_the_end),
+        TEST(test_a_command_that_is_too_long),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
