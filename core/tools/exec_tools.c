@@ -88,10 +88,7 @@ static void on_done(void *user, const char *result)
     call->exec = NULL;
     call->result = xstrdup(result);
     tool_streams_end(&call->streams);
-    call->job.act = write_result;
-    call->job.then = NULL;
-    call->job.look = true;
-    place_job_start(&call->job);
+    place_job_answer(&call->job, write_result);
 }
 
 static void on_printed(void *user, enum program_stream stream, const char *bytes, size_t len)
@@ -107,14 +104,8 @@ static void begin(struct place_job *job)
 {
     struct exec_call *call = CONTAINER_OF(job, struct exec_call, job);
     struct err err = ERR_INIT;
-    if (job->failed) {
-        place_job_finish(job);
+    if (!place_job_goes_on(job))
         return;
-    }
-    if (tool_run_cancelled(job->run)) {
-        place_job_refuse(job, "cancelled");
-        return;
-    }
     struct exec *exec = place_exec(job->place, &err);
     call->exec = exec;
     if (!exec || call->begin(call, &err) < 0) {
@@ -142,10 +133,8 @@ static void cancel(struct tool_run *run)
     struct exec_call *call = run->state;
     if (!call || call->job.out || !call->exec)
         return; /* a thread has it: it comes back by itself */
-    struct place *place = call->job.place;
     exec_cancel(call->exec, call);
-    place_look(place); /* whatever it did until now */
-    place_job_refuse(&call->job, "cancelled");
+    place_job_cancelled(&call->job);
 }
 
 /* ---- workspace_exec ---- */

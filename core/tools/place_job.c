@@ -89,6 +89,31 @@ void place_job_refuse(struct place_job *job, const char *fmt, ...)
     place_job_finish(job);
 }
 
+bool place_job_goes_on(struct place_job *job)
+{
+    if (!job->failed && !tool_run_cancelled(job->run))
+        return true;
+    if (job->failed)
+        place_job_finish(job);
+    else
+        place_job_refuse(job, "cancelled");
+    return false;
+}
+
+void place_job_answer(struct place_job *job, void (*act)(struct place_job *job))
+{
+    job->act = act;
+    job->then = NULL;
+    job->look = true;
+    place_job_start(job);
+}
+
+void place_job_cancelled(struct place_job *job)
+{
+    place_look(job->place); /* whatever it did until now */
+    place_job_refuse(job, "cancelled");
+}
+
 void place_job_launch(struct place_job *job, const char *command)
 {
     struct err err = ERR_INIT;

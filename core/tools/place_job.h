@@ -43,6 +43,12 @@ void place_job_run(struct tool_run *run, void (*act)(struct place_job *job), boo
 /* What a program of the call gets of the time that somebody said for it: no more than the config file allows, and than
  * is left of the call's. 0: nothing is left. */
 int64_t place_job_time_ms(const struct place_job *job, int64_t said_ms);
+/* For a `then` that goes on from `act`; false: the call is over, for that failed or it was cancelled meanwhile. */
+bool place_job_goes_on(struct place_job *job);
+/* The last round: `act` writes the answer, and the workspace is looked at. */
+void place_job_answer(struct place_job *job, void (*act)(struct place_job *job));
+/* Cancelled between its rounds. */
+void place_job_cancelled(struct place_job *job);
 /* Ends the call: with the reply, or with the error when it failed. */
 void place_job_finish(struct place_job *job);
 /* The same with a sentence. */

@@ -85,10 +85,7 @@ static void on_done(void *user, struct inline_result *take_result)
             place_job_refuse(&call->job, "%s", call->result.ends[i].why);
             return;
         }
-    call->job.act = write_result;
-    call->job.then = NULL;
-    call->job.look = true;
-    place_job_start(&call->job);
+    place_job_answer(&call->job, write_result);
 }
 
 static void on_printed(void *user, enum program_stream stream, const char *bytes, size_t len)
@@ -118,14 +115,8 @@ static void begin(struct place_job *job)
 {
     struct code_call *call = CONTAINER_OF(job, struct code_call, job);
     struct err err = ERR_INIT;
-    if (job->failed) {
-        place_job_finish(job);
+    if (!place_job_goes_on(job))
         return;
-    }
-    if (tool_run_cancelled(job->run)) {
-        place_job_refuse(job, "cancelled");
-        return;
-    }
     struct inline_options options = {.programs = place_programs(job->place, &err),
                                      .ws = job->ws,
                                      .time_ms = block_time_ms,
@@ -191,8 +182,7 @@ static void cancel_code(struct tool_run *run)
     if (!call || call->job.out || !call->running)
         return; /* a thread has it: it comes back by itself */
     inline_cancel(call->running);
-    place_look(call->job.place);
-    place_job_refuse(&call->job, "cancelled");
+    place_job_cancelled(&call->job);
 }
 
 const struct tool tool_run_code = {

@@ -269,10 +269,7 @@ static void on_done(void *user, struct program_result *take_result)
         place_job_refuse(&call->job, "%s", take_result->why);
         return;
     }
-    call->job.act = write_result;
-    call->job.then = NULL;
-    call->job.look = true;
-    place_job_start(&call->job);
+    place_job_answer(&call->job, write_result);
 }
 
 static void on_printed(void *user, enum program_stream stream, const char *bytes, size_t len)
@@ -317,14 +314,8 @@ static void begin(struct place_job *job)
     struct skill_call *call = CONTAINER_OF(job, struct skill_call, job);
     const char *command = argument(job->run, "command"), *input = argument(job->run, "stdin");
     struct err err = ERR_INIT;
-    if (job->failed) {
-        place_job_finish(job);
+    if (!place_job_goes_on(job))
         return;
-    }
-    if (tool_run_cancelled(job->run)) {
-        place_job_refuse(job, "cancelled");
-        return;
-    }
     int64_t said_s = json_int(json_get(job->run->arguments, "timeout_sec"), SKILL_TIMEOUT_S);
     int64_t left_ms = place_job_time_ms(job, said_s * 1000);
     if (left_ms <= 0) {
@@ -384,8 +375,7 @@ static void cancel_skill(struct tool_run *run)
     if (!call || call->job.out || !call->program)
         return; /* a thread has it: it comes back by itself */
     program_free(call->program);
-    place_look(call->job.place);
-    place_job_refuse(&call->job, "cancelled");
+    place_job_cancelled(&call->job);
 }
 
 const struct tool tool_skill_run = {
