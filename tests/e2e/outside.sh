@@ -2,7 +2,7 @@
 # has folders of its own; nothing of the user's is touched.
 program=$(readlink -f "${1:?usage: $0 PROGRAM}")
 base=$(mktemp -d "${TMPDIR:-/tmp}/keyturn-cli-XXXXXX")
-trap 'chmod -R u+rwX "$base"; rm -rf "$base"' EXIT
+trap '[ -z "${server:-}" ] || stop_model; chmod -R u+rwX "$base"; rm -rf "$base"' EXIT
 source=$(readlink -f "$(dirname "$0")/../..")
 passed=0 failed=0
 export LC_ALL=C.UTF-8 TERM=dumb

@@ -7,7 +7,7 @@ base=$(mktemp -d "${TMPDIR:-/tmp}/keyturn-tmux-XXXXXX")
 source=$(readlink -f "$(dirname "$0")/../..")
 mux() { tmux -S "$base/socket" -f /dev/null "$@"; }
 # A program that is told to go may still write its last lines.
-trap 'mux kill-server 2>/dev/null; for i in 1 2 3 4 5 6; do rm -rf "$base" 2>/dev/null && break; sleep 0.5; done' EXIT
+trap '[ -z "${server:-}" ] || stop_model; mux kill-server 2>/dev/null; for i in 1 2 3 4 5 6; do rm -rf "$base" 2>/dev/null && break; sleep 0.5; done' EXIT
 command -v tmux >/dev/null || { echo "tmux is not installed"; exit 1; }
 passed=0 failed=0 wait_s=${KEYTURN_TEST_WAIT:-20}
 unset TMUX NO_COLOR COLORTERM VISUAL EDITOR

@@ -104,14 +104,11 @@ ok "headless the same" is 2
 ok "as text" err '"provider": "anthropic"'
 
 begin "the model says its own key"
-mkdir -p asked config/keyturn
-python3 "$source/tests/e2e/model_server.py" asked "SAY:My key is $value, as you know; in short sk-l" >server.log 2>&1 &
-server=$!
-trap 'kill $server 2>/dev/null; chmod -R u+rwX "$base"; rm -rf "$base"' EXIT
-until [ -e asked/url ]; do kill -0 $server || exit 1; done
+. "$source/tests/e2e/serving.sh"
+serve_model . "SAY:My key is $value, as you know; in short sk-l"
 for provider in anthropic openai; do
     printf '{"model": "m", "models": {"m": {"provider": "%s", "base_url": "%s", "model": "x", "key_env": "LIVE_KEY"}}}\n' \
-        $provider "$(cat asked/url)$([ $provider = openai ] && echo /v1)" >config/keyturn/config.json
+        $provider "$url$([ $provider = openai ] && echo /v1)" >config/keyturn/config.json
     LIVE_KEY=$value kt run --headless --workspace ws "Say it."
     ok "$provider: exit 0" is 0
     ok "$provider: told under its name" out "My key is [secret LIVE_KEY], as you know; in short sk-l"
@@ -119,7 +116,6 @@ for provider in anthropic openai; do
     ok "$provider: the pieces say the same" test "$(sed -n 's/.*"model.delta".*"text":"\(.*\)"}$/\1/p' "$base/out" | tr -d '\n')" = \
         "My key is [secret LIVE_KEY], as you know; in short sk-l"
 done
-kill $server
-wait $server 2>/dev/null
+stop_model
 
 finish

@@ -4,28 +4,12 @@
 set -u
 tests=$(readlink -f "$(dirname "$0")")
 . "$tests/outside.sh"
-unset http_proxy https_proxy all_proxy HTTP_PROXY HTTPS_PROXY ALL_PROXY ANTHROPIC_API_KEY OPENAI_API_KEY
+. "$tests/serving.sh"
 
 key=sk-live-0123456789-abcdef
-server=
-stop_server() {
-    [ -z "$server" ] || { kill "$server" && wait "$server"; } 2>/dev/null
-    server=
-}
-trap 'stop_server; chmod -R u+rwX "$base"; rm -rf "$base"' EXIT
 
 serve() { # answers…: a server, and a config file with a model of each dialect
-    stop_server
-    rm -rf asked
-    mkdir -p asked config/keyturn
-    python3 "$tests/model_server.py" asked "$@" >server.log 2>&1 &
-    server=$!
-    until [ -e asked/url ]; do
-        kill -0 "$server" 2>/dev/null || { cat server.log; exit 1; }
-        sleep 0.02
-    done
-    local url
-    url=$(cat asked/url)
+    serve_model . "$@"
     cat >config/keyturn/config.json <<END
 {"model": "claude",
  "models": {
@@ -107,7 +91,7 @@ for model in claude gpt; do
     ok "made smaller" out '"type":"context.compacted","step":2,'
     ok "three requests" requests 3
     ok "the last one is smaller" [ $(stat -c %s asked/3.request) -lt $(stat -c %s asked/2.request) ]
-    stop_server
+    stop_model
     kt replay --check --workspace ws $model.jsonl
     ok "and it repeats" is 0
 done

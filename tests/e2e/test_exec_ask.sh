@@ -3,26 +3,11 @@
 set -u
 tests=$(readlink -f "$(dirname "$0")")
 . "$tests/outside.sh"
-unset http_proxy https_proxy all_proxy HTTP_PROXY HTTPS_PROXY ALL_PROXY ANTHROPIC_API_KEY OPENAI_API_KEY
-
-server=
-stop_server() {
-    [ -z "$server" ] || { kill "$server" && wait "$server"; } 2>/dev/null
-    server=
-}
-trap 'stop_server; chmod -R u+rwX "$base"; rm -rf "$base"' EXIT
+. "$tests/serving.sh"
 serve() { # answers…: a server, and a config file with a model that asks it
-    stop_server
-    rm -rf asked
-    mkdir -p asked config/keyturn
-    python3 "$tests/model_server.py" asked "$@" >server.log 2>&1 &
-    server=$!
-    until [ -e asked/url ]; do
-        kill -0 "$server" 2>/dev/null || { cat server.log; exit 1; }
-        sleep 0.02
-    done
+    serve_model . "$@"
     printf '{"model": "claude", "models": {"claude": {"provider": "anthropic", "base_url": "%s", "model": "claude-x", "key_env": "MY_KEY"}}}\n' \
-        "$(cat asked/url)" >config/keyturn/config.json
+        "$url" >config/keyturn/config.json
 }
 sent() { grep -qF -- "$2" "asked/$1.request"; }
 requests() { [ "$(ls asked | grep -c request)" -eq "$1" ]; }

@@ -3,6 +3,7 @@
 # server that dies. MCP_SERVERS is the folder of the servers; $1 is the program, $2… are the cases to run (default: all).
 set -u
 . "$(dirname "$0")/terminal.sh"
+. "$(dirname "$0")/serving.sh"
 wait_s=${KEYTURN_TEST_WAIT:-60} # a server takes its time to start
 servers=${MCP_SERVERS:?set MCP_SERVERS to the folder that tests/mcp/install.sh filled}
 
@@ -241,13 +242,9 @@ case_names_a_file() {
 case_live_model() {
     begin live_model 120x40 MY_KEY=sk-live-0123456789
     configure
-    mkdir -p "$home/asked"
-    python3 "$(dirname "$0")/model_server.py" "$home/asked" \
-        'CALL:fs__write_file:{"path": "a.txt", "content": "nothing is left\n"}' TEXT >"$home/server.log" 2>&1 &
-    local model=$! end=$((SECONDS + wait_s))
-    until [ -e "$home/asked/url" ] || [ $SECONDS -ge $end ]; do sleep 0.02; done
+    serve_model "$home" 'CALL:fs__write_file:{"path": "a.txt", "content": "nothing is left\n"}' TEXT
     printf '{"question_grace_ms": 0, "model": "m", "models": {"m": {"provider": "openai", "base_url": "%s/v1", "model": "gpt-x", "key_env": "MY_KEY"}}}\n' \
-        "$(cat "$home/asked/url")" >"$home/config/keyturn/config.json"
+        "$url" >"$home/config/keyturn/config.json"
     start run --workspace ws --mcp servers.json --record rec.jsonl "'go on'"
     sees 'waiting for you'
     sees '+ nothing is left'
@@ -258,7 +255,7 @@ case_live_model() {
     check "nothing was written" grep -qx beta "$home/ws/a.txt"
     check "the model was offered the tools" grep -q '"name":"fs__write_file"' "$home/asked/1.request"
     check "it was told" grep -q 'the user refused the write' "$home/asked/2.request"
-    kill "$model" && wait "$model" 2>/dev/null
+    stop_model
 }
 
 # However the program ends, nothing is left of a server: not what it started, in whatever session.

@@ -2,6 +2,7 @@
 # Another model in the middle of a session, in a real terminal. $1 is the program, $2… are the cases to run (default: all).
 set -u
 . "$(dirname "$0")/terminal.sh"
+. "$(dirname "$0")/serving.sh"
 
 # Two models whose answers are in files, so that they can be told apart.
 two_models() {
@@ -62,11 +63,7 @@ case_choose() {
 # From one provider's dialect to the other's: what was said goes along, in the words of the one that is asked.
 case_change_provider() {
     begin change_provider 120x40 CLAUDE_KEY=sk-first-0123456789 GPT_KEY=sk-second-0123456789
-    mkdir -p "$home/asked" "$home/config/keyturn"
-    python3 "$source/tests/e2e/model_server.py" "$home/asked" "SAY:Here I am." "CALL" "SAY:Here I am again." >/dev/null 2>&1 &
-    local server=$! url
-    until [ -e "$home/asked/url" ]; do kill -0 $server || return; done
-    url=$(cat "$home/asked/url")
+    serve_model "$home" "SAY:Here I am." "CALL" "SAY:Here I am again."
     echo 'one' >"$home/ws/a.txt"
     echo '{"model": "claude", "models": {
         "claude": {"provider": "anthropic", "base_url": "'$url'", "model": "claude-x", "key_env": "CLAUDE_KEY"},
@@ -87,8 +84,7 @@ case_change_provider() {
     escape
     keys q
     sees 'status=0'
-    kill $server
-    wait $server 2>/dev/null
+    stop_model
     check "the first is asked in its dialect" grep -q '^POST /v1/messages' "$home/asked/1.request"
     check "the other in its own" grep -q '^POST /v1/chat/completions' "$home/asked/2.request"
     check "with what was said before" grep -q '"role":"assistant","content":"Here I am."' "$home/asked/2.request"
@@ -100,11 +96,7 @@ case_change_provider() {
 # The same in the middle of a turn, in both directions: a call that one of them made is the other's to read, with its result.
 case_change_within() {
     begin change_within 120x40 CLAUDE_KEY=sk-first-0123456789 GPT_KEY=sk-second-0123456789
-    mkdir -p "$home/asked" "$home/config/keyturn"
-    python3 "$source/tests/e2e/model_server.py" "$home/asked" CALL 'CALL:list_dir:{"path": "."}' "SAY:All is seen." >/dev/null 2>&1 &
-    local server=$! url
-    until [ -e "$home/asked/url" ]; do kill -0 $server || return; done
-    url=$(cat "$home/asked/url")
+    serve_model "$home" CALL 'CALL:list_dir:{"path": "."}' "SAY:All is seen."
     echo 'one' >"$home/ws/a.txt"
     echo '{"model": "claude", "models": {
         "claude": {"provider": "anthropic", "base_url": "'$url'", "model": "claude-x", "key_env": "CLAUDE_KEY"},
@@ -127,8 +119,7 @@ case_change_within() {
     escape
     keys q
     sees 'status=0'
-    kill $server
-    wait $server 2>/dev/null
+    stop_model
     check "one turn" [ "$(grep -c '"type":"turn.started"' "$home/rec.jsonl")" = 1 ]
     check "two changes" [ "$(grep -c '"type":"model.changed"' "$home/rec.jsonl")" = 2 ]
     check "the first call, as the other says it" grep -q '"tool_calls":\[{"id":"toolu_1","type":"function","function":{"name":"read_file"' "$home/asked/2.request"

@@ -4,25 +4,12 @@
 set -u
 tests=$(readlink -f "$(dirname "$0")")
 . "$tests/terminal.sh"
-
-server=
-stop_server() {
-    [ -z "$server" ] || { kill "$server" && wait "$server"; } 2>/dev/null
-    server=
-}
-trap 'stop_server; mux kill-server 2>/dev/null; for i in 1 2 3 4 5 6; do rm -rf "$base" 2>/dev/null && break; sleep 0.5; done' EXIT
+. "$tests/serving.sh"
 
 serve() { # answers…
-    stop_server
-    mkdir -p "$home/asked" "$home/config/keyturn"
-    python3 "$tests/model_server.py" "$home/asked" "$@" >"$home/server.log" 2>&1 &
-    server=$!
-    until [ -e "$home/asked/url" ]; do
-        kill -0 "$server" 2>/dev/null || { cat "$home/server.log"; exit 1; }
-        sleep 0.02
-    done
+    serve_model "$home" "$@"
     printf '{"model": "m", "models": {"m": {"provider": "openai", "base_url": "%s/v1", "model": "gpt-x", "key_env": "MY_KEY",
-        "prices": {"input": 1000, "output": 2000}}}}\n' "$(cat "$home/asked/url")" >"$home/config/keyturn/config.json"
+        "prices": {"input": 1000, "output": 2000}}}}\n' "$url" >"$home/config/keyturn/config.json"
     printf 'one\ntwo\n' >"$home/ws/a.txt"
 }
 run() { start run --workspace ws --record rec.jsonl "'look at a'"; }
