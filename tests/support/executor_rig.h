@@ -1,0 +1,44 @@
+#pragma once
+/* One run of a script against a harness that says what it is told to, in virtual time.
+ *
+ *     struct executor_rig *f = *state;              of executor_rig_set_up
+ *     fake_channel_say(&f->harness, 10, RESULT("[1, 2]") DONE);
+ *     executor_rig_run(f);
+ *     executor_rig_expect_success(f, "[1, 2]", 10); */
+
+#include "base/loop.h"
+#include "base/strbuf.h"
+#include "sandbox/executor.h"
+#include "support/fake_channel.h"
+
+#define RESULT(data) "{\"type\":\"final_result\",\"execution_id\":\"e1\",\"data\":" data "}\n"
+#define STEP(data)   "{\"type\":\"intermediate\",\"execution_id\":\"e1\",\"label\":\"step\",\"data\":" data "}\n"
+#define LOG(text)    "{\"type\":\"log\",\"execution_id\":\"e1\",\"message\":\"" text "\",\"level\":\"info\"}\n"
+#define DONE         "{\"type\":\"script_done\",\"execution_id\":\"e1\"}\n"
+
+struct executor_rig {
+    struct fake_clock clock;
+    struct loop *loop;
+    struct fake_channel harness;
+    struct script_request request; /* of "e1", with 10 s; may be changed before the start */
+    struct script_run *run;
+    struct script_result result;
+    int64_t done_us;
+    int dones;
+    struct strbuf events; /* each with its newline */
+    int tellings;
+    struct strbuf seen;  /* intermediates, data then a blank */
+    int64_t callback_us; /* how long one takes; 0: no time */
+    bool goes_on_within, cancels_within, cancels_at_event, callback_fails;
+    struct loop_timer callback;
+};
+
+/* cmocka's state is a rig. */
+int executor_rig_set_up(void **state);
+int executor_rig_tear_down(void **state);
+
+void executor_rig_start(struct executor_rig *f);
+/* From the start to the end of everything: it is done once. */
+void executor_rig_run(struct executor_rig *f);
+void executor_rig_expect_failure(const struct executor_rig *f, const char *error, int64_t at_ms, bool closed);
+void executor_rig_expect_success(const struct executor_rig *f, const char *data, int64_t at_ms);
