@@ -17,21 +17,6 @@
 
 static struct place_rig rig;
 
-static int set_up(void **state)
-{
-    (void)state;
-    place_rig_init(&rig);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    if (rig.turn.engine)
-        place_rig_release(&rig);
-    return 0;
-}
-
 /* "sleep …", for a time that no other run of this test sleeps for. */
 static const char *sleeper(void)
 {
@@ -509,7 +494,7 @@ static void test_a_workspace_that_is_too_full(void **state)
     place_rig_error(&rig, "c2"); /* nothing more is put there */
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define TEST(name) cmocka_unit_test_prestate_setup_teardown(name, place_rig_set_up, place_rig_tear_down, &rig)
 
 int main(void)
 {

@@ -14,21 +14,6 @@
 
 static struct place_rig rig;
 
-static int set_up(void **state)
-{
-    (void)state;
-    place_rig_init(&rig);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    if (rig.turn.engine) /* else it was skipped */
-        place_rig_release(&rig);
-    return 0;
-}
-
 static void make_result(void)
 {
     place_rig_call(&rig, "c1", "workspace_exec",
@@ -185,7 +170,7 @@ static void test_what_is_shut_is_told(void **state)
     assert_string_equal(place_rig_error(&rig, "c3"), "out/y cannot be brought back (Permission denied)");
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define TEST(name) cmocka_unit_test_prestate_setup_teardown(name, place_rig_set_up, place_rig_tear_down, &rig)
 
 int main(void)
 {

@@ -14,20 +14,6 @@
 
 static struct place_rig rig;
 
-static int set_up(void **state)
-{
-    (void)state;
-    place_rig_init(&rig);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    place_rig_release(&rig);
-    return 0;
-}
-
 static void link_to(const char *target, const char *path)
 {
     CLEANUP(free) char *at = scratch_path(&rig.turn.scratch, path);
@@ -378,7 +364,7 @@ static void test_a_skill_stays_as_it_is(void **state)
     assert_int_equal(mounted, 1); /* and not staged again: nothing changed */
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define TEST(name) cmocka_unit_test_prestate_setup_teardown(name, place_rig_set_up, place_rig_tear_down, &rig)
 
 int main(void)
 {

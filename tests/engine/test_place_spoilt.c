@@ -13,20 +13,6 @@
 
 static struct place_rig rig;
 
-static int set_up(void **state)
-{
-    (void)state;
-    place_rig_init(&rig);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    place_rig_release(&rig);
-    return 0;
-}
-
 static void exec(const char *call, const char *command)
 {
     CLEANUP(free) char *arguments = xasprintf("{\"command\":\"%s\"}", command);
@@ -124,7 +110,7 @@ static void test_what_was_not_read_is_not_shown(void **state)
     assert_string_equal(place_rig_of(&rig, "c2", "files[1].binary"), "");
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define TEST(name) cmocka_unit_test_prestate_setup_teardown(name, place_rig_set_up, place_rig_tear_down, &rig)
 
 int main(void)
 {

@@ -111,6 +111,20 @@ void place_rig_release(struct place_rig *rig)
         free(rig->folders[i]);
 }
 
+int place_rig_set_up(void **state)
+{
+    place_rig_init(*state);
+    return 0;
+}
+
+int place_rig_tear_down(void **state)
+{
+    struct place_rig *rig = *state;
+    if (rig->turn.engine)
+        place_rig_release(rig);
+    return 0;
+}
+
 const char *place_rig_result(struct place_rig *rig, const char *call)
 {
     const char *outcome = turn_check_outcome(&rig->turn, call);

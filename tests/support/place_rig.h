@@ -33,6 +33,10 @@ void place_rig_turn(struct place_rig *rig);
 void place_rig_await(struct place_rig *rig, bool (*holds)(struct place_rig *rig));
 /* Submits INTENT_END, and checks that no folder of the workspace is left and the promises were kept. */
 void place_rig_release(struct place_rig *rig);
+/* Init and release around a test, for cmocka, whose state is the rig; not again where the test has released it itself, nor
+ * where it was skipped. */
+int place_rig_set_up(void **state);
+int place_rig_tear_down(void **state);
 /* What the model was told of a call: JSON. */
 const char *place_rig_result(struct place_rig *rig, const char *call);
 /* A member of it, as text. */

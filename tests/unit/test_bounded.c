@@ -1,77 +1,19 @@
 /* One call, one outcome: running, time, cancelling and outputs. What has to do with writing is in test_bounded_write.c.
  */
 
-#include "base/mem.h"
-#include "support/test_host.h"
+#include "support/bounded_rig.h"
 #include "tools/artifact.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
-
-struct fixture {
-    struct test_host test;
-    struct fake_tool tool;
-};
-
-static int setup(void **state)
-{
-    struct fixture *f = xcalloc(1, sizeof(*f));
-    test_host_init(&f->test);
-    fake_tool_init(&f->tool, "tool", EFFECT_READ_ONLY);
-    *state = f;
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    struct fixture *f = *state;
-    test_host_release(&f->test);
-    fake_tool_release(&f->tool);
-    free(f);
-    return 0;
-}
-
-static struct bounded_call *start(struct fixture *f)
-{
-    return test_host_start(&f->test, &f->tool.tool, "c1", 60, 5);
-}
-
-/* A call from its start to the end of everything. */
-static const struct outcome *run(struct fixture *f)
-{
-    start(f);
-    assert_int_equal(f->test.outcome_count, 0); /* never from within */
-    assert_int_equal(f->test.host.pending, 1);
-    test_host_run(&f->test);
-    assert_int_equal(f->test.outcome_count, 1);
-    return &f->test.outcomes[0];
-}
-
-static void assert_log(struct fixture *f, const char *expected)
-{
-    assert_string_equal(f->test.log.buf, expected);
-}
-
-static void assert_state(struct fixture *f, enum trace_state state)
+static void assert_state(struct bounded_rig *f, enum trace_state state)
 {
     assert_string_equal(trace_state_name(trace_state(&f->test.trace, "c1")), trace_state_name(state));
-}
-
-static void assert_failed(const struct outcome *outcome, bool retryable, const char *error)
-{
-    assert_int_equal(outcome->type, OUTCOME_FAILURE);
-    assert_non_null(strstr(outcome->failure.error, error));
-    assert_int_equal(outcome->failure.retryable, retryable);
 }
 
 /* Running */
 
 static void test_a_result_comes_later_and_once(void **state)
 {
-    struct fixture *f = *state;
+    struct bounded_rig *f = *state;
     f->tool.takes_ms = 1200;
     f->tool.says = "working\n";
     f->tool.cites = "https://example.org/a";
@@ -91,7 +33,7 @@ static void test_a_result_comes_later_and_once(void **state)
 
 static void test_a_tool_that_answers_at_once_is_heard_later_all_the_same(void **state)
 {
-    struct fixture *f = *state;
+    struct bounded_rig *f = *state;
     f->tool.takes_ms = 0;
     run(f);
     assert_log(f, "result c1");
@@ -99,7 +41,7 @@ static void test_a_tool_that_answers_at_once_is_heard_later_all_the_same(void **
 
 static void test_a_tool_on_a_pool_thread(void **state)
 {
-    struct fixture *f = *state;
+    struct bounded_rig *f = *state;
     fake_tool_on_pool(&f->tool);
     run(f);
     assert_log(f, "result c1");
@@ -107,7 +49,7 @@ static void test_a_tool_on_a_pool_thread(void **state)
 
 static void test_an_expired_turn_starts_nothing(void **state)
 {
-    struct fixture *f = *state;
+    struct bounded_rig *f = *state;
     test_host_start(&f->test, &f->tool.tool, "c1", 0, 45);
     assert_int_equal(f->test.outcome_count, 0);
     test_host_run(&f->test);
@@ -119,7 +61,7 @@ static void test_an_expired_turn_starts_nothing(void **state)
 
 static void test_d33_every_end_settles_the_trace(void **state)
 {
-    struct fixture *f = *state;
+    struct bounded_rig *f = *state;
     test_host_start(&f->test, &f->tool.tool, "c1", 0, 45);
     test_host_run(&f->test);
     assert_state(f, TRACE_DENIED);
@@ -158,7 +100,7 @@ static void test_d33_every_end_settles_the_trace(void **state)
 
 static void test_d49_only_off_blocks_and_only_web_search(void **state)
 {
-    struct fixture *f = *state;
+    struct bounded_rig *f = *state;
     struct fake_tool search;
     fake_tool_init(&search, "web_search", EFFECT_NETWORK);
     f->test.host.web = WEB_OFF;
@@ -183,7 +125,7 @@ static void test_d49_only_off_blocks_and_only_web_search(void **state)
 
 static void test_errors_become_failures_that_name_their_cause(void **state)
 {
-    struct fixture *f = *state;
+    struct bounded_rig *f = *state;
     static const char *const outputs[][2] = {
         {"{\"status\":\"error\",\"error\":\"disk full\"}", "disk full"},
         {"{\"status\":\"error\",\"message\":\"no luck\"}", "no luck"},
@@ -210,7 +152,7 @@ static void test_errors_become_failures_that_name_their_cause(void **state)
 
 static void test_siblings_are_not_touched(void **state)
 {
-    struct fixture *f = *state;
+    struct bounded_rig *f = *state;
     struct fake_tool slow, bad;
     fake_tool_init(&slow, "slow", EFFECT_READ_ONLY);
     fake_tool_init(&bad, "bad", EFFECT_READ_ONLY);
@@ -230,7 +172,7 @@ static void test_siblings_are_not_touched(void **state)
 
 static void test_d45_a_late_tool_leaves_nothing_behind(void **state)
 {
-    struct fixture *f = *state;
+    struct bounded_rig *f = *state;
     f->tool.takes_ms = 8000;
     f->tool.cites = "secret.txt";
     f->tool.output = "{\"late\":true}";
@@ -248,12 +190,12 @@ static void test_d45_a_late_tool_leaves_nothing_behind(void **state)
 
 struct push {
     struct loop_task task;
-    struct fixture *f;
+    struct bounded_rig *f;
 };
 
 static void push_time(struct loop_task *task)
 {
-    struct fixture *f = ((struct push *)task)->f;
+    struct bounded_rig *f = ((struct push *)task)->f;
     if (atomic_load(&f->tool.executions) == 0)
         loop_post(f->test.loop, task, push_time);
     else
@@ -268,7 +210,7 @@ static void let_go(struct test_host *test, struct bounded_call *call)
 
 static void test_d45_a_late_thread_leaves_nothing_behind(void **state)
 {
-    struct fixture *f = *state;
+    struct bounded_rig *f = *state;
     struct push push = {.f = f};
     fake_tool_on_pool(&f->tool);
     f->tool.hangs = true;
@@ -286,7 +228,7 @@ static void test_d45_a_late_thread_leaves_nothing_behind(void **state)
 
 static void test_d25_the_hard_wait_is_never_below_five_seconds(void **state)
 {
-    struct fixture *f = *state;
+    struct bounded_rig *f = *state;
     f->tool.takes_ms = 4900;
     struct bounded_call *call = test_host_start(&f->test, &f->tool.tool, "c1", 60, 2);
     assert_float_equal(bounded_call_deadline_s(call), 5, 0);
@@ -297,7 +239,7 @@ static void test_d25_the_hard_wait_is_never_below_five_seconds(void **state)
 
 static void test_d26_the_token_tells_the_true_time(void **state)
 {
-    struct fixture *f = *state;
+    struct bounded_rig *f = *state;
     test_host_start(&f->test, &f->tool.tool, "c1", 60, 2);
     test_host_run(&f->test);
     assert_float_equal(f->tool.token_s, 2, 1e-9);
@@ -308,7 +250,7 @@ static void test_d26_the_token_tells_the_true_time(void **state)
 
 static void test_the_tools_own_limit_beats_the_turns(void **state)
 {
-    struct fixture *f = *state;
+    struct bounded_rig *f = *state;
     f->tool.tool.spec.timeout_s = 100;
     f->tool.takes_ms = 99000;
     struct bounded_call *call = test_host_start(&f->test, &f->tool.tool, "c1", 1000, 5);
@@ -319,7 +261,7 @@ static void test_the_tools_own_limit_beats_the_turns(void **state)
 
 static void test_a_tool_that_must_not_be_repeated_says_so(void **state)
 {
-    struct fixture *f = *state;
+    struct bounded_rig *f = *state;
     f->tool.tool.spec.no_retry_on_timeout = true;
     f->tool.takes_ms = 6000;
     const struct outcome *outcome = run(f);
@@ -330,7 +272,7 @@ static void test_a_tool_that_must_not_be_repeated_says_so(void **state)
 
 static void test_d31_a_held_clock_charges_nobody(void **state)
 {
-    struct fixture *f = *state;
+    struct bounded_rig *f = *state;
     f->tool.hangs = true;
     struct bounded_call *call = start(f);
     test_host_run_for(&f->test, 3000);
@@ -352,7 +294,7 @@ static void test_d31_a_held_clock_charges_nobody(void **state)
 
 static void test_d31_a_hold_nobody_told_of_charges_nobody(void **state)
 {
-    struct fixture *f = *state;
+    struct bounded_rig *f = *state;
     f->tool.hangs = true;
     start(f);
     test_host_run_for(&f->test, 3000);
@@ -368,7 +310,7 @@ static void test_d31_a_hold_nobody_told_of_charges_nobody(void **state)
 
 static void test_d34_what_comes_after_the_gate_closed_is_not_used(void **state)
 {
-    struct fixture *f = *state;
+    struct bounded_rig *f = *state;
     f->tool.takes_ms = 1000;
     f->tool.cites = "secret.txt";
     start(f);
@@ -389,7 +331,7 @@ static void test_d34_what_comes_after_the_gate_closed_is_not_used(void **state)
 
 static void test_cancel_before_it_began(void **state)
 {
-    struct fixture *f = *state;
+    struct bounded_rig *f = *state;
     struct bounded_call *call = start(f);
     bounded_cancel(call);
     bounded_cancel(call);
@@ -402,7 +344,7 @@ static void test_cancel_before_it_began(void **state)
 
 static void test_cancel_while_running(void **state)
 {
-    struct fixture *f = *state;
+    struct bounded_rig *f = *state;
     f->tool.takes_ms = 4000;
     struct bounded_call *call = start(f);
     test_host_run_for(&f->test, 1000);
@@ -415,7 +357,7 @@ static void test_cancel_while_running(void **state)
 
 static void test_cancel_of_a_tool_that_comes_back_from_within(void **state)
 {
-    struct fixture *f = *state;
+    struct bounded_rig *f = *state;
     f->tool.hangs = f->tool.heeds_cancel = true;
     struct bounded_call *call = start(f);
     test_host_run_for(&f->test, 1000);
@@ -430,7 +372,7 @@ static void test_cancel_of_a_tool_that_comes_back_from_within(void **state)
 struct cancel {
     struct loop_task task;
     struct bounded_call *call;
-    struct fixture *f;
+    struct bounded_rig *f;
 };
 
 static void cancel_begun(struct loop_task *task)
@@ -444,7 +386,7 @@ static void cancel_begun(struct loop_task *task)
 
 static void test_cancel_reaches_a_thread(void **state)
 {
-    struct fixture *f = *state;
+    struct bounded_rig *f = *state;
     fake_tool_on_pool(&f->tool);
     f->tool.hangs = f->tool.heeds_cancel = true;
     struct cancel cancel = {.call = start(f), .f = f};
@@ -465,7 +407,7 @@ static void poke(struct test_host *test, struct bounded_call *call)
 
 static void test_nothing_changes_an_outcome(void **state)
 {
-    struct fixture *f = *state;
+    struct bounded_rig *f = *state;
     f->test.on_done = poke;
     run(f);
     assert_log(f, "result c1");
@@ -473,7 +415,7 @@ static void test_nothing_changes_an_outcome(void **state)
 
 static void test_a_call_carries_the_hosts_data(void **state)
 {
-    struct fixture *f = *state;
+    struct bounded_rig *f = *state;
     struct bounded_call *call = start(f);
     assert_null(bounded_call_data(call));
     bounded_call_set_data(call, f);
@@ -483,7 +425,7 @@ static void test_a_call_carries_the_hosts_data(void **state)
     test_host_run(&f->test);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up_read, tear_down)
 
 int main(void)
 {

@@ -1,75 +1,10 @@
 /* One call, one outcome: what is written, and told to the model, when the answer is not a plain yes. */
 
-#include "base/mem.h"
-#include "support/test_host.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-struct fixture {
-    struct test_host test;
-    struct fake_tool tool; /* proposes to make f.txt, which holds "old", hold "new" */
-};
-
-static int setup(void **state)
-{
-    struct fixture *f = xcalloc(1, sizeof(*f));
-    test_host_init(&f->test);
-    scratch_write(&f->test.scratch, "ws/f.txt", "old\n");
-    fake_tool_init(&f->tool, "write_file", EFFECT_LOCAL_WRITE);
-    f->tool.asks = FAKE_PROPOSES;
-    f->tool.path = "f.txt";
-    f->tool.text = "new\n";
-    *state = f;
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    struct fixture *f = *state;
-    test_host_release(&f->test);
-    fake_tool_release(&f->tool);
-    free(f);
-    return 0;
-}
-
-static struct bounded_call *start(struct fixture *f)
-{
-    return test_host_start(&f->test, &f->tool.tool, "c1", 60, 5);
-}
-
-static const struct outcome *run(struct fixture *f)
-{
-    start(f);
-    test_host_run(&f->test);
-    assert_int_equal(f->test.outcome_count, 1);
-    return &f->test.outcomes[0];
-}
-
-static void assert_log(struct fixture *f, const char *expected)
-{
-    assert_string_equal(f->test.log.buf, expected);
-}
-
-static void assert_file(struct fixture *f, const char *expected)
-{
-    CLEANUP(free) char *text = scratch_read(&f->test.scratch, "ws/f.txt", NULL);
-    assert_string_equal(text, expected);
-}
-
-static void assert_denied(const struct outcome *outcome, enum denial reason, const char *details)
-{
-    assert_int_equal(outcome->type, OUTCOME_DENIED);
-    assert_string_equal(denial_name(outcome->denied.reason), denial_name(reason));
-    assert_non_null(strstr(outcome->denied.details, details));
-}
+#include "support/bounded_rig.h"
 
 static void test_partial_writes_and_tells_what_was_kept(void **state)
 {
-    struct fixture *f = *state;
+    struct bounded_rig *f = *state;
     scratch_write(&f->test.scratch, "ws/f.txt", "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\n12\n");
     f->tool.text = "one\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\ntwelve\n";
     f->test.verdict = (struct verdict){.decision = DECISION_PARTIAL,
@@ -89,7 +24,7 @@ static void test_partial_writes_and_tells_what_was_kept(void **state)
 
 static void test_partial_of_nothing_is_a_refusal(void **state)
 {
-    struct fixture *f = *state;
+    struct bounded_rig *f = *state;
     f->test.verdict = (struct verdict){.decision = DECISION_PARTIAL,
                                        .hunks = (char[]){"[{\"path\":\"f.txt\",\"keep\":[],\"of\":1}]"},
                                        .reason = (char[]){"all wrong"}};
@@ -100,7 +35,7 @@ static void test_partial_of_nothing_is_a_refusal(void **state)
 
 static void test_edited_writes_and_tells_the_users_version(void **state)
 {
-    struct fixture *f = *state;
+    struct bounded_rig *f = *state;
     struct err err = ERR_INIT;
     struct change_set *edited = change_set_new();
     struct change *change = change_set_add(edited, f->test.env.root, "f.txt", &err);
@@ -116,7 +51,7 @@ static void test_edited_writes_and_tells_the_users_version(void **state)
 
 static void test_an_answer_that_does_not_fit_writes_nothing(void **state)
 {
-    struct fixture *f = *state;
+    struct bounded_rig *f = *state;
     f->test.verdict = (struct verdict){.decision = DECISION_PARTIAL,
                                        .hunks = (char[]){"[{\"path\":\"f.txt\",\"keep\":[1],\"of\":9}]"}};
     assert_denied(run(f), DENIAL_WRITE_DENIED, "does not fit what was proposed: f.txt has 1 hunks");
@@ -125,7 +60,7 @@ static void test_an_answer_that_does_not_fit_writes_nothing(void **state)
 
 static void test_a_set_is_written_as_a_whole(void **state)
 {
-    struct fixture *f = *state;
+    struct bounded_rig *f = *state;
     f->tool.path2 = "g.txt";
     f->tool.text2 = "second\n";
     run(f);
@@ -135,7 +70,7 @@ static void test_a_set_is_written_as_a_whole(void **state)
     assert_file(f, "new\n");
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up_write, tear_down)
 
 int main(void)
 {

@@ -1,47 +1,9 @@
 /* One call, one outcome: what becomes of a tool's output. */
 
 #include "base/json.h"
-#include "base/mem.h"
-#include "support/test_host.h"
+#include "support/bounded_rig.h"
 #include "tools/artifact.h"
 #include "tools/compact.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-struct fixture {
-    struct test_host test;
-    struct fake_tool tool;
-};
-
-static int setup(void **state)
-{
-    struct fixture *f = xcalloc(1, sizeof(*f));
-    test_host_init(&f->test);
-    fake_tool_init(&f->tool, "tool", EFFECT_READ_ONLY);
-    *state = f;
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    struct fixture *f = *state;
-    test_host_release(&f->test);
-    fake_tool_release(&f->tool);
-    free(f);
-    return 0;
-}
-
-/* The outcome of a call whose tool answers with test->tool.output. */
-static const struct outcome *run(struct fixture *f)
-{
-    test_host_start(&f->test, &f->tool.tool, "c1", 60, 5);
-    test_host_run(&f->test);
-    return &f->test.outcomes[f->test.outcome_count - 1];
-}
 
 /* An object whose Python form has `length` characters, in strings short enough not to be cut. */
 static char *object_of(size_t length)
@@ -61,7 +23,7 @@ static char *object_of(size_t length)
 
 static void test_d38_twelve_thousand_characters_stay_inline(void **state)
 {
-    struct fixture *f = *state;
+    struct bounded_rig *f = *state;
     CLEANUP(free) char *fits = object_of(COMPACT_INLINE_MAX);
     CLEANUP(free) char *too_long = object_of(COMPACT_INLINE_MAX + 1);
     f->tool.output = fits;
@@ -74,7 +36,7 @@ static void test_d38_twelve_thousand_characters_stay_inline(void **state)
 
 static void test_long_strings_are_compacted_before_they_are_measured(void **state)
 {
-    struct fixture *f = *state;
+    struct bounded_rig *f = *state;
     CLEANUP(free) char *text = xasprintf("{\"text\":\"%020000d\"}", 0);
     f->tool.output = text;
     const struct outcome *outcome = run(f);
@@ -84,7 +46,7 @@ static void test_long_strings_are_compacted_before_they_are_measured(void **stat
 
 static void test_d37_the_artifact_holds_the_whole(void **state)
 {
-    struct fixture *f = *state;
+    struct bounded_rig *f = *state;
     CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
     CLEANUP(strbuf) struct strbuf stored = STRBUF_INIT;
     strbuf_addstr(&text, "{\"entries\":[");
@@ -103,7 +65,7 @@ static void test_d37_the_artifact_holds_the_whole(void **state)
     assert_string_equal(f->test.log.buf, "artifact c1");
 }
 
-static void check_cut(struct fixture *f, const struct outcome *outcome)
+static void check_cut(struct bounded_rig *f, const struct outcome *outcome)
 {
     assert_int_equal(outcome->type, OUTCOME_RESULT);
     assert_true(outcome->result.truncated);
@@ -119,7 +81,7 @@ static void check_cut(struct fixture *f, const struct outcome *outcome)
 
 static void test_d39_without_a_store_the_output_is_cut_and_flagged(void **state)
 {
-    struct fixture *f = *state;
+    struct bounded_rig *f = *state;
     CLEANUP(free) char *text = object_of(15000);
     f->tool.output = text;
     scratch_remove(&f->test.scratch, "artifacts");
@@ -141,7 +103,7 @@ static void test_d39_without_a_store_the_output_is_cut_and_flagged(void **state)
 
 static void test_errors_are_never_stored(void **state)
 {
-    struct fixture *f = *state;
+    struct bounded_rig *f = *state;
     CLEANUP(free) char *text = xasprintf("{\"status\":\"error\",\"error\":\"%020000d\"}", 0);
     f->tool.output = text;
     const struct outcome *outcome = run(f);
@@ -152,7 +114,7 @@ static void test_errors_are_never_stored(void **state)
 
 static void test_numbers_keep_their_digits(void **state)
 {
-    struct fixture *f = *state;
+    struct bounded_rig *f = *state;
     f->tool.output = "{ \"n\": 9007199254740993,\n\"f\": 1.50 }";
     assert_string_equal(run(f)->result.output, "{\"n\":9007199254740993,\"f\":1.50}");
 }
@@ -165,7 +127,7 @@ static void close_gate(struct test_host *test, struct bounded_call *call)
 
 static void test_d34_nothing_is_stored_after_the_gate_closed(void **state)
 {
-    struct fixture *f = *state;
+    struct bounded_rig *f = *state;
     CLEANUP(free) char *text = object_of(15000);
     f->tool.output = text;
     f->test.on_done = close_gate;
@@ -176,7 +138,7 @@ static void test_d34_nothing_is_stored_after_the_gate_closed(void **state)
 
 struct push {
     struct loop_task task;
-    struct fixture *f;
+    struct bounded_rig *f;
     struct bounded_call *cancels;
 };
 
@@ -196,7 +158,7 @@ static void let_go(struct test_host *test, struct bounded_call *call)
 }
 
 /* Storing waits for the pool's one thread, which `busy` has. */
-static void store_behind(struct fixture *f, bool cancel)
+static void store_behind(struct bounded_rig *f, bool cancel)
 {
     struct fake_tool busy;
     struct push push = {.f = f};
@@ -218,19 +180,19 @@ static void store_behind(struct fixture *f, bool cancel)
 
 static void test_d39_a_store_that_takes_too_long_has_failed(void **state)
 {
-    struct fixture *f = *state;
+    struct bounded_rig *f = *state;
     store_behind(f, false);
     assert_non_null(strstr(f->test.log.buf, "late c1 (6000 ms)"));
 }
 
 static void test_cancel_does_not_wait_for_the_store(void **state)
 {
-    struct fixture *f = *state;
+    struct bounded_rig *f = *state;
     store_behind(f, true);
     assert_non_null(strstr(f->test.log.buf, "late c1 (0 ms)"));
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up_read, tear_down)
 
 int main(void)
 {

@@ -2,86 +2,14 @@
  * test_bounded_answer.c. */
 
 #include "base/beneath.h"
-#include "base/mem.h"
-#include "support/test_host.h"
+#include "support/bounded_rig.h"
 #include "tools/checkpoint.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-struct fixture {
-    struct test_host test;
-    struct fake_tool tool; /* proposes to make f.txt, which holds "old", hold "new" */
-};
-
-static int setup(void **state)
-{
-    struct fixture *f = xcalloc(1, sizeof(*f));
-    test_host_init(&f->test);
-    scratch_write(&f->test.scratch, "ws/f.txt", "old\n");
-    fake_tool_init(&f->tool, "write_file", EFFECT_LOCAL_WRITE);
-    f->tool.asks = FAKE_PROPOSES;
-    f->tool.path = "f.txt";
-    f->tool.text = "new\n";
-    *state = f;
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    struct fixture *f = *state;
-    test_host_release(&f->test);
-    fake_tool_release(&f->tool);
-    free(f);
-    return 0;
-}
-
-static struct bounded_call *start(struct fixture *f)
-{
-    return test_host_start(&f->test, &f->tool.tool, "c1", 60, 5);
-}
-
-static const struct outcome *run(struct fixture *f)
-{
-    start(f);
-    test_host_run(&f->test);
-    assert_int_equal(f->test.outcome_count, 1);
-    return &f->test.outcomes[0];
-}
-
-static void assert_log(struct fixture *f, const char *expected)
-{
-    assert_string_equal(f->test.log.buf, expected);
-}
-
-static void assert_file(struct fixture *f, const char *expected)
-{
-    CLEANUP(free) char *text = scratch_read(&f->test.scratch, "ws/f.txt", NULL);
-    assert_string_equal(text, expected);
-}
-
-static void assert_denied(const struct outcome *outcome, enum denial reason, const char *details)
-{
-    assert_int_equal(outcome->type, OUTCOME_DENIED);
-    assert_string_equal(denial_name(outcome->denied.reason), denial_name(reason));
-    assert_non_null(strstr(outcome->denied.details, details));
-}
-
-static void assert_failed(const struct outcome *outcome, bool retryable, const char *error)
-{
-    assert_int_equal(outcome->type, OUTCOME_FAILURE);
-    assert_non_null(strstr(outcome->failure.error, error));
-    assert_int_equal(outcome->failure.retryable, retryable);
-}
 
 /* Yes and no */
 
 static void test_approved(void **state)
 {
-    struct fixture *f = *state;
+    struct bounded_rig *f = *state;
     const struct outcome *outcome = run(f);
     assert_log(f, "ask c1, checkpoint c1, applied c1, result c1");
     assert_string_equal(outcome->result.output, "{\"ok\":true}");
@@ -101,7 +29,7 @@ static void test_approved(void **state)
 
 static void test_approved_on_a_pool_thread(void **state)
 {
-    struct fixture *f = *state;
+    struct bounded_rig *f = *state;
     fake_tool_on_pool(&f->tool);
     run(f);
     assert_log(f, "ask c1, checkpoint c1, applied c1, result c1");
@@ -110,7 +38,7 @@ static void test_approved_on_a_pool_thread(void **state)
 
 static void test_approved_without_a_checkpoint_store(void **state)
 {
-    struct fixture *f = *state;
+    struct bounded_rig *f = *state;
     struct checkpoints *store = f->test.host.checkpoints;
     f->test.host.checkpoints = NULL;
     run(f);
@@ -121,7 +49,7 @@ static void test_approved_without_a_checkpoint_store(void **state)
 
 static void test_a_refusal_is_a_hard_stop(void **state)
 {
-    struct fixture *f = *state;
+    struct bounded_rig *f = *state;
     f->test.verdict = (struct verdict){.decision = DECISION_DENIED, .by = BY_KEY, .reason = (char[]){"use tabs"}};
     const struct outcome *outcome = run(f);
     assert_denied(outcome, DENIAL_WRITE_DENIED, "the user refused the write: use tabs");
@@ -133,7 +61,7 @@ static void test_a_refusal_is_a_hard_stop(void **state)
 
 static void test_every_refusal_says_whose_it_is(void **state)
 {
-    struct fixture *f = *state;
+    struct bounded_rig *f = *state;
     static const struct {
         enum decision decision;
         enum decider by;
@@ -156,7 +84,7 @@ static void test_every_refusal_says_whose_it_is(void **state)
 
 static void test_nobody_to_ask_means_no(void **state)
 {
-    struct fixture *f = *state;
+    struct bounded_rig *f = *state;
     f->test.host.ask = NULL;
     assert_denied(run(f), DENIAL_WRITE_DENIED, "nobody can be asked");
     assert_file(f, "old\n");
@@ -164,7 +92,7 @@ static void test_nobody_to_ask_means_no(void **state)
 
 static void test_only_the_first_answer_counts(void **state)
 {
-    struct fixture *f = *state;
+    struct bounded_rig *f = *state;
     f->test.never_answers = true;
     struct bounded_call *call = start(f);
     test_host_run(&f->test);
@@ -180,7 +108,7 @@ static void test_only_the_first_answer_counts(void **state)
 
 static void test_two_yeses_write_once(void **state)
 {
-    struct fixture *f = *state;
+    struct bounded_rig *f = *state;
     f->test.never_answers = true;
     struct bounded_call *call = start(f);
     test_host_run(&f->test);
@@ -195,7 +123,7 @@ static void test_two_yeses_write_once(void **state)
 
 static void test_d31_an_answer_after_the_timeout_does_not_write(void **state)
 {
-    struct fixture *f = *state;
+    struct bounded_rig *f = *state;
     f->test.host.ask_runs_clock = true;
     f->test.holds_clock = false;
     f->test.answer_after_ms = 9000;
@@ -210,7 +138,7 @@ static void test_d31_an_answer_after_the_timeout_does_not_write(void **state)
 
 static void test_d31_time_at_the_prompt_is_not_charged(void **state)
 {
-    struct fixture *f = *state;
+    struct bounded_rig *f = *state;
     f->tool.takes_ms = 1000;
     f->test.answer_after_ms = 30000;
     const struct outcome *outcome = run(f);
@@ -222,7 +150,7 @@ static void test_d31_time_at_the_prompt_is_not_charged(void **state)
 
 static void test_d31_nor_when_the_host_forgets_to_hold_its_clock(void **state)
 {
-    struct fixture *f = *state;
+    struct bounded_rig *f = *state;
     f->tool.takes_ms = 1000;
     f->test.answer_after_ms = 30000;
     f->test.holds_clock = false;
@@ -234,7 +162,7 @@ static void test_d31_nor_when_the_host_forgets_to_hold_its_clock(void **state)
 
 static void test_d31_after_the_answer_the_time_goes_on_where_it_stood(void **state)
 {
-    struct fixture *f = *state;
+    struct bounded_rig *f = *state;
     f->tool.takes_ms = 3000;
     f->test.answer_after_ms = 30000;
     f->test.meanwhile = "theirs\n"; /* so the tool runs once more: 3 s + 3 s are more than the 5 s it has */
@@ -252,7 +180,7 @@ static void close_gate(struct test_host *test, struct bounded_call *call)
 
 static void test_d31_the_gate_is_looked_at_before_the_checkpoint(void **state)
 {
-    struct fixture *f = *state;
+    struct bounded_rig *f = *state;
     f->test.on_ask = close_gate;
     assert_denied(run(f), DENIAL_DEADLINE, "nothing was written");
     assert_log(f, "ask c1, denied c1");
@@ -261,7 +189,7 @@ static void test_d31_the_gate_is_looked_at_before_the_checkpoint(void **state)
 
 static void test_d31_the_gate_is_looked_at_again_before_the_write(void **state)
 {
-    struct fixture *f = *state;
+    struct bounded_rig *f = *state;
     f->test.on_checkpoint = close_gate;
     assert_denied(run(f), DENIAL_DEADLINE, "nothing was written");
     assert_log(f, "ask c1, checkpoint c1, denied c1");
@@ -271,7 +199,7 @@ static void test_d31_the_gate_is_looked_at_again_before_the_write(void **state)
 
 static void test_a_commit_cannot_time_out(void **state)
 {
-    struct fixture *f = *state;
+    struct bounded_rig *f = *state;
     f->tool.confirmed_ms = 60000;
     const struct outcome *outcome = run(f);
     assert_int_equal(outcome->type, OUTCOME_RESULT);
@@ -281,7 +209,7 @@ static void test_a_commit_cannot_time_out(void **state)
 
 static void test_a_commit_is_told_even_when_the_gate_closed_meanwhile(void **state)
 {
-    struct fixture *f = *state;
+    struct bounded_rig *f = *state;
     f->tool.confirmed_ms = 1000;
     start(f);
     test_host_run_for(&f->test, 500);
@@ -294,7 +222,7 @@ static void test_a_commit_is_told_even_when_the_gate_closed_meanwhile(void **sta
 
 static void test_d31b_changed_file_is_asked_again(void **state)
 {
-    struct fixture *f = *state;
+    struct bounded_rig *f = *state;
     f->test.meanwhile = "theirs\n";
     const struct outcome *outcome = run(f);
     assert_int_equal(outcome->type, OUTCOME_RESULT);
@@ -312,7 +240,7 @@ static void deny_the_second(struct test_host *test, struct bounded_call *call)
 
 static void test_d31b_their_change_is_not_lost(void **state)
 {
-    struct fixture *f = *state;
+    struct bounded_rig *f = *state;
     f->test.meanwhile = "theirs\n";
     f->test.on_ask = deny_the_second;
     assert_denied(run(f), DENIAL_WRITE_DENIED, "refused");
@@ -328,7 +256,7 @@ static void change_file(struct test_host *test, struct bounded_call *call)
 
 static void test_d31b_a_change_after_the_comparison_stops_the_commit(void **state)
 {
-    struct fixture *f = *state;
+    struct bounded_rig *f = *state;
     f->test.on_checkpoint = change_file;
     assert_failed(run(f), true, "f.txt");
     assert_log(f, "ask c1, checkpoint c1, failure c1");
@@ -337,7 +265,7 @@ static void test_d31b_a_change_after_the_comparison_stops_the_commit(void **stat
 
 static void test_d43_no_checkpoint_no_write(void **state)
 {
-    struct fixture *f = *state;
+    struct bounded_rig *f = *state;
     scratch_remove(&f->test.scratch, "undo");
     assert_failed(run(f), true, "nothing was written, because the old content could not be kept");
     assert_log(f, "ask c1, failure c1");
@@ -349,7 +277,7 @@ static void test_d43_no_checkpoint_no_write(void **state)
 
 static void test_d41_foreign_tools_ask_in_three_ways(void **state)
 {
-    struct fixture *f = *state;
+    struct bounded_rig *f = *state;
     static const enum fake_asking ways[] = {FAKE_ASKS_FIELD, FAKE_ASKS_ERROR, FAKE_ASKS_MESSAGE};
     for (size_t i = 0; i < COUNT_OF(ways); i++) {
         f->tool.asks = ways[i];
@@ -371,7 +299,7 @@ static void test_d41_foreign_tools_ask_in_three_ways(void **state)
 
 static void test_d41_only_the_exact_words_are_a_question(void **state)
 {
-    struct fixture *f = *state;
+    struct bounded_rig *f = *state;
     static const char *const outputs[] = {
         "{\"message\":\"write confirmation required\"}",
         "{\"message\":\"Write confirmation required.\"}",
@@ -392,7 +320,7 @@ static void test_d41_only_the_exact_words_are_a_question(void **state)
 
 static void test_d42_a_tool_that_always_asks_is_asked_about_once(void **state)
 {
-    struct fixture *f = *state;
+    struct bounded_rig *f = *state;
     static const enum fake_asking ways[] = {FAKE_PROPOSES, FAKE_ASKS_FIELD, FAKE_ASKS_ERROR};
     f->tool.always_asks = true;
     for (size_t i = 0; i < COUNT_OF(ways); i++) {
@@ -408,7 +336,7 @@ static void test_d42_a_tool_that_always_asks_is_asked_about_once(void **state)
 
 static void test_a_foreign_commit_is_neither_ours_nor_short(void **state)
 {
-    struct fixture *f = *state;
+    struct bounded_rig *f = *state;
     f->tool.asks = FAKE_ASKS_FIELD;
     f->tool.takes_ms = 4000;
     f->tool.confirmed_ms = 4000; /* a hard wait of its own: 4 s + 4 s are more than 5 s */
@@ -434,7 +362,7 @@ static void test_a_foreign_commit_is_neither_ours_nor_short(void **state)
 
 static void test_cancel_while_asking(void **state)
 {
-    struct fixture *f = *state;
+    struct bounded_rig *f = *state;
     f->test.never_answers = true;
     struct bounded_call *call = start(f);
     test_host_run(&f->test);
@@ -448,7 +376,7 @@ static void test_cancel_while_asking(void **state)
 
 static void test_cancel_while_the_files_are_compared(void **state)
 {
-    struct fixture *f = *state;
+    struct bounded_rig *f = *state;
     f->test.never_answers = true;
     struct bounded_call *call = start(f);
     test_host_run(&f->test);
@@ -469,7 +397,7 @@ static void cancel(struct test_host *test, struct bounded_call *call)
 
 static void test_cancel_from_a_host_that_cannot_record_the_checkpoint(void **state)
 {
-    struct fixture *f = *state;
+    struct bounded_rig *f = *state;
     f->test.on_checkpoint = cancel;
     assert_failed(run(f), true, "cancelled by the user");
     assert_log(f, "ask c1, checkpoint c1, failure c1");
@@ -478,7 +406,7 @@ static void test_cancel_from_a_host_that_cannot_record_the_checkpoint(void **sta
 
 static void test_cancel_waits_for_a_commit(void **state)
 {
-    struct fixture *f = *state;
+    struct bounded_rig *f = *state;
     f->tool.confirmed_ms = 1000;
     struct bounded_call *call = start(f);
     test_host_run_for(&f->test, 500);
@@ -490,7 +418,7 @@ static void test_cancel_waits_for_a_commit(void **state)
     assert_file(f, "new\n");
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up_write, tear_down)
 
 int main(void)
 {
