@@ -250,6 +250,8 @@ static void on_read(uv_stream_t *pipe, ssize_t got, const uv_buf_t *buf)
         if (!proc->freed)
             calm(stream, (size_t)got);
     } else if (got < 0) {
+        if (proc->tty) /* hung up, libuv takes a short read for the last one, and all of a terminal's are short */
+            drain_stream(stream);
         end_stream(stream);
         maybe_tell(proc);
     }
