@@ -133,7 +133,7 @@ static enum walk_next see(void *user, const struct walk_entry *entry)
         return WALK_PAST;
     default:
         if (glob_match(s->glob, entry->path))
-            add_other(s, entry->path, DTTOIF(entry->type));
+            add_other(s, entry->path, (mode_t)DTTOIF(entry->type));
         return WALK_PAST;
     }
 }

@@ -15,16 +15,8 @@ static struct place_rig rig;
 
 static int set_up(void **state)
 {
-    (void)state;
-    place_rig_init(&rig);
+    place_rig_set_up(state);
     place_rig_open(&rig);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    place_rig_release(&rig);
     return 0;
 }
 
@@ -128,7 +120,7 @@ static void test_a_command_that_is_too_long(void **state)
     assert_non_null(strstr(place_rig_error(&rig, "c2"), why));
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define TEST(name) cmocka_unit_test_prestate_setup_teardown(name, set_up, place_rig_tear_down, &rig)
 
 int main(void)
 {

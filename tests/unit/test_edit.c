@@ -265,7 +265,7 @@ static void test_specs(void **state)
     size_t count = 0;
     while (builtin_tools[count])
         count++;
-    assert_int_equal(count, 22); /* those of workspaces are tried in test_place_tools.c */
+    assert_int_equal(count, 22); /* those of workspaces are tried in the engine's test_place*.c */
     for (size_t i = 0; i < COUNT_OF(expected); i++) {
         assert_int_equal(expected[i].tool->spec.effect, expected[i].effect);
         assert_int_equal(expected[i].tool->spec.idempotent, expected[i].idempotent);
