@@ -2,6 +2,7 @@
 
 #include "journal/session.h"
 #include "program.h"
+#include "text.h"
 #include "ui_inside.h"
 #include <stdlib.h>
 #include <string.h>
@@ -58,10 +59,28 @@ static void quit_now(struct ui *ui, void *data)
     ui->host->quit(ui->host);
 }
 
+static int64_t programs_running(const struct session *session)
+{
+    int64_t count = 0;
+    for (uint32_t row = 0; row < session->program_count; row++)
+        count += session_program_running(session, row);
+    return count;
+}
+
+/* What would end with us is asked about. */
 static void quit(struct ui *ui, const struct view *view)
 {
-    if (view->mode != VIEW_REPLAY && session_turn_running(view->session))
-        ui_open_modal(ui, modal_confirm_new("A turn is running. Cancel it and quit?", quit_now, NULL));
+    bool live = view->mode != VIEW_REPLAY;
+    int64_t running = live ? programs_running(view->session) : 0;
+    CLEANUP(strbuf) struct strbuf question = STRBUF_INIT;
+    if (live && session_turn_running(view->session)) {
+        strbuf_addstr(&question, "A turn is running. Cancel it and quit?");
+    } else if (running) {
+        text_plural(&question, running, "program of the agent still runs", "programs of the agent still run");
+        strbuf_addf(&question, ". End %s and quit?", running == 1 ? "it" : "them");
+    }
+    if (question.len)
+        ui_open_modal(ui, modal_confirm_new(question.buf, quit_now, NULL));
     else
         ui->host->quit(ui->host);
 }

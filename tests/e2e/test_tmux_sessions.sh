@@ -212,6 +212,30 @@ case_execute_until() {
     sees 'status='
 }
 
+# What runs in the background ends with the session: whoever quits is asked.
+case_quit_with_programs() {
+    begin quit_with_programs 80x24
+    {
+        echo '{"type":"session.started","v":1}'
+        answer 1 "It runs." '{"id":"c1","name":"workspace_exec","arguments":{"command":"cat","background":true}}'
+        answer 2 "There it is." ''
+    } >"$home/model.jsonl"
+    start run --workspace ws --model scripted:model.jsonl --record rec.jsonl "'start it'"
+    sees 'There it is.'
+    escape
+    keys q
+    sees '1 program of the agent still runs. End it and quit?'
+    keys n
+    sees '!still runs'
+    keys t x
+    sees 'End program p1'
+    keys y
+    sees 'killed'
+    escape
+    keys q
+    sees 'status=0'
+}
+
 case_no_sessions() {
     begin no_sessions 60x16
     start
@@ -221,4 +245,4 @@ case_no_sessions() {
     sees 'status=0'
 }
 
-run_cases running_elsewhere killed no_model set_up_a_model set_up_refused run_without_a_model run_the_demo_instead broken_line fork_in_a_turn execute_until no_sessions
+run_cases running_elsewhere killed no_model set_up_a_model set_up_refused run_without_a_model run_the_demo_instead broken_line fork_in_a_turn execute_until quit_with_programs no_sessions
