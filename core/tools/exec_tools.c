@@ -207,18 +207,7 @@ const struct tool tool_workspace_exec = {
 
 static int begin_write(struct exec_call *call, struct err *err)
 {
-    const struct json *args = call->job.run->arguments;
-    const char *program = json_str(json_get(args, "session_id"), json_str(json_get(args, "sessionId"), ""));
-    bool submits = json_bool(json_get(args, "append_newline"), json_bool(json_get(args, "submit"), false));
-    bool ends = json_bool(json_get(args, "eof"), false);
-    CLEANUP(free)
-    char *text = xasprintf("%s%s%s", json_str(json_get(args, "chars"), ""), submits ? "\n" : "",
-                           ends ? PROGRAM_INPUT_END : "");
-    struct program_control *control = place_control(call->job.place);
-    /* In the journal first; so whether it can be typed is asked before. What is wrong with it, exec_write says. */
-    if (*text && control->ready(control, program, NULL) == 0)
-        place_typing(call->job.place, program, text);
-    return exec_write(call->exec, args, on_done, call, err);
+    return exec_write(call->exec, call->job.run->arguments, on_done, call, err);
 }
 
 /* Nobody is asked, whatever the engine: who allowed the program allowed it to be spoken with. */

@@ -97,8 +97,6 @@ struct exec *place_exec(struct place *place, struct err *err) CHECKED;
 int place_room(const struct place *place, struct err *err) CHECKED;
 /* What the next program belongs to that is started; NULL: no call. */
 void place_starting(struct place *place, const char *call);
-/* Something is about to be typed by a call: tells it. */
-void place_typing(struct place *place, const char *program, const char *text);
 /* What is allowed of a time that somebody said, in milliseconds. */
 int64_t place_timeout_ms(const struct place *place, int64_t said_ms);
 

@@ -48,6 +48,18 @@ static void on_output(void *user, const char *id, const char *bytes, size_t len)
         trickle_add(&program->prints, bytes, len);
 }
 
+/* What was printed before stands before what is typed, and that before the program gets it. */
+static void on_typed(void *user, const char *id, const char *text)
+{
+    struct place *place = user;
+    struct placed_program *program = find(place, id);
+    if (!program)
+        return;
+    trickle_flush(&program->prints, false);
+    if (place->listener.typed)
+        place->listener.typed(place->listener.user, id, text);
+}
+
 /* Its last words, and that it is gone. */
 static void end(struct place *place, struct placed_program *program, const int *exit_code, const char *why)
 {
@@ -122,7 +134,8 @@ struct exec *place_exec(struct place *place, struct err *err)
 {
     if (!place_programs(place, err))
         return NULL;
-    struct exec_listener listener = {.started = on_started, .output = on_output, .ended = on_ended, .user = place};
+    struct exec_listener listener = {
+        .started = on_started, .output = on_output, .typed = on_typed, .ended = on_ended, .user = place};
     if (!place->exec)
         place->exec = exec_new(&(struct exec_options){
             .programs = place->programs, .policy = place->options.commands, .listener = listener});
@@ -162,16 +175,6 @@ void place_starting(struct place *place, const char *call)
 {
     free(place->call);
     place->call = call ? xstrdup(call) : NULL;
-}
-
-void place_typing(struct place *place, const char *program, const char *text)
-{
-    struct placed_program *row = find(place, program);
-    if (!row)
-        return;
-    trickle_flush(&row->prints, false); /* what was asked stands before the answer */
-    if (place->listener.typed)
-        place->listener.typed(place->listener.user, program, text);
 }
 
 /* ---- keys ---- */

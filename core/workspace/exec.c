@@ -361,9 +361,17 @@ int exec_write(struct exec *exec, const struct json *args, exec_done *done, void
         newline = json_get(args, "submit");
     if (!yield || yield->type == JSON_NULL)
         yield = json_get(args, "yieldMs");
-    if (!entry || program_session_write(entry->session, chars, strlen(chars), json_bool(newline, false), err))
+    bool submits = json_bool(newline, false), ends = json_bool(json_get(args, "eof"), false);
+    bool types = *chars || submits || ends;
+    if (!entry || (types && program_session_ready(entry->session, err) < 0))
         return -1;
-    if (json_bool(json_get(args, "eof"), false))
+    if (types && exec->options.listener.typed) {
+        CLEANUP(free) char *text = xasprintf("%s%s%s", chars, submits ? "\n" : "", ends ? PROGRAM_INPUT_END : "");
+        exec->options.listener.typed(exec->options.listener.user, program_session_id(entry->session), text);
+    }
+    if (program_session_write(entry->session, chars, strlen(chars), submits, err))
+        return -1;
+    if (ends)
         program_session_end_input(entry->session);
     int64_t yield_ms = json_int(yield, EXEC_WRITE_YIELD_MS);
     look_later(new_call(exec, done, user), entry, yield_ms >= 0 ? yield_ms : EXEC_WRITE_YIELD_MS);
@@ -410,7 +418,9 @@ static int control_ready(struct program_control *control, const char *program, s
         return -1;
     if (program_session_exited(entry->session))
         return err_set(err, "the program has ended");
-    return program_session_closed(entry->session) ? err_set(err, "the program's input has ended") : 0;
+    if (program_session_closed(entry->session))
+        return err_set(err, "the program's input has ended");
+    return program_session_ready(entry->session, err);
 }
 
 static void control_write(struct program_control *control, const char *program, const char *text, size_t len)

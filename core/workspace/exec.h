@@ -27,6 +27,7 @@ struct workspace;
 struct exec_listener {
     void (*started)(void *user, const char *session, const char *command, const char *cwd, bool tty);
     void (*output)(void *user, const char *session, const char *bytes, size_t len);
+    void (*typed)(void *user, const char *session, const char *text); /* by a call; the session gets it then */
     void (*ended)(void *user, const char *session, const struct program_end *end);
     void *user;
 };

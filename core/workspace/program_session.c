@@ -164,10 +164,8 @@ struct session_window program_session_poll(struct program_session *session, size
     return session_lines_poll(&session->lines, limit, out);
 }
 
-int program_session_write(struct program_session *session, const char *text, size_t len, bool newline, struct err *err)
+int program_session_ready(const struct program_session *session, struct err *err)
 {
-    if (!len && !newline)
-        return 0;
     if (session->lines.exited || !session->program)
         return err_set(err, "session is not running");
     if (session->closed)
@@ -175,6 +173,15 @@ int program_session_write(struct program_session *session, const char *text, siz
     size_t unread = program_unread(session->program);
     if (unread > PROGRAM_UNREAD_MAX)
         return err_set(err, "the program does not read what is typed: %zu bytes wait for it", unread);
+    return 0;
+}
+
+int program_session_write(struct program_session *session, const char *text, size_t len, bool newline, struct err *err)
+{
+    if (!len && !newline)
+        return 0;
+    if (program_session_ready(session, err))
+        return -1;
     program_write(session->program, text, len);
     if (newline)
         program_write(session->program, "\n", 1);

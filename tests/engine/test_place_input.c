@@ -104,6 +104,19 @@ static void test_nothing_behind_the_end(void **state)
     assert_int_equal(turn_rig_count(&rig.turn, EVENT_PROGRAM_INPUT), 1);
 }
 
+/* Whatever way a program is named by, what it gets is recorded. */
+static void test_what_is_typed_is_recorded(void **state)
+{
+    (void)state;
+    place_rig_call(&rig, "c1", "workspace_exec", "{\"command\":\"cat\",\"background\":true}");
+    place_rig_call(&rig, "c2", "workspace_write_stdin", "{\"session_id\":\" p1 \",\"chars\":\"a\\n\"}");
+    place_rig_call(&rig, "c3", "workspace_write_stdin", "{\"session_id\":\"\",\"sessionId\":\"p1\",\"chars\":\"b\\n\"}");
+    place_rig_call(&rig, "c4", "workspace_write_stdin", "{\"session_id\":\"p1\"}");
+    place_rig_turn(&rig);
+    assert_int_equal(turn_rig_count(&rig.turn, EVENT_PROGRAM_INPUT), 2);
+    assert_string_equal(turn_rig_event(&rig.turn, EVENT_PROGRAM_INPUT, 1)->program_input.text, "b\n");
+}
+
 /* What is too much for a program's arguments is said as what it is. */
 static void test_a_command_that_is_too_long(void **state)
 {
@@ -130,6 +143,7 @@ int main(void)
         TEST(test_by_a_key),
         TEST(test_by_a_key_on_a_terminal),
         TEST(test_nothing_behind_the_end),
+        TEST(test_what_is_typed_is_recorded),
         TEST(test_a_command_that_is_too_long),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -56,7 +56,7 @@ static void open_exec(struct command_policy policy, size_t max_output)
     exec = exec_new(&(struct exec_options){.programs = rig.programs,
                                            .policy = policy,
                                            .max_output = max_output,
-                                           .listener = {on_started, on_output, on_ended, NULL}});
+                                           .listener = {.started = on_started, .output = on_output, .ended = on_ended}});
 }
 
 static int begin(void **state)
