@@ -99,11 +99,17 @@ static enum taken take(struct collection *c, int fd, const struct stat *st, cons
     int64_t limit = c->spec ? c->spec->max_file_bytes : OUTPUT_MAX_FILE_BYTES;
     if (limit > c->left)
         limit = c->left;
-    if (limit > 0 && read_up_to(fd, (size_t)limit, st->st_size, &content) < 0)
+    if (limit > 0 && read_up_to(fd, (size_t)limit + 1, st->st_size, &content) < 0)
         return skip(c, name, strerrordesc_np(errno));
+    /* One byte more tells, whatever its size was: a program may be writing to it. */
+    int64_t size = st->st_size > (int64_t)content.len ? st->st_size : (int64_t)content.len;
+    if ((int64_t)content.len > limit)
+        strbuf_set_len(&content, (size_t)limit);
     struct collected_file file = {
-        .size = st->st_size, .runs = (st->st_mode & S_IXUSR) != 0, .truncated = st->st_size > (int64_t)content.len};
+        .size = size, .runs = (st->st_mode & S_IXUSR) != 0, .truncated = size > (int64_t)content.len};
     file.mime = limit > 0 ? mime_sniff(content.buf, content.len) : "";
+    if (file.truncated && c->spec && c->spec->save && c->spec->lenient)
+        return skip(c, name, "it is more than may be read of a file, so it was not saved; save_artifact takes more");
     if (file.truncated && c->spec && c->spec->save) {
         err_set(err, "cannot save truncated output file: %.300s", name);
         return FAILED;
@@ -130,8 +136,8 @@ static enum taken take(struct collection *c, int fd, const struct stat *st, cons
 /* The hit cannot be opened. */
 static enum taken refuse(struct collection *c, const struct glob_hit *hit, const struct err *why, struct err *err)
 {
-    if (hit->linked && (why->code == ENOENT || why->code == ELOOP || why->code == ENOTDIR) && c->spec) {
-        if (c->spec->lenient)
+    if (hit->linked && (why->code == ENOENT || why->code == ELOOP || why->code == ENOTDIR)) {
+        if (!c->spec || c->spec->lenient)
             return skip(c, hit->path, "it is a link to nothing");
         err_set(err, "%.300s is a link to nothing", hit->path);
         return FAILED;
@@ -166,8 +172,7 @@ static enum taken take_hit(struct collection *c, const struct glob_hit *hit, str
         CLEANUP(free) char *why = xasprintf("it is %s, not a file", beneath_kind(st.st_mode));
         return skip(c, name, why);
     }
-    CLEANUP(free) char *path = xasprintf("/proc/self/fd/%d", seen);
-    CLEANUP(fd) int fd = open(path, O_RDONLY | O_CLOEXEC);
+    CLEANUP(fd) int fd = inside_reopen(seen);
     return fd < 0 ? skip(c, name, strerrordesc_np(errno)) : take(c, fd, &st, name, err);
 }
 
@@ -200,7 +205,7 @@ static int collect(struct collection *c, const char *const *patterns, size_t cou
 {
     int status = 0;
     for (size_t i = 0; status == 0 && i < count; i++) {
-        CLEANUP(free) char *pattern = globs_normalize(patterns[i]);
+        CLEANUP(free) char *pattern = globs_within(c->ws->root, patterns[i]);
         if (pattern)
             status = collect_pattern(c, pattern, err);
     }

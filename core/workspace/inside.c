@@ -53,6 +53,13 @@ static char *replace_link(const struct beneath *root, const char *path)
     return NULL;
 }
 
+int inside_reopen(int seen)
+{
+    char path[40];
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", seen);
+    return open(path, O_RDONLY | O_CLOEXEC);
+}
+
 /* The path of a descriptor as the kernel tells it, or NULL. */
 static char *path_of(int fd)
 {

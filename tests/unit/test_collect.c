@@ -9,6 +9,7 @@
 #include "workspace/versions.h"
 #include "workspace/walk.h"
 #include <fcntl.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -186,6 +187,44 @@ static void test_huge_file(void **state)
     assert_true(out.files[0].truncated);
 }
 
+/* A file grows by whole pages or whole writes, so it never has just as many bytes as may be read of it. */
+#define GROWTH    1000003
+#define READ_MOST 3000001
+
+static void *grow(void *path)
+{
+    CLEANUP(free) char *bytes = xcalloc(1, GROWTH);
+    for (int round = 0; round < 20; round++) {
+        unlink(path);
+        int fd = open(path, O_WRONLY | O_CREAT | O_EXCL, 0644);
+        for (int i = 0; i < 8; i++)
+            if (write(fd, bytes, GROWTH) != GROWTH)
+                abort();
+        close(fd);
+    }
+    return NULL;
+}
+
+/* Half of a file that is being written is never told as all of it. */
+static void test_growing_file(void **state)
+{
+    (void)state;
+    pthread_t writer;
+    char *globs[] = {"out/*"};
+    struct output_spec spec = {.globs = globs, .glob_count = 1, .max_file_bytes = READ_MOST, .inline_content = true};
+    CLEANUP(free) char *path = workspace_test_path(&t, "out/grows");
+    assert_int_equal(pthread_create(&writer, NULL, grow, path), 0);
+    bool whole = true;
+    for (bool more = true; more;) {
+        CLEANUP(collected) struct collected out;
+        more = pthread_tryjoin_np(writer, NULL) != 0;
+        assert_int_equal(collect_outputs(t.ws, &spec, &out, NULL), 0);
+        for (size_t i = 0; i < out.count; i++)
+            whole &= out.files[i].len < READ_MOST || out.files[i].truncated;
+    }
+    assert_true(whole);
+}
+
 /* A link to the folder above it, and links that multiply: each folder has two ways to the next. */
 static void test_endless_links(void **state)
 {
@@ -332,6 +371,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_unreadable, setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_folder_that_is_too_deep_is_named, setup, teardown),
         cmocka_unit_test_setup_teardown(test_huge_file, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_growing_file, setup, teardown),
         cmocka_unit_test_setup_teardown(test_endless_links, setup, teardown),
         cmocka_unit_test_setup_teardown(test_deep_tree, setup, teardown),
         cmocka_unit_test_setup_teardown(test_many_files, setup, teardown),
