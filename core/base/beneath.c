@@ -149,7 +149,7 @@ static const char *below(const char *top, const char *path)
     return path + len;
 }
 
-static const char *below_root(const struct beneath *root, const char *path)
+const char *beneath_rest(const struct beneath *root, const char *path)
 {
     const char *rest = below(root->path, path);
     return rest || !root->alias ? rest : below(root->alias, path);
@@ -192,7 +192,7 @@ char *beneath_clean(const struct beneath *root, const char *path, struct err *er
     }
     const char *at = path;
     if (*at == '/') {
-        at = below_root(root, path);
+        at = beneath_rest(root, path);
         if (!at) {
             escapes(err, path);
             return NULL;

@@ -25,6 +25,8 @@ const char *beneath_kind(mode_t mode);
 /* "./a//b/" → "a/b"; "." for the root. An absolute path below the root is taken as relative to it. Empty text, NUL,
  * ".." that climbs out or another absolute path is an error ("path escapes workspace: …"). The kernel checks again. */
 char *beneath_clean(const struct beneath *root, const char *path, struct err *err) CHECKED;
+/* What of an absolute path is below the root, "" or beginning with '/', by its own path or the other; NULL: it is not. */
+const char *beneath_rest(const struct beneath *root, const char *path);
 /* The text alone: no empty or "." parts, ".." resolved. NULL when it climbs out. */
 char *beneath_tidy(const char *path);
 /* open(2) beneath the root, O_CLOEXEC, never a controlling tty, never blocking on a FIFO. */

@@ -36,14 +36,19 @@ static const char *base_name(const char *path)
 
 static int read_file(const struct workspace *ws, const char *path, struct strbuf *bytes, struct err *err)
 {
-    CLEANUP(fd) int fd = inside_open(ws->root, path, O_RDONLY | O_NONBLOCK, NULL, err);
+    CLEANUP(fd) int seen = inside_open(ws->root, path, O_PATH, NULL, err);
     struct stat st;
-    if (fd < 0)
+    if (seen < 0)
         return -1;
-    if (fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_size > (off_t)ARTIFACT_BYTES)
-        return err_set(err, "%.300s is %s", path,
-                       S_ISREG(st.st_mode) ? "larger than an artifact may be (64 MiB)" : beneath_kind(st.st_mode));
-    return strbuf_read(bytes, fd, ARTIFACT_BYTES) < 0 ? err_set_errno(err, errno, "cannot read %.300s", path) : 0;
+    if (fstat(seen, &st) < 0)
+        return err_set_errno(err, errno, "cannot read %.300s", path);
+    if (!S_ISREG(st.st_mode))
+        return err_set(err, "%.300s is %s, not a file", path, beneath_kind(st.st_mode));
+    CLEANUP(fd) int fd = inside_reopen(seen);
+    if (fd < 0 || strbuf_read(bytes, fd, ARTIFACT_BYTES) < 0)
+        return errno == EFBIG ? err_set(err, "%.300s is larger than an artifact may be (64 MiB)", path)
+                              : err_set_errno(err, errno, "cannot read %.300s", path);
+    return 0;
 }
 
 /* What is saved has left the workspace, which is told as of any other collection. */
@@ -64,7 +69,7 @@ static int save_file(struct place_job *job, const char *path, const char *name, 
 
 static void save(struct place_job *job)
 {
-    CLEANUP(free) char *normal = globs_normalize(argument(job->run, "path"));
+    CLEANUP(free) char *normal = globs_within(job->ws->root, argument(job->run, "path"));
     const char *path = normal ? normal : "", *name = argument(job->run, "name");
     CLEANUP(strbuf) struct strbuf bytes = STRBUF_INIT;
     int64_t version;
@@ -187,7 +192,7 @@ static void load(struct place_job *job)
     if (job->failed)
         return;
     CLEANUP(free)
-    char *to = *argument(job->run, "to") ? stage_target(loaded.source, argument(job->run, "to")) : xstrdup("");
+    char *to = *argument(job->run, "to") ? stage_target(job->ws, loaded.source, argument(job->run, "to")) : xstrdup("");
     struct stage_input input = {.from = loaded.source, .to = to, .strict = true};
     job->failed = *to && stage_inputs(job->ws, &input, 1, &job->err) < 0;
     if (!job->failed)

@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
+#include "base/utf8.h"
 #include "edit.h"
 #include "place.h"
 #include "place_job.h"
@@ -15,6 +16,7 @@
 #include "workspace/glob.h"
 #include "workspace/globs.h"
 #include "workspace/inside.h"
+#include "workspace/layout.h"
 #include "workspace/outputspec.h"
 #include <fcntl.h>
 #include <string.h>
@@ -92,18 +94,35 @@ static bool leads_to_folder(const struct beneath *root, const char *path)
     return fd >= 0;
 }
 
+static bool is_there(const struct beneath *root, const char *path)
+{
+    struct stat st;
+    struct err err = ERR_INIT;
+    return beneath_lstat(root, path, &st, &err) == 0;
+}
+
+/* What is there by the very name that was given is meant, whatever it would fit as a pattern: "[id].tsx". */
+static char *pattern_for(const struct beneath *root, const char *clean, bool folder)
+{
+    char *plain = folder || is_there(root, clean) ? globs_escape(clean) : xstrdup(clean);
+    if (!folder)
+        return plain;
+    char *all = xasprintf("%s/**", plain);
+    free(plain);
+    return all;
+}
+
 static size_t parent_len(const char *path)
 {
     const char *slash = strrchr(path, '/');
     return slash ? (size_t)(slash - path) : 0;
 }
 
-static void leave_out(struct bringing *b, const struct collected *files)
+static void leave_out(struct bringing *b, const char *name, const char *why)
 {
-    for (size_t i = 0; i < files->skipped_count; i++, b->left_count++)
-        if (b->left_count < LEFT_OUT_MAX)
-            strbuf_addf(&b->left_out, "%s%.300s (%.200s)", b->left_count ? ", " : "", files->skipped[i].name,
-                        files->skipped[i].why);
+    if (b->left_count < LEFT_OUT_MAX)
+        strbuf_addf(&b->left_out, "%s%.300s (%.200s)", b->left_count ? ", " : "", name, why);
+    b->left_count++;
 }
 
 /* In words; NULL: nothing. The caller's. */
@@ -117,12 +136,12 @@ static char *left_out(const struct bringing *b)
 
 static int bring_pattern(struct bringing *b, const char *given, struct err *err)
 {
-    CLEANUP(free) char *normal = globs_normalize(given);
+    CLEANUP(free) char *normal = globs_within(b->job->ws->root, given);
     CLEANUP(free) char *clean = normal ? globs_clean(normal) : NULL;
     if (!clean)
         return err_set(err, "path escapes workspace: %.300s", given);
     bool folder = leads_to_folder(b->job->ws->root, clean);
-    CLEANUP(free) char *pattern = folder ? xasprintf("%s/**", clean) : xstrdup(clean);
+    CLEANUP(free) char *pattern = pattern_for(b->job->ws->root, clean, folder);
     struct glob *glob = glob_new(pattern, err);
     if (!glob)
         return -1;
@@ -138,10 +157,17 @@ static int bring_pattern(struct bringing *b, const char *given, struct err *err)
         return err_set(err, "%.300s cannot be brought back (%.200s)", files.skipped[0].name, files.skipped[0].why);
     if (!files.count)
         return err_set(err, "no file of the workspace fits %.300s", given);
-    leave_out(b, &files);
-    for (size_t i = 0; i < files.count; i++)
-        if (bring_file(b, &files.files[i], base, whole, err))
+    for (size_t i = 0; i < files.skipped_count; i++)
+        leave_out(b, files.skipped[i].name, files.skipped[i].why);
+    for (size_t i = 0; i < files.count; i++) {
+        const char *name = files.files[i].name;
+        if (!whole && strcmp(name, LAYOUT_METADATA) == 0)
+            continue; /* our own record is nobody's result */
+        if (!whole && !utf8_valid(name, strlen(name))) /* alone it can be asked about, without an undo */
+            leave_out(b, name, "its name is not UTF-8: name it alone");
+        else if (bring_file(b, &files.files[i], base, whole, err))
             return -1;
+    }
     return 0;
 }
 

@@ -110,7 +110,7 @@ static void stage(struct place_job *job)
     job->failed = job->err.text[0] != '\0';
     if (job->failed)
         return;
-    CLEANUP(free) char *to = stage_target(source, argument(job->run, "to"));
+    CLEANUP(free) char *to = stage_target(job->ws, source, argument(job->run, "to"));
     struct stage_input input = {.from = source,
                                 .to = to,
                                 .mode = mode,

@@ -140,7 +140,8 @@ int copy_file(struct copying *c, int from, const struct stat *st, int to, const 
               struct err *err)
 {
     if (c->left >= 0 && st->st_size > c->left) {
-        err_set(err, "cannot copy %.300s: the workspace may not hold that much", label);
+        err_set(err, "cannot copy %.300s: it has %jd bytes, and the workspace has room for %jd", label,
+                (intmax_t)st->st_size, (intmax_t)c->left);
         if (err)
             err->code = EDQUOT;
         return -1;
@@ -151,8 +152,10 @@ int copy_file(struct copying *c, int from, const struct stat *st, int to, const 
         c->mask_known = true;
     }
     CLEANUP(fd) int fd = create(to, name, mode);
+    if (fd < 0 && errno == EISDIR)
+        return err_set(err, "cannot put a file in the place of the folder %.300s", name);
     if (fd < 0)
-        return cannot(err, label);
+        return err_set_errno(err, errno, "cannot write %.300s", name);
     if (copy_bytes(c, from, fd, st) < 0 || (mode & c->mask && fchmod(fd, mode) < 0)) {
         cannot(err, label);
         unlinkat(to, name, 0);

@@ -382,12 +382,8 @@ bool glob_may_lead(const struct glob *glob, const char *folder)
     return false;
 }
 
-char *glob_base(const struct glob *glob, bool *whole)
+static char *base_of(const struct alternative *alt, bool *whole)
 {
-    const struct alternative *alt = &glob->alternatives[0];
-    *whole = false;
-    if (glob->count != 1)
-        return xstrdup("");
     char *out = xmalloc(alt->count * UTF8_BYTES + 1);
     size_t len = 0, folder = 0, i = 0;
     for (; i < alt->count && alt->tokens[i].type == TOKEN_CHAR && alt->tokens[i].cp != UTF8_REPLACEMENT; i++) {
@@ -398,4 +394,35 @@ char *glob_base(const struct glob *glob, bool *whole)
     *whole = i == alt->count;
     out[*whole ? len : folder] = '\0';
     return out;
+}
+
+static void cut_last_part(char *path)
+{
+    char *slash = strrchr(path, '/');
+    *(slash ? slash : path) = '\0';
+}
+
+/* Cuts the folder to what it has in common with another. */
+static void cut_to_common(char *folder, const char *other)
+{
+    size_t len = strlen(folder);
+    while (len && (strncmp(folder, other, len) != 0 || (other[len] && other[len] != '/'))) {
+        cut_last_part(folder);
+        len = strlen(folder);
+    }
+}
+
+char *glob_base(const struct glob *glob, bool *whole)
+{
+    char *base = base_of(&glob->alternatives[0], whole);
+    if (glob->count > 1 && *whole)
+        cut_last_part(base);
+    for (size_t i = 1; i < glob->count; i++) {
+        CLEANUP(free) char *other = base_of(&glob->alternatives[i], whole);
+        if (*whole)
+            cut_last_part(other);
+        cut_to_common(base, other);
+    }
+    *whole = *whole && glob->count == 1;
+    return base;
 }

@@ -4,6 +4,7 @@
 #include "globs.h"
 #include "base/beneath.h"
 #include "base/mem.h"
+#include "base/strbuf.h"
 #include "layout.h"
 #include <stdbool.h>
 #include <string.h>
@@ -55,6 +56,28 @@ char *globs_normalize(const char *pattern)
         if (layout_rows[i].env)
             text = replace(text, layout_rows[i].env, layout_rows[i].name);
     return text;
+}
+
+char *globs_within(const struct beneath *root, const char *pattern)
+{
+    char *text = globs_normalize(pattern);
+    const char *rest = text && *text == '/' ? beneath_rest(root, text) : NULL;
+    if (!rest)
+        return text;
+    char *below = xstrdup(*rest ? rest + 1 : ".");
+    free(text);
+    return below;
+}
+
+char *globs_escape(const char *path)
+{
+    struct strbuf out = STRBUF_INIT;
+    for (; *path; path++) {
+        if (strchr("*?[]{}\\", *path))
+            strbuf_addch(&out, '\\');
+        strbuf_addch(&out, *path);
+    }
+    return strbuf_detach(&out, NULL);
 }
 
 char *globs_clean(const char *pattern)

@@ -113,7 +113,8 @@ int stage_put(struct workspace *ws, const struct stage_file *file, int64_t *left
     if (is_blank(file->path))
         return err_set(err, "empty file path");
     if (*left >= 0 && file->len > (size_t)*left) {
-        err_set(err, "cannot write %.300s: the workspace may not hold that much", file->path);
+        err_set(err, "cannot write %.300s: it has %zu bytes, and the workspace has room for %jd", file->path, file->len,
+                (intmax_t)*left);
         if (err)
             err->code = EDQUOT;
         return -1;

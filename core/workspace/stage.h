@@ -49,4 +49,4 @@ int stage_inputs(struct workspace *ws, const struct stage_input *inputs, size_t 
 /* Where an input goes that does not say. The caller's. */
 char *stage_default_to(const char *from);
 /* Where one goes that may say so, or name a folder with / behind it to go into. The caller's. */
-char *stage_target(const char *from, const char *to);
+char *stage_target(const struct workspace *ws, const char *from, const char *to);

@@ -174,15 +174,24 @@ static int fetch_inner(struct fetch *f, const char *path, struct err *err)
 {
     CLEANUP(free) char *real = NULL;
     f->resolved = xstrdup(path);
-    CLEANUP(fd) int from = inside_open(f->ws->root, path, f->link ? O_PATH : O_RDONLY, &real, err);
-    if (from < 0)
+    CLEANUP(fd) int seen = inside_open(f->ws->root, path, O_PATH, &real, err);
+    struct stat st;
+    if (seen < 0)
         return -1;
-    return f->link ? place_inner_link(f, real, err) : place_copy(f, from, f->to, false, err);
+    if (f->link)
+        return place_inner_link(f, real, err);
+    if (fstat(seen, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))
+        return err_set(err, "cannot stage %.300s: it is %s", f->input->from, beneath_kind(st.st_mode));
+    CLEANUP(fd) int from = inside_reopen(seen);
+    if (from < 0)
+        return err_set_errno(err, errno, "cannot stage %.300s", f->input->from);
+    return place_copy(f, from, f->to, false, err);
 }
 
 static int fetch_workspace(struct fetch *f, struct err *err)
 {
-    return fetch_inner(f, f->rest, err);
+    CLEANUP(free) char *path = globs_within(f->ws->root, f->rest);
+    return fetch_inner(f, path ? path : "", err);
 }
 
 static int fetch_skill(struct fetch *f, struct err *err)
@@ -222,13 +231,19 @@ char *stage_default_to(const char *from)
     return xasprintf("%s/%.*s", LAYOUT_INPUTS, (int)(len - begin), last + begin);
 }
 
-char *stage_target(const char *from, const char *to)
+char *stage_target(const struct workspace *ws, const char *from, const char *to)
 {
-    size_t len = strlen(to);
-    if (len && to[len - 1] != '/')
-        return xstrdup(to);
+    CLEANUP(free) char *text = trimmed(to), *said = globs_within(ws->root, text);
+    bool into = *text && text[strlen(text) - 1] == '/';
+    if (said && !into)
+        return steal(&said);
     CLEANUP(free) char *otherwise = stage_default_to(from);
-    return len ? xasprintf("%s%s", to, otherwise + strlen(LAYOUT_INPUTS "/")) : steal(&otherwise);
+    if (!said)
+        return steal(&otherwise);
+    size_t len = strlen(said);
+    while (len && said[len - 1] == '/')
+        len--;
+    return xasprintf("%.*s/%s", (int)len, said, otherwise + strlen(LAYOUT_INPUTS "/"));
 }
 
 /* ---- all of them ---- */
@@ -242,13 +257,13 @@ static bool is_below(const char *path, const char *folder)
 /* What would be replaced or hidden at once is refused: our own record, and folders that programs see mounted. */
 static int check_target(struct workspace *ws, const char *to, struct err *err)
 {
-    if (is_below(to, LAYOUT_METADATA))
+    if (is_below(to, LAYOUT_METADATA) || strcmp(to, ".") == 0)
         return err_set(err, "%.300s cannot be staged to: the workspace's own record is there", to);
     size_t count;
     struct program_lent *lent = workspace_lent(ws, &count);
     bool hidden = false;
     for (size_t i = 0; i < count; i++)
-        hidden |= is_below(to, lent[i].place);
+        hidden |= is_below(to, lent[i].place) || is_below(lent[i].place, to);
     workspace_lent_free(lent, count);
     return hidden ? err_set(err, "%.300s cannot be staged to: programs see a skill there, which is read-only", to) : 0;
 }

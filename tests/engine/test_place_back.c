@@ -170,6 +170,37 @@ static void test_what_is_shut_is_told(void **state)
     assert_string_equal(place_rig_error(&rig, "c3"), "out/y cannot be brought back (Permission denied)");
 }
 
+/* A name that is there is that file, whatever it would fit as a pattern; of a choice what is common stays behind. */
+static void test_names_and_patterns(void **state)
+{
+    (void)state;
+    rig.turn.answer = turn_rig_say_yes;
+    place_rig_open(&rig);
+    place_rig_call(&rig, "c1", "workspace_exec",
+                   "{\"command\":\"mkdir -p 'out/p/[slug]'; echo id > 'out/p/[id].tsx'; echo i > out/p/i.tsx; "
+                   "echo s > 'out/p/[slug]/x'; echo l > out/p/l; echo bad > out/p/$(printf 'b\\\\377'); "
+                   "ln -s nothing out/p/dangling\"}");
+    place_rig_call(&rig, "c2", "bring_back", "{\"from\":\"out/p/[id].tsx\",\"to\":\"n2/\"}");
+    place_rig_call(&rig, "c3", "bring_back", "{\"from\":\"out/p/[slug]\",\"to\":\"n3/\"}");
+    place_rig_call(&rig, "c4", "bring_back", "{\"from\":\"out/p/{i.tsx,l}\",\"to\":\"n4/\"}");
+    place_rig_call(&rig, "c5", "bring_back", "{\"from\":\"/workspace/out/p/l\",\"to\":\"n5/\"}");
+    place_rig_call(&rig, "c6", "bring_back", "{\"from\":\".\",\"to\":\"n6/\"}");
+    place_rig_call(&rig, "c7", "bring_back", "{\"from\":\"out/p/dangling\",\"to\":\"n7\"}");
+    place_rig_turn(&rig);
+    expect_file("n2/[id].tsx", "id\n");
+    expect_file("n3/x", "s\n");
+    expect_file("n4/i.tsx", "i\n");
+    expect_file("n4/l", "l\n");
+    expect_file("n5/l", "l\n");
+    expect_file("n6/out/p/l", "l\n");
+    CLEANUP(free) char *record = turn_rig_read(&rig.turn, "n6/metadata.json");
+    assert_null(record); /* it is ours, and nobody's result */
+    const char *left = place_rig_of(&rig, "c6", "left_out");
+    assert_non_null(strstr(left, "out/p/dangling (it is a link to nothing)"));
+    assert_non_null(strstr(left, "(its name is not UTF-8: name it alone)"));
+    assert_string_equal(place_rig_error(&rig, "c7"), "out/p/dangling cannot be brought back (it is a link to nothing)");
+}
+
 #define TEST(name) cmocka_unit_test_prestate_setup_teardown(name, place_rig_set_up, place_rig_tear_down, &rig)
 
 int main(void)
@@ -180,6 +211,7 @@ int main(void)
         TEST(test_denied_leaves_nothing),
         TEST(test_what_cannot_be_brought_back),
         TEST(test_what_is_left_out_is_told),
+        TEST(test_names_and_patterns),
         TEST(test_what_is_shut_is_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -76,6 +76,7 @@ static void test_where_inputs_go(void **state)
 {
     (void)state;
     turn_rig_file(&rig.turn, "a.txt", "one\n");
+    turn_rig_file(&rig.turn, "d/metadata.json", "{}\n");
     place_rig_open(&rig);
     place_rig_call(&rig, "c1", "stage_input", "{\"from\":\"a.txt\",\"to\":\"work/in/\"}");
     place_rig_call(&rig, "c2", "workspace_exec", "{\"command\":\"cat work/in/a.txt\"}");
@@ -84,6 +85,10 @@ static void test_where_inputs_go(void **state)
     place_rig_call(&rig, "c5", "stage_input", "{\"from\":\"a.txt\",\"to\":\"metadata.json\"}");
     place_rig_call(&rig, "c6", "load_artifact", "{\"ref\":\"a.txt\",\"to\":\"./metadata.json\"}");
     place_rig_call(&rig, "c7", "load_artifact", "{\"ref\":\"a.txt\",\"to\":\"../a.txt\"}");
+    place_rig_call(&rig, "c8", "stage_input", "{\"from\":\"a.txt\",\"to\":\"$OUTPUT_DIR/\"}");
+    place_rig_call(&rig, "c9", "stage_input", "{\"from\":\"workspace://$OUTPUT_DIR/a.txt\",\"to\":\"/workspace/work/b\"}");
+    place_rig_call(&rig, "c10", "stage_input", "{\"from\":\"d\",\"to\":\".\"}");
+    place_rig_call(&rig, "c11", "stage_input", "{\"from\":\"a.txt\",\"to\":\"work\"}");
     place_rig_turn(&rig);
     assert_string_equal(place_rig_of(&rig, "c1", "to"), "work/in/a.txt");
     assert_string_equal(place_rig_of(&rig, "c2", "output"), "one\n");
@@ -91,6 +96,10 @@ static void test_where_inputs_go(void **state)
     assert_non_null(strstr(place_rig_error(&rig, "c5"), "the workspace's own record"));
     assert_non_null(strstr(place_rig_error(&rig, "c6"), "the workspace's own record"));
     assert_non_null(strstr(place_rig_error(&rig, "c7"), "escapes"));
+    assert_string_equal(place_rig_of(&rig, "c8", "to"), "out/a.txt");
+    assert_string_equal(place_rig_of(&rig, "c9", "to"), "work/b");
+    assert_non_null(strstr(place_rig_error(&rig, "c10"), "the workspace's own record"));
+    assert_string_equal(place_rig_error(&rig, "c11"), "cannot put a file in the place of the folder work");
 }
 
 static void test_folders_of_the_config_may_be_staged(void **state)
@@ -215,6 +224,39 @@ static void test_what_is_no_file_is_named(void **state)
     assert_string_equal(place_rig_of(&rig, "c2", "skipped[2].why"), "it is a FIFO, not a file");
     assert_string_equal(place_rig_of(&rig, "c2", "limits_hit"), "false");
     assert_string_equal(place_rig_of(&rig, "c3", "skipped[0].why"), "it is a FIFO, not a file");
+}
+
+/* Nobody who writes to a FIFO is woken, whoever looks at it. */
+static void test_a_writer_is_not_woken(void **state)
+{
+    (void)state;
+    place_rig_open(&rig);
+    place_rig_call(&rig, "c1", "workspace_exec",
+                   "{\"command\":\"mkfifo out/pipe; echo ready; echo x > out/pipe; echo woken\",\"background\":true,"
+                   "\"yield_time_ms\":60000}");
+    place_rig_call(&rig, "c2", "save_artifact", "{\"path\":\"out/pipe\"}");
+    place_rig_call(&rig, "c3", "stage_input", "{\"from\":\"workspace://out/pipe\"}");
+    place_rig_call(&rig, "c4", "collect_outputs", "{}");
+    place_rig_call(&rig, "c5", "workspace_exec", "{\"command\":\"cat out/pipe\"}");
+    place_rig_turn(&rig);
+    assert_string_equal(place_rig_error(&rig, "c2"), "out/pipe is a FIFO, not a file");
+    assert_non_null(strstr(place_rig_error(&rig, "c3"), "it is a FIFO"));
+    assert_string_equal(place_rig_of(&rig, "c5", "output"), "x\n");
+}
+
+/* One that is too large for a collection hinders none of the others. */
+static void test_what_is_too_large_is_not_saved(void **state)
+{
+    (void)state;
+    place_rig_open(&rig);
+    place_rig_call(&rig, "c1", "workspace_exec",
+                   "{\"command\":\"echo a > out/a; head -c 5000000 /dev/zero > out/b; echo c > out/c\"}");
+    place_rig_call(&rig, "c2", "collect_outputs", "{\"save\":true,\"globs\":[\"/workspace/out/**\"]}");
+    place_rig_turn(&rig);
+    assert_string_equal(place_rig_of(&rig, "c2", "files[0].saved"), "artifact://out/a@0");
+    assert_string_equal(place_rig_of(&rig, "c2", "files[1].saved"), "artifact://out/c@0");
+    assert_string_equal(place_rig_of(&rig, "c2", "skipped[0].name"), "out/b");
+    assert_non_null(strstr(place_rig_of(&rig, "c2", "skipped[0].why"), "save_artifact takes more"));
 }
 
 /* Two at once are the first that need the workspace; and what did not change is not told again. */
@@ -377,6 +419,8 @@ int main(void)
         TEST(test_what_is_saved_is_told),
         TEST(test_a_long_output_is_an_artifact),
         TEST(test_what_is_no_file_is_named),
+        TEST(test_a_writer_is_not_woken),
+        TEST(test_what_is_too_large_is_not_saved),
         TEST(test_reads_side_by_side),
         TEST(test_skills),
         TEST(test_a_skill_that_prints_much),

@@ -101,7 +101,7 @@ static void test_base(void **state)
         bool whole;
     } cases[] = {
         {"a/b/*.c", "a/b", false}, {"a/b/c", "a/b/c", true},  {"*.c", "", false},          {"**", "", false},
-        {"a\\*/b/?", "a*/b", false}, {"a/b{c,d}", "", false}, {"a/b[c]/d", "a", false}, {"\xC3\xA9/x*", "\xC3\xA9", false},
+        {"a\\*/b/?", "a*/b", false}, {"a/b{c,d}", "a", false}, {"a/{b/x*,b/y}", "a/b", false}, {"{a,b}/c", "", false}, {"a/b/{c,cd}/*", "a/b", false}, {"a/b[c]/d", "a", false}, {"\xC3\xA9/x*", "\xC3\xA9", false},
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         bool whole;

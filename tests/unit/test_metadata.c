@@ -151,7 +151,7 @@ static void test_lock_is_held_by_another(void **state)
     int fd = open(files.path, O_RDONLY | O_DIRECTORY); /* as another program would have it: opened by itself */
     assert_int_equal(flock(fd, LOCK_EX), 0);
     assert_int_equal(metadata_update(root, &fake.base, nothing, NULL, &err), -1);
-    assert_non_null(strstr(err.text, "is locked by another program"));
+    assert_non_null(strstr(err.text, "holds a lock on its workspace"));
     close(fd);
     assert_int_equal(metadata_update(root, &fake.base, nothing, NULL, &err), 0);
 }

@@ -140,9 +140,9 @@ static void test_limit(void **state)
     assert_int_equal(stage_directory(t.ws, host, "work/in", NULL, NULL, &err), -1);
     assert_int_equal(err.code, EDQUOT);
     CLEANUP(free) char *from = xasprintf("host://%s/large", host);
-    expect_input_refused(from, NULL, "may not hold that much");
+    expect_input_refused(from, NULL, "and the workspace has room for");
     assert_int_equal(versions_save(t.versions, "large", big, 60000, NULL, NULL, &err), 0);
-    expect_input_refused("artifact://large", NULL, "may not hold that much");
+    expect_input_refused("artifact://large", NULL, "and the workspace has room for");
     input(from, NULL, "link"); /* costs nothing */
 }
 
