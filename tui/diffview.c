@@ -89,7 +89,7 @@ void diffview_file_note(const struct diffview *view, size_t index, struct strbuf
         if (file->old_len != SIZE_MAX || file->new_len != SIZE_MAX) {
             strbuf_addstr(out, ": ");
             add_size(out, file->old_exists, file->old_len);
-            strbuf_addstr(out, " become ");
+            strbuf_addstr(out, file->old_exists && file->old_len != 1 ? " become " : " becomes ");
             add_size(out, file->new_exists, file->new_len);
         }
     } else if (!file->diff) {

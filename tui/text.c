@@ -282,7 +282,7 @@ void text_bytes(struct strbuf *out, uint64_t bytes)
 {
     static const char *const units[] = {"KB", "MB", "GB", "TB"};
     if (bytes < 1000) {
-        strbuf_addf(out, "%llu bytes", (unsigned long long)bytes);
+        text_plural(out, (int64_t)bytes, "byte", "bytes");
         return;
     }
     double size = (double)bytes / 1000;

@@ -303,6 +303,20 @@ static void test_files_that_are_new_gone_binary_or_of_another_mode(void **state)
     rig_load(&rig);
     expect(&rig, 0, 0, "▸binary, all or nothing: 2 bytes become 3 bytes              [x] keep");
     rig_release(&rig);
+    rig_init(&rig, 4, 70);
+    set = rig.set;
+    add_file(&rig, "logo.png", NULL, 0, "y", 0644);
+    change_side_set(&set->items[0].new, "\0", 1, 0644);
+    rig_load(&rig);
+    expect(&rig, 0, 0, "▸new file · binary, all or nothing: nothing becomes 1 byte   [x] keep");
+    rig_release(&rig);
+    rig_init(&rig, 4, 70);
+    set = rig.set;
+    add_file(&rig, "logo.png", "x", 0644, NULL, 0);
+    change_side_set(&set->items[0].old, "\0", 1, 0644);
+    rig_load(&rig);
+    expect(&rig, 0, 0, "▸deleted · binary, all or nothing: 1 byte becomes nothing    [x] keep");
+    rig_release(&rig);
 }
 
 /* Half of a move is a file that is lost, or one that is there twice. */
