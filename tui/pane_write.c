@@ -38,7 +38,8 @@ static void unload(struct write_pane *write)
     free(write->said);
     write->ask = write->tool = write->no_undo = write->arguments = write->said = NULL;
     pretty_reset(&write->call, 0);
-    write->open = write->painted = false;
+    write->open = write->painted = write->unseen_told = false;
+    write->seen = 0;
     write->digest[0] = '\0';
     write->row = (struct session_ask){0};
     write->asked_t = -1;
@@ -201,7 +202,7 @@ static void sync_view(struct write_pane *write, const struct view *view)
 
 /* Painting */
 
-static void scroll_to(struct write_pane *write, size_t top)
+void write_pane_scroll_to(struct write_pane *write, size_t top)
 {
     struct list *list = &write->pane.list;
     size_t rows = write_pane_rows(write), height = write->pane.height > 0 ? (size_t)write->pane.height : 1;
@@ -209,6 +210,21 @@ static void scroll_to(struct write_pane *write, size_t top)
     list->count = rows;
     list->top = top < last ? top : last;
     list->cursor = list->top;
+}
+
+static void go_to_piece(struct write_pane *write, size_t piece)
+{
+    const struct diffview *diff = &write->diff;
+    if (piece >= diff->piece_count)
+        return;
+    size_t top = write->pane.list.top, height = (size_t)(write->pane.height > 0 ? write->pane.height : 1);
+    size_t first = diff->pieces[piece].row;
+    size_t behind = piece + 1 < diff->piece_count ? diff->pieces[piece + 1].row : diff->rows;
+    write->piece = piece;
+    if (first < top || behind - first > height)
+        write_pane_scroll_to(write, first);
+    else if (behind > top + height)
+        write_pane_scroll_to(write, behind - height);
 }
 
 static void paint_nothing(const struct view *view, struct canvas *canvas, struct rect in)
@@ -241,17 +257,35 @@ static void write_paint(struct pane *pane, const struct view *view, struct canva
     struct rect below = rect_make(inside.row + used, inside.col, inside.rows - used - foot, inside.cols);
     pane->height = below.rows;
     write->first = below.row - inside.row;
-    write_pane_lay_call(write, below.cols - 2);
-    scroll_to(write, pane->list.top);
-    if (write->arguments)
+    write_pane_lay_call(write, canvas, below.cols - 2);
+    write_pane_scroll_to(write, pane->list.top);
+    write->rows = below.rows;
+    if (write->arguments) {
+        write_pane_see_call(write);
         pretty_paint(&write->call, canvas, rect_make(below.row, below.col + 1, below.rows, below.cols - 1),
-                     pane->list.top, pane->list.left);
-    else
+                     pane->list.top, 0);
+    } else {
         diffview_paint(diff, canvas, below, pane->list.top, pane->list.left, write->open ? write->piece : SIZE_MAX,
                        pane->search_text);
+    }
     if (foot)
         write_pane_paint_foot(write, canvas, rect_make(inside.row + inside.rows - 1, inside.col, 1, inside.cols));
     write->painted = true;
+}
+
+/* Of a call that is longer than its place, what is in sight of it. */
+static void note_call(const struct write_pane *write, struct strbuf *out)
+{
+    size_t rows = write_pane_rows(write), top = write->pane.list.top, end = top + (size_t)write->rows;
+    strbuf_addstr(out, "a call without a diff");
+    if (!write->arguments || write->rows <= 0 || (top == 0 && end >= rows))
+        return;
+    strbuf_addstr(out, " · rows ");
+    text_count(out, (int64_t)top + 1);
+    strbuf_addstr(out, " to ");
+    text_count(out, (int64_t)(end < rows ? end : rows));
+    strbuf_addstr(out, " of ");
+    text_count(out, (int64_t)rows);
 }
 
 /* Nothing to choose from: too large, or one file that has no hunks. */
@@ -283,7 +317,7 @@ static void write_note(struct pane *pane, const struct view *view, struct strbuf
     if (diff->file_count > 1)
         strbuf_addf(out, "file %zu of %zu · ", diff->pieces[write->piece].file + 1, diff->file_count);
     if (!diff->file_count) {
-        strbuf_addstr(out, "a call without a diff");
+        note_call(write, out);
         return;
     }
     if (all_or_nothing(diff) && diff->files[0].binary) {
@@ -312,21 +346,6 @@ static void follow_scroll(struct write_pane *write)
         write->piece = diffview_piece_at(diff, top);
 }
 
-static void go_to_piece(struct write_pane *write, size_t piece)
-{
-    const struct diffview *diff = &write->diff;
-    if (piece >= diff->piece_count)
-        return;
-    size_t top = write->pane.list.top, height = (size_t)(write->pane.height > 0 ? write->pane.height : 1);
-    size_t first = diff->pieces[piece].row;
-    size_t behind = piece + 1 < diff->piece_count ? diff->pieces[piece + 1].row : diff->rows;
-    write->piece = piece;
-    if (first < top || behind - first > height)
-        scroll_to(write, first);
-    else if (behind > top + height)
-        scroll_to(write, behind - height);
-}
-
 /* Beyond the first and the last line are the writes before and after this one. */
 static bool other_write(struct write_pane *write, bool back)
 {
@@ -345,22 +364,22 @@ static bool scroll(struct write_pane *write, enum action action)
     bool fits = write_pane_rows(write) <= (size_t)(write->pane.height > 0 ? write->pane.height : 0);
     switch (action) {
     case ACTION_UP:
-        scroll_to(write, list->top ? list->top - 1 : 0);
+        write_pane_scroll_to(write, list->top ? list->top - 1 : 0);
         break;
     case ACTION_DOWN:
-        scroll_to(write, list->top + 1);
+        write_pane_scroll_to(write, list->top + 1);
         break;
     case ACTION_PAGE_UP:
-        scroll_to(write, list->top > page ? list->top - page : 0);
+        write_pane_scroll_to(write, list->top > page ? list->top - page : 0);
         break;
     case ACTION_PAGE_DOWN:
-        scroll_to(write, list->top + page);
+        write_pane_scroll_to(write, list->top + page);
         break;
     case ACTION_HOME:
-        scroll_to(write, 0);
+        write_pane_scroll_to(write, 0);
         break;
     case ACTION_END:
-        scroll_to(write, write_pane_rows(write));
+        write_pane_scroll_to(write, write_pane_rows(write));
         break;
     default:
         return list_action(list, action, write->pane.height);
@@ -419,7 +438,7 @@ static bool write_search(struct pane *pane, const struct view *view, const char 
         return false;
     write->piece = diffview_piece_at(&write->diff, row);
     if (row < pane->list.top || row >= pane->list.top + (size_t)(pane->height > 0 ? pane->height : 1))
-        scroll_to(write, row > 3 ? row - 3 : 0);
+        write_pane_scroll_to(write, row > 3 ? row - 3 : 0);
     pane->list.cursor = row;
     return true;
 }
@@ -443,6 +462,7 @@ bool pane_write_choice(struct pane *pane, const struct view *view, struct write_
                                  .hunks = all_or_nothing(&write->diff) ? 0 : write->diff.piece_count,
                                  .edited = write->edited != NULL,
                                  .call = !write->diff.file_count,
+                                 .unseen = write->unseen_told ? 0 : write_pane_unseen(write),
                                  .no_undo = write->no_undo != NULL};
     return true;
 }

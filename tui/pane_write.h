@@ -1,6 +1,7 @@
 #pragma once
 /* What the files of the write pane share: pane_write.c shows, pane_write_head.c says what stands around the diff,
- * pane_write_call.c has what is shown where there is none, pane_write_answer.c answers. Nobody else includes it. */
+ * pane_write_call.c has what is shown where there is none and what the tool said before, pane_write_answer.c answers.
+ * Nobody else includes it. */
 
 #include "diffview.h"
 #include "pane.h"
@@ -10,8 +11,9 @@
 struct write_pane {
     struct pane pane;
     struct diffview diff;
-    size_t piece; /* the hunk under the cursor */
-    int first;    /* row of the pane where the diff begins */
+    size_t piece;   /* the hunk under the cursor */
+    int first;      /* row of the pane where the diff begins */
+    int rows, cols; /* of the place that the diff had when it was last painted */
 
     /* What is loaded: a question that is open, or an ask of the session. */
     bool open;    /* a question that can be answered */
@@ -28,6 +30,8 @@ struct write_pane {
     char *arguments;     /* of the call, when there is no diff to show; NULL: there is one */
     char *said;          /* what the tool said before it was asked about, then; NULL: nothing */
     struct pretty call;  /* the same, laid out */
+    size_t seen;         /* rows of it that have been on the screen, from the first on */
+    bool unseen_told;    /* it was said that some have not: the next yes counts all the same */
 
     struct change_set *edited; /* the user's version; NULL: as proposed */
     struct diff **edited_diffs;
@@ -43,10 +47,16 @@ struct change_set *write_pane_chosen(const struct write_pane *write, const struc
 void write_pane_forget_edit(struct write_pane *write);
 /* The user's version is what is shown from now on, from this file on. */
 void write_pane_take_edited(struct write_pane *write, struct change_set *take_set, size_t file);
-/* The arguments of the call that is asked about, when there is no diff; laid out for this width; rows of either. */
+/* What the call said before it was asked about and, when there is no diff, its arguments; these laid out for this
+ * width; rows of either. */
 void write_pane_load_call(struct write_pane *write, const struct view *view, uint32_t ask);
-void write_pane_lay_call(struct write_pane *write, int width);
+void write_pane_lay_call(struct write_pane *write, const struct canvas *canvas, int width);
 size_t write_pane_rows(const struct write_pane *write);
+/* A frame shows the rows of the call that it is scrolled to. And the rows of it that no frame has shown. */
+void write_pane_see_call(struct write_pane *write);
+size_t write_pane_unseen(const struct write_pane *write);
+/* Makes this row the first, or the last one that can be. */
+void write_pane_scroll_to(struct write_pane *write, size_t top);
 /* What stands above the diff; returns its rows. And the last line below it. */
 int write_pane_paint_head(struct write_pane *write, const struct view *view, struct canvas *canvas, struct rect in);
 void write_pane_paint_foot(const struct write_pane *write, struct canvas *canvas, struct rect line);

@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "modal.h"
 #include "pane_write.h"
+#include "text.h"
 #include "tools/change.h"
 #include <string.h>
 
@@ -74,6 +75,21 @@ static bool in_sight(struct write_pane *write, struct ui *ui, const struct view 
         return false;
     }
     return true;
+}
+
+/* What was never in sight is not approved by a key that was meant for what was: it is shown, and another key counts. */
+static bool was_seen(struct write_pane *write, struct ui *ui, const char *again)
+{
+    CLEANUP(strbuf) struct strbuf rows = STRBUF_INIT;
+    size_t unseen = write_pane_unseen(write);
+    if (!unseen || write->unseen_told)
+        return true;
+    text_plural(&rows, (int64_t)unseen, "row has", "rows have");
+    write_pane_scroll_to(write, write->seen);
+    write->unseen_told = true;
+    ui_question_moved(ui);
+    ui_say(ui, LOOK_WARN, "%s not been on the screen yet: %s", rows.buf, again);
+    return false;
 }
 
 static bool approve(struct write_pane *write, struct ui *ui, const struct view *view)
@@ -234,7 +250,8 @@ bool write_pane_answer(struct write_pane *write, struct ui *ui, const struct vie
     }
     switch (action) {
     case ACTION_APPROVE:
-        approve(write, ui, view);
+        if (was_seen(write, ui, "y again approves"))
+            approve(write, ui, view);
         break;
     case ACTION_DENY:
         deny.deny.ask = write->ask;
@@ -255,7 +272,8 @@ bool write_pane_answer(struct write_pane *write, struct ui *ui, const struct vie
         edit(write, ui, view);
         break;
     default:
-        allow(write, ui, view);
+        if (was_seen(write, ui, "A again allows it"))
+            allow(write, ui, view);
         break;
     }
     return true;

@@ -1,6 +1,6 @@
-/* The write pane without a diff: a tool of somebody else's wants to do something whose outcome nobody can compute. Then
- * what is decided about is the call itself: its arguments are shown in full, and what the tool said before, like how a
- * file is. */
+/* The write pane without a diff: a tool of somebody else's or a program without walls wants to do something whose outcome nobody can
+ * compute. Then what is decided about is the call itself: its arguments are shown in full, and what the tool said
+ * before, like how a file is. What of it was never on the screen is known, and is not approved by the first key. */
 
 #include "base/arena.h"
 #include "base/json.h"
@@ -8,46 +8,45 @@
 #include "pane_write.h"
 #include <string.h>
 
+#define SAID_BACK 256 /* events before a question among which what was said is looked for */
+
+static bool is_of(const struct view *view, const struct session_call *call, const struct event *event)
+{
+    return event->type == EVENT_TOOL_OUTPUT && event->tool_output.call && event->tool_output.text &&
+           event->turn == view->session->turns[call->turn].number &&
+           strcmp(event->tool_output.call, session_name(view->session, call->id)) == 0;
+}
+
+/* Everything that the call said between its start and the question. */
+static void gather_said(struct strbuf *out, const struct view *view, const struct session_ask *ask)
+{
+    const struct session_call *call = &view->session->calls[ask->call];
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
+    int64_t first = (int64_t)ask->proposed_seq - SAID_BACK;
+    struct event event;
+    first = first > (int64_t)call->started_seq ? first : (int64_t)call->started_seq;
+    for (int64_t seq = first + 1; seq < (int64_t)ask->proposed_seq; seq++) {
+        arena_reset(&arena);
+        if (view_event(view, seq, &event, &arena) && is_of(view, call, &event))
+            strbuf_addstr(out, event.tool_output.text);
+    }
+}
+
 void write_pane_load_call(struct write_pane *write, const struct view *view, uint32_t ask)
 {
     const struct session *session = view->session;
     CLEANUP(arena) struct arena arena = ARENA_INIT;
+    CLEANUP(strbuf) struct strbuf said = STRBUF_INIT;
     struct event event;
     uint32_t call = ask != SESSION_NONE ? session->asks[ask].call : SESSION_NONE;
     if (write->diff.file_count || call == SESSION_NONE)
         return;
+    gather_said(&said, view, &session->asks[ask]);
     if (view_event(view, session->calls[call].started_seq, &event, &arena) && event.type == EVENT_TOOL_STARTED &&
         event.tool_started.arguments)
         write->arguments = xstrdup(event.tool_started.arguments);
-    uint32_t said = session->calls[call].output_seq;
-    if (said && said < session->asks[ask].proposed_seq && view_event(view, said, &event, &arena) &&
-        event.type == EVENT_TOOL_OUTPUT && event.tool_output.text)
-        write->said = xstrdup(event.tool_output.text);
-}
-
-static void add_lines(struct pretty *out, const char *text)
-{
-    while (*text) {
-        size_t len = strcspn(text, "\n");
-        pretty_raw(out, text, len);
-        text += len + (text[len] == '\n');
-    }
-}
-
-/* Readable first, then cut into rows: nothing of it may be out of sight to the right. */
-static void add_arguments(struct pretty *out, const char *arguments)
-{
-    CLEANUP(arena) struct arena arena = ARENA_INIT;
-    CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
-    CLEANUP(pretty) struct pretty readable;
-    const struct json *value = json_parse(&arena, arguments, strlen(arguments), NULL);
-    pretty_init(&readable, 0);
-    if (value)
-        pretty_json(&readable, value, 0);
-    else
-        pretty_raw(&readable, arguments, strlen(arguments));
-    pretty_write(&readable, &text);
-    add_lines(out, text.buf);
+    if (said.len)
+        write->said = strbuf_detach(&said, NULL);
 }
 
 static void add_sentence(struct pretty *out, const char *text)
@@ -55,23 +54,63 @@ static void add_sentence(struct pretty *out, const char *text)
     pretty_text(out, LOOK_DIM, text, strlen(text), 0, true);
 }
 
-void write_pane_lay_call(struct write_pane *write, int width)
+static void add_sentences(struct pretty *out, bool open)
 {
-    if (!write->arguments || (write->call.width == width && write->call.count))
-        return;
-    pretty_reset(&write->call, width);
-    if (write->open) {
-        add_sentence(&write->call, "There is no diff: y lets the tool run with these arguments.");
-        add_sentence(&write->call, "A lets it, and every later call of it that has no diff.");
+    if (open) {
+        add_sentence(out, "There is no diff: y lets the tool run with these arguments.");
+        add_sentence(out, "A lets it, and every later call of it that has no diff.");
     } else {
-        add_sentence(&write->call, "There is no diff: it was asked about the call and its arguments.");
+        add_sentence(out, "There is no diff: it was asked about the call and its arguments.");
     }
+}
+
+/* Readable first, then cut into rows: nothing of it may be out of sight to the right. */
+static void add_call(struct pretty *out, const struct write_pane *write, const struct canvas *canvas)
+{
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
+    CLEANUP(pretty) struct pretty readable;
+    const struct json *value = json_parse(&arena, write->arguments, strlen(write->arguments), NULL);
+    pretty_init(&readable, 0);
     if (write->said) {
-        pretty_begin(&write->call, 0);
-        add_lines(&write->call, write->said);
+        pretty_quote(&readable, LOOK_TEXT, write->said, strlen(write->said));
+        pretty_begin(&readable, 0);
     }
-    pretty_begin(&write->call, 0);
-    add_arguments(&write->call, write->arguments);
+    if (value)
+        pretty_json(&readable, value, 0);
+    else
+        pretty_quote(&readable, LOOK_TEXT, write->arguments, strlen(write->arguments));
+    pretty_fold(out, &readable, canvas);
+}
+
+/* In rows of another width: the same lines have been seen, and the same one is the first. */
+void write_pane_lay_call(struct write_pane *write, const struct canvas *canvas, int width)
+{
+    struct pretty *call = &write->call;
+    if (!write->arguments || (call->width == width && call->count))
+        return;
+    size_t top = write->pane.list.top, seen = write->seen;
+    uint32_t first = top < call->count ? call->lines[top].from : 0;
+    uint32_t unseen = seen < call->count ? call->lines[seen].from : call->count ? UINT32_MAX : 0;
+    pretty_reset(call, width);
+    add_sentences(call, write->open);
+    pretty_begin(call, 0);
+    add_call(call, write, canvas);
+    write->pane.list.top = pretty_row_from(call, first);
+    write->seen = pretty_row_from(call, unseen);
+}
+
+void write_pane_see_call(struct write_pane *write)
+{
+    size_t top = write->pane.list.top, end = top + (size_t)(write->pane.height > 0 ? write->pane.height : 0);
+    end = end < write->call.count ? end : write->call.count;
+    /* From the top on without a gap: what was jumped over was not seen. */
+    if (top <= write->seen && end > write->seen)
+        write->seen = end;
+}
+
+size_t write_pane_unseen(const struct write_pane *write)
+{
+    return write->arguments && write->call.count > write->seen ? write->call.count - write->seen : 0;
 }
 
 size_t write_pane_rows(const struct write_pane *write)

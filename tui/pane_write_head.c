@@ -176,12 +176,24 @@ int write_pane_paint_head(struct write_pane *write, const struct view *view, str
     return used + row;
 }
 
+/* `told`: it was said already that there are unseen rows. */
+static void add_call_words(struct strbuf *out, size_t unseen, bool told)
+{
+    strbuf_addstr(out, unseen && !told ? "shows " : "approves the call");
+    if (unseen && told)
+        strbuf_addstr(out, "; ");
+    if (unseen)
+        text_plural(out, (int64_t)unseen, told ? "row of it was" : "more row", told ? "rows of it were" : "more rows");
+    if (unseen)
+        strbuf_addstr(out, told ? " not in sight yet" : " before it approves the call");
+}
+
 void write_pane_paint_foot(const struct write_pane *write, struct canvas *canvas, struct rect line)
 {
     CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
-    size_t kept = diffview_kept(&write->diff), all = write->diff.piece_count;
+    size_t kept = diffview_kept(&write->diff), all = write->diff.piece_count, unseen = write_pane_unseen(write);
     if (all == 0)
-        strbuf_addstr(&text, "approves the call");
+        add_call_words(&text, unseen, write->unseen_told);
     else if (kept == 0)
         strbuf_addstr(&text, "nothing left to approve: n denies, Space keeps a hunk again");
     else if (kept < all)
@@ -193,5 +205,5 @@ void write_pane_paint_foot(const struct write_pane *write, struct canvas *canvas
                                                     : "every hunk");
     if (kept && write->no_undo)
         strbuf_addstr(&text, ", without undo");
-    canvas_str(canvas, line, 0, 1, (kept || !all) && !write->no_undo ? LOOK_TEXT : LOOK_WARN, text.buf);
+    canvas_str(canvas, line, 0, 1, (kept || !all) && !unseen && !write->no_undo ? LOOK_TEXT : LOOK_WARN, text.buf);
 }

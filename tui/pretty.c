@@ -11,7 +11,6 @@
 #define INDENT       2
 #define SHORT_ARRAY  60 /* bytes of an array that stays on one line */
 #define LONG_STRING  72 /* characters from which on a text is a block */
-#define WIDTH_MIN    20
 
 void pretty_init(struct pretty *pretty, int width)
 {
@@ -64,11 +63,12 @@ void pretty_begin(struct pretty *pretty, int indent)
 {
     static const char blanks[] = "                                                                ";
     GROW(pretty->lines, pretty->count, pretty->room);
-    pretty->lines[pretty->count++] = (struct pretty_line){(uint32_t)pretty->run_count, 0};
+    pretty->lines[pretty->count++] = (struct pretty_line){.run = (uint32_t)pretty->run_count};
     for (; indent > 0; indent -= (int)sizeof(blanks) - 1) {
         size_t len = (size_t)indent < sizeof(blanks) - 1 ? (size_t)indent : sizeof(blanks) - 1;
         pretty_put(pretty, LOOK_TEXT, blanks, len);
     }
+    pretty->lines[pretty->count - 1].gutter = pretty->lines[pretty->count - 1].count;
 }
 
 void pretty_head(struct pretty *pretty, const char *text)
@@ -115,8 +115,10 @@ static void add_lines(struct pretty *pretty, enum look look, const char *text, s
         const char *newline = memchr(text + at, '\n', len - at);
         size_t line_len = newline ? (size_t)(newline - text) - at : len - at;
         pretty_begin(pretty, indent);
-        if (margin)
+        if (margin) {
             pretty_puts(pretty, LOOK_DIM, margin);
+            pretty->lines[pretty->count - 1].gutter++;
+        }
         pretty_put(pretty, traceback_look(text + at, line_len, look, &traceback), text + at, line_len);
         at += line_len + 1;
     }
@@ -126,7 +128,7 @@ static void add_wrapped(struct pretty *pretty, enum look look, const char *text,
 {
     int room = pretty->width - indent - (margin ? (int)strlen(margin) : 0);
     CLEANUP(strbuf) struct strbuf wrapped = STRBUF_INIT;
-    text_wrap(&wrapped, text, len, 0, (size_t)(room > WIDTH_MIN ? room : WIDTH_MIN));
+    text_wrap(&wrapped, text, len, 0, (size_t)(room > PRETTY_WIDTH_MIN ? room : PRETTY_WIDTH_MIN));
     add_lines(pretty, look, wrapped.buf, wrapped.len, indent, margin);
 }
 
@@ -140,7 +142,7 @@ void pretty_text(struct pretty *pretty, enum look look, const char *text, size_t
 
 void pretty_raw(struct pretty *pretty, const char *text, size_t len)
 {
-    int width = pretty->width > WIDTH_MIN ? pretty->width : WIDTH_MIN;
+    int width = pretty->width > PRETTY_WIDTH_MIN ? pretty->width : PRETTY_WIDTH_MIN;
     do {
         size_t at = 0;
         int took = 0;
@@ -160,6 +162,11 @@ void pretty_raw(struct pretty *pretty, const char *text, size_t len)
         text += at;
         len -= at;
     } while (len);
+}
+
+void pretty_quote(struct pretty *pretty, enum look look, const char *text, size_t len)
+{
+    add_lines(pretty, look, text, len, 0, PRETTY_BAR);
 }
 
 /* ---- JSON ---- */
@@ -197,9 +204,9 @@ static void put_scalar(struct pretty *pretty, const struct json *value)
 static void add_block(struct pretty *pretty, const struct json *value, int indent)
 {
     if (memchr(value->text, '\n', value->len))
-        add_lines(pretty, LOOK_JSON_STRING, value->text, value->len, indent + INDENT, "| ");
+        add_lines(pretty, LOOK_JSON_STRING, value->text, value->len, indent + INDENT, PRETTY_BAR);
     else
-        add_wrapped(pretty, LOOK_JSON_STRING, value->text, value->len, indent + INDENT, "| ");
+        add_wrapped(pretty, LOOK_JSON_STRING, value->text, value->len, indent + INDENT, PRETTY_BAR);
 }
 
 static void put_short(struct pretty *pretty, const struct json *value)

@@ -9,6 +9,9 @@
 
 struct json;
 
+#define PRETTY_BAR       "| " /* beside a block of text */
+#define PRETTY_WIDTH_MIN 20
+
 struct pretty_run {
     uint32_t at, len; /* within the text */
     uint16_t look;    /* enum look */
@@ -16,6 +19,8 @@ struct pretty_run {
 
 struct pretty_line {
     uint32_t run, count;
+    uint32_t gutter; /* runs that stand before its text: the indentation, and the bar beside a block */
+    uint32_t from;   /* of a row of pretty_fold: the line that it is of, from 1; else 0 */
 };
 
 struct pretty {
@@ -47,6 +52,14 @@ void pretty_plain(struct pretty *pretty, const struct json *value, int indent);
 void pretty_text(struct pretty *pretty, enum look look, const char *text, size_t len, int indent, bool wrap);
 /* A line as it is, cut into rows at the width. */
 void pretty_raw(struct pretty *pretty, const char *text, size_t len);
+/* Text of somebody else's in lines, with the bar of a block beside each. */
+void pretty_quote(struct pretty *pretty, enum look look, const char *text, size_t len);
+/* In pretty_fold.c: adds the lines of `readable` in rows of the width, as wide as this canvas shows them. Nothing is out
+ * of sight to the right, and no text can look like what stands around it: where a line goes on, its gutter does too, with
+ * a sign that says so. More blanks or empty lines than anybody needs are counted, not shown. */
+void pretty_fold(struct pretty *pretty, const struct pretty *readable, const struct canvas *canvas);
+/* The first row of this line, or of one after it (struct pretty_line, from). */
+size_t pretty_row_from(const struct pretty *pretty, uint32_t from);
 
 void pretty_paint(const struct pretty *pretty, struct canvas *canvas, struct rect in, size_t top, int left);
 /* The next line with this text after `line`, or before it, round the end; false when none. */

@@ -297,6 +297,10 @@ static void paint_action(struct footer *footer, const struct keymap *keymap, con
 
 static const char *approve_words(char out[64], const struct write_choice *choice)
 {
+    if (choice && choice->unseen) {
+        snprintf(out, 64, "show %zu more row%s", choice->unseen, choice->unseen == 1 ? "" : "s");
+        return out;
+    }
     if (choice && choice->no_undo && (choice->kept || !choice->hunks))
         return "approve without undo";
     if (!choice || !choice->hunks)

@@ -9,10 +9,11 @@
 struct write_choice {
     size_t kept, hunks; /* no hunks: all or nothing */
     bool edited;
-    bool call;    /* there is no diff: it is about the call */
-    bool no_undo; /* it was said yes to, but could not be undone */
-    bool fresh;   /* it has just come: no key answers it yet */
-    bool hidden;  /* it is not on the screen: no key answers it at all */
+    bool call;     /* there is no diff: it is about the call */
+    size_t unseen; /* rows of the call that were not on the screen yet: a yes shows them first */
+    bool no_undo;  /* it was said yes to, but could not be undone */
+    bool fresh;    /* it has just come: no key answers it yet */
+    bool hidden;   /* it is not on the screen: no key answers it at all */
 };
 
 /* `fresh`: the question has just come and does not wait for a key yet. */

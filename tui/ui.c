@@ -69,6 +69,11 @@ void ui_grace(struct ui *ui, int64_t us)
     ui->grace_us = us;
 }
 
+void ui_question_moved(struct ui *ui)
+{
+    ui->seen[0] = ui->presented[0] = '\0';
+}
+
 void ui_resize(struct ui *ui, int rows, int cols)
 {
     ui->rows = rows;

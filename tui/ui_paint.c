@@ -44,18 +44,17 @@ static void paint_pane(struct ui *ui, const struct view *view, struct canvas *ca
     char title[64];
     bool focused = ui->focus == number;
     struct rect rect = ui->layout.panes[number];
-    pane->height = rect.rows > 2 ? rect.rows - 2 : 0;
-    pane->width = rect.cols > 2 ? rect.cols - 2 : 0;
+    struct rect inside = rect_inset(rect, 1);
+    pane->height = inside.rows > 0 ? inside.rows : 0;
+    pane->width = inside.cols > 0 ? inside.cols : 0;
+    /* Painted before its frame, whose note may say what of it is in sight. */
+    pane->ops->paint(pane, view, canvas, rect_make(inside.row, inside.col, pane->height, pane->width), focused);
     if (pane->ops->note)
         pane->ops->note(pane, view, &note);
     snprintf(title, sizeof(title), "%d %s", number, pane->ops->name);
     if (ui->layout.shared)
         add_neighbour(title, sizeof(title), view, number);
-    struct rect inside =
-        canvas_frame(canvas, rect, title, note.buf, focused && !(ui->modal && !ui->modal->ops->through));
-    pane->height = inside.rows;
-    pane->width = inside.cols;
-    pane->ops->paint(pane, view, canvas, inside, focused);
+    canvas_frame(canvas, rect, title, note.buf, focused && !(ui->modal && !ui->modal->ops->through));
 }
 
 static void paint_modal(struct ui *ui, const struct view *view, struct canvas *canvas, struct modal *modal)

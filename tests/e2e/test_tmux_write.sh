@@ -156,5 +156,49 @@ case_paste_answers_nothing() {
     check "pasted text did not answer" bash -c "! grep -q write.decided '$home/rec.jsonl'"
 }
 
+# A program without walls: $1 is its command as JSON text has it.
+run_command() {
+    mkdir -p "$home/config/keyturn"
+    printf '{"workspace": {"engine": "none", "env": {"HERE": "%s"}}}' "$home/config" >"$home/config/keyturn/config.json"
+    {
+        echo '{"type":"session.started","v":1}'
+        answer 1 "I try it." '{"id":"c1","name":"workspace_exec","arguments":{"command":"'"$1"'"}}'
+        answer 2 "That was it." ''
+    } >"$home/model.jsonl"
+    start run --workspace ws --model scripted:model.jsonl --config config/keyturn/config.json --record rec.jsonl "'try it'"
+    sees 'waiting for you: workspace_exec'
+    sees 'n deny'
+}
+
+# A command that is padded so that its end would be far below, and what stands before it like the end of it all.
+case_forged_call() {
+    begin forged_call 80x24
+    local padded
+    padded=$(printf '%-70s%-76s%2280s; touch $HERE/owned' 'ls -l' '}' '')
+    run_command "true\\n$padded"
+    sees '| ls -l ┄ 65 blanks ┄ } ┄ 2,355 blanks ┄ ; touch $HERE/owned'
+    sees 'y approve'
+    keys n
+    sees 'That was it.'
+    check "it has not run" test ! -e "$home/config/owned"
+}
+
+case_unseen_call() {
+    begin unseen_call 80x24
+    run_command "$(seq -s '\n' -f 'echo %g' 1 30)\\ntouch \$HERE/owned"
+    sees 'rows 1 to 10 of 39'
+    sees 'y show 29 more rows'
+    typed yy
+    sees 'rows 11 to 20 of 39'
+    sees 'y approve'
+    check "two keys at once did not approve it" bash -c "! grep -q write.decided '$home/rec.jsonl'"
+    keys G
+    sees '| touch $HERE/owned'
+    keys y
+    sees 'That was it.'
+    check "it was approved then" grep -q '"decision":"approved","by":"key"' "$home/rec.jsonl"
+    check "and has run" test -e "$home/config/owned"
+}
+
 run_cases approve_hunks neither_enter_nor_space deny deny_with_reason edit editor_fails allow undo ask_timeout \
-    early_keys fresh_question paste_answers_nothing
+    early_keys fresh_question paste_answers_nothing forged_call unseen_call

@@ -132,6 +132,76 @@ static void it_is_painted_from_any_place(void **state)
     canvas_release(&canvas);
 }
 
+/* What a call would be shown as in so many columns. */
+static void assert_fold(const char *text, int width, bool ascii, const char *want)
+{
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
+    CLEANUP(pretty) struct pretty readable;
+    CLEANUP(pretty) struct pretty rows;
+    struct canvas canvas = {.ascii = ascii};
+    const struct json *value = json_parse(&arena, text, strlen(text), NULL);
+    assert_non_null(value);
+    pretty_init(&readable, 0);
+    pretty_init(&rows, width);
+    pretty_json(&readable, value, 0);
+    pretty_fold(&rows, &readable, &canvas);
+    assert_document(&rows, want);
+    for (size_t i = 0; i < rows.count; i++) {
+        int columns = 0;
+        for (uint32_t k = 0; k < rows.lines[i].count; k++) {
+            const struct pretty_run *run = &rows.runs[rows.lines[i].run + k];
+            columns += canvas_columns(&canvas, rows.text.buf + run->at, run->len);
+        }
+        assert_in_range(columns, 0, width);
+    }
+}
+
+static void a_row_that_goes_on_has_the_gutter_of_its_text(void **state)
+{
+    (void)state;
+    assert_fold("{\"a\":\"x\\n0123456789012345678901234567\\n}\"}", 30, false,
+                "{\n  \"a\": (32 characters of text)\n    | x\n    | 012345678901234567890123\n    |…4567\n    | }\n}\n");
+    assert_fold("{\"a\":\"0123456789012345678901234567\"}", 30, false,
+                "{\n  \"a\": \"0123456789012345678901\n  … 234567\"\n}\n");
+    assert_fold("[\"a\\nb\"]", 30, true, "[\n  (3 characters of text)\n    | a\n    | b\n]\n");
+    assert_fold("[\"a\\n0123456789012345678901234567\"]", 30, true,
+                "[\n  (30 characters of text)\n    | a\n    | 012345678901234567890123\n    |~4567\n]\n");
+}
+
+static void blanks_that_hide_something_are_counted(void **state)
+{
+    CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
+    (void)state;
+    strbuf_addstr(&text, "\"ls\\n ");
+    for (int i = 0; i < 1899; i++)
+        strbuf_addch(&text, ' ');
+    strbuf_addstr(&text, "}\\n\\t\\t\\t\\t\\tx\\n");
+    for (int i = 0; i < 17; i++)
+        strbuf_addstr(&text, "\\u3000");
+    strbuf_addstr(&text, "y\\n\\n \\n\\n\\nz\"");
+    assert_fold(text.buf, 60, false,
+                "(1,937 characters of text)\n  | ls\n  |  ┄ 1,900 blanks ┄ }\n  |  ┄ 5 blanks ┄ x\n  |  ┄ 17 blanks ┄ y\n"
+                "  |  ┄ 4 empty lines ┄ \n  | z\n");
+    /* What people write with stays as it is. */
+    assert_fold("\"a\\n\\n\\n\\n\\t\\tb    c\"", 60, true,
+                "(13 characters of text)\n  | a\n  | \n  | \n  | \n  |                 b    c\n");
+}
+
+static void no_row_is_wider_than_it_was_said(void **state)
+{
+    (void)state;
+    /* A tab is up to eight columns, a foreign character in ASCII is eight, a mark that begins a row is spelled. */
+    assert_fold("\"\\n0\\t1\\t2\\t3\"", 24, false,
+                "(8 characters of text)\n  | \n  | 0       1       2\n  |…       3\n");
+    assert_fold("\"\\n\u00e9\u00e9\u00e9\"", 24, true, "(4 characters of text)\n  | \n  | \u00e9\u00e9\n  |~\u00e9\n");
+    assert_fold("\"\\n日本語日本語日本語日本語\"", 24, false, "(13 characters of text)\n  | \n  | 日本語日本語日本語日\n  |…本語\n");
+    /* However deep it is. */
+    assert_fold("[[[[[[[[[[[[\"0123456789012345\"]]]]]]]]]]]]", 24, false,
+                "[\n  [\n    [\n      [\n        [\n          [\n            [\n            [\n            [\n            [\n"
+                "            [\n            [\"0123456789\n            … 012345\"]\n            ]\n            ]\n            ]\n"
+                "            ]\n            ]\n          ]\n        ]\n      ]\n    ]\n  ]\n]\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -143,6 +213,9 @@ int main(void)
         cmocka_unit_test(raw_lines_are_cut_at_the_width_and_nowhere_else),
         cmocka_unit_test(search_goes_round),
         cmocka_unit_test(it_is_painted_from_any_place),
+        cmocka_unit_test(a_row_that_goes_on_has_the_gutter_of_its_text),
+        cmocka_unit_test(blanks_that_hide_something_are_counted),
+        cmocka_unit_test(no_row_is_wider_than_it_was_said),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
