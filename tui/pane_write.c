@@ -36,7 +36,8 @@ static void unload(struct write_pane *write)
     free(write->no_undo);
     free(write->arguments);
     free(write->said);
-    write->ask = write->tool = write->no_undo = write->arguments = write->said = NULL;
+    free(write->left_out);
+    write->ask = write->tool = write->no_undo = write->arguments = write->said = write->left_out = NULL;
     pretty_reset(&write->call, 0);
     write->open = write->painted = write->unseen_told = false;
     write->seen = 0;

@@ -32,6 +32,7 @@ struct write_pane {
     struct pretty call;  /* the same, laid out */
     size_t seen;         /* rows of it that have been on the screen, from the first on */
     bool unseen_told;    /* it was said that some have not: the next yes counts all the same */
+    char *left_out;      /* what the diff leaves out, in words; NULL: nothing */
 
     struct change_set *edited; /* the user's version; NULL: as proposed */
     struct diff **edited_diffs;

@@ -1,14 +1,21 @@
-/* The write pane without a diff: a tool of somebody else's or a program without walls wants to do something whose outcome nobody can
+/* The call that a write is of.
+ *
+ * Without a diff, a tool of somebody else's or a program without walls wants to do something whose outcome nobody can
  * compute. Then what is decided about is the call itself: its arguments are shown in full, and what the tool said
- * before, like how a file is. What of it was never on the screen is known, and is not approved by the first key. */
+ * before, like how a file is. What of it was never on the screen is known, and is not approved by the first key.
+ *
+ * With a diff, what the tool left out of it is in what it said before. */
 
 #include "base/arena.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "pane_write.h"
+#include "text.h"
 #include <string.h>
 
-#define SAID_BACK 256 /* events before a question among which what was said is looked for */
+#define SAID_BACK  256 /* events before a question among which what was said is looked for */
+#define LEFT_OUT   "left out: "
+#define DIGITS_MAX 12 /* of a number of files */
 
 static bool is_of(const struct view *view, const struct session_call *call, const struct event *event)
 {
@@ -17,19 +24,66 @@ static bool is_of(const struct view *view, const struct session_call *call, cons
            strcmp(event->tool_output.call, session_name(view->session, call->id)) == 0;
 }
 
-/* Everything that the call said between its start and the question. */
-static void gather_said(struct strbuf *out, const struct view *view, const struct session_ask *ask)
+static void gather_between(struct strbuf *out, const struct view *view, const struct session_ask *ask, uint32_t after)
 {
     const struct session_call *call = &view->session->calls[ask->call];
     CLEANUP(arena) struct arena arena = ARENA_INIT;
-    int64_t first = (int64_t)ask->proposed_seq - SAID_BACK;
     struct event event;
-    first = first > (int64_t)call->started_seq ? first : (int64_t)call->started_seq;
-    for (int64_t seq = first + 1; seq < (int64_t)ask->proposed_seq; seq++) {
+    int64_t end = ask->proposed_seq, first = end - SAID_BACK > after ? end - SAID_BACK : (int64_t)after + 1;
+    for (int64_t seq = first; seq < end; seq++) {
         arena_reset(&arena);
         if (view_event(view, seq, &event, &arena) && is_of(view, call, &event))
             strbuf_addstr(out, event.tool_output.text);
     }
+}
+
+/* What the call said before the question. One that is asked again may have had it said before it was asked first. */
+static void gather_said(struct strbuf *out, const struct view *view, const struct session_ask *ask)
+{
+    const struct session *session = view->session;
+    for (uint32_t before = ask->before;; ask = &session->asks[before], before = ask->before) {
+        bool first = before == SESSION_NONE;
+        gather_between(out, view, ask,
+                       first ? session->calls[ask->call].started_seq : session->asks[before].proposed_seq);
+        if (out->len || first)
+            return;
+    }
+}
+
+/* How many "a (why), b (why) and 3 more" are. A name that is made to look like two may count twice, none is lost. */
+static int64_t count_left_out(const char *text)
+{
+    static const char end[] = " more";
+    int64_t count = 0;
+    size_t len = strlen(text);
+    for (const char *at = text, *next; at; at = next) {
+        const char *why = strstr(at, " (");
+        next = strstr(at, "), ");
+        next = next ? next + 3 : NULL;
+        count += why && (!next || why < next);
+    }
+    size_t to = len > strlen(end) ? len - strlen(end) : 0, at = to;
+    if (to == 0 || memcmp(text + to, end, strlen(end)) != 0)
+        return count;
+    while (at && to - at < DIGITS_MAX && text[at - 1] >= '0' && text[at - 1] <= '9')
+        at--;
+    return count + strtoll(text + at, NULL, 10);
+}
+
+/* "left out: pipe (it is no file), …" → "2 left out: pipe (it is no file), …" */
+static char *words_left_out(const char *said)
+{
+    CLEANUP(strbuf) struct strbuf words = STRBUF_INIT;
+    if (strncmp(said, LEFT_OUT, strlen(LEFT_OUT)) != 0)
+        return NULL;
+    CLEANUP(free) char *names = xstrdup(said + strlen(LEFT_OUT));
+    size_t len = strlen(names);
+    if (len && names[len - 1] == '\n')
+        names[len - 1] = '\0';
+    text_count(&words, count_left_out(names));
+    strbuf_addstr(&words, " " LEFT_OUT);
+    text_name(&words, names); /* all of them on one line: a name with a line break must not end it */
+    return strbuf_detach(&words, NULL);
 }
 
 void write_pane_load_call(struct write_pane *write, const struct view *view, uint32_t ask)
@@ -39,9 +93,13 @@ void write_pane_load_call(struct write_pane *write, const struct view *view, uin
     CLEANUP(strbuf) struct strbuf said = STRBUF_INIT;
     struct event event;
     uint32_t call = ask != SESSION_NONE ? session->asks[ask].call : SESSION_NONE;
-    if (write->diff.file_count || call == SESSION_NONE)
+    if (call == SESSION_NONE)
         return;
     gather_said(&said, view, &session->asks[ask]);
+    if (write->diff.file_count) {
+        write->left_out = words_left_out(said.buf);
+        return;
+    }
     if (view_event(view, session->calls[call].started_seq, &event, &arena) && event.type == EVENT_TOOL_STARTED &&
         event.tool_started.arguments)
         write->arguments = xstrdup(event.tool_started.arguments);

@@ -158,6 +158,8 @@ static int paint_special(const struct write_pane *write, const struct view *view
         row += paint_note(canvas, in, row, LOOK_WARN, "edited: this is your version; y writes it");
     if (write->diff.whole)
         row += paint_note(canvas, in, row, LOOK_WARN, cut_words(write));
+    if (write->left_out)
+        row += paint_note(canvas, in, row, write->open ? LOOK_WARN : LOOK_DIM, write->left_out);
     return row;
 }
 

@@ -200,5 +200,28 @@ case_unseen_call() {
     check "and has run" test -e "$home/config/owned"
 }
 
+# What cannot be brought back is said above what can.
+case_left_out() {
+    begin left_out 80x24
+    mkdir -p "$home/config/keyturn"
+    echo '{"workspace": {"engine": "none"}}' >"$home/config/keyturn/config.json"
+    {
+        echo '{"type":"session.started","v":1}'
+        answer 1 "I make it." '{"id":"c1","name":"workspace_exec","arguments":{"command":"mkdir out; echo x >out/a; mkfifo out/pipe"}}'
+        answer 2 "I bring it." '{"id":"c2","name":"bring_back","arguments":{"from":"out","to":"got"}}'
+        answer 3 "That was it." ''
+    } >"$home/model.jsonl"
+    start run --workspace ws --model scripted:model.jsonl --config config/keyturn/config.json --record rec.jsonl "'bring it'"
+    sees 'waiting for you: workspace_exec'
+    sees 'y approve'
+    keys y
+    sees 'waiting for you: bring_back'
+    sees '1 left out: out/pipe (it is a FIFO, not a file)'
+    sees 'y approve 1 hunk'
+    keys y
+    sees 'That was it.'
+    check "what could be was brought" grep -qx x "$home/ws/got/a"
+}
+
 run_cases approve_hunks neither_enter_nor_space deny deny_with_reason edit editor_fails allow undo ask_timeout \
-    early_keys fresh_question paste_answers_nothing forged_call unseen_call
+    early_keys fresh_question paste_answers_nothing forged_call unseen_call left_out
