@@ -228,6 +228,28 @@ static void go_to_piece(struct write_pane *write, size_t piece)
         write_pane_scroll_to(write, behind - height);
 }
 
+/* How far the head of the selected piece is below the first row that is shown. */
+static long piece_offset(const struct write_pane *write)
+{
+    return (long)diffview_row_of(&write->diff, write->piece) - (long)write->pane.list.top;
+}
+
+/* In a place of another size the selected piece is where it was, and in sight: Space must not drop an unseen one. */
+static void settle(struct write_pane *write, long offset, struct rect place)
+{
+    bool same = write->rows == place.rows && write->cols == place.cols;
+    write->rows = place.rows;
+    write->cols = place.cols;
+    if (same || write->arguments) {
+        write_pane_scroll_to(write, write->pane.list.top);
+        return;
+    }
+    long top = (long)diffview_row_of(&write->diff, write->piece) - offset;
+    write_pane_scroll_to(write, top > 0 ? (size_t)top : 0);
+    if (offset >= 0)
+        go_to_piece(write, write->piece);
+}
+
 static void paint_nothing(const struct view *view, struct canvas *canvas, struct rect in)
 {
     canvas_str(canvas, in, 0, 1, LOOK_DIM, "No write yet.");
@@ -251,6 +273,7 @@ static void write_paint(struct pane *pane, const struct view *view, struct canva
         return;
     }
     bool roomy = inside.rows >= ROOMY;
+    long offset = piece_offset(write);
     if (diff->heads != (diff->file_count > 1) || diff->spaced != roomy)
         diffview_arrange(diff, diff->file_count > 1, roomy);
     int used = write_pane_paint_head(write, view, canvas, inside) + (roomy ? 1 : 0);
@@ -259,8 +282,7 @@ static void write_paint(struct pane *pane, const struct view *view, struct canva
     pane->height = below.rows;
     write->first = below.row - inside.row;
     write_pane_lay_call(write, canvas, below.cols - 2);
-    write_pane_scroll_to(write, pane->list.top);
-    write->rows = below.rows;
+    settle(write, offset, below);
     if (write->arguments) {
         write_pane_see_call(write);
         pretty_paint(&write->call, canvas, rect_make(below.row, below.col + 1, below.rows, below.cols - 1),

@@ -223,5 +223,36 @@ case_left_out() {
     check "what could be was brought" grep -qx x "$home/ws/got/a"
 }
 
+# The hunk that Space would drop stays in sight when the place for it becomes smaller.
+case_selected_in_sight() {
+    begin selected_in_sight 120x40
+    seq 1 180 >"$home/ws/numbers"
+    local new
+    new=$(seq 1 180 | sed 's/^\([0-9]*\)5$/\1five/' | tr '\n' '~' | sed 's/~/\\n/g')
+    {
+        echo '{"type":"session.started","v":1}'
+        answer 1 "I change it." '{"id":"c1","name":"write_file","arguments":{"path":"numbers","content":"'"$new"'"}}'
+        answer 2 "That is all I had to do." ''
+    } >"$home/model.jsonl"
+    start run --workspace ws --model scripted:model.jsonl --record rec.jsonl "'change it'"
+    sees 'hunk 1 of'
+    sees 'y approve'
+    typed ']]]]]]]]]]]]]]]]]'
+    sees '▸@@ line 172'
+    keys z
+    sees '!conversation'
+    sees '▸@@ line 172'
+    keys z
+    sees 'conversation'
+    sees '▸@@ line 172'
+    mux resize-window -t it -x 80 -y 24
+    sees ' y approve all'
+    sees '▸@@ line 172'
+    keys Space
+    sees '[ ] drop'
+    keys n
+    sees 'That is all I had to do.'
+}
+
 run_cases approve_hunks neither_enter_nor_space deny deny_with_reason edit editor_fails allow undo ask_timeout \
-    early_keys fresh_question paste_answers_nothing forged_call unseen_call left_out
+    early_keys fresh_question paste_answers_nothing forged_call unseen_call left_out selected_in_sight
