@@ -17,14 +17,17 @@
 #include "spool.h"
 #include "stage_tools.h"
 #include "tool_streams.h"
+#include "workspace/exec.h"
 #include "workspace/mime.h"
 #include "workspace/skills.h"
 #include "workspace/stage.h"
+#include <errno.h>
 #include <string.h>
 
 #define SKILL_TIMEOUT_S 300               /* when none is said */
 #define FILE_BYTES_MAX  ((size_t)1 << 20) /* of a skill, for reading */
 #define USUAL_FILES     20
+#define LEFT_MAX        20    /* named of folders that are no skills */
 #define ANSWER_ROOM     11000 /* characters of what was printed and collected */
 #define CONTENT_ROOM    4000  /* of collected files */
 
@@ -164,7 +167,7 @@ struct skill_call {
     bool ran;
     char *name;             /* of the skill */
     struct strbuf left_out; /* its links that lead out of it */
-    struct env_var *env;
+    struct arena arena;     /* its variables */
     struct tool_streams streams;
     struct spool out, err;
 };
@@ -178,7 +181,7 @@ static void release(struct place_job *job)
     strbuf_release(&call->left_out);
     spool_release(&call->out);
     spool_release(&call->err);
-    free(call->env);
+    arena_release(&call->arena);
     free(call->name);
     free(call);
 }
@@ -296,17 +299,21 @@ static void stage(struct place_job *job)
 }
 
 /* The call's variables, and those that say which skill it is. */
-static struct env_vars variables(struct skill_call *call, const char *folder)
+static int variables(struct env_vars *env, struct skill_call *call, const char *folder, struct err *err)
 {
-    const struct json *env = json_get(call->job.run->arguments, "env");
+    const struct place_job *job = &call->job;
+    struct env_vars said;
+    if (exec_env_read(&said, &call->arena, json_get(job->run->arguments, "env"), &place_said(job->place)->commands, err))
+        return -1;
+    struct env_var *vars = arena_calloc(&call->arena, said.count + 2, sizeof(*vars));
     size_t count = 0;
-    call->env = xcalloc((env ? env->count : 0) + 2, sizeof(*call->env));
-    json_each (var, env)
-        if (strcmp(var->key, "SKILL_NAME") != 0 && strcmp(var->key, "SKILL_DIR") != 0)
-            call->env[count++] = (struct env_var){var->key, json_str(var, "")};
-    call->env[count++] = (struct env_var){"SKILL_NAME", call->name};
-    call->env[count++] = (struct env_var){"SKILL_DIR", folder};
-    return (struct env_vars){call->env, count};
+    for (size_t i = 0; i < said.count; i++)
+        if (strcmp(said.items[i].name, "SKILL_NAME") != 0 && strcmp(said.items[i].name, "SKILL_DIR") != 0)
+            vars[count++] = said.items[i];
+    vars[count++] = (struct env_var){"SKILL_NAME", call->name};
+    vars[count++] = (struct env_var){"SKILL_DIR", folder};
+    *env = (struct env_vars){vars, count};
+    return 0;
 }
 
 static void begin(struct place_job *job)
@@ -334,9 +341,8 @@ static void begin(struct place_job *job)
                                 .timeout_ms = left_ms,
                                 .watch = on_printed,
                                 .watch_user = call};
-    if (programs)
-        spec.env = variables(call, folder);
-    call->program = programs ? program_run(programs, job->ws, &spec, on_done, call, &err) : NULL;
+    bool ready = programs && variables(&spec.env, call, folder, &err) == 0;
+    call->program = ready ? program_run(programs, job->ws, &spec, on_done, call, &err) : NULL;
     if (!call->program)
         place_job_refuse(job, "%s", err.text);
 }

@@ -70,3 +70,7 @@ struct arena;
 /* `root`: the workspace as programs see it, which may stand before the cwd. All of it is in the arena. */
 int exec_request_read(struct exec_request *request, struct arena *arena, const struct json *args,
                       const struct command_policy *policy, const char *root, struct err *err) CHECKED;
+/* The variables that a call says, in the arena. Where commands are checked, those that decide what runs are left out:
+ * the names on a list would mean nothing. */
+int exec_env_read(struct env_vars *env, struct arena *arena, const struct json *said,
+                  const struct command_policy *policy, struct err *err) CHECKED;

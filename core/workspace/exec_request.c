@@ -16,18 +16,19 @@ static const struct json *first_of(const struct json *args, const char *one, con
     return value && value->type != JSON_NULL ? value : NULL;
 }
 
-static int read_env(struct exec_request *request, struct arena *arena, const struct json *env, bool scrub,
-                    struct err *err)
+int exec_env_read(struct env_vars *env, struct arena *arena, const struct json *said,
+                  const struct command_policy *policy, struct err *err)
 {
-    struct env_var *vars = arena_calloc(arena, env ? env->count + 1 : 1, sizeof(*vars));
-    request->env.items = vars;
-    if (env && env->type != JSON_OBJECT && env->type != JSON_NULL)
+    bool checked = command_policy_active(policy);
+    struct env_var *vars = arena_calloc(arena, said ? said->count + 1 : 1, sizeof(*vars));
+    *env = (struct env_vars){.items = vars};
+    if (said && said->type != JSON_OBJECT && said->type != JSON_NULL)
         return err_set(err, "env must be an object of texts");
-    json_each (var, env) {
+    json_each (var, said) {
         if (var->type != JSON_STRING)
             return err_set(err, "env.%.60s must be a text", var->key);
-        if (!scrub || !env_steers(var->key))
-            vars[request->env.count++] = (struct env_var){var->key, var->text};
+        if (!checked || !env_steers(var->key))
+            vars[env->count++] = (struct env_var){var->key, var->text};
     }
     return 0;
 }
@@ -42,7 +43,6 @@ static const char *below_root(const char *cwd, const char *root)
 int exec_request_read(struct exec_request *request, struct arena *arena, const struct json *args,
                       const struct command_policy *policy, const char *root, struct err *err)
 {
-    bool checked = command_policy_active(policy);
     const char *command = json_str(json_get(args, "command"), "");
     int64_t timeout = json_int(first_of(args, "timeout_sec", "timeoutSec"), 0);
     if (timeout <= 0)
@@ -58,7 +58,8 @@ int exec_request_read(struct exec_request *request, struct arena *arena, const s
     request->one_shot = !request->background && !request->tty && yield == 0;
     if (!command[strspn(command, " \t\r\n")])
         return err_set(err, "command is required");
-    if (command_policy_check(policy, command, err) || read_env(request, arena, json_get(args, "env"), checked, err))
+    if (command_policy_check(policy, command, err) ||
+        exec_env_read(&request->env, arena, json_get(args, "env"), policy, err))
         return -1;
     CLEANUP(free) char *cwd = cwd_normalize(below_root(json_str(json_get(args, "cwd"), ""), root), err);
     if (!cwd)
