@@ -60,9 +60,9 @@ static int find_engine(const struct setup *setup, const struct setup_plan *plan,
     return say_file_error(STATUS_USAGE, config->path ? config->path : "config.json", &err);
 }
 
-static void take_skills(struct folders *skills, const struct config *config, const char *workspace)
+/* The user's own; those of the project are found beneath it. */
+static void take_skills(struct folders *skills, const struct config *config)
 {
-    take_folder(skills, xasprintf("%s/.keyturn/skills", workspace));
     take_folder(skills, file_xdg_path(FILE_CONFIG, "skills"));
     take_list(skills, config, config->skills);
 }
@@ -90,11 +90,10 @@ void setup_check_skills(const struct config *config, const char *workspace, void
 {
     struct folders folders = {0};
     struct skills skills = {0};
-    take_skills(&folders, config, workspace);
-    for (size_t i = 0; i < folders.count; i++)
-        (void)!skills_list(&skills, folders.items[i], NULL); /* what cannot be read has none */
-    for (size_t i = 0; i < skills.double_count; i++)
-        warn(user, skills.doubles[i]);
+    take_skills(&folders, config);
+    skills_list_all(&skills, workspace, (const char *const *)folders.items);
+    for (size_t i = 0; i < skills.left_count; i++)
+        warn(user, skills.left[i].text);
     skills_release(&skills);
     argv_free(folders.items);
 }
@@ -114,7 +113,7 @@ int setup_open_place(struct setup *setup, const struct setup_plan *plan)
         return status;
     struct folders skills = {0}, inputs = {0};
     setup_check_folders(plan->config, log_missing, NULL);
-    take_skills(&skills, plan->config, plan->workspace);
+    take_skills(&skills, plan->config);
     take_list(&inputs, plan->config, said->inputs);
     CLEANUP(free) char *folder = file_xdg_path(FILE_CACHE, "workspaces");
     CLEANUP(free) char *kept = file_xdg_path(FILE_DATA, "workspaces");
@@ -127,6 +126,7 @@ int setup_open_place(struct setup *setup, const struct setup_plan *plan)
         .folder = folder,
         .kept = kept,
         .artifacts = artifacts,
+        .project = plan->workspace,
         .skills = (const char *const *)skills.items,
         .host = (const char *const *)inputs.items,
         .policy = {.isolated = engine && !engine->unsafe,

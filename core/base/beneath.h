@@ -12,6 +12,8 @@ struct beneath;
 struct strbuf;
 
 struct beneath *beneath_open(const char *dir, struct err *err) CHECKED;
+/* A folder beneath a root as a root of its own. */
+struct beneath *beneath_within(const struct beneath *root, const char *path, struct err *err) CHECKED;
 void beneath_close(struct beneath *root);
 const char *beneath_path(const struct beneath *root); /* absolute, for people */
 /* Another absolute path that the root is known by: programs in a sandbox see it there, and make links to it. Before it

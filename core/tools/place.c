@@ -55,6 +55,7 @@ struct place *place_new(const struct place_options *options)
     own->folder = keep(place, options->folder);
     own->kept = keep(place, options->kept);
     own->artifacts = keep(place, options->artifacts);
+    own->project = keep(place, options->project);
     own->skills = keep_list(place, options->skills);
     own->host = keep_list(place, options->host);
     own->commands.allow = keep_list(place, options->commands.allow);

@@ -39,6 +39,7 @@ struct place_options {
     const char *folder;        /* for workspaces that go with the session */
     const char *kept;          /* for those that stay */
     const char *artifacts;     /* of all sessions */
+    const char *project;       /* folder with skills of its own, which have the first word; NULL: none */
     const char *const *skills; /* folders of skills, the first has the first word; NULL-terminated, or NULL */
     const char *const *host;   /* folders that inputs may come from, besides the session's own; likewise */
     struct workspace_policy policy;

@@ -38,10 +38,8 @@ static const char *argument(const struct tool_run *run, const char *name)
 
 static void find_skills(struct skills *skills, const struct place *place)
 {
-    struct err err = ERR_INIT;
-    for (const char *const *folder = place_said(place)->skills; folder && *folder; folder++)
-        if (skills_list(skills, *folder, &err))
-            continue; /* a folder that cannot be read has none */
+    const struct place_options *said = place_said(place);
+    skills_list_all(skills, said->project, said->skills);
 }
 
 /* The skill of that name; an error that names those that there are. */
@@ -59,6 +57,21 @@ static const struct skill *find_skill(const struct skills *skills, const char *n
 
 /* ---- skill_list ---- */
 
+/* What looks like a skill and is none, so that nobody wonders where it is. */
+static void write_left(struct json_writer *w, const struct skills *skills)
+{
+    if (!skills->left_count)
+        return;
+    json_open(w, "left_out", '[');
+    for (size_t i = 0; i < skills->left_count && i < LEFT_MAX; i++) {
+        json_open(w, NULL, '{');
+        json_add_str(w, "name", skills->left[i].name);
+        json_add_str(w, "why", skills->left[i].why);
+        json_close(w, '}');
+    }
+    json_close(w, ']');
+}
+
 static void list(struct tool_run *run, struct tool_reply *reply)
 {
     struct skills skills = {0};
@@ -75,9 +88,10 @@ static void list(struct tool_run *run, struct tool_reply *reply)
         json_close(&w, '}');
     }
     json_close(&w, ']');
+    write_left(&w, &skills);
     json_close(&w, '}');
-    for (size_t i = 0; i < skills.double_count; i++)
-        log_warn("skills: %s", skills.doubles[i]);
+    for (size_t i = 0; i < skills.left_count; i++)
+        log_warn("skills: %s", skills.left[i].text);
     skills_release(&skills);
     tool_reply_output(reply, strbuf_detach(&out, NULL));
 }
@@ -105,11 +119,11 @@ static int write_skill(struct strbuf *out, const struct tool_run *run, const str
     CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
     struct json_writer w = json_begin(out);
     struct stat st;
-    struct beneath *root = beneath_open(skill->path, err);
+    struct beneath *root = skills_open(skill, err);
     int status = root ? beneath_read(root, file, &text, FILE_BYTES_MAX, &st, err) : -1;
     beneath_close(root);
     if (status)
-        return -1;
+        return err->code == EXDEV ? err_set(err, "%.300s leads out of the skill", file) : -1;
     const char *mime = mime_sniff(text.buf, text.len);
     json_open(&w, NULL, '{');
     json_add_str(&w, "name", skill->name);
@@ -303,7 +317,8 @@ static int variables(struct env_vars *env, struct skill_call *call, const char *
 {
     const struct place_job *job = &call->job;
     struct env_vars said;
-    if (exec_env_read(&said, &call->arena, json_get(job->run->arguments, "env"), &place_said(job->place)->commands, err))
+    if (exec_env_read(&said, &call->arena, json_get(job->run->arguments, "env"), &place_said(job->place)->commands,
+                      err))
         return -1;
     struct env_var *vars = arena_calloc(&call->arena, said.count + 2, sizeof(*vars));
     size_t count = 0;

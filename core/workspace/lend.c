@@ -32,13 +32,16 @@ bool workspace_lend(struct workspace *ws, const char *path, const char *place)
     return true;
 }
 
-/* A program may have put anything in its place: a mount goes on a folder, and through no link. */
+/* A program may have put anything in its place: a mount goes on a folder, and through no link. Nor is the folder itself
+ * one that something else was put in place of. */
 static bool is_there(const struct workspace *ws, const struct program_lent *lent)
 {
     struct stat st;
+    CLEANUP(free) char *still = realpath(lent->path, NULL);
     CLEANUP(fd) int fd = beneath_openat(ws->root, lent->place, O_PATH | O_DIRECTORY | O_NOFOLLOW, 0, NULL);
     CLEANUP(free) char *real = fd < 0 ? NULL : inside_real(ws->root, fd, "");
-    return real && strcmp(real, lent->place) == 0 && stat(lent->path, &st) == 0 && S_ISDIR(st.st_mode);
+    return real && strcmp(real, lent->place) == 0 && still && strcmp(still, lent->path) == 0 &&
+           stat(lent->path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
 struct program_lent *workspace_lent(struct workspace *ws, size_t *count)

@@ -5,6 +5,7 @@
 #include "base/beneath.h"
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "digest.h"
@@ -23,40 +24,74 @@
 
 /* ---- finding ---- */
 
+static void skill_cleanup(struct skill *skill)
+{
+    free(skill->name);
+    free(skill->description);
+    free(skill->path);
+    free(skill->project);
+}
+
 static int by_name(const void *a, const void *b)
 {
     return strcmp(((const struct skill *)a)->name, ((const struct skill *)b)->name);
+}
+
+static void leave(struct skills *skills, const char *name, char *take_why, char *take_text)
+{
+    GROW(skills->left, skills->left_count, skills->left_room);
+    skills->left[skills->left_count++] = (struct skill_left){xstrdup(name), take_why, take_text};
 }
 
 static void hide(struct skills *skills, const struct skill *first, const char *path)
 {
     if (strcmp(first->path, path) == 0)
         return; /* the same folder, named twice */
-    GROW(skills->doubles, skills->double_count, skills->double_room);
-    skills->doubles[skills->double_count++] =
-        xasprintf("%s is hidden: %s is called %s too, and comes first", path, first->path, first->name);
+    leave(skills, first->name, xstrdup("another skill is called so too, and comes first"),
+          xasprintf("%s is hidden: %s is called %s too, and comes first", path, first->path, first->name));
 }
 
-static void add_skill(struct skills *skills, const char *path, const char *folder)
+static void leads_out(struct skills *skills, const char *name, const char *path, const char *of)
 {
-    CLEANUP(free) char *file = xasprintf("%s/%s", path, SKILL_FILE), *name = NULL, *description = NULL;
+    leave(skills, name, xasprintf("it is a link that leads out of the %s", of),
+          xasprintf("%s is left out: it is a link that leads out of the %s", path, of));
+}
+
+/* `folder` is that of the skill in its list, where its name comes from if it says none. */
+static void add_skill(struct skills *skills, struct skill *take_skill, const char *folder)
+{
+    CLEANUP(skill) struct skill skill = *take_skill;
     CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
-    if (file_read(file, &text, HEAD_BYTES_MAX, NULL) < 0)
+    struct err err = ERR_INIT;
+    struct beneath *root = skills_open(&skill, &err);
+    if (!root) {
+        if (err.code == EXDEV)
+            leads_out(skills, folder, skill.path, "project");
         return;
-    skills_parse_head(text.buf, text.len, &name, &description);
-    /* The name becomes a folder, so one that could not be is replaced by that of the folder it has. */
-    if (!*name || strchr(name, '/') || strcmp(name, ".") == 0 || strcmp(name, "..") == 0 || strlen(name) > 200) {
-        free(name);
-        name = xstrdup(folder);
     }
-    const struct skill *first = skills_find(skills, name);
+    int status = beneath_read(root, SKILL_FILE, &text, HEAD_BYTES_MAX, NULL, &err);
+    beneath_close(root);
+    if (status) {
+        CLEANUP(free) char *file = xasprintf("%s/%s", skill.path, SKILL_FILE);
+        if (err.code == EXDEV)
+            leads_out(skills, folder, file, "skill");
+        return;
+    }
+    skills_parse_head(text.buf, text.len, &skill.name, &skill.description);
+    /* The name becomes a folder, so one that could not be is replaced by that of the folder it has. */
+    if (!*skill.name || strchr(skill.name, '/') || strcmp(skill.name, ".") == 0 || strcmp(skill.name, "..") == 0 ||
+        strlen(skill.name) > 200) {
+        free(skill.name);
+        skill.name = xstrdup(folder);
+    }
+    const struct skill *first = skills_find(skills, skill.name);
     if (first) {
-        hide(skills, first, path);
+        hide(skills, first, skill.path);
         return;
     }
     GROW(skills->items, skills->count, skills->room);
-    skills->items[skills->count++] =
-        (struct skill){.name = steal(&name), .description = steal(&description), .path = xstrdup(path)};
+    skills->items[skills->count++] = skill;
+    skill = (struct skill){0};
 }
 
 static int by_entry(const struct dirent **a, const struct dirent **b)
@@ -64,23 +99,74 @@ static int by_entry(const struct dirent **a, const struct dirent **b)
     return strcmp((*a)->d_name, (*b)->d_name);
 }
 
-int skills_list(struct skills *skills, const char *folder, struct err *err)
+/* Those below an open folder, which is `path` for people. */
+static int list_folder(struct skills *skills, int folder, const char *path, const char *project)
 {
     struct dirent **entries = NULL;
-    CLEANUP(free) char *real = realpath(folder, NULL);
-    int count = real ? scandir(real, &entries, NULL, by_entry) : -1;
-    if (count < 0)
-        return errno == ENOENT ? 0 : err_set_errno(err, errno, "cannot list the skills in %s", folder);
+    int count = scandirat(folder, ".", &entries, NULL, by_entry);
     for (int i = 0; i < count; i++) {
-        CLEANUP(free) char *path = xasprintf("%s/%s", real, entries[i]->d_name);
-        if (entries[i]->d_name[0] != '.')
-            add_skill(skills, path, entries[i]->d_name);
+        const char *name = entries[i]->d_name;
+        struct skill skill = {0};
+        if (name[0] != '.') {
+            skill.path = xasprintf("%s/%s", path, name);
+            skill.project = project ? xstrdup(project) : NULL;
+            add_skill(skills, &skill, name);
+        }
         free(entries[i]);
     }
     free(entries);
     if (skills->count)
         qsort(skills->items, skills->count, sizeof(*skills->items), by_name);
-    return 0;
+    return count < 0 ? -1 : 0;
+}
+
+int skills_list(struct skills *skills, const char *folder, struct err *err)
+{
+    struct err own = ERR_INIT;
+    struct beneath *root = beneath_open(folder, &own);
+    if (!root && own.code == ENOENT)
+        return 0;
+    int status = root ? list_folder(skills, beneath_fd(root), beneath_path(root), NULL) : -1;
+    int code = root ? errno : own.code;
+    beneath_close(root);
+    return status ? err_set_errno(err, code, "cannot list the skills in %s", folder) : 0;
+}
+
+int skills_list_project(struct skills *skills, const char *project, struct err *err)
+{
+    struct err own = ERR_INIT;
+    struct beneath *root = beneath_open(project, &own);
+    CLEANUP(fd) int folder = root ? beneath_openat(root, SKILLS_PROJECT, O_RDONLY | O_DIRECTORY, 0, &own) : -1;
+    CLEANUP(free) char *path = root ? xasprintf("%s/%s", beneath_path(root), SKILLS_PROJECT) : NULL;
+    int code = own.code, status = folder < 0 ? -1 : 0;
+    if (folder >= 0 && (status = list_folder(skills, folder, path, beneath_path(root))) < 0)
+        code = errno;
+    beneath_close(root);
+    if (root && code == EXDEV)
+        leads_out(skills, SKILLS_PROJECT, path, "project");
+    return !status || code == ENOENT || code == EXDEV
+               ? 0
+               : err_set_errno(err, code, "cannot list the skills of %s", project);
+}
+
+void skills_list_all(struct skills *skills, const char *project, const char *const *folders)
+{
+    struct err err = ERR_INIT;
+    if (project && skills_list_project(skills, project, &err))
+        log_info("%s", err.text);
+    for (; folders && *folders; folders++)
+        if (skills_list(skills, *folders, &err))
+            log_info("%s", err.text);
+}
+
+struct beneath *skills_open(const struct skill *skill, struct err *err)
+{
+    if (!skill->project)
+        return beneath_open(skill->path, err);
+    struct beneath *project = beneath_open(skill->project, err);
+    struct beneath *root = project ? beneath_within(project, skill->path, err) : NULL;
+    beneath_close(project);
+    return root;
 }
 
 const struct skill *skills_find(const struct skills *skills, const char *name)
@@ -93,29 +179,19 @@ const struct skill *skills_find(const struct skills *skills, const char *name)
 
 void skills_release(struct skills *skills)
 {
-    for (size_t i = 0; i < skills->count; i++) {
-        free(skills->items[i].name);
-        free(skills->items[i].description);
-        free(skills->items[i].path);
+    for (size_t i = 0; i < skills->count; i++)
+        skill_cleanup(&skills->items[i]);
+    for (size_t i = 0; i < skills->left_count; i++) {
+        free(skills->left[i].name);
+        free(skills->left[i].why);
+        free(skills->left[i].text);
     }
-    for (size_t i = 0; i < skills->double_count; i++)
-        free(skills->doubles[i]);
-    free(skills->doubles);
+    free(skills->left);
     free(skills->items);
     *skills = (struct skills){0};
 }
 
 /* ---- staging ---- */
-
-/* Links that lead out of a skill are no part of it where they are left out. */
-static int digest_skill(const char *path, const struct stage_options *options, char out[HASH_SHA256_HEX],
-                        struct err *err)
-{
-    CLEANUP(fd) int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0)
-        return err_set_errno(err, errno, "cannot read the folder %.200s", path);
-    return digest_folder(fd, options->left_out != NULL, 0, out, err);
-}
 
 /* Whether the metadata and the files say that exactly this is staged. */
 static bool is_staged(const struct workspace *ws, const char *name, const char *to, const struct stage_options *options,
@@ -149,20 +225,15 @@ static void put_record(struct metadata *md, void *user)
     metadata_put_skill(md, user);
 }
 
-int skills_stage(struct workspace *ws, const struct skill *skill, const struct stage_options *options, bool *staged,
-                 struct err *err)
+/* From its open folder: what its path leads to may be another one meanwhile. */
+static int stage_opened(struct workspace *ws, const struct skill *skill, const struct stage_options *options,
+                        bool *staged, struct err *err)
 {
-    static const struct stage_options read_only = {.read_only = true};
     CLEANUP(free) char *to = xasprintf("%s/%s", layout_rows[LAYOUT_SKILLS].name, skill->name);
     char digest[HASH_SHA256_HEX], now[METADATA_STAMP_MAX];
     bool mounted;
-    if (staged)
-        *staged = false;
-    if (strchr(skill->name, '/') || strcmp(skill->name, "..") == 0 || strcmp(skill->name, ".") == 0 || !*skill->name)
-        return err_set(err, "a skill cannot be called \"%.200s\"", skill->name);
-    if (!options)
-        options = &read_only;
-    if (digest_skill(skill->path, options, digest, err) < 0)
+    /* Links that lead out of a skill are no part of it where they are left out. */
+    if (digest_folder(beneath_fd(options->opened), options->left_out != NULL, 0, digest, err) < 0)
         return err_prefix(err, "skill %.100s", skill->name);
     if (is_staged(ws, skill->name, to, options, digest))
         return 0;
@@ -175,7 +246,22 @@ int skills_stage(struct workspace *ws, const struct skill *skill, const struct s
                                     .staged_at = now,
                                     .source = skill->path,
                                     .mounted = mounted};
-    if (staged)
-        *staged = true;
+    *staged = true;
     return metadata_update(ws->root, ws->clock, put_record, &record, err);
+}
+
+int skills_stage(struct workspace *ws, const struct skill *skill, const struct stage_options *options, bool *staged,
+                 struct err *err)
+{
+    struct stage_options own = options ? *options : (struct stage_options){.read_only = true};
+    bool done = false;
+    if (strchr(skill->name, '/') || strcmp(skill->name, "..") == 0 || strcmp(skill->name, ".") == 0 || !*skill->name)
+        return err_set(err, "a skill cannot be called \"%.200s\"", skill->name);
+    struct beneath *root = skills_open(skill, err);
+    own.opened = root;
+    int status = root ? stage_opened(ws, skill, &own, &done, err) : err_prefix(err, "skill %.100s", skill->name);
+    beneath_close(root);
+    if (staged)
+        *staged = done;
+    return status;
 }

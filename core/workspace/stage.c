@@ -149,10 +149,11 @@ int stage_files(struct workspace *ws, const struct stage_file *files, size_t cou
 
 /* ---- folders ---- */
 
-static int copy_host_folder(struct workspace *ws, const char *src, const char *to, struct copying *copying,
-                            struct err *err)
+static int copy_host_folder(struct workspace *ws, const char *src, const struct beneath *opened, const char *to,
+                            struct copying *copying, struct err *err)
 {
-    CLEANUP(fd) int from = open(src, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
+    CLEANUP(fd) int from = opened ? openat(beneath_fd(opened), ".", flags) : open(src, flags);
     if (from < 0)
         return err_set_errno(err, errno, "cannot stage %.300s", src);
     CLEANUP(fd) int folder = stage_open_folder(ws, to, err);
@@ -173,9 +174,10 @@ static int stage_one(struct workspace *ws, const char *src, const char *to, cons
                               .follow = !options->strict,
                               .left_out = options->left_out,
                               .left = stage_room(ws)};
-    if (copy_host_folder(ws, src, clean, &copying, err) < 0)
+    const struct beneath *opened = options->opened;
+    if (copy_host_folder(ws, src, opened, clean, &copying, err) < 0)
         return -1;
-    *mounted = options->allow_mount && workspace_lend(ws, src, clean);
+    *mounted = options->allow_mount && workspace_lend(ws, opened ? beneath_path(opened) : src, clean);
     return 0;
 }
 

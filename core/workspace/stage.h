@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+struct beneath;
 struct strbuf;
 struct workspace;
 
@@ -27,6 +28,7 @@ struct stage_options {
     bool strict;             /* links that lead out of `src` stay links, else a file behind one is copied */
     bool allow_mount;        /* programs may be shown `src` itself instead of the copy, where they can (lend.h) */
     struct strbuf *left_out; /* with strict: such links are left out, and named here; NULL: they are not */
+    const struct beneath *opened; /* `src`, which is its name only; NULL: it is opened by that */
 };
 /* The content of the host folder `src`, in the folder `to` (blank: the root itself). `mounted`, when given, says
  * whether programs will find it mounted in the place of the copy. */

@@ -82,9 +82,103 @@ static void test_listing(void **state)
     assert_string_equal(skills.items[1].name, "evil");
     assert_string_equal(skills_find(&skills, "pdf")->description, "d");
     assert_null(skills_find(&skills, "none"));
-    assert_int_equal(skills.double_count, 1);
-    assert_non_null(strstr(skills.doubles[0], "/skills/twice is hidden: "));
-    assert_non_null(strstr(skills.doubles[0], "/skills/a is called a too, and comes first"));
+    assert_int_equal(skills.left_count, 1);
+    assert_string_equal(skills.left[0].name, "a");
+    assert_non_null(strstr(skills.left[0].text, "/skills/twice is hidden: "));
+    assert_non_null(strstr(skills.left[0].text, "/skills/a is called a too, and comes first"));
+}
+
+static void link_to(const char *target, const char *path)
+{
+    CLEANUP(free) char *at = scratch_path(&t.files, path);
+    assert_int_equal(symlink(target, at), 0);
+}
+
+/* In a folder of the user's own a link is the user's choice; a SKILL.md that is not in its skill is nobody's. */
+static void test_links_of_the_user(void **state)
+{
+    (void)state;
+    scratch_write(&t.files, "elsewhere/far/SKILL.md", "---\nname: far\n---\n");
+    scratch_write(&t.files, "elsewhere/secret.md", "---\nname: secret\ndescription: private\n---\n");
+    scratch_write(&t.files, "skills/thief/x", "x");
+    link_to("../elsewhere/far", "skills/far");
+    link_to("../../elsewhere/secret.md", "skills/thief/SKILL.md");
+    list();
+    assert_int_equal(skills.count, 1);
+    assert_non_null(skills_find(&skills, "far"));
+    assert_int_equal(skills.left_count, 1);
+    assert_string_equal(skills.left[0].name, "thief");
+    assert_string_equal(skills.left[0].why, "it is a link that leads out of the skill");
+    assert_non_null(strstr(skills.left[0].text, "/skills/thief/SKILL.md is left out: it is a link"));
+}
+
+static void list_project(void)
+{
+    struct err err = ERR_INIT;
+    CLEANUP(free) char *project = scratch_path(&t.files, "project");
+    skills_release(&skills);
+    if (skills_list_project(&skills, project, &err) < 0)
+        fail_msg("%s", err.text);
+}
+
+/* A project may have been made by somebody else: nothing of it is found outside of it, whatever part of the way is a
+ * link. */
+static void test_links_of_a_project(void **state)
+{
+    (void)state;
+    CLEANUP(free) char *other = scratch_path(&t.files, "other");
+    list_project();
+    assert_int_equal(skills.count + skills.left_count, 0); /* no such folder: none */
+    scratch_write(&t.files, "other/SKILL.md", "---\nname: priv\ndescription: private\n---\n");
+    scratch_write(&t.files, "project/tools/own/SKILL.md", "---\nname: own\n---\n");
+    scratch_write(&t.files, "project/.keyturn/skills/plain/SKILL.md", "---\nname: plain\n---\n");
+    scratch_write(&t.files, "project/.keyturn/skills/head/x", "x");
+    link_to("../../../other", "project/.keyturn/skills/out");
+    link_to(other, "project/.keyturn/skills/absolute");
+    link_to("../../tools/own", "project/.keyturn/skills/within");
+    link_to("nothing", "project/.keyturn/skills/nothing");
+    link_to("../../../../other/SKILL.md", "project/.keyturn/skills/head/SKILL.md");
+    list_project();
+    assert_int_equal(skills.count, 2);
+    assert_non_null(skills_find(&skills, "own"));
+    assert_non_null(skills_find(&skills, "plain"));
+    assert_int_equal(skills.left_count, 3);
+    assert_string_equal(skills.left[0].name, "absolute");
+    assert_string_equal(skills.left[1].name, "head");
+    assert_string_equal(skills.left[2].why, "it is a link that leads out of the project");
+    assert_non_null(
+        strstr(skills.left[2].text, "/project/.keyturn/skills/out is left out: it is a link that leads out"));
+    /* The folder of skills itself, and the one above it. */
+    scratch_write(&t.files, "others/priv/SKILL.md", "---\nname: priv\n---\n");
+    scratch_remove(&t.files, "project/.keyturn");
+    scratch_mkdir(&t.files, "project/.keyturn");
+    link_to("../../others", "project/.keyturn/skills");
+    list_project();
+    assert_int_equal(skills.count, 0);
+    assert_int_equal(skills.left_count, 1);
+    assert_string_equal(skills.left[0].name, ".keyturn/skills");
+    scratch_write(&t.files, "home/skills/priv/SKILL.md", "---\nname: priv\n---\n");
+    scratch_remove(&t.files, "project/.keyturn");
+    link_to("../home", "project/.keyturn");
+    list_project();
+    assert_int_equal(skills.count, 0);
+    assert_int_equal(skills.left_count, 1);
+}
+
+/* What was a folder when it was found may be a link when it is used. */
+static void test_a_folder_that_becomes_a_link(void **state)
+{
+    (void)state;
+    struct err err = ERR_INIT;
+    scratch_write(&t.files, "other/SKILL.md", "---\nname: own\n---\n");
+    scratch_write(&t.files, "project/.keyturn/skills/own/SKILL.md", "---\nname: own\n---\n");
+    list_project();
+    scratch_remove(&t.files, "project/.keyturn/skills/own");
+    link_to("../../../other", "project/.keyturn/skills/own");
+    assert_null(skills_open(&skills.items[0], &err));
+    assert_int_equal(skills_stage(t.ws, &skills.items[0], NULL, NULL, &err), -1);
+    CLEANUP(free) char *staged = workspace_test_read(&t, "skills/own/SKILL.md");
+    assert_null(staged);
 }
 
 static bool stage(const struct stage_options *options)
@@ -147,6 +241,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_heads, setup, teardown),
         cmocka_unit_test_setup_teardown(test_listing, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_links_of_the_user, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_links_of_a_project, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_a_folder_that_becomes_a_link, setup, teardown),
         cmocka_unit_test_setup_teardown(test_staging, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
