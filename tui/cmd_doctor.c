@@ -112,7 +112,7 @@ static void tool_servers(struct doctor *doctor)
     servers_try(doctor->config, &(struct servers_report){tell_server, doctor});
 }
 
-static void tell_folder(void *user, const char *text)
+static void tell_wrong(void *user, const char *text)
 {
     tell(user, FINDING_WARN, "config", "%s", text);
 }
@@ -120,6 +120,16 @@ static void tell_folder(void *user, const char *text)
 static void tell_skill(void *user, const char *text)
 {
     tell(user, FINDING_WARN, "skills", "%s", text);
+}
+
+/* What "workspace.env" wants of our environment: without it no program runs. */
+static void variables(struct doctor *doctor)
+{
+    const struct config_workspace *said = &doctor->config->workspace;
+    for (size_t i = 0; i < said->env_lacking_count; i++)
+        tell(doctor, FINDING_FAIL, "config",
+             "%s:%ld: \"workspace.env\": \"%s\" needs the variable %s, which is not set: no program can be run",
+             doctor->config->path, said->env_lacking[i].line, said->env_lacking[i].key, said->env_lacking[i].name);
 }
 
 /* Nobody is asked, and no command is run that gives a key: that may be something with a password. */
@@ -170,7 +180,9 @@ static void settings(struct doctor *doctor)
         tell(doctor, FINDING_OK, "web", "%s", config->web_endpoint);
     else
         tell(doctor, FINDING_WARN, "web", "no endpoint: web_search cannot answer (\"web\": {\"endpoint\": ...})");
-    setup_check_folders(config, tell_folder, doctor);
+    setup_check_folders(config, tell_wrong, doctor);
+    setup_check_commands(config, tell_wrong, doctor);
+    variables(doctor);
     setup_check_skills(config, ".", tell_skill, doctor);
     tool_servers(doctor);
 }

@@ -84,8 +84,12 @@ int setup_open_model(struct setup *setup, const struct setup_plan *plan);
 /* setup_place.c */
 /* Makes the place for programs of the harness, after the sandbox. 0, or the exit status after the error was said. */
 int setup_open_place(struct setup *setup, const struct setup_plan *plan);
+/* What the config file lets each program use. */
+struct program_limits setup_program_limits(const struct config_workspace *said);
 /* Tells of folders that the config file names for programs and that are not there. */
 void setup_check_folders(const struct config *config, void (*warn)(void *user, const char *text), void *user);
-/* Tells of skills that others of their name hide, for a session in that folder. */
+/* Tells of names of commands in the config file that no command can have. */
+void setup_check_commands(const struct config *config, void (*warn)(void *user, const char *text), void *user);
+/* Tells of skills that others of their name hide, or that are links to elsewhere, for a session in that folder. */
 void setup_check_skills(const struct config *config, const char *workspace, void (*warn)(void *user, const char *text),
                         void *user);

@@ -85,6 +85,27 @@ void setup_check_folders(const struct config *config, void (*warn)(void *user, c
     check_list(config, "skills", config->skills, warn, user);
 }
 
+static void check_names(const struct config *config, const char *key, const char *const *list, const long *lines,
+                        void (*warn)(void *user, const char *text), void *user)
+{
+    for (size_t i = 0; list && list[i]; i++) {
+        struct err err = ERR_INIT;
+        if (!command_policy_check_entry(list[i], list == config->workspace.allow, &err))
+            continue;
+        CLEANUP(free)
+        char *text =
+            xasprintf("%s:%ld: \"%s\": %s", config->path ? config->path : "config.json", lines[i], key, err.text);
+        warn(user, text);
+    }
+}
+
+void setup_check_commands(const struct config *config, void (*warn)(void *user, const char *text), void *user)
+{
+    const struct config_workspace *said = &config->workspace;
+    check_names(config, "workspace.allow", said->allow, said->allow_lines, warn, user);
+    check_names(config, "workspace.deny", said->deny, said->deny_lines, warn, user);
+}
+
 void setup_check_skills(const struct config *config, const char *workspace, void (*warn)(void *user, const char *text),
                         void *user)
 {
@@ -98,7 +119,14 @@ void setup_check_skills(const struct config *config, const char *workspace, void
     argv_free(folders.items);
 }
 
-static void log_missing(void *user, const char *text)
+struct program_limits setup_program_limits(const struct config_workspace *said)
+{
+    return (struct program_limits){.cpu_percent = (unsigned)said->cpu_percent,
+                                   .memory_mb = (unsigned)said->memory_mb,
+                                   .pids = (unsigned)said->pids};
+}
+
+static void log_wrong(void *user, const char *text)
 {
     (void)user;
     log_warn("config: %s", text);
@@ -112,7 +140,8 @@ int setup_open_place(struct setup *setup, const struct setup_plan *plan)
     if (status)
         return status;
     struct folders skills = {0}, inputs = {0};
-    setup_check_folders(plan->config, log_missing, NULL);
+    setup_check_folders(plan->config, log_wrong, NULL);
+    setup_check_commands(plan->config, log_wrong, NULL);
     take_skills(&skills, plan->config);
     take_list(&inputs, plan->config, said->inputs);
     CLEANUP(free) char *folder = file_xdg_path(FILE_CACHE, "workspaces");
@@ -133,9 +162,7 @@ int setup_open_place(struct setup *setup, const struct setup_plan *plan)
                    .persist = said->persist,
                    .max_disk_bytes = (said->max_disk_mb ? said->max_disk_mb : DISK_MB) * MIB},
         .network = said->network,
-        .limits = {.cpu_percent = (unsigned)said->cpu_percent,
-                   .memory_mb = (unsigned)said->memory_mb,
-                   .pids = (unsigned)said->pids},
+        .limits = setup_program_limits(said),
         .commands = {.allow = said->allow, .deny = said->deny},
         .env = said->env,
         .env_missing = said->env_missing,

@@ -419,6 +419,7 @@ void config_free(struct config *config)
     free(config->models);
     free(config->breakpoints);
     free(config->secrets);
+    free(config->workspace.env_lacking);
     free(config->bindings);
     free(config->mcp.items);
     arena_release(&config->arena);

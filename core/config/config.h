@@ -40,6 +40,12 @@ struct config_binding {
 };
 
 /* Where programs run, and what they may do there. 0, false and NULL: it was not said. */
+/* A variable of ours that a text names and that is not set. */
+struct config_lack {
+    const char *key, *name;
+    long line;
+};
+
 struct config_workspace {
     const char *engine;
     long engine_line;
@@ -47,8 +53,11 @@ struct config_workspace {
     int64_t max_disk_mb, memory_mb, pids, cpu_percent, timeout_s, programs;
     const char *const *inputs;       /* folders of this machine that an agent may copy from, besides the project's */
     const char *const *allow, *const *deny; /* commands */
+    const long *allow_lines, *deny_lines;   /* where each stands */
     const char *const *env;                 /* for every program: "NAME=value" */
     const char *env_missing;                /* a variable of ours that it names and that is not set; NULL: all are */
+    struct config_lack *env_lacking;        /* all such */
+    size_t env_lacking_count, env_lacking_room;
 };
 
 #define CONFIG_GRACE_MS_MAX 60000

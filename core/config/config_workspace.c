@@ -45,10 +45,13 @@ static int take_engine(struct reading *reading, const struct json *value)
     return 0;
 }
 
-/* A list of texts, NULL-terminated. */
-static int take_texts(struct reading *reading, const struct json *value, const char *within, const char *const **out)
+/* A list of texts, NULL-terminated, and where each stands; `lines` NULL: nobody asks. */
+static int take_texts(struct reading *reading, const struct json *value, const char *within, const char *const **out,
+                      const long **lines)
 {
-    const char **list = arena_calloc(&reading->config->arena, (size_t)value->count + 1, sizeof(*list));
+    struct arena *arena = &reading->config->arena;
+    const char **list = arena_calloc(arena, (size_t)value->count + 1, sizeof(*list));
+    long *at = arena_calloc(arena, (size_t)value->count + 1, sizeof(*at));
     size_t count = 0;
     json_each (item, value) {
         if (item->type != JSON_STRING || !item->len) {
@@ -56,32 +59,58 @@ static int take_texts(struct reading *reading, const struct json *value, const c
                     item->type == JSON_STRING ? "empty" : json_type_name(item->type));
             return config_at_line(reading, item);
         }
+        at[count] = config_line_of(reading, item);
         list[count++] = config_keep(reading, item);
     }
     *out = list;
+    if (lines)
+        *lines = at;
     return 0;
 }
 
 static int take_inputs(struct reading *reading, const struct json *value)
 {
-    return take_texts(reading, value, "workspace.", &reading->config->workspace.inputs);
+    return take_texts(reading, value, "workspace.", &reading->config->workspace.inputs, NULL);
 }
 
 static int take_allow(struct reading *reading, const struct json *value)
 {
-    return take_texts(reading, value, "workspace.", &reading->config->workspace.allow);
+    struct config_workspace *workspace = &reading->config->workspace;
+    return take_texts(reading, value, "workspace.", &workspace->allow, &workspace->allow_lines);
 }
 
 static int take_deny(struct reading *reading, const struct json *value)
 {
-    return take_texts(reading, value, "workspace.", &reading->config->workspace.deny);
+    struct config_workspace *workspace = &reading->config->workspace;
+    return take_texts(reading, value, "workspace.", &workspace->deny, &workspace->deny_lines);
 }
+
+struct naming {
+    struct reading *reading;
+    const struct json *item; /* whose text names variables */
+};
 
 static void on_missing(void *user, const char *name)
 {
-    struct config_workspace *workspace = user;
+    const struct naming *naming = user;
+    struct config *config = naming->reading->config;
+    struct config_workspace *workspace = &config->workspace;
+    GROW(workspace->env_lacking, workspace->env_lacking_count, workspace->env_lacking_room);
+    workspace->env_lacking[workspace->env_lacking_count++] =
+        (struct config_lack){.key = arena_strdup(&config->arena, naming->item->key),
+                             .name = name,
+                             .line = config_line_of(naming->reading, naming->item)};
     if (!workspace->env_missing)
         workspace->env_missing = name;
+}
+
+/* "${}" or "${:-instead}" somewhere in the text. */
+static bool names_nothing(const char *text)
+{
+    for (; (text = strstr(text, "${")); text += 2)
+        if (text[2] == '}' || (strncmp(text + 2, ":-", 2) == 0 && strchr(text, '}')))
+            return true;
+    return false;
 }
 
 /* As a shell can say it: any other would be left out when a program starts. */
@@ -103,8 +132,13 @@ static int take_env(struct reading *reading, const struct json *value)
                     item->key);
             return config_at_line(reading, item);
         }
-        list[count++] =
-            arena_printf(arena, "%s=%s", item->key, config_expand(arena, item->text, on_missing, workspace));
+        if (names_nothing(item->text)) {
+            err_set(reading->err, "\"workspace.env\": the text of \"%.60s\" has a ${} that names no variable",
+                    item->key);
+            return config_at_line(reading, item);
+        }
+        struct naming naming = {reading, item};
+        list[count++] = arena_printf(arena, "%s=%s", item->key, config_expand(arena, item->text, on_missing, &naming));
     }
     workspace->env = list;
     return 0;
@@ -133,5 +167,5 @@ int config_take_workspace(struct reading *reading, const struct json *value)
 
 int config_take_skills(struct reading *reading, const struct json *value)
 {
-    return take_texts(reading, value, "", &reading->config->skills);
+    return take_texts(reading, value, "", &reading->config->skills, NULL);
 }

@@ -285,3 +285,17 @@ int command_policy_check(const struct command_policy *policy, const char *comman
             return -1;
     return 0;
 }
+
+int command_policy_check_entry(const char *name, bool allow, struct err *err)
+{
+    if (name[strcspn(name, " \t\r\n")])
+        return err_set(
+            err, "\"%.80s\" is the name of no command: those have no blanks, and what follows one is not looked at",
+            name);
+    if (strpbrk(name, "*?"))
+        return err_set(err, "\"%.80s\" is the name of no command: patterns mean nothing here", name);
+    if (allow && in_list(runners, COUNT_OF(runners), base_name(name)))
+        return err_set(err, "\"%.80s\" runs or redefines others, and is always denied where commands are checked",
+                       name);
+    return 0;
+}

@@ -23,6 +23,8 @@ struct command_policy {
 bool command_policy_active(const struct command_policy *policy);
 /* 0: it may run. -1: a sentence for the model. Nothing is checked when the policy is not active. */
 int command_policy_check(const struct command_policy *policy, const char *command, struct err *err) CHECKED;
+/* Why a name on a list is met by no command, for whoever wrote it: 0, or -1 and a sentence. */
+int command_policy_check_entry(const char *name, bool allow, struct err *err) CHECKED;
 
 struct arena;
 /* The commands of a line as a policy reads them: for each its words, NULL-terminated; in the arena. */

@@ -112,6 +112,26 @@ static void test_what_is_not_plain_is_refused(void **state)
     assert_non_null(strstr(check(&policy, many.buf), "longer than"));
 }
 
+static const char *entry(const char *name, bool allow)
+{
+    static struct err err;
+    err = (struct err)ERR_INIT;
+    return command_policy_check_entry(name, allow, &err) ? err.text : "ok";
+}
+
+static void test_names_that_nothing_is_called(void **state)
+{
+    (void)state;
+    assert_string_equal(entry("make", true), "ok");
+    assert_string_equal(entry("./build.sh", true), "ok");
+    assert_non_null(strstr(entry("bash", true), "\"bash\" runs or redefines others"));
+    assert_non_null(strstr(entry("/bin/bash", true), "runs or redefines others"));
+    assert_string_equal(entry("bash", false), "ok"); /* not needed, and not wrong */
+    assert_non_null(strstr(entry("ls -la", true), "no blanks"));
+    assert_non_null(strstr(entry("rm -rf", false), "no blanks"));
+    assert_non_null(strstr(entry("git*", false), "patterns mean nothing"));
+}
+
 static void test_words(void **state)
 {
     (void)state;
@@ -134,6 +154,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_without_lists_everything_goes), cmocka_unit_test(test_denied_and_allowed),
-        cmocka_unit_test(test_what_is_not_plain_is_refused), cmocka_unit_test(test_words)};
+        cmocka_unit_test(test_what_is_not_plain_is_refused), cmocka_unit_test(test_names_that_nothing_is_called),
+        cmocka_unit_test(test_words)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -50,6 +50,7 @@ static void everything_can_be_said(void **state)
     assert_string_equal(said->inputs[1], "~/b");
     assert_null(said->inputs[2]);
     assert_string_equal(said->allow[0], "make");
+    assert_int_equal(said->allow_lines[0], 3);
     assert_null(said->deny[0]);
     assert_string_equal(config->skills[0], "s");
 }
@@ -70,9 +71,21 @@ static void variables_of_programs(void **state)
     assert_string_equal(shown, "it is [secret CONFIG_TEST_TOKEN]");
     redact_forget();
     assert_null(said->env_missing);
-    CLEANUP(config) struct config *lacks = parse("{\"workspace\": {\"env\": {\"A\": \"${CONFIG_TEST_NONE}\", \"B\": \"${CONFIG_TEST_NONE:-b}\"}}}");
+    assert_int_equal(said->env_lacking_count, 0);
+    CLEANUP(config)
+    struct config *lacks =
+        parse("{\"workspace\": {\"env\": {\n\"A\": \"${CONFIG_TEST_NONE}\", \"B\": \"${CONFIG_TEST_NONE:-b}\",\n"
+              "\"C\": \"x ${CONFIG_TEST_NO_OTHER}\"}}}");
     assert_string_equal(lacks->workspace.env[1], "B=b");
     assert_string_equal(lacks->workspace.env_missing, "CONFIG_TEST_NONE");
+    assert_int_equal(lacks->workspace.env_lacking_count, 2);
+    assert_string_equal(lacks->workspace.env_lacking[0].key, "A");
+    assert_int_equal(lacks->workspace.env_lacking[0].line, 2);
+    assert_string_equal(lacks->workspace.env_lacking[1].key, "C");
+    assert_string_equal(lacks->workspace.env_lacking[1].name, "CONFIG_TEST_NO_OTHER");
+    assert_int_equal(lacks->workspace.env_lacking[1].line, 3);
+    refuses("{\"workspace\": {\"env\": {\n\"A\": \"x${}\"}}}", 2, "the text of \"A\" has a ${} that names no variable");
+    refuses("{\"workspace\": {\"env\": {\"A\": \"${:-x}\"}}}", 1, "names no variable");
     refuses("{\"workspace\": {\"env\": {\n\"A\": 1}}}", 2, "\"workspace.env\" must hold names of variables and texts");
     refuses("{\"workspace\": {\"env\": {\"A=B\": \"1\"}}}", 1, "which \"A=B\" is not");
     refuses("{\"workspace\": {\"env\": {\"A B\": \"1\"}}}", 1, "which \"A B\" is not");
