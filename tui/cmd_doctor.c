@@ -20,6 +20,7 @@
 #include "text.h"
 #include "theme.h"
 #include "trial.h"
+#include "trial_program.h"
 #include <fcntl.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -253,24 +254,50 @@ static void try_sandbox(struct doctor *doctor, const struct sandbox *sandbox)
     rooms_close(rooms);
 }
 
-/* What programs run in, and what holds one that takes too much: the sandbox that the config file names for them, or the
- * one of scripts. */
+/* What holds a program that takes too much. */
+static void bounds(struct doctor *doctor, const struct program_trial *trial)
+{
+    const char *name = trial->engine->name, *says = trial->says;
+    bool whole = !trial->ignores && sandbox_program_bounds_whole(trial->engine);
+    if (trial->engine->unsafe)
+        tell(doctor, FINDING_WARN, "programs",
+             "%s: nothing holds programs: they may do whatever you may, so each is asked about first", name);
+    if (whole)
+        tell(doctor, says ? FINDING_WARN : FINDING_OK, "programs",
+             "%s: memory_mb and cpu_percent hold for all processes of one together%s%s", name,
+             says ? "; it says: " : "", says ? says : "");
+    else
+        tell(doctor, FINDING_WARN, "programs",
+             "%s: no control group can be had, so memory_mb holds for each process of one by itself, and cpu_percent "
+             "is its share of the time it has%s%s",
+             name, says ? "; it says: " : "", says ? says : "");
+}
+
+/* What programs run in, really tried: the sandbox that the config file names for them, or the one of scripts. */
 static void programs(struct doctor *doctor, const struct sandbox *sandbox)
 {
     struct err err = ERR_INIT;
-    const char *name = doctor->config ? doctor->config->workspace.engine : NULL;
+    const struct config_workspace *said = doctor->config ? &doctor->config->workspace : NULL;
+    const char *name = said ? said->engine : NULL;
     const struct sandbox_engine *engine =
         name ? sandbox_program_engine(&sandbox->engines, name, &err) : sandbox->spec.engine;
     if (name && !engine)
         tell(doctor, FINDING_FAIL, "programs", "\"workspace.engine\": %s", err.text);
-    else if (engine && engine->program && sandbox_program_bounds_whole(engine))
-        tell(doctor, FINDING_OK, "programs", "%s: memory_mb and cpu_percent hold for all processes of one together",
-             engine->name);
-    else if (engine && engine->program)
-        tell(doctor, FINDING_WARN, "programs",
-             "%s: no control group can be had, so memory_mb holds for each process of one by itself, and cpu_percent is its "
-             "share of the time it has",
-             engine->name);
+    else if (!engine || !engine->program)
+        tell(doctor, FINDING_WARN, "programs", "there is no sandbox for them: none can be run");
+    if (!engine || !engine->program)
+        return;
+    struct program_trial trial = {.engine = engine};
+    if (said) {
+        trial.network = said->network;
+        trial.limits = setup_program_limits(said);
+    }
+    if (program_trial_run(&trial, &err))
+        tell(doctor, name ? FINDING_FAIL : FINDING_WARN, "programs", "%s: no program can be run: %s", engine->name,
+             err.text);
+    else
+        bounds(doctor, &trial);
+    program_trial_release(&trial);
 }
 
 static void sandboxes(struct doctor *doctor)

@@ -158,6 +158,14 @@ ok "not recorded" no_out "tok-$own-12345678"
 ok "but named" out '[secret MY_TOKEN]'
 kt run --headless --approve allow --workspace ws --model m.jsonl x
 ok "one that is not set" out 'the variable MY_TOKEN, which'
+printf '{"workspace": {"env": {\n"API": "${MY_TOKEN}",\n"B": "${OTHER_ONE}"}}}' >config/keyturn/config.json
+kt doctor
+ok "doctor fails for it" is 1
+ok "names it" grep -q '^FAIL *config .*config.json:2: "workspace.env": "API" needs the variable MY_TOKEN, which is not set' "$base/out"
+ok "and the next" out 'config.json:3: "workspace.env": "B" needs the variable OTHER_ONE'
+printf '{"workspace": {"env": {\n"API": "a${}"}}}' >config/keyturn/config.json
+kt run --workspace ws --model m.jsonl x
+refused "config.json:2:" 'the text of "API" has a ${} that names no variable'
 
 # Where nothing holds a program, nothing runs that nobody has allowed.
 begin "no walls"
@@ -182,5 +190,72 @@ ok "both ran" test -e c1 -a -e c2
 ok "decided before" out '"decision":"approved","by":"policy"'
 kt replay --check --workspace ws r.jsonl
 ok "the recording agrees" is 0
+
+# What doctor says of programs it has tried.
+begin "doctor runs a program"
+mkdir -p config/keyturn bin
+doctor_with() { # engine
+    printf '{"workspace": {"engine": "%s"}}' "$1" >config/keyturn/config.json
+    kt doctor
+}
+kt doctor
+ok "where it works" is 0
+ok "in bwrap" grep -Eq '^(ok|warn) *programs *bwrap: .*memory_mb' "$base/out"
+ok "and nothing is left" nothing_left
+doctor_with none
+ok "no walls are no failure" is 0
+ok "but told" grep -q '^warn *programs *none: nothing holds programs' "$base/out"
+printf '#!/bin/sh\necho "docker: Cannot connect to the Docker daemon at unix:///x." >&2\nexit 125\n' >bin/docker
+cat >bin/podman <<'TXT'
+#!/usr/bin/env bash
+echo "Resource limits are not supported and ignored on cgroups V1 rootless systems" >&2
+while [ $# -gt 0 ] && [ "$1" != localhost/keyturn-harness ]; do
+    case $1 in *:/run/keyturn-launch:ro) launcher=${1%%:*} ;; esac
+    shift
+done
+shift
+exec "$launcher" "${@/#\/workspace/$PWD}"
+TXT
+chmod 755 bin/docker bin/podman
+PATH=$home/bin:$PATH doctor_with docker
+ok "an engine that cannot is a failure" is 1
+ok "in its own words" grep -q '^FAIL *programs *docker: no program can be run: .*Cannot connect to the Docker daemon' "$base/out"
+ok "after which nothing is left" nothing_left
+PATH=$home/bin:$PATH doctor_with podman
+ok "one that says something works" is 0
+ok "which is no reason to trust its limits" grep -q '^warn *programs *podman: .*memory_mb holds for each process.*it says: Resource limits are not' "$base/out"
+printf '#!/bin/sh\necho "Error: localhost/keyturn-harness: image not known" >&2\nexit 125\n' >bin/podman
+PATH=$home/bin:$PATH doctor_with podman
+ok "no image" grep -q '^FAIL *programs *podman: .*there is no image localhost/keyturn-harness' "$base/out"
+
+begin "names of commands that nothing is called"
+mkdir -p config/keyturn
+printf '{"workspace": {"allow": ["make",\n"bash",\n"ls -la"], "deny": [\n"rm -rf"]}}' >config/keyturn/config.json
+kt doctor
+ok "a warning" is 0
+ok "a shell" grep -q '^warn *config .*config.json:2: "workspace.allow": "bash" runs or redefines others' "$base/out"
+ok "arguments" out 'config.json:3: "workspace.allow": "ls -la" is the name of no command'
+ok "denied ones" out 'config.json:4: "workspace.deny": "rm -rf" is the name of no command'
+ok "and no other" no_out '"make"'
+
+# A project that somebody else made: its skills are in it, or they are none.
+begin "skills that lead out"
+mkdir -p ws/.keyturn/skills other config/keyturn/skills
+printf -- '---\nname: priv\ndescription: Of another project\n---\n' >other/SKILL.md
+echo TOKEN=secret-$own >other/.env
+ln -s ../../../other ws/.keyturn/skills/x
+{ head_lines x && answer 1 "" "$(call c1 skill_list '{}')" &&
+    answer 2 "" "$(call c2 skill_load '{"name":"priv","file":".env"}')" &&
+    answer 3 "" "$(call c3 skill_run '{"skill":"priv","command":"cat .env"}')" && answer 4 "Done." ""; } >m.jsonl
+kt run --headless --workspace ws --model m.jsonl x
+ok "nothing of them is told" no_out "Of another project"
+ok "nor given" no_out "secret-$own"
+ok "but that there is one" out 'it is a link that leads out of the project'
+(cd ws && "$program" doctor >"$base/out")
+ok "doctor too" grep -q '^warn *skills .*ws/.keyturn/skills/x is left out: it is a link that leads out of the project' "$base/out"
+rm ws/.keyturn/skills/x
+ln -s ../../../other config/keyturn/skills/x
+kt run --headless --workspace ws --model m.jsonl x
+ok "a link of the user's own is followed" out "Of another project"
 
 finish

@@ -173,6 +173,22 @@ static void test_engines_of_a_user(void **state)
     }
 }
 
+/* An ordinary user's podman says that it leaves limits out, and goes on: nobody must be told that they hold. */
+static void test_whose_limits_hold(void **state)
+{
+    (void)state;
+    const struct sandbox_engine *podman = sandbox_engines_find(&engines, "podman");
+    bool second = access("/sys/fs/cgroup/cgroup.controllers", F_OK) == 0;
+    assert_int_equal(sandbox_program_bounds_whole(podman), second || geteuid() == 0);
+    assert_true(sandbox_program_bounds_whole(sandbox_engines_find(&engines, "docker")));
+    if (geteuid() != 0)
+        return;
+    assert_int_equal(seteuid(65534), 0);
+    bool whole = sandbox_program_bounds_whole(podman);
+    assert_int_equal(seteuid(0), 0);
+    assert_int_equal(whole, second);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -180,6 +196,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_containers, begin, end),
         cmocka_unit_test_setup_teardown(test_environment, begin, end),
         cmocka_unit_test_setup_teardown(test_none_and_who_cannot, begin, end),
+        cmocka_unit_test_setup_teardown(test_whose_limits_hold, begin, end),
         cmocka_unit_test_setup_teardown(test_engines_of_a_user, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
