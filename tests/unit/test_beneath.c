@@ -284,6 +284,32 @@ static void test_a_race_never_wins(void **state)
     pthread_join(thread, NULL);
 }
 
+/* A folder beneath it is a root like any other: by the name it really has, and with nothing above it. */
+static void test_a_root_within(void **state)
+{
+    (void)state;
+    CLEANUP(strbuf) struct strbuf out = STRBUF_INIT;
+    CLEANUP(free) char *real = scratch_path(&files, "a/b");
+    struct err err = ERR_INIT;
+    scratch_write(&files, "a/b/x", "inside\n");
+    scratch_write(&files, "a/above", "above\n");
+    link_to("a/b", "near");
+    link_to("../above", "a/b/up");
+    link_to(outside.path, "away");
+    struct beneath *within = beneath_within(root, "near", &err);
+    assert_non_null(within);
+    assert_string_equal(beneath_path(within), real);
+    assert_int_equal(beneath_read(within, "x", &out, 0, NULL, &err), 0);
+    assert_int_equal(beneath_read(within, "up", &out, 0, NULL, &err), -1);
+    assert_int_equal(err.code, EXDEV);
+    beneath_close(within);
+    err = (struct err)ERR_INIT;
+    assert_null(beneath_within(root, "away", &err));
+    assert_int_equal(err.code, EXDEV);
+    assert_null(beneath_within(root, "a/above", &err));
+    assert_int_equal(err.code, ENOTDIR);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -294,6 +320,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_reading, setup, teardown),
         cmocka_unit_test_setup_teardown(test_parent, setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_race_never_wins, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_a_root_within, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
