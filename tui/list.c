@@ -146,9 +146,15 @@ bool list_scroll(struct list *list, enum action action, int height)
 
 void list_show(struct list *list, size_t line, int height)
 {
-    if (line >= list->top && line - list->top < page(height))
-        return;
-    list->top = line;
-    list->follow = list->follows && list->top >= last_top(list, height);
+    list->follow = false;
+    if (line < list->top || line - list->top >= page(height))
+        list->top = line;
     list_settle(list, list->count, height);
+}
+
+void list_drop(struct list *list, size_t rows)
+{
+    list->top -= rows < list->top ? rows : list->top;
+    list->cursor -= rows < list->cursor ? rows : list->cursor;
+    list->count -= rows < list->count ? rows : list->count;
 }

@@ -9,11 +9,13 @@
 #include "base/mem.h"
 #include "base/utf8.h"
 #include "hits.h"
+#include "text.h"
 #include <string.h>
 
 #define SEQUENCE_MAX 4096
 #define TAB_COLUMNS  8
-#define SCREEN_MOST  300 /* columns: a program that goes further to the right means the edge */
+#define SCREEN_MOST  300    /* columns: a program that goes further to the right means the edge */
+#define TYPED_SIGN   0x203A /* › */
 
 enum { GROUND, ESCAPE, CONTROL, TEXT, TEXT_ESCAPE }; /* outside; after ESC; after ESC [; in a text; after ESC in it */
 
@@ -47,6 +49,22 @@ void termtext_reset(struct termtext *text)
 
 /* ---- lines ---- */
 
+static void add_code(struct strbuf *bytes, uint32_t code)
+{
+    char encoded[4];
+    strbuf_add(bytes, encoded, utf8_encode(code, encoded));
+}
+
+/* As many as it will take where it is painted: a run after the other. */
+static int line_columns(const struct termtext_line *line)
+{
+    struct canvas canvas = {.ascii = !text_utf8()};
+    int columns = 0;
+    for (uint32_t i = 0; i < line->run_count; i++)
+        columns += canvas_columns(&canvas, line->text + line->runs[i].at, line->runs[i].len);
+    return columns;
+}
+
 static struct termtext_line make_line(const struct termtext *text)
 {
     CLEANUP(strbuf) struct strbuf bytes = STRBUF_INIT;
@@ -54,17 +72,20 @@ static struct termtext_line make_line(const struct termtext *text)
     size_t room = 0;
     for (size_t i = 0; i < text->width; i++) {
         const struct termtext_cell *cell = &text->cells[i];
-        char code[4];
+        size_t before = bytes.len;
         if (!line.run_count || line.runs[line.run_count - 1].look != cell->look) {
             GROW(line.runs, line.run_count, room);
             line.runs[line.run_count++] = (struct termtext_run){.at = (uint32_t)bytes.len, .look = cell->look};
         }
-        size_t len = utf8_encode(cell->code, code);
-        strbuf_add(&bytes, code, len);
-        line.runs[line.run_count - 1].len += (uint32_t)len;
+        if (cell->code)
+            add_code(&bytes, cell->code);
+        for (size_t k = 0; k < COUNT_OF(cell->marks) && cell->marks[k]; k++)
+            add_code(&bytes, cell->marks[k]);
+        line.runs[line.run_count - 1].len += (uint32_t)(bytes.len - before);
     }
     line.len = (uint32_t)bytes.len;
     line.text = xmemdup0(bytes.buf ? bytes.buf : "", bytes.len);
+    line.columns = line_columns(&line);
     return line;
 }
 
@@ -90,6 +111,8 @@ static void end_line(struct termtext *text)
     }
     GROW(text->lines, text->end, text->room);
     text->lines[text->end] = make_line(text);
+    if (text->lines[text->end].columns > text->longest)
+        text->longest = text->lines[text->end].columns;
     text->bytes += line_bytes(&text->lines[text->end++]);
     while (text->end - text->first > TERMTEXT_LINES_MAX ||
            (text->bytes > TERMTEXT_BYTES_MAX && text->end - text->first > 1))
@@ -97,15 +120,51 @@ static void end_line(struct termtext *text)
     text->width = text->at = 0;
 }
 
+static void blank(struct termtext_cell *cell)
+{
+    *cell = (struct termtext_cell){.code = ' ', .look = LOOK_PROGRAM};
+}
+
+/* Of a wide character that is written over by half nothing is left: blank in front of this column and behind it. */
+static void part(struct termtext *text, size_t column)
+{
+    if (column == 0 || column >= text->width || text->cells[column].code)
+        return;
+    blank(&text->cells[column - 1]);
+    blank(&text->cells[column]);
+}
+
+/* A mark goes onto the character before it; of more than there is room for, the first ones. */
+static bool put_mark(struct termtext *text, uint32_t code)
+{
+    char spelled[16];
+    if (!text->at || utf8_width(code) != 0 || utf8_spell(code, spelled) != 0)
+        return false;
+    struct termtext_cell *cell = &text->cells[text->at - 1];
+    cell -= !cell->code;
+    if (!cell->marks[0] || !cell->marks[1])
+        cell->marks[cell->marks[0] != 0] = code;
+    return true;
+}
+
 static void put(struct termtext *text, uint32_t code, uint16_t look)
 {
-    if (text->at == TERMTEXT_COLUMNS_MAX)
+    size_t cells = utf8_width(code) == 2 ? 2 : 1;
+    code = code ? code : UTF8_REPLACEMENT; /* none is the right half of a wide one */
+    if (put_mark(text, code))
+        return;
+    if (text->at + cells > TERMTEXT_COLUMNS_MAX)
         end_line(text);
-    if (text->at == text->width) {
+    part(text, text->at);
+    part(text, text->at + cells);
+    while (text->width < text->at + cells) {
         GROW(text->cells, text->width, text->cell_room);
-        text->width++;
+        blank(&text->cells[text->width++]);
     }
-    text->cells[text->at++] = (struct termtext_cell){code, look};
+    text->cells[text->at] = (struct termtext_cell){.code = code, .look = look};
+    if (cells == 2)
+        text->cells[text->at + 1] = (struct termtext_cell){.look = look};
+    text->at += cells;
 }
 
 static void move_to(struct termtext *text, size_t column)
@@ -178,10 +237,11 @@ static void set_colours(struct termtext *text)
 static void erase(struct termtext *text)
 {
     size_t what = parameter(text, 0, 0);
+    part(text, what == 0 ? text->at : text->at + 1);
     if (what == 0)
         text->width = text->at;
     for (size_t i = 0; what >= 1 && i < text->width && (what == 2 || i <= text->at); i++)
-        text->cells[i] = (struct termtext_cell){' ', LOOK_PROGRAM};
+        blank(&text->cells[i]);
 }
 
 static void control(struct termtext *text, uint32_t final)
@@ -317,12 +377,18 @@ void termtext_print(struct termtext *text, const char *bytes, size_t len)
 
 void termtext_type(struct termtext *text, const char *bytes, size_t len)
 {
+    bool signed_already = false;
     text->fresh = false;
     begin(text, GROUND); /* nothing that a program began can swallow it */
     text->at = text->width;
     while (len) {
         size_t used;
         uint32_t code = utf8_decode(bytes, len, &used);
+        if (!signed_already) { /* its role alone would be colour alone */
+            put(text, text_utf8() ? TYPED_SIGN : '>', LOOK_PROGRAM_INPUT);
+            put(text, ' ', LOOK_PROGRAM_INPUT);
+        }
+        signed_already = code != '\n';
         if (code == '\n')
             end_line(text);
         else
@@ -354,15 +420,27 @@ const struct termtext_line *termtext_line(struct termtext *text, size_t number)
     return &text->newest;
 }
 
+int termtext_longest(struct termtext *text)
+{
+    const struct termtext_line *newest = termtext_line(text, text->end - text->first);
+    return newest && newest->columns > text->longest ? newest->columns : text->longest;
+}
+
 void termtext_paint(struct termtext *text, struct canvas *canvas, struct rect in, int row, int left, size_t number)
 {
     const struct termtext_line *line = termtext_line(text, number);
     int col = -left;
-    for (uint32_t i = 0; line && i < line->run_count && col < in.cols; i++) {
+    if (!line || !line->run_count)
+        return;
+    for (uint32_t i = 0; i < line->run_count && col < in.cols; i++) {
         const struct termtext_run *run = &line->runs[i];
         canvas_text(canvas, in, row, col, (enum look)run->look, line->text + run->at, run->len);
         col += canvas_columns(canvas, line->text + run->at, run->len);
     }
+    if (left > 0)
+        canvas_put_sign(canvas, in, row, 0, LOOK_DIM, SIGN_MORE);
+    if (line->columns - left > in.cols)
+        canvas_put_sign(canvas, in, row, in.cols - 1, LOOK_DIM, SIGN_MORE);
 }
 
 bool termtext_search(struct termtext *text, const char *wanted, bool back, size_t *number)

@@ -22,10 +22,13 @@ struct termtext_line {
     char *text;
     uint32_t len, run_count;
     struct termtext_run *runs;
+    int columns; /* of a screen that it takes */
 };
 
+/* A wide character has two: the second one is empty. */
 struct termtext_cell {
-    uint32_t code;
+    uint32_t code;     /* 0: the right half of a wide one */
+    uint32_t marks[2]; /* on the character; 0: none */
     uint16_t look;
 };
 
@@ -34,6 +37,7 @@ struct termtext {
     size_t first, end, room;
     size_t bytes;
     uint64_t dropped;            /* lines that were there before the first */
+    int longest;                 /* columns of the longest that ended */
     struct termtext_cell *cells; /* of the line being written */
     size_t width, cell_room;
     size_t at;                   /* where the next character goes; never beyond `width` */
@@ -52,12 +56,16 @@ void termtext_release(struct termtext *text);
 void termtext_reset(struct termtext *text);
 /* What a program printed: whole characters, sequences as they were cut. */
 void termtext_print(struct termtext *text, const char *bytes, size_t len);
-/* What was typed into one that does not say it back: in a role of its own, nothing in it steers anything. */
+/* What was typed into one that does not say it back: behind a sign and in a role of its own, nothing in it steers
+ * anything. */
 void termtext_type(struct termtext *text, const char *bytes, size_t len);
 /* Lines there are, one that has not ended among them. */
 size_t termtext_count(const struct termtext *text);
 /* Line by number, from 0 on; good until the next change. NULL: there is none. */
 const struct termtext_line *termtext_line(struct termtext *text, size_t number);
+/* Columns of the longest line there is or was. */
+int termtext_longest(struct termtext *text);
+/* What is cut on either side has a sign there that says so. */
 void termtext_paint(struct termtext *text, struct canvas *canvas, struct rect in, int row, int left, size_t number);
 /* The next line with this text after `number` (SIZE_MAX: from the first on), or before it, round the end. */
 bool termtext_search(struct termtext *text, const char *wanted, bool back, size_t *number);

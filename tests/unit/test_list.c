@@ -132,7 +132,7 @@ static void test_a_text_scrolls_as_a_whole(void **state)
     list_show(&list, 85, 10); /* in sight */
     assert_list(&list, 81, 81, false);
     list_show(&list, 195, 10);
-    assert_list(&list, 190, 190, true);
+    assert_list(&list, 190, 190, false);
     assert_true(list_scroll(&list, ACTION_HOME, 10));
     assert_true(list_scroll(&list, ACTION_UP, 10));
     assert_list(&list, 0, 0, false);
@@ -146,13 +146,44 @@ static void test_a_text_scrolls_as_a_whole(void **state)
     assert_list(&list, 0, 0, true);
 }
 
+/* What was looked for is to be read: it stays, also where it was in sight at the end already. */
+static void test_a_line_that_is_shown_stays_in_sight(void **state)
+{
+    (void)state;
+    struct list list;
+    list_init(&list, true);
+    list_settle(&list, 100, 10);
+    list_show(&list, 95, 10);
+    assert_list(&list, 90, 90, false);
+    list_settle(&list, 200, 10);
+    assert_list(&list, 90, 90, false);
+    assert_true(list_scroll(&list, ACTION_END, 10));
+    assert_list(&list, 190, 190, true);
+}
+
+static void test_rows_that_leave_at_the_front(void **state)
+{
+    (void)state;
+    struct list list;
+    list_init(&list, true);
+    list_settle(&list, 100, 10);
+    assert_true(list_scroll(&list, ACTION_PAGE_UP, 10));
+    list_drop(&list, 50);
+    list_settle(&list, 100, 10);
+    assert_list(&list, 31, 31, false);
+    list_drop(&list, SIZE_MAX);
+    list_settle(&list, 100, 10);
+    assert_list(&list, 0, 0, false);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_follows_until_scrolled),      cmocka_unit_test(test_reaching_the_end_begins_it_again),
-        cmocka_unit_test(test_a_list_that_does_not_follow), cmocka_unit_test(test_pages),
-        cmocka_unit_test(test_shrinks_and_empties),         cmocka_unit_test(test_sideways),
-        cmocka_unit_test(test_a_text_scrolls_as_a_whole),
+        cmocka_unit_test(test_follows_until_scrolled),       cmocka_unit_test(test_reaching_the_end_begins_it_again),
+        cmocka_unit_test(test_a_list_that_does_not_follow),  cmocka_unit_test(test_pages),
+        cmocka_unit_test(test_shrinks_and_empties),          cmocka_unit_test(test_sideways),
+        cmocka_unit_test(test_a_text_scrolls_as_a_whole),    cmocka_unit_test(test_a_line_that_is_shown_stays_in_sight),
+        cmocka_unit_test(test_rows_that_leave_at_the_front),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

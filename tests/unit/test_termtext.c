@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -125,7 +126,85 @@ static void what_is_typed_has_its_own_role_and_steers_nothing(void **state)
     termtext_type(&text, "A\x1b[31mda\n", strlen("A\x1b[31mda\n"));
     termtext_print(&text, "hello\n", 6);
     CLEANUP(free) char *got = shown(&text);
-    assert_string_equal(got, "name? program.input[A\x1b[31mda]|hello");
+    assert_string_equal(got, "name? program.input[› A\x1b[31mda]|hello");
+    termtext_release(&text);
+}
+
+/* Characters come whole: only what steers is cut anywhere. */
+static void check_whole(const char *printed, const char *want)
+{
+    struct termtext text;
+    termtext_init(&text);
+    termtext_print(&text, printed, strlen(printed));
+    CLEANUP(free) char *got = shown(&text);
+    assert_string_equal(got, want);
+    termtext_release(&text);
+}
+
+/* Every line of it has its sign, in ASCII too. */
+static void what_is_typed_has_a_sign_in_front(void **state)
+{
+    struct termtext text;
+    (void)state;
+    termtext_init(&text);
+    termtext_type(&text, "a\nb\n\nc", strlen("a\nb\n\nc"));
+    CLEANUP(free) char *got = shown(&text);
+    assert_string_equal(got, "program.input[› a]|program.input[› b]|program.input[› ]|program.input[› c]");
+    termtext_reset(&text);
+    setenv("LC_ALL", "C", 1);
+    termtext_type(&text, "a\n", 2);
+    CLEANUP(free) char *ascii = shown(&text);
+    setenv("LC_ALL", "C.UTF-8", 1);
+    assert_string_equal(ascii, "program.input[> a]");
+    termtext_release(&text);
+}
+
+static void wide_characters_have_two_columns(void **state)
+{
+    (void)state;
+    check_whole("漢字漢字漢字\r12", "12字漢字漢字");
+    check_whole("漢字漢字\r1", "1 字漢字");
+    check_whole("漢字漢字\r123", "123 漢字");
+    check_whole("漢字\tx", "漢字    x");
+    check_whole("漢字漢\x1b[3D\x1b[K", "漢 ");
+    check_whole("漢字\x1b[3Gx", "漢x ");
+    check_whole("ab\r漢", "漢");
+    check_whole("a漢\b\bb", "ab ");
+}
+
+static void marks_stay_on_their_characters(void **state)
+{
+    (void)state;
+    check_whole("e\u0301te\u0301\rX", "Xte\u0301");
+    check_whole("e\u0301\tx", "e\u0301       x");
+    check_whole("漢\u0301\r12", "12");
+}
+
+/* Cut on either side, with a sign there. */
+static void what_is_wider_than_the_screen_is_marked(void **state)
+{
+    static const struct {
+        int left;
+        const char *want;
+    } cases[] = {{0, "012345678…\nshort\n"}, {4, "…56789abc…\n…\n"}, {6, "…789abcdef\n…\n"}};
+    struct termtext text;
+    (void)state;
+    termtext_init(&text);
+    termtext_print(&text, "0123456789abcdef\nshort", strlen("0123456789abcdef\nshort"));
+    assert_int_equal(termtext_longest(&text), 16);
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        struct canvas canvas;
+        CLEANUP(strbuf) struct strbuf got = STRBUF_INIT;
+        canvas_init(&canvas);
+        canvas_resize(&canvas, 2, 10);
+        for (int row = 0; row < 2; row++)
+            termtext_paint(&text, &canvas, rect_make(0, 0, 2, 10), row, cases[i].left, (size_t)row);
+        canvas_dump(&got, &canvas, false);
+        assert_string_equal(got.buf, cases[i].want);
+        canvas_release(&canvas);
+    }
+    termtext_print(&text, "er than all of them", strlen("er than all of them"));
+    assert_int_equal(termtext_longest(&text), 24);
     termtext_release(&text);
 }
 
@@ -191,9 +270,14 @@ int main(void)
         cmocka_unit_test(what_moves_about_the_screen_is_left_out),
         cmocka_unit_test(a_sequence_that_never_ends_hides_nothing_for_long),
         cmocka_unit_test(what_is_typed_has_its_own_role_and_steers_nothing),
+        cmocka_unit_test(what_is_typed_has_a_sign_in_front),
+        cmocka_unit_test(wide_characters_have_two_columns),
+        cmocka_unit_test(marks_stay_on_their_characters),
+        cmocka_unit_test(what_is_wider_than_the_screen_is_marked),
         cmocka_unit_test(the_newest_lines_are_kept),
         cmocka_unit_test(a_line_without_end_goes_on_in_the_next),
         cmocka_unit_test(a_text_is_found_round_the_end),
     };
+    setenv("LC_ALL", "C.UTF-8", 1);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
