@@ -22,7 +22,7 @@ static const struct {
 };
 
 /* The most particular first: the order in which a key is looked for. */
-static const enum context by_rank[] = {IN_QUESTION, IN_REPLAY, IN_STEP, IN_ALL};
+static const enum context by_rank[] = {IN_PROGRAM, IN_QUESTION, IN_REPLAY, IN_STEP, IN_ALL};
 
 struct keymap {
     struct {
@@ -76,6 +76,8 @@ const char *context_title(enum context context)
         return "When a write waits";
     case IN_REPLAY:
         return "In a recording";
+    case IN_PROGRAM:
+        return "Where a program is shown";
     }
     return "";
 }
@@ -256,7 +258,7 @@ static void add_row(const struct keymap *keymap, struct strbuf *out, enum action
 
 void keymap_table(const struct keymap *keymap, struct strbuf *out, bool markdown)
 {
-    static const enum context order[] = {IN_ALL, IN_STEP, IN_QUESTION, IN_REPLAY};
+    static const enum context order[] = {IN_ALL, IN_STEP, IN_QUESTION, IN_PROGRAM, IN_REPLAY};
     for (size_t i = 0; i < COUNT_OF(order); i++) {
         if (i)
             strbuf_addch(out, '\n');

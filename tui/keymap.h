@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum context { IN_ALL = 1, IN_STEP = 2, IN_QUESTION = 4, IN_REPLAY = 8 };
+enum context { IN_ALL = 1, IN_STEP = 2, IN_QUESTION = 4, IN_REPLAY = 8, IN_PROGRAM = 16 };
 
 enum action {
     ACTION_NONE,
@@ -53,7 +53,8 @@ struct keymap_binding {
     const char *action, *keys;
 };
 int keymap_bind_all(struct keymap *keymap, const struct keymap_binding *bindings, size_t count, struct err *err) CHECKED;
-/* What the key does where these contexts hold; the most particular context wins (question, replay, step, everywhere). */
+/* What the key does where these contexts hold; the most particular context wins (program, question, replay,
+ * step, everywhere). */
 enum action keymap_find(const struct keymap *keymap, unsigned contexts, const struct key *key);
 /* The first key of an action as text, "" when it has none. */
 const char *keymap_key(const struct keymap *keymap, enum action action);

@@ -16,6 +16,7 @@ static const struct {
     unsigned context;
     const char *title;
 } sections[] = {
+    {IN_PROGRAM, "Where a program is shown"},
     {IN_QUESTION, "While a write waits"},
     {IN_REPLAY, "In a recording"},
     {IN_STEP, "While a turn runs"},
