@@ -6,6 +6,7 @@
 
 struct modal;
 struct pretty;
+struct program_kept;
 
 struct modal_ops {
     const char *name;    /* "help" */
@@ -40,6 +41,11 @@ bool ui_filter(struct ui *ui, const struct view *view, const char *text);
 void ui_show_program(struct ui *ui, const struct view *view, uint32_t program);
 int ui_pane_row(const struct ui *ui, int number); /* where it begins in the newest frame; 0: it is not shown */
 unsigned ui_contexts(const struct ui *ui, const struct view *view);
+/* Step, go on or hold, by the keys of a live turn; false: it was none of them. In ui_steps.c */
+bool ui_step_key(struct ui *ui, const struct view *view, const struct key *key);
+/* The clock, and whether something that happened then is too new for a hand to know of it. In ui_notes.c */
+int64_t ui_now_us(const struct ui *ui);
+bool ui_too_new(const struct ui *ui, int64_t since_us);
 
 /* In modal.c, for all of them. */
 struct modal *modal_alloc(const struct modal_ops *ops);
@@ -68,5 +74,6 @@ struct modal *modal_gate_new(const struct ui *ui);                    /* what st
 struct modal *modal_departures_new(void);                         /* recorded against got */
 struct modal *modal_sandbox_new(void);                           /* the boxes that scripts run in */
 struct modal *modal_document_new(const char *title, struct pretty *take_document); /* a text to read */
-struct modal *modal_program_new(uint32_t program);                /* what a program prints; typing into it, ending it */
+struct modal *modal_program_new(uint32_t program, const struct keymap *keymap,
+                                struct program_kept *kept);       /* what a program prints; typing into it, ending it */
 struct modal *modal_permissions_new(void);                        /* what was allowed with A; revocable */

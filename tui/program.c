@@ -4,6 +4,8 @@
 #include "text.h"
 #include <string.h>
 
+#define WHY_MOST 40 /* bytes of it beside other words */
+
 void program_text_init(struct program_text *text)
 {
     *text = (struct program_text){.newest = SESSION_NONE};
@@ -63,15 +65,18 @@ static void add_piece(struct program_text *text, const struct view *view, uint32
         termtext_type(&text->text, event.program_input.text, strlen(event.program_input.text));
 }
 
-void program_text_update(struct program_text *text, const struct view *view, uint32_t program)
+size_t program_text_update(struct program_text *text, const struct view *view, uint32_t program)
 {
     const struct session_program *row = &view->session->programs[program];
     bool same = text->lines == view->lines && text->program == program;
     if (same && text->newest == row->newest)
-        return;
+        return 0;
+    uint64_t dropped = text->text.dropped;
     uint32_t known = same && text->newest < view->session->piece_count ? text->newest : SESSION_NONE;
     struct pieces pieces = pieces_after(view, row->newest, known);
-    if (known == SESSION_NONE || pieces.before != known) { /* what is in there is not what comes before them */
+    bool anew = known == SESSION_NONE || pieces.before != known; /* what is in there is not what comes before them */
+    bool overrun = anew && known != SESSION_NONE && row->newest != SESSION_NONE && row->newest > known;
+    if (anew) {
         termtext_reset(&text->text);
         text->earlier = pieces.before != SESSION_NONE;
     }
@@ -81,6 +86,20 @@ void program_text_update(struct program_text *text, const struct view *view, uin
     text->lines = view->lines;
     text->program = program;
     text->newest = row->newest;
+    return overrun ? SIZE_MAX : anew ? 0 : (size_t)(text->text.dropped - dropped);
+}
+
+/* ---- while it is not shown ---- */
+
+void program_kept_init(struct program_kept *kept)
+{
+    *kept = (struct program_kept){.shown = SESSION_NONE, .asked = SESSION_NONE};
+    input_init(&kept->line, false);
+}
+
+void program_kept_release(struct program_kept *kept)
+{
+    input_release(&kept->line);
 }
 
 /* ---- which one ---- */
@@ -97,13 +116,39 @@ uint32_t program_of_call(const struct view *view, uint32_t call)
     return session_find_program(view->session, json_str(json_get(arguments, "session_id"), NULL));
 }
 
-uint32_t program_newest(const struct view *view)
+uint32_t program_wanted(const struct view *view, uint32_t last)
 {
     const struct session *session = view->session;
-    for (uint32_t row = session->program_count; row-- > 0;)
-        if (session_program_running(session, row))
+    uint32_t runs = SESSION_NONE;
+    if (last < session->program_count && session_program_running(session, last))
+        return last;
+    for (uint32_t row = session->program_count; row-- > 0;) {
+        if (!session_program_running(session, row))
+            continue;
+        if (session->programs[row].asks)
             return row;
-    return session->program_count ? session->program_count - 1 : SESSION_NONE;
+        runs = runs == SESSION_NONE ? row : runs;
+    }
+    return runs != SESSION_NONE ? runs : session->program_count ? session->program_count - 1 : SESSION_NONE;
+}
+
+bool program_agent_works(const struct view *view)
+{
+    return view->mode != VIEW_REPLAY && session_turn_running(view->session) && !view->question && !view->held;
+}
+
+uint32_t program_call_only(const struct view *view)
+{
+    static const char *const tools[] = {"workspace_exec", "run_code", "skill_run"};
+    const struct session *session = view->session;
+    const struct session_turn *turn = session_turn(session);
+    for (uint32_t i = turn ? turn->call_count : 0; i-- > 0;) {
+        const struct session_call *call = &session->calls[turn->first_call + i];
+        for (size_t k = 0; call->state == CALL_RUNNING && k < COUNT_OF(tools); k++)
+            if (strcmp(session_name(session, call->tool), tools[k]) == 0)
+                return turn->first_call + i;
+    }
+    return SESSION_NONE;
 }
 
 /* ---- what there is to say ---- */
@@ -114,6 +159,19 @@ const char *program_command(const struct view *view, uint32_t program, struct ar
     bool read = view_event(view, view->session->programs[program].started_seq, &event, arena) &&
                 event.type == EVENT_PROGRAM_STARTED && event.program_started.cmd;
     return read ? event.program_started.cmd : "";
+}
+
+static const char *why_of(const struct view *view, uint32_t row)
+{
+    const struct session_program *program = &view->session->programs[row];
+    bool told = program->ended_seq && program->exit_code == EVENT_NULL_INT && program->why;
+    return told ? session_name(view->session, program->why) : NULL;
+}
+
+const char *program_long_why(const struct view *view, uint32_t row)
+{
+    const char *why = why_of(view, row);
+    return why && strlen(why) > WHY_MOST ? why : NULL;
 }
 
 void program_state(struct strbuf *out, const struct view *view, uint32_t row)
@@ -131,8 +189,10 @@ void program_state(struct strbuf *out, const struct view *view, uint32_t row)
         strbuf_addstr(out, program->asks ? "waits for input " : "running ");
     else if (program->exit_code != EVENT_NULL_INT)
         strbuf_addf(out, "exit %lld after ", (long long)program->exit_code);
+    else if (program_long_why(view, row) || !why_of(view, row))
+        strbuf_addstr(out, "ended after ");
     else
-        strbuf_addf(out, "%.40s after ", program->why ? session_name(view->session, program->why) : "ended");
+        strbuf_addf(out, "%s after ", why_of(view, row));
     text_ms(out, us / 1000);
 }
 

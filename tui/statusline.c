@@ -56,7 +56,8 @@ static void add_elapsed(struct strbuf *out, const struct view *view)
         text_ms(out, ms);
 }
 
-/* The model by its name. What a played one is called says less than that it is played, unless it took another's place. */
+/* The model by its name. What a played one is called says less than that it is played, unless it took another's place.
+ */
 static uint32_t model_shown(const struct session *session)
 {
     bool played = strcmp(session_name(session, session->provider), CONFIG_SCRIPTED) == 0;
@@ -208,6 +209,40 @@ static void add_right(struct strbuf *out, const struct view *view, bool wide)
     add_elapsed(out, view);
 }
 
+/* "p1 waits for input", "2 programs run"; nothing of a recording, where nobody can do anything about it. */
+static enum look add_programs(struct strbuf *out, const struct view *view)
+{
+    const struct session *session = view->session;
+    uint32_t run = 0, wait = 0, waits = 0;
+    for (uint32_t row = 0; view->mode != VIEW_REPLAY && row < session->program_count; row++) {
+        bool running = session_program_running(session, row);
+        run += running;
+        if (!running || !session->programs[row].asks)
+            continue;
+        wait++;
+        waits = row;
+    }
+    if (wait == 1)
+        strbuf_addf(out, "%.20s waits for input", session_name(session, session->programs[waits].id));
+    else if (wait)
+        strbuf_addf(out, "%u programs wait for input", wait);
+    else if (run)
+        strbuf_addf(out, run == 1 ? "1 program runs" : "%u programs run", run);
+    return wait ? LOOK_STATUS_WAIT : LOOK_STATUS;
+}
+
+/* On the left of what is on the right, where it takes no room from anything else. Returns the columns it took. */
+static int paint_programs(struct canvas *canvas, struct rect rect, const struct view *view, int from, int end)
+{
+    CLEANUP(strbuf) struct strbuf words = STRBUF_INIT;
+    enum look look = add_programs(&words, view);
+    int wants = columns_of(words.buf) + 3;
+    if (!words.len || from + wants > end)
+        return 0;
+    canvas_right(canvas, rect, 0, rect.cols - end + 3, look, words.buf);
+    return wants;
+}
+
 void statusline_top(struct canvas *canvas, struct rect rect, const struct view *view, bool fresh)
 {
     CLEANUP(strbuf) struct strbuf left = STRBUF_INIT;
@@ -223,7 +258,9 @@ void statusline_top(struct canvas *canvas, struct rect rect, const struct view *
     int at = 1 + canvas_str(canvas, rect, 0, 1, LOOK_STATUS_MODE, "keyturn") + 2;
     enum look look = add_middle(&middle, view, canvas, fresh, wide, end - 1 - (at + LEFT_LEAST + 3));
     /* What is awaited comes before where it is. */
-    int want = columns_of(middle.buf), spare = end - 4 - want;
+    int want = columns_of(middle.buf);
+    end -= paint_programs(canvas, rect, view, at + columns_of(left.buf) + 3 + want + 1, end);
+    int spare = end - 4 - want;
     struct rect first = rect_make(rect.row, rect.col, 1, spare > at + LEFT_LEAST ? spare : at + LEFT_LEAST);
     at += canvas_str(canvas, first, 0, at, LOOK_STATUS, left.buf);
     if (at > first.cols)
@@ -351,9 +388,8 @@ static size_t fresh_entries(struct entry *out, bool hunks)
 /* While it is not on the screen, the way to it, and what the pane can do that is there instead. */
 static size_t hidden_entries(struct entry *out)
 {
-    const struct entry entries[] = {{ACTION_PANE_6, 0, "shows the write that waits"},
-                                    {ACTION_INSPECT, 0, NULL},
-                                    {ACTION_SEARCH, 0, NULL}};
+    const struct entry entries[] = {
+        {ACTION_PANE_6, 0, "shows the write that waits"}, {ACTION_INSPECT, 0, NULL}, {ACTION_SEARCH, 0, NULL}};
     memcpy(out, entries, sizeof(entries));
     return COUNT_OF(entries);
 }
@@ -437,7 +473,8 @@ static size_t live_entries(struct entry *out, const struct view *view)
 }
 
 /* As many as there is room for before those that are always there: the way back to all panes, and the help. */
-static void paint_entries(struct footer *footer, const struct statusline_keys *keys, const struct entry *entries, size_t count)
+static void paint_entries(struct footer *footer, const struct statusline_keys *keys, const struct entry *entries,
+                          size_t count)
 {
     const struct entry always[] = {{ACTION_ZOOM, 0, "all panes"},
                                    {ACTION_HELP, 0, footer->rect.cols >= WIDE ? "all keys" : "keys"}};

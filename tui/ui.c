@@ -32,6 +32,7 @@ struct ui *ui_new(struct ui_host *host, struct keymap *keymap, const char *theme
     ui->keymap = keymap;
     ui->focus = 1;
     strbuf_init(&ui->offers);
+    program_kept_init(&ui->program);
     for (int line = 0; line < LINE_COUNT; line++)
         input_init(&ui->lines[line], line == LINE_PROMPT);
     for (int i = 1; i <= PANE_COUNT; i++)
@@ -55,6 +56,7 @@ void ui_free(struct ui *ui)
     for (int line = 0; line < LINE_COUNT; line++)
         input_release(&ui->lines[line]);
     strbuf_release(&ui->offers);
+    program_kept_release(&ui->program);
     free(ui->filter_before);
     free(ui->searched);
     ui_unsay(ui);
@@ -163,7 +165,11 @@ static void say_not_now(struct ui *ui, const struct view *view, const struct key
         unsigned context;
         const char *why;
     } others[] = {
-        {IN_STEP, "for a turn that runs"}, {IN_REPLAY, "for recordings"}, {IN_QUESTION, "for a write that waits"}};
+        {IN_STEP, "for a turn that runs"},
+        {IN_REPLAY, "for recordings"},
+        {IN_QUESTION, "for a write that waits"},
+        {IN_PROGRAM, "for a program that is shown"},
+    };
     enum action action = ACTION_NONE;
     size_t i = 0;
     for (; i < COUNT_OF(others) && action == ACTION_NONE; i++)

@@ -1,7 +1,6 @@
 /* What actions do that are the ui's own; stepping has its own file, and what is left goes to a pane. */
 
 #include "journal/session.h"
-#include "program.h"
 #include "text.h"
 #include "ui_inside.h"
 #include <stdlib.h>
@@ -118,8 +117,8 @@ static void inspect(struct ui *ui, const struct view *view)
 
 void ui_show_program(struct ui *ui, const struct view *view, uint32_t program)
 {
-    program = program != SESSION_NONE ? program : program_newest(view);
-    ui_open_modal(ui, modal_program_new(program == SESSION_NONE ? 0 : program));
+    program = program != SESSION_NONE ? program : program_wanted(view, ui->program.shown);
+    ui_open_modal(ui, modal_program_new(program == SESSION_NONE ? 0 : program, ui->keymap, &ui->program));
 }
 
 /* The program of the call that is held, or of the selected one. */
@@ -129,6 +128,16 @@ static uint32_t program_in_question(struct ui *ui, const struct view *view)
     uint32_t held = session_find_call(session, session_name(session, session->held_call));
     uint32_t program = program_of_call(view, held);
     return program != SESSION_NONE ? program : program_of_call(view, ui_selected(ui, view).call);
+}
+
+/* Whoever closed the view and opens it again wants what was there, unless another program is in question since. */
+static void show_some_program(struct ui *ui, const struct view *view)
+{
+    uint32_t asked = program_in_question(ui, view), last = ui->program.shown;
+    bool again = asked == ui->program.asked && last < view->session->program_count &&
+                 session_program_running(view->session, last);
+    ui->program.asked = asked;
+    ui_show_program(ui, view, again ? last : asked);
 }
 
 static void close_something(struct ui *ui, const struct view *view)
@@ -211,7 +220,7 @@ void ui_act(struct ui *ui, const struct view *view, enum action action)
             act_in_pane(ui, view, action);
         break;
     case ACTION_PROGRAM:
-        ui_show_program(ui, view, program_in_question(ui, view));
+        show_some_program(ui, view);
         break;
     case ACTION_SANDBOX:
         ui_open_modal(ui, modal_sandbox_new());

@@ -7,6 +7,7 @@
 #include "input.h"
 #include "layout.h"
 #include "modal.h"
+#include "program.h"
 #include "ui.h"
 
 #define UI_ASK_MAX 160
@@ -54,6 +55,8 @@ struct ui {
     bool noticed;           /* what there is was looked at once: only what comes after that is news */
     uint32_t undone, ops;   /* writes that were undone, operations on the workspace */
     uint32_t gate_seq;      /* of the hold whose dialog was opened */
+
+    struct program_kept program;
 
     char *run_to;           /* id of the call to run to; NULL: none */
     int run_to_break;       /* the breakpoint made for it */

@@ -46,6 +46,16 @@ void ui_clock(struct ui *ui, int64_t now_us)
         ui_unsay(ui);
 }
 
+int64_t ui_now_us(const struct ui *ui)
+{
+    return ui->now_us;
+}
+
+bool ui_too_new(const struct ui *ui, int64_t since_us)
+{
+    return ui->now_us - since_us < ui->grace_us;
+}
+
 int64_t ui_due(const struct ui *ui)
 {
     int64_t message = ui->message ? ui->message_due_us : 0, question = ui->fresh ? ui->seen_us + ui->grace_us : 0;

@@ -381,3 +381,11 @@ bool ui_step_act(struct ui *ui, const struct view *view, enum action action)
     }
     return true;
 }
+
+bool ui_step_key(struct ui *ui, const struct view *view, const struct key *key)
+{
+    enum action action = view->mode == VIEW_REPLAY ? ACTION_NONE : keymap_find(ui->keymap, IN_STEP, key);
+    bool goes =
+        action == ACTION_STEP || action == ACTION_STEP_WAVE || action == ACTION_CONTINUE || action == ACTION_PAUSE;
+    return goes && ui_step_act(ui, view, action);
+}

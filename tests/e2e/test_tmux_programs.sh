@@ -193,4 +193,120 @@ case_typing() {
     sees 'status=0'
 }
 
-run_cases workspace program typing long hostile no_walls
+# While the agent works nobody types; held by a key from here, Ctrl-C is the program's and not the turn's.
+case_held() {
+    begin held 80x24
+    {
+        echo '{"type":"session.started","v":1}'
+        answer 1 "One to talk with." '{"id":"c1","name":"workspace_exec","arguments":{"command":"trap \"echo stopped\" INT; while true; do read -r a; echo \"tty:$a.\"; done","background":true,"tty":true}}'
+        answer 2 "And one that takes its time." '{"id":"c2","name":"workspace_exec","arguments":{"command":"sleep 4"}}'
+        answer 3 "They are there." ''
+    } >"$home/model.jsonl"
+    start run --workspace ws --model scripted:model.jsonl --record rec.jsonl "'start them'"
+    sees '1 program runs'
+    keys t
+    sees '[program p1]'
+    sees 'p hold  x end'
+    sees '!i type'
+    keys i
+    sees 'The agent is at work: p holds the turn'
+    sees '!type:'
+    keys p
+    sees 'held before'
+    sees 'i type  I interrupt'
+    keys i
+    sees 'Ctrl-C interrupt'
+    typed 'half'
+    sees 'type: half'
+    keys C-c
+    sees 'stopped'
+    sees 'Ctrl-C was typed.'
+    sees '!type: half'
+    sees 'held before'
+    typed 'whole'
+    keys Enter
+    sees 'tty:whole.'
+    # What is pasted is typed line by line.
+    mux set-buffer -- $'first\nsecond\nthird'
+    mux paste-buffer -p -t $pane
+    sees 'tty:first.'
+    sees 'tty:second.'
+    sees 'type: third'
+    # Closed and opened again, the text is there.
+    escape
+    escape
+    sees '![program p1]'
+    keys t
+    sees '[program p1]'
+    keys i
+    sees 'type: third'
+    escape
+    keys c
+    sees 'waiting for your prompt'
+    escape
+    sees 'They are there.'
+    check "the turn was not cancelled" bash -c "! grep -q '\"status\":\"cancelled\"' '$home/rec.jsonl'"
+    keys q
+    sees 'status=0'
+}
+
+# A program that ends does not leave anybody typing.
+case_ends() {
+    begin ends 80x24
+    {
+        echo '{"type":"session.started","v":1}'
+        answer 1 "One to talk with." '{"id":"c1","name":"workspace_exec","arguments":{"command":"read -r a; sleep 2; echo bye","background":true}}'
+        answer 2 "It is there." ''
+    } >"$home/model.jsonl"
+    start run --workspace ws --model scripted:model.jsonl --record rec.jsonl "'start it'"
+    sees 'It is there.'
+    escape
+    keys t
+    sees '[program p1]'
+    keys i
+    typed 'go'
+    keys Enter
+    sees '› go'
+    typed 'too late'
+    sees 'The program has ended: what you were typing was not sent.'
+    sees '!type: too late'
+    sees 'exit 0'
+    escape
+    keys q
+    sees 'status=0'
+}
+
+# Older lines make room for new ones; who looks at a line goes on looking at it.
+case_stays() {
+    begin stays 80x24
+    {
+        echo '{"type":"session.started","v":1}'
+        answer 1 "One that prints." '{"id":"c1","name":"workspace_exec","arguments":{"command":"seq 1 19990; i=20000; while sleep 0.1; do seq $i $((i+99)); i=$((i+100)); done","background":true}}'
+        answer 2 "It is there." ''
+    } >"$home/model.jsonl"
+    start run --workspace ws --model scripted:model.jsonl --record rec.jsonl "'start it'"
+    sees 'It is there.'
+    escape
+    keys t
+    sees '[program p1]'
+    keys /
+    typed '19900'
+    keys Enter
+    sees '19900'
+    sees 'scrolled'
+    sees 'n N hits'
+    local before thousands
+    before=$(screen | grep -n '│ 199')
+    thousands=$(screen | grep -o '[0-9]*,[0-9]* lines' | cut -d, -f1)
+    sees "$((thousands + 2)),"
+    check "the same lines are in sight" [ "$before" = "$(screen | grep -n '│ 199')" ]
+    keys x
+    sees 'End program p1'
+    keys y
+    sees 'killed'
+    escape
+    keys q
+    sees 'status=0'
+}
+
+run_cases workspace program typing held ends stays long hostile no_walls

@@ -72,6 +72,10 @@ static void press(struct screen_rig *rig, const struct key *key, bool typed, boo
     if (!blind)
         frame(rig);
     const struct view *view = screen_stage_view(&rig->stage);
+    bool program = rig->ui->modal && strcmp(rig->ui->modal->ops->name, "program") == 0;
+    enum action own = keymap_find(rig->keymap, IN_PROGRAM, key);
+    if (!typed && program && (action_contexts(own) & IN_PROGRAM))
+        screen_seen.actions[own] = true;
     bool reaches = !rig->ui->modal || rig->ui->modal->ops->through || key->code == KEYSYM_ESC;
     if (!typed && reaches && (rig->ui->line == LINE_NONE || key->code == KEYSYM_ESC))
         screen_seen.actions[keymap_find(rig->keymap, ui_contexts(rig->ui, view), key)] = true;

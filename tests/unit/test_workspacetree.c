@@ -222,6 +222,36 @@ static void of_a_long_program_the_end_is_read(void **state)
     look_release(&look);
 }
 
+/* What left at the front is told, so that a view that is scrolled can stay where it is. */
+static void lines_that_leave_are_counted(void **state)
+{
+    CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
+    struct program_text shown;
+    struct shown look;
+    (void)state;
+    strbuf_addstr(&text, STARTED "{\"type\":\"program.started\",\"program\":\"p\",\"cmd\":\"x\"}\n");
+    for (int i = 0; i < 5000; i++)
+        strbuf_addf(
+            &text,
+            "{\"type\":\"program.output\",\"program\":\"p\",\"text\":\"a\\nb\\nc\\nd\\ne\\nf\\ng\\nh\\ni\\n%d\\n\"}\n",
+            i);
+    look_init(&look, text.buf);
+    program_text_init(&shown);
+    look_at(&look, 2100);
+    assert_int_equal(program_text_update(&shown, &look.view, 0), 0);
+    CLEANUP(free) char *before = xstrdup(termtext_line(&shown.text, 999)->text);
+    look_at(&look, 2103);
+    assert_int_equal(program_text_update(&shown, &look.view, 0), 30);
+    assert_string_equal(termtext_line(&shown.text, 969)->text, before);
+    assert_int_equal(program_text_update(&shown, &look.view, 0), 0);
+    look_at(&look, 2050); /* a recording that goes back begins anew */
+    assert_int_equal(program_text_update(&shown, &look.view, 0), 0);
+    look_at(&look, 5000); /* nothing that was there is there any more */
+    assert_int_equal(program_text_update(&shown, &look.view, 0), SIZE_MAX);
+    program_text_release(&shown);
+    look_release(&look);
+}
+
 static void which_program_matters(void **state)
 {
     struct shown look;
@@ -238,9 +268,32 @@ static void which_program_matters(void **state)
     assert_int_equal(program_of_call(&look.view, 1), 0);
     assert_int_equal(program_of_call(&look.view, 2), SESSION_NONE);
     assert_int_equal(program_of_call(&look.view, SESSION_NONE), SESSION_NONE);
-    assert_int_equal(program_newest(&look.view), 0);
+    assert_int_equal(program_wanted(&look.view, SESSION_NONE), 0);
+    assert_int_equal(program_wanted(&look.view, 1), 0); /* it was shown last, and has ended */
     look_at(&look, 3);
-    assert_int_equal(program_newest(&look.view), SESSION_NONE);
+    assert_int_equal(program_wanted(&look.view, SESSION_NONE), SESSION_NONE);
+    look_release(&look);
+}
+
+/* The one that was shown last, one that waits, the newest that runs, the newest. */
+static void a_program_that_runs_is_shown_again(void **state)
+{
+    struct shown look;
+    (void)state;
+    look_init(&look, STARTED "{\"type\":\"program.started\",\"program\":\"p1\"}\n"
+                             "{\"type\":\"program.started\",\"program\":\"p2\"}\n"
+                             "{\"type\":\"program.output\",\"program\":\"p2\",\"text\":\"Title? \"}\n"
+                             "{\"type\":\"program.started\",\"program\":\"p3\"}\n"
+                             "{\"type\":\"program.ended\",\"program\":\"p2\",\"exit_code\":0}\n"
+                             "{\"type\":\"program.ended\",\"program\":\"p1\",\"exit_code\":0}\n"
+                             "{\"type\":\"program.ended\",\"program\":\"p3\",\"exit_code\":0}\n");
+    assert_int_equal(program_wanted(&look.view, 0), 2);
+    look_at(&look, 5);
+    assert_int_equal(program_wanted(&look.view, 0), 0);
+    assert_int_equal(program_wanted(&look.view, SESSION_NONE), 1);
+    assert_int_equal(program_wanted(&look.view, 7), 1);
+    look_at(&look, 6);
+    assert_int_equal(program_wanted(&look.view, 1), 2);
     look_release(&look);
 }
 
@@ -252,7 +305,9 @@ int main(void)
         cmocka_unit_test(folders_are_as_large_as_what_is_in_them),
         cmocka_unit_test(a_program_is_the_same_whichever_way_one_came),
         cmocka_unit_test(of_a_long_program_the_end_is_read),
+        cmocka_unit_test(lines_that_leave_are_counted),
         cmocka_unit_test(which_program_matters),
+        cmocka_unit_test(a_program_that_runs_is_shown_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

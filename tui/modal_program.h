@@ -1,0 +1,56 @@
+#pragma once
+/* The dialog of programs, for the files that make it up: modal_program.c (keys), modal_program_paint.c (what is shown),
+ * modal_program_typing.c (what goes to the program). Nobody else includes this. */
+
+#include "base/strbuf.h"
+#include "modal.h"
+#include "program.h"
+
+enum program_typing { TYPING_NOT, TYPING_SEARCH, TYPING_INPUT };
+
+struct program_modal {
+    struct modal modal;
+    uint32_t program;
+    const struct keymap *keymap;
+    struct program_kept *kept; /* the line that is typed into it is there: it outlives the dialog */
+    struct program_text text;
+    enum program_typing typing;
+    struct input search_line;
+    char *search;
+    size_t hit;      /* the line of the hit one is at */
+    char *ending;    /* the program that somebody is asked about */
+    bool unsent;     /* something was typed that the program did not get */
+    bool left;       /* it ended while somebody typed, at … */
+    int64_t left_us;
+    char title[80];
+    struct strbuf footer;
+};
+
+static inline struct program_modal *program_of(struct modal *modal)
+{
+    return (struct program_modal *)modal;
+}
+
+/* True where there is nothing to show; else `program` is one that there is. */
+bool program_modal_empty(struct program_modal *shown, const struct view *view);
+const char *program_modal_name(const struct program_modal *shown, const struct view *view);
+
+/* modal_program_paint.c */
+struct rect program_modal_place(struct modal *modal, const struct view *view, int rows, int cols);
+void program_modal_paint(struct modal *modal, struct ui *ui, const struct view *view, struct canvas *canvas,
+                         struct rect inside);
+const char *program_modal_title(struct modal *modal, const struct view *view);
+const char *program_modal_footer(struct modal *modal, const struct view *view);
+
+/* modal_program_typing.c */
+/* Submits; what is refused is said. */
+bool program_modal_submit(struct ui *ui, const struct intent *intent);
+/* True, and says why, where it can be neither typed into nor ended; `typing`: or not be typed into at this moment. */
+bool program_modal_refuses(const struct program_modal *shown, struct ui *ui, const struct view *view, bool typing);
+/* A program that has ended takes no text any more: closes the line, and says so. True when it did. */
+bool program_modal_leave(struct program_modal *shown, struct ui *ui, const struct view *view);
+/* A hand that is still typing does not know yet that the line is gone: its letters are no keys, and true is returned. */
+bool program_modal_too_late(struct program_modal *shown, struct ui *ui, const struct key *key);
+void program_modal_interrupt(struct program_modal *shown, struct ui *ui, const struct view *view);
+/* A key for the line that is open. */
+void program_modal_type(struct program_modal *shown, struct ui *ui, const struct view *view, const struct key *key);

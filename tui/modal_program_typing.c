@@ -1,0 +1,142 @@
+/* What somebody types into a program: lines, the end of the input, an interrupt. A paste is typed as its lines are; one
+ * that is refused stays in the line with all that follows, so that nothing comes out of order. */
+
+#include "base/mem.h"
+#include "modal_program.h"
+#include "ui.h"
+#include "workspace/program_control.h"
+
+bool program_modal_submit(struct ui *ui, const struct intent *intent)
+{
+    struct ui_host *host = ui_get_host(ui);
+    struct err err = ERR_INIT;
+    if (host->submit(host, intent, &err) == 0)
+        return true;
+    ui_say(ui, LOOK_WARN, "%s", err.text);
+    return false;
+}
+
+bool program_modal_refuses(const struct program_modal *shown, struct ui *ui, const struct view *view, bool typing)
+{
+    if (view->mode == VIEW_REPLAY)
+        ui_say(ui, LOOK_TEXT, "This is a recording: the program ran then, and nobody can type into it now.");
+    else if (!session_program_running(view->session, shown->program))
+        ui_say(ui, LOOK_TEXT, "The program has ended.");
+    else if (typing && program_agent_works(view))
+        ui_say(ui, LOOK_TEXT, "The agent is at work: %s holds the turn at its next gate, and then you can type.",
+               keymap_key(shown->keymap, ACTION_PAUSE));
+    else
+        return false;
+    return true;
+}
+
+/* An emptied line may still be in a paste. */
+static void empty_line(struct input *line)
+{
+    bool pasting = line->pasting;
+    input_remember(line);
+    input_set(line, "");
+    line->pasting = pasting;
+}
+
+static void say_ended(const struct program_modal *shown, struct ui *ui)
+{
+    ui_say(ui, LOOK_WARN, "The program has ended%s.", shown->unsent ? ": what you were typing was not sent" : "");
+}
+
+bool program_modal_leave(struct program_modal *shown, struct ui *ui, const struct view *view)
+{
+    if (shown->typing != TYPING_INPUT || session_program_running(view->session, shown->program))
+        return false;
+    shown->unsent = shown->kept->line.text.len > 0;
+    empty_line(&shown->kept->line);
+    shown->typing = TYPING_NOT;
+    shown->left = true;
+    shown->left_us = ui_now_us(ui);
+    say_ended(shown, ui);
+    return true;
+}
+
+bool program_modal_too_late(struct program_modal *shown, struct ui *ui, const struct key *key)
+{
+    bool text = key->code && !key->ctrl && !key->alt && (key->code < KEYSYM_BASE || key->code == KEYSYM_ENTER);
+    shown->left = shown->left && ui_too_new(ui, shown->left_us);
+    if (!shown->left || !text)
+        return false;
+    say_ended(shown, ui);
+    return true;
+}
+
+static bool send(struct program_modal *shown, struct ui *ui, const struct view *view, const char *text)
+{
+    struct intent intent = {.type = INTENT_PROGRAM_INPUT, .program_input = {program_modal_name(shown, view), text}};
+    shown->modal.list.follow = true;
+    return program_modal_submit(ui, &intent);
+}
+
+static bool send_line(struct program_modal *shown, struct ui *ui, const struct view *view)
+{
+    struct input *line = &shown->kept->line;
+    CLEANUP(free) char *text = xasprintf("%s\n", line->text.buf ? line->text.buf : "");
+    if (!send(shown, ui, view, text))
+        return false; /* what was typed is still there */
+    empty_line(line);
+    return true;
+}
+
+static void end_input(struct program_modal *shown, struct ui *ui, const struct view *view)
+{
+    if (!send(shown, ui, view, PROGRAM_INPUT_END) || view->session->programs[shown->program].tty)
+        return;
+    shown->typing = TYPING_NOT;
+    ui_say(ui, LOOK_TEXT, "Its input has ended.");
+}
+
+void program_modal_interrupt(struct program_modal *shown, struct ui *ui, const struct view *view)
+{
+    bool typing = shown->typing == TYPING_INPUT;
+    if (!view->session->programs[shown->program].tty) {
+        ui_say(ui, LOOK_TEXT, "It has no terminal to be interrupted from; %s%s ends it.",
+               typing ? "Esc closes the line, " : "", keymap_key(shown->keymap, ACTION_PROGRAM_END));
+        return;
+    }
+    if (!send(shown, ui, view, "\x03"))
+        return;
+    if (typing) /* a terminal forgets the line as well */
+        empty_line(&shown->kept->line);
+    ui_say(ui, LOOK_TEXT, "Ctrl-C was typed.");
+}
+
+/* True when the key was a line's end in a paste, and the line was sent. */
+static bool pasted_line(struct program_modal *shown, struct ui *ui, const struct view *view, const struct key *key)
+{
+    struct input *line = &shown->kept->line;
+    if (key->code == KEYSYM_PASTE_BEGIN)
+        shown->unsent = false;
+    if (!line->pasting || key->code != KEYSYM_ENTER || key->ctrl || key->alt || shown->unsent)
+        return false;
+    shown->unsent = !send_line(shown, ui, view);
+    return !shown->unsent;
+}
+
+void program_modal_type(struct program_modal *shown, struct ui *ui, const struct view *view, const struct key *key)
+{
+    struct input *line = &shown->kept->line;
+    if (!line->pasting && !line->text.len && key->ctrl && key->code == 'd') {
+        end_input(shown, ui, view);
+        return;
+    }
+    if (pasted_line(shown, ui, view, key))
+        return;
+    switch (input_key(line, key)) {
+    case INPUT_DONE:
+        send_line(shown, ui, view);
+        break;
+    case INPUT_CLOSED:
+        shown->typing = TYPING_NOT;
+        break;
+    case INPUT_CHANGED:
+    case INPUT_IGNORED:
+        break;
+    }
+}
