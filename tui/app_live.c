@@ -238,6 +238,7 @@ static void live_fill(struct app *app)
         .count = journal_count(live->lines),
         .speed = 1,
         .departures = live->departures,
+        .programs = live->setup.harness.programs,
         .models = live->models.len ? live->models.buf : NULL,
         .allowed = live->allowed.len ? live->allowed.buf : NULL,
     };

@@ -44,7 +44,7 @@ void input_remember(struct input *input)
 {
     const char *text = input->text.buf;
     bool again = input->history_count && strcmp(input->history[input->history_count - 1], text) == 0;
-    if (*text && !again) {
+    if (*text && !again && !input->masked) {
         if (input->history_count == HISTORY_MOST) {
             free(input->history[0]);
             memmove(input->history, input->history + 1, --input->history_count * sizeof(*input->history));
@@ -308,7 +308,8 @@ static struct walk walk_text(const struct input *input, struct canvas *canvas, s
     for (size_t at = 0, next;; at = next) {
         bool newline = at < input->text.len && input->text.buf[at] == '\n';
         next = char_end(input, at);
-        int width = at < input->text.len ? canvas_columns(canvas, input->text.buf + at, next - at) : 1;
+        bool plain = at < input->text.len && !input->masked;
+        int width = plain ? canvas_columns(canvas, input->text.buf + at, next - at) : 1;
         /* The cursor behind the last character wants a column too. */
         if (!newline && col + width > text.cols && col > 0) {
             walk.rows++;
@@ -329,7 +330,9 @@ static struct walk walk_text(const struct input *input, struct canvas *canvas, s
             col = 0;
             continue;
         }
-        if (paint)
+        if (paint && input->masked)
+            canvas_str(canvas, text, walk.rows - 1 - top, col, LOOK_INPUT, canvas->ascii ? "*" : "•");
+        else if (paint)
             canvas_text(canvas, text, walk.rows - 1 - top, col, LOOK_INPUT, input->text.buf + at, next - at);
         col += width;
     }

@@ -14,11 +14,12 @@ struct input {
     size_t history_count, history_room, history_at;
     char *draft;      /* what was typed before going up the history */
     bool pasting;
+    bool masked;      /* its characters are not shown */
 };
 void input_init(struct input *input, bool multiline);
 void input_release(struct input *input);
 void input_set(struct input *input, const char *text);
-void input_remember(struct input *input); /* the present text into the history */
+void input_remember(struct input *input); /* the present text into the history; one that is masked never */
 
 enum input_result { INPUT_IGNORED, INPUT_CHANGED, INPUT_DONE, INPUT_CLOSED };
 /* Characters, Left/Right/Home/End, Ctrl-A/E/B/F/K/U/W/D, Alt-B/F, Backspace/Delete, Up/Down in history or lines. Enter:

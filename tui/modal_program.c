@@ -187,6 +187,7 @@ static bool program_key(struct modal *modal, struct ui *ui, const struct view *v
     struct program_modal *shown = program_of(modal);
     if (program_modal_empty(shown, view))
         return false;
+    program_modal_mask(shown, view);
     if (program_modal_leave(shown, ui, view) && !shown->kept->line.pasting)
         return true; /* it was pressed before anybody could see that */
     if (shown->typing != TYPING_NOT && key->code)

@@ -51,6 +51,8 @@ bool program_modal_refuses(const struct program_modal *shown, struct ui *ui, con
 bool program_modal_leave(struct program_modal *shown, struct ui *ui, const struct view *view);
 /* A hand that is still typing does not know yet that the line is gone: its letters are no keys, and true is returned. */
 bool program_modal_too_late(struct program_modal *shown, struct ui *ui, const struct key *key);
+/* Whether the line may be read: what was typed unseen is never shown afterwards. */
+void program_modal_mask(struct program_modal *shown, const struct view *view);
 void program_modal_interrupt(struct program_modal *shown, struct ui *ui, const struct view *view);
 /* A key for the line that is open. */
 void program_modal_type(struct program_modal *shown, struct ui *ui, const struct view *view, const struct key *key);

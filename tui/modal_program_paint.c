@@ -131,7 +131,7 @@ static void paint_line(struct program_modal *shown, struct canvas *canvas, struc
     if (shown->typing == TYPING_SEARCH)
         input_paint(&shown->search_line, canvas, at, "/");
     else
-        input_paint(&shown->kept->line, canvas, at, "type: ");
+        input_paint(&shown->kept->line, canvas, at, shown->kept->line.masked ? "type unseen: " : "type: ");
 }
 
 static void paint_none(const struct view *view, struct canvas *canvas, struct rect inside)
@@ -159,6 +159,7 @@ void program_modal_paint(struct modal *modal, struct ui *ui, const struct view *
         paint_none(view, canvas, inside);
         return;
     }
+    program_modal_mask(shown, view);
     program_modal_leave(shown, ui, view);
     int tabs = view->session->program_count > 1;
     int typing = shown->typing != TYPING_NOT;

@@ -39,6 +39,15 @@ static void empty_line(struct input *line)
     line->pasting = pasting;
 }
 
+void program_modal_mask(struct program_modal *shown, const struct view *view)
+{
+    struct input *line = &shown->kept->line;
+    bool hides = program_hides(view, shown->program);
+    if (line->masked && !hides)
+        empty_line(line);
+    line->masked = hides;
+}
+
 static void say_ended(const struct program_modal *shown, struct ui *ui)
 {
     ui_say(ui, LOOK_WARN, "The program has ended%s.", shown->unsent ? ": what you were typing was not sent" : "");

@@ -2,6 +2,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "text.h"
+#include "workspace/program_control.h"
 #include <string.h>
 
 #define WHY_MOST 40 /* bytes of it beside other words */
@@ -135,6 +136,13 @@ uint32_t program_wanted(const struct view *view, uint32_t last)
 bool program_agent_works(const struct view *view)
 {
     return view->mode != VIEW_REPLAY && session_turn_running(view->session) && !view->question && !view->held;
+}
+
+bool program_hides(const struct view *view, uint32_t program)
+{
+    const struct session *session = view->session;
+    return view->programs && session_program_running(session, program) &&
+           view->programs->hides(view->programs, session_name(session, session->programs[program].id));
 }
 
 uint32_t program_call_only(const struct view *view)

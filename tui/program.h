@@ -35,6 +35,8 @@ uint32_t program_of_call(const struct view *view, uint32_t call);
 uint32_t program_wanted(const struct view *view, uint32_t last);
 /* What is typed is refused at this moment, as core/turn/typing.c has it: the turn goes on by itself. */
 bool program_agent_works(const struct view *view);
+/* It waits for a line that its terminal does not say back: nobody shall read it here either. */
+bool program_hides(const struct view *view, uint32_t program);
 /* A call whose command ends with it: it runs, and is no program here. Its index, SESSION_NONE. */
 uint32_t program_call_only(const struct view *view);
 /* Its command; "" when that cannot be read. Good as long as the arena. */

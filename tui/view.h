@@ -7,6 +7,7 @@
 #include "turn/engine.h"
 
 struct departures;
+struct program_control;
 struct sandbox_view;
 struct json;
 
@@ -31,6 +32,7 @@ struct view {
     bool playing;
     const struct departures *departures; /* with --execute */
     const struct sandbox_view *sandbox; /* of a live session; NULL: none */
+    struct program_control *programs;   /* of a live session, to be asked about; NULL: none */
     const char *models;                 /* that can be asked, a line each: name, a blank, provider and model; NULL: none */
     const char *allowed;                /* permissions given for the session, as text; NULL: none */
 };

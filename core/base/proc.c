@@ -29,6 +29,7 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <termios.h>
 #include <uv.h>
 
 /* Real time in any loop: a fake clock does not make other processes faster. */
@@ -524,6 +525,14 @@ void proc_write_control(struct proc *proc, const void *bytes, size_t len)
 size_t proc_unwritten(const struct proc *proc)
 {
     return proc->input_open ? uv_stream_get_write_queue_size((const uv_stream_t *)&proc->input) : 0;
+}
+
+bool proc_hides_input(const struct proc *proc)
+{
+    struct termios modes;
+    uv_os_fd_t master; /* either side has the modes of both */
+    return proc->tty && proc->input_open && !uv_fileno((const uv_handle_t *)&proc->input, &master) &&
+           !tcgetattr(master, &modes) && (modes.c_lflag & ICANON) && !(modes.c_lflag & ECHO);
 }
 
 void proc_close_stdin(struct proc *proc)

@@ -44,6 +44,8 @@ void proc_pause(struct proc *proc, bool paused);
 void proc_write(struct proc *proc, const void *bytes, size_t len);
 /* Bytes that are queued and that it has not read yet. */
 size_t proc_unwritten(const struct proc *proc);
+/* On a terminal: lines are read from it, and what is typed is not said back. A program that echoes itself reads characters. */
+bool proc_hides_input(const struct proc *proc);
 /* On a terminal: what a person would type for it. */
 void proc_close_stdin(struct proc *proc);
 void proc_write_control(struct proc *proc, const void *bytes, size_t len);

@@ -206,6 +206,12 @@ static void control_write(struct program_control *control, const char *program, 
         exec_control(place->exec)->write(exec_control(place->exec), program, text, len);
 }
 
+static bool control_hides(struct program_control *control, const char *program)
+{
+    struct place *place = place_of(control);
+    return place->exec && exec_control(place->exec)->hides(exec_control(place->exec), program);
+}
+
 static int control_kill(struct program_control *control, const char *program, struct err *err)
 {
     struct place *place = place_of(control);
@@ -218,7 +224,8 @@ static int control_kill(struct program_control *control, const char *program, st
 
 void place_control_init(struct place *place)
 {
-    place->control = (struct program_control){.ready = control_ready, .write = control_write, .kill = control_kill};
+    place->control = (struct program_control){
+        .ready = control_ready, .write = control_write, .hides = control_hides, .kill = control_kill};
 }
 
 struct program_control *place_control(struct place *place)

@@ -29,6 +29,14 @@ static bool goes_on_by_itself(const struct engine *engine)
     return engine_turn_running(engine) && !engine_question(engine) && !engine_held(engine, &held);
 }
 
+/* What the journal has of it. A line that a terminal does not say back is nobody's to read later; a lone key is no text. */
+static const char *recorded(struct program_control *control, const char *program, const char *text)
+{
+    bool key = (unsigned char)text[0] < ' ' && !text[1];
+
+    return !key && control->hides(control, program) ? PROGRAM_INPUT_HIDDEN : text;
+}
+
 int typing_input(struct engine *engine, const struct harness *harness, int64_t turn, const struct intent *intent,
                  struct err *err)
 {
@@ -45,7 +53,9 @@ int typing_input(struct engine *engine, const struct harness *harness, int64_t t
         return -1;
     if (engine_emit(engine, turn,
                     &(struct event){.type = EVENT_PROGRAM_INPUT,
-                                    .program_input = {.program = program, .text = text, .by = "key"}}) < 0)
+                                    .program_input = {.program = program,
+                                                      .text = recorded(control, program, text),
+                                                      .by = "key"}}) < 0)
         return err_set(err, "%s", engine_failed(engine));
     control->write(control, program, text, strlen(text));
     return 0;

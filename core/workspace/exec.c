@@ -433,6 +433,12 @@ static void control_write(struct program_control *control, const char *program, 
         program_session_end_input(entry->session);
 }
 
+static bool control_hides(struct program_control *control, const char *program)
+{
+    struct entry *entry = find_entry(CONTAINER_OF(control, struct exec, control), program, NULL);
+    return entry && program_session_hides_input(entry->session);
+}
+
 static int control_kill(struct program_control *control, const char *program, struct err *err)
 {
     struct entry *entry = find_entry(CONTAINER_OF(control, struct exec, control), program, err);
@@ -454,7 +460,8 @@ struct exec *exec_new(const struct exec_options *options)
     struct exec *exec = xcalloc(1, sizeof(*exec));
     exec->options = *options;
     exec->loop = programs_loop(options->programs);
-    exec->control = (struct program_control){.ready = control_ready, .write = control_write, .kill = control_kill};
+    exec->control = (struct program_control){
+        .ready = control_ready, .write = control_write, .hides = control_hides, .kill = control_kill};
     return exec;
 }
 

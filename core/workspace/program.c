@@ -538,6 +538,11 @@ size_t program_unread(const struct program *program)
     return program->proc ? proc_unwritten(program->proc) : 0;
 }
 
+bool program_hides_input(const struct program *program)
+{
+    return program->proc && proc_hides_input(program->proc);
+}
+
 void program_close_input(struct program *program)
 {
     if (program->proc)

@@ -119,6 +119,8 @@ struct program *program_start(struct programs *programs, struct workspace *ws, c
 void program_write(struct program *program, const char *bytes, size_t len);
 /* Bytes that were written and not read yet. */
 size_t program_unread(const struct program *program);
+/* It waits for a line that its terminal does not say back: a password. */
+bool program_hides_input(const struct program *program);
 void program_close_input(struct program *program);
 /* Asks it to end, and kills it after the grace (0 or less: at once). Again, or when it is gone: nothing. */
 void program_kill(struct program *program, int64_t grace_ms);

@@ -216,6 +216,11 @@ bool program_session_closed(const struct program_session *session)
     return session->closed;
 }
 
+bool program_session_hides_input(const struct program_session *session)
+{
+    return session->program && program_hides_input(session->program);
+}
+
 void program_session_free(struct program_session *session)
 {
     if (!session)

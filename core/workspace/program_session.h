@@ -56,6 +56,8 @@ void program_session_close(struct program_session *session);
 /* What Ctrl-D is on a terminal: there it is typed, as often as one likes; without one the input ends. */
 void program_session_end_input(struct program_session *session);
 bool program_session_closed(const struct program_session *session);
+/* It waits for a line that its terminal does not say back. */
+bool program_session_hides_input(const struct program_session *session);
 /* Ends it if it runs; nobody is called any more, and a wait is forgotten. */
 void program_session_free(struct program_session *session);
 

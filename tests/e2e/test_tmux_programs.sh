@@ -276,6 +276,37 @@ case_ends() {
     sees 'status=0'
 }
 
+# What a terminal does not say back is neither on the screen nor in the recording.
+case_unseen() {
+    begin unseen 80x24
+    {
+        echo '{"type":"session.started","v":1}'
+        answer 1 "One that asks." '{"id":"c1","name":"workspace_exec","arguments":{"command":"stty -echo; printf \"Password: \"; read -r p; stty echo; echo; echo \"${#p} characters\"; read -r q","background":true,"tty":true}}'
+        answer 2 "It is there." ''
+    } >"$home/model.jsonl"
+    start run --workspace ws --model scripted:model.jsonl --record rec.jsonl "'start it'"
+    sees 'It is there.'
+    escape
+    keys t
+    sees 'Password:'
+    keys i
+    sees 'type unseen:'
+    typed 'sesame'
+    sees 'type unseen: ••••••'
+    keys Enter
+    sees '6 characters'
+    sees 'type: '
+    keys Up
+    typed 'seen'
+    sees 'type: seen'
+    escape
+    check "it is recorded that something was typed" grep -q 'not echoed' "$home/rec.jsonl"
+    check "what was typed is in no record" bash -c "! grep -rq sesame '$home' --include='*.jsonl' --exclude=model.jsonl"
+    escape
+    keys q
+    sees 'status=0'
+}
+
 # Older lines make room for new ones; who looks at a line goes on looking at it.
 case_stays() {
     begin stays 80x24
@@ -309,4 +340,4 @@ case_stays() {
     sees 'status=0'
 }
 
-run_cases workspace program typing held ends stays long hostile no_walls
+run_cases workspace program typing held ends unseen stays long hostile no_walls

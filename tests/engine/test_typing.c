@@ -19,6 +19,7 @@ struct fake_programs {
     struct program_control control;
     struct turn_rig *rig;
     const char *busy; /* why nothing can be typed; NULL: it can be */
+    bool hides;
     struct strbuf log;
 };
 
@@ -40,6 +41,12 @@ static void fake_write(struct program_control *control, const char *program, con
                 turn_rig_count(programs->rig, EVENT_PROGRAM_INPUT));
 }
 
+static bool fake_hides(struct program_control *control, const char *program)
+{
+    (void)program;
+    return programs_of(control)->hides;
+}
+
 static int fake_kill(struct program_control *control, const char *program, struct err *err)
 {
     (void)err;
@@ -58,7 +65,9 @@ static void typing_init(struct typing *typing)
     struct turn_rig *rig = &typing->rig;
     turn_rig_init(rig);
     typing->programs = (struct fake_programs){
-        .control = {.ready = fake_ready, .write = fake_write, .kill = fake_kill}, .rig = rig, .log = STRBUF_INIT};
+        .control = {.ready = fake_ready, .write = fake_write, .hides = fake_hides, .kill = fake_kill},
+        .rig = rig,
+        .log = STRBUF_INIT};
     fake_tool_init(&typing->look, "look", EFFECT_READ_ONLY);
     turn_rig_add_tool(rig, &typing->look.tool);
     rig->harness.interactive = true;
@@ -108,6 +117,22 @@ static void what_is_typed_is_recorded_before_it_is_written(void **state)
     assert_string_equal(event->program_input.text, "yes\n");
     assert_string_equal(event->program_input.by, "key");
     assert_int_equal(event->turn, 0);
+    typing_end(&typing);
+}
+
+/* A password is the program's alone; a key is no text. */
+static void what_is_not_said_back_is_not_recorded(void **state)
+{
+    struct typing typing;
+    (void)state;
+    typing_init(&typing);
+    start(&typing);
+    typing.programs.hides = true;
+    assert_string_equal(type(&typing, "p1", "open sesame\n"), "");
+    assert_string_equal(type(&typing, "p1", "\x03"), "");
+    assert_string_equal(typing.programs.log.buf, "p1<open sesame\n (1 recorded)p1<\x03 (2 recorded)");
+    assert_string_equal(turn_rig_event(&typing.rig, EVENT_PROGRAM_INPUT, 0)->program_input.text, "[not echoed]\n");
+    assert_string_equal(turn_rig_event(&typing.rig, EVENT_PROGRAM_INPUT, 1)->program_input.text, "\x03");
     typing_end(&typing);
 }
 
@@ -215,6 +240,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_typed_is_recorded_before_it_is_written),
+        cmocka_unit_test(what_is_not_said_back_is_not_recorded),
         cmocka_unit_test(at_a_gate_one_can_type),
         cmocka_unit_test(while_the_agent_works_one_cannot_type_but_end_it),
         cmocka_unit_test(what_cannot_be_is_refused_with_a_sentence),

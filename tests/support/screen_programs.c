@@ -22,6 +22,13 @@ static void write_text(struct program_control *control, const char *program, con
     strbuf_addf(&stage_of(control)->log, " (it gets %zu bytes)", len);
 }
 
+/* By its name: a case has no terminal. */
+static bool hides(struct program_control *control, const char *program)
+{
+    (void)control;
+    return strcmp(program, "hidden") == 0;
+}
+
 static int kill_it(struct program_control *control, const char *program, struct err *err)
 {
     (void)program, (void)err;
@@ -29,7 +36,7 @@ static int kill_it(struct program_control *control, const char *program, struct 
     return 0;
 }
 
-const struct program_control screen_programs = {.ready = ready, .write = write_text, .kill = kill_it};
+const struct program_control screen_programs = {.ready = ready, .write = write_text, .hides = hides, .kill = kill_it};
 
 void screen_stage_tell(struct screen_stage *stage, const char *line)
 {

@@ -352,6 +352,7 @@ static void fill_live(struct screen_stage *stage, struct view *view)
     view->held = engine_held(stage->engine, &view->gate);
     view->gates = engine_gates(stage->engine);
     view->departures = stage->departures;
+    view->programs = &stage->programs;
     view->models = "claude anthropic/claude-sonnet-4-5\nlocal openai/qwen3\nplayed scripted/demo\n";
     view->allowed = stage->allowed.len ? stage->allowed.buf : NULL;
     view->count = view->position = journal_count(stage->lines);

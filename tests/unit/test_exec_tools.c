@@ -150,6 +150,28 @@ static void test_sessions(void **state)
         "started p1 printf 'Name: '; read n; echo hi $n; read m . 0;output p1 Name: ;output p1 hi Ann\n;ended p1 0;");
 }
 
+/* A terminal that reads lines and does not say them back, and only while it does. */
+static void test_what_is_hidden(void **state)
+{
+    (void)state;
+    call(command,
+         "{\"command\":\"stty -echo; printf 'Password: '; read p; stty echo; printf 'Name: '; read n; stty -icanon "
+         "-echo; printf 'Key: '; read k\",\"tty\":true,\"yield_time_ms\":20000}",
+         "session_id");
+    struct program_control *control = exec_control(exec);
+    assert_string_equal(member("output"), "Password: ");
+    assert_true(control->hides(control, "p1"));
+    assert_false(control->hides(control, "p9"));
+    call(exec_write, "{\"session_id\":\"p1\",\"chars\":\"x\\n\",\"yield_time_ms\":20000}", "output");
+    assert_non_null(strstr(member("output"), "Name: "));
+    assert_false(control->hides(control, "p1"));
+    call(exec_write, "{\"session_id\":\"p1\",\"chars\":\"x\\n\",\"yield_time_ms\":20000}", "output");
+    assert_non_null(strstr(member("output"), "Key: "));
+    assert_false(control->hides(control, "p1")); /* such a program says back itself what it wants to */
+    call(command, "{\"command\":\"printf 'Name: '; read n\",\"yield_time_ms\":20000}", "session_id");
+    assert_false(control->hides(control, "p2")); /* no terminal */
+}
+
 static void test_background_and_kill(void **state)
 {
     (void)state;
@@ -323,6 +345,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_commands, begin, end),
         cmocka_unit_test_setup_teardown(test_sessions, begin, end),
+        cmocka_unit_test_setup_teardown(test_what_is_hidden, begin, end),
         cmocka_unit_test_setup_teardown(test_background_and_kill, begin, end),
         cmocka_unit_test_setup_teardown(test_policy_and_window, begin, end),
         cmocka_unit_test_setup_teardown(test_blocks, begin, end),

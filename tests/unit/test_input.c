@@ -252,6 +252,27 @@ static void test_painting(void **state)
 }
 
 /* The cursor is inside whatever the place, the text and its position. */
+/* What is masked is neither on the screen nor among what was typed before. */
+static void test_what_is_masked(void **state)
+{
+    (void)state;
+    struct canvas canvas;
+    canvas_init(&canvas);
+    canvas_resize(&canvas, 1, 12);
+    input.masked = true;
+    type("secret");
+    send(0x65E5);
+    input_paint(&input, &canvas, rect_make(0, 0, 1, 12), "say ");
+    assert_painted(&canvas, "say •••••••\n");
+    assert_int_equal(canvas.cursor_col, 11);
+    input_remember(&input);
+    assert_int_equal(input.history_count, 0);
+    canvas.ascii = true;
+    input_paint(&input, &canvas, rect_make(0, 0, 1, 12), "say ");
+    assert_painted(&canvas, "say *******\n");
+    canvas_release(&canvas);
+}
+
 static void test_painting_in_every_place(void **state)
 {
     (void)state;
@@ -293,6 +314,7 @@ int main(void)
         CASE(test_lines),
         CASE(test_a_paste_is_text),
         CASE(test_painting),
+        CASE(test_what_is_masked),
         CASE(test_painting_in_every_place),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
