@@ -1,6 +1,7 @@
 /* What actions do that are the ui's own; stepping has its own file, and what is left goes to a pane. */
 
 #include "journal/session.h"
+#include "program.h"
 #include "text.h"
 #include "ui_inside.h"
 #include <stdlib.h>

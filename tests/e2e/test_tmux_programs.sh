@@ -243,6 +243,10 @@ case_held() {
     escape
     keys c
     sees 'waiting for your prompt'
+    keys x
+    sees 'End program p1'
+    keys y
+    sees 'killed'
     escape
     sees 'They are there.'
     check "the turn was not cancelled" bash -c "! grep -q '\"status\":\"cancelled\"' '$home/rec.jsonl'"
@@ -299,7 +303,8 @@ case_unseen() {
     keys Up
     typed 'seen'
     sees 'type: seen'
-    escape
+    keys Enter
+    sees 'exit 0'
     check "it is recorded that something was typed" grep -q 'not echoed' "$home/rec.jsonl"
     check "what was typed is in no record" bash -c "! grep -rq sesame '$home' --include='*.jsonl' --exclude=model.jsonl"
     escape

@@ -123,6 +123,9 @@ static void test_contexts(void **state)
     assert_int_equal(find(keymap, 0, "q"), ACTION_QUIT);
     assert_int_equal(find(keymap, IN_REPLAY, "s"), ACTION_NONE);
     assert_int_equal(find(keymap, IN_REPLAY, "Left"), ACTION_EVENT_PREVIOUS);
+    assert_int_equal(find(keymap, IN_PROGRAM, "x"), ACTION_PROGRAM_END);
+    assert_int_equal(find(keymap, IN_PROGRAM, "I"), ACTION_PROGRAM_INTERRUPT);
+    assert_int_equal(find(keymap, IN_REPLAY, "x"), ACTION_NEXT_ERROR);
     assert_int_equal(find(keymap, IN_ALL, "Ctrl-C"), ACTION_CANCEL);
     assert_int_equal(find(keymap, IN_ALL, "Shift-Tab"), ACTION_PANE_PREVIOUS);
     keymap_free(keymap);
