@@ -74,6 +74,6 @@ struct modal *modal_gate_new(const struct ui *ui);                    /* what st
 struct modal *modal_departures_new(void);                         /* recorded against got */
 struct modal *modal_sandbox_new(void);                           /* the boxes that scripts run in */
 struct modal *modal_document_new(const char *title, struct pretty *take_document); /* a text to read */
-struct modal *modal_program_new(uint32_t program, const struct keymap *keymap,
-                                struct program_kept *kept);       /* what a program prints; typing into it, ending it */
+/* What a program prints; typing into it, ending it. SESSION_NONE: that there is none. */
+struct modal *modal_program_new(uint32_t program, const struct keymap *keymap, struct program_kept *kept);
 struct modal *modal_permissions_new(void);                        /* what was allowed with A; revocable */

@@ -21,8 +21,10 @@ static void program_release(struct modal *modal)
 bool program_modal_empty(struct program_modal *shown, const struct view *view)
 {
     uint32_t count = view->session->program_count;
-    if (count && shown->program >= count) /* a recording went back before it began */
+    if (count && shown->program >= count) /* there was none, or a recording went back before it began */
         shown->program = count - 1;
+    if (count)
+        shown->kept->shown = shown->program;
     return !count;
 }
 
@@ -111,7 +113,6 @@ static void begin(struct program_modal *shown, uint32_t program)
         input_remember(&shown->kept->line);
         input_set(&shown->kept->line, "");
     }
-    shown->kept->shown = program;
 }
 
 static void show(struct program_modal *shown, uint32_t program)

@@ -23,7 +23,7 @@ bool program_modal_refuses(const struct program_modal *shown, struct ui *ui, con
     else if (!session_program_running(view->session, shown->program))
         ui_say(ui, LOOK_TEXT, "The program has ended.");
     else if (typing && program_agent_works(view))
-        ui_say(ui, LOOK_TEXT, "The agent is at work: %s holds the turn at its next gate, and then you can type.",
+        ui_say(ui, LOOK_TEXT, "The agent is at work: %s holds the turn at its next gate; then you can type.",
                keymap_key(shown->keymap, ACTION_PAUSE));
     else
         return false;

@@ -119,7 +119,7 @@ static void inspect(struct ui *ui, const struct view *view)
 void ui_show_program(struct ui *ui, const struct view *view, uint32_t program)
 {
     program = program != SESSION_NONE ? program : program_wanted(view, ui->program.shown);
-    ui_open_modal(ui, modal_program_new(program == SESSION_NONE ? 0 : program, ui->keymap, &ui->program));
+    ui_open_modal(ui, modal_program_new(program, ui->keymap, &ui->program));
 }
 
 /* The program of the call that is held, or of the selected one. */
