@@ -22,7 +22,7 @@ bool program_modal_empty(struct program_modal *shown, const struct view *view)
 {
     uint32_t count = view->session->program_count;
     if (count && shown->program >= count) /* there was none, or a recording went back before it began */
-        shown->program = count - 1;
+        shown->program = program_wanted(view, SESSION_NONE);
     if (count)
         shown->kept->shown = shown->program;
     return !count;
