@@ -63,10 +63,11 @@ static uint32_t node_of_row(const struct workspace_pane *shown, size_t row)
     return row < tree->shown_count ? tree->shown[row] : TREE_NONE;
 }
 
-static bool node_fits(struct treeview *tree, uint32_t node, const struct filter *filter, size_t *bytes)
+static bool node_fits(const struct workspacetree *what, uint32_t node, const struct filter *filter, size_t *bytes)
 {
     CLEANUP(strbuf) struct strbuf words = STRBUF_INIT;
-    strbuf_addf(&words, "%s %s", tree->nodes[node].label, tree->nodes[node].note);
+    workspacetree_path(&words, what, node);
+    strbuf_addf(&words, " %s", what->tree.nodes[node].note);
     *bytes += words.len;
     return filter_text_fits(filter, words.buf, words.len);
 }
@@ -75,7 +76,7 @@ static bool row_fits(const struct sift_rows *rows, const struct filter *filter, 
 {
     struct workspace_pane *shown = rows->owner;
     uint32_t node = node_of_row(shown, row);
-    return node != TREE_NONE && node_fits(tree_of(shown), node, filter, bytes);
+    return node != TREE_NONE && node_fits(&shown->what, node, filter, bytes);
 }
 
 static void workspace_rows(struct pane *pane, const struct view *view, struct sift_rows *rows)
@@ -134,23 +135,43 @@ static size_t update(struct workspace_pane *shown, const struct view *view, int 
 
 /* ---- painting ---- */
 
+/* How near its limit a workspace is, whichever is the nearer one: that of bytes or that of entries. */
+static double say_use(struct strbuf *words, const struct workspace_use *use)
+{
+    double bytes = use->limit ? (double)use->used / (double)use->limit : 1;
+    double entries = use->count_limit > 0 ? (double)use->count / (double)use->count_limit : 0;
+    if (entries > bytes) {
+        text_count(words, use->count);
+        strbuf_addstr(words, " / ");
+        text_count(words, use->count_limit);
+        strbuf_addstr(words, " files");
+        return entries;
+    }
+    text_size(words, (uint64_t)use->used);
+    strbuf_addstr(words, " / ");
+    text_size(words, (uint64_t)use->limit);
+    return bytes;
+}
+
 static void paint_gauge(struct workspace_pane *shown, const struct view *view, struct canvas *canvas, struct rect at)
 {
     CLEANUP(strbuf) struct strbuf words = STRBUF_INIT;
-    uint32_t row = workspacetree_owner(&shown->what, view, cursor_node(shown, view));
+    uint32_t node = cursor_node(shown, view), row = workspacetree_owner(&shown->what, view, node);
     const struct workspace_use *use = workspacetree_use(&shown->what, row);
     if (!use)
         return;
+    if (workspacetree_gone(&shown->what, view, node)) {
+        canvas_str(canvas, at, 0, 1, LOOK_DIM, "This workspace is gone.");
+        return;
+    }
     int col = 1 + canvas_str(canvas, at, 0, 1, LOOK_TEXT, "disk") + 2;
-    text_bytes(&words, (uint64_t)use->used);
     if (use->limit < 0) {
+        text_size(&words, (uint64_t)use->used);
         strbuf_addstr(&words, " used, no limit");
         canvas_str(canvas, at, 0, col, LOOK_TEXT, words.buf);
         return;
     }
-    double share = use->limit ? (double)use->used / (double)use->limit : 1;
-    strbuf_addstr(&words, " / ");
-    text_bytes(&words, (uint64_t)use->limit);
+    double share = say_use(&words, use);
     if (share >= GAUGE_NEAR)
         strbuf_addf(&words, "  ! %s%.0f %%", share < 10 ? "" : "> ", share < 10 ? floor(share * 100) : 999);
     int columns = canvas_str_columns(canvas, words.buf, words.len), bar = at.cols - col - columns - 3;
@@ -192,10 +213,17 @@ static void paint_node(struct workspace_pane *shown, const struct view *view, st
     const struct tree_node *node = &tree_of(shown)->nodes[index];
     CLEANUP(strbuf) struct strbuf size = STRBUF_INIT;
     CLEANUP(strbuf) struct strbuf note = STRBUF_INIT;
-    int depth = shown->pane.sift.filtered ? 0 : node->depth, deepest = at.cols / 3 / INDENT;
+    CLEANUP(strbuf) struct strbuf path = STRBUF_INIT;
+    bool filtered = shown->pane.sift.filtered, gone = workspacetree_gone(&shown->what, view, index);
+    const char *text = node->label;
+    if (filtered) { /* what is around it is not shown */
+        workspacetree_path(&path, &shown->what, index);
+        text = path.buf;
+    }
+    int depth = filtered ? 0 : node->depth, deepest = at.cols / 3 / INDENT;
     int col = 1 + INDENT * (depth < deepest ? depth : deepest), end = at.cols;
     if (node->size >= 0 && at.cols >= 2 * SIZE_COLS) {
-        text_bytes(&size, (uint64_t)node->size);
+        text_size(&size, (uint64_t)node->size);
         canvas_right(canvas, at, 0, 1, LOOK_DIM, size.buf);
         end -= SIZE_COLS + 1;
     }
@@ -203,13 +231,13 @@ static void paint_node(struct workspace_pane *shown, const struct view *view, st
         canvas_put_sign(canvas, at, 0, col, LOOK_DIM, node->open ? SIGN_OPEN : SIGN_POINTER);
     col += INDENT;
     enum look look = add_note(&note, view, node);
-    int room = end - col, label = canvas_columns(canvas, node->label, strlen(node->label));
-    int wanted = note.len ? canvas_str_columns(canvas, note.buf, note.len) + 2 : 0;
-    /* The note gives way to the label, down to half of the room. */
+    int room = end - col, label = canvas_columns(canvas, text, strlen(text));
+    int wanted = note.len && !filtered ? canvas_str_columns(canvas, note.buf, note.len) + 2 : 0;
+    /* The note gives way to the label, down to half of the room, and wholly to a path. */
     int most = room - wanted > room / LABEL_PART ? room - wanted : room / LABEL_PART;
     label = label < most ? label : most;
-    col += canvas_cut(canvas, rect_make(at.row, at.col + col, 1, label > 0 ? label : 0), 0, 0, node_look(node),
-                      node->label, strlen(node->label));
+    col += canvas_cut(canvas, rect_make(at.row, at.col + col, 1, label > 0 ? label : 0), 0, 0,
+                      gone && node->kind != WORKSPACE_PROGRAM ? LOOK_DIM : node_look(node), text, strlen(text));
     if (note.len && col + 2 < end)
         canvas_cut(canvas, rect_make(at.row, at.col + col + 2, 1, end - col - 2), 0, 0, look, note.buf, note.len);
     hits_show(canvas, at, shown->pane.search_text);
@@ -270,10 +298,24 @@ static void inspect(struct workspace_pane *shown, struct ui *ui, const struct vi
     ui_open_modal(ui, modal_document_new("in the workspace", &document));
 }
 
+/* The path of an entry, which a command can be given; anything else is copied as what holds it is. */
+static bool copy_path(struct workspace_pane *shown, struct ui *ui, const struct view *view)
+{
+    CLEANUP(strbuf) struct strbuf path = STRBUF_INIT;
+    uint32_t index = cursor_node(shown, view);
+    if (index == TREE_NONE || !workspacetree_entry(&path, &shown->what, index))
+        return false;
+    ui_get_host(ui)->copy(ui_get_host(ui), path.buf, path.len);
+    ui_say(ui, LOOK_TEXT, "Copied the path, %zu bytes, to the clipboard.", path.len);
+    return true;
+}
+
 static bool workspace_act(struct pane *pane, struct ui *ui, const struct view *view, enum action action)
 {
     struct workspace_pane *shown = workspace_of(pane);
     update(shown, view, pane->height);
+    if (action == ACTION_COPY)
+        return copy_path(shown, ui, view);
     if (action != ACTION_INSPECT && action != ACTION_UNFOLD) {
         bool moved = pane_list_action(pane, action, pane->height);
         remember_cursor(shown);
@@ -296,6 +338,20 @@ static bool workspace_act(struct pane *pane, struct ui *ui, const struct view *v
     return true;
 }
 
+static bool path_has(const struct workspacetree *what, uint32_t node, const char *text)
+{
+    CLEANUP(strbuf) struct strbuf path = STRBUF_INIT;
+    workspacetree_path(&path, what, node);
+    return hits_find(path.buf, path.len, text);
+}
+
+/* Whether a part of a path that is searched for ends in this node, and not above it. */
+static bool leads_to(const struct workspacetree *what, uint32_t node, const char *text)
+{
+    uint32_t above = what->tree.nodes[node].parent;
+    return strchr(text, '/') && path_has(what, node, text) && (above == TREE_NONE || !path_has(what, above, text));
+}
+
 /* Looks below what is folded too, and unfolds what it finds. */
 static bool workspace_search(struct pane *pane, const struct view *view, const char *text, bool back)
 {
@@ -307,7 +363,8 @@ static bool workspace_search(struct pane *pane, const struct view *view, const c
     for (uint32_t left = tree->count, at = from == TREE_NONE ? 0 : from; left; left--) {
         at = back ? (at + tree->count - 1) % tree->count : (at + 1) % tree->count;
         const struct tree_node *node = &tree->nodes[at];
-        if (!hits_find(node->label, strlen(node->label), text) && !hits_find(node->note, strlen(node->note), text))
+        if (!hits_find(node->label, strlen(node->label), text) && !hits_find(node->note, strlen(node->note), text) &&
+            !leads_to(&shown->what, at, text))
             continue;
         tree_reveal(tree, at);
         list_update(&pane->list, tree->shown_count, pane->height);

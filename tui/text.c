@@ -292,6 +292,21 @@ void text_bytes(struct strbuf *out, uint64_t bytes)
     strbuf_addf(out, size < 9.95 ? "%.1f %s" : "%.0f %s", size, units[unit]);
 }
 
+void text_size(struct strbuf *out, uint64_t bytes)
+{
+    static const char *const units[] = {"KiB", "MiB", "GiB", "TiB"};
+    if (bytes < 1024) {
+        strbuf_addf(out, "%llu bytes", (unsigned long long)bytes);
+        return;
+    }
+    double size = (double)bytes / 1024;
+    size_t unit = 0;
+    for (; size >= 1023.5 && unit + 1 < COUNT_OF(units); unit++)
+        size /= 1024;
+    bool whole = size >= 9.95 || (uint64_t)(size * 1024) == (uint64_t)size * 1024;
+    strbuf_addf(out, whole ? "%.0f %s" : "%.1f %s", size, units[unit]);
+}
+
 void text_ms(struct strbuf *out, int64_t ms)
 {
     if (ms < 1000)

@@ -38,6 +38,7 @@ void text_pad(struct strbuf *out, size_t from, size_t columns);
 
 void text_count(struct strbuf *out, int64_t number); /* 1,204 */
 void text_bytes(struct strbuf *out, uint64_t bytes); /* 812 bytes, 52 KB */
+void text_size(struct strbuf *out, uint64_t bytes);  /* 812 bytes, 51 KiB: beside a limit that is said so */
 void text_ms(struct strbuf *out, int64_t ms);        /* 184 ms, 12.4 s, 2 min 03 s */
 void text_money(struct strbuf *out, double usd);     /* $0.016 */
 /* "2 min ago", "yesterday", "Nov 12", "2025-11-12". */

@@ -62,20 +62,23 @@ uint32_t tree_add(struct treeview *tree, uint32_t parent, const char *key, const
 
 void tree_end(struct treeview *tree)
 {
+    for (uint32_t i = 0; i < tree->count; i++)
+        tree->nodes[i].open = !tree->nodes[i].shut;
     for (uint32_t i = 0; tree->folded_count && i < tree->count; i++)
         if (tree->nodes[i].branch && find_folded(tree, tree->nodes[i].key) != SIZE_MAX)
-            tree->nodes[i].open = false;
+            tree->nodes[i].open = tree->nodes[i].shut;
     show_open(tree);
 }
 
 static void set_open(struct treeview *tree, struct tree_node *node, bool open)
 {
     size_t at = find_folded(tree, node->key);
+    bool usual = open != node->shut;
     node->open = open;
-    if (!open && at == SIZE_MAX) {
+    if (!usual && at == SIZE_MAX) {
         GROW(tree->folded, tree->folded_count, tree->folded_room);
         tree->folded[tree->folded_count++] = xstrdup(node->key);
-    } else if (open && at != SIZE_MAX) {
+    } else if (usual && at != SIZE_MAX) {
         free(tree->folded[at]);
         tree->folded[at] = tree->folded[--tree->folded_count];
     }

@@ -19,6 +19,8 @@ struct tree_node {
     uint8_t kind;         /* the owner's */
     bool branch;          /* can be folded */
     bool open;
+    bool shut;            /* folded, until somebody unfolds it */
+    bool sure;            /* the owner's: its size is known, and no sum */
     int64_t size;         /* bytes, -1: none to be shown */
 };
 
@@ -28,7 +30,7 @@ struct treeview {
     uint32_t count, room;
     uint32_t *shown;    /* nodes that are not below a folded one */
     uint32_t shown_count, shown_room;
-    char **folded;      /* keys */
+    char **folded;      /* keys of what somebody folded, or unfolded where it is shut */
     size_t folded_count, folded_room;
     uint64_t generation; /* another number when something changed */
 };

@@ -96,6 +96,9 @@ static void cancel(struct ui *ui, const struct view *view)
 static void copy(struct ui *ui, const struct view *view)
 {
     CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
+    struct pane *pane = ui_pane(ui);
+    if (pane->ops->act && pane->ops->act(pane, ui, view, ACTION_COPY))
+        return;
     if (!ui_selection_text(&text, view, ui_selected(ui, view))) {
         ui_say(ui, LOOK_WARN, "Nothing is selected here that could be copied.");
         return;

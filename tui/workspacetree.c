@@ -29,13 +29,18 @@ void workspacetree_release(struct workspacetree *tree)
 
 struct state {
     const char *path;
-    int64_t used, limit, more;
+    int64_t used, limit, count, count_limit, more;
     const struct json *entries, *inputs, *outputs, *skills; /* arrays; NULL */
 };
 
 static const struct json *list(struct arena *arena, const char *text)
 {
     return text ? json_parse(arena, text, strlen(text), NULL) : NULL;
+}
+
+static int64_t bound_more(int64_t more)
+{
+    return more < 0 ? 0 : more < MORE_MAX ? more : MORE_MAX;
 }
 
 static bool read_state(struct state *state, const struct view *view, uint32_t row, struct arena *arena)
@@ -48,9 +53,9 @@ static bool read_state(struct state *state, const struct view *view, uint32_t ro
     *state = (struct state){.path = e->path ? e->path : "",
                             .used = e->used > 0 ? e->used : 0,
                             .limit = e->limit == EVENT_NULL_INT || e->limit < 0 ? -1 : e->limit,
-                            .more = e->more < 0          ? 0
-                                    : e->more < MORE_MAX ? e->more
-                                                         : MORE_MAX,
+                            .count = bound_more(e->count),
+                            .count_limit = e->count_limit == EVENT_NULL_INT || e->count_limit <= 0 ? -1 : e->count_limit,
+                            .more = bound_more(e->more),
                             .entries = list(arena, e->entries),
                             .inputs = list(arena, e->inputs),
                             .outputs = list(arena, e->outputs),
@@ -171,27 +176,61 @@ static int compare_entries(const void *a, const void *b)
     return order ? order : left->number < right->number ? -1 : left->number > right->number;
 }
 
-/* The nodes of the folders that lead to the entry being added. */
-struct way {
-    uint32_t *nodes;
-    size_t *ends; /* bytes of the path so far that each stands for */
-    size_t depth, node_room, end_room;
-};
-
-static void push(struct way *way, uint32_t node, size_t end)
-{
-    size_t depth = way->depth;
-    GROW(way->nodes, depth, way->node_room);
-    GROW(way->ends, depth, way->end_room);
-    way->nodes[depth] = node;
-    way->ends[depth] = end;
-    way->depth++;
-}
-
 /* Short, however long the path is. */
 static char *key_of(struct arena *arena, uint32_t workspace, const char *kind, const char *path, size_t len)
 {
     return arena_printf(arena, "%u %s %016llx", workspace, kind, (unsigned long long)hash_fnv1a(path, len));
+}
+
+/* The folders that lead to the entry being added. */
+struct step {
+    uint32_t node;
+    size_t end;   /* bytes of the path so far that it stands for */
+    int64_t more; /* in it, that are not listed */
+};
+
+struct way {
+    struct step *steps;
+    size_t depth, room;
+    int64_t more; /* said of all folders until now */
+};
+
+static void push(struct way *way, uint32_t node, size_t end)
+{
+    GROW(way->steps, way->depth, way->room);
+    way->steps[way->depth++] = (struct step){.node = node, .end = end};
+}
+
+static size_t end_of(const struct way *way)
+{
+    return way->depth ? way->steps[way->depth - 1].end : 0;
+}
+
+/* Leaves a folder; what is not listed of it comes last there. */
+static void pop(struct way *way, struct treeview *tree, struct arena *arena)
+{
+    const struct step *step = &way->steps[--way->depth];
+    if (!step->more)
+        return;
+    CLEANUP(strbuf) struct strbuf words = STRBUF_INIT;
+    strbuf_addstr(&words, "… ");
+    text_count(&words, step->more);
+    strbuf_addstr(&words, " more");
+    uint32_t node = tree_add(tree, step->node, arena_printf(arena, "%s more", tree->nodes[step->node].key), words.buf);
+    tree->nodes[node].kind = WORKSPACE_MORE;
+    way->more += step->more;
+}
+
+/* What is said of an entry that is neither a file nor a folder. */
+static void note_kind(struct strbuf *out, const struct json *value)
+{
+    const char *kind = json_str(json_get(value, "kind"), ""), *target = json_str(json_get(value, "target"), "");
+    if (strcmp(kind, "link") == 0)
+        strbuf_addf(out, "link%s%s", *target ? " to " : "", target);
+    else if (strcmp(kind, "pipe") == 0 || strcmp(kind, "socket") == 0)
+        strbuf_addstr(out, kind);
+    else if (strcmp(kind, "other") == 0)
+        strbuf_addstr(out, "neither file nor folder");
 }
 
 static void add_entry(struct treeview *tree, uint32_t parent, uint32_t workspace, struct way *way, const char *before,
@@ -200,10 +239,10 @@ static void add_entry(struct treeview *tree, uint32_t parent, uint32_t workspace
     CLEANUP(strbuf) struct strbuf note = STRBUF_INIT;
     const char *path = entry->path;
     /* Go back up to where this path and the one before it part. */
-    while (way->depth && (strncmp(before, path, way->ends[way->depth - 1]) != 0 ||
-                          (path[way->ends[way->depth - 1]] != '/' && path[way->ends[way->depth - 1]] != '\0')))
-        way->depth--;
-    size_t at = way->depth ? way->ends[way->depth - 1] : 0;
+    while (way->depth && (strncmp(before, path, end_of(way)) != 0 ||
+                          (path[end_of(way)] != '/' && path[end_of(way)] != '\0')))
+        pop(way, tree, arena);
+    size_t at = end_of(way);
     while (path[at]) {
         size_t begin = at + (at > 0 && path[at] == '/');
         size_t end = begin + strcspn(path + begin, way->depth < FOLDERS_MAX ? "/" : "");
@@ -216,7 +255,7 @@ static void add_entry(struct treeview *tree, uint32_t parent, uint32_t workspace
         bool last = !path[end] || !path[end + 1];
         const char *kind = last && entry->value ? json_str(json_get(entry->value, "kind"), "file") : "dir";
         bool folder = strcmp(kind, "dir") == 0;
-        uint32_t node = tree_add(tree, way->depth ? way->nodes[way->depth - 1] : parent,
+        uint32_t node = tree_add(tree, way->depth ? way->steps[way->depth - 1].node : parent,
                                  key_of(arena, workspace, "entry", path, end),
                                  arena_printf(arena, "%.*s%s", (int)(end - begin), path + begin, folder ? "/" : ""));
         struct tree_node *added = &tree->nodes[node];
@@ -226,25 +265,42 @@ static void add_entry(struct treeview *tree, uint32_t parent, uint32_t workspace
         push(way, node, end);
         at = end;
     }
-    if (!way->depth || way->ends[way->depth - 1] != strlen(path))
+    if (!way->depth || end_of(way) != strlen(path))
         return; /* it was there already */
+    struct step *last = &way->steps[way->depth - 1];
+    struct tree_node *node = &tree->nodes[last->node];
+    int64_t bytes = node->kind == WORKSPACE_FOLDER ? json_int(json_get(entry->value, "bytes"), -1) : -1;
+    if (bytes >= 0) {
+        node->sure = true;
+        node->size = bytes;
+        last->more = bound_more(json_int(json_get(entry->value, "more"), 0));
+    }
     note_entry(&note, state, path);
-    if (!note.len && strcmp(json_str(json_get(entry->value, "kind"), ""), "link") == 0)
-        strbuf_addstr(&note, "link");
+    if (!note.len)
+        note_kind(&note, entry->value);
     if (note.len)
-        tree->nodes[way->nodes[way->depth - 1]].note = arena_strdup(&tree->arena, note.buf);
+        node->note = arena_strdup(&tree->arena, note.buf);
 }
 
-/* Folders are as large as what is listed in them. */
-static void add_up(struct treeview *tree, uint32_t first)
+/* A folder that does not say it (none did in older recordings) is as large as what is listed in it; what is not listed
+ * is as large as what is left of its folder. */
+static void add_up(struct treeview *tree, uint32_t first, struct arena *arena)
 {
+    int64_t *listed = arena_calloc(arena, tree->count - first + 1, sizeof(*listed));
     for (uint32_t i = tree->count; i-- > first;) {
-        struct tree_node *node = &tree->nodes[i], *above;
-        if (node->parent == TREE_NONE || node->size <= 0)
+        struct tree_node *node = &tree->nodes[i];
+        if (node->kind == WORKSPACE_FOLDER && !node->sure)
+            node->size = listed[i - first];
+        if (node->parent == TREE_NONE || node->parent < first || node->size <= 0)
             continue;
-        above = &tree->nodes[node->parent];
-        if (above->kind == WORKSPACE_FOLDER && __builtin_add_overflow(above->size, node->size, &above->size))
-            above->size = INT64_MAX;
+        int64_t *above = &listed[node->parent - first];
+        if (__builtin_add_overflow(*above, node->size, above))
+            *above = INT64_MAX;
+    }
+    for (uint32_t i = first; i < tree->count; i++) {
+        struct tree_node *node = &tree->nodes[i];
+        if (node->kind == WORKSPACE_MORE && tree->nodes[node->parent].size >= listed[node->parent - first])
+            node->size = tree->nodes[node->parent].size - listed[node->parent - first];
     }
 }
 
@@ -277,10 +333,11 @@ static void add_entries(struct treeview *tree, uint32_t parent, uint32_t workspa
         add_entry(tree, parent, workspace, &way, before, state, &entries[i], arena);
         before = entries[i].path;
     }
-    free(way.nodes);
-    free(way.ends);
-    add_up(tree, first);
-    int64_t more = state->more + (int64_t)(number > ENTRIES_MAX ? number - ENTRIES_MAX : 0);
+    while (way.depth)
+        pop(&way, tree, arena);
+    free(way.steps);
+    add_up(tree, first, arena);
+    int64_t more = state->more - way.more + (int64_t)(number > ENTRIES_MAX ? number - ENTRIES_MAX : 0);
     if (more > 0) {
         CLEANUP(strbuf) struct strbuf words = STRBUF_INIT;
         text_count(&words, more);
@@ -343,19 +400,25 @@ static void add_workspace(struct workspacetree *all, const struct view *view, ui
     struct state state;
     uint32_t parent = TREE_NONE;
     const char *id = session_name(view->session, view->session->workspaces[row].id);
-    bool read = read_state(&state, view, row, &arena);
-    if (several || !read) {
-        parent = tree_add(tree, TREE_NONE, key_of(&arena, row, "workspace", "", 0), *id ? id : "workspace");
+    bool read = read_state(&state, view, row, &arena), gone = view->session->workspaces[row].gone;
+    if (several || gone || !read) {
+        parent = tree_add(tree, TREE_NONE, key_of(&arena, row, gone ? "gone" : "workspace", "", 0),
+                          *id ? id : "workspace");
         tree->nodes[parent].kind = WORKSPACE_ROOT;
         tree->nodes[parent].ref = row;
-        tree->nodes[parent].note = arena_strdup(&tree->arena, read ? state.path : "cannot be read");
+        tree->nodes[parent].note = arena_strdup(&tree->arena, !read  ? "cannot be read"
+                                                              : gone ? "gone with its session"
+                                                                     : state.path);
         tree->nodes[parent].size = read ? state.used : -1;
+        tree->nodes[parent].shut = gone;
     }
     if (!read)
         return;
     all->uses[all->use_count++] = (struct workspace_use){.row = row,
                                                          .used = state.used,
                                                          .limit = state.limit,
+                                                         .count = state.count,
+                                                         .count_limit = state.count_limit,
                                                          .entries = state.entries ? state.entries->count : 0,
                                                          .more = state.more};
     add_entries(tree, parent, row, &state, &arena);
@@ -386,7 +449,7 @@ static uint64_t number_of(const struct view *view)
     const struct session *session = view->session;
     uint64_t number = hash_fnv1a(&session->program_count, sizeof(session->program_count));
     for (uint32_t i = 0; i < session->workspace_count; i++)
-        number = number * 1099511628211u ^ session->workspaces[i].state_seq;
+        number = number * 1099511628211u ^ (session->workspaces[i].state_seq * 2ull + session->workspaces[i].gone);
     return number;
 }
 
@@ -402,8 +465,10 @@ void workspacetree_update(struct workspacetree *tree, const struct view *view)
     tree->use_count = 0;
     tree_begin(&tree->tree);
     add_programs(&tree->tree, view); /* what goes on comes first */
-    for (uint32_t row = first; row < count; row++)
-        add_workspace(tree, view, row, count > 1);
+    for (int gone = 0; gone <= 1; gone++) /* what is no more comes last */
+        for (uint32_t row = first; row < count; row++)
+            if (session->workspaces[row].gone == (gone == 1))
+                add_workspace(tree, view, row, count > 1);
     tree_end(&tree->tree);
 }
 
@@ -415,7 +480,51 @@ uint32_t workspacetree_owner(const struct workspacetree *tree, const struct view
     return view->session->newest_workspace;
 }
 
+bool workspacetree_gone(const struct workspacetree *tree, const struct view *view, uint32_t node)
+{
+    uint32_t row = workspacetree_owner(tree, view, node);
+    return row != SESSION_NONE && view->session->workspaces[row].gone;
+}
+
 /* ---- one of them ---- */
+
+static bool has_path(const struct tree_node *node)
+{
+    return node->kind == WORKSPACE_FOLDER || node->kind == WORKSPACE_ENTRY;
+}
+
+/* Its folders, and its name. */
+static void add_path(struct strbuf *out, const struct tree_node *nodes, const struct tree_node *node)
+{
+    const struct tree_node *above = node->parent == TREE_NONE ? NULL : &nodes[node->parent];
+    if (above && has_path(above))
+        add_path(out, nodes, above);
+    strbuf_addstr(out, node->label);
+}
+
+void workspacetree_path(struct strbuf *out, const struct workspacetree *tree, uint32_t index)
+{
+    const struct tree_node *nodes = tree->tree.nodes, *node = &nodes[index];
+    if (has_path(node) || node->kind == WORKSPACE_MORE) {
+        uint32_t top = index;
+        while (top != TREE_NONE && nodes[top].kind != WORKSPACE_ROOT)
+            top = nodes[top].parent;
+        if (top != TREE_NONE)
+            strbuf_addf(out, "%s: ", nodes[top].label);
+    }
+    add_path(out, nodes, node);
+}
+
+bool workspacetree_entry(struct strbuf *out, const struct workspacetree *tree, uint32_t index)
+{
+    const struct tree_node *node = &tree->tree.nodes[index];
+    if (!has_path(node) && node->kind != WORKSPACE_INPUT && node->kind != WORKSPACE_OUTPUT)
+        return false;
+    add_path(out, tree->tree.nodes, node);
+    if (node->kind == WORKSPACE_FOLDER && out->len > 1)
+        strbuf_set_len(out, out->len - 1);
+    return true;
+}
 
 /* The skill whose folder the path is in. */
 static const struct json *skill_of(const struct json *skills, const char *path)
@@ -457,10 +566,10 @@ void workspacetree_describe(struct pretty *out, const struct workspacetree *tree
             value = json_at(group_list(&state, &groups[i]), node->ref);
     bool entry = node->kind == WORKSPACE_ENTRY || (node->kind == WORKSPACE_FOLDER && node->ref != TREE_NONE);
     value = entry ? json_at(state.entries, node->ref) : value;
-    pretty_begin(out, 0);
-    pretty_puts(out, LOOK_STRONG, json_str(json_get(value, entry ? "path" : "name"), node->label));
-    pretty_begin(out, 0);
-    pretty_putf(out, LOOK_DIM, "in %s", state.path);
+    const char *name = json_str(json_get(value, entry ? "path" : "name"), node->label);
+    CLEANUP(free) char *where = xasprintf("in %s", state.path);
+    pretty_text(out, LOOK_STRONG, name, strlen(name), 0, true);
+    pretty_text(out, LOOK_DIM, where, strlen(where), 0, true);
     describe(out, entry ? "listed as" : "recorded as", value);
     if (entry)
         describe_path(out, &state, json_str(json_get(value, "path"), ""));

@@ -16,15 +16,16 @@ enum workspace_kind {
     WORKSPACE_OUTPUT,
     WORKSPACE_SKILL,
     WORKSPACE_PROGRAM, /* ref: its row */
-    WORKSPACE_MORE,    /* entries that are not listed */
+    WORKSPACE_MORE,    /* entries of the folder above that are not listed */
 };
 
 /* How full a workspace is. */
 struct workspace_use {
     uint32_t row;
     int64_t used;
-    int64_t limit;         /* -1: none */
-    int64_t entries, more; /* listed, and not */
+    int64_t limit;              /* -1: none */
+    int64_t count, count_limit; /* of all entries, likewise; 0 where nobody has counted */
+    int64_t entries, more;      /* listed, and not */
 };
 #define WORKSPACES_SHOWN 20 /* the newest */
 
@@ -44,5 +45,12 @@ uint32_t workspacetree_owner(const struct workspacetree *tree, const struct view
 
 /* How full a workspace was when the tree was built; NULL when its state could not be read. */
 const struct workspace_use *workspacetree_use(const struct workspacetree *tree, uint32_t row);
+/* Whether the workspace is gone that a node belongs to. */
+bool workspacetree_gone(const struct workspacetree *tree, const struct view *view, uint32_t node);
+/* What tells a node from all others: of an entry its path, beside the workspace's name where there are several; of
+ * anything else its label. */
+void workspacetree_path(struct strbuf *out, const struct workspacetree *tree, uint32_t node);
+/* The path in its workspace of an entry, or of what was staged or collected; false: it is neither. */
+bool workspacetree_entry(struct strbuf *out, const struct workspacetree *tree, uint32_t node);
 /* All that is known of a node: size, source, where it was saved, the digest of its skill. */
 void workspacetree_describe(struct pretty *out, const struct workspacetree *tree, const struct view *view, uint32_t node);

@@ -448,6 +448,7 @@ static void (*const folds[EVENT_TYPE_COUNT])(const struct fold *fold) = {
     [EVENT_WRITE_APPLIED] = fold_write_applied,
     [EVENT_WRITE_UNDONE] = fold_write_undone,
     [EVENT_TOOL_FINISHED] = fold_tool_finished,
+    [EVENT_WORKSPACE_OP] = fold_workspace_op,
     [EVENT_WORKSPACE_STATE] = fold_workspace_state,
     [EVENT_PROGRAM_STARTED] = fold_program_started,
     [EVENT_PROGRAM_OUTPUT] = fold_program_output,

@@ -100,8 +100,10 @@ struct session_piece {
 
 /* A workspace of programs: what it holds is in its newest state. */
 struct session_workspace {
-    uint32_t id;            /* name */
+    uint32_t id, path;      /* names */
     uint32_t state_seq;
+    bool kept;              /* it stays when its session ends */
+    bool gone;              /* it was removed */
 };
 
 enum budget_key { BUDGET_WALL_MS, BUDGET_STEPS, BUDGET_TOOL_CALLS, BUDGET_REFLECTIONS, BUDGET_CONTEXT_TOKENS,

@@ -201,8 +201,8 @@ static void dump_workspace(struct strbuf *out, const struct session *session, ui
     const struct session_workspace *workspace = &session->workspaces[row];
     strbuf_addstr(out, "workspace ");
     add_id(out, session, workspace->id);
-    strbuf_addf(out, " row %u state %u%s\n", row, workspace->state_seq,
-                row == session->newest_workspace ? " newest" : "");
+    strbuf_addf(out, " row %u state %u%s%s\n", row, workspace->state_seq,
+                row == session->newest_workspace ? " newest" : "", workspace->gone ? " gone" : "");
 }
 
 static void dump_budget(struct strbuf *out, const struct session *session)

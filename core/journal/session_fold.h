@@ -72,6 +72,7 @@ uint32_t fold_unfinished_calls(const struct session *session, const struct sessi
 
 /* session_programs.c: programs that go on beyond their call, and their workspaces. */
 void fold_workspace_state(const struct fold *fold);
+void fold_workspace_op(const struct fold *fold);
 void fold_program_started(const struct fold *fold);
 void fold_program_output(const struct fold *fold);
 void fold_program_input(const struct fold *fold);

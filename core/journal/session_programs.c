@@ -19,15 +19,31 @@ static const char *shown(const char *id)
 void fold_workspace_state(const struct fold *fold)
 {
     struct session *session = fold->session;
-    uint32_t id = session_intern(session, fold->event->workspace_state.exec_id);
+    const struct event_workspace_state *e = &fold->event->workspace_state;
+    uint32_t id = session_intern(session, e->exec_id), path = session_intern(session, e->path);
     uint32_t *row = &session->names->names[id].workspace;
     if (*row == SESSION_NONE) {
         GROW(session->workspaces, session->workspace_count, session->workspace_room);
         *row = session->workspace_count++;
-        session->workspaces[*row] = (struct session_workspace){.id = id};
     }
-    session->workspaces[*row].state_seq = fold->seq;
+    struct session_workspace *workspace = &session->workspaces[*row];
+    *workspace = (struct session_workspace){.id = id, .path = path, .state_seq = fold->seq, .kept = e->kept};
     session->newest_workspace = *row;
+}
+
+/* One that was cleaned up is gone, unless it was to stay or could not be removed. */
+void fold_workspace_op(const struct fold *fold)
+{
+    struct session *session = fold->session;
+    const struct event_workspace_op *e = &fold->event->workspace_op;
+    if (!e->op || strcmp(e->op, "workspace.cleanup") != 0 || e->error)
+        return;
+    const char *path = json_str(json_get(fold_json(fold, e->attrs, JSON_OBJECT), "path"), "");
+    for (uint32_t row = 0; *path && row < session->workspace_count; row++) {
+        struct session_workspace *workspace = &session->workspaces[row];
+        if (!workspace->kept && strcmp(session_name(session, workspace->path), path) == 0)
+            workspace->gone = true;
+    }
 }
 
 /* ---- programs ---- */

@@ -234,8 +234,8 @@ void place_collected(struct place *place, const struct place_output *output)
 static uint64_t hash_of(const struct place_seen *seen)
 {
     CLEANUP(free)
-    char *text = xasprintf("%s %s %s %s %lld %lld", seen->entries.buf, seen->inputs.buf, seen->outputs.buf,
-                           seen->skills.buf, (long long)seen->used, (long long)seen->more);
+    char *text = xasprintf("%s %s %s %s %lld %lld %lld", seen->entries.buf, seen->inputs.buf, seen->outputs.buf,
+                           seen->skills.buf, (long long)seen->used, (long long)seen->count, (long long)seen->more);
     return hash_fnv1a(text, strlen(text));
 }
 
@@ -245,15 +245,20 @@ void place_tell_seen(struct place *place, const struct place_seen *seen)
     if (!seen || !place->listener.state || hash == place->told)
         return;
     place->told = hash;
-    place->listener.state(place->listener.user, &(struct place_state){.exec_id = place->options.id,
-                                                                      .path = place->ws->path,
-                                                                      .used = seen->used,
-                                                                      .limit = place->options.policy.max_disk_bytes,
-                                                                      .more = seen->more,
-                                                                      .entries = seen->entries.buf,
-                                                                      .inputs = seen->inputs.buf,
-                                                                      .outputs = seen->outputs.buf,
-                                                                      .skills = seen->skills.buf});
+    const struct workspace_policy *policy = &place->options.policy;
+    place->listener.state(place->listener.user,
+                          &(struct place_state){.exec_id = place->options.id,
+                                                .path = place->ws->path,
+                                                .used = seen->used,
+                                                .limit = policy->max_disk_bytes,
+                                                .count = seen->count,
+                                                .count_limit = policy->max_disk_bytes > 0 ? WORKSPACE_ENTRIES_MAX : 0,
+                                                .more = seen->more,
+                                                .kept = policy->persist,
+                                                .entries = seen->entries.buf,
+                                                .inputs = seen->inputs.buf,
+                                                .outputs = seen->outputs.buf,
+                                                .skills = seen->skills.buf});
 }
 
 static void look(struct loop_work *work)

@@ -55,7 +55,10 @@ struct place_options {
 /* What there is in the workspace: JSON arrays, as in the event. */
 struct place_state {
     const char *exec_id, *path;
-    int64_t used, limit, more; /* limit 0: none */
+    int64_t used, limit;        /* bytes; limit 0: none */
+    int64_t count, count_limit; /* files, folders and whatever else, likewise */
+    int64_t more;               /* that are not among the entries */
+    bool kept;                  /* it stays when the session ends */
     const char *entries, *inputs, *outputs, *skills;
 };
 

@@ -68,7 +68,7 @@ struct place {
 /* A state with texts of its own. */
 struct place_seen {
     struct strbuf entries, inputs, outputs, skills;
-    int64_t used, more;
+    int64_t used, count, more;
 };
 /* Blocks. */
 struct place_seen *place_see(struct place *place, struct workspace *ws);

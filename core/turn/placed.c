@@ -26,7 +26,11 @@ static void on_state(void *user, const struct place_state *state)
                                                   .more = state->more,
                                                   .inputs = state->inputs,
                                                   .outputs = state->outputs,
-                                                  .skills = state->skills}});
+                                                  .skills = state->skills,
+                                                  .count = state->count,
+                                                  .count_limit =
+                                                      state->count_limit > 0 ? state->count_limit : EVENT_NULL_INT,
+                                                  .kept = state->kept}});
 }
 
 static void on_started(void *user, const char *program, const char *call, const char *cmd, const char *cwd, bool tty)

@@ -119,9 +119,10 @@ int disk_check(int64_t limit, const struct disk_count *count, int64_t more, stru
     else if (more)
         err_set(err, "the workspace may hold %s: it has %s, and %s more do not fit (" WHAT_TO_DO ")",
                 size_text(may, limit), size_text(has, count->bytes), size_text(wants, more));
+    else if (strcmp(size_text(has, count->bytes), size_text(may, limit)) == 0)
+        err_set(err, "the workspace is full: it has more than the %s that it may hold (" WHAT_TO_DO ")", may);
     else
-        err_set(err, "the workspace is full: it has %s and may hold %s (" WHAT_TO_DO ")", size_text(has, count->bytes),
-                size_text(may, limit));
+        err_set(err, "the workspace is full: it has %s and may hold %s (" WHAT_TO_DO ")", has, may);
     if (err)
         err->code = EDQUOT;
     return -1;

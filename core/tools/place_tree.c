@@ -1,0 +1,274 @@
+/* One walk counts everything and keeps, of each folder, what might be listed of it; what is listed is chosen when all is
+ * known. So that a huge tree costs little memory, no more is kept of one folder or at one depth than a few lists are
+ * long. A file with several names counts in each folder that has one. */
+
+#include "place_tree.h"
+#include "base/beneath.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "workspace/layout.h"
+#include "workspace/metadata.h"
+#include "workspace/walk.h"
+#include <dirent.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define ENTRIES_MAX 500          /* listed */
+#define FOLDER_MAX  100          /* of them in one folder */
+#define LEVEL_MAX   2000         /* kept at one depth, until it is known what is listed */
+#define PATHS_MAX   (128u << 10) /* bytes of all paths that are listed */
+#define TARGET_MAX  200          /* of a link; a longer one is not told */
+
+struct node {
+    struct node *parent; /* NULL: it is the root */
+    unsigned char type;
+    bool listed;
+    int depth;
+    int64_t bytes, count; /* a file's own, or of everything in a folder; and how much that is */
+    char *name, *target;  /* target: of a link, NULL */
+    size_t path_len;
+    struct node **kept; /* in order */
+    size_t kept_count, kept_room;
+};
+
+struct looking {
+    struct place_tree *tree;
+    struct node root;
+    struct node *way[WALK_DEPTH_MAX + 1]; /* the folders that lead to where the walk is; NULL: it is not kept */
+    size_t level[WALK_DEPTH_MAX + 1];     /* kept at each depth */
+    struct node **chosen;
+    size_t chosen_count, paths;
+};
+
+static const char *kind_of(unsigned char type)
+{
+    switch (type) {
+    case DT_REG:
+        return "file";
+    case DT_DIR:
+        return "dir";
+    case DT_LNK:
+        return "link";
+    case DT_FIFO:
+        return "pipe";
+    case DT_SOCK:
+        return "socket";
+    default:
+        return "other";
+    }
+}
+
+/* ---- what is kept ---- */
+
+static void forget(struct looking *l, struct node *node)
+{
+    for (size_t i = 0; i < node->kept_count; i++)
+        forget(l, node->kept[i]);
+    free(node->kept);
+    if (node == &l->root)
+        return;
+    l->level[node->depth]--;
+    free(node->name);
+    free(node->target);
+    free(node);
+}
+
+/* What comes first in its folder: the folders of the layout in the root, then folders, then the rest. */
+static size_t rank(const struct walk_entry *entry)
+{
+    static const enum layout_dir first[] = {LAYOUT_OUT, LAYOUT_WORK, LAYOUT_SKILLS, LAYOUT_RUNS};
+    for (size_t i = 0; entry->depth == 0 && i < COUNT_OF(first); i++)
+        if (strcmp(entry->name, layout_rows[first[i]].name) == 0)
+            return i;
+    return COUNT_OF(first) + (entry->type != DT_DIR);
+}
+
+static int compare(const struct walk_entry *entry, const struct node *node)
+{
+    struct walk_entry other = {.name = node->name, .type = node->type, .depth = node->depth};
+    size_t left = rank(entry), right = rank(&other);
+    return left == right ? strcmp(entry->name, node->name) : left < right ? -1 : 1;
+}
+
+static size_t place_in(const struct node *folder, const struct walk_entry *entry)
+{
+    size_t low = 0, high = folder->kept_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (compare(entry, folder->kept[middle]) < 0)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return low;
+}
+
+static char *read_target(const struct walk_entry *entry)
+{
+    char target[TARGET_MAX + 1];
+    ssize_t len = entry->type == DT_LNK ? readlinkat(entry->folder, entry->name, target, sizeof(target)) : -1;
+    return len > 0 && len <= TARGET_MAX ? xmemdup0(target, (size_t)len) : NULL;
+}
+
+/* NULL: there is no room for it in its folder. */
+static struct node *keep(struct looking *l, struct node *folder, const struct walk_entry *entry)
+{
+    size_t at = place_in(folder, entry);
+    if (folder->kept_count == FOLDER_MAX) {
+        if (at == FOLDER_MAX)
+            return NULL;
+        forget(l, folder->kept[--folder->kept_count]);
+    } else if (l->level[entry->depth] >= LEVEL_MAX) {
+        return NULL;
+    }
+    struct node *node = xcalloc(1, sizeof(*node));
+    *node = (struct node){.parent = folder,
+                          .type = entry->type,
+                          .depth = entry->depth,
+                          .name = xstrdup(entry->name),
+                          .target = read_target(entry),
+                          .path_len = entry->path_len};
+    l->level[entry->depth]++;
+    GROW(folder->kept, folder->kept_count, folder->kept_room);
+    memmove(&folder->kept[at + 1], &folder->kept[at], (folder->kept_count - at) * sizeof(struct node *));
+    folder->kept[at] = node;
+    folder->kept_count++;
+    return node;
+}
+
+static void add(int64_t *sum, int64_t more)
+{
+    if (__builtin_add_overflow(*sum, more, sum))
+        *sum = INT64_MAX;
+}
+
+static enum walk_next see(void *user, const struct walk_entry *entry)
+{
+    struct looking *l = user;
+    struct stat st = {0};
+    if (entry->depth == 0 && (strcmp(entry->name, LAYOUT_METADATA) == 0 || metadata_is_temp(entry->path)))
+        return WALK_PAST;
+    if (l->tree->see)
+        l->tree->see(l->tree->user, entry);
+    if (entry->type == DT_REG && fstatat(entry->folder, entry->name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+        st.st_size = 0;
+    for (int i = 0; i <= entry->depth; i++) {
+        if (!l->way[i])
+            break;
+        l->way[i]->count++;
+        add(&l->way[i]->bytes, st.st_size);
+    }
+    struct node *folder = l->way[entry->depth], *node = folder ? keep(l, folder, entry) : NULL;
+    if (node)
+        node->bytes = st.st_size;
+    if (entry->type == DT_DIR && entry->depth < WALK_DEPTH_MAX)
+        l->way[entry->depth + 1] = node;
+    return WALK_ON;
+}
+
+/* What cannot be read is not listed; its folder is. */
+static enum walk_next shut(void *user, const char *path, int code)
+{
+    (void)user;
+    (void)path;
+    (void)code;
+    return WALK_ON;
+}
+
+/* ---- what is listed ---- */
+
+/* The most of each folder with which all of them fit; 1 where even that is too much. */
+static size_t share(struct node *const *folders, size_t count, size_t room)
+{
+    for (size_t most = FOLDER_MAX; most > 1; most--) {
+        size_t sum = 0;
+        for (size_t i = 0; i < count && sum <= room; i++)
+            sum += folders[i]->kept_count < most ? folders[i]->kept_count : most;
+        if (sum <= room)
+            return most;
+    }
+    return 1;
+}
+
+static void choose(struct looking *l, struct node *node)
+{
+    if (l->chosen_count == ENTRIES_MAX || l->paths + node->path_len > PATHS_MAX)
+        return;
+    node->listed = true;
+    l->paths += node->path_len;
+    l->chosen[l->chosen_count++] = node;
+}
+
+/* Height by height, from the root on. */
+static void choose_all(struct looking *l)
+{
+    struct node *root = &l->root, **folders = &root;
+    size_t count = 1, begin = 0;
+    while (count && l->chosen_count < ENTRIES_MAX) {
+        size_t before = l->chosen_count, most = share(folders, count, ENTRIES_MAX - before);
+        for (size_t i = 0; i < count; i++)
+            for (size_t k = 0; k < folders[i]->kept_count && k < most; k++)
+                choose(l, folders[i]->kept[k]);
+        begin = before;
+        folders = l->chosen + begin;
+        count = l->chosen_count - begin;
+    }
+}
+
+static int64_t not_listed(const struct node *folder)
+{
+    int64_t left = folder->count;
+    for (size_t i = 0; i < folder->kept_count; i++)
+        if (folder->kept[i]->listed)
+            left -= folder->kept[i]->count + 1;
+    return left;
+}
+
+static void add_path(struct strbuf *out, const struct node *node)
+{
+    if (node->parent->parent) {
+        add_path(out, node->parent);
+        strbuf_addch(out, '/');
+    }
+    strbuf_addstr(out, node->name);
+}
+
+static void write_node(struct json_writer *w, const struct node *node)
+{
+    CLEANUP(strbuf) struct strbuf path = STRBUF_INIT;
+    add_path(&path, node);
+    json_open(w, NULL, '{');
+    json_add_str(w, "path", path.buf);
+    if (node->type == DT_REG)
+        json_add_int(w, "size", node->bytes);
+    json_add_str(w, "kind", kind_of(node->type));
+    if (node->type == DT_DIR) {
+        int64_t more = not_listed(node);
+        json_add_int(w, "bytes", node->bytes);
+        json_add_int(w, "count", node->count);
+        if (more)
+            json_add_int(w, "more", more);
+    }
+    if (node->target)
+        json_add_str(w, "target", node->target);
+    json_close(w, '}');
+}
+
+void place_tree_write(struct place_tree *tree, const struct beneath *root, struct strbuf *out)
+{
+    struct err err = ERR_INIT;
+    struct node *chosen[ENTRIES_MAX];
+    struct looking l = {.tree = tree, .root = {.type = DT_DIR}, .chosen = chosen};
+    struct walk walk = {.see = see, .shut = shut, .ours = true, .user = &l};
+    struct json_writer w = json_begin(out);
+    l.way[0] = &l.root;
+    (void)!walk_tree(beneath_fd(root), "", &walk, &err); /* what was seen until then is listed */
+    choose_all(&l);
+    json_open(&w, NULL, '[');
+    for (size_t i = 0; i < l.chosen_count; i++)
+        write_node(&w, chosen[i]);
+    json_close(&w, ']');
+    tree->more = l.root.count - (int64_t)l.chosen_count;
+    forget(&l, &l.root);
+}
