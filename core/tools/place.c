@@ -16,6 +16,10 @@
 #include "workspace/versions.h"
 #include <string.h>
 
+#define WATCH_MIN_US INT64_C(2000000) /* between two looks while programs run … */
+#define WATCH_MAX_US INT64_C(30000000)
+#define WATCH_SHARE  20 /* … and not more of the time than one part in so many, of one look or of all the time they run */
+
 static const char *keep(struct place *place, const char *text)
 {
     return text ? arena_strdup(&place->arena, text) : NULL;
@@ -267,10 +271,41 @@ static void look(struct loop_work *work)
     place->seen = place_see(place, place->ws);
 }
 
+static void on_watch(struct loop_timer *timer)
+{
+    struct place *place = CONTAINER_OF(timer, struct place, watch);
+    if (programs_run(place->programs))
+        place_look(place); /* which goes on with it */
+}
+
+/* Ever less often the longer they run, so that what is recorded of a program that runs for days stays small, and never
+ * so often that looking is felt. */
+static void watch_on(struct place *place, int64_t took_us)
+{
+    int64_t now = loop_now_us(place->loop), pause = (now - place->watch_us) / WATCH_SHARE;
+    if (place->ended || !programs_run(place->programs)) {
+        loop_timer_stop(place->loop, &place->watch);
+        return;
+    }
+    pause = pause > WATCH_MAX_US ? WATCH_MAX_US : pause > WATCH_MIN_US ? pause : WATCH_MIN_US;
+    if (pause < took_us * WATCH_SHARE)
+        pause = took_us * WATCH_SHARE;
+    loop_timer_start(place->loop, &place->watch, now + pause, on_watch);
+}
+
+void place_watch(struct place *place)
+{
+    place->watch_us = loop_now_us(place->loop);
+    bool soon = loop_timer_armed(&place->watch) && place->watch.due_us <= place->watch_us + WATCH_MIN_US;
+    if (!place->looking && !soon)
+        watch_on(place, 0);
+}
+
 static void looked(struct loop_work *work)
 {
     struct place *place = CONTAINER_OF(work, struct place, look);
     bool again = place->look_again;
+    int64_t took_us = loop_now_us(place->loop) - place->look_us;
     place->looking = place->look_again = false;
     place_tell_ops(place);
     if (!place->ended)
@@ -278,6 +313,8 @@ static void looked(struct loop_work *work)
     place_seen_free(steal(&place->seen));
     if (again)
         place_look(place);
+    else
+        watch_on(place, took_us);
     place_job_back(place);
 }
 
@@ -287,6 +324,7 @@ void place_look(struct place *place)
     if (place->looking || place->ended || !place->ws)
         return;
     place->looking = true;
+    place->look_us = loop_now_us(place->loop);
     place->jobs++;
     loop_work_start(place->loop, &place->look, look, looked);
 }
@@ -298,6 +336,7 @@ void place_end(struct place *place)
     struct err err = ERR_INIT;
     if (!place || place->ended)
         return;
+    loop_timer_stop(place->loop, &place->watch);
     place_drop_programs(place);
     pthread_mutex_lock(&place->mutex);
     place->ended = true;

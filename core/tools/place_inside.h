@@ -63,6 +63,9 @@ struct place {
     struct loop_work look;
     struct place_seen *seen;
     uint64_t told; /* the state that was told last, by its hash */
+    /* Looking again while programs run (place_watch). */
+    struct loop_timer watch;
+    int64_t watch_us, look_us; /* since when; when the look under way began */
 };
 
 /* A state with texts of its own. */
@@ -74,6 +77,8 @@ struct place_seen {
 struct place_seen *place_see(struct place *place, struct workspace *ws);
 void place_seen_free(struct place_seen *seen);
 void place_tell_seen(struct place *place, const struct place_seen *seen);
+/* A program may have been started: looks again from time to time while any runs. */
+void place_watch(struct place *place);
 
 /* Tells the operations that threads have told. */
 void place_tell_ops(struct place *place);

@@ -29,7 +29,7 @@ static void work(struct loop_work *work)
         clear_way(job);
     if (job->ws && job->act)
         job->act(job);
-    if (job->ws && job->look)
+    if (job->ws && (job->look || job->first))
         job->seen = place_see(job->place, job->ws);
 }
 
@@ -47,6 +47,7 @@ static void worked(struct loop_work *work)
             job->then(job);
         else
             place_job_finish(job);
+        place_watch(place);
     }
     place_job_back(place);
 }
@@ -57,6 +58,7 @@ void place_job_start(struct place_job *job)
     job->place->jobs++;
     job->out = true;
     job->failed = false;
+    job->first = !job->place->told; /* a workspace is told of before its first program runs */
     loop_work_start(job->place->loop, &job->work, work, worked);
 }
 

@@ -30,7 +30,7 @@ struct place_job {
     /* its own */
     struct loop_work work;
     struct place_seen *seen;
-    bool out;
+    bool out, first;
 };
 
 void place_job_start(struct place_job *job);

@@ -36,7 +36,8 @@ struct looking {
     struct place_tree *tree;
     struct node root;
     struct node *way[WALK_DEPTH_MAX + 1]; /* the folders that lead to where the walk is; NULL: it is not kept */
-    size_t level[WALK_DEPTH_MAX + 1];     /* kept at each depth */
+    size_t level[WALK_DEPTH_MAX + 1];     /* kept at each depth … */
+    size_t most[WALK_DEPTH_MAX + 1];      /* … and at most of one folder there */
     struct node **chosen;
     size_t chosen_count, paths;
 };
@@ -111,17 +112,36 @@ static char *read_target(const struct walk_entry *entry)
     return len > 0 && len <= TARGET_MAX ? xmemdup0(target, (size_t)len) : NULL;
 }
 
+/* Of every folder whose entries are at this depth. */
+static void trim(struct looking *l, struct node *folder, int depth)
+{
+    if (depth > 0) {
+        for (size_t i = 0; i < folder->kept_count; i++)
+            trim(l, folder->kept[i], depth - 1);
+        return;
+    }
+    while (folder->kept_count && folder->kept_count > l->most[folder->kept[0]->depth])
+        forget(l, folder->kept[--folder->kept_count]);
+}
+
+/* Where there is too much at one depth, every folder there keeps less of it. */
+static void make_room(struct looking *l, int depth)
+{
+    while (l->level[depth] >= LEVEL_MAX && l->most[depth] > 1) {
+        l->most[depth] /= 2;
+        trim(l, &l->root, depth);
+    }
+}
+
 /* NULL: there is no room for it in its folder. */
 static struct node *keep(struct looking *l, struct node *folder, const struct walk_entry *entry)
 {
-    size_t at = place_in(folder, entry);
-    if (folder->kept_count == FOLDER_MAX) {
-        if (at == FOLDER_MAX)
-            return NULL;
-        forget(l, folder->kept[--folder->kept_count]);
-    } else if (l->level[entry->depth] >= LEVEL_MAX) {
+    make_room(l, entry->depth);
+    size_t at = place_in(folder, entry), most = l->most[entry->depth];
+    if (at >= most || (folder->kept_count < most && l->level[entry->depth] >= LEVEL_MAX))
         return NULL;
-    }
+    if (folder->kept_count == most)
+        forget(l, folder->kept[--folder->kept_count]);
     struct node *node = xcalloc(1, sizeof(*node));
     *node = (struct node){.parent = folder,
                           .type = entry->type,
@@ -262,6 +282,8 @@ void place_tree_write(struct place_tree *tree, const struct beneath *root, struc
     struct looking l = {.tree = tree, .root = {.type = DT_DIR}, .chosen = chosen};
     struct walk walk = {.see = see, .shut = shut, .ours = true, .user = &l};
     struct json_writer w = json_begin(out);
+    for (size_t i = 0; i < COUNT_OF(l.most); i++)
+        l.most[i] = FOLDER_MAX;
     l.way[0] = &l.root;
     (void)!walk_tree(beneath_fd(root), "", &walk, &err); /* what was seen until then is listed */
     choose_all(&l);

@@ -64,6 +64,7 @@ struct workspace_capabilities programs_capabilities(const struct programs *progr
 /* The workspace as programs see it, where its path is `path`. */
 const char *programs_root(const struct programs *programs, const char *path);
 struct loop *programs_loop(const struct programs *programs);
+bool programs_run(const struct programs *programs); /* any of them, at present */
 
 enum program_stream { PROGRAM_STDOUT, PROGRAM_STDERR };
 

@@ -81,6 +81,11 @@ struct loop *programs_loop(const struct programs *programs)
     return programs->loop;
 }
 
+bool programs_run(const struct programs *programs)
+{
+    return programs && (programs->running || programs->inlines);
+}
+
 /* ---- folders ---- */
 
 /* 0 made, 1 there already, -1 an error. */

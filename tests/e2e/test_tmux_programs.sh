@@ -17,7 +17,7 @@ case_workspace() {
     sees '(7 workspace)'
     keys 7
     sees '[7 workspace (4 waves)]'
-    sees '80 KB / 262 KB'
+    sees '78 KiB / 256 KiB'
     sees 'p1 python3 report.py --watch'
     keys z
     sees 'from v2 artifact://measurements.csv, copy'

@@ -330,7 +330,8 @@ static void test_skills(void **state)
     assert_non_null(strstr(place_rig_error(&rig, "c5"), "there is no skill cuont (there are: count)"));
     assert_non_null(strstr(place_rig_error(&rig, "c6"), "outputs: globs is not"));
     assert_string_equal(place_rig_of(&rig, "c7", "files[0].name"), ""); /* nothing has run for it */
-    const struct event *now = turn_rig_event(&rig.turn, EVENT_WORKSPACE_STATE, 0);
+    size_t states = turn_rig_count(&rig.turn, EVENT_WORKSPACE_STATE);
+    const struct event *now = turn_rig_event(&rig.turn, EVENT_WORKSPACE_STATE, states - 1);
     assert_string_equal(turn_check_json(&rig.turn, now->workspace_state.skills, "[0].name"), "count");
     assert_string_equal(turn_check_json(&rig.turn, now->workspace_state.skills, "[0].files"), "2");
     assert_string_equal(turn_check_json(&rig.turn, now->workspace_state.outputs, "[0].name"), "out/words.txt");

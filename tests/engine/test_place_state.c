@@ -1,0 +1,225 @@
+/* What workspace.state tells of a workspace: the truth about every folder however many files there are, and what changes
+ * while programs run. */
+
+#include "base/mem.h"
+#include "support/place_rig.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static struct place_rig rig;
+
+static const struct event_workspace_state *state_at(size_t n)
+{
+    return &turn_rig_event(&rig.turn, EVENT_WORKSPACE_STATE, n)->workspace_state;
+}
+
+static size_t states(void)
+{
+    return turn_rig_count(&rig.turn, EVENT_WORKSPACE_STATE);
+}
+
+static const struct event_workspace_state *newest(void)
+{
+    return state_at(states() - 1);
+}
+
+/* The entry of a path in the newest state; NULL. */
+static const struct json *entry(const char *path)
+{
+    json_each (value, turn_check_value(&rig.turn, newest()->entries, "")) {
+        if (strcmp(json_str(json_get(value, "path"), ""), path) == 0)
+            return value;
+    }
+    return NULL;
+}
+
+static int64_t number(const char *path, const char *member)
+{
+    const struct json *value = entry(path);
+    if (!value)
+        fail_msg("%s is not listed", path);
+    return json_int(json_get(value, member), -1);
+}
+
+/* How many are listed in a folder and below it. */
+static int64_t listed_in(const char *folder)
+{
+    int64_t count = 0;
+    size_t len = strlen(folder);
+    json_each (value, turn_check_value(&rig.turn, newest()->entries, "")) {
+        const char *path = json_str(json_get(value, "path"), "");
+        count += strncmp(path, folder, len) == 0 && path[len] == '/';
+    }
+    return count;
+}
+
+static void run(const char *command)
+{
+    CLEANUP(free) char *arguments = xasprintf("{\"command\":\"%s\"}", command);
+    place_rig_call(&rig, "c1", "workspace_exec", arguments);
+    place_rig_turn(&rig);
+    assert_string_equal(place_rig_of(&rig, "c1", "exit_code"), "0");
+}
+
+/* ---- many files ---- */
+
+static void test_no_folder_hides_another(void **state)
+{
+    (void)state;
+    rig.options.policy.max_disk_bytes = 100 << 20;
+    place_rig_open(&rig);
+    run("mkdir src build && for i in $(seq 600); do printf '%0830d' 0 > src/$i.c; done; "
+        "truncate -s 5000000 out/result.txt; truncate -s 9000000 build/app; mkdir -p work/a/b && echo x > work/a/b/c");
+    assert_int_equal(number("out", "bytes"), 5000000);
+    assert_int_equal(number("out/result.txt", "size"), 5000000);
+    assert_int_equal(number("build", "bytes"), 9000000);
+    assert_int_equal(number("src", "bytes"), 600 * 830);
+    assert_int_equal(number("src", "count"), 600);
+    assert_true(listed_in("src") >= 50);
+    assert_int_equal(number("src", "more"), 600 - listed_in("src"));
+    assert_int_equal(newest()->more, 600 - listed_in("src"));
+    assert_int_equal(number("work/a", "count"), 2);
+    assert_int_equal(number("work/a", "bytes"), 2);
+    assert_int_equal(number("work/a", "more"), -1); /* all of it is listed */
+    assert_int_equal(number("work/a/b/c", "size"), 2);
+    assert_true(newest()->count > 600);
+    assert_int_equal(newest()->count_limit, WORKSPACE_ENTRIES_MAX);
+}
+
+/* Many folders with much in each: all that lie high are there, and each gets its share. */
+static void test_the_list_is_bounded_and_shared(void **state)
+{
+    (void)state;
+    place_rig_open(&rig);
+    run("for d in $(seq -w 60); do mkdir -p work/d$d/e; (cd work/d$d; touch $(seq 40); cd e; touch $(seq 40)); done");
+    size_t count = 0;
+    int64_t more = 0;
+    json_each (value, turn_check_value(&rig.turn, newest()->entries, "")) {
+        count++;
+        more += json_int(json_get(value, "more"), 0);
+    }
+    assert_true(count <= 500);
+    assert_int_equal(more, newest()->more); /* each is missed in one folder */
+    assert_int_equal(number("work", "count"), 60 * 82);
+    assert_int_equal(number("work/d01", "count"), 81);
+    assert_int_equal(number("work/d60", "count"), 81);
+    assert_int_equal(number("work/d01", "more") - number("work/d60", "more"), 0);
+    assert_int_equal(newest()->count_limit, EVENT_NULL_INT); /* what has no limit of bytes has none */
+}
+
+/* Names may be long, and what is recorded is not. */
+static void test_long_paths_are_bounded(void **state)
+{
+    (void)state;
+    place_rig_open(&rig);
+    run("n=$(printf '%0250d' 0); p=work; for i in 1 2 3 4 5 6; do p=$p/$n; mkdir $p; "
+        "for k in $(seq 90); do touch $p/$k$(printf '%0200d' 0); done; done");
+    assert_true(strlen(newest()->entries) < 256 << 10);
+    assert_int_equal(number("work", "count"), 6 * 91);
+}
+
+static void test_what_is_no_file_says_so(void **state)
+{
+    (void)state;
+    place_rig_open(&rig);
+    run("mkfifo work/p; ln -s ../out/none work/l; ln -s $(printf '%0300d' 0) work/long; "
+        "echo 12345 > work/a; ln work/a out/b");
+    assert_string_equal(json_str(json_get(entry("work/p"), "kind"), ""), "pipe");
+    assert_string_equal(json_str(json_get(entry("work/l"), "kind"), ""), "link");
+    assert_string_equal(json_str(json_get(entry("work/l"), "target"), ""), "../out/none");
+    assert_null(json_get(entry("work/long"), "target"));
+    /* A file with two names is in both folders, and once on the disk. */
+    assert_int_equal(number("work", "bytes"), 6);
+    assert_int_equal(number("out", "bytes"), 6);
+}
+
+/* A folder that a program shut is counted all the same. */
+static void test_a_shut_folder_is_counted(void **state)
+{
+    (void)state;
+    place_rig_open(&rig);
+    run("mkdir work/shut && truncate -s 7000 work/shut/x && chmod 0 work/shut");
+    assert_int_equal(number("work/shut", "bytes"), 7000);
+}
+
+/* ---- while programs run ---- */
+
+static void test_a_workspace_is_told_when_it_is_made(void **state)
+{
+    (void)state;
+    place_rig_open(&rig);
+    run("echo hi > out/hi; echo hi");
+    assert_int_equal(states(), 2);
+    assert_true(turn_check_place(&rig.turn, EVENT_WORKSPACE_STATE, NULL, 0) <
+                turn_check_place(&rig.turn, EVENT_TOOL_OUTPUT, NULL, 0));
+    assert_null(strstr(state_at(0)->entries, "out/hi"));
+    assert_non_null(strstr(state_at(1)->entries, "out/hi"));
+}
+
+static bool holds_two_lines(struct place_rig *now)
+{
+    (void)now;
+    return states() > 0 && newest()->used > 3 << 20;
+}
+
+static bool is_over(struct place_rig *now)
+{
+    return turn_rig_count(&now->turn, EVENT_PROGRAM_ENDED) > 0;
+}
+
+static void test_what_a_program_writes_is_told_while_it_runs(void **state)
+{
+    (void)state;
+    place_rig_open(&rig);
+    place_rig_call(&rig, "c1", "workspace_exec",
+                   "{\"command\":\"while sleep 0.3; do head -c 1000000 /dev/zero >> out/big; done\",\"background\":true}");
+    place_rig_turn(&rig);
+    place_rig_await(&rig, holds_two_lines);
+    assert_false(is_over(&rig));
+    assert_true(states() < 8);
+}
+
+static void test_a_command_that_is_waited_for_is_watched_too(void **state)
+{
+    (void)state;
+    place_rig_open(&rig);
+    run("truncate -s 5000000 out/early; sleep 3; rm out/early");
+    bool seen = false;
+    for (size_t i = 0; i < states(); i++)
+        seen = seen || state_at(i)->used > 5000000;
+    assert_true(seen);
+}
+
+static void test_what_does_not_change_is_not_told(void **state)
+{
+    (void)state;
+    place_rig_open(&rig);
+    place_rig_call(&rig, "c1", "workspace_exec", "{\"command\":\"sleep 5\",\"background\":true}");
+    place_rig_turn(&rig);
+    size_t before = states();
+    place_rig_await(&rig, is_over);
+    assert_int_equal(states(), before);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_prestate_setup_teardown(name, place_rig_set_up, place_rig_tear_down, &rig)
+    const struct CMUnitTest tests[] = {
+        TEST(test_no_folder_hides_another),
+        TEST(test_the_list_is_bounded_and_shared),
+        TEST(test_long_paths_are_bounded),
+        TEST(test_what_is_no_file_says_so),
+        TEST(test_a_shut_folder_is_counted),
+        TEST(test_a_workspace_is_told_when_it_is_made),
+        TEST(test_what_a_program_writes_is_told_while_it_runs),
+        TEST(test_a_command_that_is_waited_for_is_watched_too),
+        TEST(test_what_does_not_change_is_not_told),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
