@@ -22,6 +22,7 @@
 #define BAR_MOST   24
 #define LABEL_PART 2 /* of the room, at least one part in so many is the label's */
 #define ENTRY_COLS 76
+#define ENTRY_EDGE 8 /* columns around a dialog and within it */
 
 struct workspace_pane {
     struct pane pane;
@@ -284,7 +285,7 @@ static void workspace_note(struct pane *pane, const struct view *view, struct st
     }
     if (count > 1)
         strbuf_addf(out, "%u workspaces", count);
-    else if (use)
+    else if (use && !view->session->workspaces[use->row].gone)
         text_plural(out, use->entries + use->more, "entry", "entries");
 }
 
@@ -293,7 +294,8 @@ static void workspace_note(struct pane *pane, const struct view *view, struct st
 static void inspect(struct workspace_pane *shown, struct ui *ui, const struct view *view, uint32_t node)
 {
     CLEANUP(pretty) struct pretty document;
-    pretty_init(&document, ENTRY_COLS);
+    int columns = ui_columns(ui) - ENTRY_EDGE;
+    pretty_init(&document, columns < ENTRY_COLS ? columns : ENTRY_COLS);
     workspacetree_describe(&document, &shown->what, view, node);
     ui_open_modal(ui, modal_document_new("in the workspace", &document));
 }

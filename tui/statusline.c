@@ -521,6 +521,10 @@ void statusline_footer(struct canvas *canvas, struct rect rect, const struct vie
     } else {
         count = live_entries(entries, view);
     }
+    if (keys->tree && !asks) {
+        entries[count++] = (struct entry){ACTION_UNFOLD, 0, NULL};
+        entries[count++] = (struct entry){ACTION_FILTER, 0, NULL};
+    }
     paint_entries(&footer, keys, entries, count);
 }
 

@@ -24,6 +24,7 @@ struct statusline_keys {
     unsigned contexts;
     const struct write_choice *choice; /* NULL: no write waits */
     bool zoomed;                       /* one pane has the whole screen */
+    bool tree;                         /* the pane that has the keys shows a tree */
     const char *words;                 /* of the dialog or the line that gets the keys; NULL: the panes get them */
 };
 void statusline_footer(struct canvas *canvas, struct rect rect, const struct view *view,

@@ -296,7 +296,7 @@ void text_size(struct strbuf *out, uint64_t bytes)
 {
     static const char *const units[] = {"KiB", "MiB", "GiB", "TiB"};
     if (bytes < 1024) {
-        strbuf_addf(out, "%llu bytes", (unsigned long long)bytes);
+        strbuf_addf(out, bytes == 1 ? "%llu byte" : "%llu bytes", (unsigned long long)bytes);
         return;
     }
     double size = (double)bytes / 1024;

@@ -87,6 +87,11 @@ const struct theme *ui_theme(const struct ui *ui)
     return &ui->theme;
 }
 
+int ui_columns(const struct ui *ui)
+{
+    return ui->cols;
+}
+
 struct ui_host *ui_get_host(struct ui *ui)
 {
     return ui->host;

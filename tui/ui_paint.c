@@ -88,6 +88,7 @@ static void paint_footer(struct ui *ui, const struct view *view, struct canvas *
 {
     struct write_choice choice = {0};
     struct statusline_keys keys = {.keymap = ui->keymap, .contexts = ui_contexts(ui, view), .zoomed = ui->zoom};
+    keys.tree = ui_pane(ui)->ops == &pane_workspace;
     if (view->question && view->mode != VIEW_REPLAY && pane_write_choice(ui->panes[6], view, &choice))
         keys.choice = &choice;
     choice.fresh = ui->fresh;

@@ -327,6 +327,11 @@ static void test_entries_are_limited(void **state)
     assert_string_equal(
         err.text, "the workspace is full: it has 135 MiB and may hold 20 MiB (remove what is not needed, or raise "
                   "\"max_disk_mb\" in the config file)");
+    /* What is a little too much is not said to be as much as there may be. */
+    count = (struct disk_count){.bytes = (20 << 20) + 300};
+    assert_int_equal(disk_check(20 << 20, &count, 0, &err), -1);
+    assert_string_equal(err.text, "the workspace is full: it has more than the 20 MiB that it may hold (remove what is "
+                                  "not needed, or raise \"max_disk_mb\" in the config file)");
 }
 
 static void test_layout_in_the_way(void **state)

@@ -122,7 +122,8 @@ static void any_paths_make_a_sound_tree(void **state)
             strbuf_addf(&text, "%s{\"path\":\"", i ? "," : "");
             for (uint32_t k = next_random(&seed) % 90; k > 0; k--)
                 strbuf_addstr(&text, parts[next_random(&seed) % COUNT_OF(parts)]);
-            strbuf_addf(&text, "\",\"size\":%u,\"kind\":\"%s\"}", next_random(&seed),
+            strbuf_addf(&text, "\",\"size\":%u,\"bytes\":%u,\"more\":%d,\"kind\":\"%s\"}", next_random(&seed),
+                        next_random(&seed), (int)(next_random(&seed) % 5) - 2,
                         next_random(&seed) % 3 ? "file" : "dir");
         }
         strbuf_addstr(&text, "]}\n");
@@ -155,6 +156,103 @@ static void folders_are_as_large_as_what_is_in_them(void **state)
     workspacetree_update(&tree, &look.view);
     assert_string_equal(tree.tree.nodes[1].label, "work/");
     assert_int_equal(tree.tree.nodes[1].size, 7);
+    workspacetree_release(&tree);
+    look_release(&look);
+}
+
+static const struct tree_node *node_of(const struct workspacetree *tree, const char *path)
+{
+    for (uint32_t i = 0; i < tree->tree.count; i++) {
+        CLEANUP(strbuf) struct strbuf here = STRBUF_INIT;
+        workspacetree_path(&here, tree, i);
+        if (strcmp(here.buf, path) == 0)
+            return &tree->tree.nodes[i];
+    }
+    fail_msg("there is no %s", path);
+    return NULL;
+}
+
+#define MANY                                                                                                           \
+    STARTED "{\"type\":\"workspace.state\",\"exec_id\":\"e\",\"path\":\"/w/e\",\"used\":15000000,\"limit\":20971520,"      \
+            "\"count\":613,\"count_limit\":200000,\"more\":600,\"entries\":["                                            \
+            "{\"path\":\"out\",\"kind\":\"dir\",\"bytes\":5000000,\"count\":1},"                                        \
+            "{\"path\":\"src\",\"kind\":\"dir\",\"bytes\":498000,\"count\":600,\"more\":597},"                          \
+            "{\"path\":\"build\",\"kind\":\"dir\",\"bytes\":9000000,\"count\":2,\"more\":2},"                           \
+            "{\"path\":\"out/result.txt\",\"kind\":\"file\",\"size\":5000000},"                                       \
+            "{\"path\":\"src/1.c\",\"kind\":\"file\",\"size\":1000},{\"path\":\"src/2.c\",\"kind\":\"file\",\"size\":0},"  \
+            "{\"path\":\"src/p\",\"kind\":\"pipe\"},{\"path\":\"src-l\",\"kind\":\"link\",\"target\":\"src\"}]}\n"
+
+/* What is not listed of a folder is told in it, and makes it no smaller. */
+static void what_is_not_listed_is_told_where_it_is(void **state)
+{
+    struct workspacetree tree = {0};
+    struct shown look;
+    (void)state;
+    look_init(&look, MANY);
+    workspacetree_update(&tree, &look.view);
+    CLEANUP(free) char *got = shape(&tree.tree);
+    assert_string_equal(got, "skills/ work/ runs/ out/ (result.txt) build/ (… 2 more) src/ (1.c 2.c p … 597 more) src-l "
+                             "1 more are not listed");
+    assert_int_equal(node_of(&tree, "out/")->size, 5000000);
+    assert_int_equal(node_of(&tree, "src/")->size, 498000);
+    assert_int_equal(node_of(&tree, "src/… 597 more")->size, 497000);
+    assert_int_equal(node_of(&tree, "build/… 2 more")->size, 9000000);
+    assert_string_equal(node_of(&tree, "src/p")->note, "pipe");
+    assert_string_equal(node_of(&tree, "src-l")->note, "link to src");
+    const struct workspace_use *use = workspacetree_use(&tree, 0);
+    assert_int_equal(use->count, 613);
+    assert_int_equal(use->count_limit, 200000);
+    workspacetree_release(&tree);
+    look_release(&look);
+}
+
+static void what_is_copied_is_a_path(void **state)
+{
+    struct workspacetree tree = {0};
+    struct shown look;
+    CLEANUP(strbuf) struct strbuf path = STRBUF_INIT;
+    (void)state;
+    look_init(&look, MANY);
+    workspacetree_update(&tree, &look.view);
+    assert_true(workspacetree_entry(&path, &tree, (uint32_t)(node_of(&tree, "src/2.c") - tree.tree.nodes)));
+    assert_string_equal(path.buf, "src/2.c");
+    strbuf_reset(&path);
+    assert_true(workspacetree_entry(&path, &tree, (uint32_t)(node_of(&tree, "src/") - tree.tree.nodes)));
+    assert_string_equal(path.buf, "src");
+    assert_false(
+        workspacetree_entry(&path, &tree, (uint32_t)(node_of(&tree, "src/… 597 more") - tree.tree.nodes)));
+    workspacetree_release(&tree);
+    look_release(&look);
+}
+
+/* One that was cleaned up comes last and folded; with several, each path says whose it is. */
+static void what_is_gone_comes_last(void **state)
+{
+    struct workspacetree tree = {0};
+    struct shown look;
+    (void)state;
+    look_init(&look, MANY "{\"type\":\"workspace.op\",\"op\":\"workspace.cleanup\",\"attrs\":{\"path\":\"/w/e\"}}\n"
+                          "{\"type\":\"workspace.state\",\"exec_id\":\"f\",\"path\":\"/w/f\",\"entries\":"
+                          "[{\"path\":\"out/a\"}]}\n");
+    workspacetree_update(&tree, &look.view);
+    assert_string_equal(tree.tree.nodes[0].label, "f");
+    uint32_t last = tree.tree.shown[tree.tree.shown_count - 1];
+    assert_string_equal(tree.tree.nodes[last].label, "e");
+    assert_string_equal(tree.tree.nodes[last].note, "gone with its session");
+    assert_false(tree.tree.nodes[last].open);
+    assert_true(workspacetree_gone(&tree, &look.view, last + 1));
+    assert_false(workspacetree_gone(&tree, &look.view, 0));
+    assert_string_equal(node_of(&tree, "f: out/a")->label, "a");
+    /* Unfolded it stays so, and before it was cleaned up it is open. */
+    assert_true(tree_toggle(&tree.tree, last));
+    look_at(&look, 3);
+    workspacetree_update(&tree, &look.view);
+    assert_true(tree.tree.nodes[0].open);
+    assert_true(workspacetree_gone(&tree, &look.view, 0));
+    look_at(&look, 2);
+    workspacetree_update(&tree, &look.view);
+    assert_false(workspacetree_gone(&tree, &look.view, 0));
+    assert_string_equal(tree.tree.nodes[0].label, "skills/");
     workspacetree_release(&tree);
     look_release(&look);
 }
@@ -303,6 +401,9 @@ int main(void)
         cmocka_unit_test(paths_make_a_tree),
         cmocka_unit_test(any_paths_make_a_sound_tree),
         cmocka_unit_test(folders_are_as_large_as_what_is_in_them),
+        cmocka_unit_test(what_is_not_listed_is_told_where_it_is),
+        cmocka_unit_test(what_is_copied_is_a_path),
+        cmocka_unit_test(what_is_gone_comes_last),
         cmocka_unit_test(a_program_is_the_same_whichever_way_one_came),
         cmocka_unit_test(of_a_long_program_the_end_is_read),
         cmocka_unit_test(lines_that_leave_are_counted),
