@@ -403,7 +403,7 @@ static void add_workspace(struct workspacetree *all, const struct view *view, ui
     bool read = read_state(&state, view, row, &arena), gone = view->session->workspaces[row].gone;
     if (several || gone || !read) {
         parent = tree_add(tree, TREE_NONE, key_of(&arena, row, gone ? "gone" : "workspace", "", 0),
-                          *id ? id : "workspace");
+                          *id && (several || !gone) ? id : "workspace");
         tree->nodes[parent].kind = WORKSPACE_ROOT;
         tree->nodes[parent].ref = row;
         tree->nodes[parent].note = arena_strdup(&tree->arena, !read  ? "cannot be read"
