@@ -50,16 +50,17 @@ static bool read_state(struct state *state, const struct view *view, uint32_t ro
         event.type != EVENT_WORKSPACE_STATE)
         return false;
     const struct event_workspace_state *e = &event.workspace_state;
-    *state = (struct state){.path = e->path ? e->path : "",
-                            .used = e->used > 0 ? e->used : 0,
-                            .limit = e->limit == EVENT_NULL_INT || e->limit < 0 ? -1 : e->limit,
-                            .count = bound_more(e->count),
-                            .count_limit = e->count_limit == EVENT_NULL_INT || e->count_limit <= 0 ? -1 : e->count_limit,
-                            .more = bound_more(e->more),
-                            .entries = list(arena, e->entries),
-                            .inputs = list(arena, e->inputs),
-                            .outputs = list(arena, e->outputs),
-                            .skills = list(arena, e->skills)};
+    *state =
+        (struct state){.path = e->path ? e->path : "",
+                       .used = e->used > 0 ? e->used : 0,
+                       .limit = e->limit == EVENT_NULL_INT || e->limit < 0 ? -1 : e->limit,
+                       .count = bound_more(e->count),
+                       .count_limit = e->count_limit == EVENT_NULL_INT || e->count_limit <= 0 ? -1 : e->count_limit,
+                       .more = bound_more(e->more),
+                       .entries = list(arena, e->entries),
+                       .inputs = list(arena, e->inputs),
+                       .outputs = list(arena, e->outputs),
+                       .skills = list(arena, e->skills)};
     return true;
 }
 
@@ -239,8 +240,8 @@ static void add_entry(struct treeview *tree, uint32_t parent, uint32_t workspace
     CLEANUP(strbuf) struct strbuf note = STRBUF_INIT;
     const char *path = entry->path;
     /* Go back up to where this path and the one before it part. */
-    while (way->depth && (strncmp(before, path, end_of(way)) != 0 ||
-                          (path[end_of(way)] != '/' && path[end_of(way)] != '\0')))
+    while (way->depth &&
+           (strncmp(before, path, end_of(way)) != 0 || (path[end_of(way)] != '/' && path[end_of(way)] != '\0')))
         pop(way, tree, arena);
     size_t at = end_of(way);
     while (path[at]) {
@@ -464,7 +465,7 @@ void workspacetree_update(struct workspacetree *tree, const struct view *view)
     uint32_t count = session->workspace_count, first = count > WORKSPACES_SHOWN ? count - WORKSPACES_SHOWN : 0;
     tree->use_count = 0;
     tree_begin(&tree->tree);
-    add_programs(&tree->tree, view); /* what goes on comes first */
+    add_programs(&tree->tree, view);      /* what goes on comes first */
     for (int gone = 0; gone <= 1; gone++) /* what is no more comes last */
         for (uint32_t row = first; row < count; row++)
             if (session->workspaces[row].gone == (gone == 1))

@@ -16,9 +16,9 @@
 #include "workspace/versions.h"
 #include <string.h>
 
-#define WATCH_MIN_US INT64_C(2000000) /* between two looks while programs run … */
-#define WATCH_MAX_US INT64_C(30000000)
-#define WATCH_SHARE  20 /* … and not more of the time than one part in so many, of one look or of all the time they run */
+#define WATCH_MIN_US INT64_C(2000000)  /* between two looks while programs run, at first … */
+#define WATCH_MAX_US INT64_C(30000000) /* … and when they have run for long … */
+#define WATCH_SHARE  20                /* … so many times as long as a look takes, one part in so many of their time */
 
 static const char *keep(struct place *place, const char *text)
 {

@@ -1,6 +1,6 @@
 #pragma once
-/* A place, inside: place.c keeps it, place_programs.c what runs there, place_state.c looks at the workspace,
- * place_job.c does what blocks. */
+/* A place, inside: place.c keeps it, place_programs.c what runs there, place_state.c (with place_tree.c) looks at the
+ * workspace, place_job.c does what blocks. */
 
 #include "base/arena.h"
 #include "base/loop.h"

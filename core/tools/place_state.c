@@ -1,4 +1,4 @@
-/* What there is in a workspace, for workspace.state: its tree (place_tree.h), what was staged, collected and unfolded. */
+/* What there is in a workspace, for workspace.state: its tree (place_tree.h), what was staged and what collected. */
 
 #include "base/beneath.h"
 #include "base/json.h"

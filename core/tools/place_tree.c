@@ -1,5 +1,5 @@
-/* One walk counts everything and keeps, of each folder, what might be listed of it; what is listed is chosen when all is
- * known. So that a huge tree costs little memory, no more is kept of one folder or at one depth than a few lists are
+/* One walk counts everything and keeps, of each folder, what might be listed of it; what is listed is chosen when all
+ * is known. So that a huge tree costs little memory, no more is kept of one folder or at one depth than a few lists are
  * long. A file with several names counts in each folder that has one. */
 
 #include "place_tree.h"

@@ -2,8 +2,8 @@
 /* The tree of a workspace as workspace.state lists it: a bounded part of it, and of every folder in that part how much
  * there is in it, listed or not.
  *
- * What lies higher comes first, and at one height every folder gets as much of the list as the others, so that none takes
- * all of it. Of one folder its folders come before its files, and both by name. */
+ * What lies higher comes first, and at one height every folder gets as much of the list as the others, so that none
+ * takes all of it. Of one folder its folders come before its files, and both by name. */
 
 #include "base/strbuf.h"
 #include <stdint.h>

@@ -1,5 +1,5 @@
-/* What workspace.state tells of a workspace: the truth about every folder however many files there are, and what changes
- * while programs run. */
+/* What workspace.state tells of a workspace: the truth about every folder however many files there are, and what
+ * changes while programs run. */
 
 #include "base/mem.h"
 #include "support/place_rig.h"
@@ -162,7 +162,7 @@ static void test_a_workspace_is_told_when_it_is_made(void **state)
     assert_non_null(strstr(state_at(1)->entries, "out/hi"));
 }
 
-static bool holds_two_lines(struct place_rig *now)
+static bool holds_megabytes(struct place_rig *now)
 {
     (void)now;
     return states() > 0 && newest()->used > 3 << 20;
@@ -177,10 +177,11 @@ static void test_what_a_program_writes_is_told_while_it_runs(void **state)
 {
     (void)state;
     place_rig_open(&rig);
-    place_rig_call(&rig, "c1", "workspace_exec",
-                   "{\"command\":\"while sleep 0.3; do head -c 1000000 /dev/zero >> out/big; done\",\"background\":true}");
+    place_rig_call(
+        &rig, "c1", "workspace_exec",
+        "{\"command\":\"while sleep 0.3; do head -c 1000000 /dev/zero >> out/big; done\",\"background\":true}");
     place_rig_turn(&rig);
-    place_rig_await(&rig, holds_two_lines);
+    place_rig_await(&rig, holds_megabytes);
     assert_false(is_over(&rig));
     assert_true(states() < 8);
 }

@@ -123,8 +123,7 @@ static void any_paths_make_a_sound_tree(void **state)
             for (uint32_t k = next_random(&seed) % 90; k > 0; k--)
                 strbuf_addstr(&text, parts[next_random(&seed) % COUNT_OF(parts)]);
             strbuf_addf(&text, "\",\"size\":%u,\"bytes\":%u,\"more\":%d,\"kind\":\"%s\"}", next_random(&seed),
-                        next_random(&seed), (int)(next_random(&seed) % 5) - 2,
-                        next_random(&seed) % 3 ? "file" : "dir");
+                        next_random(&seed), (int)(next_random(&seed) % 5) - 2, next_random(&seed) % 3 ? "file" : "dir");
         }
         strbuf_addstr(&text, "]}\n");
         look_init(&look, text.buf);
@@ -173,14 +172,15 @@ static const struct tree_node *node_of(const struct workspacetree *tree, const c
 }
 
 #define MANY                                                                                                           \
-    STARTED "{\"type\":\"workspace.state\",\"exec_id\":\"e\",\"path\":\"/w/e\",\"used\":15000000,\"limit\":20971520,"      \
-            "\"count\":613,\"count_limit\":200000,\"more\":600,\"entries\":["                                            \
-            "{\"path\":\"out\",\"kind\":\"dir\",\"bytes\":5000000,\"count\":1},"                                        \
-            "{\"path\":\"src\",\"kind\":\"dir\",\"bytes\":498000,\"count\":600,\"more\":597},"                          \
-            "{\"path\":\"build\",\"kind\":\"dir\",\"bytes\":9000000,\"count\":2,\"more\":2},"                           \
-            "{\"path\":\"out/result.txt\",\"kind\":\"file\",\"size\":5000000},"                                       \
-            "{\"path\":\"src/1.c\",\"kind\":\"file\",\"size\":1000},{\"path\":\"src/2.c\",\"kind\":\"file\",\"size\":0},"  \
-            "{\"path\":\"src/p\",\"kind\":\"pipe\"},{\"path\":\"src-l\",\"kind\":\"link\",\"target\":\"src\"}]}\n"
+    STARTED                                                                                                            \
+        "{\"type\":\"workspace.state\",\"exec_id\":\"e\",\"path\":\"/w/e\",\"used\":15000000,\"limit\":20971520,"      \
+        "\"count\":613,\"count_limit\":200000,\"more\":600,\"entries\":["                                              \
+        "{\"path\":\"out\",\"kind\":\"dir\",\"bytes\":5000000,\"count\":1},"                                           \
+        "{\"path\":\"src\",\"kind\":\"dir\",\"bytes\":498000,\"count\":600,\"more\":597},"                             \
+        "{\"path\":\"build\",\"kind\":\"dir\",\"bytes\":9000000,\"count\":2,\"more\":2},"                              \
+        "{\"path\":\"out/result.txt\",\"kind\":\"file\",\"size\":5000000},"                                            \
+        "{\"path\":\"src/1.c\",\"kind\":\"file\",\"size\":1000},{\"path\":\"src/2.c\",\"kind\":\"file\",\"size\":0},"  \
+        "{\"path\":\"src/p\",\"kind\":\"pipe\"},{\"path\":\"src-l\",\"kind\":\"link\",\"target\":\"src\"}]}\n"
 
 /* What is not listed of a folder is told in it, and makes it no smaller. */
 static void what_is_not_listed_is_told_where_it_is(void **state)
@@ -191,8 +191,9 @@ static void what_is_not_listed_is_told_where_it_is(void **state)
     look_init(&look, MANY);
     workspacetree_update(&tree, &look.view);
     CLEANUP(free) char *got = shape(&tree.tree);
-    assert_string_equal(got, "skills/ work/ runs/ out/ (result.txt) build/ (… 2 more) src/ (1.c 2.c p … 597 more) src-l "
-                             "1 more are not listed");
+    assert_string_equal(got,
+                        "skills/ work/ runs/ out/ (result.txt) build/ (… 2 more) src/ (1.c 2.c p … 597 more) src-l "
+                        "1 more are not listed");
     assert_int_equal(node_of(&tree, "out/")->size, 5000000);
     assert_int_equal(node_of(&tree, "src/")->size, 498000);
     assert_int_equal(node_of(&tree, "src/… 597 more")->size, 497000);
@@ -219,8 +220,7 @@ static void what_is_copied_is_a_path(void **state)
     strbuf_reset(&path);
     assert_true(workspacetree_entry(&path, &tree, (uint32_t)(node_of(&tree, "src/") - tree.tree.nodes)));
     assert_string_equal(path.buf, "src");
-    assert_false(
-        workspacetree_entry(&path, &tree, (uint32_t)(node_of(&tree, "src/… 597 more") - tree.tree.nodes)));
+    assert_false(workspacetree_entry(&path, &tree, (uint32_t)(node_of(&tree, "src/… 597 more") - tree.tree.nodes)));
     workspacetree_release(&tree);
     look_release(&look);
 }
