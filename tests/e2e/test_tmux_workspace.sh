@@ -62,11 +62,11 @@ case_first() {
     sees 'status='
 }
 
-# A program in the background fills the disk under one's eyes, and one that writes nothing is not told of.
+# A program in the background fills the disk under one's eyes.
 case_grows() {
     begin grows 120x40
     limit 200
-    model 'while sleep 0.5; do head -c 1500000 /dev/zero >> out/log; done' ',"background":true' >"$home/model.jsonl"
+    model 'for i in $(seq 24); do sleep 0.5; head -c 1500000 /dev/zero >> out/log; done' ',"background":true' >"$home/model.jsonl"
     run_model
     sees 'It has run.'
     escape
@@ -78,8 +78,10 @@ case_grows() {
     seen=$(screen | grep -o 'disk .*')
     check "and grows" eval 'for i in $(seq 200); do [ "$(screen | grep -o "disk .*")" != "$seen" ] && break; sleep 0.05; done; [ $i -lt 200 ]'
     check "now and then" test "$(states)" -lt 20
+    sees 'exit 0'
+    sees '34 MiB / 200 MiB'
     keys q
-    sees 'status='
+    sees 'status=0'
 }
 
 # Gone on with, a session has its old workspace no more.
