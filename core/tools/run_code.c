@@ -60,6 +60,8 @@ static void write_result(struct place_job *job)
         json_open(&w, NULL, '{');
         json_add_str(&w, "language", call->blocks[i].language);
         json_add_int(&w, "exit_code", end->exit_code);
+        if (end->signum && !end->timed_out)
+            json_add_int(&w, "signal", end->signum);
         if (end->timed_out)
             json_add_bool(&w, "timed_out", true);
         if (end->why)

@@ -258,6 +258,8 @@ static void write_result(struct place_job *job)
     json_open(&w, NULL, '{');
     json_add_str(&w, "skill", call->name);
     json_add_int(&w, "exit_code", end->exit_code);
+    if (end->signum && !end->timed_out)
+        json_add_int(&w, "signal", end->signum);
     json_add_bool(&w, "timed_out", end->timed_out);
     json_add_int(&w, "duration_ms", end->duration_ms);
     if (call->left_out.len)

@@ -189,6 +189,8 @@ static const char *status_of(const struct program_end *end)
 static void add_end(struct json_writer *w, const struct program_end *end)
 {
     json_add_int(w, "exit_code", end->exit_code);
+    if (end->signum && !end->timed_out)
+        json_add_int(w, "signal", end->signum);
     if (end->timed_out)
         json_add_bool(w, "timed_out", true);
     if (end->why)

@@ -171,6 +171,7 @@ static void on_block(void *user, struct program_result *take_result)
     }
     inl->result.timed_out = inl->result.timed_out || result->end.timed_out;
     inl->result.ends[inl->at] = (struct inline_end){.exit_code = result->end.exit_code,
+                                                    .signum = result->end.signum,
                                                     .timed_out = result->end.timed_out,
                                                     .no_engine = result->end.no_engine,
                                                     .why = steal(&result->why)};

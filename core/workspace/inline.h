@@ -41,10 +41,11 @@ struct inline_result {
     int exit_code;          /* 0: that blocks fail is no failure of the run */
     struct inline_end {
         int exit_code; /* -1: it was killed, or could not be run */
+        int signum;    /* what killed it, else 0 */
         bool timed_out;
         bool no_engine; /* as in a program_end */
-        char *why; /* it could not be run, or was stopped; else NULL */
-    } * ends;      /* of each block */
+        char *why;      /* it could not be run, or was stopped; else NULL */
+    } * ends;           /* of each block */
     size_t count;
     bool timed_out; /* one of them was */
     int64_t duration_ms;

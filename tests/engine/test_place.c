@@ -244,6 +244,18 @@ static void test_cancel_ends_the_command_and_not_the_program(void **state)
     assert_true(session_program_running(engine_session(rig.turn.engine), 0));
 }
 
+static void test_a_signal_is_in_the_result(void **state)
+{
+    (void)state;
+    place_rig_open(&rig);
+    place_rig_call(&rig, "c1", "workspace_exec", "{\"command\":\"kill -SEGV $$\"}");
+    place_rig_call(&rig, "c2", "run_code", "{\"code\":\"kill -USR1 $$\",\"language\":\"bash\"}");
+    place_rig_turn(&rig);
+    assert_string_equal(place_rig_of(&rig, "c1", "exit_code"), "-1");
+    assert_string_equal(place_rig_of(&rig, "c1", "signal"), "11");
+    assert_string_equal(place_rig_of(&rig, "c2", "blocks[0].signal"), "10");
+}
+
 static void test_blocks_of_code(void **state)
 {
     (void)state;
@@ -508,6 +520,7 @@ int main(void)
         TEST(test_only_so_many_at_a_time),
         TEST(test_a_command_ends_with_its_call),
         TEST(test_cancel_ends_the_command_and_not_the_program),
+        TEST(test_a_signal_is_in_the_result),
         TEST(test_blocks_of_code),
         TEST(test_with_an_engine_that_fails),
         TEST(test_without_an_engine),
