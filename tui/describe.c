@@ -2,9 +2,11 @@
 #include "base/json.h"
 #include "base/strbuf.h"
 #include "base/utf8.h"
+#include "journal/session.h"
 #include "script.h"
 #include "text.h"
 #include "tools/tool.h"
+#include <stdio.h>
 #include <string.h>
 
 #define SHORT_TEXT    60 /* bytes of a text that is shown and not counted */
@@ -122,6 +124,30 @@ void describe_timeout(struct strbuf *out, const struct json *timeout)
     strbuf_addf(out, "gave up after %.3g s; %s", json_num(json_get(timeout, "deadline_s"), 0),
                 json_bool(json_get(timeout, "retryable"), true) ? "it may be tried again"
                                                                 : "the tool is blocked for this turn");
+}
+
+const char *describe_program_end(int16_t end, char out[DESCRIBE_STATE_MAX])
+{
+    if (!end)
+        return NULL;
+    if (end == CALL_END_TIMED_OUT || end == CALL_END_STOPPED)
+        return end == CALL_END_STOPPED ? "stopped" : "timed out";
+    snprintf(out, DESCRIBE_STATE_MAX, end > 0 ? "exit %d" : "signal %d", end > 0 ? end : -end);
+    return out;
+}
+
+void describe_program_error(struct strbuf *out, const struct json *output)
+{
+    const char *error = json_str(json_get(output, "error"), json_str(json_get(output, "error_text"), NULL));
+    json_each (block, json_get(output, "blocks"))
+        error = error ? error : json_str(json_get(block, "error"), NULL);
+    strbuf_addstr(out, error ? error : "a signal ended its program");
+}
+
+const char *describe_call_state(const struct session_call *call, char out[DESCRIBE_STATE_MAX])
+{
+    const char *end = describe_program_end(call->program_end, out);
+    return end ? end : call_state_name((enum call_state)call->state);
 }
 
 const char *describe_effect(const char *effect)

@@ -131,7 +131,7 @@ static enum look state_look(const struct session_call *call)
     case CALL_ASKING:
         return LOOK_CALL_ASKS;
     case CALL_DONE:
-        return LOOK_CALL_DONE;
+        return call->program_end ? LOOK_CALL_FAILED : LOOK_CALL_DONE;
     case CALL_DENIED:
         return LOOK_CALL_DENIED;
     case CALL_FAILED:
@@ -157,8 +157,11 @@ static void paint_state_sign(struct canvas *canvas, struct rect at, int col, con
     case CALL_DENIED:
         canvas_put_sign(canvas, at, 0, col, look, SIGN_MINUS);
         break;
+    case CALL_DONE: /* the tool did what it should; what it ran did not */
+        if (call->program_end)
+            canvas_str(canvas, at, 0, col, look, "!");
+        break;
     case CALL_PLANNED:
-    case CALL_DONE:
         break;
     }
 }
@@ -209,6 +212,20 @@ static int paint_arguments(struct canvas *canvas, struct rect rest, int left, en
     return col < rest.cols ? col + canvas_put_sign(canvas, rest, 0, col, LOOK_DIM, SIGN_MORE) : col;
 }
 
+/* Where there is less room, the long ones in short. */
+static void paint_state(struct canvas *canvas, struct rect at, const struct columns *c, const struct session_call *call)
+{
+    char buf[DESCRIBE_STATE_MAX];
+    const char *state = describe_call_state(call, buf), *number = state + strcspn(state, " ");
+    bool narrow = c->state < 10;
+    if (narrow && strcmp(state, "timed out") == 0)
+        canvas_str(canvas, at, 0, c->at_state, state_look(call), "timeout");
+    else if (narrow && strncmp(state, "signal", 6) == 0)
+        canvas_printf(canvas, at, 0, c->at_state, state_look(call), "sig%s", number);
+    else
+        canvas_str(canvas, at, 0, c->at_state, state_look(call), state);
+}
+
 static void paint_call(const struct view *view, struct canvas *canvas, struct rect at, const struct columns *c,
                        uint32_t index, const struct toolrow *row, int left)
 {
@@ -232,9 +249,7 @@ static void paint_call(const struct view *view, struct canvas *canvas, struct re
     if (c->effect)
         canvas_text(canvas, rect_make(at.row, at.col + c->at_effect, 1, c->effect), 0, 0, LOOK_DIM, row->effect,
                     strnlen(row->effect, c->effect > 2 ? SIZE_MAX : 1));
-    const char *state = call_state_name(call->state);
-    canvas_str(canvas, at, 0, c->at_state, state_look(call),
-               call->state == CALL_TIMED_OUT && c->state < 10 ? "timeout" : state);
+    paint_state(canvas, at, c, call);
     add_time(&words, view, call, row);
     if (c->time)
         canvas_right(canvas, at, 0, c->bytes, text, words.buf);

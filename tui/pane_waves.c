@@ -7,6 +7,7 @@
 
 #include "base/json.h"
 #include "base/mem.h"
+#include "describe.h"
 #include "hits.h"
 #include "pane.h"
 #include "text.h"
@@ -167,6 +168,8 @@ static enum look look_of(const struct session_call *call, bool slowest)
     case CALL_TIMED_OUT:
         return LOOK_CALL_FAILED;
     case CALL_DONE:
+        if (call->program_end)
+            return LOOK_CALL_FAILED;
         break;
     }
     return slowest ? LOOK_WAVE_SLOWEST : LOOK_WAVE_BAR;
@@ -231,8 +234,9 @@ static void add_words(struct strbuf *out, const struct sheet *sheet, const struc
             add_time(out, ran);
         }
     }
-    if (call->state == CALL_FAILED || call->state == CALL_DENIED || call->state == CALL_TIMED_OUT)
-        add_word(out, call_state_name(call->state));
+    char state[DESCRIBE_STATE_MAX];
+    if (call->state == CALL_FAILED || call->state == CALL_DENIED || call->state == CALL_TIMED_OUT || call->program_end)
+        add_word(out, describe_call_state(call, state));
     if (call->late)
         add_word(out, "late");
     if (call == &session->calls[sheet->slowest < session->call_count ? sheet->slowest : 0] &&

@@ -6,6 +6,7 @@
 
 #include "base/utf8.h"
 #include "describe.h"
+#include "journal/session.h"
 #include "plain_inside.h"
 #include <string.h>
 
@@ -285,12 +286,25 @@ static void finish(struct plain *plain, struct plain_call *call, const char *not
     CLEANUP(strbuf) struct strbuf time = STRBUF_INIT;
     text_ms(&time, ms);
     plain_inked(plain, ink, word);
-    strbuf_addf(plain->out, " %s %s", strcmp(word, "timed out") == 0 ? "after" : "in", time.buf);
+    strbuf_addf(plain->out, " %s %s", strstr(word, "timed out") ? "after" : "in", time.buf);
     if (note && *note) {
         strbuf_addf(plain->out, " %s ", text_dot());
         text_show_cut(plain->out, note, strlen(note), plain->style.width / 2);
     }
     plain_newline(plain);
+}
+
+/* ", exit 3": false when its program ended well, or there was none. */
+static bool add_program_end(struct plain *plain, struct strbuf *word, struct strbuf *detail, const char *result)
+{
+    char buf[DESCRIBE_STATE_MAX];
+    int16_t end = call_result_end(result, &plain->arena);
+    if (!end)
+        return false;
+    strbuf_addf(word, ", %s", describe_program_end(end, buf));
+    if (end == CALL_END_STOPPED)
+        describe_program_error(detail, json_get(plain_json(plain, result), "output"));
+    return true;
 }
 
 void plain_call_finished(struct plain *plain, const struct event_tool_finished *finished)
@@ -331,6 +345,10 @@ void plain_call_finished(struct plain *plain, const struct event_tool_finished *
     }
     CLEANUP(strbuf) struct strbuf shown = STRBUF_INIT;
     text_name_cut(&shown, word, WORD_WIDTH);
+    if (add_program_end(plain, &shown, &detail, finished->result)) {
+        plain_call_introduce(plain, call); /* that is too long for the column of outcomes */
+        ink = INK_BAD;
+    }
     finish(plain, call, note.buf, shown.buf, ink, finished->elapsed_ms);
     if (detail.len)
         detail_line(plain, detail.buf);

@@ -265,12 +265,13 @@ static void add_place(struct index *index, int kind, size_t position)
     places->items[places->count++] = position;
 }
 
-static bool is_error(const struct event *event)
+static bool is_error(const struct event *event, struct arena *arena)
 {
     const char *text = event->type == EVENT_TOOL_FINISHED   ? event->tool_finished.outcome
                        : event->type == EVENT_TURN_FINISHED ? event->turn_finished.status
                                                             : NULL;
-    if (event->type == EVENT_MODEL_FAILED)
+    if (event->type == EVENT_MODEL_FAILED ||
+        (event->type == EVENT_TOOL_FINISHED && call_result_end(event->tool_finished.result, arena)))
         return true;
     return text && (strcmp(text, "failure") == 0 || strcmp(text, "timeout") == 0 || strcmp(text, "failed") == 0);
 }
@@ -286,7 +287,7 @@ static void mark_event(struct index *index, const struct event *event, size_t po
         add_place(index, PLACE_WRITE, position);
     if (event->type == EVENT_HELD)
         add_place(index, PLACE_HELD, position);
-    if (is_error(event))
+    if (is_error(event, &index->arena))
         add_place(index, PLACE_ERROR, position);
 }
 

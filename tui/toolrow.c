@@ -119,6 +119,8 @@ static void read_outcome(struct toolrow *row, const struct view *view, const str
         const struct json *output = json_get(parse(&arena, finished->result), "output");
         row->bytes = output ? output->src_len : strlen(finished->result);
         describe_output(note, output);
+        if (call->program_end == CALL_END_STOPPED)
+            describe_program_error(reason, output);
     }
     if (finished->artifact) {
         const struct json *artifact = parse(&arena, finished->artifact);
@@ -215,11 +217,11 @@ static bool call_fits(const struct filter_term *term, void *data)
     const struct session *session = fit->view->session;
     const struct session_call *call = &session->calls[fit->call];
     const char *id = session_name(session, call->id);
-    char number[16];
+    char number[16], state[DESCRIBE_STATE_MAX];
     snprintf(number, sizeof(number), "%u", fit->call + 1);
     if (term->kind == FILTER_CALL)
         return strcmp(id, term->text) == 0 || strcmp(number, term->text) == 0;
-    if (has(session_name(session, call->tool), term->text) || has(call_state_name(call->state), term->text) ||
+    if (has(session_name(session, call->tool), term->text) || has(describe_call_state(call, state), term->text) ||
         has(describe_effect(session_name(session, call->effect)), term->text))
         return true;
     if (term->kind == FILTER_KIND)

@@ -27,7 +27,8 @@ const struct told_rows *tooltree_rows(struct tooltree *tree, const struct view *
 
 bool tooltree_has_reason(const struct session_call *call, const struct told_rows *rows)
 {
-    bool bad = call->state == CALL_FAILED || call->state == CALL_DENIED || call->state == CALL_TIMED_OUT;
+    bool bad = call->state == CALL_FAILED || call->state == CALL_DENIED || call->state == CALL_TIMED_OUT ||
+               call->program_end == CALL_END_STOPPED;
     return bad && !(rows && rows->failed && call->state == CALL_FAILED);
 }
 

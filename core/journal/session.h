@@ -15,6 +15,14 @@
 enum call_state { CALL_PLANNED, CALL_RUNNING, CALL_ASKING, CALL_DONE, CALL_FAILED, CALL_DENIED, CALL_TIMED_OUT };
 const char *call_state_name(enum call_state state); /* "planned", "running", "asks", "done", "failed", "denied", "timed out" */
 
+/* How a program ended that a call ran: 0 well, or there was none; above 0 its exit code, below 0 minus the signal that
+ * killed it, or one of these. */
+#define CALL_END_STOPPED   (-1000) /* it could not go on, or not begin; the result may say why */
+#define CALL_END_TIMED_OUT (-1001)
+/* The same of the `result` of a tool.finished: of several programs the first that did not end well. The arena is used, and
+ * only where there was a program. */
+int16_t call_result_end(const char *result, struct arena *arena);
+
 struct session_turn {
     uint32_t number;       /* as in the events */
     uint32_t started_seq;  /* turn.started; 0 when it never came */
@@ -54,6 +62,7 @@ struct session_call {
     uint32_t ask;           /* index of its last ask, SESSION_NONE */
     uint8_t state;          /* enum call_state */
     bool late;              /* came back after its timeout and was suppressed */
+    int16_t program_end;    /* as call_result_end says; the call is done all the same */
     int64_t started_t, finished_t;
 };
 

@@ -20,6 +20,30 @@ const char *call_state_name(enum call_state state)
     return (unsigned)state < COUNT_OF(names) ? names[state] : "";
 }
 
+static int16_t end_of(const struct json *program)
+{
+    const struct json *code = json_get(program, "exit_code");
+    int64_t exit_code = json_int(code, 0), signum = json_int(json_get(program, "signal"), 0);
+    if (json_bool(json_get(program, "timed_out"), false))
+        return CALL_END_TIMED_OUT;
+    if (exit_code >= 0)
+        return exit_code > INT16_MAX ? INT16_MAX : (int16_t)exit_code;
+    bool told = json_get(program, "error") || json_get(program, "error_text");
+    return !told && signum > 0 && signum < -CALL_END_STOPPED ? (int16_t)-signum : CALL_END_STOPPED;
+}
+
+int16_t call_result_end(const char *result, struct arena *arena)
+{
+    /* Most results are of no program and long. Within a text the name would be escaped. */
+    if (!result || !strstr(result, "\"exit_code\""))
+        return 0;
+    const struct json *output = json_get(json_parse(arena, result, strlen(result), NULL), "output");
+    int16_t end = end_of(output);
+    json_each (block, json_get(output, "blocks"))
+        end = end ? end : end_of(block);
+    return end;
+}
+
 static const char *shown(const char *id)
 {
     return id && *id ? id : "(no id)";
@@ -255,6 +279,8 @@ void fold_tool_finished(const struct fold *fold)
     for (size_t i = 0; e->outcome && i < COUNT_OF(outcomes); i++) {
         if (strcmp(outcomes[i].name, e->outcome) == 0) {
             call->state = (uint8_t)outcomes[i].state;
+            if (call->state == CALL_DONE)
+                call->program_end = call_result_end(e->result, &fold->session->names->scratch);
             return;
         }
     }

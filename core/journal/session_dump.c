@@ -118,6 +118,8 @@ static void dump_call(struct strbuf *out, const struct session *session, uint32_
     add_number(out, "t", call->finished_t);
     add_number(out, "outputs", call->outputs);
     add_flag(out, "late", call->late);
+    if (call->program_end)
+        strbuf_addf(out, " program %d", call->program_end);
     if (session->names->older_call[row] != SESSION_NONE)
         strbuf_addf(out, " older %u", session->names->older_call[row]);
     strbuf_addch(out, '\n');

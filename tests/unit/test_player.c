@@ -127,6 +127,18 @@ static void test_jumps_and_marks(void **state)
     player_free(player);
 }
 
+static void test_programs_that_end_badly_are_errors(void **state)
+{
+    (void)state;
+    struct player *player = open_player(SOURCE_DIR "/tests/screens/cases/program-ends/ends.jsonl");
+    size_t found = 0;
+    assert_true(player_seek(player, 1, 0));
+    for (size_t at; (at = player_next_error(player, false)) != SIZE_MAX; found++)
+        assert_true(player_seek(player, at, 0));
+    assert_int_equal(found, 6); /* five that ran, one that could not */
+    player_free(player);
+}
+
 static void test_a_bad_line_stops_it(void **state)
 {
     (void)state;
@@ -200,9 +212,10 @@ static void test_a_step_back_is_cheap_in_a_long_one(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_position_both_ways),     cmocka_unit_test(test_leaps),
-        cmocka_unit_test(test_a_budget_goes_piece_by_piece), cmocka_unit_test(test_jumps_and_marks),
-        cmocka_unit_test(test_a_bad_line_stops_it),          cmocka_unit_test(test_a_step_back_is_cheap_in_a_long_one),
+        cmocka_unit_test(test_every_position_both_ways),           cmocka_unit_test(test_leaps),
+        cmocka_unit_test(test_a_budget_goes_piece_by_piece),       cmocka_unit_test(test_jumps_and_marks),
+        cmocka_unit_test(test_programs_that_end_badly_are_errors), cmocka_unit_test(test_a_bad_line_stops_it),
+        cmocka_unit_test(test_a_step_back_is_cheap_in_a_long_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
