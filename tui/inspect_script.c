@@ -56,14 +56,12 @@ static void put_source(struct pretty *out, const struct json *source, size_t fai
 
 static void put_printed(struct pretty *out, const struct told *told)
 {
-    const char *text;
-    size_t len;
     bool plain = strcmp(told->label, "stdout") == 0;
-    for (size_t line = 0; told_line(told, line, &text, &len); line++) {
+    for (struct told_lines lines = told_lines(told); told_lines_next(&lines);) {
         pretty_begin(out, 0);
         if (!plain)
             pretty_putf(out, LOOK_DIM, "%s: ", told->label);
-        pretty_put(out, strcmp(told->label, "error") == 0 ? LOOK_ERROR : LOOK_TEXT, text, len);
+        pretty_put(out, strcmp(told->label, "error") == 0 ? LOOK_ERROR : LOOK_TEXT, lines.line, lines.len);
     }
 }
 

@@ -24,11 +24,19 @@
 #define LINE_COLS  100 /* the frame has room for all that is to say of the sandbox */
 #define LABEL_COLS 14  /* of what a call told */
 
+struct told_event {
+    struct arena arena;
+    uint32_t seq; /* 0: none */
+    bool read;
+    struct told told;
+};
+
 struct tools_pane {
     struct pane pane;
     bool heads; /* the first line says what the columns are */
     struct toolrows rows;
     struct tooltree tree;
+    struct told_event told; /* the newest that was read for this frame: most lines in sight are of one */
 };
 
 static struct tools_pane *tools_of(struct pane *pane)
@@ -45,6 +53,7 @@ static void tools_release(struct pane *pane)
 {
     toolrows_release(&tools_of(pane)->rows);
     tooltree_release(&tools_of(pane)->tree);
+    arena_release(&tools_of(pane)->told.arena);
 }
 
 /* ---- which calls are shown ---- */
@@ -278,21 +287,32 @@ static void paint_child(struct canvas *canvas, struct rect at, const struct colu
         canvas_cut(canvas, rect_make(at.row, at.col + col, 1, end - col), 0, -left, look, text, len);
 }
 
-/* Line `number` of what is unfolded below a call. */
-static void paint_told(const struct view *view, struct canvas *canvas, struct rect at, const struct columns *c,
-                       const struct told_rows *rows, size_t number, int left)
+/* What the event told; NULL when it cannot be read. Good until the next frame, or another event. */
+static const struct told *read_told(struct told_event *last, const struct view *view, uint32_t seq)
 {
-    CLEANUP(arena) struct arena arena = ARENA_INIT;
-    const struct told_row *row = &rows->rows[number];
     struct event event;
-    struct told told;
-    const char *text;
-    size_t len;
-    if (!view_event(view, row->seq, &event, &arena) || !told_read(&told, &event, &arena) ||
-        !told_line(&told, row->line, &text, &len))
+    if (last->seq != seq) {
+        arena_reset(&last->arena);
+        last->seq = seq;
+        last->read = view_event(view, seq, &event, &last->arena) && told_read(&last->told, &event, &last->arena);
+    }
+    return last->read ? &last->told : NULL;
+}
+
+/* Line `number` of what is unfolded below a call. */
+static void paint_told(struct tools_pane *tools, const struct view *view, struct canvas *canvas, struct rect at,
+                       const struct columns *c, const struct told_rows *rows, size_t number, int left)
+{
+    const struct told_row *row = &rows->rows[number];
+    const struct told *told = read_told(&tools->told, view, row->seq);
+    if (!told)
         return;
-    enum sign sign = number == 0 && rows->earlier ? SIGN_MORE : row->line ? SIGN_V : told_sign(told.kind);
-    paint_child(canvas, at, c, sign, told_look(told.kind), told.label, text, len, left, 0);
+    struct told_lines lines = told_lines(told);
+    lines.next = row->at;
+    if (!told_lines_next(&lines))
+        return;
+    enum sign sign = number == 0 && rows->earlier ? SIGN_MORE : row->at ? SIGN_V : told_sign(told->kind);
+    paint_child(canvas, at, c, sign, told_look(told->kind), told->label, lines.line, lines.len, left, 0);
 }
 
 static void paint_newest(struct canvas *canvas, struct rect at, const struct columns *c,
@@ -314,7 +334,7 @@ static void paint_line(struct tools_pane *tools, const struct view *view, struct
     if (number == 0)
         paint_call(view, canvas, at, c, index, row, left);
     else if (number <= told && rows)
-        paint_told(view, canvas, at, c, rows, number - 1, left);
+        paint_told(tools, view, canvas, at, c, rows, number - 1, left);
     else if (number <= told)
         paint_newest(canvas, at, c, call, row, left);
     else
@@ -330,6 +350,7 @@ static void tools_paint(struct pane *pane, const struct view *view, struct canva
     pane->height = in.rows;
     pane->width = in.cols;
     tools->heads = heads;
+    tools->told.seq = 0;
     size_t count = pane_update(pane, view, body.rows);
     tooltree_scroll(&tools->tree, pane, view, body.rows);
     if (!count && pane_paint_nothing(pane, canvas, in, "call"))

@@ -49,22 +49,26 @@ bool told_read(struct told *told, const struct event *event, struct arena *arena
     return true;
 }
 
-bool told_line(const struct told *told, size_t number, const char **text, size_t *len)
+struct told_lines told_lines(const struct told *told)
 {
-    size_t end = told->len, at = 0;
-    while (end && (told->text[end - 1] == '\n' || told->text[end - 1] == '\r'))
-        end--;
-    for (size_t line = 0; at <= end; line++) {
-        const char *newline = memchr(told->text + at, '\n', end - at);
-        size_t length = newline ? (size_t)(newline - told->text) - at : end - at;
-        if (line == number) {
-            *text = told->text + at;
-            *len = length && (*text)[length - 1] == '\r' ? length - 1 : length;
-            return true;
-        }
-        at += length + 1;
-    }
-    return false;
+    struct told_lines lines = {.text = told->text, .end = told->len};
+    while (lines.end && (lines.text[lines.end - 1] == '\n' || lines.text[lines.end - 1] == '\r'))
+        lines.end--;
+    return lines;
+}
+
+bool told_lines_next(struct told_lines *lines)
+{
+    if (lines->next > lines->end)
+        return false;
+    lines->at = lines->next;
+    lines->line = lines->text + lines->at;
+    const char *newline = memchr(lines->line, '\n', lines->end - lines->at);
+    lines->len = newline ? (size_t)(newline - lines->line) : lines->end - lines->at;
+    lines->next = lines->at + lines->len + 1;
+    if (lines->len && lines->line[lines->len - 1] == '\r')
+        lines->len--;
+    return true;
 }
 
 enum look told_look(enum told_kind kind)
@@ -140,17 +144,15 @@ void told_rows_release(struct told_rows *rows)
 static void add_rows(const struct told *told, int64_t seq, void *data)
 {
     struct told_rows *rows = data;
-    const char *text;
-    size_t len;
     rows->failed |= told->kind == TOLD_ERROR;
-    for (uint32_t line = 0; told_line(told, line, &text, &len); line++) {
+    for (struct told_lines lines = told_lines(told); told_lines_next(&lines);) {
         if (rows->count == ROWS_MAX) {
             rows->count = ROWS_MAX / 2;
             memmove(rows->rows, rows->rows + (ROWS_MAX - rows->count), rows->count * sizeof(*rows->rows));
             rows->earlier = true;
         }
         GROW(rows->rows, rows->count, rows->room);
-        rows->rows[rows->count++] = (struct told_row){(uint32_t)seq, line};
+        rows->rows[rows->count++] = (struct told_row){(uint32_t)seq, (uint32_t)lines.at};
     }
 }
 

@@ -18,8 +18,16 @@ struct told {
 
 /* False when the event says nothing that a person would read. Everything is the event's and the arena's. */
 bool told_read(struct told *told, const struct event *event, struct arena *arena);
-/* The line of it with this number, from 0 on; false when it has no more. */
-bool told_line(const struct told *told, size_t number, const char **text, size_t *len);
+/* Its lines, one after the other: empty ones at the end are none.
+ *
+ *     for (struct told_lines lines = told_lines(&told); told_lines_next(&lines);)
+ *         …lines.line, lines.len… */
+struct told_lines {
+    const char *text, *line;   /* all of it; the line at hand */
+    size_t len, at, next, end; /* of the line; where it begins, and the next one; where the last one ends */
+};
+struct told_lines told_lines(const struct told *told);
+bool told_lines_next(struct told_lines *lines);
 enum look told_look(enum told_kind kind);
 enum sign told_sign(enum told_kind kind);
 
@@ -33,7 +41,7 @@ struct told_rows {
     const struct journal_reader *lines; /* NULL: nothing was read */
     uint32_t call, looked;              /* the newest event that is in here */
     struct told_row {
-        uint32_t seq, line;
+        uint32_t seq, at; /* where in its event's text it begins */
     } * rows;
     size_t count, room;
     bool earlier; /* there was more before the first */

@@ -1,0 +1,164 @@
+/* The lines of what a call told: those of its texts, found in one walk over them, however many there are. */
+
+#include "base/file.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "told.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+#include <time.h>
+
+#include <cmocka.h>
+
+#define LINES 200000
+
+struct told_rig {
+    char *folder;
+    struct journal_reader *reader;
+    struct session session;
+    struct view view;
+};
+
+/* A call that printed these texts, an event each. */
+static void rig_open(struct told_rig *rig, const char *const *texts, size_t count)
+{
+    CLEANUP(strbuf) struct strbuf file = STRBUF_INIT;
+    struct err err = ERR_INIT;
+    strbuf_addstr(&file,
+                  "{\"seq\":1,\"type\":\"session.started\",\"v\":1}\n"
+                  "{\"seq\":2,\"turn\":1,\"type\":\"turn.started\",\"prompt\":\"print\"}\n"
+                  "{\"seq\":3,\"turn\":1,\"type\":\"model.responded\",\"step\":1,\"tool_calls\":"
+                  "[{\"id\":\"c1\",\"name\":\"workspace_exec\",\"arguments\":{}}]}\n"
+                  "{\"seq\":4,\"turn\":1,\"type\":\"tool.started\",\"call\":\"c1\",\"tool\":\"workspace_exec\"}\n");
+    for (size_t i = 0; i < count; i++) {
+        struct json_writer w = json_begin(&file);
+        json_open(&w, NULL, '{');
+        json_add_int(&w, "seq", (int64_t)i + 5);
+        json_add_int(&w, "turn", 1);
+        json_add_str(&w, "type", "tool.output");
+        json_add_str(&w, "call", "c1");
+        json_add_str(&w, "stream", "stdout");
+        json_add_str(&w, "text", texts[i]);
+        json_close(&w, '}');
+        strbuf_addch(&file, '\n');
+    }
+    rig->folder = file_make_temp_dir(NULL, "keyturn-told-", &err);
+    CLEANUP(free) char *path = xasprintf("%s/told.jsonl", rig->folder);
+    assert_int_equal(file_replace(path, file.buf, file.len, 0600, &err), 0);
+    rig->reader = journal_open(path, &err);
+    assert_non_null(rig->reader);
+    session_init(&rig->session);
+    for (size_t i = 0; i < journal_count(rig->reader); i++) {
+        CLEANUP(arena) struct arena arena = ARENA_INIT;
+        struct event event;
+        assert_int_equal(journal_event(rig->reader, i, &event, &arena, &err), 0);
+        session_apply(&rig->session, &event);
+    }
+    rig->view = (struct view){.mode = VIEW_REPLAY,
+                              .session = &rig->session,
+                              .lines = rig->reader,
+                              .position = journal_count(rig->reader),
+                              .count = journal_count(rig->reader)};
+}
+
+static void rig_close(struct told_rig *rig)
+{
+    struct err err = ERR_INIT;
+    session_release(&rig->session);
+    journal_reader_free(rig->reader);
+    assert_int_equal(file_remove_tree(rig->folder, &err), 0);
+    free(rig->folder);
+}
+
+static void check_lines(const char *text, const char *const *want, size_t count)
+{
+    struct told told = {.text = text, .len = strlen(text)};
+    size_t found = 0;
+    for (struct told_lines lines = told_lines(&told); told_lines_next(&lines); found++) {
+        assert_true(found < count);
+        assert_int_equal(lines.len, strlen(want[found]));
+        assert_memory_equal(lines.line, want[found], lines.len);
+        /* A row keeps where its line begins: from there it is the same. */
+        struct told_lines again = told_lines(&told);
+        again.next = lines.at;
+        assert_true(told_lines_next(&again));
+        assert_ptr_equal(again.line, lines.line);
+        assert_int_equal(again.len, lines.len);
+    }
+    assert_int_equal(found, count);
+}
+
+static void lines_of_a_text(void **state)
+{
+    (void)state;
+    check_lines("", (const char *[]){""}, 1);
+    check_lines("\n\n", (const char *[]){""}, 1);
+    check_lines("one", (const char *[]){"one"}, 1);
+    check_lines("one\ntwo\n", (const char *[]){"one", "two"}, 2);
+    check_lines("one\r\n\r\ntwo\r\n\r\n", (const char *[]){"one", "", "two"}, 3);
+    check_lines("\none", (const char *[]){"", "one"}, 2);
+}
+
+static void rows_of_several_events(void **state)
+{
+    (void)state;
+    struct told_rig rig;
+    rig_open(&rig, (const char *[]){"a\nb\n", "c"}, 2);
+    struct told_rows rows = {0};
+    told_rows_update(&rows, &rig.view);
+    assert_int_equal(rows.count, 3);
+    assert_int_equal(rows.rows[1].seq, 5);
+    assert_int_equal(rows.rows[1].at, 2);
+    assert_int_equal(rows.rows[2].seq, 6);
+    assert_int_equal(rows.rows[2].at, 0);
+    told_rows_release(&rows);
+    rig_close(&rig);
+}
+
+static double cpu_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    return (double)now.tv_sec * 1000 + (double)now.tv_nsec / 1e6;
+}
+
+/* What is compared is within one run: reading the event once is the floor. Beginning anew for each line costs thousands
+ * of times as much. */
+static void many_lines_are_walked_once(void **state)
+{
+    (void)state;
+    CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
+    struct told_rig rig;
+    for (int i = 0; i < LINES; i++)
+        strbuf_addstr(&text, "x\n");
+    for (int i = 0; i < LINES; i++) /* nor are the empty lines at the end looked at for each */
+        strbuf_addch(&text, '\n');
+    rig_open(&rig, (const char *[]){text.buf}, 1);
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
+    struct event event;
+    double before = cpu_ms();
+    assert_true(view_event(&rig.view, 5, &event, &arena));
+    double floor = cpu_ms() - before;
+    struct told_rows rows = {0};
+    before = cpu_ms();
+    told_rows_update(&rows, &rig.view);
+    double took = cpu_ms() - before;
+    assert_true(rows.earlier && rows.count > 0);
+    assert_int_equal(rows.rows[rows.count - 1].at, 2 * (LINES - 1));
+    if (took > 50 * (floor + 1))
+        fail_msg("%d lines took %.1f ms, reading them %.1f ms", LINES, took, floor);
+    told_rows_release(&rows);
+    rig_close(&rig);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(lines_of_a_text),
+        cmocka_unit_test(rows_of_several_events),
+        cmocka_unit_test(many_lines_are_walked_once),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
