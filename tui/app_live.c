@@ -12,6 +12,7 @@
 #include "model/scripted.h"
 #include "sandbox/rooms.h"
 #include "say.h"
+#include "tools/artifact.h"
 #include "turn/departure.h"
 #include <string.h>
 #include <unistd.h>
@@ -242,6 +243,8 @@ static void live_fill(struct app *app)
         .models = live->models.len ? live->models.buf : NULL,
         .allowed = live->allowed.len ? live->allowed.buf : NULL,
     };
+    if (live->setup.harness.artifacts)
+        view->artifacts = artifact_store_folder(live->setup.harness.artifacts);
     if (live->setup.harness.pool) {
         sandbox_view_fill(&live->sandbox, live->setup.harness.pool);
         view->sandbox = &live->sandbox;

@@ -7,11 +7,15 @@
 #include "describe.h"
 #include "text.h"
 #include "told.h"
+#include "tools/artifact.h"
 #include "turn/departure.h"
+#include "workspace/versions.h"
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #define BRIEF_MAX 60 /* bytes of a text that needs no heading */
+#define KEPT_NAME "artifact"
 
 static const struct json *parse(struct arena *arena, const char *text)
 {
@@ -268,6 +272,24 @@ static void put_decision(struct pretty *out, const struct view *view, const stru
     }
 }
 
+/* The output of a program that was too long for its answer, from this member on: "artifact", "stdout_artifact". */
+static const struct json *next_kept(const struct json *member)
+{
+    static const char scheme[] = ARTIFACT_SCHEME "art_";
+    for (; member; member = member->next) {
+        size_t len = member->key ? strlen(member->key) : 0;
+        if (len >= strlen(KEPT_NAME) && strcmp(member->key + len - strlen(KEPT_NAME), KEPT_NAME) == 0 &&
+            strncmp(json_str(member, ""), scheme, strlen(scheme)) == 0)
+            break;
+    }
+    return member;
+}
+
+static const struct json *first_kept(const struct json *output)
+{
+    return output && output->type == JSON_OBJECT ? next_kept(output->child) : NULL;
+}
+
 /* The part of a tool.finished that says what came of it. */
 static const struct json *outcome_of(const struct event *event, struct arena *arena)
 {
@@ -296,6 +318,10 @@ static void put_outcome(struct pretty *out, const struct view *view, const struc
         pretty_plain(out, output ? output : value, 0);
     else if (value)
         pretty_json(out, value, 0);
+    if (!plain && first_kept(output)) {
+        pretty_begin(out, 0);
+        pretty_puts(out, LOOK_DIM, "(the text tab shows all of the output)");
+    }
 }
 
 struct printing {
@@ -422,17 +448,40 @@ static bool is_artifact_name(const char *path)
     return strncmp(name, "art_", 4) == 0 && strlen(name) > 8 && strcmp(name + strlen(name) - 4, ".txt") == 0;
 }
 
-char *inspect_artifact(const struct view *view, struct selection what)
+static void add_artifact(struct inspect_artifact out[], size_t *count, const char *what, size_t len, char *take_path)
+{
+    struct inspect_artifact *artifact = &out[(*count)++];
+    snprintf(artifact->what, sizeof(artifact->what), "%.*s", (int)len, what);
+    artifact->path = take_path;
+}
+
+static void add_kept(struct inspect_artifact out[], size_t *count, const struct view *view, const struct json *output)
+{
+    for (const struct json *kept = first_kept(output); kept && *count < INSPECT_ARTIFACTS_MAX;
+         kept = next_kept(kept->next)) {
+        size_t len = strlen(kept->key) - strlen(KEPT_NAME);
+        char *path = artifact_file(view->artifacts, kept->text + strlen(ARTIFACT_SCHEME));
+        if (len)
+            add_artifact(out, count, kept->key, len - 1, path);
+        else
+            add_artifact(out, count, "output", strlen("output"), path);
+    }
+}
+
+size_t inspect_artifacts(const struct view *view, struct selection what, struct inspect_artifact out[])
 {
     CLEANUP(arena) struct arena arena = ARENA_INIT;
     struct event event;
     const struct session_call *call = call_of(view, what);
     int64_t seq = call ? call->finished_seq : what.seq;
-    if (!seq || !view_event(view, seq, &event, &arena) || event.type != EVENT_TOOL_FINISHED ||
-        !event.tool_finished.artifact)
-        return NULL;
+    size_t count = 0;
+    if (!seq || !view_event(view, seq, &event, &arena) || event.type != EVENT_TOOL_FINISHED)
+        return 0;
     const char *path = json_str(json_get(parse(&arena, event.tool_finished.artifact), "path"), "");
-    return is_artifact_name(path) ? xstrdup(path) : NULL;
+    if (is_artifact_name(path))
+        add_artifact(out, &count, "artifact", strlen("artifact"), xstrdup(path));
+    add_kept(out, &count, view, json_get(parse(&arena, event.tool_finished.result), "output"));
+    return count;
 }
 
 void inspect_title(struct strbuf *out, const struct view *view, struct selection what)

@@ -35,9 +35,12 @@ struct inspect {
     struct pretty document;
     struct diffview diff;
     bool has_diff;
-    int tabs;            /* the last is there for calls with a script only */
-    struct pager *pager; /* the artifact, in the text tab */
-    char *pager_path, *pager_fault;
+    int tabs; /* the last is there for calls with a script only */
+    /* Pages of the text tab: an artifact each, and behind them what there is to say in words. */
+    struct inspect_artifact artifacts[INSPECT_ARTIFACTS_MAX];
+    size_t artifact_count, page;
+    struct pager *pager; /* of the page */
+    char *pager_fault;
     bool made;
     enum tab made_tab;
     int made_width;
@@ -46,7 +49,7 @@ struct inspect {
     bool typing;
     char *search;
     size_t hit; /* the line of the hit one is at */
-    char title[80];
+    char title[80], footer[128];
 };
 
 static struct inspect *inspect_of(struct modal *modal)
@@ -54,32 +57,74 @@ static struct inspect *inspect_of(struct modal *modal)
     return (struct inspect *)modal;
 }
 
+static void close_artifact(struct inspect *inspect)
+{
+    pager_close(inspect->pager);
+    free(inspect->pager_fault);
+    inspect->pager = NULL;
+    inspect->pager_fault = NULL;
+}
+
+static void release_artifacts(struct inspect *inspect)
+{
+    for (size_t i = 0; i < inspect->artifact_count; i++)
+        free(inspect->artifacts[i].path);
+    inspect->artifact_count = 0;
+}
+
 static void inspect_release(struct modal *modal)
 {
     struct inspect *inspect = inspect_of(modal);
     pretty_release(&inspect->document);
     diffview_release(&inspect->diff);
-    pager_close(inspect->pager);
-    free(inspect->pager_path);
-    free(inspect->pager_fault);
+    close_artifact(inspect);
+    release_artifacts(inspect);
     input_release(&inspect->line);
     free(inspect->search);
 }
 
 /* ---- documents ---- */
 
-/* Artifacts come and go: the file is opened when its tab is. */
-static void open_artifact(struct inspect *inspect, const struct view *view)
+static const struct inspect_artifact *artifact_of(const struct inspect *inspect)
 {
-    if (inspect->pager || inspect->pager_fault)
-        return;
-    inspect->pager_path = inspect_artifact(view, inspect->what);
-    if (!inspect->pager_path)
+    return inspect->page < inspect->artifact_count ? &inspect->artifacts[inspect->page] : NULL;
+}
+
+/* Artifacts come and go: the file is opened when its tab is. */
+static void open_artifact(struct inspect *inspect)
+{
+    const struct inspect_artifact *artifact = artifact_of(inspect);
+    if (inspect->pager || inspect->pager_fault || !artifact)
         return;
     struct err err = ERR_INIT;
-    inspect->pager = pager_open(inspect->pager_path, &err);
+    inspect->pager = artifact->path ? pager_open(artifact->path, &err) : NULL;
     if (!inspect->pager)
-        inspect->pager_fault = xstrdup(err.text);
+        inspect->pager_fault = xstrdup(artifact->path ? err.text : "It is not there any more.");
+}
+
+static void find_artifacts(struct inspect *inspect, const struct view *view)
+{
+    if (inspect->artifact_count)
+        return;
+    inspect->artifact_count = inspect_artifacts(view, inspect->what, inspect->artifacts);
+    open_artifact(inspect);
+}
+
+/* Words are all there is where the one artifact is gone. */
+static bool has_pages(const struct inspect *inspect)
+{
+    return inspect->artifact_count > 1 || (inspect->artifact_count == 1 && !inspect->pager_fault);
+}
+
+/* The next page of the text tab, from its first line on. */
+static void turn_page(struct inspect *inspect)
+{
+    close_artifact(inspect);
+    inspect->page = inspect->page < inspect->artifact_count ? inspect->page + 1 : 0;
+    open_artifact(inspect);
+    inspect->made = false;
+    inspect->modal.list.top = inspect->modal.list.cursor = inspect->hit = 0;
+    inspect->modal.list.left = 0;
 }
 
 static bool shows_pager(const struct inspect *inspect)
@@ -97,7 +142,7 @@ static void make(struct inspect *inspect, const struct view *view, int width)
         diffview_release(&inspect->diff);
         diffview_init(&inspect->diff);
         inspect->has_diff = inspect_diff(&inspect->diff, view, inspect->what);
-        open_artifact(inspect, view);
+        find_artifacts(inspect, view);
     }
     pretty_reset(&inspect->document, width);
     if (inspect->tab == TAB_PRETTY)
@@ -158,7 +203,7 @@ static void paint_tabs(struct inspect *inspect, struct canvas *canvas, struct re
                              here ? "[%d %s]" : " %d %s ", tab + 1, tab_names[tab]);
     }
     if (shows_pager(inspect)) {
-        canvas_str(canvas, at, 0, col + 1, LOOK_DIM, "artifact");
+        canvas_str(canvas, at, 0, col + 1, LOOK_DIM, artifact_of(inspect)->what);
         text_bytes(&note, pager_size(inspect->pager));
         strbuf_addstr(&note, " · ");
     }
@@ -228,11 +273,12 @@ static const char *inspect_footer(struct modal *modal, const struct view *view)
     (void)view;
     if (inspect->typing)
         return "Enter find   PgUp PgDn scroll   Esc close the search";
-    if (inspect->tabs == TAB_COUNT)
-        return inspect->search ? "Tab 1-5 view   arrows PgUp PgDn scroll   n N next hit   / search   Y copy   Esc close"
-                               : "Tab 1-5 view   arrows PgUp PgDn g G scroll   / search   Y copy   Esc close";
-    return inspect->search ? "Tab 1-4 view   arrows PgUp PgDn scroll   n N next hit   / search   Y copy   Esc close"
-                           : "Tab 1-4 view   arrows PgUp PgDn g G scroll   / search   Y copy   Esc close";
+    bool pages = inspect->tab == TAB_TEXT && has_pages(inspect);
+    snprintf(inspect->footer, sizeof(inspect->footer),
+             "Tab 1-%d view   %sPgUp PgDn %sscroll   %s/ search   Y copy   Esc close", inspect->tabs,
+             pages ? "2 next text   " : "arrows ", pages || inspect->search ? "" : "g G ",
+             inspect->search ? "n N next hit   " : "");
+    return inspect->footer;
 }
 
 /* ---- keys ---- */
@@ -298,7 +344,7 @@ static void copy(struct inspect *inspect, struct ui *ui, const struct view *view
     pretty_init(&raw, 0);
     struct err err = ERR_INIT;
     if (shows_pager(inspect)) {
-        if (file_read(inspect->pager_path, &text, COPY_MAX, &err) < 0) {
+        if (file_read(artifact_of(inspect)->path, &text, COPY_MAX, &err) < 0) {
             ui_say(ui, LOOK_WARN, "It cannot be copied: %s", err.text);
             return;
         }
@@ -345,7 +391,9 @@ static bool inspect_key(struct modal *modal, struct ui *ui, const struct view *v
     case ACTION_PANE_3:
     case ACTION_PANE_4:
     case ACTION_PANE_5:
-        if ((int)(action - ACTION_PANE_1) < inspect->tabs)
+        if (action == ACTION_PANE_2 && inspect->tab == TAB_TEXT && has_pages(inspect))
+            turn_page(inspect);
+        else if ((int)(action - ACTION_PANE_1) < inspect->tabs)
             show_tab(inspect, (enum tab)(action - ACTION_PANE_1));
         return true;
     case ACTION_SEARCH:

@@ -275,6 +275,28 @@ struct artifact_store *artifact_store_open(const char *base, struct clock *clock
     return store;
 }
 
+const char *artifact_store_folder(const struct artifact_store *store)
+{
+    return store->base;
+}
+
+char *artifact_file(const char *base, const char *id)
+{
+    CLEANUP(free) char *cache = base ? NULL : file_xdg_path(FILE_CACHE, "artifacts");
+    char *found = NULL;
+    base = base ? base : cache;
+    DIR *dir = good_id(id) ? open_dir(AT_FDCWD, base) : NULL;
+    for (struct dirent *entry; dir && !found && (entry = readdir(dir));) {
+        CLEANUP(free) char *path = xasprintf("%s/%s/%s.txt", base, entry->d_name, id);
+        struct stat st;
+        if (entry->d_name[0] != '.' && lstat(path, &st) == 0 && S_ISREG(st.st_mode))
+            found = steal(&path);
+    }
+    if (dir)
+        closedir(dir);
+    return found;
+}
+
 void artifact_store_close(struct artifact_store *store)
 {
     if (!store)

@@ -43,6 +43,11 @@ void artifact_writer_drop(struct artifact_writer *take_writer); /* NULL: nothing
 bool artifact_store_get(struct artifact_store *store, const char *id, struct strbuf *out);
 /* A copy of what is known of it, or NULL; for read_file, which reads ranges of `path` itself. */
 struct artifact *artifact_store_find(struct artifact_store *store, const char *id);
+/* Where its files are. */
+const char *artifact_store_folder(const struct artifact_store *store);
+/* The file of an artifact of whatever session, without a store; `base` as above. NULL: the id is none, or the file is
+ * gone. */
+char *artifact_file(const char *base, const char *id);
 size_t artifact_store_count(struct artifact_store *store, const char *session); /* NULL: all */
 /* Removes the session's artifacts, files and folder, and returns how many there were. */
 size_t artifact_store_cleanup(struct artifact_store *store, const char *session);

@@ -3,7 +3,7 @@
  * screen); keys in, a canvas out.
  *
  * A case is a script, a line each:
- *     fixture NAME             fixtures/NAME.jsonl          transcript FILE     beside the case
+ *     fixture NAME             fixtures/NAME.jsonl          transcript FILE     beside the case, as is its folder artifacts
  *     start                    the start screen             session NAME        a fixture among the recent sessions
  *     servers                  tool servers that are waited for before a session
  *     live [idle]              an engine with the scripted model of the fixture, real tools on a copy of its files; idle: no

@@ -205,6 +205,7 @@ void screen_stage_open(struct screen_stage *stage, const struct screen_plan *pla
     if (plan->live) {
         open_engine(stage);
     } else if (plan->file) {
+        stage->artifacts = xasprintf("%.*s/artifacts", (int)(slash - plan->file), plan->file);
         stage->player = player_open(plan->file, &err);
         if (!stage->player)
             BUG("%s: %s", plan->file, err.text);
@@ -283,6 +284,7 @@ void screen_stage_close(struct screen_stage *stage)
     strbuf_release(&stage->log);
     strbuf_release(&stage->allowed);
     free(stage->title);
+    free(stage->artifacts);
     free(stage->editor);
 }
 
@@ -367,6 +369,7 @@ static void fill_replay(struct screen_stage *stage, struct view *view)
     view->now_t = view->session->last_t;
     view->position = player_position(stage->player);
     view->count = player_count(stage->player);
+    view->artifacts = stage->artifacts;
     view->question = app_question_recorded(&stage->question->shown, view);
     view->question_diffs = view->question ? stage->question->shown.diffs : NULL;
 }

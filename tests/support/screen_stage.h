@@ -39,6 +39,7 @@ struct screen_stage {
     char *editor;          /* what comes back from it; NULL: what went in and " (edited)" */
     struct scratch scratch;
     char *title;
+    char *artifacts;       /* those of a recording: the folder of that name beside it */
     struct session empty;
 
     struct player *player;

@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -294,6 +295,23 @@ static void test_storing_that_fails_gives_nothing(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
+static void test_a_file_without_a_store(void **state)
+{
+    struct fixture *f = *state;
+    struct artifact *one = put(f, "one", "1"), *two = put(f, "two", "2");
+    CLEANUP(free) char *found = artifact_file(f->base, two->id);
+    CLEANUP(free) char *want = xasprintf("%s/two/%s.txt", f->base, two->id);
+    assert_string_equal(found, want);
+    assert_null(artifact_file(f->base, "art_0123456789abcdef"));
+    assert_null(artifact_file(f->base, "../two"));
+    assert_null(artifact_file(f->base, NULL));
+    assert_int_equal(unlink(found), 0);
+    assert_int_equal(symlink(one->path, found), 0); /* what is no file of the store's is none */
+    assert_null(artifact_file(f->base, two->id));
+    artifact_free(one);
+    artifact_free(two);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -308,6 +326,7 @@ int main(void)
         TEST(test_links_are_neither_indexed_nor_followed),
         TEST(test_d40_bases_that_others_could_reach_are_refused),
         TEST(test_storing_that_fails_gives_nothing),
+        TEST(test_a_file_without_a_store),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
