@@ -13,6 +13,7 @@
 #include "sandbox/rooms.h"
 #include "say.h"
 #include "tools/artifact.h"
+#include "tools/place.h"
 #include "turn/departure.h"
 #include <string.h>
 #include <unistd.h>
@@ -216,6 +217,16 @@ static void show_hint(struct live *live)
     ui_hint(live->app->ui, hint.len ? hint.buf : NULL);
 }
 
+/* A recording does not say it: only the scripts' is in there. */
+static void fill_program_engine(struct view *view, const struct setup *setup)
+{
+    const struct sandbox_engine *engine = setup->harness.place ? place_said(setup->harness.place)->engine : NULL;
+    if (!engine || strcmp(engine->name, session_name(view->session, view->session->engine)) == 0)
+        return;
+    view->program_engine = engine->name;
+    view->program_unsafe = engine->unsafe;
+}
+
 static void live_fill(struct app *app)
 {
     struct live *live = app->own;
@@ -243,6 +254,7 @@ static void live_fill(struct app *app)
         .models = live->models.len ? live->models.buf : NULL,
         .allowed = live->allowed.len ? live->allowed.buf : NULL,
     };
+    fill_program_engine(view, &live->setup);
     if (live->setup.harness.artifacts)
         view->artifacts = artifact_store_folder(live->setup.harness.artifacts);
     if (live->setup.harness.pool) {

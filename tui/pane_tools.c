@@ -17,12 +17,14 @@
 #include "waverows.h"
 #include <string.h>
 
-#define WIDE_COLS  64 /* every column has room */
-#define BYTES_COLS 58
-#define WORD_COLS  50 /* the effect in a word */
-#define TIME_COLS  40
-#define LINE_COLS  100 /* the frame has room for all that is to say of the sandbox */
-#define LABEL_COLS 14  /* of what a call told */
+#define WIDE_COLS   64 /* every column has room */
+#define BYTES_COLS  58
+#define WORD_COLS   50 /* the effect in a word */
+#define TIME_COLS   40
+#define LINE_COLS   100 /* the frame has room for all that is to say of the sandbox */
+#define BOTH_COLS   58  /* for the engine of scripts and that of programs … */
+#define COUNTS_COLS 72  /* … and for what there is of the first */
+#define LABEL_COLS  14  /* of what a call told */
 
 struct told_event {
     struct arena arena;
@@ -379,10 +381,28 @@ static void tools_paint(struct pane *pane, const struct view *view, struct canva
     }
 }
 
+/* Which of two is which; where there is less room, of the one that scripts do not have. */
+static void add_engines(struct strbuf *out, const struct view *view, int width)
+{
+    if (view->sandbox && width >= BOTH_COLS) {
+        strbuf_addstr(out, "scripts ");
+        if (width >= COUNTS_COLS)
+            sandbox_view_line(out, view->sandbox, width >= LINE_COLS);
+        else
+            strbuf_addstr(out, view->sandbox->status.engine);
+        strbuf_addstr(out, " · ");
+    }
+    sandbox_view_programs(out, view->program_engine, view->program_unsafe);
+}
+
 static void tools_note(struct pane *pane, const struct view *view, struct strbuf *out)
 {
-    if (view->sandbox && !pane_sifted(pane)) {
+    const char *programs = view->program_engine;
+    if (view->sandbox && !pane_sifted(pane) && !programs) {
         sandbox_view_line(out, view->sandbox, pane->width >= LINE_COLS);
+        strbuf_addstr(out, " · ");
+    } else if (programs && !pane_sifted(pane)) {
+        add_engines(out, view, pane->width);
         strbuf_addstr(out, " · ");
     }
     pane_note(pane, view, out, "call", "calls");

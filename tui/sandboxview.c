@@ -29,6 +29,11 @@ size_t sandbox_view_layers(struct strbuf *out, const char *layers)
     return held;
 }
 
+void sandbox_view_programs(struct strbuf *out, const char *engine, bool unsafe)
+{
+    strbuf_addf(out, "programs %s%s", engine, unsafe ? " !" : "");
+}
+
 static void add_count(struct strbuf *out, bool wide, uint64_t count, const char *what)
 {
     if (count)

@@ -15,5 +15,7 @@ struct sandbox_view {
 void sandbox_view_fill(struct sandbox_view *sandbox, const struct pool *pool);
 /* "bwrap, 4 layers, 1 warm, 1 busy"; in short "bwrap 1 warm 1 busy". */
 void sandbox_view_line(struct strbuf *out, const struct sandbox_view *sandbox, bool wide);
+/* "programs none !": the engine of programs, where scripts have another. */
+void sandbox_view_programs(struct strbuf *out, const char *engine, bool unsafe);
 /* "no_new_privs, rlimits, landlock 7, not seccomp"; gives how many are in effect. */
 size_t sandbox_view_layers(struct strbuf *out, const char *layers);

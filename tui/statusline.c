@@ -8,6 +8,7 @@
 #include "config/config.h"
 #include "flow.h"
 #include "player.h"
+#include "sandboxview.h"
 #include "script.h"
 #include "text.h"
 #include "tools/change.h"
@@ -203,8 +204,14 @@ static void add_right(struct strbuf *out, const struct view *view, bool wide)
     }
     if (wide && view->gates && view->gates->serial)
         strbuf_addstr(out, "one at a time   ");
+    const char *programs = view->program_engine;
     if (wide && *engine && strcmp(engine, "none") != 0)
-        strbuf_addf(out, "%s   ", engine);
+        strbuf_addf(out, "%s%s%s", programs ? "scripts " : "", engine, programs ? " · " : "   ");
+    /* That nothing holds them is worth its room anywhere. */
+    if (programs && (wide || view->program_unsafe)) {
+        sandbox_view_programs(out, programs, view->program_unsafe);
+        strbuf_addstr(out, "   ");
+    }
     add_elapsed(out, view);
 }
 

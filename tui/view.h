@@ -33,6 +33,8 @@ struct view {
     const struct departures *departures; /* with --execute */
     const struct sandbox_view *sandbox; /* of a live session; NULL: none */
     struct program_control *programs;   /* of a live session, to be asked about; NULL: none */
+    const char *program_engine;         /* that a live session's programs have, where scripts have another; NULL */
+    bool program_unsafe;                /* it isolates nothing */
     const char *artifacts;              /* folder of those of the session; NULL: the usual one */
     const char *models;                 /* that can be asked, a line each: name, a blank, provider and model; NULL: none */
     const char *allowed;                /* permissions given for the session, as text; NULL: none */

@@ -22,7 +22,7 @@
  *     due SECONDS              a question says that it is denied after so long
  *     tell JSON                an event of a program that happens in a live one now
  *     no-undo                  from here on the old bytes of a write cannot be kept
- *     sandbox warm|busy|trouble|cold   what the sandbox of a live one is said to be
+ *     sandbox warm|busy|trouble|cold|unheld   what the sandbox of a live one is said to be; unheld: programs have none
  *     hints                    what the demo says to try next is shown
  *
  * What the host was asked to do is kept as text, a line each. Nothing in here fails softly. */

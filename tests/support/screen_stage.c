@@ -336,6 +336,11 @@ static void fill_sandbox(struct screen_stage *stage, struct view *view)
             .waiting = 1,
             .failed = 4};
     view->sandbox = sandbox;
+    if (strcmp(state, "unheld") == 0) {
+        sandbox->status.idle = 2;
+        view->program_engine = "none";
+        view->program_unsafe = true;
+    }
 }
 
 static void fill_live(struct screen_stage *stage, struct view *view)

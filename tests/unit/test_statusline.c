@@ -71,11 +71,46 @@ static void test_time_that_is_none_is_not_counted(void **state)
     }
 }
 
+static void shows_engines(const struct session *session, int cols, const char *programs, bool unsafe, const char *words)
+{
+    CLEANUP(strbuf) struct strbuf out = STRBUF_INIT;
+    struct view view = {.mode = VIEW_LIVE,
+                        .session = session,
+                        .title = "ws",
+                        .program_engine = programs,
+                        .program_unsafe = unsafe};
+    struct canvas canvas;
+    canvas_init(&canvas);
+    canvas_resize(&canvas, 1, cols);
+    statusline_top(&canvas, rect_make(0, 0, 1, cols), &view, false);
+    canvas_dump(&out, &canvas, false);
+    canvas_release(&canvas);
+    if (!strstr(out.buf, words))
+        fail_msg("%s is not in %s", words, out.buf);
+    if (!programs && strstr(out.buf, "programs"))
+        fail_msg("programs are in %s", out.buf);
+}
+
+static void test_engines_of_scripts_and_programs(void **state)
+{
+    CLEANUP(session) struct session session;
+    (void)state;
+    session_init(&session);
+    apply(&session, "{\"seq\":1,\"t\":0,\"turn\":0,\"type\":\"session.started\",\"v\":1,\"engine\":\"bwrap\"}");
+    apply(&session, "{\"seq\":2,\"t\":0,\"turn\":1,\"type\":\"turn.started\",\"prompt\":\"x\"}");
+    shows_engines(&session, 100, NULL, false, " bwrap   0.0 s");
+    shows_engines(&session, 100, "podman", false, " scripts bwrap · programs podman   0.0 s");
+    shows_engines(&session, 100, "none", true, " scripts bwrap · programs none !   0.0 s");
+    shows_engines(&session, 80, "none", true, " programs none !   0.0 s");
+    shows_engines(&session, 80, "podman", false, "   0.0 s");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_wait_for_a_model_that_failed_is_counted_down),
         cmocka_unit_test(test_time_that_is_none_is_not_counted),
+        cmocka_unit_test(test_engines_of_scripts_and_programs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
