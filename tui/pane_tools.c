@@ -24,6 +24,7 @@
 #define LINE_COLS   100 /* the frame has room for all that is to say of the sandbox */
 #define BOTH_COLS   58  /* for the engine of scripts and that of programs … */
 #define COUNTS_COLS 72  /* … and for what there is of the first */
+#define REST_COLS   12  /* of what a call is about */
 #define LABEL_COLS  14  /* of what a call told */
 
 struct told_event {
@@ -89,19 +90,18 @@ struct columns {
 static struct columns measure(const struct tools_pane *tools, const struct view *view, struct rect in)
 {
     bool wide = in.cols >= WIDE_COLS;
+    int most = in.cols / 4 < 10 ? 10 : in.cols / 4 < 40 ? in.cols / 4 : 40;
     struct columns c = {.number = 2, .tool = 4, .effect = 7, .state = wide ? 10 : 8, .time = wide ? 9 : 7};
     for (uint32_t calls = view->session->call_count; calls >= 100; calls /= 10)
         c.number++;
     size_t end = tools->tree.top + (size_t)(in.rows > 0 ? in.rows : 0);
     for (size_t row = tools->tree.top; row < end && row < tools->pane.list.count; row++) {
         const struct session_call *call = &view->session->calls[call_at(tools, row)];
-        int tool = (int)strnlen(session_name(view->session, call->tool), 40);
+        int tool = toolrow_name_columns(session_name(view->session, call->tool), most);
         int effect = (int)strnlen(describe_effect(session_name(view->session, call->effect)), 11) + 1;
         c.tool = tool > c.tool ? tool : c.tool;
         c.effect = effect > c.effect ? effect : c.effect;
     }
-    int most = in.cols / 4 > 10 ? in.cols / 4 : 10;
-    c.tool = c.tool > most ? most : c.tool;
     if (in.cols < TIME_COLS)
         c.time = 0; /* what a call is about comes before how long it took */
     /* Where there is no room for the word, its first letter tells a read from a write. */
@@ -109,6 +109,9 @@ static struct columns measure(const struct tools_pane *tools, const struct view 
     c.bytes = wide ? 9 : in.cols >= BYTES_COLS ? 7 : 0;
     c.at_tool = 1 + c.number + 2 + (view->departures ? 1 : 0);
     c.at_rest = c.at_tool + c.tool + 1 + wide;
+    /* What a call is about comes before how much it gave, too. */
+    if (in.cols - c.at_rest - 1 - c.effect - c.state - c.time - c.bytes < REST_COLS)
+        c.bytes = 0;
     c.at_bytes = in.cols - c.bytes;
     c.at_time = c.at_bytes - c.time;
     c.at_state = c.at_time - c.state;
@@ -249,7 +252,7 @@ static void paint_call(const struct view *view, struct canvas *canvas, struct re
     paint_state_sign(canvas, at, 1 + c->number, call);
     if (departs(view, call))
         canvas_put_sign(canvas, at, 0, 2 + c->number, LOOK_WARN, SIGN_DEPARTED);
-    canvas_cut(canvas, rect_make(at.row, at.col + c->at_tool, 1, c->tool), 0, 0, text, tool, strlen(tool));
+    toolrow_paint_name(canvas, rect_make(at.row, at.col + c->at_tool, 1, c->tool), 0, 0, text, tool);
     struct rect rest = rect_make(at.row, at.col + c->at_rest, 1, c->rest > 0 ? c->rest : 0);
     int col = paint_arguments(canvas, rest, left, text, row->arguments);
     /* A note is there in full or not at all: half of "52 lines" is another number. */

@@ -268,7 +268,7 @@ static void paint_call(struct sheet *sheet, int row, uint32_t index, uint32_t wa
     }
     canvas_printf(sheet->canvas, sheet->in, row, sheet->number, LOOK_DIM, "%*u", sheet->digits, index + 1);
     struct rect names = rect_make(sheet->in.row, sheet->in.col, sheet->in.rows, sheet->bars - 1);
-    canvas_cut(sheet->canvas, names, row, sheet->name, look_of(call, false), tool, strlen(tool));
+    toolrow_paint_name(sheet->canvas, names, row, sheet->name, look_of(call, false), tool);
     if (!call->started_seq) {
         paint_not_started(sheet, row, call);
         return;

@@ -197,6 +197,37 @@ const struct toolrow *toolrows_read(struct toolrows *rows, const struct view *vi
     return row;
 }
 
+/* ---- names ---- */
+
+/* What comes behind the name of the family: our own for programs, or a tool server. NULL: it has none. */
+static const char *name_in_family(const char *name)
+{
+    static const char ours[] = "workspace_";
+    const char *served = strstr(name, "__");
+    if (strncmp(name, ours, strlen(ours)) == 0)
+        return name + strlen(ours);
+    return served && served[2] ? served + 2 : NULL;
+}
+
+int toolrow_name_columns(const char *name, int most)
+{
+    const char *tail = name_in_family(name);
+    int columns = (int)strnlen(name, (size_t)most + 1);
+    if (tail && columns > most)
+        columns = 1 + (int)strnlen(tail, (size_t)most);
+    return columns < most ? columns : most;
+}
+
+void toolrow_paint_name(struct canvas *canvas, struct rect in, int row, int col, enum look look, const char *name)
+{
+    const char *tail = name_in_family(name);
+    if (tail && canvas_columns(canvas, name, strlen(name)) > in.cols - col) {
+        col += canvas_put_sign(canvas, in, row, col, look, SIGN_MORE);
+        name = tail;
+    }
+    canvas_cut(canvas, in, row, col, look, name, strlen(name));
+}
+
 /* ---- filters ---- */
 
 struct fit {

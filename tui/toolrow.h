@@ -30,6 +30,11 @@ void toolrows_release(struct toolrows *rows);
 /* Good until the next call. */
 const struct toolrow *toolrows_read(struct toolrows *rows, const struct view *view, uint32_t call);
 
+/* The name of a tool, to the end of the place. One that is too long goes without what others of its family begin with too:
+ * "…write_stdin". */
+int toolrow_name_columns(const char *name, int most); /* that it takes of so many at most */
+void toolrow_paint_name(struct canvas *canvas, struct rect in, int row, int col, enum look look, const char *name);
+
 /* Whether a call fits: kinds are its tool, its state and its effect; a call is its id or its number; texts are looked
  * for in all of that and in what its row says. Adds what it cost to `bytes`. */
 bool toolrows_fit(struct toolrows *rows, const struct view *view, uint32_t call, const struct filter *filter,
