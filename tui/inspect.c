@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "describe.h"
+#include "termtext.h"
 #include "text.h"
 #include "told.h"
 #include "tools/artifact.h"
@@ -326,8 +327,24 @@ static void put_outcome(struct pretty *out, const struct view *view, const struc
 
 struct printing {
     struct pretty *out;
+    struct termtext text; /* of the streams, and not yet in the document */
     bool any;
 };
+
+/* What streams printed, as a terminal would show it. */
+static void put_streams(struct printing *printing)
+{
+    CLEANUP(strbuf) struct strbuf lines = STRBUF_INIT;
+    size_t count = termtext_count(&printing->text);
+    for (size_t i = 0; i < count; i++) {
+        const struct termtext_line *line = termtext_line(&printing->text, i);
+        strbuf_add(&lines, line->text, line->len);
+        strbuf_addch(&lines, '\n');
+    }
+    if (count)
+        pretty_text(printing->out, LOOK_TEXT, lines.buf, lines.len, 0, false);
+    termtext_reset(&printing->text);
+}
 
 static void put_told(const struct told *told, int64_t seq, void *data)
 {
@@ -336,6 +353,11 @@ static void put_told(const struct told *told, int64_t seq, void *data)
     if (!printing->any)
         pretty_head(printing->out, "printed");
     printing->any = true;
+    if (told->piece) {
+        termtext_print(&printing->text, told->text, told->len);
+        return;
+    }
+    put_streams(printing);
     if (told->kind == TOLD_PRINTED || told->kind == TOLD_ERROR) {
         pretty_text(printing->out, LOOK_TEXT, told->text, told->len, 0, false);
     } else if (told->data) {
@@ -348,7 +370,11 @@ static void put_told(const struct told *told, int64_t seq, void *data)
 static void put_printed(struct pretty *out, const struct view *view, struct selection what)
 {
     struct printing printing = {.out = out};
-    if (told_each(view, what.call, put_told, &printing)) {
+    termtext_init(&printing.text);
+    bool earlier = told_each(view, what.call, put_told, &printing) || printing.text.dropped;
+    put_streams(&printing);
+    termtext_release(&printing.text);
+    if (earlier) {
         pretty_begin(out, 0);
         pretty_puts(out, LOOK_DIM, "(the newest of it; filter the events by this call for all)");
     }

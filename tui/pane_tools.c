@@ -317,6 +317,9 @@ static void paint_told(struct tools_pane *tools, const struct view *view, struct
     if (!told_lines_next(&lines))
         return;
     enum sign sign = number == 0 && rows->earlier ? SIGN_MORE : row->at ? SIGN_V : told_sign(told->kind);
+    CLEANUP(strbuf) struct strbuf shown = STRBUF_INIT;
+    if (told->piece)
+        told_show(&lines.line, &lines.len, &shown);
     paint_child(canvas, at, c, sign, told_look(told->kind), told->label, lines.line, lines.len, left, 0);
 }
 

@@ -1,6 +1,7 @@
 #include "told.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "termtext.h"
 #include <string.h>
 
 #define EVENTS_MAX 2000 /* lines of the journal that are looked through: other calls tell too */
@@ -43,6 +44,7 @@ bool told_read(struct told *told, const struct event *event, struct arena *arena
         return read_script_event(told, event->script_event.event, arena);
     if (event->type != EVENT_TOOL_OUTPUT)
         return false;
+    told->piece = true;
     told->label = event->tool_output.stream ? event->tool_output.stream : "";
     told->text = event->tool_output.text ? event->tool_output.text : "";
     told->len = strlen(told->text);
@@ -69,6 +71,21 @@ bool told_lines_next(struct told_lines *lines)
     if (lines->len && lines->line[lines->len - 1] == '\r')
         lines->len--;
     return true;
+}
+
+void told_show(const char **line, size_t *len, struct strbuf *out)
+{
+    struct termtext text;
+    if (!memchr(*line, '\r', *len) && !memchr(*line, '\b', *len) && !memchr(*line, '\033', *len))
+        return;
+    termtext_init(&text);
+    termtext_print(&text, *line, *len);
+    const struct termtext_line *shown = termtext_line(&text, 0);
+    strbuf_reset(out);
+    strbuf_add(out, shown ? shown->text : "", shown ? shown->len : 0);
+    *line = out->buf;
+    *len = out->len;
+    termtext_release(&text);
 }
 
 enum look told_look(enum told_kind kind)

@@ -12,6 +12,7 @@ struct told {
     const char *label; /* "stdout", "warning", the name of an intermediate, "result", "error" */
     const char *text;  /* what was printed, what went wrong; else the value's JSON */
     size_t len;
+    bool piece;              /* of a stream: the next one may go on in its last line */
     const struct json *data; /* of a value */
     const char *traceback;   /* of an error; "" */
 };
@@ -28,6 +29,8 @@ struct told_lines {
 };
 struct told_lines told_lines(const struct told *told);
 bool told_lines_next(struct told_lines *lines);
+/* A line as a terminal would show it in the end: "1 %\r2 %" is "2 %". Where that is another than it is, it is in `out`. */
+void told_show(const char **line, size_t *len, struct strbuf *out);
 enum look told_look(enum told_kind kind);
 enum sign told_sign(enum told_kind kind);
 

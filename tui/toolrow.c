@@ -30,15 +30,32 @@ void toolrows_release(struct toolrows *rows)
 }
 
 /* The last line that is not empty. */
-static char *last_line(const char *text)
+static const char *find_last(const char *text, size_t end, size_t *len)
 {
-    size_t end = strlen(text);
     while (end && strchr(" \t\r\n", text[end - 1]))
         end--;
     size_t start = end;
     while (start && text[start - 1] != '\n')
         start--;
-    return xmemdup0(text + start, end - start < LOG_MAX ? end - start : LOG_MAX);
+    *len = end - start;
+    return text + start;
+}
+
+static char *last_line(const char *text)
+{
+    size_t len;
+    const char *line = find_last(text, strlen(text), &len);
+    return xmemdup0(line, len < LOG_MAX ? len : LOG_MAX);
+}
+
+/* The same of a stream, as a terminal would show it. */
+static char *last_shown(const struct told *told)
+{
+    CLEANUP(strbuf) struct strbuf shown = STRBUF_INIT;
+    size_t len;
+    const char *line = find_last(told->text, told->len, &len);
+    told_show(&line, &len, &shown);
+    return xmemdup0(line, len < LOG_MAX ? len : LOG_MAX);
 }
 
 /* A text on one line. Of a traceback that is what was raised. */
@@ -159,7 +176,7 @@ static void read_log(struct toolrow *row, const struct view *view, const struct 
         if (told.kind == TOLD_ERROR && call->state == CALL_FAILED && call->outputs > 1)
             continue;
         CLEANUP(free) char *text = xmemdup0(told.text, told.len < TOLD_MAX ? told.len : TOLD_MAX);
-        row->log = told.kind == TOLD_PRINTED ? last_line(text) : one_line(text);
+        row->log = told.piece ? last_shown(&told) : told.kind == TOLD_PRINTED ? last_line(text) : one_line(text);
         row->stream = xstrdup(told.label);
         row->kind = told.kind;
     }

@@ -101,6 +101,27 @@ static void lines_of_a_text(void **state)
     check_lines("\none", (const char *[]){"", "one"}, 2);
 }
 
+static void check_show(const char *line, const char *want)
+{
+    CLEANUP(strbuf) struct strbuf out = STRBUF_INIT;
+    size_t len = strlen(line);
+    told_show(&line, &len, &out);
+    assert_int_equal(len, strlen(want));
+    assert_memory_equal(line, want, len);
+}
+
+static void lines_as_a_terminal_shows_them(void **state)
+{
+    (void)state;
+    check_show("as it is", "as it is");
+    check_show("", "");
+    check_show("progress 1%\rprogress 2%\r", "progress 2%");
+    check_show("100 %\rok", "ok0 %");
+    check_show("100 %\r\033[Kok", "ok");
+    check_show("abx\bc", "abc");
+    check_show("\033[31mred\033[0m", "red");
+}
+
 static void rows_of_several_events(void **state)
 {
     (void)state;
@@ -157,6 +178,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lines_of_a_text),
+        cmocka_unit_test(lines_as_a_terminal_shows_them),
         cmocka_unit_test(rows_of_several_events),
         cmocka_unit_test(many_lines_are_walked_once),
     };
