@@ -413,10 +413,16 @@ static void tell(struct plain *plain, const struct event *event)
         plain_note_summary(plain, "context", event);
         break;
     case EVENT_PROGRAM_STARTED:
-    case EVENT_PROGRAM_OUTPUT:
-    case EVENT_PROGRAM_INPUT:
-    case EVENT_PROGRAM_ENDED:
         plain_note_summary(plain, "program", event);
+        break;
+    case EVENT_PROGRAM_OUTPUT:
+        plain_program_output(plain, &event->program_output);
+        break;
+    case EVENT_PROGRAM_INPUT:
+        plain_program_input(plain, &event->program_input);
+        break;
+    case EVENT_PROGRAM_ENDED:
+        plain_note_ended(plain, event);
         break;
     case EVENT_LATE_SUPPRESSED:
         plain_note_late(plain, &event->late_suppressed);
@@ -461,6 +467,11 @@ static void tell(struct plain *plain, const struct event *event)
 
 void plain_event(struct plain *plain, const struct event *event)
 {
+    if (event->type != EVENT_PROGRAM_ENDED && event->type != EVENT_WORKSPACE_OP &&
+        event->type != EVENT_WORKSPACE_STATE) {
+        free(plain->ended);
+        plain->ended = NULL;
+    }
     tell(plain, event);
     arena_reset(&plain->arena);
     output_flush(plain->output);
@@ -513,6 +524,7 @@ void plain_free(struct plain *plain)
     hash_map_release(&plain->call_index);
     arena_release(&plain->arena);
     free(plain->held);
+    free(plain->ended);
     free(plain->answer);
     free(plain->edit);
     free(plain);

@@ -10,17 +10,17 @@
 #include "plain_inside.h"
 #include <string.h>
 
-#define ID_WIDTH_MAX     6
-#define TOOL_WIDTH_MAX   20
-#define WORD_WIDTH       9
-#define TIME_WIDTH       11
-#define OUTPUT_LINES_MAX 30
+#define ID_WIDTH_MAX   6
+#define TOOL_WIDTH_MAX 20
+#define WORD_WIDTH     9
+#define TIME_WIDTH     11
 
 static void call_release(struct plain_call *call)
 {
     free(call->id);
     free(call->tool);
     free(call->what);
+    plain_output_release(call);
 }
 
 static void waves_reset(struct plain *plain)
@@ -214,8 +214,10 @@ void plain_call_introduce(struct plain *plain, struct plain_call *call)
 
 void plain_calls_pending(struct plain *plain)
 {
-    for (size_t i = plain->step_first; i < plain->call_count; i++)
+    for (size_t i = plain->step_first; i < plain->call_count; i++) {
         plain_call_introduce(plain, &plain->calls[i]);
+        plain_output_end(plain, &plain->calls[i]);
+    }
 }
 
 void plain_call_started(struct plain *plain, const struct event_tool_started *started)
@@ -226,43 +228,6 @@ void plain_call_started(struct plain *plain, const struct event_tool_started *st
         free(call->what);
         call->what = short_arguments(plain_json(plain, started->arguments));
     }
-}
-
-void plain_call_output(struct plain *plain, const char *id, const char *stream, const char *text)
-{
-    struct plain_call *call = plain_call(plain, id, NULL);
-    plain_call_introduce(plain, call);
-    bool error = stream && strcmp(stream, "stderr") == 0;
-    for (const char *at = text ? text : ""; *at;) {
-        size_t len = strcspn(at, "\n");
-        if (call->outputs++ == OUTPUT_LINES_MAX) {
-            plain_indent(plain, plain_call_indent(plain));
-            plain_inked(plain, INK_DIM, "| and more");
-            plain_newline(plain);
-        }
-        if (call->outputs <= OUTPUT_LINES_MAX) {
-            plain_indent(plain, plain_call_indent(plain));
-            plain_inked(plain, error ? INK_BAD : INK_DIM, error ? "! " : "| ");
-            text_show_cut(plain->out, at, len, plain->style.width - plain_call_indent(plain) - 2);
-            plain_newline(plain);
-        }
-        at += len + (at[len] == '\n');
-    }
-}
-
-/* A message is said as it is; a value has its name before it. */
-void plain_call_script(struct plain *plain, const struct event_script_event *event)
-{
-    const struct json *value = plain_json(plain, event->event), *data = json_get(value, "data");
-    const char *message = json_str(json_get(value, "message"), NULL);
-    CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
-    if (message)
-        strbuf_addstr(&text, message);
-    else if (data)
-        strbuf_addf(&text, "%s %.*s", json_str(json_get(value, "label"), "result"), (int)data->src_len, data->src);
-    else if (event->event)
-        strbuf_addstr(&text, event->event);
-    plain_call_output(plain, event->call, json_str(json_get(value, "level"), NULL), text.buf);
 }
 
 /* Outcomes */
@@ -316,6 +281,7 @@ void plain_call_finished(struct plain *plain, const struct event_tool_finished *
     const char *word = outcome;
     enum ink ink = INK_BAD;
     plain_write_pending(plain, call->id);
+    plain_output_end(plain, call);
     if (strcmp(outcome, "result") == 0) {
         const struct json *result = plain_json(plain, finished->result);
         describe_output(&note, json_get(result, "output"));

@@ -3,6 +3,7 @@
  *
  *   plain.c        the turn: prompt, steps, texts, the end
  *   plain_calls.c  waves, calls and their outcomes
+ *   plain_output.c what calls and programs print
  *   plain_write.c  proposals, decisions, what was written
  *   plain_notes.c  budget, gates and what else happens on the way */
 
@@ -24,9 +25,10 @@ struct plain_call {
     char *id, *tool;
     char *what; /* its arguments, short */
     size_t wave;
-    size_t outputs; /* lines shown of what it printed */
-    bool shown;     /* has a line of its own already */
-    bool decided;   /* its newest question was answered, and that was shown */
+    size_t outputs;          /* lines that it printed */
+    struct plain_tail *tail; /* of them, what is not shown yet; NULL: nothing */
+    bool shown;              /* has a line of its own already */
+    bool decided;            /* its newest question was answered, and that was shown */
 };
 
 struct plain_wave {
@@ -59,6 +61,7 @@ struct plain {
 
     int64_t step;    /* the newest */
     char *held;      /* the gate it stands at */
+    char *ended;     /* why the newest program ended, until something else happens */
     char *edit;      /* what somebody wrote instead of a proposal; JSON, shown with the decision */
     char *answer;    /* text of the newest answer, to see whether the end repeats it */
     double cost_usd; /* of the turn; NaN: unknown */
@@ -94,9 +97,16 @@ struct plain_call *plain_call(struct plain *plain, const char *id, const char *t
 void plain_call_introduce(struct plain *plain, struct plain_call *call);
 size_t plain_call_indent(const struct plain *plain);
 void plain_call_started(struct plain *plain, const struct event_tool_started *started);
+void plain_call_finished(struct plain *plain, const struct event_tool_finished *finished);
+
+/* plain_output.c */
 void plain_call_output(struct plain *plain, const char *call, const char *stream, const char *text);
 void plain_call_script(struct plain *plain, const struct event_script_event *event);
-void plain_call_finished(struct plain *plain, const struct event_tool_finished *finished);
+/* The call ended: shows what it printed last. */
+void plain_output_end(struct plain *plain, struct plain_call *call);
+void plain_output_release(struct plain_call *call);
+void plain_program_output(struct plain *plain, const struct event_program_output *output);
+void plain_program_input(struct plain *plain, const struct event_program_input *input);
 
 /* plain_write.c */
 void plain_write_proposed(struct plain *plain, const struct event_write_proposed *proposed);
@@ -114,5 +124,6 @@ void plain_note_released(struct plain *plain, const struct event_released *event
 void plain_note_edited(struct plain *plain, const struct event_edited *event);
 void plain_note_late(struct plain *plain, const struct event_late_suppressed *event);
 void plain_note_summary(struct plain *plain, const char *label, const struct event *event);
+void plain_note_ended(struct plain *plain, const struct event *event);
 void plain_note_workspace(struct plain *plain, const struct event_workspace_op *op);
 void plain_note_other(struct plain *plain, const struct event *event);

@@ -19,9 +19,7 @@ void plain_note_budget(struct plain *plain, const struct event_budget_warned *wa
     const char *key = warned->key ? warned->key : "?";
     CLEANUP(strbuf) struct strbuf line = STRBUF_INIT;
     CLEANUP(free)
-    char *words = xstrdup(strcmp(key, "wall_ms") == 0    ? "time"
-                          : strcmp(key, "cost_usd") == 0 ? "cost"
-                                                         : key);
+    char *words = xstrdup(strcmp(key, "wall_ms") == 0 ? "time" : strcmp(key, "cost_usd") == 0 ? "cost" : key);
     for (char *at = words; *at; at++)
         if (*at == '_')
             *at = ' ';
@@ -91,6 +89,15 @@ void plain_note_late(struct plain *plain, const struct event_late_suppressed *ev
     plain_paragraph(plain, line.buf, GUTTER);
 }
 
+/* What its workspace says next is about this. */
+void plain_note_ended(struct plain *plain, const struct event *event)
+{
+    const char *why = event->program_ended.why ? event->program_ended.why : "";
+    free(plain->ended);
+    plain->ended = xstrdup(strncmp(why, "killed: ", 8) == 0 ? why + 8 : why);
+    plain_note_summary(plain, "program", event);
+}
+
 /* What went well is told by the call that wanted it. */
 void plain_note_workspace(struct plain *plain, const struct event_workspace_op *op)
 {
@@ -101,6 +108,8 @@ void plain_note_workspace(struct plain *plain, const struct event_workspace_op *
     strbuf_addch(&line, ' ');
     text_ms(&line, op->elapsed_ms);
     strbuf_addf(&line, ": %s", op->error);
+    if (plain->ended && *plain->ended && op->op && strcmp(op->op, "workspace.run") == 0)
+        strbuf_addf(&line, " (%s)", plain->ended);
     plain_label(plain, INK_DIM, "sandbox");
     plain_paragraph(plain, line.buf, GUTTER);
 }

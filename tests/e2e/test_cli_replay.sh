@@ -268,6 +268,11 @@ if command -v script >/dev/null; then
     golden all-colour-60.txt
 fi
 
+begin "the account of programs"
+kt replay "$source/tests/e2e/account/programs.jsonl"
+ok "exit 0" is 0
+golden programs.txt
+
 begin "killed"
 latency=100000 script_reads >m.jsonl
 "$program" replay --execute --headless --speed 1 --workspace ws m.jsonl >"$base/out" 2>"$base/err" </dev/null &
