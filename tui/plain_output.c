@@ -79,7 +79,7 @@ void plain_call_output(struct plain *plain, const char *id, const char *stream, 
     if (!call->tail)
         call->tail = xcalloc(1, sizeof(*call->tail));
     struct strbuf *partial = &call->tail->partial;
-    if (error != call->tail->partial_error)
+    if (error != call->tail->partial_error || !told_is_stream(stream))
         end_partial(plain, call);
     call->tail->partial_error = error;
     for (const char *at = text ? text : ""; *at;) {
@@ -91,6 +91,8 @@ void plain_call_output(struct plain *plain, const char *id, const char *stream, 
             end_partial(plain, call);
         at += len + (at[len] == '\n');
     }
+    if (!told_is_stream(stream))
+        end_partial(plain, call);
 }
 
 void plain_output_end(struct plain *plain, struct plain_call *call)
@@ -127,8 +129,7 @@ void plain_call_script(struct plain *plain, const struct event_script_event *eve
         strbuf_addf(&text, "%s %.*s", json_str(json_get(value, "label"), "result"), (int)data->src_len, data->src);
     else if (event->event)
         strbuf_addstr(&text, event->event);
-    if (text.len && text.buf[text.len - 1] != '\n') /* each is whole */
-        strbuf_addch(&text, '\n');
+    strbuf_addch(&text, '\n'); /* each is whole, whatever its level is called */
     plain_call_output(plain, event->call, json_str(json_get(value, "level"), NULL), text.buf);
 }
 

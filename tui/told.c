@@ -37,6 +37,11 @@ static bool read_script_event(struct told *told, const char *text, struct arena 
     return true;
 }
 
+bool told_is_stream(const char *name)
+{
+    return name && (strcmp(name, "stdout") == 0 || strcmp(name, "stderr") == 0);
+}
+
 bool told_read(struct told *told, const struct event *event, struct arena *arena)
 {
     *told = (struct told){.label = "", .text = "", .traceback = ""};
@@ -44,7 +49,7 @@ bool told_read(struct told *told, const struct event *event, struct arena *arena
         return read_script_event(told, event->script_event.event, arena);
     if (event->type != EVENT_TOOL_OUTPUT)
         return false;
-    told->piece = true;
+    told->piece = told_is_stream(event->tool_output.stream);
     told->label = event->tool_output.stream ? event->tool_output.stream : "";
     told->text = event->tool_output.text ? event->tool_output.text : "";
     told->len = strlen(told->text);
