@@ -77,33 +77,12 @@ static void every_kind_of_event_is_told_in_its_own_way(void **state)
     assert_true(said && told.len == 0);
 }
 
-static void lines_are_counted_without_the_end_of_the_last(void **state)
-{
-    static const struct told cases[] = {
-        {.text = "", .len = 0}, {.text = "a\n", .len = 2}, {.text = "a\r\n\nb\n\n", .len = 7}};
-    static const size_t lines[] = {1, 1, 3};
-    const char *text;
-    size_t len;
-    (void)state;
-    for (size_t i = 0; i < COUNT_OF(cases); i++) {
-        size_t count = 0;
-        while (told_line(&cases[i], count, &text, &len))
-            count++;
-        assert_int_equal(count, lines[i]);
-    }
-    assert_true(told_line(&cases[2], 0, &text, &len));
-    assert_int_equal(len, 1);
-    assert_true(told_line(&cases[2], 2, &text, &len));
-    assert_memory_equal(text, "b", 1);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_last_line_that_is_named_is_where_it_failed),
         cmocka_unit_test(a_script_is_replaced_and_nothing_else),
         cmocka_unit_test(every_kind_of_event_is_told_in_its_own_way),
-        cmocka_unit_test(lines_are_counted_without_the_end_of_the_last),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
