@@ -202,16 +202,20 @@ static void paint_tabs(struct inspect *inspect, struct canvas *canvas, struct re
                                      : LOOK_TEXT,
                              here ? "[%d %s]" : " %d %s ", tab + 1, tab_names[tab]);
     }
-    if (shows_pager(inspect)) {
-        canvas_str(canvas, at, 0, col + 1, LOOK_DIM, artifact_of(inspect)->what);
-        text_bytes(&note, pager_size(inspect->pager));
-        strbuf_addstr(&note, " · ");
-    }
     if (lines) {
         strbuf_addstr(&note, "line ");
         text_count(&note, (int64_t)top + 1);
         strbuf_addstr(&note, " of ");
         text_count(&note, (int64_t)lines);
+    }
+    if (shows_pager(inspect)) {
+        CLEANUP(strbuf) struct strbuf size = STRBUF_INIT;
+        col += 1 + canvas_str(canvas, at, 0, col + 1, LOOK_DIM, artifact_of(inspect)->what);
+        text_bytes(&size, pager_size(inspect->pager));
+        strbuf_addstr(&size, " · ");
+        int width = canvas_str_columns(canvas, size.buf, size.len) + canvas_str_columns(canvas, note.buf, note.len);
+        if (col + 1 + width < at.cols)
+            canvas_right(canvas, at, 0, 1 + canvas_str_columns(canvas, note.buf, note.len), LOOK_DIM, size.buf);
     }
     canvas_right(canvas, at, 0, 1, LOOK_DIM, note.buf);
 }
