@@ -152,7 +152,8 @@ static void on_done(void *user, struct script_result *result)
     exec->duration_ms = result->duration_ms;
     /* What the script does after its result still counts as its time. */
     int64_t left_us = (int64_t)((exec->request.timeout_s + SCRIPT_GRACE_S) * 1e6) - result->duration_ms * 1000;
-    if (exec->over || exec->stopped || exec->out.output.failed || !result->reusable || left_us <= 0)
+    bool cut = !exec->left; /* its end may have come already, among what is not read */
+    if (exec->over || exec->stopped || exec->out.output.failed || !result->reusable || left_us <= 0 || cut)
         loop_stop(exec->loop);
     else
         loop_timer_start(exec->loop, &exec->after, loop_now_us(exec->loop) + left_us, waited);

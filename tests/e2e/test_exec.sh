@@ -76,7 +76,10 @@ kt exec --max-output 2000 - <<<'print("x" * 100000)'
 ok "too much" is 1
 ok "names the limit" err "2000 bytes"
 ok "and no more came out" test "$(wc -c <out)" -le 2000
-kt exec --max-output 300 - <<<$'emit_result(1)\nprint("x" * 5000)'
+for _ in 1 2 3 4 5 6 7 8 9 10; do # at times all of it comes at once
+    kt exec --max-output 300 - <<<$'emit_result(1)\nprint("x" * 5000)'
+    is 0 || break
+done
 ok "too much after a result, which stands" is 0
 ok "is told too" err "keyturn: after its result the script failed: its output exceeded the limit of 300 bytes"
 ok "on one line as well" test "$(wc -l <err)" -eq 1

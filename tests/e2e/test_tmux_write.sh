@@ -215,7 +215,7 @@ case_left_out() {
     sees 'waiting for you: workspace_exec'
     sees 'y approve'
     keys y
-    sees 'waiting for you: bring_back'
+    sees 'asks you: bring_back'
     sees '1 left out: out/pipe (it is a FIFO, not a file)'
     sees 'y approve 1 hunk'
     keys y
