@@ -136,12 +136,14 @@ static size_t update(struct workspace_pane *shown, const struct view *view, int 
 
 /* ---- painting ---- */
 
-/* How near its limit a workspace is, whichever is the nearer one: that of bytes or that of entries. */
+#define CROWDED 0.1 /* below that the number of entries is nobody's concern, however small they are */
+
+/* How near its limit a workspace is, by bytes, or by entries where those are many and nearer to theirs. */
 static double say_use(struct strbuf *words, const struct workspace_use *use)
 {
     double bytes = use->limit ? (double)use->used / (double)use->limit : 1;
     double entries = use->count_limit > 0 ? (double)use->count / (double)use->count_limit : 0;
-    if (entries > bytes) {
+    if (entries > bytes && entries > CROWDED) {
         text_count(words, use->count);
         strbuf_addstr(words, " / ");
         text_count(words, use->count_limit);

@@ -24,6 +24,7 @@ static const struct {
     {"write-approved", "a write that was approved"},
     {"write-denied", "a write that was denied, with a reason"},
     {"budget-ends", "a turn that runs out of budget"},
+    {"programs", "programs that run apart, and what they made"},
     {"duplicate-call", "the same call asked for twice"},
     {"oversized-output", "an output too long for the model"},
     {"reflection", "the model looks back at its step"},
