@@ -50,6 +50,7 @@ struct program {
     struct program_left left[PROGRAM_LEFT_MAX];
     struct program_end end;
     char *why, *input;
+    char *around; /* the folder that the engine is started in */
     size_t input_len;
     int64_t began_us, until_us, grace_ms;
     bool keep_input, asked, killed, began, told_end, over, again;
@@ -91,6 +92,7 @@ static void forget(struct program *program)
     lines_release(&program->control);
     free(program->why);
     free(program->input);
+    free(program->around);
     free(program);
 }
 
@@ -399,13 +401,36 @@ void program_kill(struct program *program, int64_t grace_ms)
 
 /* ---- starting ---- */
 
+/* An engine is looked for from where we are, and started elsewhere. */
+static void find_engine(char **argv)
+{
+    char *path = strchr(argv[0], '/') && argv[0][0] != '/' ? realpath(argv[0], NULL) : NULL;
+    if (!path)
+        return;
+    free(argv[0]);
+    argv[0] = path;
+}
+
+/* Engines leave files where they are started (podman: "oom"): not in the user's folder, nor in what the program sees.
+ */
+static char *folder_around(const struct workspace *ws)
+{
+    size_t len = strlen(ws->path);
+    while (len > 1 && ws->path[len - 1] != '/')
+        len--;
+    return ws->trusted || len < 2 ? xstrdup("/") : xmemdup0(ws->path, len - 1);
+}
+
 static int launch(struct program *program, struct err *err)
 {
     const struct sandbox_program *engine = program->vector.engine->program;
     char **argv = sandbox_program_argv(&program->vector, program->again || program->programs->again, err);
     char **env = sandbox_program_env(&program->vector);
+    if (argv)
+        find_engine(argv);
     struct proc_options options = {.argv = (const char *const *)argv,
                                    .env = (const char *const *)env,
+                                   .cwd = program->around,
                                    .want_stdin = program->input || program->keep_input,
                                    .tty = program->vector.tty,
                                    .on_stdout = on_stdout,
@@ -505,6 +530,7 @@ struct program *program_start(struct programs *programs, struct workspace *ws, c
     program->input_len = spec->input_len;
     strbuf_init(&program->complaints);
     program->control = (struct lines)LINES_INIT(CONTROL_LINE_MAX);
+    program->around = folder_around(ws);
     fill_vector(program, ws, spec, &room);
     program_room_release(&room);
     join(program);

@@ -8,6 +8,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include <cmocka.h>
 
@@ -22,6 +23,8 @@ static const char text[] =
     "\"printf '\\\\0\\\\n' >&2; exec \\\"$@\\\"\", \"sh\", \"{launcher}\", \"{command...}\"]}},"
     " \"dead\": {\"argv\": [\"{harness}\"], \"program\": {\"argv\": [\"sh\", \"-c\", "
     "\"echo Cannot connect to the daemon. >&2; exit 125\", \"{command...}\"]}},"
+    " \"near\": {\"argv\": [\"{harness}\"], \"program\": {\"argv\": [\"sh\", \"-c\", "
+    "\"pwd; touch oom; exec \\\"$@\\\"\", \"sh\", \"{launcher}\", \"{command...}\"]}},"
     " \"mute\": {\"argv\": [\"{harness}\"], \"program\": {\"argv\": [\"sh\", \"-c\", \"exit 0\", \"{command...}\"],"
     " \"control\": true}}}";
 
@@ -128,6 +131,20 @@ static void test_a_program_that_cannot_be_started(void **state)
     assert_string_equal(rig.result.why, "cannot start no-such-program: No such file or directory");
 }
 
+/* What an engine leaves where it is started is in nobody's way. */
+static void test_where_an_engine_is_started(void **state)
+{
+    (void)state;
+    struct stat st;
+    open_with("near");
+    run((struct program_spec){.cmd = "ls"});
+    assert_null(strstr(rig.result.out.buf, "oom"));
+    CLEANUP(free) char *beside = xasprintf("%s/oom", rig.folder), *own = realpath(rig.folder, NULL);
+    assert_int_equal(strncmp(rig.result.out.buf, own, strlen(own)), 0);
+    assert_int_equal(stat(beside, &st), 0);
+    assert_int_equal(stat("oom", &st), -1);
+}
+
 static void test_no_program(void **state)
 {
     (void)state;
@@ -149,6 +166,7 @@ int main(void)
         cmocka_unit_test_teardown(test_without_a_line, end),
         cmocka_unit_test_teardown(test_a_word_behind_anything, end),
         cmocka_unit_test_teardown(test_a_program_that_cannot_be_started, end),
+        cmocka_unit_test_teardown(test_where_an_engine_is_started, end),
         cmocka_unit_test_teardown(test_no_program, end),
     };
     return cmocka_run_group_tests(tests, prepare, finish);
