@@ -1,6 +1,7 @@
 /* keyturn-launch: starts one program inside its sandbox and sees to it that nothing is left of it.
  *
- *     keyturn-launch [--control] [--memory MB] [--pids N] [--cpu SECONDS] [--files MB] [--cwd DIR] -- PROGRAM [ARG…]
+ *     keyturn-launch [--control] [--mark] [--memory MB] [--pids N] [--cpu SECONDS] [--files MB] [--cwd DIR]
+ *                    -- PROGRAM [ARG…]
  *
  * It is process 1 of the sandbox's process namespace, or where there is none the one that orphans are given to, so
  * whatever a program starts, in whatever session, ends up here. The program gets the limits, a session of its own and,
@@ -11,14 +12,16 @@
  * With --control, descriptor 3 is a line to the host. From there: T asks the program to end, K ends everything, and so
  * does the end of the line. To there, a line each:
  *
- *     started            it runs
+ *     started            it runs; with a line to the host alone
  *     error ERRNO        it could not be started
  *     crowd N            it made more than N processes and is killed
  *     left PID NAME      it was still running when the program ended, and was killed
  *     survivor PID NAME  it could not be killed
  *     exit CODE | signal NUMBER
  *
- * Without it, only how it began is told: the first two, on standard error behind LAUNCH_WORD.
+ * With --mark, standard error has a line of LAUNCH_MARK before the program begins: what stands before it is the engine's.
+ * Where there is no line to the host it has one of LAUNCH_LAST too, when nothing of the program is left, and behind it
+ * the lines above, each behind LAUNCH_WORD.
  *
  *     keyturn-launch --guard -- COMMAND [ARG…]
  *
@@ -48,8 +51,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define DESCENDANTS_MAX 4096
 #define LEFT_TOLD_MAX   64
+#define WORDS_MAX       8192
 #define KILL_MS         2000 /* for what was left to be gone */
 #define GUARD_TRIES     40   /* what is to be stopped may only be about to begin … */
 #define GUARD_PAUSE_MS  250  /* … so that is tried again */
@@ -59,7 +62,7 @@
 struct settings {
     unsigned long memory_mb, pids, cpu_s, files_mb;
     const char *cwd;
-    bool control, guard;
+    bool control, mark, guard;
     char **argv;
 };
 
@@ -105,6 +108,10 @@ static void read_settings(char **argv)
             settings.control = true;
             continue;
         }
+        if (strcmp(*argv, "--mark") == 0) {
+            settings.mark = true;
+            continue;
+        }
         if (strcmp(*argv, "--guard") == 0) {
             settings.guard = true;
             continue;
@@ -143,30 +150,49 @@ static void read_environment(void)
 
 /* ---- telling the host ---- */
 
+/* What is told at the end where there is no line to the host. */
+static struct {
+    int fd; /* our own standard error; -1: nobody wants it */
+    char text[WORDS_MAX];
+    size_t len;
+} words = {.fd = -1};
+
+static void put(int fd, const char *text, size_t len)
+{
+    /* A host that is gone is met at the end of the line, where everything is ended. */
+    if (write(fd, text, len) < 0)
+        return;
+}
+
 static void tell(const char *fmt, ...)
 {
     char line[256];
     va_list args;
-    if (!settings.control)
-        return;
     va_start(args, fmt);
     int len = vsnprintf(line, sizeof(line), fmt, args);
     va_end(args);
-    /* A host that is gone is met at the end of the line, where everything is ended. */
-    if (len > 0 && write(LAUNCH_CONTROL_FD, line, (size_t)len < sizeof(line) ? (size_t)len : sizeof(line) - 1) < 0)
+    if (len <= 0 || (size_t)len >= sizeof(line))
         return;
+    if (settings.control)
+        put(LAUNCH_CONTROL_FD, line, (size_t)len);
+    else if (words.len + strlen(LAUNCH_WORD) + (size_t)len < sizeof(words.text))
+        words.len += (size_t)sprintf(words.text + words.len, LAUNCH_WORD "%s", line);
 }
 
-/* In one piece, for the program may write there too. */
-static void tell_beginning(int wrong)
+static void begin_words(void)
 {
-    char line[64];
-    int len = wrong ? snprintf(line, sizeof(line), LAUNCH_WORD "error %d\n", wrong)
-                    : snprintf(line, sizeof(line), LAUNCH_WORD "started\n");
-    if (settings.control)
-        tell("%s", line + strlen(LAUNCH_WORD));
-    else if (write(STDERR_FILENO, line, (size_t)len) < 0)
-        return; /* nobody listens */
+    if (settings.mark)
+        put(STDERR_FILENO, LAUNCH_MARK, strlen(LAUNCH_MARK));
+    if (!settings.mark || settings.control)
+        return;
+    words.fd = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, LAUNCH_CONTROL_FD + 1);
+    words.len = (size_t)sprintf(words.text, "%s", LAUNCH_LAST);
+}
+
+static void say_words(void)
+{
+    if (words.fd >= 0)
+        put(words.fd, words.text, words.len);
 }
 
 /* ---- the program ---- */
@@ -286,7 +312,42 @@ struct descendant {
     bool ours;
 };
 
-static struct descendant all[DESCENDANTS_MAX];
+static struct descendant *all;
+static size_t room;
+
+/* Without memory for more, those that are found are a beginning: the next round finds others. */
+static bool make_room(size_t count)
+{
+    if (count < room)
+        return true;
+    struct descendant *more = realloc(all, (room ? 2 * room : 64) * sizeof(*all));
+    if (!more)
+        return false;
+    all = more;
+    room = room ? 2 * room : 64;
+    return true;
+}
+
+static int by_pid(const void *one, const void *other)
+{
+    pid_t a = ((const struct descendant *)one)->pid, b = ((const struct descendant *)other)->pid;
+    return (a > b) - (a < b);
+}
+
+/* Marks whatever hangs from one that is ours. */
+static void mark_below(size_t count)
+{
+    qsort(all, count, sizeof(*all), by_pid);
+    for (bool more = true; more;) {
+        more = false;
+        for (size_t i = 0; i < count; i++) {
+            struct descendant key = {.pid = all[i].parent};
+            const struct descendant *parent = all[i].ours ? NULL : bsearch(&key, all, count, sizeof(*all), by_pid);
+            if (parent && parent->ours)
+                more = all[i].ours = true;
+        }
+    }
+}
 
 /* Its parent and its name; false when it is gone or dead. */
 static bool read_process(const char *pid, struct descendant *d)
@@ -326,20 +387,15 @@ static size_t find_descendants(void)
     if (!has_children())
         return 0;
     DIR *proc = opendir("/proc");
-    for (struct dirent *entry; proc && count < DESCENDANTS_MAX && (entry = readdir(proc));)
+    for (struct dirent *entry; proc && make_room(count) && (entry = readdir(proc));)
         if (isdigit((unsigned char)entry->d_name[0]) && read_process(entry->d_name, &all[count])) {
             all[count].ours = whole_namespace ? all[count].pid != self : all[count].parent == self;
             count++;
         }
     if (proc)
         closedir(proc);
-    for (bool more = !whole_namespace; more;) {
-        more = false;
-        for (size_t i = 0; i < count; i++)
-            for (size_t j = 0; j < count && !all[i].ours; j++)
-                if (all[j].ours && all[j].pid == all[i].parent)
-                    more = all[i].ours = true;
-    }
+    if (!whole_namespace && count)
+        mark_below(count);
     for (size_t i = 0; i < count; i++)
         if (all[i].ours)
             all[ours++] = all[i];
@@ -391,9 +447,11 @@ static _Noreturn void leave(int status)
     end_all();
     if (WIFSIGNALED(status)) {
         tell("signal %d\n", WTERMSIG(status));
+        say_words();
         exit(128 + WTERMSIG(status));
     }
     tell("exit %d\n", WEXITSTATUS(status));
+    say_words();
     exit(WEXITSTATUS(status));
 }
 
@@ -548,10 +606,15 @@ int main(int argc, char **argv)
     signal(SIGPIPE, SIG_IGN);
     give_up_terminal();
     int signals = watch_signals();
+    begin_words();
     int wrong = start_program();
-    tell_beginning(wrong);
-    if (wrong)
+    if (wrong) {
+        tell("error %d\n", wrong);
+        say_words();
         return LAUNCH_FAILED;
+    }
+    if (settings.control)
+        tell("started\n");
     close_standard();
     for (;;) {
         struct pollfd ready[2] = {{.fd = signals, .events = POLLIN},

@@ -7,8 +7,9 @@
 char *launch_path(void)
 {
     const char *said = getenv("KEYTURN_LAUNCH");
+    char *real = said && *said ? realpath(said, NULL) : NULL; /* it is not always used from here */
     if (said && *said)
-        return xstrdup(said);
+        return real ? real : xstrdup(said);
     CLEANUP(free) char *folder = file_program_dir();
     const char *const places[] = {"keyturn-launch", "../keyturn-launch", "../libexec/keyturn/keyturn-launch"};
     for (size_t i = 0; i < COUNT_OF(places); i++) {

@@ -4,6 +4,7 @@
  * root's processes not even the number. */
 
 #include <stdbool.h>
+#include <stddef.h>
 
 struct cgroup;
 
@@ -19,6 +20,8 @@ struct cgroup *cgroup_new(const char *name, const struct cgroup_limits *limits);
 const int *cgroup_join(const struct cgroup *group);
 /* Whether the kernel killed in it for want of memory. */
 bool cgroup_ran_out(const struct cgroup *group);
+/* Those in it now; the list is the caller's. */
+size_t cgroup_processes(const struct cgroup *group, int **pids);
 /* Removes it; whoever was in it is gone. */
 void cgroup_free(struct cgroup *group);
 /* Whether memory and processor can be limited that way on this machine: tries it. */

@@ -92,6 +92,7 @@ static void push_command(struct vector *vector, const struct program_vector *fro
     const char *root = sandbox_program_root(from->engine, from->workspace);
     if (from->engine->program->control)
         vector_push(vector, xstrdup("--control"));
+    vector_push(vector, xstrdup("--mark"));
     push_number(vector, "--memory", from->memory_mb);
     push_number(vector, "--pids", from->pids);
     push_number(vector, "--cpu", from->cpu_s);

@@ -1,22 +1,24 @@
 /* A program goes through running, ending (asked, then killed) and over. Between us and it stand the engine's process
  * and keyturn-launch: the exit of the first is when it is over, the lines of the second say how.
  *
- * Where there is no line to keyturn-launch, its word on standard error says how it began, and its exit code how it
- * ended. Until then only the engine can have complained; one that fails before it is no end of the program, which never
- * ran. */
+ * Until keyturn-launch's mark on standard error only the engine can have complained; one that fails before it is no end
+ * of the program, which never ran. Where there is no line to keyturn-launch, that mark says that it began, and its last
+ * words there how it ended. */
 
 #include "program.h"
 #include "base/beneath.h"
 #include "base/clock.h"
 #include "base/launch.h"
+#include "base/log.h"
 #include "base/loop.h"
 #include "base/mem.h"
 #include "base/proc.h"
 #include "disk_watch.h"
 #include "guard.h"
-#include "layout.h"
-#include "lend.h"
+#include "launch_words.h"
 #include "program_bounds.h"
+#include "program_rest.h"
+#include "program_vector.h"
 #include "programs_inside.h"
 #include "sandbox/cgroup.h"
 #include "sandbox/complaints.h"
@@ -31,14 +33,12 @@
 #define CONTROL_LINE_MAX 512u
 #define STOP_LIMIT_MS    10000u
 #define SETTLE_US        3000000 /* for the engine's process, after everything was killed */
-#define COMPLAINTS_MAX   65536u
 
 struct program {
     struct programs *programs;
     struct program *next, **place; /* of those that run */
     struct program_listener listener;
-    struct program_vector vector; /* with strings of our own */
-    struct program_lent *lent;    /* in it */
+    struct program_vector vector;
     struct proc *proc, *guard;
     struct cgroup *cgroup;
     struct span span;
@@ -46,10 +46,11 @@ struct program {
     struct loop_task telling;
     struct disk_watch *disk; /* NULL: it is not limited */
     struct lines control;
-    struct strbuf complaints; /* what was said before it began, which the engine may have */
+    struct launch_words words; /* on the stream that the engine may complain on */
     struct program_left left[PROGRAM_LEFT_MAX];
     struct program_end end;
     char *why, *input;
+    char *full;   /* what was said of a workspace that is */
     char *around; /* the folder that the engine is started in */
     size_t input_len;
     int64_t began_us, until_us, grace_ms;
@@ -82,26 +83,31 @@ static void forget(struct program *program)
     guard_dismiss(program->guard);
     disk_watch_free(program->disk);
     cgroup_free(program->cgroup);
-    workspace_lent_free(program->lent, program->vector.lent_count);
-    free((char *)program->vector.workspace);
-    free((char *)program->vector.cwd);
-    free((char *)program->vector.name);
-    argv_free((char **)program->vector.argv);
-    argv_free((char **)program->vector.env);
-    strbuf_release(&program->complaints);
+    program_vector_release(&program->vector);
+    launch_words_release(&program->words);
     lines_release(&program->control);
     free(program->why);
     free(program->input);
+    free(program->full);
     free(program->around);
     free(program);
 }
 
 /* ---- the end ---- */
 
+/* It may have ended by itself before it could be killed for that. */
+static void blame_disk(struct program *program)
+{
+    if (program->full && !program->why)
+        program->why = xasprintf("%s%s", program->killed && program->end.exit_code < 0 ? "it was killed: " : "",
+                                 program->full);
+}
+
 static void tell(struct program *program)
 {
     struct err own = ERR_INIT;
     struct program_end *end = &program->end;
+    blame_disk(program);
     end->duration_ms = (loop_now_us(program->programs->loop) - program->began_us) / 1000;
     end->left = program->left;
     end->why = program->why;
@@ -119,18 +125,18 @@ static void on_over(struct loop_task *task)
 }
 
 /* The workspace holds more than it may; a cause that was there before stays. */
-static void say_full(struct program *program, const char *killed, const char *why)
+static void say_full(struct program *program, const char *why)
 {
     program->end.over_disk = true;
-    if (!program->why)
-        program->why = xasprintf("%s%s", killed, why);
+    if (!program->why && !program->full)
+        program->full = xstrdup(why);
 }
 
 static void on_counted(void *user, const char *why)
 {
     struct program *program = user;
     if (why)
-        say_full(program, "", why);
+        say_full(program, why);
     tell(program);
 }
 
@@ -162,9 +168,9 @@ static void cannot_start(struct program *program, const char *reason)
 static void engine_failed(struct program *program, int status, int signum)
 {
     const struct sandbox_engine *engine = program->vector.engine;
-    const char *said = program->complaints.buf;
+    const char *said = program->words.said.buf;
     const char *image = sandbox_engine_uses(engine, "image") ? program->programs->image : NULL;
-    CLEANUP(free) char *line = complaints_line(said, program->complaints.len);
+    CLEANUP(free) char *line = complaints_line(said, program->words.said.len);
     CLEANUP(free) char *cause = complaints_cause(said, image ? image : BOX_IMAGE);
     free(program->why);
     program->why = xasprintf("the sandbox %s failed (%s %d)%s%s%s%s", engine->name, signum ? "signal" : "status",
@@ -172,35 +178,55 @@ static void engine_failed(struct program *program, int status, int signum)
                              cause && line ? ": " : "", line ? line : "");
     program->end.exit_code = -1;
     program->end.no_engine = !program->began;
-    strbuf_reset(&program->complaints);
+    strbuf_reset(&program->words.said);
 }
 
 /* It may live on without what was killed of it, and end well. */
-static void blame_memory(struct program *program)
+static void blame_limits(struct program *program)
 {
-    if (!program->why && (!program->told_end || program->end.exit_code != 0) && cgroup_ran_out(program->cgroup))
-        program->why = xasprintf("it was killed: it used more than %u MB of memory", program->vector.memory_mb);
+    const struct program_vector *vector = &program->vector;
+    if (program->why || (program->told_end && program->end.exit_code == 0))
+        return;
+    if (cgroup_ran_out(program->cgroup))
+        program->why = xasprintf("it was killed: it used more than %u MB of memory", vector->memory_mb);
+    else if (vector->cpu_s && program->end.signum == SIGXCPU)
+        program->why = xasprintf("it was killed: it used more than %u s of processor time", vector->cpu_s);
+    else if (vector->files_mb && program->end.signum == SIGXFSZ)
+        program->why = xasprintf("it was killed: it wrote a file of more than %u MB", vector->files_mb);
+}
+
+static void add_left(struct program *program, const struct program_left *left)
+{
+    struct program_end *end = &program->end;
+    end->survivors += left->survived;
+    for (size_t i = 0; i < end->left_count; i++)
+        if (program->left[i].pid == left->pid) {
+            program->left[i].survived = left->survived;
+            return;
+        }
+    if (end->left_count < PROGRAM_LEFT_MAX)
+        program->left[end->left_count++] = *left;
+}
+
+/* Where nothing is around it, it can kill or stop keyturn-launch, who then ends nothing of it. */
+static void end_rest(struct program *program, int launcher)
+{
+    struct program_rest rest = {.launcher = launcher, .name = program->vector.name, .cgroup = program->cgroup};
+    struct program_left left[PROGRAM_LEFT_MAX];
+    if (!program->vector.engine->unsafe)
+        return;
+    size_t count = program_rest_kill(&rest, left);
+    for (size_t i = 0; i < count; i++)
+        add_left(program, &left[i]);
 }
 
 /* ---- what keyturn-launch says ---- */
 
 static void hear_left(struct program *program, const char *text, bool survived)
 {
-    struct program_end *end = &program->end;
-    int pid = 0;
-    char name[17] = "";
-    if (sscanf(text, "%d %16s", &pid, name) != 2)
-        return;
-    end->survivors += survived;
-    for (size_t i = 0; i < end->left_count; i++)
-        if (program->left[i].pid == pid) {
-            program->left[i].survived = survived;
-            return;
-        }
-    if (end->left_count == PROGRAM_LEFT_MAX)
-        return;
-    program->left[end->left_count] = (struct program_left){.pid = pid, .survived = survived};
-    snprintf(program->left[end->left_count++].name, sizeof(name), "%s", name);
+    struct program_left left = {.survived = survived};
+    if (sscanf(text, "%d %16s", &left.pid, left.name) == 2)
+        add_left(program, &left);
 }
 
 /* What an engine says before it is tried again is not the program's. */
@@ -215,18 +241,18 @@ static enum program_stream complaining(const struct program *program)
     return program->vector.tty ? PROGRAM_STDOUT : PROGRAM_STDERR;
 }
 
-static void give_complaints(struct program *program)
+/* Of a program that runs all the same nobody wants to hear it. */
+static void log_complaints(struct program *program)
 {
-    if (program->complaints.len)
-        program->listener.output(program->listener.user, complaining(program), program->complaints.buf,
-                                 program->complaints.len);
-    strbuf_reset(&program->complaints);
+    CLEANUP(free) char *line = complaints_line(program->words.said.buf, program->words.said.len);
+    if (line)
+        log_info("the sandbox %s says: %s", program->vector.engine->name, line);
+    strbuf_reset(&program->words.said);
 }
 
 static void begin(struct program *program)
 {
     program->began = program->programs->works = true;
-    give_complaints(program);
 }
 
 static void hear(struct program *program, const char *line)
@@ -265,35 +291,32 @@ static void on_control(void *data, const char *bytes, size_t len)
 
 /* ---- its process ---- */
 
-/* keyturn-launch's word among the complaints is taken out and heard. */
-static void hear_word(struct program *program)
+static void give_words(void *user, const char *bytes, size_t len)
 {
-    struct strbuf *said = &program->complaints;
-    char *word = memmem(said->buf, said->len, LAUNCH_WORD, strlen(LAUNCH_WORD));
-    char *end = word ? memchr(word, '\n', said->len - (size_t)(word - said->buf)) : NULL;
-    if (!end)
-        return;
-    const char *begins = word + strlen(LAUNCH_WORD);
-    CLEANUP(free) char *line = xmemdup0(begins, strcspn(begins, "\r\n"));
-    size_t rest = said->len - (size_t)(end + 1 - said->buf);
-    memmove(word, end + 1, rest);
-    strbuf_set_len(said, (size_t)(word - said->buf) + rest);
-    hear(program, line);
+    struct program *program = user;
+    program->listener.output(program->listener.user, complaining(program), bytes, len);
+}
+
+static void hear_words(void *user, const char *line)
+{
+    hear(user, line);
 }
 
 static void receive(struct program *program, enum program_stream stream, const char *bytes, size_t len)
 {
+    bool marked = program->words.marked;
     if (!len)
         return;
-    if (program->began || stream != complaining(program)) {
+    if (stream != complaining(program)) {
         program->listener.output(program->listener.user, stream, bytes, len);
         return;
     }
-    strbuf_add(&program->complaints, bytes, len);
-    if (!program->vector.engine->program->control)
-        hear_word(program);
-    if (program->complaints.len > COMPLAINTS_MAX)
-        give_complaints(program);
+    launch_words_feed(&program->words, bytes, len);
+    if (marked || !program->words.marked)
+        return;
+    log_complaints(program);
+    if (program->words.last)
+        begin(program);
 }
 
 static void on_stdout(void *data, const char *bytes, size_t len)
@@ -315,21 +338,26 @@ static void on_exit_(void *data, int status, int signum)
     const struct sandbox_engine *engine = program->vector.engine;
     proc_free(program->proc);
     program->proc = NULL;
-    if (!program->told_end && may_try_again(program) && strstr(program->complaints.buf, engine->retry_on)) {
+    launch_words_end(&program->words, hear_words);
+    if (!program->told_end && may_try_again(program) && strstr(program->words.said.buf, engine->retry_on)) {
         program->again = program->programs->again = true;
-        strbuf_reset(&program->complaints);
+        strbuf_reset(&program->words.said);
         if (launch(program, &err) == 0)
             return;
         cannot_start(program, err.text);
     }
-    blame_memory(program);
+    blame_limits(program);
     if (!program->told_end) {
-        program->end.exit_code = engine->program->control || program->killed ? -1 : status;
-        program->end.signum = signum;
+        program->end.exit_code = -1;
+        program->end.signum = signum || engine->program->control || status <= 128 ? signum : status - 128;
+        end_rest(program, 0);
         if (!program->asked && !program->killed && !program->why && (!program->began || engine->program->control))
             engine_failed(program, status, signum);
     }
-    give_complaints(program);
+    if (program->began && !program->words.marked)
+        launch_words_give_up(&program->words);
+    else
+        log_complaints(program);
     be_over(program);
 }
 
@@ -347,6 +375,8 @@ static void ask_outside(struct program *program, bool kill)
 
 static void ask(struct program *program, char letter)
 {
+    if (program->vector.engine->unsafe)
+        proc_kill(program->proc, SIGCONT); /* who is stopped hears nothing */
     if (program->vector.engine->program->control)
         proc_write_control(program->proc, &letter, 1);
     else
@@ -357,6 +387,7 @@ static void on_settled(struct loop_timer *timer)
 {
     struct program *program = CONTAINER_OF(timer, struct program, limit);
     ask_outside(program, true);
+    end_rest(program, proc_pid(program->proc));
     proc_kill(program->proc, SIGKILL);
 }
 
@@ -373,7 +404,7 @@ static void on_full(void *user, const char *why)
     struct program *program = user;
     if (program->over || program->killed)
         return;
-    say_full(program, "it was killed: ", why);
+    say_full(program, why);
     kill_now(program);
 }
 
@@ -401,33 +432,11 @@ void program_kill(struct program *program, int64_t grace_ms)
 
 /* ---- starting ---- */
 
-/* An engine is looked for from where we are, and started elsewhere. */
-static void find_engine(char **argv)
-{
-    char *path = strchr(argv[0], '/') && argv[0][0] != '/' ? realpath(argv[0], NULL) : NULL;
-    if (!path)
-        return;
-    free(argv[0]);
-    argv[0] = path;
-}
-
-/* Engines leave files where they are started (podman: "oom"): not in the user's folder, nor in what the program sees.
- */
-static char *folder_around(const struct workspace *ws)
-{
-    size_t len = strlen(ws->path);
-    while (len > 1 && ws->path[len - 1] != '/')
-        len--;
-    return ws->trusted || len < 2 ? xstrdup("/") : xmemdup0(ws->path, len - 1);
-}
-
 static int launch(struct program *program, struct err *err)
 {
     const struct sandbox_program *engine = program->vector.engine->program;
-    char **argv = sandbox_program_argv(&program->vector, program->again || program->programs->again, err);
+    char **argv = program_engine_argv(&program->vector, program->again || program->programs->again, err);
     char **env = sandbox_program_env(&program->vector);
-    if (argv)
-        find_engine(argv);
     struct proc_options options = {.argv = (const char *const *)argv,
                                    .env = (const char *const *)env,
                                    .cwd = program->around,
@@ -451,44 +460,6 @@ static int launch(struct program *program, struct err *err)
     if (!program->keep_input)
         proc_close_stdin(program->proc);
     return 0;
-}
-
-static bool is_blank(const char *text)
-{
-    return !text || !text[strspn(text, " \t\r\n")];
-}
-
-static const char *const *copy_command(const struct program_spec *spec)
-{
-    size_t count = 0;
-    while (spec->args && spec->args[count])
-        count++;
-    char **argv = xcalloc(count + 2, sizeof(*argv));
-    argv[0] = xstrdup(is_blank(spec->cmd) ? "" : spec->cmd);
-    for (size_t i = 0; i < count; i++)
-        argv[i + 1] = xstrdup(spec->args[i]);
-    return (const char *const *)argv;
-}
-
-static void fill_vector(struct program *program, struct workspace *ws, const struct program_spec *spec,
-                        struct program_room *room)
-{
-    struct programs *programs = program->programs;
-    program->vector =
-        (struct program_vector){.engine = programs->engine,
-                                .image = programs->image,
-                                .workspace = xstrdup(ws->path),
-                                .cwd = steal(&room->cwd),
-                                .name = xasprintf("keyturn-program-%d-%u", (int)getpid(), ++programs->started),
-                                .visible = (const char *const *)programs->visible,
-                                .argv = copy_command(spec),
-                                .env = (const char *const *)steal(&room->env),
-                                .network = programs->network,
-                                .tty = spec->tty};
-    program->vector.lent = program->lent = workspace_lent(ws, &program->vector.lent_count);
-    program_bounds_fill(&program->vector, spec, &programs->limits);
-    if (ws->policy.max_disk_bytes > 0)
-        program->vector.files_mb = (unsigned)((ws->policy.max_disk_bytes + (1 << 20) - 1) >> 20);
 }
 
 int64_t program_timeout_ms(int64_t said_ms)
@@ -528,10 +499,12 @@ struct program *program_start(struct programs *programs, struct workspace *ws, c
     program->keep_input = spec->keep_input;
     program->input = spec->input ? xmemdup0(spec->input, spec->input_len) : NULL;
     program->input_len = spec->input_len;
-    strbuf_init(&program->complaints);
+    program->words = (struct launch_words){
+        .last = !programs->engine->program->control, .output = give_words, .user = program};
+    launch_words_init(&program->words);
     program->control = (struct lines)LINES_INIT(CONTROL_LINE_MAX);
-    program->around = folder_around(ws);
-    fill_vector(program, ws, spec, &room);
+    program->around = program_engine_folder(ws);
+    program_vector_fill(&program->vector, programs, ws, spec, &room);
     program_room_release(&room);
     join(program);
     program->began_us = loop_now_us(programs->loop);
@@ -586,6 +559,8 @@ void program_free(struct program *program)
     loop_unpost(loop, &program->telling);
     if (program->proc && !program->vector.engine->program->control)
         ask_outside(program, true);
+    if (program->proc && program->vector.engine->unsafe)
+        proc_kill(program->proc, SIGCONT);
     proc_free(program->proc);
     if (running) {
         leave(program);

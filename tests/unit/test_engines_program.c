@@ -67,7 +67,7 @@ static void test_bwrap(void **state)
     expect(&v, " --unshare-all --unshare-user ", true);
     expect(&v, " --share-net ", false);
     expect(&v, " --bind /ws /workspace ", true);
-    expect(&v, " /run/keyturn-launch --control --cwd /workspace/work -- echo {name} a b ", true);
+    expect(&v, " /run/keyturn-launch --control --mark --cwd /workspace/work -- echo {name} a b ", true);
     v.network = true;
     v.visible = visible;
     v.memory_mb = 64;
@@ -79,7 +79,7 @@ static void test_bwrap(void **state)
     v.lent = &(struct program_lent){.path = (char[]){"/s/one"}, .place = (char[]){"skills/one"}};
     v.lent_count = 1;
     expect(&v, " --bind /ws /workspace --ro-bind /s/one /workspace/skills/one ", true);
-    expect(&v, " --control --memory 64 --pids 9 --cpu 3 --files 2 --cwd ", true);
+    expect(&v, " --control --mark --memory 64 --pids 9 --cpu 3 --files 2 --cwd ", true);
     assert_string_equal(sandbox_program_root(v.engine, "/ws"), "/workspace");
     assert_null(sandbox_program_ask(&v, false));
 }
@@ -131,7 +131,7 @@ static void test_none_and_who_cannot(void **state)
     struct err err = ERR_INIT;
     struct program_vector v = vector("none");
     CLEANUP(free) char *text = joined(sandbox_program_argv(&v, false, &err));
-    assert_string_equal(text, " /opt/launch --control --cwd /ws/work -- echo {name} a b ");
+    assert_string_equal(text, " /opt/launch --control --mark --cwd /ws/work -- echo {name} a b ");
     assert_string_equal(sandbox_program_root(v.engine, "/ws"), "/ws");
     static const char *const remote[] = {"ssh", "kubectl", "srun"};
     for (size_t i = 0; i < COUNT_OF(remote); i++) {

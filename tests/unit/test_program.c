@@ -152,6 +152,42 @@ static void test_nothing_is_left(void **state)
     assert_int_equal(program_rig_count("sleep 98762"), 0);
 }
 
+/* Where nothing is around it, it may do away with who sees to that. */
+static void test_nothing_is_left_without_a_launcher(void **state)
+{
+    (void)state;
+    if (strcmp(engine, "none") != 0)
+        skip();
+    program_rig_sh(&rig, "(setsid sleep 98771.$MARK &); sleep 0.2; kill -9 $PPID; exec sleep 98771.$MARK");
+    assert_int_equal(rig.result.end.exit_code, -1);
+    assert_int_equal(program_rig_count("sleep 98771"), 0);
+    assert_true(rig.result.end.left_count >= 1);
+    assert_int_equal(rig.result.end.survivors, 0);
+    run((struct program_spec){
+        .cmd = "sh",
+        .args = ARGS("-c", "(setsid sleep 98772.$MARK &); kill -STOP $PPID; exec sleep 98772.$MARK"),
+        .timeout_ms = 500});
+    assert_true(rig.result.end.timed_out);
+    assert_int_equal(program_rig_count("sleep 98772"), 0);
+    /* One that stops it again and again. */
+    run((struct program_spec){
+        .cmd = "sh",
+        .args = ARGS("-c", "p=$PPID; setsid sh -c \"while :; do kill -STOP $p; done\" & exec sleep 98773.$MARK"),
+        .timeout_ms = 500});
+    assert_true(rig.result.end.timed_out);
+    assert_int_equal(program_rig_count("sleep 98773"), 0);
+}
+
+/* However many there are. */
+static void test_many_are_left(void **state)
+{
+    (void)state;
+    program_rig_sh(&rig, "i=0; while [ $i -lt 100 ]; do setsid sleep 98774.$MARK & i=$((i+1)); done; sleep 0.5");
+    assert_int_equal(rig.result.end.exit_code, 0);
+    assert_int_equal(rig.result.end.left_count, PROGRAM_LEFT_MAX);
+    assert_int_equal(program_rig_count("sleep 98774"), 0);
+}
+
 static bool none_left(void *user)
 {
     return program_rig_count(user) == 0;
@@ -292,7 +328,7 @@ static void test_a_bare_environment(void **state)
     setenv("LC_TIME", "C", 1);
     program_rig_sh(&rig,
                    "echo ${KEYTURN_TEST_HOST-none} $TZ $LC_TIME; test \"$HOME\" = \"$WORKSPACE_DIR\" && echo home; "
-                   "env | grep -cvE '^(PATH|HOME|LANG|LC_[A-Z]*|TERM|TZ|[A-Z]*_DIR|MARK|PWD|OLDPWD|SHLVL|_)='");
+                   "env | grep -cvE '^(PATH|HOME|LANG|LC_[A-Z]*|TERM|TZ|[A-Z]*_DIR|MARK|KEYTURN_PROGRAM|PWD|OLDPWD|SHLVL|_)='");
     assert_string_equal(rig.result.out.buf, "none Asia/Tokyo C\nhome\n0\n");
     unsetenv("KEYTURN_TEST_HOST");
     unsetenv("TZ");
@@ -430,6 +466,8 @@ static int run_with(const char *name)
         cmocka_unit_test_setup_teardown(test_folders_and_variables, begin, end),
         cmocka_unit_test_setup_teardown(test_time_is_limited, begin, end),
         cmocka_unit_test_setup_teardown(test_nothing_is_left, begin, end),
+        cmocka_unit_test_setup_teardown(test_nothing_is_left_without_a_launcher, begin, end),
+        cmocka_unit_test_setup_teardown(test_many_are_left, begin, end),
         cmocka_unit_test_setup_teardown(test_freed_while_it_runs, begin, end),
         cmocka_unit_test_setup_teardown(test_it_dies_with_us, begin, end),
         cmocka_unit_test_setup_teardown(test_output_is_bounded, begin, end),

@@ -1,0 +1,93 @@
+/* See program_vector.h. */
+
+#include "program_vector.h"
+#include "base/mem.h"
+#include "lend.h"
+#include "program_bounds.h"
+#include "program_rest.h"
+#include "programs_inside.h"
+#include "sandbox/engines_program.h"
+#include "workspace.h"
+#include <string.h>
+
+static bool is_blank(const char *text)
+{
+    return !text || !text[strspn(text, " \t\r\n")];
+}
+
+static const char *const *copy_command(const struct program_spec *spec)
+{
+    size_t count = 0;
+    while (spec->args && spec->args[count])
+        count++;
+    char **argv = xcalloc(count + 2, sizeof(*argv));
+    argv[0] = xstrdup(is_blank(spec->cmd) ? "" : spec->cmd);
+    for (size_t i = 0; i < count; i++)
+        argv[i + 1] = xstrdup(spec->args[i]);
+    return (const char *const *)argv;
+}
+
+/* Whatever comes of it can be told by that. */
+static void add_name(struct program_vector *vector)
+{
+    size_t count = 0;
+    while (vector->env[count])
+        count++;
+    char **env = xreallocarray((char **)(uintptr_t)vector->env, count + 2, sizeof(*env));
+    env[count] = xasprintf("%s=%s", PROGRAM_NAME, vector->name);
+    env[count + 1] = NULL;
+    vector->env = (const char *const *)env;
+}
+
+void program_vector_fill(struct program_vector *vector, struct programs *programs, struct workspace *ws,
+                         const struct program_spec *spec, struct program_room *room)
+{
+    *vector =
+        (struct program_vector){.engine = programs->engine,
+                                .image = programs->image,
+                                .workspace = xstrdup(ws->path),
+                                .cwd = steal(&room->cwd),
+                                .name = xasprintf("keyturn-program-%d-%u", (int)getpid(), ++programs->started),
+                                .visible = (const char *const *)programs->visible,
+                                .argv = copy_command(spec),
+                                .env = (const char *const *)steal(&room->env),
+                                .network = programs->network,
+                                .tty = spec->tty};
+    if (programs->engine->unsafe)
+        add_name(vector);
+    vector->lent = workspace_lent(ws, &vector->lent_count);
+    program_bounds_fill(vector, spec, &programs->limits);
+    if (ws->policy.max_disk_bytes > 0)
+        vector->files_mb = (unsigned)((ws->policy.max_disk_bytes + (1 << 20) - 1) >> 20);
+}
+
+void program_vector_release(struct program_vector *vector)
+{
+    workspace_lent_free((struct program_lent *)(uintptr_t)vector->lent, vector->lent_count);
+    free((char *)vector->workspace);
+    free((char *)vector->cwd);
+    free((char *)vector->name);
+    argv_free((char **)vector->argv);
+    argv_free((char **)vector->env);
+}
+
+/* Engines leave files where they are started (podman: "oom"): not in the user's folder, nor in what the program sees.
+ */
+char *program_engine_folder(const struct workspace *ws)
+{
+    size_t len = strlen(ws->path);
+    while (len > 1 && ws->path[len - 1] != '/')
+        len--;
+    return ws->trusted || len < 2 ? xstrdup("/") : xmemdup0(ws->path, len - 1);
+}
+
+char **program_engine_argv(const struct program_vector *vector, bool again, struct err *err)
+{
+    char **argv = sandbox_program_argv(vector, again, err);
+    char *path = argv && strchr(argv[0], '/') && argv[0][0] != '/' ? realpath(argv[0], NULL) : NULL;
+    if (path) {
+        free(argv[0]);
+        argv[0] = path;
+    }
+    return argv;
+}
