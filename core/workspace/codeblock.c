@@ -61,7 +61,7 @@ int code_block_file(struct code_file *file, size_t index, const char *language, 
         if (strcasecmp(languages[i].language, name) != 0)
             continue;
         *file = (struct code_file){.mode = languages[i].mode, .program = languages[i].program};
-        snprintf(file->name, sizeof(file->name), "code_%zu.%s", index, languages[i].suffix);
+        snprintf(file->name, sizeof(file->name), CODE_FILE "%zu.%s", index, languages[i].suffix);
         return 0;
     }
     return err_set(err, "unsupported language: %s", language);

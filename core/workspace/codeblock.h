@@ -11,6 +11,7 @@ struct strbuf;
 
 #define CODE_FENCE  "```" /* both ends, unless somebody says otherwise */
 #define CODE_FOLDER "src" /* where blocks are put and run, relative to the workspace */
+#define CODE_FILE   "code_" /* before their numbers */
 
 struct code_block {
     const char *language; /* what stands behind the fence, trimmed; "" when nothing does */

@@ -6,10 +6,13 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
+#include "codeblock.h"
 #include "metadata.h"
 #include "walk.h"
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -72,28 +75,55 @@ static bool is_in_the_way(const struct beneath *root, const char *name, bool fol
 }
 
 /* To NAME.1, or the next that is free. */
-static void move_aside(const struct beneath *root, const char *name, struct strbuf *told)
+static void move_aside(int dir, const char *above, const char *name, struct strbuf *told)
 {
-    int dir = beneath_fd(root);
     struct stat st;
     for (unsigned number = 1;; number++) {
         CLEANUP(free) char *aside = xasprintf("%s.%u", name, number);
         if (fstatat(dir, aside, &st, AT_SYMLINK_NOFOLLOW) == 0)
             continue;
         if (errno == ENOENT && renameat(dir, name, dir, aside) == 0)
-            strbuf_addf(told, "%s%s was in the way and is %s now", told->len ? "; " : "", name, aside);
+            strbuf_addf(told, "%s%s%s was in the way and is %s%s now", told->len ? "; " : "", above, name, above,
+                        aside);
         return;
     }
 }
 
+/* Folders that have the names of code. */
+static void clear_code(const struct beneath *root, struct strbuf *told)
+{
+    CLEANUP(fd) int shut = beneath_openat(root, CODE_FOLDER, O_PATH | O_DIRECTORY, 0, NULL);
+    if (shut < 0 || !walk_unlock(shut, S_IRWXU))
+        return;
+    int folder = openat(shut, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *list = folder < 0 ? NULL : fdopendir(folder);
+    for (struct dirent *entry; list && (entry = readdir(list));) {
+        size_t len = strlen(CODE_FILE);
+        struct stat st;
+        const char *kind = strncmp(entry->d_name, CODE_FILE, len) == 0 ? strchr(entry->d_name, '.') : NULL;
+        if (kind && !strchr(kind + 1, '.') && fstatat(folder, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+            S_ISDIR(st.st_mode))
+            move_aside(folder, CODE_FOLDER "/", entry->d_name, told);
+    }
+    if (list)
+        closedir(list);
+    else if (folder >= 0)
+        close(folder);
+}
+
 void layout_clear(const struct beneath *root, struct strbuf *told)
 {
-    walk_unlock(beneath_fd(root), S_IRWXU);
+    int dir = beneath_fd(root);
+    walk_unlock(dir, S_IRWXU);
     for (size_t i = 0; i < LAYOUT_DIRS; i++)
         if (is_in_the_way(root, layout_rows[i].name, true))
-            move_aside(root, layout_rows[i].name, told);
+            move_aside(dir, "", layout_rows[i].name, told);
+    if (is_in_the_way(root, CODE_FOLDER, true))
+        move_aside(dir, "", CODE_FOLDER, told);
+    else
+        clear_code(root, told);
     if (is_in_the_way(root, LAYOUT_METADATA, false))
-        move_aside(root, LAYOUT_METADATA, told);
+        move_aside(dir, "", LAYOUT_METADATA, told);
 }
 
 int layout_ensure(const char *root, struct clock *clock, char *paths[LAYOUT_DIRS], struct err *err)

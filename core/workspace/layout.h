@@ -39,6 +39,6 @@ int layout_ensure_beneath(const struct beneath *root, struct clock *clock, struc
 /* Removes links where the folders should be that lead out of the workspace or nowhere: a program put them there, and
  * they would be in the way of every later one. */
 void layout_remove_links(const struct beneath *root);
-/* Renames whatever a program put where a folder or the metadata must be and cannot be that, to NAME.1 and so on; adds
- * to `told` what was renamed, for people. */
+/* Renames whatever a program put where a folder, the metadata or code (codeblock.h) must be and cannot be that, to
+ * NAME.1 and so on; adds to `told` what was renamed, for people. */
 void layout_clear(const struct beneath *root, struct strbuf *told);
