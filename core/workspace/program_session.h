@@ -18,6 +18,7 @@ struct program_session;
 #define SESSION_EXEC_YIELD_MS 1000 /* how long to look after a start */
 #define SESSION_IO_YIELD_MS   400  /* after typing */
 #define SESSION_POLL_LINES    40   /* at a look */
+#define SESSION_YIELD_MAX_MS  INT32_MAX /* whatever is said */
 #define SESSION_POLL_MS       50   /* between looks */
 #define SESSION_SETTLE_MS     75   /* quiet for so long: it has said what it has to say */
 #define SESSION_KEPT_S        1800 /* after its end, for who has not asked yet */

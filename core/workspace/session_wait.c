@@ -11,7 +11,8 @@ int64_t session_yield_ms(int64_t said_ms, int64_t otherwise_ms)
 
 void session_waiter_begin(struct session_waiter *waiter, int64_t now_us, int64_t yield_ms, size_t limit)
 {
-    *waiter = (struct session_waiter){.limit = limit, .until_us = yield_ms > 0 ? now_us + yield_ms * 1000 : 0};
+    int64_t most = yield_ms < SESSION_YIELD_MAX_MS ? yield_ms : SESSION_YIELD_MAX_MS;
+    *waiter = (struct session_waiter){.limit = limit, .until_us = yield_ms > 0 ? now_us + most * 1000 : 0};
     strbuf_init(&waiter->seen.output);
 }
 
