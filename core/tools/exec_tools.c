@@ -137,6 +137,15 @@ static void cancel(struct tool_run *run)
     place_job_cancelled(&call->job);
 }
 
+/* A look ends before its call does, too, or that would have timed out. */
+static int64_t look_ms(const struct place_job *job, int64_t said_ms)
+{
+    double left_ms = (deadline_remaining_s(&job->run->deadline) - DEADLINE_LAST_WORD_S) * 1000;
+    if (said_ms <= 0 || (double)said_ms <= left_ms)
+        return said_ms;
+    return left_ms > 1 ? (int64_t)left_ms : 1;
+}
+
 /* ---- workspace_exec ---- */
 
 static int begin_command(struct exec_call *call, struct err *err)
@@ -153,6 +162,7 @@ static int begin_command(struct exec_call *call, struct err *err)
         return err_set(err, "there was no time left for it");
     if (!request.one_shot && place_room(job->place, err))
         return -1;
+    request.yield_ms = look_ms(job, request.yield_ms);
     place_starting(job->place, job->run->call);
     int status = exec_begin(call->exec, job->ws, &request, on_printed, on_done, call, err);
     place_starting(job->place, NULL);
@@ -207,7 +217,7 @@ const struct tool tool_workspace_exec = {
 
 static int begin_write(struct exec_call *call, struct err *err)
 {
-    return exec_write(call->exec, call->job.run->arguments, on_done, call, err);
+    return exec_write_within(call->exec, call->job.run->arguments, look_ms(&call->job, INT64_MAX), on_done, call, err);
 }
 
 /* Nobody is asked, whatever the engine: who allowed the program allowed it to be spoken with. */

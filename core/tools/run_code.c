@@ -16,6 +16,7 @@
 #include "spool.h"
 #include "tool_streams.h"
 #include "workspace/inline.h"
+#include "workspace/program_answer.h"
 #include <string.h>
 
 #define BLOCK_TIMEOUT_S 60 /* when none is said */
@@ -60,8 +61,7 @@ static void write_result(struct place_job *job)
         json_open(&w, NULL, '{');
         json_add_str(&w, "language", call->blocks[i].language);
         json_add_int(&w, "exit_code", end->exit_code);
-        if (end->signum && !end->timed_out)
-            json_add_int(&w, "signal", end->signum);
+        program_answer_end(&w, end->timed_out ? 0 : end->signum, end->left, end->left_count);
         if (end->timed_out)
             json_add_bool(&w, "timed_out", true);
         if (end->why)

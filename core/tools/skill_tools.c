@@ -19,6 +19,7 @@
 #include "tool_streams.h"
 #include "workspace/exec.h"
 #include "workspace/mime.h"
+#include "workspace/program_answer.h"
 #include "workspace/skills.h"
 #include "workspace/stage.h"
 #include <errno.h>
@@ -258,8 +259,7 @@ static void write_result(struct place_job *job)
     json_open(&w, NULL, '{');
     json_add_str(&w, "skill", call->name);
     json_add_int(&w, "exit_code", end->exit_code);
-    if (end->signum && !end->timed_out)
-        json_add_int(&w, "signal", end->signum);
+    program_answer_end(&w, end->timed_out ? 0 : end->signum, call->result.left, end->left_count);
     json_add_bool(&w, "timed_out", end->timed_out);
     json_add_int(&w, "duration_ms", end->duration_ms);
     if (call->left_out.len)

@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "base/loop.h"
 #include "base/mem.h"
+#include "program_answer.h"
 #include "program_control.h"
 #include "programs_inside.h"
 #include "prompt.h"
@@ -186,11 +187,10 @@ static const char *status_of(const struct program_end *end)
     return end->no_engine ? "failed" : "exited";
 }
 
-static void add_end(struct json_writer *w, const struct program_end *end)
+static void add_end(struct json_writer *w, const struct program_end *end, const struct program_left *left)
 {
     json_add_int(w, "exit_code", end->exit_code);
-    if (end->signum && !end->timed_out)
-        json_add_int(w, "signal", end->signum);
+    program_answer_end(w, end->timed_out ? 0 : end->signum, left, end->left_count);
     if (end->timed_out)
         json_add_bool(w, "timed_out", true);
     if (end->why)
@@ -207,7 +207,8 @@ static void on_seen(void *user, struct session_seen *seen)
     json_add_str(&w, "status", seen->exited ? status_of(program_session_end(entry->session)) : "running");
     add_output(&w, call->exec, &seen->output, seen->output.len);
     if (seen->exited) {
-        add_end(&w, program_session_end(entry->session));
+        const struct program_end *end = program_session_end(entry->session);
+        add_end(&w, end, end->left);
     } else {
         json_add_str(&w, "session_id", program_session_id(entry->session));
         add_interaction(&w, seen->output.buf);
@@ -288,7 +289,7 @@ static void on_done(void *user, struct program_result *take_result)
     json_open(&w, NULL, '{');
     json_add_str(&w, "status", status_of(&take_result->end));
     add_output(&w, call->exec, &take_result->out, take_result->out_bytes + take_result->err_bytes);
-    add_end(&w, &take_result->end);
+    add_end(&w, &take_result->end, take_result->left);
     add_offsets(&w, (struct session_window){0, 0});
     json_close(&w, '}');
     program_result_release(take_result);
@@ -356,6 +357,12 @@ int exec_command(struct exec *exec, struct workspace *ws, const struct json *arg
 
 int exec_write(struct exec *exec, const struct json *args, exec_done *done, void *user, struct err *err)
 {
+    return exec_write_within(exec, args, INT64_MAX, done, user, err);
+}
+
+int exec_write_within(struct exec *exec, const struct json *args, int64_t most_ms, exec_done *done, void *user,
+                      struct err *err)
+{
     struct entry *entry = named_entry(exec, args, err);
     const char *chars = json_str(json_get(args, "chars"), "");
     const struct json *newline = json_get(args, "append_newline"), *yield = json_get(args, "yield_time_ms");
@@ -376,7 +383,9 @@ int exec_write(struct exec *exec, const struct json *args, exec_done *done, void
     if (ends)
         program_session_end_input(entry->session);
     int64_t yield_ms = json_int(yield, EXEC_WRITE_YIELD_MS);
-    look_later(new_call(exec, done, user), entry, yield_ms >= 0 ? yield_ms : EXEC_WRITE_YIELD_MS);
+    if (yield_ms < 0)
+        yield_ms = EXEC_WRITE_YIELD_MS;
+    look_later(new_call(exec, done, user), entry, yield_ms < most_ms ? yield_ms : most_ms);
     return 0;
 }
 

@@ -3,7 +3,8 @@
  * to its end, or becomes a session with a name that later calls type into or end.
  *
  *     exec_command   {command, cwd, env, stdin, timeout_sec, yield_time_ms, background, tty}
- *                 -> {status, output, exit_code, session_id, offset, next_offset, truncated, total_bytes, interaction}
+ *                 -> {status, output, exit_code, session_id, offset, next_offset, truncated, total_bytes, interaction,
+ *                     signal, signal_name, left_behind}
  *     exec_write     {session_id, chars, append_newline, yield_time_ms} -> the same
  *     exec_kill      {session_id} -> {ok, session_id, status}
  *
@@ -20,7 +21,8 @@ struct json;
 struct program_control;
 struct workspace;
 
-#define EXEC_TIMEOUT_MS     300000 /* when none is said */
+#define EXEC_TIMEOUT_MS     300000    /* when none is said */
+#define EXEC_TIMEOUT_MAX_S  INT32_MAX /* whatever is said */
 #define EXEC_WRITE_YIELD_MS 200
 
 /* What happens to sessions, for events. Any may be NULL. */
@@ -53,6 +55,9 @@ typedef void exec_watch(void *user, enum program_stream stream, const char *byte
 int exec_begin(struct exec *exec, struct workspace *ws, const struct exec_request *request, exec_watch *watch,
                exec_done *done, void *user, struct err *err) CHECKED;
 int exec_write(struct exec *exec, const struct json *args, exec_done *done, void *user, struct err *err) CHECKED;
+/* The same for who can wait only so long. */
+int exec_write_within(struct exec *exec, const struct json *args, int64_t most_ms, exec_done *done, void *user,
+                      struct err *err) CHECKED;
 int exec_kill(struct exec *exec, const struct json *args, exec_done *done, void *user, struct err *err) CHECKED;
 /* Whoever waits as `user` does not wait any more: a command that runs to its end is ended, a session goes on. */
 void exec_cancel(struct exec *exec, void *user);

@@ -43,9 +43,11 @@ struct inline_result {
         int exit_code; /* -1: it was killed, or could not be run */
         int signum;    /* what killed it, else 0 */
         bool timed_out;
-        bool no_engine; /* as in a program_end */
-        char *why;      /* it could not be run, or was stopped; else NULL */
-    } * ends;           /* of each block */
+        bool no_engine; /* these as in a program_end */
+        struct program_left left[PROGRAM_LEFT_MAX];
+        size_t left_count;
+        char *why; /* it could not be run, or was stopped; else NULL */
+    } * ends;      /* of each block */
     size_t count;
     bool timed_out; /* one of them was */
     int64_t duration_ms;

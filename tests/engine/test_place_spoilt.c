@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -49,6 +50,44 @@ static void test_what_is_in_the_way_is_moved(void **state)
     expect_warning("c6", "skills was in the way and is skills.1 now");
     expect_warning("c7", ""); /* it is a folder all the same */
     assert_string_equal(place_rig_of(&rig, "c8", "output"), "one\n");
+}
+
+/* Where code is put, too. */
+static void test_code_finds_its_folder(void **state)
+{
+    (void)state;
+    static const char *const spoils[] = {"rm -rf src; echo x > src", "rm -rf src; ln -s /etc src",
+                                         "rm -rf src; mkfifo src", "rm -rf src; mkdir -p src/code_0.py/x",
+                                         "chmod 000 src"};
+    static const char *const told[] = {"src was in the way and is src.1 now", "src was in the way and is src.2 now",
+                                       "src was in the way and is src.3 now",
+                                       "src/code_0.py was in the way and is src/code_0.py.1 now", ""};
+    char calls[COUNT_OF(spoils)][2][8];
+    place_rig_open(&rig);
+    for (size_t i = 0; i < COUNT_OF(spoils); i++) {
+        snprintf(calls[i][0], sizeof(calls[i][0]), "s%zu", i);
+        snprintf(calls[i][1], sizeof(calls[i][1]), "r%zu", i);
+        exec(calls[i][0], spoils[i]);
+        place_rig_call(&rig, calls[i][1], "run_code", "{\"code\":\"print(2)\"}");
+    }
+    place_rig_turn(&rig);
+    for (size_t i = 0; i < COUNT_OF(spoils); i++) {
+        expect_warning(calls[i][0], told[i]);
+        assert_string_equal(place_rig_of(&rig, calls[i][1], "output"), "2\n");
+    }
+}
+
+/* What killed a block, and what it left, is told of it. */
+static void test_how_code_ended(void **state)
+{
+    (void)state;
+    place_rig_open(&rig);
+    place_rig_call(&rig, "b1", "run_code",
+                   "{\"code\":\"setsid sleep 60 & sleep 0.3; kill -SEGV $$\",\"language\":\"bash\"}");
+    place_rig_turn(&rig);
+    const char *blocks = place_rig_of(&rig, "b1", "blocks");
+    assert_non_null(strstr(blocks, "\"exit_code\":-1,\"signal\":11,\"signal_name\":\"SIGSEGV\",\"left_behind\":[\""));
+    assert_non_null(strstr(blocks, " sleep\"]"));
 }
 
 static void test_metadata_is_made_anew(void **state)
@@ -116,6 +155,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_what_is_in_the_way_is_moved),
+        TEST(test_code_finds_its_folder),
+        TEST(test_how_code_ended),
         TEST(test_metadata_is_made_anew),
         TEST(test_links_by_the_paths_of_programs),
         TEST(test_what_was_not_read_is_not_shown),

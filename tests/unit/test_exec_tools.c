@@ -127,6 +127,45 @@ static void test_commands(void **state)
     assert_string_equal(call(command, "{\"command\":\"sleep 60\",\"timeout_sec\":1}", "timed_out"), "true");
 }
 
+static void test_how_it_ended(void **state)
+{
+    (void)state;
+    assert_string_equal(call(command, "{\"command\":\"kill -SEGV $$\"}", "signal"), "11");
+    assert_string_equal(member("signal_name"), "SIGSEGV");
+    assert_int_equal(json_int(json_get(result, "exit_code"), 0), -1);
+    const char *left = call(command, "{\"command\":\"setsid sleep 60 & sleep 0.2\"}", "left_behind");
+    assert_non_null(strstr(left, " sleep\"]"));
+    assert_string_equal(call(command, "{\"command\":\"true\"}", "left_behind"), "");
+    assert_null(json_get(result, "signal"));
+    left = call(command, "{\"command\":\"setsid sleep 60 & sleep 0.2\",\"yield_time_ms\":20000}", "left_behind");
+    assert_non_null(strstr(left, " sleep\"]"));
+}
+
+/* Numbers that nobody can wait for are the longest there are. */
+static void test_huge_times(void **state)
+{
+    (void)state;
+    struct exec_request request;
+    struct command_policy policy = {0};
+    static const char huge[] = "{\"command\":\"x\",\"timeout_sec\":9223372036854775807}";
+    assert_int_equal(
+        exec_request_read(&request, &arena, json_parse(&arena, huge, strlen(huge), &err), &policy, "/", &err), 0);
+    assert_int_equal(request.timeout_ms, INT64_C(1000) * INT32_MAX);
+    struct session_waiter waiter;
+    session_waiter_begin(&waiter, 1000, INT64_MAX, 0);
+    assert_true(waiter.until_us > 1000);
+    session_waiter_release(&waiter);
+    assert_string_equal(
+        call(command, "{\"command\":\"sleep 0.3; echo on; read x\",\"yield_time_ms\":9223372036854775807}", "output"),
+        "on");
+    /* For who cannot wait so long. */
+    static const char look[] = "{\"session_id\":\"p1\",\"yield_time_ms\":9223372036854775807}";
+    assert_int_equal(
+        exec_write_within(exec, json_parse(&arena, look, strlen(look), &err), 100, on_result, NULL, &err), 0);
+    loop_run(rig.loop);
+    assert_string_equal(member("status"), "running");
+}
+
 static void test_sessions(void **state)
 {
     (void)state;
@@ -344,6 +383,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_commands, begin, end),
+        cmocka_unit_test_setup_teardown(test_how_it_ended, begin, end),
+        cmocka_unit_test_setup_teardown(test_huge_times, begin, end),
         cmocka_unit_test_setup_teardown(test_sessions, begin, end),
         cmocka_unit_test_setup_teardown(test_what_is_hidden, begin, end),
         cmocka_unit_test_setup_teardown(test_background_and_kill, begin, end),
