@@ -1,9 +1,9 @@
 /* How much a workspace holds, against what its policy allows. Bytes are those the files say they have, not blocks: a
  * file full of holes is as large as it claims to whoever collects it. A file with several names counts once.
  *
- * The files are ours whatever a program did to them, so folders that it shut are opened. One walk goes down as far as
- * it has descriptors; another goes on from where it ended, so no tree is too deep. What cannot be counted all the same
- * counts as nothing, and is told. */
+ * The files are ours whatever a program did to them, so folders that it shut are opened. A walk goes down as
+ * far as it has descriptors; below that one goes on that has only the folder it is in, and comes back by "..", so no
+ * tree is too deep. What cannot be counted all the same counts as nothing, and is told. */
 
 #include "base/beneath.h"
 #include "base/hash.h"
@@ -19,14 +19,29 @@
 #include <sys/stat.h>
 
 #define SEEN_MAX   (4 * WORKSPACE_ENTRIES_MAX) /* from there on it is much too much */
-#define DEEP_MAX   64                          /* ends of walks that wait for another */
+#define BACK_BYTES 1024                        /* of names read at once by who comes back for the next one */
 #define WHAT_TO_DO "remove what is not needed, or raise \"max_disk_mb\" in the config file"
 
 struct counting {
     struct disk_count count;
     struct hash_map linked; /* files with more than one name */
-    int deep[DEEP_MAX];
-    size_t deep_count;
+    bool puts_back;         /* the modes of what it opened */
+};
+
+/* A folder that one is below, and how to go on there. */
+struct above {
+    dev_t dev;
+    ino_t ino;
+    int64_t next;
+    mode_t was; /* of the one below it, to be put back */
+};
+
+struct climb {
+    struct counting *c;
+    struct above *above;
+    size_t count, room;
+    struct walk_names names;
+    int folder; /* the one it is in */
 };
 
 static bool is_counted(struct counting *c, const struct stat *st)
@@ -39,15 +54,21 @@ static bool is_counted(struct counting *c, const struct stat *st)
     return false;
 }
 
-static enum walk_next count_entry(void *user, const struct walk_entry *entry)
+static void count_one(struct counting *c, int folder, const char *name, unsigned char type)
 {
-    struct counting *c = user;
     struct stat st;
-    if (entry->type == DT_REG && fstatat(entry->folder, entry->name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+    if (type == DT_REG && fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
         !(st.st_nlink > 1 && is_counted(c, &st)) &&
         __builtin_add_overflow(c->count.bytes, (int64_t)st.st_size, &c->count.bytes))
         c->count.bytes = INT64_MAX;
-    return ++c->count.entries < SEEN_MAX ? WALK_ON : WALK_END;
+    c->count.entries++;
+}
+
+static enum walk_next count_entry(void *user, const struct walk_entry *entry)
+{
+    struct counting *c = user;
+    count_one(c, entry->folder, entry->name, entry->type);
+    return c->count.entries < SEEN_MAX ? WALK_ON : WALK_END;
 }
 
 static enum walk_next count_shut(void *user, const char *path, int code)
@@ -55,35 +76,111 @@ static enum walk_next count_shut(void *user, const char *path, int code)
     struct counting *c = user;
     if (!c->count.missed++)
         snprintf(c->count.why, sizeof(c->count.why), "%.100s: %s", path,
-                 code == ELOOP ? "too many folders are that deep" : strerrordesc_np(code));
+                 code == ELOOP ? "it was moved meanwhile" : strerrordesc_np(code));
     return WALK_ON;
+}
+
+/* ---- what is deep ---- */
+
+static void enter(struct climb *climb, const char *name)
+{
+    struct above above = {.next = climb->names.next};
+    struct stat st;
+    int below = walk_open_ours(climb->folder, name, &above.was);
+    if (below < 0 || fstat(climb->folder, &st) < 0) {
+        if (below >= 0)
+            walk_shut_again(below, above.was);
+        else if (errno != ENOENT)
+            count_shut(climb->c, "…", errno);
+        return;
+    }
+    above.dev = st.st_dev;
+    above.ino = st.st_ino;
+    GROW(climb->above, climb->count, climb->room);
+    climb->above[climb->count++] = above;
+    close(climb->folder);
+    climb->folder = below;
+    climb->names = (struct walk_names){.bytes = climb->names.bytes};
+}
+
+/* Back to where it came from; who was moved meanwhile has another folder above it. */
+static bool go_back(struct climb *climb)
+{
+    struct above above = climb->above[--climb->count];
+    struct stat st;
+    int folder = openat(climb->folder, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    walk_shut_again(climb->folder, climb->c->puts_back ? above.was : WALK_AS_IT_IS);
+    climb->folder = folder;
+    climb->names = (struct walk_names){.bytes = climb->names.bytes, .room = BACK_BYTES};
+    return folder >= 0 && fstat(folder, &st) == 0 && st.st_dev == above.dev && st.st_ino == above.ino &&
+           lseek(folder, above.next, SEEK_SET) >= 0;
+}
+
+/* Whether there is more to be counted. */
+static bool climb_on(struct climb *climb)
+{
+    const char *name;
+    unsigned char type;
+    int got = walk_next_name(&climb->names, climb->folder, &name, &type);
+    if (got < 0 && errno != ENOENT)
+        count_shut(climb->c, "…", errno);
+    if (got <= 0) {
+        if (!climb->count)
+            return false;
+        if (go_back(climb))
+            return true;
+        count_shut(climb->c, "…", ELOOP);
+        return false;
+    }
+    if (type != DT_UNKNOWN)
+        count_one(climb->c, climb->folder, name, type);
+    if (type == DT_DIR)
+        enter(climb, name);
+    return climb->c->count.entries < SEEN_MAX;
 }
 
 static bool count_deep(void *user, int folder)
 {
+    CLEANUP(free) char *bytes = xmalloc(WALK_BUFFER_BYTES);
     struct counting *c = user;
-    int own = c->deep_count < DEEP_MAX ? fcntl(folder, F_DUPFD_CLOEXEC, 0) : -1;
-    if (own >= 0)
-        c->deep[c->deep_count++] = own;
-    return own >= 0;
+    struct climb climb = {.c = c, .names = {.bytes = bytes}};
+    climb.folder = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (climb.folder < 0)
+        return false;
+    while (climb_on(&climb))
+        ;
+    while (climb.count && climb.folder >= 0 && go_back(&climb)) /* what was opened is shut again */
+        ;
+    if (climb.folder >= 0)
+        close(climb.folder);
+    free(climb.above);
+    return true;
+}
+
+static struct disk_count count_all(int root, bool puts_back)
+{
+    struct counting c = {.puts_back = puts_back};
+    struct walk walk = {.see = count_entry,
+                        .shut = count_shut,
+                        .deep = count_deep,
+                        .ours = true,
+                        .puts_back = puts_back,
+                        .user = &c};
+    struct err err = ERR_INIT;
+    if (walk_tree(root, "", &walk, &err))
+        count_shut(&c, err.text, err.code);
+    hash_map_release(&c.linked);
+    return c.count;
 }
 
 struct disk_count disk_count(int root)
 {
-    struct counting c = {0};
-    struct walk walk = {.see = count_entry, .shut = count_shut, .deep = count_deep, .ours = true, .user = &c};
-    struct err err = ERR_INIT;
-    int failed = walk_tree(root, "", &walk, &err);
-    while (c.deep_count) {
-        int folder = c.deep[--c.deep_count];
-        if (!failed && c.count.entries < SEEN_MAX)
-            failed = walk_tree(folder, "…", &walk, &err);
-        close(folder);
-    }
-    if (failed)
-        count_shut(&c, err.text, err.code);
-    hash_map_release(&c.linked);
-    return c.count;
+    return count_all(root, false);
+}
+
+struct disk_count disk_count_running(int root)
+{
+    return count_all(root, true);
 }
 
 int64_t workspace_disk_used(const struct workspace *ws)

@@ -27,7 +27,7 @@ struct disk_watch {
     int64_t began_us;
     struct disk_count now;
     struct err err;
-    bool over;
+    bool over, runs; /* the program does */
 };
 
 static void forget(struct disk_watch *watch)
@@ -40,7 +40,7 @@ static void count(struct loop_work *work)
 {
     struct disk_watch *watch = CONTAINER_OF(work, struct disk_watch, work);
     watch->err = (struct err)ERR_INIT;
-    watch->now = disk_count(watch->root);
+    watch->now = watch->runs ? disk_count_running(watch->root) : disk_count(watch->root);
     watch->over = disk_check(watch->limit, &watch->now, 0, &watch->err) < 0;
 }
 
@@ -118,6 +118,7 @@ static void on_count(struct loop_work *work)
 static void start(struct disk_watch *watch)
 {
     watch->counting = true;
+    watch->runs = !watch->last;
     watch->began_us = loop_now_us(watch->loop);
     loop_work_start(watch->loop, &watch->work, count, on_count);
 }

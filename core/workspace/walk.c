@@ -12,8 +12,6 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
-#define BUFFER_BYTES 32768
-
 struct walking {
     const struct walk *walk;
     struct strbuf path;
@@ -49,33 +47,43 @@ static int shut(struct walking *w, int code)
     return err_set_errno(w->err, code, "cannot read the folder %.200s", w->path.buf);
 }
 
-bool walk_unlock(int folder, mode_t bits)
+/* The mode it had, or WALK_AS_IT_IS; false: that cannot be done. */
+static bool unlock(int folder, mode_t bits, mode_t *was)
 {
     char path[40];
     struct stat st;
+    *was = WALK_AS_IT_IS;
     if (fstat(folder, &st) < 0 || !S_ISDIR(st.st_mode))
         return false;
     if ((st.st_mode & bits) == bits)
         return true;
     snprintf(path, sizeof(path), "/proc/self/fd/%d", folder); /* fchmod takes no descriptor of O_PATH */
-    return chmod(path, (st.st_mode & 07777) | bits) == 0;
+    if (chmod(path, (st.st_mode & 07777) | bits) < 0)
+        return false;
+    *was = st.st_mode & 07777;
+    return true;
+}
+
+bool walk_unlock(int folder, mode_t bits)
+{
+    mode_t was;
+    return unlock(folder, bits, &was);
 }
 
 /* Whoever may list a folder but not pass through it sees names and no sizes: that counts as shut, too. */
-static int open_below(const struct walking *w, int folder, const char *name)
+int walk_open_ours(int folder, const char *name, mode_t *was)
 {
     const int flags = O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
     int fd = openat(folder, name, O_RDONLY | flags);
-    if (!w->walk->ours)
-        return fd;
+    *was = WALK_AS_IT_IS;
     if (fd >= 0) {
-        walk_unlock(fd, S_IXUSR);
+        unlock(fd, S_IXUSR, was);
         return fd;
     }
     if (errno != EACCES)
         return -1;
     int path = openat(folder, name, O_PATH | flags);
-    if (path >= 0 && walk_unlock(path, S_IRWXU))
+    if (path >= 0 && unlock(path, S_IRWXU, was))
         fd = openat(path, ".", O_RDONLY | flags);
     if (path >= 0)
         close(path);
@@ -84,22 +92,39 @@ static int open_below(const struct walking *w, int folder, const char *name)
     return fd;
 }
 
+static void put_back(int folder, mode_t was)
+{
+    struct stat st;
+    mode_t ours = was | S_IRWXU;
+    if (was != WALK_AS_IT_IS && fstat(folder, &st) == 0 &&
+        ((st.st_mode & 07777) == ours || (st.st_mode & 07777) == (was | S_IXUSR)))
+        fchmod(folder, was);
+}
+
+void walk_shut_again(int folder, mode_t was)
+{
+    put_back(folder, was);
+    close(folder);
+}
+
 static int walk_into(struct walking *w, int folder, const char *name, int depth)
 {
-    CLEANUP(fd) int below = open_below(w, folder, name);
+    mode_t was = WALK_AS_IT_IS;
+    int below = w->walk->ours ? walk_open_ours(folder, name, &was)
+                              : openat(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    int status;
     if (below < 0)
         return errno == ENOENT ? 0 : shut(w, errno); /* gone meanwhile: as if it had not been there */
     if (depth < WALK_DEPTH_MAX)
-        return walk_folder(w, below, depth);
-    return w->walk->deep && w->walk->deep(w->walk->user, below) ? 0 : shut(w, ELOOP);
+        status = walk_folder(w, below, depth);
+    else
+        status = w->walk->deep && w->walk->deep(w->walk->user, below) ? 0 : shut(w, ELOOP);
+    walk_shut_again(below, w->walk->puts_back ? was : WALK_AS_IT_IS);
+    return status;
 }
 
-static int see_entry(struct walking *w, int folder, const struct raw_entry *raw, int depth)
+static int see_entry(struct walking *w, int folder, const char *name, unsigned char type, int depth)
 {
-    const char *name = raw->name;
-    if (name[0] == '.' && (!name[1] || (name[1] == '.' && !name[2])))
-        return 0;
-    unsigned char type = raw->type == DT_UNKNOWN ? type_of(folder, name) : raw->type;
     if (type == DT_UNKNOWN)
         return 0; /* gone meanwhile */
     size_t len = w->path.len;
@@ -123,37 +148,64 @@ static int see_entry(struct walking *w, int folder, const struct raw_entry *raw,
     return status;
 }
 
+static bool is_dots(const char *name)
+{
+    return name[0] == '.' && (!name[1] || (name[1] == '.' && !name[2]));
+}
+
+int walk_next_name(struct walk_names *names, int folder, const char **name, unsigned char *type)
+{
+    for (;;) {
+        if (names->at == names->got) {
+            size_t room = names->room && names->room < WALK_BUFFER_BYTES ? names->room : WALK_BUFFER_BYTES;
+            names->room *= 2;
+            names->at = 0;
+            names->got = syscall(SYS_getdents64, folder, names->bytes, room);
+            if (names->got <= 0) {
+                int status = names->got < 0 ? -1 : 0;
+                names->got = 0;
+                return status;
+            }
+        }
+        const struct raw_entry *raw = (const struct raw_entry *)(names->bytes + names->at);
+        names->at += raw->len;
+        names->next = raw->off;
+        if (is_dots(raw->name))
+            continue;
+        *name = raw->name;
+        *type = raw->type == DT_UNKNOWN ? type_of(folder, raw->name) : raw->type;
+        return 1;
+    }
+}
+
 static int walk_folder(struct walking *w, int folder, int depth)
 {
-    CLEANUP(free) char *buffer = xmalloc(BUFFER_BYTES);
-    for (;;) {
-        long got = syscall(SYS_getdents64, folder, buffer, BUFFER_BYTES);
+    CLEANUP(free) char *buffer = xmalloc(WALK_BUFFER_BYTES);
+    struct walk_names names = {.bytes = buffer};
+    const char *name;
+    unsigned char type;
+    int got;
+    while (!w->ended && (got = walk_next_name(&names, folder, &name, &type)) != 0) {
         if (got < 0)
             return errno == ENOENT ? 0 : shut(w, errno);
-        if (got == 0)
-            return 0;
-        for (long at = 0; at < got && !w->ended;) {
-            const struct raw_entry *raw = (const struct raw_entry *)(buffer + at);
-            if (see_entry(w, folder, raw, depth) < 0)
-                return -1;
-            at += raw->len;
-        }
-        if (w->ended)
-            return 0;
+        if (see_entry(w, folder, name, type, depth) < 0)
+            return -1;
     }
+    return 0;
 }
 
 int walk_tree(int folder, const char *prefix, const struct walk *walk, struct err *err)
 {
     struct walking w = {.walk = walk, .path = STRBUF_INIT, .err = err};
+    mode_t was = WALK_AS_IT_IS;
     strbuf_addstr(&w.path, prefix);
     if (walk->ours)
-        walk_unlock(folder, S_IRWXU);
+        unlock(folder, S_IRWXU, &was);
     /* A descriptor of its own: reading moves it. */
     int own = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     int status = own < 0 ? shut(&w, errno) : walk_folder(&w, own, 0);
     if (own >= 0)
-        close(own);
+        walk_shut_again(own, walk->puts_back ? was : WALK_AS_IT_IS);
     strbuf_release(&w.path);
     return status;
 }

@@ -31,15 +31,31 @@ struct walk {
     /* A folder that cannot be read (`code`: errno) or is too deep (ELOOP). Gives WALK_END to make the walk fail with
      * it, WALK_ON to go on without it. NULL: fail. */
     enum walk_next (*shut)(void *user, const char *path, int code);
-    /* Gets a folder that is too deep instead, and may go on from there with a descriptor of its own; false: it does
-     * not. NULL: nobody does. */
+    /* Gets a folder that is too deep instead, and goes on from there by itself; false: it does not. NULL: nobody does.
+     */
     bool (*deep)(void *user, int folder);
-    bool ours; /* the tree is ours whatever a program did to it: folders that are shut to us are opened */
+    bool ours;      /* the tree is ours whatever a program did to it: folders that are shut to us are opened … */
+    bool puts_back; /* … as long as we are in them */
     void *user;
 };
 
 /* Entries come in no particular order. `folder` stays the caller's. `prefix` (may be "") stands before every path. */
 int walk_tree(int folder, const char *prefix, const struct walk *walk, struct err *err) CHECKED;
+/* The entries of a folder, from where its descriptor stands. */
+#define WALK_BUFFER_BYTES 32768
+struct walk_names {
+    char *bytes; /* WALK_BUFFER_BYTES of them */
+    size_t room; /* so many are asked for, and ever more: for who comes back for the next one only; 0: all */
+    long got, at;
+    int64_t next; /* where the descriptor stands for who goes on behind the last entry */
+};
+/* 1 and an entry, 0 at the end, -1 and errno. `type` may be DT_UNKNOWN when the entry is gone meanwhile. */
+int walk_next_name(struct walk_names *names, int folder, const char **name, unsigned char *type) CHECKED;
+#define WALK_AS_IT_IS ((mode_t)-1) /* for a mode that was not changed, or is not to be put back */
+/* A folder below another, opened if it is shut; -1 and errno. walk_shut_again closes it and puts back the mode that it
+ * had, unless somebody has changed that since. */
+int walk_open_ours(int folder, const char *name, mode_t *was) CHECKED;
+void walk_shut_again(int folder, mode_t was);
 /* Gives the owner of a folder these bits of its mode back. The descriptor may be one of O_PATH; false: that cannot be
  * done. */
 bool walk_unlock(int folder, mode_t bits);

@@ -83,6 +83,8 @@ struct disk_count {
     char why[192];   /* one of them, and why not */
 };
 struct disk_count disk_count(int root);
+/* The same while a program runs, which finds what it shut as it left it. */
+struct disk_count disk_count_running(int root);
 
 #define WORKSPACE_ENTRIES_MAX 200000 /* in a workspace whose bytes are limited, too */
 

@@ -432,6 +432,51 @@ static void test_disk_is_watched(void **state)
     assert_string_equal(rig.result.out.buf, "gone\n");
 }
 
+/* Who counts leaves no traces. */
+static void test_modes_stay(void **state)
+{
+    (void)state;
+    rig.ws->policy.max_disk_bytes = 1 << 20;
+    program_rig_sh(&rig, "mkdir -p d/e; chmod 000 d/e d; sleep 1.2; stat -c %a d");
+    assert_string_equal(rig.result.out.buf, "0\n");
+}
+
+/* Nothing is hidden by going down in many places. */
+static void test_deep_branches_are_watched(void **state)
+{
+    (void)state;
+    rig.ws->policy.max_disk_bytes = 4 << 20;
+    run((struct program_spec){
+        .cmd = "python3",
+        .args = ARGS("-c", "import os, time\n"
+                           "top = os.open('.', os.O_RDONLY)\n"
+                           "ends = []\n"
+                           "for i in range(110):\n"
+                           "    os.fchdir(top); os.mkdir('b%d' % i); os.chdir('b%d' % i)\n"
+                           "    for j in range(203): os.mkdir('d'); os.chdir('d')\n"
+                           "    ends.append(os.open('.', os.O_RDONLY))\n"
+                           "time.sleep(1)\n"
+                           "for n in range(10000):\n"
+                           "    for end in ends:\n"
+                           "        os.fchdir(end)\n"
+                           "        with open('f%d' % n, 'wb') as f: f.write(bytes(20000))\n"
+                           "    time.sleep(0.05)\n")});
+    assert_true(rig.result.end.over_disk);
+    assert_true(rig.result.end.forced);
+    assert_non_null(strstr(rig.result.why, "the workspace is full: it has "));
+}
+
+/* One that ended by itself was not killed. */
+static void test_full_at_the_end(void **state)
+{
+    (void)state;
+    rig.ws->policy.max_disk_bytes = 1 << 20;
+    program_rig_sh(&rig, "for i in 1 2 3; do head -c 900000 /dev/zero > work/$i; done");
+    assert_true(rig.result.end.over_disk);
+    if (rig.result.end.exit_code == 0)
+        assert_int_equal(strncmp(rig.result.why, "the workspace is full", strlen("the workspace is full")), 0);
+}
+
 static void never_told(void *user, const char *why)
 {
     (void)user;
@@ -479,6 +524,9 @@ static int run_with(const char *name)
         cmocka_unit_test_setup_teardown(test_limits_of_each_process, begin, end),
         cmocka_unit_test_setup_teardown(test_disk_is_limited, begin, end),
         cmocka_unit_test_setup_teardown(test_disk_is_watched, begin, end),
+        cmocka_unit_test_setup_teardown(test_modes_stay, begin, end),
+        cmocka_unit_test_setup_teardown(test_deep_branches_are_watched, begin, end),
+        cmocka_unit_test_setup_teardown(test_full_at_the_end, begin, end),
         cmocka_unit_test_setup_teardown(test_nobody_waits_for_a_count, begin, end),
     };
     engine = name;

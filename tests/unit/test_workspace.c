@@ -224,6 +224,14 @@ static int be_root_again(void **state)
     return (getuid() == 0 && seteuid(0)) || teardown(state);
 }
 
+static mode_t mode_of(const struct workspace *ws, const char *name)
+{
+    CLEANUP(free) char *path = xasprintf("%s/%s", ws->path, name);
+    struct stat st;
+    assert_int_equal(stat(path, &st), 0);
+    return st.st_mode & 07777;
+}
+
 static void test_what_is_shut_is_counted(void **state)
 {
     (void)state;
@@ -241,6 +249,19 @@ static void test_what_is_shut_is_counted(void **state)
     set_mode(ws, "work/listed", 0400); /* names can be had, sizes cannot */
     set_mode(ws, "work", 0);
     set_mode(ws, ".", 0);
+    /* A program that runs finds everything as it left it. */
+    assert_int_equal(disk_count_running(beneath_fd(ws->root)).bytes, empty + 1500);
+    assert_int_equal(mode_of(ws, ""), 0);
+    set_mode(ws, "", 0700);
+    assert_int_equal(mode_of(ws, "work"), 0);
+    set_mode(ws, "work", 0700);
+    assert_int_equal(mode_of(ws, "work/listed"), 0400);
+    assert_int_equal(mode_of(ws, "work/none"), 0);
+    set_mode(ws, "work/none", 0700);
+    assert_int_equal(mode_of(ws, "work/none/below"), 0);
+    set_mode(ws, "work/none", 0);
+    set_mode(ws, "work", 0);
+    set_mode(ws, "", 0);
     assert_int_equal(workspace_disk_used(ws), empty + 1500);
     assert_false(workspace_warn_disk(ws, &err));
     set_mode(ws, "work/none", 0);
@@ -313,6 +334,65 @@ static void test_what_is_deep_is_counted(void **state)
     workspace_free(ws);
 }
 
+/* Folders in folders, and at the end some that are shut, with a file in each. */
+static void make_deep(int root, const char *name, int depth, int size)
+{
+    assert_int_equal(mkdirat(root, name, 0755), 0);
+    int folder = openat(root, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    for (int i = 0; i < depth; i++) {
+        assert_int_equal(mkdirat(folder, "d", 0755), 0);
+        int below = openat(folder, "d", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        close(folder);
+        folder = below;
+    }
+    for (int i = 0; i < 3; i++) { /* some beside each other */
+        char name_[16];
+        snprintf(name_, sizeof(name_), "e%d", i);
+        assert_int_equal(mkdirat(folder, name_, 0755), 0);
+        int below = openat(folder, name_, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        int file = openat(below, "f", O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+        assert_int_equal(ftruncate(file, size), 0);
+        close(file);
+        close(below);
+        assert_int_equal(fchmodat(folder, name_, 0, 0), 0);
+    }
+    close(folder);
+}
+
+/* However many of them there are. */
+static void test_many_that_are_deep_are_counted(void **state)
+{
+    (void)state;
+    struct err err = ERR_INIT;
+    struct stat st;
+    struct workspace_options given = options();
+    struct workspace *ws = create(&given, "branches", &(struct workspace_policy){.max_disk_bytes = 1 << 30});
+    int root = open(ws->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    struct disk_count before = disk_count(root);
+    for (int i = 0; i < 110; i++) {
+        char name[16];
+        snprintf(name, sizeof(name), "b%d", i);
+        make_deep(root, name, 205, 100 + i);
+    }
+    struct disk_count after = disk_count_running(root);
+    assert_int_equal(after.missed, 0);
+    assert_int_equal(after.entries - before.entries, 110 * (206 + 6));
+    assert_int_equal(after.bytes - before.bytes, 3 * (110 * 100 + 109 * 110 / 2));
+    int folder = openat(root, "b0", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    for (int i = 0; i < 205; i++) {
+        int below = openat(folder, "d", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        close(folder);
+        folder = below;
+    }
+    assert_int_equal(fstatat(folder, "e1", &st, 0), 0);
+    assert_int_equal(st.st_mode & 07777, 0);
+    assert_false(workspace_warn_disk(ws, &err));
+    close(folder);
+    close(root);
+    cleanup(ws);
+    workspace_free(ws);
+}
+
 static void test_entries_are_limited(void **state)
 {
     (void)state;
@@ -369,6 +449,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_what_is_shut_is_counted, be_nobody, be_root_again),
         cmocka_unit_test_setup_teardown(test_links_in_the_way_go, setup, teardown),
         cmocka_unit_test_setup_teardown(test_what_is_deep_is_counted, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_many_that_are_deep_are_counted, setup, teardown),
         cmocka_unit_test(test_entries_are_limited),
         cmocka_unit_test_setup_teardown(test_layout_in_the_way, setup, teardown),
     };
