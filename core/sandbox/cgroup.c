@@ -3,8 +3,10 @@
 
 #include "cgroup.h"
 #include "base/mem.h"
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -99,6 +101,37 @@ static bool put_limit(struct cgroup *group, size_t at, const struct cgroup_limit
     return group->held[at] = true;
 }
 
+/* Version 2: one group has them all. */
+static bool is_had(const struct cgroup *group, const char *folder)
+{
+    for (size_t i = 0; i < group->count; i++)
+        if (strcmp(group->folders[i], folder) == 0)
+            return true;
+    return false;
+}
+
+/* Groups with the names of programs whose keyturn was killed. Who is still in one keeps it. */
+static void sweep(const char *above)
+{
+    DIR *list = opendir(above);
+    for (struct dirent *entry; list && (entry = readdir(list));) {
+        int pid = 0;
+        CLEANUP(free) char *folder = xasprintf("%s/%s", above, entry->d_name);
+        if (sscanf(entry->d_name, CGROUP_PROGRAM "%d-", &pid) == 1 && pid > 0 && kill(pid, 0) < 0 && errno == ESRCH)
+            rmdir(folder);
+    }
+    if (list)
+        closedir(list);
+}
+
+static void sweep_once(size_t at, const char *above)
+{
+    static bool swept[TREES];
+    if (!swept[at])
+        sweep(above);
+    swept[at] = true;
+}
+
 static void add_tree(struct cgroup *group, size_t at, const char *name, const struct cgroup_limits *limits)
 {
     bool v2 = false;
@@ -106,14 +139,20 @@ static void add_tree(struct cgroup *group, size_t at, const char *name, const st
     CLEANUP(free)
     char *folder = above ? xasprintf("%s%s%s", above, above[strlen(above) - 1] == '/' ? "" : "/", name) : NULL;
     CLEANUP(free) char *procs = folder ? xasprintf("%s/cgroup.procs", folder) : NULL;
-    bool fresh = folder && mkdir(folder, 0755) == 0;
     int fd = -1;
-    if (!folder || !put_limit(group, at, limits, folder, v2)) {
-        if (fresh)
+    if (!folder)
+        return;
+    sweep_once(at, above);
+    bool had = is_had(group, folder);
+    /* One of that name may be left of another process with our number: it is as good as a new one. */
+    if (!had && mkdir(folder, 0755) && errno != EEXIST)
+        return;
+    if (!put_limit(group, at, limits, folder, v2)) {
+        if (!had)
             rmdir(folder);
         return;
     }
-    if (!fresh) /* version 2: the same group has them all */
+    if (had)
         return;
     if ((fd = open(procs, O_WRONLY | O_CLOEXEC)) < 0) {
         rmdir(folder);

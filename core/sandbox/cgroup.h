@@ -8,6 +8,8 @@
 
 struct cgroup;
 
+#define CGROUP_PROGRAM "keyturn-program-" /* before the number of who made it, in the names of those that are swept */
+
 /* Zero is no limit. */
 struct cgroup_limits {
     unsigned memory_mb, pids;

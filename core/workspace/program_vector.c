@@ -6,6 +6,7 @@
 #include "program_bounds.h"
 #include "program_rest.h"
 #include "programs_inside.h"
+#include "sandbox/cgroup.h"
 #include "sandbox/engines_program.h"
 #include "workspace.h"
 #include <string.h>
@@ -47,7 +48,7 @@ void program_vector_fill(struct program_vector *vector, struct programs *program
                                 .image = programs->image,
                                 .workspace = xstrdup(ws->path),
                                 .cwd = steal(&room->cwd),
-                                .name = xasprintf("keyturn-program-%d-%u", (int)getpid(), ++programs->started),
+                                .name = xasprintf(CGROUP_PROGRAM "%d-%u", (int)getpid(), ++programs->started),
                                 .visible = (const char *const *)programs->visible,
                                 .argv = copy_command(spec),
                                 .env = (const char *const *)steal(&room->env),

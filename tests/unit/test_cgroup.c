@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include <cmocka.h>
@@ -54,6 +55,48 @@ static void test_limits(void **state)
     cgroup_free(group);
 }
 
+/* Where groups of a controller are made that has a tree of its own; NULL: here it has none, or we may not. */
+static char *tree_of(const char *controller)
+{
+    CLEANUP(free)
+    char *command = xasprintf("p=$(grep ':%s:' /proc/self/cgroup | cut -d: -f3) && printf %%s "
+                              "/sys/fs/cgroup/%s$p || printf %%s /sys/fs/cgroup$(grep ^0: /proc/self/cgroup | cut -d: "
+                              "-f3)",
+                              controller, controller);
+    char path[512] = "";
+    FILE *pipe_ = popen(command, "re");
+    size_t got = fread(path, 1, sizeof(path) - 1, pipe_);
+    pclose(pipe_);
+    path[got] = '\0';
+    return xstrdup(path);
+}
+
+/* What a keyturn that was killed left is removed, and a group that is there already holds all the same. The first of
+ * the tests, for it is looked for only once. */
+static void test_what_was_left(void **state)
+{
+    (void)state;
+    pid_t gone = fork();
+    if (gone == 0)
+        _exit(0);
+    assert_int_equal(waitpid(gone, NULL, 0), gone);
+    CLEANUP(free) char *tree = tree_of("memory");
+    CLEANUP(free) char *stale = xasprintf("%s/" CGROUP_PROGRAM "%d-1", tree, (int)gone);
+    CLEANUP(free) char *name = xasprintf(CGROUP_PROGRAM "%d-77", (int)getpid());
+    CLEANUP(free) char *same = xasprintf("%s/%s", tree, name);
+    bool made = mkdir(stale, 0755) == 0 && mkdir(same, 0755) == 0;
+    if (!cgroup_works())
+        skip();
+    assert_true(made);
+    assert_int_equal(access(stale, F_OK), -1);
+    struct cgroup *group = cgroup_new(name, &(struct cgroup_limits){.memory_mb = 48, .pids = 17});
+    assert_non_null(group);
+    assert_int_equal(limit_inside(group, "memory", "memory.limit_in_bytes", "memory.max"), 48 << 20);
+    assert_int_equal(limit_inside(group, "pids", "pids.max", "pids.max"), 17);
+    cgroup_free(group);
+    assert_int_equal(access(same, F_OK), -1);
+}
+
 static void test_nothing(void **state)
 {
     (void)state;
@@ -66,6 +109,7 @@ static void test_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_what_was_left),
         cmocka_unit_test(test_limits),
         cmocka_unit_test(test_nothing),
     };
