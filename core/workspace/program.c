@@ -513,7 +513,7 @@ struct program *program_start(struct programs *programs, struct workspace *ws, c
         be_over(program);
         return program;
     }
-    program->cgroup = program_bounds_group(&program->vector, spec, &programs->limits);
+    program->cgroup = program_bounds_group(&program->vector);
     if (launch(program, &own)) {
         span_end(&program->span, -1, &own, err);
         leave(program);

@@ -18,12 +18,9 @@ void program_bounds_fill(struct program_vector *vector, const struct program_spe
         vector->cpu_s = (unsigned)(program_timeout_ms(spec->timeout_ms) * vector->cpu_percent / 100000 + 1);
 }
 
-struct cgroup *program_bounds_group(const struct program_vector *vector, const struct program_spec *spec,
-                                    const struct program_limits *all)
+struct cgroup *program_bounds_group(const struct program_vector *vector)
 {
-    const struct program_limits *own = &spec->limits;
     struct cgroup_limits limits = {
         .memory_mb = vector->memory_mb, .pids = vector->pids, .cpu_percent = vector->cpu_percent};
-    bool said = own->memory_mb || all->memory_mb || own->pids || all->pids || limits.cpu_percent;
-    return said && vector->engine->program->cgroup ? cgroup_new(vector->name, &limits) : NULL;
+    return vector->engine->program->cgroup ? cgroup_new(vector->name, &limits) : NULL;
 }

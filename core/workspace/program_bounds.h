@@ -8,7 +8,5 @@ struct program_vector;
 
 void program_bounds_fill(struct program_vector *vector, const struct program_spec *spec,
                          const struct program_limits *all);
-/* The group that holds them for all processes together; NULL: there is none, and they hold for each process. Made only
- * where somebody said a limit, for it costs a program's start many times over. */
-struct cgroup *program_bounds_group(const struct program_vector *vector, const struct program_spec *spec,
-                                    const struct program_limits *all);
+/* The group that holds them for all processes together; NULL: there is none, and they hold for each process. */
+struct cgroup *program_bounds_group(const struct program_vector *vector);

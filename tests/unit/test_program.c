@@ -5,9 +5,11 @@
 #include "base/file.h"
 #include "base/loop.h"
 #include "base/mem.h"
+#include "sandbox/cgroup.h"
 #include "sandbox/engines_program.h"
 #include "support/program_rig.h"
 #include "workspace/disk_watch.h"
+#include "workspace/program_bounds.h"
 #include "workspace/workspace.h"
 #include <setjmp.h>
 #include <signal.h>
@@ -369,6 +371,16 @@ static void test_limits_of_all_processes(void **state)
     }
     program_rig_sh(&rig, "echo sane");
     assert_string_equal(rig.result.out.buf, "sane\n");
+    /* So do those that nobody said. */
+    struct sandbox_engines engines = {0};
+    assert_int_equal(sandbox_engines_load(&engines, NULL, NULL), 0);
+    struct program_vector vector = {.engine = sandbox_engines_find(&engines, engine),
+                                    .name = strrchr(rig.folder, '/') + 1};
+    program_bounds_fill(&vector, &(struct program_spec){0}, &(struct program_limits){0});
+    struct cgroup *group = program_bounds_group(&vector);
+    assert_int_equal(group != NULL, whole && strcmp(engine, "none") != 0);
+    cgroup_free(group);
+    sandbox_engines_release(&engines);
 }
 
 static void test_limits_of_each_process(void **state)
@@ -387,6 +399,7 @@ static void test_limits_of_each_process(void **state)
         .cmd = "sh", .args = ARGS("-c", "while :; do :; done"), .timeout_ms = 60000, .limits = {.cpu_percent = 1}});
     assert_int_equal(rig.result.end.exit_code, -1);
     assert_int_equal(rig.result.end.signum, SIGXCPU);
+    assert_string_equal(rig.result.why, "it was killed: it used more than 1 s of processor time");
     assert_false(rig.result.end.timed_out);
     program_rig_close(&rig);
     sandbox_engines_release(&engines);
