@@ -65,7 +65,7 @@ struct loop {
 
     int works;
     int holds;
-    int dying;
+    int dying, floods;
 
     uv_async_t door;
     pthread_mutex_t lock; /* of the letters */
@@ -500,6 +500,12 @@ void loop_let_go(struct loop *loop)
         BUG("the loop was not held");
     if (--loop->holds == 0)
         uv_unref((uv_handle_t *)&loop->door);
+}
+
+unsigned loop_count_floods(struct loop *loop, int change)
+{
+    loop->floods += change;
+    return (unsigned)loop->floods;
 }
 
 void loop_count_dying(struct loop *loop, int change)

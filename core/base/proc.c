@@ -36,10 +36,12 @@
 #define STREAM_GRACE_MS 250
 #define GENTLE_MS       5000 /* for who ends with the line to us */
 #define DRAIN_MAX       ((size_t)1 << 20)
-/* Of a child that prints more than anybody keeps: so much, then a pause. A terminal gives little at a time. */
-#define CALM_MS    20
-#define CALM_BYTES ((uint64_t)256 << 10)
-#define CALM_READS 64
+/* Of a child that prints more than anybody keeps: so much, then a pause for each stream that does so, for all of them
+ * together have no more of us than one. A terminal gives little at a time. */
+#define CALM_MS       12
+#define CALM_QUIET_MS 500 /* without another pause: it does so no more */
+#define CALM_BYTES    ((uint64_t)384 << 10)
+#define CALM_READS    64
 
 struct stream {
     uv_pipe_t pipe;
@@ -47,6 +49,7 @@ struct stream {
     void (*call)(void *data, const char *bytes, size_t len);
     bool open;
     bool calmed; /* not read until the pause is over */
+    bool floods; /* and is counted with those that do */
     int reads;   /* since the last pause */
     uint64_t all, since; /* bytes, and those since the last pause */
 };
@@ -114,10 +117,18 @@ static void close_input(struct proc *proc)
     close_handle(&proc->input);
 }
 
+static unsigned count_flood(struct stream *stream, bool floods)
+{
+    int change = (int)floods - (int)stream->floods;
+    stream->floods = floods;
+    return loop_count_floods(stream->proc->loop, change);
+}
+
 static void close_stream(struct stream *stream)
 {
     if (!stream->open)
         return;
+    count_flood(stream, false);
     stream->open = false;
     close_handle(&stream->pipe);
 }
@@ -193,8 +204,16 @@ static void read_on(struct stream *stream)
 static void on_calm_over(uv_timer_t *grace)
 {
     struct proc *proc = grace->data;
-    read_on(&proc->out);
-    read_on(&proc->err);
+    struct stream *const streams[] = {&proc->out, &proc->err};
+    bool floods = false;
+    for (size_t i = 0; i < COUNT_OF(streams); i++) {
+        if (!streams[i]->calmed && streams[i]->floods)
+            count_flood(streams[i], false);
+        read_on(streams[i]);
+        floods |= streams[i]->floods;
+    }
+    if (floods)
+        uv_timer_start(grace, on_calm_over, CALM_QUIET_MS, 0);
 }
 
 /* After its end there is no more than the pipe holds. */
@@ -209,7 +228,7 @@ static void calm(struct stream *stream, size_t got)
         return;
     stream->calmed = true;
     uv_read_stop((uv_stream_t *)&stream->pipe);
-    uv_timer_start(&proc->grace, on_calm_over, CALM_MS, 0);
+    uv_timer_start(&proc->grace, on_calm_over, (uint64_t)CALM_MS * count_flood(stream, true), 0);
 }
 
 static void on_exited(uv_process_t *process, int64_t status, int signum)
@@ -227,7 +246,9 @@ static void on_exited(uv_process_t *process, int64_t status, int signum)
         loop_count_dying(proc->loop, -1);
         return;
     }
-    on_calm_over(&proc->grace);
+    read_on(&proc->out);
+    read_on(&proc->err);
+    uv_timer_stop(&proc->grace);
     if (proc->out.open || proc->err.open || proc->control.open)
         uv_timer_start(&proc->grace, on_grace_over, STREAM_GRACE_MS, 0);
     maybe_tell(proc);

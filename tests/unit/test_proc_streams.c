@@ -309,6 +309,44 @@ static void test_calm_reads_little_at_a_time(void **state)
     rounds_of(loop, CALM_AFTER, 1); /* it ends in the first pause */
 }
 
+/* Many that print for ever have no more of us than one. */
+#define FLOODS      8
+#define FLOODS_MS   1000
+#define FLOODS_MOST ((size_t)60 << 20)
+
+static void stop_flooding(struct loop_timer *timer)
+{
+    loop_stop(pausing.child->loop);
+    loop_timer_stop(pausing.child->loop, timer);
+}
+
+static void drop_output(struct child *child)
+{
+    counting.ends_at += child->out.len + child->err.len;
+    strbuf_reset(&child->out);
+    strbuf_reset(&child->err);
+}
+
+static void test_floods_share(void **state)
+{
+    struct loop *loop = *state;
+    const char *both[] = {"sh", "-c", "yes & exec yes >&2", NULL};
+    struct child children[FLOODS];
+    counting.ends_at = 0;
+    for (size_t i = 0; i < FLOODS; i++) {
+        child_start(&children[i], loop, (struct proc_options){.argv = both, .calm_after = CALM_AFTER});
+        children[i].heard = drop_output;
+    }
+    pausing.child = &children[0];
+    loop_timer_start(loop, &pausing.timer, loop_now_us(loop) + FLOODS_MS * 1000, stop_flooding);
+    loop_run(loop);
+    assert_in_range(counting.ends_at, FLOODS * CALM_AFTER, FLOODS_MOST);
+    for (size_t i = 0; i < FLOODS; i++) {
+        child_free(&children[i]);
+        child_release(&children[i]);
+    }
+}
+
 /* Of a child that prints for ever: more than comes before it is found in a pause. */
 #define ENDLESS ((size_t)64 << 20)
 
@@ -367,6 +405,7 @@ int main(void)
         TEST(test_line_of_control),
         TEST(test_calm_loses_nothing),
         TEST(test_calm_reads_little_at_a_time),
+        TEST(test_floods_share),
         TEST(test_free_in_a_pause),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
