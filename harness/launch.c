@@ -19,9 +19,9 @@
  *     survivor PID NAME  it could not be killed
  *     exit CODE | signal NUMBER
  *
- * With --mark, standard error has a line of LAUNCH_MARK before the program begins: what stands before it is the engine's.
- * Where there is no line to the host it has one of LAUNCH_LAST too, when nothing of the program is left, and behind it
- * the lines above, each behind LAUNCH_WORD.
+ * With --mark, standard error has a line of LAUNCH_MARK before the program begins: what stands before it is the
+ * engine's. Where there is no line to the host it has one of LAUNCH_LAST too, when nothing of the program is left, and
+ * behind it the lines above, each behind LAUNCH_WORD.
  *
  *     keyturn-launch --guard -- COMMAND [ARG…]
  *
@@ -51,13 +51,13 @@
 #include <time.h>
 #include <unistd.h>
 
-#define LEFT_TOLD_MAX   64
-#define WORDS_MAX       8192
-#define KILL_MS         2000 /* for what was left to be gone */
-#define GUARD_TRIES     40   /* what is to be stopped may only be about to begin … */
-#define GUARD_PAUSE_MS  250  /* … so that is tried again */
-#define WATCH_MIN_MS    20   /* between counts while processes come … */
-#define WATCH_MAX_MS    160  /* … and while none do */
+#define LEFT_TOLD_MAX  64
+#define WORDS_MAX      8192
+#define KILL_MS        2000 /* for what was left to be gone */
+#define GUARD_TRIES    40   /* what is to be stopped may only be about to begin … */
+#define GUARD_PAUSE_MS 250  /* … so that is tried again */
+#define WATCH_MIN_MS   20   /* between counts while processes come … */
+#define WATCH_MAX_MS   160  /* … and while none do */
 
 struct settings {
     unsigned long memory_mb, pids, cpu_s, files_mb;

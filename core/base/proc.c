@@ -48,9 +48,9 @@ struct stream {
     struct proc *proc;
     void (*call)(void *data, const char *bytes, size_t len);
     bool open;
-    bool calmed; /* not read until the pause is over */
-    bool floods; /* and is counted with those that do */
-    int reads;   /* since the last pause */
+    bool calmed;         /* not read until the pause is over */
+    bool floods;         /* and is counted with those that do */
+    int reads;           /* since the last pause */
     uint64_t all, since; /* bytes, and those since the last pause */
 };
 

@@ -9,8 +9,8 @@
 struct arena;
 struct strbuf;
 
-#define CODE_FENCE  "```" /* both ends, unless somebody says otherwise */
-#define CODE_FOLDER "src" /* where blocks are put and run, relative to the workspace */
+#define CODE_FENCE  "```"   /* both ends, unless somebody says otherwise */
+#define CODE_FOLDER "src"   /* where blocks are put and run, relative to the workspace */
 #define CODE_FILE   "code_" /* before their numbers */
 
 struct code_block {

@@ -160,12 +160,8 @@ static bool count_deep(void *user, int folder)
 static struct disk_count count_all(int root, bool puts_back)
 {
     struct counting c = {.puts_back = puts_back};
-    struct walk walk = {.see = count_entry,
-                        .shut = count_shut,
-                        .deep = count_deep,
-                        .ours = true,
-                        .puts_back = puts_back,
-                        .user = &c};
+    struct walk walk = {
+        .see = count_entry, .shut = count_shut, .deep = count_deep, .ours = true, .puts_back = puts_back, .user = &c};
     struct err err = ERR_INIT;
     if (walk_tree(root, "", &walk, &err))
         count_shut(&c, err.text, err.code);

@@ -50,13 +50,12 @@ int exec_request_read(struct exec_request *request, struct arena *arena, const s
     if (timeout > EXEC_TIMEOUT_MAX_S)
         timeout = EXEC_TIMEOUT_MAX_S;
     int64_t yield = json_int(first_of(args, "yield_time_ms", "yieldMs"), 0);
-    *request =
-        (struct exec_request){.command = arena_strdup(arena, command),
-                              .input = json_str(json_get(args, "stdin"), NULL),
-                              .timeout_ms = timeout > 0 ? timeout * 1000 : EXEC_TIMEOUT_MS,
-                              .yield_ms = yield,
-                              .background = json_bool(json_get(args, "background"), false),
-                              .tty = json_bool(first_of(args, "tty", "pty"), false)};
+    *request = (struct exec_request){.command = arena_strdup(arena, command),
+                                     .input = json_str(json_get(args, "stdin"), NULL),
+                                     .timeout_ms = timeout > 0 ? timeout * 1000 : EXEC_TIMEOUT_MS,
+                                     .yield_ms = yield,
+                                     .background = json_bool(json_get(args, "background"), false),
+                                     .tty = json_bool(first_of(args, "tty", "pty"), false)};
     request->one_shot = !request->background && !request->tty && yield == 0;
     if (!command[strspn(command, " \t\r\n")])
         return err_set(err, "command is required");

@@ -174,7 +174,6 @@ static void on_block(void *user, struct program_result *take_result)
                                                     .signum = result->end.signum,
                                                     .timed_out = result->end.timed_out,
                                                     .no_engine = result->end.no_engine,
-                                                    .signum = result->end.signum,
                                                     .left_count = result->end.left_count,
                                                     .why = steal(&result->why)};
     memcpy(inl->result.ends[inl->at].left, result->left, sizeof(result->left));

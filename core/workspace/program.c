@@ -99,8 +99,8 @@ static void forget(struct program *program)
 static void blame_disk(struct program *program)
 {
     if (program->full && !program->why)
-        program->why = xasprintf("%s%s", program->killed && program->end.exit_code < 0 ? "it was killed: " : "",
-                                 program->full);
+        program->why =
+            xasprintf("%s%s", program->killed && program->end.exit_code < 0 ? "it was killed: " : "", program->full);
 }
 
 static void tell(struct program *program)
@@ -499,8 +499,8 @@ struct program *program_start(struct programs *programs, struct workspace *ws, c
     program->keep_input = spec->keep_input;
     program->input = spec->input ? xmemdup0(spec->input, spec->input_len) : NULL;
     program->input_len = spec->input_len;
-    program->words = (struct launch_words){
-        .last = !programs->engine->program->control, .output = give_words, .user = program};
+    program->words =
+        (struct launch_words){.last = !programs->engine->program->control, .output = give_words, .user = program};
     launch_words_init(&program->words);
     program->control = (struct lines)LINES_INIT(CONTROL_LINE_MAX);
     program->around = program_engine_folder(ws);

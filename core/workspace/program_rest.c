@@ -79,8 +79,7 @@ static void mark_below(struct processes *all)
         more = false;
         for (size_t i = 0; i < all->count; i++) {
             struct process key = {.pid = all->items[i].parent}, *at = &all->items[i];
-            const struct process *parent =
-                at->ours ? NULL : bsearch(&key, all->items, all->count, sizeof(key), by_pid);
+            const struct process *parent = at->ours ? NULL : bsearch(&key, all->items, all->count, sizeof(key), by_pid);
             if (parent && parent->ours)
                 more = at->ours = true;
         }

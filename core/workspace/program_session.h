@@ -15,13 +15,13 @@
 
 struct program_session;
 
-#define SESSION_EXEC_YIELD_MS 1000 /* how long to look after a start */
-#define SESSION_IO_YIELD_MS   400  /* after typing */
-#define SESSION_POLL_LINES    40   /* at a look */
-#define SESSION_YIELD_MAX_MS  INT32_MAX /* whatever is said */
-#define SESSION_POLL_MS       50   /* between looks */
-#define SESSION_SETTLE_MS     75   /* quiet for so long: it has said what it has to say */
-#define SESSION_KEPT_S        1800 /* after its end, for who has not asked yet */
+#define SESSION_EXEC_YIELD_MS 1000              /* how long to look after a start */
+#define SESSION_IO_YIELD_MS   400               /* after typing */
+#define SESSION_POLL_LINES    40                /* at a look */
+#define SESSION_YIELD_MAX_MS  INT32_MAX         /* whatever is said */
+#define SESSION_POLL_MS       50                /* between looks */
+#define SESSION_SETTLE_MS     75                /* quiet for so long: it has said what it has to say */
+#define SESSION_KEPT_S        1800              /* after its end, for who has not asked yet */
 #define SESSION_SEEN_BYTES    ((size_t)1 << 20) /* who has seen so much is told: the rest is for the next look */
 
 struct program_session_listener {
@@ -72,8 +72,8 @@ struct session_seen {
     int exit_code;
 };
 
-/* Looks until the session has ended, has printed something and is quiet, has printed much, or `yield_ms` have passed; 0:
- * until it has printed something and is quiet. One wait at a time. */
+/* Looks until the session has ended, has printed something and is quiet, has printed much, or `yield_ms` have passed;
+ * 0: until it has printed something and is quiet. One wait at a time. */
 void program_session_wait(struct program_session *session, int64_t yield_ms, size_t limit,
                           void (*done)(void *user, struct session_seen *seen), void *user);
 /* Nobody waits any more; what was not told yet is there for the next. */

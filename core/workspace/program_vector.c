@@ -43,17 +43,16 @@ static void add_name(struct program_vector *vector)
 void program_vector_fill(struct program_vector *vector, struct programs *programs, struct workspace *ws,
                          const struct program_spec *spec, struct program_room *room)
 {
-    *vector =
-        (struct program_vector){.engine = programs->engine,
-                                .image = programs->image,
-                                .workspace = xstrdup(ws->path),
-                                .cwd = steal(&room->cwd),
-                                .name = xasprintf(CGROUP_PROGRAM "%d-%u", (int)getpid(), ++programs->started),
-                                .visible = (const char *const *)programs->visible,
-                                .argv = copy_command(spec),
-                                .env = (const char *const *)steal(&room->env),
-                                .network = programs->network,
-                                .tty = spec->tty};
+    *vector = (struct program_vector){.engine = programs->engine,
+                                      .image = programs->image,
+                                      .workspace = xstrdup(ws->path),
+                                      .cwd = steal(&room->cwd),
+                                      .name = xasprintf(CGROUP_PROGRAM "%d-%u", (int)getpid(), ++programs->started),
+                                      .visible = (const char *const *)programs->visible,
+                                      .argv = copy_command(spec),
+                                      .env = (const char *const *)steal(&room->env),
+                                      .network = programs->network,
+                                      .tty = spec->tty};
     if (programs->engine->unsafe)
         add_name(vector);
     vector->lent = workspace_lent(ws, &vector->lent_count);

@@ -9,6 +9,7 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -212,6 +213,25 @@ static void test_on_a_terminal(void **state)
     program_rig_close(&rig);
 }
 
+/* In every engine the same, and nothing that the engine says is the program's. */
+static void test_how_it_ends(void **state)
+{
+    (void)state;
+    open_with(engine, false);
+    sh("echo mine >&2; kill -KILL $$", (struct program_limits){0});
+    assert_int_equal(rig.result.end.exit_code, -1);
+    assert_int_equal(rig.result.end.signum, SIGKILL);
+    assert_string_equal(rig.result.err.buf, "mine\n");
+    sh("exit 137", (struct program_limits){0});
+    assert_int_equal(rig.result.end.exit_code, 137);
+    assert_int_equal(rig.result.end.signum, 0);
+    sh("setsid sleep 60 & sleep 0.3", (struct program_limits){0});
+    assert_int_equal(rig.result.end.left_count, 1);
+    assert_string_equal(rig.result.left[0].name, "sleep");
+    assert_int_equal(access("oom", F_OK), -1); /* an engine leaves its files elsewhere */
+    program_rig_close(&rig);
+}
+
 /* What a program shuts is in nobody's way afterwards. Root gets in anyway: this means more as another user. */
 static void test_what_is_shut_is_in_nobodys_way(void **state)
 {
@@ -267,6 +287,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_nothing_is_left),
         cmocka_unit_test(test_what_is_lent_stays),
         cmocka_unit_test(test_on_a_terminal),
+        cmocka_unit_test(test_how_it_ends),
         cmocka_unit_test(test_what_is_shut_is_in_nobodys_way),
     };
     if (argc > 2) {

@@ -160,8 +160,8 @@ static void test_huge_times(void **state)
         "on");
     /* For who cannot wait so long. */
     static const char look[] = "{\"session_id\":\"p1\",\"yield_time_ms\":9223372036854775807}";
-    assert_int_equal(
-        exec_write_within(exec, json_parse(&arena, look, strlen(look), &err), 100, on_result, NULL, &err), 0);
+    assert_int_equal(exec_write_within(exec, json_parse(&arena, look, strlen(look), &err), 100, on_result, NULL, &err),
+                     0);
     loop_run(rig.loop);
     assert_string_equal(member("status"), "running");
 }

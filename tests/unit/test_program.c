@@ -165,10 +165,10 @@ static void test_nothing_is_left_without_a_launcher(void **state)
     assert_int_equal(program_rig_count("sleep 98771"), 0);
     assert_true(rig.result.end.left_count >= 1);
     assert_int_equal(rig.result.end.survivors, 0);
-    run((struct program_spec){
-        .cmd = "sh",
-        .args = ARGS("-c", "(setsid sleep 98772.$MARK &); kill -STOP $PPID; exec sleep 98772.$MARK"),
-        .timeout_ms = 500});
+    run((struct program_spec){.cmd = "sh",
+                              .args =
+                                  ARGS("-c", "(setsid sleep 98772.$MARK &); kill -STOP $PPID; exec sleep 98772.$MARK"),
+                              .timeout_ms = 500});
     assert_true(rig.result.end.timed_out);
     assert_int_equal(program_rig_count("sleep 98772"), 0);
     /* One that stops it again and again. */
@@ -328,9 +328,10 @@ static void test_a_bare_environment(void **state)
     setenv("KEYTURN_TEST_HOST", "host", 1);
     setenv("TZ", "Asia/Tokyo", 1);
     setenv("LC_TIME", "C", 1);
-    program_rig_sh(&rig,
-                   "echo ${KEYTURN_TEST_HOST-none} $TZ $LC_TIME; test \"$HOME\" = \"$WORKSPACE_DIR\" && echo home; "
-                   "env | grep -cvE '^(PATH|HOME|LANG|LC_[A-Z]*|TERM|TZ|[A-Z]*_DIR|MARK|KEYTURN_PROGRAM|PWD|OLDPWD|SHLVL|_)='");
+    program_rig_sh(
+        &rig,
+        "echo ${KEYTURN_TEST_HOST-none} $TZ $LC_TIME; test \"$HOME\" = \"$WORKSPACE_DIR\" && echo home; "
+        "env | grep -cvE '^(PATH|HOME|LANG|LC_[A-Z]*|TERM|TZ|[A-Z]*_DIR|MARK|KEYTURN_PROGRAM|PWD|OLDPWD|SHLVL|_)='");
     assert_string_equal(rig.result.out.buf, "none Asia/Tokyo C\nhome\n0\n");
     unsetenv("KEYTURN_TEST_HOST");
     unsetenv("TZ");
@@ -459,21 +460,20 @@ static void test_deep_branches_are_watched(void **state)
 {
     (void)state;
     rig.ws->policy.max_disk_bytes = 4 << 20;
-    run((struct program_spec){
-        .cmd = "python3",
-        .args = ARGS("-c", "import os, time\n"
-                           "top = os.open('.', os.O_RDONLY)\n"
-                           "ends = []\n"
-                           "for i in range(110):\n"
-                           "    os.fchdir(top); os.mkdir('b%d' % i); os.chdir('b%d' % i)\n"
-                           "    for j in range(203): os.mkdir('d'); os.chdir('d')\n"
-                           "    ends.append(os.open('.', os.O_RDONLY))\n"
-                           "time.sleep(1)\n"
-                           "for n in range(10000):\n"
-                           "    for end in ends:\n"
-                           "        os.fchdir(end)\n"
-                           "        with open('f%d' % n, 'wb') as f: f.write(bytes(20000))\n"
-                           "    time.sleep(0.05)\n")});
+    run((struct program_spec){.cmd = "python3",
+                              .args = ARGS("-c", "import os, time\n"
+                                                 "top = os.open('.', os.O_RDONLY)\n"
+                                                 "ends = []\n"
+                                                 "for i in range(110):\n"
+                                                 "    os.fchdir(top); os.mkdir('b%d' % i); os.chdir('b%d' % i)\n"
+                                                 "    for j in range(203): os.mkdir('d'); os.chdir('d')\n"
+                                                 "    ends.append(os.open('.', os.O_RDONLY))\n"
+                                                 "time.sleep(1)\n"
+                                                 "for n in range(10000):\n"
+                                                 "    for end in ends:\n"
+                                                 "        os.fchdir(end)\n"
+                                                 "        with open('f%d' % n, 'wb') as f: f.write(bytes(20000))\n"
+                                                 "    time.sleep(0.05)\n")});
     assert_true(rig.result.end.over_disk);
     assert_true(rig.result.end.forced);
     assert_non_null(strstr(rig.result.why, "the workspace is full: it has "));

@@ -123,7 +123,8 @@ static void test_signals_without_a_line(void **state)
     assert_int_equal(rig.result.end.exit_code, 137);
     assert_int_equal(rig.result.end.signum, 0);
     run((struct program_spec){
-        .cmd = "sh", .args = ARGS("-c", "printf 'keyturn-launch> ended\nkeyturn-launch> exit 4\nkeyturn' >&2; exit 5")});
+        .cmd = "sh",
+        .args = ARGS("-c", "printf 'keyturn-launch> ended\nkeyturn-launch> exit 4\nkeyturn' >&2; exit 5")});
     assert_int_equal(rig.result.end.exit_code, 5);
     assert_string_equal(rig.result.err.buf, "keyturn-launch> ended\nkeyturn-launch> exit 4\nkeyturn");
     run((struct program_spec){.cmd = "sh", .args = ARGS("-c", "setsid sleep 60 & sleep 0.2; exit 0")});
