@@ -355,6 +355,20 @@ static void test_a_skill_that_prints_much(void **state)
     assert_string_equal(place_rig_of(&rig, "c2", "stderr_total_bytes"), "108894");
 }
 
+static void test_how_a_skill_ends(void **state)
+{
+    (void)state;
+    make_skill();
+    place_rig_open(&rig);
+    place_rig_call(&rig, "c1", "skill_run",
+                   "{\"skill\":\"count\",\"command\":\"setsid sleep 60 & sleep 0.3; kill -SEGV $$\"}");
+    place_rig_turn(&rig);
+    assert_string_equal(place_rig_of(&rig, "c1", "exit_code"), "-1");
+    assert_string_equal(place_rig_of(&rig, "c1", "signal"), "11");
+    assert_string_equal(place_rig_of(&rig, "c1", "signal_name"), "SIGSEGV");
+    assert_non_null(strstr(place_rig_of(&rig, "c1", "left_behind"), " sleep\"]"));
+}
+
 static void test_a_skill_leads_nowhere(void **state)
 {
     (void)state;
@@ -425,6 +439,7 @@ int main(void)
         TEST(test_reads_side_by_side),
         TEST(test_skills),
         TEST(test_a_skill_that_prints_much),
+        TEST(test_how_a_skill_ends),
         TEST(test_a_skill_leads_nowhere),
         TEST(test_a_skill_stays_as_it_is),
     };
