@@ -501,7 +501,7 @@ static void test_a_workspace_that_is_too_full(void **state)
                    "{\"command\":\"for i in 1 2 3; do head -c 50000 /dev/zero > work/$i; done\"}");
     place_rig_call(&rig, "c2", "run_code", "{\"code\":\"print(1)\"}");
     place_rig_turn(&rig);
-    assert_non_null(strstr(place_rig_of(&rig, "c1", "error"), "the workspace is full: it has 1")); /* once; how much depends on when it is seen */
+    assert_non_null(strstr(place_rig_of(&rig, "c1", "error"), "the workspace is full: it has ")); /* once */
     assert_string_equal(place_rig_of(&rig, "c1", "warning"), "");
     place_rig_error(&rig, "c2"); /* nothing more is put there */
 }
