@@ -31,6 +31,7 @@
  * Nothing but libc, linked statically where that is possible: it is bound into images that hold who knows what. */
 
 #include "base/launch.h"
+#include "base/processes.h"
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
@@ -306,71 +307,7 @@ static int start_program(void)
 
 /* ---- everything that came of it ---- */
 
-struct descendant {
-    pid_t pid, parent;
-    char name[17];
-    bool ours;
-};
-
-static struct descendant *all;
-static size_t room;
-
-/* Without memory for more, those that are found are a beginning: the next round finds others. */
-static bool make_room(size_t count)
-{
-    if (count < room)
-        return true;
-    struct descendant *more = realloc(all, (room ? 2 * room : 64) * sizeof(*all));
-    if (!more)
-        return false;
-    all = more;
-    room = room ? 2 * room : 64;
-    return true;
-}
-
-static int by_pid(const void *one, const void *other)
-{
-    pid_t a = ((const struct descendant *)one)->pid, b = ((const struct descendant *)other)->pid;
-    return (a > b) - (a < b);
-}
-
-/* Marks whatever hangs from one that is ours. */
-static void mark_below(size_t count)
-{
-    qsort(all, count, sizeof(*all), by_pid);
-    for (bool more = true; more;) {
-        more = false;
-        for (size_t i = 0; i < count; i++) {
-            struct descendant key = {.pid = all[i].parent};
-            const struct descendant *parent = all[i].ours ? NULL : bsearch(&key, all, count, sizeof(*all), by_pid);
-            if (parent && parent->ours)
-                more = all[i].ours = true;
-        }
-    }
-}
-
-/* Its parent and its name; false when it is gone or dead. */
-static bool read_process(const char *pid, struct descendant *d)
-{
-    char path[300], text[512], state;
-    snprintf(path, sizeof(path), "/proc/%s/stat", pid);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t len = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-    if (fd >= 0)
-        close(fd);
-    if (len <= 0)
-        return false;
-    text[len] = '\0';
-    const char *open_ = strchr(text, '('), *close_ = strrchr(text, ')');
-    if (!open_ || !close_ || sscanf(close_ + 1, " %c %d", &state, &d->parent) != 2 || state == 'Z' || state == 'X')
-        return false;
-    d->pid = (pid_t)strtol(pid, NULL, 10);
-    snprintf(d->name, sizeof(d->name), "%.*s", (int)(close_ - open_ - 1), open_ + 1);
-    for (char *at = d->name; *at; at++)
-        if (!isgraph((unsigned char)*at))
-            *at = '?';
-    return true;
-}
+static struct processes all;
 
 /* Whatever there is of it is a child of ours, or hangs from one. */
 static bool has_children(void)
@@ -379,27 +316,19 @@ static bool has_children(void)
     return waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0;
 }
 
-/* Those that live, at the beginning of `all`. */
+/* Those that live, in `all`; how many. */
 static size_t find_descendants(void)
 {
-    size_t count = 0, ours = 0;
     pid_t self = getpid();
     if (!has_children())
         return 0;
-    DIR *proc = opendir("/proc");
-    for (struct dirent *entry; proc && make_room(count) && (entry = readdir(proc));)
-        if (isdigit((unsigned char)entry->d_name[0]) && read_process(entry->d_name, &all[count])) {
-            all[count].ours = whole_namespace ? all[count].pid != self : all[count].parent == self;
-            count++;
-        }
-    if (proc)
-        closedir(proc);
-    if (!whole_namespace && count)
-        mark_below(count);
-    for (size_t i = 0; i < count; i++)
-        if (all[i].ours)
-            all[ours++] = all[i];
-    return ours;
+    processes_read(&all);
+    for (size_t i = 0; i < all.count; i++)
+        all.items[i].ours = whole_namespace ? all.items[i].pid != self : all.items[i].parent == self;
+    if (!whole_namespace)
+        processes_mark_below(&all);
+    processes_keep_ours(&all);
+    return all.count;
 }
 
 static void signal_all(int signum)
@@ -410,7 +339,7 @@ static void signal_all(int signum)
     }
     size_t count = find_descendants();
     for (size_t i = 0; i < count; i++)
-        kill(all[i].pid, signum);
+        kill(all.items[i].pid, signum);
 }
 
 static long now_ms(void)
@@ -432,14 +361,14 @@ static void end_all(void)
     reap();
     size_t count = find_descendants();
     for (size_t i = 0; i < count && i < LEFT_TOLD_MAX; i++)
-        tell("left %d %s\n", (int)all[i].pid, all[i].name);
+        tell("left %d %s\n", all.items[i].pid, all.items[i].name);
     for (long until = now_ms() + KILL_MS; count && now_ms() < until; count = find_descendants()) {
         signal_all(SIGKILL);
         poll(NULL, 0, 1);
         reap();
     }
     for (size_t i = 0; i < count && i < LEFT_TOLD_MAX; i++)
-        tell("survivor %d %s\n", (int)all[i].pid, all[i].name);
+        tell("survivor %d %s\n", all.items[i].pid, all.items[i].name);
 }
 
 static _Noreturn void leave(int status)

@@ -14,6 +14,7 @@ struct running {
     struct loop *loop;
     struct program_result result;
     bool over;
+    char *said; /* by the engine */
 };
 
 static void on_done(void *user, struct program_result *take_result)
@@ -31,10 +32,18 @@ static bool tells_of_limits(const char *text)
            (strstr(text, "ignored") || strstr(text, "discarded") || strstr(text, "not support"));
 }
 
-static int judge(struct program_trial *trial, const struct program_result *result, struct err *err)
+static void on_said(void *user, const char *line)
 {
+    struct running *running = user;
+    free(running->said);
+    running->said = xstrdup(line);
+}
+
+static int judge(struct program_trial *trial, struct running *running, struct err *err)
+{
+    const struct program_result *result = &running->result;
     const struct program_end *end = &result->end;
-    CLEANUP(free) char *line = complaints_line(result->err.buf, result->err.len);
+    CLEANUP(free) char *line = running->said ? steal(&running->said) : complaints_line(result->err.buf, result->err.len);
     if (end->timed_out)
         return err_set(err, "a program in it does not end within %d s%s%s", LIMIT_MS / 1000, line ? ": " : "",
                        line ? line : "");
@@ -52,18 +61,24 @@ static int run_in(struct program_trial *trial, struct workspace *ws, struct err 
     struct running running = {.loop = loop_new(clock_system())};
     struct programs *programs = programs_new(
         &(struct programs_options){
-            .loop = running.loop, .engine = trial->engine, .network = trial->network, .limits = trial->limits},
+            .loop = running.loop,
+            .engine = trial->engine,
+            .network = trial->network,
+            .limits = trial->limits,
+            .engine_says = on_said,
+            .engine_user = &running},
         err);
     struct program_spec spec = {.cmd = "true", .timeout_ms = LIMIT_MS};
     int status = -1;
     if (programs && program_run(programs, ws, &spec, on_done, &running, err)) {
         while (!running.over)
             loop_run(running.loop);
-        status = judge(trial, &running.result, err);
+        status = judge(trial, &running, err);
         program_result_release(&running.result);
     }
     programs_free(programs);
     loop_free(running.loop);
+    free(running.said);
     return status;
 }
 

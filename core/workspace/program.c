@@ -241,11 +241,14 @@ static enum program_stream complaining(const struct program *program)
     return program->vector.tty ? PROGRAM_STDOUT : PROGRAM_STDERR;
 }
 
-/* Of a program that runs all the same nobody wants to hear it. */
-static void log_complaints(struct program *program)
+/* Of a program that runs all the same few want to hear it. */
+static void tell_complaints(struct program *program)
 {
+    const struct programs *programs = program->programs;
     CLEANUP(free) char *line = complaints_line(program->words.said.buf, program->words.said.len);
-    if (line)
+    if (line && programs->engine_says)
+        programs->engine_says(programs->engine_user, line);
+    else if (line)
         log_info("the sandbox %s says: %s", program->vector.engine->name, line);
     strbuf_reset(&program->words.said);
 }
@@ -314,7 +317,7 @@ static void receive(struct program *program, enum program_stream stream, const c
     launch_words_feed(&program->words, bytes, len);
     if (marked || !program->words.marked)
         return;
-    log_complaints(program);
+    tell_complaints(program);
     if (program->words.last)
         begin(program);
 }
@@ -357,7 +360,7 @@ static void on_exit_(void *data, int status, int signum)
     if (program->began && !program->words.marked)
         launch_words_give_up(&program->words);
     else
-        log_complaints(program);
+        tell_complaints(program);
     be_over(program);
 }
 

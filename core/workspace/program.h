@@ -53,6 +53,9 @@ struct programs_options {
     struct program_limits limits;        /* for specs that say none */
     size_t max_output;                   /* 0: PROGRAM_OUTPUT_MAX */
     unsigned numbered;                   /* sessions have names with higher numbers than this */
+    /* A line that the engine says of a program that runs all the same; NULL: it goes to the log. */
+    void (*engine_says)(void *user, const char *line);
+    void *engine_user;
 };
 
 /* Strings are copied. An error when the engine cannot run programs. */

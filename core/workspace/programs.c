@@ -44,6 +44,8 @@ struct programs *programs_new(const struct programs_options *options, struct err
                                   .network = options->network,
                                   .host_env = options->host_env,
                                   .provider = options->provider,
+                                  .engine_says = options->engine_says,
+                                  .engine_user = options->engine_user,
                                   .limits = options->limits,
                                   .max_output = options->max_output ? options->max_output : PROGRAM_OUTPUT_MAX};
     return programs;

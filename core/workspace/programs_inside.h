@@ -9,6 +9,8 @@ struct programs {
     char *image, **visible;
     bool network, host_env;
     struct env_provider provider;
+    void (*engine_says)(void *user, const char *line); /* NULL: the log hears it */
+    void *engine_user;
     struct program_limits limits;
     size_t max_output;
     struct program *running;     /* a list */

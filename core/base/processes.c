@@ -1,0 +1,102 @@
+#include "processes.h"
+#include <ctype.h>
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static bool make_room(struct processes *all)
+{
+    if (all->count < all->room)
+        return true;
+    size_t room = all->room ? 2 * all->room : 64;
+    struct process *more = realloc(all->items, room * sizeof(*more));
+    if (!more)
+        return false;
+    all->items = more;
+    all->room = room;
+    return true;
+}
+
+/* Its parent and its name; false when it is gone or dead. */
+static bool read_process(const char *pid, struct process *process)
+{
+    char path[300], text[512], state;
+    snprintf(path, sizeof(path), "/proc/%s/stat", pid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t len = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+    if (fd >= 0)
+        close(fd);
+    if (len <= 0)
+        return false;
+    text[len] = '\0';
+    const char *begins = strchr(text, '('), *ends = strrchr(text, ')');
+    *process = (struct process){.pid = (int)strtol(pid, NULL, 10)};
+    if (!begins || !ends || sscanf(ends + 1, " %c %d", &state, &process->parent) != 2 || state == 'Z' || state == 'X')
+        return false;
+    snprintf(process->name, sizeof(process->name), "%.*s", (int)(ends - begins - 1), begins + 1);
+    for (char *at = process->name; *at; at++)
+        if (!isgraph((unsigned char)*at))
+            *at = '?';
+    return true;
+}
+
+static int by_pid(const void *one, const void *other)
+{
+    int a = ((const struct process *)one)->pid, b = ((const struct process *)other)->pid;
+    return (a > b) - (a < b);
+}
+
+void processes_read(struct processes *all)
+{
+    all->count = 0;
+    DIR *proc = opendir("/proc");
+    for (struct dirent *entry; proc && make_room(all) && (entry = readdir(proc));)
+        if (isdigit((unsigned char)entry->d_name[0]) && read_process(entry->d_name, &all->items[all->count]))
+            all->count++;
+    if (proc)
+        closedir(proc);
+    if (all->count)
+        qsort(all->items, all->count, sizeof(*all->items), by_pid);
+}
+
+static struct process *find(const struct processes *all, int pid)
+{
+    struct process key = {.pid = pid};
+    return all->count ? bsearch(&key, all->items, all->count, sizeof(key), by_pid) : NULL;
+}
+
+void processes_mark_below(struct processes *all)
+{
+    for (bool more = true; more;) {
+        more = false;
+        for (size_t i = 0; i < all->count; i++) {
+            struct process *process = &all->items[i];
+            const struct process *parent = process->ours ? NULL : find(all, process->parent);
+            if (parent && parent->ours)
+                more = process->ours = true;
+        }
+    }
+}
+
+void processes_keep_ours(struct processes *all)
+{
+    size_t ours = 0;
+    for (size_t i = 0; i < all->count; i++)
+        if (all->items[i].ours)
+            all->items[ours++] = all->items[i];
+    all->count = ours;
+}
+
+bool processes_have(const struct processes *all, int pid)
+{
+    return find(all, pid) != NULL;
+}
+
+void processes_release(struct processes *all)
+{
+    free(all->items);
+    *all = (struct processes){0};
+}
