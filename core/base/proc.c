@@ -19,6 +19,7 @@
 #include "loop.h"
 #include "loop_private.h"
 #include "mem.h"
+#include "pace.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -36,22 +37,19 @@
 #define STREAM_GRACE_MS 250
 #define GENTLE_MS       5000 /* for who ends with the line to us */
 #define DRAIN_MAX       ((size_t)1 << 20)
-/* Of a child that prints more than anybody keeps: so much, then a pause for each stream that does so, for all of them
- * together have no more of us than one. A terminal gives little at a time. */
+/* Of a child that prints more than anybody keeps: a pause for each stream that does so, for all of them together have
+ * no more of us than one. */
 #define CALM_MS       12
 #define CALM_QUIET_MS 500 /* without another pause: it does so no more */
-#define CALM_BYTES    ((uint64_t)384 << 10)
-#define CALM_READS    64
 
 struct stream {
     uv_pipe_t pipe;
     struct proc *proc;
     void (*call)(void *data, const char *bytes, size_t len);
     bool open;
-    bool calmed;         /* not read until the pause is over */
-    bool floods;         /* and is counted with those that do */
-    int reads;           /* since the last pause */
-    uint64_t all, since; /* bytes, and those since the last pause */
+    bool calmed; /* not read until the pause is over */
+    bool floods; /* and is counted with those that do */
+    struct pace pace;
 };
 
 struct proc {
@@ -60,7 +58,6 @@ struct proc {
     uv_pipe_t input;
     struct stream out, err, control;
     uv_timer_t grace; /* before its end: the pauses of one that is calmed */
-    uint64_t calm_after;
     void (*on_exit)(void *data, int status, int signum);
     void *data;
     int handles; /* that libuv has not closed yet */
@@ -195,8 +192,7 @@ static void read_on(struct stream *stream)
     if (!stream->calmed)
         return;
     stream->calmed = false;
-    stream->since = 0;
-    stream->reads = 0;
+    pace_go_on(&stream->pace);
     if (stream->open && !(stream == &stream->proc->out && stream->proc->paused))
         uv_read_start((uv_stream_t *)&stream->pipe, give_buffer, on_read);
 }
@@ -220,11 +216,7 @@ static void on_calm_over(uv_timer_t *grace)
 static void calm(struct stream *stream, size_t got)
 {
     struct proc *proc = stream->proc;
-    stream->all += got;
-    if (!proc->calm_after || stream->all < proc->calm_after || proc->exited || !stream->open)
-        return;
-    stream->since += got;
-    if (++stream->reads < CALM_READS && stream->since < CALM_BYTES)
+    if (proc->exited || !stream->open || !pace_take(&stream->pace, got))
         return;
     stream->calmed = true;
     uv_read_stop((uv_stream_t *)&stream->pipe);
@@ -472,7 +464,7 @@ struct proc *proc_start(struct loop *loop, const struct proc_options *options, s
     proc->loop = loop;
     proc->data = options->data;
     proc->on_exit = options->on_exit;
-    proc->calm_after = options->calm_after;
+    proc->out.pace.after = proc->err.pace.after = options->calm_after;
     uv_timer_init(loop_uv(loop), &proc->grace);
     own_handle(proc, &proc->grace);
 
