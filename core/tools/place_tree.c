@@ -280,7 +280,7 @@ void place_tree_write(struct place_tree *tree, const struct beneath *root, struc
     struct err err = ERR_INIT;
     struct node *chosen[ENTRIES_MAX];
     struct looking l = {.tree = tree, .root = {.type = DT_DIR}, .chosen = chosen};
-    struct walk walk = {.see = see, .shut = shut, .ours = true, .user = &l};
+    struct walk walk = {.see = see, .shut = shut, .ours = true, .puts_back = true, .user = &l};
     struct json_writer w = json_begin(out);
     for (size_t i = 0; i < COUNT_OF(l.most); i++)
         l.most[i] = FOLDER_MAX;

@@ -171,17 +171,17 @@ static struct disk_count count_all(int root, bool puts_back)
 
 struct disk_count disk_count(int root)
 {
-    return count_all(root, false);
+    return count_all(root, true);
 }
 
-struct disk_count disk_count_running(int root)
+struct disk_count disk_count_opening(int root)
 {
-    return count_all(root, true);
+    return count_all(root, false);
 }
 
 int64_t workspace_disk_used(const struct workspace *ws)
 {
-    return disk_count(beneath_fd(ws->root)).bytes;
+    return disk_count_opening(beneath_fd(ws->root)).bytes;
 }
 
 /* "20 MiB", "1.5 GiB" */

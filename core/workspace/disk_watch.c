@@ -40,7 +40,7 @@ static void count(struct loop_work *work)
 {
     struct disk_watch *watch = CONTAINER_OF(work, struct disk_watch, work);
     watch->err = (struct err)ERR_INIT;
-    watch->now = watch->runs ? disk_count_running(watch->root) : disk_count(watch->root);
+    watch->now = watch->runs ? disk_count(watch->root) : disk_count_opening(watch->root);
     watch->over = disk_check(watch->limit, &watch->now, 0, &watch->err) < 0;
 }
 

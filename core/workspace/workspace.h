@@ -82,13 +82,14 @@ struct disk_count {
     size_t missed;   /* folders that could not be counted */
     char why[192];   /* one of them, and why not */
 };
+/* A program that runs meanwhile finds what it shut as it left it. */
 struct disk_count disk_count(int root);
-/* The same while a program runs, which finds what it shut as it left it. */
-struct disk_count disk_count_running(int root);
+/* The same, and what it shut stays open: when it has ended, and for whoever stages something there. */
+struct disk_count disk_count_opening(int root);
 
 #define WORKSPACE_ENTRIES_MAX 200000 /* in a workspace whose bytes are limited, too */
 
-int64_t workspace_disk_used(const struct workspace *ws);
+int64_t workspace_disk_used(const struct workspace *ws); /* opening */
 /* An error when `more` bytes would not fit the policy. For staging before, and for whoever ran a program after it. */
 int workspace_check_disk(const struct workspace *ws, int64_t more, struct err *err) CHECKED;
 /* The same of a count, for who counts a workspace that may be gone meanwhile. */

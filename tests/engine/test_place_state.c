@@ -208,6 +208,23 @@ static void test_what_does_not_change_is_not_told(void **state)
     assert_int_equal(states(), before);
 }
 
+/* Whatever is looked at and counted, a program that runs finds its folders as it left them. */
+static void test_a_running_program_keeps_its_modes(void **state)
+{
+    (void)state;
+    rig.options.policy.max_disk_bytes = 100 << 20;
+    place_rig_open(&rig);
+    place_rig_call(&rig, "c1", "workspace_exec",
+                   "{\"command\":\"mkdir d; chmod 0 d; echo shut; read x; stat -c mode=%a d\",\"background\":true,"
+                   "\"yield_time_ms\":60000}");
+    place_rig_call(&rig, "c2", "collect_outputs", "{}");
+    place_rig_call(&rig, "c3", "workspace_write_stdin",
+                   "{\"session_id\":\"p1\",\"submit\":true,\"yield_time_ms\":60000}");
+    place_rig_turn(&rig);
+    assert_non_null(entry("d")); /* it was looked at */
+    assert_non_null(strstr(place_rig_of(&rig, "c3", "output"), "mode=0"));
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_prestate_setup_teardown(name, place_rig_set_up, place_rig_tear_down, &rig)
@@ -217,6 +234,7 @@ int main(void)
         TEST(test_long_paths_are_bounded),
         TEST(test_what_is_no_file_says_so),
         TEST(test_a_shut_folder_is_counted),
+        TEST(test_a_running_program_keeps_its_modes),
         TEST(test_a_workspace_is_told_when_it_is_made),
         TEST(test_what_a_program_writes_is_told_while_it_runs),
         TEST(test_a_command_that_is_waited_for_is_watched_too),

@@ -250,7 +250,7 @@ static void test_what_is_shut_is_counted(void **state)
     set_mode(ws, "work", 0);
     set_mode(ws, ".", 0);
     /* A program that runs finds everything as it left it. */
-    assert_int_equal(disk_count_running(beneath_fd(ws->root)).bytes, empty + 1500);
+    assert_int_equal(disk_count(beneath_fd(ws->root)).bytes, empty + 1500);
     assert_int_equal(mode_of(ws, ""), 0);
     set_mode(ws, "", 0700);
     assert_int_equal(mode_of(ws, "work"), 0);
@@ -374,7 +374,7 @@ static void test_many_that_are_deep_are_counted(void **state)
         snprintf(name, sizeof(name), "b%d", i);
         make_deep(root, name, 205, 100 + i);
     }
-    struct disk_count after = disk_count_running(root);
+    struct disk_count after = disk_count(root);
     assert_int_equal(after.missed, 0);
     assert_int_equal(after.entries - before.entries, 110 * (206 + 6));
     assert_int_equal(after.bytes - before.bytes, 3 * (110 * 100 + 109 * 110 / 2));
