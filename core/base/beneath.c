@@ -10,6 +10,7 @@
  * or a tty. What was opened is then judged by fstat, on the descriptor, not by a stat before the open. */
 
 #include "beneath.h"
+#include "beneath_internal.h"
 #include "mem.h"
 #include "strbuf.h"
 #include <errno.h>
@@ -100,8 +101,7 @@ static int escapes(struct err *err, const char *path)
     return -1;
 }
 
-/* Says in a sentence why `path` could not be opened. */
-static int refuse(struct err *err, int code, const char *path)
+int beneath_refuse(struct err *err, int code, const char *path)
 {
     const char *why = NULL;
     switch (code) {
@@ -205,8 +205,7 @@ char *beneath_clean(const struct beneath *root, const char *path, struct err *er
     return out;
 }
 
-/* The descriptor, or -1 with errno. */
-static int open_beneath(const struct beneath *root, const char *path, int flags, mode_t mode)
+int beneath_open_raw(int dir, const char *path, int flags, mode_t mode, uint64_t resolve)
 {
     flags |= O_CLOEXEC;
     if (!(flags & O_PATH))
@@ -214,13 +213,19 @@ static int open_beneath(const struct beneath *root, const char *path, int flags,
     struct open_how how = {
         .flags = (unsigned)flags,
         .mode = flags & (O_CREAT | __O_TMPFILE) ? mode : 0,
-        .resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS,
+        .resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS | resolve,
     };
     for (int attempt = 0;; attempt++) {
-        int fd = (int)syscall(SYS_openat2, root->fd, path, &how, sizeof(how));
+        int fd = (int)syscall(SYS_openat2, dir, path, &how, sizeof(how));
         if (fd >= 0 || attempt == OPEN_ATTEMPTS || (errno != EAGAIN && errno != EINTR))
             return fd;
     }
+}
+
+/* The descriptor, or -1 with errno. */
+static int open_beneath(const struct beneath *root, const char *path, int flags, mode_t mode)
+{
+    return beneath_open_raw(root->fd, path, flags, mode, 0);
 }
 
 int beneath_openat(const struct beneath *root, const char *path, int flags, mode_t mode, struct err *err)
@@ -230,7 +235,7 @@ int beneath_openat(const struct beneath *root, const char *path, int flags, mode
         return -1;
     int fd = open_beneath(root, clean, flags, mode);
     if (fd < 0)
-        refuse(err, errno, clean);
+        beneath_refuse(err, errno, clean);
     free(clean);
     return fd;
 }
@@ -256,7 +261,7 @@ int beneath_lstat(const struct beneath *root, const char *path, struct stat *st,
     if (fd < 0)
         return -1;
     if (fstat(fd, st) < 0)
-        return refuse(err, errno, path);
+        return beneath_refuse(err, errno, path);
     return 0;
 }
 
@@ -313,7 +318,7 @@ int beneath_parent(const struct beneath *root, const char *path, bool make, char
             fd = make_folders(root, clean);
     }
     if (fd < 0)
-        return refuse(err, errno, clean);
+        return beneath_refuse(err, errno, clean);
     *name = xstrdup(slash ? slash + 1 : clean);
     return fd;
 }
@@ -328,7 +333,7 @@ int beneath_read(const struct beneath *root, const char *path, struct strbuf *ou
     if (!st)
         st = &own;
     if (fstat(fd, st) < 0)
-        return refuse(err, errno, path);
+        return beneath_refuse(err, errno, path);
     if (!S_ISREG(st->st_mode)) {
         err_set(err, "%s is %s, not a file", path, beneath_kind(st->st_mode));
         if (err)

@@ -27,7 +27,8 @@ const char *beneath_kind(mode_t mode);
 /* "./a//b/" → "a/b"; "." for the root. An absolute path below the root is taken as relative to it. Empty text, NUL,
  * ".." that climbs out or another absolute path is an error ("path escapes workspace: …"). The kernel checks again. */
 char *beneath_clean(const struct beneath *root, const char *path, struct err *err) CHECKED;
-/* What of an absolute path is below the root, "" or beginning with '/', by its own path or the other; NULL: it is not. */
+/* What of an absolute path is below the root, "" or beginning with '/', by its own path or the other; NULL: it is not.
+ */
 const char *beneath_rest(const struct beneath *root, const char *path);
 /* The text alone: no empty or "." parts, ".." resolved. NULL when it climbs out. */
 char *beneath_tidy(const char *path);
@@ -40,3 +41,25 @@ int beneath_parent(const struct beneath *root, const char *path, bool make, char
 /* Whole content of a regular file, at most `limit` bytes (more: EFBIG). Links are followed while they stay beneath. */
 int beneath_read(const struct beneath *root, const char *path, struct strbuf *out, size_t limit, struct stat *st,
                  struct err *err) CHECKED;
+
+/* The folder that a path was resolved in: how much of the path names it (0: the root), and which folder it is. */
+struct beneath_anchor {
+    size_t len;
+    dev_t dev;
+    ino_t ino;
+};
+/* Where a path leads when every link on it is followed, as far as it exists. */
+struct beneath_place {
+    char *path;                   /* clean, relative to the root, no part of it is a link; "." for the root */
+    int folder;                   /* O_PATH: the deepest folder above the last name that exists */
+    struct beneath_anchor anchor; /* that folder; as long as `path` when the path is a folder that a link named */
+    bool link;                    /* the last name was itself a link */
+};
+/* Links that stay beneath the root are followed, absolute ones too. One that leaves is an error that names it (EXDEV).
+ */
+int beneath_resolve(const struct beneath *root, const char *path, struct beneath_place *place, struct err *err) CHECKED;
+void beneath_place_release(struct beneath_place *place);
+/* Opens the folder that holds a resolved path, with no link on the way. With an anchor it must be the same folder as
+ * then: ESTALE says that it was moved or replaced. Missing folders are made when `make` is set, else that is ENOENT. */
+int beneath_folder(const struct beneath *root, const char *path, const struct beneath_anchor *anchor, bool make,
+                   struct err *err) CHECKED;

@@ -167,7 +167,7 @@ struct copying {
 
 static int copy_bytes(int from, int to)
 {
-    char bytes[65536];
+    char bytes[16 << 10]; /* a stack may be small */
     for (;;) {
         ssize_t got = read(from, bytes, sizeof(bytes));
         if (got < 0 && errno == EINTR)

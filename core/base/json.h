@@ -69,6 +69,17 @@ void json_write(struct strbuf *out, const struct json *value, unsigned style);
 void json_write_str(struct strbuf *out, const char *text, size_t len, unsigned style);
 /* How long that is, the quotes included. */
 size_t json_str_length(const char *text, size_t len, unsigned style);
+/* Makes JSON text in `text`, from byte `from` on, safe to print: DEL, C1 and bidirectional controls and invisible
+ * characters become \uXXXX, malformed UTF-8 becomes U+FFFD. The values stay the same. Every JSON line that leaves for a
+ * file, a pipe or a terminal goes through here. json_write itself does not escape them: its text often becomes a value
+ * (a tool's output in a message, the input of a digest), and values must not change. */
+void json_make_printable(struct strbuf *text, size_t from);
+/* How many bytes longer that makes it. */
+size_t json_printable_growth(const char *text, size_t len);
+/* How long a text is as a string of such a line, with its quotes. */
+size_t json_printed_length(const char *text, size_t len);
+/* Would it leave the text as it is? */
+bool json_is_printable(const char *text, size_t len);
 /* The shortest text that reads back as the same double, an integer without a point; NaN and infinities as null. */
 void json_write_num(struct strbuf *out, double number);
 
@@ -102,3 +113,6 @@ size_t json_skip(const char *text, size_t len);
 /* The same for the value that begins right at `text`, checked in every detail: 0 unless json_parse would take it, and
  * when containers nest more than `depth` deep. */
 size_t json_check(const char *text, size_t len, int depth);
+/* Values of a text, a little more than there are: what stands between two commas or behind a bracket. What is parsed
+ * takes many times the room of its text, so who reads a stranger's looks at this first. */
+size_t json_count_values(const char *text, size_t len);

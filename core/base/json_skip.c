@@ -170,3 +170,18 @@ size_t json_check(const char *text, size_t len, int depth)
     const char *end = check_value(text, text + len, depth < JSON_DEPTH_MAX ? depth : JSON_DEPTH_MAX);
     return end ? (size_t)(end - text) : 0;
 }
+
+size_t json_count_values(const char *text, size_t len)
+{
+    size_t count = 1;
+    bool quoted = false;
+    for (size_t i = 0; i < len; i++) {
+        if (quoted && text[i] == '\\')
+            i++;
+        else if (text[i] == '"')
+            quoted = !quoted;
+        else if (!quoted && (text[i] == ',' || text[i] == '[' || text[i] == '{'))
+            count++;
+    }
+    return count;
+}

@@ -161,7 +161,8 @@ static void write_escaped(struct strbuf *out, uint32_t cp)
     }
 }
 
-/* The same where no whole block is left: the last one of the text is looked at again if all of it up to `at` is known. */
+/* The same where no whole block is left: the last one of the text is looked at again if all of it up to `at` is known.
+ */
 static const char *plain_tail(const char *from, const char *at, const char *end, bool ascii)
 {
     if (end - at < SCAN_BLOCK && end - from >= SCAN_BLOCK) {
@@ -228,6 +229,104 @@ size_t json_str_length(const char *text, size_t len, unsigned style)
     CLEANUP(strbuf) struct strbuf form = STRBUF_INIT;
     json_write_str(&form, text, len, style);
     return form.len;
+}
+
+/* Printable text */
+
+/* The first byte from `at` on that is DEL or above ASCII. */
+static const char *ascii_end(const char *at, const char *end)
+{
+    for (; end - at >= 8; at += 8) {
+        uint64_t word;
+        memcpy(&word, at, sizeof(word));
+        /* Adding 1 carries 0x7f into the high bit. A carry out of 0xff only reaches words that stop here anyway. */
+        if ((word | (word + 0x0101010101010101u)) & 0x8080808080808080u)
+            break;
+    }
+    while (at < end && (unsigned char)*at < 0x7F)
+        at++;
+    return at;
+}
+
+/* The length of a well-formed character whose first byte begins no unsafe one; 0: look closer. Most letters above ASCII
+ * are such. */
+static size_t harmless_char(const char *at, const char *end)
+{
+    unsigned char lead = (unsigned char)*at;
+    size_t len = lead >= 0xC3 && lead <= 0xDF && lead != 0xCD && lead != 0xD8 ? 2
+                 : lead >= 0xE4 && lead <= 0xEC                               ? 3
+                                                                              : 0;
+    if (!len || (size_t)(end - at) < len)
+        return 0;
+    for (size_t i = 1; i < len; i++)
+        if (((unsigned char)at[i] & 0xC0) != 0x80)
+            return 0;
+    return len;
+}
+
+/* The first character from `at` on that cannot be printed as it is. Raw controls below 0x20 are no matter here: JSON
+ * has them only as white space. */
+static const char *printable_end(const char *at, const char *end, uint32_t *cp, size_t *used)
+{
+    while ((at = ascii_end(at, end)) < end) {
+        size_t harmless = harmless_char(at, end);
+        if (harmless) {
+            at += harmless;
+            continue;
+        }
+        *cp = utf8_decode(at, (size_t)(end - at), used);
+        if (utf8_unsafe(*cp) || (*cp == UTF8_REPLACEMENT && !utf8_valid(at, *used)))
+            break;
+        at += *used;
+    }
+    return at;
+}
+
+bool json_is_printable(const char *text, size_t len)
+{
+    uint32_t cp;
+    size_t used;
+    return printable_end(text, text + len, &cp, &used) == text + len;
+}
+
+size_t json_printable_growth(const char *text, size_t len)
+{
+    const char *at = text, *end = text + len;
+    uint32_t cp;
+    size_t used, growth = 0;
+    while ((at = printable_end(at, end, &cp, &used)) < end) {
+        size_t written = cp == UTF8_REPLACEMENT ? 3 : cp > 0xFFFF ? 12 : 6;
+        growth += written > used ? written - used : 0;
+        at += used;
+    }
+    return growth;
+}
+
+size_t json_printed_length(const char *text, size_t len)
+{
+    return json_str_length(text, len, JSON_COMPACT) + json_printable_growth(text, len);
+}
+
+void json_make_printable(struct strbuf *text, size_t from)
+{
+    CLEANUP(strbuf) struct strbuf out = STRBUF_INIT;
+    const char *at = text->buf + from, *end = text->buf + text->len, *first, *stop;
+    uint32_t cp;
+    size_t used;
+    first = stop = printable_end(at, end, &cp, &used);
+    for (at = first; stop < end; stop = printable_end(at, end, &cp, &used)) {
+        strbuf_add(&out, at, (size_t)(stop - at));
+        if (cp == UTF8_REPLACEMENT)
+            strbuf_addstr(&out, "\xEF\xBF\xBD");
+        else
+            write_escaped(&out, cp);
+        at = stop + used;
+    }
+    if (first == end)
+        return;
+    strbuf_add(&out, at, (size_t)(end - at));
+    strbuf_set_len(text, (size_t)(first - text->buf));
+    strbuf_add(text, out.buf, out.len);
 }
 
 /* Values */

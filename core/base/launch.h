@@ -11,6 +11,7 @@
 #define LAUNCH_MARK       LAUNCH_WORD "begins\n" /* what stands before it is the engine's */
 #define LAUNCH_LAST       LAUNCH_WORD "ended\n"  /* and how, where there is no line to the host */
 #define LAUNCH_PREFIX     "KTV_" /* before the names of the program's variables, in the environment of the engine */
+#define LAUNCH_FILTER     "KEYTURN_FILTER" /* variable with the system call filter in hexadecimal */
 
 /* $KEYTURN_LAUNCH, or keyturn-launch beside the program or where an installation puts it. Need not exist. The caller's.
  */

@@ -17,6 +17,7 @@
 
 #include "loop.h"
 #include "err.h"
+#include "loop_meter.h"
 #include "loop_private.h"
 #include "mem.h"
 #include "strbuf.h"
@@ -132,7 +133,7 @@ static void fire_timers(struct loop *loop)
     while (loop->count && loop->heap[0].due_us <= now && loop->heap[0].serial < limit && !loop->stopping) {
         struct loop_timer *timer = loop->heap[0].timer;
         loop_timer_stop(loop, timer);
-        timer->fire(timer);
+        LOOP_CALL("timer", timer->fire, timer->fire(timer));
     }
 }
 
@@ -177,7 +178,7 @@ static void run_tasks(struct loop *loop)
     for (size_t left = loop->tasks; left && loop->first && !loop->stopping; left--) {
         struct loop_task *task = loop->first;
         unlink_task(loop, task);
-        task->run(task);
+        LOOP_CALL("task", task->run, task->run(task));
     }
 }
 
@@ -191,7 +192,7 @@ static void on_letters(uv_async_t *door)
     pthread_mutex_unlock(&loop->lock);
     while (letter) {
         struct letter *next = letter->next;
-        letter->run(letter->data);
+        LOOP_CALL("post", letter->run, letter->run(letter->data));
         free(letter);
         letter = next;
     }
@@ -311,7 +312,7 @@ static void work_done(uv_work_t *request, int status)
     loop->works--;
     free(job);
     work->impl = NULL;
-    work->done(work);
+    LOOP_CALL("work", work->done, work->done(work));
     if (disowned)
         loop_count_dying(loop, -1);
 }
@@ -322,14 +323,14 @@ static void on_readable(uv_poll_t *poll, int status, int events)
     (void)status;
     (void)events;
     struct loop_watch *watch = poll->data;
-    watch->call(watch->data);
+    LOOP_CALL("watch", watch->call, watch->call(watch->data));
 }
 
 static void on_signal(uv_signal_t *signal, int signum)
 {
     (void)signum;
     struct loop_watch *watch = signal->data;
-    watch->call(watch->data);
+    LOOP_CALL("signal", watch->call, watch->call(watch->data));
 }
 
 static void free_watch(uv_handle_t *handle)
@@ -368,6 +369,7 @@ struct loop *loop_new(struct clock *clock)
 {
     /* A child that stopped reading is told by the write, not by a signal. libuv gives children the default again. */
     signal(SIGPIPE, SIG_IGN);
+    loop_meter_start();
     struct loop *loop = xcalloc(1, sizeof(*loop));
     loop->clock = clock;
     loop->fake = clock == clock_system() ? NULL : (struct fake_clock *)clock;

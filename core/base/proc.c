@@ -17,11 +17,13 @@
 
 #include "proc.h"
 #include "loop.h"
+#include "loop_meter.h"
 #include "loop_private.h"
 #include "mem.h"
 #include "pace.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/keyctl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -59,6 +61,7 @@ struct proc {
     struct stream out, err, control;
     uv_timer_t grace; /* before its end: the pauses of one that is calmed */
     void (*on_exit)(void *data, int status, int signum);
+    void (*on_socket)(void *data, int fd);
     void *data;
     int handles; /* that libuv has not closed yet */
     int writes;  /* queued for stdin */
@@ -170,9 +173,8 @@ static void drain_stream(struct stream *stream)
     }
 }
 
-static void on_grace_over(uv_timer_t *grace)
+static void end_streams(struct proc *proc)
 {
-    struct proc *proc = grace->data;
     if (!proc->paused) { /* else its time comes when somebody reads again */
         drain_stream(&proc->out);
         end_stream(&proc->out);
@@ -182,6 +184,11 @@ static void on_grace_over(uv_timer_t *grace)
     drain_stream(&proc->control);
     end_stream(&proc->control);
     maybe_tell(proc);
+}
+
+static void on_grace_over(uv_timer_t *grace)
+{
+    LOOP_CALL("end of a child's streams", on_grace_over, end_streams(grace->data));
 }
 
 static void give_buffer(uv_handle_t *handle, size_t suggested, uv_buf_t *buf);
@@ -223,14 +230,13 @@ static void calm(struct stream *stream, size_t got)
     uv_timer_start(&proc->grace, on_calm_over, (uint64_t)CALM_MS * count_flood(stream, true), 0);
 }
 
-static void on_exited(uv_process_t *process, int64_t status, int signum)
+static void take_exit(struct proc *proc, int64_t status, int signum)
 {
-    struct proc *proc = process->data;
     proc->exited = true;
     proc->status = signum ? -1 : (int)status;
     proc->signum = signum;
     kill(-proc->pid, SIGKILL);
-    close_handle(process);
+    close_handle(&proc->process);
     close_input(proc);
     if (proc->freed) {
         if (!uv_is_closing((uv_handle_t *)&proc->grace))
@@ -246,6 +252,12 @@ static void on_exited(uv_process_t *process, int64_t status, int signum)
     maybe_tell(proc);
 }
 
+static void on_exited(uv_process_t *process, int64_t status, int signum)
+{
+    struct proc *proc = process->data;
+    LOOP_CALL("end of a child", proc->on_exit, take_exit(proc, status, signum));
+}
+
 /* Streams */
 
 static void give_buffer(uv_handle_t *handle, size_t suggested, uv_buf_t *buf)
@@ -255,20 +267,66 @@ static void give_buffer(uv_handle_t *handle, size_t suggested, uv_buf_t *buf)
     *buf = uv_buf_init(proc->buffer, sizeof(proc->buffer));
 }
 
-static void on_read(uv_stream_t *pipe, ssize_t got, const uv_buf_t *buf)
+static void on_socket_closed(uv_handle_t *handle)
 {
-    struct proc *proc = pipe->data;
-    struct stream *stream = CONTAINER_OF(pipe, struct stream, pipe);
+    free(handle);
+}
+
+/* Sockets that came along with bytes of the control line. Whatever else a child sends is closed. */
+static void take_sockets(struct stream *control)
+{
+    struct proc *proc = control->proc;
+    while (uv_pipe_pending_count(&control->pipe) > 0) {
+        union {
+            uv_tcp_t tcp;
+            uv_pipe_t pipe;
+            uv_udp_t udp;
+        } *handle = xcalloc(1, sizeof(*handle));
+        uv_handle_type type = uv_pipe_pending_type(&control->pipe);
+        uv_os_fd_t fd;
+        if (type == UV_UDP)
+            uv_udp_init(loop_uv(proc->loop), &handle->udp);
+        else if (type == UV_NAMED_PIPE)
+            uv_pipe_init(loop_uv(proc->loop), &handle->pipe, 0);
+        else
+            uv_tcp_init(loop_uv(proc->loop), &handle->tcp);
+        bool taken = uv_accept((uv_stream_t *)&control->pipe, (uv_stream_t *)handle) == 0;
+        int copy = taken && proc->on_socket && type == UV_TCP && uv_fileno((uv_handle_t *)handle, &fd) == 0
+                       ? fcntl(fd, F_DUPFD_CLOEXEC, 3)
+                       : -1;
+        uv_close((uv_handle_t *)handle, on_socket_closed);
+        if (copy >= 0)
+            proc->on_socket(proc->data, copy);
+        if (!taken || proc->freed)
+            break;
+    }
+}
+
+static void take_read(struct stream *stream, ssize_t got, const uv_buf_t *buf)
+{
+    struct proc *proc = stream->proc;
+    if (stream == &proc->control)
+        take_sockets(stream);
+    if (proc->freed)
+        return;
     if (got > 0) {
         stream->call(proc->data, buf->base, (size_t)got);
         if (!proc->freed)
             calm(stream, (size_t)got);
     } else if (got < 0) {
-        if (proc->tty) /* hung up, libuv takes a short read for the last one, and all of a terminal's are short */
+        /* Hung up, libuv takes a short read for the last one. All of a terminal's are short, and so is the one of a
+         * line that a socket came with. */
+        if (proc->tty || stream == &proc->control)
             drain_stream(stream);
         end_stream(stream);
         maybe_tell(proc);
     }
+}
+
+static void on_read(uv_stream_t *pipe, ssize_t got, const uv_buf_t *buf)
+{
+    struct stream *stream = CONTAINER_OF(pipe, struct stream, pipe);
+    LOOP_CALL("output of a child", stream->call, take_read(stream, got, buf));
 }
 
 static void on_written(uv_write_t *request, int status)
@@ -287,7 +345,7 @@ static void on_written(uv_write_t *request, int status)
 /* Our end of something, into libuv's hands; it is closed when that fails. */
 static int open_ours(struct proc *proc, uv_pipe_t *pipe, int ours)
 {
-    uv_pipe_init(loop_uv(proc->loop), pipe, 0);
+    uv_pipe_init(loop_uv(proc->loop), pipe, pipe == &proc->control.pipe);
     own_handle(proc, pipe);
     int failed = uv_pipe_open(pipe, ours);
     if (!failed)
@@ -313,8 +371,8 @@ static int open_input(struct proc *proc, int ours)
     return proc->input_open ? 0 : -1;
 }
 
-/* The child's ends: its standard files, -1 where it gets /dev/null, and the line to us. */
-#define CHILD_ENDS 4
+/* The child's ends: its standard files, -1 where it gets /dev/null, the line to us and what is handed over. */
+#define CHILD_ENDS (PROC_HANDED_FD + 1 + PROC_HANDED_MORE)
 
 struct child_ends {
     int fd[CHILD_ENDS];
@@ -377,14 +435,26 @@ static int open_control(struct proc *proc, const struct proc_options *options, s
         return 0;
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair))
         return -1;
-    ends->fd[3] = pair[1];
+    ends->fd[PROC_CONTROL_FD] = pair[1];
     proc->gentle = true;
     return open_stream(proc, &proc->control, pair[0], options->on_control);
+}
+
+static int copy_handed(const struct proc_options *options, struct child_ends *ends)
+{
+    int *to = &ends->fd[PROC_HANDED_FD];
+    if (options->hand_over > 0 && (*to = fcntl(options->hand_over, F_DUPFD_CLOEXEC, CHILD_ENDS)) < 0)
+        return -1;
+    for (const int *at = options->hand_more; at && *at >= 0; at++)
+        if ((*++to = fcntl(*at, F_DUPFD_CLOEXEC, CHILD_ENDS)) < 0)
+            return -1;
+    return 0;
 }
 
 static _Thread_local bool starting;
 static pid_t starter;
 static bool left_alone; /* by the signal for our end */
+static bool keeps_keyring;
 static const int *joins;
 
 /* In every child that is forked, between fork and exec. */
@@ -395,6 +465,8 @@ static void in_child(void)
     for (const int *at = joins; at && *at >= 0; at++)
         if (write(*at, "0", 1) < 0)
             continue; /* a limit that cannot be had; whoever wanted it looks whether it holds */
+    if (!keeps_keyring)
+        syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL); /* a kernel without keys has none to keep from it */
     if (!left_alone)
         prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != starter)
@@ -420,9 +492,12 @@ static int spawn(struct proc *proc, const struct proc_options *options, const ch
         .env = (char **)(uintptr_t)options->env,
         .cwd = options->cwd,
         .flags = UV_PROCESS_DETACHED,
-        .stdio_count = ends->fd[CHILD_ENDS - 1] >= 0 ? CHILD_ENDS : CHILD_ENDS - 1,
+        .stdio_count = PROC_CONTROL_FD,
         .stdio = stdio,
     };
+    for (int i = PROC_CONTROL_FD; i < CHILD_ENDS; i++)
+        if (ends->fd[i] >= 0)
+            how.stdio_count = i + 1;
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, watch_forks);
     /* A kernel without it (before 5.11) leaves what was opened without care open. */
@@ -431,6 +506,7 @@ static int spawn(struct proc *proc, const struct proc_options *options, const ch
     starter = getpid();
     left_alone = options->ends_with_us || options->on_control;
     joins = options->join;
+    keeps_keyring = options->keep_keyring;
     starting = true;
     int failed = uv_spawn(loop_uv(proc->loop), &proc->process, &how);
     starting = false;
@@ -464,13 +540,16 @@ struct proc *proc_start(struct loop *loop, const struct proc_options *options, s
     proc->loop = loop;
     proc->data = options->data;
     proc->on_exit = options->on_exit;
+    proc->on_socket = options->on_socket;
     proc->out.pace.after = proc->err.pace.after = options->calm_after;
     uv_timer_init(loop_uv(loop), &proc->grace);
     own_handle(proc, &proc->grace);
 
-    CLEANUP(child_ends) struct child_ends ends = {{-1, -1, -1, -1}};
+    CLEANUP(child_ends) struct child_ends ends;
+    memset(&ends, 0xff, sizeof(ends)); /* -1: none */
     int failed = 0;
-    if ((options->tty ? open_terminal : open_pipes)(proc, options, &ends) || open_control(proc, options, &ends))
+    if (copy_handed(options, &ends) || (options->tty ? open_terminal : open_pipes)(proc, options, &ends) ||
+        open_control(proc, options, &ends))
         failed = -errno;
     else
         failed = spawn(proc, options, file, &ends);

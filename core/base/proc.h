@@ -11,6 +11,10 @@
 struct loop;
 struct proc;
 
+#define PROC_CONTROL_FD  3 /* in the child: the line to us */
+#define PROC_HANDED_FD   4 /* what was handed over */
+#define PROC_HANDED_MORE 4 /* at most so many more behind it */
+
 struct proc_options {
     const char *const *argv; /* NULL-terminated; argv[0] is looked up in the PATH of `env` when it has no slash */
     const char *const *env;  /* NULL: ours */
@@ -24,10 +28,18 @@ struct proc_options {
      * just started may survive: bubblewrap's own child would wait for it for ever. With a line to us this is so too. */
     bool ends_with_us;
     const int *join; /* descriptors to which it writes "0" before it begins: cgroup.procs; -1 at the end */
+    /* What the child on the other end of the control line sends along: a socket, the caller's to close. NULL: sockets
+     * that come are closed. */
+    void (*on_socket)(void *data, int fd);
+    int hand_over;        /* a descriptor that the child gets as PROC_HANDED_FD; 0: none. The caller's to close */
+    const int *hand_more; /* others, which it gets behind that one; -1 at the end. NULL: none */
+    /* It has the user's kernel keyring of this session. Others begin with an empty one: keys in it (Kerberos, fscrypt)
+     * are the user's, not a script's, a program's or a tool server's. */
+    bool keep_keyring;
     void (*on_stdout)(void *data, const char *bytes, size_t len); /* NULL: /dev/null. len 0: end of stream */
     void (*on_stderr)(void *data, const char *bytes, size_t len);
-    /* What a stream brings beyond so many bytes is read with pauses: a child that prints for ever then waits for us, and
-     * does not have a processor of ours for it. 0: never. */
+    /* What a stream brings beyond so many bytes is read with pauses: a child that prints for ever then waits for us,
+     * and does not have a processor of ours for it. 0: never. */
     uint64_t calm_after;
     /* Called once, after both streams ended. `status` is the exit code, or -1 with `signum` set. */
     void (*on_exit)(void *data, int status, int signum);
@@ -44,7 +56,8 @@ void proc_pause(struct proc *proc, bool paused);
 void proc_write(struct proc *proc, const void *bytes, size_t len);
 /* Bytes that are queued and that it has not read yet. */
 size_t proc_unwritten(const struct proc *proc);
-/* On a terminal: lines are read from it, and what is typed is not said back. A program that echoes itself reads characters. */
+/* On a terminal: lines are read from it, and what is typed is not said back. A program that echoes itself reads
+ * characters. */
 bool proc_hides_input(const struct proc *proc);
 /* On a terminal: what a person would type for it. */
 void proc_close_stdin(struct proc *proc);

@@ -24,6 +24,7 @@ static bool make_room(struct processes *all)
 static bool read_process(const char *pid, struct process *process)
 {
     char path[300], text[512], state;
+    long threads = 1;
     snprintf(path, sizeof(path), "/proc/%s/stat", pid);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     ssize_t len = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
@@ -34,8 +35,15 @@ static bool read_process(const char *pid, struct process *process)
     text[len] = '\0';
     const char *begins = strchr(text, '('), *ends = strrchr(text, ')');
     *process = (struct process){.pid = (int)strtol(pid, NULL, 10)};
-    if (!begins || !ends || sscanf(ends + 1, " %c %d", &state, &process->parent) != 2 || state == 'Z' || state == 'X')
+    if (!begins || !ends ||
+        sscanf(ends + 1, " %c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %ld", &state,
+               &process->parent, &threads) < 2)
         return false;
+    /* The first thread may have ended before the others. */
+    if ((state == 'Z' && threads < 2) || state == 'X')
+        return false;
+    process->stopped = state == 'T' || state == 't';
+    process->waits = state == 'D';
     snprintf(process->name, sizeof(process->name), "%.*s", (int)(ends - begins - 1), begins + 1);
     for (char *at = process->name; *at; at++)
         if (!isgraph((unsigned char)*at))

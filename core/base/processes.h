@@ -1,6 +1,6 @@
 #pragma once
-/* The processes of this machine, or of the sandbox one is in, as /proc tells them, and those of them that are somebody's.
- * Nothing but libc: keyturn-launch has it too. */
+/* The processes of this machine, or of the sandbox one is in, as /proc tells them, and those of them that are
+ * somebody's. Nothing but libc: keyturn-launch has it too. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -9,6 +9,8 @@ struct process {
     int pid, parent;
     char name[17]; /* nothing in it but what can be shown */
     bool ours;     /* for whoever looks */
+    bool stopped;  /* by a signal or a debugger */
+    bool waits;    /* in the kernel, and no signal but a kill gets it out: for a disk, or for a child of vfork */
 };
 
 struct processes {

@@ -1,7 +1,8 @@
 /* All forms of all values are one list, sorted by the first byte and then by length, the longest first: it wins where
  * two begin alike. A table of the pairs of bytes with which forms begin lets almost every place of a text be passed
  * with one look, so a text is read once however many secrets there are. A form that may stand in a URL is in the list
- * under each byte that it may begin with there, and is compared byte by byte, escaped or not.
+ * under each byte that it may begin with there, and is compared byte by byte, escaped or not. So is one that may be
+ * escaped with backslashes.
  *
  * A set is never changed after others can see it: adding makes a new one and keeps the old for whoever is reading it.
  * There are a handful of secrets in the life of a program, so nothing is given back before redact_forget. */
@@ -9,10 +10,12 @@
 #include "redact.h"
 #include "arena.h"
 #include "err.h"
+#include "escaped.h"
 #include "json.h"
 #include "mem.h"
 #include "redact_forms.h"
 #include "strbuf.h"
+#include "utf8.h"
 #include <string.h>
 #include <strings.h>
 
@@ -28,7 +31,7 @@ struct form {
     char *text;
     size_t len;
     unsigned char first; /* byte of what is looked for */
-    bool in_url;         /* any byte of it may be escaped */
+    enum redact_spelling spelling;
     const struct secret *secret;
 };
 
@@ -87,24 +90,27 @@ struct collector {
     const struct secret *secret;
 };
 
-static void add_form(const struct collector *to, const char *text, size_t len, unsigned char first, bool in_url)
+static void add_form(const struct collector *to, const char *text, size_t len, unsigned char first,
+                     enum redact_spelling spelling)
 {
     struct set *set = to->set;
     for (size_t i = 0; i < set->count; i++)
-        if (set->forms[i].len == len && set->forms[i].first == first && set->forms[i].in_url == in_url &&
+        if (set->forms[i].len == len && set->forms[i].first == first && set->forms[i].spelling == spelling &&
             memcmp(set->forms[i].text, text, len) == 0)
             return;
     GROW(set->forms, set->count, set->room);
-    set->forms[set->count++] = (struct form){xmemdup0(text, len), len, first, in_url, to->secret};
+    set->forms[set->count++] = (struct form){xmemdup0(text, len), len, first, spelling, to->secret};
 }
 
-static void collect(void *data, const char *text, size_t len, bool in_url)
+static void collect(void *data, const char *text, size_t len, enum redact_spelling spelling)
 {
-    add_form(data, text, len, (unsigned char)text[0], in_url);
-    if (in_url)
-        add_form(data, text, len, '%', true);
-    if (in_url && text[0] == ' ')
-        add_form(data, text, len, '+', true);
+    add_form(data, text, len, (unsigned char)text[0], spelling);
+    if (spelling == REDACT_IN_URL)
+        add_form(data, text, len, '%', spelling);
+    if (spelling == REDACT_IN_URL && text[0] == ' ')
+        add_form(data, text, len, '+', spelling);
+    if (spelling == REDACT_ESCAPED)
+        add_form(data, text, len, '\\', spelling);
 }
 
 static void mark_pairs(struct set *set, const char *beginning)
@@ -141,6 +147,49 @@ static void mark_in_url(struct set *set, const char *left, char beginning[BEGINN
     }
 }
 
+/* The room for a beginning: the longest escape may stand behind all but one of its bytes. */
+#define ESCAPE_ROOM (BEGINNING + ESCAPED_SLASHES_MAX + 8)
+
+static void mark_escaped(struct set *set, const char *left, size_t len, char beginning[ESCAPE_ROOM], size_t have);
+
+/* Escapes of one character: `mark` (u or x) and a number of so many digits, the first two of which are all that a
+ * beginning can hold. */
+static void mark_number(struct set *set, char beginning[ESCAPE_ROOM], size_t have, char mark, uint32_t number,
+                        unsigned digits)
+{
+    static const char hex[2][17] = {"0123456789abcdef", "0123456789ABCDEF"};
+    for (unsigned which = 0; which < 4; which++) {
+        beginning[have] = mark;
+        beginning[have + 1] = hex[which & 1][number >> 4 * (digits - 1) & 15];
+        beginning[have + 2] = hex[which >> 1][number >> 4 * (digits - 2) & 15];
+        mark_pairs(set, beginning);
+    }
+}
+
+/* Every way in which what is left of a form may begin where it is escaped, behind the `have` bytes of `beginning`. */
+static void mark_escaped(struct set *set, const char *left, size_t len, char beginning[ESCAPE_ROOM], size_t have)
+{
+    if (have >= BEGINNING) {
+        mark_pairs(set, beginning);
+        return;
+    }
+    size_t used;
+    uint32_t cp = utf8_decode(left, len, &used);
+    char letter = escaped_letter(*left);
+    beginning[have] = *left;
+    mark_escaped(set, left + 1, len - 1, beginning, have + 1);
+    for (size_t slashes = 1; slashes <= BEGINNING; slashes++) {
+        beginning[have + slashes - 1] = '\\';
+        mark_number(set, beginning, have + slashes, 'u', cp > 0xFFFF ? 0xD800 + ((cp - 0x10000) >> 10) : cp, 4);
+        mark_number(set, beginning, have + slashes, 'x', cp & 0xFF, 2);
+        mark_number(set, beginning, have + slashes, 'x', (unsigned char)*left, 2);
+        if (letter || *left == '\\') {
+            beginning[have + slashes] = letter;
+            mark_escaped(set, left + 1, len - 1, beginning, have + slashes + (letter != '\0'));
+        }
+    }
+}
+
 static void index_forms(struct set *set)
 {
     qsort(set->forms, set->count, sizeof(*set->forms), by_beginning);
@@ -151,10 +200,13 @@ static void index_forms(struct set *set)
         set->first[byte] = at;
     }
     for (size_t i = 0; i < set->count; i++) {
-        if (set->forms[i].in_url)
-            mark_in_url(set, set->forms[i].text, (char[BEGINNING + 3]){0}, 0);
+        const struct form *form = &set->forms[i];
+        if (form->spelling == REDACT_IN_URL)
+            mark_in_url(set, form->text, (char[BEGINNING + 3]){0}, 0);
+        else if (form->spelling == REDACT_ESCAPED)
+            mark_escaped(set, form->text, form->len, (char[ESCAPE_ROOM]){0}, 0);
         else
-            mark_pairs(set, set->forms[i].text);
+            mark_pairs(set, form->text);
     }
 }
 
@@ -260,11 +312,14 @@ static size_t url_byte(unsigned char byte, const char *text, size_t len)
 }
 
 /* How many bytes of the text the form takes; 0: it is not here. More than there are: it may be, but the text ends
- * within. */
-static size_t form_length(const struct form *form, const char *text, size_t len)
+ * within. `known`: how much of the text, or of an escaped value, was found to agree. */
+static size_t form_length(const struct form *form, const char *text, size_t len, size_t *known)
 {
     size_t at = 0;
-    if (!form->in_url)
+    *known = len;
+    if (form->spelling == REDACT_ESCAPED)
+        return escaped_length(form->text, form->len, text, len, known);
+    if (form->spelling == REDACT_PLAIN)
         return memcmp(form->text, text, form->len < len ? form->len : len) == 0 ? form->len : 0;
     for (size_t i = 0; i < form->len && at <= len; i++) {
         size_t took = url_byte((unsigned char)form->text[i], text + at, len - at);
@@ -276,19 +331,22 @@ static size_t form_length(const struct form *form, const char *text, size_t len)
 }
 
 /* The longest form at the beginning of the text, and how long it is; NULL: none. `cut`: one may begin here, but the
- * text ends before it does; NULL: none may. */
+ * text ends before it does; NULL: none may. `known`: how much of that one is there. */
 static const struct form *form_at(const struct set *set, const char *text, size_t len, size_t *length,
-                                  const struct form **cut)
+                                  const struct form **cut, size_t *known)
 {
     const struct form *found = NULL;
     unsigned char byte = (unsigned char)*text;
     *cut = NULL;
-    *length = 0;
+    *length = *known = 0;
     for (size_t i = set->first[byte]; i < set->first[byte + 1]; i++) {
         const struct form *form = &set->forms[i];
-        size_t here = form_length(form, text, len);
+        size_t agrees, here = form_length(form, text, len, &agrees);
         if (here > len) {
-            *cut = form;
+            if (!*cut || agrees >= *known) {
+                *cut = form;
+                *known = agrees;
+            }
         } else if (here > *length) {
             found = form;
             *length = here;
@@ -312,11 +370,11 @@ static size_t replace(struct strbuf *out, const struct set *set, const char *tex
             at++;
             continue;
         }
-        size_t length;
-        const struct form *cut, *form = form_at(set, text + at, len - at, &length, &cut);
+        size_t length, known;
+        const struct form *cut, *form = form_at(set, text + at, len - at, &length, &cut, &known);
         if (cut && stream)
             break;
-        if (!form && cut && len - at >= REDACT_LEAST) {
+        if (!form && cut && known >= REDACT_LEAST) {
             form = cut; /* who made the text shorter did not know what he cut */
             length = len - at;
         }

@@ -6,10 +6,11 @@
  * log, an error, the screen) each value is replaced by "[secret NAME]". What is done stays as it is: a file, a tool or
  * a model gets the real bytes.
  *
- * Found is a value as it is, as JSON writes it (also within a text within JSON), as Python prints it, as a URL carries
- * it (whichever of its bytes are escaped there), as hex digits and inside base64; of one with several lines also each line,
- * and REDACT_LEAST bytes of one with which a text was cut off. Values shorter than REDACT_LEAST bytes are not looked for:
- * they would be found everywhere, and hide more than they are.
+ * Found is a value as it is, as JSON writes it (also within a text within JSON), as Python prints it, with any of its
+ * characters escaped by backslashes (\u0073, \x73), as a URL carries it (whichever of its bytes are escaped there), as
+ * hex digits and inside base64; of one with several lines also each line, and REDACT_LEAST bytes of one with which a
+ * text was cut off. Values shorter than REDACT_LEAST bytes are not looked for: they would be found everywhere, and hide
+ * more than they are.
  *
  * Adding and forgetting is for one thread, before or between what others do; looking is for all threads at any time.
  * Without secrets it costs one load. */

@@ -1,6 +1,7 @@
 /* A key goes its ways: into a request as it is, into a URL, into "user:key" as base64, into a dump as hex digits, into
  * the JSON of an answer that is itself a text in the JSON of another. Each way is a form that is looked for like the
- * value itself. In URLs there are too many: everybody has another idea of which characters must be escaped there. */
+ * value itself. In URLs and behind backslashes there are too many: everybody has another idea of which characters must
+ * be escaped there. */
 
 #include "redact_forms.h"
 #include "json.h"
@@ -19,7 +20,7 @@ struct to {
 static void give(const struct to *to, const char *text, size_t len)
 {
     if (len >= REDACT_LEAST)
-        to->each(to->data, text, len, false);
+        to->each(to->data, text, len, REDACT_PLAIN);
 }
 
 /* As JSON writes it, and as JSON writes that: a tool's answer is often JSON within a text. */
@@ -86,8 +87,10 @@ static void give_all(const struct to *to, const char *text, size_t len)
     give(to, text, len);
     give_json(to, text, len);
     give_repr(to, text, len);
-    if (len >= REDACT_LEAST)
-        to->each(to->data, text, len, true);
+    if (len >= REDACT_LEAST) {
+        to->each(to->data, text, len, REDACT_IN_URL);
+        to->each(to->data, text, len, REDACT_ESCAPED);
+    }
     give_hex(to, text, len);
     give_base64(to, text, len);
 }

@@ -1,10 +1,12 @@
 #pragma once
 /* The forms in which the value of a secret may turn up. What redact.c looks for; nobody else includes it. */
 
-#include <stdbool.h>
 #include <stddef.h>
 
-/* `in_url`: any byte of it may be spelled as a URL spells it. */
-typedef void redact_form_fn(void *data, const char *text, size_t len, bool in_url);
+/* How a form is compared with a text: byte by byte; or any byte of it may be spelled as a URL does; or any character of
+ * it may be escaped as JSON and programs do (escaped.h). */
+enum redact_spelling { REDACT_PLAIN, REDACT_IN_URL, REDACT_ESCAPED };
+
+typedef void redact_form_fn(void *data, const char *text, size_t len, enum redact_spelling spelling);
 /* Calls `each` for the value and every form of it that has at least REDACT_LEAST bytes; some may come twice. */
 void redact_forms(const char *value, redact_form_fn *each, void *data);

@@ -173,13 +173,18 @@ void utf8_scrub(struct strbuf *out, const char *text, size_t len)
     strbuf_add(out, text + start, len - start);
 }
 
-/* C1 controls are spelled out like the invisible ones, because ^X has no letter for them that a C0 control does not have
- * already. */
+bool utf8_unsafe(uint32_t cp)
+{
+    return cp < 0x20 || (cp >= 0x7F && cp < 0xA0) || utf8_hidden(cp);
+}
+
+/* C1 controls are spelled out like the invisible ones, because ^X has no letter for them that a C0 control does not
+ * have already. */
 size_t utf8_spell(uint32_t cp, char out[16])
 {
     if (cp < 0x20 || cp == 0x7F)
         return (size_t)snprintf(out, 16, "^%c", (char)(cp ^ 0x40));
-    if ((cp >= 0x80 && cp < 0xA0) || utf8_hidden(cp))
+    if (utf8_unsafe(cp))
         return (size_t)snprintf(out, 16, "<U+%04X>", (unsigned)cp);
     return 0;
 }

@@ -24,6 +24,9 @@ size_t utf8_count(const char *text, size_t len);
 size_t utf8_prefix(const char *text, size_t len, size_t chars);
 /* Columns of a terminal: 0 combining, 1, or 2 wide. Control characters are 0; they are never sent. */
 int utf8_width(uint32_t cp);
+/* Must a character not be sent to a terminal as it is? Controls (C0, DEL, C1), bidirectional controls, line separators,
+ * and what is invisible. */
+bool utf8_unsafe(uint32_t cp);
 /* How a character is shown that cannot be sent as it is (^X, <U+202E>): writes it to `out` and returns its length, which
  * is its width too. 0: it can be sent. */
 size_t utf8_spell(uint32_t cp, char out[16]);

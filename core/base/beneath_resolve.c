@@ -1,0 +1,266 @@
+/* Resolves the links of a path beneath the root, and opens the folder of a resolved path again.
+ *
+ * A write must go where the question said. So the links of its path are followed once, here, and the result has none:
+ * from then on every open of it refuses links (RESOLVE_NO_SYMLINKS). The folder is remembered by device and inode, so
+ * that a folder which somebody puts in its place is noticed even when it is no link. */
+
+#include "beneath.h"
+#include "beneath_internal.h"
+#include "mem.h"
+#include "strbuf.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/openat2.h>
+#include <string.h>
+
+#define LINKS_MAX 40 /* as many as the kernel follows */
+
+struct walk {
+    const struct beneath *root;
+    const char *asked;
+    struct strbuf done; /* resolved so far: the path of `folder` */
+    struct strbuf todo;
+    int folder;
+    int links;
+    struct strbuf link; /* the last link that was followed, and where it leads */
+    struct strbuf target;
+    bool last; /* that link was the last name */
+};
+
+static int open_plain(int folder, const char *name, int flags)
+{
+    return beneath_open_raw(folder, name, flags, 0, RESOLVE_NO_SYMLINKS);
+}
+
+static void walk_cleanup(struct walk *walk)
+{
+    strbuf_release(&walk->done);
+    strbuf_release(&walk->todo);
+    strbuf_release(&walk->link);
+    strbuf_release(&walk->target);
+    if (walk->folder >= 0)
+        close(walk->folder);
+}
+
+static int leaves(const struct walk *walk, struct err *err)
+{
+    if (walk->last)
+        err_set(err, "%.300s is a symbolic link to %.300s, which is outside the workspace", walk->link.buf,
+                walk->target.buf);
+    else
+        err_set(err, "path escapes workspace: %.200s (%.200s is a symbolic link to %.200s)", walk->asked,
+                walk->link.buf, walk->target.buf);
+    if (err)
+        err->code = EXDEV;
+    return -1;
+}
+
+static int go_to(struct walk *walk, struct err *err)
+{
+    int fd = open_plain(beneath_fd(walk->root), walk->done.len ? walk->done.buf : ".", O_PATH | O_DIRECTORY);
+    if (fd < 0)
+        return beneath_refuse(err, errno, walk->asked);
+    if (walk->folder >= 0)
+        close(walk->folder);
+    walk->folder = fd;
+    return 0;
+}
+
+static int go_up(struct walk *walk, struct err *err)
+{
+    if (!walk->done.len)
+        return leaves(walk, err);
+    const char *slash = strrchr(walk->done.buf, '/');
+    strbuf_set_len(&walk->done, slash ? (size_t)(slash - walk->done.buf) : 0);
+    return go_to(walk, err);
+}
+
+static void add_name(struct strbuf *path, const char *name)
+{
+    strbuf_addf(path, "%s%s", path->len ? "/" : "", name);
+}
+
+/* Puts what the link says in the place of its name. */
+static int follow(struct walk *walk, int link, const char *name, const char *rest, struct err *err)
+{
+    char target[PATH_MAX];
+    ssize_t len = readlinkat(link, "", target, sizeof(target) - 1);
+    if (len < 0)
+        return beneath_refuse(err, errno, walk->asked);
+    if (++walk->links > LINKS_MAX)
+        return beneath_refuse(err, ELOOP, walk->asked);
+    target[len] = '\0';
+    strbuf_reset(&walk->link);
+    strbuf_addstr(&walk->link, walk->done.buf);
+    add_name(&walk->link, name);
+    strbuf_reset(&walk->target);
+    strbuf_addstr(&walk->target, target);
+    walk->last |= !*rest;
+    const char *to = target;
+    if (*target == '/') {
+        to = beneath_rest(walk->root, target);
+        if (!to)
+            return leaves(walk, err);
+        strbuf_reset(&walk->done);
+        if (go_to(walk, err) < 0)
+            return -1;
+    }
+    CLEANUP(free) char *todo = xasprintf("%s/%s", to, rest);
+    strbuf_reset(&walk->todo);
+    strbuf_addstr(&walk->todo, todo);
+    return 0;
+}
+
+/* The rest of the path is not there: it stays as it is. */
+static int keep_missing(struct walk *walk, struct strbuf *path, const char *name, const char *rest, struct err *err)
+{
+    add_name(path, name);
+    for (const char *at = rest; *at;) {
+        size_t len = strcspn(at, "/");
+        CLEANUP(free) char *part = xmemdup0(at, len);
+        if (strcmp(part, "..") == 0)
+            return beneath_refuse(err, ENOENT, walk->asked);
+        if (len && strcmp(part, ".") != 0)
+            add_name(path, part);
+        at += len + strspn(at + len, "/");
+    }
+    return 0;
+}
+
+/* One name further. 1: the path ends here. */
+static int step(struct walk *walk, struct strbuf *path, struct err *err)
+{
+    CLEANUP(free) char *todo = xstrdup(walk->todo.buf);
+    char *name = todo + strspn(todo, "/");
+    char *rest = name + strcspn(name, "/");
+    if (*rest)
+        *rest++ = '\0';
+    rest += strspn(rest, "/");
+    strbuf_reset(&walk->todo);
+    strbuf_addstr(&walk->todo, rest);
+    if (!*name || strcmp(name, ".") == 0)
+        return 0;
+    if (strcmp(name, "..") == 0)
+        return go_up(walk, err);
+    CLEANUP(fd) int fd = open_plain(walk->folder, name, O_PATH | O_NOFOLLOW);
+    struct stat st;
+    if (fd < 0 && errno == ENOENT)
+        return keep_missing(walk, path, name, rest, err) < 0 ? -1 : 1;
+    if (fd < 0 || fstat(fd, &st) < 0)
+        return beneath_refuse(err, errno, walk->asked);
+    if (S_ISLNK(st.st_mode))
+        return follow(walk, fd, name, rest, err);
+    if (!*rest) {
+        add_name(path, name);
+        return 1;
+    }
+    if (!S_ISDIR(st.st_mode))
+        return beneath_refuse(err, ENOTDIR, walk->asked);
+    add_name(&walk->done, name);
+    close(walk->folder);
+    walk->folder = fd;
+    fd = -1;
+    return 0;
+}
+
+int beneath_resolve(const struct beneath *root, const char *path, struct beneath_place *place, struct err *err)
+{
+    *place = (struct beneath_place){.folder = -1};
+    CLEANUP(free) char *clean = beneath_clean(root, path, err);
+    if (!clean)
+        return -1;
+    CLEANUP(strbuf) struct strbuf end = STRBUF_INIT; /* what comes below the folder */
+    CLEANUP(walk) struct walk walk = {.root = root, .asked = clean, .folder = -1};
+    strbuf_init(&walk.done);
+    strbuf_init(&walk.todo);
+    strbuf_init(&walk.link);
+    strbuf_init(&walk.target);
+    strbuf_addstr(&walk.todo, clean);
+    int found = go_to(&walk, err);
+    while (found == 0 && walk.todo.len)
+        found = step(&walk, &end, err);
+    struct stat st;
+    if (found < 0)
+        return -1;
+    if (fstat(walk.folder, &st) < 0)
+        return beneath_refuse(err, errno, clean);
+    place->anchor = (struct beneath_anchor){.len = walk.done.len, .dev = st.st_dev, .ino = st.st_ino};
+    if (end.len)
+        add_name(&walk.done, end.buf);
+    place->path = xstrdup(walk.done.len ? walk.done.buf : ".");
+    place->link = walk.last;
+    place->folder = walk.folder;
+    walk.folder = -1;
+    return 0;
+}
+
+void beneath_place_release(struct beneath_place *place)
+{
+    free(place->path);
+    if (place->folder >= 0)
+        close(place->folder);
+    *place = (struct beneath_place){.folder = -1};
+}
+
+static int was_replaced(struct err *err, const char *path, size_t len)
+{
+    err_set(err, "%.*s was moved or replaced meanwhile", len > 200 ? 200 : (int)len, path);
+    if (err)
+        err->code = ESTALE;
+    return -1;
+}
+
+/* For fsync where we may read it. */
+static int open_folder(int above, const char *name)
+{
+    int fd = open_plain(above, name, O_RDONLY | O_DIRECTORY);
+    if (fd < 0 && errno == EACCES)
+        fd = open_plain(above, name, O_PATH | O_DIRECTORY);
+    return fd;
+}
+
+static int open_anchor(const struct beneath *root, const char *path, const struct beneath_anchor *anchor,
+                       struct err *err)
+{
+    size_t len = anchor ? anchor->len : 0;
+    CLEANUP(free) char *prefix = xmemdup0(path, len);
+    struct stat st;
+    int fd = open_folder(beneath_fd(root), len ? prefix : ".");
+    if (fd < 0)
+        return anchor && (errno == ENOENT || errno == ELOOP || errno == ENOTDIR)
+                   ? was_replaced(err, prefix, len)
+                   : beneath_refuse(err, errno, len ? prefix : ".");
+    if (anchor && (fstat(fd, &st) < 0 || st.st_dev != anchor->dev || st.st_ino != anchor->ino)) {
+        close(fd);
+        return was_replaced(err, len ? prefix : "the workspace", len ? len : strlen("the workspace"));
+    }
+    return fd;
+}
+
+int beneath_folder(const struct beneath *root, const char *path, const struct beneath_anchor *anchor, bool make,
+                   struct err *err)
+{
+    const char *last = strrchr(path, '/');
+    size_t at = anchor ? anchor->len : 0, end = last ? (size_t)(last - path) : 0;
+    int fd = open_anchor(root, path, anchor, err);
+    while (fd >= 0 && at < end) {
+        at += path[at] == '/';
+        size_t len = strcspn(path + at, "/");
+        CLEANUP(free) char *name = xmemdup0(path + at, len);
+        int next = open_folder(fd, name);
+        if (next < 0 && errno == ENOENT && make && (mkdirat(fd, name, 0755) == 0 || errno == EEXIST)) {
+            fsync(fd); /* else the new folder, and what we put into it, could be gone after a crash */
+            next = open_folder(fd, name);
+        }
+        int code = errno;
+        close(fd);
+        at += len;
+        if (next < 0) {
+            CLEANUP(free) char *prefix = xmemdup0(path, at);
+            return code == ELOOP ? was_replaced(err, path, at) : beneath_refuse(err, code, prefix);
+        }
+        fd = next;
+    }
+    return fd;
+}

@@ -1,0 +1,37 @@
+#pragma once
+/* How much processor time the loop's callbacks use: a peer must not keep the loop from keys, signals and deadlines.
+ *
+ * The meter is off unless the environment asks for it. Tests set it:
+ *   KEYTURN_LOOP_LIMIT_MS=50    a callback that uses more thread CPU time aborts the program with a sentence
+ *   KEYTURN_LOOP_REPORT=file    at exit a line with the longest callback is appended to the file
+ * While it is on, it also tells the interposer of the tests (tests/preload/blocking.c) when a callback runs, so that
+ * calls which may block are found there.
+ *
+ * Whoever calls into our code from libuv calls through LOOP_CALL. Callbacks within callbacks count as one. */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+extern bool loop_metered;
+
+/* Reads the environment, once. */
+void loop_meter_start(void);
+void loop_meter_enter(const char *kind, uintptr_t callback);
+void loop_meter_leave(void);
+
+/* The user has the terminal, in an editor for example: who waits for that may block. */
+void loop_meter_away(bool away);
+
+/* Thread CPU time of the longest callback so far, in microseconds; 0 while the meter is off. */
+int64_t loop_meter_longest_us(void);
+
+/* `kind` and `callback` name it in the sentence; `call` is the call itself. */
+#define LOOP_CALL(kind, callback, call)                                                                                \
+    do {                                                                                                               \
+        bool metered_ = loop_metered;                                                                                  \
+        if (metered_)                                                                                                  \
+            loop_meter_enter(kind, (uintptr_t)(callback));                                                             \
+        call;                                                                                                          \
+        if (metered_)                                                                                                  \
+            loop_meter_leave();                                                                                        \
+    } while (0)
