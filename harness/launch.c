@@ -1,7 +1,7 @@
 /* keyturn-launch: starts one program inside its sandbox and sees to it that nothing is left of it.
  *
- *     keyturn-launch [--control] [--mark] [--memory MB] [--pids N] [--cpu SECONDS] [--files MB] [--cwd DIR]
- *                    -- PROGRAM [ARG…]
+ *     keyturn-launch [--control] [--mark] [--memory MB] [--watch-memory] [--pids N] [--cpu SECONDS] [--files MB]
+ *                    [--cwd DIR] [--network [--network-socket PATH]] -- PROGRAM [ARG…]
  *
  * It is process 1 of the sandbox's process namespace, or where there is none the one that orphans are given to, so
  * whatever a program starts, in whatever session, ends up here. The program gets the limits, a session of its own and,
@@ -9,12 +9,19 @@
  * environment is what ours holds behind LAUNCH_PREFIX: the engine in between has an environment of its own, and neither
  * may touch the other.
  *
+ * With --filter FD, a system call filter is read from there and loaded first; with --filter-variable, from the variable
+ * LAUNCH_FILTER, where an engine hands no descriptors on.
+ *
  * With --control, descriptor 3 is a line to the host. From there: T asks the program to end, K ends everything, and so
  * does the end of the line. To there, a line each:
  *
+ *     network PORT       and with it a listening socket: the host accepts there (--network, launch_network.c);
+ *                        on another line where --network-socket says so
  *     started            it runs; with a line to the host alone
  *     error ERRNO        it could not be started
  *     crowd N            it made more than N processes and is killed
+ *     memory MB          it held that much memory, more than it may, and is killed
+ *     unseen             its memory cannot be watched any more, and it is killed
  *     left PID NAME      it was still running when the program ended, and was killed
  *     survivor PID NAME  it could not be killed
  *     exit CODE | signal NUMBER
@@ -28,8 +35,13 @@
  * starts nothing while the line lasts. One that ends without the word that all is done is the end of the host: then the
  * command is run, which stops what an engine keeps where nobody hears of that, until it succeeds.
  *
+ *     keyturn-launch --as UID --as-group GID [--show PATH | --lend PATH]… -- COMMAND [ARG…]
+ *
+ * is how root starts an engine: the command runs as that user, who gets to each PATH (launch_as.c).
+ *
  * Nothing but libc, linked statically where that is possible: it is bound into images that hold who knows what. */
 
+#include "launch.h"
 #include "base/launch.h"
 #include "base/processes.h"
 #include <ctype.h>
@@ -52,18 +64,16 @@
 #include <time.h>
 #include <unistd.h>
 
-#define LEFT_TOLD_MAX  64
-#define WORDS_MAX      8192
-#define KILL_MS        2000 /* for what was left to be gone */
-#define GUARD_TRIES    40   /* what is to be stopped may only be about to begin … */
-#define GUARD_PAUSE_MS 250  /* … so that is tried again */
-#define WATCH_MIN_MS   20   /* between counts while processes come … */
-#define WATCH_MAX_MS   160  /* … and while none do */
+#define LEFT_TOLD_MAX 64
+#define WORDS_MAX     8192
+#define KILL_MS       2000 /* for what was left to be gone */
+#define WATCH_MIN_MS  20   /* between counts while processes come … */
+#define WATCH_MAX_MS  160  /* … and while none do */
 
 struct settings {
-    unsigned long memory_mb, pids, cpu_s, files_mb;
-    const char *cwd;
-    bool control, mark, guard;
+    unsigned long memory_mb, pids, cpu_s, files_mb, as_uid, as_gid, filter_fd;
+    const char *cwd, *network_socket;
+    bool control, mark, guard, watch_memory, network, filter_variable, close_proc;
     char **argv;
 };
 
@@ -94,41 +104,56 @@ static void read_number(const char *name, const char *text, unsigned long *numbe
         fail("%s takes a number, not '%s'", name, text);
 }
 
-static void read_settings(char **argv)
+static bool read_flag(const char *name)
+{
+    static const struct {
+        const char *name;
+        bool *flag;
+    } flags[] = {{"--control", &settings.control},
+                 {"--mark", &settings.mark},
+                 {"--guard", &settings.guard},
+                 {"--watch-memory", &settings.watch_memory},
+                 {"--network", &settings.network},
+                 {"--close-proc", &settings.close_proc},
+                 {"--filter-variable", &settings.filter_variable}};
+    for (size_t i = 0; i < sizeof(flags) / sizeof(*flags); i++)
+        if (strcmp(flags[i].name, name) == 0)
+            return *flags[i].flag = true;
+    return false;
+}
+
+static void read_value(const char *name, char *value)
 {
     static const struct {
         const char *name;
         unsigned long *number;
-    } numbers[] = {{"--memory", &settings.memory_mb},
-                   {"--pids", &settings.pids},
-                   {"--cpu", &settings.cpu_s},
-                   {"--files", &settings.files_mb}};
-    for (argv++; *argv && strcmp(*argv, "--") != 0; argv++) {
-        size_t i = 0;
-        if (strcmp(*argv, "--control") == 0) {
-            settings.control = true;
-            continue;
+    } numbers[] = {{"--memory", &settings.memory_mb}, {"--pids", &settings.pids}, {"--cpu", &settings.cpu_s},
+                   {"--files", &settings.files_mb},   {"--as", &settings.as_uid}, {"--as-group", &settings.as_gid},
+                   {"--filter", &settings.filter_fd}};
+    if (!value)
+        fail("%s takes a value", name);
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
+        if (strcmp(numbers[i].name, name) == 0) {
+            read_number(name, value, numbers[i].number);
+            return;
         }
-        if (strcmp(*argv, "--mark") == 0) {
-            settings.mark = true;
-            continue;
+    if (strcmp(name, "--cwd") == 0)
+        settings.cwd = value;
+    else if (strcmp(name, "--network-socket") == 0)
+        settings.network_socket = value;
+    else if (strcmp(name, "--show") == 0 || strcmp(name, "--lend") == 0)
+        launch_as_show(value, name[2] == 'l');
+    else
+        fail("there is no option %s", name);
+}
+
+static void read_settings(char **argv)
+{
+    for (argv++; *argv && strcmp(*argv, "--") != 0; argv++)
+        if (!read_flag(*argv)) {
+            read_value(argv[0], argv[1]);
+            argv++;
         }
-        if (strcmp(*argv, "--guard") == 0) {
-            settings.guard = true;
-            continue;
-        }
-        if (!argv[1])
-            fail("%s takes a value", *argv);
-        while (i < sizeof(numbers) / sizeof(*numbers) && strcmp(numbers[i].name, *argv) != 0)
-            i++;
-        if (i < sizeof(numbers) / sizeof(*numbers))
-            read_number(*argv, argv[1], numbers[i].number);
-        else if (strcmp(*argv, "--cwd") == 0)
-            settings.cwd = argv[1];
-        else
-            fail("there is no option %s", *argv);
-        argv++;
-    }
     if (!*argv || !argv[1])
         fail("there is no program to start");
     settings.argv = argv + 1;
@@ -452,6 +477,37 @@ static int watch_count(void)
     return pause;
 }
 
+static const struct processes *find_program_processes(void)
+{
+    if (!find_descendants())
+        all.count = 0;
+    return &all;
+}
+
+static void begin_memory_watch(void)
+{
+    struct memory_watch watch = {.limit_mb = settings.watch_memory ? settings.memory_mb : 0,
+                                 .find = find_program_processes,
+                                 .newest = whole_namespace ? newest_process : NULL,
+                                 .own_tmpfs = whole_namespace};
+    launch_memory_begin(&watch);
+}
+
+/* Ends whoever takes too much; how long until the next look at anything. */
+static int watch_program(void)
+{
+    int wait = watch_count();
+    unsigned long held = launch_memory_over(&wait);
+    if (held) {
+        if (held == MEMORY_UNSEEN)
+            tell("unseen\n");
+        else
+            tell("memory %lu\n", held);
+        signal_all(SIGKILL);
+    }
+    return wait;
+}
+
 /* Else the program could not have it. Who leads the terminal's session is hung up on by giving it up, and that is not
  * meant for the program. */
 static void give_up_terminal(void)
@@ -473,56 +529,14 @@ static int watch_signals(void)
     return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
-/* Whoever reads the program's output waits for its end: ours must not be in the way. */
-static void close_standard(void)
-{
-    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-    for (int fd = 0; fd < 3; fd++)
-        if (null < 0 || dup2(null, fd) < 0)
-            close(fd);
-    if (null > 2)
-        close(null);
-}
-
-/* ---- guarding ---- */
-
-static bool run_command(void)
-{
-    int status;
-    pid_t pid = fork();
-    if (pid == 0) {
-        execvp(settings.argv[0], settings.argv);
-        _exit(LAUNCH_FAILED);
-    }
-    return pid > 0 && waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) == 0;
-}
-
-static int guard(void)
-{
-    char letter;
-    ssize_t got;
-    prctl(PR_SET_PDEATHSIG, 0);
-    setsid(); /* whoever kills the host's group does not mean us */
-    close_standard();
-    if (fcntl(LAUNCH_CONTROL_FD, F_SETFD, FD_CLOEXEC))
-        return LAUNCH_FAILED;
-    do {
-        poll(&(struct pollfd){.fd = LAUNCH_CONTROL_FD, .events = POLLIN}, 1, -1);
-        got = read(LAUNCH_CONTROL_FD, &letter, 1);
-    } while ((got == 1 && letter != LAUNCH_DONE) || (got < 0 && (errno == EINTR || errno == EAGAIN)));
-    if (got == 1)
-        return 0;
-    for (int i = 0; i < GUARD_TRIES && !run_command(); i++)
-        poll(NULL, 0, GUARD_PAUSE_MS);
-    return 0;
-}
-
 int main(int argc, char **argv)
 {
     (void)argc;
     read_settings(argv);
     if (settings.guard)
-        return guard();
+        return launch_guard(settings.argv);
+    if (settings.as_uid || settings.as_gid)
+        launch_as((uid_t)settings.as_uid, (gid_t)settings.as_gid, settings.argv);
     read_environment();
     whole_namespace = getpid() == 1;
     prctl(PR_SET_DUMPABLE, 0); /* the program must not reach into us for the line to the host */
@@ -532,10 +546,22 @@ int main(int argc, char **argv)
         prctl(PR_SET_PDEATHSIG, 0); /* the end of the line tells, and leaves time to clean up */
     if (settings.control && fcntl(LAUNCH_CONTROL_FD, F_SETFD, FD_CLOEXEC))
         fail("there is no descriptor %d", LAUNCH_CONTROL_FD);
+    if (settings.filter_fd && launch_filter_load((int)settings.filter_fd))
+        fail("cannot load the system call filter of descriptor %lu: %s", settings.filter_fd, strerror(errno));
+    if (settings.filter_variable && launch_filter_load_text(getenv(LAUNCH_FILTER)))
+        fail("cannot load the system call filter of %s: %s", LAUNCH_FILTER, strerror(errno));
     signal(SIGPIPE, SIG_IGN);
+    if (settings.network && launch_network(&environment, LAUNCH_CONTROL_FD, settings.network_socket))
+        fail("cannot open the port to the host's forwarder: %s", strerror(errno));
     give_up_terminal();
     int signals = watch_signals();
+    if (settings.close_proc && !launch_proc_close()) /* for us and so for the program; the host shows these words */
+        fputs(
+            "keyturn-launch: this kernel lacks Landlock (Linux 5.19 has it): a program may write to files of /proc and "
+            "/sys that the engine leaves open\n",
+            stderr);
     begin_words();
+    begin_memory_watch();
     int wrong = start_program();
     if (wrong) {
         tell("error %d\n", wrong);
@@ -544,11 +570,11 @@ int main(int argc, char **argv)
     }
     if (settings.control)
         tell("started\n");
-    close_standard();
+    launch_close_standard();
     for (;;) {
         struct pollfd ready[2] = {{.fd = signals, .events = POLLIN},
                                   {.fd = settings.control ? LAUNCH_CONTROL_FD : -1, .events = POLLIN}};
-        if (poll(ready, 2, watch_count()) < 0 && errno != EINTR)
+        if (poll(ready, 2, watch_program()) < 0 && errno != EINTR)
             return LAUNCH_FAILED;
         if (ready[0].revents)
             hear_signal(signals);

@@ -2,13 +2,14 @@
  * escapes, and of one that has several lines a single one may be told. All these forms are looked for like values. */
 
 #include "mask.h"
+#include "base/escaped.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/utf8.h"
 #include <string.h>
 
-static void add_text(struct mask *mask, const char *name, const char *text, size_t len)
+static void add_text(struct mask *mask, const char *name, const char *text, size_t len, bool form)
 {
     size_t at = 0;
 
@@ -19,9 +20,9 @@ static void add_text(struct mask *mask, const char *name, const char *text, size
     }
     GROW(mask->values, mask->count, mask->room);
     memmove(mask->values + at + 1, mask->values + at, (mask->count - at) * sizeof(*mask->values));
-    mask->values[at] = (struct masked){xmemdup0(text, len), len, name};
+    mask->values[at] = (struct masked){xmemdup0(text, len), len, name, form};
     mask->count++;
-    mask->first[(unsigned char)text[0]] = true;
+    mask->first[(unsigned char)text[0]] = mask->first['\\'] = true;
 }
 
 /* ---- forms ---- */
@@ -73,19 +74,19 @@ static void add_forms(struct mask *mask, const char *name, const char *text, siz
 {
     CLEANUP(strbuf) struct strbuf form = STRBUF_INIT;
 
-    add_text(mask, name, text, len);
+    add_text(mask, name, text, len, false);
     if (has_no_other_form(text, len))
         return;
     strbuf_grow(&form, 6 * len + 2); /* no escape is longer, so no copy stays behind */
     for (int which = 0; which < 2 * (BYTES + 1); which++) {
         strbuf_reset(&form);
         write_repr(&form, text, len, which % 2, (enum beyond)(which / 2));
-        add_text(mask, name, form.buf, form.len);
+        add_text(mask, name, form.buf, form.len, true);
     }
     for (int which = 0; which < 2; which++) {
         strbuf_reset(&form);
         json_write_str(&form, text, len, which ? JSON_ASCII : JSON_COMPACT);
-        add_text(mask, name, form.buf + 1, form.len - 2);
+        add_text(mask, name, form.buf + 1, form.len - 2, true);
     }
     explicit_bzero(form.buf, 6 * len + 2);
 }
@@ -116,21 +117,31 @@ void mask_clear(struct mask *mask)
     *mask = (struct mask)MASK_INIT;
 }
 
-/* The value that stands at the beginning of the text, NULL: none. `cut`: one may, but the text ends before. */
-static const struct masked *value_at(const struct mask *mask, const char *text, size_t len, bool *cut)
+/* The value that stands at the beginning of the text and the bytes that it takes there, NULL: none. `cut`: one may, but
+ * the text ends before. */
+static const struct masked *value_at(const struct mask *mask, const char *text, size_t len, size_t *length, bool *cut)
 {
+    const struct masked *found = NULL;
+
     *cut = false;
+    *length = 0;
     if (!mask->first[(unsigned char)*text])
         return NULL;
     for (size_t i = 0; i < mask->count; i++) {
         const struct masked *value = &mask->values[i];
+        size_t known, here = 0;
 
-        if (value->len > len)
-            *cut |= memcmp(value->value, text, len) == 0;
-        else if (memcmp(value->value, text, value->len) == 0)
-            return value;
+        if (memcmp(value->value, text, value->len < len ? value->len : len) == 0)
+            here = value->len;
+        else if (!value->form)
+            here = escaped_length(value->value, value->len, text, len, &known);
+        *cut |= here > len;
+        if (here <= len && here > *length) {
+            found = value;
+            *length = here;
+        }
     }
-    return NULL;
+    return found;
 }
 
 static size_t mask_until(struct strbuf *out, const struct mask *mask, const char *text, size_t len, bool whole)
@@ -139,7 +150,8 @@ static size_t mask_until(struct strbuf *out, const struct mask *mask, const char
 
     while (at < len && mask->count) {
         bool cut;
-        const struct masked *found = value_at(mask, text + at, len - at, &cut);
+        size_t length;
+        const struct masked *found = value_at(mask, text + at, len - at, &length, &cut);
 
         if (cut && !whole)
             break;
@@ -149,7 +161,7 @@ static size_t mask_until(struct strbuf *out, const struct mask *mask, const char
         }
         strbuf_add(out, text + plain, at - plain);
         strbuf_addf(out, "[secret %s]", found->name);
-        plain = at += found->len;
+        plain = at += length;
     }
     if (!mask->count)
         at = len;
@@ -160,9 +172,10 @@ static size_t mask_until(struct strbuf *out, const struct mask *mask, const char
 bool mask_finds(const struct mask *mask, const char *text, size_t len)
 {
     bool cut;
+    size_t length;
 
     for (size_t at = 0; mask->count && at < len; at++)
-        if (value_at(mask, text + at, len - at, &cut))
+        if (value_at(mask, text + at, len - at, &length, &cut))
             return true;
     return false;
 }

@@ -2,7 +2,8 @@
 /* Keeps the values of secrets out of what leaves the harness: in texts, and in streams of bytes where a value may come
  * in pieces. In their place stands "[secret NAME]", as wherever something is shown. Values shorter than MASK_LEAST
  * bytes are not masked: they would be found everywhere. Of a value of several lines each one is masked that has
- * MASK_LEAST_LINE bytes. Masked is also what Python and JSON make of a value between quotes. */
+ * MASK_LEAST_LINE bytes. Masked is also what Python and JSON make of a value between quotes, whichever of its
+ * characters they escape. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -17,6 +18,7 @@ struct mask {
         char *value;
         size_t len;
         const char *name;
+        bool form; /* made of a value, which is here too */
     } * values;
     size_t count, room;
     bool first[256]; /* bytes with which a value begins */

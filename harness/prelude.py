@@ -100,7 +100,7 @@ def _encode(value):
 
 
 def _short(key):
-    """A key as it is written in a script, when that is short: a part of it may be a part of a secret."""
+    """A key as it is written in a script, when that is short: a part of it may be a part of what is masked."""
     text = repr(key)
     return text if len(text) <= 80 else f"a key of {len(text)} characters"
 

@@ -1,16 +1,19 @@
 # Running a script, and telling how it ended. The last part of prelude.py.
+#
+# A script reads the frames above it, and everything here through them: no name here says where its secrets are, and no frame
+# holds their values. Strings count as names do; only comments are left out of the code.
 
 
-_secrets = False  # the script has some
+_masked = False  # the script has secrets, which are masked in what it says
 
 
 def _bounded(text, otherwise):
-    """The text; where it is far too long its beginning and its end, or the other where there are secrets. They are masked
-    behind us, where it is cut again: half of one would not be found."""
+    """The text; where it is far too long its beginning and its end, or the other where values are masked. That happens
+    behind us, where it is cut again: half of a value would not be found."""
     text = text.encode("utf-8", "backslashreplace").decode()
     if len(text) <= _ERROR_MAX:
         return text
-    return otherwise if _secrets else text[: _ERROR_MAX // 2] + text[-_ERROR_MAX // 2 :]
+    return otherwise if _masked else text[: _ERROR_MAX // 2] + text[-_ERROR_MAX // 2 :]
 
 
 def _hide(report, seen):
@@ -103,15 +106,21 @@ def _scope_with(tools):
     return {name: value for name, value in _base.items() if name not in hidden}
 
 
-def _run(source, secrets, limit, files, tools):
-    global _limit, _secrets
-    _limit = limit
-    _secrets = bool(secrets)
-    if files:  # behind everything else: none of them can stand in for a module that is there already
-        sys.path.append(os.getcwd())
-    for entry in secrets:
+def _add_variables(entries):
+    """Puts "NAME=value" into the environment, and empties the list: it stays in the frame that calls the script."""
+    for entry in entries:
         name, _, value = entry.partition("=")
         os.environ[name] = value
+    entries.clear()
+
+
+def _run(source, variables, limit, files, tools):
+    global _limit, _masked
+    _limit = limit
+    _masked = bool(variables)
+    if files:  # behind everything else: none of them can stand in for a module that is there already
+        sys.path.append(os.getcwd())
+    _add_variables(variables)
     for name in tools or ():
         if name not in _tools:
             return f"There is no tool {name} (there are: {', '.join(_tools) or 'none'})", ""

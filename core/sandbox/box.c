@@ -2,9 +2,9 @@
  * channel's listener) and gone. What comes before `ready` and is no event is noise of whoever stands in between, such
  * as a greeting of the other machine.
  *
- * Behind `ready`, and whenever the harness had to load the tools again, stand its notes: what the tools' files printed or
- * how they failed, as `log` events of no execution. They are kept, and count neither as noise nor as a harness that does
- * not keep still.
+ * Behind `ready`, and whenever the harness had to load the tools again, stand its notes: what the tools' files printed
+ * or how they failed, as `log` events of no execution. They are kept, and count neither as noise nor as a harness that
+ * does not keep still.
  *
  * Requests are counted as they are written and script_done events as they pass: whoever listens may leave at the
  * result, but the harness is free only when the script has ended too.
@@ -25,14 +25,14 @@
 #include <signal.h>
 #include <string.h>
 
-#define COMPLAINTS_KEPT  4096u /* bytes of what it complains of, from the end */
-#define NOTES_KEPT       16384u /* bytes of notes, from the beginning */
-#define NO_EXECUTION     "\"execution_id\":null"
-#define READY_LINE_MAX   (1u << 20)
-#define NOISE_MAX        (4u << 20) /* bytes that may come before `ready` */
-#define DONE_LINE_MAX    4096u
-#define STOP_LIMIT_MS    10000u
-#define LEAVE_US         1000000 /* for a process whose stdout has ended */
+#define COMPLAINTS_KEPT 4096u  /* bytes of what it complains of, from the end */
+#define NOTES_KEPT      16384u /* bytes of notes, from the beginning */
+#define NO_EXECUTION    "\"execution_id\":null"
+#define READY_LINE_MAX  (1u << 20)
+#define NOISE_MAX       (4u << 20) /* bytes that may come before `ready` */
+#define DONE_LINE_MAX   4096u
+#define STOP_LIMIT_MS   10000u
+#define LEAVE_US        1000000 /* for a process whose stdout has ended */
 
 struct box {
     struct channel channel;
@@ -40,7 +40,7 @@ struct box {
     struct box_listener listener;
     char *name, *engine, *workspace, *folder, *layers, *retry_on;
     char *image; /* NULL: the engine has none */
-    bool ends_with_us;
+    bool ends_with_us, remote;
     char **argv, **retry, **stop, **env;
     struct proc *proc;
     struct lines lines;
@@ -318,6 +318,7 @@ static void launch(struct box *box)
         .cwd = box->folder,
         .want_stdin = true,
         .ends_with_us = box->ends_with_us,
+        .keep_keyring = box->remote, /* a Kerberos ticket opens the way to the other machine */
         .on_stdout = on_stdout,
         .on_stderr = on_stderr,
         .on_exit = on_exit_,
@@ -346,6 +347,7 @@ struct box *box_start(struct loop *loop, const struct box_spec *spec, const char
     box->name = xstrdup(name);
     box->engine = xstrdup(engine->name);
     box->ends_with_us = engine->ends_with_us;
+    box->remote = engine->remote;
     box->argv = argv;
     box->stop = sandbox_engine_stop(engine, spec, name);
     box->env = sandbox_engine_env(engine, spec);

@@ -187,6 +187,11 @@ bool cgroup_works(void)
     return works;
 }
 
+bool cgroup_holds_memory(const struct cgroup *group)
+{
+    return group && group->held[MEMORY];
+}
+
 bool cgroup_ran_out(const struct cgroup *group)
 {
     char line[128];

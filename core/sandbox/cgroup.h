@@ -20,6 +20,8 @@ struct cgroup_limits {
 struct cgroup *cgroup_new(const char *name, const struct cgroup_limits *limits);
 /* For proc_options.join. */
 const int *cgroup_join(const struct cgroup *group);
+/* Whether it limits memory: that may have been left out. */
+bool cgroup_holds_memory(const struct cgroup *group);
 /* Whether the kernel killed in it for want of memory. */
 bool cgroup_ran_out(const struct cgroup *group);
 /* Those in it now; the list is the caller's. */

@@ -1,6 +1,7 @@
 #include "complaints.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
+#include "user.h"
 #include <ctype.h>
 #include <string.h>
 
@@ -48,6 +49,13 @@ char *complaints_cause(const char *said, const char *image)
     for (size_t i = 0; image && i < COUNT_OF(no_image); i++)
         if (strstr(said, no_image[i]))
             return xasprintf("there is no image %s (./dev image makes it)", image);
+    static const char *const no_namespace[] = {"No permissions to create new namespace",
+                                               "Creating new namespace failed", "bwrap: setting up uid map"};
+    for (size_t i = 0; i < COUNT_OF(no_namespace); i++)
+        if (strstr(said, no_namespace[i]))
+            return xasprintf("%s may not make a user namespace on this machine (raise user.max_user_namespaces, set "
+                             "kernel.unprivileged_userns_clone=1, allow bwrap in AppArmor, or use podman or docker)",
+                             sandbox_user() ? "the sandbox's user" : "an ordinary user");
     if (strstr(said, "keyturn-harness: unknown option"))
         return xasprintf("the harness there is of another version%s",
                          image ? " (./dev image makes the image anew)" : "");

@@ -2,10 +2,12 @@
 
 #include "engines.h"
 #include "base/file.h"
+#include "base/launch.h"
 #include "base/mem.h"
 #include "base/proc.h"
 #include "base/strbuf.h"
 #include "engines_inside.h"
+#include "user.h"
 #include <ctype.h>
 #include <errno.h>
 #include <fnmatch.h>
@@ -87,6 +89,26 @@ static const char *fill_user(const struct filling *f)
     return f->user;
 }
 
+static const char *fill_tmp_bytes(const struct filling *f)
+{
+    return *f->tmp_bytes ? f->tmp_bytes : NULL;
+}
+
+static const char *fill_shm_bytes(const struct filling *f)
+{
+    return *f->shm_bytes ? f->shm_bytes : NULL;
+}
+
+static const char *fill_uid(const struct filling *f)
+{
+    return f->uid;
+}
+
+static const char *fill_gid(const struct filling *f)
+{
+    return f->gid;
+}
+
 static const struct place {
     const char *name;
     const char *(*fill)(const struct filling *filling);
@@ -107,14 +129,18 @@ static const struct place {
     {"cpus", fill_cpus, "it means something in \"program.cpu\" only"},
     {"variable", fill_variable, "it means something in \"program.variable\" only"},
     {"user", fill_user, "it means something in \"program\" only"},
+    {"tmp_bytes", fill_tmp_bytes, "it means something in \"program\" only"},
+    {"shm_bytes", fill_shm_bytes, "it means something in \"program\" only"},
+    {"uid", fill_uid, ""},
+    {"gid", fill_gid, ""},
 };
 
 /* Arguments that become several, or none. */
 static bool is_list(const char *argument)
 {
     static const char *const lists[] = {
-        "{secrets...}", "{tools...}",  "{host...}", "{degraded...}", "{network...}", "{visible...}", "{variables...}",
-        "{tty...}",     "{system...}", "{user...}", "{lent...}",     "{cpu...}",     "{command...}"};
+        "{secrets...}", "{tools...}", "{host...}", "{degraded...}", "{visible...}", "{variables...}", "{tty...}",
+        "{system...}",  "{user...}",  "{lent...}", "{cpu...}",      "{command...}", "{filter...}",    "{etc...}"};
     for (size_t i = 0; i < COUNT_OF(lists); i++)
         if (strcmp(lists[i], argument) == 0)
             return true;
@@ -221,6 +247,62 @@ int vector_push_all(struct vector *vector, char *const *arguments, const struct 
     return 0;
 }
 
+/* Another user */
+
+void filling_set_user(struct filling *filling)
+{
+    const struct sandbox_user *user = sandbox_user_always();
+    snprintf(filling->uid, sizeof(filling->uid), "%u", (unsigned)user->uid);
+    snprintf(filling->gid, sizeof(filling->gid), "%u", (unsigned)user->gid);
+}
+
+static void push_shown(struct vector *vector, const char *option, const char *path)
+{
+    CLEANUP(free) char *real = path ? realpath(path, NULL) : NULL;
+    if (!real)
+        return; /* what is not there the engine tells, or does without */
+    vector_push(vector, xstrdup(option));
+    vector_push(vector, xstrdup(real));
+    if (path[0] != '/' || strcmp(path, real) == 0)
+        return;
+    vector_push(vector, xstrdup(option));
+    vector_push(vector, xstrdup(path));
+}
+
+char *sandbox_path_for(const struct sandbox_engine *engine, const char *path)
+{
+    char *real = engine->as_user && path[0] != '/' && sandbox_user() ? realpath(path, NULL) : NULL;
+    return real ? real : xstrdup(path);
+}
+
+int vector_push_program(struct vector *vector, const char *program, const struct filling *filling,
+                        const struct shown *shown, size_t count, struct err *err)
+{
+    CLEANUP(free) char *found = NULL, *launcher = NULL;
+    const struct sandbox_user *user = filling->spec->engine->as_user ? sandbox_user() : NULL;
+    if (!user)
+        return vector_push_filled(vector, program, filling, err);
+    CLEANUP(strbuf) struct strbuf name = STRBUF_INIT;
+    if (fill(&name, program, filling, err))
+        return -1;
+    /* With the PATH of ours: the engine's process may have another. */
+    CLEANUP(free) char *at = proc_find(name.buf, NULL);
+    if (!(found = at ? realpath(at, NULL) : NULL)) {
+        vector_push(vector, strbuf_detach(&name, NULL)); /* whoever starts it tells that it is not installed */
+        return 0;
+    }
+    launcher = filling->launcher ? xstrdup(filling->launcher) : launch_path();
+    const char *const words[] = {launcher, "--as", filling->uid, "--as-group", filling->gid};
+    for (size_t i = 0; i < COUNT_OF(words); i++)
+        vector_push(vector, xstrdup(words[i]));
+    push_shown(vector, "--show", found);
+    for (size_t i = 0; i < count; i++)
+        push_shown(vector, shown[i].lent ? "--lend" : "--show", shown[i].path);
+    vector_push(vector, xstrdup("--"));
+    vector_push(vector, steal(&found));
+    return 0;
+}
+
 /* Secrets */
 
 static bool is_name(const char *text)
@@ -279,8 +361,14 @@ static int push_template(struct vector *vector, char *const *template, const str
 static char **make_vector(const struct box_spec *spec, const char *name, char *const *template, char *const *first,
                           struct err *err)
 {
-    CLEANUP(free) char *harness = spec->harness ? xstrdup(spec->harness) : sandbox_harness_path();
-    struct filling filling = {.spec = spec, .name = name, .harness = harness};
+    CLEANUP(free) char *said = spec->harness ? xstrdup(spec->harness) : sandbox_harness_path();
+    CLEANUP(free) char *harness = sandbox_path_for(spec->engine, said);
+    CLEANUP(free) char *tools = spec->tools ? sandbox_path_for(spec->engine, spec->tools) : NULL;
+    struct box_spec own = *spec;
+    own.tools = tools;
+    struct filling filling = {.spec = &own, .name = name, .harness = harness};
+    const struct shown shown[] = {{harness, false}, {tools, true}, {spec->workspace, false}};
+    filling_set_user(&filling);
     snprintf(filling.memory_mb, sizeof(filling.memory_mb), "%u", spec->memory_mb ? spec->memory_mb : BOX_MEMORY_MB);
     snprintf(filling.pids, sizeof(filling.pids), "%u", spec->pids ? spec->pids : BOX_PIDS);
     CLEANUP(vector) struct vector vector = {0};
@@ -289,7 +377,7 @@ static char **make_vector(const struct box_spec *spec, const char *name, char *c
         err_set(err, "%.60s is no host (a name does not begin with -)", spec->host);
         return NULL;
     }
-    if (check_secrets(spec, err) || vector_push_filled(&vector, template[0], &filling, err) ||
+    if (check_secrets(spec, err) || vector_push_program(&vector, template[0], &filling, shown, COUNT_OF(shown), err) ||
         vector_push_all(&vector, first, &filling, err) || push_template(&vector, template + 1, &filling, err))
         return NULL;
     return steal(&vector.items);
@@ -318,6 +406,11 @@ bool sandbox_engine_uses(const struct sandbox_engine *engine, const char *place)
         if (strstr(*at, plain) || strstr(*at, quoted))
             return true;
     return false;
+}
+
+bool sandbox_engine_is_other_user(const struct sandbox_engine *engine)
+{
+    return sandbox_user() && (engine->as_user || sandbox_engine_uses(engine, "uid"));
 }
 
 /* The environment */

@@ -14,6 +14,10 @@
  * that. Literal braces are doubled. A place that nobody knows is an
  * error with its name when the file is read.
  *
+ * With "as_user": true, root starts the command as the sandbox's user (user.h), by way of keyturn-launch, which makes
+ * that user see every path of this machine that the vector is filled with. {uid} and {gid} are that user's, for engines
+ * that have a service of root's start it.
+ *
  * Values of secrets never stand in a vector, which every user of the machine can read: they are in the environment of
  * the engine's process, and nothing else of ours is, but for the names in `env`. */
 
@@ -35,6 +39,7 @@ struct sandbox_engine {
     bool no_secrets;                 /* there is no way to hand one in */
     bool unsafe;                     /* isolates nothing: never chosen by itself */
     bool ends_with_us;               /* whatever it starts ends when its input does: no signal is needed for that */
+    bool as_user;                    /* root starts it as the sandbox's user (user.h), it needs no privilege */
     bool remote;                     /* paths of this machine mean nothing there; the workspace is the harness's own */
     bool from_user;                  /* of engines.json */
     struct sandbox_program *program; /* how it runs programs (engines_program.h); NULL: it cannot */
@@ -84,6 +89,8 @@ char *sandbox_harness_path(void);
 
 /* Whether the vector has the place: an engine without {workspace} gives the harness one that we cannot see. */
 bool sandbox_engine_uses(const struct sandbox_engine *engine, const char *place);
+/* Whether root's scripts run in it as the sandbox's user (user.h). */
+bool sandbox_engine_is_other_user(const struct sandbox_engine *engine);
 /* The vector for one box, NULL-terminated; to be freed with argv_free. `again`: with the engine's `retry`. */
 char **sandbox_engine_argv(const struct sandbox_engine *engine, const struct box_spec *spec, const char *name,
                            bool again, struct err *err);

@@ -138,6 +138,11 @@ static int take_unsafe(struct reading *reading, const struct json *value)
     return take_truth(reading, value, &reading->engine->unsafe);
 }
 
+static int take_as_user(struct reading *reading, const struct json *value)
+{
+    return take_truth(reading, value, &reading->engine->as_user);
+}
+
 static int take_remote(struct reading *reading, const struct json *value)
 {
     return take_truth(reading, value, &reading->engine->remote);
@@ -150,11 +155,19 @@ static int take_program(struct reading *reading, const struct json *value)
     const struct {
         const char *name;
         char ***list;
-    } lists[] = {{"argv", &program->argv},       {"network", &program->network},   {"no_network", &program->no_network},
-                 {"visible", &program->visible}, {"variable", &program->variable}, {"tty", &program->tty},
-                 {"system", &program->system},   {"user", &program->user},         {"user_root", &program->user_root},
-                 {"ask", &program->ask},         {"stop", &program->stop},         {"lent", &program->lent},
-                 {"cpu", &program->cpu}};
+    } lists[] = {{"argv", &program->argv},
+                 {"visible", &program->visible},
+                 {"variable", &program->variable},
+                 {"tty", &program->tty},
+                 {"system", &program->system},
+                 {"user", &program->user},
+                 {"user_root", &program->user_root},
+                 {"ask", &program->ask},
+                 {"stop", &program->stop},
+                 {"lent", &program->lent},
+                 {"cpu", &program->cpu},
+                 {"etc", &program->etc},
+                 {"filter", &program->filter}};
     if (value->type != JSON_OBJECT)
         return wrong(reading, value, "program", "an object with an \"argv\"");
     json_each (member, value) {
@@ -183,9 +196,10 @@ static const struct key {
     const char *name;
     int (*take)(struct reading *reading, const struct json *value);
 } keys[] = {
-    {"about", take_about},   {"argv", take_argv},     {"stop", take_stop},       {"secret", take_secret},
-    {"tools", take_tools},   {"host", take_host},     {"env", take_env},         {"retry", take_retry},
-    {"unsafe", take_unsafe}, {"remote", take_remote}, {"program", take_program}, {"ends_with_us", take_ends},
+    {"about", take_about},     {"argv", take_argv},     {"stop", take_stop},       {"secret", take_secret},
+    {"tools", take_tools},     {"host", take_host},     {"env", take_env},         {"retry", take_retry},
+    {"unsafe", take_unsafe},   {"remote", take_remote}, {"program", take_program}, {"ends_with_us", take_ends},
+    {"as_user", take_as_user},
 };
 
 static int unknown_key(struct reading *reading, const struct json *value)

@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
+#include "sandbox/user.h"
 #include "walk.h"
 #include <dirent.h>
 #include <errno.h>
@@ -156,7 +157,7 @@ int copy_file(struct copying *c, int from, const struct stat *st, int to, const 
         return err_set(err, "cannot put a file in the place of the folder %.300s", name);
     if (fd < 0)
         return err_set_errno(err, errno, "cannot write %.300s", name);
-    if (copy_bytes(c, from, fd, st) < 0 || (mode & c->mask && fchmod(fd, mode) < 0)) {
+    if (!sandbox_user_give(to, fd) || copy_bytes(c, from, fd, st) < 0 || (mode & c->mask && fchmod(fd, mode) < 0)) {
         cannot(err, label);
         unlinkat(to, name, 0);
         return -1;
@@ -239,7 +240,7 @@ static int copy_folder(struct tree *t, int from, int to, const char *name, int d
     if (mkdirat(to, name, 0700) < 0 && errno != EEXIST)
         return cannot_copy(t);
     CLEANUP(fd) int out = openat(to, name, flags);
-    if (out < 0)
+    if (out < 0 || !sandbox_user_give(to, out))
         return cannot_copy(t);
     if (copy_content(t, in, out, depth + 1) < 0)
         return -1;

@@ -330,6 +330,7 @@ int exec_begin(struct exec *exec, struct workspace *ws, const struct exec_reques
                                 .input = request->input,
                                 .input_len = request->input ? strlen(request->input) : 0,
                                 .tty = request->tty,
+                                .call = request->call,
                                 .timeout_ms = request->timeout_ms,
                                 .watch = watch,
                                 .watch_user = user};

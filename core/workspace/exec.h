@@ -67,6 +67,7 @@ struct program_control *exec_control(struct exec *exec);
 /* What a command comes to, before anything is started: for tools that show it, and for tests. */
 struct exec_request {
     const char *command, *input, *cwd;
+    const char *call; /* as in a program_spec; whoever read the request sets it */
     struct env_vars env;
     int64_t timeout_ms, yield_ms; /* yield_ms 0: none was said */
     bool background, tty, one_shot;

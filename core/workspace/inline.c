@@ -207,6 +207,7 @@ static int start_block(struct inline_work *inl, struct err *err)
                                 .args = (const char *const[]){file.name, NULL},
                                 .cwd = CODE_FOLDER,
                                 .clean_env = options->clean_env,
+                                .call = options->call,
                                 .timeout_ms = inl->block_ms,
                                 .watch = options->watch,
                                 .watch_user = inl->user};

@@ -32,6 +32,7 @@ struct inline_options {
     int64_t (*time_ms)(void *user);        /* instead, asked before each; 0: there is none left. NULL: nobody */
     bool clean_env;                        /* as in a program_spec */
     bool combined;
+    const char *call; /* as in a program_spec; lives until it is done */
     /* Told of what is printed as it comes, which is then not collected; NULL: it is. */
     void (*watch)(void *user, enum program_stream stream, const char *bytes, size_t len);
 };

@@ -8,6 +8,7 @@
 #include "base/strbuf.h"
 #include "codeblock.h"
 #include "metadata.h"
+#include "sandbox/user.h"
 #include "walk.h"
 #include <dirent.h>
 #include <errno.h>
@@ -34,6 +35,8 @@ static int ensure_folder(const struct beneath *root, const char *name, struct er
             err_set(err, "%s is in the way: it must be a folder", name);
         return -1;
     }
+    if (made && !sandbox_user_give(beneath_fd(root), fd))
+        return err_set_errno(err, errno, "cannot give the folder %s to programs", name);
     /* Whatever the mask of this process is, and whatever a program did to it. */
     if (!walk_unlock(fd, made ? LAYOUT_DIR_MODE : S_IRWXU) && made)
         return err_set_errno(err, errno, "cannot make the folder %s", name);

@@ -10,10 +10,12 @@
 #include "base/beneath.h"
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/json.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "layout.h"
 #include "metadata.h"
+#include "sandbox/user.h"
 #include <fcntl.h>
 #include <inttypes.h>
 #include <pthread.h>
@@ -178,11 +180,12 @@ int metadata_save(const struct beneath *root, struct clock *clock, struct metada
     metadata_stamp(clock, now);
     md->updated_at = arena_strdup(&md->arena, now);
     metadata_write(md, &text);
+    json_make_printable(&text, 0);
     name_temp(clock, temp);
     CLEANUP(fd) int fd = openat(dir, temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, METADATA_MODE);
     if (fd < 0)
         return err_set_errno(err, errno, "cannot write " LAYOUT_METADATA);
-    if (fchmod(fd, METADATA_MODE) < 0 || file_write_all(fd, text.buf, text.len) < 0 ||
+    if (!sandbox_user_give(dir, fd) || fchmod(fd, METADATA_MODE) < 0 || file_write_all(fd, text.buf, text.len) < 0 ||
         renameat(dir, temp, dir, LAYOUT_METADATA) < 0) {
         err_set_errno(err, errno, "cannot write " LAYOUT_METADATA);
         unlinkat(dir, temp, 0);

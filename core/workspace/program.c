@@ -17,11 +17,14 @@
 #include "guard.h"
 #include "launch_words.h"
 #include "program_bounds.h"
+#include "program_filter.h"
+#include "program_network.h"
 #include "program_rest.h"
 #include "program_vector.h"
 #include "programs_inside.h"
 #include "sandbox/cgroup.h"
 #include "sandbox/complaints.h"
+#include "sandbox/engines_etc.h"
 #include "sandbox/engines_program.h"
 #include "sandbox/lines.h"
 #include "workspace.h"
@@ -41,6 +44,8 @@ struct program {
     struct program_vector vector;
     struct proc *proc, *guard;
     struct cgroup *cgroup;
+    struct rest_hunt *hunt;          /* under way for what it left */
+    struct program_network *network; /* NULL: it has none */
     struct span span;
     struct loop_timer limit;
     struct loop_task telling;
@@ -54,6 +59,7 @@ struct program {
     char *around; /* the folder that the engine is started in */
     size_t input_len;
     int64_t began_us, until_us, grace_ms;
+    int status, signum; /* of its process */
     bool keep_input, asked, killed, began, told_end, over, again;
 };
 
@@ -81,8 +87,9 @@ static void leave(struct program *program)
 static void forget(struct program *program)
 {
     guard_dismiss(program->guard);
+    program_network_free(program->network);
     disk_watch_free(program->disk);
-    cgroup_free(program->cgroup);
+    rest_hunt_leave(program->hunt, program->cgroup);
     program_vector_release(&program->vector);
     launch_words_release(&program->words);
     lines_release(&program->control);
@@ -146,6 +153,7 @@ static void be_over(struct program *program)
         return;
     program->over = true;
     guard_dismiss(steal(&program->guard));
+    program_network_free(steal(&program->network));
     loop_timer_stop(program->programs->loop, &program->limit);
     cgroup_free(program->cgroup);
     program->cgroup = NULL;
@@ -208,16 +216,29 @@ static void add_left(struct program *program, const struct program_left *left)
         program->left[end->left_count++] = *left;
 }
 
-/* Where nothing is around it, it can kill or stop keyturn-launch, who then ends nothing of it. */
-static void end_rest(struct program *program, int launcher)
+static void take_exit(struct program *program);
+
+static void on_rest_killed(void *user, const struct program_left *left, size_t count)
 {
-    struct program_rest rest = {.launcher = launcher, .name = program->vector.name, .cgroup = program->cgroup};
-    struct program_left left[PROGRAM_LEFT_MAX];
-    if (!program->vector.engine->unsafe)
-        return;
-    size_t count = program_rest_kill(&rest, left);
+    struct program *program = user;
+    program->hunt = NULL;
     for (size_t i = 0; i < count; i++)
         add_left(program, &left[i]);
+    if (program->proc)
+        proc_kill(program->proc, SIGKILL);
+    else
+        take_exit(program);
+}
+
+/* Where nothing is around it, it can kill or stop keyturn-launch, who then ends nothing of it. False: something is. */
+static bool end_rest(struct program *program, int launcher)
+{
+    struct program_rest rest = {.launcher = launcher, .name = program->vector.name, .cgroup = program->cgroup};
+    if (!program->vector.engine->unsafe)
+        return false;
+    if (!program->hunt)
+        program->hunt = rest_hunt_start(program->programs->loop, &rest, on_rest_killed, program);
+    return true;
 }
 
 /* ---- what keyturn-launch says ---- */
@@ -269,6 +290,11 @@ static void hear(struct program *program, const char *line)
         hear_left(program, line + 9, true);
     else if (sscanf(line, "crowd %d", &number) == 1 && !program->why)
         program->why = xasprintf("it was killed: it made more than %d processes", number);
+    else if (sscanf(line, "memory %d", &number) == 1 && !program->why)
+        program->why = xasprintf("it was killed: it used more than %u MB of memory (%d MB when seen)",
+                                 program->vector.memory_mb, number);
+    else if (strcmp(line, "unseen") == 0 && !program->why)
+        program->why = xstrdup("it was killed: its memory could not be watched any more");
     else if (sscanf(line, "error %d", &number) == 1) {
         begin(program);
         cannot_start(program, strerror(number));
@@ -290,6 +316,12 @@ static void on_control(void *data, const char *bytes, size_t len)
 {
     struct program *program = data;
     lines_feed(&program->control, bytes, len, on_line, program);
+}
+
+static void on_socket(void *data, int fd)
+{
+    struct program *program = data;
+    program_network_take(program->network, fd);
 }
 
 /* ---- its process ---- */
@@ -350,10 +382,20 @@ static void on_exit_(void *data, int status, int signum)
         cannot_start(program, err.text);
     }
     blame_limits(program);
+    program->status = status;
+    program->signum = signum;
+    if (program->told_end ? !program->hunt : !end_rest(program, 0))
+        take_exit(program);
+}
+
+/* Its process and everything of it is gone. */
+static void take_exit(struct program *program)
+{
+    const struct sandbox_engine *engine = program->vector.engine;
+    int status = program->status, signum = program->signum;
     if (!program->told_end) {
         program->end.exit_code = -1;
         program->end.signum = signum || engine->program->control || status <= 128 ? signum : status - 128;
-        end_rest(program, 0);
         if (!program->asked && !program->killed && !program->why && (!program->began || engine->program->control))
             engine_failed(program, status, signum);
     }
@@ -390,8 +432,8 @@ static void on_settled(struct loop_timer *timer)
 {
     struct program *program = CONTAINER_OF(timer, struct program, limit);
     ask_outside(program, true);
-    end_rest(program, proc_pid(program->proc));
-    proc_kill(program->proc, SIGKILL);
+    if (!end_rest(program, proc_pid(program->proc)))
+        proc_kill(program->proc, SIGKILL);
 }
 
 static void kill_now(struct program *program)
@@ -438,6 +480,12 @@ void program_kill(struct program *program, int64_t grace_ms)
 static int launch(struct program *program, struct err *err)
 {
     const struct sandbox_program *engine = program->vector.engine->program;
+    struct engines_etc etc;
+    int filter = program_filter_open(&program->vector, program->cgroup, err);
+    if (filter < 0 || engines_etc_open(&etc, program->vector.engine, err)) {
+        program_filter_close(&program->vector, filter);
+        return -1;
+    }
     char **argv = program_engine_argv(&program->vector, program->again || program->programs->again, err);
     char **env = sandbox_program_env(&program->vector);
     struct proc_options options = {.argv = (const char *const *)argv,
@@ -449,12 +497,17 @@ static int launch(struct program *program, struct err *err)
                                    .on_stderr = on_stderr,
                                    .calm_after = PROGRAM_CALM_AFTER,
                                    .on_control = engine->control ? on_control : NULL,
+                                   .on_socket = program->network ? on_socket : NULL,
                                    .join = cgroup_join(program->cgroup),
+                                   .hand_over = filter,
+                                   .hand_more = etc.fds,
                                    .on_exit = on_exit_,
                                    .data = program};
     if (argv && !program->guard)
         program->guard = guard_start(program->programs->loop, &program->vector);
     program->proc = argv ? proc_start(program->programs->loop, &options, err) : NULL;
+    program_filter_close(&program->vector, filter);
+    engines_etc_close(&etc);
     argv_free(argv);
     argv_free(env);
     if (!program->proc)
@@ -517,7 +570,9 @@ struct program *program_start(struct programs *programs, struct workspace *ws, c
         return program;
     }
     program->cgroup = program_bounds_group(&program->vector);
-    if (launch(program, &own)) {
+    if (program->vector.network)
+        program->network = program_network_new(programs, spec->call, &program->vector, &own);
+    if ((program->vector.network && !program->network) || launch(program, &own)) {
         span_end(&program->span, -1, &own, err);
         leave(program);
         forget(program);

@@ -16,6 +16,7 @@
 #include "base/err.h"
 #include "base/strbuf.h"
 #include "env.h"
+#include "sandbox/forwarder_rules.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -27,18 +28,18 @@ struct workspace_capabilities;
 struct programs;
 struct program;
 
-#define PROGRAM_TIMEOUT_MS 10000             /* when none is said */
-#define PROGRAM_GRACE_MS   2000              /* between asking and killing */
-#define PROGRAM_OUTPUT_MAX ((size_t)4 << 20) /* kept of each stream; the rest is counted */
+#define PROGRAM_TIMEOUT_MS 10000                /* when none is said */
+#define PROGRAM_GRACE_MS   2000                 /* between asking and killing */
+#define PROGRAM_OUTPUT_MAX ((size_t)4 << 20)    /* kept of each stream; the rest is counted */
 #define PROGRAM_CALM_AFTER ((uint64_t)64 << 20) /* of a stream: nobody keeps more, so the rest may take longer */
-#define PROGRAM_UNREAD_MAX ((size_t)1 << 20) /* typed and not read: from there on nothing more is typed */
-#define PROGRAM_LEFT_MAX   16                /* named of what it left behind */
+#define PROGRAM_UNREAD_MAX ((size_t)1 << 20)    /* typed and not read: from there on nothing more is typed */
+#define PROGRAM_LEFT_MAX   16                   /* named of what it left behind */
 
 /* Zero is the engine's own limit. */
 struct program_limits {
     unsigned
         cpu_percent; /* of one processor, at any time; without a control group of each process, over its whole time */
-    unsigned memory_mb; /* of all its processes together; without a control group of each */
+    unsigned memory_mb; /* of all its processes together; without a control group it is killed when that is seen */
     unsigned pids;
 };
 
@@ -47,12 +48,16 @@ struct programs_options {
     const struct sandbox_engine *engine; /* lives longer */
     const char *image;                   /* for engines that use one; NULL: our own, with this machine's /usr */
     const char *const *visible;          /* folders of this machine that programs may read where they are; NULL: none */
-    bool network;                        /* they may use it */
-    bool host_env; /* they get our environment where the engine isolates nothing; else a bare one */
-    struct env_provider provider;        /* variables for every program */
-    struct program_limits limits;        /* for specs that say none */
-    size_t max_output;                   /* 0: PROGRAM_OUTPUT_MAX */
-    unsigned numbered;                   /* sessions have names with higher numbers than this */
+    struct network_rules network; /* the hosts that they may reach, through our forwarder; none: no network. An engine
+                                     that isolates nothing leaves them all of it */
+    /* A connection of theirs ended; `call` is the spec's. NULL: nobody is told. */
+    void (*connected)(void *user, const char *call, const char *host, unsigned port, int64_t bytes);
+    void *connected_user;
+    bool host_env;                /* they get our environment where the engine isolates nothing; else a bare one */
+    struct env_provider provider; /* variables for every program */
+    struct program_limits limits; /* for specs that say none */
+    size_t max_output;            /* 0: PROGRAM_OUTPUT_MAX */
+    unsigned numbered;            /* sessions have names with higher numbers than this */
     /* A line that the engine says of a program that runs all the same; NULL: it goes to the log. */
     void (*engine_says)(void *user, const char *line);
     void *engine_user;
@@ -83,6 +88,7 @@ struct program_spec {
     bool tty;           /* on a terminal of its own: one stream of output */
     int64_t timeout_ms; /* 0 or less: PROGRAM_TIMEOUT_MS */
     struct program_limits limits;
+    const char *call; /* what it belongs to, for whoever hears of its connections; NULL: nothing */
     /* For program_run: told of what is printed as it comes; NULL: nobody. */
     void (*watch)(void *user, enum program_stream stream, const char *bytes, size_t len);
     void *watch_user;

@@ -8,5 +8,6 @@ struct program_vector;
 
 void program_bounds_fill(struct program_vector *vector, const struct program_spec *spec,
                          const struct program_limits *all);
-/* The group that holds them for all processes together; NULL: there is none, and they hold for each process. */
-struct cgroup *program_bounds_group(const struct program_vector *vector);
+/* The group that holds them for all processes together; NULL: there is none. Where it does not count memory,
+ * keyturn-launch is told to watch it. */
+struct cgroup *program_bounds_group(struct program_vector *vector);

@@ -1,6 +1,7 @@
 /* One look at /proc finds all of them; what they start meanwhile is met in the next round. */
 
 #include "program_rest.h"
+#include "base/loop.h"
 #include "base/mem.h"
 #include "base/processes.h"
 #include "sandbox/cgroup.h"
@@ -69,7 +70,7 @@ static size_t note(const struct processes *all, const struct program_rest *rest,
     return count;
 }
 
-size_t program_rest_kill(const struct program_rest *rest, struct program_left *left)
+static size_t kill_rest(const struct program_rest *rest, struct program_left *left)
 {
     struct processes all = {0};
     CLEANUP(free) char *variable = xasprintf("%s=%s", PROGRAM_NAME, rest->name);
@@ -85,4 +86,56 @@ size_t program_rest_kill(const struct program_rest *rest, struct program_left *l
         left[i].survived = processes_have(&all, left[i].pid);
     processes_release(&all);
     return noted;
+}
+
+struct rest_hunt {
+    struct loop_work work;
+    struct loop *loop;
+    struct program_rest rest;
+    char *name;
+    struct cgroup *cgroup; /* ours to free; NULL: it is not */
+    struct program_left left[PROGRAM_LEFT_MAX];
+    size_t count;
+    void (*killed)(void *user, const struct program_left *left, size_t count); /* NULL: nobody waits any more */
+    void *user;
+};
+
+static void run_hunt(struct loop_work *work)
+{
+    struct rest_hunt *hunt = CONTAINER_OF(work, struct rest_hunt, work);
+    hunt->count = kill_rest(&hunt->rest, hunt->left);
+}
+
+static void hunt_done(struct loop_work *work)
+{
+    struct rest_hunt *hunt = CONTAINER_OF(work, struct rest_hunt, work);
+    if (hunt->killed)
+        hunt->killed(hunt->user, hunt->left, hunt->count);
+    cgroup_free(hunt->cgroup);
+    free(hunt->name);
+    free(hunt);
+}
+
+struct rest_hunt *rest_hunt_start(struct loop *loop, const struct program_rest *rest,
+                                  void (*killed)(void *user, const struct program_left *left, size_t count), void *user)
+{
+    struct rest_hunt *hunt = xcalloc(1, sizeof(*hunt));
+    hunt->loop = loop;
+    hunt->name = xstrdup(rest->name);
+    hunt->rest = (struct program_rest){rest->launcher, hunt->name, rest->cgroup};
+    hunt->killed = killed;
+    hunt->user = user;
+    loop_work_start(loop, &hunt->work, run_hunt, hunt_done);
+    return hunt;
+}
+
+void rest_hunt_leave(struct rest_hunt *hunt, struct cgroup *take_cgroup)
+{
+    if (!hunt) {
+        cgroup_free(take_cgroup);
+        return;
+    }
+    hunt->killed = NULL;
+    hunt->cgroup = take_cgroup;
+    loop_work_disown(hunt->loop, &hunt->work);
 }

@@ -6,6 +6,7 @@
 #include "program.h"
 
 struct cgroup;
+struct loop;
 
 #define PROGRAM_NAME "KEYTURN_PROGRAM"
 
@@ -15,5 +16,11 @@ struct program_rest {
     const struct cgroup *cgroup; /* NULL: there is none */
 };
 
-/* Kills it, the launcher too. Fills `left` with what was found, PROGRAM_LEFT_MAX at most; returns how many that are. */
-size_t program_rest_kill(const struct program_rest *rest, struct program_left *left);
+/* Kills it, the launcher too, on a thread: it looks at every process of this machine, more than once, and waits
+ * between. `killed` is called on the loop with what was found. */
+struct rest_hunt;
+struct rest_hunt *rest_hunt_start(struct loop *loop, const struct program_rest *rest,
+                                  void (*killed)(void *user, const struct program_left *left, size_t count),
+                                  void *user);
+/* Calls nobody; what is left is still killed. NULL-safe. The control group is freed when that is done. */
+void rest_hunt_leave(struct rest_hunt *hunt, struct cgroup *take_cgroup);

@@ -4,10 +4,12 @@
 #include "base/mem.h"
 #include "lend.h"
 #include "program_bounds.h"
+#include "program_network.h"
 #include "program_rest.h"
 #include "programs_inside.h"
 #include "sandbox/cgroup.h"
 #include "sandbox/engines_program.h"
+#include "sandbox/scope.h"
 #include "workspace.h"
 #include <string.h>
 
@@ -51,10 +53,13 @@ void program_vector_fill(struct program_vector *vector, struct programs *program
                                       .visible = (const char *const *)programs->visible,
                                       .argv = copy_command(spec),
                                       .env = (const char *const *)steal(&room->env),
-                                      .network = programs->network,
+                                      .network = program_network_on(programs),
                                       .tty = spec->tty};
     if (programs->engine->unsafe)
         add_name(vector);
+    if (vector->network)
+        vector->env =
+            (const char *const *)program_network_variables(&programs->network, (char **)(uintptr_t)vector->env);
     vector->lent = workspace_lent(ws, &vector->lent_count);
     program_bounds_fill(vector, spec, &programs->limits);
     if (ws->policy.max_disk_bytes > 0)
@@ -89,5 +94,7 @@ char **program_engine_argv(const struct program_vector *vector, bool again, stru
         free(argv[0]);
         argv[0] = path;
     }
+    if (argv && vector->scope)
+        argv = scope_argv(&(struct cgroup_limits){vector->memory_mb, vector->pids, vector->cpu_percent}, argv);
     return argv;
 }

@@ -4,8 +4,11 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "layout.h"
+#include "program_network.h"
 #include "programs_inside.h"
 #include "sandbox/engines_program.h"
+#include "sandbox/user.h"
+#include "stage_inside.h"
 #include "workspace.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -41,13 +44,20 @@ struct programs *programs_new(const struct programs_options *options, struct err
                                   .engine = options->engine,
                                   .image = options->image ? xstrdup(options->image) : NULL,
                                   .visible = copy_list(options->visible),
-                                  .network = options->network,
+                                  .network = network_rules_copy(&options->network),
+                                  .connected = options->connected,
+                                  .connected_user = options->connected_user,
                                   .host_env = options->host_env,
                                   .provider = options->provider,
                                   .engine_says = options->engine_says,
                                   .engine_user = options->engine_user,
                                   .limits = options->limits,
                                   .max_output = options->max_output ? options->max_output : PROGRAM_OUTPUT_MAX};
+    if (program_network_on(programs) &&
+        sandbox_program_is_ours(programs->image)) { /* another image brings certificates of its own */
+        argv_free(programs->visible);
+        programs->visible = program_network_visible(options->visible);
+    }
     return programs;
 }
 
@@ -59,6 +69,7 @@ void programs_free(struct programs *programs)
         program_free(programs->running);
     inline_drop_all(programs);
     argv_free(programs->visible);
+    network_rules_release(&programs->network);
     free(programs->image);
     free(programs);
 }
@@ -66,7 +77,7 @@ void programs_free(struct programs *programs)
 struct workspace_capabilities programs_capabilities(const struct programs *programs)
 {
     return (struct workspace_capabilities){.isolation = programs->engine->unsafe ? "" : programs->engine->name,
-                                           .network_allowed = programs->network || programs->engine->unsafe,
+                                           .network_allowed = programs->network.count || programs->engine->unsafe,
                                            .read_only_mount = programs->engine->program->lent != NULL,
                                            .whole_limits = sandbox_program_bounds_whole(programs->engine),
                                            .streaming = true,
@@ -94,12 +105,15 @@ bool programs_run(const struct programs *programs)
 static int make_folder(const struct workspace *ws, const char *path, struct err *err)
 {
     CLEANUP(free) char *name = NULL;
-    CLEANUP(fd) int parent = beneath_parent(ws->root, path, true, &name, err);
+    CLEANUP(fd) int parent = stage_open_parent(ws, path, &name, err);
     if (parent < 0)
         return -1;
-    if (mkdirat(parent, name, LAYOUT_DIR_MODE) == 0)
-        return 0;
-    return errno == EEXIST ? 1 : err_set_errno(err, errno, "cannot make the folder %s", path);
+    if (mkdirat(parent, name, LAYOUT_DIR_MODE) < 0)
+        return errno == EEXIST ? 1 : err_set_errno(err, errno, "cannot make the folder %s", path);
+    CLEANUP(fd) int made = openat(parent, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (made < 0 || !sandbox_user_give(parent, made))
+        return err_set_errno(err, errno, "cannot give the folder %s to programs", path);
+    return 0;
 }
 
 static char *make_cwd(const struct workspace *ws, const char *said, struct err *err)
@@ -166,8 +180,8 @@ static int check_texts(const char *const *texts, const char *what, struct err *e
 {
     for (; texts && *texts; texts++)
         if (strlen(*texts) >= TEXT_BYTES_MAX)
-            return err_set(err, "%s of %zu KB is too long: a program takes at most %d KB at once (put it into a file)", what,
-                           strlen(*texts) >> 10, TEXT_BYTES_MAX >> 10);
+            return err_set(err, "%s of %zu KB is too long: a program takes at most %d KB at once (put it into a file)",
+                           what, strlen(*texts) >> 10, TEXT_BYTES_MAX >> 10);
     return 0;
 }
 

@@ -7,7 +7,10 @@ struct programs {
     struct loop *loop;
     const struct sandbox_engine *engine;
     char *image, **visible;
-    bool network, host_env;
+    bool host_env;
+    struct network_rules network;
+    void (*connected)(void *user, const char *call, const char *host, unsigned port, int64_t bytes);
+    void *connected_user;
     struct env_provider provider;
     void (*engine_says)(void *user, const char *line); /* NULL: the log hears it */
     void *engine_user;

@@ -11,7 +11,7 @@
 #include "digest.h"
 #include "layout.h"
 #include "metadata.h"
-#include "stage.h"
+#include "stage_inside.h"
 #include "workspace.h"
 #include <dirent.h>
 #include <errno.h>
@@ -213,7 +213,7 @@ static bool is_staged(const struct workspace *ws, const char *name, const char *
 static int remove_old(const struct workspace *ws, const char *to, struct err *err)
 {
     CLEANUP(free) char *name = NULL;
-    CLEANUP(fd) int folder = beneath_parent(ws->root, to, true, &name, err);
+    CLEANUP(fd) int folder = stage_open_parent(ws, to, &name, err);
     if (folder < 0)
         return -1;
     CLEANUP(free) char *path = xasprintf("/proc/self/fd/%d/%s", folder, name);

@@ -8,6 +8,7 @@
 #include "copy.h"
 #include "layout.h"
 #include "lend.h"
+#include "sandbox/user.h"
 #include "stage_inside.h"
 #include "workspace.h"
 #include <errno.h>
@@ -43,8 +44,11 @@ static int make_folders(const struct beneath *root, char *path, struct err *err)
         *end = '\0';
         /* From the root each time: a link to a sibling is fine from there, but would escape from `above`. */
         int fd = beneath_openat(root, path, O_RDONLY | O_DIRECTORY, 0, &own);
-        if (fd < 0 && own.code == ENOENT && (mkdirat(above, part, LAYOUT_DIR_MODE) == 0 || errno == EEXIST))
+        if (fd < 0 && own.code == ENOENT && (mkdirat(above, part, LAYOUT_DIR_MODE) == 0 || errno == EEXIST)) {
             fd = beneath_openat(root, path, O_RDONLY | O_DIRECTORY, 0, &own);
+            if (fd >= 0)
+                sandbox_user_give(above, fd); /* else programs find it read-only, and say so */
+        }
         *end = kept;
         close(above);
         above = fd;
@@ -97,7 +101,7 @@ static int write_beside(int folder, const char *name, const struct stage_file *f
     CLEANUP(fd) int fd = openat(folder, temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0)
         return -1;
-    if (file_write_all(fd, file->bytes, file->len) < 0 ||
+    if (!sandbox_user_give(folder, fd) || file_write_all(fd, file->bytes, file->len) < 0 ||
         fchmod(fd, file->mode ? file->mode & 0777 : STAGE_FILE_MODE) < 0 || renameat(folder, temp, folder, name) < 0) {
         int code = errno;
         unlinkat(folder, temp, 0);

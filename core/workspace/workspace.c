@@ -9,6 +9,7 @@
 #include "base/utf8.h"
 #include "layout.h"
 #include "lend.h"
+#include "sandbox/user.h"
 #include "stage.h"
 #include <errno.h>
 #include <inttypes.h>
@@ -54,7 +55,8 @@ static const char *temp_base(void)
 }
 
 /* Makes "<base>/ws_<id>_<ns>" and gives its path, or NULL. */
-static char *make_folder(const char *base, const char *exec_id, struct clock *clock, struct err *err)
+static char *make_folder(const char *base, const char *exec_id, struct clock *clock, const struct sandbox_user *owner,
+                         struct err *err)
 {
     CLEANUP(free) char *id = workspace_clean_id(exec_id);
     /* A name of 255 bytes is all that fits; the number tells them apart. */
@@ -66,7 +68,7 @@ static char *make_folder(const char *base, const char *exec_id, struct clock *cl
     for (int64_t ns = clock->wall_us(clock) * 1000;; ns++) {
         CLEANUP(free) char *path = xasprintf("%s/ws_%s_%" PRId64, base, id, ns);
         if (mkdir(path, WORKSPACE_MODE) == 0) {
-            if (chmod(path, WORKSPACE_MODE) == 0)
+            if (chmod(path, WORKSPACE_MODE) == 0 && (!owner || lchown(path, owner->uid, owner->gid) == 0))
                 return steal(&path);
             err_set_errno(err, errno, "cannot open %s to programs", path);
             rmdir(path);
@@ -104,7 +106,8 @@ static struct workspace *create(const struct workspace_options *options, struct 
         if (file_mkdirs(options->base, LAYOUT_DIR_MODE, err) < 0)
             return NULL;
         path = xstrdup(options->base);
-    } else if (!(path = make_folder(is_blank(options->base) ? temp_base() : options->base, exec_id, clock, err))) {
+    } else if (!(path = make_folder(is_blank(options->base) ? temp_base() : options->base, exec_id, clock,
+                                    options->other_user ? sandbox_user() : NULL, err))) {
         return NULL;
     }
     struct workspace *ws = xcalloc(1, sizeof(*ws));

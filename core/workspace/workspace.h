@@ -26,7 +26,7 @@ struct workspace_policy {
 struct workspace_capabilities {
     const char *isolation; /* "" or NULL: none */
     bool network_allowed, read_only_mount, streaming, clean_env;
-    bool whole_limits; /* of memory and processor, for all processes of a program together; else for each */
+    bool whole_limits; /* of memory and processor, for all processes of a program; else the processor's for each */
     int64_t max_disk_bytes;
 };
 
@@ -37,6 +37,7 @@ struct workspace_options {
     bool trusted;                       /* `base` itself is the workspace, and is never removed */
     const char *inputs;                 /* a host folder that each one sees as work/inputs; NULL: none */
     bool lends;                         /* programs can be shown folders of this machine in it, read-only */
+    bool other_user;                    /* programs run as the sandbox's user: it is that user's (sandbox/user.h) */
     const char *seen_at;                /* where programs see the workspace; NULL: where it is */
     struct clock *clock;                /* NULL: the system's */
     struct versions *versions;          /* where artifacts are loaded from and saved to; NULL: nowhere */

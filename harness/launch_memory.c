@@ -1,0 +1,345 @@
+/* Watches the memory of a program where no control group counts it: see launch.h.
+ *
+ * A look at /proc/PID/status of every process is cheap but counts too much: forks share pages until they write to them,
+ * and a child of vfork shares everything. So a sum above the limit is counted again by the pages that each process has
+ * to itself and its share of the others (smaps_rollup). That count can be cheated by processes that come and go while
+ * it is made, so it is believed only when none did. Where some always do, all of them are stopped for a last count. */
+
+#include "launch.h"
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/kcmp.h>
+#include <linux/magic.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/statfs.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#define PAUSE_MIN_MS 20
+#define MB_PER_MS    4   /* about as fast as one processor can fill memory */
+#define UNSURE_MS    500 /* of looking at a crowd that changes all the time: then it is stopped and counted */
+#define STOP_ROUNDS  50  /* of a millisecond: until nobody runs, and until a count is sure */
+
+/* A process as it was last seen. One whose clock stands still has touched no memory. */
+struct seen {
+    clockid_t clock;
+    struct timespec used;
+    unsigned long kb;
+};
+
+static struct {
+    struct memory_watch watch;
+    const char *tmpfs[3]; /* the program's own; NULL: none */
+    struct seen *seen;
+    size_t count, room;
+    long newest, next_ms;
+    int pause_ms;
+    long unsure_ms; /* since when; 0: it is not */
+} now;
+
+/* ---- what /proc says ---- */
+
+static unsigned long field_kb(const char *text, const char *name, bool *found)
+{
+    size_t len = strlen(name);
+    for (const char *line = text; line; line = strchr(line, '\n'), line += line != NULL)
+        if (strncmp(line, name, len) == 0 && line[len] == ':') {
+            *found = true;
+            return strtoul(line + len + 1, NULL, 10);
+        }
+    return 0;
+}
+
+bool launch_memory_status(const char *text, unsigned long *kb)
+{
+    bool held = false, other = false;
+    *kb = field_kb(text, "RssAnon", &held) + field_kb(text, "RssShmem", &held);
+    *kb += field_kb(text, "HugetlbPages", &other) + field_kb(text, "VmSwap", &other) + field_kb(text, "VmPTE", &other);
+    return held;
+}
+
+bool launch_memory_rollup(const char *text, unsigned long *kb)
+{
+    bool anonymous = false, shared = false, other = false;
+    *kb = field_kb(text, "Pss_Anon", &anonymous) + field_kb(text, "Pss_Shmem", &shared);
+    *kb += field_kb(text, "SwapPss", &other) + field_kb(text, "Private_Hugetlb", &other) +
+           field_kb(text, "Shared_Hugetlb", &other);
+    return anonymous && shared;
+}
+
+static bool read_text(const char *path, char *text, size_t size)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t len = fd < 0 ? -1 : read(fd, text, size - 1);
+    if (fd >= 0)
+        close(fd);
+    text[len > 0 ? len : 0] = '\0';
+    return len > 0;
+}
+
+/* A first thread that ended while others live has no memory to tell of: any of them has. */
+static unsigned long threads_kb(int pid)
+{
+    char path[300], text[4096];
+    unsigned long kb = 0;
+    bool found = false;
+    snprintf(path, sizeof(path), "/proc/%d/task", pid);
+    DIR *tasks = opendir(path);
+    for (struct dirent *entry; tasks && !found && (entry = readdir(tasks));) {
+        if (!isdigit((unsigned char)entry->d_name[0]))
+            continue;
+        snprintf(path, sizeof(path), "/proc/%d/task/%.20s/status", pid, entry->d_name);
+        found = read_text(path, text, sizeof(text)) && launch_memory_status(text, &kb);
+    }
+    if (tasks)
+        closedir(tasks);
+    return kb;
+}
+
+static unsigned long process_kb(int pid)
+{
+    char path[64], text[4096];
+    unsigned long kb = 0;
+    snprintf(path, sizeof(path), "/proc/%d/status", pid);
+    return read_text(path, text, sizeof(text)) && launch_memory_status(text, &kb) ? kb : threads_kb(pid);
+}
+
+/* Files there are memory too, and in no process. A file that a process maps counts twice. */
+static unsigned long tmpfs_kb(void)
+{
+    unsigned long kb = 0;
+    struct statfs fs;
+    for (size_t i = 0; i < sizeof(now.tmpfs) / sizeof(*now.tmpfs); i++)
+        if (now.tmpfs[i] && statfs(now.tmpfs[i], &fs) == 0)
+            kb += (unsigned long)(fs.f_blocks - fs.f_bfree) * ((unsigned long)fs.f_bsize / 1024);
+    return kb;
+}
+
+/* Whoever cannot even read about itself would count nothing at all. */
+static bool sees(void)
+{
+    char text[4096];
+    unsigned long kb;
+    return read_text("/proc/self/status", text, sizeof(text)) && launch_memory_status(text, &kb);
+}
+
+/* ---- the second count ---- */
+
+/* A child of vfork has its parent's memory until it becomes another program. */
+static bool is_its_parents(const struct process *process)
+{
+    return syscall(SYS_kcmp, process->pid, process->parent, KCMP_VM, 0, 0) == 0;
+}
+
+/* False: processes came or went meanwhile. What does not let itself be read counts in full. */
+static bool count_shares(const struct processes *all, unsigned long *kb)
+{
+    long before = now.watch.newest ? now.watch.newest() : 0;
+    *kb = tmpfs_kb();
+    for (size_t i = 0; i < all->count; i++) {
+        char path[64], text[4096];
+        unsigned long own = 0;
+        if (is_its_parents(&all->items[i]))
+            continue;
+        snprintf(path, sizeof(path), "/proc/%d/smaps_rollup", all->items[i].pid);
+        if (!read_text(path, text, sizeof(text)) || !launch_memory_rollup(text, &own))
+            own = process_kb(all->items[i].pid);
+        if (kill(all->items[i].pid, 0) && errno == ESRCH)
+            return false;
+        *kb += own;
+    }
+    return !now.watch.newest || now.watch.newest() == before;
+}
+
+/* ---- the last count ---- */
+
+static void forget(struct processes *before, int pid)
+{
+    for (size_t i = 0; i < before->count; i++)
+        before->items[i].ours = before->items[i].pid != pid;
+    processes_keep_ours(before);
+}
+
+static bool runs(const struct processes *all, int pid)
+{
+    for (size_t i = 0; i < all->count; i++)
+        if (all->items[i].pid == pid)
+            return !all->items[i].stopped && !all->items[i].waits;
+    return false;
+}
+
+/* Only below parents that stand still already, so that no shell sees a child that is stopped. Whoever was stopped
+ * before is the program's own business until another process makes it go on. False: some still run. */
+static bool stop_running(const struct processes *all, struct processes *before)
+{
+    bool none = true;
+    for (size_t i = 0; i < all->count; i++) {
+        if (all->items[i].stopped)
+            continue;
+        none = none && all->items[i].waits;
+        if (runs(all, all->items[i].parent))
+            continue;
+        kill(all->items[i].pid, SIGSTOP);
+        forget(before, all->items[i].pid);
+    }
+    return none;
+}
+
+static void go_on(const struct processes *all, const struct processes *before)
+{
+    for (size_t i = all->count; i-- > 0;)
+        if (!processes_have(before, all->items[i].pid))
+            kill(all->items[i].pid, SIGCONT);
+}
+
+/* The processes that are stopped already. */
+static void copy_stopped(const struct processes *all, struct processes *stopped)
+{
+    stopped->items = calloc(all->count + 1, sizeof(*stopped->items));
+    for (size_t i = 0; stopped->items && i < all->count; i++)
+        if (all->items[i].stopped)
+            stopped->items[stopped->count++] = all->items[i];
+}
+
+/* While they stand still none comes, and those that were about to end are soon gone. */
+static unsigned long count_stopped(void)
+{
+    struct processes before = {0};
+    unsigned long kb = 0;
+    copy_stopped(now.watch.find(), &before);
+    for (int round = 0; round < STOP_ROUNDS && !stop_running(now.watch.find(), &before); round++)
+        poll(NULL, 0, 1);
+    for (int round = 0; round < STOP_ROUNDS && !count_shares(now.watch.find(), &kb); round++)
+        poll(NULL, 0, 1);
+    go_on(now.watch.find(), &before);
+    processes_release(&before);
+    return kb;
+}
+
+/* ---- looking ---- */
+
+static bool make_room(size_t count)
+{
+    if (count <= now.room)
+        return true;
+    struct seen *more = realloc(now.seen, 2 * count * sizeof(*more));
+    if (!more)
+        return false;
+    now.seen = more;
+    now.room = 2 * count;
+    return true;
+}
+
+static bool is_quiet(void)
+{
+    struct timespec used;
+    if (!now.count || !now.watch.newest || !now.newest || now.watch.newest() != now.newest)
+        return false;
+    for (size_t i = 0; i < now.count; i++)
+        if (clock_gettime(now.seen[i].clock, &used) || used.tv_sec != now.seen[i].used.tv_sec ||
+            used.tv_nsec != now.seen[i].used.tv_nsec)
+            return false;
+    return true;
+}
+
+/* The clock is read before the memory: what is touched in between is seen the next time. */
+static void see(int pid, struct seen *seen)
+{
+    *seen = (struct seen){0};
+    if (clock_getcpuclockid(pid, &seen->clock) || clock_gettime(seen->clock, &seen->used))
+        seen->used.tv_sec = -1;
+    seen->kb = process_kb(pid);
+}
+
+static long now_ms(void)
+{
+    struct timespec at;
+    clock_gettime(CLOCK_MONOTONIC, &at);
+    return at.tv_sec * 1000 + at.tv_nsec / 1000000;
+}
+
+/* What they hold, in kB; above the limit only if that is sure. */
+static unsigned long look(void)
+{
+    unsigned long limit = now.watch.limit_mb << 10, files = tmpfs_kb(), sum = files, largest = 0, exact;
+    now.newest = now.watch.newest ? now.watch.newest() : 0;
+    const struct processes *all = now.watch.find();
+    now.count = make_room(all->count) ? all->count : 0;
+    for (size_t i = 0; i < all->count; i++) {
+        struct seen seen;
+        see(all->items[i].pid, &seen);
+        sum += seen.kb;
+        largest = seen.kb > largest ? seen.kb : largest;
+        if (now.count)
+            now.seen[i] = seen;
+    }
+    if (sum <= limit || largest + files > limit) {
+        now.unsure_ms = 0;
+        return sum <= limit ? sum : largest + files; /* one alone has too much, whatever the others share with it */
+    }
+    if (count_shares(all, &exact)) {
+        now.unsure_ms = 0;
+        return exact;
+    }
+    now.count = 0; /* whatever they do, look again */
+    if (!now.unsure_ms)
+        now.unsure_ms = now_ms();
+    if (now_ms() - now.unsure_ms < UNSURE_MS)
+        return limit;
+    now.unsure_ms = 0;
+    return count_stopped();
+}
+
+/* Less near the limit: what fills memory as fast as it can should not get far beyond. */
+static int pause_for(unsigned long held_kb)
+{
+    unsigned long limit = now.watch.limit_mb << 10, left = held_kb < limit ? limit - held_kb : 0;
+    unsigned long pause = (left >> 10) / MB_PER_MS;
+    return pause < PAUSE_MIN_MS ? PAUSE_MIN_MS : pause > MEMORY_WATCH_MS ? MEMORY_WATCH_MS : (int)pause;
+}
+
+void launch_memory_begin(const struct memory_watch *watch)
+{
+    static const char *const usual[] = {"/tmp", "/dev/shm", "/dev"};
+    struct statfs fs;
+    free(now.seen);
+    memset(&now, 0, sizeof(now));
+    now.watch = *watch;
+    now.pause_ms = PAUSE_MIN_MS;
+    for (size_t i = 0; watch->own_tmpfs && i < sizeof(usual) / sizeof(*usual); i++)
+        if (statfs(usual[i], &fs) == 0 && fs.f_type == TMPFS_MAGIC && fs.f_blocks == fs.f_bfree)
+            now.tmpfs[i] = usual[i];
+}
+
+unsigned long launch_memory_over(int *wait_ms)
+{
+    unsigned long held = 0;
+    bool blind = false;
+    if (!now.watch.limit_mb)
+        return 0;
+    if (now_ms() >= now.next_ms) {
+        if (is_quiet()) {
+            now.pause_ms = now.pause_ms * 2 < MEMORY_WATCH_MS ? now.pause_ms * 2 : MEMORY_WATCH_MS;
+        } else {
+            held = look();
+            blind = !sees(); /* afterwards: whatever took our sight before the look is still there */
+            now.pause_ms = pause_for(held);
+        }
+        now.next_ms = now_ms() + now.pause_ms;
+    }
+    long left = now.next_ms - now_ms();
+    if (left < 0)
+        left = 0;
+    if (*wait_ms < 0 || left < *wait_ms)
+        *wait_ms = (int)left;
+    if (blind)
+        return MEMORY_UNSEEN;
+    return held > now.watch.limit_mb << 10 ? (held + 1023) >> 10 : 0;
+}
