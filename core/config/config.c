@@ -1,17 +1,18 @@
-#include "config_inside.h"
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/nearest.h"
 #include "base/strbuf.h"
+#include "config_inside.h"
 #include "config_mcp.h"
 #include "turn/gate.h"
 #include <errno.h>
 #include <string.h>
 #include <strings.h>
 
-static const char *const wanted_names[] = {"a string", "true or false", "a number", "an object", "a list"};
+static const char *const wanted_names[] = {"a string",  "true or false", "a number",
+                                           "an object", "a list",        "true, false or a list"};
 
 /* Values are asked about in the order of the file, so the lines are counted once, however many values there are. */
 long config_line_of(struct reading *reading, const struct json *value)
@@ -42,6 +43,8 @@ static bool is_wanted(enum wanted wanted, enum json_type type)
         return type == JSON_OBJECT;
     case A_LIST:
         return type == JSON_ARRAY;
+    case A_TRUTH_OR_LIST:
+        return type == JSON_ARRAY || type == JSON_TRUE || type == JSON_FALSE;
     }
     return false;
 }
@@ -251,7 +254,7 @@ static int take_approve(struct reading *reading, const struct json *value)
 #define TOP_TEXT(field)                                                                                                \
     static int take_##field(struct reading *reading, const struct json *value)                                         \
     {                                                                                                                  \
-        reading->config->field = config_keep(reading, value);                                                                 \
+        reading->config->field = config_keep(reading, value);                                                          \
         return 0;                                                                                                      \
     }
 #define TOP_TRUTH(field)                                                                                               \

@@ -10,6 +10,7 @@
 #include "base/err.h"
 #include "mcp/spec.h"
 #include "model/pricing.h"
+#include "sandbox/forwarder_rules.h"
 #include "tools/approval.h"
 #include "tools/bounded.h"
 #include "turn/budget.h"
@@ -29,7 +30,9 @@ struct config_model {
     const char *key_command; /* or a command that prints it */
     const char *options;     /* JSON object of what goes into every request; NULL: nothing */
     struct prices prices;
-    double idle_s;           /* the longest silence; 0: the usual one */
+    double idle_s;    /* the longest silence; 0: the usual one */
+    bool allow_http;  /* its key may go over plain http to another machine */
+    double answer_mb; /* of an answer's stream; 0: the usual */
     bool keep_reasoning;
     long line;
 };
@@ -49,9 +52,10 @@ struct config_lack {
 struct config_workspace {
     const char *engine;
     long engine_line;
-    bool network, persist;
+    struct network_rules network; /* `true` is "*" */
+    bool persist;
     int64_t max_disk_mb, memory_mb, pids, cpu_percent, timeout_s, programs;
-    const char *const *inputs;       /* folders of this machine that an agent may copy from, besides the project's */
+    const char *const *inputs; /* folders of this machine that an agent may copy from, besides the project's */
     const char *const *allow, *const *deny; /* commands */
     const long *allow_lines, *deny_lines;   /* where each stands */
     const char *const *env;                 /* for every program: "NAME=value" */
@@ -80,7 +84,8 @@ struct config {
     const char *theme;
     long theme_line;
     int64_t question_grace_ms; /* for so long a question is only read */
-    struct config_binding *bindings; /* of "keys": what an action is on instead of its own; whoever has the keys reads them */
+    struct config_binding
+        *bindings; /* of "keys": what an action is on instead of its own; whoever has the keys reads them */
     size_t binding_count, binding_room;
     const char *system_prompt;
     int project_instructions; /* does AGENTS.md of a workspace count? */

@@ -13,7 +13,7 @@ struct reading {
     struct config_model *model; /* whose keys are being read */
 };
 
-enum wanted { A_TEXT, A_TRUTH, A_NUMBER, AN_OBJECT, A_LIST };
+enum wanted { A_TEXT, A_TRUTH, A_NUMBER, AN_OBJECT, A_LIST, A_TRUTH_OR_LIST };
 
 struct key {
     const char *name;

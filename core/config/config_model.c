@@ -9,6 +9,7 @@
 #include "model/keyed.h"
 #include <ctype.h>
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -138,9 +139,20 @@ static int take_idle(struct reading *reading, const struct json *value)
     return take_positive(reading, value, &reading->model->idle_s);
 }
 
+static int take_answer_mb(struct reading *reading, const struct json *value)
+{
+    return take_positive(reading, value, &reading->model->answer_mb);
+}
+
 static int take_reasoning(struct reading *reading, const struct json *value)
 {
     reading->model->keep_reasoning = json_bool(value, false);
+    return 0;
+}
+
+static int take_allow_http(struct reading *reading, const struct json *value)
+{
+    reading->model->allow_http = json_bool(value, false);
     return 0;
 }
 
@@ -151,9 +163,11 @@ static const struct key model_keys[] = {
     {"model", A_TEXT, take_model},
     {"key_env", A_TEXT, take_key_env},
     {"key_command", A_TEXT, take_key_command},
+    {"allow_http", A_TRUTH, take_allow_http},
     {"options", AN_OBJECT, take_options},
     {"prices", AN_OBJECT, take_prices},
     {"idle_s", A_NUMBER, take_idle},
+    {"answer_mb", A_NUMBER, take_answer_mb},
     {"keep_reasoning", A_TRUTH, take_reasoning},
 };
 
@@ -210,7 +224,9 @@ static char *key_of_command(const struct config_model *model, struct err *err)
     CLEANUP(strbuf) struct strbuf said = STRBUF_INIT;
     char part[512];
     CLEANUP(free) char *command = xasprintf("exec </dev/null; %s", model->key_command);
+    void (*ours)(int) = signal(SIGXFSZ, SIG_DFL); /* we ignore it; the command should not */
     FILE *pipe = popen(command, "re");
+    signal(SIGXFSZ, ours);
     if (!pipe) {
         err_set(err, "the key_command of the model \"%.60s\" cannot be started", model->name);
         return NULL;

@@ -35,7 +35,6 @@ NUMBER(pids, 8, 32768) /* the sandbox, a shell and what that starts need some */
 NUMBER(cpu_percent, 1, 6400)
 NUMBER(timeout_s, 1, 86400)
 NUMBER(programs, 1, 64)
-TRUTH(network)
 TRUTH(persist)
 
 static int take_engine(struct reading *reading, const struct json *value)
@@ -71,6 +70,27 @@ static int take_texts(struct reading *reading, const struct json *value, const c
 static int take_inputs(struct reading *reading, const struct json *value)
 {
     return take_texts(reading, value, "workspace.", &reading->config->workspace.inputs, NULL);
+}
+
+/* `true` is every public host, a list what it says. */
+static int take_network(struct reading *reading, const struct json *value)
+{
+    struct network_rules *rules = &reading->config->workspace.network;
+    bool all = value->type == JSON_TRUE;
+    const char *const *texts = (const char *const[]){"*", NULL};
+    const long *lines = NULL;
+    if (value->type == JSON_ARRAY && take_texts(reading, value, "workspace.", &texts, &lines))
+        return -1;
+    size_t count = all ? 1 : value->type == JSON_ARRAY ? (size_t)value->count : 0;
+    struct network_rule *items = arena_calloc(&reading->config->arena, count ? count : 1, sizeof(*items));
+    for (size_t i = 0; i < count; i++)
+        if (network_rule_parse(&items[i], texts[i], reading->err)) {
+            err_prefix(reading->err, "\"workspace.network\"");
+            reading->err->line = lines ? lines[i] : 0;
+            return -1;
+        }
+    *rules = (struct network_rules){items, count, "\"workspace.network\""};
+    return 0;
 }
 
 static int take_allow(struct reading *reading, const struct json *value)
@@ -146,7 +166,7 @@ static int take_env(struct reading *reading, const struct json *value)
 
 static const struct key workspace_keys[] = {
     {"engine", A_TEXT, take_engine},
-    {"network", A_TRUTH, take_network},
+    {"network", A_TRUTH_OR_LIST, take_network},
     {"persist", A_TRUTH, take_persist},
     {"max_disk_mb", A_NUMBER, take_max_disk_mb},
     {"memory_mb", A_NUMBER, take_memory_mb},

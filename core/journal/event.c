@@ -119,6 +119,7 @@ static void encode_field(struct json_writer *w, const struct event *event, const
 static void encode_fields(struct strbuf *out, const struct event *event)
 {
     struct json_writer w = json_begin(out);
+    size_t begin = out->len;
     json_open(&w, NULL, '{');
     if (event->seq >= 0)
         json_add_int(&w, "seq", event->seq);
@@ -132,14 +133,18 @@ static void encode_fields(struct strbuf *out, const struct event *event)
     for (size_t i = 0; i < count; i++)
         encode_field(&w, event, &fields[i]);
     json_close(&w, '}');
+    json_make_printable(out, begin);
 }
 
 void event_encode(struct strbuf *out, const struct event *event)
 {
-    if (event->raw)
+    size_t begin = out->len;
+    if (event->raw) {
         strbuf_add(out, event->raw, event->raw_len);
-    else
+        json_make_printable(out, begin); /* lines of older versions hold such characters as they are */
+    } else {
         encode_fields(out, event);
+    }
 }
 
 static bool is_key(const struct event_member *member, const char *name)
@@ -161,6 +166,7 @@ void event_encode_numbered(struct strbuf *out, const struct event *event)
         return;
     }
     struct json_writer w = json_begin(out);
+    size_t begin = out->len;
     json_open(&w, NULL, '{');
     json_add_int(&w, "seq", event->seq);
     json_add_int(&w, "t", event->t);
@@ -179,4 +185,5 @@ void event_encode_numbered(struct strbuf *out, const struct event *event)
         strbuf_set_len(out, out->len + took);
     }
     json_close(&w, '}');
+    json_make_printable(out, begin);
 }

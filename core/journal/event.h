@@ -70,8 +70,17 @@ enum event_type event_type_from_name(const char *name, size_t len);
 void event_encode(struct strbuf *out, const struct event *event);
 /* Reads a line. Texts go to the arena. Unknown types and fields are fine; text that is no JSON object, a missing type, or
  * a known field of the wrong kind is an error that names the field. Missing seq, t and turn are -1, -1 and 0: the reader
- * of the file fills them in. A missing or null field has its zero value (NULL, 0, EVENT_NULL_INT, NaN, false). */
+ * of the file fills them in. A missing or null field has its zero value (NULL, 0, EVENT_NULL_INT, NaN, false).
+ *
+ * A line longer than EVENT_WHOLE would hold everything else up. Only its first EVENT_HEAD bytes are read: the fields
+ * before the long one. No event of ours is that long; other versions and other programs may write one. */
+#define EVENT_WHOLE ((size_t)12 << 20)
+#define EVENT_HEAD  ((size_t)64 << 10)
 int event_decode(struct event *event, struct arena *arena, const char *line, size_t len, struct err *err) CHECKED;
+/* The same for who only shows it: of what a model or a user said, texts longer than EVENT_SHORT are cut, and say so,
+ * and JSON of more values than the calls of an answer may have is left out. Whatever is decided about is whole. */
+#define EVENT_SHORT ((size_t)256 << 10)
+int event_decode_short(struct event *event, struct arena *arena, const char *line, size_t len, struct err *err) CHECKED;
 
 /* The fields of a type, for tables and comparison. */
 enum event_kind { EVENT_KIND_STR, EVENT_KIND_JSON, EVENT_KIND_INT, EVENT_KIND_NINT, EVENT_KIND_NUM, EVENT_KIND_NNUM,

@@ -12,6 +12,8 @@
 
 /* More members than any type has; a line with more takes the rest from the arena. */
 #define MEMBERS_ON_STACK 24
+#define VALUES_SHOWN     30000 /* more than the calls of an answer may hold */
+#define CUT              "… (more is in the file)"
 
 struct members {
     struct event_member *items;
@@ -130,9 +132,23 @@ static void set_default(struct event *event, const struct event_field *field)
         memcpy(place, &null_num, sizeof(null_num));
 }
 
+/* The beginning of a string, in whole characters and escapes. */
+static char *decode_start(struct arena *arena, const char *text, size_t len)
+{
+    size_t at = 0;
+    while (at < EVENT_SHORT)
+        at += text[at] != '\\' ? 1 : text[at + 1] == 'u' ? 6 : 2;
+    while (at < len && ((unsigned char)text[at] & 0xc0) == 0x80)
+        at++;
+    char *copy = arena_alloc(arena, at + sizeof(CUT));
+    size_t done = event_scan_unescape(copy, text, at);
+    memcpy(copy + done, CUT, sizeof(CUT));
+    return copy;
+}
+
 /* Puts the value into the struct; false when it is of the wrong kind. null counts as missing: the default stays. */
 static bool set_field(struct event *event, struct arena *arena, const struct event_field *field,
-                      const struct event_member *member)
+                      const struct event_member *member, bool shorter)
 {
     char *place = (char *)event + field->offset;
     char first = member->value[0];
@@ -147,13 +163,18 @@ static bool set_field(struct event *event, struct arena *arena, const struct eve
     case EVENT_KIND_STR:
         if (first != '"')
             return false;
-        text = decode_string(arena, member->value + 1, member->len - 2, member->escaped);
+        text = shorter && member->len - 2 > EVENT_SHORT
+                   ? decode_start(arena, member->value + 1, member->len - 2)
+                   : decode_string(arena, member->value + 1, member->len - 2, member->escaped);
         memcpy(place, &text, sizeof(text));
         return true;
     case EVENT_KIND_JSON:
         if (field->shape && first != field->shape)
             return false;
-        text = decode_json(arena, member);
+        if (shorter && member->len > EVENT_SHORT && json_count_values(member->value, member->len) > VALUES_SHOWN)
+            text = first == '[' ? "[]" : "{}";
+        else
+            text = decode_json(arena, member);
         memcpy(place, &text, sizeof(text));
         return true;
     case EVENT_KIND_INT:
@@ -227,7 +248,14 @@ static int set_type(struct event *event, struct arena *arena, const struct event
     return 0;
 }
 
-int event_decode(struct event *event, struct arena *arena, const char *line, size_t len, struct err *err)
+/* Shown as what somebody said. Whatever else is long is decided about, or its bytes are counted. */
+static bool is_said(enum event_type type)
+{
+    return type == EVENT_TURN_STARTED || type == EVENT_TURN_FINISHED || type == EVENT_TURN_PREPARED ||
+           type == EVENT_MODEL_DELTA || type == EVENT_MODEL_RESPONDED || type == EVENT_REFLECTION;
+}
+
+static int decode(struct event *event, struct arena *arena, const char *line, size_t len, bool shorter, struct err *err)
 {
     struct event_member stack[MEMBERS_ON_STACK];
     struct members members = {stack, 0, MEMBERS_ON_STACK};
@@ -236,7 +264,7 @@ int event_decode(struct event *event, struct arena *arena, const char *line, siz
     struct event_member *member;
     int more;
 
-    event_scan_begin(&scan, line, len);
+    event_scan_begin(&scan, line, len > EVENT_WHOLE ? EVENT_HEAD : len);
     while ((more = event_scan_next(&scan, member = members_next(&members, arena))) > 0) {
         if (member->key_escaped) {
             member->key = decode_string(arena, member->key, member->key_len, true);
@@ -244,7 +272,7 @@ int event_decode(struct event *event, struct arena *arena, const char *line, siz
         }
         members.count++;
     }
-    if (more < 0)
+    if (more < 0 && len <= EVENT_WHOLE)
         return err_set(err, "this is not one JSON object: %s (byte %zu)", scan.wrong,
                        (size_t)(scan.at - scan.start) + 1);
 
@@ -262,6 +290,7 @@ int event_decode(struct event *event, struct arena *arena, const char *line, siz
 
     size_t count, next = 0, next_common = 0;
     const struct event_field *fields = event_fields(event->type, &count);
+    shorter = shorter && len > EVENT_SHORT && is_said(event->type);
     for (size_t i = 0; i < count; i++)
         set_default(event, &fields[i]);
     for (size_t i = 0; i < members.count; i++) {
@@ -273,8 +302,18 @@ int event_decode(struct event *event, struct arena *arena, const char *line, siz
             field = find_field(it, common, COMMON_COUNT, &next_common);
         if (!field)
             field = find_field(it, fields, count, &next);
-        if (field && !set_field(event, arena, field, it))
+        if (field && !set_field(event, arena, field, it, shorter))
             return wrong_kind(event, field, it, err);
     }
     return 0;
+}
+
+int event_decode(struct event *event, struct arena *arena, const char *line, size_t len, struct err *err)
+{
+    return decode(event, arena, line, len, false, err);
+}
+
+int event_decode_short(struct event *event, struct arena *arena, const char *line, size_t len, struct err *err)
+{
+    return decode(event, arena, line, len, true, err);
 }

@@ -67,6 +67,12 @@ static int32_t hex_quad(const char *at)
     return unit;
 }
 
+#define NEAR 16
+
+/* What stands for what behind a backslash; 0: nothing does. */
+static const char escapes[256] = {
+    ['"'] = '"', ['\\'] = '\\', ['/'] = '/', ['b'] = '\b', ['f'] = '\f', ['n'] = '\n', ['r'] = '\r', ['t'] = '\t'};
+
 static bool scan_escape(struct event_scan *scan)
 {
     scan->at++;
@@ -84,7 +90,7 @@ static bool scan_escape(struct event_scan *scan)
         scan->at += 5;
         return true;
     }
-    if (!c || !strchr("\"\\/bfnrt", c))
+    if (!escapes[(unsigned char)c])
         return fail(scan, "an unknown escape in a string");
     scan->at++;
     return true;
@@ -323,16 +329,19 @@ size_t event_scan_unescape(char *out, const char *text, size_t len)
     const char *end = text + len;
     char *to = out;
     while (text < end) {
-        const char *slash = memchr(text, '\\', (size_t)(end - text));
+        /* Escapes stand close together, or far apart: a call for each of the former would cost more than the copy. */
+        const char *near = end - text > NEAR ? text + NEAR : end;
+        while (text < near && *text != '\\')
+            *to++ = *text++;
+        const char *slash = text < near ? text : memchr(text, '\\', (size_t)(end - text));
         size_t plain = (size_t)((slash ? slash : end) - text);
         memcpy(to, text, plain);
         to += plain;
         if (!slash)
             break;
         text = slash + 2;
-        static const char from[] = "\"\\/bfnrt", into[] = "\"\\/\b\f\n\r\t";
         if (slash[1] != 'u') {
-            *to++ = into[strchr(from, slash[1]) - from];
+            *to++ = escapes[(unsigned char)slash[1]];
             continue;
         }
         uint32_t cp = (uint32_t)hex_quad(text);

@@ -44,6 +44,7 @@ static const char *const templates[EVENT_TYPE_COUNT] = {
     [EVENT_PROGRAM_OUTPUT] = "$program|$text",
     [EVENT_PROGRAM_INPUT] = "$program|by $by|$text",
     [EVENT_PROGRAM_ENDED] = "$program|exit $exit_code|$why",
+    [EVENT_NETWORK_CONNECTED] = "$call|$host|port $port|$bytes bytes",
     [EVENT_LATE_SUPPRESSED] = "$call|after $elapsed_ms ms",
     [EVENT_REFLECTION] = "step $step|$text",
     [EVENT_BUDGET_CHARGED] = "$used",

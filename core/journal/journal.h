@@ -42,6 +42,9 @@ long journal_line_number(const struct journal_reader *reader, size_t index);
 /* Decodes it, seq (index + 1) and t (that of the line before) filled in where missing. err->line is set. */
 int journal_event(const struct journal_reader *reader, size_t index, struct event *event, struct arena *arena,
                   struct err *err) CHECKED;
+/* The same for who only shows it (event_decode_short). */
+int journal_event_short(const struct journal_reader *reader, size_t index, struct event *event, struct arena *arena,
+                        struct err *err);
 bool journal_was_cut(const struct journal_reader *reader);
 /* Takes in what was appended since; returns the number of new lines. */
 size_t journal_refresh(struct journal_reader *reader);

@@ -8,8 +8,8 @@
  * cut it short and it is left out. Either way it is looked at again at the next refresh, since more may have been
  * appended.
  *
- * A line that cannot be an event ends the index: it is still in it, so whoever comes to it gets the error and its number,
- * but nothing is kept of the junk behind it. So a file that is no journal costs what its beginning costs.
+ * A line that cannot be an event ends the index: it is still in it, so whoever comes to it gets the error and its
+ * number, but nothing is kept of the junk behind it. So a file that is no journal costs what its beginning costs.
  *
  * Pointers into lines are good until the next journal_refresh or journal_reader_free. A reader belongs to one thread:
  * it remembers the time of the line decoded last, so that files without times are not walked back at every line. */
@@ -24,6 +24,7 @@
 #include <sys/stat.h>
 
 #define JOURNAL_VERSION 1
+#define SHOWN_MAX       ((size_t)3 << 20) /* a frame reads a line several times; our own questions are shorter */
 #define SHORTEST_EVENT  (sizeof("{\"type\":\"x\"}") - 1)
 
 /* Apart from the reader, which callers hold as const. */
@@ -305,12 +306,14 @@ static int64_t time_before(const struct journal_reader *reader, size_t index)
     return 0;
 }
 
-int journal_event(const struct journal_reader *reader, size_t index, struct event *event, struct arena *arena,
-                  struct err *err)
+typedef int decode_line(struct event *event, struct arena *arena, const char *line, size_t len, struct err *err);
+
+static int read_event(const struct journal_reader *reader, size_t index, struct event *event, struct arena *arena,
+                      decode_line *decode, struct err *err)
 {
     size_t len;
     const char *line = journal_line(reader, index, &len);
-    if (event_decode(event, arena, line, len, err) < 0) {
+    if (decode(event, arena, line, len, err) < 0) {
         if (err)
             err->line = journal_line_number(reader, index);
         return -1;
@@ -321,4 +324,20 @@ int journal_event(const struct journal_reader *reader, size_t index, struct even
         event->t = time_before(reader, index);
     *reader->recent = (struct recent){index, event->t, true};
     return 0;
+}
+
+int journal_event(const struct journal_reader *reader, size_t index, struct event *event, struct arena *arena,
+                  struct err *err)
+{
+    return read_event(reader, index, event, arena, event_decode, err);
+}
+
+int journal_event_short(const struct journal_reader *reader, size_t index, struct event *event, struct arena *arena,
+                        struct err *err)
+{
+    size_t len;
+    journal_line(reader, index, &len);
+    if (len > SHOWN_MAX)
+        return err_set(err, "it is too long to be shown");
+    return read_event(reader, index, event, arena, event_decode_short, err);
 }

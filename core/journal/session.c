@@ -17,6 +17,7 @@
 
 /* A text that is still being answered is kept up to here; the whole of it comes with the answer. */
 #define PARTIAL_MAX ((size_t)1 << 20)
+#define VALUES_MAX  60000 /* three times what the calls of an answer may hold */
 
 static const char *const budget_names[BUDGET_KEY_COUNT] = {
     [BUDGET_WALL_MS] = "wall_ms",
@@ -61,9 +62,10 @@ void fold_fault(const struct fold *fold, const char *fmt, ...)
 
 const struct json *fold_json(const struct fold *fold, const char *text, enum json_type type)
 {
-    if (!text)
-        return NULL;
-    const struct json *value = json_parse(&fold->session->names->scratch, text, strlen(text), NULL);
+    size_t len = text ? strlen(text) : 0;
+    if (!text || (len > VALUES_MAX && json_count_values(text, len) > VALUES_MAX))
+        return NULL; /* more than an answer may hold: a stranger's recording must not keep the loop */
+    const struct json *value = json_parse(&fold->session->names->scratch, text, len, NULL);
     return value && value->type == type ? value : NULL;
 }
 
