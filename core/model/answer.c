@@ -4,6 +4,9 @@
 #include <math.h>
 #include <stdarg.h>
 
+/* Blocks are looked up one by one, and each is written back with every request. */
+#define BLOCKS_MAX 2048
+
 void answer_init(struct answer *answer)
 {
     *answer = (struct answer){.text = STRBUF_INIT, .thinking = STRBUF_INIT, .cost_usd = NAN};
@@ -31,10 +34,22 @@ void answer_release(struct answer *answer)
     answer_init(answer);
 }
 
+bool answer_keep(struct answer *answer, size_t len)
+{
+    if (len <= MODEL_BYTES_MAX - answer->kept) {
+        answer->kept += len;
+        return true;
+    }
+    answer_fail(answer, false, "the answer holds more than %zu MiB, which is not taken", MODEL_BYTES_MAX >> 20);
+    return false;
+}
+
 bool answer_add_text(struct answer *answer, const char *text, size_t len)
 {
     if (!len)
         return true;
+    if (!answer_keep(answer, json_printed_length(text, len)))
+        return false;
     strbuf_add(&answer->text, text, len);
     return !answer->delta || answer->delta(answer->user, text, NULL);
 }
@@ -43,6 +58,8 @@ bool answer_add_thinking(struct answer *answer, const char *text, size_t len)
 {
     if (!len)
         return true;
+    if (!answer_keep(answer, json_printed_length(text, len)))
+        return false;
     strbuf_add(&answer->thinking, text, len);
     return !answer->delta || answer->delta(answer->user, NULL, text);
 }
@@ -57,6 +74,12 @@ struct answer_call *answer_find_call(struct answer *answer, int64_t index)
 
 struct answer_call *answer_add_call(struct answer *answer, int64_t index, const char *id, const char *name)
 {
+    if (answer->call_count == MODEL_CALLS_MAX) {
+        answer_fail(answer, false, MODEL_TOO_MANY_CALLS, MODEL_CALLS_MAX);
+        return NULL;
+    }
+    if (!answer_keep(answer, (id ? strlen(id) : 0) + (name ? strlen(name) : 0)))
+        return NULL;
     GROW(answer->calls, answer->call_count, answer->call_room);
     struct answer_call *call = &answer->calls[answer->call_count++];
     *call = (struct answer_call){.index = index,
@@ -64,6 +87,14 @@ struct answer_call *answer_add_call(struct answer *answer, int64_t index, const 
                                  .name = name && *name ? xstrdup(name) : NULL,
                                  .arguments = STRBUF_INIT};
     return call;
+}
+
+bool answer_add_arguments(struct answer *answer, struct answer_call *call, const char *text, size_t len)
+{
+    if (!answer_keep(answer, len + json_printable_growth(text, len)))
+        return false;
+    strbuf_add(&call->arguments, text, len);
+    return true;
 }
 
 struct answer_block *answer_find_block(struct answer *answer, int64_t index)
@@ -76,6 +107,10 @@ struct answer_block *answer_find_block(struct answer *answer, int64_t index)
 
 struct answer_block *answer_add_block(struct answer *answer, int64_t index, enum block_kind kind)
 {
+    if (answer->block_count == BLOCKS_MAX) {
+        answer_fail(answer, false, "the answer has more than %d blocks, which is not taken", BLOCKS_MAX);
+        return NULL;
+    }
     GROW(answer->blocks, answer->block_count, answer->block_room);
     struct answer_block *block = &answer->blocks[answer->block_count++];
     *block = (struct answer_block){
@@ -122,6 +157,10 @@ const struct json *answer_parse(struct answer *answer, const char *data, size_t 
 {
     struct err err = ERR_INIT;
     arena_reset(&answer->arena);
+    if (len > MODEL_VALUES_MAX && json_count_values(data, len) > MODEL_VALUES_MAX) {
+        answer_fail(answer, false, "an event of the stream holds more than %d values", MODEL_VALUES_MAX);
+        return NULL;
+    }
     const struct json *value = json_parse(&answer->arena, data, len, &err);
     if (!value) {
         CLEANUP(strbuf) struct strbuf mended = STRBUF_INIT;

@@ -31,6 +31,7 @@ struct answer_block {
 
 struct answer {
     struct strbuf text, thinking;
+    size_t kept; /* bytes of the text, the thinking, the arguments and the blocks */
     struct answer_call *calls;
     size_t call_count, call_room;
     struct answer_block *blocks;
@@ -58,9 +59,14 @@ bool answer_add_text(struct answer *answer, const char *text, size_t len);
 bool answer_add_thinking(struct answer *answer, const char *text, size_t len);
 /* The newest call with this index; NULL when there is none. Valid until the next is added. */
 struct answer_call *answer_find_call(struct answer *answer, int64_t index);
+/* NULL after answer_fail: it has too many. */
 struct answer_call *answer_add_call(struct answer *answer, int64_t index, const char *id, const char *name);
+bool answer_add_arguments(struct answer *answer, struct answer_call *call, const char *text, size_t len);
 struct answer_block *answer_find_block(struct answer *answer, int64_t index);
+/* NULL after answer_fail: it has too many. */
 struct answer_block *answer_add_block(struct answer *answer, int64_t index, enum block_kind kind);
+/* Counts bytes that are kept in a block. False after answer_fail: the answer is too long. */
+bool answer_keep(struct answer *answer, size_t len);
 void answer_set_stop(struct answer *answer, const char *stop);
 /* The stream told an error; the first one counts. */
 void answer_fail(struct answer *answer, bool retryable, const char *fmt, ...) __attribute__((format(printf, 3, 4)));

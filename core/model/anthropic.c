@@ -295,14 +295,28 @@ static void take_usage(struct answer *answer, const struct json *usage)
     known->input = answer->fresh_input + known->cache_read + known->cache_write;
 }
 
-static void take_call_start(struct answer *answer, int64_t index, const struct json *block)
+static bool take_call_start(struct answer *answer, int64_t index, const struct json *block)
 {
     const struct json *input = json_get(block, "input");
-    answer_add_block(answer, index, BLOCK_CALL)->call = answer->call_count;
     struct answer_call *call =
         answer_add_call(answer, index, json_str(json_get(block, "id"), NULL), json_str(json_get(block, "name"), NULL));
-    if (input && input->type == JSON_OBJECT && input->count)
-        json_write(&call->arguments, input, JSON_COMPACT); /* whole at once */
+    struct answer_block *made = call ? answer_add_block(answer, index, BLOCK_CALL) : NULL;
+    if (!made)
+        return false;
+    made->call = answer->call_count - 1;
+    if (!input || input->type != JSON_OBJECT || !input->count)
+        return true;
+    json_write(&call->arguments, input, JSON_COMPACT); /* whole at once */
+    return answer_keep(answer, call->arguments.len);
+}
+
+static bool take_other_start(struct answer *answer, int64_t index, const struct json *block)
+{
+    struct answer_block *made = answer_add_block(answer, index, BLOCK_OTHER);
+    if (!made)
+        return false;
+    json_write(&made->text, block, JSON_COMPACT);
+    return answer_keep(answer, made->text.len);
 }
 
 static bool take_block_start(struct answer *answer, int64_t index, const struct json *block)
@@ -314,23 +328,26 @@ static bool take_block_start(struct answer *answer, int64_t index, const struct 
             answer->block_count && answer->text.len && answer->blocks[answer->block_count - 1].kind != BLOCK_TEXT;
         if (apart && !answer_add_text(answer, "\n\n", 2))
             return false;
-        answer_add_block(answer, index, BLOCK_TEXT)->at = answer->text.len;
+        struct answer_block *made = answer_add_block(answer, index, BLOCK_TEXT);
+        if (!made)
+            return false;
         const char *first = json_str(text, "");
-        answer->blocks[answer->block_count - 1].len = strlen(first);
+        made->at = answer->text.len;
+        made->len = strlen(first);
         return answer_add_text(answer, first, strlen(first));
     }
-    if (strcmp(type, "tool_use") == 0) {
-        take_call_start(answer, index, block);
-    } else if (strcmp(type, "thinking") == 0) {
+    if (strcmp(type, "tool_use") == 0)
+        return take_call_start(answer, index, block);
+    if (strcmp(type, "thinking") == 0) {
         struct answer_block *made = answer_add_block(answer, index, BLOCK_THINKING);
         const char *first = json_str(thinking, "");
+        if (!made)
+            return false;
         strbuf_addstr(&made->text, first);
         strbuf_addstr(&made->signature, json_str(json_get(block, "signature"), ""));
-        return answer_add_thinking(answer, first, strlen(first));
-    } else {
-        json_write(&answer_add_block(answer, index, BLOCK_OTHER)->text, block, JSON_COMPACT);
+        return answer_keep(answer, made->signature.len) && answer_add_thinking(answer, first, strlen(first));
     }
-    return true;
+    return take_other_start(answer, index, block);
 }
 
 /* A text without a block of its own is text all the same. */
@@ -353,9 +370,11 @@ static bool take_delta(struct answer *answer, int64_t index, const struct json *
         const struct json *piece = json_get(delta, "partial_json");
         struct answer_call *call = answer_find_call(answer, index);
         if (call && piece && piece->type == JSON_STRING)
-            strbuf_add(&call->arguments, piece->text, piece->len);
-        else if (block && block->kind == BLOCK_OTHER && piece && piece->type == JSON_STRING)
+            return answer_add_arguments(answer, call, piece->text, piece->len);
+        if (block && block->kind == BLOCK_OTHER && piece && piece->type == JSON_STRING) {
             strbuf_add(&block->input, piece->text, piece->len);
+            return answer_keep(answer, piece->len);
+        }
     } else if (strcmp(type, "thinking_delta") == 0) {
         const struct json *piece = json_get(delta, "thinking");
         if (block && block->kind == BLOCK_THINKING && piece && piece->type == JSON_STRING) {
@@ -363,8 +382,11 @@ static bool take_delta(struct answer *answer, int64_t index, const struct json *
             return answer_add_thinking(answer, piece->text, piece->len);
         }
     } else if (strcmp(type, "signature_delta") == 0) {
-        if (block && block->kind == BLOCK_THINKING)
-            strbuf_addstr(&block->signature, json_str(json_get(delta, "signature"), ""));
+        const char *piece = json_str(json_get(delta, "signature"), "");
+        if (block && block->kind == BLOCK_THINKING) {
+            strbuf_addstr(&block->signature, piece);
+            return answer_keep(answer, strlen(piece));
+        }
     }
     return true;
 }

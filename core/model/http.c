@@ -10,6 +10,7 @@
 #include "http.h"
 #include "base/late.h"
 #include "base/loop.h"
+#include "base/loop_meter.h"
 #include "base/mem.h"
 #include "wait.h"
 #include <curl/curl.h>
@@ -19,7 +20,7 @@
 
 #define CONNECT_TIMEOUT_MS 20000L
 #define HTTP_TOO_MANY      429
-#define BUFFER_BYTES       65536L /* read at once: four times curl's own, for answers of many small events */
+#define BUFFER_BYTES       16384L /* read at once, and up to a hundred times before curl returns to the loop */
 
 /* What is called of curl, without "curl_". */
 #define CURL_CALLS(X)                                                                                                  \
@@ -258,7 +259,8 @@ static void on_ready(uv_poll_t *poll, int status, int events)
 {
     struct watch *watch = poll->data;
     int what = (events & UV_READABLE ? CURL_CSELECT_IN : 0) | (events & UV_WRITABLE ? CURL_CSELECT_OUT : 0);
-    run_curl(watch->http, watch->socket, status < 0 ? CURL_CSELECT_IN | CURL_CSELECT_OUT : what);
+    LOOP_CALL("socket", on_ready,
+              run_curl(watch->http, watch->socket, status < 0 ? CURL_CSELECT_IN | CURL_CSELECT_OUT : what));
     if (status < 0 && !uv_is_closing((uv_handle_t *)poll)) /* it is freed later, by the loop */
         uv_poll_start(poll, watch->events, on_ready);
 }
@@ -421,11 +423,14 @@ struct http_transfer *http_start(struct http *http, const struct http_request *r
     curl.easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 0L);
     curl.easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, 1L);
     curl.easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, 2L);
+    if (request->direct && strncmp(request->url, "http:", 5) == 0)
+        curl.easy_setopt(easy, CURLOPT_PROXY, "");
     if (http->authorities)
         curl.easy_setopt(easy, CURLOPT_CAINFO, http->authorities);
     curl.easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
     curl.easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L); /* whoever cancels does not wait for a name to be looked up */
-    curl.easy_setopt(easy, CURLOPT_ACCEPT_ENCODING, "");
+    if (!request->plain)
+        curl.easy_setopt(easy, CURLOPT_ACCEPT_ENCODING, "");
     curl.easy_setopt(easy, CURLOPT_BUFFERSIZE, BUFFER_BYTES);
     curl.easy_setopt(easy, CURLOPT_USERAGENT, "keyturn/" KEYTURN_VERSION);
     curl.easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, CONNECT_TIMEOUT_MS);
@@ -445,6 +450,12 @@ long http_status(const struct http_transfer *transfer)
     long status = 0;
     curl.easy_getinfo(transfer->easy, CURLINFO_RESPONSE_CODE, &status);
     return status;
+}
+
+bool http_compressed(const struct http_transfer *transfer)
+{
+    const char *coding = header_of(transfer->easy, "content-encoding");
+    return coding && strcasecmp(coding, "identity") != 0;
 }
 
 const char *http_content_type(const struct http_transfer *transfer)

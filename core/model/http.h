@@ -51,6 +51,8 @@ struct http_request {
     const char *const *headers; /* "Name: value", NULL-terminated; NULL: none */
     const char *body;           /* copied; NULL: none */
     size_t body_len;
+    bool direct;                /* a plain http request uses no proxy: it carries what others must not read */
+    bool plain;                 /* what comes compressed is not unpacked: a few bytes could be many at once */
     int64_t timeout_ms;         /* for the whole of it; 0: none */
     size_t limit;               /* bytes of the answer's body, after decompression; 0: none */
     /* A part of the body, as it comes, whatever the status. May be NULL. */
@@ -64,6 +66,8 @@ struct http_request {
 struct http_transfer *http_start(struct http *http, const struct http_request *request);
 /* The status and the type so far, for on_data. */
 long http_status(const struct http_transfer *transfer);
+/* Its body is, and was not unpacked when the request is a plain one. */
+bool http_compressed(const struct http_transfer *transfer);
 const char *http_content_type(const struct http_transfer *transfer); /* NULL: not told */
 /* Neither callback is called any more. Also from within on_data. */
 void http_cancel(struct http_transfer *transfer);

@@ -4,8 +4,8 @@
 #include "base/proc.h"
 #include <math.h>
 
-#define WORDS_MAX     200    /* of what it says about its failure */
-#define PATIENCE_MS   120000 /* somebody may have to find a password */
+#define WORDS_MAX   200    /* of what it says about its failure */
+#define PATIENCE_MS 120000 /* somebody may have to find a password */
 
 struct keyed {
     struct provider base;
@@ -164,7 +164,8 @@ static void on_exit_of_command(void *data, int status, int signum)
 static void patience_ended(struct loop_timer *timer)
 {
     struct keyed *self = CONTAINER_OF(timer, struct keyed, patience);
-    CLEANUP(free) char *why =
+    CLEANUP(free)
+    char *why =
         xasprintf("the key_command of the model \"%.60s\" did not end within %lld s (it cannot ask at this terminal)",
                   self->name, (long long)(self->patience_ms / 1000));
     end_command(self);
@@ -182,6 +183,7 @@ static void start_command(struct keyed *self)
                                                    .on_stdout = on_said,
                                                    .on_stderr = on_complaint,
                                                    .on_exit = on_exit_of_command,
+                                                   .keep_keyring = true, /* the key may be in there */
                                                    .data = self},
                             &err);
     if (self->proc)
@@ -243,11 +245,8 @@ struct provider *keyed_new(struct loop *loop, struct http *http, const struct ke
     if (!live)
         return NULL;
     struct keyed *self = xcalloc(1, sizeof(*self));
-    self->ops = (struct provider_ops){.name = live->ops->name,
-                                      .model = keyed_model,
-                                      .ask = keyed_ask,
-                                      .cancel = keyed_cancel,
-                                      .free = keyed_free};
+    self->ops = (struct provider_ops){
+        .name = live->ops->name, .model = keyed_model, .ask = keyed_ask, .cancel = keyed_cancel, .free = keyed_free};
     self->base.ops = &self->ops;
     self->live = live;
     self->loop = loop;

@@ -13,14 +13,17 @@
 #include "sse.h"
 #include <ctype.h>
 #include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
 
-#define IDLE_MS        120000       /* the longest silence: models think long, but servers send something meanwhile */
-#define LINGER_MS      500          /* how long the end of the connection is waited for behind the end marker */
-#define ANSWER_MAX     (512u << 20) /* bytes of a stream */
-#define BODY_MAX       65536        /* of an answer that is no stream */
-#define HTTP_PAYMENT   402          /* also what others mean who say 429 and that the quota is spent */
-#define HTTP_TOO_LARGE 413          /* whatever else it says: a proxy that says it says it in HTML */
-#define WORDS_MAX      400          /* bytes of what a server says in an error */
+#define IDLE_MS        120000      /* the longest silence: models think long, but servers send something meanwhile */
+#define LINGER_MS      500         /* how long the end of the connection is waited for behind the end marker */
+#define ANSWER_MAX     (64u << 20) /* bytes of a stream */
+#define BODY_MAX       65536       /* of an answer that is no stream */
+#define HTTP_PAYMENT   402         /* also what others mean who say 429 and that the quota is spent */
+#define HTTP_TOO_LARGE 413         /* whatever else it says: a proxy that says it says it in HTML */
+#define WORDS_MAX      400         /* bytes of what a server says in an error */
 
 struct live {
     struct provider base;
@@ -195,30 +198,44 @@ static bool is_stream(long status, const char *type)
     return status == 200 && (!type || strncasecmp(type, "text/event-stream", 17) == 0);
 }
 
+/* Nothing more is read of an answer that has failed. */
+static void give_up(struct live *self)
+{
+    http_cancel(self->transfer);
+    self->transfer = NULL;
+    loop_post(self->loop, &self->early, tell_early);
+}
+
+static void look_at_head(struct live *self)
+{
+    self->typed = true;
+    self->streams = is_stream(http_status(self->transfer), http_content_type(self->transfer));
+    if (!self->streams || !http_compressed(self->transfer))
+        return;
+    answer_fail(&self->answer, false, "the server compresses its stream, though it was asked not to");
+    give_up(self);
+}
+
 static void on_data(void *user, const char *bytes, size_t len)
 {
     struct live *self = user;
     struct err err = ERR_INIT;
-    self->heard_us = loop_now_us(self->loop);
-    if (!self->typed) {
-        self->typed = true;
-        self->streams = is_stream(http_status(self->transfer), http_content_type(self->transfer));
-    }
+    if (!self->typed)
+        look_at_head(self);
     if (self->answer.ended || self->answer.error)
-        return;
+        return; /* what comes behind the end does not make it last longer */
+    self->heard_us = loop_now_us(self->loop);
     if (!self->streams) {
         size_t room = BODY_MAX - self->body.len;
         strbuf_add(&self->body, bytes, len < room ? len : room);
         return;
     }
     if (sse_feed(&self->sse, bytes, len, &err))
-        answer_fail(&self->answer, true, "%s", err.text);
+        answer_fail(&self->answer, false, "%s", err.text); /* asked again, it would say as much again */
     if (!self->listener)
         return;
     if (self->answer.error) {
-        http_cancel(self->transfer);
-        self->transfer = NULL;
-        loop_post(self->loop, &self->early, tell_early);
+        give_up(self);
     } else if (self->answer.ended) {
         loop_timer_start(self->loop, &self->idle, self->heard_us + LINGER_MS * 1000, too_quiet);
     }
@@ -233,6 +250,9 @@ static void on_done(void *user, const struct http_result *result)
         ; /* said already */
     else if (result->status && !is_stream(result->status, result->content_type))
         fail_plain(self, result); /* also one that was cut: its status is what counts */
+    else if (result->too_long)
+        answer_fail(answer, false, "the answer is longer than %zu MiB (see \"answer_mb\" in the config file)",
+                    self->spec.answer_max >> 20);
     else if (result->error) {
         self->advice = advice_of_trouble(result->trouble);
         if (result->status)
@@ -279,7 +299,9 @@ static void live_ask(struct provider *provider, const struct model_request *requ
                                                 .headers = self->headers,
                                                 .body = body.buf,
                                                 .body_len = body.len,
-                                                .limit = ANSWER_MAX,
+                                                .direct = self->spec.key && !self->spec.allow_http,
+                                                .plain = true,
+                                                .limit = self->spec.answer_max,
                                                 .on_data = on_data,
                                                 .on_done = on_done,
                                                 .user = self,
@@ -330,6 +352,54 @@ const char *live_bad_url(const char *url)
                : NULL;
 }
 
+static const char PLAIN_HTTP[] = "http://";
+
+/* 127.0.0.0/8 with all four numbers, [::1] or localhost. Names and other spellings of numbers count as another machine:
+ * nothing is looked up for this. */
+static bool is_this_machine(const char *host, size_t len)
+{
+    static const char *const names[] = {"localhost", "[::1]"};
+    unsigned part[4];
+    char text[16], rest;
+    for (size_t i = 0; i < COUNT_OF(names); i++)
+        if (strlen(names[i]) == len && strncasecmp(host, names[i], len) == 0)
+            return true;
+    if (len >= sizeof(text) || strncmp(host, "127.", 4) != 0)
+        return false;
+    memcpy(text, host, len);
+    text[len] = '\0';
+    return strspn(text, "0123456789.") == len &&
+           sscanf(text, "%3u.%3u.%3u.%3u%c", &part[0], &part[1], &part[2], &part[3], &rest) == 4 && part[1] < 256 &&
+           part[2] < 256 && part[3] < 256;
+}
+
+/* The host of a plain http address and its length; NULL: it is another kind of address. */
+static const char *plain_host(const char *url, size_t *len)
+{
+    if (!url || strncmp(url, PLAIN_HTTP, strlen(PLAIN_HTTP)) != 0)
+        return NULL;
+    const char *host = url + strlen(PLAIN_HTTP);
+    *len = strcspn(host, "/?#");
+    size_t digits = *len;
+    while (digits && isdigit((unsigned char)host[digits - 1]))
+        digits--;
+    if (digits && host[digits - 1] == ':')
+        *len = digits - 1; /* a port is no matter */
+    return host;
+}
+
+int live_check_http(const struct live_spec *spec, const char *name, struct err *err)
+{
+    size_t len;
+    const char *host = plain_host(spec->base_url, &len);
+    if (!host || spec->allow_http || is_this_machine(host, len))
+        return 0;
+    return err_set(err,
+                   "model \"%.60s\" would send its key over plain http to %.*s. Use https, or set \"allow_http\": true "
+                   "for it.",
+                   name, (int)(len < 100 ? len : 100), host);
+}
+
 static char *make_url(const struct dialect *dialect, const char *base)
 {
     const char *path = dialect->path;
@@ -371,13 +441,15 @@ static int check_spec(const struct live_spec *spec, const struct dialect *dialec
     const char *bad = spec->base_url ? live_bad_url(spec->base_url) : NULL;
     if (bad)
         return err_set(err, "\"base_url\" %s", bad);
+    if (spec->key && *spec->key && live_check_http(spec, spec->model, err))
+        return -1;
     return check_key(spec->key, err);
 }
 
 int live_set_key(struct provider *provider, const char *key, struct err *err)
 {
     struct live *self = self_of(provider);
-    if (check_key(key, err))
+    if (check_key(key, err) || live_check_http(&self->spec, self->spec.model, err))
         return -1;
     self->spec.key = arena_strdup(&self->arena, key);
     make_headers(self);
@@ -403,8 +475,9 @@ struct provider *live_new(struct loop *loop, struct http *http, const struct liv
     self->spec.model = arena_strdup(&self->arena, spec->model);
     self->spec.key = spec->key && *spec->key ? arena_strdup(&self->arena, spec->key) : NULL;
     self->spec.options = spec->options ? arena_strdup(&self->arena, spec->options) : NULL;
-    self->spec.base_url = NULL;
+    self->spec.base_url = spec->base_url ? arena_strdup(&self->arena, spec->base_url) : NULL;
     self->spec.idle_ms = spec->idle_ms > 0 ? spec->idle_ms : IDLE_MS;
+    self->spec.answer_max = spec->answer_max ? spec->answer_max : ANSWER_MAX;
     self->url = make_url(dialect, spec->base_url ? spec->base_url : dialect->usual_url);
     sse_init(&self->sse, on_event, self);
     answer_init(&self->answer);

@@ -183,6 +183,8 @@ static struct answer_call *slot_of(struct answer *answer, const struct json *pie
     bool another = call && id && *id && (call->id ? strcmp(call->id, id) != 0 : index < 0);
     if (!call || another)
         call = answer_add_call(answer, index, id, name);
+    if (!call)
+        return NULL;
     if (!call->id && id && *id)
         call->id = xstrdup(id);
     if (!call->name && name && *name)
@@ -190,15 +192,20 @@ static struct answer_call *slot_of(struct answer *answer, const struct json *pie
     return call;
 }
 
-static void take_call(struct answer *answer, const struct json *piece)
+static bool take_call(struct answer *answer, const struct json *piece)
 {
     const struct json *function = json_get(piece, "function"), *arguments = json_get(function, "arguments");
     struct answer_call *call =
         slot_of(answer, piece, json_str(json_get(piece, "id"), NULL), json_str(json_get(function, "name"), NULL));
+    if (!call)
+        return false;
     if (arguments && arguments->type == JSON_STRING)
-        strbuf_add(&call->arguments, arguments->text, arguments->len);
-    else if (arguments && arguments->type == JSON_OBJECT)
-        json_write(&call->arguments, arguments, JSON_COMPACT);
+        return answer_add_arguments(answer, call, arguments->text, arguments->len);
+    if (!arguments || arguments->type != JSON_OBJECT)
+        return true;
+    size_t before = call->arguments.len;
+    json_write(&call->arguments, arguments, JSON_COMPACT);
+    return answer_keep(answer, call->arguments.len - before);
 }
 
 static bool add_text(struct answer *answer, const struct json *text)
@@ -218,7 +225,8 @@ static bool take_delta(struct answer *answer, const struct json *delta)
     if (!add_text(answer, json_get(delta, "content")) || !add_text(answer, refusal))
         return false;
     json_each (piece, json_get(delta, "tool_calls"))
-        take_call(answer, piece);
+        if (!take_call(answer, piece))
+            return false;
     return true;
 }
 

@@ -27,6 +27,13 @@ struct model_request {
 /* Why an answer ended, where it matters: the model was interrupted, and goes on when it gets back what it said. */
 #define MODEL_PAUSED "pause_turn"
 
+/* What one answer may hold, whoever gives it. The loop takes it up in one callback, which must stay short: about 10 ms
+ * for a MiB. Models write a tenth of that at most, and call a dozen tools. */
+#define MODEL_CALLS_MAX      512
+#define MODEL_TOO_MANY_CALLS "the answer has more than %d tool calls, and none of them runs"
+#define MODEL_BYTES_MAX      ((size_t)2 << 20) /* of text, thinking and arguments together, as the record spells them */
+#define MODEL_VALUES_MAX     20000             /* JSON values in the arguments of all calls */
+
 struct model_reply {
     char *error;            /* NULL when it answered; then nothing else is set */
     bool retryable;

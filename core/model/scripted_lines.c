@@ -299,7 +299,11 @@ bool scripted_read_answer(const struct scripted_lines *lines, const struct entry
 {
     struct err err = ERR_INIT;
     struct event event;
-    const char *wrong = journal_event(lines->reader, entry->line, &event, arena, &err)
+    size_t len;
+    journal_line(lines->reader, entry->line, &len);
+    /* An answer that may be taken is shorter, even with its text, thinking and arguments spelled in escapes. */
+    const char *wrong = len > 2 * MODEL_BYTES_MAX ? "the answer is too long to be taken"
+                        : journal_event(lines->reader, entry->line, &event, arena, &err)
                             ? err.text
                             : read_reply(entry, &event.model_responded, reply, arena);
     if (wrong) {

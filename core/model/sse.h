@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define SSE_EVENT_MAX (16u << 20) /* bytes of one event: more is no answer of a model */
+#define SSE_EVENT_MAX (4u << 20) /* bytes of one event: more is no answer of a model, and takes the loop too long */
 
 struct sse {
     struct strbuf line;  /* the beginning of a line whose end did not come yet */
