@@ -16,9 +16,12 @@
  * again before the question is asked. VERIFY looks whether the server wrote what was approved; what it wrote cannot be
  * taken back here, but it is said, and the old bytes were kept before.
  *
+ * An answer that is long is made a reply of on a thread (CONTENT): the loop would be kept from everybody else.
+ *
  * A call that finds its server on the way back waits for it. Every step has a limit of its own, because while a write
  * is being made the executor has none. */
 
+#include "base/arena.h"
 #include "base/beneath.h"
 #include "base/json.h"
 #include "base/log.h"
@@ -35,7 +38,7 @@
 #define PROGRESS_MAX      500
 #define PROGRESS_CHARS    200
 
-enum stage { STAGE_READ, STAGE_TELL, STAGE_PATCH, STAGE_CALL, STAGE_VERIFY, STAGE_COMMIT };
+enum stage { STAGE_READ, STAGE_TELL, STAGE_PATCH, STAGE_CALL, STAGE_CONTENT, STAGE_VERIFY, STAGE_COMMIT };
 
 struct mcp_call {
     struct mcp_call *next;
@@ -52,7 +55,10 @@ struct mcp_call {
     struct loop_timer timer; /* while it waits */
     struct loop_work work;
     struct change_set *set;
-    struct strbuf told;  /* the answer to a dry run */
+    struct strbuf told; /* the answer to a dry run */
+    char *line;         /* an answer that is long, until a thread has looked at it */
+    size_t line_len;
+    bool rehearsed;      /* it answers a dry run */
     struct strbuf named; /* how the files are that it names, when there is no diff */
     struct tool_reply reply;
     struct err err;
@@ -84,6 +90,7 @@ static void finish(struct mcp_call *call, struct tool_reply *take_reply)
     strbuf_release(&call->asked);
     free(call->arguments);
     free(call->token);
+    free(call->line);
     free(call);
     run->state = NULL;
     tool_run_finish(run, &reply);
@@ -166,21 +173,25 @@ static void finish_failed(struct mcp_call *call, const char *said)
         finish_error(call, false, "%s", said);
 }
 
-static void on_told(struct mcp_call *call, const struct rpc_message *answer, const char *why)
+static void take_result(struct mcp_call *call, const struct json *result)
 {
-    if (!answer || answer->kind == RPC_ERROR) {
-        /* A call that cannot even be rehearsed: the model hears why, and nobody is bothered. */
-        finish_failed(call, answer ? answer->text : why);
-        return;
-    }
-    mcp_content_reply(answer->result, &call->reply);
+    mcp_content_reply(result, &call->reply);
+    if (call->rehearsed && call->reply.type != REPLY_ERROR)
+        mcp_content_text(result, &call->told);
+}
+
+static void after_result(struct mcp_call *call)
+{
     if (call->reply.type == REPLY_ERROR) {
         finish_failed(call, call->reply.error);
-        return;
+    } else if (call->rehearsed) {
+        tool_reply_release(&call->reply);
+        start_job(call, STAGE_PATCH);
+    } else if (call->verify) {
+        start_job(call, STAGE_VERIFY);
+    } else {
+        finish(call, &call->reply);
     }
-    tool_reply_release(&call->reply);
-    mcp_content_text(answer->result, &call->told);
-    start_job(call, STAGE_PATCH);
 }
 
 static void on_answered(void *user, const struct rpc_message *answer, const char *why)
@@ -193,21 +204,21 @@ static void on_answered(void *user, const struct rpc_message *answer, const char
         give_up(server, request, loop_now_us(server->loop) < call->due_us ? "no usable answer" : "timeout");
     if (answer && answer->kind == RPC_RESULT && decline(call, answer->result))
         return;
-    if (call->stage == STAGE_TELL) {
-        on_told(call, answer, why);
+    call->rehearsed = call->stage == STAGE_TELL;
+    if (!answer && call->rehearsed) {
+        finish_failed(call, why); /* what cannot even be rehearsed: the model hears why, and nobody is bothered */
     } else if (!answer) {
         finish_error(call, false, "the tool server %s: %s%s", server->spec->name, why,
                      call->tool->class.bits ? "; whether the call was carried out is not known" : "");
     } else if (answer->kind == RPC_ERROR) {
         finish_failed(call, answer->text);
+    } else if (answer->line_len > RPC_LONG) {
+        call->line = xmemdup0(answer->line, answer->line_len);
+        call->line_len = answer->line_len;
+        start_job(call, STAGE_CONTENT);
     } else {
-        mcp_content_reply(answer->result, &call->reply);
-        if (call->reply.type == REPLY_ERROR)
-            finish_failed(call, call->reply.error);
-        else if (call->verify)
-            start_job(call, STAGE_VERIFY);
-        else
-            finish(call, &call->reply);
+        take_result(call, answer->result);
+        after_result(call);
     }
 }
 
@@ -335,6 +346,15 @@ static void read_files(struct mcp_call *call, struct beneath *root)
         mcp_preview_name(&call->named, root, arguments, cwd);
 }
 
+/* The line was read once already, to know whose it is. */
+static void read_line(struct mcp_call *call)
+{
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
+    struct err err = ERR_INIT;
+    const struct json *value = rpc_parse(&arena, call->line, call->line_len, &err);
+    take_result(call, json_get(value, "result"));
+}
+
 static void run_job(struct loop_work *work)
 {
     struct mcp_call *call = CONTAINER_OF(work, struct mcp_call, work);
@@ -342,6 +362,9 @@ static void run_job(struct loop_work *work)
     switch (call->stage) {
     case STAGE_READ:
         read_files(call, root);
+        break;
+    case STAGE_CONTENT:
+        read_line(call);
         break;
     case STAGE_PATCH:
         call->failed = mcp_preview_check(call->set, root, false, &call->err);
@@ -405,6 +428,8 @@ static void job_done(struct loop_work *work)
         after_read(call);
     else if (call->stage == STAGE_PATCH)
         after_patch(call);
+    else if (call->stage == STAGE_CONTENT)
+        after_result(call);
     else if (call->failed && call->stage == STAGE_VERIFY)
         finish_error(call, false, "the server says that it is done, but %s (the old content was kept)", call->err.text);
     else if (call->failed)
@@ -425,6 +450,47 @@ static void start_job(struct mcp_call *call, enum stage stage)
 
 /* The doors */
 
+static void replace_argument(struct strbuf *text, const char *name, const char *value)
+{
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
+    CLEANUP(strbuf) struct strbuf with = STRBUF_INIT;
+    const struct json *arguments = json_parse(&arena, text->buf, text->len, NULL);
+    mcp_arguments_with(&with, arguments, name, value);
+    strbuf_reset(text);
+    strbuf_add(text, with.buf, with.len);
+}
+
+/* The server gets the path that was shown and not the link that leads there: a link can be turned meanwhile. */
+static void replace_path(struct strbuf *text, const struct mcp_call *call, const char *name,
+                         const struct change *change)
+{
+    const char *asked = name ? argument(call, name) : NULL;
+    if (!asked || !change->through)
+        return;
+    CLEANUP(free)
+    char *path =
+        *asked == '/' ? xasprintf("%s/%s", beneath_path(call->run->env->root), change->path) : xstrdup(change->path);
+    CLEANUP(strbuf) struct strbuf value = STRBUF_INIT;
+    json_write_str(&value, path, strlen(path), JSON_COMPACT);
+    replace_argument(text, name, value.buf);
+}
+
+/* The call's arguments with resolved paths and, where it is not NULL, another content (JSON). */
+static char *approved_arguments(const struct mcp_call *call, const char *content)
+{
+    const struct change_set *approved = call->run->approved;
+    const struct mcp_form *form = &call->tool->form;
+    struct strbuf text = STRBUF_INIT;
+    json_write(&text, call->run->arguments, JSON_COMPACT);
+    if (approved->count > 0)
+        replace_path(&text, call, form->path, &approved->items[0]);
+    if (approved->count > 1)
+        replace_path(&text, call, form->target, &approved->items[1]);
+    if (content)
+        replace_argument(&text, form->content, content);
+    return strbuf_detach(&text, NULL);
+}
+
 /* The second execution of a call that was shown as a change set. */
 static void write_approved(struct mcp_call *call)
 {
@@ -437,12 +503,12 @@ static void write_approved(struct mcp_call *call)
     const struct change_side *after = approved->count == 1 ? &approved->items[0].new : NULL;
     call->verify = true;
     if (same) {
-        place_call(call, STAGE_CALL, own_arguments(call));
+        place_call(call, STAGE_CALL, approved_arguments(call, NULL));
     } else if (mcp_form_of_call(&tool->form, call->run->arguments) == MCP_FORM_WHOLE && after && after->exists &&
                utf8_valid(after->bytes, after->len) && !memchr(after->bytes, '\0', after->len)) {
         CLEANUP(strbuf) struct strbuf content = STRBUF_INIT;
         json_write_str(&content, after->bytes, after->len, JSON_COMPACT);
-        place_call(call, STAGE_CALL, arguments_with(call, tool->form.content, content.buf));
+        place_call(call, STAGE_CALL, approved_arguments(call, content.buf));
     } else {
         start_job(call, STAGE_COMMIT);
     }

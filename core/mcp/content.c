@@ -10,6 +10,7 @@
 #include "base/strbuf.h"
 #include "base/utf8.h"
 #include "tools/tool.h"
+#include <limits.h>
 #include <string.h>
 
 #define PIECE_CHARS 3000
@@ -98,7 +99,8 @@ static void add_others(struct json_writer *w, const struct json *content)
 
 static void reply_failed(struct tool_reply *reply, const char *text)
 {
-    tool_reply_error(reply, "%s", *text ? text : "the tool failed and did not say why");
+    size_t len = utf8_prefix(text, strlen(text), PIECE_CHARS); /* more of it nobody reads */
+    tool_reply_error(reply, "%.*s", *text ? (int)len : INT_MAX, *text ? text : "the tool failed and did not say why");
 }
 
 void mcp_content_reply(const struct json *result, struct tool_reply *reply)

@@ -20,6 +20,7 @@
 #define PAGES_MAX         1000
 #define NAME_BYTES_MAX    256
 #define SCHEMA_BYTES_MAX  (64u << 10)
+#define SCHEMAS_BYTES_MAX (1u << 20) /* of all tools of a server */
 #define DESCRIPTION_CHARS 4000
 
 void mcp_tool_free(struct mcp_tool *tool)
@@ -179,6 +180,17 @@ static void compare_tool(struct mcp_server *server, struct mcp_tool *tool, const
     }
 }
 
+/* Whether there is room for its schema; then it is taken. */
+static bool take_room(struct mcp_server *server, const struct json *offer)
+{
+    const struct json *schema = json_get(offer, "inputSchema");
+    size_t len = schema ? schema->src_len : 0;
+    if (server->tool_count == MCP_TOOLS_MAX || len > SCHEMAS_BYTES_MAX - server->schema_bytes)
+        return false;
+    server->schema_bytes += len;
+    return true;
+}
+
 static void take_offer(struct mcp_server *server, const struct json *offer)
 {
     const char *name = json_str(json_get(offer, "name"), "");
@@ -189,7 +201,7 @@ static void take_offer(struct mcp_server *server, const struct json *offer)
         mcp_server_log(server, "a tool is offered twice: ", name, strlen(name));
     else if (known)
         compare_tool(server, known, offer);
-    else if (server->tool_count < MCP_TOOLS_MAX)
+    else if (take_room(server, offer))
         add_tool(server, name, offer);
     else
         mcp_server_log(server, "more tools than a session can have; left out: ", name, strlen(name));

@@ -194,9 +194,11 @@ static void take_unasked(struct mcp_peer *peer, const struct rpc_message *messag
         peer->ops->heard(peer->user, message);
 }
 
-static void take_message(struct mcp_peer *peer, const struct json *value, const char *line, size_t len)
+static void take_message(struct mcp_peer *peer, const struct json *value, const char *line, size_t len, bool whole)
 {
     struct rpc_message message = rpc_read(value);
+    message.line = whole ? line : NULL;
+    message.line_len = whole ? len : 0;
     if (message.kind == RPC_REQUEST || message.kind == RPC_NOTIFICATION) {
         take_unasked(peer, &message);
         return;
@@ -214,16 +216,16 @@ static void take_line(void *user, const char *line, size_t len)
     CLEANUP(arena) struct arena arena = ARENA_INIT;
     struct err err = ERR_INIT;
     const struct json *value = rpc_parse(&arena, line, len, &err);
-    if (!value) {
+    if (!value || (value->type == JSON_ARRAY && len > RPC_LONG)) {
         take_noise(peer, line, len);
     } else if (value->type != JSON_ARRAY) {
-        take_message(peer, value, line, len);
+        take_message(peer, value, line, len, true);
     } else { /* several at once, as one version of the protocol had it */
         size_t taken = 0;
         json_each (item, value) {
             if (peer->stopped || taken++ == BATCH_MAX)
                 break;
-            take_message(peer, item, line, len);
+            take_message(peer, item, line, len, false);
         }
     }
 }

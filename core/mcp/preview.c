@@ -44,8 +44,8 @@ struct change_set *mcp_preview_move(struct beneath *root, const char *from, cons
     struct change_set *set = change_set_new();
     if (add_file(set, root, from, cwd, err) == 0 && add_file(set, root, to, cwd, err) == 0) {
         struct change *source = &set->items[0], *target = &set->items[1];
-        if (source->old.exists && !target->old.exists) {
-            change_side_set(&target->new, source->old.bytes, source->old.len, source->old.mode);
+        if (source->old.exists && !target->old.exists && !source->link && !target->link) {
+            change_set_moves(target, source);
             change_side_absent(&source->new);
             source->counts.known = target->counts.known = false;
             return set;
@@ -116,7 +116,7 @@ int mcp_preview_check(const struct change_set *set, struct beneath *root, int af
         const char *expected = after ? change->new.digest : change->old.digest;
         struct change_set *now = change_set_new();
         struct change *found = change_set_add(now, root, change->path, err);
-        bool same = found && strcmp(found->old.digest, expected) == 0;
+        bool same = found && !found->through && strcmp(found->old.digest, expected) == 0;
         change_set_free(now);
         if (!found)
             return -1;

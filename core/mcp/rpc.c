@@ -32,25 +32,9 @@ struct rpc_message rpc_read(const struct json *value)
     return message;
 }
 
-/* Values of a text, a little more than there are: what stands between two commas or behind a bracket. */
-static size_t count_values(const char *text, size_t len)
-{
-    size_t count = 1;
-    bool quoted = false;
-    for (size_t i = 0; i < len; i++) {
-        if (quoted && text[i] == '\\')
-            i++;
-        else if (text[i] == '"')
-            quoted = !quoted;
-        else if (!quoted && (text[i] == ',' || text[i] == '[' || text[i] == '{'))
-            count++;
-    }
-    return count;
-}
-
 const struct json *rpc_parse(struct arena *arena, const char *line, size_t len, struct err *err)
 {
-    if (count_values(line, len) > RPC_VALUES_MAX) {
+    if (json_count_values(line, len) > RPC_VALUES_MAX) {
         err_set(err, "a message of more than %d values", RPC_VALUES_MAX);
         return NULL;
     }

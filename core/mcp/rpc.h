@@ -12,7 +12,8 @@ struct arena;
 struct json;
 
 #define RPC_LINE_MAX   ((size_t)8 << 20) /* an image as base64 is one line */
-#define RPC_VALUES_MAX 200000            /* of a line: what is parsed takes many times the room of its text */
+#define RPC_VALUES_MAX 60000             /* of a line: what is parsed takes many times the room of its text */
+#define RPC_LONG       ((size_t)256 << 10) /* of a line: what it says is looked at on a thread */
 
 enum rpc_code {
     RPC_METHOD_NOT_FOUND = -32601,
@@ -30,6 +31,8 @@ struct rpc_message {
     int64_t code; /* of an error */
     const char *text;
     const struct json *data;
+    const char *line; /* that it is all of; NULL: it is one of several */
+    size_t line_len;
 };
 
 /* Which of the kinds a value is; RPC_NONE when it is none. */

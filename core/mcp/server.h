@@ -76,6 +76,7 @@ struct mcp_server {
 
     struct mcp_tool **tools;
     size_t tool_count, tool_room;
+    size_t schema_bytes;       /* of all of them: every one is in the record's first line and in each request */
     struct mcp_tool **retired; /* that the session had: a late call may still hold one */
     size_t retired_count, retired_room;
     struct mcp_listing listing;
