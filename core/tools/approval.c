@@ -3,6 +3,7 @@
 
 #include "approval.h"
 #include "base/mem.h"
+#include "protected.h"
 #include <string.h>
 
 struct rule {
@@ -162,14 +163,39 @@ static struct verdict by_policy(enum decision decision, const char *reason)
     return (struct verdict){.decision = decision, .by = BY_POLICY, .reason = reason ? xstrdup(reason) : NULL};
 }
 
+/* Nothing that was said before counts for a protected place, except a no. */
+static struct verdict judge_protected(const struct approval *approval, const struct change *change, const char *named,
+                                      bool *nobody)
+{
+    if (approval->somebody_there && approval->mode == APPROVE_DENY)
+        return by_policy(DECISION_DENIED, "this session refuses every write");
+    if (approval->somebody_there)
+        return (struct verdict){.decision = DECISION_NONE};
+    if (nobody)
+        *nobody = true;
+    CLEANUP(free)
+    char *reason =
+        change
+            ? xasprintf("%.300s is protected (%s): only a person can approve a write there, and there is none to ask",
+                        change->path, change->guard->why)
+            : xasprintf("this call %s: only a person can approve it, and there is none to ask", named);
+    return by_policy(DECISION_DENIED, reason);
+}
+
 struct verdict approval_judge(struct approval *approval, int64_t turn, const char *call, const char *tool,
-                              const struct change_set *set, bool *nobody)
+                              const struct change_set *set, const char *named, bool *nobody)
 {
     if (nobody)
         *nobody = false;
+    const struct change *change = protected_in(set);
     struct recorded *recorded = next_recorded(approval, turn, call);
-    if (recorded) {
+    bool denies =
+        recorded && (recorded->verdict.decision == DECISION_DENIED || recorded->verdict.decision == DECISION_EXPIRED);
+    if (recorded)
         recorded->used = true;
+    if ((change || named) && !denies)
+        return judge_protected(approval, change, named, nobody);
+    if (recorded) {
         struct verdict verdict = verdict_copy(&recorded->verdict);
         verdict.by = BY_RECORDING;
         return verdict;

@@ -1,7 +1,8 @@
 #pragma once
 /* Who decides about a write. This module never judges whether a change is good: it says who answers, and holds what was
  * answered before. Order: a recorded decision for this very call (replay), a rule the user made for this session
- * (`A`: this tool on this path, or its calls that no diff can be shown of), the mode. */
+ * (`A`: this tool on this path, or its calls that no diff can be shown of), the mode. A protected place (protected.def)
+ * comes before all of them: only a person approves a write there, each time. */
 
 #include "change.h"
 #include <stdint.h>
@@ -51,10 +52,11 @@ bool approval_revoke(struct approval *approval, const char *tool, const char *pa
 void approval_forget(struct approval *approval, const char *tool);
 /* A decision from a recording for the n-th question of a call in a turn (n from 0, in the order added). */
 void approval_record(struct approval *approval, int64_t turn, const char *call, const struct verdict *verdict);
-/* What is decided without asking; DECISION_NONE when a person must. Sets `nobody` when it was refused because nobody
- * could be asked (exit status 4). The verdict is the caller's to release. */
+/* What is decided without asking; DECISION_NONE when a person must. `named`: what named_find says of the arguments of
+ * a call without files, NULL: nothing. Sets `nobody` when it was refused because nobody could be asked (exit status 4).
+ * The verdict is the caller's to release. */
 struct verdict approval_judge(struct approval *approval, int64_t turn, const char *call, const char *tool,
-                              const struct change_set *set, bool *nobody);
+                              const struct change_set *set, const char *named, bool *nobody);
 
 /* 0 when the verdict allows something and fits the proposal, else -1 and why not. Compares nothing when the proposal is
  * counted. */

@@ -42,15 +42,7 @@
 #include "output.h"
 
 #define LONGEST_WAIT_US ((int64_t)1000000000000000) /* thirty years */
-
-int web_mode_from_name(const char *name)
-{
-    static const char *const names[] = {[WEB_OFF] = "off", [WEB_AUTO] = "auto", [WEB_ON] = "on"};
-    for (size_t i = 0; name && i < COUNT_OF(names); i++)
-        if (strcmp(name, names[i]) == 0)
-            return (int)i;
-    return -1;
-}
+#define SHAPE_MAX       ((size_t)64 << 10)          /* bytes of an output that the loop looks at itself */
 
 static void free_call(struct bounded_call *call)
 {
@@ -64,7 +56,7 @@ static void free_call(struct bounded_call *call)
     free(call->checkpoint);
     free(call->no_undo);
     strbuf_release(&call->note);
-    strbuf_release(&call->full);
+    free(call->full);
     free(call->cut);
     artifact_free(call->stored);
     outcome_release(&call->outcome);
@@ -335,8 +327,7 @@ static void run_store(struct loop_work *work)
 {
     struct bounded_call *call = CALL_OF(work, work);
     const struct tool_env *env = call->host->env;
-    call->stored =
-        artifact_store_put(env->artifacts, env->session, call->tool->spec.name, call->full.buf, call->full.len);
+    call->stored = artifact_store_put(env->artifacts, env->session, call->tool->spec.name, call->full, call->full_len);
 }
 
 static void stored(struct bounded_call *call)
@@ -357,20 +348,16 @@ static void stored(struct bounded_call *call)
     settle(call, outcome);
 }
 
-/* Too long for the model (D37): the whole goes to the store, indented, so that it can be read in parts by lines. */
-static void store(struct bounded_call *call, const char *whole)
+/* Too long for the model (D37): the whole goes to the store. */
+static void store(struct bounded_call *call)
 {
-    CLEANUP(arena) struct arena arena = ARENA_INIT;
-    const struct json *output = json_parse(&arena, whole, strlen(whole), NULL);
-    struct strbuf text = STRBUF_INIT;
-    output_cut(&text, output);
-    call->cut = strbuf_detach(&text, NULL);
+    call->cut = steal(&call->shape.cut);
+    call->full = steal(&call->shape.whole);
+    call->full_len = call->shape.whole_len;
     if (!call->host->env->artifacts) {
         settle_cut(call);
         return;
     }
-    json_write(&call->full, output, JSON_PRETTY);
-    strbuf_addch(&call->full, '\n');
     call->due_us = bounded_hold_now(call) + (int64_t)(DEADLINE_FLOOR_S * 1e6);
     bounded_start_job(call, STORING, run_store);
 }
@@ -399,7 +386,7 @@ static void take_output(struct bounded_call *call, const struct tool_reply *repl
     } else if (call->shape.text) {
         settle(call, outcome_result(call->id, call->tool->spec.name, steal(&call->shape.text)));
     } else {
-        store(call, reply->output);
+        store(call);
     }
 }
 
@@ -408,24 +395,8 @@ static void settle_asks_again(struct bounded_call *call)
     bounded_settle_failed(call, false, "the tool asked for confirmation again after it had been given"); /* D42 */
 }
 
-/* The model proposed one thing and another was written: its result says so. */
-static void add_approval(struct bounded_call *call, struct tool_reply *reply)
-{
-    CLEANUP(arena) struct arena arena = ARENA_INIT;
-    const char *text = call->shape.text ? call->shape.text : reply->output;
-    struct strbuf noted = STRBUF_INIT;
-    output_add_approval(&noted, json_parse(&arena, text, strlen(text), NULL), call->note.buf);
-    free(reply->output);
-    reply->output = strbuf_detach(&noted, NULL);
-    output_shape_make(&call->shape, &reply->output);
-}
-
 static void read_output(struct bounded_call *call, struct tool_reply *reply)
 {
-    if (!call->shape.made && reply->page) /* a tool that runs on the loop */
-        call->shape = (struct output_shape){.made = true, .text = steal(&reply->output)};
-    else if (!call->shape.made)
-        output_shape_make(&call->shape, &reply->output);
     if (call->shape.fault) {
         bounded_settle_failed(call, true, call->shape.fault);
     } else if (call->shape.wants_confirmation) {
@@ -434,11 +405,49 @@ static void read_output(struct bounded_call *call, struct tool_reply *reply)
         else
             bounded_ask(call, NULL, true);
     } else {
-        if (call->phase == COMMITTING && !call->shape.error && call->note.len)
-            add_approval(call, reply);
+        if (call->phase == COMMITTING && call->note.len && !call->noted)
+            output_shape_approve(&call->shape, &reply->output, call->note.buf);
         take_output(call, reply);
     }
     output_shape_release(&call->shape);
+}
+
+/* What a tool answered from the loop is long: what is made of it is made on a thread. */
+static void run_shape(struct loop_work *work)
+{
+    struct bounded_call *call = CALL_OF(work, work);
+    output_shape_make(&call->shape, &call->reply.output);
+    if (call->noted)
+        output_shape_approve(&call->shape, &call->reply.output, call->note.buf);
+}
+
+static void shaped(struct loop_work *work)
+{
+    struct bounded_call *call = CALL_OF(work, work);
+    call->out = OUT_NOTHING;
+    if (call->phase == SETTLED)
+        come_back(call);
+    else
+        read_output(call, &call->reply);
+}
+
+/* The output of a tool, of which a shape is there already when it ran on a thread. */
+static void shape_output(struct bounded_call *call, struct tool_reply *reply)
+{
+    if (!call->shape.made && !reply->page && reply->output && strlen(reply->output) > SHAPE_MAX) {
+        tool_reply_release(&call->reply);
+        call->reply = *reply;
+        *reply = (struct tool_reply){0};
+        call->noted = call->phase == COMMITTING && call->note.len;
+        call->out = OUT_JOB;
+        loop_work_start(call->loop, &call->work, run_shape, shaped);
+        return;
+    }
+    if (!call->shape.made && reply->page)
+        call->shape = (struct output_shape){.made = true, .text = steal(&reply->output)};
+    else if (!call->shape.made)
+        output_shape_make(&call->shape, &reply->output);
+    read_output(call, reply);
 }
 
 void tool_run_finish(struct tool_run *run, struct tool_reply *take_reply)
@@ -452,7 +461,7 @@ void tool_run_finish(struct tool_run *run, struct tool_reply *take_reply)
     if (call->phase == SETTLED) {
         come_back(call);
     } else if (reply.type == REPLY_OUTPUT) {
-        read_output(call, &reply);
+        shape_output(call, &reply);
     } else if (reply.type == REPLY_RECORDED) {
         take_output(call, &reply);
     } else if (reply.type == REPLY_PROPOSAL && call->phase == COMMITTING) {
@@ -499,7 +508,6 @@ struct bounded_call *bounded_execute(struct bounded_host *host, const struct bou
     call->tool = request->tool;
     call->id = xstrdup(request->call);
     strbuf_init(&call->note);
-    strbuf_init(&call->full);
 
     CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
     json_write(&text, request->arguments, JSON_COMPACT);
@@ -574,9 +582,9 @@ void bounded_cancel(struct bounded_call *call)
         settle_cut(call);
         return;
     }
-    const char *error = call->phase == COMMITTING
-                            ? OUTCOME_STOPPED " while the tool was writing; what it wrote is not known"
-                            : OUTCOME_STOPPED;
+    const char *error = call->phase == COMMITTING ? OUTCOME_STOPPED
+                            " while the tool was writing; what it wrote is not known"
+                                                  : OUTCOME_STOPPED;
     trace_complete(call->host->trace, call->id, TRACE_FAILED);
     settle(call, outcome_failure(call->id, call->tool->spec.name, true, "%s", error));
     stop_tool(call);

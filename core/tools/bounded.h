@@ -72,6 +72,8 @@ double bounded_call_deadline_s(const struct bounded_call *call); /* the hard wai
 
 /* Whether it waits for an answer. One that has just timed out does not, although its host has not heard of that yet. */
 bool bounded_asks(const struct bounded_call *call);
+/* Of a question that is asked again: it is the folder that was moved or replaced, not the file that was changed. */
+bool bounded_moved(const struct bounded_call *call);
 /* Why the old bytes could not be kept after the last yes, so that it is asked again: a yes that is `without_undo` then
  * writes all the same, any other tries again. NULL: that did not happen. */
 const char *bounded_no_undo(const struct bounded_call *call);

@@ -42,6 +42,7 @@ struct bounded_call {
 
     bool foreign; /* asked in words: there is no change set to show or commit */
     bool again;   /* the question was asked before */
+    bool moved;   /* because a folder was moved or replaced */
     char *no_undo; /* why the old bytes could not be kept the last time; NULL: they could, or nobody tried */
     struct change_set *proposed, *written;
     struct verdict verdict;
@@ -51,7 +52,9 @@ struct bounded_call {
     struct err err;
     struct strbuf note; /* for the model, when it is not what was proposed that is written */
     char *checkpoint;
-    struct strbuf full;
+    char *full;
+    size_t full_len;
+    bool noted; /* what was approved stands in the output */
     char *cut; /* instead, when it cannot be stored */
     struct artifact *stored;
 

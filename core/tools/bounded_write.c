@@ -1,13 +1,14 @@
 /* The way of a write: question, answer, comparison with what is on disk, checkpoint, second execution. The picture and
  * the rules are at the top of bounded.c.
  *
- * Differences are made on the pool, and once: whoever shows the proposal hands its counts over (bounded_counted), and what
- * an answer makes of it is worked out and counted in the job of CHECKING. So the loop never compares two files, and
- * `applied` is told the moment the files are in place. */
+ * Differences are made on the pool, and once: whoever shows the proposal hands its counts over (bounded_counted), and
+ * what an answer makes of it is worked out and counted in the job of CHECKING. So the loop never compares two files,
+ * and `applied` is told the moment the files are in place. */
 
 #include "bounded.h"
 #include "bounded_private.h"
 #include "checkpoint.h"
+#include <errno.h>
 
 /* The turn still accepts writes and nobody has settled this call. */
 static bool gate_is_open(const struct bounded_call *call)
@@ -98,6 +99,7 @@ static void propose_again(struct bounded_call *call)
 {
     double left_s = (double)(call->due_us - bounded_hold_now(call)) / 1e6;
     call->again = true;
+    call->moved = call->err.code == ESTALE;
     bounded_run_tool(call, RUNNING, left_s < call->cap_s ? left_s : call->cap_s);
 }
 
@@ -162,6 +164,11 @@ void bounded_ask(struct bounded_call *call, struct change_set *take_proposed, bo
         ask(call);
     else
         bounded_settle_denied(call, DENIAL_WRITE_DENIED, "the write was refused, because nobody can be asked");
+}
+
+bool bounded_moved(const struct bounded_call *call)
+{
+    return call->moved;
 }
 
 const char *bounded_no_undo(const struct bounded_call *call)

@@ -36,11 +36,12 @@ struct bringing {
     size_t found, same, left_count;
 };
 
+/* A link to one is one. */
 static bool is_folder(const struct beneath *root, const char *path)
 {
-    struct stat st;
     struct err err = ERR_INIT;
-    return beneath_lstat(root, path, &st, &err) == 0 && S_ISDIR(st.st_mode);
+    CLEANUP(fd) int fd = beneath_openat(root, path, O_PATH | O_DIRECTORY, 0, &err);
+    return fd >= 0;
 }
 
 /* The project's path for a file: exactly `to` for one that was named by itself, unless that is a folder; else in it, as
@@ -162,7 +163,7 @@ static int bring_pattern(struct bringing *b, const char *given, struct err *err)
     for (size_t i = 0; i < files.count; i++) {
         const char *name = files.files[i].name;
         if (!whole && strcmp(name, LAYOUT_METADATA) == 0)
-            continue; /* our own record is nobody's result */
+            continue;                                  /* our own record is nobody's result */
         if (!whole && !utf8_valid(name, strlen(name))) /* alone it can be asked about, without an undo */
             leave_out(b, name, "its name is not UTF-8: name it alone");
         else if (bring_file(b, &files.files[i], base, whole, err))
@@ -177,13 +178,10 @@ static void drop_same(struct change_set *set)
     size_t kept = 0;
     for (size_t i = 0; i < set->count; i++) {
         struct change *change = &set->items[i];
-        if (change->old.exists && strcmp(change->old.digest, change->new.digest) == 0) {
-            free(change->path);
-            change_side_absent(&change->old);
-            change_side_absent(&change->new);
-        } else {
+        if (change->old.exists && strcmp(change->old.digest, change->new.digest) == 0)
+            change_release(change);
+        else
             set->items[kept++] = *change;
-        }
     }
     set->count = kept;
 }
@@ -255,9 +253,8 @@ static void start_bring_back(struct tool_run *run)
     if (place_missing(run))
         return;
     struct place_job *job = xcalloc(1, sizeof(*job));
-    *job = (struct place_job){.run = run,
-                              .act = run->confirm_write ? commit : propose,
-                              .then = run->confirm_write ? NULL : proposed};
+    *job = (struct place_job){
+        .run = run, .act = run->confirm_write ? commit : propose, .then = run->confirm_write ? NULL : proposed};
     run->state = job;
     place_job_start(job);
 }

@@ -1,17 +1,22 @@
 /* Changes as values: reading the present state, copying, digests, and choosing hunks. change_commit.c writes them.
  *
  * A change holds whole contents on both sides. That costs memory (at most CHANGE_BYTES_MAX a side) and buys what the
- * approval promises: what was shown, what is kept for undo and what is written are the same bytes, however long a person
- * takes to decide and whatever happens to the file meanwhile. */
+ * approval promises: what was shown, what is kept for undo and what is written are the same bytes, however long a
+ * person takes to decide and whatever happens to the file meanwhile. */
 
 #include "change.h"
+#include "attributes.h"
 #include "base/beneath.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "diff.h"
+#include "protected.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -23,15 +28,62 @@ struct change_set *change_set_new(void)
     return xcalloc(1, sizeof(struct change_set));
 }
 
+/* ---- contents ---- */
+
+/* A content never changes once it is there, and copies of a set share it: a question about 200 MB is copied on the
+ * loop. */
+struct content {
+    atomic_size_t holders; /* on several threads */
+    char bytes[];
+};
+
+static struct content *content_of(const char *bytes)
+{
+    return (struct content *)(uintptr_t)(bytes - offsetof(struct content, bytes));
+}
+
+static char *make_content(const void *bytes, size_t len)
+{
+    struct content *content = xmalloc(sizeof(*content) + len + 1);
+    atomic_init(&content->holders, 1);
+    if (len)
+        memcpy(content->bytes, bytes, len);
+    content->bytes[len] = '\0';
+    return content->bytes;
+}
+
+static void hold_content(const char *bytes)
+{
+    if (bytes)
+        atomic_fetch_add(&content_of(bytes)->holders, 1);
+}
+
+static void drop_content(const char *bytes)
+{
+    if (bytes && atomic_fetch_sub(&content_of(bytes)->holders, 1) == 1)
+        free(content_of(bytes));
+}
+
+/* ---- changes ---- */
+
+void change_release(struct change *change)
+{
+    free(change->path);
+    free(change->through);
+    free(change->loses);
+    free(change->has);
+    free(change->like);
+    drop_content(change->old.bytes);
+    drop_content(change->new.bytes);
+    *change = (struct change){0};
+}
+
 void change_set_free(struct change_set *set)
 {
     if (!set)
         return;
-    for (size_t i = 0; i < set->count; i++) {
-        free(set->items[i].path);
-        free(set->items[i].old.bytes);
-        free(set->items[i].new.bytes);
-    }
+    for (size_t i = 0; i < set->count; i++)
+        change_release(&set->items[i]);
     free(set->items);
     free(set->left_out);
     free(set);
@@ -39,8 +91,8 @@ void change_set_free(struct change_set *set)
 
 void change_side_set(struct change_side *side, const void *bytes, size_t len, mode_t mode)
 {
-    char *copy = xmemdup0(bytes, len); /* before the free: `bytes` may be the side's own */
-    free(side->bytes);
+    char *copy = make_content(bytes, len); /* before the drop: `bytes` may be the side's own */
+    drop_content(side->bytes);
     side->exists = true;
     side->mode = mode & 0777;
     side->bytes = copy;
@@ -50,18 +102,22 @@ void change_side_set(struct change_side *side, const void *bytes, size_t len, mo
 
 void change_side_absent(struct change_side *side)
 {
-    free(side->bytes);
+    drop_content(side->bytes);
     *side = (struct change_side){0};
     memcpy(side->digest, digest_absent, sizeof(digest_absent));
 }
 
 static void copy_side(struct change_side *to, const struct change_side *from)
 {
-    char *before = to->bytes;
+    const char *before = to->bytes;
     *to = *from;
-    if (from->bytes)
-        to->bytes = xmemdup0(from->bytes, from->len);
-    free(before);
+    hold_content(to->bytes);
+    drop_content(before);
+}
+
+static char *copy_text(const char *text)
+{
+    return text ? xstrdup(text) : NULL;
 }
 
 struct change_set *change_set_copy(const struct change_set *set)
@@ -70,38 +126,20 @@ struct change_set *change_set_copy(const struct change_set *set)
     copy->items = xcalloc(set->count, sizeof(*copy->items));
     copy->count = copy->room = set->count;
     for (size_t i = 0; i < set->count; i++) {
-        copy->items[i].path = xstrdup(set->items[i].path);
-        copy_side(&copy->items[i].old, &set->items[i].old);
-        copy_side(&copy->items[i].new, &set->items[i].new);
-        copy->items[i].counts = set->items[i].counts;
-        copy->items[i].made = set->items[i].made;
+        const struct change *from = &set->items[i];
+        struct change *to = &copy->items[i];
+        *to = *from;
+        to->path = xstrdup(from->path);
+        to->through = copy_text(from->through);
+        to->loses = copy_text(from->loses);
+        to->has = copy_text(from->has);
+        to->like = copy_text(from->like);
+        to->old.bytes = to->new.bytes = NULL;
+        copy_side(&to->old, &from->old);
+        copy_side(&to->new, &from->new);
     }
-    copy->left_out = set->left_out ? xstrdup(set->left_out) : NULL;
+    copy->left_out = copy_text(set->left_out);
     return copy;
-}
-
-/* A link is never written through: what the user approves is a file with a name, and a link could be turned to another
- * one at any time. The text names the file it leads to, so that the next attempt can be right. */
-static int refuse_link(struct beneath *root, const char *path, struct err *err)
-{
-    CLEANUP(fd) int link = beneath_openat(root, path, O_PATH | O_NOFOLLOW, 0, err);
-    if (link < 0)
-        return -1;
-    char target[PATH_MAX];
-    ssize_t len = readlinkat(link, "", target, sizeof(target) - 1);
-    if (len < 0)
-        return err_set_errno(err, errno, "%s", path);
-    target[len] = '\0';
-
-    const char *slash = strrchr(path, '/');
-    CLEANUP(free) char *joined = target[0] == '/' || !slash
-                                     ? xstrdup(target)
-                                     : xasprintf("%.*s/%s", (int)(slash - path), path, target);
-    struct err outside = ERR_INIT;
-    CLEANUP(free) char *inside = beneath_clean(root, joined, &outside);
-    if (!inside)
-        return err_set(err, "%s is a symbolic link to %s, which is outside the workspace", path, target);
-    return err_set(err, "%s is a symbolic link to %s; write to %s itself", path, inside, inside);
 }
 
 static int refuse_kind(const char *path, mode_t mode, struct err *err)
@@ -109,23 +147,29 @@ static int refuse_kind(const char *path, mode_t mode, struct err *err)
     return err_set(err, "%s is %s, not a file that can be changed", path, beneath_kind(mode));
 }
 
-/* Opens the regular file at `path` itself. -1 with err->code ENOENT when there is nothing. */
-static int open_target(struct beneath *root, const char *path, struct stat *st, struct err *err)
+static const char *last_name(const char *path)
 {
-    struct err why = ERR_INIT;
-    CLEANUP(fd) int fd = beneath_openat(root, path, O_RDONLY | O_NOFOLLOW, 0, &why);
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+/* Opens the regular file `path`, which is in `folder`. -1 with err->code ENOENT when there is nothing. */
+static int open_target(int folder, const char *path, struct stat *st, struct err *err)
+{
+    const char *name = last_name(path);
+    CLEANUP(fd) int fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     if (fd < 0) {
-        struct err gone = ERR_INIT;
-        /* A link is ELOOP, a socket ENXIO, an unreadable FIFO EACCES: say what it is rather than why it did not open. */
-        if (why.code != ENOENT && beneath_lstat(root, path, st, &gone) == 0) {
-            if (S_ISLNK(st->st_mode))
-                return refuse_link(root, path, err);
-            if (!S_ISREG(st->st_mode))
-                return refuse_kind(path, st->st_mode, err);
+        int code = errno;
+        /* A link is ELOOP, a socket ENXIO, an unreadable FIFO EACCES: say what it is rather than why it did not open.
+         */
+        if (code != ENOENT && fstatat(folder, name, st, AT_SYMLINK_NOFOLLOW) == 0 && !S_ISREG(st->st_mode))
+            return refuse_kind(path, st->st_mode, err);
+        if (code == EACCES || code == EPERM) {
+            err_set(err, "%.320s cannot be opened: permission denied", path);
+            err->code = code;
+            return -1;
         }
-        if (err)
-            *err = why;
-        return -1;
+        return err_set_errno(err, code, "%.320s", path);
     }
     if (fstat(fd, st) < 0)
         return err_set_errno(err, errno, "%s", path);
@@ -136,15 +180,47 @@ static int open_target(struct beneath *root, const char *path, struct stat *st, 
     return opened;
 }
 
+static size_t parent_len(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? (size_t)(slash - path) : 0;
+}
+
+static void place_cleanup(struct beneath_place *place)
+{
+    beneath_place_release(place);
+}
+
+/* Opens what is at the resolved place. -1 with err->code ENOENT when there is nothing. */
+static int open_place(const struct beneath_place *place, struct stat *st, struct err *err)
+{
+    size_t len = strlen(place->path);
+    if (strcmp(place->path, ".") == 0 || place->anchor.len == len)
+        return refuse_kind(place->path, S_IFDIR, err);
+    if (place->anchor.len == parent_len(place->path))
+        return open_target(place->folder, place->path, st, err);
+    return err_set_errno(err, ENOENT, "%s", place->path);
+}
+
+static const struct guarded *guard_of(const struct beneath *root, const char *path, const char *through)
+{
+    struct guards guards;
+    guards_init(&guards, root);
+    const struct guarded *guard = guards_find(&guards, path, through);
+    guards_release(&guards);
+    return guard;
+}
+
 struct change *change_set_add(struct change_set *set, struct beneath *root, const char *path, struct err *err)
 {
     CLEANUP(free) char *clean = beneath_clean(root, path, err);
-    if (!clean)
+    CLEANUP(place) struct beneath_place place = {.folder = -1};
+    if (!clean || beneath_resolve(root, clean, &place, err) < 0)
         return NULL;
     struct stat st;
     struct err why = ERR_INIT;
     CLEANUP(strbuf) struct strbuf bytes = STRBUF_INIT;
-    CLEANUP(fd) int fd = open_target(root, clean, &st, &why);
+    CLEANUP(fd) int fd = open_place(&place, &st, &why);
     if (fd < 0 && why.code != ENOENT) {
         if (err)
             *err = why;
@@ -153,20 +229,45 @@ struct change *change_set_add(struct change_set *set, struct beneath *root, cons
     if (fd >= 0 && (st.st_size > CHANGE_BYTES_MAX || strbuf_read(&bytes, fd, CHANGE_BYTES_MAX) < 0)) {
         int code = st.st_size > CHANGE_BYTES_MAX ? EFBIG : errno;
         if (code == EFBIG)
-            err_set(err, "%s is larger than %u MiB, too large to be changed with undo", clean, CHANGE_BYTES_MAX >> 20);
+            err_set(err, "%s is larger than %u MiB, too large to be changed with undo", place.path,
+                    CHANGE_BYTES_MAX >> 20);
         else
-            err_set_errno(err, code, "%s", clean);
+            err_set_errno(err, code, "%s", place.path);
         return NULL;
     }
     GROW(set->items, set->count, set->room);
     struct change *change = &set->items[set->count++];
-    *change = (struct change){.path = steal(&clean)};
-    if (fd >= 0)
+    *change = (struct change){.path = steal(&place.path), .link = place.link, .anchor = place.anchor};
+    if (strcmp(clean, change->path) != 0)
+        change->through = steal(&clean);
+    change->guard = guard_of(root, change->path, change->through);
+    if (fd >= 0) {
         change_side_set(&change->old, bytes.buf, bytes.len, st.st_mode);
-    else
+        change->loses = attributes_lost(place.folder, fd);
+        change->has = attributes_list(place.folder, fd);
+    } else {
         change_side_absent(&change->old);
+    }
     copy_side(&change->new, &change->old);
     return change;
+}
+
+void change_set_moves(struct change *to, struct change *from)
+{
+    change_side_set(&to->new, from->old.bytes, from->old.len, from->old.mode);
+    free(to->like);
+    free(to->loses);
+    to->like = xstrdup(from->path);
+    to->loses = copy_text(from->loses);
+    free(from->has); /* it goes on at the new place */
+    from->has = NULL;
+}
+
+const char *change_loses(const struct change *change)
+{
+    if (!change->new.exists)
+        return change->old.exists ? change->has : NULL;
+    return change->old.exists || change->like ? change->loses : NULL;
 }
 
 void change_set_digest(const struct change_set *set, char out[HASH_SHA256_HEX])
@@ -181,6 +282,8 @@ void change_set_digest(const struct change_set *set, char out[HASH_SHA256_HEX])
         char modes[32];
         int len = snprintf(modes, sizeof(modes), "%o %o", change->old.mode, change->new.mode);
         sha256_add(&ctx, modes, (size_t)len + 1);
+        if (change_loses(change))
+            sha256_add(&ctx, change_loses(change), strlen(change_loses(change)) + 1);
     }
     sha256_hex(&ctx, out);
 }
@@ -192,7 +295,7 @@ int change_side_matches(const struct change_side *side, int fd)
         return 0;
     struct sha256 ctx;
     sha256_init(&ctx);
-    char block[65536];
+    char block[8192]; /* pool threads may have small stacks */
     size_t total = 0;
     for (;;) {
         ssize_t got = read(fd, block, sizeof(block));
@@ -218,7 +321,14 @@ int change_set_check(const struct change_set *set, struct beneath *root, struct 
         const struct change *change = &set->items[i];
         struct stat st;
         struct err why = ERR_INIT;
-        CLEANUP(fd) int fd = open_target(root, change->path, &st, &why);
+        CLEANUP(fd) int folder = beneath_folder(root, change->path, &change->anchor, false, &why);
+        if (folder < 0 && why.code != ENOENT) {
+            err_set(err, "%s", why.text);
+            if (err)
+                err->code = why.code; /* ESTALE: it is the folder that is another one */
+            return -1;
+        }
+        CLEANUP(fd) int fd = folder >= 0 ? open_target(folder, change->path, &st, &why) : -1;
         if (fd < 0 && why.code != ENOENT)
             return err_set(err, "%s", why.text);
         if (fd < 0 && change->old.exists)

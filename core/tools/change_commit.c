@@ -1,26 +1,32 @@
 /* Writing a change set: all of it or nothing, and never over somebody else's bytes.
  *
  * Three rounds. `prepare` writes every new content to a temporary beside its target and fsyncs it, so a full disk or a
- * missing permission shows before anything has changed. `place` puts them in position with renames only. `settle` fsyncs
- * the folders. A failure anywhere runs the placed ones backwards.
+ * missing permission shows before anything has changed. `place` puts them in position with renames only. `settle`
+ * fsyncs the folders. A failure anywhere runs the placed ones backwards.
  *
  * An existing file is not overwritten but exchanged with its temporary (RENAME_EXCHANGE). Afterwards the temporary *is*
- * the old file, and that buys two things. The bytes that went out can be compared with what the user saw after the fact,
- * so there is no moment between "still the same" and the rename in which an edit could be lost: if they differ they are
- * exchanged back. And rolling back is a rename, which needs no space and keeps owner and times. A new file is renamed
- * with RENAME_NOREPLACE, a deleted one is first renamed aside and then looked at, for the same reason. File systems
- * without exchange get a check just before a plain rename, and a roll-back that writes the old bytes again.
+ * the old file, and that buys two things. The bytes that went out can be compared with what the user saw after the
+ * fact, so there is no moment between "still the same" and the rename in which an edit could be lost: if they differ
+ * they are exchanged back. And rolling back is a rename, which needs no space and keeps owner and times. A new file is
+ * renamed with RENAME_NOREPLACE, a deleted one is first renamed aside and then looked at, for the same reason. File
+ * systems without exchange get a check just before a plain rename, and a roll-back that writes the old bytes again.
  *
- * Folders on the way to a new file are made, and go again when the commit fails or the write is undone, if nothing else is
- * in them by then.
+ * Folders on the way to a new file are made, and go again when the commit fails or the write is undone, if nothing else
+ * is in them by then.
  *
  * A kill leaves at worst a file `.keyturn-<16 hex>.tmp`, never a half-written target. Such leftovers are removed by a
  * later commit in that folder when they are ours and an hour old; the age is the inode's change time, because an
- * exchanged file keeps an old modification time. */
+ * exchanged file keeps an old modification time. When a roll-back fails, the temporary may be the only copy of the old
+ * file: it gets the name `NAME.keyturn-kept-<16 hex>`, which nothing of ours ever removes, and the error says so.
+ *
+ * The folder of a change is opened once, without following links, and must be the one that the proposal looked at. All
+ * work is done on that descriptor. */
 
+#include "attributes.h"
 #include "base/beneath.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/strbuf.h"
 #include "change.h"
 #include <dirent.h>
 #include <errno.h>
@@ -33,16 +39,18 @@
 
 #define TEMP_PREFIX ".keyturn-"
 #define TEMP_SUFFIX ".tmp"
-#define TEMP_HEX 16
-#define TEMP_NAME (sizeof(TEMP_PREFIX) + TEMP_HEX + sizeof(TEMP_SUFFIX) - 1)
-#define LEFTOVER_S 3600
+#define TEMP_HEX    16
+#define TEMP_NAME   (sizeof(TEMP_PREFIX) + TEMP_HEX + sizeof(TEMP_SUFFIX) - 1)
+#define LEFTOVER_S  3600
+#define KEPT_INFIX  ".keyturn-kept-"
+#define KEPT_STEM   200 /* bytes of a long name; the whole must fit into NAME_MAX */
 
 enum placed {
     PLACED_NOT,
     PLACED_EXCHANGED,   /* the temporary is the old file */
     PLACED_OVERWRITTEN, /* the old file is gone; its bytes are in the change */
     PLACED_CREATED,
-    PLACED_REMOVED,     /* the temporary is the old file */
+    PLACED_REMOVED, /* the temporary is the old file */
 };
 
 struct placing {
@@ -89,19 +97,23 @@ static int changed_meanwhile(struct err *err, const char *path)
     return err_set(err, "%.200s was changed by someone else meanwhile", path);
 }
 
-static void name_temp(char temp[TEMP_NAME])
+static void write_hex(char *at)
 {
     unsigned char random[TEMP_HEX / 2];
     if (getrandom(random, sizeof(random), 0) != sizeof(random))
         BUG("no random bytes");
     static const char hex[] = "0123456789abcdef";
-    memcpy(temp, TEMP_PREFIX, sizeof(TEMP_PREFIX));
-    char *at = temp + sizeof(TEMP_PREFIX) - 1;
     for (size_t i = 0; i < sizeof(random); i++) {
         *at++ = hex[random[i] >> 4];
         *at++ = hex[random[i] & 15];
     }
-    memcpy(at, TEMP_SUFFIX, sizeof(TEMP_SUFFIX));
+}
+
+static void name_temp(char temp[TEMP_NAME])
+{
+    memcpy(temp, TEMP_PREFIX, sizeof(TEMP_PREFIX));
+    write_hex(temp + sizeof(TEMP_PREFIX) - 1);
+    memcpy(temp + sizeof(TEMP_PREFIX) - 1 + TEMP_HEX, TEMP_SUFFIX, sizeof(TEMP_SUFFIX));
 }
 
 static bool is_temp_name(const char *name)
@@ -118,30 +130,85 @@ static void drop_temp(struct placing *p)
     p->temp[0] = '\0';
 }
 
-/* The content goes to a new temporary, durable, with the owner and permission bits of the file it is to replace. */
-static int write_temp(struct placing *p, const struct change_side *side, struct err *err)
+/* Whether the question said that this line of `loses` goes. */
+static bool was_said(const char *loses, const char *line, size_t len)
 {
-    const char *path = p->change->path;
+    for (const char *at = loses; at && *at; at += strcspn(at, "\n") + 1)
+        if (strcspn(at, "\n") == len && strncmp(at, line, len) == 0)
+            return true;
+    return false;
+}
+
+/* What cannot be kept was in the question, or nothing is written. */
+static int check_lost(const struct change *change, const char *lost, struct err *err)
+{
+    for (const char *line = lost; *line; line += strcspn(line, "\n") + 1) {
+        size_t len = strcspn(line, "\n");
+        if (!was_said(change->loses, line, len))
+            return err_set(err, "cannot write %.200s: it would lose its %.*s, which the question did not say",
+                           change->path, len > 80 ? 80 : (int)len, line);
+    }
+    return 0;
+}
+
+/* Opens the file whose attributes the new one gets; -1 with errno, ENOENT: it is a file of its own. */
+static int open_model(const struct placing *p, struct beneath *root)
+{
+    const char *like = p->change->like;
+    int flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
+    if (!like)
+        return openat(p->folder, p->name, flags);
+    struct err why = ERR_INIT;
+    CLEANUP(fd) int folder = beneath_folder(root, like, NULL, false, &why);
+    const char *slash = strrchr(like, '/');
+    if (folder < 0) {
+        errno = why.code;
+        return -1;
+    }
+    return openat(folder, slash ? slash + 1 : like, flags);
+}
+
+static int set_attributes(const struct placing *p, struct beneath *root, int fd, mode_t mode, struct err *err)
+{
+    const struct change *change = p->change;
+    struct stat was;
+    CLEANUP(fd) int model = open_model(p, root);
+    if (model < 0 && errno != ENOENT && errno != ELOOP && errno != ENXIO) /* what is no file will be noticed later */
+        return cannot(err, errno, "write", change->path);
+    if (model < 0 || fstat(model, &was) < 0 || !S_ISREG(was.st_mode)) {
+        if (change->exact_mode && attributes_drop_list(fd) < 0)
+            return cannot(err, errno, "write", change->path);
+        return change->exact_mode && fchmod(fd, mode) < 0 && errno != EPERM && errno != EOPNOTSUPP
+                   ? cannot(err, errno, "write", change->path)
+                   : 0;
+    }
+    /* Bits that somebody set after the proposal stay, unless the change is about them. */
+    if (change->old.exists && change->new.mode == change->old.mode)
+        mode = was.st_mode & 0777;
+    CLEANUP(strbuf) struct strbuf lost = STRBUF_INIT;
+    if (attributes_copy(fd, model, mode, &lost) < 0)
+        return cannot(err, errno, "write", change->path);
+    return check_lost(change, lost.buf, err);
+}
+
+/* The content goes to a new temporary, durable, with the attributes of the file it is to replace. A file that is new
+ * altogether is made with its permission bits, so that the umask or the folder's list counts as for any other. */
+static int write_temp(struct placing *p, struct beneath *root, const struct change_side *side, struct err *err)
+{
+    const struct change *change = p->change;
+    bool plain = !change->old.exists && !change->like && !change->exact_mode;
     name_temp(p->temp);
-    CLEANUP(fd) int fd = openat(p->folder, p->temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    CLEANUP(fd)
+    int fd = openat(p->folder, p->temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+                    plain ? side->mode & 0777 : 0600);
     if (fd < 0) {
         p->temp[0] = '\0';
-        return cannot(err, errno, "write", path);
+        return cannot(err, errno, "write", change->path);
     }
-    mode_t mode = side->mode;
-    struct stat was, is;
-    if (fstatat(p->folder, p->name, &was, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(was.st_mode) && fstat(fd, &is) == 0) {
-        /* Bits that somebody set after the proposal stay, unless the change is about them. Set-user-id bits are not
-         * carried over to bytes that nobody vouched for, as the kernel does for a plain write. */
-        if (p->change->new.mode == p->change->old.mode)
-            mode = was.st_mode & 0777;
-        if ((was.st_uid != is.st_uid || was.st_gid != is.st_gid) && fchown(fd, was.st_uid, was.st_gid) < 0)
-            errno = 0; /* only root may give files away; the content matters more */
-    }
-    /* The file is ours, so EPERM is a file system without permission bits. */
-    if ((fchmod(fd, mode) < 0 && errno != EPERM && errno != EOPNOTSUPP) ||
-        file_write_all(fd, side->bytes, side->len) < 0 || fsync(fd) < 0)
-        return cannot(err, errno, "write", path);
+    if (!plain && set_attributes(p, root, fd, side->mode, err) < 0)
+        return -1;
+    if (file_write_all(fd, side->bytes, side->len) < 0 || fsync(fd) < 0)
+        return cannot(err, errno, "write", change->path);
     return 0;
 }
 
@@ -172,17 +239,17 @@ static void remove_made(struct beneath *root, const struct placing *p)
          slash = strrchr(path, '/')) {
         *slash = '\0';
         struct err ignored = ERR_INIT;
-        CLEANUP(free) char *name = NULL;
-        CLEANUP(fd) int above = beneath_parent(root, path, false, &name, &ignored);
-        if (above < 0 || unlinkat(above, name, AT_REMOVEDIR) < 0)
+        CLEANUP(fd) int above = beneath_folder(root, path, NULL, false, &ignored);
+        const char *inner = strrchr(path, '/');
+        if (above < 0 || unlinkat(above, inner ? inner + 1 : path, AT_REMOVEDIR) < 0)
             return;
     }
 }
 
 static bool changes_nothing(const struct change *change)
 {
-    return change->old.exists == change->new.exists && change->old.mode == change->new.mode &&
-           strcmp(change->old.digest, change->new.digest) == 0;
+    return change->old.exists == change->new.exists &&
+           change->old.mode == change->new.mode &&strcmp(change->old.digest, change->new.digest) == 0;
 }
 
 static int prepare(struct placing *p, struct beneath *root, struct err *err)
@@ -192,13 +259,16 @@ static int prepare(struct placing *p, struct beneath *root, struct err *err)
         return 0;
     p->made = change->new.exists ? missing_from(root, change->path) : change->made;
     struct err why = ERR_INIT;
-    p->folder = beneath_parent(root, change->path, change->new.exists, &p->name, &why);
+    const char *slash = strrchr(change->path, '/');
+    p->name = xstrdup(slash ? slash + 1 : change->path);
+    p->folder = beneath_folder(root, change->path, &change->anchor, change->new.exists, &why);
     if (p->folder < 0)
-        return why.code ? cannot(err, why.code, "write", change->path) : err_set(err, "%s", why.text);
+        return why.code && why.code != ESTALE ? cannot(err, why.code, "write", change->path)
+                                              : err_set(err, "%s", why.text);
     /* A rename needs no permission on the file itself, but one that is write-protected is so for a reason. */
     if (change->old.exists && faccessat(p->folder, p->name, W_OK, AT_EACCESS) < 0 && errno != ENOENT)
         return cannot(err, errno, change->new.exists ? "write" : "delete", change->path);
-    return change->new.exists ? write_temp(p, &change->new, err) : 0;
+    return change->new.exists ? write_temp(p, root, &change->new, err) : 0;
 }
 
 /* Whether `name` in the folder is the file the change began from. */
@@ -258,7 +328,8 @@ static int place_nothing(struct placing *p, struct err *err)
     name_temp(p->temp);
     if (renameat(p->folder, p->name, p->folder, p->temp) < 0) {
         p->temp[0] = '\0';
-        return errno == ENOENT ? err_set(err, "%.200s was deleted meanwhile", path) : cannot(err, errno, "delete", path);
+        return errno == ENOENT ? err_set(err, "%.200s was deleted meanwhile", path)
+                               : cannot(err, errno, "delete", path);
     }
     p->placed = PLACED_REMOVED;
     return is_old(p, p->temp) ? 0 : changed_meanwhile(err, path);
@@ -282,7 +353,7 @@ static int settle(const struct placing *p, struct err *err)
 }
 
 /* Back to before. False when the old file could not be put back. */
-static bool put_back(struct placing *p)
+static bool put_back(struct placing *p, struct beneath *root)
 {
     switch (p->placed) {
     case PLACED_NOT:
@@ -291,8 +362,10 @@ static bool put_back(struct placing *p)
         return unlinkat(p->folder, p->name, 0) == 0 || errno == ENOENT;
     case PLACED_OVERWRITTEN: {
         struct err ignored = ERR_INIT;
-        if (write_temp(p, &p->change->old, &ignored) < 0)
+        if (write_temp(p, root, &p->change->old, &ignored) < 0) {
+            drop_temp(p); /* half of it is no copy; the checkpoint has one */
             return false;
+        }
         break;
     }
     case PLACED_EXCHANGED:
@@ -308,15 +381,33 @@ static bool put_back(struct placing *p)
     return true;
 }
 
+/* The temporary may be the only copy of the old file: it gets a name that stays. */
+static char *keep_copy(struct placing *p)
+{
+    if (!p->temp[0])
+        return NULL;
+    char hex[TEMP_HEX + 1] = "";
+    write_hex(hex);
+    char *kept = xasprintf("%.*s" KEPT_INFIX "%s", KEPT_STEM, p->name, hex);
+    if (renameat(p->folder, p->temp, p->folder, kept) < 0) {
+        free(kept);
+        kept = xstrdup(p->temp);
+    }
+    p->temp[0] = '\0';
+    return kept;
+}
+
 static void roll_back(struct placing *items, size_t count, struct beneath *root, struct err *err)
 {
     const char *lost = NULL;
+    CLEANUP(free) char *kept = NULL;
     for (size_t i = count; i-- > 0;) {
         struct placing *p = &items[i];
         struct err ignored = ERR_INIT;
-        if (!put_back(p)) {
+        if (!put_back(p, root)) {
             lost = p->change->path;
-            p->temp[0] = '\0'; /* it may hold the only copy: leave it where it is */
+            free(kept);
+            kept = keep_copy(p);
         } else if (p->placed != PLACED_NOT && settle(p, &ignored) < 0) {
             lost = p->change->path;
         }
@@ -326,7 +417,10 @@ static void roll_back(struct placing *items, size_t count, struct beneath *root,
     if (!err)
         return;
     size_t len = strlen(err->text);
-    if (lost)
+    if (lost && kept)
+        snprintf(err->text + len, sizeof(err->text) - len,
+                 "; %.100s could not be put back, its old content is in %.255s", lost, kept);
+    else if (lost)
         snprintf(err->text + len, sizeof(err->text) - len, "; %.120s could not be put back", lost);
     else
         snprintf(err->text + len, sizeof(err->text) - len, "; nothing was changed");

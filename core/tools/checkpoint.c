@@ -28,7 +28,7 @@
 #include <sys/stat.h>
 
 #define MANIFEST_MAX (16u << 20)
-#define ID_PREFIX "cp_"
+#define ID_PREFIX    "cp_"
 
 struct checkpoints {
     char *dir;
@@ -162,7 +162,8 @@ static void write_manifest(struct strbuf *out, const char *id, const char *call,
     strbuf_addch(out, '\n');
 }
 
-static int save_into(const char *folder, const char *id, const char *call, const struct change_set *set, struct err *err)
+static int save_into(const char *folder, const char *id, const char *call, const struct change_set *set,
+                     struct err *err)
 {
     for (size_t i = 0; i < set->count; i++) {
         if (!utf8_valid(set->items[i].path, strlen(set->items[i].path)))
@@ -220,6 +221,9 @@ static int add_undo(struct change_set *set, struct beneath *root, const char *fo
     struct change *change = change_set_add(set, root, path, err);
     if (!change)
         return -1;
+    if (change->through)
+        return err_set(err, "%.200s leads to %.200s by a symbolic link now; undoing would change that", path,
+                       change->path);
     const char *left = json_str(json_get(json_get(file, "new"), "digest"), "");
     const char *before = json_str(json_get(old, "digest"), "");
     if (strcmp(change->old.digest, left) != 0) {
@@ -239,6 +243,7 @@ static int add_undo(struct change_set *set, struct beneath *root, const char *fo
     int64_t was = json_int(json_get(old, "mode"), -1), then = json_int(json_get(json_get(file, "new"), "mode"), -1);
     if (was == then && change->new.exists)
         change->new.mode = change->old.mode;
+    change->exact_mode = true;
     return 0;
 }
 

@@ -1,17 +1,17 @@
 /* Differences, by libgit2: the one file that includes its headers (the whole of <git2.h> has a member named like
  * a function that banned.h poisons).
  *
- * The lines of a diff point into the two texts; nothing of a text is copied. libgit2 hands us just such pointers because
- * buffers go through no filter and no conversion, so CR LF and a missing last newline are seen as they are.
+ * The lines of a diff point into the two texts; nothing of a text is copied. libgit2 hands us just such pointers
+ * because buffers go through no filter and no conversion, so CR LF and a missing last newline are seen as they are.
  *
  * Hunks that are chosen one by one need no fuzzy matching: a hunk says which lines of the old text it replaces, hunks
  * never overlap, and dropping one leaves those lines alone. So diff_apply is one walk over the old text, and any choice
  * fits. A missing newline at the end is always in the last hunk, if it is in any, so choices cannot glue lines.
  *
  * A difference may be as large as two files, and finding the smallest one may take time with the square of their lines.
- * So there are two limits. What is kept of a found difference ends at DIFF_LINES_MAX and DIFF_TEXT_MAX; the counts go on.
- * And when more than COMPARE_LINES are left between what both texts begin and end with, a search that gives up early
- * looks whether few edits lead from one to the other; only then are they compared in earnest.
+ * So there are two limits. What is kept of a found difference ends at DIFF_LINES_MAX and DIFF_TEXT_MAX; the counts go
+ * on. And when more than COMPARE_LINES are left between what both texts begin and end with, a search that gives up
+ * early looks whether few edits lead from one to the other; only then are they compared in earnest.
  *
  * Safe on any thread: libgit2 keeps its own state per thread and is started once. It is never shut down, because a pool
  * thread may still be in it when the program ends. */
@@ -29,9 +29,10 @@
 #include <string.h>
 
 #define CONTEXT_LINES 3
-#define COMPARE_LINES 600000       /* of both texts: compared whatever they are */
-#define SEARCH_LINES  4000000      /* of both texts: more are never compared */
+#define COMPARE_LINES 600000  /* of both texts: compared whatever they are */
+#define SEARCH_LINES  4000000 /* of both texts: more are never compared */
 #define SEARCH_EDITS  2000
+#define HUNK_LINE     48u          /* bytes of "@@ -1,2 +3,4 @@", about */
 #define SEARCH_STEPS  (100u << 20) /* lines looked at by the search */
 
 /* What is called of libgit2, without "git_". */
@@ -191,8 +192,8 @@ static struct lines hash_lines(const char *text, size_t len, size_t count)
     return lines;
 }
 
-/* Whether few edits lead from one text to the other: the greedy search of Myers without the way it took. `far[k]` is how
- * far in the old lines one gets on diagonal k (old minus new) with the edits so far. */
+/* Whether few edits lead from one text to the other: the greedy search of Myers without the way it took. `far[k]` is
+ * how far in the old lines one gets on diagonal k (old minus new) with the edits so far. */
 static bool few_edits(const struct lines *old, const struct lines *new)
 {
     CLEANUP(free) size_t *room = xcalloc(2 * SEARCH_EDITS + 3, sizeof(*room));
@@ -200,9 +201,9 @@ static bool few_edits(const struct lines *old, const struct lines *new)
     size_t steps = 0;
     for (ptrdiff_t edits = 0; edits <= SEARCH_EDITS; edits++) {
         for (ptrdiff_t k = -edits; k <= edits; k += 2) {
-            size_t x = edits == 0                                                  ? 0
+            size_t x = edits == 0                                               ? 0
                        : k == -edits || (k != edits && far[k - 1] < far[k + 1]) ? far[k + 1]
-                                                                                   : far[k - 1] + 1;
+                                                                                : far[k - 1] + 1;
             if ((ptrdiff_t)x < k || x > old->count)
                 continue;
             size_t y = (size_t)((ptrdiff_t)x - k);
@@ -262,7 +263,8 @@ static bool too_much(struct diff *diff, const char *old, size_t old_len, const c
     return true;
 }
 
-struct diff *diff_new(const char *path, const char *old, size_t old_len, const char *new, size_t new_len, struct err *err)
+struct diff *diff_new(const char *path, const char *old, size_t old_len, const char *new, size_t new_len,
+                      struct err *err)
 {
     if (old_len > INT_MAX || new_len > INT_MAX) {
         err_set(err, "%s is too large to be compared", path);
@@ -345,6 +347,30 @@ static void write_range(struct strbuf *out, char sign, int first, int count)
     strbuf_addf(out, "%c%d", sign, first);
     if (count != 1)
         strbuf_addf(out, ",%d", count);
+}
+
+/* A line costs its text and its sign, a hunk the line above it. */
+void diff_cut(struct diff *diff, size_t bytes)
+{
+    size_t used = 0, hunks = 0, lines = 0;
+    for (bool fits = true; fits && hunks < diff->hunk_count; hunks += fits) {
+        struct diff_hunk *hunk = &diff->hunks[hunks];
+        size_t kept = 0;
+        used += strlen(hunk->heading) + HUNK_LINE;
+        while (kept < hunk->line_count && (used += diff->lines[hunk->first_line + kept].len + 2) <= bytes)
+            kept++;
+        lines += kept;
+        fits = kept == hunk->line_count;
+        diff->cut |= !fits;
+        hunk->line_count = kept;
+    }
+    if (!diff->cut)
+        return;
+    size_t kept = hunks < diff->hunk_count && diff->hunks[hunks].line_count ? hunks + 1 : hunks;
+    for (size_t i = kept; i < diff->hunk_count; i++)
+        free(diff->hunks[i].heading);
+    diff->hunk_count = kept;
+    diff->line_count = lines;
 }
 
 void diff_write(struct strbuf *out, const struct diff *diff, const char *path, bool old_exists, bool new_exists)

@@ -41,6 +41,8 @@ struct diff {
 struct diff *diff_new(const char *path, const char *old, size_t old_len, const char *new, size_t new_len,
                       struct err *err) CHECKED;
 void diff_free(struct diff *diff);
+/* Keeps what comes before the first line that does not fit into so many bytes; the rest counts as cut. */
+void diff_cut(struct diff *diff, size_t bytes);
 /* As `git diff` prints it, with ---/+++ lines ("/dev/null" for an absent side). One that was cut ends with a line that
  * says so; it begins with a backslash, which programs that read diffs pass over. */
 void diff_write(struct strbuf *out, const struct diff *diff, const char *path, bool old_exists, bool new_exists);

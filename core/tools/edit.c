@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "tool.h"
+#include <stdint.h>
 #include <string.h>
 
 #define NEW_FILE_MODE 0644
@@ -89,6 +90,15 @@ static void unchanged(struct tool_reply *reply, const char *path)
     tool_reply_output(reply, strbuf_detach(&out, NULL));
 }
 
+/* To delete or move a link itself and what it leads to are two different things: the call has to say which. */
+static bool refuse_link(struct tool_reply *reply, const struct change *change)
+{
+    if (change->link)
+        tool_reply_error(reply, "%s is a symbolic link to %s; name %s itself", change->through, change->path,
+                         change->path);
+    return change->link;
+}
+
 /* Proposes `text` as the new content of the set's one change, or says that nothing would change. */
 static void propose_text(struct tool_reply *reply, struct change_set **set, const char *text, size_t len)
 {
@@ -121,17 +131,41 @@ static void write_file(struct tool_run *run, struct tool_reply *reply)
     propose_text(reply, &set, json_str(content, ""), content ? content->len : 0);
 }
 
-/* Places of `needle`, overlapping ones too: "aa" in "aaa" is not a unique place. */
+/* For every prefix of `needle`: the length of the longest shorter prefix that it ends with. */
+static uint32_t *borders_of(const char *needle, size_t len)
+{
+    uint32_t *borders = xcalloc(len, sizeof(*borders));
+    for (size_t i = 1, matched = 0; i < len; i++) {
+        while (matched && needle[i] != needle[matched])
+            matched = borders[matched - 1];
+        matched += needle[i] == needle[matched];
+        borders[i] = (uint32_t)matched;
+    }
+    return borders;
+}
+
+/* Places of `needle`, overlapping ones too: "aa" in "aaa" is not a unique place. In linear time: a model may send a
+ * long text that occurs at every line. */
 static size_t count_places(const char *text, size_t len, const char *needle, size_t needle_len)
 {
-    size_t count = 0;
-    const char *end = text + len;
-    for (const char *at = text; (at = memmem(at, (size_t)(end - at), needle, needle_len)); at++)
+    if (needle_len > len)
+        return 0;
+    CLEANUP(free) uint32_t *borders = borders_of(needle, needle_len);
+    size_t count = 0, matched = 0;
+    for (size_t i = 0; i < len; i++) {
+        while (matched && text[i] != needle[matched])
+            matched = borders[matched - 1];
+        matched += text[i] == needle[matched];
+        if (matched < needle_len)
+            continue;
         count++;
+        matched = borders[matched - 1];
+    }
     return count;
 }
 
-static void replace_all(struct strbuf *out, const struct change_side *side, const struct json *old, const struct json *new)
+static void replace_all(struct strbuf *out, const struct change_side *side, const struct json *old,
+                        const struct json *new)
 {
     const char *at = side->bytes, *end = at + side->len, *found;
     while ((found = memmem(at, (size_t)(end - at), old->text, old->len))) {
@@ -214,6 +248,8 @@ static void delete_file(struct tool_run *run, struct tool_reply *reply)
         tool_reply_error(reply, "%s does not exist", change->path);
         return;
     }
+    if (refuse_link(reply, change))
+        return;
     change_side_absent(&change->new);
     tool_reply_propose(reply, steal(&set));
 }
@@ -233,6 +269,8 @@ static void move_file(struct tool_run *run, struct tool_reply *reply)
         return;
     }
     struct change *to = &set->items[0], *from = &set->items[1];
+    if (refuse_link(reply, from) || refuse_link(reply, to))
+        return;
     if (!from->old.exists) {
         tool_reply_error(reply, "%s does not exist", from->path);
         return;
@@ -241,7 +279,7 @@ static void move_file(struct tool_run *run, struct tool_reply *reply)
         tool_reply_error(reply, "%s already exists; delete it first or choose another name", to->path);
         return;
     }
-    change_side_set(&to->new, from->old.bytes, from->old.len, from->old.mode);
+    change_set_moves(to, from);
     change_side_absent(&from->new);
     tool_reply_propose(reply, steal(&set));
 }

@@ -163,6 +163,7 @@ static int begin_command(struct exec_call *call, struct err *err)
     if (!request.one_shot && place_room(job->place, err))
         return -1;
     request.yield_ms = look_ms(job, request.yield_ms);
+    request.call = job->run->call;
     place_starting(job->place, job->run->call);
     int status = exec_begin(call->exec, job->ws, &request, on_printed, on_done, call, err);
     place_starting(job->place, NULL);

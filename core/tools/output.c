@@ -52,6 +52,17 @@ void output_add_approval(struct strbuf *out, const struct json *output, const ch
     json_close(&w, '}');
 }
 
+static void make_long(struct output_shape *shape, const struct json *value)
+{
+    struct strbuf cut = STRBUF_INIT, whole = STRBUF_INIT;
+    output_cut(&cut, value);
+    json_write(&whole, value, JSON_PRETTY);
+    strbuf_addch(&whole, '\n');
+    shape->cut = strbuf_detach(&cut, NULL);
+    shape->whole_len = whole.len;
+    shape->whole = strbuf_detach(&whole, NULL);
+}
+
 void output_shape_make(struct output_shape *shape, char **output)
 {
     CLEANUP(arena) struct arena arena = ARENA_INIT;
@@ -69,14 +80,31 @@ void output_shape_make(struct output_shape *shape, char **output)
     shape->error = output_error(value);
     strbuf_grow(&small, len < COMPACT_INLINE_MAX ? len : COMPACT_INLINE_MAX);
     compact_write(&small, value, JSON_COMPACT);
-    if (!compact_is_short(small.buf, small.len) && compact_length(value) > COMPACT_INLINE_MAX)
+    if (!compact_is_short(small.buf, small.len) && compact_length(value) > COMPACT_INLINE_MAX) {
+        make_long(shape, value);
         return;
+    }
     /* Nothing was left out, not even white space: then it is the same text. */
     shape->text = small.len == len ? steal(output) : strbuf_detach(&small, NULL);
 }
 
+void output_shape_approve(struct output_shape *shape, char **output, const char *note)
+{
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
+    struct strbuf noted = STRBUF_INIT;
+    if (shape->fault || shape->error || shape->wants_confirmation)
+        return;
+    const char *text = shape->text ? shape->text : *output;
+    output_add_approval(&noted, json_parse(&arena, text, strlen(text), NULL), note);
+    free(*output);
+    *output = strbuf_detach(&noted, NULL);
+    output_shape_make(shape, output);
+}
+
 void output_shape_release(struct output_shape *shape)
 {
+    free(shape->cut);
+    free(shape->whole);
     free(shape->fault);
     free(shape->error);
     free(shape->text);

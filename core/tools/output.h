@@ -15,9 +15,13 @@ struct output_shape {
     bool wants_confirmation;
     char *error;             /* output_error */
     char *text;              /* compacted; NULL when that is still too long for the model */
+    char *cut, *whole;       /* then: output_cut, and all of it, indented, so that it can be read in parts by lines */
+    size_t whole_len;
 };
 /* Takes *output away when `text` says the same; leaves it where the whole is still needed. */
 void output_shape_make(struct output_shape *shape, char **output);
+/* The model proposed one thing and another was written: its result says so (output_add_approval), where there is one. */
+void output_shape_approve(struct output_shape *shape, char **output, const char *note);
 void output_shape_release(struct output_shape *shape);
 
 /* A foreign tool's way to propose (D41): `needs_confirmation` is true, or `error` or `message` is just "Write confirmation

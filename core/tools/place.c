@@ -18,7 +18,7 @@
 
 #define WATCH_MIN_US INT64_C(2000000)  /* between two looks while programs run, at first … */
 #define WATCH_MAX_US INT64_C(30000000) /* … and when they have run for long … */
-#define WATCH_SHARE  20                /* … so many times as long as a look takes, one part in so many of their time */
+#define WATCH_SHARE  20 /* … so many times as long as a look takes, one part in so many of their time */
 
 static const char *keep(struct place *place, const char *text)
 {
@@ -34,6 +34,13 @@ static const char *const *keep_list(struct place *place, const char *const *list
     for (size_t i = 0; i < count; i++)
         copy[i] = arena_strdup(&place->arena, list[i]);
     return list ? copy : NULL;
+}
+
+static const struct network_rule *keep_rules(struct place *place, const struct network_rules *rules)
+{
+    struct network_rule *copy = arena_calloc(&place->arena, rules->count, sizeof(*copy));
+    memcpy(copy, rules->items, rules->count * sizeof(*copy));
+    return copy;
 }
 
 static struct env_vars read_env(struct place *place, const char *const *list)
@@ -64,6 +71,8 @@ struct place *place_new(const struct place_options *options)
     own->host = keep_list(place, options->host);
     own->commands.allow = keep_list(place, options->commands.allow);
     own->commands.deny = keep_list(place, options->commands.deny);
+    if (options->network.count)
+        own->network.items = keep_rules(place, &options->network);
     own->env = NULL; /* they are here: */
     place->env = read_env(place, options->env);
     own->env_missing = keep(place, options->env_missing);
@@ -93,7 +102,7 @@ bool place_isolates(const struct place *place)
 
 bool place_network(const struct place *place)
 {
-    return place && (place->options.network || !place_isolates(place));
+    return place && (place->options.network.count || !place_isolates(place));
 }
 
 int64_t place_timeout_ms(const struct place *place, int64_t said_ms)
@@ -191,7 +200,10 @@ static struct workspace *make(void *user, const char *id, struct err *err)
     struct workspace_options options = {.base = base,
                                         .versions = place_versions(place),
                                         .seen_at = engine && engine->program ? engine->program->workspace : NULL,
-                                        .lends = engine && engine->program && engine->program->lent,
+                                        .other_user = engine && sandbox_program_is_other_user(engine),
+                                        /* Of what root lends, containers could not read what is root's alone. */
+                                        .lends = engine && engine->program && engine->program->lent &&
+                                                 (engine->as_user || !sandbox_program_is_other_user(engine)),
                                         .observer = {on_op, place}};
     return base ? workspace_create(&options, id, &place->options.policy, err) : NULL;
 }

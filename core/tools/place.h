@@ -43,7 +43,7 @@ struct place_options {
     const char *const *skills; /* folders of skills, the first has the first word; NULL-terminated, or NULL */
     const char *const *host;   /* folders that inputs may come from, besides the session's own; likewise */
     struct workspace_policy policy;
-    bool network;
+    struct network_rules network; /* that programs may reach; none: no network */
     struct program_limits limits;
     struct command_policy commands;
     const char *const *env;  /* "NAME=value", for every program; a call's own go before; NULL: none */
@@ -69,6 +69,8 @@ struct place_listener {
     void (*printed)(void *user, const char *program, const char *text);
     void (*typed)(void *user, const char *program, const char *text); /* before the program gets it */
     void (*ended)(void *user, const char *program, const int *exit_code, const char *why); /* NULL: it has none */
+    /* A connection of a program ended; `call` is that which started the program. */
+    void (*connected)(void *user, const char *call, const char *host, unsigned port, int64_t bytes);
     void *user;
 };
 

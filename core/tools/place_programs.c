@@ -94,6 +94,13 @@ static void on_ended(void *user, const char *id, const struct program_end *ended
     place_look(place);
 }
 
+static void on_connected(void *user, const char *call, const char *host, unsigned port, int64_t bytes)
+{
+    const struct place *place = user;
+    if (place->listener.connected)
+        place->listener.connected(place->listener.user, call, host, port, bytes);
+}
+
 /* ---- making and ending them ---- */
 
 static struct env_vars provide(void *user)
@@ -123,6 +130,8 @@ struct programs *place_programs(struct place *place, struct err *err)
                                                                   .engine = said->engine,
                                                                   .numbered = place->numbered,
                                                                   .network = said->network,
+                                                                  .connected = on_connected,
+                                                                  .connected_user = place,
                                                                   .provider = {provide, place},
                                                                   .limits = said->limits,
                                                                   .max_output = SPOOL_WINDOW},

@@ -123,6 +123,7 @@ static void begin(struct place_job *job)
                                      .ws = job->ws,
                                      .time_ms = block_time_ms,
                                      .clean_env = command_policy_active(&place_said(job->place)->commands),
+                                     .call = job->run->call,
                                      .watch = on_printed};
     call->running = options.programs ? inline_run(&options, call->blocks, call->count, on_done, call, &err) : NULL;
     if (!call->running)

@@ -356,6 +356,7 @@ static void begin(struct place_job *job)
                                 .input = *input ? input : NULL,
                                 .input_len = strlen(input),
                                 .timeout_ms = left_ms,
+                                .call = job->run->call,
                                 .watch = on_printed,
                                 .watch_user = call};
     bool ready = programs && variables(&spec.env, call, folder, &err) == 0;

@@ -1,6 +1,7 @@
 /* The small change of tools: names of effects, and the reply a tool fills in. */
 
 #include "tool.h"
+#include "bounded.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "outcome.h"
@@ -117,4 +118,13 @@ void tool_reply_cite(struct tool_reply *reply, const char *ref, bool web)
 {
     GROW(reply->citations, reply->citation_count, reply->citation_room);
     reply->citations[reply->citation_count++] = (struct citation){xstrdup(ref), web};
+}
+
+int web_mode_from_name(const char *name)
+{
+    static const char *const names[] = {[WEB_OFF] = "off", [WEB_AUTO] = "auto", [WEB_ON] = "on"};
+    for (size_t i = 0; name && i < COUNT_OF(names); i++)
+        if (strcmp(name, names[i]) == 0)
+            return (int)i;
+    return -1;
 }

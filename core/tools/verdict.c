@@ -54,9 +54,7 @@ static bool same_side(const struct change_side *a, const struct change_side *b)
 static void remove_change(struct change_set *set, size_t index)
 {
     struct change *change = &set->items[index];
-    free(change->path);
-    change_side_absent(&change->old);
-    change_side_absent(&change->new);
+    change_release(change);
     memmove(change, change + 1, (set->count - index - 1) * sizeof(*change));
     set->count--;
 }

@@ -1,0 +1,294 @@
+/* Copies owner, permission bits, access list and extended attributes from one file to another.
+ *
+ * The order matters. Extended attributes come first, while the new file is 0600: its owner could not add some of them
+ * to a file that is read-only. The owner comes before the bits, because the kernel takes bits away from a file that
+ * changes hands. With an access list the group bits of a mode are the list's mask, so they are set by the list alone:
+ * set earlier, they would open the file to its group for a moment. */
+
+#include "attributes.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include <endian.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <limits.h>
+#include <pwd.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+
+#define NAME_BYTES 4096 /* of an entry of the user database */
+
+/* The kernel's form of an access list: a version, then entries, all little-endian. */
+struct list_entry {
+    uint16_t tag, perm;
+    uint32_t id;
+};
+#define LIST_HEAD sizeof(uint32_t)
+enum { TAG_OWNER = 0x01, TAG_USER = 0x02, TAG_GROUP_OWN = 0x04, TAG_GROUP = 0x08, TAG_MASK = 0x10, TAG_OTHER = 0x20 };
+
+static void lose(struct strbuf *lost, const char *what, const char *name)
+{
+    size_t from = lost->len;
+    strbuf_addf(lost, "%s%s", what, name);
+    for (size_t i = from; i < lost->len; i++) /* a name may hold anything, and a line ends with a newline */
+        if ((unsigned char)lost->buf[i] < ' ' || lost->buf[i] == 0x7f)
+            lost->buf[i] = '?';
+    strbuf_addch(lost, '\n');
+}
+
+/* Extended attributes */
+
+/* The value, or NULL with errno. The caller's. */
+static char *read_value(int fd, const char *name, size_t *len)
+{
+    ssize_t size = fgetxattr(fd, name, NULL, 0);
+    if (size < 0)
+        return NULL;
+    char *value = xmalloc((size_t)size + 1);
+    size = fgetxattr(fd, name, value, (size_t)size);
+    if (size < 0) {
+        int code = errno;
+        free(value);
+        errno = code;
+        return NULL;
+    }
+    *len = (size_t)size;
+    return value;
+}
+
+/* The names, one after the other, each with its NUL. */
+static char *read_names(int fd, size_t *len)
+{
+    *len = 0;
+    ssize_t size = flistxattr(fd, NULL, 0);
+    char *names = xmalloc(size > 0 ? (size_t)size : 1);
+    if (size > 0)
+        size = flistxattr(fd, names, (size_t)size);
+    *len = size > 0 ? (size_t)size : 0;
+    return names;
+}
+
+static bool keep_value(int to, int from, const char *name)
+{
+    size_t len, have_len;
+    CLEANUP(free) char *value = read_value(from, name, &len);
+    if (!value)
+        return errno == ENODATA; /* gone meanwhile */
+    CLEANUP(free) char *have = read_value(to, name, &have_len);
+    if (have && have_len == len && memcmp(have, value, len) == 0)
+        return true;
+    return fsetxattr(to, name, value, len, 0) == 0;
+}
+
+/* `to` is -1 where it cannot be tried: then only what never comes along is lost. */
+static void keep_named(int to, int from, struct strbuf *lost)
+{
+    size_t len;
+    CLEANUP(free) char *names = read_names(from, &len);
+    for (const char *name = names; name < names + len; name += strlen(name) + 1) {
+        if (strcmp(name, ATTRIBUTES_LIST) == 0)
+            continue;
+        if (strcmp(name, "security.capability") == 0)
+            lose(lost, "file capabilities", "");
+        else if (strcmp(name, "security.ima") == 0 || strcmp(name, "security.evm") == 0)
+            lose(lost, "signature ", name);
+        else if (to >= 0 && !keep_value(to, from, name))
+            lose(lost, "attribute ", name);
+    }
+}
+
+/* Owner and group */
+
+static void lose_owner(struct strbuf *lost, uid_t uid)
+{
+    char buf[NAME_BYTES], number[24];
+    struct passwd entry, *found = NULL;
+    snprintf(number, sizeof(number), "%u", (unsigned)uid);
+    bool known = getpwuid_r(uid, &entry, buf, sizeof(buf), &found) == 0 && found;
+    lose(lost, "owner ", known ? found->pw_name : number);
+}
+
+static void lose_group(struct strbuf *lost, gid_t gid)
+{
+    char buf[NAME_BYTES], number[24];
+    struct group entry, *found = NULL;
+    snprintf(number, sizeof(number), "%u", (unsigned)gid);
+    bool known = getgrgid_r(gid, &entry, buf, sizeof(buf), &found) == 0 && found;
+    lose(lost, "group ", known ? found->gr_name : number);
+}
+
+/* Only root gives files away; a group can be kept by its members. False when the group is another one now. */
+static bool keep_owner(int to, const struct stat *was, const struct stat *is, struct strbuf *lost)
+{
+    bool owner = was->st_uid == is->st_uid, group = was->st_gid == is->st_gid;
+    if (owner && group)
+        return true;
+    if (fchown(to, was->st_uid, was->st_gid) == 0)
+        return true;
+    if (!owner)
+        lose_owner(lost, was->st_uid);
+    if (group || fchown(to, (uid_t)-1, was->st_gid) == 0)
+        return true;
+    lose_group(lost, was->st_gid);
+    return false;
+}
+
+/* Permission bits and access list */
+
+static struct list_entry entry_at(const char *list, size_t offset)
+{
+    struct list_entry entry;
+    memcpy(&entry, list + offset, sizeof(entry));
+    return (struct list_entry){le16toh(entry.tag), le16toh(entry.perm), le32toh(entry.id)};
+}
+
+static void set_perm(char *list, size_t offset, unsigned perm)
+{
+    uint16_t value = htole16((uint16_t)perm);
+    memcpy(list + offset + offsetof(struct list_entry, perm), &value, sizeof(value));
+}
+
+/* The bits of a file that lost its list. Nobody may gain by that: whom the list names falls to the group or to the
+ * others then, so these get no more than the least of those that are named. */
+static mode_t bits_without(const char *list, size_t len, mode_t mode)
+{
+    unsigned named = 7, group = 7, mask = 7;
+    for (size_t at = LIST_HEAD; at + sizeof(struct list_entry) <= len; at += sizeof(struct list_entry)) {
+        struct list_entry entry = entry_at(list, at);
+        if (entry.tag == TAG_USER || entry.tag == TAG_GROUP)
+            named &= entry.perm;
+        else if (entry.tag == TAG_GROUP_OWN)
+            group = entry.perm;
+        else if (entry.tag == TAG_MASK)
+            mask = entry.perm;
+    }
+    named &= mask;
+    return (mode & 0700) | (mode & ((group & named) << 3)) | (mode & named);
+}
+
+/* The group is another one: its members were among the others before. */
+static mode_t bits_of_new_group(mode_t mode)
+{
+    return (mode & 0707) | (mode & ((mode & 07) << 3));
+}
+
+static void list_for_new_group(char *list, size_t len)
+{
+    unsigned other = 0;
+    for (size_t at = LIST_HEAD; at + sizeof(struct list_entry) <= len; at += sizeof(struct list_entry))
+        if (entry_at(list, at).tag == TAG_OTHER)
+            other = entry_at(list, at).perm;
+    for (size_t at = LIST_HEAD; at + sizeof(struct list_entry) <= len; at += sizeof(struct list_entry))
+        if (entry_at(list, at).tag == TAG_GROUP_OWN)
+            set_perm(list, at, entry_at(list, at).perm & other);
+}
+
+/* The file is ours, so EPERM is a file system without permission bits. */
+static int set_bits(int to, mode_t mode)
+{
+    return fchmod(to, mode) < 0 && errno != EPERM && errno != EOPNOTSUPP ? -1 : 0;
+}
+
+int attributes_drop_list(int to)
+{
+    return fremovexattr(to, ATTRIBUTES_LIST) < 0 && errno != ENODATA && errno != EOPNOTSUPP ? -1 : 0;
+}
+
+static int keep_bits(int to, int from, const struct stat *was, mode_t mode, bool same_group, struct strbuf *lost)
+{
+    size_t len = 0;
+    CLEANUP(free) char *list = read_value(from, ATTRIBUTES_LIST, &len);
+    if (!list && errno != ENODATA && errno != EOPNOTSUPP)
+        return -1;
+    if (attributes_drop_list(to) < 0)
+        return -1;
+    if (!list)
+        return set_bits(to, same_group ? mode : bits_of_new_group(mode));
+    if (!same_group)
+        list_for_new_group(list, len);
+    if (set_bits(to, mode & 0700) < 0)
+        return -1;
+    if (fsetxattr(to, ATTRIBUTES_LIST, list, len, 0) == 0)
+        return mode == (was->st_mode & 0777) ? 0 : set_bits(to, mode);
+    lose(lost, "access list", "");
+    mode = bits_without(list, len, mode);
+    return set_bits(to, same_group ? mode : bits_of_new_group(mode));
+}
+
+static void lose_special(const struct stat *was, struct strbuf *lost)
+{
+    static const struct {
+        mode_t bit;
+        const char *name;
+    } special[] = {{S_ISUID, "setuid"}, {S_ISGID, "setgid"}, {S_ISVTX, "sticky bit"}};
+    for (size_t i = 0; i < COUNT_OF(special); i++)
+        if (was->st_mode & special[i].bit)
+            lose(lost, special[i].name, "");
+}
+
+int attributes_copy(int to, int from, mode_t mode, struct strbuf *lost)
+{
+    struct stat was, is;
+    if (fstat(from, &was) < 0 || fstat(to, &is) < 0)
+        return -1;
+    lose_special(&was, lost);
+    keep_named(to, from, lost);
+    bool same_group = keep_owner(to, &was, &is, lost);
+    return keep_bits(to, from, &was, mode & 0777, same_group, lost);
+}
+
+/* On file systems without nameless files: what never comes along, and who may give files away. */
+static void guess(int from, const struct stat *was, struct strbuf *lost)
+{
+    lose_special(was, lost);
+    keep_named(-1, from, lost);
+    if (geteuid() != 0 && was->st_uid != geteuid())
+        lose_owner(lost, was->st_uid);
+}
+
+char *attributes_lost(int folder, int from)
+{
+    struct stat was;
+    if (fstat(from, &was) < 0)
+        return NULL;
+    bool named = flistxattr(from, NULL, 0) > 0;
+    CLEANUP(strbuf) struct strbuf lost = STRBUF_INIT;
+    if (named || was.st_mode & 07000 || was.st_uid != geteuid() || was.st_gid != getegid()) {
+        CLEANUP(fd) int trial = openat(folder, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
+        if (trial < 0)
+            guess(from, &was, &lost);
+        else if (attributes_copy(trial, from, was.st_mode & 0777, &lost) < 0)
+            strbuf_reset(&lost); /* the write itself will fail and say why */
+    }
+    if (was.st_nlink > 1)
+        strbuf_addf(&lost, "hard links (%llu other %s the old content)\n", (unsigned long long)was.st_nlink - 1,
+                    was.st_nlink == 2 ? "name keeps" : "names keep");
+    return lost.len ? strbuf_detach(&lost, NULL) : NULL;
+}
+
+char *attributes_list(int folder, int fd)
+{
+    struct stat st, above;
+    size_t len;
+    if (fstat(fd, &st) < 0 || fstat(folder, &above) < 0)
+        return NULL;
+    gid_t group = above.st_mode & S_ISGID ? above.st_gid : getegid();
+    CLEANUP(strbuf) struct strbuf list = STRBUF_INIT;
+    CLEANUP(free) char *names = read_names(fd, &len);
+    lose_special(&st, &list);
+    if (st.st_uid != geteuid())
+        lose_owner(&list, st.st_uid);
+    if (st.st_gid != group)
+        lose_group(&list, st.st_gid);
+    for (const char *name = names; name < names + len; name += strlen(name) + 1) {
+        if (strcmp(name, ATTRIBUTES_LIST) == 0)
+            lose(&list, "access list", "");
+        else if (strcmp(name, "security.selinux") != 0) /* the policy gives a new file its label */
+            lose(&list, "attribute ", name);
+    }
+    return list.len ? strbuf_detach(&list, NULL) : NULL;
+}
