@@ -5,15 +5,16 @@
 #include <string.h>
 
 /* Members that differ by nature: an artifact is named anew each time it is kept, a deadline is a time, what a look back
- * took from the cache is not recorded, how excerpts are ranked may get better, and a script has a new name and takes
- * another while each time it runs. */
+ * took from the cache is not recorded, how excerpts are ranked may get better, a script has a new name and takes
+ * another while each time it runs, and what a write loses depends on who runs it on which file system. */
 static const struct {
     const char *field, *members;
 } ignored[] = {{"artifact", "id path"},
                {"timeout", "deadline_s"},
                {"usage", "cache_read cache_write"},
                {"pack", "score"},
-               {"result", "execution_id duration_ms"}};
+               {"result", "execution_id duration_ms"},
+               {"files", "loses"}};
 
 static bool listed(const char *names, const char *name)
 {

@@ -295,6 +295,7 @@ void engine_free(struct engine *engine)
     shown_free(engine->shown);
     journal_close(engine->journal);
     free(engine->failure);
+    free(engine->protected);
     free(engine);
 }
 
@@ -335,9 +336,17 @@ uint64_t engine_next_ask(struct engine *engine)
     return ++engine->asks;
 }
 
-void engine_set_nobody_asked(struct engine *engine)
+#define PROTECTED_TOLD 20 /* refused writes to protected places that are told at the end */
+
+void engine_set_nobody_asked(struct engine *engine, const char *protected)
 {
     engine->nobody_asked = true;
+    if (!protected || engine->protected_count++ >= PROTECTED_TOLD)
+        return;
+    char *all =
+        xasprintf("%s%s%s", engine->protected ? engine->protected : "", engine->protected ? "\n" : "", protected);
+    free(engine->protected);
+    engine->protected = all;
 }
 
 void engine_turn_finished(struct engine *engine, struct turn *turn)
@@ -397,6 +406,11 @@ const char *engine_failed(const struct engine *engine)
 bool engine_nobody_asked(const struct engine *engine)
 {
     return engine->nobody_asked;
+}
+
+const char *engine_protected(const struct engine *engine)
+{
+    return engine->protected;
 }
 
 const struct question *engine_question(const struct engine *engine)

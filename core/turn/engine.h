@@ -99,6 +99,8 @@ void engine_on_turn_end(struct engine *engine, void (*ended)(void *data), void *
 const char *engine_failed(const struct engine *engine);
 /* A write was refused because nobody could be asked. */
 bool engine_nobody_asked(const struct engine *engine);
+/* Of such writes to protected places: which and why, a line each, the first 20; NULL: there was none. */
+const char *engine_protected(const struct engine *engine);
 
 /* The open question, for whoever shows it; NULL when there is none. */
 struct question {
@@ -108,6 +110,8 @@ struct question {
     int64_t since_us; /* on the loop's clock */
     int64_t due_us;   /* when nobody's answer becomes a no; 0: it waits for ever */
     bool again;       /* the files changed under an earlier version of it */
+    bool moved;       /* with again: a folder was moved or replaced */
+    const char *named;   /* "names a protected place: …", of a call that shows no files; NULL: it does not */
     const char *no_undo; /* asked again, because it could not be undone: why; NULL: it can be */
 };
 const struct question *engine_question(const struct engine *engine);

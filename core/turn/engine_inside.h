@@ -30,6 +30,8 @@ struct engine {
     struct loop_task broke;   /* the journal failed: cancel from the loop */
     char *failure;
     bool nobody_asked;
+    char *protected; /* why writes to protected places were refused without asking, a line each */
+    size_t protected_count;
     bool ended;
     void (*turn_ended)(void *data);
     void *turn_ended_data;

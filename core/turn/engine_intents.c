@@ -5,6 +5,7 @@
 #include "base/strbuf.h"
 #include "engine_inside.h"
 #include "tools/place.h"
+#include "tools/protected.h"
 #include "tools/source.h"
 #include <string.h>
 
@@ -80,11 +81,10 @@ static void adopt_tools(struct engine *engine)
         write_changes(&changed, &changes, TOOL_CHANGED);
         write_changes(&removed, &changes, TOOL_REMOVED);
         engine_emit(engine, 0,
-                    &(struct event){.type = EVENT_TOOLS_CHANGED,
-                                    .tools_changed = {.tools = tools.buf,
-                                                      .added = added.buf,
-                                                      .changed = changed.buf,
-                                                      .removed = removed.buf}});
+                    &(struct event){
+                        .type = EVENT_TOOLS_CHANGED,
+                        .tools_changed = {
+                            .tools = tools.buf, .added = added.buf, .changed = changed.buf, .removed = removed.buf}});
     }
     tool_changes_release(&changes);
 }
@@ -229,6 +229,33 @@ static int end(struct engine *engine, const char *reason, struct err *err)
     return 0;
 }
 
+/* The row of a protected file: the open question knows where its files really are, else the path alone tells. */
+static const struct guarded *protected_path(const struct engine *engine, const char *path)
+{
+    const struct question *question = engine_question(engine);
+
+    for (size_t i = 0; question && i < question->changes->count; i++) {
+        const struct change *change = &question->changes->items[i];
+
+        if (strcmp(change->path, path) == 0 && change_protected(change))
+            return change->guard;
+    }
+    return protected_find(path);
+}
+
+static int allow(struct engine *engine, const struct intent *intent, struct err *err)
+{
+    const char *tool = intent->allow.tool, *path = intent->allow.path;
+    const struct guarded *place = path ? protected_path(engine, path) : NULL;
+
+    if (intent->allow.revoke)
+        return approval_revoke(engine->harness->approval, tool, path) ? 0 : err_set(err, "there is no such permission");
+    if (place)
+        return err_set(err, "%.200s is protected (%s): it is asked about each time", path, place->why);
+    approval_allow(engine->harness->approval, tool, path);
+    return 0;
+}
+
 int engine_submit(struct engine *engine, const struct intent *intent, struct err *err)
 {
     if (engine->failure)
@@ -250,11 +277,7 @@ int engine_submit(struct engine *engine, const struct intent *intent, struct err
     case INTENT_DENY:
         return deny(engine, intent, err);
     case INTENT_ALLOW:
-        if (!intent->allow.revoke)
-            approval_allow(engine->harness->approval, intent->allow.tool, intent->allow.path);
-        else if (!approval_revoke(engine->harness->approval, intent->allow.tool, intent->allow.path))
-            return err_set(err, "there is no such permission");
-        return 0;
+        return allow(engine, intent, err);
     case INTENT_STEP:
         return go_on(engine, STEP_INTO, "step", err);
     case INTENT_STEP_WAVE:

@@ -4,6 +4,7 @@
 
 #include "gate.h"
 #include "base/arena.h"
+#include "base/beneath.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/nearest.h"
@@ -199,6 +200,20 @@ static bool path_matches(const struct glob *glob, const char *path)
     return glob_match(glob, path);
 }
 
+/* Neither spelling evades a breakpoint: the path as it is written counts, and where its links lead. */
+static bool leads_to_match(const struct glob *glob, const struct beneath *root, const char *path)
+{
+    struct err ignored = ERR_INIT;
+    struct beneath_place place;
+    if (path_matches(glob, path))
+        return true;
+    if (!root || beneath_resolve(root, path, &place, &ignored) < 0)
+        return false;
+    bool found = glob_match(glob, place.path);
+    beneath_place_release(&place);
+    return found;
+}
+
 /* What the call says it will touch, before it runs, and what it would really write, once that is known. */
 static bool touches(const struct glob *glob, const struct gate_view *view)
 {
@@ -206,13 +221,15 @@ static bool touches(const struct glob *glob, const struct gate_view *view)
     if (view->gate == GATE_TOOL)
         for (size_t i = 0; i < COUNT_OF(names); i++) {
             const char *path = json_str(json_get(view->arguments, names[i]), NULL);
-            if (path && path_matches(glob, path))
+            if (path && leads_to_match(glob, view->root, path))
                 return true;
         }
     if (view->gate == GATE_WRITE && view->changes)
-        for (size_t i = 0; i < view->changes->count; i++)
-            if (path_matches(glob, view->changes->items[i].path))
+        for (size_t i = 0; i < view->changes->count; i++) {
+            const struct change *change = &view->changes->items[i];
+            if (path_matches(glob, change->path) || (change->through && path_matches(glob, change->through)))
                 return true;
+        }
     return false;
 }
 

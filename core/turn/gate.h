@@ -62,6 +62,7 @@ struct gate_view {
     const struct tool *tool;
     enum effect effect; /* of the call */
     const struct json *arguments;
+    const struct beneath *root; /* that paths in the arguments are resolved beneath */
     const struct change_set *changes;
     const struct outcome *outcome;
     double budget_share; /* the largest used share of a limit */

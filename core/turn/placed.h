@@ -1,6 +1,6 @@
 #pragma once
-/* What happens in the session's workspace, as events: workspace.op, workspace.state, program.*. They belong to the turn that
- * runs when they happen; a program may go on when there is none. */
+/* What happens in the session's workspace, as events: workspace.op, workspace.state, program.*, network.connected. They
+ * belong to the turn that runs when they happen; a program may go on when there is none. */
 
 struct engine;
 

@@ -40,12 +40,16 @@ char *turn_state_call_id(struct turn_state *state, const char *id)
 {
     const char *base = id && *id ? id : "call";
     char *unique = xstrdup(base);
+    int64_t next = hash_map_get(&state->call_ids, base, 2);
 
-    for (int n = 2; hash_map_has(&state->call_ids, unique); n++) {
+    /* Each number is tried once for each base: a thousand calls of one name cost no more than a thousand names. */
+    while (hash_map_has(&state->call_ids, unique)) {
         free(unique);
-        unique = xasprintf("%s#%d", base, n);
+        unique = xasprintf("%s#%lld", base, (long long)next++);
     }
-    hash_map_put(&state->call_ids, unique, 1);
+    hash_map_put(&state->call_ids, unique, 2);
+    if (next > 2)
+        hash_map_put(&state->call_ids, base, next);
     return unique;
 }
 

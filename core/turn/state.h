@@ -17,7 +17,7 @@ struct turn_state {
     struct dedupe reads;           /* calls that succeeded: what was read … */
     struct dedupe others;          /* … and everything else. A write makes the reads before it old */
     struct hash_map blocked;       /* tools that may not run again in this turn */
-    struct hash_map call_ids;      /* ids seen, so that each is used once */
+    struct hash_map call_ids;      /* ids seen, each used once; the number that its next variant tries */
     struct citation *citations;    /* each once, in the order found */
     size_t citation_count, citation_room;
     struct hash_map cited;

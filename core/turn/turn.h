@@ -23,6 +23,7 @@
 #include "reflect.h"
 #include "state.h"
 #include "tools/context_pack.h"
+#include "tools/named.h"
 #include "waves.h"
 
 struct turn;
@@ -64,6 +65,8 @@ struct ask_work {
     uint64_t number;              /* which question: an older one's work is dropped */
     struct change_set *changes;
     char *files;                  /* JSON of write.proposed */
+    struct named named;           /* of a call without files: its texts, which may be paths */
+    char *names;                  /* what named_find says of them */
 };
 
 struct turn {
@@ -97,6 +100,7 @@ struct turn {
     bool reflecting;
     int64_t asked_us;
     struct strbuf delta_text, delta_thinking;
+    size_t delta_bytes;           /* of this attempt, told so far */
     struct loop_timer delta_timer;   /* coalesces */
     struct loop_timer wait_timer;    /* a retry, or the patience with a reflection */
     struct loop_timer deadline_timer;
@@ -124,6 +128,7 @@ struct turn {
         bool proposed;            /* write.proposed is in the journal */
         bool open;                /* and a person is asked */
         bool again;
+        char *named;              /* "names a protected place: …", of a call without files; NULL: it does not */
         char *no_undo;            /* why it is asked again; NULL: for no such reason */
         bool comparing;           /* its diff is being made: the clocks stand still, but nobody is asked yet */
         int64_t since_us;         /* of the comparing, then of the asking, on the loop's clock */
@@ -164,7 +169,8 @@ struct thinking *engine_thinking(struct engine *engine);
 const struct tool_env *engine_tool_env(const struct engine *engine);
 const struct message_list *engine_history(const struct engine *engine);
 uint64_t engine_next_ask(struct engine *engine);
-void engine_set_nobody_asked(struct engine *engine);
+/* `protected`: the reason, of a write to a protected place; NULL: of any other. */
+void engine_set_nobody_asked(struct engine *engine, const char *protected);
 void engine_turn_finished(struct engine *engine, struct turn *turn);
 void engine_turn_freed(struct engine *engine, struct turn *turn);
 

@@ -230,8 +230,11 @@ static void launch(struct turn *turn, struct turn_call *none)
         struct turn_call *call = &turn->calls[turn->next_launch];
 
         if (!call->gated) {
-            struct gate_view view = {
-                .gate = GATE_TOOL, .tool = call->tool, .effect = call->effect, .arguments = call->parsed};
+            struct gate_view view = {.gate = GATE_TOOL,
+                                     .tool = call->tool,
+                                     .effect = call->effect,
+                                     .arguments = call->parsed,
+                                     .root = turn->harness->root};
 
             call->gated = true;
             if (turn_hold_at(turn, &view, call, launch)) {

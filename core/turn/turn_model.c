@@ -5,9 +5,11 @@
 #include "base/utf8.h"
 #include "model/retry.h"
 #include "turn.h"
+#include <math.h>
 #include <string.h>
 
-#define DELTA_US 33000 /* one frame: faster pieces become one event */
+#define DELTA_US  33000               /* one frame: faster pieces become one event */
+#define DELTA_MAX ((size_t)512 << 10) /* bytes of an answer that are told as they come; the rest comes with its end */
 
 static void send_request(struct turn *turn);
 static void listen_to_model(struct turn *turn);
@@ -38,8 +40,14 @@ static void on_delta(struct model_listener *listener, const char *text, const ch
 {
     struct turn *turn = CONTAINER_OF(listener, struct turn, listener);
 
-    if (turn->reflecting)
+    size_t len = (text ? strlen(text) : 0) + (thinking ? strlen(thinking) : 0);
+
+    /* Each piece is journaled, and once more with the answer. An answer that is cut off must not fill the disk. */
+    if (turn->reflecting || len > DELTA_MAX - turn->delta_bytes) {
+        turn->delta_bytes = DELTA_MAX;
         return;
+    }
+    turn->delta_bytes += len;
     if (text)
         strbuf_addstr(&turn->delta_text, text);
     if (thinking)
@@ -270,9 +278,46 @@ static void end_as_recorded(struct turn *turn)
     turn_end(turn, turn->reply.ends);
 }
 
+/* In the record, where one character may take six. */
+static size_t printed_length(const char *text)
+{
+    size_t len = text ? strlen(text) : 0;
+
+    return len && len <= MODEL_BYTES_MAX ? json_printed_length(text, len) : len;
+}
+
+/* Whoever answers, a recording too: what is too much to be taken up at once is no answer, and none of it runs. */
+static void bound_reply(struct model_reply *reply)
+{
+    size_t bytes, values = 0;
+    char *error = NULL;
+
+    if (reply->error)
+        return;
+    bytes = printed_length(reply->text) + printed_length(reply->thinking);
+    for (size_t i = 0; i < reply->call_count && i < MODEL_CALLS_MAX && bytes <= MODEL_BYTES_MAX; i++) {
+        const char *arguments = reply->calls[i].arguments ? reply->calls[i].arguments : "";
+        size_t len = strlen(arguments);
+
+        bytes += len <= MODEL_BYTES_MAX ? len + json_printable_growth(arguments, len) : len;
+        values += bytes <= MODEL_BYTES_MAX ? json_count_values(arguments, len) : 0;
+    }
+    if (reply->call_count > MODEL_CALLS_MAX)
+        error = xasprintf(MODEL_TOO_MANY_CALLS, MODEL_CALLS_MAX);
+    else if (bytes > MODEL_BYTES_MAX)
+        error = xasprintf("the answer holds more than %zu MiB, which is not taken", MODEL_BYTES_MAX >> 20);
+    else if (values > MODEL_VALUES_MAX)
+        error = xasprintf("the calls of the answer hold more than %d values, and none of them runs", MODEL_VALUES_MAX);
+    if (!error)
+        return;
+    model_reply_release(reply);
+    *reply = (struct model_reply){.error = error, .retry_after_ms = -1, .cost_usd = NAN};
+}
+
 void turn_take_reply(struct turn *turn)
 {
     turn->reply_parked = false;
+    bound_reply(&turn->reply);
     if (turn->cancelled)
         turn_end(turn, "cancelled");
     else if (turn->reply.ends)
@@ -423,6 +468,7 @@ static void send_request(struct turn *turn)
 
     turn->asking = true;
     turn->shown = false;
+    turn->delta_bytes = 0;
     listen_to_model(turn);
     turn_emit(turn, &(struct event){.type = EVENT_MODEL_REQUESTED, .model_requested = {.step = turn->step}});
     turn->asked->ops->ask(turn->asked,

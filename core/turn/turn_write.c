@@ -1,20 +1,29 @@
 /* Questions about writes.
  *
- * A proposal becomes write.proposed (its diff is made on the pool), stands at the write gate if a breakpoint says so, and
- * is then decided: by a recording, a rule or the mode, or by a person. The decision is in the journal, synced, before the
- * executor hears of it; one that cannot be recorded counts as a no. From the proposal to the decision the clocks stand
- * still. There is at most one question at a time: calls that write run alone.
+ * A proposal becomes write.proposed (its diff is made on the pool), stands at the write gate if a breakpoint says so,
+ * and is then decided: by a recording, a rule or the mode, or by a person. The decision is in the journal, synced,
+ * before the executor hears of it; one that cannot be recorded counts as a no. From the proposal to the decision the
+ * clocks stand still. There is at most one question at a time: calls that write run alone.
  *
- * A write that was allowed and whose old bytes cannot be kept is asked about again, as a question of its own that says so.
- * Only a person answers that one: whoever said yes beforehand said it to a write that can be undone (D43). */
+ * A write that was allowed and whose old bytes cannot be kept is asked about again, as a question of its own that says
+ * so. Only a person answers that one: whoever said yes beforehand said it to a write that can be undone (D43).
+ *
+ * A call that shows no files may still name a protected place in its arguments (named.h). What was allowed to such
+ * calls does not hold for that one. */
 
+#include "base/beneath.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "tools/diff.h"
+#include "tools/named.h"
+#include "tools/protected.h"
 #include "turn.h"
 #include <string.h>
+
+#define DIFFS_MAX                                                                                                      \
+    ((size_t)2 << 20) /* bytes of all diffs of a question in the record: a screen must be able to show it */
 
 /* ---- the diff, on the pool ---- */
 
@@ -24,17 +33,34 @@ static void write_counts(struct json_writer *w, const struct change *change)
     json_add_int(w, "removed", (int64_t)change->counts.removed);
 }
 
-static void write_diff(struct json_writer *w, struct change *change)
+/* The diff as text that takes at most `room` bytes of the record, or the line that says that it was cut. What is cut
+ * can only be decided as a whole. Returns the bytes that it takes. */
+static size_t fit_diff(struct strbuf *text, struct diff *diff, const struct change *change, size_t room)
+{
+    for (size_t fits = room;; fits /= 2) {
+        size_t len;
+
+        strbuf_reset(text);
+        diff_write(text, diff, change->path, change->old.exists, change->new.exists);
+        len = json_printed_length(text->buf, text->len);
+        if (len <= room || !diff->hunk_count)
+            return len;
+        diff_cut(diff, fits);
+    }
+}
+
+static void write_diff(struct json_writer *w, struct change *change, size_t *room)
 {
     struct err err = ERR_INIT;
     struct diff *diff = change_diff(change, &err);
     CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
+    size_t takes = diff ? fit_diff(&text, diff, change, *room) : 0;
 
+    *room -= takes < *room ? takes : *room;
     change_count(change, diff);
     write_counts(w, change);
     json_add_bool(w, "binary", change->counts.binary);
     if (diff) {
-        diff_write(&text, diff, change->path, change->old.exists, change->new.exists);
         json_add_strn(w, "diff", text.buf, text.len);
     } else {
         json_add_null(w, "diff"); /* the preview is optional; the question is asked all the same */
@@ -42,11 +68,30 @@ static void write_diff(struct json_writer *w, struct change *change)
     diff_free(diff);
 }
 
+/* What a person, a journal and a run without a person have to know about the place and the file besides its bytes. */
+static void write_notes(struct json_writer *w, const struct change *change)
+{
+    const struct guarded *place = change->guard;
+    const char *loses = change_loses(change);
+
+    if (change->through)
+        json_add_str(w, "through", change->through);
+    if (place)
+        json_add_str(w, guard_name(place->guard), place->why);
+    if (!loses)
+        return;
+    json_open(w, "loses", '[');
+    for (const char *line = loses; *line; line += strcspn(line, "\n") + 1)
+        json_add_strn(w, NULL, line, strcspn(line, "\n"));
+    json_close(w, ']');
+}
+
 static void describe(struct loop_work *work)
 {
     struct ask_work *ask = (struct ask_work *)work;
     struct strbuf text = STRBUF_INIT;
     struct json_writer w = json_begin(&text);
+    size_t room = DIFFS_MAX;
 
     json_open(&w, NULL, '[');
     for (size_t i = 0; i < ask->changes->count; i++) {
@@ -56,11 +101,13 @@ static void describe(struct loop_work *work)
         json_add_str(&w, "path", change->path);
         json_add_str(&w, "old_digest", change->old.digest);
         json_add_str(&w, "new_digest", change->new.digest);
-        write_diff(&w, change);
+        write_notes(&w, change);
+        write_diff(&w, change, &room);
         json_close(&w, '}');
     }
     json_close(&w, ']');
     ask->files = strbuf_detach(&text, NULL);
+    ask->names = named_find(&ask->named, ask->turn->harness->root);
 }
 
 /* ---- deciding ---- */
@@ -93,6 +140,8 @@ static void close_question(struct turn *turn)
     turn->ask.id = NULL;
     free(turn->ask.no_undo);
     turn->ask.no_undo = NULL;
+    free(turn->ask.named);
+    turn->ask.named = NULL;
     if (open)
         turn_emit(turn, &(struct event){.type = EVENT_RELEASED,
                                         .released = {.gate = gate_name(GATE_WRITE), .by = "decision"}});
@@ -137,9 +186,10 @@ static void record_edit(struct turn *turn, const struct change_set *edited)
     }
     json_close(&b, ']');
     json_close(&a, ']');
-    turn_emit(turn, &(struct event){
-                        .type = EVENT_EDITED,
-                        .edited = {.what = "write", .call = turn->ask.call->id, .before = before.buf, .after = after.buf}});
+    turn_emit(turn,
+              &(struct event){
+                  .type = EVENT_EDITED,
+                  .edited = {.what = "write", .call = turn->ask.call->id, .before = before.buf, .after = after.buf}});
 }
 
 int turn_decide(struct turn *turn, const struct verdict *verdict, struct err *err)
@@ -169,9 +219,8 @@ int turn_decide(struct turn *turn, const struct verdict *verdict, struct err *er
                                                           .reason = waived ? waived : verdict->reason,
                                                           .hunks = verdict->hunks,
                                                           .waited_ms = waited_us / 1000}}) < 0)
-        final = (struct verdict){.decision = DECISION_DENIED,
-                                 .by = BY_POLICY,
-                                 .reason = xstrdup("the decision could not be recorded")};
+        final = (struct verdict){
+            .decision = DECISION_DENIED, .by = BY_POLICY, .reason = xstrdup("the decision could not be recorded")};
     else
         final = verdict_copy(verdict);
     turn_state_decided(&turn->state, "%s %s: %s by %s%s%s", call->name,
@@ -186,8 +235,8 @@ int turn_decide(struct turn *turn, const struct verdict *verdict, struct err *er
 static void expired(struct loop_timer *timer)
 {
     struct turn *turn = CONTAINER_OF(timer, struct turn, ask.expiry);
-    CLEANUP(free) char *reason =
-        xasprintf("nobody answered within %lld s", (long long)(turn->harness->ask_timeout_ms / 1000));
+    CLEANUP(free)
+    char *reason = xasprintf("nobody answered within %lld s", (long long)(turn->harness->ask_timeout_ms / 1000));
     struct verdict verdict = {.decision = DECISION_EXPIRED, .by = BY_TIMEOUT, .reason = reason};
 
     /* It fails only when the call itself ended at this very moment; then that closes the question. */
@@ -218,6 +267,8 @@ static void ask_person(struct turn *turn)
                                        .changes = turn->ask.changes,
                                        .since_us = turn->ask.since_us,
                                        .again = turn->ask.again,
+                                       .moved = bounded_moved(call->running),
+                                       .named = turn->ask.named,
                                        .no_undo = turn->ask.no_undo};
     turn_emit(turn, &(struct event){.type = EVENT_HELD, .held = {.gate = gate_name(GATE_WRITE), .call = call->id}});
     turn_attend(turn);
@@ -235,9 +286,11 @@ static void judge(struct turn *turn, struct turn_call *call)
         ask_person(turn);
         return;
     }
-    verdict = approval_judge(turn->harness->approval, turn->number, call->id, call->name, turn->ask.changes, &nobody);
+    verdict = approval_judge(turn->harness->approval, turn->number, call->id, call->name, turn->ask.changes,
+                             turn->ask.named, &nobody);
     if (nobody)
-        engine_set_nobody_asked(turn->engine);
+        engine_set_nobody_asked(turn->engine,
+                                turn->ask.named || protected_in(turn->ask.changes) ? verdict.reason : NULL);
     if (verdict.decision == DECISION_NONE) {
         ask_person(turn);
         return;
@@ -261,20 +314,27 @@ static void described(struct loop_work *work)
     turn->works--;
     if (turn->ask.call && turn->ask.number == ask->number) {
         struct turn_call *call = turn->ask.call;
-        struct gate_view view = {
-            .gate = GATE_WRITE, .tool = call->tool, .effect = call->effect, .arguments = call->parsed, .changes = turn->ask.changes};
+        struct gate_view view = {.gate = GATE_WRITE,
+                                 .tool = call->tool,
+                                 .effect = call->effect,
+                                 .arguments = call->parsed,
+                                 .changes = turn->ask.changes};
 
         end_comparing(turn);
         change_set_take_counts(turn->ask.changes, ask->changes);
         bounded_counted(call->running, ask->changes);
         turn->ask.proposed = true;
-        turn_emit(turn, &(struct event){.type = EVENT_WRITE_PROPOSED,
-                                        .write_proposed = {.call = call->id, .ask = turn->ask.id, .files = ask->files}});
+        turn->ask.named = steal(&ask->names);
+        turn_emit(turn,
+                  &(struct event){.type = EVENT_WRITE_PROPOSED,
+                                  .write_proposed = {.call = call->id, .ask = turn->ask.id, .files = ask->files}});
         if (!turn_hold_at(turn, &view, call, judge))
             judge(turn, call);
     }
     change_set_free(ask->changes);
     free(ask->files);
+    free(ask->names);
+    named_release(&ask->named);
     free(ask);
     turn_maybe_free(turn);
 }
@@ -300,6 +360,9 @@ void turn_ask(struct bounded_host *host, struct bounded_call *running, const str
     ask->turn = turn;
     ask->number = turn->ask.number;
     ask->changes = change_set_copy(changes);
+    named_init(&ask->named);
+    if (!changes->count)
+        named_collect(&ask->named, turn->ask.call->parsed);
     turn->works++;
     loop_work_start(turn->harness->loop, &ask->work, describe, described);
 }
@@ -322,6 +385,7 @@ void turn_ask_release(struct turn *turn)
     loop_timer_stop(turn->harness->loop, &turn->ask.expiry);
     change_set_free(turn->ask.changes);
     free(turn->ask.id);
+    free(turn->ask.named);
     free(turn->ask.no_undo);
 }
 
