@@ -1,10 +1,11 @@
-/* A fork: a new journal that begins like a recording. Lines are copied as they are; the recording itself is only read.
- * A turn that is under way where the fork leaves goes on there (the engine rebuilds it from the lines); one that was
- * about to end has nothing left to do but to end, and does so in the new file. */
+/* A fork: a new journal that begins like a recording. Lines are copied, made printable; the recording itself is only
+ * read. A turn that is under way where the fork leaves goes on there (the engine rebuilds it from the lines); one that
+ * was about to end has nothing left to do but to end, and does so in the new file. */
 
 #include "app_inside.h"
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/json.h"
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
@@ -14,7 +15,9 @@ static void copy_lines(struct strbuf *out, const struct journal_reader *reader, 
     for (size_t i = from; i < to; i++) {
         size_t len;
         const char *line = journal_line(reader, i, &len);
+        size_t begin = out->len;
         strbuf_add(out, line, len);
+        json_make_printable(out, begin);
         strbuf_addch(out, '\n');
     }
 }

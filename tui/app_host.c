@@ -2,6 +2,7 @@
 
 #include "app_inside.h"
 #include "base/file.h"
+#include "base/loop_meter.h"
 #include "sessions.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -91,6 +92,8 @@ static void run_child(const char *path)
 {
     for (size_t i = 0; i < COUNT_OF(left_alone); i++)
         signal(left_alone[i], SIG_DFL);
+    signal(SIGPIPE, SIG_DFL);
+    signal(SIGXFSZ, SIG_DFL);
     CLEANUP(free) char *command = xasprintf("%s \"$1\"", editor());
     execl("/bin/sh", "sh", "-c", command, "sh", path, (char *)NULL);
     _exit(127);
@@ -127,7 +130,9 @@ int app_edit_file(struct app *app, const char *path, struct err *err)
     pid_t child = fork();
     if (child == 0)
         run_child(path);
+    loop_meter_away(true);
     int result = child < 0 ? err_set_errno(err, errno, "the editor could not be started") : wait_for(child, err);
+    loop_meter_away(false);
     for (size_t i = 0; i < COUNT_OF(left_alone); i++)
         sigaction(left_alone[i], &kept[i], NULL);
     term_return(app->term);

@@ -218,9 +218,12 @@ static void show_hint(struct live *live)
 }
 
 /* A recording does not say it: only the scripts' is in there. */
-static void fill_program_engine(struct view *view, const struct setup *setup)
+static void fill_program_engine(struct view *view, struct live *live)
 {
+    const struct setup *setup = &live->setup;
     const struct sandbox_engine *engine = setup->harness.place ? place_said(setup->harness.place)->engine : NULL;
+    live->limits.engine = engine;
+    view->limits = engine ? &live->limits : NULL;
     if (!engine || strcmp(engine->name, session_name(view->session, view->session->engine)) == 0)
         return;
     view->program_engine = engine->name;
@@ -254,7 +257,7 @@ static void live_fill(struct app *app)
         .models = live->models.len ? live->models.buf : NULL,
         .allowed = live->allowed.len ? live->allowed.buf : NULL,
     };
-    fill_program_engine(view, &live->setup);
+    fill_program_engine(view, live);
     if (live->setup.harness.artifacts)
         view->artifacts = artifact_store_folder(live->setup.harness.artifacts);
     if (live->setup.harness.pool) {

@@ -10,6 +10,7 @@ struct live {
     enum stage_kind kind;
     struct setup setup;
     struct sandbox_view sandbox;
+    struct program_limits_view limits;
     struct sink sink;
     struct journal_reader *lines;
     int64_t t_base; /* time of the loop at which the session's began */

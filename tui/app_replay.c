@@ -47,7 +47,7 @@ static int64_t time_of(const struct replay *replay, size_t index)
     CLEANUP(arena) struct arena arena = ARENA_INIT;
     struct event event;
     if (index >= player_count(replay->player) ||
-        journal_event(player_lines(replay->player), index, &event, &arena, NULL))
+        journal_event_short(player_lines(replay->player), index, &event, &arena, NULL))
         return -1;
     return event.t;
 }
@@ -97,7 +97,7 @@ static void play_on(struct loop_timer *timer)
             moved++;
         }
         if (moved)
-            player_seek(replay->player, replay->target = at, 0);
+            player_seek(replay->player, replay->target = at, FOLD_AT_ONCE);
         if (at >= count || player_fault(replay->player)) {
             pause_play(replay);
             app_dirty(replay->app);
@@ -131,6 +131,8 @@ static void go_to(struct replay *replay, size_t position)
 
 static int jump(struct replay *replay, size_t position, const char *what, struct err *err)
 {
+    if (position == SIZE_MAX && !replay->scanned)
+        return err_set(err, "no %s was found yet: the recording is still being read", what);
     if (position == SIZE_MAX)
         return err_set(err, "there is no %s", what);
     go_to(replay, position);

@@ -14,6 +14,8 @@
 #include "sandbox.h"
 #include "sandbox/engines_program.h"
 #include "sandbox/rooms.h"
+#include "sandbox/scope.h"
+#include "sandbox/user.h"
 #include "say.h"
 #include "servers.h"
 #include "setup.h"
@@ -254,23 +256,30 @@ static void try_sandbox(struct doctor *doctor, const struct sandbox *sandbox)
     rooms_close(rooms);
 }
 
+static const char *const what_holds[] = {
+    [HOLDER_GROUP] = "a control group limits memory_mb, cpu_percent and pids for all processes of a program together",
+    [HOLDER_CONTAINER] = "the container limits memory_mb, cpu_percent and pids for all processes of a program together",
+    [HOLDER_SCOPE] = "a systemd user scope limits memory_mb and pids for all processes of a program together, and "
+                     "cpu_percent where systemd may",
+    [HOLDER_WATCH] =
+        "no control group. Keyturn adds up the memory of all processes of a program every 100 ms and kills it "
+        "above memory_mb. pids holds for all of them, cpu_percent for each, as its share of the time",
+};
+
 /* What holds a program that takes too much. */
 static void bounds(struct doctor *doctor, const struct program_trial *trial)
 {
     const char *name = trial->engine->name, *says = trial->says;
-    bool whole = !trial->ignores && sandbox_program_bounds_whole(trial->engine);
+    enum program_holder holder = trial->ignores ? HOLDER_WATCH : sandbox_program_holder(trial->engine);
     if (trial->engine->unsafe)
         tell(doctor, FINDING_WARN, "programs",
-             "%s: nothing holds programs: they may do whatever you may, so each is asked about first", name);
-    if (whole)
-        tell(doctor, says ? FINDING_WARN : FINDING_OK, "programs",
-             "%s: memory_mb and cpu_percent hold for all processes of one together%s%s", name,
-             says ? "; it says: " : "", says ? says : "");
-    else
-        tell(doctor, FINDING_WARN, "programs",
-             "%s: no control group can be had, so memory_mb holds for each process of one by itself, and cpu_percent "
-             "is its share of the time it has%s%s",
-             name, says ? "; it says: " : "", says ? says : "");
+             "%s: UNSAFE: nothing holds programs: they may do whatever you may, so each is asked about first", name);
+    tell(doctor, says || holder == HOLDER_WATCH ? FINDING_WARN : FINDING_OK, "programs", "%s: %s%s%s", name,
+         what_holds[holder], says ? "; it says: " : "", says ? says : "");
+    if (holder == HOLDER_WATCH && trial->engine->program->cgroup)
+        tell(doctor, FINDING_WARN, "programs", "a systemd user scope: %s",
+             scope_state() == SCOPE_NO_SYSTEMD ? "untested on this machine, for no systemd runs for this user"
+                                               : "of no use on this machine, for it limits no memory");
 }
 
 /* What programs run in, really tried: the sandbox that the config file names for them, or the one of scripts. */
@@ -292,6 +301,9 @@ static void programs(struct doctor *doctor, const struct sandbox *sandbox)
         trial.network = said->network;
         trial.limits = setup_program_limits(said);
     }
+    if (engine->unsafe && trial.network.count)
+        tell(doctor, FINDING_WARN, "programs", "%s isolates nothing: \"workspace.network\" limits no program there",
+             engine->name);
     if (program_trial_run(&trial, &err))
         tell(doctor, name ? FINDING_FAIL : FINDING_WARN, "programs", "%s: no program can be run: %s", engine->name,
              err.text);
@@ -317,6 +329,12 @@ static void sandboxes(struct doctor *doctor)
              "neither bwrap, podman nor docker is in PATH: scripts cannot be run (install bubblewrap)");
     else
         try_sandbox(doctor, &sandbox);
+    const struct sandbox_user *user = sandbox_user();
+    if (user)
+        tell(doctor, FINDING_OK, "user",
+             "root's sandboxes run as uid %u (a user " SANDBOX_USER_NAME " changes that); "
+             "the engine none runs as root",
+             (unsigned)user->uid);
     programs(doctor, &sandbox);
     sandbox_close(&sandbox);
 }

@@ -16,6 +16,7 @@
 #include "sandbox.h"
 #include "sandbox/engines_program.h"
 #include "sandbox/rooms.h"
+#include "sandbox/user.h"
 #include "say.h"
 #include "text.h"
 #include "trial.h"
@@ -33,10 +34,16 @@ struct engines {
     bool json, stopped;
 };
 
-/* What limits of memory and processor hold for when it runs programs. */
+/* What limits its programs. */
 static const char *limits_of(const struct trial *trial)
 {
-    return sandbox_program_bounds_whole(trial->engine) ? "of all processes together" : "of each process";
+    return sandbox_program_holder_words(sandbox_program_holder(trial->engine));
+}
+
+/* Who its code is on this machine when we are root. */
+static unsigned uid_of(const struct trial *trial)
+{
+    return sandbox_engine_is_other_user(trial->engine) ? (unsigned)sandbox_user()->uid : 0;
 }
 
 static void show_text(struct engines *engines, const struct trial *trial)
@@ -51,7 +58,9 @@ static void show_text(struct engines *engines, const struct trial *trial)
     CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
     strbuf_add(&text, trial->text.buf, trial->text.len);
     if (trial->engine->program && trial->verdict != TRIAL_FAILED)
-        strbuf_addf(&text, "; programs: limits %s", limits_of(trial));
+        strbuf_addf(&text, "; programs: %s", limits_of(trial));
+    if (sandbox_user() && !trial->engine->remote && trial->verdict != TRIAL_FAILED)
+        strbuf_addf(&text, "; runs as uid %u", uid_of(trial));
     text_wrap(out, text.buf, text.len, indent, plain_style_for(STDOUT_FILENO).width);
 }
 
@@ -60,6 +69,7 @@ static void show_json(struct engines *engines, const struct trial *trial)
     static const char *const words[] = {
         [TRIAL_WORKS] = "works", [TRIAL_FAILED] = "fails", [TRIAL_UNTRIED] = "untried", [TRIAL_WEAK] = "weak"};
     struct json_writer w = json_begin(&engines->output.text);
+    size_t begin = engines->output.text.len;
     json_open(&w, NULL, '{');
     json_add_str(&w, "engine", trial->engine->name);
     json_add_str(&w, "about", trial->engine->about);
@@ -67,9 +77,12 @@ static void show_json(struct engines *engines, const struct trial *trial)
     json_add_str(&w, "text", trial->text.buf);
     if (trial->engine->program)
         json_add_str(&w, "program_limits", limits_of(trial));
+    if (sandbox_user() && !trial->engine->remote)
+        json_add_int(&w, "uid", uid_of(trial));
     if (trial->layers)
         json_add_raw(&w, "layers", trial->layers);
     json_close(&w, '}');
+    json_make_printable(&engines->output.text, begin);
     strbuf_addch(&engines->output.text, '\n');
 }
 

@@ -7,6 +7,7 @@
 #include "output.h"
 #include "say.h"
 #include "setup.h"
+#include "text.h"
 #include "theme.h"
 #include <string.h>
 #include <unistd.h>
@@ -32,6 +33,8 @@ int cmd_keys(const struct options *options)
 }
 
 /* ---- themes ---- */
+
+#define NAME_COLUMNS 14
 
 static void add_color(struct strbuf *out, int32_t color, bool background)
 {
@@ -80,11 +83,16 @@ int cmd_themes(const struct options *options)
     for (size_t i = 0; names[i]; i++) {
         struct theme theme;
         struct err err = ERR_INIT;
-        strbuf_addf(&output.text, colors ? "%-14s" : "%s", names[i]);
-        if (theme_load(&theme, names[i], &err))
-            strbuf_addf(&output.text, "  %s", err.text);
-        else if (colors)
+        size_t begin = output.text.len;
+        text_show(&output.text, names[i], strlen(names[i]), 0);
+        if (colors)
+            text_pad(&output.text, begin, NAME_COLUMNS);
+        if (theme_load(&theme, names[i], &err)) {
+            strbuf_addstr(&output.text, "  ");
+            text_show(&output.text, err.text, strlen(err.text), 0); /* it repeats what the file holds */
+        } else if (colors) {
             add_preview(&output.text, &theme);
+        }
         strbuf_addch(&output.text, '\n');
         free(names[i]);
     }

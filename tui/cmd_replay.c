@@ -1,6 +1,7 @@
 /* keyturn replay: showing a recording (here), and running it again (replay_run.c). */
 
 #include "app.h"
+#include "base/json.h"
 #include "base/loop.h"
 #include "base/mem.h"
 #include "cmd.h"
@@ -59,7 +60,14 @@ static void show(struct playback *player)
     }
     size_t len;
     const char *line = journal_line(player->reader, player->next - 1, &len);
-    output_add(&player->output, line, len);
+    if (json_is_printable(line, len)) {
+        output_add(&player->output, line, len);
+    } else { /* recorded by an older version */
+        CLEANUP(strbuf) struct strbuf printable = STRBUF_INIT;
+        strbuf_add(&printable, line, len);
+        json_make_printable(&printable, 0);
+        output_add(&player->output, printable.buf, printable.len);
+    }
     output_add(&player->output, "\n", 1);
     if (player->loop)
         output_flush(&player->output);

@@ -25,6 +25,7 @@ static int send_out(struct output *output)
 static void write_json(struct strbuf *out, const struct session_row *row)
 {
     struct json_writer w = json_begin(out);
+    size_t begin = out->len;
     json_open(&w, NULL, '{');
     json_add_str(&w, "session", row->id);
     json_add_str(&w, "path", row->path);
@@ -38,6 +39,7 @@ static void write_json(struct strbuf *out, const struct session_row *row)
         json_add_int(&w, "writes", row->writes);
     json_add_bool(&w, "running", row->running);
     json_close(&w, '}');
+    json_make_printable(out, begin);
     strbuf_addch(out, '\n');
 }
 

@@ -18,6 +18,7 @@
 #include "hits.h"
 #include "text.h"
 #include "tools/change.h"
+#include "tools/protected.h"
 #include <string.h>
 
 #define MOVES_MAX 1000 /* files among which moves are looked for */
@@ -27,6 +28,11 @@ void diffview_init(struct diffview *view)
     *view = (struct diffview){.digits = 3};
 }
 
+bool diffview_protected(const struct diffview_file *file)
+{
+    return file->guard && strcmp(file->guard, guard_name(GUARD_PROTECTED)) == 0;
+}
+
 static void forget(struct diffview *view)
 {
     for (size_t i = 0; i < view->file_count; i++) {
@@ -34,6 +40,10 @@ static void forget(struct diffview *view)
         free(view->files[i].path);
         free(view->files[i].text);
         free(view->files[i].digest);
+        free(view->files[i].through);
+        free(view->files[i].guard);
+        free(view->files[i].why);
+        free(view->files[i].loses);
     }
     view->file_count = view->piece_count = view->rows = 0;
     view->decided = view->whole = false;
@@ -83,6 +93,16 @@ void diffview_file_note(const struct diffview *view, size_t index, struct strbuf
     if (file->moved != DIFFVIEW_UNMOVED) {
         add_part(out, file->new_exists ? "moved from " : "moved to ");
         strbuf_addstr(out, view->files[file->moved].path);
+    }
+    if (view->file_count > 1 && file->guard) /* of a single file the head of the question says it */
+        add_part(out, file->guard);
+    if (view->file_count > 1 && file->through) {
+        add_part(out, "through the link ");
+        strbuf_addstr(out, file->through);
+    }
+    if (view->file_count > 1 && file->loses) {
+        add_part(out, file->new_exists ? "loses " : "undo does not bring back ");
+        strbuf_addstr(out, file->loses);
     }
     if (file->binary) {
         add_part(out, "binary, all or nothing");
@@ -207,6 +227,44 @@ static void find_moves(struct diffview *view)
     }
 }
 
+static char *copy_text(const char *text)
+{
+    return text ? xstrdup(text) : NULL;
+}
+
+static void add_loss(char **loses, const char *text, size_t len)
+{
+    char *longer = xasprintf("%s%s%.*s", *loses ? *loses : "", *loses ? ", " : "", (int)len, text);
+    free(*loses);
+    *loses = longer;
+}
+
+/* What there is to say about the place and the file besides the difference. */
+static void load_notes(struct diffview_file *file, const struct change *change)
+{
+    const struct guarded *place = change->guard;
+    const char *loses = change_loses(change);
+    file->through = copy_text(change->through);
+    file->guard = place ? xstrdup(guard_name(place->guard)) : NULL;
+    file->why = place ? xstrdup(place->why) : NULL;
+    for (const char *line = loses; line && *line; line += strcspn(line, "\n") + 1)
+        add_loss(&file->loses, line, strcspn(line, "\n"));
+}
+
+static void load_recorded_notes(struct diffview_file *file, const struct json *item)
+{
+    for (int guard = GUARD_DANGEROUS; guard <= GUARD_PROTECTED; guard++) {
+        const char *why = json_str(json_get(item, guard_name((enum guard)guard)), NULL);
+        if (!why || file->guard)
+            continue;
+        file->guard = xstrdup(guard_name((enum guard)guard));
+        file->why = xstrdup(why);
+    }
+    file->through = copy_text(json_str(json_get(item, "through"), NULL));
+    json_each (loss, json_get(item, "loses"))
+        add_loss(&file->loses, json_str(loss, "?"), strlen(json_str(loss, "?")));
+}
+
 void diffview_load(struct diffview *view, const struct change_set *set, struct diff *const *diffs)
 {
     forget(view);
@@ -228,6 +286,7 @@ void diffview_load(struct diffview *view, const struct change_set *set, struct d
             .removed = diff ? diff->removed : 0,
             .digest = only_digest(change->old.digest, change->new.digest),
         };
+        load_notes(&view->files[i], change);
         add_pieces(view, i);
     }
     find_moves(view);
@@ -257,6 +316,7 @@ static void load_file(struct diffview *view, const struct json *item)
         .removed = count_of(json_get(item, "removed")),
         .digest = only_digest(old, new),
     };
+    load_recorded_notes(file, item);
     if (text && text->type == JSON_STRING && !file->binary) {
         file->text = xmemdup0(text->text, text->len);
         file->diff = file->read = diff_read(file->text, text->len);

@@ -27,8 +27,15 @@ struct diffview_file {
     size_t added, removed;
     size_t first_piece, piece_count;
     char *digest; /* of the only side that there is, when the file is new or goes */
+    char *through; /* the path that was asked for, when links lead from there to `path`; NULL: the same */
+    char *guard;   /* "protected" or "dangerous"; NULL: an ordinary place */
+    char *why;     /* it is that */
+    char *loses;   /* what the write cannot keep of the old file, with commas; NULL: nothing */
     size_t moved; /* the file that has the other end of its move; DIFFVIEW_UNMOVED: it is no part of one */
 };
+
+/* Nothing that was allowed before holds for it. */
+bool diffview_protected(const struct diffview_file *file);
 
 struct diffview_piece {
     size_t file;

@@ -10,8 +10,10 @@
 #include "base/loop.h"
 #include "base/mem.h"
 #include "model/scripted.h"
+#include "sandbox/engines.h"
 #include "say.h"
 #include "text.h"
+#include "tools/place.h"
 #include <signal.h>
 #include <string.h>
 #include <unistd.h>
@@ -260,8 +262,21 @@ static void conclude(struct drive *drive)
         say_failed(drive);
     else if (drive->status == STATUS_DONE && engine_nobody_asked(engine))
         drive->status = STATUS_REFUSED;
+    for (const char *line = engine_protected(engine); line && *line; line += strspn(line, "\n")) {
+        size_t len = strcspn(line, "\n");
+        say_notice("denied: %.*s", (int)len, line);
+        line += len;
+    }
     drive->unusable = drive->output.failed || engine_failed(engine) || !drive->over;
     setup_list_session(&drive->setup);
+}
+
+/* A screen shows it all the time. */
+static void warn_unsafe(const struct setup *setup)
+{
+    const struct sandbox_engine *engine = setup->harness.place ? place_said(setup->harness.place)->engine : NULL;
+    if (engine && engine->unsafe && engine->program)
+        say_notice("the engine %s is UNSAFE: nothing holds programs, they may do whatever you may", engine->name);
 }
 
 int drive(struct drive *d, struct setup_plan *plan)
@@ -277,6 +292,8 @@ int drive(struct drive *d, struct setup_plan *plan)
     signal(SIGPIPE, SIG_IGN);
     int status = setup_open(&d->setup, plan);
     if (status == 0) {
+        if (!d->recording)
+            warn_unsafe(&d->setup);
         run_loop(d);
         conclude(d);
         status = d->status;

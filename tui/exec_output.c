@@ -1,4 +1,5 @@
 #include "exec_output.h"
+#include "base/json.h"
 #include "base/mem.h"
 #include "base/redact.h"
 #include "plain.h"
@@ -36,7 +37,9 @@ void exec_output_event(struct exec_output *out, const char *line, size_t len)
     if (out->readable) {
         exec_account_event(&out->account, &out->output.text, shown, shown_len);
     } else {
+        size_t begin = out->output.text.len;
         strbuf_add(&out->output.text, shown, shown_len);
+        json_make_printable(&out->output.text, begin);
         strbuf_addch(&out->output.text, '\n');
     }
 }

@@ -19,8 +19,10 @@ void filter_init(struct filter *filter)
 
 void filter_release(struct filter *filter)
 {
-    for (size_t i = 0; i < filter->count; i++)
+    for (size_t i = 0; i < filter->count; i++) {
         free(filter->terms[i].text);
+        free(filter->terms[i].printable);
+    }
     free(filter->terms);
     filter_init(filter);
 }
@@ -38,8 +40,19 @@ static bool is_kind(const char *word)
     return false;
 }
 
+/* Journals escape what is invisible, so that is what such a text must be looked for as. Those of older versions do not.
+ */
+static char *printable(const char *text)
+{
+    CLEANUP(strbuf) struct strbuf out = STRBUF_INIT;
+    strbuf_addstr(&out, text);
+    json_make_printable(&out, 0);
+    return strcmp(out.buf, text) == 0 ? NULL : strbuf_detach(&out, NULL);
+}
+
 static void append(struct filter *filter, struct filter_term term)
 {
+    term.printable = printable(term.text);
     GROW(filter->terms, filter->count, filter->room);
     filter->terms[filter->count++] = term;
 }
@@ -48,7 +61,7 @@ static void add_term(struct filter *filter, const struct view *view, const char 
                      bool quoted)
 {
     static const char *const names[] = {[FILTER_KIND] = "kind:", [FILTER_CALL] = "call:", [FILTER_TEXT] = "text:"};
-    struct filter_term term = {FILTER_TEXT, not, NULL};
+    struct filter_term term = {FILTER_TEXT, not, NULL, NULL};
     bool named = false;
     for (size_t i = 0; !quoted && !named && i < COUNT_OF(names); i++) {
         size_t prefix = strlen(names[i]);
@@ -100,7 +113,7 @@ void filter_set_text(struct filter *filter, const char *text)
 {
     filter_release(filter);
     if (*text)
-        append(filter, (struct filter_term){FILTER_TEXT, false, xstrdup(text)});
+        append(filter, (struct filter_term){FILTER_TEXT, false, xstrdup(text), NULL});
 }
 
 bool filter_fits(const struct filter *filter, bool (*fits)(const struct filter_term *term, void *data), void *data)
@@ -244,16 +257,32 @@ static bool is_type(const struct line *line, const char *type)
     return line->type_len == strlen(type) && memcmp(line->type, type, line->type_len) == 0;
 }
 
+/* A call's id as a line holds it: one of today, or one of an older version. */
+static void quote(struct strbuf *out, const char *call, bool today)
+{
+    strbuf_reset(out);
+    json_write_str(out, call, strlen(call), JSON_COMPACT);
+    if (today)
+        json_make_printable(out, 0);
+}
+
 /* Events that name the call, and those that speak of it among others. */
 static bool line_of_call(const struct line *line, const char *call)
 {
     const char *value;
     size_t len;
-    if (find_member(line->text, line->len, "call", &value, &len))
-        return len == strlen(call) && memcmp(value, call, len) == 0;
+    CLEANUP(strbuf) struct strbuf quoted = STRBUF_INIT;
+    if (find_member(line->text, line->len, "call", &value, &len)) {
+        if (!memchr(value, '\\', len))
+            return len == strlen(call) && memcmp(value, call, len) == 0;
+        quote(&quoted, call, true);
+        return len + 2 == quoted.len && memcmp(value, quoted.buf + 1, len) == 0;
+    }
     if (is_type(line, "model.responded") || is_type(line, "waves.planned")) {
-        CLEANUP(strbuf) struct strbuf quoted = STRBUF_INIT;
-        json_write_str(&quoted, call, strlen(call), JSON_COMPACT);
+        quote(&quoted, call, true);
+        if (memmem(line->text, line->len, quoted.buf, quoted.len))
+            return true;
+        quote(&quoted, call, false);
         return memmem(line->text, line->len, quoted.buf, quoted.len);
     }
     if (is_type(line, "write.decided") && find_member(line->text, line->len, "ask", &value, &len) &&
@@ -281,7 +310,8 @@ static bool line_fits(const struct filter_term *term, void *data)
     case FILTER_CALL:
         return line_of_call(line, term->text);
     case FILTER_TEXT:
-        return has_text(line->text, line->len, term->text);
+        return has_text(line->text, line->len, term->text) ||
+               (term->printable && has_text(line->text, line->len, term->printable));
     }
     return false;
 }

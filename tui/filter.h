@@ -18,6 +18,7 @@ struct filter_term {
     enum filter_term_kind kind;
     bool not ;
     char *text;
+    char *printable; /* the same as journals hold it; NULL when they hold it as it is */
 };
 
 struct filter {

@@ -1,9 +1,13 @@
 /* A sequence that is not known is swallowed to its end: were it handed on piece by piece, its last letter could answer
- * a question. In pasted text only text, newlines and tabs count; an escape in it is nobody's key. */
+ * a question. C1 controls begin sequences as Esc and a letter do. In pasted text only text, newlines and tabs count; an
+ * escape in it is nobody's key. */
 
 #include "keyread.h"
+#include "base/utf8.h"
 #include <stdlib.h>
 #include <string.h>
+
+#define C1_ST 0x9C /* ends the strings that OSC, DCS and the like begin */
 
 static bool is_key(struct key *key, uint32_t code)
 {
@@ -34,9 +38,7 @@ static bool plain_char(uint32_t c, struct key *key)
 {
     if (c < 0x20 || c == 0x7F)
         return control_key(c, key);
-    if ((c >= 0x80 && c < 0xA0) || c > 0x10FFFF)
-        return false; /* C1: not typed by anybody */
-    return is_key(key, c);
+    return c <= 0x10FFFF && is_key(key, c);
 }
 
 /* "<0;12;5M": button, column, row, pressed. */
@@ -127,9 +129,40 @@ static bool end_csi(struct keyread *read, char last, struct key *key)
     return cursor_key(read->text, last, key);
 }
 
+/* The sequence that a C1 control begins; KEYREAD_PLAIN: none. */
+static enum keyread_state c1_state(uint32_t c)
+{
+    switch (c) {
+    case 0x9B: /* CSI */
+        return KEYREAD_CSI;
+    case 0x8F: /* SS3 */
+        return KEYREAD_SS3;
+    case 0x90: /* DCS */
+    case 0x98: /* SOS */
+    case 0x9D: /* OSC */
+    case 0x9E: /* PM */
+    case 0x9F: /* APC */
+        return KEYREAD_STRING;
+    default:
+        return KEYREAD_PLAIN;
+    }
+}
+
+/* In pasted text a C1 control is dropped and begins nothing: pasted text could end the paste with it, or hide the end.
+ */
+static bool take_c1(struct keyread *read, uint32_t c, struct key *key)
+{
+    bool esc = read->state == KEYREAD_ESC;
+    read->state = read->pasting ? KEYREAD_PLAIN : c1_state(c);
+    read->len = 0;
+    read->c1 = true;
+    return esc && !read->pasting && is_key(key, KEYSYM_ESC);
+}
+
 static bool begin_sequence(struct keyread *read, uint32_t c, struct key *key)
 {
     read->len = 0;
+    read->c1 = false;
     read->state = c == '['                                                   ? KEYREAD_CSI
                   : c == 'O'                                                 ? KEYREAD_SS3
                   : c == ']' || c == 'P' || c == '_' || c == '^' || c == 'X' ? KEYREAD_STRING
@@ -148,6 +181,9 @@ static bool begin_sequence(struct keyread *read, uint32_t c, struct key *key)
 
 bool keyread_char(struct keyread *read, uint32_t c, struct key *key)
 {
+    bool in_string = read->state == KEYREAD_STRING || read->state == KEYREAD_STRING_ESC;
+    if (c >= 0x80 && c < 0xA0 && !in_string)
+        return take_c1(read, c, key);
     switch (read->state) {
     case KEYREAD_ESC:
         return begin_sequence(read, c, key);
@@ -167,10 +203,10 @@ bool keyread_char(struct keyread *read, uint32_t c, struct key *key)
             read->text[read->len++] = (char)c;
         return false;
     case KEYREAD_STRING:
-        read->state = c == 0x07 ? KEYREAD_PLAIN : c == 0x1B ? KEYREAD_STRING_ESC : KEYREAD_STRING;
+        read->state = c == 0x07 || c == C1_ST ? KEYREAD_PLAIN : c == 0x1B ? KEYREAD_STRING_ESC : KEYREAD_STRING;
         return false;
     case KEYREAD_STRING_ESC:
-        read->state = c == '\\' ? KEYREAD_PLAIN : KEYREAD_STRING;
+        read->state = c == '\\' || c == C1_ST ? KEYREAD_PLAIN : KEYREAD_STRING;
         return false;
     case KEYREAD_PLAIN:
         break;
@@ -184,10 +220,42 @@ bool keyread_char(struct keyread *read, uint32_t c, struct key *key)
     return plain_char(c, key);
 }
 
+/* A byte that does not go on with a character: 8-bit C1 controls count, anything else is dropped. */
+static bool stray_byte(struct keyread *read, unsigned char byte, struct key *key)
+{
+    if (byte >= 0xC2 && byte <= 0xF4) {
+        read->partial[0] = (char)byte;
+        read->partial_len = 1;
+        return false;
+    }
+    return byte < 0xA0 && keyread_char(read, byte, key);
+}
+
+bool keyread_byte(struct keyread *read, unsigned char byte, struct key *key)
+{
+    if (byte < 0x80) {
+        bool cut = read->partial_len;
+        read->partial_len = 0;
+        /* Whoever sends half a character did not mean its neighbor as an answer. */
+        return !(cut && byte >= 0x20) && keyread_char(read, byte, key);
+    }
+    if (!read->partial_len)
+        return stray_byte(read, byte, key);
+    size_t used;
+    read->partial[read->partial_len++] = (char)byte;
+    size_t len = read->partial_len;
+    if (utf8_unfinished(read->partial, len) == len)
+        return false;
+    uint32_t cp = utf8_decode(read->partial, len, &used);
+    read->partial_len = 0;
+    return used == len ? keyread_char(read, cp, key) : stray_byte(read, byte, key);
+}
+
 bool keyread_known(struct keyread *read, const struct key *known, struct key *key)
 {
     bool alt = read->state == KEYREAD_ESC;
     read->state = KEYREAD_PLAIN;
+    read->partial_len = 0;
     if (read->pasting && known->code != KEYSYM_ENTER)
         return false;
     *key = *known;
@@ -202,7 +270,7 @@ bool keyread_idle(struct keyread *read, struct key *key)
         return !read->pasting && is_key(key, KEYSYM_ESC);
     }
     /* "Alt-[" and "Alt-O", typed: the rest of a real sequence comes with it. */
-    if ((read->state == KEYREAD_CSI || read->state == KEYREAD_SS3) && !read->len && !read->pasting) {
+    if ((read->state == KEYREAD_CSI || read->state == KEYREAD_SS3) && !read->len && !read->pasting && !read->c1) {
         is_key(key, read->state == KEYREAD_CSI ? '[' : 'O');
         key->alt = true;
         read->state = KEYREAD_PLAIN;

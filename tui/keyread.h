@@ -11,8 +11,13 @@ struct keyread {
     char text[32]; /* of the sequence so far */
     size_t len;
     bool pasting;
+    bool c1;         /* the sequence began with a C1 control, which no key sends: a pause does not end it */
+    char partial[4]; /* of a character whose bytes have not all come */
+    size_t partial_len;
 };
 
+/* Takes one byte of UTF-8; true when `key` is a whole key. Bytes may come with pauses between them. */
+bool keyread_byte(struct keyread *read, unsigned char byte, struct key *key);
 /* Takes one character; true when `key` is a whole key. */
 bool keyread_char(struct keyread *read, uint32_t c, struct key *key);
 /* Takes a key that the terminal's description knows already; true when it is to be handed on. */

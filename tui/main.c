@@ -5,6 +5,7 @@
 #include "cmd.h"
 #include "output.h"
 #include "say.h"
+#include "shell_limits.h"
 #include <fcntl.h>
 #include <malloc.h>
 #include <string.h>
@@ -30,9 +31,11 @@ static const char config_help[] =
     "                \"base_url\": \"http://localhost:8080/v1\", \"model\": \"...\",\n"
     "                \"key_env\": \"MY_KEY\",         // or \"key_command\": \"pass show my/key\"; the key is never "
     "here\n"
+    "                \"allow_http\": false,         // true: the key may go over http to another machine\n"
     "                \"options\": {\"temperature\": 0}, // into every request as they are; null leaves a field out\n"
     "                                             // max_tokens: 8192 (anthropic) unless it is here\n"
     "                \"idle_s\": 120,               // the longest silence of the server\n"
+    "                \"answer_mb\": 64,             // the longest answer, as it comes over the network\n"
     "                \"keep_reasoning\": false},    // true: the model wants its reasoning back with its calls\n"
     "      \"played\": {\"provider\": \"scripted\", \"file\": \"answers.jsonl\"}\n"
     "    },\n"
@@ -57,11 +60,11 @@ static const char config_help[] =
     "      \"timeout_s\": 60, \"disabled\": false}},\n"
     "    \"mcp_wait_s\": 10,                       // how long a session waits for them\n"
     "    \"workspace\": {                          // where programs run; what is not said has no limit of yours\n"
-    "      \"engine\": \"bwrap\", \"network\": false, \"persist\": false,\n"
+    "      \"engine\": \"bwrap\", \"persist\": false,\n"
+    "      \"network\": [\"example.org:443\"],      // hosts they may reach; true: every public one; false: none\n"
     "      \"max_disk_mb\": 500, \"pids\": 128,\n"
-    "      \"memory_mb\": 2048, \"cpu_percent\": 100, // of a program, where a control group can be had (keyturn "
-    "doctor);\n"
-    "                                             // else of each process, and the time of it, not the speed\n"
+    "      \"memory_mb\": 2048, \"cpu_percent\": 100, // of all processes of a program; keyturn doctor says\n"
+    "                                             // what holds that on this machine\n"
     "      \"timeout_s\": 300, \"programs\": 8,      // how long each may run; how many at a time\n"
     "      \"inputs\": [\"~/data\"],                // folders to copy from, besides the project\n"
     "      \"allow\": [\"make\"], \"deny\": [\"git\"], // commands\n"
@@ -132,6 +135,8 @@ int main(int argc, char **argv)
         else
             options_command_help(&text, options.command);
         status = print(&text);
+    } else if (limits_prepare(&err)) {
+        status = say_error(STATUS_FAILED, "%s", err.text);
     } else {
         status = run[options.command](&options);
     }

@@ -55,7 +55,7 @@ static int rows_of(const struct view *view, int cols)
     const struct sandbox_view *sandbox = view->sandbox;
     if (!sandbox)
         return modal_rows(nothing(view), cols);
-    int rows = 4;
+    int rows = view->limits ? 5 : 4;
     for (size_t i = 0; i < sandbox->count; i++)
         rows += box_rows(&sandbox->boxes[i], cols);
     return rows + (remark(sandbox) ? 1 + modal_rows(remark(sandbox), cols) : 0);
@@ -108,7 +108,9 @@ static void sandbox_paint(struct modal *modal, struct ui *ui, const struct view 
     strbuf_reset(&words);
     history(&words, sandbox);
     canvas_str(canvas, inside, 1, 1, LOOK_DIM, words.buf);
-    int row = paint_boxes(canvas, inside, 3, sandbox);
+    if (view->limits)
+        canvas_printf(canvas, inside, 2, 1, LOOK_DIM, "programs: %s", sandbox_view_limits(view->limits));
+    int row = paint_boxes(canvas, inside, view->limits ? 4 : 3, sandbox);
     if (remark(sandbox))
         flow_paint(canvas, rect_make(text.row + row + 1, text.col, text.rows - row - 1, text.cols), 0, 0, LOOK_WARN,
                    remark(sandbox));

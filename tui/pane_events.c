@@ -94,6 +94,7 @@ static enum look kind_look(enum event_type type)
     case EVENT_PROGRAM_OUTPUT:
     case EVENT_PROGRAM_INPUT:
     case EVENT_PROGRAM_ENDED:
+    case EVENT_NETWORK_CONNECTED:
         return LOOK_EVENT_TOOL;
     case EVENT_WRITE_PROPOSED:
     case EVENT_WRITE_DECIDED:

@@ -24,6 +24,7 @@
 #define LINE_COLS   100 /* the frame has room for all that is to say of the sandbox */
 #define BOTH_COLS   58  /* for the engine of scripts and that of programs … */
 #define COUNTS_COLS 72  /* … and for what there is of the first */
+#define UNSAFE_COLS 7   /* of both, where an engine is said to be that */
 #define REST_COLS   12  /* of what a call is about */
 #define LABEL_COLS  14  /* of what a call told */
 
@@ -390,6 +391,7 @@ static void tools_paint(struct pane *pane, const struct view *view, struct canva
 /* Which of two is which; where there is less room, of the one that scripts do not have. */
 static void add_engines(struct strbuf *out, const struct view *view, int width)
 {
+    width -= view->program_unsafe ? UNSAFE_COLS : 0;
     if (view->sandbox && width >= BOTH_COLS) {
         strbuf_addstr(out, "scripts ");
         if (width >= COUNTS_COLS)

@@ -481,7 +481,11 @@ bool pane_write_choice(struct pane *pane, const struct view *view, struct write_
     sync_view(write, view);
     if (!write->open)
         return false;
-    *out = (struct write_choice){.kept = diffview_kept(&write->diff),
+    bool guarded = view->question && view->question->named;
+    for (size_t i = 0; i < write->diff.file_count; i++)
+        guarded |= diffview_protected(&write->diff.files[i]);
+    *out = (struct write_choice){.guarded = guarded,
+                                 .kept = diffview_kept(&write->diff),
                                  .hunks = all_or_nothing(&write->diff) ? 0 : write->diff.piece_count,
                                  .edited = write->edited != NULL,
                                  .call = !write->diff.file_count,

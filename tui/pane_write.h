@@ -31,6 +31,7 @@ struct write_pane {
     char *said;          /* what the tool said before it was asked about, then; NULL: nothing */
     struct pretty call;  /* the same, laid out */
     size_t seen;         /* rows of it that have been on the screen, from the first on */
+    bool path_cut; /* the header has no room for the whole path */
     bool unseen_told;    /* it was said that some have not: the next yes counts all the same */
     char *left_out;      /* what the diff leaves out, in words; NULL: nothing */
 

@@ -139,6 +139,16 @@ static void allow(struct write_pane *write, struct ui *ui, const struct view *vi
 {
     CLEANUP(free) char *tool = xstrdup(write->tool);
     size_t count = write->diff.file_count;
+    for (size_t i = 0; i < count; i++)
+        if (diffview_protected(&write->diff.files[i])) {
+            ui_say(ui, LOOK_WARN, "%s is protected: A cannot allow it, y approves this write alone",
+                   write->diff.files[i].path);
+            return;
+        }
+    if (!count && view->question->named) {
+        ui_say(ui, LOOK_WARN, "this call is asked about each time: A cannot allow it, y approves this call alone");
+        return;
+    }
     if (!count) {
         struct intent calls = {.type = INTENT_ALLOW, .allow = {.tool = tool}};
         if (approve(write, ui, view) && submit(ui, &calls))

@@ -4,6 +4,7 @@
  * needs, and not by what they say now: a minute more never makes a second row of one. */
 
 #include "base/mem.h"
+#include "base/utf8.h"
 #include "flow.h"
 #include "pane_write.h"
 #include "text.h"
@@ -107,6 +108,7 @@ static int paint_header(struct write_pane *write, const struct view *view, struc
     bool beside = write->open || col + wants + GAP + needs < in.cols || in.rows < 8;
     int room = in.cols - 1 - col - (beside ? needs + GAP : 0);
     flow_path(&path, canvas, whole, room > 1 ? room : 1);
+    write->path_cut = strcmp(path.buf, whole) != 0;
     canvas_str(canvas, in, 0, col, LOOK_STRONG, path.buf);
     if (beside)
         canvas_right(canvas, in, 0, 1, look, state.buf);
@@ -142,17 +144,99 @@ static const char *cut_words(const struct write_pane *write)
                    : "! only its beginning is shown: e opens all of the new text in your editor";
 }
 
+/* The file to warn of: the one under the cursor, else the first protected one; and how many more are protected. */
+static const struct diffview_file *guarded_file(const struct write_pane *write, size_t *more)
+{
+    const struct diffview *diff = &write->diff;
+    const struct diffview_file *found = diff->piece_count ? &diff->files[diff->pieces[write->piece].file] : NULL;
+    const struct diffview_file *here = found;
+    if (found && !found->guard)
+        found = NULL;
+    *more = 0;
+    for (size_t i = 0; i < diff->file_count; i++) {
+        const struct diffview_file *file = &diff->files[i];
+        if (!diffview_protected(file) || file == here)
+            continue;
+        if (found)
+            ++*more;
+        else
+            found = file;
+    }
+    return found;
+}
+
+/* A path over as many rows as may be taken. Where they are too few its beginning gives way. */
+static int paint_whole_path(struct canvas *canvas, struct rect in, int row, enum look look, const char *path)
+{
+    int cols = in.cols - 2, most = in.rows / 3 > 1 ? in.rows / 3 : 1;
+    const char *from = path;
+    if (cols < 8 || row >= in.rows)
+        return 0;
+    while (flow_rows(canvas, from, cols) > most)
+        from += utf8_prefix(from, strlen(from), 1);
+    CLEANUP(free) char *end = NULL;
+    if (from > path) { /* one more gives way to the sign */
+        from += utf8_prefix(from, strlen(from), 1);
+        end = xasprintf("…%s", from);
+    }
+    int last = row + most < in.rows ? row + most : in.rows;
+    return flow_paint(canvas, rect_make(in.row, in.col, last, in.cols - 1), row, 1, look, end ? end : path);
+}
+
+/* Where the write goes, why that matters, and what it cannot keep. */
+static int paint_place(const struct write_pane *write, const struct view *view, struct canvas *canvas, struct rect in,
+                       int row)
+{
+    size_t more;
+    CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
+    const struct diffview_file *guarded = guarded_file(write, &more);
+    const struct diffview_file *file =
+        write->diff.piece_count ? &write->diff.files[write->diff.pieces[write->piece].file] : NULL;
+    enum look look = write->open ? LOOK_WARN : LOOK_DIM;
+    int first = row;
+    if (guarded) {
+        strbuf_addf(&text, "! %s", guarded->guard);
+        if (more)
+            strbuf_addf(&text, ", as %zu more", more);
+        strbuf_addf(&text, ": %s", guarded->why);
+        if (guarded != file) /* the header has the path of that one */
+            strbuf_addf(&text, " (%s)", guarded->path);
+        row += paint_note(canvas, in, row, look, text.buf);
+        if (guarded == file && write->path_cut && diffview_protected(file))
+            row += paint_whole_path(canvas, in, row, LOOK_STRONG, file->path);
+    }
+    if (write->open && view->question && view->question->named) {
+        strbuf_reset(&text);
+        strbuf_addf(&text, "! this call %s", view->question->named);
+        row += paint_note(canvas, in, row, look, text.buf);
+    }
+    if (file && file->through) {
+        strbuf_reset(&text);
+        strbuf_addf(&text, "! through the link %s", file->through);
+        row += paint_note(canvas, in, row, look, text.buf);
+    }
+    if (file && file->loses) {
+        strbuf_reset(&text);
+        strbuf_addf(&text, "! %s: %s", file->new_exists ? "does not keep" : "undo does not bring back", file->loses);
+        row += paint_note(canvas, in, row, look, text.buf);
+    }
+    return row - first;
+}
+
 /* What is special about a question; it stays in sight however far the diff is scrolled. */
 static int paint_special(const struct write_pane *write, const struct view *view, struct canvas *canvas, struct rect in)
 {
-    int row = 0;
+    int row = paint_place(write, view, canvas, in, 0);
     if (write->no_undo) {
         row += paint_note(canvas, in, row, LOOK_WARN,
                           "! this write cannot be undone: y writes it without undo, n denies it");
         row += paint_note(canvas, in, row, LOOK_DIM,
                           in.rows < ROOM_FOR_CAUSE ? last_cause(write->no_undo) : write->no_undo);
     } else if (write->open && view->question && view->question->again) {
-        row += paint_note(canvas, in, row, LOOK_WARN, "! the file was changed meanwhile: a new question, choose anew");
+        row += paint_note(canvas, in, row, LOOK_WARN,
+                          view->question->moved
+                              ? "! its folder was moved or replaced meanwhile: a new question, choose anew"
+                              : "! the file was changed meanwhile: a new question, choose anew");
     }
     if (write->edited)
         row += paint_note(canvas, in, row, LOOK_WARN, "edited: this is your version; y writes it");

@@ -424,6 +424,9 @@ static void tell(struct plain *plain, const struct event *event)
     case EVENT_PROGRAM_ENDED:
         plain_note_ended(plain, event);
         break;
+    case EVENT_NETWORK_CONNECTED:
+        plain_note_summary(plain, "network", event);
+        break;
     case EVENT_LATE_SUPPRESSED:
         plain_note_late(plain, &event->late_suppressed);
         break;

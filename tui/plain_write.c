@@ -113,6 +113,43 @@ static const char *kind_of(const struct json *file)
     return "";
 }
 
+static void show_note(struct plain *plain, const char *text)
+{
+    plain_indent(plain, plain_call_indent(plain));
+    plain_paragraph_inked(plain, INK_WARN, text, plain_call_indent(plain));
+}
+
+/* Where it goes, why that matters, and what it cannot keep. */
+static void show_notes(struct plain *plain, const struct json *file)
+{
+    static const char *const guards[] = {"protected", "dangerous"};
+    CLEANUP(strbuf) struct strbuf line = STRBUF_INIT;
+    for (size_t i = 0; i < COUNT_OF(guards); i++) {
+        const char *why = json_str(json_get(file, guards[i]), NULL);
+        strbuf_reset(&line);
+        strbuf_addf(&line, "%s: ", guards[i]);
+        if (why) {
+            text_name(&line, why);
+            show_note(plain, line.buf);
+        }
+    }
+    const char *through = json_str(json_get(file, "through"), NULL);
+    strbuf_reset(&line);
+    strbuf_addstr(&line, "through the link ");
+    if (through) {
+        text_name(&line, through);
+        show_note(plain, line.buf);
+    }
+    strbuf_reset(&line);
+    bool goes = strcmp(json_str(json_get(file, "new_digest"), ""), "absent") == 0;
+    json_each (loss, json_get(file, "loses")) {
+        strbuf_addstr(&line, line.len ? ", " : goes ? "undo does not bring back: " : "does not keep: ");
+        text_name(&line, json_str(loss, "?"));
+    }
+    if (line.len)
+        show_note(plain, line.buf);
+}
+
 static void show_file(struct plain *plain, const struct json *file, const struct keeping *keeping)
 {
     const char *path = json_str(json_get(file, "path"), "?");
@@ -129,6 +166,7 @@ static void show_file(struct plain *plain, const struct json *file, const struct
     plain_indent(plain, plain_call_indent(plain));
     plain_inked(plain, INK_BOLD, line.buf);
     plain_newline(plain);
+    show_notes(plain, file);
     const char *diff = json_str(json_get(file, "diff"), NULL);
     if (diff && !binary)
         show_diff(plain, diff, keeping);

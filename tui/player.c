@@ -7,7 +7,7 @@
  * are never more than a handful of copies, however long the recording is.
  *
  * Marks (steps, writes, errors, gates held) are found by reading the file once from its beginning, a little at a time.
- * A jump that needs to know what lies beyond reads on at once. */
+ * A jump that needs to know what lies beyond reads on, but not for long: the file is a stranger's. */
 
 #include "player.h"
 #include "base/mem.h"
@@ -17,6 +17,8 @@
 #define RANGES      6
 #define RANGE_RATIO 16
 #define PLAY_STRIDE 2048
+#define AT_ONCE     ((size_t)2 << 20) /* bytes of lines that are read between two frames; one line may be more */
+#define JUMP_LINES  16384             /* that a jump looks at */
 
 struct keyframe {
     size_t position;
@@ -237,6 +239,13 @@ static bool fold_next(struct player *player)
     return true;
 }
 
+static size_t line_bytes(const struct player *player, size_t index)
+{
+    size_t len;
+    journal_line(player->reader, index, &len);
+    return len;
+}
+
 bool player_seek(struct player *player, size_t position, size_t budget)
 {
     if (position > player_count(player))
@@ -244,9 +253,10 @@ bool player_seek(struct player *player, size_t position, size_t budget)
     player->target = position;
     if (position < player->position)
         go_back(player, position);
-    for (size_t folded = 0; player->position < position; folded++) {
-        if (budget && folded >= budget)
+    for (size_t folded = 0, bytes = 0; player->position < position; folded++) {
+        if (budget && (folded >= budget || bytes > AT_ONCE))
             return false;
+        bytes += line_bytes(player, player->position);
         if (is_frame_place(player))
             keep_frame(player);
         if (!fold_next(player))
@@ -294,14 +304,15 @@ static void mark_event(struct index *index, const struct event *event, size_t po
 static void scan(const struct player *player, size_t budget)
 {
     struct index *index = player->index;
-    size_t count = player_count(player);
-    while (!index->done && budget-- > 0) {
+    size_t count = player_count(player), bytes = 0;
+    while (!index->done && budget-- > 0 && bytes <= AT_ONCE) {
         struct event event;
         struct err err = ERR_INIT;
         if (index->scanned == count) {
             index->done = true;
             break;
         }
+        bytes += line_bytes(player, index->scanned);
         arena_reset(&index->arena);
         if (journal_event(player->reader, index->scanned, &event, &index->arena, &err)) {
             end_at(index, index->scanned, &err);
@@ -336,11 +347,16 @@ static size_t find_place(const struct places *places, size_t position, bool back
 static size_t next_place(const struct player *player, int kind, bool back)
 {
     const struct places *places = &player->index->places[kind];
-    while (back && !player->index->done && player->index->scanned < player->position)
-        scan(player, player->position - player->index->scanned);
+    size_t limit = player->index->scanned + JUMP_LINES;
+    if (back && !player->index->done && player->index->scanned < player->position)
+        scan(player, player->position - player->index->scanned < JUMP_LINES ? player->position - player->index->scanned
+                                                                            : JUMP_LINES);
     size_t found = find_place(places, player->position, back);
-    while (found == SIZE_MAX && !back && !player->index->done) {
+    while (found == SIZE_MAX && !back && !player->index->done && player->index->scanned < limit) {
+        size_t before = player->index->scanned;
         scan(player, 1024);
+        if (player->index->scanned < before + 1024)
+            limit = 0; /* they are long */
         found = find_place(places, player->position, false);
     }
     return found;

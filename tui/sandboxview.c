@@ -2,6 +2,7 @@
 #include "base/arena.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "sandbox/engines_program.h"
 #include "text.h"
 #include <string.h>
 
@@ -9,6 +10,13 @@ void sandbox_view_fill(struct sandbox_view *sandbox, const struct pool *pool)
 {
     sandbox->status = pool_status(pool);
     sandbox->count = pool_boxes(pool, sandbox->boxes, SANDBOX_BOXES);
+}
+
+const char *sandbox_view_limits(struct program_limits_view *limits)
+{
+    if (!limits->words)
+        limits->words = sandbox_program_holder_words(sandbox_program_holder(limits->engine));
+    return limits->words;
 }
 
 size_t sandbox_view_layers(struct strbuf *out, const char *layers)
@@ -31,7 +39,7 @@ size_t sandbox_view_layers(struct strbuf *out, const char *layers)
 
 void sandbox_view_programs(struct strbuf *out, const char *engine, bool unsafe)
 {
-    strbuf_addf(out, "programs %s%s", engine, unsafe ? " !" : "");
+    strbuf_addf(out, "programs %s%s", engine, unsafe ? " UNSAFE" : "");
 }
 
 static void add_count(struct strbuf *out, bool wide, uint64_t count, const char *what)

@@ -129,9 +129,13 @@ static struct provider *make_live(struct setup *setup, const struct config_model
         .options = model->options,
         .prices = model->prices,
         .idle_ms = (int64_t)(model->idle_s * 1000),
+        .allow_http = model->allow_http,
+        .answer_max = (size_t)(fmin(model->answer_mb, 4096) * (1 << 20)),
         .keep_reasoning = model->keep_reasoning,
     };
     char *key = NULL;
+    if ((model->key_command || model->key_env) && live_check_http(&spec, model->name, err))
+        return NULL;
     if (!setup->model_http)
         setup->model_http = http_new(setup->loop, err);
     if (!setup->model_http)

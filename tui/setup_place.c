@@ -1,5 +1,5 @@
 /* The place where a session's tools run programs, from the options and the config file. Nothing is made here, nor
- * anything run: a session that runs no program does not wait for one. */
+ * anything run but a trial of systemd where one serves this user: later, the loop would wait for it. */
 
 #include "base/beneath.h"
 #include "base/file.h"
@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 
 #define DISK_MB 2048 /* of a workspace, when nothing is said */
-#define MIB (INT64_C(1) << 20)
+#define MIB     (INT64_C(1) << 20)
 
 struct folders {
     char **items; /* NULL-terminated */
@@ -139,6 +139,8 @@ int setup_open_place(struct setup *setup, const struct setup_plan *plan)
     int status = find_engine(setup, plan, &engine);
     if (status)
         return status;
+    if (engine && engine->program)
+        sandbox_program_holder(engine); /* it is kept */
     struct folders skills = {0}, inputs = {0};
     setup_check_folders(plan->config, log_wrong, NULL);
     setup_check_commands(plan->config, log_wrong, NULL);
@@ -146,7 +148,8 @@ int setup_open_place(struct setup *setup, const struct setup_plan *plan)
     take_list(&inputs, plan->config, said->inputs);
     CLEANUP(free) char *folder = file_xdg_path(FILE_CACHE, "workspaces");
     CLEANUP(free) char *kept = file_xdg_path(FILE_DATA, "workspaces");
-    CLEANUP(free) char *artifacts = plan->temp ? xasprintf("%s/saved", plan->temp) : file_xdg_path(FILE_DATA, "artifacts");
+    CLEANUP(free)
+    char *artifacts = plan->temp ? xasprintf("%s/saved", plan->temp) : file_xdg_path(FILE_DATA, "artifacts");
     struct place_options options = {
         .loop = setup->loop,
         .id = setup->id,

@@ -57,7 +57,8 @@ static void add_elapsed(struct strbuf *out, const struct view *view)
         text_ms(out, ms);
 }
 
-/* The model by its name. What a played one is called says less than that it is played, unless it took another's place. */
+/* The model by its name. What a played one is called says less than that it is played, unless it took another's place.
+ */
 static uint32_t model_shown(const struct session *session)
 {
     bool played = strcmp(session_name(session, session->provider), CONFIG_SCRIPTED) == 0;
@@ -375,7 +376,8 @@ static size_t question_entries(struct entry *out, const char *approve, const str
     for (size_t i = 0; i < COUNT_OF(entries); i++) {
         bool of_hunks = entries[i].action == ACTION_HUNK_TOGGLE || entries[i].action == ACTION_HUNK_NEXT;
         bool of_text = entries[i].action == ACTION_EDIT_WRITE;
-        if ((hunks || !of_hunks) && !(choice && choice->call && of_text))
+        bool offered = entries[i].action != ACTION_ALLOW || !choice || !choice->guarded;
+        if (offered && (hunks || !of_hunks) && !(choice && choice->call && of_text))
             out[count++] = entries[i];
     }
     return count;
@@ -394,9 +396,8 @@ static size_t fresh_entries(struct entry *out, bool hunks)
 /* While it is not on the screen, the way to it, and what the pane can do that is there instead. */
 static size_t hidden_entries(struct entry *out)
 {
-    const struct entry entries[] = {{ACTION_PANE_6, 0, "shows the write that waits"},
-                                    {ACTION_INSPECT, 0, NULL},
-                                    {ACTION_SEARCH, 0, NULL}};
+    const struct entry entries[] = {
+        {ACTION_PANE_6, 0, "shows the write that waits"}, {ACTION_INSPECT, 0, NULL}, {ACTION_SEARCH, 0, NULL}};
     memcpy(out, entries, sizeof(entries));
     return COUNT_OF(entries);
 }
@@ -480,7 +481,8 @@ static size_t live_entries(struct entry *out, const struct view *view)
 }
 
 /* As many as there is room for before those that are always there: the way back to all panes, and the help. */
-static void paint_entries(struct footer *footer, const struct statusline_keys *keys, const struct entry *entries, size_t count)
+static void paint_entries(struct footer *footer, const struct statusline_keys *keys, const struct entry *entries,
+                          size_t count)
 {
     const struct entry always[] = {{ACTION_ZOOM, 0, "all panes"},
                                    {ACTION_HELP, 0, footer->rect.cols >= WIDE ? "all keys" : "keys"}};

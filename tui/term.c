@@ -64,14 +64,14 @@ static struct {
     size_t len;
     struct termios termios;
     int real_stderr, stray;
+    pid_t owner; /* a child that has not become its program yet has no terminal to give back */
     volatile sig_atomic_t armed;
 } rescue;
 
-static const int crashes[] = {SIGSEGV, SIGABRT, SIGBUS, SIGFPE, SIGILL};
-
+/* The signal ends the program when this returns: until then it is held back, with all others. */
 static void rescue_terminal(int signum)
 {
-    if (rescue.armed) {
+    if (rescue.armed && getpid() == rescue.owner) {
         rescue.armed = 0;
         char said[512];
         ssize_t got = write(STDOUT_FILENO, rescue.text, rescue.len);
@@ -124,6 +124,31 @@ static void add_modes_off(struct strbuf *out)
         add_capability(out, capability("clear"));
 }
 
+static bool is_crash(int signum)
+{
+    return signum == SIGSEGV || signum == SIGABRT || signum == SIGBUS || signum == SIGFPE || signum == SIGILL;
+}
+
+/* Does the signal end a program that does not handle it, and can it be handled? */
+static bool ends_program(int signum)
+{
+    switch (signum) {
+    case SIGKILL:
+    case SIGSTOP:
+    case SIGTSTP:
+    case SIGTTIN:
+    case SIGTTOU:
+    case SIGCONT:
+    case SIGCHLD:
+    case SIGURG:
+    case SIGWINCH:
+        return false;
+    default:
+        return true;
+    }
+}
+
+/* Crashes are always ours. Other signals are so while nobody else handles or ignores them: the loop watches some. */
 static void arm_rescue(struct term *term)
 {
     static char stack[64 << 10];
@@ -136,19 +161,28 @@ static void arm_rescue(struct term *term)
     rescue.termios = term->original;
     rescue.real_stderr = term->real_stderr;
     rescue.stray = term->stray;
+    rescue.owner = getpid();
     rescue.armed = 1;
     stack_t place = {.ss_sp = stack, .ss_size = sizeof(stack)};
     sigaltstack(&place, NULL); /* an overflow of the stack is a crash too */
-    struct sigaction action = {.sa_handler = rescue_terminal, .sa_flags = SA_ONSTACK | (int)SA_RESETHAND | SA_NODEFER};
-    for (size_t i = 0; i < COUNT_OF(crashes); i++)
-        sigaction(crashes[i], &action, NULL);
+    struct sigaction action = {.sa_handler = rescue_terminal, .sa_flags = SA_ONSTACK | (int)SA_RESETHAND};
+    sigfillset(&action.sa_mask);
+    for (int signum = 1; signum < NSIG; signum++) {
+        struct sigaction now;
+        if (ends_program(signum) && sigaction(signum, NULL, &now) == 0 &&
+            (is_crash(signum) || now.sa_handler == SIG_DFL))
+            sigaction(signum, &action, NULL);
+    }
 }
 
 static void disarm_rescue(void)
 {
     rescue.armed = 0;
-    for (size_t i = 0; i < COUNT_OF(crashes); i++)
-        signal(crashes[i], SIG_DFL);
+    for (int signum = 1; signum < NSIG; signum++) {
+        struct sigaction now;
+        if (sigaction(signum, NULL, &now) == 0 && now.sa_handler == rescue_terminal)
+            signal(signum, SIG_DFL);
+    }
 }
 
 /* ---- sending ---- */
@@ -481,18 +515,32 @@ static bool known_key(int code, struct key *key)
     return false;
 }
 
+/* Takes what ncurses has next; false when it has nothing. UTF-8 is put together by keyread: ncurses loses the bytes of
+ * a character that comes in pieces. */
+static bool read_key(struct term *term, struct key *key, bool *whole)
+{
+    wint_t c = 0;
+    struct key known;
+    int got = term->caps.utf8 ? wgetch(term->keys) : wget_wch(term->keys, &c);
+    if (got == ERR)
+        return false;
+    if (term->caps.utf8)
+        c = (wint_t)got;
+    if (term->caps.utf8 ? got >= KEY_MIN : got == KEY_CODE_YES)
+        *whole = known_key((int)c, &known) && keyread_known(&term->read, &known, key);
+    else if (term->caps.utf8)
+        *whole = keyread_byte(&term->read, (unsigned char)c, key);
+    else
+        *whole = keyread_char(&term->read, (uint32_t)c, key);
+    return true;
+}
+
 bool term_key(struct term *term, struct key *key)
 {
-    for (;;) {
-        wint_t c = 0;
-        struct key known;
-        int got = wget_wch(term->keys, &c);
-        if (got == ERR)
+    for (bool whole = false; !whole;)
+        if (!read_key(term, key, &whole))
             return keyread_idle(&term->read, key);
-        if (got == KEY_CODE_YES ? known_key((int)c, &known) && keyread_known(&term->read, &known, key)
-                                : keyread_char(&term->read, (uint32_t)c, key))
-            return true;
-    }
+    return true;
 }
 
 void term_flush_input(struct term *term)

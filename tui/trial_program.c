@@ -88,7 +88,9 @@ int program_trial_run(struct program_trial *trial, struct err *err)
     CLEANUP(free) char *folder = file_xdg_path(FILE_CACHE, "workspaces");
     struct rooms *rooms = rooms_open(folder, err);
     CLEANUP(free) char *base = rooms ? rooms_make(rooms, "trial", err) : NULL;
-    struct workspace_options options = {.base = base, .seen_at = trial->engine->program->workspace};
+    struct workspace_options options = {.base = base,
+                                        .other_user = sandbox_program_is_other_user(trial->engine),
+                                        .seen_at = trial->engine->program->workspace};
     struct workspace *ws =
         base ? workspace_create(&options, "trial", &(struct workspace_policy){.isolated = !trial->engine->unsafe}, err)
              : NULL;

@@ -5,7 +5,7 @@
 
 struct program_trial {
     const struct sandbox_engine *engine; /* runs programs */
-    bool network;
+    struct network_rules network;
     struct program_limits limits;
     /* What comes of it. */
     char *says;   /* by the engine although it works, on one line; NULL: nothing */

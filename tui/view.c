@@ -10,7 +10,8 @@
 
 static bool decode(const struct view *view, size_t row, struct event *event, struct arena *arena)
 {
-    return view->lines && row < journal_count(view->lines) && journal_event(view->lines, row, event, arena, NULL) == 0;
+    return view->lines && row < journal_count(view->lines) &&
+           journal_event_short(view->lines, row, event, arena, NULL) == 0;
 }
 
 size_t view_row_count(const struct view *view)

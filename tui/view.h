@@ -9,6 +9,7 @@
 struct departures;
 struct program_control;
 struct sandbox_view;
+struct program_limits_view;
 struct json;
 
 enum view_mode { VIEW_LIVE, VIEW_REPLAY, VIEW_EXECUTE };
@@ -35,6 +36,7 @@ struct view {
     struct program_control *programs;   /* of a live session, to be asked about; NULL: none */
     const char *program_engine;         /* that a live session's programs have, where scripts have another; NULL */
     bool program_unsafe;                /* it isolates nothing */
+    struct program_limits_view *limits; /* of a live session's programs; NULL: none */
     const char *artifacts;              /* folder of those of the session; NULL: the usual one */
     const char *models;                 /* that can be asked, a line each: name, a blank, provider and model; NULL: none */
     const char *allowed;                /* permissions given for the session, as text; NULL: none */
