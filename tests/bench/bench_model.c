@@ -31,7 +31,7 @@
 #define STEPS        40
 #define ROUNDS       5
 #define FILE_BYTES   2048
-#define STREAM_BYTES (50u << 20)
+#define STREAM_BYTES (16u << 20) /* an answer whose text is about as long as one may be */
 
 _Noreturn static void die(const char *what)
 {
@@ -156,17 +156,22 @@ static void event(struct strbuf *out, const char *type, const char *rest)
 
 static void write_call(struct strbuf *out, int step)
 {
-    CLEANUP(free) char *start = xasprintf("\"index\":1,\"content_block\":{\"type\":\"tool_use\",\"id\":\"toolu_%d\",\"name\":"
-                                          "\"read_file\",\"input\":{}}", step);
-    CLEANUP(free) char *path = xasprintf("\"index\":1,\"delta\":{\"type\":\"input_json_delta\",\"partial_json\":\"\\\"f%02d.txt\\\"}\"}",
-                                         step);
+    CLEANUP(free)
+    char *start = xasprintf("\"index\":1,\"content_block\":{\"type\":\"tool_use\",\"id\":\"toolu_%d\",\"name\":"
+                            "\"read_file\",\"input\":{}}",
+                            step);
+    CLEANUP(free)
+    char *path = xasprintf(
+        "\"index\":1,\"delta\":{\"type\":\"input_json_delta\",\"partial_json\":\"\\\"f%02d.txt\\\"}\"}", step);
     event(out, "message_start", "\"message\":{\"id\":\"m\",\"usage\":{\"input_tokens\":900,\"output_tokens\":1}}");
     event(out, "content_block_start", "\"index\":0,\"content_block\":{\"type\":\"text\",\"text\":\"\"}");
     for (int i = 0; i < 8; i++)
-        event(out, "content_block_delta", "\"index\":0,\"delta\":{\"type\":\"text_delta\",\"text\":\"some more words \"}");
+        event(out, "content_block_delta",
+              "\"index\":0,\"delta\":{\"type\":\"text_delta\",\"text\":\"some more words \"}");
     event(out, "content_block_stop", "\"index\":0");
     event(out, "content_block_start", start);
-    event(out, "content_block_delta", "\"index\":1,\"delta\":{\"type\":\"input_json_delta\",\"partial_json\":\"{\\\"path\\\": \"}");
+    event(out, "content_block_delta",
+          "\"index\":1,\"delta\":{\"type\":\"input_json_delta\",\"partial_json\":\"{\\\"path\\\": \"}");
     event(out, "content_block_delta", path);
     event(out, "content_block_stop", "\"index\":1");
     event(out, "message_delta", "\"delta\":{\"stop_reason\":\"tool_use\"},\"usage\":{\"output_tokens\":60}");
@@ -189,9 +194,9 @@ static void product(void)
     static int number;
     CLEANUP(free) char *record = xasprintf("%s/%d.jsonl", dir, number++);
     CLEANUP(free) char *config = xasprintf("%s/config.json", dir);
-    const char *const argv[] = {program,      "run",       "--headless",     "--workspace", workspace,
-                                "--record",   record,      "--config",       config,        "--budget",
-                                "steps=100",  "--budget",  "tool_calls=100", "Read them.",  NULL};
+    const char *const argv[] = {program,     "run",      "--headless",     "--workspace", workspace,
+                                "--record",  record,     "--config",       config,        "--budget",
+                                "steps=100", "--budget", "tool_calls=100", "Read them.",  NULL};
     if (bench_run_program(argv, 0) < 0)
         die("the turn failed");
 }
@@ -201,7 +206,8 @@ static void say(int fd, const cJSON *request)
 {
     char *body = cJSON_PrintUnformatted(request), head[256];
     size_t len = strlen(body);
-    int head_len = snprintf(head, sizeof(head), "POST /v1/messages HTTP/1.1\r\nHost: x\r\nContent-Length: %zu\r\n\r\n", len);
+    int head_len =
+        snprintf(head, sizeof(head), "POST /v1/messages HTTP/1.1\r\nHost: x\r\nContent-Length: %zu\r\n\r\n", len);
     CLEANUP(free) char *both = xmalloc((size_t)head_len + len);
     memcpy(both, head, (size_t)head_len);
     memcpy(both + head_len, body, len);
@@ -231,8 +237,8 @@ static bool hear(char *stream, char arguments[256], char id[64])
         cJSON *value = cJSON_Parse(data + 6);
         const cJSON *delta = cJSON_GetObjectItemCaseSensitive(value, "delta"),
                     *piece = cJSON_GetObjectItemCaseSensitive(delta, "partial_json"),
-                    *start = cJSON_GetObjectItemCaseSensitive(
-                        cJSON_GetObjectItemCaseSensitive(value, "content_block"), "id");
+                    *start = cJSON_GetObjectItemCaseSensitive(cJSON_GetObjectItemCaseSensitive(value, "content_block"),
+                                                              "id");
         if (start) {
             snprintf(id, 64, "%s", start->valuestring);
             called = true;
@@ -306,7 +312,9 @@ static void write_files(void)
             die("no files");
     }
     strbuf_reset(&text);
-    strbuf_addf(&text, "{\"model\":\"m\",\"models\":{\"m\":{\"provider\":\"anthropic\",\"model\":\"m\",\"base_url\":\"http://127.0.0.1:%d\"}}}",
+    strbuf_addf(&text,
+                "{\"model\":\"m\",\"models\":{\"m\":{\"provider\":\"anthropic\",\"model\":\"m\",\"base_url\":\"http://"
+                "127.0.0.1:%d\"}}}",
                 steps.port);
     if (file_replace(config, text.buf, text.len, 0600, NULL))
         die("no config");
@@ -406,7 +414,8 @@ static void bench_stream(void)
 {
     event(&stream_body, "content_block_start", "\"index\":0,\"content_block\":{\"type\":\"text\",\"text\":\"\"}");
     while (stream_body.len < STREAM_BYTES)
-        event(&stream_body, "content_block_delta", "\"index\":0,\"delta\":{\"type\":\"text_delta\",\"text\":\" some words\\n\"}");
+        event(&stream_body, "content_block_delta",
+              "\"index\":0,\"delta\":{\"type\":\"text_delta\",\"text\":\" some words\\n\"}");
     event(&stream_body, "message_delta", "\"delta\":{\"stop_reason\":\"end_turn\"},\"usage\":{\"output_tokens\":9}");
     event(&stream_body, "message_stop", "\"n\":0");
     add_answer(&streams, &stream_body);

@@ -19,9 +19,9 @@ static struct strbuf journal_bytes = STRBUF_INIT;
 static void turn(void *none)
 {
     CLEANUP(free) char *model = xasprintf("scripted:%s", script);
-    const char *const argv[] = {program,  "run",         "--headless",      "--workspace",       workspace, "--record",
-                                journal,  "--model",     model,             "--budget",          "tool_calls=1000",
-                                "Read every file", NULL};
+    const char *const argv[] = {program, "run",     "--headless", "--workspace", workspace,         "--record",
+                                journal, "--model", model,        "--budget",    "tool_calls=1000", "Read every file",
+                                NULL};
 
     (void)none;
     unlink(journal);
@@ -56,8 +56,9 @@ static void make_files(void)
     CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
     CLEANUP(strbuf) struct strbuf calls = STRBUF_INIT;
 
-    strbuf_addstr(&calls, "{\"type\":\"session.started\",\"v\":1}\n{\"type\":\"turn.started\",\"turn\":1,\"prompt\":\"x\"}\n"
-                          "{\"type\":\"model.responded\",\"turn\":1,\"step\":1,\"tool_calls\":[");
+    strbuf_addstr(&calls,
+                  "{\"type\":\"session.started\",\"v\":1}\n{\"type\":\"turn.started\",\"turn\":1,\"prompt\":\"x\"}\n"
+                  "{\"type\":\"model.responded\",\"turn\":1,\"step\":1,\"tool_calls\":[");
     for (int i = 0; i < FILES; i++) {
         CLEANUP(free) char *path = xasprintf("%s/f%04d.txt", workspace, i);
 
@@ -66,9 +67,12 @@ static void make_files(void)
             strbuf_addf(&text, "%04d %03d the quick brown fox jumps over it\n", i, line);
         if (file_replace(path, text.buf, SIZE, 0600, NULL) < 0)
             exit(2);
-        strbuf_addf(&calls, "%s{\"id\":\"c%d\",\"name\":\"read_file\",\"arguments\":{\"path\":\"f%04d.txt\"}}", i ? "," : "", i, i);
+        if (i == FILES / 2) /* more than an answer may ask for at once */
+            strbuf_addstr(&calls, "]}\n{\"type\":\"model.responded\",\"turn\":1,\"step\":2,\"tool_calls\":[");
+        strbuf_addf(&calls, "%s{\"id\":\"c%d\",\"name\":\"read_file\",\"arguments\":{\"path\":\"f%04d.txt\"}}",
+                    i % (FILES / 2) ? "," : "", i, i);
     }
-    strbuf_addstr(&calls, "]}\n{\"type\":\"model.responded\",\"turn\":1,\"step\":2,\"text\":\"Read.\"}\n");
+    strbuf_addstr(&calls, "]}\n{\"type\":\"model.responded\",\"turn\":1,\"step\":3,\"text\":\"Read.\"}\n");
     if (file_replace(script, calls.buf, calls.len, 0600, NULL) < 0)
         exit(2);
 }

@@ -73,7 +73,8 @@ terminal() { # name size [NAME=VALUE…]
     mux new-session -d -s $pane -x "${size%x*}" -y "${size#*x}" -c "$home" \
         env -i PATH="$PATH" HOME="$home" TMPDIR="$home/tmp" LC_ALL=C.UTF-8 TERM="${term:-tmux-256color}" PS1='ready> ' \
         KEYTURN_FIXTURES="$source/fixtures" KEYTURN_THEMES="$source/themes" XDG_DATA_HOME="$home/data" XDG_CONFIG_HOME="$home/config" \
-        XDG_STATE_HOME="$home/state" ASAN_OPTIONS=detect_leaks=0:handle_segv=0:handle_abort=0 "$@" bash --norc --noprofile -i
+        XDG_STATE_HOME="$home/state" ASAN_OPTIONS=detect_leaks=0:handle_segv=0:handle_abort=0 \
+        ${KEYTURN_LOOP_LIMIT_MS:+KEYTURN_LOOP_LIMIT_MS=$KEYTURN_LOOP_LIMIT_MS} ${LD_PRELOAD:+LD_PRELOAD=$LD_PRELOAD} "$@" bash --norc --noprofile -i
     mux set-option -t $pane remain-on-exit on >/dev/null 2>&1
     sees 'ready>'
 }

@@ -81,6 +81,20 @@ ok "a wish that the turn has no time for: exit 1" is 1
 ok "at once" out '"retry_in_ms":null'
 ok "and said" out 'it wants to be asked again in 40 s, and the turn has'
 
+begin "a key and plain http"
+for how in '"key_env": "MY_KEY"' '"key_command": "touch ran; echo a-key-of-ours"'; do
+    mkdir -p config/keyturn
+    printf '{"model": "far", "models": {"far": {"provider": "openai", "base_url": "http://models.invalid/v1", "model": "x", %s}}}\n' \
+        "$how" >config/keyturn/config.json
+    kt run --headless --workspace ws hello
+    refused 'model "far" would send its key over plain http to models.invalid. Use https, or set "allow_http": true for it.'
+    ok "the command was not run" test ! -e ran
+    sed -i 's/"model": "x",/"model": "x", "allow_http": true,/' config/keyturn/config.json
+    kt run --headless --workspace ws --budget wall_s=2 hello
+    ok "allowed: it is asked" out 'no answer from http://models.invalid'
+    rm -f ran
+done
+
 begin "too long"
 seq 500 >ws/a.txt
 for model in claude gpt; do

@@ -108,6 +108,7 @@ ok "headless, failed: says why" err "the recording ends here"
 begin "interrupted"
 latency=60000 script_reads >slow.jsonl
 for times in 1 2 3 4; do # 3 and 4: twice, the second while the first is already answered
+    : >"$base/out" # what the last one said must not count
     "$program" replay --execute --headless --speed 1 slow.jsonl >"$base/out" 2>"$base/err" </dev/null &
     pid=$!
     for _ in $(seq 200); do grep -q model.requested "$base/out" && break; sleep 0.05; done
@@ -121,6 +122,7 @@ for times in 1 2 3 4; do # 3 and 4: twice, the second while the first is already
     ok "$times x: no scratch is left" test -z "$(ls "$TMPDIR")"
 done
 for signal in TERM:143 HUP:129; do
+    : >"$base/out" # what the last one said must not count
     "$program" replay --execute --headless --speed 1 slow.jsonl >"$base/out" 2>"$base/err" </dev/null &
     pid=$!
     for _ in $(seq 200); do grep -q model.requested "$base/out" && break; sleep 0.05; done
@@ -132,6 +134,7 @@ for signal in TERM:143 HUP:129; do
     ok "$signal: no scratch is left" test -z "$(ls "$TMPDIR")"
 done
 printf '%s\n' '{"seq":1,"t":0,"turn":0,"type":"session.started","v":1}' '{"seq":2,"t":90000000,"turn":0,"type":"session.ended"}' >r.jsonl
+: >"$base/out"
 "$program" replay --headless --speed 1 r.jsonl >"$base/out" 2>"$base/err" </dev/null &
 pid=$!
 for _ in $(seq 200); do [ -s "$base/out" ] && break; sleep 0.05; done
@@ -185,5 +188,39 @@ ok "asked, and nobody there: 4" is 4
 unset KEYTURN_FIXTURES
 KEYTURN_FIXTURES=$home/nowhere kt demo
 ok "the shipped one or a clear error" test "$status" -eq 0 -o "$status" -eq 2
+
+begin "limits of the shell"
+script_reads >m.jsonl
+limited() { # ulimit's words: status, $base/out, $base/err
+    (ulimit $1 && exec timeout 60 "$program" run --workspace ws --model m.jsonl x) >"$base/out" 2>"$base/err" </dev/null
+    status=$?
+}
+for files in 8 16; do
+    limited "-n $files"
+    ok "$files files: exit 1" is 1
+    ok "$files files: one line" one_error
+    ok "$files files: says what to do" err "the limit is $files (set ulimit -n to 64 or more)"
+done
+limited "-s 64"
+ok "64 KB of stack: exit 1" is 1
+ok "64 KB of stack: one line" one_error
+ok "64 KB of stack: says what to do" err "limited to 64 KB (set ulimit -s to 512 or more)"
+for enough in "-n 32" "-Sn 8" "-s 512" "-Ss 64"; do
+    limited "$enough"
+    ok "ulimit $enough is enough" is 0
+done
+
+begin "a journal that may not grow"
+big=$(head -c 40000 /dev/zero | tr '\0' a)
+{ head_lines "Change it." && answer 1 "$big" "$edit_a" && answer 2 "Changed." ""; } >m.jsonl
+for how in "" --headless; do
+    (ulimit -f 32 && exec timeout 60 "$program" run $how --approve allow --workspace ws --model m.jsonl x 2>&1 </dev/null) |
+        cat >"$base/out"
+    status=${PIPESTATUS[0]}
+    ok "exit 1" is 1
+    ok "says why" out "File too large"
+    ok "and what became of the turn" out "what cannot be recorded is not done"
+    ok "nothing was written" grep -qx two ws/a.txt
+done
 
 finish

@@ -88,8 +88,8 @@ case_engines() {
     echo '{"workspace":{"engine":"none"}}' >"$home/none.json"
     run_calls "$(exec_call c1 true)" '--config none.json'
     sees 'waiting for you'
-    sees 'programs none !   '
-    sees 'programs none ! · 1 call'
+    sees 'programs none UNSAFE   '
+    sees 'programs none UNSAFE · 1 call'
     keys y
     sees 'They all ran.'
     escape

@@ -130,7 +130,7 @@ case_no_walls() {
         answer 3 "That was it." ''
     } >"$home/model.jsonl"
     start run --workspace ws --model scripted:model.jsonl --config config/keyturn/config.json --record rec.jsonl "'try it'"
-    sees 'waiting for you: workspace_exec'
+    sees 'you: workspace_exec'
     sees '| touch $HERE/one'
     sees 'There is no sandbox around it: it can change your files.'
     sees 'y approve'

@@ -86,6 +86,31 @@ case_crash_abrt() { crash_with ABRT 134; }
 case_kill_term() { crash_with TERM 143; }
 case_kill_hup() { crash_with HUP 129; }
 
+# Every other signal that ends a program: the terminal is given back, and the status still names the signal.
+case_kill_quit() { crash_with QUIT 131; }
+case_kill_trap() { crash_with TRAP 133; }
+case_kill_usr1() { crash_with USR1 138; }
+case_kill_usr2() { crash_with USR2 140; }
+case_kill_alrm() { crash_with ALRM 142; }
+case_kill_stkflt() { crash_with STKFLT 144; }
+case_kill_xcpu() { crash_with XCPU 152; }
+case_kill_vtalrm() { crash_with VTALRM 154; }
+case_kill_prof() { crash_with PROF 155; }
+case_kill_io() { crash_with IO 157; }
+case_kill_pwr() { crash_with PWR 158; }
+case_kill_sys() { crash_with SYS 159; }
+case_kill_realtime() { crash_with 40 168; }
+
+# A file that may not grow is an error of the write, not the end of the program.
+case_kill_xfsz() {
+    begin kill_xfsz 120x40
+    start replay "$source/fixtures/demo.jsonl"
+    sees '1 conversation'
+    kill -XFSZ "$(pgrep -s "$(mux display -p -t it '#{pane_pid}')" -x keyturn | head -1)"
+    keys q
+    sees 'status=0'
+}
+
 # In the middle of a question: the turn is cancelled, the journal closed, nothing written, the terminal given back.
 case_kill_asking() {
     begin kill_asking 120x40
@@ -198,5 +223,7 @@ case_stray_stderr() {
     sees 'That is all'
 }
 
-run_cases resize small tiny suspend crash_segv crash_abrt kill_term kill_hup kill_asking hostile c_locale \
+run_cases resize small tiny suspend crash_segv crash_abrt kill_term kill_hup kill_quit kill_trap \
+    kill_usr1 kill_usr2 kill_alrm kill_stkflt kill_xcpu kill_vtalrm kill_prof kill_io kill_pwr kill_sys kill_realtime \
+    kill_xfsz kill_asking hostile c_locale \
     no_color truecolor terminals terminals_undescribed stray_stderr

@@ -59,7 +59,7 @@ case_deny_with_reason() {
 
 case_edit() {
     begin edit 120x40
-    printf '#!/bin/sh\nsed -i "s/three/THREE/" "$1"\n' >"$home/editor"
+    printf '#!/bin/sh\ngrep SigIgn: /proc/$$/status >%s/ignored\nsed -i "s/three/THREE/" "$1"\n' "$home" >"$home/editor"
     chmod +x "$home/editor"
     typed "export EDITOR=$home/editor"
     keys Enter
@@ -70,6 +70,29 @@ case_edit() {
     file_has "$home/rec.jsonl" '"decision":"edited"'
     sees 'That is all I had to do.'
     check "what the editor left was written" grep -qx THREE "$home/ws/numbers"
+    local ignored
+    ignored=$(sed 's/.*[[:space:]]//' "$home/ignored")
+    check "the editor ignores neither PIPE nor XFSZ" [ $((0x$ignored & 0x1001000)) -eq 0 ]
+}
+
+# Sequences that begin with a C1 control as UTF-8: their last letter answers nothing, whole or byte by byte.
+case_c1_sequences() {
+    begin c1_sequences 120x40
+    run_write
+    local bytes byte
+    for bytes in "c2 9b 79" "c2 9b 31 3b 35 79" "c2 8f 79" "c2 9d 30 3b 79 c2 9c" "c2 90 79 1b 5c" "c2 98 79 c2 9c" "c2 9e 79 c2 9c" \
+        "c2 9f 79 c2 9c" "9b 79"; do
+        mux send-keys -t $pane -H $bytes
+        for byte in $bytes; do
+            mux send-keys -t $pane -H "$byte"
+            sleep 0.06
+        done
+    done
+    keys n
+    file_has "$home/rec.jsonl" '"type":"write.decided"'
+    check "only the n was an answer" grep -q '"decision":"denied"' "$home/rec.jsonl"
+    check "nothing was written" grep -qx 3 "$home/ws/numbers"
+    sees 'That is all I had to do.'
 }
 
 case_editor_fails() {
@@ -166,7 +189,7 @@ run_command() {
         answer 2 "That was it." ''
     } >"$home/model.jsonl"
     start run --workspace ws --model scripted:model.jsonl --config config/keyturn/config.json --record rec.jsonl "'try it'"
-    sees 'waiting for you: workspace_exec'
+    sees 'you: workspace_exec'
     sees 'n deny'
 }
 
@@ -212,7 +235,7 @@ case_left_out() {
         answer 3 "That was it." ''
     } >"$home/model.jsonl"
     start run --workspace ws --model scripted:model.jsonl --config config/keyturn/config.json --record rec.jsonl "'bring it'"
-    sees 'waiting for you: workspace_exec'
+    sees 'you: workspace_exec'
     sees 'y approve'
     keys y
     sees 'asks you: bring_back'
@@ -254,5 +277,33 @@ case_selected_in_sight() {
     sees 'That is all I had to do.'
 }
 
-run_cases approve_hunks neither_enter_nor_space deny deny_with_reason edit editor_fails allow undo ask_timeout \
-    early_keys fresh_question paste_answers_nothing forged_call unseen_call left_out selected_in_sight
+# A question names the place that a link leads to, why it is protected, and what the write cannot keep. A allows nothing.
+case_protected() {
+    begin protected 120x40
+    mkdir -p "$home/ws/.git/hooks"
+    printf 'make\n' >"$home/ws/.git/hooks/pre-commit"
+    chmod 4755 "$home/ws/.git/hooks/pre-commit"
+    ln -s .git/hooks "$home/ws/docs"
+    {
+        echo '{"type":"session.started","v":1}'
+        answer 1 "I change it." \
+            '{"id":"c1","name":"write_file","arguments":{"path":"docs/pre-commit","content":"make check\n"}}'
+        answer 2 "That is all I had to do." ''
+    } >"$home/model.jsonl"
+    start run --workspace ws --model scripted:model.jsonl --record rec.jsonl --approve allow "'write it'"
+    sees 'waiting for you'
+    sees 'write_file  .git/hooks/pre-commit'
+    sees 'protected: git runs the files in it'
+    sees 'through the link docs/pre-commit'
+    sees 'does not keep: setuid'
+    keys A
+    sees 'is protected: A cannot allow it'
+    check "nothing was decided" bash -c "! grep -q write.decided '$home/rec.jsonl'"
+    keys y
+    sees 'That is all I had to do.'
+    check "written where it was said" grep -qx 'make check' "$home/ws/.git/hooks/pre-commit"
+    check "by key" grep -q '"decision":"approved","by":"key"' "$home/rec.jsonl"
+}
+
+run_cases approve_hunks neither_enter_nor_space deny deny_with_reason c1_sequences edit editor_fails allow undo ask_timeout \
+    early_keys fresh_question paste_answers_nothing forged_call unseen_call left_out selected_in_sight protected

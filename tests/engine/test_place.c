@@ -314,7 +314,8 @@ static void test_policy(void **state)
     (void)state;
     static const char *const allow[] = {"echo", NULL};
     rig.options.commands.allow = allow;
-    rig.options.network = true;
+    static const struct network_rule everything = {.kind = NETWORK_ANY};
+    rig.options.network = (struct network_rules){&everything, 1, NULL};
     rig.options.policy.max_disk_bytes = 1 << 20;
     place_rig_open(&rig);
     place_rig_call(&rig, "c1", "workspace_exec", "{\"command\":\"echo fine\"}");

@@ -51,6 +51,26 @@ static void test_brought_back_when_approved(void **state)
     assert_true(st.st_mode & S_IXUSR);
 }
 
+/* A record must stay readable and a question must fit a screen, whatever a program made. The bytes are all written. */
+static void test_a_question_about_much_is_short(void **state)
+{
+    (void)state;
+    rig.turn.answer = turn_rig_say_yes;
+    place_rig_open(&rig);
+    place_rig_call(
+        &rig, "c1", "workspace_exec",
+        "{\"command\":\"for i in 1 2 3 4; do yes some words | head -c 3000000 > out/$i; done; yes "
+        "\\\"$(printf '\\\\033\\\\177')\\\" | head -c 2000000 > out/5; for i in $(seq 10 109); do yes 1,2,3,4 | head "
+        "-c 150000 > out/$i; done\"}");
+    place_rig_call(&rig, "c2", "bring_back", "{\"from\":\"out\",\"to\":\"res/\"}");
+    place_rig_turn(&rig);
+    const struct event *proposed = turn_rig_event(&rig.turn, EVENT_WRITE_PROPOSED, 0);
+    assert_true(strlen(proposed->write_proposed.files) < (size_t)3 << 20);
+    assert_non_null(strstr(proposed->write_proposed.files, "Too large to be shown whole: 272728 lines added"));
+    CLEANUP(free) char *last = turn_rig_read(&rig.turn, "res/4");
+    assert_int_equal(strlen(last), 3000000);
+}
+
 static void expect_file(const char *path, const char *text)
 {
     CLEANUP(free) char *got = turn_rig_read(&rig.turn, path);
@@ -207,6 +227,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_brought_back_when_approved),
+        TEST(test_a_question_about_much_is_short),
         TEST(test_names_of_what_is_brought_back),
         TEST(test_denied_leaves_nothing),
         TEST(test_what_cannot_be_brought_back),

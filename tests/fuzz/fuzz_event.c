@@ -1,13 +1,26 @@
-/* A line of a journal. Whatever is taken comes back: as the same bytes, and without them as the same fields. And the
+/* A line of a journal. Whatever is taken comes back: as the same bytes, made printable, and without them as the same
+ * fields. And the
  * decoder's scanner takes nothing that json_parse refuses, nor the other way round. */
 
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/strbuf.h"
 #include "journal/event.h"
 #include "journal/event_scan.h"
 #include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* Lines are made printable, so JSON text is the same when its printable forms are. */
+static bool same_json(const char *a, const char *b)
+{
+    CLEANUP(strbuf) struct strbuf left = STRBUF_INIT, right = STRBUF_INIT;
+    strbuf_addstr(&left, a);
+    strbuf_addstr(&right, b);
+    json_make_printable(&left, 0);
+    json_make_printable(&right, 0);
+    return strcmp(left.buf, right.buf) == 0;
+}
 
 static bool same_field(const struct event *a, const struct event *b, const struct event_field *field)
 {
@@ -19,7 +32,9 @@ static bool same_field(const struct event *a, const struct event *b, const struc
     case EVENT_KIND_JSON:
         memcpy(&texts[0], left, sizeof(texts[0]));
         memcpy(&texts[1], right, sizeof(texts[1]));
-        return texts[0] && texts[1] ? strcmp(texts[0], texts[1]) == 0 : texts[0] == texts[1];
+        if (!texts[0] || !texts[1])
+            return texts[0] == texts[1];
+        return field->kind == EVENT_KIND_JSON ? same_json(texts[0], texts[1]) : strcmp(texts[0], texts[1]) == 0;
     case EVENT_KIND_NUM:
     case EVENT_KIND_NNUM:
         memcpy(&numbers[0], left, sizeof(numbers[0]));
@@ -50,6 +65,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     CLEANUP(arena) struct arena arena = ARENA_INIT;
     CLEANUP(strbuf) struct strbuf line = STRBUF_INIT, numbered = STRBUF_INIT, summary = STRBUF_INIT;
+    CLEANUP(strbuf) struct strbuf whole = STRBUF_INIT;
     const char *text = (const char *)data;
     struct event event, back, renumbered;
     const struct json *value = json_parse(&arena, text, size, NULL);
@@ -64,12 +80,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (!value || value->type != JSON_OBJECT || strcmp(json_str(type, ""), event.type_name) != 0)
         BUG("the scanner takes it and json_parse does not");
     event_encode(&line, &event);
-    if (line.len != size || memcmp(line.buf, data, size) != 0)
+    strbuf_add(&whole, text, size);
+    json_make_printable(&whole, 0);
+    if (line.len != whole.len || memcmp(line.buf, whole.buf, whole.len) != 0)
         BUG("the raw line is another");
+    if (!json_parse(&arena, whole.buf, whole.len, NULL))
+        BUG("what is printed is no JSON");
 
     event_encode_numbered(&numbered, &event);
     if (event_decode(&renumbered, &arena, numbered.buf, numbered.len, NULL) < 0)
         BUG("the numbered line cannot be read");
+    if (!json_is_printable(line.buf, line.len) || !json_is_printable(numbered.buf, numbered.len))
+        BUG("a line is not printable");
     check_same(&event, &renumbered);
 
     strbuf_reset(&line);

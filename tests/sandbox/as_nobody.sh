@@ -16,13 +16,17 @@ trap 'rm -rf "$place"' EXIT
 chmod 755 "$place"
 mkdir "$place/tests" "$place/home"
 install -m 755 "$1" "$place/"
+install -m 755 "$(dirname "$1")/tests/try_call" "$place/tests/"
+cp -r "$(dirname "$0")/attacks" "$place/attacks"
+cp -r "$(dirname "$0")/toolchains" "$place/toolchains"
+chmod -R a+rX "$place/attacks" "$place/toolchains"
 chown 65534:65534 "$place/home"
 shift
 status=0
 for test in "$@"; do
     install -m 755 "$test" "$place/tests/"
     echo "== ${test##*/}"
-    (cd "$place/home" && HOME=$place/home TMPDIR=$place/home setpriv --reuid=65534 --regid=65534 --clear-groups \
+    (cd "$place/home" && HOME=$place/home TMPDIR=$place/home KEYTURN_ATTACKS=$place/attacks KEYTURN_TOOLCHAINS=$place/toolchains setpriv --reuid=65534 --regid=65534 --clear-groups \
         "$place/tests/${test##*/}" 2>&1) || status=1
 done
 exit $status

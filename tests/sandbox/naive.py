@@ -41,6 +41,7 @@ for line in sys.stdin:
     request = json.loads(line)
     current = request["execution_id"]
     history.append(request["script"])
+    secrets = {name: os.environ.get(name) for name in request["required_secrets"]}
     signal.alarm(request["timeout"])
     try:
         exec(request["script"], dict(base))

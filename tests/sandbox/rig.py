@@ -9,6 +9,7 @@ import ctypes
 import itertools
 import json
 import os
+import pwd
 import re
 import select
 import shutil
@@ -100,6 +101,29 @@ def product_engines():
     return json.loads(text[text.index("TEXT({") + 5 : text.rindex("})") + 1])
 
 
+def sandbox_user():
+    """Who sandboxed code of root's is: uid and gid, as core/sandbox/user.c finds them."""
+    with open(os.path.join(HERE, "../../core/sandbox/user.h")) as file:
+        text = file.read()
+    name = re.search(r'SANDBOX_USER_NAME +"(.*)"', text)[1]
+    number = int(re.search(r"SANDBOX_UID +(\d+)", text)[1])
+    try:
+        entry = pwd.getpwnam(name)
+    except KeyError:
+        return number, number
+    return entry.pw_uid, entry.pw_gid
+
+
+def as_user(it, harness, host, argv):
+    """What the product puts before an engine that root starts as another user."""
+    if not it.get("as_user") or os.getuid() != 0:
+        return argv
+    uid, gid = sandbox_user()
+    launcher = os.path.join(os.path.dirname(harness), "keyturn-launch")
+    shown = ["--show", harness, "--lend", host.tools]
+    return [launcher, "--as", str(uid), "--as-group", str(gid), *shown, "--", *argv]
+
+
 def wipe_script():
     """What the product empties such a workspace with."""
     with open(os.path.join(HERE, "../../core/sandbox/pool_clean.c")) as file:
@@ -118,12 +142,13 @@ def argv_for(engine, harness, host, switches, again=False):
     it = product_engines()["none" if engine == "bare" else engine]
     places = {"harness": harness, "image": harness, "tools": host.tools, "workspace": host.work}
     places |= {"memory_mb": 512, "pids": 32, "name": f"keyturn-hostile-{os.getpid()}-{next(numbers)}"}
+    places["uid"], places["gid"] = sandbox_user()
     several = {"{tools...}": it["tools"], "{degraded...}": []}
     several["{secrets...}"] = [one.replace("{secret}", name) for name in SECRETS for one in it.get("secret", [])]
     argv = [one for argument in it["argv"] for one in several.get(argument, [argument])]
     if again:
         argv[1:1] = it["retry"]["with"]
-    return [one.format(**places) for one in argv] + list(switches)
+    return as_user(it, harness, host, [one.format(**places) for one in argv] + list(switches))
 
 
 class Run:

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Scripts and programs in containers of a real dockerd, which is started here, listens only on a socket of ours and is ended
-# with the test. $1 is keyturn, $2 the test of programs. Only root can start one: for others the test counts as skipped.
+# with the test. $1 is keyturn, the others are tests of programs. Only root can start one: for others the test counts as skipped.
 set -u
-program=$(readlink -f "${1:?usage: test_docker.sh PROGRAM TEST_PROGRAMS}")
-programs=$(readlink -f "$2")
+program=$(readlink -f "${1:?usage: test_docker.sh PROGRAM TEST...}")
+shift
 source=$(readlink -f "$(dirname "$0")/../..")
 if [ "$(id -u)" -ne 0 ]; then
     echo "dockerd runs as root only: not tried" >&2
@@ -79,7 +79,9 @@ wait "$turn" 2>/dev/null
 for _ in $(seq 300); do [ "$(running)" -eq 0 ] && break; sleep 0.1; done
 ok "nothing of the command is left" test "$(running)" -eq 0
 
-"$programs" docker localhost/keyturn-harness >"$base/out" 2>&1
-ok "programs are held" test $? -eq 0
-ok "none of them is left" test "$(running)" -eq 0
+for test in "$@"; do
+    "$test" docker localhost/keyturn-harness >"$base/out" 2>&1
+    ok "${test##*/}" test $? -eq 0
+    ok "${test##*/}: no container is left" test "$(running)" -eq 0
+done
 [ "$failed" -eq 0 ]

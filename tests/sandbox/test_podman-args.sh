@@ -35,13 +35,15 @@ sed -i "2i SEEN=$base/seen HARNESS=$build/keyturn-harness" "$base/bin/podman"
 export PATH=$base/bin:$PATH API_TOKEN=open-sesame AWS_SECRET_ACCESS_KEY=not-for-you
 calls=$base/seen/calls
 
+user=$(id -u _keyturn 2>/dev/null || sed -n 's/#define SANDBOX_UID *//p' "$(dirname "$0")/../../core/sandbox/user.h")
+user=$user:$(id -g _keyturn 2>/dev/null || echo "$user")
 kt exec --engine podman --secret API_TOKEN --tools "$base/tools" - <<<'import os; emit_result(len(os.environ["API_TOKEN"]))'
 ok "a script" is 0
 ok "with its secret" out '"data":11'
 ok "first as it is" test "$(sed -n 1p "$calls" | cut -d' ' -f1-3)" = "run -i --rm"
 ok "then with the other runtime" test "$(sed -n 2p "$calls" | cut -d' ' -f1-4)" = "--runtime=runc run -i --rm"
 for argument in --pull=never --read-only --cap-drop=ALL --security-opt=no-new-privileges --network=none \
-    "--user 65534:65534" "--memory 512m" "--memory-swap 512m" "--pids-limit 32" "--ulimit nofile=1024:1024" \
+    "--user $user" "--memory 512m" "--memory-swap 512m" "--pids-limit 32" "--ulimit nofile=1024:1024" \
     "--ulimit nproc=256:256" "--tmpfs /workspace:rw,noexec,nosuid,nodev,size=16m" "--env API_TOKEN" \
     "--volume $base/tools:/tools:ro"; do
     ok "$argument" grep -qF -- " $argument " "$calls"

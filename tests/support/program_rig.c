@@ -4,7 +4,7 @@
 #include "base/file.h"
 #include "base/loop.h"
 #include "base/mem.h"
-#include "sandbox/engines.h"
+#include "sandbox/engines_program.h"
 #include "workspace/workspace.h"
 #include <ctype.h>
 #include <dirent.h>
@@ -42,7 +42,6 @@ void program_rig_open(struct program_rig *rig, const char *engine, const struct 
     strbuf_init(&rig->result.err);
     if (!rig->folder || sandbox_engines_load(&engines, NULL, &err))
         BUG("%s", err.text);
-    struct workspace_options ws = {.base = rig->folder, .observer = {on_op, rig}};
     if (!*mark)
         snprintf(mark, sizeof(mark), "%d", (int)getpid());
     if (!own.provider.variables)
@@ -50,6 +49,9 @@ void program_rig_open(struct program_rig *rig, const char *engine, const struct 
     own.loop = rig->loop;
     if (!own.engine)
         own.engine = sandbox_engines_find(&engines, engine);
+    struct workspace_options ws = {.base = rig->folder,
+                                   .other_user = own.engine && sandbox_program_is_other_user(own.engine),
+                                   .observer = {on_op, rig}};
     rig->ws = workspace_create(&ws, "test", NULL, &err);
     rig->programs = rig->ws && own.engine ? programs_new(&own, &err) : NULL;
     if (!rig->programs)

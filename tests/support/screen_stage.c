@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "model/scripted.h"
+#include "sandbox/engines_program.h"
 #include "start.h"
 #include "tools/artifact.h"
 #include "tools/checkpoint.h"
@@ -336,6 +337,10 @@ static void fill_sandbox(struct screen_stage *stage, struct view *view)
             .waiting = 1,
             .failed = 4};
     view->sandbox = sandbox;
+    static struct program_limits_view watched;
+    watched.words = sandbox_program_holder_words(HOLDER_WATCH);
+    if (strcmp(state, "busy") == 0)
+        view->limits = &watched;
     if (strcmp(state, "unheld") == 0) {
         sandbox->status.idle = 2;
         view->program_engine = "none";

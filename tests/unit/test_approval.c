@@ -68,7 +68,7 @@ static struct change_set *two_hunks(struct fixture *f)
 static enum decision judge(struct approval *approval, const char *call, const char *tool, const struct change_set *set)
 {
     bool nobody;
-    struct verdict verdict = approval_judge(approval, 1, call, tool, set, &nobody);
+    struct verdict verdict = approval_judge(approval, 1, call, tool, set, NULL, &nobody);
     enum decision decision = verdict.decision;
     assert_false(nobody);
     verdict_release(&verdict);
@@ -87,7 +87,7 @@ static void test_modes(void **state)
     assert_int_equal(judge(approval, "c", "t", set), DECISION_APPROVED);
     approval_free(approval);
     approval = approval_new(APPROVE_DENY, true);
-    struct verdict verdict = approval_judge(approval, 1, "c", "t", set, &nobody);
+    struct verdict verdict = approval_judge(approval, 1, "c", "t", set, NULL, &nobody);
     assert_int_equal(verdict.decision, DECISION_DENIED);
     assert_int_equal(verdict.by, BY_POLICY);
     assert_non_null(strstr(verdict.reason, "every write"));
@@ -103,7 +103,7 @@ static void test_nobody_there_means_no_and_is_told(void **state)
     struct change_set *set = two_hunks(f);
     struct approval *approval = approval_new(APPROVE_ASK, false);
     bool nobody = false;
-    struct verdict verdict = approval_judge(approval, 1, "c", "t", set, &nobody);
+    struct verdict verdict = approval_judge(approval, 1, "c", "t", set, NULL, &nobody);
     assert_int_equal(verdict.decision, DECISION_DENIED);
     assert_int_equal(verdict.by, BY_POLICY);
     assert_string_equal(verdict.reason, "nobody is there to be asked");
@@ -182,14 +182,14 @@ static void test_recorded_answers_come_first_and_in_order(void **state)
     static const enum decision expected[] = {DECISION_APPROVED, DECISION_DENIED, DECISION_DENIED};
     static const enum decider by[] = {BY_RECORDING, BY_RECORDING, BY_POLICY};
     for (size_t i = 0; i < COUNT_OF(expected); i++) {
-        struct verdict verdict = approval_judge(approval, 1, "c1", "t", set, NULL);
+        struct verdict verdict = approval_judge(approval, 1, "c1", "t", set, NULL, NULL);
         assert_int_equal(verdict.decision, expected[i]);
         assert_int_equal(verdict.by, by[i]);
         if (i == 1)
             assert_string_equal(verdict.reason, "no");
         verdict_release(&verdict);
     }
-    struct verdict verdict = approval_judge(approval, 1, "c2", "t", set, NULL);
+    struct verdict verdict = approval_judge(approval, 1, "c2", "t", set, NULL, NULL);
     assert_int_equal(verdict.decision, DECISION_EDITED);
     assert_int_equal(verdict.edited->count, 1);
     assert_ptr_not_equal(verdict.edited, set);

@@ -310,6 +310,105 @@ static void test_a_root_within(void **state)
     assert_int_equal(err.code, ENOTDIR);
 }
 
+static void expect_place(const char *asked, const char *path, size_t anchor, bool link)
+{
+    struct err err = ERR_INIT;
+    struct beneath_place place;
+    if (beneath_resolve(root, asked, &place, &err) < 0)
+        fail_msg("%s: %s", asked, err.text);
+    assert_string_equal(place.path, path);
+    assert_int_equal(place.anchor.len, anchor);
+    assert_int_equal(place.link, link);
+    struct stat st;
+    assert_int_equal(fstat(place.folder, &st), 0);
+    assert_true(st.st_dev == place.anchor.dev && st.st_ino == place.anchor.ino);
+    beneath_place_release(&place);
+}
+
+static void expect_unresolved(const char *asked, int code, const char *part)
+{
+    struct err err = ERR_INIT;
+    struct beneath_place place;
+    assert_int_equal(beneath_resolve(root, asked, &place, &err), -1);
+    assert_int_equal(err.code, code);
+    assert_non_null(strstr(err.text, part));
+}
+
+static void test_resolving(void **state)
+{
+    (void)state;
+    CLEANUP(free) char *inside = scratch_path(&files, "a/b");
+    scratch_write(&files, "a/b/x", "x");
+    scratch_write(&files, "file", "f");
+    link_to("a", "one");
+    link_to("one/b", "two");
+    link_to("../..", "a/b/top");
+    link_to(inside, "absolute");
+    link_to("a/b/", "slashed");
+    link_to("missing/folder", "dangling");
+    link_to("missing/../file", "crooked");
+    link_to("file", "a/none");
+    link_to(outside.path, "away");
+    link_to("../../..", "a/b/climbs");
+    link_to("loop2", "loop1");
+    link_to("loop1", "loop2");
+    link_to("/proc/self/cwd", "magic");
+    expect_place("a/b/x", "a/b/x", 3, false);
+    expect_place("one/b/x", "a/b/x", 3, false);
+    expect_place("./two//x", "a/b/x", 3, false);
+    expect_place("absolute/x", "a/b/x", 3, false);
+    expect_place("slashed/new/deep/er", "a/b/new/deep/er", 3, false);
+    expect_place("slashed", "a/b", 1, true);
+    expect_place("two/top/file", "file", 0, false);
+    expect_place("two/top", ".", 0, true);
+    expect_place("new", "new", 0, false);
+    expect_place("dangling", "missing/folder", 0, true);
+    expect_place("dangling/x", "missing/folder/x", 0, false);
+    expect_place("a/none", "a/file", 1, true);
+    expect_place(".", ".", 0, false);
+    expect_unresolved("away", EXDEV, "away is a symbolic link to ");
+    expect_unresolved("away/x/y", EXDEV, "path escapes workspace: away/x/y (away is a symbolic link to ");
+    expect_unresolved("two/climbs/x", EXDEV,
+                      "path escapes workspace: two/climbs/x (a/b/climbs is a symbolic link to ../../..");
+    expect_unresolved("magic/x", EXDEV, "path escapes workspace: magic/x");
+    expect_unresolved("../x", EXDEV, "path escapes workspace: ../x");
+    expect_unresolved("loop1/x", ELOOP, "too many symbolic links");
+    expect_unresolved("crooked", ENOENT, "does not exist");
+    expect_unresolved("file/x", ENOTDIR, "not a folder");
+}
+
+static void test_the_same_folder_again(void **state)
+{
+    (void)state;
+    struct err err = ERR_INIT;
+    struct beneath_place place;
+    CLEANUP(free) char *folder = scratch_path(&files, "a"), *aside = scratch_path(&files, "aside");
+    scratch_mkdir(&files, "a");
+    scratch_mkdir(&files, "b");
+    assert_int_equal(beneath_resolve(root, "a/new/x", &place, &err), 0);
+    assert_int_equal(beneath_folder(root, place.path, &place.anchor, false, &err), -1);
+    assert_int_equal(err.code, ENOENT);
+    int fd = beneath_folder(root, place.path, &place.anchor, true, &err);
+    assert_true(fd >= 0);
+    close(fd);
+    assert_true(scratch_exists(&files, "a/new"));
+    assert_int_equal(rename(folder, aside), 0);
+    const char *const swaps[] = {"b", "aside", NULL};
+    for (size_t i = 0; i < COUNT_OF(swaps); i++) {
+        if (swaps[i])
+            link_to(swaps[i], "a");
+        else
+            scratch_mkdir(&files, "a");
+        assert_int_equal(beneath_folder(root, place.path, &place.anchor, true, &err), -1);
+        assert_int_equal(err.code, ESTALE);
+        assert_string_equal(err.text, "a was moved or replaced meanwhile");
+        scratch_remove(&files, "a");
+    }
+    assert_int_equal(beneath_folder(root, place.path, &place.anchor, true, &err), -1);
+    assert_int_equal(err.code, ESTALE);
+    beneath_place_release(&place);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -319,6 +418,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_special_files_do_not_block, setup, teardown),
         cmocka_unit_test_setup_teardown(test_reading, setup, teardown),
         cmocka_unit_test_setup_teardown(test_parent, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_resolving, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_the_same_folder_again, setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_race_never_wins, setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_root_within, setup, teardown),
     };

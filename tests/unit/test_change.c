@@ -111,7 +111,6 @@ static void test_sides(void **state)
     assert_int_equal(change->old.mode, 0755);
     assert_string_equal(change->old.bytes, "old\n");
     assert_string_equal(change->old.digest, change->new.digest);
-    assert_ptr_not_equal(change->old.bytes, change->new.bytes);
     set_text(change, "new\n");
     assert_string_equal(change->new.digest, "7aa7a5359173d05b63cfd682e3c38487f3cb4f7f1d60659fe59fab1505977d4c");
     change = add(set, "b/none.txt");
@@ -126,8 +125,8 @@ static void test_sides(void **state)
     change_set_digest(set, one);
     change_set_digest(copy, two);
     assert_string_equal(one, two);
-    copy->items[1].new.bytes[1] = 'z';
-    change_side_set(&copy->items[1].new, copy->items[1].new.bytes, 3, 0600); /* from itself */
+    assert_ptr_equal(copy->items[1].new.bytes, set->items[1].new.bytes);
+    change_side_set(&copy->items[1].new, copy->items[1].new.bytes + 1, 2, 0600); /* from itself */
     change_set_digest(copy, two);
     assert_string_not_equal(one, two);
     assert_memory_equal(set->items[1].new.bytes, "x\0y", 3);
@@ -144,11 +143,10 @@ static void test_what_cannot_be_changed(void **state)
     CLEANUP(free) char *secret = scratch_path(&rig.beside, "secret");
     scratch_write(&rig.beside, "secret", "s");
     scratch_write(&rig.files, "d/real", "r");
-    link_to("real", "d/link");
-    link_to("../d/./real", "d/round");
     link_to(secret, "out");
-    link_to("nowhere", "dangling");
     link_to("loop", "loop");
+    link_to("d", "folder");
+    link_to(".", "self");
     CLEANUP(free) char *fifo = scratch_path(&rig.files, "fifo");
     assert_int_equal(mkfifo(fifo, 0600), 0);
     CLEANUP(free) char *sock = scratch_path(&rig.files, "sock");
@@ -163,10 +161,9 @@ static void test_what_cannot_be_changed(void **state)
     alarm(20);
     expect_not_addable("d", "d is a folder, not a file that can be changed");
     expect_not_addable(".", ". is a folder, not a file that can be changed");
-    expect_not_addable("d/link", "d/link is a symbolic link to d/real; write to d/real itself");
-    expect_not_addable("d/round", "d/round is a symbolic link to d/real; write to d/real itself");
-    expect_not_addable("dangling", "dangling is a symbolic link to nowhere; write to nowhere itself");
-    expect_not_addable("loop", "loop is a symbolic link to loop; write to loop itself");
+    expect_not_addable("folder", "d is a folder, not a file that can be changed");
+    expect_not_addable("self/self", ". is a folder, not a file that can be changed");
+    expect_not_addable("loop", "loop leads through too many symbolic links");
     CLEANUP(free) char *text = xasprintf("out is a symbolic link to %s, which is outside the workspace", secret);
     expect_not_addable("out", text);
     expect_not_addable("fifo", "fifo is a FIFO, not a file that can be changed");
@@ -199,9 +196,115 @@ static void test_write_create_delete(void **state)
     expect_file("edit.sh", "new\n");
     assert_int_equal(scratch_mode(&rig.files, "edit.sh"), 0750);
     expect_file("deep/er/made.txt", "made\n");
-    assert_int_equal(scratch_mode(&rig.files, "deep/er/made.txt"), 0644);
+    assert_int_equal(scratch_mode(&rig.files, "deep/er/made.txt"), 0600); /* as any other new file */
     expect_file("real/through.txt", "t\n");
     expect_file("gone.txt", NULL);
+    change_set_free(set);
+}
+
+/* The resolved path is the path of the change; what was asked for is said besides. */
+static void test_links_are_resolved(void **state)
+{
+    (void)state;
+    CLEANUP(free) char *real = scratch_path(&rig.files, "d/real");
+    scratch_write(&rig.files, "d/real", "r");
+    scratch_mkdir(&rig.files, ".git/hooks");
+    link_to("real", "d/link");
+    link_to("../d/./real", "d/round");
+    link_to(real, "absolute");
+    link_to("d/new", "dangling");
+    link_to(".git/hooks", "docs");
+    link_to("../docs", "d/docs");
+    static const struct {
+        const char *asked, *path;
+        bool link;
+    } cases[] = {
+        {"d/link", "d/real", true},
+        {"./d//round", "d/real", true},
+        {"absolute", "d/real", true},
+        {"dangling", "d/new", true},
+        {"docs/pre-commit", ".git/hooks/pre-commit", false},
+        {"d/docs/a/b", ".git/hooks/a/b", false},
+        {"d/../docs/x", ".git/hooks/x", false},
+    };
+    struct change_set *set = change_set_new();
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        struct change *change = add(set, cases[i].asked);
+        assert_string_equal(change->path, cases[i].path);
+        assert_non_null(change->through);
+        assert_int_equal(change->link, cases[i].link);
+    }
+    assert_string_equal(set->items[1].through, "d/round");
+    assert_null(add(set, "d/real")->through);
+    char asked[HASH_SHA256_HEX], named[HASH_SHA256_HEX];
+    struct change_set *one = change_set_new(), *other = change_set_new();
+    add(one, "docs/pre-commit");
+    add(other, ".git/hooks/pre-commit");
+    change_set_digest(one, asked);
+    change_set_digest(other, named);
+    assert_string_equal(asked, named);
+    change_set_free(one);
+    change_set_free(other);
+    change_set_free(set);
+
+    set = change_set_new();
+    add_text(set, "d/link", "new");
+    add_text(set, "d/docs/a/b", "hook");
+    struct change_set *copy = change_set_copy(set);
+    expect_commit(copy);
+    expect_file("d/real", "new");
+    expect_file(".git/hooks/a/b", "hook");
+    char target[16] = "";
+    CLEANUP(free) char *link = scratch_path(&rig.files, "d/link");
+    assert_int_equal(readlink(link, target, sizeof(target) - 1), 4); /* the link is still one */
+    change_set_free(copy);
+    change_set_free(set);
+}
+
+static void swap_in(const char *target)
+{
+    CLEANUP(free) char *src = scratch_path(&rig.files, "src");
+    CLEANUP(free) char *aside = scratch_path(&rig.files, "src.old");
+    assert_int_equal(rename(src, aside), 0);
+    if (target)
+        link_to(target, "src");
+    else
+        scratch_mkdir(&rig.files, "src");
+}
+
+/* Somebody swaps the folder after the proposal: a link, another folder, or for a folder that was to be made. */
+static void test_swapped_folders(void **state)
+{
+    (void)state;
+    static const char *const targets[] = {".git/hooks", "src.old", NULL};
+    for (size_t i = 0; i < COUNT_OF(targets); i++) {
+        teardown(NULL);
+        setup(NULL);
+        scratch_mkdir(&rig.files, ".git/hooks");
+        scratch_write(&rig.files, "src/old.txt", "old");
+        struct change_set *set = change_set_new();
+        struct err err = ERR_INIT;
+        add_text(set, "src/new.txt", "new");
+        assert_int_equal(change_set_check(set, rig.root, &err), 0);
+        swap_in(targets[i]);
+        assert_int_equal(change_set_check(set, rig.root, &err), -1);
+        assert_string_equal(err.text, "src was moved or replaced meanwhile");
+        expect_refusal(set, "src was moved or replaced meanwhile");
+        change_set_free(set);
+        CLEANUP(free) char *hooks = scratch_list(&rig.files, ".git/hooks");
+        assert_string_equal(hooks, "");
+        assert_false(scratch_exists(&rig.files, "src/new.txt"));
+        assert_false(scratch_exists(&rig.files, "src.old/new.txt"));
+    }
+    struct change_set *set = change_set_new();
+    add_text(set, "made/up/x", "new");
+    add_text(set, "src.old/gone", "new");
+    link_to(".git/hooks", "made");
+    expect_refusal(set, "made was moved or replaced meanwhile");
+    scratch_remove(&rig.files, "made");
+    scratch_mkdir(&rig.files, "made"); /* somebody else made it, as we would have */
+    expect_commit(set);
+    expect_file("made/up/x", "new");
     change_set_free(set);
 }
 
@@ -270,7 +373,7 @@ static void test_changed_under_us(void **state)
     expect_refusal(set, "b is a folder, not a file that can be changed");
     scratch_remove(&rig.files, "b");
     link_to("a", "b");
-    expect_refusal(set, "b is a symbolic link to a; write to a itself");
+    expect_refusal(set, "b is a symbolic link, not a file that can be changed");
     expect_file("a", "one");
     change_set_free(set);
 
@@ -543,6 +646,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_sides, setup, teardown),
         cmocka_unit_test_setup_teardown(test_what_cannot_be_changed, setup, teardown),
         cmocka_unit_test_setup_teardown(test_write_create_delete, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_links_are_resolved, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_swapped_folders, setup, teardown),
         cmocka_unit_test_setup_teardown(test_bits_set_after_the_proposal_stay, setup, teardown),
         cmocka_unit_test_setup_teardown(test_bytes_of_any_kind, setup, teardown),
         cmocka_unit_test_setup_teardown(test_changed_under_us, setup, teardown),

@@ -24,6 +24,7 @@ static struct {
     int countdown;      /* calls until one fails; 0: none does */
     int code;           /* errno of the one that fails */
     bool die;           /* or the process is killed there */
+    int exchanges;      /* renames with flags until all further ones fail; 0: none does */
     bool no_flags;      /* a file system that knows neither exchange nor no-replace */
     time_t later;       /* added to the time */
     void (*on_rename)(void); /* somebody else, just before the first rename */
@@ -70,6 +71,11 @@ static int faulty_renameat2(int from_fd, const char *from, int to_fd, const char
         return -1;
     }
     meddle();
+    if (fault.exchanges && --fault.exchanges == 0) {
+        fault.exchanges = 1;
+        errno = EIO;
+        return -1;
+    }
     return fails() ? -1 : renameat2(from_fd, from, to_fd, to, flags);
 }
 
@@ -95,6 +101,7 @@ static time_t faulty_time(time_t *out)
 #define renameat2 faulty_renameat2
 #define file_write_all faulty_write_all
 #define time faulty_time
+#include "../../core/tools/attributes.c"
 #include "../../core/tools/change_commit.c"
 #undef fsync
 #undef fchmod
@@ -391,6 +398,32 @@ static void test_a_file_deleted_in_the_last_moment(void **state)
     expect_file("gone", "gone old");
 }
 
+/* The old file cannot be put back: its only copy has a name that is said, and that no later commit removes. */
+static void test_the_only_copy_stays(void **state)
+{
+    (void)state;
+    struct change_set *set = make_set();
+    struct err err = ERR_INIT;
+    fault.exchanges = 2;
+    assert_int_equal(change_set_commit(set, rig.root, &err), -1);
+    change_set_free(set);
+    fault.exchanges = 0;
+    const char *said = strstr(err.text, "; edit could not be put back, its old content is in edit.keyturn-kept-");
+    assert_non_null(said);
+    const char *kept = strrchr(err.text, ' ') + 1;
+    expect_file("edit", "edit new");
+    expect_file(kept, "edit old");
+    tool_rig_expect_no_leftovers(&rig);
+    fault.later = 100 * LEFTOVER_S;
+    set = change_set_new();
+    struct change *change = change_set_add(set, rig.root, "gone", &err);
+    assert_non_null(change);
+    change_side_set(&change->new, "later", 5, 0644);
+    assert_int_equal(change_set_commit(set, rig.root, &err), 0);
+    change_set_free(set);
+    expect_file(kept, "edit old");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -400,6 +433,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_a_file_system_without_flags, setup, teardown),
         cmocka_unit_test_setup_teardown(test_killed_everywhere, setup, teardown),
         cmocka_unit_test_setup_teardown(test_only_old_litter_of_ours_goes, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_the_only_copy_stays, setup, teardown),
         cmocka_unit_test_setup_teardown(test_an_edit_in_the_last_moment, setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_folder_in_the_last_moment, setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_link_in_the_last_moment, setup, teardown),

@@ -64,7 +64,7 @@ static void everything_can_be_said(void **state)
         "    \"far\": {\"provider\": \"anthropic\", \"base_url\": \"https://x\", \"model\": \"m\", \"key_env\": "
         "\"KEY\",\n"
         "      \"options\": {\"top_p\": 0.5}, \"prices\": {\"input\": 3, \"output\": 15.5}, \"idle_s\": 7,\n"
-        "      \"keep_reasoning\": true}\n"
+        "      \"keep_reasoning\": true, \"allow_http\": true}\n"
         "  },\n"
         "  \"budget\": {\"wall_s\": 2.5, \"steps\": 9, \"tool_calls\": 3, \"reflections\": 1, \"input_tokens\": 10,\n"
         "             \"output_tokens\": 20, \"cost_usd\": 0.5},\n"
@@ -86,6 +86,8 @@ static void everything_can_be_said(void **state)
     assert_true(isnan(config_model(config, "far")->prices.cache_read));
     assert_true(config_model(config, "far")->idle_s == 7);
     assert_true(config_model(config, "far")->keep_reasoning);
+    assert_true(config_model(config, "far")->allow_http);
+    assert_false(config_model(config, "fast")->allow_http);
     assert_true(isnan(config_model(config, "fast")->prices.input));
     assert_null(config_model(config, "none"));
     assert_string_equal(config_nearest_model(config, "fats"), "fast");

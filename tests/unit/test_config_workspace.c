@@ -40,7 +40,9 @@ static void everything_can_be_said(void **state)
     const struct config_workspace *said = &config->workspace;
     assert_string_equal(said->engine, "podman");
     assert_int_equal(said->engine_line, 1);
-    assert_true(said->network && said->persist);
+    assert_int_equal(said->network.count, 1);
+    assert_int_equal(said->network.items[0].kind, NETWORK_ANY);
+    assert_true(said->persist);
     assert_int_equal(said->max_disk_mb, 5);
     assert_int_equal(said->memory_mb, 64);
     assert_int_equal(said->pids, 9);
@@ -98,10 +100,25 @@ static void nothing_said_is_nothing_set(void **state)
     (void)state;
     CLEANUP(config) struct config *config = parse("{\"workspace\": {}}");
     assert_null(config->workspace.engine);
-    assert_false(config->workspace.network);
+    assert_int_equal(config->workspace.network.count, 0);
     assert_int_equal(config->workspace.max_disk_mb, 0);
     assert_null(config->workspace.allow);
     assert_null(config->skills);
+}
+
+static void a_list_of_hosts(void **state)
+{
+    (void)state;
+    CLEANUP(config)
+    struct config *config = parse("{\"workspace\": {\"network\": [\"a.org:443\", \"10.0.0.0/8\"]}}");
+    assert_int_equal(config->workspace.network.count, 2);
+    assert_string_equal(config->workspace.network.items[0].name, "a.org");
+    assert_int_equal(config->workspace.network.items[0].port, 443);
+    assert_int_equal(config->workspace.network.items[1].kind, NETWORK_ADDRESSES);
+    CLEANUP(config) struct config *off = parse("{\"workspace\": {\"network\": false}}");
+    assert_int_equal(off->workspace.network.count, 0);
+    CLEANUP(config) struct config *nothing = parse("{\"workspace\": {\"network\": []}}");
+    assert_int_equal(nothing->workspace.network.count, 0);
 }
 
 static void what_is_wrong_is_named(void **state)
@@ -111,6 +128,10 @@ static void what_is_wrong_is_named(void **state)
     refuses("{\"workspace\": {\"pids\": 7}}", 1, "\"workspace.pids\" must be a whole number, 8 to");
     refuses("{\"workspace\": {\"programs\": 1.5}}", 1, "workspace.programs");
     refuses("{\"workspace\": {\"network\": \"no\"}}", 1, "\"workspace.network\" must be");
+    refuses("{\"workspace\": {\"network\": [\"a.org\",\n\"a.org:0\"]}}", 2,
+            "\"workspace.network\": \"a.org:0\" has no port from 1 to 65535 after its colon");
+    refuses("{\"workspace\": {\"network\": [\"https://a.org/\"]}}", 1, "is a URL; list its host and port");
+    refuses("{\"workspace\": {\"network\": [3]}}", 1, "\"workspace.network\" must hold texts");
     refuses("{\"workspace\": {\"netwrk\": true}}", 1, "did you mean \"network\"?");
     refuses("{\"workspace\": {\"inputs\": [\"a\",\n 3]}}", 2, "\"workspace.inputs\" must hold texts");
     refuses("{\"skills\": [\"\"]}", 1, "\"skills\" must hold texts, one of them is empty");
@@ -119,9 +140,8 @@ static void what_is_wrong_is_named(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(everything_can_be_said),
-        cmocka_unit_test(variables_of_programs),
-        cmocka_unit_test(nothing_said_is_nothing_set),
+        cmocka_unit_test(everything_can_be_said),      cmocka_unit_test(variables_of_programs),
+        cmocka_unit_test(nothing_said_is_nothing_set), cmocka_unit_test(a_list_of_hosts),
         cmocka_unit_test(what_is_wrong_is_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

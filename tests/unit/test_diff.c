@@ -1,9 +1,9 @@
 /* Differences: as git shows them, and any choice of hunks applies. */
 
-#include "tools/diff.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "support/scratch.h"
+#include "tools/diff.h"
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -297,9 +297,10 @@ static void test_every_choice_with_repeated_lines(void **state)
 /* What git itself prints from the first hunk on; the caller's. */
 static char *git_says(const struct scratch *files)
 {
-    CLEANUP(free) char *command = xasprintf("cd '%s' && GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_SYSTEM=/dev/null "
-                                            "git diff --no-index --no-color --no-ext-diff old.txt new.txt",
-                                            files->path);
+    CLEANUP(free)
+    char *command = xasprintf("cd '%s' && GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_SYSTEM=/dev/null "
+                              "git diff --no-index --no-color --no-ext-diff old.txt new.txt",
+                              files->path);
     FILE *pipe = popen(command, "r");
     assert_non_null(pipe);
     CLEANUP(strbuf) struct strbuf out = STRBUF_INIT;
@@ -331,6 +332,33 @@ static void test_same_as_git(void **state)
         diff_free(diff);
     }
     scratch_release(&files);
+}
+
+static void test_cut_to_so_many_bytes(void **state)
+{
+    (void)state;
+    struct err err = ERR_INIT;
+    CLEANUP(strbuf) struct strbuf old = STRBUF_INIT, new = STRBUF_INIT, text = STRBUF_INIT;
+    for (int i = 0; i < 4000; i++) {
+        strbuf_addf(&old, "line %d\n", i);
+        strbuf_addf(&new, i % 100 ? "line %d\n" : "other %d\n", i);
+    }
+    struct diff *diff = diff_new("f", old.buf, old.len, new.buf, new.len, &err);
+    size_t hunks = diff->hunk_count;
+    diff_cut(diff, (size_t)1 << 20);
+    assert_false(diff->cut);
+    assert_int_equal(diff->hunk_count, hunks);
+    diff_cut(diff, 1000);
+    assert_true(diff->cut);
+    assert_true(diff->hunk_count > 1 && diff->hunk_count < hunks);
+    assert_int_equal(diff->added, 40);
+    diff_write(&text, diff, "f", true, true);
+    assert_true(text.len < 1200);
+    assert_non_null(strstr(text.buf, "-line 100\n+other 100\n"));
+    assert_non_null(strstr(text.buf, "\\ Too large to be shown whole: 40 lines added and 40 removed in all\n"));
+    diff_cut(diff, 0);
+    assert_int_equal(diff->hunk_count, 0);
+    diff_free(diff);
 }
 
 static void *compare_much(void *data)
@@ -369,6 +397,7 @@ int main(void)
         cmocka_unit_test(test_every_choice_of_hunks),
         cmocka_unit_test(test_every_choice_with_repeated_lines),
         cmocka_unit_test(test_same_as_git),
+        cmocka_unit_test(test_cut_to_so_many_bytes),
         cmocka_unit_test(test_on_threads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -213,12 +213,14 @@ static void test_what_no_tool_writes_to(void **state)
     assert_int_equal(symlink(rig.beside.path, dir), 0);
     assert_int_equal(mkfifo(fifo, 0600), 0);
     alarm(20);
-    tool_rig_run(&rig, &tool_write_file, "{\"path\":\"link\",\"content\":\"x\"}");
-    tool_rig_expect_error(&rig, "link is a symbolic link to real; write to real itself");
+    tool_rig_run(&rig, &tool_delete_file, "{\"path\":\"link\"}");
+    tool_rig_expect_error(&rig, "link is a symbolic link to real; name real itself");
+    tool_rig_run(&rig, &tool_move_file, "{\"from\":\"link\",\"to\":\"moved\"}");
+    tool_rig_expect_error(&rig, "link is a symbolic link to real; name real itself");
     tool_rig_run(&rig, &tool_edit_file, "{\"path\":\"out\",\"old\":\"untouched\",\"new\":\"x\"}");
     tool_rig_expect_error_with(&rig, "which is outside the workspace");
     tool_rig_run(&rig, &tool_write_file, "{\"path\":\"outdir/new\",\"content\":\"x\"}");
-    tool_rig_expect_error(&rig, "path escapes workspace: outdir/new");
+    tool_rig_expect_error_with(&rig, "path escapes workspace: outdir/new (outdir is a symbolic link to /");
     tool_rig_run(&rig, &tool_write_file, "{\"path\":\"fifo\",\"content\":\"x\"}");
     tool_rig_expect_error(&rig, "fifo is a FIFO, not a file that can be changed");
     tool_rig_runf(&rig, &tool_write_file, "{\"path\":\"%s\",\"content\":\"x\"}", secret);
@@ -230,6 +232,33 @@ static void test_what_no_tool_writes_to(void **state)
     tool_rig_runf(&rig, &tool_write_file, "{\"path\":\"%s/abs\",\"content\":\"x\"}", beneath_path(rig.root));
     tool_rig_confirm(&rig, &tool_write_file);
     expect_file("abs", "x");
+}
+
+/* Old code compared the whole text again at each line: minutes here. The alarm is for a test that hangs. */
+static void test_many_places_of_a_long_text(void **state)
+{
+    (void)state;
+    CLEANUP(strbuf) struct strbuf text = STRBUF_INIT, arguments = STRBUF_INIT;
+    size_t lines = 2u << 20, wanted = 300000;
+    for (size_t i = 0; i < lines; i++)
+        strbuf_addstr(&text, "bb\n");
+    scratch_write_bytes(&rig.files, "many", text.buf, text.len);
+    strbuf_addstr(&arguments, "{\"path\":\"many\",\"new\":\"x\",\"old\":\"");
+    for (size_t i = 0; i < wanted; i++)
+        strbuf_addstr(&arguments, "bb\\n");
+    strbuf_addstr(&arguments, "\"}");
+    alarm(100);
+    tool_rig_run(&rig, &tool_edit_file, arguments.buf);
+    alarm(0);
+    CLEANUP(free)
+    char *error = xasprintf("old text occurs %zu times in many; give more context or set all", lines - wanted + 1);
+    tool_rig_expect_error(&rig, error);
+    scratch_write(&rig.files, "few", "aabaabaaab");
+    tool_rig_run(&rig, &tool_edit_file, "{\"path\":\"few\",\"old\":\"aabaa\",\"new\":\"\"}");
+    tool_rig_expect_error(&rig, "old text occurs 2 times in few; give more context or set all");
+    tool_rig_run(&rig, &tool_edit_file, "{\"path\":\"few\",\"old\":\"aaab\",\"new\":\"!\"}");
+    tool_rig_confirm(&rig, &tool_edit_file);
+    expect_file("few", "aabaab!");
 }
 
 static void test_too_large(void **state)
@@ -286,6 +315,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_delete, setup, teardown),
         cmocka_unit_test_setup_teardown(test_move, setup, teardown),
         cmocka_unit_test_setup_teardown(test_what_no_tool_writes_to, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_many_places_of_a_long_text, setup, teardown),
         cmocka_unit_test_setup_teardown(test_too_large, setup, teardown),
         cmocka_unit_test(test_specs),
     };

@@ -4,11 +4,13 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "sandbox/engines.h"
+#include "sandbox/user.h"
 #include "support/scratch.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -82,6 +84,7 @@ static void test_bwrap(void **state)
     static const char *const pieces[] = {
         "bwrap --unshare-all --unshare-user --disable-userns ",
         " --uid 65534 --gid 65534 ",
+        " --proc /proc --ro-bind-try /dev/null /proc/keys --ro-bind-try /dev/null /proc/key-users --remount-ro /proc ",
         " --cap-drop ALL --new-session --die-with-parent --as-pid-1 ",
         " --ro-bind /usr /usr ",
         " --size 16777216 --tmpfs /tmp ",
@@ -105,6 +108,39 @@ static void test_bwrap(void **state)
     assert_refused(&spec, "the engine none needs a workspace (a folder must be made for it)");
 }
 
+/* Root becomes the sandbox's user first; for an ordinary user the vector is the engine's alone. */
+static void test_as_user(void **state)
+{
+    (void)state;
+    struct scratch scratch;
+    scratch_init(&scratch);
+    scratch_write(&scratch, "harness", "");
+    scratch_write(&scratch, "tools/one.py", "");
+    CLEANUP(free) char *harness = xasprintf("%s/harness", scratch.path), *tools = xasprintf("%s/tools", scratch.path);
+    struct box_spec spec = {.engine = engine("bwrap"), .harness = harness, .tools = tools};
+    CLEANUP(free) char *text = vector_of(&spec, false);
+    CLEANUP(free)
+    char *wanted = xasprintf(" --show %s --lend %s -- /usr/bin/bwrap --unshare-all ", harness, tools);
+    const struct sandbox_user *user = sandbox_user();
+    if (user) {
+        CLEANUP(free)
+        char *who = xasprintf("keyturn-launch --as %u --as-group %u --show /usr/bin/bwrap ", (unsigned)user->uid,
+                              (unsigned)user->gid);
+        assert_has(text, who);
+        assert_has(text, wanted);
+        assert_int_equal(seteuid(65534), 0);
+    }
+    CLEANUP(free) char *ordinary = vector_of(&spec, false);
+    bool other = sandbox_engine_is_other_user(spec.engine);
+    assert_true(!user || seteuid(0) == 0);
+    assert_int_equal(strncmp(ordinary, "bwrap --unshare-all ", 20), 0);
+    assert_false(other);
+    assert_int_equal(sandbox_engine_is_other_user(spec.engine), user != NULL);
+    assert_int_equal(sandbox_engine_is_other_user(engine("podman")), user != NULL);
+    assert_false(sandbox_engine_is_other_user(engine("none")));
+    scratch_release(&scratch);
+}
+
 static void test_containers(void **state)
 {
     (void)state;
@@ -112,6 +148,10 @@ static void test_containers(void **state)
     CLEANUP(free) char *podman = vector_of(&spec, false);
     assert_has(podman, "podman run -i --rm --name keyturn-7 --pull=never --read-only --cap-drop=ALL ");
     assert_has(podman, " --network=none ");
+    CLEANUP(free)
+    char *user =
+        xasprintf(" --user %u:%u ", (unsigned)sandbox_user_always()->uid, (unsigned)sandbox_user_always()->gid);
+    assert_has(podman, user);
     assert_has(podman, " --memory 100m --memory-swap 100m --pids-limit 9 ");
     assert_has(podman, " --ulimit nofile=1024:1024 --ulimit nproc=256:256 ");
     assert_has(podman, " --volume /t:/tools:ro --env API_KEY --env OTHER localhost/keyturn-harness ");
@@ -338,6 +378,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_compose_has_the_same_limits),
         cmocka_unit_test(test_bwrap),
+        cmocka_unit_test(test_as_user),
         cmocka_unit_test(test_containers),
         cmocka_unit_test(test_other_machines),
         cmocka_unit_test(test_overrides_are_json),

@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "sandbox/engines_program.h"
+#include "sandbox/user.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -66,6 +67,9 @@ static void test_bwrap(void **state)
     struct program_vector v = vector("bwrap");
     expect(&v, " --unshare-all --unshare-user ", true);
     expect(&v, " --share-net ", false);
+    expect(&v, " --remount-ro /proc ", true);
+    expect(&v, " /opt/launch --as ", sandbox_user() != NULL);
+    assert_int_equal(sandbox_program_is_other_user(v.engine), sandbox_user() != NULL);
     expect(&v, " --bind /ws /workspace ", true);
     expect(&v, " /run/keyturn-launch --control --mark --cwd /workspace/work -- echo {name} a b ", true);
     v.network = true;
@@ -74,12 +78,22 @@ static void test_bwrap(void **state)
     v.pids = 9;
     v.cpu_s = 3;
     v.files_mb = 2;
-    expect(&v, " --unshare-all --share-net ", true);
+    expect(&v, " --unshare-all --unshare-user ", true); /* whatever is allowed */
+    expect(&v, " --share-net ", false);
+    v.filtered = true;
+    expect(&v, " --unshare-all --seccomp 4 --unshare-user ", true);
+    v.filtered = false;
+    expect(&v, " --size 33554432 --tmpfs /dev/shm --size 33554432 --tmpfs /tmp ", true);
+    v.memory_mb = 1000;
+    expect(&v, " --size 67108864 --tmpfs /dev/shm --size 268435456 --tmpfs /tmp ", true);
+    v.memory_mb = 64;
     expect(&v, " --ro-bind-try /data /data ", true);
     v.lent = &(struct program_lent){.path = (char[]){"/s/one"}, .place = (char[]){"skills/one"}};
     v.lent_count = 1;
     expect(&v, " --bind /ws /workspace --ro-bind /s/one /workspace/skills/one ", true);
-    expect(&v, " --control --mark --memory 64 --pids 9 --cpu 3 --files 2 --cwd ", true);
+    expect(&v, " --watch-memory ", false);
+    v.watch_memory = true;
+    expect(&v, " --control --mark --network --memory 64 --watch-memory --pids 9 --cpu 3 --files 2 --cwd ", true);
     assert_string_equal(sandbox_program_root(v.engine, "/ws"), "/workspace");
     assert_null(sandbox_program_ask(&v, false));
 }
@@ -92,7 +106,14 @@ static void test_containers(void **state)
     expect(&v, " --env KTV_TOKEN --env KTV_PATH ", true);
     expect(&v, " --volume /usr:/usr:ro ", true);
     expect(&v, " --volume /ws:/workspace ", true);
-    expect(&v, " --preserve-fds=1 ", true);
+    expect(&v, " --preserve-fds=2 ", true);
+    expect(&v, " --filter 4 ", false);
+    v.filtered = true;
+    expect(&v, " localhost/keyturn-harness --filter 4 --control ", true);
+    v.filtered = false;
+    expect(&v, " --tmpfs /tmp:rw,nosuid,nodev,size=268435456 --shm-size 67108864b ", true);
+    expect(&v, " --user 0:0 ", false);
+    assert_int_equal(sandbox_program_is_other_user(v.engine), sandbox_user() != NULL);
     expect(&v, " -t ", false);
     expect(&v, " --cpus ", false);
     v.cpu_percent = 150;
@@ -106,10 +127,18 @@ static void test_containers(void **state)
     v.tty = v.network = true;
     expect(&v, " /usr:/usr:ro ", false);
     expect(&v, " -t ", true);
-    expect(&v, " --network=none ", false);
-    expect(&v, " --entrypoint /run/keyturn-launch debian --control ", true);
+    expect(&v, " --network=none ", true);
+    expect(&v, " --entrypoint /run/keyturn-launch debian --control --mark --network ", true);
     v = vector("docker");
     expect(&v, " --control ", false);
+    expect(&v, " --close-proc --mark ", true);
+    expect(&v, " --user 0:0 ", false);
+    expect(&v, " --network=none ", true);
+    expect(&v, " --network ", false);
+    v.network = true;
+    v.network_door = "/d/s";
+    expect(&v, " --network=none ", true);
+    expect(&v, " --mark --network --network-socket /d/s --cwd ", true);
     CLEANUP(free) char *ask = joined(sandbox_program_ask(&v, false));
     CLEANUP(free) char *kill = joined(sandbox_program_ask(&v, true));
     assert_string_equal(ask, " docker kill --signal TERM k7 ");
@@ -123,6 +152,21 @@ static void test_environment(void **state)
     CLEANUP(free) char *env = joined(sandbox_program_env(&v));
     assert_non_null(strstr(env, " KTV_TOKEN=open-sesame KTV_PATH=/evil "));
     assert_non_null(strstr(env, " PATH=/usr/local/bin:/usr/bin:/bin "));
+    assert_null(strstr(env, "KEYTURN_FILTER"));
+    assert_false(sandbox_program_filter_in_env(v.engine));
+}
+
+static void test_a_filter_in_the_environment(void **state)
+{
+    (void)state;
+    struct program_vector v = vector("docker");
+    assert_true(sandbox_program_filter_in_env(v.engine));
+    v.filtered = true;
+    v.filter = "06ff";
+    CLEANUP(free) char *env = joined(sandbox_program_env(&v));
+    assert_non_null(strstr(env, " KEYTURN_FILTER=06ff "));
+    expect(&v, " --env KEYTURN_FILTER ", true);
+    expect(&v, " --close-proc --filter-variable ", true);
 }
 
 static void test_none_and_who_cannot(void **state)
@@ -133,6 +177,7 @@ static void test_none_and_who_cannot(void **state)
     CLEANUP(free) char *text = joined(sandbox_program_argv(&v, false, &err));
     assert_string_equal(text, " /opt/launch --control --mark --cwd /ws/work -- echo {name} a b ");
     assert_string_equal(sandbox_program_root(v.engine, "/ws"), "/ws");
+    assert_false(sandbox_program_is_other_user(v.engine));
     static const char *const remote[] = {"ssh", "kubectl", "srun"};
     for (size_t i = 0; i < COUNT_OF(remote); i++) {
         assert_int_equal(sandbox_program_check(sandbox_engines_find(&engines, remote[i]), &err), -1);
@@ -195,6 +240,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_bwrap, begin, end),
         cmocka_unit_test_setup_teardown(test_containers, begin, end),
         cmocka_unit_test_setup_teardown(test_environment, begin, end),
+        cmocka_unit_test_setup_teardown(test_a_filter_in_the_environment, begin, end),
         cmocka_unit_test_setup_teardown(test_none_and_who_cannot, begin, end),
         cmocka_unit_test_setup_teardown(test_whose_limits_hold, begin, end),
         cmocka_unit_test_setup_teardown(test_engines_of_a_user, begin, end),

@@ -2,6 +2,7 @@
 
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/utf8.h"
 #include "journal/event.h"
 #include "journal/event_scan.h"
 #include <setjmp.h>
@@ -252,6 +253,39 @@ static void unknown_things_survive(void **state)
     assert_string_equal(out.buf, other);
 }
 
+/* A line of an older version holds them as they are; a line of ours never does. The value is the same. */
+static void lines_are_printable(void **state)
+{
+    static const char old[] = "{\"seq\":1,\"t\":2,\"turn\":1,\"type\":\"turn.started\",\"prompt\":\"\xc2\x9b"
+                              "31m\xe2\x80\xae\"}";
+    static const char safe[] =
+        "{\"seq\":1,\"t\":2,\"turn\":1,\"type\":\"turn.started\",\"prompt\":\"\\u009b31m\\u202e\"}";
+    (void)state;
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
+    CLEANUP(strbuf) struct strbuf out = STRBUF_INIT;
+    struct event event, again;
+    decode(&event, &arena, old);
+    assert_string_equal(event.turn_started.prompt, "\xc2\x9b"
+                                                   "31m\xe2\x80\xae");
+    event_encode(&out, &event);
+    assert_string_equal(out.buf, safe);
+    strbuf_reset(&out);
+    event_encode_numbered(&out, &event);
+    assert_string_equal(out.buf, safe);
+    strbuf_reset(&out);
+    event.raw = NULL;
+    event_encode(&out, &event);
+    assert_non_null(strstr(out.buf, "\"prompt\":\"\\u009b31m\\u202e\""));
+    decode(&again, &arena, out.buf);
+    assert_string_equal(again.turn_started.prompt, event.turn_started.prompt);
+    /* JSON that is handed over as text is made printable too. */
+    strbuf_reset(&out);
+    event = (struct event){.type = EVENT_TOOL_STARTED, .seq = 1, .t = 1, .turn = 1};
+    event.tool_started.arguments = "{\"a\":\"\xe2\x81\xa6\"}";
+    event_encode(&out, &event);
+    assert_non_null(strstr(out.buf, "{\"a\":\"\\u2066\"}"));
+}
+
 static void members_in_any_order(void **state)
 {
     (void)state;
@@ -499,6 +533,43 @@ static void summaries_read_well(void **state)
                    "step 1 attempt 2 overloaded");
 }
 
+/* A text of so many bytes in the file, made of this piece. */
+static void check_short(const char *type, const char *piece, size_t count, bool cut)
+{
+    CLEANUP(strbuf) struct strbuf line = STRBUF_INIT;
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
+    struct event whole, shown;
+    strbuf_addf(&line, "{\"type\":\"%s\",\"seq\":7,\"text\":\"", type);
+    for (size_t i = 0; i < count; i++)
+        strbuf_addstr(&line, piece);
+    strbuf_addstr(&line, "\",\"tool_calls\":[1]}");
+    assert_int_equal(event_decode(&whole, &arena, line.buf, line.len, NULL), 0);
+    assert_int_equal(event_decode_short(&shown, &arena, line.buf, line.len, NULL), 0);
+    assert_int_equal(shown.seq, 7);
+    assert_string_equal(shown.model_responded.tool_calls, "[1]");
+    const char *all = whole.model_responded.text, *part = shown.model_responded.text;
+    const char *mark = strstr(part, "\xe2\x80\xa6 (more is in the file)");
+    assert_int_equal(mark != NULL, cut);
+    assert_true(utf8_valid(part, strlen(part)));
+    if (cut)
+        assert_memory_equal(all, part, (size_t)(mark - part));
+    else
+        assert_string_equal(all, part);
+}
+
+static void long_values_are_cut_for_who_shows_them(void **state)
+{
+    (void)state;
+    check_short("model.responded", "abc", 1000, false);
+    check_short("model.responded", "a", EVENT_SHORT, false);
+    check_short("model.responded", "a", EVENT_SHORT + 1, true);
+    for (size_t extra = 0; extra < 7; extra++) {
+        check_short("model.responded", "\\n", EVENT_SHORT / 2 + extra + 1, true);
+        check_short("model.responded", "x\\u00e9", EVENT_SHORT / 7 + extra + 1, true);
+        check_short("model.responded", "\xe2\x82\xac", EVENT_SHORT / 3 + extra + 1, true);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -507,7 +578,8 @@ int main(void)
         cmocka_unit_test(members_in_any_order),   cmocka_unit_test(json_fields_are_compact),
         cmocka_unit_test(numbers_are_exact),      cmocka_unit_test(malformed_lines_are_refused),
         cmocka_unit_test(depth_has_a_limit),      cmocka_unit_test(words_and_their_edges),
-        cmocka_unit_test(summaries_read_well),
+        cmocka_unit_test(summaries_read_well),    cmocka_unit_test(lines_are_printable),
+        cmocka_unit_test(summaries_read_well),    cmocka_unit_test(long_values_are_cut_for_who_shows_them),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -65,6 +65,21 @@ static void texts_are_looked_for_in_values_only(void **state)
     assert_true(fits("text:12", STARTED)); /* a number */
 }
 
+/* Journals escape what is invisible; those of older versions do not. */
+static void invisible_characters_are_found(void **state)
+{
+    static const char old[] = "{\"type\":\"tool.started\",\"call\":\"c\xe2\x80\xae\",\"a\":\"x\xef\xb8\x8fy\"}";
+    static const char today[] = "{\"type\":\"tool.started\",\"call\":\"c\\u202e\",\"a\":\"x\\ufe0fy\"}";
+    (void)state;
+    assert_true(fits("text:x\xef\xb8\x8f", old));
+    assert_true(fits("text:x\xef\xb8\x8f", today));
+    assert_false(fits("text:x\xef\xb8\x8e", today));
+    assert_true(fits("call:c\xe2\x80\xae", old));
+    assert_true(fits("call:c\xe2\x80\xae", today));
+    assert_false(fits("call:c", today));
+    assert_true(fits("call:c\xe2\x80\xae", "{\"type\":\"waves.planned\",\"waves\":[{\"calls\":[\"c\\u202e\"]}]}"));
+}
+
 static void terms_come_together(void **state)
 {
     (void)state;
@@ -79,8 +94,18 @@ static void terms_come_together(void **state)
 
 static void broken_lines_are_survived(void **state)
 {
-    static const char *const lines[] = {"", "{", "{\"", "{\"type", "{\"type\":", "{\"type\":\"", "{\"type\":\"a\\", "{\"a\":[",
-                                        "[]", "{\"a\":1,,}", "{\"call\":\"", "{\"type\":\"write.decided\",\"ask\":\""};
+    static const char *const lines[] = {"",
+                                        "{",
+                                        "{\"",
+                                        "{\"type",
+                                        "{\"type\":",
+                                        "{\"type\":\"",
+                                        "{\"type\":\"a\\",
+                                        "{\"a\":[",
+                                        "[]",
+                                        "{\"a\":1,,}",
+                                        "{\"call\":\"",
+                                        "{\"type\":\"write.decided\",\"ask\":\""};
     (void)state;
     for (size_t i = 0; i < COUNT_OF(lines); i++) {
         fits("kind:a call:b text:c", lines[i]);
@@ -126,6 +151,7 @@ int main(void)
         cmocka_unit_test(kinds_are_names_and_beginnings_of_names),
         cmocka_unit_test(calls_are_ids_and_not_texts),
         cmocka_unit_test(texts_are_looked_for_in_values_only),
+        cmocka_unit_test(invisible_characters_are_found),
         cmocka_unit_test(terms_come_together),
         cmocka_unit_test(broken_lines_are_survived),
         cmocka_unit_test(rows_are_found_a_piece_at_a_time),

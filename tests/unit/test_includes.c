@@ -14,15 +14,16 @@
 /* A foreign header, and the files that may include it (product code only). */
 static const struct {
     const char *header;
-    const char *files[4];
+    const char *files[5];
 } foreign[] = {
     {"curses.h", {"tui/term.c"}},
     {"ncurses", {"tui/term.c"}},
-    {"uv.h", {"core/base/loop.c", "core/base/proc.c", "core/base/proc_aside.c", "core/model/http.c"}},
+    {"uv.h",
+     {"core/base/loop.c", "core/base/proc.c", "core/base/proc_aside.c", "core/base/tcp.c", "core/model/http.c"}},
     {"curl/", {"core/model/http.c"}},
     {"sqlite3.h", {"core/journal/store.c"}},
     {"git2", {"core/tools/diff.c"}},
-    {"seccomp.h", {"harness/sandbox.c"}},
+    {"seccomp.h", {"harness/sandbox.c", "core/sandbox/syscall_filter.c"}},
     {"Python.h", {"harness/pyhost.c"}},
     {"cjson/", {NULL}},
 };
@@ -39,7 +40,7 @@ static const struct {
     {"core/sandbox", {"base"}},
     {"core/tools", {"base", "workspace", "model", "sandbox"}},
     {"core/mcp", {"base", "tools"}},
-    {"core/config", {"base", "journal", "model", "tools", "turn", "mcp"}},
+    {"core/config", {"base", "journal", "model", "sandbox", "tools", "turn", "mcp"}},
     {"core/turn", {"base", "workspace", "journal", "model", "sandbox", "tools"}},
     {"tui", {"base", "workspace", "journal", "model", "sandbox", "tools", "turn", "config", "mcp"}},
     {"harness", {"base"}},

@@ -4,6 +4,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
+#include "base/utf8.h"
 #include <locale.h>
 #include <math.h>
 #include <setjmp.h>
@@ -233,6 +234,66 @@ static void test_write_str(void **state)
             }
 }
 
+static void assert_printable(const char *text, const char *want)
+{
+    CLEANUP(strbuf) struct strbuf out = STRBUF_INIT;
+    strbuf_addstr(&out, "\x7f|"); /* what stands before is not looked at */
+    strbuf_addstr(&out, text);
+    json_make_printable(&out, 2);
+    assert_string_equal(out.buf + 2, want);
+    assert_memory_equal(out.buf, "\x7f|", 2);
+}
+
+static void test_make_printable(void **state)
+{
+    (void)state;
+    assert_printable("", "");
+    assert_printable("{\"a\":[1,\"plain\"]}", "{\"a\":[1,\"plain\"]}");
+    assert_printable("\"0123456\x7f\"", "\"0123456\\u007f\"");
+    assert_printable("\"\xc2\x9b"
+                     "31m\xc2\x9d;x\xc2\x9c\"",
+                     "\"\\u009b31m\\u009d;x\\u009c\"");
+    assert_printable("\"\xe2\x80\xae \xe2\x81\xa6 \xe2\x80\xa8\"", "\"\\u202e \\u2066 \\u2028\"");
+    assert_printable("\"\xe2\x80\x8b\xef\xbb\xbf\xc2\xad\"", "\"\\u200b\\ufeff\\u00ad\"");
+    assert_printable("\"\xf3\xa0\x81\x81\"", "\"\\udb40\\udc41\"");
+    assert_printable("\"\xe2\x9a\xa0\xef\xb8\x8f\"", "\"\xe2\x9a\xa0\\ufe0f\"");
+    /* Letters, wide characters, emoji and a U+FFFD that is meant stay. */
+    assert_printable("\"\xc3\xa9\xe4\xbd\xa0\xf0\x9f\x94\x91\xef\xbf\xbd\"",
+                     "\"\xc3\xa9\xe4\xbd\xa0\xf0\x9f\x94\x91\xef\xbf\xbd\"");
+    /* Malformed bytes: an 8-bit C1 control is one. */
+    assert_printable("\"\x9b\xff\"", "\"\xef\xbf\xbd\xef\xbf\xbd\"");
+}
+
+/* Every character that utf8_sanitize spells out is escaped, and reads back as it was. */
+static void test_printable_text_reads_back(void **state)
+{
+    (void)state;
+    for (uint32_t cp = 0x20; cp <= 0x10FFFF; cp++) {
+        if (cp >= 0xD800 && cp < 0xE000)
+            continue;
+        char bytes[4], spelled[16];
+        size_t len = utf8_encode(cp, bytes), read_len;
+        assert_int_equal(json_is_printable(bytes, len), !utf8_spell(cp, spelled));
+        if (cp >= 0x20000 && cp < 0xE0000)
+            continue; /* nothing but letters: the look above is enough */
+        CLEANUP(arena) struct arena arena = ARENA_INIT;
+        CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
+        json_write_str(&text, bytes, len, JSON_COMPACT);
+        CLEANUP(strbuf) struct strbuf plain = STRBUF_INIT;
+        strbuf_add(&plain, text.buf, text.len);
+        json_make_printable(&text, 0);
+        if (utf8_spell(cp, spelled))
+            for (size_t i = 0; i < text.len; i++)
+                assert_in_range(text.buf[i], 0x20, 0x7E);
+        else
+            assert_string_equal(text.buf, plain.buf);
+        const struct json *value = json_parse(&arena, text.buf, text.len, NULL);
+        assert_non_null(value);
+        assert_int_equal(value->len, len);
+        assert_int_equal(utf8_decode(value->text, value->len, &read_len), cp);
+    }
+}
+
 static void test_writer(void **state)
 {
     (void)state;
@@ -274,6 +335,8 @@ int main(void)
         cmocka_unit_test(test_write_num),
         cmocka_unit_test(test_locale_does_not_matter),
         cmocka_unit_test(test_write_str),
+        cmocka_unit_test(test_make_printable),
+        cmocka_unit_test(test_printable_text_reads_back),
         cmocka_unit_test(test_writer),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

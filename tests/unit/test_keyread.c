@@ -83,6 +83,85 @@ static void test_a_sequence_may_come_in_pieces(void **state)
     strbuf_release(&out);
 }
 
+/* Feeds bytes as a terminal that speaks UTF-8 sends them; `pauses`: with silence behind each. */
+static void check_bytes(const char *bytes, bool pauses, const char *want)
+{
+    struct keyread read = {0};
+    struct strbuf out = STRBUF_INIT;
+    struct key key;
+    for (const char *at = bytes; *at; at++) {
+        bool whole = keyread_byte(&read, (unsigned char)*at, &key);
+        while (whole) {
+            key_write(&out, &key);
+            strbuf_addch(&out, ' ');
+            whole = pauses && keyread_idle(&read, &key);
+        }
+    }
+    assert_string_equal(out.buf, want);
+    strbuf_release(&out);
+}
+
+static void test_c1_controls_begin_sequences(void **state)
+{
+    static const struct {
+        const char *bytes, *want;
+    } cases[] = {
+        {"\xc2\x9by", ""}, /* CSI y */
+        {"\xc2\x9b"
+         "1;5yn",
+         "n "},
+        {"\xc2\x9b"
+         "A",
+         "Up "},
+        {"\xc2\x8fy", ""}, /* SS3 */
+        {"\xc2\x9d"
+         "52;c;yyyy\x07n",
+         "n "}, /* OSC, ended by BEL */
+        {"\xc2\x9d"
+         "0;y\xc2\x9cn",
+         "n "}, /* and by ST */
+        {"\xc2\x9d"
+         "0;y\033\\n",
+         "n "},
+        {"\xc2\x90y\xc2\x9cn", "n "}, /* DCS */
+        {"\xc2\x98y\xc2\x9cn", "n "}, /* SOS */
+        {"\xc2\x9ey\xc2\x9cn", "n "}, /* PM */
+        {"\xc2\x9fy\xc2\x9cn", "n "}, /* APC */
+        {"\x9by", ""},                /* the 8-bit byte */
+        {"\x9dy\x9cn", "n "},
+        {"\xc2\x9b"
+         "1\xc2\x9byn",
+         "n "},              /* one cuts off another */
+        {"\xc2\x9cn", "n "}, /* ST alone, NEL: nothing */
+        {"\xc2\x85n", "n "},
+        {"\xc3\xa9\xe2\x82\xac\xf0\x9f\x94\x91", "\xc3\xa9 \xe2\x82\xac \xf0\x9f\x94\x91 "},
+        {"\xc2y", ""}, /* half a character */
+        {"\xc2\r", "Enter "},
+        {"\xe2\x82\xc3\xa9", "\xc3\xa9 "},
+        {"\xff\xc0y", "y "},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        check_bytes(cases[i].bytes, false, cases[i].want);
+        if (!strchr(cases[i].bytes, '\033'))
+            check_bytes(cases[i].bytes, true, cases[i].want);
+    }
+    /* A pause does not turn what a C1 control began into a key. */
+    struct keyread read = {0};
+    struct key key;
+    assert_false(keyread_char(&read, 0x9B, &key));
+    assert_false(keyread_idle(&read, &key));
+    assert_false(keyread_char(&read, 'y', &key));
+}
+
+static void test_c1_controls_do_not_end_a_paste(void **state)
+{
+    (void)state;
+    check_bytes("\033[200~\xc2\x9b"
+                "201~y\xc2\x9dz\033[201~n",
+                false, "? 2 0 1 ~ y z ? n ");
+}
+
 static void test_mouse(void **state)
 {
     (void)state;
@@ -124,6 +203,8 @@ int main(void)
         cmocka_unit_test(test_sequences),
         cmocka_unit_test(test_unknown_sequences_answer_nothing),
         cmocka_unit_test(test_a_sequence_may_come_in_pieces),
+        cmocka_unit_test(test_c1_controls_begin_sequences),
+        cmocka_unit_test(test_c1_controls_do_not_end_a_paste),
         cmocka_unit_test(test_mouse),
         cmocka_unit_test(test_paste),
     };

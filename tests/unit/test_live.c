@@ -172,6 +172,74 @@ static void test_spec_that_makes_no_sense_is_refused(void **state)
     }
 }
 
+/* ---- keys and plain http ---- */
+
+#define REFUSED(host)                                                                                                  \
+    "model \"m\" would send its key over plain http to " host ". Use https, or set \"allow_http\": true for it."
+
+static void test_key_goes_over_plain_http_to_this_machine_only(void **state)
+{
+    static const struct {
+        const char *url, *error;
+    } cases[] = {
+        {"http://127.0.0.1:8080/v1", NULL},
+        {"http://127.200.3.4", NULL},
+        {"http://localhost:8080", NULL},
+        {"http://LocalHost/v1", NULL},
+        {"http://[::1]:8080/v1", NULL},
+        {"https://models.invalid/v1", NULL},
+        {"http://models.invalid/v1", REFUSED("models.invalid")},
+        {"http://models.invalid:8080?x", REFUSED("models.invalid")},
+        {"http://10.0.0.1/v1", REFUSED("10.0.0.1")},
+        {"http://localhost.models.invalid/", REFUSED("localhost.models.invalid")},
+        {"http://127.0.0.1.models.invalid/", REFUSED("127.0.0.1.models.invalid")},
+        {"http://127.0.0.256/", REFUSED("127.0.0.256")},
+        {"http://127.1/", REFUSED("127.1")},
+        {"http://127.0.0.1x/", REFUSED("127.0.0.1x")},
+        {"http://[::2]/", REFUSED("[::2]")},
+        {"http://[::ffff:127.0.0.1]/", REFUSED("[::ffff:127.0.0.1]")},
+        {"http://localhost\\x/", REFUSED("localhost\\x")},
+        {"http://", REFUSED("")},
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        struct live_spec spec = {.provider = "openai", .model = "m", .base_url = cases[i].url, .key = LIVE_KEY};
+        struct err err = ERR_INIT, late = ERR_INIT;
+        struct provider *made = live_new(rig->loop, rig->http, &spec, &err);
+        assert_int_equal(made != NULL, !cases[i].error);
+        assert_string_equal(err.text, cases[i].error ? cases[i].error : "");
+        provider_free(made);
+        /* A key that comes later, and none at all. */
+        spec.key = NULL;
+        made = live_new(rig->loop, rig->http, &spec, &late);
+        assert_non_null(made);
+        assert_int_equal(live_set_key(made, LIVE_KEY, &late), cases[i].error ? -1 : 0);
+        assert_string_equal(late.text, cases[i].error ? cases[i].error : "");
+        provider_free(made);
+        spec.key = LIVE_KEY;
+        spec.allow_http = true;
+        made = live_new(rig->loop, rig->http, &spec, &late);
+        assert_non_null(made);
+        provider_free(made);
+    }
+}
+
+/* A proxy is another machine too: a request with a key to this one goes past it. */
+static void test_key_for_this_machine_goes_past_the_proxy(void **state)
+{
+    (void)state;
+    struct model_server *proxy = model_server_new();
+    model_server_add(rig->server, &(struct served){.body = live_rig_stream("openai-text")->text});
+    setenv("http_proxy", model_server_url(proxy), 1);
+    unsetenv("no_proxy");
+    live_rig_use(&(struct live_spec){.provider = "openai", .key = LIVE_KEY});
+    assert_string_equal(live_rig_ask(), live_rig_stream("openai-text")->says);
+    unsetenv("http_proxy");
+    setenv("no_proxy", "127.0.0.1", 1);
+    assert_int_equal(model_server_count(proxy), 0);
+    model_server_free(proxy);
+}
+
 /* ---- cancelling ---- */
 
 static void cancel_now(struct loop_timer *timer)
@@ -223,6 +291,8 @@ int main(void)
         TEST(test_cost_is_what_the_prices_say_and_unknown_without),
         TEST(test_request_has_the_headers_and_the_path_of_its_dialect),
         TEST(test_proxy_of_the_environment_is_used),
+        TEST(test_key_goes_over_plain_http_to_this_machine_only),
+        TEST(test_key_for_this_machine_goes_past_the_proxy),
         TEST(test_spec_that_makes_no_sense_is_refused),
         TEST(test_cancelling_closes_the_connection_at_once_and_nobody_is_told),
         TEST(test_cancelling_from_within_a_delta_ends_it),

@@ -120,7 +120,7 @@ static void test_line_without_an_end_is_refused(void **state)
     strbuf_set_len(&body, body.len + (17u << 20));
     live_rig_use(&(struct live_spec){0});
     model_server_add(rig->server, &(struct served){.body = body.buf, .len = body.len, .lengthless = true});
-    assert_string_equal(live_rig_ask(), "error?=a line of the stream is longer than 16 MiB");
+    assert_string_equal(live_rig_ask(), "error!=a line of the stream is longer than 4 MiB");
 }
 
 static void test_server_that_is_not_there_is_named(void **state)

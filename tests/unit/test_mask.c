@@ -55,6 +55,19 @@ static void test_forms_of_a_value_are_masked(void **state)
     mask_clear(&mask);
 }
 
+static void test_any_escaped_spelling_is_masked(void **state)
+{
+    struct mask mask = MASK_INIT;
+
+    (void)state;
+    mask_add(&mask, "KEY", "s3cret");
+    check(&mask, "\\u0073\\u0033\\u0063\\u0072\\u0065\\u0074", "[secret KEY]");
+    check(&mask, "<\\u0073\\u0033cr\\u0065t>", "<[secret KEY]>");
+    check(&mask, "s3cr\\x65t \\\\u0073\\\\u0033cret", "[secret KEY] [secret KEY]");
+    check(&mask, "\\u0073\\u0033\\u0063\\u0072\\u0065\\u0075", "\\u0073\\u0033\\u0063\\u0072\\u0065\\u0075");
+    mask_clear(&mask);
+}
+
 static void test_lines_of_a_value_are_masked(void **state)
 {
     struct mask mask = MASK_INIT;
@@ -82,7 +95,7 @@ static void test_the_longest_value_wins(void **state)
 /* A stream in every possible pair of pieces gives what the whole text gives. */
 static void test_values_in_two_pieces(void **state)
 {
-    const char *text = "xsecresecret-and-mosecret secsecret-and-morese";
+    const char *text = "xsecresecret-and-mosecret secsecret-and-morese\\u0073ecret \\u0073e";
     struct mask mask = MASK_INIT;
     CLEANUP(strbuf) struct strbuf whole = STRBUF_INIT;
 
@@ -107,6 +120,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_values_are_masked_wherever_they_stand),
         cmocka_unit_test(test_forms_of_a_value_are_masked),
+        cmocka_unit_test(test_any_escaped_spelling_is_masked),
         cmocka_unit_test(test_lines_of_a_value_are_masked),
         cmocka_unit_test(test_the_longest_value_wins),
         cmocka_unit_test(test_values_in_two_pieces),

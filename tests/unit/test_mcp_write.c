@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -128,6 +129,37 @@ static void test_what_was_written_is_looked_at(void **state)
                         "the server says that it is done, but a.txt is not what was approved (the old "
                         "content was kept)");
     assert_string_equal(rig.test.log.buf, "ask c1, checkpoint c1, failure c1");
+    mcp_rig_release(&rig);
+}
+
+static void link_to(const struct mcp_rig *rig, const char *target, const char *name)
+{
+    CLEANUP(free) char *below = xasprintf("ws/%s", name);
+    CLEANUP(free) char *path = scratch_path(&rig->test.scratch, below);
+    unlink(path);
+    assert_int_equal(symlink(target, path), 0);
+}
+
+/* Between the last look at the file and the server's write. */
+static void turn_the_link(struct test_host *test, struct bounded_call *call)
+{
+    (void)call;
+    link_to(CONTAINER_OF(test, struct mcp_rig, test), ".git", "l");
+}
+
+static void test_a_link_is_resolved_for_the_server(void **state)
+{
+    OPEN(rig, NULL);
+    scratch_mkdir(&rig.test.scratch, "ws/d");
+    scratch_mkdir(&rig.test.scratch, "ws/.git");
+    link_to(&rig, "d", "l");
+    rig.test.on_checkpoint = turn_the_link;
+    mcp_rig_call(&rig, "f__write_file", "{\"path\":\"l/x\",\"content\":\"three\\n\"}");
+    check_shown(&rig, "d/x", NULL, "three\n");
+    assert_string_equal(rig.test.shown->items[0].through, "l/x");
+    assert_string_equal(mcp_rig_output(&rig), "{\"text\":\"wrote it\"}");
+    check_file(&rig, "d/x", "three\n");
+    check_file(&rig, ".git/x", NULL);
     mcp_rig_release(&rig);
 }
 
@@ -325,6 +357,7 @@ int main(void)
         TEST(a_dry_run_of_a_stranger_is_asked_about),
         TEST(a_dry_run_that_writes_is_noticed),
         TEST(a_dry_run_that_fails_is_told_to_the_model),
+        TEST(a_link_is_resolved_for_the_server),
         TEST(what_was_written_is_looked_at),
         TEST(what_the_user_made_of_it_is_written),
         TEST(what_has_no_diff_is_asked_about_all_the_same),

@@ -5,12 +5,19 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "support/child_rig.h"
+#include <arpa/inet.h>
 #include <errno.h>
+#include <linux/keyctl.h>
+#include <netinet/in.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -308,6 +315,85 @@ static void test_what_it_joins(void **state)
     close(ends[1]);
 }
 
+static void test_what_is_handed_over(void **state)
+{
+    struct loop *loop = *state;
+    int ends[2];
+    assert_int_equal(pipe(ends), 0);
+    assert_int_equal(write(ends[1], "given\n", 6), 6);
+    close(ends[1]);
+    int more[] = {memfd_create("one", MFD_CLOEXEC), memfd_create("two", MFD_CLOEXEC), -1};
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(pwrite(more[i], i ? "two\n" : "one\n", 4, 0), 4);
+    const char *argv[] = {"sh", "-c", "cat <&4; cat <&5; cat <&6", NULL};
+    struct child child;
+    child_start(&child, loop, (struct proc_options){.argv = argv, .hand_over = ends[0], .hand_more = more});
+    loop_run(loop);
+    assert_string_equal(child.out.buf, "given\none\ntwo\n");
+    close(more[0]);
+    close(more[1]);
+    child_release(&child);
+    close(ends[0]);
+}
+
+/* A key in the keyring of this session, and whether a child finds it. */
+static void test_the_keyring(void **state)
+{
+    struct loop *loop = *state;
+    const char *argv[] = {"python3", "-c",
+                          "import ctypes\n"
+                          "libc = ctypes.CDLL(None)\n"
+                          "print(libc.syscall(250, 10, -3, b'user', b'keyturn-test', 0) > 0)\n",
+                          NULL};
+    if (syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL) < 0)
+        skip(); /* a kernel without keys, or a container that may not use them */
+    assert_true(syscall(SYS_add_key, "user", "keyturn-test", "secret", 6, KEY_SPEC_SESSION_KEYRING) > 0);
+    for (int keep = 0; keep < 2; keep++) {
+        struct child child;
+        child_start(&child, loop, (struct proc_options){.argv = argv, .keep_keyring = keep});
+        loop_run(loop);
+        assert_string_equal(child.out.buf, keep ? "True\n" : "False\n");
+        child_release(&child);
+    }
+}
+
+static int came = -1;
+
+static void take_socket(void *data, int fd)
+{
+    (void)data;
+    came = fd;
+}
+
+static void ignore_control(void *data, const char *bytes, size_t len)
+{
+    (void)data, (void)bytes, (void)len;
+}
+
+static void test_a_socket_over_the_control_line(void **state)
+{
+    struct loop *loop = *state;
+    const char *argv[] = {"python3", "-c",
+                          "import array, socket\n"
+                          "s = socket.socket(); s.bind(('127.0.0.1', 0)); s.listen()\n"
+                          "line = socket.socket(fileno=3)\n"
+                          "line.sendmsg([b'x'], [(socket.SOL_SOCKET, socket.SCM_RIGHTS,\n"
+                          "              array.array('i', [s.fileno()]))])\n"
+                          "print(s.getsockname()[1])\n",
+                          NULL};
+    struct child child;
+    struct sockaddr_in address;
+    socklen_t len = sizeof(address);
+    child_start(&child, loop,
+                (struct proc_options){.argv = argv, .on_control = ignore_control, .on_socket = take_socket});
+    loop_run(loop);
+    assert_true(came >= 0);
+    assert_int_equal(getsockname(came, (struct sockaddr *)&address, &len), 0);
+    assert_int_equal(ntohs(address.sin_port), number_in(&child.out));
+    close(came);
+    child_release(&child);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, child_rig_set_up, child_rig_tear_down)
 
 int main(void)
@@ -328,6 +414,9 @@ int main(void)
         TEST(test_a_child_dies_with_us),
         TEST(test_aside),
         TEST(test_what_it_joins),
+        TEST(test_what_is_handed_over),
+        TEST(test_the_keyring),
+        TEST(test_a_socket_over_the_control_line),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

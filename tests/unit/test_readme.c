@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "keymap.h"
+#include "support/page_block.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -14,33 +15,6 @@
 #define README SOURCE_DIR "/README.md"
 #define SCREEN SOURCE_DIR "/tests/screens/cases/write-waits/120x40.screen"
 
-/* What stands between the line that begins with `<!-- NAME: ` and `<!-- NAME end -->` must be `text`. */
-static void check_block(const char *name, const struct strbuf *text)
-{
-    struct err err = ERR_INIT;
-    CLEANUP(strbuf) struct strbuf readme = STRBUF_INIT;
-    CLEANUP(free) char *first = xasprintf("<!-- %s: ", name);
-    CLEANUP(free) char *last = xasprintf("<!-- %s end -->", name);
-    if (file_read(README, &readme, 0, &err))
-        fail_msg("%s", err.text);
-    char *begin = strstr(readme.buf, first);
-    char *end = strstr(readme.buf, last);
-    assert_non_null(begin);
-    assert_non_null(end);
-    begin = strchr(begin, '\n') + 1;
-    const char *update = getenv("UPDATE_GOLDEN");
-    if (update && *update) {
-        CLEANUP(strbuf) struct strbuf out = STRBUF_INIT;
-        strbuf_add(&out, readme.buf, (size_t)(begin - readme.buf));
-        strbuf_add(&out, text->buf, text->len);
-        strbuf_addstr(&out, end);
-        assert_int_equal(file_replace(README, out.buf, out.len, 0644, &err), 0);
-        return;
-    }
-    CLEANUP(free) char *found = xmemdup0(begin, (size_t)(end - begin));
-    assert_string_equal(found, text->buf);
-}
-
 static void test_key_table(void **state)
 {
     (void)state;
@@ -48,7 +22,7 @@ static void test_key_table(void **state)
     struct keymap *keymap = keymap_new();
     keymap_table(keymap, &table, true);
     keymap_free(keymap);
-    check_block("keys", &table);
+    page_block_check(README, "keys", &table);
 }
 
 /* The screens ring holds the golden to the program; here README is held to the golden. */
@@ -64,7 +38,7 @@ static void test_picture(void **state)
     strbuf_addstr(&picture, "```\n");
     strbuf_add(&picture, golden.buf, (size_t)(roles + 1 - golden.buf));
     strbuf_addstr(&picture, "```\n");
-    check_block("screen", &picture);
+    page_block_check(README, "screen", &picture);
 }
 
 int main(void)

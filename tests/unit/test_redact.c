@@ -107,6 +107,32 @@ static void test_any_spelling_in_a_url_is_found(void **state)
     check("+ two+blanks", "[secret BLANK]");
 }
 
+/* Which characters are escaped with backslashes is, too. */
+static void test_any_escaped_spelling_is_found(void **state)
+{
+    (void)state;
+    redact_add("KEY", "s3cr-\"tö\n\xf0\x9f\x94\x91/Kk");
+    check("<\\u0073\\u0033\\u0063\\u0072\\u002d\\u0022\\u0074\\u00f6\\u000a\\ud83d\\udd11\\u002f\\u004b\\u006b>",
+          "<[secret KEY]>");
+    check("\\u0073\\u0033\\u0063\\u0072\\u002D\\u0022\\u0074\\u00F6\\u000A\\uD83D\\uDD11\\u002F\\u004B\\u006B",
+          "[secret KEY]");
+    check("s\\u0033cr-\\\"t\\u00f6\\n\xf0\x9f\x94\x91\\/Kk", "[secret KEY]");
+    check("s3\\x63r-\\\"t\\xc3\\xb6\\n\xf0\x9f\x94\x91/Kk", "[secret KEY]");
+    check("s3\\x63r-\\\"t\\xf6\\n\\ud83d\\udd11/Kk", "[secret KEY]");
+    /* JSON within JSON within JSON */
+    check("\\\\u0073\\\\u0033cr-\\\\\\\"t\\\\u00f6\\\\n\\\\ud83d\\\\udd11/Kk", "[secret KEY]");
+    check("\\\\\\\\u0073\\\\\\\\u0033cr-\"tö\\\\\\\\n\xf0\x9f\x94\x91/Kk", "[secret KEY]");
+    check("\\u0073\\u0033\\u0063\\u0072\\u002d\\u0023", "\\u0073\\u0033\\u0063\\u0072\\u002d\\u0023"); /* another */
+    /* Cut off: only when enough of the value is there. */
+    check("\\u0073\\u0033\\u0063", "\\u0073\\u0033\\u0063");
+    redact_add("LONG", "abcdefghijkl");
+    check("\\u0061\\u0062\\u0063\\u0064\\u0065\\u0066\\u0067\\u0068\\u0", "[secret LONG]");
+    check_json("{\"a\":\"\\\\u0073\\\\u0033cr-\\\"t\\u00f6\\n\xf0\x9f\x94\x91/Kk\"}", "{\"a\":\"[secret KEY]\"}");
+    redact_add("SLASH", "a\\bcdefg\\\\h");
+    check("a\\bcdefg\\\\h \\u0061\\u005cbcdefg\\u005C\\u005ch a\\\\b\\u0063defg\\\\\\\\h",
+          "[secret SLASH] [secret SLASH] [secret SLASH]");
+}
+
 static void test_hex_digits_are_found(void **state)
 {
     (void)state;
@@ -153,7 +179,8 @@ static void test_json_stays_json(void **state)
 
 static void test_value_in_pieces_is_found(void **state)
 {
-    static const char text[] = "a sk-live-0123456789 b sk-live-01234567 c %73k%2dlive-0123456789 d s%6B-";
+    static const char text[] = "a sk-live-0123456789 b sk-live-01234567 c %73k%2dlive-0123456789 e "
+                               "\\u0073\\u006B\\u002dlive-012345678\\u0039 f \\u0073\\u006bx d s%6B-";
     (void)state;
     redact_add("KEY", "sk-live-0123456789");
     for (size_t size = 1; size < sizeof(text); size++) {
@@ -165,7 +192,8 @@ static void test_value_in_pieces_is_found(void **state)
             memmove(rest.buf, rest.buf + took, rest.len - took);
             strbuf_set_len(&rest, rest.len - took);
         }
-        assert_string_equal(out.buf, "a [secret KEY] b sk-live-01234567 c [secret KEY] d ");
+        assert_string_equal(out.buf,
+                            "a [secret KEY] b sk-live-01234567 c [secret KEY] e [secret KEY] f \\u0073\\u006bx d ");
         assert_string_equal(rest.buf, "s%6B-");
     }
 }
@@ -219,6 +247,7 @@ int main(void)
         cmocka_unit_test_teardown(test_values_are_replaced_wherever_they_stand, forget),
         cmocka_unit_test_teardown(test_forms_of_a_value_are_found, forget),
         cmocka_unit_test_teardown(test_any_spelling_in_a_url_is_found, forget),
+        cmocka_unit_test_teardown(test_any_escaped_spelling_is_found, forget),
         cmocka_unit_test_teardown(test_hex_digits_are_found, forget),
         cmocka_unit_test_teardown(test_values_inside_base64_are_found, forget),
         cmocka_unit_test_teardown(test_lines_of_a_value_are_found_each, forget),

@@ -100,8 +100,8 @@ static void test_engines_of_scripts_and_programs(void **state)
     apply(&session, "{\"seq\":2,\"t\":0,\"turn\":1,\"type\":\"turn.started\",\"prompt\":\"x\"}");
     shows_engines(&session, 100, NULL, false, " bwrap   0.0 s");
     shows_engines(&session, 100, "podman", false, " scripts bwrap · programs podman   0.0 s");
-    shows_engines(&session, 100, "none", true, " scripts bwrap · programs none !   0.0 s");
-    shows_engines(&session, 80, "none", true, " programs none !   0.0 s");
+    shows_engines(&session, 100, "none", true, " scripts bwrap · programs none UNSAFE   0.0 s");
+    shows_engines(&session, 80, "none", true, " programs none UNSAFE   0.0 s");
     shows_engines(&session, 80, "podman", false, "   0.0 s");
 }
 

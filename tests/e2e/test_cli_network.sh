@@ -1,0 +1,86 @@
+#!/usr/bin/env bash
+# The network of a turn's programs from outside: the config file, real clients in the sandbox, what the record says of it and
+# what replay makes of that. The hosts are services of this machine. $1 is the program.
+set -u
+. "$(dirname "$0")/outside.sh"
+
+call() { printf '{"id":"%s","name":"%s","arguments":%s}' "$1" "$2" "$3"; }
+config() { # network, as JSON
+    mkdir -p "$XDG_CONFIG_HOME/keyturn"
+    printf '{"workspace": {"network": %s}}' "$1" >"$XDG_CONFIG_HOME/keyturn/config.json"
+}
+
+served=$base/served
+mkdir "$served" && echo "hello from here" >"$served/hello"
+coproc SERVICES { exec /usr/bin/python3 "$source/tests/sandbox/attacks/services.py" "$served"; }
+read -r http https echo <&"${SERVICES[0]}"
+fetch='curl -sS -w "%{http_code}\\n" http://localhost:'$http'/hello'
+
+begin "a listed host"
+config '["localhost:'$http'", "127.0.0.1:'$https'"]'
+{
+    head_lines "Fetch." &&
+        answer 1 "" "$(call c1 workspace_exec '{"command":"curl -sS http://localhost:'$http'/hello"}')" &&
+        answer 2 "" "$(call c2 run_code '{"language":"python","code":"import urllib.request as u; print(u.urlopen(\"http://localhost:'$http'/hello\").read())"}')" &&
+        answer 3 "" "$(call c3 workspace_exec '{"command":"curl -sS http://localhost:'$https'/ -o /dev/null -w \"%{http_code}\"; curl -sS http://example.org/"}')" &&
+        answer 4 "" "$(call c4 workspace_exec '{"command":"curl -sS http://localhost:'$http'/hello; sleep 1000","background":true,"yield_time_ms":60000}')" &&
+        answer 5 "Done." ""
+} >m.jsonl
+kt run --headless --approve allow --workspace ws --model m.jsonl --record r.jsonl x
+ok "exit 0" is 0
+ok "a command reaches it" out '"type":"tool.output","call":"c1","stream":"stdout","text":"hello from here\n"'
+ok "which is recorded" out '"type":"network.connected","call":"c1","host":"localhost","port":'$http',"bytes":'
+ok "before the call ends" test "$(grep -n '"network.connected","call":"c1"' "$base/out" | cut -d: -f1)" -lt "$(grep -n '"tool.finished","call":"c1"' "$base/out" | cut -d: -f1)"
+ok "code reaches it" out '"type":"network.connected","call":"c2","host":"localhost"'
+ok "a program that goes on too" out '"type":"network.connected","call":"c4","host":"localhost"'
+ok "an address stands for localhost" out '"type":"network.connected","call":"c3","host":"localhost","port":'$https
+ok "another host is refused, and it is said why" out 'Keyturn: example.org:80 is not in \"workspace.network\"'
+ok "its call is a NETWORK one" out 'runs alone (NETWORK)'
+ok "nothing else is connected" test "$(grep -c '"host":"example.org"' "$base/out")" -eq 0
+kt run --approve allow --workspace ws --model m.jsonl x
+ok "in the account" out "network   c1 localhost port $http "
+kt replay --headless r.jsonl
+ok "replay tells it" out '"type":"network.connected","call":"c1","host":"localhost"'
+kt replay --check --workspace ws r.jsonl
+ok "and agrees" is 0
+
+begin "a skill"
+config '["localhost:'$http'"]'
+mkdir -p "$XDG_CONFIG_HOME/keyturn/skills/get"
+printf -- '---\nname: get\ndescription: Fetches\n---\n' >"$XDG_CONFIG_HOME/keyturn/skills/get/SKILL.md"
+{ head_lines "Fetch." && answer 1 "" "$(call c1 skill_run '{"skill":"get","command":"curl -sS http://localhost:'$http'/hello"}')" && answer 2 "Done." ""; } >m.jsonl
+kt run --headless --approve allow --workspace ws --model m.jsonl x
+ok "exit 0" is 0
+ok "reaches it as well" out "hello from here"
+ok "which is recorded" out '"type":"network.connected","call":"c1","host":"localhost","port":'$http
+
+begin "no network"
+config false
+{ head_lines "Fetch." && answer 1 "" "$(call c1 workspace_exec '{"command":"'"${fetch//\"/\\\"}"' 2>&1; env | grep -ic proxy"}')" && answer 2 "Done." ""; } >m.jsonl
+kt run --headless --approve allow --workspace ws --model m.jsonl x
+ok "exit 0" is 0
+ok "nothing is reached" no_out "hello from here"
+ok "nor named" out '000\n0\n'
+ok "and the call is none" no_out 'runs alone (NETWORK)'
+
+begin "every public host"
+config true
+{ head_lines "Fetch." && answer 1 "" "$(call c1 workspace_exec '{"command":"curl -sS --noproxy x http://127.0.0.1:'$http'/hello"}')" && answer 2 "Done." ""; } >m.jsonl
+kt run --headless --approve allow --workspace ws --model m.jsonl x
+ok "exit 0" is 0
+ok "is none of this machine's" no_out "hello from here"
+ok "as it is told" out "127.0.0.1:$http is an address of this machine or its link (127.0.0.1), which is not in"
+ok "nothing is connected" no_out '"network.connected"'
+
+begin "what is wrong with a list"
+config '["localhost:http"]'
+script_reads >m.jsonl
+kt run --workspace ws --model m.jsonl x
+refused '"workspace.network"' '"localhost:http" has no port from 1 to 65535' 'config.json'
+config '"yes"'
+kt run --workspace ws --model m.jsonl x
+refused '"workspace.network" must be true, false or a list'
+
+exec {SERVICES[1]}>&-
+wait "$SERVICES_PID" 2>/dev/null
+finish

@@ -1,0 +1,28 @@
+#!/usr/bin/env bash
+# Hostile recordings in a real terminal: whatever a file holds, keys are heard and the workbench can be left. ctest sets the
+# meter of the loop, so a callback that takes too long aborts the program. $1 is the program, $2… the cases.
+set -u
+tests=$(readlink -f "$(dirname "$0")")
+. "$tests/terminal.sh"
+
+shows() { # kind
+    begin "$1" 120x40
+    python3 "$tests/hostile_recording.py" "$1" >"$home/r.jsonl"
+    start replay r.jsonl
+    sees 'r.jsonl'
+    for key in G 1 G z z 2 G Enter; do keys $key; done
+    escape
+    for key in 3 G Enter; do keys $key; done
+    escape
+    for key in 4 5 6 7 g x w H L Space G; do keys $key; done
+    escape
+    keys q
+    sees 'status=0'
+}
+for kind in events:100000 line:3 line:11 line:64 newlines:2 newlines:7 deep:300000 calls:10000 started:10000 same:50000 \
+    output:100000 diff:50000; do
+    shows $kind
+done
+
+printf '%d passed, %d failed\n' "$passed" "$failed"
+[ "$failed" -eq 0 ]

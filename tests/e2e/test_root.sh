@@ -1,0 +1,78 @@
+#!/usr/bin/env bash
+# keyturn as root: who sandboxed code is, that ordinary programs work, and what is said where it cannot be. $1 is the program.
+set -u
+program=$(readlink -f "${1:?usage: test_root.sh PROGRAM}")
+source=$(readlink -f "$(dirname "$0")/..")
+[ "$(id -u)" -eq 0 ] || exit 0
+base=$(mktemp -d "${TMPDIR:-/tmp}/keyturn-root-XXXXXX")
+trap 'rm -rf "$base"' EXIT
+cd "$base" || exit 1
+umask 077
+export LC_ALL=C.UTF-8 HOME=$base XDG_CONFIG_HOME=$base/config XDG_DATA_HOME=$base/data XDG_STATE_HOME=$base/state
+export XDG_CACHE_HOME=$base/cache ASAN_OPTIONS=detect_leaks=0
+uid=$(id -u _keyturn 2>/dev/null || sed -n 's/#define SANDBOX_UID *//p' "$source/../core/sandbox/user.h")
+passed=0 failed=0
+ok() { # what, command…
+    local what=$1
+    shift
+    if "$@"; then passed=$((passed + 1)); else
+        failed=$((failed + 1))
+        printf 'FAIL %s\n' "$what"
+        sed 's/^/  | /' out | cut -c1-400 | tail -20
+    fi
+}
+out() { tr -s ' \n' ' ' <out | grep -qF -- "$1"; }
+
+"$program" engines bwrap >out 2>&1
+ok "it says who" out "runs as uid $uid"
+"$program" engines --json bwrap >out 2>&1
+ok "in JSON too" out "\"uid\":$uid"
+"$program" engines none >out 2>&1
+ok "none is unsafe" out 'UNSAFE: '
+ok "and root" out 'runs as uid 0'
+"$program" doctor >out 2>&1
+ok "doctor says so" out "root's sandboxes run as uid $uid"
+
+# Where no user namespace can be made, the reason and a way out are told.
+python3 "$source/support/without_userns.py" "$program" engines bwrap >out 2>&1
+ok "without user namespaces" out "the sandbox's user may not make a user namespace on this machine (raise user.max_user_namespaces"
+
+# A script whose tools only root may read.
+mkdir tools
+printf 'def twice(n):\n    return 2 * n\n' >tools/twice.py
+"$program" exec --tools tools - <<<'emit_result(twice(21))' >out 2>&1
+ok "tools of root's alone can be used" out '"data":42'
+
+# Ordinary programs, in a workspace below folders of root's alone.
+mkdir work
+cat >commands <<'SH'
+set -e
+id -u
+echo 'int main(void) { return 0; }' >work/a.c
+printf 'a: a.c\n\tcc -o a a.c\n' >work/Makefile
+make -C work && work/a && echo made
+cd work
+git init -q . && git add a.c && git -c user.name=x -c user.email=x@x commit -qm one && git log --oneline | grep -q one && echo committed
+python3 -c 'import subprocess, tempfile; tempfile.TemporaryFile(); print(subprocess.check_output(["echo", "forked"]).decode())'
+! command -v node >/dev/null || node -e 'console.log(require("os").tmpdir())'
+echo again >/dev/stderr
+mkdir -p d/e && mv a.c d/e && ln d/e/a.c d/b && rm -r d && echo moved
+echo mine >../out/o
+echo ended
+SH
+cat >model.jsonl <<TXT
+{"type":"session.started","v":1}
+{"type":"turn.started","turn":1,"prompt":"x"}
+{"type":"model.responded","turn":1,"step":1,"tool_calls":[{"id":"c1","name":"workspace_exec","arguments":{"command":"echo $(base64 -w0 commands) | base64 -d | sh"}}]}
+{"type":"model.responded","turn":1,"step":2,"tool_calls":[{"id":"c2","name":"bring_back","arguments":{"from":"out/o","to":"o"}}]}
+{"type":"model.responded","turn":1,"step":3,"text":"done"}
+TXT
+"$program" run --headless --approve allow --workspace work --model scripted:model.jsonl go >events 2>&1
+grep '"type":"tool.finished"' events >out
+for word in 65534 made committed forked again moved ended; do
+    ok "a program: $word" out "$word"
+done
+ok "what is brought back is root's" test "$(stat -c %u:%g work/o)" = 0:0
+ok "with its content" test "$(cat work/o)" = mine
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]

@@ -1,0 +1,24 @@
+# Everything in /proc and /sys, opened to be written; files of the sandbox's own processes are its own.
+# needs: landlock readonly
+# expect: result "nothing of 0"
+# control: result "reached"
+# timeout: 60
+
+import os
+
+opened, tried = [], 0
+for top in ("/proc", "/sys"):
+    for folder, folders, files in os.walk(top):
+        if folder == "/proc":
+            folders[:] = [one for one in folders if not one.isdigit() and one not in ("self", "thread-self")]
+        for name in files:
+            if name in ("kmsg", "trace_pipe"):
+                continue
+            path, tried = f"{folder}/{name}", tried + 1
+            try:
+                fd = os.open(path, os.O_WRONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
+            except OSError:
+                continue
+            os.close(fd)
+            opened.append(path)
+emit_result("reached" if opened else f"nothing of {tried}")

@@ -1,0 +1,9 @@
+# A setting of the host's kernel, opened to be changed.
+# needs: landlock readonly
+# expect: error PermissionError | OSError
+# control needs: root
+
+import os
+
+os.close(os.open("/proc/sys/kernel/core_pattern", os.O_WRONLY))
+emit_result("reached")

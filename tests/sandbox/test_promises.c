@@ -1,0 +1,285 @@
+/* Every row of promises.def: its attack is stopped by the engine, and gets through where nothing is in its way.
+ *
+ *     sandbox_test_promises [ENGINE IMAGE]      bubblewrap without an argument */
+
+#include "base/file.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "sandbox/user.h"
+#include "support/program_rig.h"
+#include "workspace/workspace.h"
+#include <arpa/inet.h>
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <linux/keyctl.h>
+#include <netinet/in.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static const struct promise {
+    const char *sentence, *engines, *users, *attack;
+} promises[] = {
+#define PROMISE(sentence, engines, users, attack) {sentence, engines, users, attack},
+#include "promises.def"
+};
+
+#define SESSION_KEY "keyturn-test-key"
+
+static const char *engine = "bwrap";
+static struct programs_options options;
+static char *outside; /* a folder beside the workspace */
+static const char *attacks = ATTACKS_DIR;
+static int listener, abstract, port;
+static struct program_rig rig;
+
+static bool names(const char *list, const char *word)
+{
+    size_t len = strlen(word);
+    for (const char *at = list; (at = strstr(at, word)); at += len)
+        if ((at == list || at[-1] == ' ') && (at[len] == ' ' || !at[len]))
+            return true;
+    return false;
+}
+
+static bool applies(const struct promise *promise)
+{
+    return names(promise->engines, engine) && names(promise->users, geteuid() == 0 ? "root" : "user");
+}
+
+/* ---- the attack ---- */
+
+static void expect_stopped(struct network_rules network)
+{
+    const char *visible[] = {attacks, NULL};
+    struct programs_options own = options;
+    own.visible = visible;
+    own.network = network;
+    program_rig_open(&rig, engine, &own);
+    for (size_t i = 0; i < COUNT_OF(promises); i++) {
+        if (!applies(&promises[i]))
+            continue;
+        struct err err = ERR_INIT;
+        CLEANUP(free) char *pid = xasprintf("%d", (int)getpid());
+        CLEANUP(free) char *number = xasprintf("%d", port);
+        struct env_var vars[] = {{"OUTSIDE", outside},
+                                 {"HOST_PID", pid},
+                                 {"PORT", number},
+                                 {"ATTACKS", attacks},
+                                 {"SESSION_KEY", SESSION_KEY}};
+        struct program_spec spec = {.cmd = "sh",
+                                    .args = (const char *const[]){"-c", promises[i].attack, NULL},
+                                    .env = {vars, COUNT_OF(vars)},
+                                    .limits = {.pids = 30, .memory_mb = 128},
+                                    .timeout_ms = 60000};
+        if (!program_rig_run(&rig, &spec, &err))
+            fail_msg("%s %s", promises[i].sentence, err.text);
+        if (!strstr(rig.result.out.buf, "here"))
+            fail_msg("%s The attack did not begin: %s%s", promises[i].sentence, rig.result.err.buf,
+                     rig.result.end.why ? rig.result.end.why : "");
+        if (strstr(rig.result.out.buf, "reached"))
+            fail_msg("broken: %s\n%s%s", promises[i].sentence, rig.result.out.buf, rig.result.err.buf);
+    }
+    program_rig_close(&rig);
+}
+
+static void test_each_attack_is_stopped(void **state)
+{
+    (void)state;
+    expect_stopped((struct network_rules){0});
+}
+
+static void test_each_attack_is_stopped_with_a_network(void **state)
+{
+    (void)state;
+    static const struct network_rule every_public_host = {.kind = NETWORK_ANY};
+    expect_stopped((struct network_rules){&every_public_host, 1, NULL});
+}
+
+/* ---- the control ---- */
+
+static void export_places(void)
+{
+    CLEANUP(free) char *pid = xasprintf("%d", (int)getpid());
+    CLEANUP(free) char *number = xasprintf("%d", port);
+    setenv("OUTSIDE", outside, 1);
+    setenv("HOST_PID", pid, 1);
+    setenv("PORT", number, 1);
+    setenv("ATTACKS", attacks, 1);
+    setenv("SESSION_KEY", SESSION_KEY, 1);
+}
+
+/* Everything it prints, from a shell that Keyturn has nothing to do with. */
+static void run_bare(const char *command, struct strbuf *out)
+{
+    int ends[2];
+    char block[4096];
+    ssize_t got;
+    assert_int_equal(pipe(ends), 0);
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        dup2(ends[1], STDOUT_FILENO);
+        dup2(ends[1], STDERR_FILENO);
+        close(ends[0]);
+        close(ends[1]);
+        if (chdir(outside))
+            _exit(126);
+        execl("/bin/sh", "sh", "-c", command, (char *)NULL);
+        _exit(127);
+    }
+    close(ends[1]);
+    while ((got = read(ends[0], block, sizeof(block))) > 0 || (got < 0 && errno == EINTR))
+        if (got > 0)
+            strbuf_add(out, block, (size_t)got);
+    close(ends[0]);
+    waitpid(pid, NULL, 0);
+}
+
+static void test_each_attack_gets_through_without_an_engine(void **state)
+{
+    (void)state;
+    export_places();
+    for (size_t i = 0; i < COUNT_OF(promises); i++) {
+        CLEANUP(strbuf) struct strbuf out = STRBUF_INIT;
+        if (!applies(&promises[i]))
+            continue;
+        run_bare(promises[i].attack, &out);
+        if (!strstr(out.buf, "reached"))
+            fail_msg("%s The attack does not even get through where nothing stops it: %s", promises[i].sentence,
+                     out.buf);
+    }
+}
+
+/* ---- the user, as this machine sees it ---- */
+
+/* The processes with the word in their command line: how many, and how many of them are root's. */
+struct seen {
+    int all, of_root;
+};
+
+static void see_processes(void *user, enum program_stream stream, const char *bytes, size_t len)
+{
+    struct seen *seen = user;
+    (void)stream;
+    DIR *proc = memmem(bytes, len, "here", 4) ? opendir("/proc") : NULL;
+    for (struct dirent *entry; proc && (entry = readdir(proc));) {
+        CLEANUP(strbuf) struct strbuf line = STRBUF_INIT, status = STRBUF_INIT;
+        CLEANUP(free) char *file = xasprintf("/proc/%s/cmdline", entry->d_name);
+        CLEANUP(free) char *about = xasprintf("/proc/%s/status", entry->d_name);
+        unsigned real, effective, saved, files;
+        const char *uids;
+        if (!isdigit((unsigned char)entry->d_name[0]) || file_read(file, &line, 0, NULL) ||
+            !memmem(line.buf, line.len, "whose-is-this", 13) || file_read(about, &status, 0, NULL) ||
+            !(uids = strstr(status.buf, "\nUid:")) ||
+            sscanf(uids, "\nUid: %u %u %u %u", &real, &effective, &saved, &files) != 4)
+            continue;
+        /* Containers have a monitor of root's outside: it is not in the sandbox. */
+        CLEANUP(free) char *root = xasprintf("/proc/%s/root/run/keyturn-launch", entry->d_name);
+        if (access(root, F_OK))
+            continue;
+        seen->all++;
+        seen->of_root += !real || !effective || !saved || !files;
+    }
+    if (!proc)
+        return;
+    closedir(proc);
+    CLEANUP(free) char *done = xasprintf("%s/work/seen", rig.ws->path);
+    assert_int_equal(file_replace(done, "", 0, 0644, NULL), 0);
+}
+
+static void test_no_process_of_a_program_is_root_outside(void **state)
+{
+    (void)state;
+    struct err err = ERR_INIT;
+    struct seen seen = {0};
+    struct stat st;
+    if (geteuid() != 0)
+        skip();
+    program_rig_open(&rig, engine, &options);
+    struct program_spec spec = {
+        .cmd = "sh",
+        .args =
+            (const char *const[]){
+                "-c", "echo x > work/made; echo here; until [ -e work/seen ]; do sleep 0.1; done; : whose-is-this",
+                NULL},
+        .timeout_ms = 60000,
+        .watch = see_processes,
+        .watch_user = &seen};
+    if (!program_rig_run(&rig, &spec, &err))
+        fail_msg("%s", err.text);
+    CLEANUP(free) char *made = xasprintf("%s/work/made", rig.ws->path);
+    if (seen.all < 1 || seen.of_root)
+        fail_msg("%d processes, %d of root's: %s%s", seen.all, seen.of_root, rig.result.out.buf, rig.result.err.buf);
+    assert_int_equal(stat(made, &st), 0);
+    assert_int_equal(st.st_uid, sandbox_user()->uid);
+    assert_int_equal(st.st_gid, sandbox_user()->gid);
+    program_rig_close(&rig);
+}
+
+/* "keyturn-test-PORT", with no name in any folder. */
+static int listen_abstract(void)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    int len = snprintf(address.sun_path + 1, sizeof(address.sun_path) - 1, "keyturn-test-%d", port);
+    abstract = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    return bind(abstract, (struct sockaddr *)&address,
+                (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1) + (socklen_t)len) ||
+           listen(abstract, 64);
+}
+
+static int prepare(void **state)
+{
+    (void)state;
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t len = sizeof(address);
+    outside = file_make_temp_dir(NULL, "keyturn-outside-", NULL);
+    CLEANUP(free) char *secret = xasprintf("%s/secret", outside);
+    listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    setenv("KEYTURN_TEST_SECRET", "open", 1);
+    if (syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL) < 0 ||
+        syscall(SYS_add_key, "user", SESSION_KEY, "open", 4, KEY_SPEC_SESSION_KEYRING) < 0)
+        return -1;
+    if (file_replace(secret, "open", 4, 0644, NULL) || bind(listener, (struct sockaddr *)&address, len) ||
+        listen(listener, 64) || getsockname(listener, (struct sockaddr *)&address, &len))
+        return -1;
+    port = ntohs(address.sin_port);
+    return listen_abstract();
+}
+
+static int clean(void **state)
+{
+    (void)state;
+    close(listener);
+    close(abstract);
+    int failed = file_remove_tree(outside, NULL);
+    free(outside);
+    return failed;
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_each_attack_is_stopped),
+        cmocka_unit_test(test_each_attack_is_stopped_with_a_network),
+        cmocka_unit_test(test_each_attack_gets_through_without_an_engine),
+        cmocka_unit_test(test_no_process_of_a_program_is_root_outside),
+    };
+    if (getenv("KEYTURN_ATTACKS"))
+        attacks = getenv("KEYTURN_ATTACKS"); /* nobody may not get to the source folder */
+    if (argc > 2) {
+        engine = argv[1];
+        options.image = argv[2];
+    }
+    return cmocka_run_group_tests(tests, prepare, clean);
+}

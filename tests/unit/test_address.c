@@ -1,0 +1,159 @@
+/* Addresses as values: what is one, what it is printed as, and what it leads to. */
+
+#include "base/address.h"
+#include "base/mem.h"
+#include <netinet/in.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include <cmocka.h>
+
+static void strict_forms_only(void **state)
+{
+    (void)state;
+    static const char *const wrong[] = {
+        "",         "127.1",    "0x7f.1",    "2130706433", "0177.0.0.1", "1.2.3.4.5", "[::1]",      "fe80::1%lo",
+        "1.2.3.4 ", " 1.2.3.4", "localhost", ":::",        "1.2.3.256",  "::1/128",   "0x7f.0.0.1", "127.0.0.1\n"};
+    struct address address;
+    for (size_t i = 0; i < COUNT_OF(wrong); i++)
+        if (address_parse(&address, wrong[i]))
+            fail_msg("\"%s\" is an address", wrong[i]);
+}
+
+/* One value for one address, however it is written. */
+static void forms_of_one_address(void **state)
+{
+    (void)state;
+    static const char *const pairs[][2] = {{"::ffff:127.0.0.1", "127.0.0.1"},
+                                           {"::ffff:7f00:1", "127.0.0.1"},
+                                           {"0:0:0:0:0:0:0:1", "::1"},
+                                           {"2001:DB8::0001", "2001:db8::1"},
+                                           {"255.255.255.255", "255.255.255.255"}};
+    struct address one, other;
+    char text[ADDRESS_TEXT_MAX];
+    for (size_t i = 0; i < COUNT_OF(pairs); i++) {
+        assert_true(address_parse(&one, pairs[i][0]) && address_parse(&other, pairs[i][1]));
+        assert_memory_equal(&one, &other, sizeof(one));
+        assert_string_equal(address_text(&one, text), pairs[i][1]);
+    }
+}
+
+static void kinds(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *address;
+        enum address_kind kind;
+    } rows[] = {
+        {"93.184.216.34", ADDRESS_PUBLIC},
+        {"8.8.8.8", ADDRESS_PUBLIC},
+        {"172.15.255.255", ADDRESS_PUBLIC},
+        {"172.32.0.0", ADDRESS_PUBLIC},
+        {"100.63.255.255", ADDRESS_PUBLIC},
+        {"100.128.0.0", ADDRESS_PUBLIC},
+        {"2606:2800:220:1::1", ADDRESS_PUBLIC},
+        {"64:ff9b::808:808", ADDRESS_PUBLIC},
+        {"10.0.0.0", ADDRESS_PRIVATE},
+        {"10.255.255.255", ADDRESS_PRIVATE},
+        {"172.16.0.1", ADDRESS_PRIVATE},
+        {"172.31.255.255", ADDRESS_PRIVATE},
+        {"192.168.1.1", ADDRESS_PRIVATE},
+        {"100.64.0.1", ADDRESS_PRIVATE},
+        {"100.100.100.200", ADDRESS_PRIVATE},
+        {"198.19.0.1", ADDRESS_PRIVATE},
+        {"fd00:ec2::254", ADDRESS_PRIVATE},
+        {"fec0::1", ADDRESS_PRIVATE},
+        {"::ffff:10.0.0.1", ADDRESS_PRIVATE},
+        {"64:ff9b::a00:1", ADDRESS_PRIVATE},
+        {"127.0.0.1", ADDRESS_LOCAL},
+        {"127.255.255.255", ADDRESS_LOCAL},
+        {"0.0.0.0", ADDRESS_LOCAL},
+        {"0.1.2.3", ADDRESS_LOCAL},
+        {"169.254.169.254", ADDRESS_LOCAL},
+        {"168.63.129.16", ADDRESS_LOCAL},
+        {"::", ADDRESS_LOCAL},
+        {"::1", ADDRESS_LOCAL},
+        {"::ffff:127.0.0.1", ADDRESS_LOCAL},
+        {"fe80::1", ADDRESS_LOCAL},
+        {"64:ff9b::7f00:1", ADDRESS_LOCAL},
+        {"64:ff9b::a9fe:a9fe", ADDRESS_LOCAL},
+        {"::127.0.0.1", ADDRESS_OTHER},
+        {"2002:7f00:1::", ADDRESS_OTHER},
+        {"2001::1", ADDRESS_OTHER},
+        {"2001:db8::1", ADDRESS_OTHER},
+        {"224.0.0.1", ADDRESS_OTHER},
+        {"255.255.255.255", ADDRESS_OTHER},
+        {"240.0.0.1", ADDRESS_OTHER},
+        {"192.0.2.1", ADDRESS_OTHER},
+        {"ff02::1", ADDRESS_OTHER},
+        {"100::1", ADDRESS_OTHER},
+        {"4000::1", ADDRESS_OTHER},
+        {"64:ff9b:1::7f00:1", ADDRESS_OTHER},
+        {"::ffff:0:7f00:1", ADDRESS_OTHER},
+        {"3fff::1", ADDRESS_OTHER},
+    };
+    struct address address;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        assert_true(address_parse(&address, rows[i].address));
+        if (address_kind(&address) != rows[i].kind)
+            fail_msg("%s is %s", rows[i].address, address_kind_name(address_kind(&address)));
+    }
+}
+
+static void networks(void **state)
+{
+    (void)state;
+    struct address network, inside, outside;
+    address_parse(&network, "10.128.0.0");
+    address_parse(&inside, "10.255.0.1");
+    address_parse(&outside, "10.127.255.255");
+    assert_true(address_within(&inside, &network, 96 + 9));
+    assert_false(address_within(&outside, &network, 96 + 9));
+    assert_true(address_within(&outside, &network, 96 + 8));
+    assert_true(address_within(&outside, &network, 0));
+    assert_false(address_within(&inside, &network, 128));
+    assert_true(address_within(&network, &network, 128));
+}
+
+static void sockets(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {"192.0.2.7", "2001:db8::7"};
+    for (size_t i = 0; i < COUNT_OF(texts); i++) {
+        struct sockaddr_storage socket;
+        struct address address, back;
+        assert_true(address_parse(&address, texts[i]));
+        assert_true(address_to_socket(&address, 443, &socket) >= sizeof(struct sockaddr_in));
+        assert_int_equal(socket.ss_family, i ? AF_INET6 : AF_INET);
+        assert_true(address_from_socket(&back, (struct sockaddr *)&socket));
+        assert_memory_equal(&address, &back, sizeof(back));
+    }
+    struct sockaddr other = {.sa_family = AF_UNIX};
+    struct address address;
+    assert_false(address_from_socket(&address, &other));
+}
+
+static void own_addresses(void **state)
+{
+    (void)state;
+    struct address loopback, other;
+    address_parse(&loopback, "127.0.0.1");
+    address_parse(&other, "192.0.2.99");
+    assert_true(address_is_ours(&loopback));
+    assert_false(address_is_ours(&other));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(strict_forms_only),
+        cmocka_unit_test(forms_of_one_address),
+        cmocka_unit_test(kinds),
+        cmocka_unit_test(networks),
+        cmocka_unit_test(sockets),
+        cmocka_unit_test(own_addresses),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

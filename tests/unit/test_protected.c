@@ -1,0 +1,335 @@
+/* Protected and dangerous places: every spelling of them, and who may decide about them. */
+
+#include "base/arena.h"
+#include "base/beneath.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "support/scratch.h"
+#include "tools/approval.h"
+#include "tools/named.h"
+#include "tools/protected.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static void test_protected_spellings(void **state)
+{
+    (void)state;
+    static const char *const paths[] = {
+        ".git",
+        ".git/config",
+        ".git/hooks/pre-commit",
+        ".git/refs/heads/main",
+        "sub/module/.git",
+        "sub/module/.git/hooks/x",
+        ".GIT/hooks/x",
+        ".Git",
+        ".git./hooks/x",
+        ".git /x",
+        ".g\xe2\x80\x8cit/hooks/x", /* a zero-width non-joiner, which folding file systems ignore */
+        "GIT~1/config",
+        ".keyturn",
+        ".keyturn/rules",
+        "deep/.KeyTurn/rules",
+        (".\xe2\x84\xaa"
+         "eyturn/rules"), /* the sign for kelvin folds to a k */
+    };
+    for (size_t i = 0; i < COUNT_OF(paths); i++)
+        if (!protected_find(paths[i]))
+            fail_msg("%s is not protected", paths[i]);
+}
+
+static void test_others(void **state)
+{
+    (void)state;
+    static const char *const ordinary[] = {".",       "src/a.c", ".gitignore", "git/hooks/x", "a.git/x",
+                                           ".gitx/y", "x.git",   "docs/.keys", "Makefile",    "hooks/x",
+                                           "...",     "a/b/c",   ".github/x",  "keyturn/x"};
+    static const char *const dangerous[] = {".envrc",    "sub/.envrc", ".github/workflows/ci.yml", ".vscode/tasks.json",
+                                            "AGENTS.md", "agents.MD",  ".husky/pre-push",          ".mcp.json"};
+    for (size_t i = 0; i < COUNT_OF(ordinary); i++)
+        if (guarded_find(ordinary[i]))
+            fail_msg("%s is guarded", ordinary[i]);
+    for (size_t i = 0; i < COUNT_OF(dangerous); i++) {
+        const struct guarded *place = guarded_find(dangerous[i]);
+        if (!place || place->guard != GUARD_DANGEROUS || protected_find(dangerous[i]))
+            fail_msg("%s is not dangerous", dangerous[i]);
+        assert_true(strlen(place->why) > 10);
+    }
+    assert_string_equal(protected_find(".git/hooks/x")->why, "git runs the files in it");
+    assert_string_equal(guard_name(GUARD_PROTECTED), "protected");
+    assert_string_equal(guard_name(GUARD_DANGEROUS), "dangerous");
+}
+
+struct fixture {
+    struct scratch scratch;
+    struct beneath *root;
+    struct change_set *set;
+};
+
+/* A set of an ordinary file and this one. */
+static void setup_set(struct fixture *f, const char *path)
+{
+    struct err err = ERR_INIT;
+    scratch_init(&f->scratch);
+    f->root = beneath_open(f->scratch.path, &err);
+    assert_non_null(f->root);
+    f->set = change_set_new();
+    assert_non_null(change_set_add(f->set, f->root, "a", &err));
+    assert_non_null(change_set_add(f->set, f->root, path, &err));
+}
+
+static void release(struct fixture *f)
+{
+    change_set_free(f->set);
+    beneath_close(f->root);
+    scratch_release(&f->scratch);
+}
+
+/* Recordings, rules and modes that say yes: none of them counts. */
+static void test_nothing_allows_it(void **state)
+{
+    (void)state;
+    static const enum approve_mode modes[] = {APPROVE_ASK, APPROVE_ALLOW, APPROVE_DENY};
+    struct fixture f;
+    setup_set(&f, ".git/hooks/x");
+    for (size_t i = 0; i < COUNT_OF(modes) * 4; i++) {
+        bool there = i % 2, recorded = i / 2 % 2, nobody;
+        enum approve_mode mode = modes[i / 4];
+        struct approval *approval = approval_new(mode, there);
+        struct verdict yes = {.decision = DECISION_APPROVED, .by = BY_KEY};
+        approval_allow(approval, "t", "a");
+        approval_allow(approval, "t", ".git/hooks/x");
+        if (recorded)
+            approval_record(approval, 1, "c", &yes);
+        struct verdict verdict = approval_judge(approval, 1, "c", "t", f.set, NULL, &nobody);
+        assert_int_equal(verdict.decision, there && mode != APPROVE_DENY ? DECISION_NONE : DECISION_DENIED);
+        assert_int_equal(nobody, !there);
+        if (!there) {
+            assert_int_equal(verdict.by, BY_POLICY);
+            assert_string_equal(verdict.reason,
+                                ".git/hooks/x is protected (git runs the files in it): only a person can "
+                                "approve a write there, and there is none to ask");
+        }
+        verdict_release(&verdict);
+        approval_free(approval);
+    }
+    release(&f);
+}
+
+static void test_a_recorded_no_holds(void **state)
+{
+    (void)state;
+    struct fixture f;
+    bool nobody;
+    setup_set(&f, ".keyturn/rules");
+    struct approval *approval = approval_new(APPROVE_ALLOW, true);
+    struct verdict no = {.decision = DECISION_DENIED, .by = BY_KEY};
+    approval_record(approval, 1, "c", &no);
+    struct verdict verdict = approval_judge(approval, 1, "c", "t", f.set, NULL, &nobody);
+    assert_int_equal(verdict.decision, DECISION_DENIED);
+    assert_int_equal(verdict.by, BY_RECORDING);
+    verdict_release(&verdict);
+    approval_free(approval);
+    release(&f);
+}
+
+/* A call without files that names one; and a place that is only dangerous. */
+static void test_named_and_dangerous(void **state)
+{
+    (void)state;
+    struct fixture f;
+    bool nobody;
+    setup_set(&f, ".envrc");
+    struct change_set *none = change_set_new();
+    struct approval *approval = approval_new(APPROVE_ALLOW, false);
+    approval_allow(approval, "t", NULL);
+    struct verdict verdict =
+        approval_judge(approval, 1, "c", "t", none, "names a protected place: .git/config (why)", &nobody);
+    assert_int_equal(verdict.decision, DECISION_DENIED);
+    assert_string_equal(verdict.reason,
+                        "this call names a protected place: .git/config (why): only a person can approve it, "
+                        "and there is none to ask");
+    assert_true(nobody);
+    verdict_release(&verdict);
+    verdict = approval_judge(approval, 1, "c", "t", none, NULL, &nobody);
+    assert_int_equal(verdict.decision, DECISION_APPROVED);
+    verdict_release(&verdict);
+    verdict = approval_judge(approval, 1, "c", "t", f.set, NULL, &nobody);
+    assert_int_equal(verdict.decision, DECISION_APPROVED);
+    verdict_release(&verdict);
+    approval_free(approval);
+    change_set_free(none);
+    release(&f);
+}
+
+/* The root itself lies in such a place: every file of it is protected. */
+static void test_a_root_in_a_protected_place(void **state)
+{
+    (void)state;
+    struct scratch scratch;
+    struct err err = ERR_INIT;
+    scratch_init(&scratch);
+    scratch_write(&scratch, "repo/.git/hooks/sample", "");
+    CLEANUP(free) char *dir = scratch_path(&scratch, "repo/.git");
+    CLEANUP(free) char *link = scratch_path(&scratch, "innocent");
+    assert_int_equal(symlink(dir, link), 0);
+    struct beneath *root = beneath_open(link, &err);
+    assert_non_null(root);
+    struct change_set *set = change_set_new();
+    assert_non_null(change_set_add(set, root, "hooks/pre-commit", &err));
+    assert_non_null(change_set_add(set, root, "x", &err));
+    for (size_t i = 0; i < set->count; i++)
+        assert_true(change_protected(&set->items[i]));
+    assert_string_equal(set->items[0].guard->why, "git runs the files in it");
+    assert_ptr_equal(protected_in(set), &set->items[0]);
+    change_set_free(set);
+    beneath_close(root);
+    scratch_release(&scratch);
+}
+
+/* What the arguments of a call without files name. */
+
+static char *named_by(const struct beneath *root, const char *arguments)
+{
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
+    struct named named;
+    struct err err = ERR_INIT;
+    const struct json *json = json_parse(&arena, arguments, strlen(arguments), &err);
+    if (!json)
+        fail_msg("%s", err.text);
+    named_init(&named);
+    named_collect(&named, json);
+    char *found = named_find(&named, root);
+    named_release(&named);
+    return found;
+}
+
+/* before, `count` times the middle, after */
+static char *repeated(const char *before, const char *middle, size_t count, const char *after)
+{
+    struct strbuf out = STRBUF_INIT;
+    strbuf_addstr(&out, before);
+    for (size_t i = 0; i < count; i++)
+        strbuf_addstr(&out, middle);
+    strbuf_addstr(&out, after);
+    return strbuf_detach(&out, NULL);
+}
+
+/* A root with the links g → .git and h → .git/hooks. */
+static void setup_links(struct fixture *f)
+{
+    setup_set(f, ".envrc");
+    scratch_write(&f->scratch, ".git/config", "");
+    scratch_write(&f->scratch, ".git/hooks/sample", "");
+    CLEANUP(free) char *g = scratch_path(&f->scratch, "g");
+    assert_int_equal(symlink(".git", g), 0);
+}
+
+static void test_texts(void **state)
+{
+    (void)state;
+    static const char *const names[] = {
+        "{\"p\":\".git/config\"}",
+        "{\"p\":\".git/config\\n\"}",
+        "{\"p\":\" \\t.git/config \\r\\n\"}",
+        "{\"p\":\"x\\ny/../.git/config\"}",
+        "{\"p\":\"g/config\\n\"}",
+        "{\"p\":\"./x/../g/config\"}",
+        "{\".git/config\":1}",
+        "{\"g/config\":\"text\"}",
+        "{\"a\":[[[[[[[[[[{\"b\":{\"c\":{\"d\":\"g/config\"}}}]]]]]]]]]]}",
+        "{\"p\":\"file:///elsewhere/%2egit/config\"}",
+        "{\"p\":\"FILE://localhost/elsewhere/%2Egit%2fconfig\"}",
+        "{\"p\":\"file:g/config\"}",
+        "{\"p\":\"%2e%67it/config\"}",
+        "{\"p\":\"%252egit/config\"}",
+        "{\"p\":\".git%2fconfig%00.txt\"}",
+        "{\"p\":\".keyturn\"}",
+    };
+    static const char *const others[] = {
+        "{\"p\":\"src/a.c\"}",
+        "{\"p\":\"\"}",
+        "{\"p\":\"100% of it, 5%zz\"}",
+        "{\"p\":\"file:///elsewhere/a\"}",
+        "{\"p\":\".gitignore\\n\"}",
+        "{\"p\":\"// a comment\\nint main(void) { return 0; }\\n\"}",
+        "{\"p\":[1,null,true,\"../../..\"]}",
+    };
+    struct fixture f;
+    setup_links(&f);
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        CLEANUP(free) char *found = named_by(f.root, names[i]);
+        if (!found || strncmp(found, "names a protected place: ", 25) != 0)
+            fail_msg("%s: %s", names[i], found ? found : "nothing");
+    }
+    for (size_t i = 0; i < COUNT_OF(others); i++) {
+        CLEANUP(free) char *found = named_by(f.root, others[i]);
+        if (found)
+            fail_msg("%s: %s", others[i], found);
+    }
+    /* By another way to the root. */
+    CLEANUP(free) char *around = xasprintf("{\"p\":\"file://%s/no/%%2e%%2e/g/config\"}", f.scratch.path);
+    CLEANUP(free) char *above = xasprintf("{\"p\":\"..%s/g/config\"}", strrchr(beneath_path(f.root), '/'));
+    CLEANUP(free) char *one = named_by(f.root, around), *two = named_by(f.root, above);
+    assert_string_equal(one, "names a protected place: .git/config (git runs the programs that it names)");
+    assert_string_equal(two, one);
+    release(&f);
+}
+
+/* A bound that is passed counts as naming one; long texts are no paths, unless tidying makes them short. */
+static void test_bounds(void **state)
+{
+    (void)state;
+    struct fixture f;
+    setup_links(&f);
+    const struct {
+        char *arguments;
+        const char *says; /* NULL: nothing */
+    } cases[] = {
+        {repeated("{\"p\":[", "\"a\",", 64, "\"g/config\"]}"), "names a protected place: .git/config ("},
+        {repeated("{\"p\":[", "\"a\",", 4094, "\"b\"]}"), NULL},
+        {repeated("{\"p\":[", "\"a\",", 4096, "\"b\"]}"),
+         "may name a protected place (its arguments hold more than 4096 texts)"},
+        {repeated("{\"p\":\"", "./", 600, "g/config\"}"), "names a protected place: .git/config ("},
+        {repeated("{\"p\":\"", "./", 6000, "g/config\"}"), "names a protected place: .git/config ("},
+        {repeated("{\"p\":\"", "./", 40000, "g/config\"}"),
+         "may name a protected place (a text in its arguments is longer than 64 KiB and may be a path)"},
+        {repeated("{\"p\":\"", "abcdefgh/", 600, ".git/config\"}"), NULL},
+        {repeated("{\"p\":\"", "a line of text.\\n", 20000, "\"}"), NULL},
+        {repeated("{\"p\":\"", "QUJD/+", 20000, "==\"}"), NULL},
+        {repeated("{\"p\":[", "\"................................................................\",", 4000, "\"b\"]}"),
+         NULL},
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        CLEANUP(free) char *found = named_by(f.root, cases[i].arguments);
+        if (cases[i].says ? !found || strncmp(found, cases[i].says, strlen(cases[i].says)) != 0 : found != NULL)
+            fail_msg("case %zu: %s", i, found ? found : "nothing");
+        free(cases[i].arguments);
+    }
+    /* The end of a long path is what is shown. */
+    CLEANUP(free) char *arguments = repeated("{\"p\":\"/", "elsewhere/", 100, ".git/config\"}");
+    CLEANUP(free) char *found = named_by(f.root, arguments);
+    assert_non_null(strstr(found, "/.git/config (git runs the programs that it names)"));
+    assert_true(strlen(found) < 450);
+    release(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_protected_spellings),
+        cmocka_unit_test(test_others),
+        cmocka_unit_test(test_nothing_allows_it),
+        cmocka_unit_test(test_a_recorded_no_holds),
+        cmocka_unit_test(test_named_and_dangerous),
+        cmocka_unit_test(test_a_root_in_a_protected_place),
+        cmocka_unit_test(test_texts),
+        cmocka_unit_test(test_bounds),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
