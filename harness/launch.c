@@ -283,12 +283,33 @@ static unsigned long tasks_of_user(void)
     return count;
 }
 
+/* A container of root's has no user namespace of its own. There RLIMIT_NPROC counts every task of this user on the
+ * machine, those of other containers too, and none of them can be seen from here. */
+static bool in_first_user_namespace(void)
+{
+    unsigned long inside = 1, outside = 1, count = 0;
+    FILE *map = fopen("/proc/self/uid_map", "re");
+    bool whole = map && fscanf(map, "%lu %lu %lu", &inside, &outside, &count) == 3 && !inside && !outside &&
+                 count == UINT32_MAX;
+    if (map)
+        fclose(map);
+    return whole;
+}
+
+/* What the limit of tasks must be so that the program itself may have `pids`; 0: another counts. */
+static unsigned long task_limit(unsigned long pids)
+{
+    if (!pids || !whole_namespace)
+        return pids ? pids + tasks_of_user() : 0;
+    return in_first_user_namespace() ? 0 : pids; /* the container's own limit holds, and we count too */
+}
+
 static void put_limits(void)
 {
     limit(RLIMIT_DATA, settings.memory_mb << 20);
     limit(RLIMIT_CPU, settings.cpu_s);
     limit(RLIMIT_FSIZE, settings.files_mb << 20);
-    limit(RLIMIT_NPROC, settings.pids && !whole_namespace ? settings.pids + tasks_of_user() : settings.pids);
+    limit(RLIMIT_NPROC, task_limit(settings.pids));
     struct rlimit none = {0, 0};
     setrlimit(RLIMIT_CORE, &none);
 }

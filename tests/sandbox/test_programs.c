@@ -4,6 +4,7 @@
 
 #include "base/file.h"
 #include "base/mem.h"
+#include "sandbox/user.h"
 #include "support/program_rig.h"
 #include "workspace/lend.h"
 #include "workspace/workspace.h"
@@ -13,6 +14,8 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -244,6 +247,34 @@ static void test_a_busy_shell_beside_forks_is_fine(void **state)
             "print((shell.stdout + shell.stderr).decode() or 'fine')");
 }
 
+#define NEIGHBOURS 40
+
+/* Tasks of other programs of the same user do not count, be they in another container or in none. */
+static void test_each_program_has_its_own_limit_of_processes(void **state)
+{
+    (void)state;
+    pid_t others[NEIGHBOURS];
+    const struct sandbox_user *user = sandbox_user();
+    for (size_t i = 0; i < NEIGHBOURS; i++) {
+        others[i] = fork();
+        if (others[i] == 0) {
+            if (user && setuid(user->uid))
+                _exit(1);
+            for (;;)
+                pause();
+        }
+    }
+    open_with(engine);
+    sh("for i in 1 2 3 4 5 6 7 8; do sleep 0.2 & done; wait; echo fine", (struct program_limits){.pids = 30});
+    for (size_t i = 0; i < NEIGHBOURS; i++) {
+        kill(others[i], SIGKILL);
+        waitpid(others[i], NULL, 0);
+    }
+    assert_string_equal(rig.result.err.buf, "");
+    assert_string_equal(rig.result.out.buf, "fine\n");
+    program_rig_close(&rig);
+}
+
 static int prepare(void **state)
 {
     (void)state;
@@ -274,6 +305,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_what_is_shut_is_in_nobodys_way),
         cmocka_unit_test(test_a_child_of_vfork_counts_once),
         cmocka_unit_test(test_a_busy_shell_beside_forks_is_fine),
+        cmocka_unit_test(test_each_program_has_its_own_limit_of_processes),
     };
     if (argc > 2) {
         engine = argv[1];
