@@ -541,6 +541,7 @@ struct proc *proc_start(struct loop *loop, const struct proc_options *options, s
     proc->data = options->data;
     proc->on_exit = options->on_exit;
     proc->on_socket = options->on_socket;
+    proc->gentle = options->gentle;
     proc->out.pace.after = proc->err.pace.after = options->calm_after;
     uv_timer_init(loop_uv(loop), &proc->grace);
     own_handle(proc, &proc->grace);

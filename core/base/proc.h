@@ -27,6 +27,9 @@ struct proc_options {
     /* It hears of our end by itself: its input ends. Else it is killed by a signal, which not all of those that it has
      * just started may survive: bubblewrap's own child would wait for it for ever. With a line to us this is so too. */
     bool ends_with_us;
+    /* When it is freed, its input ends and it has some seconds to end by itself before it is killed. With a control line
+     * this is so too. */
+    bool gentle;
     const int *join; /* descriptors to which it writes "0" before it begins: cgroup.procs; -1 at the end */
     /* What the child on the other end of the control line sends along: a socket, the caller's to close. NULL: sockets
      * that come are closed. */

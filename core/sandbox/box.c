@@ -318,6 +318,7 @@ static void launch(struct box *box)
         .cwd = box->folder,
         .want_stdin = true,
         .ends_with_us = box->ends_with_us,
+        .gentle = box->remote,       /* the other machine needs time to remove the workspace */
         .keep_keyring = box->remote, /* a Kerberos ticket opens the way to the other machine */
         .on_stdout = on_stdout,
         .on_stderr = on_stderr,
