@@ -12,7 +12,7 @@ enum context { IN_ALL = 1, IN_STEP = 2, IN_QUESTION = 4, IN_REPLAY = 8, IN_PROGR
 
 enum action {
     ACTION_NONE,
-#define ACTION(ID, name, contexts, keys, short_help, help) ACTION_##ID,
+#define ACTION(ID, name, contexts, keys, short_help, help, handler) ACTION_##ID,
 #include "actions.def"
 #undef ACTION
     ACTION_COUNT

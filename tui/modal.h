@@ -39,6 +39,7 @@ void ui_set_theme(struct ui *ui, const char *name);
 bool ui_filter(struct ui *ui, const struct view *view, const char *text);
 /* Shows a program; SESSION_NONE: the one somebody would want to see first. */
 void ui_show_program(struct ui *ui, const struct view *view, uint32_t program);
+struct modal *ui_top_modal(const struct ui *ui); /* NULL: none is open */
 int ui_columns(const struct ui *ui); /* of the screen */
 int ui_pane_row(const struct ui *ui, int number); /* where it begins in the newest frame; 0: it is not shown */
 unsigned ui_contexts(const struct ui *ui, const struct view *view);

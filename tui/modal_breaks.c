@@ -75,23 +75,13 @@ static void breaks_paint(struct modal *modal, struct ui *ui, const struct view *
                LOOK_DIM, SYNTAX);
 }
 
-static bool submit(struct ui *ui, const struct intent *intent)
-{
-    struct ui_host *host = ui_get_host(ui);
-    struct err err = ERR_INIT;
-    if (host->submit(host, intent, &err) == 0)
-        return true;
-    ui_say(ui, LOOK_WARN, "%s", err.text);
-    return false;
-}
-
 static void ask_for_one(struct ui *ui, const char *text);
 
 /* One that is refused can be mended: what was typed is still there. */
 static void add_break(struct ui *ui, const char *text, void *data)
 {
     (void)data;
-    if (*text && !submit(ui, &(struct intent){.type = INTENT_BREAK, .breakpoint = {text}}))
+    if (*text && !ui_submit(ui, &(struct intent){.type = INTENT_BREAK, .breakpoint = {text}}))
         ask_for_one(ui, text);
 }
 
@@ -112,9 +102,9 @@ static bool breaks_key(struct modal *modal, struct ui *ui, const struct view *vi
     if (plain && key->code == 'a') {
         ask_for_one(ui, "");
     } else if (plain && point && (key->code == ' ' || key->code == KEYSYM_ENTER)) {
-        submit(ui, &(struct intent){.type = INTENT_ARM, .arm = {point->id, !point->enabled}});
+        ui_submit(ui, &(struct intent){.type = INTENT_ARM, .arm = {point->id, !point->enabled}});
     } else if (plain && point && (key->code == 'd' || key->code == KEYSYM_DELETE)) {
-        submit(ui, &(struct intent){.type = INTENT_UNBREAK, .unbreak = {point->id}});
+        ui_submit(ui, &(struct intent){.type = INTENT_UNBREAK, .unbreak = {point->id}});
     } else if (action == ACTION_NONE || !list_action(&modal->list, action, modal->height - 2)) {
         return false;
     }

@@ -91,8 +91,7 @@ static bool model_key(struct modal *modal, struct ui *ui, const struct view *vie
     }
     if (!key->ctrl && !key->alt && key->code == 'd') {
         ui_close_modal(ui);
-        if (host->open(host, "demo", &err))
-            ui_say(ui, LOOK_ERROR, "%s", err.text);
+        ui_open(ui, "demo");
         return true;
     }
     return list_action(&modal->list, action, modal->height);

@@ -42,16 +42,12 @@ static void models_say_none(struct strbuf *out, struct ui *ui, const struct view
 
 static bool models_key(struct ui *ui, const struct key *key, const char *line, size_t len)
 {
-    struct ui_host *host = ui_get_host(ui);
-    struct err err = ERR_INIT;
     const char *blank = memchr(line, ' ', len);
     if (key->code != KEYSYM_ENTER)
         return false;
     CLEANUP(free) char *name = xmemdup0(line, blank ? (size_t)(blank - line) : len);
     ui_close_modal(ui);
-    if (host->submit(host, &(struct intent){.type = INTENT_MODEL, .model = {name}}, &err))
-        ui_say(ui, LOOK_WARN, "%s", err.text);
-    else
+    if (ui_submit(ui, &(struct intent){.type = INTENT_MODEL, .model = {name}}))
         ui_say(ui, LOOK_TEXT, "From the next request on %s is asked.", name);
     return true;
 }

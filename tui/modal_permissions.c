@@ -29,16 +29,12 @@ static void permissions_say_none(struct strbuf *out, struct ui *ui, const struct
 
 static bool permissions_key(struct ui *ui, const struct key *key, const char *line, size_t len)
 {
-    struct ui_host *host = ui_get_host(ui);
-    struct err err = ERR_INIT;
     const char *blank = memchr(line, ' ', len);
     if (key->ctrl || key->alt || (key->code != 'd' && key->code != KEYSYM_DELETE))
         return false;
     CLEANUP(free) char *tool = xmemdup0(line, blank ? (size_t)(blank - line) : len);
     CLEANUP(free) char *path = blank ? xmemdup0(blank + 1, len - strlen(tool) - 1) : NULL;
-    if (host->submit(host, &(struct intent){.type = INTENT_ALLOW, .allow = {tool, path, true}}, &err))
-        ui_say(ui, LOOK_WARN, "%s", err.text);
-    else
+    if (ui_submit(ui, &(struct intent){.type = INTENT_ALLOW, .allow = {tool, path, true}}))
         ui_say(ui, LOOK_TEXT, "%s%s%s asks again.", tool, path ? " on " : "", path ? path : "");
     return true;
 }

@@ -8,6 +8,8 @@
 #include "ui.h"
 #include <string.h>
 
+static const struct modal_ops program_ops;
+
 static void program_release(struct modal *modal)
 {
     struct program_modal *shown = program_of(modal);
@@ -71,7 +73,7 @@ static void type_search(struct program_modal *shown, struct ui *ui, const struct
 static void kill_now(struct ui *ui, void *data)
 {
     const struct program_modal *shown = data; /* below the question all the time */
-    if (program_modal_submit(ui, &(struct intent){.type = INTENT_PROGRAM_KILL, .program_kill = {shown->ending}}))
+    if (ui_submit(ui, &(struct intent){.type = INTENT_PROGRAM_KILL, .program_kill = {shown->ending}}))
         ui_say(ui, LOOK_TEXT, "Program %.40s is told to end.", shown->ending);
 }
 
@@ -125,13 +127,10 @@ static void show(struct program_modal *shown, uint32_t program)
 static bool plays(struct ui *ui, const struct view *view, const struct key *key)
 {
     enum action action = view->mode == VIEW_REPLAY ? keymap_find(ui_keymap(ui), IN_REPLAY, key) : ACTION_NONE;
-    struct ui_host *host = ui_get_host(ui);
-    struct err err = ERR_INIT;
     if (action != ACTION_PLAY && action != ACTION_STEP_NEXT && action != ACTION_STEP_PREVIOUS &&
         action != ACTION_FASTER && action != ACTION_SLOWER)
         return false;
-    if (host->replay(host, action, NULL, &err))
-        ui_say(ui, LOOK_WARN, "%s", err.text);
+    ui_replay(ui, action, NULL);
     return true;
 }
 
@@ -163,23 +162,40 @@ static bool rest_of_paste(struct program_modal *shown, const struct key *key)
     return rest;
 }
 
+static struct program_modal *shown_program(struct ui *ui)
+{
+    struct modal *modal = ui_top_modal(ui);
+    return modal && modal->ops == &program_ops ? program_of(modal) : NULL;
+}
+
+void dialog_program_interrupt(struct ui *ui, const struct view *view, enum action action)
+{
+    struct program_modal *shown = shown_program(ui);
+    (void)action;
+    if (shown && !program_modal_refuses(shown, ui, view, true))
+        program_modal_interrupt(shown, ui, view);
+}
+
+void dialog_program_end(struct ui *ui, const struct view *view, enum action action)
+{
+    struct program_modal *shown = shown_program(ui);
+    (void)action;
+    if (shown && !program_modal_refuses(shown, ui, view, false))
+        ask_to_kill(shown, ui, view);
+}
+
 /* True when the key is one for the program itself. */
 static bool for_program(struct program_modal *shown, struct ui *ui, const struct view *view, const struct key *key,
                         enum action action)
 {
     enum action own = keymap_find(shown->keymap, IN_PROGRAM, key);
-    bool end = own == ACTION_PROGRAM_END, interrupts = own == ACTION_PROGRAM_INTERRUPT;
-    if (!key->code || (!end && !interrupts && action != ACTION_PROMPT))
-        return false;
-    if (program_modal_refuses(shown, ui, view, !end))
-        return true;
-    if (end)
-        ask_to_kill(shown, ui, view);
-    else if (interrupts)
-        program_modal_interrupt(shown, ui, view);
-    else
+    bool acts = key->code && (action_contexts(own) & IN_PROGRAM);
+    bool types = key->code && !acts && action == ACTION_PROMPT;
+    if (acts)
+        ui_act(ui, view, own);
+    else if (types && !program_modal_refuses(shown, ui, view, true))
         shown->typing = TYPING_INPUT;
-    return true;
+    return acts || types;
 }
 
 static bool program_key(struct modal *modal, struct ui *ui, const struct view *view, const struct key *key,

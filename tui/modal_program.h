@@ -43,8 +43,6 @@ const char *program_modal_title(struct modal *modal, const struct view *view);
 const char *program_modal_footer(struct modal *modal, const struct view *view);
 
 /* modal_program_typing.c */
-/* Submits; what is refused is said. */
-bool program_modal_submit(struct ui *ui, const struct intent *intent);
 /* True, and says why, where it can be neither typed into nor ended; `typing`: or not be typed into at this moment. */
 bool program_modal_refuses(const struct program_modal *shown, struct ui *ui, const struct view *view, bool typing);
 /* A program that has ended takes no text any more: closes the line, and says so. True when it did. */

@@ -6,16 +6,6 @@
 #include "ui.h"
 #include "workspace/program_control.h"
 
-bool program_modal_submit(struct ui *ui, const struct intent *intent)
-{
-    struct ui_host *host = ui_get_host(ui);
-    struct err err = ERR_INIT;
-    if (host->submit(host, intent, &err) == 0)
-        return true;
-    ui_say(ui, LOOK_WARN, "%s", err.text);
-    return false;
-}
-
 bool program_modal_refuses(const struct program_modal *shown, struct ui *ui, const struct view *view, bool typing)
 {
     if (view->mode == VIEW_REPLAY)
@@ -80,7 +70,7 @@ static bool send(struct program_modal *shown, struct ui *ui, const struct view *
 {
     struct intent intent = {.type = INTENT_PROGRAM_INPUT, .program_input = {program_modal_name(shown, view), text}};
     shown->modal.list.follow = true;
-    return program_modal_submit(ui, &intent);
+    return ui_submit(ui, &intent);
 }
 
 static bool send_line(struct program_modal *shown, struct ui *ui, const struct view *view)

@@ -64,8 +64,6 @@ static void sessions_paint(struct modal *modal, struct ui *ui, const struct view
 
 static void open_chosen(struct sessions *sessions, struct ui *ui)
 {
-    struct ui_host *host = ui_get_host(ui);
-    struct err err = ERR_INIT;
     size_t at = sessions->modal.list.cursor;
     const char *what =
         at < sessions->shown_count ? sessions->list.items[sessions->shown[at]].path : sessions->filter.text.buf;
@@ -73,8 +71,7 @@ static void open_chosen(struct sessions *sessions, struct ui *ui)
     if (!*path)
         return;
     ui_close_modal(ui);
-    if (host->open(host, path, &err))
-        ui_say(ui, LOOK_ERROR, "%s", err.text);
+    ui_open(ui, path);
 }
 
 static bool sessions_key(struct modal *modal, struct ui *ui, const struct view *view, const struct key *key,

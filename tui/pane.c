@@ -157,6 +157,14 @@ bool pane_list_action(struct pane *pane, enum action action, int height)
     return moved;
 }
 
+void pane_move(struct pane *pane, const struct view *view, enum action action)
+{
+    if (pane->ops->move)
+        pane->ops->move(pane, view, action);
+    else
+        pane_list_action(pane, action, pane->height);
+}
+
 /* ---- what is said of it ---- */
 
 bool pane_sifted(const struct pane *pane)

@@ -1,7 +1,7 @@
 #pragma once
 /* A pane: a piece of the screen that shows one thing. It paints from the view and its own small state (cursor, scroll,
- * filter), handles the actions that concern it, and says what is selected. It never changes the session: what it wants
- * done is an intent, handed to `ui->submit`. */
+ * filter), moves its cursor, and says what is selected. It never changes the session: what it wants done is an intent,
+ * handed to ui_submit. */
 
 #include "canvas.h"
 #include "keymap.h"
@@ -28,8 +28,12 @@ struct pane_ops {
     /* Text for the frame's right side ("62 · all"). */
     void (*note)(struct pane *pane, const struct view *view, struct strbuf *out);
     void (*paint)(struct pane *pane, const struct view *view, struct canvas *canvas, struct rect inside, bool focused);
-    /* True when it did something with it. */
-    bool (*act)(struct pane *pane, struct ui *ui, const struct view *view, enum action action);
+    /* Moves the cursor: up, down, left, right, a page, to an end. NULL: that of the list. */
+    void (*move)(struct pane *pane, const struct view *view, enum action action);
+    /* Shows or copies what is under the cursor in a way of its own; false: what is selected is shown or copied. May be NULL. */
+    bool (*inspect)(struct pane *pane, struct ui *ui, const struct view *view);
+    bool (*copy)(struct pane *pane, struct ui *ui, const struct view *view);
+    void (*unfold)(struct pane *pane, struct ui *ui, const struct view *view); /* NULL: nothing in it unfolds */
     struct selection (*selected)(struct pane *pane, const struct view *view);
     /* Its rows, for the filter and the search; NULL: it has none. `rows` comes with the view, the pane as its owner,
      * and the number of events as the state of what is not settled. */
@@ -71,6 +75,8 @@ size_t pane_update(struct pane *pane, const struct view *view, int height);
 size_t pane_row(const struct pane *pane, size_t index);
 /* The row under the list's cursor; SIZE_MAX when there is none. */
 size_t pane_cursor_row(struct pane *pane, const struct view *view);
+/* An action that moves the cursor. */
+void pane_move(struct pane *pane, const struct view *view, enum action action);
 /* Moves the list; a search that is under way is given up, since it would move the cursor away again. */
 bool pane_list_action(struct pane *pane, enum action action, int height);
 /* What the frame says of rows, filter and search: "3 of 5 calls · failed". `many` NULL: numbers only. */
@@ -79,5 +85,7 @@ void pane_note(struct pane *pane, const struct view *view, struct strbuf *out, c
 bool pane_sifted(const struct pane *pane);
 /* What to say where nothing is shown because nothing fits; false when that is not why. */
 bool pane_paint_nothing(const struct pane *pane, struct canvas *canvas, struct rect in, const char *what);
+/* The limit under the cursor of the budget pane and its name there; NULL, and `key` as it was: none. */
+const char *pane_budget_selected(struct pane *pane, const struct view *view, int *key);
 
 extern const struct pane_ops pane_conversation, pane_events, pane_tools, pane_waves, pane_budget, pane_write, pane_workspace;

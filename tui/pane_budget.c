@@ -13,7 +13,6 @@
 #include <string.h>
 
 #define LOOKED_BACK  1000 /* lines of the journal, for the newest charge */
-#define EXTEND_SHARE 0.5  /* of the first limit, with one key */
 #define WIDE         46   /* columns from which numbers, bars and rates have room */
 
 enum unit { UNIT_TIME, UNIT_COUNT, UNIT_TOKENS, UNIT_MONEY };
@@ -244,22 +243,13 @@ static void budget_note(struct pane *pane, const struct view *view, struct strbu
         strbuf_addf(out, "! %s %.0f %%", most.gauge->name, floor(most.share * 100));
 }
 
-static bool budget_act(struct pane *pane, struct ui *ui, const struct view *view, enum action action)
+const char *pane_budget_selected(struct pane *pane, const struct view *view, int *key)
 {
-    struct ui_host *host = ui_get_host(ui);
-    struct err err = ERR_INIT;
-    if (action != ACTION_EXTEND)
-        return pane_list_action(pane, action, pane->height);
     size_t row = pane_cursor_row(pane, view);
     if (row == SIZE_MAX)
-        return false;
-    const struct gauge *gauge = &gauges[row];
-    struct intent intent = {.type = INTENT_EXTEND, .extend = {.key = gauge->key, .share = EXTEND_SHARE}};
-    if (host->submit(host, &intent, &err))
-        ui_say(ui, LOOK_WARN, "%s", err.text);
-    else
-        ui_say(ui, LOOK_TEXT, "The limit of %s was raised by half.", gauge->name);
-    return true;
+        return NULL;
+    *key = (int)gauges[row].key;
+    return gauges[row].name;
 }
 
 /* The newest event that says how much was used, so that the inspector has the exact numbers. */
@@ -295,7 +285,6 @@ const struct pane_ops pane_budget = {
     .init = budget_init,
     .note = budget_note,
     .paint = budget_paint,
-    .act = budget_act,
     .selected = budget_selected,
     .rows = budget_rows,
     .texts = true,

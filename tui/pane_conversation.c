@@ -309,22 +309,20 @@ static void conversation_note(struct pane *pane, const struct view *view, struct
         strbuf_addstr(out, " · scrolled");
 }
 
-static bool conversation_act(struct pane *pane, struct ui *ui, const struct view *view, enum action action)
+static void conversation_move(struct pane *pane, const struct view *view, enum action action)
 {
     struct conversation_pane *conversation = conversation_of(pane);
-    struct spot *cursor = &conversation->cursor, before = *cursor;
+    struct spot *cursor = &conversation->cursor;
     int page = pane->height > 1 ? pane->height - 1 : 1;
-    bool moved = true;
-    (void)ui;
     if (!pane->list.count)
-        return false;
+        return;
     settle(conversation, view, cursor);
     switch (action) {
     case ACTION_UP:
-        moved = go_up(conversation, view, cursor);
+        go_up(conversation, view, cursor);
         break;
     case ACTION_DOWN:
-        moved = go_down(conversation, view, cursor);
+        go_down(conversation, view, cursor);
         break;
     case ACTION_PAGE_UP:
         for (int i = 0; i < page; i++) {
@@ -346,12 +344,11 @@ static bool conversation_act(struct pane *pane, struct ui *ui, const struct view
         *cursor = last_spot(conversation, view);
         break;
     default:
-        return false;
+        return;
     }
     struct spot last = last_spot(conversation, view);
     pane->list.follow = !is_before(*cursor, last);
     pane_search_stop(pane);
-    return moved || cursor->item != before.item || cursor->line != before.line;
 }
 
 static struct selection conversation_selected(struct pane *pane, const struct view *view)
@@ -434,7 +431,7 @@ const struct pane_ops pane_conversation = {
     .release = conversation_release,
     .note = conversation_note,
     .paint = conversation_paint,
-    .act = conversation_act,
+    .move = conversation_move,
     .selected = conversation_selected,
     .rows = conversation_rows,
     .texts = true,

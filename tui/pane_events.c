@@ -245,12 +245,6 @@ static void events_note(struct pane *pane, const struct view *view, struct strbu
 
 /* ---- what can be done with it ---- */
 
-static bool events_act(struct pane *pane, struct ui *ui, const struct view *view, enum action action)
-{
-    (void)ui, (void)view;
-    return pane_list_action(pane, action, pane->height);
-}
-
 static struct selection events_selected(struct pane *pane, const struct view *view)
 {
     struct selection selection = {SELECT_NOTHING, 0, SESSION_NONE};
@@ -283,7 +277,6 @@ const struct pane_ops pane_events = {
     .release = events_release,
     .note = events_note,
     .paint = events_paint,
-    .act = events_act,
     .selected = events_selected,
     .rows = events_rows,
     .click = events_click,

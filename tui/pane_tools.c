@@ -418,24 +418,30 @@ static void tools_note(struct pane *pane, const struct view *view, struct strbuf
 
 /* ---- what can be done with it ---- */
 
-static bool tools_act(struct pane *pane, struct ui *ui, const struct view *view, enum action action)
+static void tools_move(struct pane *pane, const struct view *view, enum action action)
 {
     struct tools_pane *tools = tools_of(pane);
-    if (action == ACTION_INSPECT) {
-        size_t row = pane_cursor_row(pane, view);
-        uint32_t program = row == SIZE_MAX || tooltree_selected(&tools->tree, pane, view)
-                               ? SESSION_NONE
-                               : program_of_call(view, (uint32_t)row);
-        if (program != SESSION_NONE)
-            ui_show_program(ui, view, program);
-        return program != SESSION_NONE;
-    }
-    if (action != ACTION_UNFOLD)
-        return tooltree_action(&tools->tree, pane, view, action, pane->height - tools->heads);
+    tooltree_action(&tools->tree, pane, view, action, pane->height - tools->heads);
+}
+
+/* A call that started a program is shown by its program. */
+static bool tools_inspect(struct pane *pane, struct ui *ui, const struct view *view)
+{
+    size_t row = pane_cursor_row(pane, view);
+    uint32_t program = row == SIZE_MAX || tooltree_selected(&tools_of(pane)->tree, pane, view)
+                           ? SESSION_NONE
+                           : program_of_call(view, (uint32_t)row);
+    if (program != SESSION_NONE)
+        ui_show_program(ui, view, program);
+    return program != SESSION_NONE;
+}
+
+static void tools_unfold(struct pane *pane, struct ui *ui, const struct view *view)
+{
+    struct tools_pane *tools = tools_of(pane);
     pane_update(pane, view, pane->height - tools->heads);
     if (!tooltree_toggle(&tools->tree, pane, view))
         ui_say(ui, LOOK_TEXT, pane->list.count ? "This call told nothing while it ran." : "No tool was called yet.");
-    return true;
 }
 
 static struct selection tools_selected(struct pane *pane, const struct view *view)
@@ -470,7 +476,9 @@ const struct pane_ops pane_tools = {
     .release = tools_release,
     .note = tools_note,
     .paint = tools_paint,
-    .act = tools_act,
+    .move = tools_move,
+    .inspect = tools_inspect,
+    .unfold = tools_unfold,
     .selected = tools_selected,
     .rows = tools_rows,
     .click = tools_click,

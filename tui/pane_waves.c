@@ -459,13 +459,6 @@ static void waves_note(struct pane *pane, const struct view *view, struct strbuf
     text_plural(out, turn->wave_count, "wave", "waves");
 }
 
-static bool waves_act(struct pane *pane, struct ui *ui, const struct view *view, enum action action)
-{
-    (void)ui;
-    (void)view;
-    return pane_list_action(pane, action, pane->height);
-}
-
 static struct selection waves_selected(struct pane *pane, const struct view *view)
 {
     struct waves_pane *waves = (struct waves_pane *)pane;
@@ -514,7 +507,6 @@ const struct pane_ops pane_waves = {
     .release = waves_release,
     .note = waves_note,
     .paint = waves_paint,
-    .act = waves_act,
     .selected = waves_selected,
     .rows = waves_rows,
     .click = waves_click,

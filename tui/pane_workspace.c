@@ -293,19 +293,20 @@ static void workspace_note(struct pane *pane, const struct view *view, struct st
 
 /* ---- what can be done with it ---- */
 
-static void inspect(struct workspace_pane *shown, struct ui *ui, const struct view *view, uint32_t node)
+static void workspace_move(struct pane *pane, const struct view *view, enum action action)
 {
-    CLEANUP(pretty) struct pretty document;
-    int columns = ui_columns(ui) - ENTRY_EDGE;
-    pretty_init(&document, columns < ENTRY_COLS ? columns : ENTRY_COLS);
-    workspacetree_describe(&document, &shown->what, view, node);
-    ui_open_modal(ui, modal_document_new("in the workspace", &document));
+    struct workspace_pane *shown = workspace_of(pane);
+    update(shown, view, pane->height);
+    pane_list_action(pane, action, pane->height);
+    remember_cursor(shown);
 }
 
 /* The path of an entry, which a command can be given; anything else is copied as what holds it is. */
-static bool copy_path(struct workspace_pane *shown, struct ui *ui, const struct view *view)
+static bool workspace_copy(struct pane *pane, struct ui *ui, const struct view *view)
 {
+    struct workspace_pane *shown = workspace_of(pane);
     CLEANUP(strbuf) struct strbuf path = STRBUF_INIT;
+    update(shown, view, pane->height);
     uint32_t index = cursor_node(shown, view);
     if (index == TREE_NONE || !workspacetree_entry(&path, &shown->what, index))
         return false;
@@ -314,31 +315,45 @@ static bool copy_path(struct workspace_pane *shown, struct ui *ui, const struct 
     return true;
 }
 
-static bool workspace_act(struct pane *pane, struct ui *ui, const struct view *view, enum action action)
+static void workspace_unfold(struct pane *pane, struct ui *ui, const struct view *view)
 {
     struct workspace_pane *shown = workspace_of(pane);
     update(shown, view, pane->height);
-    if (action == ACTION_COPY)
-        return copy_path(shown, ui, view);
-    if (action != ACTION_INSPECT && action != ACTION_UNFOLD) {
-        bool moved = pane_list_action(pane, action, pane->height);
-        remember_cursor(shown);
-        return moved;
+    uint32_t index = cursor_node(shown, view);
+    if (index == TREE_NONE)
+        return;
+    if (!tree_of(shown)->nodes[index].branch) {
+        ui_say(ui, LOOK_TEXT, "There is nothing to unfold here.");
+        return;
     }
+    tree_toggle(tree_of(shown), index);
+    update(shown, view, pane->height);
+}
+
+static void show_entry(struct workspace_pane *shown, struct ui *ui, const struct view *view, uint32_t node)
+{
+    CLEANUP(pretty) struct pretty document;
+    int columns = ui_columns(ui) - ENTRY_EDGE;
+    pretty_init(&document, columns < ENTRY_COLS ? columns : ENTRY_COLS);
+    workspacetree_describe(&document, &shown->what, view, node);
+    ui_open_modal(ui, modal_document_new("in the workspace", &document));
+}
+
+/* A heading unfolds, a program is shown by its output, a file or folder by what is known of it. */
+static bool workspace_inspect(struct pane *pane, struct ui *ui, const struct view *view)
+{
+    struct workspace_pane *shown = workspace_of(pane);
+    update(shown, view, pane->height);
     uint32_t index = cursor_node(shown, view);
     if (index == TREE_NONE)
         return false;
     const struct tree_node *node = &tree_of(shown)->nodes[index];
-    if (node->branch && (action == ACTION_UNFOLD || node->kind != WORKSPACE_ENTRY)) {
-        tree_toggle(tree_of(shown), index);
-        update(shown, view, pane->height);
-    } else if (action == ACTION_UNFOLD) {
-        ui_say(ui, LOOK_TEXT, "There is nothing to unfold here.");
-    } else if (node->kind == WORKSPACE_PROGRAM) {
+    if (node->branch && node->kind != WORKSPACE_ENTRY)
+        workspace_unfold(pane, ui, view);
+    else if (node->kind == WORKSPACE_PROGRAM)
         ui_show_program(ui, view, node->ref);
-    } else {
-        inspect(shown, ui, view, index);
-    }
+    else
+        show_entry(shown, ui, view, index);
     return true;
 }
 
@@ -410,7 +425,10 @@ const struct pane_ops pane_workspace = {
     .release = workspace_release,
     .note = workspace_note,
     .paint = workspace_paint,
-    .act = workspace_act,
+    .move = workspace_move,
+    .inspect = workspace_inspect,
+    .copy = workspace_copy,
+    .unfold = workspace_unfold,
     .selected = workspace_selected,
     .rows = workspace_rows,
     .texts = true,

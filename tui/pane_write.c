@@ -370,21 +370,22 @@ static void follow_scroll(struct write_pane *write)
 }
 
 /* Beyond the first and the last line are the writes before and after this one. */
-static bool other_write(struct write_pane *write, bool back)
+static void other_write(struct write_pane *write, bool back)
 {
     uint32_t now = write->pick < write->ask_count ? write->pick : write->ask_count - 1;
     if (write->open || !write->ask_count || (back ? now == 0 : now + 1 >= write->ask_count))
-        return false;
+        return;
     write->pick = back ? now - 1 : now + 1;
-    return true;
 }
 
-static bool scroll(struct write_pane *write, enum action action)
+static void write_move(struct pane *pane, const struct view *view, enum action action)
 {
-    struct list *list = &write->pane.list;
-    size_t page = write->pane.height > 2 ? (size_t)write->pane.height - 1 : 1;
+    struct write_pane *write = (struct write_pane *)pane;
+    struct list *list = &pane->list;
+    size_t page = pane->height > 2 ? (size_t)pane->height - 1 : 1;
     size_t before = list->top;
-    bool fits = write_pane_rows(write) <= (size_t)(write->pane.height > 0 ? write->pane.height : 0);
+    (void)view;
+    bool fits = write_pane_rows(write) <= (size_t)(pane->height > 0 ? pane->height : 0);
     switch (action) {
     case ACTION_UP:
         write_pane_scroll_to(write, list->top ? list->top - 1 : 0);
@@ -405,40 +406,23 @@ static bool scroll(struct write_pane *write, enum action action)
         write_pane_scroll_to(write, write_pane_rows(write));
         break;
     default:
-        return list_action(list, action, write->pane.height);
+        list_action(list, action, pane->height);
+        return;
     }
     bool up = action == ACTION_UP || action == ACTION_PAGE_UP || action == ACTION_HOME;
     if (list->top != before)
         follow_scroll(write);
     else if (action == ACTION_PAGE_UP || action == ACTION_PAGE_DOWN)
-        return other_write(write, up);
+        other_write(write, up);
     else if (fits && (action == ACTION_UP || action == ACTION_DOWN))
         go_to_piece(write, up ? (write->piece ? write->piece - 1 : 0) : write->piece + 1);
-    return true;
 }
 
-static bool write_act(struct pane *pane, struct ui *ui, const struct view *view, enum action action)
+void pane_write_go_to_hunk(struct ui *ui, const struct view *view, enum action action)
 {
-    struct write_pane *write = (struct write_pane *)pane;
-    switch (action) {
-    case ACTION_HUNK_NEXT:
-        go_to_piece(write, write->piece + 1);
-        return true;
-    case ACTION_HUNK_PREVIOUS:
-        go_to_piece(write, write->piece ? write->piece - 1 : 0);
-        return true;
-    case ACTION_UP:
-    case ACTION_DOWN:
-    case ACTION_LEFT:
-    case ACTION_RIGHT:
-    case ACTION_PAGE_UP:
-    case ACTION_PAGE_DOWN:
-    case ACTION_HOME:
-    case ACTION_END:
-        return scroll(write, action);
-    default:
-        return write_pane_answer(write, ui, view, action);
-    }
+    struct write_pane *write = (struct write_pane *)ui_get_pane(ui, pane_write.number);
+    (void)view;
+    go_to_piece(write, action == ACTION_HUNK_NEXT ? write->piece + 1 : write->piece ? write->piece - 1 : 0);
 }
 
 static struct selection write_selected(struct pane *pane, const struct view *view)
@@ -502,7 +486,7 @@ const struct pane_ops pane_write = {
     .release = write_release,
     .note = write_note,
     .paint = write_paint,
-    .act = write_act,
+    .move = write_move,
     .selected = write_selected,
     .search = write_search,
     .click = write_click,

@@ -62,5 +62,3 @@ void write_pane_scroll_to(struct write_pane *write, size_t top);
 /* What stands above the diff; returns its rows. And the last line below it. */
 int write_pane_paint_head(struct write_pane *write, const struct view *view, struct canvas *canvas, struct rect in);
 void write_pane_paint_foot(const struct write_pane *write, struct canvas *canvas, struct rect line);
-/* True when the action was an answer. */
-bool write_pane_answer(struct write_pane *write, struct ui *ui, const struct view *view, enum action action);

@@ -48,37 +48,19 @@ struct change_set *write_pane_chosen(const struct write_pane *write, const struc
     return chosen;
 }
 
-static bool submit(struct ui *ui, const struct intent *intent)
+/* ui_key takes answers only for a question that was on the screen. The user's own version has to be seen as well: NULL,
+ * and a message, where no frame has shown it yet. */
+static struct write_pane *painted_write(struct ui *ui)
 {
-    struct ui_host *host = ui_get_host(ui);
-    struct err err = ERR_INIT;
-    if (host->submit(host, intent, &err) == 0)
-        return true;
-    ui_say(ui, LOOK_ERROR, "%s", err.text);
-    return false;
+    struct write_pane *write = (struct write_pane *)ui_get_pane(ui, pane_write.number);
+    if (write->open && write->painted)
+        return write;
+    ui_say(ui, LOOK_WARN, "the question was not on the screen yet: read it first (6 shows it)");
+    return NULL;
 }
 
-/* Whether the question on the screen is the one that is open. */
-static bool in_sight(struct write_pane *write, struct ui *ui, const struct view *view)
-{
-    if (view->mode == VIEW_REPLAY) {
-        ui_say(ui, LOOK_WARN, "this is a recording: nothing can be answered here");
-        return false;
-    }
-    if (!view->question) {
-        ui_say(ui, LOOK_WARN, "nobody asks at the moment");
-        return false;
-    }
-    if (!write->open || !write->painted || strcmp(write->ask, view->question->ask) != 0 ||
-        strcmp(write->digest, view->question->digest) != 0) {
-        ui_say(ui, LOOK_WARN, "the question was not on the screen yet: read it first (6 shows it)");
-        return false;
-    }
-    return true;
-}
-
-/* What was never in sight is not approved by a key that was meant for what was: it is shown, and another key counts. */
-static bool was_seen(struct write_pane *write, struct ui *ui, const char *again)
+/* A key cannot approve rows that were never on the screen: scrolls to the first of them and requires the key again. */
+static bool all_rows_seen(struct write_pane *write, struct ui *ui, const char *again)
 {
     CLEANUP(strbuf) struct strbuf rows = STRBUF_INIT;
     size_t unseen = write_pane_unseen(write);
@@ -92,13 +74,12 @@ static bool was_seen(struct write_pane *write, struct ui *ui, const char *again)
     return false;
 }
 
-static bool approve(struct write_pane *write, struct ui *ui, const struct view *view)
+static bool submit_approval(struct write_pane *write, struct ui *ui)
 {
     CLEANUP(strbuf) struct strbuf hunks = STRBUF_INIT;
     struct change_set *edited = NULL;
     struct err err = ERR_INIT;
     size_t kept = diffview_kept(&write->diff);
-    (void)view;
     if (kept == 0 && write->diff.piece_count) {
         ui_say(ui, LOOK_WARN, "nothing left to approve: n denies, Space keeps a hunk again");
         return false;
@@ -122,20 +103,44 @@ static bool approve(struct write_pane *write, struct ui *ui, const struct view *
     change_set_free(write->sent);
     write->sent = edited;
     memcpy(write->sent_digest, write->digest, sizeof(write->sent_digest));
-    bool done = submit(ui, &intent);
-    return done;
+    return ui_submit(ui, &intent);
+}
+
+void pane_write_approve(struct ui *ui, const struct view *view, enum action action)
+{
+    struct write_pane *write = painted_write(ui);
+    (void)view, (void)action;
+    if (write && all_rows_seen(write, ui, "y again approves"))
+        submit_approval(write, ui);
+}
+
+void pane_write_deny(struct ui *ui, const struct view *view, enum action action)
+{
+    const struct write_pane *write = painted_write(ui);
+    (void)view, (void)action;
+    if (write)
+        ui_submit(ui, &(struct intent){.type = INTENT_DENY, .deny = {.ask = write->ask}});
 }
 
 static void deny_with(struct ui *ui, const char *text, void *data)
 {
-    struct write_pane *write = data;
-    struct intent intent = {.type = INTENT_DENY,
-                            .deny = {.ask = write->reason_ask, .reason = text && *text ? text : NULL}};
-    submit(ui, &intent);
+    const struct write_pane *write = data;
+    ui_submit(ui, &(struct intent){.type = INTENT_DENY, .deny = {write->reason_ask, *text ? text : NULL}});
+}
+
+void pane_write_deny_with_reason(struct ui *ui, const struct view *view, enum action action)
+{
+    struct write_pane *write = painted_write(ui);
+    (void)view, (void)action;
+    if (!write)
+        return;
+    free(write->reason_ask);
+    write->reason_ask = xstrdup(write->ask);
+    ui_open_modal(ui, modal_text_new("deny with a reason", "The model reads: ", "", true, deny_with, write));
 }
 
 /* The rule counts from the next question on; this one is answered like any other. */
-static void allow(struct write_pane *write, struct ui *ui, const struct view *view)
+static void allow_and_approve(struct write_pane *write, struct ui *ui, const struct view *view)
 {
     CLEANUP(free) char *tool = xstrdup(write->tool);
     size_t count = write->diff.file_count;
@@ -151,7 +156,7 @@ static void allow(struct write_pane *write, struct ui *ui, const struct view *vi
     }
     if (!count) {
         struct intent calls = {.type = INTENT_ALLOW, .allow = {.tool = tool}};
-        if (approve(write, ui, view) && submit(ui, &calls))
+        if (submit_approval(write, ui) && ui_submit(ui, &calls))
             ui_say(ui, LOOK_GOOD, "allowed for this session: every call of %s that has no diff (:permissions)", tool);
         return;
     }
@@ -159,10 +164,10 @@ static void allow(struct write_pane *write, struct ui *ui, const struct view *vi
     for (size_t i = 0; i < count; i++)
         paths[i] = xstrdup(write->diff.files[i].path);
     /* Approved first: what cannot be approved must not be allowed either. What is shown may be gone after that. */
-    bool good = approve(write, ui, view);
+    bool good = submit_approval(write, ui);
     for (size_t i = 0; i < count; i++) {
         struct intent intent = {.type = INTENT_ALLOW, .allow = {.tool = tool, .path = paths[i]}};
-        good = good && submit(ui, &intent);
+        good = good && ui_submit(ui, &intent);
     }
     if (good)
         ui_say(ui, LOOK_GOOD, "allowed for this session: %s on %s%s (:permissions)", tool, paths[0],
@@ -170,6 +175,14 @@ static void allow(struct write_pane *write, struct ui *ui, const struct view *vi
     for (size_t i = 0; i < count; i++)
         free(paths[i]);
     free(paths);
+}
+
+void pane_write_allow(struct ui *ui, const struct view *view, enum action action)
+{
+    struct write_pane *write = painted_write(ui);
+    (void)action;
+    if (write && all_rows_seen(write, ui, "A again allows it"))
+        allow_and_approve(write, ui, view);
 }
 
 void write_pane_take_edited(struct write_pane *write, struct change_set *take_set, size_t file)
@@ -188,11 +201,15 @@ void write_pane_take_edited(struct write_pane *write, struct change_set *take_se
 }
 
 /* The editor gets what would be written now, so what was dropped stays dropped. */
-static void edit(struct write_pane *write, struct ui *ui, const struct view *view)
+void pane_write_edit(struct ui *ui, const struct view *view, enum action action)
 {
+    struct write_pane *write = painted_write(ui);
     struct ui_host *host = ui_get_host(ui);
     struct err err = ERR_INIT;
     CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
+    (void)action;
+    if (!write)
+        return;
     if (!write->diff.piece_count)
         ui_say(ui, LOOK_WARN, "there is no text to edit: y lets the call run as it is, n denies it");
     if (!write->diff.piece_count || !host->edit_text)
@@ -215,8 +232,7 @@ static void edit(struct write_pane *write, struct ui *ui, const struct view *vie
         return;
     }
     /* The time in the editor was spent on this very question. */
-    if (host->submit(host, &(struct intent){.type = INTENT_ATTEND}, &err) < 0) {
-        ui_say(ui, LOOK_ERROR, "%s", err.text);
+    if (!ui_submit(ui, &(struct intent){.type = INTENT_ATTEND})) {
         change_set_free(set);
         return;
     }
@@ -231,60 +247,28 @@ static void edit(struct write_pane *write, struct ui *ui, const struct view *vie
     ui_say(ui, LOOK_WARN, "this is your version now: y writes it");
 }
 
-static void toggle(struct write_pane *write)
+/* The write whose hunks can be chosen; NULL, and a message, where there is none. */
+static struct write_pane *write_with_hunks(struct ui *ui)
 {
-    if (write->diff.piece_count)
+    struct write_pane *write = painted_write(ui);
+    if (!write || !write->diff.whole)
+        return write;
+    ui_say(ui, LOOK_WARN, "too large to be decided hunk by hunk: y approves all of it, n denies it");
+    return NULL;
+}
+
+void pane_write_toggle_hunk(struct ui *ui, const struct view *view, enum action action)
+{
+    struct write_pane *write = write_with_hunks(ui);
+    (void)view, (void)action;
+    if (write && write->diff.piece_count)
         diffview_keep(&write->diff, write->piece, !write->diff.pieces[write->piece].keep);
 }
 
-bool write_pane_answer(struct write_pane *write, struct ui *ui, const struct view *view, enum action action)
+void pane_write_toggle_all_hunks(struct ui *ui, const struct view *view, enum action action)
 {
-    struct intent deny = {.type = INTENT_DENY};
-    switch (action) {
-    case ACTION_APPROVE:
-    case ACTION_DENY:
-    case ACTION_DENY_REASON:
-    case ACTION_HUNK_TOGGLE:
-    case ACTION_HUNKS_ALL:
-    case ACTION_EDIT_WRITE:
-    case ACTION_ALLOW:
-        if (!in_sight(write, ui, view))
-            return true;
-        break;
-    default:
-        return false;
-    }
-    if (write->diff.whole && (action == ACTION_HUNK_TOGGLE || action == ACTION_HUNKS_ALL)) {
-        ui_say(ui, LOOK_WARN, "too large to be decided hunk by hunk: y approves all of it, n denies it");
-        return true;
-    }
-    switch (action) {
-    case ACTION_APPROVE:
-        if (was_seen(write, ui, "y again approves"))
-            approve(write, ui, view);
-        break;
-    case ACTION_DENY:
-        deny.deny.ask = write->ask;
-        submit(ui, &deny);
-        break;
-    case ACTION_DENY_REASON:
-        free(write->reason_ask);
-        write->reason_ask = xstrdup(write->ask);
-        ui_open_modal(ui, modal_text_new("deny with a reason", "The model reads: ", "", true, deny_with, write));
-        break;
-    case ACTION_HUNK_TOGGLE:
-        toggle(write);
-        break;
-    case ACTION_HUNKS_ALL:
+    struct write_pane *write = write_with_hunks(ui);
+    (void)view, (void)action;
+    if (write)
         diffview_keep_all(&write->diff, diffview_kept(&write->diff) < write->diff.piece_count);
-        break;
-    case ACTION_EDIT_WRITE:
-        edit(write, ui, view);
-        break;
-    default:
-        if (was_seen(write, ui, "A again allows it"))
-            allow(write, ui, view);
-        break;
-    }
-    return true;
 }

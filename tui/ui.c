@@ -1,8 +1,8 @@
 /* Keys in, cells out.
  *
  * A key goes down until somebody takes it: the topmost dialog, the input line, then the keymap in the contexts that
- * hold at this moment (a question, a recording, a live turn, everywhere), whose action goes to the ui itself or to a
- * pane.
+ * hold at this moment (a question, a recording, a live turn, everywhere). actions.def names the function that carries
+ * the action out, and nothing stands between ui_key and that function.
  *
  * A question is answered only by keys that came after it was seen. ui_render notes which question the frame shows (none
  * when the write pane is not on it or a dialog lies above), ui_presented notes that this frame is on the screen, and
@@ -20,6 +20,13 @@
 
 static const struct pane_ops *const pane_table[PANE_COUNT + 1] = {
     NULL, &pane_conversation, &pane_events, &pane_tools, &pane_waves, &pane_budget, &pane_write, &pane_workspace,
+};
+
+/* The & refuses NULL: every action has a handler. */
+static action_handler *const handlers[ACTION_COUNT] = {
+#define ACTION(ID, name, contexts, keys, short_help, help, handler) [ACTION_##ID] = &handler,
+#include "actions.def"
+#undef ACTION
 };
 
 /* Life */
@@ -92,6 +99,16 @@ int ui_columns(const struct ui *ui)
     return ui->cols;
 }
 
+struct pane *ui_get_pane(const struct ui *ui, int number)
+{
+    return ui->panes[number];
+}
+
+struct modal *ui_top_modal(const struct ui *ui)
+{
+    return ui->modal;
+}
+
 struct ui_host *ui_get_host(struct ui *ui)
 {
     return ui->host;
@@ -143,12 +160,19 @@ void ui_close_modal(struct ui *ui)
     free(modal);
 }
 
+/* A refused answer stays on the screen until a key: a warning would leave by itself, and the write would still wait. */
+static enum look refusal_look(enum intent_type type)
+{
+    bool answer = type == INTENT_APPROVE || type == INTENT_DENY || type == INTENT_ALLOW || type == INTENT_ATTEND;
+    return answer ? LOOK_ERROR : LOOK_WARN;
+}
+
 bool ui_submit(struct ui *ui, const struct intent *intent)
 {
     struct err err = ERR_INIT;
     if (ui->host->submit(ui->host, intent, &err) == 0)
         return true;
-    ui_say(ui, LOOK_WARN, "%s", err.text);
+    ui_say(ui, refusal_look(intent->type), "%s", err.text);
     return false;
 }
 
@@ -159,6 +183,13 @@ bool ui_replay(struct ui *ui, enum action action, const char *argument)
         return true;
     ui_say(ui, LOOK_WARN, "%s", err.text);
     return false;
+}
+
+void ui_open(struct ui *ui, const char *what)
+{
+    struct err err = ERR_INIT;
+    if (ui->host->open(ui->host, what, &err))
+        ui_say(ui, LOOK_ERROR, "%s", err.text);
 }
 
 /* Keys */
@@ -188,23 +219,28 @@ static void say_not_now(struct ui *ui, const struct view *view, const struct key
         ui_say(ui, LOOK_TEXT, "%s is %s: not now.", name, why);
 }
 
-static void ordinary_key(struct ui *ui, const struct view *view, const struct key *key)
+/* A question that was not on the screen when the key was pressed. */
+static void say_unseen(struct ui *ui)
 {
-    enum action action = keymap_find(ui->keymap, ui_contexts(ui, view), key);
-    if (action == ACTION_NONE) {
-        say_not_now(ui, view, key);
-        return;
-    }
+    if (strcmp(ui->framed, ui->question) != 0 || ui->layout.panes[6].rows > 0)
+        ui_say(ui, LOOK_WARN, "The question has just come: that key was not taken. Read it, then press it again.");
+    else
+        ui_say(ui, LOOK_WARN, "The write that waits is not on the screen: %s shows it.",
+               keymap_key(ui->keymap, ACTION_PANE_6));
+}
+
+/* Answers count only for a question that was seen; reading it is allowed while it is new. */
+static bool question_painted(const struct ui *ui, const struct view *view, enum action action)
+{
     bool reads = action == ACTION_HUNK_NEXT || action == ACTION_HUNK_PREVIOUS;
-    if ((action_contexts(action) & IN_QUESTION) && !ui_question_shown(ui, view) && !(reads && ui->fresh)) {
-        if (strcmp(ui->framed, ui->question) != 0 || ui->layout.panes[6].rows > 0)
-            ui_say(ui, LOOK_WARN, "The question has just come: that key was not taken. Read it, then press it again.");
-        else
-            ui_say(ui, LOOK_WARN, "The write that waits is not on the screen: %s shows it.",
-                   keymap_key(ui->keymap, ACTION_PANE_6));
-        return;
-    }
-    ui_act(ui, view, action);
+    char now[UI_ASK_MAX];
+    ui_name_question(now, view);
+    return (now[0] && strcmp(now, ui->presented) == 0) || (reads && ui->fresh);
+}
+
+void ui_act(struct ui *ui, const struct view *view, enum action action)
+{
+    handlers[action](ui, view, action);
 }
 
 /* True when the dialog, or the fact that there is one, ended the key's way. */
@@ -242,8 +278,8 @@ static void wheel(struct ui *ui, const struct view *view, struct pane *pane, enu
     for (int i = 0; i < WHEEL_LINES; i++) {
         if (ui->modal)
             ui->modal->ops->key(ui->modal, ui, view, &(struct key){0}, action);
-        else if (pane && pane->ops->act)
-            pane->ops->act(pane, ui, view, action);
+        else if (pane)
+            pane_move(pane, view, action);
     }
 }
 
@@ -305,16 +341,19 @@ void ui_key(struct ui *ui, const struct view *view, const struct key *key)
         return;
     }
     ui_unsay(ui);
+    enum action action = keymap_find(ui->keymap, ui_contexts(ui, view), key);
     if (ui->layout.too_small) {
-        enum action action = keymap_find(ui->keymap, ui_contexts(ui, view), key);
         if (action == ACTION_QUIT || action == ACTION_CANCEL || action == ACTION_SUSPEND)
             ui_act(ui, view, action);
+    } else if (ui->modal && !(ui->modal->ops->through && ui->line != LINE_NONE) && modal_key(ui, view, key)) {
         return;
-    }
-    if (ui->modal && !(ui->modal->ops->through && ui->line != LINE_NONE) && modal_key(ui, view, key))
-        return;
-    if (ui->line != LINE_NONE)
+    } else if (ui->line != LINE_NONE) {
         ui_line_key(ui, view, key);
-    else
-        ordinary_key(ui, view, key);
+    } else if (action == ACTION_NONE) {
+        say_not_now(ui, view, key);
+    } else if ((action_contexts(action) & IN_QUESTION) && !question_painted(ui, view, action)) {
+        say_unseen(ui);
+    } else {
+        handlers[action](ui, view, action);
+    }
 }

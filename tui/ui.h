@@ -28,6 +28,14 @@ struct ui_host {
     void (*marks)(struct ui_host *host, size_t columns, unsigned char *out);
 };
 
+/* What an action does. actions.def names the handler of each action; a row without one does not compile. */
+typedef void action_handler(struct ui *ui, const struct view *view, enum action action);
+#define ACTION(ID, name, contexts, keys, short_help, help, handler) action_handler handler;
+#include "actions.def"
+#undef ACTION
+/* Carries out an action, which is not ACTION_NONE. Whether it may be carried out is decided by ui_key. */
+void ui_act(struct ui *ui, const struct view *view, enum action action);
+
 struct ui *ui_new(struct ui_host *host, struct keymap *keymap, const char *theme);
 void ui_free(struct ui *ui);
 void ui_resize(struct ui *ui, int rows, int cols);
@@ -55,6 +63,12 @@ void ui_clock(struct ui *ui, int64_t now_us);
 int64_t ui_due(const struct ui *ui);
 /* Long work: shown while `total` > `done`. */
 void ui_progress(struct ui *ui, const char *what, size_t done, size_t total);
+/* Hands an intent to the host, or an action of a recording. False: it was refused, and the message says why. */
+bool ui_submit(struct ui *ui, const struct intent *intent);
+bool ui_replay(struct ui *ui, enum action action, const char *argument);
+/* Opens a session, a recording or a fixture in place of this one; a failure is a message. */
+void ui_open(struct ui *ui, const char *what);
+struct pane *ui_get_pane(const struct ui *ui, int number);
 /* How many hunks of the open question would be written by a yes; SIZE_MAX where there is none, or nothing to choose. */
 size_t ui_hunks_kept(struct ui *ui, const struct view *view);
 /* The line that says what to try; NULL takes it away. */

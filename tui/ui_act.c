@@ -1,4 +1,5 @@
-/* What actions do that are the ui's own; stepping has its own file, and what is left goes to a pane. */
+/* What the keys of everywhere do: panes, the input lines, what is selected, dialogs, theme, quitting. actions.def names
+ * each function; those of a live turn are in ui_steps.c. */
 
 #include "journal/session.h"
 #include "program.h"
@@ -25,9 +26,12 @@ struct selection ui_selected(struct ui *ui, const struct view *view)
     return pane->ops->selected ? pane->ops->selected(pane, view) : none;
 }
 
-static void go_to_pane(struct ui *ui, int step)
+/* Panes */
+
+void ui_next_pane(struct ui *ui, const struct view *view, enum action action)
 {
-    int focus = ui->focus;
+    int focus = ui->focus, step = action == ACTION_PANE_NEXT ? 1 : -1;
+    (void)view;
     /* Panes that are not shown have their number; Tab goes round among those that are. */
     for (int i = 0; i < PANE_COUNT; i++) {
         focus = (focus - 1 + step + PANE_COUNT) % PANE_COUNT + 1;
@@ -37,67 +41,46 @@ static void go_to_pane(struct ui *ui, int step)
     ui->focus = focus;
 }
 
-static void next_theme(struct ui *ui)
+void ui_go_to_pane(struct ui *ui, const struct view *view, enum action action)
 {
-    char **names = theme_names();
-    size_t count = 0, at = 0;
-    while (names[count]) {
-        if (strcmp(names[count], ui->theme.name) == 0)
-            at = count + 1;
-        count++;
+    (void)view;
+    ui->focus = (int)action - ACTION_PANE_1 + 1;
+}
+
+void ui_toggle_zoom(struct ui *ui, const struct view *view, enum action action)
+{
+    (void)view, (void)action;
+    ui->zoom = !ui->zoom;
+}
+
+void ui_move_in_pane(struct ui *ui, const struct view *view, enum action action)
+{
+    pane_move(ui_pane(ui), view, action);
+}
+
+void ui_close_something(struct ui *ui, const struct view *view, enum action action)
+{
+    struct pane *pane = ui_pane(ui);
+    (void)action;
+    if (ui->zoom) {
+        ui->zoom = false;
+    } else if (pane->search_text) {
+        pane_search_stop(pane);
+        free(pane->search_text);
+        pane->search_text = NULL;
+    } else if (pane->filter_text) {
+        pane_filter(pane, view, "");
     }
-    if (count)
-        ui_set_theme(ui, names[at % count]);
-    for (size_t i = 0; i < count; i++)
-        free(names[i]);
-    free(names);
 }
 
-static void quit_now(struct ui *ui, void *data)
-{
-    (void)data;
-    ui->host->quit(ui->host);
-}
+/* The selected thing */
 
-static int64_t programs_running(const struct session *session)
-{
-    int64_t count = 0;
-    for (uint32_t row = 0; row < session->program_count; row++)
-        count += session_program_running(session, row);
-    return count;
-}
-
-/* What would end with us is asked about. */
-static void quit(struct ui *ui, const struct view *view)
-{
-    bool live = view->mode != VIEW_REPLAY;
-    int64_t running = live ? programs_running(view->session) : 0;
-    CLEANUP(strbuf) struct strbuf question = STRBUF_INIT;
-    if (live && session_turn_running(view->session)) {
-        strbuf_addstr(&question, "A turn is running. Cancel it and quit?");
-    } else if (running) {
-        text_plural(&question, running, "program of the agent still runs", "programs of the agent still run");
-        strbuf_addf(&question, ". End %s and quit?", running == 1 ? "it" : "them");
-    }
-    if (question.len)
-        ui_open_modal(ui, modal_confirm_new(question.buf, quit_now, NULL));
-    else
-        ui->host->quit(ui->host);
-}
-
-static void cancel(struct ui *ui, const struct view *view)
-{
-    if (view->mode == VIEW_REPLAY || !session_turn_running(view->session))
-        ui_say(ui, LOOK_TEXT, "Nothing runs that could be cancelled. %s quits.", keymap_key(ui->keymap, ACTION_QUIT));
-    else if (ui_submit(ui, &(struct intent){.type = INTENT_CANCEL}))
-        ui_say(ui, LOOK_TEXT, "The turn was cancelled.");
-}
-
-static void copy(struct ui *ui, const struct view *view)
+void ui_copy(struct ui *ui, const struct view *view, enum action action)
 {
     CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
     struct pane *pane = ui_pane(ui);
-    if (pane->ops->act && pane->ops->act(pane, ui, view, ACTION_COPY))
+    (void)action;
+    if (pane->ops->copy && pane->ops->copy(pane, ui, view))
         return;
     if (!ui_selection_text(&text, view, ui_selected(ui, view))) {
         ui_say(ui, LOOK_WARN, "Nothing is selected here that could be copied.");
@@ -107,16 +90,54 @@ static void copy(struct ui *ui, const struct view *view)
     ui_say(ui, LOOK_TEXT, "Copied %zu bytes to the clipboard.", text.len);
 }
 
-static void inspect(struct ui *ui, const struct view *view)
+void ui_inspect(struct ui *ui, const struct view *view, enum action action)
 {
     struct pane *pane = ui_pane(ui);
-    if (pane->ops->act && pane->ops->act(pane, ui, view, ACTION_INSPECT))
+    (void)action;
+    if (pane->ops->inspect && pane->ops->inspect(pane, ui, view))
         return;
     struct selection selection = ui_selected(ui, view);
     if (selection.kind == SELECT_NOTHING)
         ui_say(ui, LOOK_TEXT, "Nothing is selected here. Move with the arrows, or go to another pane with Tab.");
     else
         ui_open_modal(ui, modal_inspect_new(view, selection));
+}
+
+void ui_unfold(struct ui *ui, const struct view *view, enum action action)
+{
+    struct pane *pane = ui_pane(ui);
+    (void)action;
+    if (pane->ops->unfold)
+        pane->ops->unfold(pane, ui, view);
+    else
+        ui_say(ui, LOOK_TEXT, "What a call told is unfolded in the tools: %s goes there.",
+               keymap_key(ui->keymap, ACTION_PANE_3));
+}
+
+/* Dialogs */
+
+void ui_show_sandbox(struct ui *ui, const struct view *view, enum action action)
+{
+    (void)view, (void)action;
+    ui_open_modal(ui, modal_sandbox_new());
+}
+
+void ui_show_help(struct ui *ui, const struct view *view, enum action action)
+{
+    (void)action;
+    ui_open_modal(ui, modal_help_new(ui_contexts(ui, view)));
+}
+
+void ui_show_sessions(struct ui *ui, const struct view *view, enum action action)
+{
+    (void)view, (void)action;
+    ui_open_modal(ui, modal_sessions_new());
+}
+
+void ui_show_breaks(struct ui *ui, const struct view *view, enum action action)
+{
+    (void)view, (void)action;
+    ui_open_modal(ui, modal_breaks_new());
 }
 
 void ui_show_program(struct ui *ui, const struct view *view, uint32_t program)
@@ -135,126 +156,91 @@ static uint32_t program_in_question(struct ui *ui, const struct view *view)
 }
 
 /* Whoever closed the view and opens it again wants what was there, unless another program is in question since. */
-static void show_some_program(struct ui *ui, const struct view *view)
+void ui_show_some_program(struct ui *ui, const struct view *view, enum action action)
 {
     uint32_t asked = program_in_question(ui, view), last = ui->program.shown;
     bool again = asked == ui->program.asked && last < view->session->program_count &&
                  session_program_running(view->session, last);
+    (void)action;
     ui->program.asked = asked;
     ui_show_program(ui, view, again ? last : asked);
 }
 
-static void close_something(struct ui *ui, const struct view *view)
+/* The program itself */
+
+void ui_next_theme(struct ui *ui, const struct view *view, enum action action)
 {
-    struct pane *pane = ui_pane(ui);
-    if (ui->zoom) {
-        ui->zoom = false;
-    } else if (pane->search_text) {
-        pane_search_stop(pane);
-        free(pane->search_text);
-        pane->search_text = NULL;
-    } else if (pane->filter_text) {
-        pane_filter(pane, view, "");
+    char **names = theme_names();
+    size_t count = 0, at = 0;
+    (void)view, (void)action;
+    while (names[count]) {
+        if (strcmp(names[count], ui->theme.name) == 0)
+            at = count + 1;
+        count++;
     }
+    if (count)
+        ui_set_theme(ui, names[at % count]);
+    for (size_t i = 0; i < count; i++)
+        free(names[i]);
+    free(names);
 }
 
-static void act_in_pane(struct ui *ui, const struct view *view, enum action action)
+void ui_suspend(struct ui *ui, const struct view *view, enum action action)
 {
-    struct pane *pane = action_contexts(action) & IN_QUESTION ? ui->panes[6] : ui_pane(ui);
-    if (pane->ops->act)
-        pane->ops->act(pane, ui, view, action);
+    (void)view, (void)action;
+    ui->host->suspend(ui->host);
 }
 
-void ui_act(struct ui *ui, const struct view *view, enum action action)
+void ui_redraw(struct ui *ui, const struct view *view, enum action action)
 {
-    if (action_contexts(action) & IN_REPLAY) {
-        ui_replay(ui, action, NULL);
-        return;
+    (void)view, (void)action;
+    ui->host->redraw(ui->host);
+}
+
+static void quit_now(struct ui *ui, void *data)
+{
+    (void)data;
+    ui->host->quit(ui->host);
+}
+
+static int64_t programs_running(const struct session *session)
+{
+    int64_t count = 0;
+    for (uint32_t row = 0; row < session->program_count; row++)
+        count += session_program_running(session, row);
+    return count;
+}
+
+/* What would end with us is asked about. */
+void ui_quit(struct ui *ui, const struct view *view, enum action action)
+{
+    bool live = view->mode != VIEW_REPLAY;
+    int64_t running = live ? programs_running(view->session) : 0;
+    CLEANUP(strbuf) struct strbuf question = STRBUF_INIT;
+    (void)action;
+    if (live && session_turn_running(view->session)) {
+        strbuf_addstr(&question, "A turn is running. Cancel it and quit?");
+    } else if (running) {
+        text_plural(&question, running, "program of the agent still runs", "programs of the agent still run");
+        strbuf_addf(&question, ". End %s and quit?", running == 1 ? "it" : "them");
     }
-    if (ui_step_act(ui, view, action))
-        return;
-    switch (action) {
-    case ACTION_PANE_NEXT:
-        go_to_pane(ui, 1);
-        break;
-    case ACTION_PANE_PREVIOUS:
-        go_to_pane(ui, -1);
-        break;
-    case ACTION_PANE_1:
-    case ACTION_PANE_2:
-    case ACTION_PANE_3:
-    case ACTION_PANE_4:
-    case ACTION_PANE_5:
-    case ACTION_PANE_6:
-    case ACTION_PANE_7:
-        ui->focus = (int)action - ACTION_PANE_1 + 1;
-        break;
-    case ACTION_ZOOM:
-        ui->zoom = !ui->zoom;
-        break;
-    case ACTION_SEARCH:
-        ui_open_line(ui, view, LINE_SEARCH);
-        break;
-    case ACTION_FILTER:
-        ui_open_line(ui, view, LINE_FILTER);
-        break;
-    case ACTION_COMMAND:
-        ui_open_line(ui, view, LINE_COMMAND);
-        break;
-    case ACTION_PROMPT:
-        ui_open_line(ui, view, LINE_PROMPT);
-        break;
-    case ACTION_SEARCH_NEXT:
-        ui_search(ui, view, false);
-        break;
-    case ACTION_SEARCH_PREVIOUS:
-        ui_search(ui, view, true);
-        break;
-    case ACTION_INSPECT:
-        inspect(ui, view);
-        break;
-    case ACTION_COPY:
-        copy(ui, view);
-        break;
-    case ACTION_UNFOLD:
-        if (ui_pane(ui)->ops != &pane_tools && ui_pane(ui)->ops != &pane_workspace)
-            ui_say(ui, LOOK_TEXT, "What a call told is unfolded in the tools: %s goes there.",
-                   keymap_key(ui->keymap, ACTION_PANE_3));
-        else
-            act_in_pane(ui, view, action);
-        break;
-    case ACTION_PROGRAM:
-        show_some_program(ui, view);
-        break;
-    case ACTION_SANDBOX:
-        ui_open_modal(ui, modal_sandbox_new());
-        break;
-    case ACTION_HELP:
-        ui_open_modal(ui, modal_help_new(ui_contexts(ui, view)));
-        break;
-    case ACTION_THEME:
-        next_theme(ui);
-        break;
-    case ACTION_SESSIONS:
-        ui_open_modal(ui, modal_sessions_new());
-        break;
-    case ACTION_SUSPEND:
-        ui->host->suspend(ui->host);
-        break;
-    case ACTION_REDRAW:
-        ui->host->redraw(ui->host);
-        break;
-    case ACTION_CLOSE:
-        close_something(ui, view);
-        break;
-    case ACTION_QUIT:
-        quit(ui, view);
-        break;
-    case ACTION_CANCEL:
-        cancel(ui, view);
-        break;
-    default:
-        act_in_pane(ui, view, action);
-        break;
-    }
+    if (question.len)
+        ui_open_modal(ui, modal_confirm_new(question.buf, quit_now, NULL));
+    else
+        ui->host->quit(ui->host);
+}
+
+void ui_cancel_turn(struct ui *ui, const struct view *view, enum action action)
+{
+    (void)action;
+    if (view->mode == VIEW_REPLAY || !session_turn_running(view->session))
+        ui_say(ui, LOOK_TEXT, "Nothing runs that could be cancelled. %s quits.", keymap_key(ui->keymap, ACTION_QUIT));
+    else if (ui_submit(ui, &(struct intent){.type = INTENT_CANCEL}))
+        ui_say(ui, LOOK_TEXT, "The turn was cancelled.");
+}
+
+void ui_control_replay(struct ui *ui, const struct view *view, enum action action)
+{
+    (void)view;
+    ui_replay(ui, action, NULL);
 }

@@ -62,18 +62,12 @@ struct ui {
     int run_to_break;       /* the breakpoint made for it */
 };
 
-/* Submits; what is refused is said. */
-bool ui_submit(struct ui *ui, const struct intent *intent);
-bool ui_replay(struct ui *ui, enum action action, const char *argument);
-
 /* ui_notice.c: what changed since the last look; whatever the ui does by itself happens here. */
 void ui_notice(struct ui *ui, const struct view *view);
 void ui_name_question(char out[UI_ASK_MAX], const struct view *view);
 bool ui_waits_for_prompt(const struct view *view);
-bool ui_question_shown(const struct ui *ui, const struct view *view);
 
 /* ui_act.c */
-void ui_act(struct ui *ui, const struct view *view, enum action action);
 struct pane *ui_pane(const struct ui *ui); /* the focused one */
 struct selection ui_selected(struct ui *ui, const struct view *view);
 
@@ -91,13 +85,10 @@ void ui_close_line(struct ui *ui, const struct view *view);
 void ui_line_key(struct ui *ui, const struct view *view, const struct key *key);
 void ui_line_paint(struct ui *ui, struct canvas *canvas, struct rect above, const struct view *view);
 const char *ui_line_footer(const struct ui *ui);
-void ui_search(struct ui *ui, const struct view *view, bool back);
 /* What was searched for in the pane is not in it. */
 void ui_say_lost(struct ui *ui, const struct pane *pane);
 
-/* ui_steps.c: true when the action was one of theirs. */
-bool ui_step_act(struct ui *ui, const struct view *view, enum action action);
-/* After a frame: goes on past holds that are not the call which is run to. */
+/* ui_steps.c, after a frame: goes on past holds that are not the call which is run to. */
 void ui_step_follow(struct ui *ui, const struct view *view);
 
 /* ui_copy.c: appends the selected thing as text; false when there is none. */

@@ -34,7 +34,7 @@ void ui_say_lost(struct ui *ui, const struct pane *pane)
            pane->sift.filtered ? " as filtered" : "");
 }
 
-void ui_search(struct ui *ui, const struct view *view, bool back)
+static void search(struct ui *ui, const struct view *view, bool back)
 {
     struct pane *pane = ui_pane(ui);
     if (!ui->searched || !*ui->searched) {
@@ -44,6 +44,11 @@ void ui_search(struct ui *ui, const struct view *view, bool back)
     replace(&pane->search_text, ui->searched);
     if (pane_search(pane, view, back) == SIFT_NOT)
         ui_say_lost(ui, pane);
+}
+
+void ui_search_again(struct ui *ui, const struct view *view, enum action action)
+{
+    search(ui, view, action == ACTION_SEARCH_PREVIOUS);
 }
 
 static void forget_offers(struct ui *ui)
@@ -73,6 +78,15 @@ void ui_open_line(struct ui *ui, const struct view *view, enum ui_line line)
     }
     forget_offers(ui);
     ui->line = line;
+}
+
+void ui_begin_line(struct ui *ui, const struct view *view, enum action action)
+{
+    ui_open_line(ui, view,
+                 action == ACTION_SEARCH    ? LINE_SEARCH
+                 : action == ACTION_FILTER  ? LINE_FILTER
+                 : action == ACTION_COMMAND ? LINE_COMMAND
+                                            : LINE_PROMPT);
 }
 
 void ui_close_line(struct ui *ui, const struct view *view)
@@ -137,7 +151,7 @@ static void line_done(struct ui *ui, const struct view *view, struct input *inpu
             input_remember(input);
         }
         ui->line = LINE_NONE;
-        ui_search(ui, view, false);
+        search(ui, view, false);
         break;
     case LINE_FILTER:
         if (input->text.len)
@@ -222,7 +236,7 @@ void ui_line_key(struct ui *ui, const struct view *view, const struct key *key)
         return;
     }
     if ((action == ACTION_SUSPEND || action == ACTION_REDRAW) && key->ctrl) {
-        action == ACTION_SUSPEND ? ui->host->suspend(ui->host) : ui->host->redraw(ui->host);
+        ui_act(ui, view, action);
         return;
     }
     switch (input_key(input, key)) {

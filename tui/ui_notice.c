@@ -42,13 +42,6 @@ void ui_name_question(char out[UI_ASK_MAX], const struct view *view)
                  question->digest ? question->digest : "");
 }
 
-bool ui_question_shown(const struct ui *ui, const struct view *view)
-{
-    char now[UI_ASK_MAX];
-    ui_name_question(now, view);
-    return now[0] && strcmp(now, ui->presented) == 0;
-}
-
 static void notice_question(struct ui *ui, const struct view *view)
 {
     char now[UI_ASK_MAX];

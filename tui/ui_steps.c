@@ -96,8 +96,9 @@ static const struct breakpoint *find_armed(const struct view *view, const char *
     return NULL;
 }
 
-static void toggle_break(struct ui *ui, const struct view *view)
+void ui_toggle_break(struct ui *ui, const struct view *view, enum action action)
 {
+    (void)action;
     CLEANUP(free) char *spec = break_spec(view, ui_selected(ui, view));
     if (!spec) {
         ui_say(ui, LOOK_TEXT, "Select a call or an event to break on, or type :break tool=NAME.");
@@ -123,9 +124,10 @@ static void run_to_ended(struct ui *ui, const struct view *view)
     ui->run_to_break = 0;
 }
 
-static void run_to(struct ui *ui, const struct view *view)
+void ui_run_to(struct ui *ui, const struct view *view, enum action action)
 {
     uint32_t index = selected_call(view, ui_selected(ui, view));
+    (void)action;
     if (index == SESSION_NONE) {
         ui_say(ui, LOOK_TEXT, "Select the call to run to.");
         return;
@@ -220,9 +222,10 @@ static struct editing edit_what_stands(const struct view *view, bool whole, stru
     return (struct editing){0};
 }
 
-/* `whole`: the arguments with everything that is in them, where a script alone would be edited. */
-static void edit_gate(struct ui *ui, const struct view *view, bool whole)
+/* ACTION_EDIT_ARGUMENTS means all the arguments; ACTION_EDIT_GATE edits a script alone where there is one. */
+void ui_edit_gate(struct ui *ui, const struct view *view, enum action action)
 {
+    bool whole = action == ACTION_EDIT_ARGUMENTS;
     CLEANUP(arena) struct arena arena = ARENA_INIT;
     CLEANUP(strbuf) struct strbuf pretty = STRBUF_INIT;
     CLEANUP(strbuf) struct strbuf arguments = STRBUF_INIT;
@@ -272,20 +275,21 @@ static enum budget_key fullest(const struct session_budget *budget)
     return best;
 }
 
-static void extend(struct ui *ui, const struct view *view)
+void ui_extend_budget(struct ui *ui, const struct view *view, enum action action)
 {
-    int key = -1;
-    if (view->held && view->gate.why && strncmp(view->gate.why, "limit: ", 7) == 0)
-        key = budget_key_from_name(view->gate.why + 7);
-    /* Who looks at the gauges means the one under the cursor. */
-    struct pane *pane = ui_pane(ui);
-    if (key < 0 && pane->ops == &pane_budget && pane->ops->act(pane, ui, view, ACTION_EXTEND))
-        return;
+    const char *why = view->held && view->gate.why ? view->gate.why : "";
+    int key = strncmp(why, "limit: ", 7) == 0 ? budget_key_from_name(why + 7) : -1;
+    const char *name = NULL;
+    (void)action;
+    /* The user who looks at the gauges means the one under the cursor. */
+    if (key < 0 && ui_pane(ui)->ops == &pane_budget)
+        name = pane_budget_selected(ui_pane(ui), view, &key);
     if (key < 0)
         key = (int)fullest(&view->session->budget);
     struct intent intent = {.type = INTENT_EXTEND, .extend = {(enum budget_key)key, EXTEND_SHARE}};
     if (ui_submit(ui, &intent))
-        ui_say(ui, LOOK_TEXT, "The limit of %s was raised by half.", budget_key_name((enum budget_key)key));
+        ui_say(ui, LOOK_TEXT, "The limit of %s was raised by half.",
+               name ? name : budget_key_name((enum budget_key)key));
 }
 
 /* Undo */
@@ -296,8 +300,9 @@ static void undo_now(struct ui *ui, void *data)
     ui_submit(ui, &(struct intent){.type = INTENT_UNDO}); /* how it went is said when it is known */
 }
 
-static void undo(struct ui *ui, const struct view *view)
+void ui_undo_write(struct ui *ui, const struct view *view, enum action action)
 {
+    (void)action;
     const struct session *session = view->session;
     const struct session_ask *newest = NULL;
     for (uint32_t i = session->ask_count; i > 0 && !newest; i--)
@@ -317,8 +322,9 @@ static void undo(struct ui *ui, const struct view *view)
     ui_open_modal(ui, modal_confirm_new(question.buf, undo_now, NULL));
 }
 
-static void toggle_serial(struct ui *ui, const struct view *view)
+void ui_toggle_serial(struct ui *ui, const struct view *view, enum action action)
 {
+    (void)action;
     bool on = !(view->gates && view->gates->serial);
     if (ui_submit(ui, &(struct intent){.type = INTENT_SERIAL, .serial = {on}}))
         ui_say(ui, LOOK_TEXT,
@@ -326,8 +332,12 @@ static void toggle_serial(struct ui *ui, const struct view *view)
                   : "From the next plan on, calls may run side by side.");
 }
 
-static void go(struct ui *ui, const struct view *view, enum intent_type type)
+void ui_step(struct ui *ui, const struct view *view, enum action action)
 {
+    enum intent_type type = action == ACTION_STEP        ? INTENT_STEP
+                            : action == ACTION_STEP_WAVE ? INTENT_STEP_WAVE
+                            : action == ACTION_CONTINUE  ? INTENT_CONTINUE
+                                                         : INTENT_PAUSE;
     if (ui->run_to)
         run_to_ended(ui, view);
     if (ui_submit(ui, &(struct intent){.type = type}) && !session_turn_running(view->session) &&
@@ -337,55 +347,11 @@ static void go(struct ui *ui, const struct view *view, enum intent_type type)
         ui_say(ui, LOOK_TEXT, "The turn will stop at its next gate.");
 }
 
-bool ui_step_act(struct ui *ui, const struct view *view, enum action action)
-{
-    switch (action) {
-    case ACTION_STEP:
-        go(ui, view, INTENT_STEP);
-        break;
-    case ACTION_STEP_WAVE:
-        go(ui, view, INTENT_STEP_WAVE);
-        break;
-    case ACTION_CONTINUE:
-        go(ui, view, INTENT_CONTINUE);
-        break;
-    case ACTION_PAUSE:
-        go(ui, view, INTENT_PAUSE);
-        break;
-    case ACTION_RUN_TO:
-        run_to(ui, view);
-        break;
-    case ACTION_BREAK_HERE:
-        toggle_break(ui, view);
-        break;
-    case ACTION_BREAK_LIST:
-        ui_open_modal(ui, modal_breaks_new());
-        break;
-    case ACTION_EDIT_GATE:
-        edit_gate(ui, view, false);
-        break;
-    case ACTION_EDIT_ARGUMENTS:
-        edit_gate(ui, view, true);
-        break;
-    case ACTION_EXTEND:
-        extend(ui, view);
-        break;
-    case ACTION_SERIAL:
-        toggle_serial(ui, view);
-        break;
-    case ACTION_UNDO:
-        undo(ui, view);
-        break;
-    default:
-        return false;
-    }
-    return true;
-}
-
 bool ui_step_key(struct ui *ui, const struct view *view, const struct key *key)
 {
     enum action action = view->mode == VIEW_REPLAY ? ACTION_NONE : keymap_find(ui->keymap, IN_STEP, key);
-    bool goes =
-        action == ACTION_STEP || action == ACTION_STEP_WAVE || action == ACTION_CONTINUE || action == ACTION_PAUSE;
-    return goes && ui_step_act(ui, view, action);
+    if (action != ACTION_STEP && action != ACTION_STEP_WAVE && action != ACTION_CONTINUE && action != ACTION_PAUSE)
+        return false;
+    ui_step(ui, view, action);
+    return true;
 }
