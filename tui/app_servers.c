@@ -1,9 +1,9 @@
 /* The stage before a session that has tool servers: the screen is there at once, says who is waited for, and can be left.
  * It runs on the loop of the session, which begins when it is over; what is typed meanwhile goes nowhere. */
 
-#include "app_inside.h"
 #include "app_servers.h"
-#include "modal_servers.h"
+#include "app_inside.h"
+#include "dialog_servers.h"
 #include "say.h"
 
 struct waiting {
@@ -66,7 +66,7 @@ static void server_changed(void *user, const struct mcp_status *status)
 static void wait_here(struct waiting *waiting)
 {
     struct app *app = waiting->app;
-    ui_open_modal(app->ui, modal_servers_new(&waiting->shown));
+    ui_open_dialog(app->ui, dialog_servers_new(&waiting->shown));
     mcp_watch(waiting->mcp, server_changed, waiting);
     mcp_await(waiting->mcp, waiting->shown.limit_s, go_on, waiting);
     app_run(app);

@@ -58,15 +58,15 @@ int app_stage_start(struct app *app, const struct stage *stage)
         CLEANUP(free) char *fixtures = demo_folder();
         CLEANUP(free) char *config = config_default_path();
         app->status = 0;
-        ui_open_modal(app->ui, start_new(&(struct start_info){
-                                   .folder = folder,
-                                   .model = app->options->model ? app->options->model : app->config->model,
-                                   .config = app->options->config ? app->options->config : config,
-                                   .fixtures = fixtures,
-                                   .prompt = app->wanted,
-                               }));
+        ui_open_dialog(app->ui, start_new(&(struct start_info){
+                                    .folder = folder,
+                                    .model = app->options->model ? app->options->model : app->config->model,
+                                    .config = app->options->config ? app->options->config : config,
+                                    .fixtures = fixtures,
+                                    .prompt = app->wanted,
+                                }));
         if (stage->set_up)
-            ui_open_modal(app->ui, modal_model_new(app->options->config ? app->options->config : config, NULL));
+            ui_open_dialog(app->ui, dialog_model_setup_new(app->options->config ? app->options->config : config, NULL));
         app_run(app);
         status = app->status;
     }

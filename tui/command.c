@@ -39,7 +39,7 @@ static int do_quit(struct ui *ui, const struct view *view, const char *argument,
     (void)argument;
     (void)err;
     if (view->mode != VIEW_REPLAY && session_turn_running(view->session))
-        ui_open_modal(ui, modal_confirm_new("A turn is running. Cancel it and quit?", quit_now, NULL));
+        ui_open_dialog(ui, dialog_confirm_new("A turn is running. Cancel it and quit?", quit_now, NULL));
     else
         quit_now(ui, NULL);
     return 0;
@@ -84,7 +84,7 @@ static int do_breaks(struct ui *ui, const struct view *view, const char *argumen
     (void)argument;
     if (view->mode == VIEW_REPLAY)
         return err_set(err, "a recording has no breakpoints: nothing runs");
-    ui_open_modal(ui, modal_breaks_new());
+    ui_open_dialog(ui, dialog_breaks_new());
     return 0;
 }
 
@@ -148,7 +148,7 @@ static int do_sessions(struct ui *ui, const struct view *view, const char *argum
     (void)view;
     (void)argument;
     (void)err;
-    ui_open_modal(ui, modal_sessions_new());
+    ui_open_dialog(ui, dialog_sessions_new());
     return 0;
 }
 
@@ -174,7 +174,7 @@ static int do_help(struct ui *ui, const struct view *view, const char *argument,
 {
     (void)argument;
     (void)err;
-    ui_open_modal(ui, modal_help_new(ui_contexts(ui, view)));
+    ui_open_dialog(ui, dialog_help_new(ui_contexts(ui, view)));
     return 0;
 }
 
@@ -193,7 +193,7 @@ static int do_gate(struct ui *ui, const struct view *view, const char *argument,
     (void)argument;
     if (!view->held)
         return err_set(err, "nothing stands at a gate");
-    ui_open_modal(ui, modal_gate_new(ui));
+    ui_open_dialog(ui, dialog_gate_new(ui));
     return 0;
 }
 
@@ -202,7 +202,7 @@ static int do_departures(struct ui *ui, const struct view *view, const char *arg
     (void)argument;
     if (!view->departures)
         return err_set(err, "nothing is compared with a recording here: keyturn replay --execute FILE does that");
-    ui_open_modal(ui, modal_departures_new());
+    ui_open_dialog(ui, dialog_departures_new());
     return 0;
 }
 
@@ -211,7 +211,7 @@ static int do_permissions(struct ui *ui, const struct view *view, const char *ar
     (void)view;
     (void)argument;
     (void)err;
-    ui_open_modal(ui, modal_permissions_new());
+    ui_open_dialog(ui, dialog_permissions_new());
     return 0;
 }
 
@@ -239,7 +239,7 @@ static int do_model(struct ui *ui, const struct view *view, const char *argument
     if (view->mode == VIEW_REPLAY)
         return err_set(err, "this is a recording: no model is asked (F goes on live from here)");
     if (!*argument) {
-        ui_open_modal(ui, modal_models_new());
+        ui_open_dialog(ui, dialog_models_new());
         return 0;
     }
     if (submit(ui, &(struct intent){.type = INTENT_MODEL, .model = {argument}}, err))

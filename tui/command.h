@@ -1,7 +1,7 @@
 #pragma once
 /* The `:` commands: one table with names, arguments, help and completion. Pure but for what the host is asked to do. */
 
-#include "modal.h"
+#include "dialog.h"
 #include "ui.h"
 
 /* Carries a command line out; 0, or -1 and a sentence that names the nearest command. */

@@ -66,13 +66,13 @@ bool narrow_paint_nothing(const struct narrow *narrow, struct canvas *canvas, st
     return true;
 }
 
-static void retell(struct narrow *narrow, struct modal *modal)
+static void retell(struct narrow *narrow, struct dialog *dialog)
 {
     filter_parse_texts(&narrow->filter, narrow->line.text.buf);
-    modal->list.cursor = modal->list.top = 0;
+    dialog->list.cursor = dialog->list.top = 0;
 }
 
-enum narrow_key narrow_key(struct narrow *narrow, struct modal *modal, const struct key *key, enum action action)
+enum narrow_key narrow_key(struct narrow *narrow, struct dialog *dialog, const struct key *key, enum action action)
 {
     if (!narrow->typing) {
         narrow->typing = action == ACTION_SEARCH || action == ACTION_FILTER;
@@ -80,12 +80,12 @@ enum narrow_key narrow_key(struct narrow *narrow, struct modal *modal, const str
     }
     switch (input_key(&narrow->line, key)) {
     case INPUT_CHANGED:
-        retell(narrow, modal);
+        retell(narrow, dialog);
         return NARROW_CHANGED;
     case INPUT_CLOSED:
         input_set(&narrow->line, "");
         narrow->typing = false;
-        retell(narrow, modal);
+        retell(narrow, dialog);
         return NARROW_CHANGED;
     case INPUT_DONE:
         narrow->typing = false;
@@ -93,7 +93,7 @@ enum narrow_key narrow_key(struct narrow *narrow, struct modal *modal, const str
     case INPUT_IGNORED:
         break;
     }
-    if (list_action(&modal->list, action, modal->height))
+    if (list_action(&dialog->list, action, dialog->height))
         return NARROW_TAKEN;
     return action == ACTION_CANCEL || action == ACTION_SUSPEND || action == ACTION_REDRAW ? NARROW_NOT : NARROW_TAKEN;
 }

@@ -4,7 +4,7 @@
 
 #include "filter.h"
 #include "input.h"
-#include "modal.h"
+#include "dialog.h"
 
 struct narrow {
     struct filter filter;
@@ -28,6 +28,6 @@ bool narrow_paint_nothing(const struct narrow *narrow, struct canvas *canvas, st
 enum narrow_key { NARROW_NOT, NARROW_TAKEN, NARROW_CHANGED };
 /* Whether the key was for the line, and whether other rows fit now: then the list begins at its first. Moves the list
  * while somebody types. */
-enum narrow_key narrow_key(struct narrow *narrow, struct modal *modal, const struct key *key, enum action action);
+enum narrow_key narrow_key(struct narrow *narrow, struct dialog *dialog, const struct key *key, enum action action);
 /* The footer while somebody types, else `otherwise`. */
 const char *narrow_footer(const struct narrow *narrow, const char *otherwise);

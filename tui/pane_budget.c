@@ -3,9 +3,9 @@
  * person is waited for, as the turn's own clock does. */
 
 #include "base/mem.h"
+#include "dialog.h"
 #include "gauge.h"
 #include "hits.h"
-#include "modal.h"
 #include "pane.h"
 #include "text.h"
 #include "ui.h"

@@ -4,8 +4,8 @@
 
 #include "base/mem.h"
 #include "describe.h"
+#include "dialog.h"
 #include "hits.h"
-#include "modal.h"
 #include "pane.h"
 #include "program.h"
 #include "sandboxview.h"

@@ -5,10 +5,10 @@
  * what is above it on the screen. Filtered, everything that fits is shown, folded or not. */
 
 #include "base/mem.h"
+#include "dialog.h"
 #include "flow.h"
 #include "gauge.h"
 #include "hits.h"
-#include "modal.h"
 #include "pane.h"
 #include "program.h"
 #include "text.h"
@@ -336,7 +336,7 @@ static void show_entry(struct workspace_pane *shown, struct ui *ui, const struct
     int columns = ui_columns(ui) - ENTRY_EDGE;
     pretty_init(&document, columns < ENTRY_COLS ? columns : ENTRY_COLS);
     workspacetree_describe(&document, &shown->what, view, node);
-    ui_open_modal(ui, modal_document_new("in the workspace", &document));
+    ui_open_dialog(ui, dialog_document_new("in the workspace", &document));
 }
 
 /* A heading unfolds, a program is shown by its output, a file or folder by what is known of it. */

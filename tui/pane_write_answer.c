@@ -2,7 +2,7 @@
  * on the screen; the engine compares it with what it would write. */
 
 #include "base/mem.h"
-#include "modal.h"
+#include "dialog.h"
 #include "pane_write.h"
 #include "text.h"
 #include "tools/change.h"
@@ -136,7 +136,7 @@ void pane_write_deny_with_reason(struct ui *ui, const struct view *view, enum ac
         return;
     free(write->reason_ask);
     write->reason_ask = xstrdup(write->ask);
-    ui_open_modal(ui, modal_text_new("deny with a reason", "The model reads: ", "", true, deny_with, write));
+    ui_open_dialog(ui, dialog_text_new("deny with a reason", "The model reads: ", "", true, deny_with, write));
 }
 
 /* The rule counts from the next question on; this one is answered like any other. */

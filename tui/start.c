@@ -16,7 +16,7 @@
 enum start_place { AT_PROMPT, AT_SESSIONS, AT_FIXTURES };
 
 struct start {
-    struct modal modal;
+    struct dialog dialog;
     char *folder, *model, *config;
     struct start_list list;
     struct input prompt;
@@ -24,9 +24,9 @@ struct start {
     struct list sessions, fixtures;
 };
 
-static void start_release(struct modal *modal)
+static void start_release(struct dialog *dialog)
 {
-    struct start *start = (struct start *)modal;
+    struct start *start = (struct start *)dialog;
     free(start->folder);
     free(start->model);
     free(start->config);
@@ -34,9 +34,9 @@ static void start_release(struct modal *modal)
     input_release(&start->prompt);
 }
 
-static struct rect start_place(struct modal *modal, const struct view *view, int rows, int cols)
+static struct rect start_place(struct dialog *dialog, const struct view *view, int rows, int cols)
 {
-    (void)modal;
+    (void)dialog;
     (void)view;
     return rect_make(0, 0, rows - 1, cols);
 }
@@ -121,10 +121,10 @@ static int upper_rows(int rows, size_t upper, size_t lower)
     return need <= half ? need : other <= rows - half ? rows - other : half;
 }
 
-static void start_paint(struct modal *modal, struct ui *ui, const struct view *view, struct canvas *canvas,
+static void start_paint(struct dialog *dialog, struct ui *ui, const struct view *view, struct canvas *canvas,
                         struct rect inside)
 {
-    struct start *start = (struct start *)modal;
+    struct start *start = (struct start *)dialog;
     (void)ui;
     (void)view;
     int head = is_low(inside) ? 0 : 1;
@@ -218,7 +218,7 @@ static void go_round(struct start *start, int step)
 
 static bool move(struct start *start, const struct key *key)
 {
-    bool stacked = start->modal.width < SIDE_BY_SIDE;
+    bool stacked = start->dialog.width < SIDE_BY_SIDE;
     bool lines = strchr(start->prompt.text.buf, '\n') != NULL && start->place == AT_PROMPT;
     switch (key->code) {
     case KEYSYM_DOWN:
@@ -250,10 +250,10 @@ static bool move(struct start *start, const struct key *key)
     }
 }
 
-static bool start_key(struct modal *modal, struct ui *ui, const struct view *view, const struct key *key,
+static bool start_key(struct dialog *dialog, struct ui *ui, const struct view *view, const struct key *key,
                       enum action action)
 {
-    struct start *start = (struct start *)modal;
+    struct start *start = (struct start *)dialog;
     (void)view;
     if (action == ACTION_SUSPEND || action == ACTION_REDRAW)
         return false;
@@ -266,7 +266,7 @@ static bool start_key(struct modal *modal, struct ui *ui, const struct view *vie
     /* Without a model nothing that is typed could be sent: then an m is no beginning of a prompt. */
     if (key->code == 'm' && !key->ctrl && !key->alt &&
         (start->place != AT_PROMPT || (!start->model && !start->prompt.text.len))) {
-        ui_open_modal(ui, modal_model_new(start->config, start->model));
+        ui_open_dialog(ui, dialog_model_setup_new(start->config, start->model));
         return true;
     }
     bool typed = key->code >= ' ' && key->code < KEYSYM_BASE && !key->ctrl && !key->alt;
@@ -296,17 +296,17 @@ static bool start_key(struct modal *modal, struct ui *ui, const struct view *vie
     return true;
 }
 
-static const char *start_title(struct modal *modal, const struct view *view)
+static const char *start_title(struct dialog *dialog, const struct view *view)
 {
-    (void)modal;
+    (void)dialog;
     (void)view;
     return "keyturn";
 }
 
-static const char *start_footer(struct modal *modal, const struct view *view)
+static const char *start_footer(struct dialog *dialog, const struct view *view)
 {
     (void)view;
-    const struct start *start = (struct start *)modal;
+    const struct start *start = (struct start *)dialog;
     if (start->place != AT_PROMPT)
         return "Enter open   Up/Down choose   Tab next   Esc prompt   m model   T theme   ? keys   q leave";
     if (!start->model && !start->prompt.text.len)
@@ -314,18 +314,18 @@ static const char *start_footer(struct modal *modal, const struct view *view)
     return "Enter send   Alt-Enter new line   Down choose   Tab lists   Ctrl-C leave";
 }
 
-static const struct modal_ops start_ops = {.name = "start",
-                                           .size = sizeof(struct start),
-                                           .release = start_release,
-                                           .place = start_place,
-                                           .paint = start_paint,
-                                           .key = start_key,
-                                           .title = start_title,
-                                           .footer = start_footer};
+static const struct dialog_ops start_ops = {.name = "start",
+                                            .size = sizeof(struct start),
+                                            .release = start_release,
+                                            .place = start_place,
+                                            .paint = start_paint,
+                                            .key = start_key,
+                                            .title = start_title,
+                                            .footer = start_footer};
 
-struct modal *start_new(const struct start_info *info)
+struct dialog *start_new(const struct start_info *info)
 {
-    struct start *start = (struct start *)modal_alloc(&start_ops);
+    struct start *start = (struct start *)dialog_alloc(&start_ops);
     start->folder = xstrdup(info->folder ? info->folder : "");
     start->model = info->model ? xstrdup(info->model) : NULL;
     start->config = info->config ? xstrdup(info->config) : config_default_path();
@@ -335,5 +335,5 @@ struct modal *start_new(const struct start_info *info)
         input_set(&start->prompt, info->prompt);
     list_init(&start->sessions, false);
     list_init(&start->fixtures, false);
-    return &start->modal;
+    return &start->dialog;
 }

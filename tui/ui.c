@@ -56,8 +56,8 @@ void ui_free(struct ui *ui)
 {
     if (!ui)
         return;
-    while (ui->modal)
-        ui_close_modal(ui);
+    while (ui->dialog)
+        ui_close_dialog(ui);
     for (int i = 1; i <= PANE_COUNT; i++)
         pane_free(ui->panes[i]);
     for (int line = 0; line < LINE_COUNT; line++)
@@ -104,9 +104,9 @@ struct pane *ui_get_pane(const struct ui *ui, int number)
     return ui->panes[number];
 }
 
-struct modal *ui_top_modal(const struct ui *ui)
+struct dialog *ui_top_dialog(const struct ui *ui)
 {
-    return ui->modal;
+    return ui->dialog;
 }
 
 struct ui_host *ui_get_host(struct ui *ui)
@@ -143,21 +143,21 @@ bool ui_work(struct ui *ui, const struct view *view)
     return more;
 }
 
-void ui_open_modal(struct ui *ui, struct modal *take_modal)
+void ui_open_dialog(struct ui *ui, struct dialog *take_dialog)
 {
-    take_modal->below = ui->modal;
-    ui->modal = take_modal;
+    take_dialog->below = ui->dialog;
+    ui->dialog = take_dialog;
 }
 
-void ui_close_modal(struct ui *ui)
+void ui_close_dialog(struct ui *ui)
 {
-    struct modal *modal = ui->modal;
-    if (!modal)
+    struct dialog *dialog = ui->dialog;
+    if (!dialog)
         return;
-    ui->modal = modal->below;
-    if (modal->ops->release)
-        modal->ops->release(modal);
-    free(modal);
+    ui->dialog = dialog->below;
+    if (dialog->ops->release)
+        dialog->ops->release(dialog);
+    free(dialog);
 }
 
 /* A refused answer stays on the screen until a key: a warning would leave by itself, and the write would still wait. */
@@ -244,19 +244,19 @@ void ui_act(struct ui *ui, const struct view *view, enum action action)
 }
 
 /* True when the dialog, or the fact that there is one, ended the key's way. */
-static bool modal_key(struct ui *ui, const struct view *view, const struct key *key)
+static bool dialog_key(struct ui *ui, const struct view *view, const struct key *key)
 {
-    struct modal *modal = ui->modal;
+    struct dialog *dialog = ui->dialog;
     /* A dialog is not the question or the recording below it: keys have their meaning of everywhere in it. */
     enum action action = keymap_find(ui->keymap, IN_ALL, key);
-    if (modal->ops->key(modal, ui, view, key, action))
+    if (dialog->ops->key(dialog, ui, view, key, action))
         return true;
     switch (action) {
     case ACTION_CLOSE:
     case ACTION_QUIT:
-        if (action == ACTION_QUIT && modal->ops->through)
+        if (action == ACTION_QUIT && dialog->ops->through)
             return false;
-        ui_close_modal(ui);
+        ui_close_dialog(ui);
         return true;
     case ACTION_CANCEL:
     case ACTION_THEME:
@@ -265,19 +265,19 @@ static bool modal_key(struct ui *ui, const struct view *view, const struct key *
         ui_act(ui, view, action);
         return true;
     case ACTION_HELP:
-        if (strcmp(modal->ops->name, "help") != 0)
+        if (strcmp(dialog->ops->name, "help") != 0)
             ui_act(ui, view, action);
         return true;
     default:
-        return !modal->ops->through;
+        return !dialog->ops->through;
     }
 }
 
 static void wheel(struct ui *ui, const struct view *view, struct pane *pane, enum action action)
 {
     for (int i = 0; i < WHEEL_LINES; i++) {
-        if (ui->modal)
-            ui->modal->ops->key(ui->modal, ui, view, &(struct key){0}, action);
+        if (ui->dialog)
+            ui->dialog->ops->key(ui->dialog, ui, view, &(struct key){0}, action);
         else if (pane)
             pane_move(pane, view, action);
     }
@@ -298,11 +298,11 @@ static void mouse(struct ui *ui, const struct view *view, const struct key *key)
     struct pane *pane = under ? ui->panes[under] : NULL;
     if (key->button == 4 || key->button == 5) {
         wheel(ui, view, pane, key->button == 4 ? ACTION_UP : ACTION_DOWN);
-    } else if (key->button == 1 && !ui->modal && inside(ui->layout.timeline, key) && view->count) {
+    } else if (key->button == 1 && !ui->dialog && inside(ui->layout.timeline, key) && view->count) {
         char where[48];
         snprintf(where, sizeof(where), "goto %zu", statusline_timeline_seq(ui->layout.timeline, key->col, view->count));
         ui_replay(ui, ACTION_COMMAND, where);
-    } else if (key->button == 1 && !ui->modal && pane) {
+    } else if (key->button == 1 && !ui->dialog && pane) {
         struct rect rect = ui->layout.panes[under];
         ui->focus = under;
         int row = key->row - rect.row - 1, col = key->col - rect.col - 1;
@@ -315,7 +315,7 @@ static void mouse(struct ui *ui, const struct view *view, const struct key *key)
 static bool swallowed(struct ui *ui, const struct view *view, const struct key *key)
 {
     if (key->code == KEYSYM_PASTE_BEGIN) {
-        bool taken = ui->modal ? ui->modal->ops->key(ui->modal, ui, view, key, ACTION_NONE) : false;
+        bool taken = ui->dialog ? ui->dialog->ops->key(ui->dialog, ui, view, key, ACTION_NONE) : false;
         if (!taken && ui->line == LINE_NONE) {
             ui->pasting = true;
             ui_say(ui, LOOK_WARN, "Nothing here takes text: the paste was dropped.");
@@ -345,7 +345,7 @@ void ui_key(struct ui *ui, const struct view *view, const struct key *key)
     if (ui->layout.too_small) {
         if (action == ACTION_QUIT || action == ACTION_CANCEL || action == ACTION_SUSPEND)
             ui_act(ui, view, action);
-    } else if (ui->modal && !(ui->modal->ops->through && ui->line != LINE_NONE) && modal_key(ui, view, key)) {
+    } else if (ui->dialog && !(ui->dialog->ops->through && ui->line != LINE_NONE) && dialog_key(ui, view, key)) {
         return;
     } else if (ui->line != LINE_NONE) {
         ui_line_key(ui, view, key);

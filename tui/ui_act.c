@@ -100,7 +100,7 @@ void ui_inspect(struct ui *ui, const struct view *view, enum action action)
     if (selection.kind == SELECT_NOTHING)
         ui_say(ui, LOOK_TEXT, "Nothing is selected here. Move with the arrows, or go to another pane with Tab.");
     else
-        ui_open_modal(ui, modal_inspect_new(view, selection));
+        ui_open_dialog(ui, dialog_inspect_new(view, selection));
 }
 
 void ui_unfold(struct ui *ui, const struct view *view, enum action action)
@@ -119,31 +119,31 @@ void ui_unfold(struct ui *ui, const struct view *view, enum action action)
 void ui_show_sandbox(struct ui *ui, const struct view *view, enum action action)
 {
     (void)view, (void)action;
-    ui_open_modal(ui, modal_sandbox_new());
+    ui_open_dialog(ui, dialog_sandbox_new());
 }
 
 void ui_show_help(struct ui *ui, const struct view *view, enum action action)
 {
     (void)action;
-    ui_open_modal(ui, modal_help_new(ui_contexts(ui, view)));
+    ui_open_dialog(ui, dialog_help_new(ui_contexts(ui, view)));
 }
 
 void ui_show_sessions(struct ui *ui, const struct view *view, enum action action)
 {
     (void)view, (void)action;
-    ui_open_modal(ui, modal_sessions_new());
+    ui_open_dialog(ui, dialog_sessions_new());
 }
 
 void ui_show_breaks(struct ui *ui, const struct view *view, enum action action)
 {
     (void)view, (void)action;
-    ui_open_modal(ui, modal_breaks_new());
+    ui_open_dialog(ui, dialog_breaks_new());
 }
 
 void ui_show_program(struct ui *ui, const struct view *view, uint32_t program)
 {
     program = program != SESSION_NONE ? program : program_wanted(view, ui->program.shown);
-    ui_open_modal(ui, modal_program_new(program, ui->keymap, &ui->program));
+    ui_open_dialog(ui, dialog_program_new(program, ui->keymap, &ui->program));
 }
 
 /* The program of the call that is held, or of the selected one. */
@@ -225,7 +225,7 @@ void ui_quit(struct ui *ui, const struct view *view, enum action action)
         strbuf_addf(&question, ". End %s and quit?", running == 1 ? "it" : "them");
     }
     if (question.len)
-        ui_open_modal(ui, modal_confirm_new(question.buf, quit_now, NULL));
+        ui_open_dialog(ui, dialog_confirm_new(question.buf, quit_now, NULL));
     else
         ui->host->quit(ui->host);
 }

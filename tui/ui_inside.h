@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "input.h"
 #include "layout.h"
-#include "modal.h"
+#include "dialog.h"
 #include "program.h"
 #include "ui.h"
 
@@ -26,7 +26,7 @@ struct ui {
     bool zoom;
     bool workspace;          /* the place that waves and workspace share is the latter's */
 
-    struct modal *modal; /* the topmost */
+    struct dialog *dialog; /* the topmost */
     enum ui_line line;
     struct input lines[LINE_COUNT];
     struct strbuf offers;   /* of Tab in the command line, one beside the other */

@@ -54,21 +54,21 @@ static void paint_pane(struct ui *ui, const struct view *view, struct canvas *ca
     snprintf(title, sizeof(title), "%d %s", number, pane->ops->name);
     if (ui->layout.shared)
         add_neighbour(title, sizeof(title), view, number);
-    canvas_frame(canvas, rect, title, note.buf, focused && !(ui->modal && !ui->modal->ops->through));
+    canvas_frame(canvas, rect, title, note.buf, focused && !(ui->dialog && !ui->dialog->ops->through));
 }
 
-static void paint_modal(struct ui *ui, const struct view *view, struct canvas *canvas, struct modal *modal)
+static void paint_dialog(struct ui *ui, const struct view *view, struct canvas *canvas, struct dialog *dialog)
 {
-    if (!modal)
+    if (!dialog)
         return;
-    paint_modal(ui, view, canvas, modal->below);
-    struct rect rect = modal->ops->place(modal, view, canvas->rows, canvas->cols);
+    paint_dialog(ui, view, canvas, dialog->below);
+    struct rect rect = dialog->ops->place(dialog, view, canvas->rows, canvas->cols);
     canvas_fill(canvas, rect, LOOK_MODAL);
-    const char *title = modal->ops->title ? modal->ops->title(modal, view) : modal->ops->name;
-    struct rect inside = canvas_frame(canvas, rect, title, NULL, modal == ui->modal);
-    modal->height = inside.rows;
-    modal->width = inside.cols;
-    modal->ops->paint(modal, ui, view, canvas, inside);
+    const char *title = dialog->ops->title ? dialog->ops->title(dialog, view) : dialog->ops->name;
+    struct rect inside = canvas_frame(canvas, rect, title, NULL, dialog == ui->dialog);
+    dialog->height = inside.rows;
+    dialog->width = inside.cols;
+    dialog->ops->paint(dialog, ui, view, canvas, inside);
 }
 
 static void paint_timeline(struct ui *ui, const struct view *view, struct canvas *canvas)
@@ -93,10 +93,10 @@ static void paint_footer(struct ui *ui, const struct view *view, struct canvas *
         keys.choice = &choice;
     choice.fresh = ui->fresh;
     choice.hidden = ui->layout.panes[6].rows <= 0;
-    if (ui->modal && !(ui->modal->ops->through && ui->line != LINE_NONE))
-        keys.words = ui->modal->ops->footer    ? ui->modal->ops->footer(ui->modal, view)
-                : ui->modal->ops->through ? NULL
-                                          : "Esc close";
+    if (ui->dialog && !(ui->dialog->ops->through && ui->line != LINE_NONE))
+        keys.words = ui->dialog->ops->footer    ? ui->dialog->ops->footer(ui->dialog, view)
+                     : ui->dialog->ops->through ? NULL
+                                                : "Esc close";
     else if (ui->line != LINE_NONE)
         keys.words = ui_line_footer(ui);
     statusline_footer(canvas, ui->layout.footer, view, &keys);
@@ -104,8 +104,8 @@ static void paint_footer(struct ui *ui, const struct view *view, struct canvas *
 
 static bool covers_all(const struct ui *ui, const struct view *view, const struct canvas *canvas)
 {
-    for (struct modal *modal = ui->modal; modal; modal = modal->below) {
-        struct rect rect = modal->ops->place(modal, view, canvas->rows, canvas->cols);
+    for (struct dialog *dialog = ui->dialog; dialog; dialog = dialog->below) {
+        struct rect rect = dialog->ops->place(dialog, view, canvas->rows, canvas->cols);
         if (rect.row <= 0 && rect.col <= 0 && rect.rows >= canvas->rows - 1 && rect.cols >= canvas->cols)
             return true;
     }
@@ -118,7 +118,7 @@ static void see_question(struct ui *ui, const struct view *view)
     ui->rendered[0] = '\0';
     ui->fresh = false;
     ui_name_question(ui->framed, view);
-    if (!ui->framed[0] || ui->layout.too_small || ui->modal || ui->layout.panes[6].rows <= 0)
+    if (!ui->framed[0] || ui->layout.too_small || ui->dialog || ui->layout.panes[6].rows <= 0)
         return;
     if (strcmp(ui->framed, ui->seen) != 0) {
         memcpy(ui->seen, ui->framed, sizeof(ui->seen));
@@ -153,7 +153,7 @@ void ui_render(struct ui *ui, const struct view *view, struct canvas *canvas)
             if (ui->layout.panes[i].rows > 0)
                 paint_pane(ui, view, canvas, i);
     }
-    paint_modal(ui, view, canvas, ui->modal);
+    paint_dialog(ui, view, canvas, ui->dialog);
     if (ui->line != LINE_NONE)
         ui_line_paint(ui, canvas, ui->layout.footer, view);
     else

@@ -319,7 +319,7 @@ void ui_undo_write(struct ui *ui, const struct view *view, enum action action)
     if (view_event(view, newest->applied_seq, &event, &arena))
         event_summary(&about, &event);
     strbuf_addf(&question, "Undo the newest write? %s", about.buf);
-    ui_open_modal(ui, modal_confirm_new(question.buf, undo_now, NULL));
+    ui_open_dialog(ui, dialog_confirm_new(question.buf, undo_now, NULL));
 }
 
 void ui_toggle_serial(struct ui *ui, const struct view *view, enum action action)

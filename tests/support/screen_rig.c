@@ -56,11 +56,11 @@ static void frame(struct screen_rig *rig)
     ui_render(rig->ui, view, &rig->canvas);
     ui_presented(rig->ui, view);
     screen_stage_settle(&rig->stage);
-    for (struct modal *modal = rig->ui->modal; modal; modal = modal->below)
-        see(rig, "", modal->ops->name);
+    for (struct dialog *dialog = rig->ui->dialog; dialog; dialog = dialog->below)
+        see(rig, "", dialog->ops->name);
     for (int i = 1; i <= PANE_COUNT; i++) {
         char number[2] = {(char)('0' + i), '\0'};
-        if (rig->ui->layout.panes[i].rows > 0 && !rig->ui->modal)
+        if (rig->ui->layout.panes[i].rows > 0 && !rig->ui->dialog)
             see(rig, "pane ", number);
     }
 }
@@ -72,11 +72,11 @@ static void press(struct screen_rig *rig, const struct key *key, bool typed, boo
     if (!blind)
         frame(rig);
     const struct view *view = screen_stage_view(&rig->stage);
-    bool program = rig->ui->modal && strcmp(rig->ui->modal->ops->name, "program") == 0;
+    bool program = rig->ui->dialog && strcmp(rig->ui->dialog->ops->name, "program") == 0;
     enum action own = keymap_find(rig->keymap, IN_PROGRAM, key);
     if (!typed && program && (action_contexts(own) & IN_PROGRAM))
         screen_seen.actions[own] = true;
-    bool reaches = !rig->ui->modal || rig->ui->modal->ops->through || key->code == KEYSYM_ESC;
+    bool reaches = !rig->ui->dialog || rig->ui->dialog->ops->through || key->code == KEYSYM_ESC;
     if (!typed && reaches && (rig->ui->line == LINE_NONE || key->code == KEYSYM_ESC))
         screen_seen.actions[keymap_find(rig->keymap, ui_contexts(rig->ui, view), key)] = true;
     ui_key(rig->ui, view, key);

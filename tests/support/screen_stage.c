@@ -244,7 +244,7 @@ static void wait_for_servers(struct screen_stage *stage)
                                           .leave = "leave",
                                           .go_on = go_on_without,
                                           .user = stage};
-    ui_open_modal(stage->ui, modal_servers_new(&stage->waited));
+    ui_open_dialog(stage->ui, dialog_servers_new(&stage->waited));
 }
 
 void screen_stage_begin(struct screen_stage *stage, struct ui *ui)
@@ -253,8 +253,8 @@ void screen_stage_begin(struct screen_stage *stage, struct ui *ui)
     struct err err = ERR_INIT;
     stage->ui = ui;
     if (plan->start)
-        ui_open_modal(ui, start_new(&(struct start_info){.folder = "~/src/lines",
-                                                         .config = "/home/you/.config/keyturn/config.json"}));
+        ui_open_dialog(ui, start_new(&(struct start_info){.folder = "~/src/lines",
+                                                          .config = "/home/you/.config/keyturn/config.json"}));
     if (plan->servers)
         wait_for_servers(stage);
     if (!stage->engine)

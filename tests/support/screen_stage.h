@@ -4,7 +4,7 @@
 
 #include "base/clock.h"
 #include "base/loop.h"
-#include "modal_servers.h"
+#include "dialog_servers.h"
 #include "player.h"
 #include "sandboxview.h"
 #include "support/scratch.h"

@@ -6,11 +6,11 @@
 
 #include "base/file.h"
 #include "base/mem.h"
+#include "dialog.h"
 #include "diffview.h"
 #include "hits.h"
 #include "input.h"
 #include "inspect.h"
-#include "modal.h"
 #include "pager.h"
 #include "text.h"
 #include "ui.h"
@@ -28,7 +28,7 @@ struct place {
 };
 
 struct inspect {
-    struct modal modal;
+    struct dialog dialog;
     struct selection what;
     enum tab tab;
     struct place places[TAB_COUNT]; /* of the tabs that are not shown */
@@ -52,9 +52,9 @@ struct inspect {
     char title[80], footer[128];
 };
 
-static struct inspect *inspect_of(struct modal *modal)
+static struct inspect *inspect_of(struct dialog *dialog)
 {
-    return (struct inspect *)modal;
+    return (struct inspect *)dialog;
 }
 
 static void close_artifact(struct inspect *inspect)
@@ -72,9 +72,9 @@ static void release_artifacts(struct inspect *inspect)
     inspect->artifact_count = 0;
 }
 
-static void inspect_release(struct modal *modal)
+static void inspect_release(struct dialog *dialog)
 {
-    struct inspect *inspect = inspect_of(modal);
+    struct inspect *inspect = inspect_of(dialog);
     pretty_release(&inspect->document);
     diffview_release(&inspect->diff);
     close_artifact(inspect);
@@ -123,8 +123,8 @@ static void turn_page(struct inspect *inspect)
     inspect->page = inspect->page < inspect->artifact_count ? inspect->page + 1 : 0;
     open_artifact(inspect);
     inspect->made = false;
-    inspect->modal.list.top = inspect->modal.list.cursor = inspect->hit = 0;
-    inspect->modal.list.left = 0;
+    inspect->dialog.list.top = inspect->dialog.list.cursor = inspect->hit = 0;
+    inspect->dialog.list.left = 0;
 }
 
 static bool shows_pager(const struct inspect *inspect)
@@ -173,7 +173,7 @@ static size_t line_count(const struct inspect *inspect)
 
 static void show_tab(struct inspect *inspect, enum tab tab)
 {
-    struct list *list = &inspect->modal.list;
+    struct list *list = &inspect->dialog.list;
     inspect->places[inspect->tab] = (struct place){list->top, list->left};
     inspect->tab = tab;
     list->top = list->cursor = inspect->places[tab].line;
@@ -183,16 +183,16 @@ static void show_tab(struct inspect *inspect, enum tab tab)
 
 /* ---- painting ---- */
 
-static struct rect inspect_place(struct modal *modal, const struct view *view, int rows, int cols)
+static struct rect inspect_place(struct dialog *dialog, const struct view *view, int rows, int cols)
 {
-    (void)modal, (void)view;
-    return modal_center(rows, cols, rows - 4, cols >= 100 ? cols - 8 : cols - 2);
+    (void)dialog, (void)view;
+    return dialog_center(rows, cols, rows - 4, cols >= 100 ? cols - 8 : cols - 2);
 }
 
 static void paint_tabs(struct inspect *inspect, struct canvas *canvas, struct rect at)
 {
     CLEANUP(strbuf) struct strbuf note = STRBUF_INIT;
-    size_t lines = line_count(inspect), top = inspect->modal.list.top;
+    size_t lines = line_count(inspect), top = inspect->dialog.list.top;
     int col = 1;
     for (int tab = 0; tab < inspect->tabs; tab++) {
         bool here = tab == (int)inspect->tab, empty = tab == TAB_DIFF && !inspect->has_diff;
@@ -225,16 +225,16 @@ static void paint_pager(struct inspect *inspect, struct canvas *canvas, struct r
     CLEANUP(strbuf) struct strbuf line = STRBUF_INIT;
     for (int row = 0; row < in.rows; row++) {
         strbuf_reset(&line);
-        if (!pager_line(inspect->pager, inspect->modal.list.top + (size_t)row, &line))
+        if (!pager_line(inspect->pager, inspect->dialog.list.top + (size_t)row, &line))
             return;
-        canvas_text(canvas, in, row, -inspect->modal.list.left, LOOK_TEXT, line.buf, line.len);
+        canvas_text(canvas, in, row, -inspect->dialog.list.left, LOOK_TEXT, line.buf, line.len);
     }
 }
 
-static void inspect_paint(struct modal *modal, struct ui *ui, const struct view *view, struct canvas *canvas,
+static void inspect_paint(struct dialog *dialog, struct ui *ui, const struct view *view, struct canvas *canvas,
                           struct rect inside)
 {
-    struct inspect *inspect = inspect_of(modal);
+    struct inspect *inspect = inspect_of(dialog);
     struct rect body = rect_make(inside.row + 2, inside.col + 1, inside.rows - 2 - inspect->typing, inside.cols - 2);
     (void)ui;
     if (inside.rows < 4 || inside.cols < 10)
@@ -242,19 +242,19 @@ static void inspect_paint(struct modal *modal, struct ui *ui, const struct view 
     make(inspect, view, body.cols);
     if (shows_pager(inspect))
         pager_work(inspect->pager, PAGER_FRAME_BYTES);
-    modal->height = body.rows;
-    modal->width = body.cols;
-    list_settle(&modal->list, line_count(inspect), body.rows);
+    dialog->height = body.rows;
+    dialog->width = body.cols;
+    list_settle(&dialog->list, line_count(inspect), body.rows);
     paint_tabs(inspect, canvas, rect_make(inside.row, inside.col, 1, inside.cols));
     if (inspect->tab == TAB_DIFF && !inspect->has_diff) {
         canvas_str(canvas, body, 0, 0, LOOK_DIM, "Nothing is written here, so there is no diff. Tab goes on.");
     } else if (inspect->tab == TAB_DIFF) {
-        diffview_paint(&inspect->diff, canvas, body, modal->list.top, modal->list.left, SIZE_MAX, inspect->search);
+        diffview_paint(&inspect->diff, canvas, body, dialog->list.top, dialog->list.left, SIZE_MAX, inspect->search);
     } else {
         if (shows_pager(inspect))
             paint_pager(inspect, canvas, body);
         else
-            pretty_paint(&inspect->document, canvas, body, modal->list.top, modal->list.left);
+            pretty_paint(&inspect->document, canvas, body, dialog->list.top, dialog->list.left);
         hits_show(canvas, body, inspect->search);
     }
     if (inspect->typing)
@@ -262,18 +262,18 @@ static void inspect_paint(struct modal *modal, struct ui *ui, const struct view 
                     "/");
 }
 
-static const char *inspect_title_text(struct modal *modal, const struct view *view)
+static const char *inspect_title_text(struct dialog *dialog, const struct view *view)
 {
-    struct inspect *inspect = inspect_of(modal);
+    struct inspect *inspect = inspect_of(dialog);
     CLEANUP(strbuf) struct strbuf title = STRBUF_INIT;
     inspect_title(&title, view, inspect->what);
     snprintf(inspect->title, sizeof(inspect->title), "%.79s", title.buf);
     return inspect->title;
 }
 
-static const char *inspect_footer(struct modal *modal, const struct view *view)
+static const char *inspect_footer(struct dialog *dialog, const struct view *view)
 {
-    struct inspect *inspect = inspect_of(modal);
+    struct inspect *inspect = inspect_of(dialog);
     (void)view;
     if (inspect->typing)
         return "Enter find   PgUp PgDn scroll   Esc close the search";
@@ -315,7 +315,7 @@ static void search(struct inspect *inspect, struct ui *ui, size_t from, bool bac
         found = pretty_search(&inspect->document, inspect->search, back, &line);
     if (found) {
         inspect->hit = line;
-        list_show(&inspect->modal.list, line, inspect->modal.height);
+        list_show(&inspect->dialog.list, line, inspect->dialog.height);
     } else {
         ui_say(ui, LOOK_WARN, "\"%.60s\" is not here.", inspect->search);
     }
@@ -330,7 +330,7 @@ static void typed(struct inspect *inspect, struct ui *ui, const struct key *key)
         inspect->search = inspect->line.text.len ? xstrdup(inspect->line.text.buf) : NULL;
         inspect->typing = false;
         /* What is in sight counts too: the line above the first one shown is where it begins. */
-        search(inspect, ui, inspect->modal.list.top ? inspect->modal.list.top - 1 : SIZE_MAX, false);
+        search(inspect, ui, inspect->dialog.list.top ? inspect->dialog.list.top - 1 : SIZE_MAX, false);
         break;
     case INPUT_CLOSED:
         inspect->typing = false;
@@ -372,12 +372,12 @@ static void copy(struct inspect *inspect, struct ui *ui, const struct view *view
     ui_say(ui, LOOK_GOOD, "Copied the %s tab, %s.", tab_names[inspect->tab], size.buf);
 }
 
-static bool inspect_key(struct modal *modal, struct ui *ui, const struct view *view, const struct key *key,
+static bool inspect_key(struct dialog *dialog, struct ui *ui, const struct view *view, const struct key *key,
                         enum action action)
 {
-    struct inspect *inspect = inspect_of(modal);
+    struct inspect *inspect = inspect_of(dialog);
     if (inspect->typing) {
-        if (!modal_pages(modal, key, action))
+        if (!dialog_pages(dialog, key, action))
             typed(inspect, ui, key);
         return true;
     }
@@ -412,14 +412,14 @@ static bool inspect_key(struct modal *modal, struct ui *ui, const struct view *v
         copy(inspect, ui, view);
         return true;
     case ACTION_INSPECT: /* the key that opened it closes it */
-        ui_close_modal(ui);
+        ui_close_dialog(ui);
         return true;
     default:
-        return list_scroll(&modal->list, action, modal->height);
+        return list_scroll(&dialog->list, action, dialog->height);
     }
 }
 
-static const struct modal_ops inspect_ops = {
+static const struct dialog_ops inspect_ops = {
     .name = "inspect",
     .size = sizeof(struct inspect),
     .release = inspect_release,
@@ -430,9 +430,9 @@ static const struct modal_ops inspect_ops = {
     .footer = inspect_footer,
 };
 
-struct modal *modal_inspect_new(const struct view *view, struct selection selection)
+struct dialog *dialog_inspect_new(const struct view *view, struct selection selection)
 {
-    struct inspect *inspect = (struct inspect *)modal_alloc(&inspect_ops);
+    struct inspect *inspect = (struct inspect *)dialog_alloc(&inspect_ops);
     bool script = inspect_has_script(view, selection);
     inspect->what = selection;
     inspect->tabs = script ? TAB_COUNT : TAB_SCRIPT;
@@ -443,5 +443,5 @@ struct modal *modal_inspect_new(const struct view *view, struct selection select
     pretty_init(&inspect->document, 0);
     diffview_init(&inspect->diff);
     input_init(&inspect->line, false);
-    return &inspect->modal;
+    return &inspect->dialog;
 }

@@ -2,7 +2,7 @@
  * without a diff are allowed. Each can be taken back. */
 
 #include "base/mem.h"
-#include "modal_lines.h"
+#include "dialog_lines.h"
 #include "ui.h"
 #include <string.h>
 
@@ -39,15 +39,15 @@ static bool permissions_key(struct ui *ui, const struct key *key, const char *li
     return true;
 }
 
-static const struct modal_lines_ops permissions_ops = {.modal = MODAL_LINES("permissions"),
-                                                       .title = "allowed for this session",
-                                                       .footer = "d take back   / search   Esc close",
-                                                       .text = permissions_text,
-                                                       .paint = permissions_paint,
-                                                       .say_none = permissions_say_none,
-                                                       .key = permissions_key};
+static const struct dialog_lines_ops permissions_ops = {.dialog = DIALOG_LINES("permissions"),
+                                                        .title = "allowed for this session",
+                                                        .footer = "d take back   / search   Esc close",
+                                                        .text = permissions_text,
+                                                        .paint = permissions_paint,
+                                                        .say_none = permissions_say_none,
+                                                        .key = permissions_key};
 
-struct modal *modal_permissions_new(void)
+struct dialog *dialog_permissions_new(void)
 {
-    return modal_lines_new(&permissions_ops);
+    return dialog_lines_new(&permissions_ops);
 }

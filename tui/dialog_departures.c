@@ -1,7 +1,7 @@
 /* Where a run departs from its recording: the list above, the chosen one below, recorded against got. */
 
 #include "base/mem.h"
-#include "modal.h"
+#include "dialog.h"
 #include "narrow.h"
 #include "text.h"
 #include "turn/departure.h"
@@ -12,19 +12,19 @@
 #define SEQ_COLS    14
 #define TYPE_COLS   17
 
-struct departures_modal {
-    struct modal modal;
+struct departures_dialog {
+    struct dialog dialog;
     struct narrow narrow;
 };
 
-static struct narrow *narrow_of(struct modal *modal)
+static struct narrow *narrow_of(struct dialog *dialog)
 {
-    return &((struct departures_modal *)modal)->narrow;
+    return &((struct departures_dialog *)dialog)->narrow;
 }
 
-static void departures_release(struct modal *modal)
+static void departures_release(struct dialog *dialog)
 {
-    narrow_release(narrow_of(modal));
+    narrow_release(narrow_of(dialog));
 }
 
 static size_t count_of(const struct view *view)
@@ -32,9 +32,9 @@ static size_t count_of(const struct view *view)
     return view->departures ? departures_count(view->departures) : 0;
 }
 
-static const struct departure *chosen_of(struct modal *modal, const struct view *view)
+static const struct departure *chosen_of(struct dialog *dialog, const struct view *view)
 {
-    size_t row = narrow_row(narrow_of(modal), modal->list.cursor);
+    size_t row = narrow_row(narrow_of(dialog), dialog->list.cursor);
     return view->departures && row != SIZE_MAX ? departures_at(view->departures, row) : NULL;
 }
 
@@ -53,11 +53,11 @@ static bool departure_fits(const struct filter *filter, size_t row, const void *
     return filter_text_fits(filter, words.buf, words.len);
 }
 
-static struct rect departures_place(struct modal *modal, const struct view *view, int rows, int cols)
+static struct rect departures_place(struct dialog *dialog, const struct view *view, int rows, int cols)
 {
-    (void)modal;
+    (void)dialog;
     size_t count = count_of(view);
-    return modal_center(rows, cols, (int)(count < 24 ? count : 24) + DETAIL_ROWS + 3, 110);
+    return dialog_center(rows, cols, (int)(count < 24 ? count : 24) + DETAIL_ROWS + 3, 110);
 }
 
 static int paint_side(struct canvas *canvas, struct rect in, int row, enum look look, const char *label,
@@ -90,76 +90,76 @@ static void paint_row(struct canvas *canvas, struct rect at, const struct depart
                strlen(what));
 }
 
-static void departures_paint(struct modal *modal, struct ui *ui, const struct view *view, struct canvas *canvas,
+static void departures_paint(struct dialog *dialog, struct ui *ui, const struct view *view, struct canvas *canvas,
                              struct rect inside)
 {
-    struct narrow *narrow = narrow_of(modal);
+    struct narrow *narrow = narrow_of(dialog);
     int rows = inside.rows - DETAIL_ROWS;
     (void)ui;
     struct rect body =
         narrow_paint(narrow, canvas, rect_make(inside.row, inside.col, rows > 2 ? rows : 2, inside.cols));
     size_t count = narrow_rows(narrow, count_of(view), departure_fits, view->departures);
-    list_update(&modal->list, count, body.rows);
+    list_update(&dialog->list, count, body.rows);
     if (!count && !narrow_paint_nothing(narrow, canvas, body))
         canvas_str(canvas, body, 0, 1, LOOK_GOOD, "So far everything happened as it was recorded.");
-    for (int i = 0; i < body.rows && modal->list.top + (size_t)i < count; i++) {
-        size_t row = modal->list.top + (size_t)i;
+    for (int i = 0; i < body.rows && dialog->list.top + (size_t)i < count; i++) {
+        size_t row = dialog->list.top + (size_t)i;
         paint_row(canvas, rect_make(body.row + i, body.col, 1, body.cols),
                   departures_at(view->departures, narrow_row(narrow, row)));
-        modal_select_row(canvas, body, modal, row);
+        dialog_select_row(canvas, body, dialog, row);
     }
     int above = body.row + body.rows - inside.row;
     struct rect detail = rect_make(inside.row + above, inside.col, inside.rows - above, inside.cols);
-    const struct departure *chosen = chosen_of(modal, view);
+    const struct departure *chosen = chosen_of(dialog, view);
     if (chosen && detail.rows > 1) {
         int at = 1 + paint_side(canvas, detail, 1, LOOK_DIFF_REMOVE, "- recorded", chosen->recorded);
         paint_side(canvas, detail, at, LOOK_DIFF_ADD, "+ got", chosen->got);
     }
 }
 
-static bool departures_key(struct modal *modal, struct ui *ui, const struct view *view, const struct key *key,
+static bool departures_key(struct dialog *dialog, struct ui *ui, const struct view *view, const struct key *key,
                            enum action action)
 {
-    if (narrow_key(narrow_of(modal), modal, key, action) != NARROW_NOT)
+    if (narrow_key(narrow_of(dialog), dialog, key, action) != NARROW_NOT)
         return true;
-    const struct departure *chosen = chosen_of(modal, view);
+    const struct departure *chosen = chosen_of(dialog, view);
     if (action == ACTION_INSPECT && chosen && chosen->got_seq) {
         struct selection what = {SELECT_EVENT, chosen->got_seq, SESSION_NONE};
-        ui_open_modal(ui, modal_inspect_new(view, what));
+        ui_open_dialog(ui, dialog_inspect_new(view, what));
         return true;
     }
     if (action == ACTION_INSPECT && chosen) {
         ui_say(ui, LOOK_TEXT, "It did not happen in this run: there is no event to show.");
         return true;
     }
-    return list_action(&modal->list, action, modal->height - DETAIL_ROWS);
+    return list_action(&dialog->list, action, dialog->height - DETAIL_ROWS);
 }
 
-static const char *departures_title(struct modal *modal, const struct view *view)
+static const char *departures_title(struct dialog *dialog, const struct view *view)
 {
-    (void)modal;
+    (void)dialog;
     (void)view;
     return "departures from the recording";
 }
 
-static const char *departures_footer(struct modal *modal, const struct view *view)
+static const char *departures_footer(struct dialog *dialog, const struct view *view)
 {
-    return narrow_footer(narrow_of(modal),
+    return narrow_footer(narrow_of(dialog),
                          count_of(view) ? "Up/Down choose   Enter show the event   / search   Esc close" : "Esc close");
 }
 
-static const struct modal_ops departures_ops = {.name = "departures",
-                                                .size = sizeof(struct departures_modal),
-                                                .release = departures_release,
-                                                .place = departures_place,
-                                                .paint = departures_paint,
-                                                .key = departures_key,
-                                                .title = departures_title,
-                                                .footer = departures_footer};
+static const struct dialog_ops departures_ops = {.name = "departures",
+                                                 .size = sizeof(struct departures_dialog),
+                                                 .release = departures_release,
+                                                 .place = departures_place,
+                                                 .paint = departures_paint,
+                                                 .key = departures_key,
+                                                 .title = departures_title,
+                                                 .footer = departures_footer};
 
-struct modal *modal_departures_new(void)
+struct dialog *dialog_departures_new(void)
 {
-    struct modal *modal = modal_alloc(&departures_ops);
-    narrow_init(narrow_of(modal));
-    return modal;
+    struct dialog *dialog = dialog_alloc(&departures_ops);
+    narrow_init(narrow_of(dialog));
+    return dialog;
 }

@@ -2,7 +2,7 @@
  * asks one from the next request on. */
 
 #include "base/mem.h"
-#include "modal_lines.h"
+#include "dialog_lines.h"
 #include "ui.h"
 #include <string.h>
 
@@ -46,21 +46,21 @@ static bool models_key(struct ui *ui, const struct key *key, const char *line, s
     if (key->code != KEYSYM_ENTER)
         return false;
     CLEANUP(free) char *name = xmemdup0(line, blank ? (size_t)(blank - line) : len);
-    ui_close_modal(ui);
+    ui_close_dialog(ui);
     if (ui_submit(ui, &(struct intent){.type = INTENT_MODEL, .model = {name}}))
         ui_say(ui, LOOK_TEXT, "From the next request on %s is asked.", name);
     return true;
 }
 
-static const struct modal_lines_ops models_ops = {.modal = MODAL_LINES("models"),
-                                                  .title = "models",
-                                                  .footer = "Enter ask this one   / search   Esc close",
-                                                  .text = models_text,
-                                                  .paint = models_paint,
-                                                  .say_none = models_say_none,
-                                                  .key = models_key};
+static const struct dialog_lines_ops models_ops = {.dialog = DIALOG_LINES("models"),
+                                                   .title = "models",
+                                                   .footer = "Enter ask this one   / search   Esc close",
+                                                   .text = models_text,
+                                                   .paint = models_paint,
+                                                   .say_none = models_say_none,
+                                                   .key = models_key};
 
-struct modal *modal_models_new(void)
+struct dialog *dialog_models_new(void)
 {
-    return modal_lines_new(&models_ops);
+    return dialog_lines_new(&models_ops);
 }

@@ -1,4 +1,4 @@
-#include "modal_servers.h"
+#include "dialog_servers.h"
 #include "base/mem.h"
 #include "base/redact.h"
 #include "flow.h"
@@ -9,19 +9,19 @@
 #define NAME_COL      3
 
 struct servers_dialog {
-    struct modal modal;
+    struct dialog dialog;
     const struct servers_wait *wait;
     char *footer;
 };
 
-static void servers_release(struct modal *modal)
+static void servers_release(struct dialog *dialog)
 {
-    free(((struct servers_dialog *)modal)->footer);
+    free(((struct servers_dialog *)dialog)->footer);
 }
 
-static struct rect servers_place(struct modal *modal, const struct view *view, int rows, int cols)
+static struct rect servers_place(struct dialog *dialog, const struct view *view, int rows, int cols)
 {
-    (void)modal;
+    (void)dialog;
     (void)view;
     return rect_make(0, 0, rows - 1, cols);
 }
@@ -87,10 +87,10 @@ static int paint_head(const struct servers_wait *wait, struct canvas *canvas, st
     return row + 1;
 }
 
-static void servers_paint(struct modal *modal, struct ui *ui, const struct view *view, struct canvas *canvas,
+static void servers_paint(struct dialog *dialog, struct ui *ui, const struct view *view, struct canvas *canvas,
                           struct rect inside)
 {
-    const struct servers_wait *wait = ((struct servers_dialog *)modal)->wait;
+    const struct servers_wait *wait = ((struct servers_dialog *)dialog)->wait;
     int name_cols = 0;
     (void)ui;
     (void)view;
@@ -116,10 +116,10 @@ static void servers_paint(struct modal *modal, struct ui *ui, const struct view 
     }
 }
 
-static bool servers_key(struct modal *modal, struct ui *ui, const struct view *view, const struct key *key,
+static bool servers_key(struct dialog *dialog, struct ui *ui, const struct view *view, const struct key *key,
                         enum action action)
 {
-    const struct servers_wait *wait = ((struct servers_dialog *)modal)->wait;
+    const struct servers_wait *wait = ((struct servers_dialog *)dialog)->wait;
     (void)view;
     if (action == ACTION_QUIT || action == ACTION_CANCEL)
         ui_get_host(ui)->quit(ui_get_host(ui));
@@ -130,32 +130,32 @@ static bool servers_key(struct modal *modal, struct ui *ui, const struct view *v
     return true;
 }
 
-static const char *servers_title(struct modal *modal, const struct view *view)
+static const char *servers_title(struct dialog *dialog, const struct view *view)
 {
-    (void)modal;
+    (void)dialog;
     (void)view;
     return "keyturn";
 }
 
-static const char *servers_footer(struct modal *modal, const struct view *view)
+static const char *servers_footer(struct dialog *dialog, const struct view *view)
 {
     (void)view;
-    return ((struct servers_dialog *)modal)->footer;
+    return ((struct servers_dialog *)dialog)->footer;
 }
 
-static const struct modal_ops servers_ops = {.name = "servers",
-                                             .size = sizeof(struct servers_dialog),
-                                             .release = servers_release,
-                                             .place = servers_place,
-                                             .paint = servers_paint,
-                                             .key = servers_key,
-                                             .title = servers_title,
-                                             .footer = servers_footer};
+static const struct dialog_ops servers_ops = {.name = "servers",
+                                              .size = sizeof(struct servers_dialog),
+                                              .release = servers_release,
+                                              .place = servers_place,
+                                              .paint = servers_paint,
+                                              .key = servers_key,
+                                              .title = servers_title,
+                                              .footer = servers_footer};
 
-struct modal *modal_servers_new(const struct servers_wait *wait)
+struct dialog *dialog_servers_new(const struct servers_wait *wait)
 {
-    struct servers_dialog *dialog = (struct servers_dialog *)modal_alloc(&servers_ops);
+    struct servers_dialog *dialog = (struct servers_dialog *)dialog_alloc(&servers_ops);
     dialog->wait = wait;
     dialog->footer = xasprintf("Enter go on without the rest   q %s   T theme   ? keys", wait->leave);
-    return &dialog->modal;
+    return &dialog->dialog;
 }

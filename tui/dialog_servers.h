@@ -3,7 +3,7 @@
  * everything, over a view of an empty session, and shows what whoever waits keeps up to date. */
 
 #include "mcp/mcp.h"
-#include "modal.h"
+#include "dialog.h"
 
 struct servers_wait {
     const struct mcp_status *servers;
@@ -15,4 +15,4 @@ struct servers_wait {
 };
 
 /* `wait` is borrowed as long as the dialog is there. */
-struct modal *modal_servers_new(const struct servers_wait *wait);
+struct dialog *dialog_servers_new(const struct servers_wait *wait);

@@ -2,9 +2,9 @@
  * printed, the line that is typed. What is wider than that is cut with a sign, and can be scrolled to. */
 
 #include "base/mem.h"
+#include "dialog_program.h"
 #include "flow.h"
 #include "hits.h"
-#include "modal_program.h"
 #include "text.h"
 #include "ui.h"
 #include <string.h>
@@ -12,19 +12,19 @@
 #define TAB_COLS 24 /* of a program's name and command */
 #define WHY_ROWS 3  /* of why it ended */
 
-struct rect program_modal_place(struct modal *modal, const struct view *view, int rows, int cols)
+struct rect program_dialog_place(struct dialog *dialog, const struct view *view, int rows, int cols)
 {
     int top = view->mode == VIEW_REPLAY ? 2 : 1; /* the bar of a recording stays in sight */
-    (void)modal;
+    (void)dialog;
     if (!view->session->program_count)
-        return modal_center(rows, cols, 5, 72);
+        return dialog_center(rows, cols, 5, 72);
     return rect_make(top, 0, rows - top - 1, cols);
 }
 
 /* ---- above what it printed ---- */
 
 /* "[p1 python3 ask.py]  p2 make watch ", the one that is shown in sight. */
-static void paint_tabs(struct program_modal *shown, const struct view *view, struct canvas *canvas, struct rect at)
+static void paint_tabs(struct program_dialog *shown, const struct view *view, struct canvas *canvas, struct rect at)
 {
     uint32_t count = view->session->program_count, fit = (uint32_t)(at.cols / (TAB_COLS + 3));
     fit = fit ? fit : 1;
@@ -49,7 +49,7 @@ static void paint_tabs(struct program_modal *shown, const struct view *view, str
 }
 
 /* The command and how it stands; where it runs, whose it is, how much it printed. */
-static void paint_head(struct program_modal *shown, const struct view *view, struct canvas *canvas, struct rect at)
+static void paint_head(struct program_dialog *shown, const struct view *view, struct canvas *canvas, struct rect at)
 {
     const struct session *session = view->session;
     const struct session_program *program = &session->programs[shown->program];
@@ -74,13 +74,13 @@ static void paint_head(struct program_modal *shown, const struct view *view, str
         strbuf_addstr(&words, " · typed ");
         text_plural(&words, (int64_t)program->inputs, "time", "times");
     }
-    if (!shown->modal.list.follow)
+    if (!shown->dialog.list.follow)
         strbuf_addstr(&words, " · scrolled");
     canvas_str(canvas, rect_make(at.row, at.col, 2, at.cols - 1), 1, 1, LOOK_DIM, words.buf);
 }
 
 /* Why it ended, in full, where the first row has no room for it. Returns its rows. */
-static int paint_why(struct program_modal *shown, const struct view *view, struct canvas *canvas, struct rect at)
+static int paint_why(struct program_dialog *shown, const struct view *view, struct canvas *canvas, struct rect at)
 {
     const char *why = program_long_why(view, shown->program);
     if (!why)
@@ -90,27 +90,27 @@ static int paint_why(struct program_modal *shown, const struct view *view, struc
 }
 
 /* Where what is older went: only there where it would be. */
-static void paint_earlier(struct program_modal *shown, struct canvas *canvas, struct rect at)
+static void paint_earlier(struct program_dialog *shown, struct canvas *canvas, struct rect at)
 {
-    if (shown->modal.list.top == 0 && (shown->text.earlier || shown->text.text.dropped))
+    if (shown->dialog.list.top == 0 && (shown->text.earlier || shown->text.text.dropped))
         canvas_right(canvas, at, 0, 1, LOOK_DIM, "older lines are in the events");
 }
 
 /* ---- what it printed ---- */
 
 /* Whoever scrolled away from the end stays on the lines that are there, also when older ones make room for new ones. */
-static void take_in(struct program_modal *shown, const struct view *view)
+static void take_in(struct program_dialog *shown, const struct view *view)
 {
     size_t gone = program_text_update(&shown->text, view, shown->program);
     shown->hit -= gone < shown->hit ? gone : shown->hit;
-    if (!shown->modal.list.follow)
-        list_drop(&shown->modal.list, gone);
+    if (!shown->dialog.list.follow)
+        list_drop(&shown->dialog.list, gone);
 }
 
-static void paint_text(struct program_modal *shown, struct canvas *canvas, struct rect body)
+static void paint_text(struct program_dialog *shown, struct canvas *canvas, struct rect body)
 {
     struct termtext *text = &shown->text.text;
-    struct list *list = &shown->modal.list;
+    struct list *list = &shown->dialog.list;
     size_t count = termtext_count(text);
     int row = 0, beyond = termtext_longest(text) - body.cols;
     list_settle(list, count, body.rows);
@@ -123,7 +123,7 @@ static void paint_text(struct program_modal *shown, struct canvas *canvas, struc
     hits_show(canvas, body, shown->search);
 }
 
-static void paint_line(struct program_modal *shown, struct canvas *canvas, struct rect at)
+static void paint_line(struct program_dialog *shown, struct canvas *canvas, struct rect at)
 {
     if (shown->typing == TYPING_NOT)
         return;
@@ -151,16 +151,16 @@ static void paint_none(const struct view *view, struct canvas *canvas, struct re
     flow_paint(canvas, room, 0, 1, LOOK_TEXT, words);
 }
 
-void program_modal_paint(struct modal *modal, struct ui *ui, const struct view *view, struct canvas *canvas,
-                         struct rect inside)
+void program_dialog_paint(struct dialog *dialog, struct ui *ui, const struct view *view, struct canvas *canvas,
+                          struct rect inside)
 {
-    struct program_modal *shown = program_of(modal);
-    if (program_modal_empty(shown, view)) {
+    struct program_dialog *shown = program_of(dialog);
+    if (program_dialog_empty(shown, view)) {
         paint_none(view, canvas, inside);
         return;
     }
-    program_modal_mask(shown, view);
-    program_modal_leave(shown, ui, view);
+    program_dialog_mask(shown, view);
+    program_dialog_leave(shown, ui, view);
     int tabs = view->session->program_count > 1;
     int typing = shown->typing != TYPING_NOT;
     int why = paint_why(shown, view, canvas, rect_make(inside.row + tabs + 2, inside.col, WHY_ROWS, inside.cols));
@@ -169,8 +169,8 @@ void program_modal_paint(struct modal *modal, struct ui *ui, const struct view *
     if (body.rows < 1 || body.cols < 10)
         return;
     take_in(shown, view);
-    modal->height = body.rows;
-    modal->width = body.cols;
+    dialog->height = body.rows;
+    dialog->width = body.cols;
     if (tabs)
         paint_tabs(shown, view, canvas, rect_make(inside.row, inside.col, 1, inside.cols));
     paint_head(shown, view, canvas, rect_make(inside.row + tabs, inside.col, 2, inside.cols));
@@ -181,23 +181,23 @@ void program_modal_paint(struct modal *modal, struct ui *ui, const struct view *
 
 /* ---- around it ---- */
 
-const char *program_modal_title(struct modal *modal, const struct view *view)
+const char *program_dialog_title(struct dialog *dialog, const struct view *view)
 {
-    struct program_modal *shown = program_of(modal);
-    if (program_modal_empty(shown, view))
+    struct program_dialog *shown = program_of(dialog);
+    if (program_dialog_empty(shown, view))
         return "programs";
-    snprintf(shown->title, sizeof(shown->title), "program %.60s", program_modal_name(shown, view));
+    snprintf(shown->title, sizeof(shown->title), "program %.60s", program_dialog_name(shown, view));
     return shown->title;
 }
 
-static void add_key(struct program_modal *shown, enum action action, const char *words)
+static void add_key(struct program_dialog *shown, enum action action, const char *words)
 {
     if (*keymap_key(shown->keymap, action))
         strbuf_addf(&shown->footer, "%s %s   ", keymap_key(shown->keymap, action), words);
 }
 
 /* What can be done with one that runs; the turn's keys where they decide whether it can be typed into. */
-static void add_live_keys(struct program_modal *shown, const struct view *view)
+static void add_live_keys(struct program_dialog *shown, const struct view *view)
 {
     if (!session_program_running(view->session, shown->program))
         return;
@@ -213,20 +213,20 @@ static void add_live_keys(struct program_modal *shown, const struct view *view)
         add_key(shown, ACTION_CONTINUE, "go on");
 }
 
-static const char *typing_footer(const struct program_modal *shown, const struct view *view)
+static const char *typing_footer(const struct program_dialog *shown, const struct view *view)
 {
     return view->session->programs[shown->program].tty
                ? "Enter send the line   Ctrl-D end of input   Ctrl-C interrupt   PgUp PgDn scroll   Esc stop typing"
                : "Enter send the line   Ctrl-D end of input   PgUp PgDn scroll   Esc stop typing";
 }
 
-const char *program_modal_footer(struct modal *modal, const struct view *view)
+const char *program_dialog_footer(struct dialog *dialog, const struct view *view)
 {
-    struct program_modal *shown = program_of(modal);
+    struct program_dialog *shown = program_of(dialog);
     struct strbuf *out = &shown->footer;
     if (shown->typing == TYPING_SEARCH)
         return "Enter find   PgUp PgDn scroll   Esc close the search";
-    if (program_modal_empty(shown, view))
+    if (program_dialog_empty(shown, view))
         return "Esc close";
     if (shown->typing == TYPING_INPUT)
         return typing_footer(shown, view);
@@ -241,7 +241,7 @@ const char *program_modal_footer(struct modal *modal, const struct view *view)
         strbuf_addf(out, "%s %s hits   ", keymap_key(shown->keymap, ACTION_SEARCH_NEXT),
                     keymap_key(shown->keymap, ACTION_SEARCH_PREVIOUS));
     strbuf_addstr(out, "g G PgUp PgDn scroll   ");
-    if (termtext_longest(&shown->text.text) > modal->width)
+    if (termtext_longest(&shown->text.text) > dialog->width)
         strbuf_addf(out, "%s %s sideways   ", keymap_key(shown->keymap, ACTION_LEFT),
                     keymap_key(shown->keymap, ACTION_RIGHT));
     add_key(shown, ACTION_SEARCH, "search");

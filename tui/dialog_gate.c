@@ -5,14 +5,14 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "describe.h"
-#include "modal.h"
+#include "dialog.h"
 #include "script.h"
 #include "wrapped.h"
 #include <stdio.h>
 #include <string.h>
 
-struct gate_modal {
-    struct modal modal;
+struct gate_dialog {
+    struct dialog dialog;
     const struct ui *ui;
     struct wrapped lines;
     uint32_t held_seq; /* the hold that `lines` were made for */
@@ -21,17 +21,17 @@ struct gate_modal {
     char title[120];
 };
 
-static void gate_release(struct modal *modal)
+static void gate_release(struct dialog *dialog)
 {
-    wrapped_release(&((struct gate_modal *)modal)->lines);
+    wrapped_release(&((struct gate_dialog *)dialog)->lines);
 }
 
-static void add(struct gate_modal *gate, enum look look, const char *label, const char *text)
+static void add(struct gate_dialog *gate, enum look look, const char *label, const char *text)
 {
     wrapped_add(&gate->lines, look, label, text, strlen(text), gate->width - 2);
 }
 
-static void add_json(struct gate_modal *gate, const char *text)
+static void add_json(struct gate_dialog *gate, const char *text)
 {
     CLEANUP(arena) struct arena arena = ARENA_INIT;
     CLEANUP(strbuf) struct strbuf pretty = STRBUF_INIT;
@@ -43,7 +43,7 @@ static void add_json(struct gate_modal *gate, const char *text)
     add(gate, LOOK_TEXT, "", pretty.buf);
 }
 
-static void add_messages(struct gate_modal *gate, const struct message_list *messages)
+static void add_messages(struct gate_dialog *gate, const struct message_list *messages)
 {
     add(gate, LOOK_STRONG, "", "The model is about to be asked. This is what it will read:");
     for (size_t i = 0; messages && i < messages->count; i++) {
@@ -70,7 +70,7 @@ static const struct session_step *newest_step(const struct session *session)
     return turn && turn->step_count ? &session->steps[turn->first_step + turn->step_count - 1] : NULL;
 }
 
-static void add_answer(struct gate_modal *gate, const struct view *view)
+static void add_answer(struct gate_dialog *gate, const struct view *view)
 {
     CLEANUP(arena) struct arena arena = ARENA_INIT;
     const struct session_step *step = newest_step(view->session);
@@ -89,7 +89,7 @@ static void add_answer(struct gate_modal *gate, const struct view *view)
     }
 }
 
-static void add_plan(struct gate_modal *gate, const struct view *view)
+static void add_plan(struct gate_dialog *gate, const struct view *view)
 {
     const struct session *session = view->session;
     const struct session_turn *turn = session_turn(session);
@@ -117,7 +117,7 @@ static void add_plan(struct gate_modal *gate, const struct view *view)
 }
 
 /* A script is read as what it is, line by line, and not as one long string. */
-static void add_script(struct gate_modal *gate, const struct json *arguments)
+static void add_script(struct gate_dialog *gate, const struct json *arguments)
 {
     const struct json *script = script_of(arguments);
     CLEANUP(strbuf) struct strbuf line = STRBUF_INIT;
@@ -139,7 +139,7 @@ static void add_script(struct gate_modal *gate, const struct json *arguments)
     }
 }
 
-static void add_call(struct gate_modal *gate, const struct view *view)
+static void add_call(struct gate_dialog *gate, const struct view *view)
 {
     const struct held_view *held = &view->gate;
     CLEANUP(strbuf) struct strbuf line = STRBUF_INIT;
@@ -157,7 +157,7 @@ static void add_call(struct gate_modal *gate, const struct view *view)
         add_json(gate, held->arguments);
 }
 
-static void add_result(struct gate_modal *gate, const struct view *view)
+static void add_result(struct gate_dialog *gate, const struct view *view)
 {
     CLEANUP(strbuf) struct strbuf line = STRBUF_INIT;
     strbuf_addf(&line, "%s%s%s ended. The model will read:", view->gate.call ? view->gate.call : "A call",
@@ -166,7 +166,7 @@ static void add_result(struct gate_modal *gate, const struct view *view)
     add_json(gate, view->gate.result);
 }
 
-static void fill(struct gate_modal *gate, const struct view *view)
+static void fill(struct gate_dialog *gate, const struct view *view)
 {
     const char *why = view->gate.why ? view->gate.why : "";
     wrapped_reset(&gate->lines);
@@ -211,14 +211,14 @@ static void fill(struct gate_modal *gate, const struct view *view)
 }
 
 /* Makes the lines when what they are about has changed. */
-static void prepare(struct gate_modal *gate, const struct view *view, int width)
+static void prepare(struct gate_dialog *gate, const struct view *view, int width)
 {
     const struct session *session = view->session;
     if (!view->held ||
         (gate->held_seq == session->held_seq && gate->events == session->event_count && gate->width == width))
         return;
     if (gate->held_seq != session->held_seq)
-        gate->modal.list.top = 0;
+        gate->dialog.list.top = 0;
     gate->held_seq = session->held_seq;
     gate->events = session->event_count;
     gate->width = width;
@@ -227,9 +227,9 @@ static void prepare(struct gate_modal *gate, const struct view *view, int width)
 
 /* As high as what it says, up to half of the screen: on a small one over the conversation, so that calls can be chosen
  * right below, else in the lower left corner. */
-static struct rect gate_place(struct modal *modal, const struct view *view, int rows, int cols)
+static struct rect gate_place(struct dialog *dialog, const struct view *view, int rows, int cols)
 {
-    struct gate_modal *gate = (struct gate_modal *)modal;
+    struct gate_dialog *gate = (struct gate_dialog *)dialog;
     int width = cols >= 160 ? cols / 2 : cols >= 100 ? cols * 11 / 20 : cols;
     int most = cols >= 100 ? rows / 2 : rows * 13 / 24;
     prepare(gate, view, width - 2);
@@ -239,29 +239,29 @@ static struct rect gate_place(struct modal *modal, const struct view *view, int 
     return rect_make((cols >= 100 ? rows - 1 : below) - height, 0, height, width);
 }
 
-static void gate_paint(struct modal *modal, struct ui *ui, const struct view *view, struct canvas *canvas,
+static void gate_paint(struct dialog *dialog, struct ui *ui, const struct view *view, struct canvas *canvas,
                        struct rect inside)
 {
-    struct gate_modal *gate = (struct gate_modal *)modal;
+    struct gate_dialog *gate = (struct gate_dialog *)dialog;
     (void)ui;
     if (!view->held)
         return;
     /* Read, not chosen from: the cursor is the first line shown. */
     size_t most = gate->lines.count > (size_t)inside.rows ? gate->lines.count - (size_t)inside.rows : 0;
-    if (modal->list.top > most)
-        modal->list.top = most;
-    for (int i = 0; i < inside.rows && modal->list.top + (size_t)i < gate->lines.count; i++) {
-        const struct wrapped_line *line = &gate->lines.lines[modal->list.top + (size_t)i];
+    if (dialog->list.top > most)
+        dialog->list.top = most;
+    for (int i = 0; i < inside.rows && dialog->list.top + (size_t)i < gate->lines.count; i++) {
+        const struct wrapped_line *line = &gate->lines.lines[dialog->list.top + (size_t)i];
         canvas_text(canvas, inside, i, 1, (enum look)line->look, gate->lines.text.buf + line->at, line->len);
     }
-    if (modal->list.top < most)
+    if (dialog->list.top < most)
         canvas_put_sign(canvas, inside, inside.rows - 1, inside.cols - 1, LOOK_DIM, SIGN_DOWN);
 }
 
-static bool gate_key(struct modal *modal, struct ui *ui, const struct view *view, const struct key *key,
+static bool gate_key(struct dialog *dialog, struct ui *ui, const struct view *view, const struct key *key,
                      enum action action)
 {
-    size_t page = modal->height > 1 ? (size_t)modal->height - 1 : 1, *top = &modal->list.top;
+    size_t page = dialog->height > 1 ? (size_t)dialog->height - 1 : 1, *top = &dialog->list.top;
     (void)ui;
     (void)view;
     (void)key;
@@ -282,34 +282,34 @@ static bool gate_key(struct modal *modal, struct ui *ui, const struct view *view
         *top = 0;
         return true;
     case ACTION_END:
-        *top = ((struct gate_modal *)modal)->lines.count;
+        *top = ((struct gate_dialog *)dialog)->lines.count;
         return true;
     default:
         return false;
     }
 }
 
-static const char *gate_title(struct modal *modal, const struct view *view)
+static const char *gate_title(struct dialog *dialog, const struct view *view)
 {
-    struct gate_modal *gate = (struct gate_modal *)modal;
+    struct gate_dialog *gate = (struct gate_dialog *)dialog;
     snprintf(gate->title, sizeof(gate->title), "held %s%s%.60s", view->held ? gate_name(view->gate.gate) : "",
              view->held && view->gate.why ? ", " : "", view->held && view->gate.why ? view->gate.why : "");
     return gate->title;
 }
 
-static const struct modal_ops gate_ops = {.name = "gate",
-                                          .size = sizeof(struct gate_modal),
-                                          .release = gate_release,
-                                          .place = gate_place,
-                                          .paint = gate_paint,
-                                          .key = gate_key,
-                                          .title = gate_title,
-                                          .through = true};
+static const struct dialog_ops gate_ops = {.name = "gate",
+                                           .size = sizeof(struct gate_dialog),
+                                           .release = gate_release,
+                                           .place = gate_place,
+                                           .paint = gate_paint,
+                                           .key = gate_key,
+                                           .title = gate_title,
+                                           .through = true};
 
-struct modal *modal_gate_new(const struct ui *ui)
+struct dialog *dialog_gate_new(const struct ui *ui)
 {
-    struct gate_modal *gate = (struct gate_modal *)modal_alloc(&gate_ops);
+    struct gate_dialog *gate = (struct gate_dialog *)dialog_alloc(&gate_ops);
     gate->ui = ui;
     wrapped_init(&gate->lines);
-    return &gate->modal;
+    return &gate->dialog;
 }

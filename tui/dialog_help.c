@@ -2,7 +2,7 @@
  * key does, by its action or by the key itself. */
 
 #include "base/mem.h"
-#include "modal.h"
+#include "dialog.h"
 #include "narrow.h"
 #include "ui.h"
 #include <string.h>
@@ -33,7 +33,7 @@ struct row {
 };
 
 struct help {
-    struct modal modal;
+    struct dialog dialog;
     unsigned contexts;
     int width; /* that the rows were made for */
     struct keymap *keymap;
@@ -105,7 +105,7 @@ static void fill(struct help *help)
     for (size_t i = 0; i < COUNT_OF(sections); i++)
         if (!(sections[i].context & help->contexts))
             add_section(help, i, false);
-    help->modal.list.cursor = help->modal.list.top = 0;
+    help->dialog.list.cursor = help->dialog.list.top = 0;
 }
 
 /* The keys are the ui's, the width is the screen's: the rows are made when both are known. */
@@ -118,32 +118,32 @@ static void prepare(struct help *help, struct ui *ui, int width)
     fill(help);
 }
 
-static void help_release(struct modal *modal)
+static void help_release(struct dialog *dialog)
 {
-    struct help *help = (struct help *)modal;
+    struct help *help = (struct help *)dialog;
     free(help->rows);
     narrow_release(&help->narrow);
 }
 
-static struct rect help_place(struct modal *modal, const struct view *view, int rows, int cols)
+static struct rect help_place(struct dialog *dialog, const struct view *view, int rows, int cols)
 {
-    (void)modal;
+    (void)dialog;
     (void)view;
-    return modal_center(rows, cols, 60, HELP_COLUMNS);
+    return dialog_center(rows, cols, 60, HELP_COLUMNS);
 }
 
-static void help_paint(struct modal *modal, struct ui *ui, const struct view *view, struct canvas *canvas,
+static void help_paint(struct dialog *dialog, struct ui *ui, const struct view *view, struct canvas *canvas,
                        struct rect inside)
 {
-    struct help *help = (struct help *)modal;
+    struct help *help = (struct help *)dialog;
     (void)view;
     prepare(help, ui, inside.cols);
     struct rect body = narrow_paint(&help->narrow, canvas, inside);
-    list_update(&modal->list, help->count, body.rows);
+    list_update(&dialog->list, help->count, body.rows);
     if (!help->count)
         narrow_paint_nothing(&help->narrow, canvas, body);
-    for (int i = 0; i < body.rows && modal->list.top + (size_t)i < help->count; i++) {
-        const struct row *row = &help->rows[modal->list.top + (size_t)i];
+    for (int i = 0; i < body.rows && dialog->list.top + (size_t)i < help->count; i++) {
+        const struct row *row = &help->rows[dialog->list.top + (size_t)i];
         enum look look = row->now ? LOOK_TEXT : LOOK_DIM;
         if (row->action == ACTION_NONE && row->section != SIZE_MAX) {
             int at = canvas_str(canvas, body, i, 1, LOOK_MODAL_TITLE, sections[row->section].title);
@@ -157,19 +157,19 @@ static void help_paint(struct modal *modal, struct ui *ui, const struct view *vi
         }
         if (row->text)
             canvas_text(canvas, body, i, keys_columns(help) + 1, look, row->text, row->len);
-        modal_select_row(canvas, body, modal, modal->list.top + (size_t)i);
+        dialog_select_row(canvas, body, dialog, dialog->list.top + (size_t)i);
     }
-    if (modal->list.top + (size_t)body.rows < help->count)
+    if (dialog->list.top + (size_t)body.rows < help->count)
         canvas_right(canvas, body, body.rows - 1, 1, LOOK_DIM, canvas_sign(canvas, SIGN_DOWN));
 }
 
-static bool help_key(struct modal *modal, struct ui *ui, const struct view *view, const struct key *key,
+static bool help_key(struct dialog *dialog, struct ui *ui, const struct view *view, const struct key *key,
                      enum action action)
 {
-    struct help *help = (struct help *)modal;
+    struct help *help = (struct help *)dialog;
     (void)view;
     prepare(help, ui, help->width);
-    switch (narrow_key(&help->narrow, modal, key, action)) {
+    switch (narrow_key(&help->narrow, dialog, key, action)) {
     case NARROW_CHANGED:
         fill(help);
         return true;
@@ -178,36 +178,36 @@ static bool help_key(struct modal *modal, struct ui *ui, const struct view *view
     case NARROW_NOT:
         break;
     }
-    return list_action(&modal->list, action, modal->height);
+    return list_action(&dialog->list, action, dialog->height);
 }
 
-static const char *help_title(struct modal *modal, const struct view *view)
+static const char *help_title(struct dialog *dialog, const struct view *view)
 {
-    (void)modal;
+    (void)dialog;
     (void)view;
     return "keys";
 }
 
-static const char *help_footer(struct modal *modal, const struct view *view)
+static const char *help_footer(struct dialog *dialog, const struct view *view)
 {
     (void)view;
-    return narrow_footer(&((struct help *)modal)->narrow, "/ search   Up/Down scroll   Esc close");
+    return narrow_footer(&((struct help *)dialog)->narrow, "/ search   Up/Down scroll   Esc close");
 }
 
-static const struct modal_ops help_ops = {.name = "help",
-                                          .size = sizeof(struct help),
-                                          .release = help_release,
-                                          .place = help_place,
-                                          .paint = help_paint,
-                                          .key = help_key,
-                                          .title = help_title,
-                                          .footer = help_footer};
+static const struct dialog_ops help_ops = {.name = "help",
+                                           .size = sizeof(struct help),
+                                           .release = help_release,
+                                           .place = help_place,
+                                           .paint = help_paint,
+                                           .key = help_key,
+                                           .title = help_title,
+                                           .footer = help_footer};
 
-struct modal *modal_help_new(unsigned contexts)
+struct dialog *dialog_help_new(unsigned contexts)
 {
-    struct help *help = (struct help *)modal_alloc(&help_ops);
+    struct help *help = (struct help *)dialog_alloc(&help_ops);
     help->contexts = contexts;
     help->width = HELP_COLUMNS - 2;
     narrow_init(&help->narrow);
-    return &help->modal;
+    return &help->dialog;
 }

@@ -2,11 +2,11 @@
  * that is refused stays in the line with all that follows, so that nothing comes out of order. */
 
 #include "base/mem.h"
-#include "modal_program.h"
+#include "dialog_program.h"
 #include "ui.h"
 #include "workspace/program_control.h"
 
-bool program_modal_refuses(const struct program_modal *shown, struct ui *ui, const struct view *view, bool typing)
+bool program_dialog_refuses(const struct program_dialog *shown, struct ui *ui, const struct view *view, bool typing)
 {
     if (view->mode == VIEW_REPLAY)
         ui_say(ui, LOOK_TEXT, "This is a recording: the program ran then, and nobody can type into it now.");
@@ -29,7 +29,7 @@ static void empty_line(struct input *line)
     line->pasting = pasting;
 }
 
-void program_modal_mask(struct program_modal *shown, const struct view *view)
+void program_dialog_mask(struct program_dialog *shown, const struct view *view)
 {
     struct input *line = &shown->kept->line;
     bool hides = program_hides(view, shown->program);
@@ -38,12 +38,12 @@ void program_modal_mask(struct program_modal *shown, const struct view *view)
     line->masked = hides;
 }
 
-static void say_ended(const struct program_modal *shown, struct ui *ui)
+static void say_ended(const struct program_dialog *shown, struct ui *ui)
 {
     ui_say(ui, LOOK_WARN, "The program has ended%s.", shown->unsent ? ": what you were typing was not sent" : "");
 }
 
-bool program_modal_leave(struct program_modal *shown, struct ui *ui, const struct view *view)
+bool program_dialog_leave(struct program_dialog *shown, struct ui *ui, const struct view *view)
 {
     if (shown->typing != TYPING_INPUT || session_program_running(view->session, shown->program))
         return false;
@@ -56,7 +56,7 @@ bool program_modal_leave(struct program_modal *shown, struct ui *ui, const struc
     return true;
 }
 
-bool program_modal_too_late(struct program_modal *shown, struct ui *ui, const struct key *key)
+bool program_dialog_too_late(struct program_dialog *shown, struct ui *ui, const struct key *key)
 {
     bool text = key->code && !key->ctrl && !key->alt && (key->code < KEYSYM_BASE || key->code == KEYSYM_ENTER);
     shown->left = shown->left && ui_too_new(ui, shown->left_us);
@@ -66,14 +66,14 @@ bool program_modal_too_late(struct program_modal *shown, struct ui *ui, const st
     return true;
 }
 
-static bool send(struct program_modal *shown, struct ui *ui, const struct view *view, const char *text)
+static bool send(struct program_dialog *shown, struct ui *ui, const struct view *view, const char *text)
 {
-    struct intent intent = {.type = INTENT_PROGRAM_INPUT, .program_input = {program_modal_name(shown, view), text}};
-    shown->modal.list.follow = true;
+    struct intent intent = {.type = INTENT_PROGRAM_INPUT, .program_input = {program_dialog_name(shown, view), text}};
+    shown->dialog.list.follow = true;
     return ui_submit(ui, &intent);
 }
 
-static bool send_line(struct program_modal *shown, struct ui *ui, const struct view *view)
+static bool send_line(struct program_dialog *shown, struct ui *ui, const struct view *view)
 {
     struct input *line = &shown->kept->line;
     CLEANUP(free) char *text = xasprintf("%s\n", line->text.buf ? line->text.buf : "");
@@ -83,7 +83,7 @@ static bool send_line(struct program_modal *shown, struct ui *ui, const struct v
     return true;
 }
 
-static void end_input(struct program_modal *shown, struct ui *ui, const struct view *view)
+static void end_input(struct program_dialog *shown, struct ui *ui, const struct view *view)
 {
     if (!send(shown, ui, view, PROGRAM_INPUT_END) || view->session->programs[shown->program].tty)
         return;
@@ -91,7 +91,7 @@ static void end_input(struct program_modal *shown, struct ui *ui, const struct v
     ui_say(ui, LOOK_TEXT, "Its input has ended.");
 }
 
-void program_modal_interrupt(struct program_modal *shown, struct ui *ui, const struct view *view)
+void program_dialog_send_interrupt(struct program_dialog *shown, struct ui *ui, const struct view *view)
 {
     bool typing = shown->typing == TYPING_INPUT;
     if (!view->session->programs[shown->program].tty) {
@@ -107,7 +107,7 @@ void program_modal_interrupt(struct program_modal *shown, struct ui *ui, const s
 }
 
 /* True when the key was a line's end in a paste, and the line was sent. */
-static bool pasted_line(struct program_modal *shown, struct ui *ui, const struct view *view, const struct key *key)
+static bool pasted_line(struct program_dialog *shown, struct ui *ui, const struct view *view, const struct key *key)
 {
     struct input *line = &shown->kept->line;
     if (key->code == KEYSYM_PASTE_BEGIN)
@@ -118,7 +118,7 @@ static bool pasted_line(struct program_modal *shown, struct ui *ui, const struct
     return !shown->unsent;
 }
 
-void program_modal_type(struct program_modal *shown, struct ui *ui, const struct view *view, const struct key *key)
+void program_dialog_type(struct program_dialog *shown, struct ui *ui, const struct view *view, const struct key *key)
 {
     struct input *line = &shown->kept->line;
     if (!line->pasting && !line->text.len && key->ctrl && key->code == 'd') {

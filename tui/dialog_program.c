@@ -2,17 +2,17 @@
  * until somebody scrolls. Several programs are tabs. Into one that runs a person can type while the turn is held or
  * over, and end it; a recording shows the same and can do neither. */
 
-#include "modal_program.h"
+#include "dialog_program.h"
 #include "base/mem.h"
 #include "text.h"
 #include "ui.h"
 #include <string.h>
 
-static const struct modal_ops program_ops;
+static const struct dialog_ops program_ops;
 
-static void program_release(struct modal *modal)
+static void program_release(struct dialog *dialog)
 {
-    struct program_modal *shown = program_of(modal);
+    struct program_dialog *shown = program_of(dialog);
     program_text_release(&shown->text);
     input_release(&shown->search_line);
     strbuf_release(&shown->footer);
@@ -20,7 +20,7 @@ static void program_release(struct modal *modal)
     free(shown->ending);
 }
 
-bool program_modal_empty(struct program_modal *shown, const struct view *view)
+bool program_dialog_empty(struct program_dialog *shown, const struct view *view)
 {
     uint32_t count = view->session->program_count;
     if (count && shown->program >= count) /* there was none, or a recording went back before it began */
@@ -30,24 +30,24 @@ bool program_modal_empty(struct program_modal *shown, const struct view *view)
     return !count;
 }
 
-const char *program_modal_name(const struct program_modal *shown, const struct view *view)
+const char *program_dialog_name(const struct program_dialog *shown, const struct view *view)
 {
     return session_name(view->session, view->session->programs[shown->program].id);
 }
 
 /* ---- searching ---- */
 
-static void search(struct program_modal *shown, struct ui *ui, bool back)
+static void search(struct program_dialog *shown, struct ui *ui, bool back)
 {
     if (!shown->search)
         return;
     if (termtext_search(&shown->text.text, shown->search, back, &shown->hit))
-        list_show(&shown->modal.list, shown->hit, shown->modal.height);
+        list_show(&shown->dialog.list, shown->hit, shown->dialog.height);
     else
         ui_say(ui, LOOK_WARN, "\"%.60s\" is not here.", shown->search);
 }
 
-static void type_search(struct program_modal *shown, struct ui *ui, const struct key *key)
+static void type_search(struct program_dialog *shown, struct ui *ui, const struct key *key)
 {
     struct input *line = &shown->search_line;
     switch (input_key(line, key)) {
@@ -72,26 +72,26 @@ static void type_search(struct program_modal *shown, struct ui *ui, const struct
 
 static void kill_now(struct ui *ui, void *data)
 {
-    const struct program_modal *shown = data; /* below the question all the time */
+    const struct program_dialog *shown = data; /* below the question all the time */
     if (ui_submit(ui, &(struct intent){.type = INTENT_PROGRAM_KILL, .program_kill = {shown->ending}}))
         ui_say(ui, LOOK_TEXT, "Program %.40s is told to end.", shown->ending);
 }
 
-static void ask_to_kill(struct program_modal *shown, struct ui *ui, const struct view *view)
+static void ask_to_kill(struct program_dialog *shown, struct ui *ui, const struct view *view)
 {
     CLEANUP(arena) struct arena arena = ARENA_INIT;
     CLEANUP(strbuf) struct strbuf question = STRBUF_INIT;
-    strbuf_addf(&question, "End program %s and all it started? ", program_modal_name(shown, view));
+    strbuf_addf(&question, "End program %s and all it started? ", program_dialog_name(shown, view));
     text_show_cut(&question, program_command(view, shown->program, &arena),
                   strlen(program_command(view, shown->program, &arena)), 100);
     free(shown->ending);
-    shown->ending = xstrdup(program_modal_name(shown, view));
-    ui_open_modal(ui, modal_confirm_new(question.buf, kill_now, shown));
+    shown->ending = xstrdup(program_dialog_name(shown, view));
+    ui_open_dialog(ui, dialog_confirm_new(question.buf, kill_now, shown));
 }
 
 /* ---- keys ---- */
 
-static void copy(struct program_modal *shown, struct ui *ui)
+static void copy(struct program_dialog *shown, struct ui *ui)
 {
     CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
     CLEANUP(strbuf) struct strbuf size = STRBUF_INIT;
@@ -106,10 +106,10 @@ static void copy(struct program_modal *shown, struct ui *ui)
 }
 
 /* The line is the shown program's: what was meant for another one is found among what was typed before. */
-static void begin(struct program_modal *shown, uint32_t program)
+static void begin(struct program_dialog *shown, uint32_t program)
 {
     shown->program = program;
-    list_init(&shown->modal.list, true);
+    list_init(&shown->dialog.list, true);
     shown->hit = 0;
     if (shown->kept->shown != program) {
         input_remember(&shown->kept->line);
@@ -117,7 +117,7 @@ static void begin(struct program_modal *shown, uint32_t program)
     }
 }
 
-static void show(struct program_modal *shown, uint32_t program)
+static void show(struct program_dialog *shown, uint32_t program)
 {
     if (program != shown->program)
         begin(shown, program);
@@ -135,25 +135,25 @@ static bool plays(struct ui *ui, const struct view *view, const struct key *key)
 }
 
 /* While somebody types. False: not for whoever does. */
-static bool typed(struct program_modal *shown, struct ui *ui, const struct view *view, const struct key *key,
+static bool typed(struct program_dialog *shown, struct ui *ui, const struct view *view, const struct key *key,
                   enum action action)
 {
     bool types = shown->typing == TYPING_INPUT, pasting = types && shown->kept->line.pasting;
     if (action == ACTION_SUSPEND || action == ACTION_REDRAW || (action == ACTION_CANCEL && !types))
         return false;
     if (types && !pasting && (action == ACTION_CANCEL || (key->ctrl && key->code == 'c')))
-        program_modal_interrupt(shown, ui, view); /* of a program that is typed into, never of the turn */
-    else if (!pasting && modal_pages(&shown->modal, key, action))
+        program_dialog_send_interrupt(shown, ui, view); /* of a program that is typed into, never of the turn */
+    else if (!pasting && dialog_pages(&shown->dialog, key, action))
         return true;
     else if (types)
-        program_modal_type(shown, ui, view, key);
+        program_dialog_type(shown, ui, view, key);
     else
         type_search(shown, ui, key);
     return true;
 }
 
 /* The line of a paste may be gone before its end: no character of the rest is a key. */
-static bool rest_of_paste(struct program_modal *shown, const struct key *key)
+static bool rest_of_paste(struct program_dialog *shown, const struct key *key)
 {
     struct input *line = &shown->kept->line;
     bool rest = line->pasting;
@@ -162,30 +162,30 @@ static bool rest_of_paste(struct program_modal *shown, const struct key *key)
     return rest;
 }
 
-static struct program_modal *shown_program(struct ui *ui)
+static struct program_dialog *shown_program(struct ui *ui)
 {
-    struct modal *modal = ui_top_modal(ui);
-    return modal && modal->ops == &program_ops ? program_of(modal) : NULL;
+    struct dialog *dialog = ui_top_dialog(ui);
+    return dialog && dialog->ops == &program_ops ? program_of(dialog) : NULL;
 }
 
 void dialog_program_interrupt(struct ui *ui, const struct view *view, enum action action)
 {
-    struct program_modal *shown = shown_program(ui);
+    struct program_dialog *shown = shown_program(ui);
     (void)action;
-    if (shown && !program_modal_refuses(shown, ui, view, true))
-        program_modal_interrupt(shown, ui, view);
+    if (shown && !program_dialog_refuses(shown, ui, view, true))
+        program_dialog_send_interrupt(shown, ui, view);
 }
 
 void dialog_program_end(struct ui *ui, const struct view *view, enum action action)
 {
-    struct program_modal *shown = shown_program(ui);
+    struct program_dialog *shown = shown_program(ui);
     (void)action;
-    if (shown && !program_modal_refuses(shown, ui, view, false))
+    if (shown && !program_dialog_refuses(shown, ui, view, false))
         ask_to_kill(shown, ui, view);
 }
 
 /* True when the key is one for the program itself. */
-static bool for_program(struct program_modal *shown, struct ui *ui, const struct view *view, const struct key *key,
+static bool for_program(struct program_dialog *shown, struct ui *ui, const struct view *view, const struct key *key,
                         enum action action)
 {
     enum action own = keymap_find(shown->keymap, IN_PROGRAM, key);
@@ -193,23 +193,23 @@ static bool for_program(struct program_modal *shown, struct ui *ui, const struct
     bool types = key->code && !acts && action == ACTION_PROMPT;
     if (acts)
         ui_act(ui, view, own);
-    else if (types && !program_modal_refuses(shown, ui, view, true))
+    else if (types && !program_dialog_refuses(shown, ui, view, true))
         shown->typing = TYPING_INPUT;
     return acts || types;
 }
 
-static bool program_key(struct modal *modal, struct ui *ui, const struct view *view, const struct key *key,
+static bool program_key(struct dialog *dialog, struct ui *ui, const struct view *view, const struct key *key,
                         enum action action)
 {
-    struct program_modal *shown = program_of(modal);
-    if (program_modal_empty(shown, view))
+    struct program_dialog *shown = program_of(dialog);
+    if (program_dialog_empty(shown, view))
         return false;
-    program_modal_mask(shown, view);
-    if (program_modal_leave(shown, ui, view) && !shown->kept->line.pasting)
+    program_dialog_mask(shown, view);
+    if (program_dialog_leave(shown, ui, view) && !shown->kept->line.pasting)
         return true; /* it was pressed before anybody could see that */
     if (shown->typing != TYPING_NOT && key->code)
         return typed(shown, ui, view, key, action);
-    if (rest_of_paste(shown, key) || program_modal_too_late(shown, ui, key) ||
+    if (rest_of_paste(shown, key) || program_dialog_too_late(shown, ui, key) ||
         for_program(shown, ui, view, key, action))
         return true;
     uint32_t count = view->session->program_count, call = view->session->programs[shown->program].call;
@@ -232,41 +232,41 @@ static bool program_key(struct modal *modal, struct ui *ui, const struct view *v
         copy(shown, ui);
         return true;
     case ACTION_HELP:
-        ui_open_modal(ui, modal_help_new(ui_contexts(ui, view) | IN_PROGRAM));
+        ui_open_dialog(ui, dialog_help_new(ui_contexts(ui, view) | IN_PROGRAM));
         return true;
     case ACTION_INSPECT:
         if (call != SESSION_NONE)
-            ui_open_modal(
-                ui, modal_inspect_new(view,
-                                      (struct selection){SELECT_CALL, view->session->calls[call].responded_seq, call}));
+            ui_open_dialog(ui,
+                           dialog_inspect_new(
+                               view, (struct selection){SELECT_CALL, view->session->calls[call].responded_seq, call}));
         return true;
     case ACTION_PROGRAM: /* the key that opened it closes it */
-        ui_close_modal(ui);
+        ui_close_dialog(ui);
         return true;
     default:
-        return plays(ui, view, key) || ui_step_key(ui, view, key) || list_scroll(&modal->list, action, modal->height);
+        return plays(ui, view, key) || ui_step_key(ui, view, key) || list_scroll(&dialog->list, action, dialog->height);
     }
 }
 
-static const struct modal_ops program_ops = {
+static const struct dialog_ops program_ops = {
     .name = "program",
-    .size = sizeof(struct program_modal),
+    .size = sizeof(struct program_dialog),
     .release = program_release,
-    .place = program_modal_place,
-    .paint = program_modal_paint,
+    .place = program_dialog_place,
+    .paint = program_dialog_paint,
     .key = program_key,
-    .title = program_modal_title,
-    .footer = program_modal_footer,
+    .title = program_dialog_title,
+    .footer = program_dialog_footer,
 };
 
-struct modal *modal_program_new(uint32_t program, const struct keymap *keymap, struct program_kept *kept)
+struct dialog *dialog_program_new(uint32_t program, const struct keymap *keymap, struct program_kept *kept)
 {
-    struct program_modal *shown = (struct program_modal *)modal_alloc(&program_ops);
+    struct program_dialog *shown = (struct program_dialog *)dialog_alloc(&program_ops);
     shown->keymap = keymap;
     shown->kept = kept;
     program_text_init(&shown->text);
     strbuf_init(&shown->footer);
     input_init(&shown->search_line, false);
     begin(shown, program);
-    return &shown->modal;
+    return &shown->dialog;
 }

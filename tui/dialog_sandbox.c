@@ -2,16 +2,16 @@
  * started, or with one that could. */
 
 #include "base/mem.h"
+#include "dialog.h"
 #include "flow.h"
-#include "modal.h"
 #include "sandboxview.h"
 #include <string.h>
 
 #define WIDTH      84
 #define LAYERS_COL 22 /* of the table */
 
-struct sandbox_modal {
-    struct modal modal;
+struct sandbox_dialog {
+    struct dialog dialog;
 };
 
 static const char *nothing(const struct view *view)
@@ -47,25 +47,25 @@ static int box_rows(const struct pool_box *box, int cols)
 {
     CLEANUP(strbuf) struct strbuf layers = STRBUF_INIT;
     sandbox_view_layers(&layers, box->layers);
-    return modal_rows(layers.buf, cols + 1 - LAYERS_COL);
+    return dialog_rows(layers.buf, cols + 1 - LAYERS_COL);
 }
 
 static int rows_of(const struct view *view, int cols)
 {
     const struct sandbox_view *sandbox = view->sandbox;
     if (!sandbox)
-        return modal_rows(nothing(view), cols);
+        return dialog_rows(nothing(view), cols);
     int rows = view->limits ? 5 : 4;
     for (size_t i = 0; i < sandbox->count; i++)
         rows += box_rows(&sandbox->boxes[i], cols);
-    return rows + (remark(sandbox) ? 1 + modal_rows(remark(sandbox), cols) : 0);
+    return rows + (remark(sandbox) ? 1 + dialog_rows(remark(sandbox), cols) : 0);
 }
 
-static struct rect sandbox_place(struct modal *modal, const struct view *view, int rows, int cols)
+static struct rect sandbox_place(struct dialog *dialog, const struct view *view, int rows, int cols)
 {
     int width = cols - 4 < WIDTH ? cols - 4 : WIDTH;
-    (void)modal;
-    return modal_center(rows, cols, rows_of(view, width - 4) + 2, width);
+    (void)dialog;
+    return dialog_center(rows, cols, rows_of(view, width - 4) + 2, width);
 }
 
 static int paint_boxes(struct canvas *canvas, struct rect in, int row, const struct sandbox_view *sandbox)
@@ -92,13 +92,13 @@ static int paint_boxes(struct canvas *canvas, struct rect in, int row, const str
     return row;
 }
 
-static void sandbox_paint(struct modal *modal, struct ui *ui, const struct view *view, struct canvas *canvas,
+static void sandbox_paint(struct dialog *dialog, struct ui *ui, const struct view *view, struct canvas *canvas,
                           struct rect inside)
 {
     const struct sandbox_view *sandbox = view->sandbox;
     struct rect text = rect_make(inside.row, inside.col + 1, inside.rows, inside.cols - 2);
     CLEANUP(strbuf) struct strbuf words = STRBUF_INIT;
-    (void)modal, (void)ui;
+    (void)dialog, (void)ui;
     if (!sandbox) {
         flow_paint(canvas, text, 0, 0, LOOK_TEXT, nothing(view));
         return;
@@ -116,37 +116,37 @@ static void sandbox_paint(struct modal *modal, struct ui *ui, const struct view 
                    remark(sandbox));
 }
 
-static bool sandbox_key(struct modal *modal, struct ui *ui, const struct view *view, const struct key *key,
+static bool sandbox_key(struct dialog *dialog, struct ui *ui, const struct view *view, const struct key *key,
                         enum action action)
 {
-    (void)modal, (void)view, (void)key;
+    (void)dialog, (void)view, (void)key;
     if (action != ACTION_SANDBOX) /* the key that opened it closes it */
         return false;
-    ui_close_modal(ui);
+    ui_close_dialog(ui);
     return true;
 }
 
-static const char *sandbox_title(struct modal *modal, const struct view *view)
+static const char *sandbox_title(struct dialog *dialog, const struct view *view)
 {
-    (void)modal, (void)view;
+    (void)dialog, (void)view;
     return "sandbox";
 }
 
-static const char *sandbox_footer(struct modal *modal, const struct view *view)
+static const char *sandbox_footer(struct dialog *dialog, const struct view *view)
 {
-    (void)modal, (void)view;
+    (void)dialog, (void)view;
     return "Esc close";
 }
 
-static const struct modal_ops sandbox_ops = {.name = "sandbox",
-                                             .size = sizeof(struct sandbox_modal),
-                                             .place = sandbox_place,
-                                             .paint = sandbox_paint,
-                                             .key = sandbox_key,
-                                             .title = sandbox_title,
-                                             .footer = sandbox_footer};
+static const struct dialog_ops sandbox_ops = {.name = "sandbox",
+                                              .size = sizeof(struct sandbox_dialog),
+                                              .place = sandbox_place,
+                                              .paint = sandbox_paint,
+                                              .key = sandbox_key,
+                                              .title = sandbox_title,
+                                              .footer = sandbox_footer};
 
-struct modal *modal_sandbox_new(void)
+struct dialog *dialog_sandbox_new(void)
 {
-    return modal_alloc(&sandbox_ops);
+    return dialog_alloc(&sandbox_ops);
 }

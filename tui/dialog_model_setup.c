@@ -4,7 +4,7 @@
 
 #include "base/mem.h"
 #include "config_example.h"
-#include "modal.h"
+#include "dialog.h"
 #include "ui.h"
 #include "wrapped.h"
 #include <string.h>
@@ -13,16 +13,16 @@
 #define WIDTH 84
 
 struct model {
-    struct modal modal;
+    struct dialog dialog;
     char *config, *name;
     bool there; /* the file */
     struct wrapped text;
     int width; /* it was wrapped for */
 };
 
-static void model_release(struct modal *modal)
+static void model_release(struct dialog *dialog)
 {
-    struct model *model = (struct model *)modal;
+    struct model *model = (struct model *)dialog;
     free(model->config);
     free(model->name);
     wrapped_release(&model->text);
@@ -54,79 +54,79 @@ static void wrap(struct model *model, int width)
                        "demo, which needs no model.");
 }
 
-static struct rect model_place(struct modal *modal, const struct view *view, int rows, int cols)
+static struct rect model_place(struct dialog *dialog, const struct view *view, int rows, int cols)
 {
-    struct model *model = (struct model *)modal;
+    struct model *model = (struct model *)dialog;
     (void)view;
     int width = WIDTH < cols - 4 ? WIDTH : cols - 4;
     wrap(model, width - 4 > 8 ? width - 4 : 8);
-    return modal_center(rows, cols, (int)model->text.count + 2, width);
+    return dialog_center(rows, cols, (int)model->text.count + 2, width);
 }
 
-static void model_paint(struct modal *modal, struct ui *ui, const struct view *view, struct canvas *canvas,
+static void model_paint(struct dialog *dialog, struct ui *ui, const struct view *view, struct canvas *canvas,
                         struct rect inside)
 {
-    struct model *model = (struct model *)modal;
+    struct model *model = (struct model *)dialog;
     (void)ui;
     (void)view;
-    list_update(&modal->list, model->text.count, inside.rows);
-    for (int i = 0; i < inside.rows && modal->list.top + (size_t)i < model->text.count; i++) {
-        const struct wrapped_line *line = &model->text.lines[modal->list.top + (size_t)i];
+    list_update(&dialog->list, model->text.count, inside.rows);
+    for (int i = 0; i < inside.rows && dialog->list.top + (size_t)i < model->text.count; i++) {
+        const struct wrapped_line *line = &model->text.lines[dialog->list.top + (size_t)i];
         canvas_text(canvas, inside, i, 1, (enum look)line->look, model->text.text.buf + line->at, line->len);
     }
 }
 
-static bool model_key(struct modal *modal, struct ui *ui, const struct view *view, const struct key *key,
+static bool model_key(struct dialog *dialog, struct ui *ui, const struct view *view, const struct key *key,
                       enum action action)
 {
-    const struct model *model = (struct model *)modal;
+    const struct model *model = (struct model *)dialog;
     struct ui_host *host = ui_get_host(ui);
     struct err err = ERR_INIT;
     (void)view;
     if (!key->ctrl && !key->alt && key->code == (model->there ? 'e' : 'y')) {
-        ui_close_modal(ui);
+        ui_close_dialog(ui);
         if (host->set_up(host, &err))
             ui_say(ui, LOOK_ERROR, "%s", err.text);
         return true;
     }
     if (!key->ctrl && !key->alt && key->code == 'd') {
-        ui_close_modal(ui);
+        ui_close_dialog(ui);
         ui_open(ui, "demo");
         return true;
     }
-    return list_action(&modal->list, action, modal->height);
+    return list_action(&dialog->list, action, dialog->height);
 }
 
-static const char *model_title(struct modal *modal, const struct view *view)
+static const char *model_title(struct dialog *dialog, const struct view *view)
 {
-    (void)modal;
+    (void)dialog;
     (void)view;
     return "model";
 }
 
-static const char *model_footer(struct modal *modal, const struct view *view)
+static const char *model_footer(struct dialog *dialog, const struct view *view)
 {
     (void)view;
-    return ((struct model *)modal)->there ? "e edit the file   d demo   Esc close"
-                                          : "y make the file and edit it   d demo   Esc close";
+    return ((struct model *)dialog)->there ? "e edit the file   d demo   Esc close"
+                                           : "y make the file and edit it   d demo   Esc close";
 }
 
-static const struct modal_ops model_ops = {.name = "model",
-                                           .size = sizeof(struct model),
-                                           .release = model_release,
-                                           .place = model_place,
-                                           .paint = model_paint,
-                                           .key = model_key,
-                                           .title = model_title,
-                                           .footer = model_footer};
+static const struct dialog_ops model_ops = {.name = "model",
+                                            .size = sizeof(struct model),
+                                            .release = model_release,
+                                            .place = model_place,
+                                            .paint = model_paint,
+                                            .key = model_key,
+                                            .title = model_title,
+                                            .footer = model_footer};
 
-struct modal *modal_model_new(const char *config, const char *model)
+struct dialog *dialog_model_setup_new(const char *config, const char *model)
 {
-    struct model *made = (struct model *)modal_alloc(&model_ops);
+    struct model *made = (struct model *)dialog_alloc(&model_ops);
     made->config = xstrdup(config);
     made->name = model ? xstrdup(model) : NULL;
     made->there = access(config, F_OK) == 0;
     wrapped_init(&made->text);
-    list_init(&made->modal.list, false);
-    return &made->modal;
+    list_init(&made->dialog.list, false);
+    return &made->dialog;
 }
