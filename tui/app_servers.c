@@ -3,7 +3,8 @@
 
 #include "app_servers.h"
 #include "app_inside.h"
-#include "dialog_servers.h"
+#include "dialog.h"
+#include "mcp/mcp.h"
 #include "say.h"
 
 struct waiting {

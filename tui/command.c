@@ -84,7 +84,7 @@ static int do_breaks(struct ui *ui, const struct view *view, const char *argumen
     (void)argument;
     if (view->mode == VIEW_REPLAY)
         return err_set(err, "a recording has no breakpoints: nothing runs");
-    ui_open_dialog(ui, dialog_breaks_new());
+    ui_open_dialog(ui, dialog_list_new(&dialog_breaks));
     return 0;
 }
 
@@ -193,7 +193,7 @@ static int do_gate(struct ui *ui, const struct view *view, const char *argument,
     (void)argument;
     if (!view->held)
         return err_set(err, "nothing stands at a gate");
-    ui_open_dialog(ui, dialog_gate_new(ui));
+    ui_open_dialog(ui, dialog_gate_new());
     return 0;
 }
 
@@ -211,7 +211,7 @@ static int do_permissions(struct ui *ui, const struct view *view, const char *ar
     (void)view;
     (void)argument;
     (void)err;
-    ui_open_dialog(ui, dialog_permissions_new());
+    ui_open_dialog(ui, dialog_list_new(&dialog_permissions));
     return 0;
 }
 
@@ -239,7 +239,7 @@ static int do_model(struct ui *ui, const struct view *view, const char *argument
     if (view->mode == VIEW_REPLAY)
         return err_set(err, "this is a recording: no model is asked (F goes on live from here)");
     if (!*argument) {
-        ui_open_dialog(ui, dialog_models_new());
+        ui_open_dialog(ui, dialog_list_new(&dialog_models));
         return 0;
     }
     if (submit(ui, &(struct intent){.type = INTENT_MODEL, .model = {argument}}, err))

@@ -1,45 +1,108 @@
 #pragma once
-/* Dialogs over the panes: one struct of functions each, kept in a stack by the ui. The topmost gets the keys. None hides
- * more than it must, and Esc closes every one of them. */
+/* Dialogs over the panes, kept in a stack by the ui. The topmost gets the keys, and Esc closes every one of them.
+ *
+ * There are two forms that need no code of their own: `struct dialog_list` has rows to choose from, `struct dialog_text`
+ * asks for a text. A dialog of either form is one constant. The others are a `struct dialog_ops` that paints. */
 
+#include "filter.h"
+#include "input.h"
 #include "pane.h"
 
 struct dialog;
+struct mcp_status;
 struct pretty;
 struct program_kept;
 
 struct dialog_ops {
-    const char *name;    /* "help" */
-    size_t size;         /* of its state; begins with struct dialog */
+    const char *name;   /* "help" */
+    const char *title;  /* NULL: the name */
+    const char *footer; /* what the keys do; NULL: "Esc close" */
+    size_t size;        /* of its state; begins with struct dialog */
+    bool through;       /* keys it does not take go on to the panes below; else they end here */
     void (*release)(struct dialog *dialog); /* may be NULL */
     /* How large it would like to be on a screen of this size. */
     struct rect (*place)(struct dialog *dialog, const struct view *view, int rows, int cols);
     void (*paint)(struct dialog *dialog, struct ui *ui, const struct view *view, struct canvas *canvas, struct rect inside);
     /* `action` is what the keymap says (ACTION_NONE for plain characters). False: not for it; Esc is handled by the ui. */
     bool (*key)(struct dialog *dialog, struct ui *ui, const struct view *view, const struct key *key, enum action action);
-    const char *(*title)(struct dialog *dialog, const struct view *view);
-    const char *(*footer)(struct dialog *dialog, const struct view *view); /* what the keys do here */
-    bool through; /* keys it does not take go on to the panes below; else they end here */
+    /* For words that change with what is shown; NULL: the constants above. */
+    const char *(*title_of)(struct dialog *dialog, const struct view *view);
+    const char *(*footer_of)(struct dialog *dialog, const struct view *view);
 };
 
 struct dialog {
     const struct dialog_ops *ops;
+    const char *name, *title, *footer; /* those of `ops`; a dialog may put its own in their place */
+    const struct ui *ui;               /* since it was opened */
     struct dialog *below;
     struct list list;
-    int height, width; /* of the inside when last painted */
+    int height, width; /* of the inside when last painted; a list sets the rows it had room for */
 };
+
+/* Rows to choose from. `/` or `f` opens a line above them and leaves out those that do not fit what is typed. */
+struct dialog_list {
+    const char *name, *title;
+    const char *footer, *empty_footer; /* with rows and without; the latter NULL: "Esc close" */
+    const char *empty;                 /* said where there are no rows; {break} is the key of that action */
+    const char *(*empty_of)(const struct view *view); /* instead, where it depends */
+    const char *hint;                  /* below the rows; NULL: none */
+    int cols;
+    size_t (*count)(const struct view *view);
+    void (*words)(const struct view *view, size_t row, struct strbuf *out); /* what is searched */
+    void (*paint)(const struct view *view, size_t row, struct canvas *canvas, struct rect at);
+    /* `row` is the chosen one, SIZE_MAX where there is none. False: the key moves the cursor. */
+    bool (*key)(struct ui *ui, const struct view *view, size_t row, const struct key *key);
+};
+struct dialog *dialog_list_new(const struct dialog_list *form);
+extern const struct dialog_list dialog_breaks, dialog_permissions, dialog_models; /* in dialog_lists.c */
+
+/* A text that the user types. `done` gets it when the dialog is closed already. */
+struct dialog_text {
+    const char *title, *label;
+    bool multiline;
+    void (*done)(struct ui *ui, const char *text, void *user);
+};
+struct dialog *dialog_text_new(const struct dialog_text *form, const char *initial, void *user);
+
+/* y or n; never Enter, never Space. */
+struct dialog *dialog_confirm_new(const char *question, void (*yes)(struct ui *ui, void *user), void *user);
+/* A text to read. It scrolls, and can be copied. The title is borrowed. */
+struct dialog *dialog_document_new(const char *title, struct pretty *take_document);
+
+/* The other dialogs, each in its dialog_NAME.c; the sessions in dialog_lists.c. */
+struct dialog *dialog_help_new(unsigned contexts); /* every key, those of the contexts first */
+struct dialog *dialog_inspect_new(const struct view *view, struct selection selection); /* anything in full, in tabs */
+struct dialog *dialog_sessions_new(void); /* recent sessions and fixtures */
+struct dialog *dialog_model_setup_new(const char *config, const char *model); /* the config file and its lines for a model */
+struct dialog *dialog_gate_new(void);       /* what stands at the gate: messages, plan, arguments */
+struct dialog *dialog_departures_new(void); /* recorded against got */
+struct dialog *dialog_sandbox_new(void);    /* the boxes that scripts run in */
+/* What a program prints; typing into it, ending it. SESSION_NONE: that there is none. */
+struct dialog *dialog_program_new(uint32_t program, struct program_kept *kept);
+
+/* The session waits for its tool servers: who is there, who is not, how to go on without them. It covers everything, and
+ * shows what the program keeps up to date; `wait` is borrowed as long as the dialog is open. */
+struct servers_wait {
+    const struct mcp_status *servers;
+    size_t count;
+    double waited_s, limit_s;
+    const char *leave; /* what leaving does, "leave" */
+    void (*go_on)(void *user);
+    void *user;
+};
+struct dialog *dialog_servers_new(const struct servers_wait *wait);
 
 /* In ui.c */
 void ui_open_dialog(struct ui *ui, struct dialog *take_dialog);
 void ui_close_dialog(struct ui *ui); /* the topmost */
+struct dialog *ui_top_dialog(const struct ui *ui); /* NULL: none is open */
 struct ui_host *ui_get_host(struct ui *ui);
-struct keymap *ui_keymap(struct ui *ui);
+struct keymap *ui_keymap(const struct ui *ui);
 void ui_set_theme(struct ui *ui, const char *name);
 /* Filters the focused pane; false when it has no filter. */
 bool ui_filter(struct ui *ui, const struct view *view, const char *text);
 /* Shows a program; SESSION_NONE: the one somebody would want to see first. */
 void ui_show_program(struct ui *ui, const struct view *view, uint32_t program);
-struct dialog *ui_top_dialog(const struct ui *ui); /* NULL: none is open */
 int ui_columns(const struct ui *ui); /* of the screen */
 int ui_pane_row(const struct ui *ui, int number); /* where it begins in the newest frame; 0: it is not shown */
 unsigned ui_contexts(const struct ui *ui, const struct view *view);
@@ -49,33 +112,39 @@ bool ui_step_key(struct ui *ui, const struct view *view, const struct key *key);
 int64_t ui_now_us(const struct ui *ui);
 bool ui_too_new(const struct ui *ui, int64_t since_us);
 
-/* In dialog.c, for all of them. */
+/* For dialogs that paint themselves, in dialog.c. */
 struct dialog *dialog_alloc(const struct dialog_ops *ops);
 struct rect dialog_center(int rows, int cols, int want_rows, int want_cols); /* leaves the first and the last line free */
 /* Paints the selection of list row `row` over what is painted there. */
 void dialog_select_row(struct canvas *canvas, struct rect inside, const struct dialog *dialog, size_t row);
-
+/* Whether the key is this one, without Ctrl and Alt. */
+bool dialog_pressed(const struct key *key, uint32_t code);
 /* Of a dialog with a text, while somebody types below it: what is no text (PgUp, PgDn, a wheel) scrolls all the same. */
 bool dialog_pages(struct dialog *dialog, const struct key *key, enum action action);
-
 /* Rows of a sentence in a dialog of so many columns; flow_paint paints them. */
 int dialog_rows(const char *text, int cols);
 
-/* The dialogs, each in its dialog_NAME.c. */
-struct dialog *dialog_help_new(unsigned contexts);                  /* every key, those of the context first; searchable */
-struct dialog *dialog_inspect_new(const struct view *view, struct selection selection); /* anything in full: pretty JSON,
-                                                                     text, diff, traceback, raw line; Tab switches; pages artifacts */
-struct dialog *dialog_breaks_new(void);                             /* breakpoints: list, toggle, delete, add */
-struct dialog *dialog_confirm_new(const char *question, void (*yes)(struct ui *ui, void *data), void *data); /* y or n; never Enter, never Space */
-struct dialog *dialog_text_new(const char *title, const char *label, const char *initial, bool multiline,
-                             void (*done)(struct ui *ui, const char *text, void *data), void *data); /* an input line */
-struct dialog *dialog_sessions_new(void);                           /* recent sessions and fixtures, with a filter */
-struct dialog *dialog_model_setup_new(const char *config, const char *model); /* how a model is set up: the file and the lines */
-struct dialog *dialog_models_new(void);                             /* those of the config file, to choose another from */
-struct dialog *dialog_gate_new(const struct ui *ui);                    /* what stands at the gate: messages, plan, arguments */
-struct dialog *dialog_departures_new(void);                         /* recorded against got */
-struct dialog *dialog_sandbox_new(void);                           /* the boxes that scripts run in */
-struct dialog *dialog_document_new(const char *title, struct pretty *take_document); /* a text to read */
-/* What a program prints; typing into it, ending it. SESSION_NONE: that there is none. */
-struct dialog *dialog_program_new(uint32_t program, const struct keymap *keymap, struct program_kept *kept);
-struct dialog *dialog_permissions_new(void);                        /* what was allowed with A; revocable */
+/* The line above a list and the rows that fit it. Terms are those of a filter (filter.h), all of them texts. */
+struct list_filter {
+    struct filter filter;
+    struct matches matches;
+    struct input line;
+    bool typing;
+    unsigned version; /* of what was typed */
+};
+void list_filter_init(struct list_filter *filter);
+void list_filter_release(struct list_filter *filter);
+/* Paints the line, if there is one, and gives the place that is left for the list. */
+struct rect list_filter_paint(const struct list_filter *filter, struct canvas *canvas, struct rect inside);
+/* The rows of `total` that fit; their number. With nothing typed that is all of them. `words` adds what is searched. */
+size_t list_filter_rows(struct list_filter *filter, const struct view *view, size_t total,
+                        void (*words)(const struct view *view, size_t row, struct strbuf *out));
+/* The row at a place of the list; SIZE_MAX when there is none. */
+size_t list_filter_row(const struct list_filter *filter, size_t index);
+/* For a list in which nothing is left: true when that is because of what was typed, and says so. */
+bool list_filter_paint_nothing(const struct list_filter *filter, struct canvas *canvas, struct rect in);
+/* True when the key was for the line. Other rows may fit then: the list begins at its first. Moves the list while
+ * somebody types. */
+bool list_filter_key(struct list_filter *filter, struct dialog *dialog, const struct key *key, enum action action);
+/* The footer while somebody types, else `otherwise`. */
+const char *list_filter_footer(const struct list_filter *filter, const char *otherwise);

@@ -2,7 +2,6 @@
 
 #include "base/mem.h"
 #include "dialog.h"
-#include "narrow.h"
 #include "text.h"
 #include "turn/departure.h"
 #include "ui.h"
@@ -14,17 +13,17 @@
 
 struct departures_dialog {
     struct dialog dialog;
-    struct narrow narrow;
+    struct list_filter filter;
 };
 
-static struct narrow *narrow_of(struct dialog *dialog)
+static struct list_filter *filter_of(struct dialog *dialog)
 {
-    return &((struct departures_dialog *)dialog)->narrow;
+    return &((struct departures_dialog *)dialog)->filter;
 }
 
 static void departures_release(struct dialog *dialog)
 {
-    narrow_release(narrow_of(dialog));
+    list_filter_release(filter_of(dialog));
 }
 
 static size_t count_of(const struct view *view)
@@ -34,7 +33,7 @@ static size_t count_of(const struct view *view)
 
 static const struct departure *chosen_of(struct dialog *dialog, const struct view *view)
 {
-    size_t row = narrow_row(narrow_of(dialog), dialog->list.cursor);
+    size_t row = list_filter_row(filter_of(dialog), dialog->list.cursor);
     return view->departures && row != SIZE_MAX ? departures_at(view->departures, row) : NULL;
 }
 
@@ -44,13 +43,11 @@ static const char *what_departs(const struct departure *departure)
     return departure->unrecorded ? "was not recorded" : departure->got_seq ? departure->field : "did not happen";
 }
 
-static bool departure_fits(const struct filter *filter, size_t row, const void *data)
+static void departure_words(const struct view *view, size_t row, struct strbuf *out)
 {
-    const struct departure *departure = departures_at(data, row);
-    CLEANUP(strbuf) struct strbuf words = STRBUF_INIT;
-    strbuf_addf(&words, "%s %s %s %s %s", departure->type, what_departs(departure),
-                departure->call ? departure->call : "", departure->recorded, departure->got);
-    return filter_text_fits(filter, words.buf, words.len);
+    const struct departure *departure = departures_at(view->departures, row);
+    strbuf_addf(out, "%s %s %s %s %s", departure->type, what_departs(departure), departure->call ? departure->call : "",
+                departure->recorded, departure->got);
 }
 
 static struct rect departures_place(struct dialog *dialog, const struct view *view, int rows, int cols)
@@ -93,19 +90,19 @@ static void paint_row(struct canvas *canvas, struct rect at, const struct depart
 static void departures_paint(struct dialog *dialog, struct ui *ui, const struct view *view, struct canvas *canvas,
                              struct rect inside)
 {
-    struct narrow *narrow = narrow_of(dialog);
+    struct list_filter *filter = filter_of(dialog);
     int rows = inside.rows - DETAIL_ROWS;
     (void)ui;
     struct rect body =
-        narrow_paint(narrow, canvas, rect_make(inside.row, inside.col, rows > 2 ? rows : 2, inside.cols));
-    size_t count = narrow_rows(narrow, count_of(view), departure_fits, view->departures);
+        list_filter_paint(filter, canvas, rect_make(inside.row, inside.col, rows > 2 ? rows : 2, inside.cols));
+    size_t count = list_filter_rows(filter, view, count_of(view), departure_words);
     list_update(&dialog->list, count, body.rows);
-    if (!count && !narrow_paint_nothing(narrow, canvas, body))
+    if (!count && !list_filter_paint_nothing(filter, canvas, body))
         canvas_str(canvas, body, 0, 1, LOOK_GOOD, "So far everything happened as it was recorded.");
     for (int i = 0; i < body.rows && dialog->list.top + (size_t)i < count; i++) {
         size_t row = dialog->list.top + (size_t)i;
         paint_row(canvas, rect_make(body.row + i, body.col, 1, body.cols),
-                  departures_at(view->departures, narrow_row(narrow, row)));
+                  departures_at(view->departures, list_filter_row(filter, row)));
         dialog_select_row(canvas, body, dialog, row);
     }
     int above = body.row + body.rows - inside.row;
@@ -120,7 +117,7 @@ static void departures_paint(struct dialog *dialog, struct ui *ui, const struct 
 static bool departures_key(struct dialog *dialog, struct ui *ui, const struct view *view, const struct key *key,
                            enum action action)
 {
-    if (narrow_key(narrow_of(dialog), dialog, key, action) != NARROW_NOT)
+    if (list_filter_key(filter_of(dialog), dialog, key, action))
         return true;
     const struct departure *chosen = chosen_of(dialog, view);
     if (action == ACTION_INSPECT && chosen && chosen->got_seq) {
@@ -135,31 +132,25 @@ static bool departures_key(struct dialog *dialog, struct ui *ui, const struct vi
     return list_action(&dialog->list, action, dialog->height - DETAIL_ROWS);
 }
 
-static const char *departures_title(struct dialog *dialog, const struct view *view)
-{
-    (void)dialog;
-    (void)view;
-    return "departures from the recording";
-}
-
 static const char *departures_footer(struct dialog *dialog, const struct view *view)
 {
-    return narrow_footer(narrow_of(dialog),
-                         count_of(view) ? "Up/Down choose   Enter show the event   / search   Esc close" : "Esc close");
+    return list_filter_footer(filter_of(dialog), count_of(view)
+                                                     ? "Up/Down choose   Enter show the event   / search   Esc close"
+                                                     : "Esc close");
 }
 
 static const struct dialog_ops departures_ops = {.name = "departures",
+                                                 .title = "departures from the recording",
                                                  .size = sizeof(struct departures_dialog),
                                                  .release = departures_release,
                                                  .place = departures_place,
                                                  .paint = departures_paint,
                                                  .key = departures_key,
-                                                 .title = departures_title,
-                                                 .footer = departures_footer};
+                                                 .footer_of = departures_footer};
 
 struct dialog *dialog_departures_new(void)
 {
     struct dialog *dialog = dialog_alloc(&departures_ops);
-    narrow_init(narrow_of(dialog));
+    list_filter_init(filter_of(dialog));
     return dialog;
 }

@@ -13,7 +13,6 @@
 
 struct gate_dialog {
     struct dialog dialog;
-    const struct ui *ui;
     struct wrapped lines;
     uint32_t held_seq; /* the hold that `lines` were made for */
     uint32_t events;   /* and how many events there were: an edit changes what stands here */
@@ -234,7 +233,7 @@ static struct rect gate_place(struct dialog *dialog, const struct view *view, in
     int most = cols >= 100 ? rows / 2 : rows * 13 / 24;
     prepare(gate, view, width - 2);
     int height = gate->lines.count + 2 < (size_t)most ? (int)gate->lines.count + 2 : most;
-    int below = ui_pane_row(gate->ui, pane_tools.number);
+    int below = ui_pane_row(dialog->ui, pane_tools.number);
     below = below > height ? below : 1 + most;
     return rect_make((cols >= 100 ? rows - 1 : below) - height, 0, height, width);
 }
@@ -303,13 +302,12 @@ static const struct dialog_ops gate_ops = {.name = "gate",
                                            .place = gate_place,
                                            .paint = gate_paint,
                                            .key = gate_key,
-                                           .title = gate_title,
+                                           .title_of = gate_title,
                                            .through = true};
 
-struct dialog *dialog_gate_new(const struct ui *ui)
+struct dialog *dialog_gate_new(void)
 {
     struct gate_dialog *gate = (struct gate_dialog *)dialog_alloc(&gate_ops);
-    gate->ui = ui;
     wrapped_init(&gate->lines);
     return &gate->dialog;
 }

@@ -3,7 +3,6 @@
 
 #include "base/mem.h"
 #include "dialog.h"
-#include "narrow.h"
 #include "ui.h"
 #include <string.h>
 
@@ -39,7 +38,8 @@ struct help {
     struct keymap *keymap;
     struct row *rows;
     size_t count, room;
-    struct narrow narrow;
+    struct list_filter filter;
+    unsigned version; /* of the filter, that they were made for */
 };
 
 static void add_row(struct help *help, struct row row)
@@ -53,7 +53,7 @@ static bool wanted(const struct help *help, enum action action)
     CLEANUP(strbuf) struct strbuf words = STRBUF_INIT;
     strbuf_addf(&words, "%s %s ", action_help(action), action_name(action));
     keymap_keys(help->keymap, action, &words);
-    return filter_text_fits(&help->narrow.filter, words.buf, words.len);
+    return filter_text_fits(&help->filter.filter, words.buf, words.len);
 }
 
 static int keys_columns(const struct help *help)
@@ -105,16 +105,16 @@ static void fill(struct help *help)
     for (size_t i = 0; i < COUNT_OF(sections); i++)
         if (!(sections[i].context & help->contexts))
             add_section(help, i, false);
-    help->dialog.list.cursor = help->dialog.list.top = 0;
 }
 
-/* The keys are the ui's, the width is the screen's: the rows are made when both are known. */
+/* The width is the screen's: the rows are made when it is known, and again for what is typed. */
 static void prepare(struct help *help, struct ui *ui, int width)
 {
-    if (help->keymap && help->width == width)
+    if (help->keymap && help->width == width && help->version == help->filter.version)
         return;
     help->keymap = ui_keymap(ui);
     help->width = width;
+    help->version = help->filter.version;
     fill(help);
 }
 
@@ -122,7 +122,7 @@ static void help_release(struct dialog *dialog)
 {
     struct help *help = (struct help *)dialog;
     free(help->rows);
-    narrow_release(&help->narrow);
+    list_filter_release(&help->filter);
 }
 
 static struct rect help_place(struct dialog *dialog, const struct view *view, int rows, int cols)
@@ -138,10 +138,10 @@ static void help_paint(struct dialog *dialog, struct ui *ui, const struct view *
     struct help *help = (struct help *)dialog;
     (void)view;
     prepare(help, ui, inside.cols);
-    struct rect body = narrow_paint(&help->narrow, canvas, inside);
+    struct rect body = list_filter_paint(&help->filter, canvas, inside);
     list_update(&dialog->list, help->count, body.rows);
     if (!help->count)
-        narrow_paint_nothing(&help->narrow, canvas, body);
+        list_filter_paint_nothing(&help->filter, canvas, body);
     for (int i = 0; i < body.rows && dialog->list.top + (size_t)i < help->count; i++) {
         const struct row *row = &help->rows[dialog->list.top + (size_t)i];
         enum look look = row->now ? LOOK_TEXT : LOOK_DIM;
@@ -166,48 +166,31 @@ static void help_paint(struct dialog *dialog, struct ui *ui, const struct view *
 static bool help_key(struct dialog *dialog, struct ui *ui, const struct view *view, const struct key *key,
                      enum action action)
 {
-    struct help *help = (struct help *)dialog;
-    (void)view;
-    prepare(help, ui, help->width);
-    switch (narrow_key(&help->narrow, dialog, key, action)) {
-    case NARROW_CHANGED:
-        fill(help);
-        return true;
-    case NARROW_TAKEN:
-        return true;
-    case NARROW_NOT:
-        break;
-    }
-    return list_action(&dialog->list, action, dialog->height);
-}
-
-static const char *help_title(struct dialog *dialog, const struct view *view)
-{
-    (void)dialog;
-    (void)view;
-    return "keys";
+    (void)ui, (void)view;
+    return list_filter_key(&((struct help *)dialog)->filter, dialog, key, action) ||
+           list_action(&dialog->list, action, dialog->height);
 }
 
 static const char *help_footer(struct dialog *dialog, const struct view *view)
 {
     (void)view;
-    return narrow_footer(&((struct help *)dialog)->narrow, "/ search   Up/Down scroll   Esc close");
+    return list_filter_footer(&((struct help *)dialog)->filter, "/ search   Up/Down scroll   Esc close");
 }
 
 static const struct dialog_ops help_ops = {.name = "help",
+                                           .title = "keys",
                                            .size = sizeof(struct help),
                                            .release = help_release,
                                            .place = help_place,
                                            .paint = help_paint,
                                            .key = help_key,
-                                           .title = help_title,
-                                           .footer = help_footer};
+                                           .footer_of = help_footer};
 
 struct dialog *dialog_help_new(unsigned contexts)
 {
     struct help *help = (struct help *)dialog_alloc(&help_ops);
     help->contexts = contexts;
     help->width = HELP_COLUMNS - 2;
-    narrow_init(&help->narrow);
+    list_filter_init(&help->filter);
     return &help->dialog;
 }

@@ -426,8 +426,8 @@ static const struct dialog_ops inspect_ops = {
     .place = inspect_place,
     .paint = inspect_paint,
     .key = inspect_key,
-    .title = inspect_title_text,
-    .footer = inspect_footer,
+    .title_of = inspect_title_text,
+    .footer_of = inspect_footer,
 };
 
 struct dialog *dialog_inspect_new(const struct view *view, struct selection selection)

@@ -83,13 +83,13 @@ static bool model_key(struct dialog *dialog, struct ui *ui, const struct view *v
     struct ui_host *host = ui_get_host(ui);
     struct err err = ERR_INIT;
     (void)view;
-    if (!key->ctrl && !key->alt && key->code == (model->there ? 'e' : 'y')) {
+    if (dialog_pressed(key, model->there ? 'e' : 'y')) {
         ui_close_dialog(ui);
         if (host->set_up(host, &err))
             ui_say(ui, LOOK_ERROR, "%s", err.text);
         return true;
     }
-    if (!key->ctrl && !key->alt && key->code == 'd') {
+    if (dialog_pressed(key, 'd')) {
         ui_close_dialog(ui);
         ui_open(ui, "demo");
         return true;
@@ -97,28 +97,12 @@ static bool model_key(struct dialog *dialog, struct ui *ui, const struct view *v
     return list_action(&dialog->list, action, dialog->height);
 }
 
-static const char *model_title(struct dialog *dialog, const struct view *view)
-{
-    (void)dialog;
-    (void)view;
-    return "model";
-}
-
-static const char *model_footer(struct dialog *dialog, const struct view *view)
-{
-    (void)view;
-    return ((struct model *)dialog)->there ? "e edit the file   d demo   Esc close"
-                                           : "y make the file and edit it   d demo   Esc close";
-}
-
 static const struct dialog_ops model_ops = {.name = "model",
                                             .size = sizeof(struct model),
                                             .release = model_release,
                                             .place = model_place,
                                             .paint = model_paint,
-                                            .key = model_key,
-                                            .title = model_title,
-                                            .footer = model_footer};
+                                            .key = model_key};
 
 struct dialog *dialog_model_setup_new(const char *config, const char *model)
 {
@@ -127,6 +111,7 @@ struct dialog *dialog_model_setup_new(const char *config, const char *model)
     made->name = model ? xstrdup(model) : NULL;
     made->there = access(config, F_OK) == 0;
     wrapped_init(&made->text);
-    list_init(&made->dialog.list, false);
+    made->dialog.footer =
+        made->there ? "e edit the file   d demo   Esc close" : "y make the file and edit it   d demo   Esc close";
     return &made->dialog;
 }

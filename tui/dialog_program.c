@@ -188,7 +188,7 @@ void dialog_program_end(struct ui *ui, const struct view *view, enum action acti
 static bool for_program(struct program_dialog *shown, struct ui *ui, const struct view *view, const struct key *key,
                         enum action action)
 {
-    enum action own = keymap_find(shown->keymap, IN_PROGRAM, key);
+    enum action own = keymap_find(ui_keymap(shown->dialog.ui), IN_PROGRAM, key);
     bool acts = key->code && (action_contexts(own) & IN_PROGRAM);
     bool types = key->code && !acts && action == ACTION_PROMPT;
     if (acts)
@@ -255,14 +255,13 @@ static const struct dialog_ops program_ops = {
     .place = program_dialog_place,
     .paint = program_dialog_paint,
     .key = program_key,
-    .title = program_dialog_title,
-    .footer = program_dialog_footer,
+    .title_of = program_dialog_title,
+    .footer_of = program_dialog_footer,
 };
 
-struct dialog *dialog_program_new(uint32_t program, const struct keymap *keymap, struct program_kept *kept)
+struct dialog *dialog_program_new(uint32_t program, struct program_kept *kept)
 {
     struct program_dialog *shown = (struct program_dialog *)dialog_alloc(&program_ops);
-    shown->keymap = keymap;
     shown->kept = kept;
     program_text_init(&shown->text);
     strbuf_init(&shown->footer);

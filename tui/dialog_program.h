@@ -11,7 +11,6 @@ enum program_typing { TYPING_NOT, TYPING_SEARCH, TYPING_INPUT };
 struct program_dialog {
     struct dialog dialog;
     uint32_t program;
-    const struct keymap *keymap;
     struct program_kept *kept; /* the line that is typed into it is there: it outlives the dialog */
     struct program_text text;
     enum program_typing typing;

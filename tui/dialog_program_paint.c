@@ -192,8 +192,8 @@ const char *program_dialog_title(struct dialog *dialog, const struct view *view)
 
 static void add_key(struct program_dialog *shown, enum action action, const char *words)
 {
-    if (*keymap_key(shown->keymap, action))
-        strbuf_addf(&shown->footer, "%s %s   ", keymap_key(shown->keymap, action), words);
+    if (*keymap_key(ui_keymap(shown->dialog.ui), action))
+        strbuf_addf(&shown->footer, "%s %s   ", keymap_key(ui_keymap(shown->dialog.ui), action), words);
 }
 
 /* What can be done with one that runs; the turn's keys where they decide whether it can be typed into. */
@@ -238,12 +238,12 @@ const char *program_dialog_footer(struct dialog *dialog, const struct view *view
     if (view->session->program_count > 1)
         add_key(shown, ACTION_PANE_NEXT, "next");
     if (shown->search)
-        strbuf_addf(out, "%s %s hits   ", keymap_key(shown->keymap, ACTION_SEARCH_NEXT),
-                    keymap_key(shown->keymap, ACTION_SEARCH_PREVIOUS));
+        strbuf_addf(out, "%s %s hits   ", keymap_key(ui_keymap(shown->dialog.ui), ACTION_SEARCH_NEXT),
+                    keymap_key(ui_keymap(shown->dialog.ui), ACTION_SEARCH_PREVIOUS));
     strbuf_addstr(out, "g G PgUp PgDn scroll   ");
     if (termtext_longest(&shown->text.text) > dialog->width)
-        strbuf_addf(out, "%s %s sideways   ", keymap_key(shown->keymap, ACTION_LEFT),
-                    keymap_key(shown->keymap, ACTION_RIGHT));
+        strbuf_addf(out, "%s %s sideways   ", keymap_key(ui_keymap(shown->dialog.ui), ACTION_LEFT),
+                    keymap_key(ui_keymap(shown->dialog.ui), ACTION_RIGHT));
     add_key(shown, ACTION_SEARCH, "search");
     if (view->session->programs[shown->program].call != SESSION_NONE)
         add_key(shown, ACTION_INSPECT, "call");

@@ -14,7 +14,7 @@ bool program_dialog_refuses(const struct program_dialog *shown, struct ui *ui, c
         ui_say(ui, LOOK_TEXT, "The program has ended.");
     else if (typing && program_agent_works(view))
         ui_say(ui, LOOK_TEXT, "The agent is at work: %s holds the turn at its next gate; then you can type.",
-               keymap_key(shown->keymap, ACTION_PAUSE));
+               keymap_key(ui_keymap(shown->dialog.ui), ACTION_PAUSE));
     else
         return false;
     return true;
@@ -96,7 +96,7 @@ void program_dialog_send_interrupt(struct program_dialog *shown, struct ui *ui, 
     bool typing = shown->typing == TYPING_INPUT;
     if (!view->session->programs[shown->program].tty) {
         ui_say(ui, LOOK_TEXT, "It has no terminal to be interrupted from; %s%s ends it.",
-               typing ? "Esc closes the line, " : "", keymap_key(shown->keymap, ACTION_PROGRAM_END));
+               typing ? "Esc closes the line, " : "", keymap_key(ui_keymap(shown->dialog.ui), ACTION_PROGRAM_END));
         return;
     }
     if (!send(shown, ui, view, "\x03"))

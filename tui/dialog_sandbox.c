@@ -10,10 +10,6 @@
 #define WIDTH      84
 #define LAYERS_COL 22 /* of the table */
 
-struct sandbox_dialog {
-    struct dialog dialog;
-};
-
 static const char *nothing(const struct view *view)
 {
     if (view->mode == VIEW_REPLAY)
@@ -126,25 +122,11 @@ static bool sandbox_key(struct dialog *dialog, struct ui *ui, const struct view 
     return true;
 }
 
-static const char *sandbox_title(struct dialog *dialog, const struct view *view)
-{
-    (void)dialog, (void)view;
-    return "sandbox";
-}
-
-static const char *sandbox_footer(struct dialog *dialog, const struct view *view)
-{
-    (void)dialog, (void)view;
-    return "Esc close";
-}
-
 static const struct dialog_ops sandbox_ops = {.name = "sandbox",
-                                              .size = sizeof(struct sandbox_dialog),
+                                              .size = sizeof(struct dialog),
                                               .place = sandbox_place,
                                               .paint = sandbox_paint,
-                                              .key = sandbox_key,
-                                              .title = sandbox_title,
-                                              .footer = sandbox_footer};
+                                              .key = sandbox_key};
 
 struct dialog *dialog_sandbox_new(void)
 {

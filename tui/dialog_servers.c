@@ -1,7 +1,10 @@
-#include "dialog_servers.h"
+/* The dialog while a session waits for its tool servers. */
+
 #include "base/mem.h"
 #include "base/redact.h"
+#include "dialog.h"
 #include "flow.h"
+#include "mcp/mcp.h"
 #include "ui.h"
 #include <string.h>
 
@@ -130,32 +133,19 @@ static bool servers_key(struct dialog *dialog, struct ui *ui, const struct view 
     return true;
 }
 
-static const char *servers_title(struct dialog *dialog, const struct view *view)
-{
-    (void)dialog;
-    (void)view;
-    return "keyturn";
-}
-
-static const char *servers_footer(struct dialog *dialog, const struct view *view)
-{
-    (void)view;
-    return ((struct servers_dialog *)dialog)->footer;
-}
-
 static const struct dialog_ops servers_ops = {.name = "servers",
+                                              .title = "keyturn",
                                               .size = sizeof(struct servers_dialog),
                                               .release = servers_release,
                                               .place = servers_place,
                                               .paint = servers_paint,
-                                              .key = servers_key,
-                                              .title = servers_title,
-                                              .footer = servers_footer};
+                                              .key = servers_key};
 
 struct dialog *dialog_servers_new(const struct servers_wait *wait)
 {
     struct servers_dialog *dialog = (struct servers_dialog *)dialog_alloc(&servers_ops);
     dialog->wait = wait;
-    dialog->footer = xasprintf("Enter go on without the rest   q %s   T theme   ? keys", wait->leave);
+    dialog->dialog.footer = dialog->footer =
+        xasprintf("Enter go on without the rest   q %s   T theme   ? keys", wait->leave);
     return &dialog->dialog;
 }

@@ -128,6 +128,9 @@ static void deny_with(struct ui *ui, const char *text, void *data)
     ui_submit(ui, &(struct intent){.type = INTENT_DENY, .deny = {write->reason_ask, *text ? text : NULL}});
 }
 
+static const struct dialog_text deny_reason = {
+    .title = "deny with a reason", .label = "The model reads: ", .multiline = true, .done = deny_with};
+
 void pane_write_deny_with_reason(struct ui *ui, const struct view *view, enum action action)
 {
     struct write_pane *write = painted_write(ui);
@@ -136,7 +139,7 @@ void pane_write_deny_with_reason(struct ui *ui, const struct view *view, enum ac
         return;
     free(write->reason_ask);
     write->reason_ask = xstrdup(write->ask);
-    ui_open_dialog(ui, dialog_text_new("deny with a reason", "The model reads: ", "", true, deny_with, write));
+    ui_open_dialog(ui, dialog_text_new(&deny_reason, "", write));
 }
 
 /* The rule counts from the next question on; this one is answered like any other. */

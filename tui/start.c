@@ -296,13 +296,6 @@ static bool start_key(struct dialog *dialog, struct ui *ui, const struct view *v
     return true;
 }
 
-static const char *start_title(struct dialog *dialog, const struct view *view)
-{
-    (void)dialog;
-    (void)view;
-    return "keyturn";
-}
-
 static const char *start_footer(struct dialog *dialog, const struct view *view)
 {
     (void)view;
@@ -315,13 +308,13 @@ static const char *start_footer(struct dialog *dialog, const struct view *view)
 }
 
 static const struct dialog_ops start_ops = {.name = "start",
+                                            .title = "keyturn",
                                             .size = sizeof(struct start),
                                             .release = start_release,
                                             .place = start_place,
                                             .paint = start_paint,
                                             .key = start_key,
-                                            .title = start_title,
-                                            .footer = start_footer};
+                                            .footer_of = start_footer};
 
 struct dialog *start_new(const struct start_info *info)
 {

@@ -114,7 +114,7 @@ struct ui_host *ui_get_host(struct ui *ui)
     return ui->host;
 }
 
-struct keymap *ui_keymap(struct ui *ui)
+struct keymap *ui_keymap(const struct ui *ui)
 {
     return ui->keymap;
 }
@@ -145,6 +145,7 @@ bool ui_work(struct ui *ui, const struct view *view)
 
 void ui_open_dialog(struct ui *ui, struct dialog *take_dialog)
 {
+    take_dialog->ui = ui;
     take_dialog->below = ui->dialog;
     ui->dialog = take_dialog;
 }
@@ -265,7 +266,7 @@ static bool dialog_key(struct ui *ui, const struct view *view, const struct key 
         ui_act(ui, view, action);
         return true;
     case ACTION_HELP:
-        if (strcmp(dialog->ops->name, "help") != 0)
+        if (strcmp(dialog->name, "help") != 0)
             ui_act(ui, view, action);
         return true;
     default:

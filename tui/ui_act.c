@@ -137,13 +137,13 @@ void ui_show_sessions(struct ui *ui, const struct view *view, enum action action
 void ui_show_breaks(struct ui *ui, const struct view *view, enum action action)
 {
     (void)view, (void)action;
-    ui_open_dialog(ui, dialog_breaks_new());
+    ui_open_dialog(ui, dialog_list_new(&dialog_breaks));
 }
 
 void ui_show_program(struct ui *ui, const struct view *view, uint32_t program)
 {
     program = program != SESSION_NONE ? program : program_wanted(view, ui->program.shown);
-    ui_open_dialog(ui, dialog_program_new(program, ui->keymap, &ui->program));
+    ui_open_dialog(ui, dialog_program_new(program, &ui->program));
 }
 
 /* The program of the call that is held, or of the selected one. */

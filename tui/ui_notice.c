@@ -64,14 +64,14 @@ static void notice_question(struct ui *ui, const struct view *view)
 /* A gate says what is about to happen as soon as the turn stands there; a question says it by itself. */
 static void notice_gate(struct ui *ui, const struct view *view)
 {
-    bool open = ui->dialog && strcmp(ui->dialog->ops->name, "gate") == 0;
+    bool open = ui->dialog && strcmp(ui->dialog->name, "gate") == 0;
     bool wanted = view->held && view->mode != VIEW_REPLAY && !view->question;
     if (open && !wanted)
         ui_close_dialog(ui);
     if (wanted && view->session->held_seq != ui->gate_seq) {
         ui->gate_seq = view->session->held_seq;
         if (!ui->dialog)
-            ui_open_dialog(ui, dialog_gate_new(ui));
+            ui_open_dialog(ui, dialog_gate_new());
     }
 }
 

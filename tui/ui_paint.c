@@ -64,7 +64,7 @@ static void paint_dialog(struct ui *ui, const struct view *view, struct canvas *
     paint_dialog(ui, view, canvas, dialog->below);
     struct rect rect = dialog->ops->place(dialog, view, canvas->rows, canvas->cols);
     canvas_fill(canvas, rect, LOOK_MODAL);
-    const char *title = dialog->ops->title ? dialog->ops->title(dialog, view) : dialog->ops->name;
+    const char *title = dialog->ops->title_of ? dialog->ops->title_of(dialog, view) : dialog->title;
     struct rect inside = canvas_frame(canvas, rect, title, NULL, dialog == ui->dialog);
     dialog->height = inside.rows;
     dialog->width = inside.cols;
@@ -94,9 +94,7 @@ static void paint_footer(struct ui *ui, const struct view *view, struct canvas *
     choice.fresh = ui->fresh;
     choice.hidden = ui->layout.panes[6].rows <= 0;
     if (ui->dialog && !(ui->dialog->ops->through && ui->line != LINE_NONE))
-        keys.words = ui->dialog->ops->footer    ? ui->dialog->ops->footer(ui->dialog, view)
-                     : ui->dialog->ops->through ? NULL
-                                                : "Esc close";
+        keys.words = ui->dialog->ops->footer_of ? ui->dialog->ops->footer_of(ui->dialog, view) : ui->dialog->footer;
     else if (ui->line != LINE_NONE)
         keys.words = ui_line_footer(ui);
     statusline_footer(canvas, ui->layout.footer, view, &keys);

@@ -57,7 +57,7 @@ static void frame(struct screen_rig *rig)
     ui_presented(rig->ui, view);
     screen_stage_settle(&rig->stage);
     for (struct dialog *dialog = rig->ui->dialog; dialog; dialog = dialog->below)
-        see(rig, "", dialog->ops->name);
+        see(rig, "", dialog->name);
     for (int i = 1; i <= PANE_COUNT; i++) {
         char number[2] = {(char)('0' + i), '\0'};
         if (rig->ui->layout.panes[i].rows > 0 && !rig->ui->dialog)

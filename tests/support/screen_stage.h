@@ -4,7 +4,8 @@
 
 #include "base/clock.h"
 #include "base/loop.h"
-#include "dialog_servers.h"
+#include "dialog.h"
+#include "mcp/mcp.h"
 #include "player.h"
 #include "sandboxview.h"
 #include "support/scratch.h"
