@@ -80,8 +80,8 @@ struct dialog *dialog_sandbox_new(void);    /* the boxes that scripts run in */
 /* What a program prints; typing into it, ending it. SESSION_NONE: that there is none. */
 struct dialog *dialog_program_new(uint32_t program, struct program_kept *kept);
 
-/* The session waits for its tool servers: who is there, who is not, how to go on without them. It covers everything, and
- * shows what the program keeps up to date; `wait` is borrowed as long as the dialog is open. */
+/* The session waits for its tool servers: their states, and how to go on without the missing ones. It covers everything
+ * and shows what the caller keeps up to date; `wait` is borrowed as long as the dialog is open. */
 struct servers_wait {
     const struct mcp_status *servers;
     size_t count;
@@ -101,7 +101,7 @@ struct keymap *ui_keymap(const struct ui *ui);
 void ui_set_theme(struct ui *ui, const char *name);
 /* Filters the focused pane; false when it has no filter. */
 bool ui_filter(struct ui *ui, const struct view *view, const char *text);
-/* Shows a program; SESSION_NONE: the one somebody would want to see first. */
+/* Shows a program; SESSION_NONE: the one that matters most. */
 void ui_show_program(struct ui *ui, const struct view *view, uint32_t program);
 int ui_columns(const struct ui *ui); /* of the screen */
 int ui_pane_row(const struct ui *ui, int number); /* where it begins in the newest frame; 0: it is not shown */
@@ -119,7 +119,7 @@ struct rect dialog_center(int rows, int cols, int want_rows, int want_cols); /* 
 void dialog_select_row(struct canvas *canvas, struct rect inside, const struct dialog *dialog, size_t row);
 /* Whether the key is this one, without Ctrl and Alt. */
 bool dialog_pressed(const struct key *key, uint32_t code);
-/* Of a dialog with a text, while somebody types below it: what is no text (PgUp, PgDn, a wheel) scrolls all the same. */
+/* Scrolls a text while the user types below it: PgUp, PgDn and the wheel are no text. True when it was one of them. */
 bool dialog_pages(struct dialog *dialog, const struct key *key, enum action action);
 /* Rows of a sentence in a dialog of so many columns; flow_paint paints them. */
 int dialog_rows(const char *text, int cols);
@@ -143,8 +143,8 @@ size_t list_filter_rows(struct list_filter *filter, const struct view *view, siz
 size_t list_filter_row(const struct list_filter *filter, size_t index);
 /* For a list in which nothing is left: true when that is because of what was typed, and says so. */
 bool list_filter_paint_nothing(const struct list_filter *filter, struct canvas *canvas, struct rect in);
-/* True when the key was for the line. Other rows may fit then: the list begins at its first. Moves the list while
- * somebody types. */
+/* True when the key was for the line. Other rows may fit then, and the list begins at its first. While the line is open
+ * it also moves the list. */
 bool list_filter_key(struct list_filter *filter, struct dialog *dialog, const struct key *key, enum action action);
-/* The footer while somebody types, else `otherwise`. */
+/* The footer while the line is open, else `otherwise`. */
 const char *list_filter_footer(const struct list_filter *filter, const char *otherwise);

@@ -23,7 +23,7 @@ static const struct {
 };
 
 /* A row is an action, the rest of what it says, a heading or a blank. */
-struct row {
+struct help_row {
     enum action action; /* ACTION_NONE: a heading, or a blank when `section` is SIZE_MAX */
     size_t section;
     bool now;         /* counts at this moment */
@@ -31,24 +31,24 @@ struct row {
     size_t len;
 };
 
-struct help {
+struct help_dialog {
     struct dialog dialog;
     unsigned contexts;
     int width; /* that the rows were made for */
     struct keymap *keymap;
-    struct row *rows;
+    struct help_row *rows;
     size_t count, room;
     struct list_filter filter;
     unsigned version; /* of the filter, that they were made for */
 };
 
-static void add_row(struct help *help, struct row row)
+static void add_row(struct help_dialog *help, struct help_row row)
 {
     GROW(help->rows, help->count, help->room);
     help->rows[help->count++] = row;
 }
 
-static bool wanted(const struct help *help, enum action action)
+static bool wanted(const struct help_dialog *help, enum action action)
 {
     CLEANUP(strbuf) struct strbuf words = STRBUF_INIT;
     strbuf_addf(&words, "%s %s ", action_help(action), action_name(action));
@@ -56,13 +56,13 @@ static bool wanted(const struct help *help, enum action action)
     return filter_text_fits(&help->filter.filter, words.buf, words.len);
 }
 
-static int keys_columns(const struct help *help)
+static int keys_columns(const struct help_dialog *help)
 {
     return help->width < NARROW ? KEYS_NARROW : KEYS_COLUMNS;
 }
 
 /* The action, and as many rows more as its help needs. */
-static void add_action(struct help *help, struct row row)
+static void add_action(struct help_dialog *help, struct help_row row)
 {
     const char *text = action_help(row.action);
     size_t room = (size_t)(help->width - keys_columns(help) - 2);
@@ -76,12 +76,12 @@ static void add_action(struct help *help, struct row row)
         row.text = text;
         row.len = len;
         add_row(help, row);
-        row = (struct row){ACTION_NONE, SIZE_MAX, row.now, NULL, 0};
+        row = (struct help_row){ACTION_NONE, SIZE_MAX, row.now, NULL, 0};
         text += len + strspn(text + len, " ");
     } while (*text);
 }
 
-static void add_section(struct help *help, size_t section, bool now)
+static void add_section(struct help_dialog *help, size_t section, bool now)
 {
     size_t first = help->count;
     for (int action = ACTION_NONE + 1; action < ACTION_COUNT; action++) {
@@ -89,14 +89,14 @@ static void add_section(struct help *help, size_t section, bool now)
             continue;
         if (first == help->count) {
             if (help->count)
-                add_row(help, (struct row){ACTION_NONE, SIZE_MAX, now, NULL, 0});
-            add_row(help, (struct row){ACTION_NONE, section, now, NULL, 0});
+                add_row(help, (struct help_row){ACTION_NONE, SIZE_MAX, now, NULL, 0});
+            add_row(help, (struct help_row){ACTION_NONE, section, now, NULL, 0});
         }
-        add_action(help, (struct row){(enum action)action, section, now, NULL, 0});
+        add_action(help, (struct help_row){(enum action)action, section, now, NULL, 0});
     }
 }
 
-static void fill(struct help *help)
+static void fill(struct help_dialog *help)
 {
     help->count = 0;
     for (size_t i = 0; i < COUNT_OF(sections); i++)
@@ -108,7 +108,7 @@ static void fill(struct help *help)
 }
 
 /* The width is the screen's: the rows are made when it is known, and again for what is typed. */
-static void prepare(struct help *help, struct ui *ui, int width)
+static void prepare(struct help_dialog *help, struct ui *ui, int width)
 {
     if (help->keymap && help->width == width && help->version == help->filter.version)
         return;
@@ -120,7 +120,7 @@ static void prepare(struct help *help, struct ui *ui, int width)
 
 static void help_release(struct dialog *dialog)
 {
-    struct help *help = (struct help *)dialog;
+    struct help_dialog *help = (struct help_dialog *)dialog;
     free(help->rows);
     list_filter_release(&help->filter);
 }
@@ -135,7 +135,7 @@ static struct rect help_place(struct dialog *dialog, const struct view *view, in
 static void help_paint(struct dialog *dialog, struct ui *ui, const struct view *view, struct canvas *canvas,
                        struct rect inside)
 {
-    struct help *help = (struct help *)dialog;
+    struct help_dialog *help = (struct help_dialog *)dialog;
     (void)view;
     prepare(help, ui, inside.cols);
     struct rect body = list_filter_paint(&help->filter, canvas, inside);
@@ -143,7 +143,7 @@ static void help_paint(struct dialog *dialog, struct ui *ui, const struct view *
     if (!help->count)
         list_filter_paint_nothing(&help->filter, canvas, body);
     for (int i = 0; i < body.rows && dialog->list.top + (size_t)i < help->count; i++) {
-        const struct row *row = &help->rows[dialog->list.top + (size_t)i];
+        const struct help_row *row = &help->rows[dialog->list.top + (size_t)i];
         enum look look = row->now ? LOOK_TEXT : LOOK_DIM;
         if (row->action == ACTION_NONE && row->section != SIZE_MAX) {
             int at = canvas_str(canvas, body, i, 1, LOOK_MODAL_TITLE, sections[row->section].title);
@@ -167,19 +167,19 @@ static bool help_key(struct dialog *dialog, struct ui *ui, const struct view *vi
                      enum action action)
 {
     (void)ui, (void)view;
-    return list_filter_key(&((struct help *)dialog)->filter, dialog, key, action) ||
+    return list_filter_key(&((struct help_dialog *)dialog)->filter, dialog, key, action) ||
            list_action(&dialog->list, action, dialog->height);
 }
 
 static const char *help_footer(struct dialog *dialog, const struct view *view)
 {
     (void)view;
-    return list_filter_footer(&((struct help *)dialog)->filter, "/ search   Up/Down scroll   Esc close");
+    return list_filter_footer(&((struct help_dialog *)dialog)->filter, "/ search   Up/Down scroll   Esc close");
 }
 
 static const struct dialog_ops help_ops = {.name = "help",
                                            .title = "keys",
-                                           .size = sizeof(struct help),
+                                           .size = sizeof(struct help_dialog),
                                            .release = help_release,
                                            .place = help_place,
                                            .paint = help_paint,
@@ -188,7 +188,7 @@ static const struct dialog_ops help_ops = {.name = "help",
 
 struct dialog *dialog_help_new(unsigned contexts)
 {
-    struct help *help = (struct help *)dialog_alloc(&help_ops);
+    struct help_dialog *help = (struct help_dialog *)dialog_alloc(&help_ops);
     help->contexts = contexts;
     help->width = HELP_COLUMNS - 2;
     list_filter_init(&help->filter);

@@ -22,16 +22,16 @@
 enum tab { TAB_PRETTY, TAB_TEXT, TAB_DIFF, TAB_RAW, TAB_SCRIPT, TAB_COUNT };
 static const char *const tab_names[TAB_COUNT] = {"pretty", "text", "diff", "raw", "script"};
 
-struct place {
+struct tab_position {
     size_t line;
     int left;
 };
 
-struct inspect {
+struct inspect_dialog {
     struct dialog dialog;
     struct selection what;
     enum tab tab;
-    struct place places[TAB_COUNT]; /* of the tabs that are not shown */
+    struct tab_position places[TAB_COUNT]; /* of the tabs that are not shown */
     struct pretty document;
     struct diffview diff;
     bool has_diff;
@@ -52,12 +52,12 @@ struct inspect {
     char title[80], footer[128];
 };
 
-static struct inspect *inspect_of(struct dialog *dialog)
+static struct inspect_dialog *inspect_of(struct dialog *dialog)
 {
-    return (struct inspect *)dialog;
+    return (struct inspect_dialog *)dialog;
 }
 
-static void close_artifact(struct inspect *inspect)
+static void close_artifact(struct inspect_dialog *inspect)
 {
     pager_close(inspect->pager);
     free(inspect->pager_fault);
@@ -65,7 +65,7 @@ static void close_artifact(struct inspect *inspect)
     inspect->pager_fault = NULL;
 }
 
-static void release_artifacts(struct inspect *inspect)
+static void release_artifacts(struct inspect_dialog *inspect)
 {
     for (size_t i = 0; i < inspect->artifact_count; i++)
         free(inspect->artifacts[i].path);
@@ -74,7 +74,7 @@ static void release_artifacts(struct inspect *inspect)
 
 static void inspect_release(struct dialog *dialog)
 {
-    struct inspect *inspect = inspect_of(dialog);
+    struct inspect_dialog *inspect = inspect_of(dialog);
     pretty_release(&inspect->document);
     diffview_release(&inspect->diff);
     close_artifact(inspect);
@@ -85,13 +85,13 @@ static void inspect_release(struct dialog *dialog)
 
 /* ---- documents ---- */
 
-static const struct inspect_artifact *artifact_of(const struct inspect *inspect)
+static const struct inspect_artifact *artifact_of(const struct inspect_dialog *inspect)
 {
     return inspect->page < inspect->artifact_count ? &inspect->artifacts[inspect->page] : NULL;
 }
 
 /* Artifacts come and go: the file is opened when its tab is. */
-static void open_artifact(struct inspect *inspect)
+static void open_artifact(struct inspect_dialog *inspect)
 {
     const struct inspect_artifact *artifact = artifact_of(inspect);
     if (inspect->pager || inspect->pager_fault || !artifact)
@@ -102,7 +102,7 @@ static void open_artifact(struct inspect *inspect)
         inspect->pager_fault = xstrdup(artifact->path ? err.text : "It is not there any more.");
 }
 
-static void find_artifacts(struct inspect *inspect, const struct view *view)
+static void find_artifacts(struct inspect_dialog *inspect, const struct view *view)
 {
     if (inspect->artifact_count)
         return;
@@ -111,13 +111,13 @@ static void find_artifacts(struct inspect *inspect, const struct view *view)
 }
 
 /* Words are all there is where the one artifact is gone. */
-static bool has_pages(const struct inspect *inspect)
+static bool has_pages(const struct inspect_dialog *inspect)
 {
     return inspect->artifact_count > 1 || (inspect->artifact_count == 1 && !inspect->pager_fault);
 }
 
 /* The next page of the text tab, from its first line on. */
-static void turn_page(struct inspect *inspect)
+static void turn_page(struct inspect_dialog *inspect)
 {
     close_artifact(inspect);
     inspect->page = inspect->page < inspect->artifact_count ? inspect->page + 1 : 0;
@@ -127,12 +127,12 @@ static void turn_page(struct inspect *inspect)
     inspect->dialog.list.left = 0;
 }
 
-static bool shows_pager(const struct inspect *inspect)
+static bool shows_pager(const struct inspect_dialog *inspect)
 {
     return inspect->tab == TAB_TEXT && inspect->pager;
 }
 
-static void make(struct inspect *inspect, const struct view *view, int width)
+static void make(struct inspect_dialog *inspect, const struct view *view, int width)
 {
     uint64_t state = inspect_state(view, inspect->what);
     if (inspect->made && inspect->made_tab == inspect->tab && inspect->made_width == width &&
@@ -164,17 +164,17 @@ static void make(struct inspect *inspect, const struct view *view, int width)
     inspect->made_state = state;
 }
 
-static size_t line_count(const struct inspect *inspect)
+static size_t line_count(const struct inspect_dialog *inspect)
 {
     if (inspect->tab == TAB_DIFF)
         return inspect->has_diff ? diffview_rows(&inspect->diff) : 0;
     return shows_pager(inspect) ? pager_lines(inspect->pager) : inspect->document.count;
 }
 
-static void show_tab(struct inspect *inspect, enum tab tab)
+static void show_tab(struct inspect_dialog *inspect, enum tab tab)
 {
     struct list *list = &inspect->dialog.list;
-    inspect->places[inspect->tab] = (struct place){list->top, list->left};
+    inspect->places[inspect->tab] = (struct tab_position){list->top, list->left};
     inspect->tab = tab;
     list->top = list->cursor = inspect->places[tab].line;
     list->left = inspect->places[tab].left;
@@ -189,7 +189,7 @@ static struct rect inspect_place(struct dialog *dialog, const struct view *view,
     return dialog_center(rows, cols, rows - 4, cols >= 100 ? cols - 8 : cols - 2);
 }
 
-static void paint_tabs(struct inspect *inspect, struct canvas *canvas, struct rect at)
+static void paint_tabs(struct inspect_dialog *inspect, struct canvas *canvas, struct rect at)
 {
     CLEANUP(strbuf) struct strbuf note = STRBUF_INIT;
     size_t lines = line_count(inspect), top = inspect->dialog.list.top;
@@ -220,7 +220,7 @@ static void paint_tabs(struct inspect *inspect, struct canvas *canvas, struct re
     canvas_right(canvas, at, 0, 1, LOOK_DIM, note.buf);
 }
 
-static void paint_pager(struct inspect *inspect, struct canvas *canvas, struct rect in)
+static void paint_pager(struct inspect_dialog *inspect, struct canvas *canvas, struct rect in)
 {
     CLEANUP(strbuf) struct strbuf line = STRBUF_INIT;
     for (int row = 0; row < in.rows; row++) {
@@ -234,7 +234,7 @@ static void paint_pager(struct inspect *inspect, struct canvas *canvas, struct r
 static void inspect_paint(struct dialog *dialog, struct ui *ui, const struct view *view, struct canvas *canvas,
                           struct rect inside)
 {
-    struct inspect *inspect = inspect_of(dialog);
+    struct inspect_dialog *inspect = inspect_of(dialog);
     struct rect body = rect_make(inside.row + 2, inside.col + 1, inside.rows - 2 - inspect->typing, inside.cols - 2);
     (void)ui;
     if (inside.rows < 4 || inside.cols < 10)
@@ -264,7 +264,7 @@ static void inspect_paint(struct dialog *dialog, struct ui *ui, const struct vie
 
 static const char *inspect_title_text(struct dialog *dialog, const struct view *view)
 {
-    struct inspect *inspect = inspect_of(dialog);
+    struct inspect_dialog *inspect = inspect_of(dialog);
     CLEANUP(strbuf) struct strbuf title = STRBUF_INIT;
     inspect_title(&title, view, inspect->what);
     snprintf(inspect->title, sizeof(inspect->title), "%.79s", title.buf);
@@ -273,7 +273,7 @@ static const char *inspect_title_text(struct dialog *dialog, const struct view *
 
 static const char *inspect_footer(struct dialog *dialog, const struct view *view)
 {
-    struct inspect *inspect = inspect_of(dialog);
+    struct inspect_dialog *inspect = inspect_of(dialog);
     (void)view;
     if (inspect->typing)
         return "Enter find   PgUp PgDn scroll   Esc close the search";
@@ -288,7 +288,7 @@ static const char *inspect_footer(struct dialog *dialog, const struct view *view
 /* ---- keys ---- */
 
 /* Round the end, as in the other tabs. */
-static bool search_diff(const struct inspect *inspect, bool back, size_t *row)
+static bool search_diff(const struct inspect_dialog *inspect, bool back, size_t *row)
 {
     size_t rows = diffview_rows(&inspect->diff), again = back ? rows : 0;
     if (!inspect->has_diff)
@@ -301,7 +301,7 @@ static bool search_diff(const struct inspect *inspect, bool back, size_t *row)
 }
 
 /* From the line after `from` on, or before it. */
-static void search(struct inspect *inspect, struct ui *ui, size_t from, bool back)
+static void search(struct inspect_dialog *inspect, struct ui *ui, size_t from, bool back)
 {
     size_t line = from;
     bool found;
@@ -321,7 +321,7 @@ static void search(struct inspect *inspect, struct ui *ui, size_t from, bool bac
     }
 }
 
-static void typed(struct inspect *inspect, struct ui *ui, const struct key *key)
+static void typed(struct inspect_dialog *inspect, struct ui *ui, const struct key *key)
 {
     switch (input_key(&inspect->line, key)) {
     case INPUT_DONE:
@@ -341,7 +341,7 @@ static void typed(struct inspect *inspect, struct ui *ui, const struct key *key)
     }
 }
 
-static void copy(struct inspect *inspect, struct ui *ui, const struct view *view)
+static void copy(struct inspect_dialog *inspect, struct ui *ui, const struct view *view)
 {
     CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
     CLEANUP(pretty) struct pretty raw;
@@ -375,7 +375,7 @@ static void copy(struct inspect *inspect, struct ui *ui, const struct view *view
 static bool inspect_key(struct dialog *dialog, struct ui *ui, const struct view *view, const struct key *key,
                         enum action action)
 {
-    struct inspect *inspect = inspect_of(dialog);
+    struct inspect_dialog *inspect = inspect_of(dialog);
     if (inspect->typing) {
         if (!dialog_pages(dialog, key, action))
             typed(inspect, ui, key);
@@ -421,7 +421,7 @@ static bool inspect_key(struct dialog *dialog, struct ui *ui, const struct view 
 
 static const struct dialog_ops inspect_ops = {
     .name = "inspect",
-    .size = sizeof(struct inspect),
+    .size = sizeof(struct inspect_dialog),
     .release = inspect_release,
     .place = inspect_place,
     .paint = inspect_paint,
@@ -432,7 +432,7 @@ static const struct dialog_ops inspect_ops = {
 
 struct dialog *dialog_inspect_new(const struct view *view, struct selection selection)
 {
-    struct inspect *inspect = (struct inspect *)dialog_alloc(&inspect_ops);
+    struct inspect_dialog *inspect = (struct inspect_dialog *)dialog_alloc(&inspect_ops);
     bool script = inspect_has_script(view, selection);
     inspect->what = selection;
     inspect->tabs = script ? TAB_COUNT : TAB_SCRIPT;

@@ -1,6 +1,5 @@
-/* How a model is set up: which file says so, and the lines that do. y makes the file where there is none; either way
- * the user's own editor opens it, since nobody knows better what should stand there. d starts the demo, which needs
- * none. */
+/* The dialog that says how to set up a model: the config file and the lines it needs. y makes the file where there is
+ * none; either way it opens in the user's editor. d starts the demo, which needs no model. */
 
 #include "base/mem.h"
 #include "config_example.h"
@@ -12,7 +11,7 @@
 
 #define WIDTH 84
 
-struct model {
+struct model_setup {
     struct dialog dialog;
     char *config, *name;
     bool there; /* the file */
@@ -22,18 +21,18 @@ struct model {
 
 static void model_release(struct dialog *dialog)
 {
-    struct model *model = (struct model *)dialog;
+    struct model_setup *model = (struct model_setup *)dialog;
     free(model->config);
     free(model->name);
     wrapped_release(&model->text);
 }
 
-static void say(struct model *model, enum look look, const char *text)
+static void say(struct model_setup *model, enum look look, const char *text)
 {
     wrapped_add(&model->text, look, "", text, strlen(text), model->width);
 }
 
-static void wrap(struct model *model, int width)
+static void wrap(struct model_setup *model, int width)
 {
     if (model->width == width)
         return;
@@ -56,7 +55,7 @@ static void wrap(struct model *model, int width)
 
 static struct rect model_place(struct dialog *dialog, const struct view *view, int rows, int cols)
 {
-    struct model *model = (struct model *)dialog;
+    struct model_setup *model = (struct model_setup *)dialog;
     (void)view;
     int width = WIDTH < cols - 4 ? WIDTH : cols - 4;
     wrap(model, width - 4 > 8 ? width - 4 : 8);
@@ -66,7 +65,7 @@ static struct rect model_place(struct dialog *dialog, const struct view *view, i
 static void model_paint(struct dialog *dialog, struct ui *ui, const struct view *view, struct canvas *canvas,
                         struct rect inside)
 {
-    struct model *model = (struct model *)dialog;
+    struct model_setup *model = (struct model_setup *)dialog;
     (void)ui;
     (void)view;
     list_update(&dialog->list, model->text.count, inside.rows);
@@ -79,7 +78,7 @@ static void model_paint(struct dialog *dialog, struct ui *ui, const struct view 
 static bool model_key(struct dialog *dialog, struct ui *ui, const struct view *view, const struct key *key,
                       enum action action)
 {
-    const struct model *model = (struct model *)dialog;
+    const struct model_setup *model = (struct model_setup *)dialog;
     struct ui_host *host = ui_get_host(ui);
     struct err err = ERR_INIT;
     (void)view;
@@ -98,7 +97,7 @@ static bool model_key(struct dialog *dialog, struct ui *ui, const struct view *v
 }
 
 static const struct dialog_ops model_ops = {.name = "model",
-                                            .size = sizeof(struct model),
+                                            .size = sizeof(struct model_setup),
                                             .release = model_release,
                                             .place = model_place,
                                             .paint = model_paint,
@@ -106,7 +105,7 @@ static const struct dialog_ops model_ops = {.name = "model",
 
 struct dialog *dialog_model_setup_new(const char *config, const char *model)
 {
-    struct model *made = (struct model *)dialog_alloc(&model_ops);
+    struct model_setup *made = (struct model_setup *)dialog_alloc(&model_ops);
     made->config = xstrdup(config);
     made->name = model ? xstrdup(model) : NULL;
     made->there = access(config, F_OK) == 0;

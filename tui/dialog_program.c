@@ -134,7 +134,7 @@ static bool plays(struct ui *ui, const struct view *view, const struct key *key)
     return true;
 }
 
-/* While somebody types. False: not for whoever does. */
+/* A key while a line is open. False: the key is not for the line. */
 static bool typed(struct program_dialog *shown, struct ui *ui, const struct view *view, const struct key *key,
                   enum action action)
 {

@@ -17,9 +17,9 @@ struct program_dialog {
     struct input search_line;
     char *search;
     size_t hit;      /* the line of the hit one is at */
-    char *ending;    /* the program that somebody is asked about */
+    char *ending;    /* the program that the user is asked about */
     bool unsent;     /* something was typed that the program did not get */
-    bool left;       /* it ended while somebody typed, at … */
+    bool left;       /* it ended while the user typed, at … */
     int64_t left_us;
     char title[80];
     struct strbuf footer;

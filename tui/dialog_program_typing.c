@@ -1,4 +1,4 @@
-/* What somebody types into a program: lines, the end of the input, an interrupt. A paste is typed as its lines are; one
+/* What the user types into a program: lines, the end of the input, an interrupt. A paste is typed as its lines are; one
  * that is refused stays in the line with all that follows, so that nothing comes out of order. */
 
 #include "base/mem.h"

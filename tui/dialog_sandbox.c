@@ -38,7 +38,7 @@ static const char *remark(const struct sandbox_view *sandbox)
     return sandbox->status.trouble ? sandbox->status.trouble : sandbox->status.complaints;
 }
 
-/* A box has as many rows as the names of its layers need: one that is cut would be one that is not told. */
+/* A box has as many rows as the names of its layers need, so that none is cut. */
 static int box_rows(const struct pool_box *box, int cols)
 {
     CLEANUP(strbuf) struct strbuf layers = STRBUF_INIT;

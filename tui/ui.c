@@ -1,8 +1,8 @@
 /* Keys in, cells out.
  *
- * A key goes down until somebody takes it: the topmost dialog, the input line, then the keymap in the contexts that
- * hold at this moment (a question, a recording, a live turn, everywhere). actions.def names the function that carries
- * the action out, and nothing stands between ui_key and that function.
+ * A key goes to the first of these that takes it: the topmost dialog, the input line, then the keymap in the contexts
+ * that hold at this moment (a question, a recording, a live turn, everywhere). actions.def names the function that
+ * carries the action out, and nothing stands between ui_key and that function.
  *
  * A question is answered only by keys that came after it was seen. ui_render notes which question the frame shows (none
  * when the write pane is not on it or a dialog lies above), ui_presented notes that this frame is on the screen, and

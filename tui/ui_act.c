@@ -155,7 +155,7 @@ static uint32_t program_in_question(struct ui *ui, const struct view *view)
     return program != SESSION_NONE ? program : program_of_call(view, ui_selected(ui, view).call);
 }
 
-/* Whoever closed the view and opens it again wants what was there, unless another program is in question since. */
+/* Opened again, it shows the program that it showed last, unless the cursor or the gate is at another one since. */
 void ui_show_some_program(struct ui *ui, const struct view *view, enum action action)
 {
     uint32_t asked = program_in_question(ui, view), last = ui->program.shown;

@@ -33,7 +33,7 @@ struct ui {
     size_t offers_first, offers_next; /* the first that is shown, and the first that had no room (0: all had) */
     char *filter_before;    /* to go back to when the filter line is closed */
     char *searched;
-    bool pasting;           /* a paste that nobody takes is swallowed whole */
+    bool pasting;           /* the rest of a paste for which there is no input line */
 
     char *message;
     enum look message_look;

@@ -1,5 +1,5 @@
-/* What is wanted of a live turn: step, go on, hold, run to a call, breakpoints, editing what stands at a gate, more
- * budget, undo.
+/* What the keys of a live turn do: step, continue, pause, run to a call, breakpoints, editing at a gate, more budget,
+ * undo.
  *
  * Running to a call is a breakpoint on its tool that is taken away when the call is reached or the turn has ended.
  * Calls of the same tool that come first are passed: ui_step_follow goes on from them, after the frame that showed the
@@ -87,7 +87,7 @@ static const struct breakpoint *find_break(const struct view *view, const char *
     return NULL;
 }
 
-/* The same, but one that is switched off holds nobody. */
+/* The same among those that are enabled. */
 static const struct breakpoint *find_armed(const struct view *view, const char *spec)
 {
     for (size_t i = 0; view->gates && i < view->gates->count; i++)

@@ -72,7 +72,7 @@ static void press(struct screen_rig *rig, const struct key *key, bool typed, boo
     if (!blind)
         frame(rig);
     const struct view *view = screen_stage_view(&rig->stage);
-    bool program = rig->ui->dialog && strcmp(rig->ui->dialog->ops->name, "program") == 0;
+    bool program = rig->ui->dialog && strcmp(rig->ui->dialog->name, "program") == 0;
     enum action own = keymap_find(rig->keymap, IN_PROGRAM, key);
     if (!typed && program && (action_contexts(own) & IN_PROGRAM))
         screen_seen.actions[own] = true;
