@@ -8,7 +8,7 @@
 #include "base/strbuf.h"
 #include "cmd.h"
 #include "config/config.h"
-#include "journal/store.h"
+#include "event/store.h"
 #include "model/dialect.h"
 #include "output.h"
 #include "sandbox.h"

@@ -5,7 +5,7 @@
 #include "base/loop.h"
 #include "base/mem.h"
 #include "cmd.h"
-#include "journal/journal.h"
+#include "event/journal.h"
 #include "output.h"
 #include "plain.h"
 #include "replay_run.h"

@@ -2,7 +2,7 @@
 #include "base/json.h"
 #include "base/strbuf.h"
 #include "base/utf8.h"
-#include "journal/session.h"
+#include "event/session.h"
 #include "script.h"
 #include "text.h"
 #include "tools/tool.h"

@@ -6,7 +6,7 @@
 
 #include "base/utf8.h"
 #include "describe.h"
-#include "journal/session.h"
+#include "event/session.h"
 #include "plain_inside.h"
 #include <string.h>
 

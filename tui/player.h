@@ -3,8 +3,8 @@
  * keyframe; keyframes are copies of the session at a few earlier positions, close together near the cursor and sparse
  * far away, so a step back costs the same everywhere and memory does not grow with what was recorded. */
 
-#include "journal/journal.h"
-#include "journal/session.h"
+#include "event/journal.h"
+#include "event/session.h"
 
 struct player;
 

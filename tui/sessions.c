@@ -9,9 +9,9 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/utf8.h"
-#include "journal/journal.h"
-#include "journal/peek.h"
-#include "journal/store.h"
+#include "event/journal.h"
+#include "event/peek.h"
+#include "event/store.h"
 #include "text.h"
 #include <dirent.h>
 #include <stdbool.h>

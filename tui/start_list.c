@@ -3,7 +3,7 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "demo.h"
-#include "journal/peek.h"
+#include "event/peek.h"
 #include "sessions.h"
 #include "text.h"
 #include <glob.h>

@@ -10,7 +10,7 @@
  * after it came (ui_grace) a frame shows it as new and not as waiting, and does not count: a hand that was typing
  * cannot have read it. */
 
-#include "journal/session.h"
+#include "event/session.h"
 #include "statusline.h"
 #include "ui_inside.h"
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* What the keys of everywhere do: panes, the input lines, what is selected, dialogs, theme, quitting. actions.def names
  * each function; those of a live turn are in ui_steps.c. */
 
-#include "journal/session.h"
+#include "event/session.h"
 #include "program.h"
 #include "text.h"
 #include "ui_inside.h"

@@ -2,7 +2,7 @@
  * dialog, a session without a turn opens the prompt line, an undo is told when it is known how it went. And what holds
  * at a moment: the contexts of the keymap, the question that is open. */
 
-#include "journal/session.h"
+#include "event/session.h"
 #include "statusline.h"
 #include "ui_inside.h"
 #include <stdio.h>

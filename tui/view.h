@@ -2,8 +2,8 @@
 /* What there is to show: a session at an instant, live or recorded, and where its texts are. Panes read this and nothing
  * else; they cannot tell live from replay. */
 
-#include "journal/journal.h"
-#include "journal/session.h"
+#include "event/journal.h"
+#include "event/session.h"
 #include "turn/engine.h"
 
 struct departures;

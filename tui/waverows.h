@@ -1,7 +1,7 @@
 #pragma once
 /* The rows of the waves pane, and the time axis of a step. Both follow from the rows of the session alone. */
 
-#include "journal/session.h"
+#include "event/session.h"
 #include <stdbool.h>
 #include <stddef.h>
 

@@ -12,7 +12,7 @@
 #include "base/arena.h"
 #include "base/loop.h"
 #include "base/mem.h"
-#include "journal/journal.h"
+#include "event/journal.h"
 #include "scripted_inside.h"
 #include <string.h>
 

@@ -12,7 +12,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
-#include "journal/journal.h"
+#include "event/journal.h"
 #include "scripted.h"
 #include "scripted_inside.h"
 #include <math.h>

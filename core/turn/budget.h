@@ -3,7 +3,7 @@
  * tool threads may claim too, and together they never pass the limit. */
 
 #include "base/clock.h"
-#include "journal/session.h"
+#include "event/session.h"
 #include <stdatomic.h>
 
 struct budget_limits {

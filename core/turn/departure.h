@@ -8,8 +8,8 @@
  * that ends in the middle of a turn. A write whose bytes the recording does not hold (of a binary file, made by a tool that
  * is not run again) is passed over, with a notice. */
 
-#include "journal/journal.h"
-#include "journal/session.h"
+#include "event/journal.h"
+#include "event/session.h"
 
 struct departures;
 struct recording;

@@ -55,32 +55,37 @@ static int record_all(struct engine *engine, struct event *events, size_t count)
     return 0;
 }
 
-static int record(struct veil_out *out, struct event *event)
+static int record(struct emitter *recorder, struct event *events, size_t count)
 {
-    return record_all(CONTAINER_OF(out, struct engine, out), event, 1);
+    return record_all(CONTAINER_OF(recorder, struct engine, recorder), events, count);
 }
 
-int engine_emit(struct engine *engine, int64_t turn, struct event *event)
+int engine_record(struct engine *engine, int64_t turn, struct event *events, size_t count)
 {
     if (engine->failure)
         return -1;
-    event->turn = turn;
-    event->type_name = event_type_name(event->type);
-    return veil_emit(&engine->veil, event, &engine->out);
-}
-
-int engine_emit_all(struct engine *engine, int64_t turn, struct event *events, size_t count)
-{
-    bool as_they_are = veil_is_clear(&engine->veil);
-    int result = engine->failure ? -1 : 0;
-
-    for (size_t i = 0; i < count && result == 0; i++) {
+    for (size_t i = 0; i < count; i++) {
         events[i].turn = turn;
         events[i].type_name = event_type_name(events[i].type);
-        if (!as_they_are)
-            result = engine_emit(engine, turn, &events[i]);
     }
-    return as_they_are && result == 0 ? record_all(engine, events, count) : result;
+    if (redact_events_idle(&engine->redact))
+        return record_all(engine, events, count);
+    int result = 0;
+    for (size_t i = 0; i < count && result == 0; i++)
+        result = redact_events_emit(&engine->redact, &events[i], &engine->recorder);
+    return result;
+}
+
+static int emit_in_session(struct emitter *emitter, struct event *events, size_t count)
+{
+    struct engine *engine = CONTAINER_OF(emitter, struct engine, emitter);
+
+    return engine_record(engine, engine->turn ? engine->turn->number : 0, events, count);
+}
+
+struct emitter *engine_emitter(struct engine *engine)
+{
+    return &engine->emitter;
 }
 
 static int emit_started(struct engine *engine, struct err *err)
@@ -94,19 +99,19 @@ static int emit_started(struct engine *engine, struct err *err)
     clock_stamp(clock->wall_us(clock), created);
     registry_describe(h->registry, &tools);
     models_write(&model, &engine->models);
-    if (engine_emit(engine, 0,
-                    &(struct event){.type = EVENT_SESSION_STARTED,
-                                    .session_started = {
-                                        .v = 1,
-                                        .session = h->session,
-                                        .created = created,
-                                        .app = "keyturn " KEYTURN_VERSION,
-                                        .workspace = beneath_path(h->root),
-                                        .model = model.buf,
-                                        .tools = tools.buf,
-                                        .engine = h->engine_name ? h->engine_name : "none",
-                                        .not_captured = "[\"file contents outside of tool results\",\"environment\"]",
-                                    }}) < 0)
+    if (emit(&engine->emitter,
+             &(struct event){.type = EVENT_SESSION_STARTED,
+                             .session_started = {
+                                 .v = 1,
+                                 .session = h->session,
+                                 .created = created,
+                                 .app = "keyturn " KEYTURN_VERSION,
+                                 .workspace = beneath_path(h->root),
+                                 .model = model.buf,
+                                 .tools = tools.buf,
+                                 .engine = h->engine_name ? h->engine_name : "none",
+                                 .not_captured = "[\"file contents outside of tool results\",\"environment\"]",
+                             }}) < 0)
         return err_set(err, "%s", engine->failure);
     return 0;
 }
@@ -131,7 +136,8 @@ static struct engine *engine_make(const struct harness *harness, struct journal 
     engine->harness = harness;
     engine->journal = journal;
     engine->sinks = sinks;
-    engine->out.emit = record;
+    engine->recorder.emit = record;
+    engine->emitter = (struct emitter){.emit = emit_in_session, .turn = EMITTER_RUNNING};
     models_init(&engine->models, harness->provider, harness->model_name);
     engine->shown = shown_new();
     session_init(&engine->session);
@@ -291,7 +297,7 @@ void engine_free(struct engine *engine)
     session_release(&engine->session);
     gates_release(&engine->gates);
     message_list_release(&engine->history);
-    veil_release(&engine->veil);
+    redact_events_release(&engine->redact);
     shown_free(engine->shown);
     journal_close(engine->journal);
     free(engine->failure);

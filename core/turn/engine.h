@@ -8,11 +8,12 @@
  * belongs to one turn lives in a struct turn that is made at its start and freed after its last late thread. */
 
 #include "budget.h"
+#include "event/emitter.h"
+#include "event/journal.h"
+#include "event/session.h"
 #include "finalize.h"
 #include "gate.h"
 #include "intent.h"
-#include "journal/journal.h"
-#include "journal/session.h"
 #include "models.h"
 #include "thinking.h"
 #include "tools/approval.h"
@@ -87,6 +88,8 @@ void engine_free(struct engine *engine);
 
 /* 0, or -1 and why not; a refused intent changes nothing. */
 int engine_submit(struct engine *engine, const struct intent *intent, struct err *err) CHECKED;
+/* The session's own emitter, for what happens beside or between turns. */
+struct emitter *engine_emitter(struct engine *engine);
 const struct session *engine_session(const struct engine *engine);
 /* No turn, no undo, no late thread is under way. */
 bool engine_idle(const struct engine *engine);

@@ -1,10 +1,10 @@
 #pragma once
 /* The engine, inside. Shared by engine.c, which emits and keeps, and engine_intents.c, which takes wishes; by nobody else. */
 
+#include "event/redact_events.h"
 #include "shown.h"
 #include "turn.h"
 #include "typing.h"
-#include "veil.h"
 
 struct engine {
     const struct harness *harness;
@@ -25,8 +25,9 @@ struct engine {
     uint32_t left_programs;   /* of a recording that is gone on with: how many had begun in it */
     struct shown *shown;      /* what stands at a gate, without secrets */
     struct models models;
-    struct veil veil;         /* takes secrets out of what is emitted */
-    struct veil_out out;      /* … on its way to the journal */
+    struct emitter emitter; /* of the session: programs, workspace, servers, intents */
+    struct redact_events redact;
+    struct emitter recorder;  /* behind redaction: journal, fold, sinks */
     struct loop_task broke;   /* the journal failed: cancel from the loop */
     char *failure;
     bool nobody_asked;

@@ -21,8 +21,8 @@ static void tell_model(struct engine *engine, const char *by)
     CLEANUP(strbuf) struct strbuf model = STRBUF_INIT;
 
     models_write(&model, &engine->models);
-    engine_emit(engine, engine->turn ? engine->turns : 0,
-                &(struct event){.type = EVENT_MODEL_CHANGED, .model_changed = {.model = model.buf, .by = by}});
+    emit(&engine->emitter,
+         &(struct event){.type = EVENT_MODEL_CHANGED, .model_changed = {.model = model.buf, .by = by}});
 }
 
 /* What runs goes on with the model that was asked; the next request is for this one. */
@@ -80,11 +80,11 @@ static void adopt_tools(struct engine *engine)
         write_changes(&added, &changes, TOOL_ADDED);
         write_changes(&changed, &changes, TOOL_CHANGED);
         write_changes(&removed, &changes, TOOL_REMOVED);
-        engine_emit(engine, 0,
-                    &(struct event){
-                        .type = EVENT_TOOLS_CHANGED,
-                        .tools_changed = {
-                            .tools = tools.buf, .added = added.buf, .changed = changed.buf, .removed = removed.buf}});
+        emit(&engine->emitter, &(struct event){.type = EVENT_TOOLS_CHANGED,
+                                               .tools_changed = {.tools = tools.buf,
+                                                                 .added = added.buf,
+                                                                 .changed = changed.buf,
+                                                                 .removed = removed.buf}});
     }
     tool_changes_release(&changes);
 }
@@ -183,7 +183,7 @@ static int extend(struct engine *engine, const struct intent *intent, struct err
         return err_set(err, "a budget can only be raised");
     budget_extend(&turn->budget, intent->extend.key, intent->extend.share);
     budget_write_limits(&limits, &turn->budget);
-    turn_emit(turn, &(struct event){.type = EVENT_BUDGET_OPENED, .budget_opened = {.limits = limits.buf}});
+    emit(&turn->emitter, &(struct event){.type = EVENT_BUDGET_OPENED, .budget_opened = {.limits = limits.buf}});
     turn_charge(turn);
     turn_clock_changed(turn);
     if (turn->holds && turn->holds->gate == GATE_BUDGET && budget_exhausted(&turn->budget) < 0) {
@@ -224,8 +224,8 @@ static int end(struct engine *engine, const char *reason, struct err *err)
         return err_set(err, "an undo is under way");
     place_end(engine->harness->place);
     engine->ended = true;
-    engine_emit(engine, 0,
-                &(struct event){.type = EVENT_SESSION_ENDED, .session_ended = {.reason = reason ? reason : "quit"}});
+    emit(&engine->emitter,
+         &(struct event){.type = EVENT_SESSION_ENDED, .session_ended = {.reason = reason ? reason : "quit"}});
     return 0;
 }
 
@@ -310,7 +310,7 @@ int engine_submit(struct engine *engine, const struct intent *intent, struct err
     case INTENT_UNDO:
         return undo(engine, intent, err);
     case INTENT_PROGRAM_INPUT:
-        return typing_input(engine, engine->harness, engine->turn ? engine->turns : 0, intent, err);
+        return typing_input(engine, engine->harness, intent, err);
     case INTENT_PROGRAM_KILL:
         return typing_kill(engine, engine->harness, intent, err);
     case INTENT_MODEL:

@@ -2,7 +2,7 @@
 /* The turn finalizer: seven steps after the write gate is closed, each wrapped, none of which can fail the turn:
  * citations, usage, log, decision, memory, learner, judges (D46). A step that fails is a status in turn.finalized. */
 
-#include "journal/store.h"
+#include "event/store.h"
 #include "model/message.h"
 #include "tools/tool.h"
 

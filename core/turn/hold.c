@@ -10,8 +10,9 @@ static void stand(struct turn *turn)
     const struct hold *hold = turn->holds;
 
     hold_clock_stop(&turn->clock);
-    turn_emit(turn, &(struct event){.type = EVENT_HELD,
-                                    .held = {.gate = gate_name(hold->gate), .call = hold->call ? hold->call->id : NULL}});
+    emit(&turn->emitter,
+         &(struct event){.type = EVENT_HELD,
+                         .held = {.gate = gate_name(hold->gate), .call = hold->call ? hold->call->id : NULL}});
     turn_clock_changed(turn);
 }
 
@@ -43,8 +44,9 @@ bool turn_hold_at(struct turn *turn, const struct gate_view *view, struct turn_c
         /* Nobody could say go on. The journal shows where the turn would have stood. */
         const char *gate = gate_name(view->gate);
 
-        turn_emit(turn, &(struct event){.type = EVENT_HELD, .held = {.gate = gate, .call = call ? call->id : NULL}});
-        turn_emit(turn, &(struct event){.type = EVENT_RELEASED, .released = {.gate = gate, .by = "nobody"}});
+        emit(&turn->emitter,
+             &(struct event){.type = EVENT_HELD, .held = {.gate = gate, .call = call ? call->id : NULL}});
+        emit(&turn->emitter, &(struct event){.type = EVENT_RELEASED, .released = {.gate = gate, .by = "nobody"}});
         return false;
     }
     turn_hold(turn, view->gate, why, call, go);
@@ -56,7 +58,8 @@ void turn_release(struct turn *turn, const char *by)
     struct hold *hold = turn->holds;
 
     turn->holds = hold->next;
-    turn_emit(turn, &(struct event){.type = EVENT_RELEASED, .released = {.gate = gate_name(hold->gate), .by = by}});
+    emit(&turn->emitter,
+         &(struct event){.type = EVENT_RELEASED, .released = {.gate = gate_name(hold->gate), .by = by}});
     hold_clock_go(&turn->clock);
     if (turn->holds)
         stand(turn);

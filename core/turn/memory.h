@@ -1,7 +1,7 @@
 #pragma once
 /* Episodic memory: what earlier sessions left in keyturn.db, found again by the words of the prompt. */
 
-#include "journal/store.h"
+#include "event/store.h"
 
 struct strbuf;
 

@@ -3,66 +3,67 @@
 #include "tools/place.h"
 #include <stdio.h>
 
-static void emit(struct engine *engine, struct event event)
+static void report(struct engine *engine, struct event event)
 {
-    engine_emit(engine, engine->turn ? engine->turn->number : 0, &event);
+    emit(&engine->emitter, &event);
 }
 
 static void on_op(void *user, const struct workspace_op *op)
 {
-    emit(user, (struct event){.type = EVENT_WORKSPACE_OP,
-                              .workspace_op = {
-                                  .op = op->op, .elapsed_ms = op->elapsed_ms, .error = op->error, .attrs = op->attrs}});
+    report(user,
+           (struct event){
+               .type = EVENT_WORKSPACE_OP,
+               .workspace_op = {.op = op->op, .elapsed_ms = op->elapsed_ms, .error = op->error, .attrs = op->attrs}});
 }
 
 static void on_state(void *user, const struct place_state *state)
 {
-    emit(user,
-         (struct event){.type = EVENT_WORKSPACE_STATE,
-                        .workspace_state = {.exec_id = state->exec_id,
-                                            .path = state->path,
-                                            .used = state->used,
-                                            .limit = state->limit > 0 ? state->limit : EVENT_NULL_INT,
-                                            .entries = state->entries,
-                                            .more = state->more,
-                                            .inputs = state->inputs,
-                                            .outputs = state->outputs,
-                                            .skills = state->skills,
-                                            .count = state->count,
-                                            .count_limit = state->count_limit > 0 ? state->count_limit : EVENT_NULL_INT,
-                                            .kept = state->kept}});
+    report(user, (struct event){
+                     .type = EVENT_WORKSPACE_STATE,
+                     .workspace_state = {.exec_id = state->exec_id,
+                                         .path = state->path,
+                                         .used = state->used,
+                                         .limit = state->limit > 0 ? state->limit : EVENT_NULL_INT,
+                                         .entries = state->entries,
+                                         .more = state->more,
+                                         .inputs = state->inputs,
+                                         .outputs = state->outputs,
+                                         .skills = state->skills,
+                                         .count = state->count,
+                                         .count_limit = state->count_limit > 0 ? state->count_limit : EVENT_NULL_INT,
+                                         .kept = state->kept}});
 }
 
 static void on_started(void *user, const char *program, const char *call, const char *cmd, const char *cwd, bool tty)
 {
-    emit(user,
-         (struct event){.type = EVENT_PROGRAM_STARTED,
-                        .program_started = {.program = program, .call = call, .cmd = cmd, .cwd = cwd, .tty = tty}});
+    report(user,
+           (struct event){.type = EVENT_PROGRAM_STARTED,
+                          .program_started = {.program = program, .call = call, .cmd = cmd, .cwd = cwd, .tty = tty}});
 }
 
 static void on_printed(void *user, const char *program, const char *text)
 {
-    emit(user, (struct event){.type = EVENT_PROGRAM_OUTPUT, .program_output = {.program = program, .text = text}});
+    report(user, (struct event){.type = EVENT_PROGRAM_OUTPUT, .program_output = {.program = program, .text = text}});
 }
 
 static void on_typed(void *user, const char *program, const char *text)
 {
-    emit(user, (struct event){.type = EVENT_PROGRAM_INPUT,
-                              .program_input = {.program = program, .text = text, .by = "call"}});
+    report(user, (struct event){.type = EVENT_PROGRAM_INPUT,
+                                .program_input = {.program = program, .text = text, .by = "call"}});
 }
 
 static void on_ended(void *user, const char *program, const int *exit_code, const char *why)
 {
-    emit(user,
-         (struct event){
-             .type = EVENT_PROGRAM_ENDED,
-             .program_ended = {.program = program, .exit_code = exit_code ? *exit_code : EVENT_NULL_INT, .why = why}});
+    report(user,
+           (struct event){.type = EVENT_PROGRAM_ENDED,
+                          .program_ended = {
+                              .program = program, .exit_code = exit_code ? *exit_code : EVENT_NULL_INT, .why = why}});
 }
 
 static void on_connected(void *user, const char *call, const char *host, unsigned port, int64_t bytes)
 {
-    emit(user, (struct event){.type = EVENT_NETWORK_CONNECTED,
-                              .network_connected = {.call = call, .host = host, .port = port, .bytes = bytes}});
+    report(user, (struct event){.type = EVENT_NETWORK_CONNECTED,
+                                .network_connected = {.call = call, .host = host, .port = port, .bytes = bytes}});
 }
 
 void placed_resume(struct engine *engine)

@@ -19,9 +19,12 @@
 #define CONTEXT_ITEMS 5
 #define WARN_SHARE 0.8
 
-int turn_emit(struct turn *turn, struct event *event)
+/* A late thread of this turn reports to this turn, whichever runs by then. */
+static int emit_in_turn(struct emitter *emitter, struct event *events, size_t count)
 {
-    return engine_emit(turn->engine, turn->number, event);
+    struct turn *turn = CONTAINER_OF(emitter, struct turn, emitter);
+
+    return engine_record(turn->engine, turn->number, events, count);
 }
 
 void turn_soon(struct turn *turn, void (*run)(struct loop_task *task))
@@ -50,14 +53,14 @@ void turn_charge(struct turn *turn)
     int key;
 
     budget_write_used(&used, &turn->budget);
-    turn_emit(turn, &(struct event){.type = EVENT_BUDGET_CHARGED, .budget_charged = {.used = used.buf}});
+    emit(&turn->emitter, &(struct event){.type = EVENT_BUDGET_CHARGED, .budget_charged = {.used = used.buf}});
     while ((key = budget_warning(&turn->budget, WARN_SHARE)) >= 0) {
         enum budget_key which = (enum budget_key)key;
 
-        turn_emit(turn, &(struct event){.type = EVENT_BUDGET_WARNED,
-                                        .budget_warned = {.key = budget_key_name(which),
-                                                          .used = budget_used(&turn->budget, which),
-                                                          .limit = budget_limit(&turn->budget, which)}});
+        emit(&turn->emitter, &(struct event){.type = EVENT_BUDGET_WARNED,
+                                             .budget_warned = {.key = budget_key_name(which),
+                                                               .used = budget_used(&turn->budget, which),
+                                                               .limit = budget_limit(&turn->budget, which)}});
     }
 }
 
@@ -172,12 +175,12 @@ static void prepare(struct turn *turn)
 
     memory_write(&memory, &turn->memory);
     context_pack_write(&pack, &turn->context);
-    turn_emit(turn, &(struct event){.type = EVENT_CONTEXT_LOADED,
-                                    .context_loaded = {.memory = memory.buf, .pack = pack.buf}});
+    emit(&turn->emitter,
+         &(struct event){.type = EVENT_CONTEXT_LOADED, .context_loaded = {.memory = memory.buf, .pack = pack.buf}});
 
     budget_open(&turn->budget, &harness->limits, &turn->clock);
     budget_write_limits(&text, &turn->budget);
-    turn_emit(turn, &(struct event){.type = EVENT_BUDGET_OPENED, .budget_opened = {.limits = text.buf}});
+    emit(&turn->emitter, &(struct event){.type = EVENT_BUDGET_OPENED, .budget_opened = {.limits = text.buf}});
     turn_watch_deadline(turn);
 
     turn->tools = select_tools(harness->registry, turn->prompt, harness->select_tools, SELECT_MAX, &turn->tool_count);
@@ -207,10 +210,10 @@ static void prepare(struct turn *turn)
     for (size_t i = 0; i < turn->tool_count; i++)
         json_add_str(&w, NULL, turn->tools[i]->spec.name);
     json_close(&w, ']');
-    turn_emit(turn, &(struct event){.type = EVENT_TURN_PREPARED,
-                                    .turn_prepared = {.messages = text.buf,
-                                                      .tools = memory.buf,
-                                                      .prompt_render_hash = turn->preparation.render_hash}});
+    emit(&turn->emitter, &(struct event){.type = EVENT_TURN_PREPARED,
+                                         .turn_prepared = {.messages = text.buf,
+                                                           .tools = memory.buf,
+                                                           .prompt_render_hash = turn->preparation.render_hash}});
     message_list_append(&turn->messages, &said);
 }
 
@@ -257,6 +260,7 @@ struct turn *turn_make(struct engine *engine, const struct harness *harness, int
     turn->engine = engine;
     turn->harness = harness;
     turn->number = number;
+    turn->emitter = (struct emitter){.emit = emit_in_turn, .turn = number};
     turn->prompt = xstrdup(prompt);
     hold_clock_init(&turn->clock, loop_clock(harness->loop));
     turn->started_us = hold_clock_now(&turn->clock);
@@ -291,8 +295,8 @@ struct turn *turn_start(struct engine *engine, const struct harness *harness, in
     json_add_str(&w, "level", thinking_level_name(thinking->level));
     json_add_int(&w, "counter", thinking->turn);
     json_close(&w, '}');
-    turn_emit(turn, &(struct event){.type = EVENT_TURN_STARTED,
-                                    .turn_started = {.prompt = turn->prompt, .thinking = level.buf}});
+    emit(&turn->emitter,
+         &(struct event){.type = EVENT_TURN_STARTED, .turn_started = {.prompt = turn->prompt, .thinking = level.buf}});
     turn_load(turn);
     return turn;
 }
@@ -311,15 +315,15 @@ static void finished(struct turn *turn)
     json_add_int(&w, "cache_read", usage->cache_read);
     json_add_int(&w, "cache_write", usage->cache_write);
     json_close(&w, '}');
-    turn_emit(turn, &(struct event){.type = EVENT_TURN_FINISHED,
-                                    .turn_finished = {.status = turn->status,
-                                                      .text = turn->final.text,
-                                                      .usage = text.buf,
-                                                      .steps = turn->step,
-                                                      .tool_calls = turn->state.tool_calls,
-                                                      .elapsed_ms = (hold_clock_now(&turn->clock) - turn->started_us) / 1000,
-                                                      .waited_ms =
-                                                          (hold_clock_held(&turn->clock) - turn->comparing_us) / 1000}});
+    emit(&turn->emitter,
+         &(struct event){.type = EVENT_TURN_FINISHED,
+                         .turn_finished = {.status = turn->status,
+                                           .text = turn->final.text,
+                                           .usage = text.buf,
+                                           .steps = turn->step,
+                                           .tool_calls = turn->state.tool_calls,
+                                           .elapsed_ms = (hold_clock_now(&turn->clock) - turn->started_us) / 1000,
+                                           .waited_ms = (hold_clock_held(&turn->clock) - turn->comparing_us) / 1000}});
     turn->finished = true;
     engine_turn_finished(turn->engine, turn);
     turn_maybe_free(turn);
@@ -342,11 +346,11 @@ static void finalized(struct loop_work *work)
 
     turn->works--;
     finalization_write(&turn->final, &citations, &memory, &decisions, &judges);
-    turn_emit(turn, &(struct event){.type = EVENT_TURN_FINALIZED,
-                                    .turn_finalized = {.citations = citations.buf,
-                                                       .memory = memory.buf,
-                                                       .decisions = decisions.buf,
-                                                       .judges = judges.buf}});
+    emit(&turn->emitter, &(struct event){.type = EVENT_TURN_FINALIZED,
+                                         .turn_finalized = {.citations = citations.buf,
+                                                            .memory = memory.buf,
+                                                            .decisions = decisions.buf,
+                                                            .judges = judges.buf}});
     finished(turn);
 }
 
@@ -390,7 +394,7 @@ void turn_end(struct turn *turn, const char *status)
     turn_stop_asking(turn);
     loop_timer_stop(turn->harness->loop, &turn->deadline_timer);
     trace_close_writes(&turn->state.trace);
-    turn_emit(turn, &(struct event){.type = EVENT_WRITES_CLOSED});
+    emit(&turn->emitter, &(struct event){.type = EVENT_WRITES_CLOSED});
     if (!turn_hold_at(turn, &view, NULL, finalize))
         finalize(turn, NULL);
 }

@@ -73,6 +73,7 @@ struct turn {
     struct engine *engine;
     const struct harness *harness;
     int64_t number;
+    struct emitter emitter; /* its events have this turn's number */
     char *prompt;
     struct hold_clock clock;
     int64_t started_us;           /* on the hold clock */
@@ -158,10 +159,8 @@ struct turn {
 };
 
 /* engine.c */
-/* Fills in the turn and emits; 0, or -1 when it could not be recorded. */
-int engine_emit(struct engine *engine, int64_t turn, struct event *event);
-/* Several that came together: recorded at once where nothing must be taken out of them. */
-int engine_emit_all(struct engine *engine, int64_t turn, struct event *events, size_t count);
+/* Where all emitters of a session end: redaction, journal, fold, sinks. 0, or -1 when nothing was recorded. */
+int engine_record(struct engine *engine, int64_t turn, struct event *events, size_t count);
 /* The model to be asked next. */
 struct provider *engine_provider(const struct engine *engine);
 struct gates *engine_gates_mutable(struct engine *engine);
@@ -181,7 +180,6 @@ struct turn *turn_make(struct engine *engine, const struct harness *harness, int
 void turn_load(struct turn *turn);
 void turn_watch_deadline(struct turn *turn);
 void turn_free(struct turn *turn);
-int turn_emit(struct turn *turn, struct event *event);
 void turn_next_step(struct turn *turn);
 /* Ends the loop with this status; from here the way is close_writes, finalize, finished. */
 void turn_end(struct turn *turn, const char *status);

@@ -91,7 +91,7 @@ int turn_emit_outcome(struct turn *turn, const struct turn_call *call, const str
         f->artifact = details.buf;
         break;
     }
-    return turn_emit(turn, &event);
+    return emit(&turn->emitter, &event);
 }
 
 static void settle(struct turn *turn, struct turn_call *call, struct outcome *take_outcome)
@@ -199,15 +199,16 @@ static void start_call(struct turn *turn, struct turn_call *call)
     if (!permitted(turn, call))
         return;
     cap_s = call->tool->spec.timeout_s > 0 ? call->tool->spec.timeout_s : turn->harness->limits.tool_cap_s;
-    if (turn_emit(turn, &(struct event){
-                            .type = EVENT_TOOL_STARTED,
-                            .tool_started = {.call = call->id,
-                                             .tool = call->name,
-                                             .arguments = call->arguments,
-                                             .effect = effect_name(call->effect),
-                                             .wave = (int64_t)call->wave_number,
-                                             .deadline_ms = (int64_t)(budget_per_tool_s(&turn->budget, cap_s) * 1000)},
-                        }) < 0) {
+    if (emit(&turn->emitter,
+             &(struct event){
+                 .type = EVENT_TOOL_STARTED,
+                 .tool_started = {.call = call->id,
+                                  .tool = call->name,
+                                  .arguments = call->arguments,
+                                  .effect = effect_name(call->effect),
+                                  .wave = (int64_t)call->wave_number,
+                                  .deadline_ms = (int64_t)(budget_per_tool_s(&turn->budget, cap_s) * 1000)},
+             }) < 0) {
         settle_denied(turn, call, outcome_denied(call->id, call->name, DENIAL_BLOCKED, "the journal cannot be written"));
         return;
     }
@@ -349,8 +350,8 @@ static void plan_calls(struct turn *turn)
             turn->calls[turn->waves[w].first + i].wave_number = w + 1;
         }
     waves_write(&text, turn->waves, turn->wave_count, plan);
-    turn_emit(turn, &(struct event){.type = EVENT_WAVES_PLANNED,
-                                    .waves_planned = {.step = turn->step, .waves = text.buf}});
+    emit(&turn->emitter,
+         &(struct event){.type = EVENT_WAVES_PLANNED, .waves_planned = {.step = turn->step, .waves = text.buf}});
     turn->wave_index = 0;
     turn_soon(turn, start_wave);
 }
@@ -440,11 +441,11 @@ int turn_edit_arguments(struct turn *turn, struct turn_call *call, const char *t
         return -1;
     call->incomplete = false;
     read_arguments(turn, call, text);
-    turn_emit(turn, &(struct event){.type = EVENT_EDITED,
-                                    .edited = {.what = edit_what_name(EDIT_ARGUMENTS),
-                                               .call = call->id,
-                                               .before = before,
-                                               .after = call->arguments}});
+    emit(&turn->emitter, &(struct event){.type = EVENT_EDITED,
+                                         .edited = {.what = edit_what_name(EDIT_ARGUMENTS),
+                                                    .call = call->id,
+                                                    .before = before,
+                                                    .after = call->arguments}});
     return 0;
 }
 
@@ -469,8 +470,9 @@ static void on_late(struct bounded_host *host, struct bounded_call *running, int
 {
     struct turn *turn = turn_of(host);
 
-    turn_emit(turn, &(struct event){.type = EVENT_LATE_SUPPRESSED,
-                                    .late_suppressed = {.call = bounded_call_id(running), .elapsed_ms = elapsed_ms}});
+    emit(&turn->emitter,
+         &(struct event){.type = EVENT_LATE_SUPPRESSED,
+                         .late_suppressed = {.call = bounded_call_id(running), .elapsed_ms = elapsed_ms}});
     if (turn->finished) /* from the loop: the executor is not done with its host yet */
         turn_soon(turn, free_when_quiet);
 }
@@ -480,10 +482,9 @@ static void on_output(struct bounded_host *host, struct bounded_call *running, c
 {
     CLEANUP(free) char *copy = xmemdup0(text, len);
 
-    turn_emit(turn_of(host), &(struct event){.type = EVENT_TOOL_OUTPUT,
-                                             .tool_output = {.call = bounded_call_id(running),
-                                                             .stream = stream,
-                                                             .text = copy}});
+    emit(&turn_of(host)->emitter,
+         &(struct event){.type = EVENT_TOOL_OUTPUT,
+                         .tool_output = {.call = bounded_call_id(running), .stream = stream, .text = copy}});
 }
 
 static void on_script_events(struct bounded_host *host, struct bounded_call *running, const char *lines, size_t len)
@@ -499,7 +500,7 @@ static void on_script_events(struct bounded_host *host, struct bounded_call *run
         events[count++] = (struct event){.type = EVENT_SCRIPT_EVENT,
                                          .script_event = {.call = bounded_call_id(running), .event = line}};
     }
-    engine_emit_all(turn->engine, turn->number, events, count);
+    turn->emitter.emit(&turn->emitter, events, count);
     free(events);
 }
 
@@ -534,10 +535,10 @@ static void on_checkpointed(struct bounded_host *host, struct bounded_call *runn
 
     turn_write_paths(&paths, written);
     /* Without it in the journal nobody could find the way back: the write is not made. */
-    if (turn_emit(turn_of(host), &(struct event){.type = EVENT_CHECKPOINT_SAVED,
-                                                 .checkpoint_saved = {.checkpoint = checkpoint,
-                                                                      .call = bounded_call_id(running),
-                                                                      .paths = paths.buf}}) < 0)
+    if (emit(&turn_of(host)->emitter,
+             &(struct event){.type = EVENT_CHECKPOINT_SAVED,
+                             .checkpoint_saved = {
+                                 .checkpoint = checkpoint, .call = bounded_call_id(running), .paths = paths.buf}}) < 0)
         bounded_cancel(running);
 }
 

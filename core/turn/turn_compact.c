@@ -81,12 +81,12 @@ void turn_tell_compacted(struct turn *turn, int step, struct compacted *take_don
     CLEANUP(free) char *how = steal(&take_done->how);
 
     message_list_write(&messages, &turn->messages);
-    turn_emit(turn, &(struct event){.type = EVENT_CONTEXT_COMPACTED,
-                                    .context_compacted = {.step = step,
-                                                          .before = take_done->before,
-                                                          .after = take_done->after,
-                                                          .how = how,
-                                                          .messages = messages.buf}});
+    emit(&turn->emitter, &(struct event){.type = EVENT_CONTEXT_COMPACTED,
+                                         .context_compacted = {.step = step,
+                                                               .before = take_done->before,
+                                                               .after = take_done->after,
+                                                               .how = how,
+                                                               .messages = messages.buf}});
 }
 
 void turn_compact(struct turn *turn)

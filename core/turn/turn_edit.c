@@ -51,10 +51,9 @@ static int edit_prompt(struct turn *turn, const char *text)
     /* The turn's own copy too: memory and later turns are told what the model read. */
     free(turn->prompt);
     turn->prompt = xstrdup(text);
-    turn_emit(turn, &(struct event){.type = EVENT_EDITED,
-                                    .edited = {.what = edit_what_name(EDIT_PROMPT),
-                                               .before = before.buf,
-                                               .after = after.buf}});
+    emit(&turn->emitter,
+         &(struct event){.type = EVENT_EDITED,
+                         .edited = {.what = edit_what_name(EDIT_PROMPT), .before = before.buf, .after = after.buf}});
     return 0;
 }
 
@@ -72,11 +71,11 @@ static int edit_result(struct turn *turn, struct turn_call *call, const char *te
     json_write(&after, value, JSON_COMPACT);
     call->message = strbuf_detach(&after, NULL);
     call->failed = false; /* what a person gives is a result */
-    turn_emit(turn, &(struct event){.type = EVENT_EDITED,
-                                    .edited = {.what = edit_what_name(EDIT_RESULT),
-                                               .call = call->id,
-                                               .before = before,
-                                               .after = call->message}});
+    emit(&turn->emitter, &(struct event){.type = EVENT_EDITED,
+                                         .edited = {.what = edit_what_name(EDIT_RESULT),
+                                                    .call = call->id,
+                                                    .before = before,
+                                                    .after = call->message}});
     return 0;
 }
 

@@ -268,16 +268,17 @@ static const char why[] = "the recording was left here";
 static void close_what_is_open(struct turn *turn, const struct session *session)
 {
     if (session->held_gate)
-        turn_emit(turn, &(struct event){.type = EVENT_RELEASED,
-                                        .released = {.gate = session_name(session, session->held_gate), .by = "fork"}});
+        emit(&turn->emitter,
+             &(struct event){.type = EVENT_RELEASED,
+                             .released = {.gate = session_name(session, session->held_gate), .by = "fork"}});
     while (session->open_ask != SESSION_NONE) {
         uint32_t open = session->open_ask;
 
-        turn_emit(turn, &(struct event){.type = EVENT_WRITE_DECIDED,
-                                        .write_decided = {.ask = session_name(session, session->asks[open].id),
-                                                          .decision = decision_name(DECISION_DENIED),
-                                                          .by = decider_name(BY_POLICY),
-                                                          .reason = why}});
+        emit(&turn->emitter, &(struct event){.type = EVENT_WRITE_DECIDED,
+                                             .write_decided = {.ask = session_name(session, session->asks[open].id),
+                                                               .decision = decision_name(DECISION_DENIED),
+                                                               .by = decider_name(BY_POLICY),
+                                                               .reason = why}});
         if (session->open_ask == open)
             break; /* it could not be recorded */
     }

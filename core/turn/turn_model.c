@@ -21,11 +21,11 @@ static void flush_deltas(struct turn *turn)
     loop_timer_stop(turn->harness->loop, &turn->delta_timer);
     if (turn->delta_text.len == 0 && turn->delta_thinking.len == 0)
         return;
-    turn_emit(turn,
-              &(struct event){.type = EVENT_MODEL_DELTA,
-                              .model_delta = {.step = turn->step,
-                                              .text = turn->delta_text.len ? turn->delta_text.buf : NULL,
-                                              .thinking = turn->delta_thinking.len ? turn->delta_thinking.buf : NULL}});
+    emit(&turn->emitter,
+         &(struct event){.type = EVENT_MODEL_DELTA,
+                         .model_delta = {.step = turn->step,
+                                         .text = turn->delta_text.len ? turn->delta_text.buf : NULL,
+                                         .thinking = turn->delta_thinking.len ? turn->delta_thinking.buf : NULL}});
     strbuf_reset(&turn->delta_text);
     strbuf_reset(&turn->delta_thinking);
     turn->shown = true;
@@ -157,16 +157,16 @@ static void answered(struct turn *turn)
     }
     write_calls(&calls, turn);
     write_usage(&usage, &reply->usage);
-    turn_emit(turn, &(struct event){.type = EVENT_MODEL_RESPONDED,
-                                    .model_responded = {.step = turn->step,
-                                                        .text = reply->text,
-                                                        .thinking = reply->thinking,
-                                                        .tool_calls = calls.buf,
-                                                        .stop = reply->stop,
-                                                        .usage = usage.buf,
-                                                        .cost_usd = reply->cost_usd,
-                                                        .latency_ms = reply->latency_ms,
-                                                        .opaque = reply->opaque}});
+    emit(&turn->emitter, &(struct event){.type = EVENT_MODEL_RESPONDED,
+                                         .model_responded = {.step = turn->step,
+                                                             .text = reply->text,
+                                                             .thinking = reply->thinking,
+                                                             .tool_calls = calls.buf,
+                                                             .stop = reply->stop,
+                                                             .usage = usage.buf,
+                                                             .cost_usd = reply->cost_usd,
+                                                             .latency_ms = reply->latency_ms,
+                                                             .opaque = reply->opaque}});
     charge_reply(turn, reply);
     turn->state.context_seen = reply->usage.input;
     turn_charge(turn);
@@ -248,11 +248,11 @@ static void failed(struct turn *turn)
     strbuf_addstr(&error, reply->error);
     if (!again)
         add_advice(&error, turn, too_late);
-    turn_emit(turn, &(struct event){.type = EVENT_MODEL_FAILED,
-                                    .model_failed = {.step = turn->step,
-                                                     .error = error.buf,
-                                                     .attempt = turn->attempt,
-                                                     .retry_in_ms = again ? wait_ms : EVENT_NULL_INT}});
+    emit(&turn->emitter, &(struct event){.type = EVENT_MODEL_FAILED,
+                                         .model_failed = {.step = turn->step,
+                                                          .error = error.buf,
+                                                          .attempt = turn->attempt,
+                                                          .retry_in_ms = again ? wait_ms : EVENT_NULL_INT}});
     if (less) {
         turn->shortened = turn->step;
         turn_tell_compacted(turn, turn->step, &smaller);
@@ -335,11 +335,11 @@ static void reflected(struct turn *turn, struct reflection *reflection)
     bool go_on = reflection->should_continue;
 
     turn->reflecting = false;
-    turn_emit(turn, &(struct event){.type = EVENT_REFLECTION,
-                                    .reflection = {.step = turn->step,
-                                                   .text = reflection->text,
-                                                   .should_continue = reflection->should_continue,
-                                                   .stub = reflection->stub}});
+    emit(&turn->emitter, &(struct event){.type = EVENT_REFLECTION,
+                                         .reflection = {.step = turn->step,
+                                                        .text = reflection->text,
+                                                        .should_continue = reflection->should_continue,
+                                                        .stub = reflection->stub}});
     if (!reflection->stub)
         message_list_add(&turn->messages, ROLE_ASSISTANT, reflection->text);
     if (!go_on && !turn->state.final_text)
@@ -470,7 +470,7 @@ static void send_request(struct turn *turn)
     turn->shown = false;
     turn->delta_bytes = 0;
     listen_to_model(turn);
-    turn_emit(turn, &(struct event){.type = EVENT_MODEL_REQUESTED, .model_requested = {.step = turn->step}});
+    emit(&turn->emitter, &(struct event){.type = EVENT_MODEL_REQUESTED, .model_requested = {.step = turn->step}});
     turn->asked->ops->ask(turn->asked,
                           &(struct model_request){
                               .step = turn->step,

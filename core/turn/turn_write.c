@@ -143,8 +143,8 @@ static void close_question(struct turn *turn)
     free(turn->ask.named);
     turn->ask.named = NULL;
     if (open)
-        turn_emit(turn, &(struct event){.type = EVENT_RELEASED,
-                                        .released = {.gate = gate_name(GATE_WRITE), .by = "decision"}});
+        emit(&turn->emitter,
+             &(struct event){.type = EVENT_RELEASED, .released = {.gate = gate_name(GATE_WRITE), .by = "decision"}});
     if (!turn->harness->ask_runs_clock) {
         hold_clock_go(&turn->clock);
         turn_clock_changed(turn);
@@ -186,10 +186,10 @@ static void record_edit(struct turn *turn, const struct change_set *edited)
     }
     json_close(&b, ']');
     json_close(&a, ']');
-    turn_emit(turn,
-              &(struct event){
-                  .type = EVENT_EDITED,
-                  .edited = {.what = "write", .call = turn->ask.call->id, .before = before.buf, .after = after.buf}});
+    emit(&turn->emitter,
+         &(struct event){
+             .type = EVENT_EDITED,
+             .edited = {.what = "write", .call = turn->ask.call->id, .before = before.buf, .after = after.buf}});
 }
 
 int turn_decide(struct turn *turn, const struct verdict *verdict, struct err *err)
@@ -212,13 +212,13 @@ int turn_decide(struct turn *turn, const struct verdict *verdict, struct err *er
         waived = xasprintf("without undo: %s", turn->ask.no_undo);
     /* Before its diff was made nothing was asked, and there is nothing to answer in the journal. */
     if (turn->ask.proposed &&
-        turn_emit(turn, &(struct event){.type = EVENT_WRITE_DECIDED,
-                                        .write_decided = {.ask = turn->ask.id,
-                                                          .decision = decision_name(verdict->decision),
-                                                          .by = decider_name(verdict->by),
-                                                          .reason = waived ? waived : verdict->reason,
-                                                          .hunks = verdict->hunks,
-                                                          .waited_ms = waited_us / 1000}}) < 0)
+        emit(&turn->emitter, &(struct event){.type = EVENT_WRITE_DECIDED,
+                                             .write_decided = {.ask = turn->ask.id,
+                                                               .decision = decision_name(verdict->decision),
+                                                               .by = decider_name(verdict->by),
+                                                               .reason = waived ? waived : verdict->reason,
+                                                               .hunks = verdict->hunks,
+                                                               .waited_ms = waited_us / 1000}}) < 0)
         final = (struct verdict){
             .decision = DECISION_DENIED, .by = BY_POLICY, .reason = xstrdup("the decision could not be recorded")};
     else
@@ -270,7 +270,8 @@ static void ask_person(struct turn *turn)
                                        .moved = bounded_moved(call->running),
                                        .named = turn->ask.named,
                                        .no_undo = turn->ask.no_undo};
-    turn_emit(turn, &(struct event){.type = EVENT_HELD, .held = {.gate = gate_name(GATE_WRITE), .call = call->id}});
+    emit(&turn->emitter,
+         &(struct event){.type = EVENT_HELD, .held = {.gate = gate_name(GATE_WRITE), .call = call->id}});
     turn_attend(turn);
 }
 
@@ -325,9 +326,9 @@ static void described(struct loop_work *work)
         bounded_counted(call->running, ask->changes);
         turn->ask.proposed = true;
         turn->ask.named = steal(&ask->names);
-        turn_emit(turn,
-                  &(struct event){.type = EVENT_WRITE_PROPOSED,
-                                  .write_proposed = {.call = call->id, .ask = turn->ask.id, .files = ask->files}});
+        emit(&turn->emitter,
+             &(struct event){.type = EVENT_WRITE_PROPOSED,
+                             .write_proposed = {.call = call->id, .ask = turn->ask.id, .files = ask->files}});
         if (!turn_hold_at(turn, &view, call, judge))
             judge(turn, call);
     }
@@ -372,11 +373,11 @@ void turn_ask_closed(struct turn *turn, struct turn_call *call)
     if (turn->ask.call != call)
         return;
     if (turn->ask.proposed)
-        turn_emit(turn, &(struct event){.type = EVENT_WRITE_DECIDED,
-                                        .write_decided = {.ask = turn->ask.id,
-                                                          .decision = decision_name(DECISION_EXPIRED),
-                                                          .by = decider_name(BY_TIMEOUT),
-                                                          .reason = "the call ended before it was answered"}});
+        emit(&turn->emitter, &(struct event){.type = EVENT_WRITE_DECIDED,
+                                             .write_decided = {.ask = turn->ask.id,
+                                                               .decision = decision_name(DECISION_EXPIRED),
+                                                               .by = decider_name(BY_TIMEOUT),
+                                                               .reason = "the call ended before it was answered"}});
     close_question(turn);
 }
 
@@ -404,6 +405,6 @@ void turn_applied(struct bounded_host *host, struct bounded_call *running, const
         json_close(&w, '}');
     }
     json_close(&w, ']');
-    turn_emit(turn, &(struct event){.type = EVENT_WRITE_APPLIED,
-                                    .write_applied = {.call = bounded_call_id(running), .files = files.buf}});
+    emit(&turn->emitter, &(struct event){.type = EVENT_WRITE_APPLIED,
+                                         .write_applied = {.call = bounded_call_id(running), .files = files.buf}});
 }

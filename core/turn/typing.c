@@ -37,8 +37,7 @@ static const char *recorded(struct program_control *control, const char *program
     return !key && control->hides(control, program) ? PROGRAM_INPUT_HIDDEN : text;
 }
 
-int typing_input(struct engine *engine, const struct harness *harness, int64_t turn, const struct intent *intent,
-                 struct err *err)
+int typing_input(struct engine *engine, const struct harness *harness, const struct intent *intent, struct err *err)
 {
     const char *program = intent->program_input.program, *text = intent->program_input.text;
     struct program_control *control = harness->programs;
@@ -51,11 +50,10 @@ int typing_input(struct engine *engine, const struct harness *harness, int64_t t
         return err_set(err, "the agent is at work: pause the turn, and type while it is held");
     if (control->ready(control, program, err) < 0)
         return -1;
-    if (engine_emit(engine, turn,
-                    &(struct event){.type = EVENT_PROGRAM_INPUT,
-                                    .program_input = {.program = program,
-                                                      .text = recorded(control, program, text),
-                                                      .by = "key"}}) < 0)
+    if (emit(engine_emitter(engine),
+             &(struct event){
+                 .type = EVENT_PROGRAM_INPUT,
+                 .program_input = {.program = program, .text = recorded(control, program, text), .by = "key"}}) < 0)
         return err_set(err, "%s", engine_failed(engine));
     control->write(control, program, text, strlen(text));
     return 0;
@@ -82,7 +80,7 @@ void typing_end_left(struct engine *engine, uint32_t count)
                                                 .why = "gone with the session that ran it"}};
 
         if (session_program_running(session, row) && session_find_program(session, program) == row &&
-            engine_emit(engine, 0, &event) < 0)
+            emit(engine_emitter(engine), &event) < 0)
             return;
     }
 }

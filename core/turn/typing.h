@@ -4,8 +4,8 @@
 #include "engine.h"
 
 /* Types into a program: recorded first, then handed on. Refused while the turn goes on by itself: two at one keyboard
- * understand nothing of what comes back. `turn` is the number for the event. */
-int typing_input(struct engine *engine, const struct harness *harness, int64_t turn, const struct intent *intent,
+ * understand nothing of what comes back. */
+int typing_input(struct engine *engine, const struct harness *harness, const struct intent *intent,
                  struct err *err) CHECKED;
 /* Ends a program. At any time: one that runs wild must not have to be waited for. */
 int typing_kill(struct engine *engine, const struct harness *harness, const struct intent *intent,

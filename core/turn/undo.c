@@ -19,6 +19,11 @@ struct undo {
     void (*ended)(struct engine *engine);
 };
 
+static int report(struct undo *undo, struct event event)
+{
+    return engine_record(undo->engine, undo->turn, &event, 1);
+}
+
 static void finish(struct undo *undo)
 {
     struct engine *engine = undo->engine;
@@ -28,14 +33,12 @@ static void finish(struct undo *undo)
     if (undo->failed) {
         int64_t elapsed_us = loop_now_us(undo->harness->loop) - undo->started_us;
 
-        engine_emit(engine, undo->turn,
-                    &(struct event){.type = EVENT_WORKSPACE_OP,
-                                    .workspace_op = {
-                                        .op = "undo", .elapsed_ms = elapsed_us / 1000, .error = undo->err.text}});
+        report(undo, (struct event){
+                         .type = EVENT_WORKSPACE_OP,
+                         .workspace_op = {.op = "undo", .elapsed_ms = elapsed_us / 1000, .error = undo->err.text}});
     } else {
         turn_write_paths(&paths, undo->changes);
-        engine_emit(engine, undo->turn,
-                    &(struct event){.type = EVENT_WRITE_UNDONE,
+        report(undo, (struct event){.type = EVENT_WRITE_UNDONE,
                                     .write_undone = {.checkpoint = undo->checkpoint, .paths = paths.buf}});
     }
     change_set_free(undo->changes);
@@ -75,8 +78,7 @@ static void kept(struct loop_work *work)
     if (!undo->failed) {
         turn_write_paths(&paths, undo->changes);
         undo->failed =
-            engine_emit(undo->engine, undo->turn,
-                        &(struct event){.type = EVENT_CHECKPOINT_SAVED,
+            report(undo, (struct event){.type = EVENT_CHECKPOINT_SAVED,
                                         .checkpoint_saved = {.checkpoint = undo->kept, .paths = paths.buf}}) < 0;
     }
     if (undo->failed)

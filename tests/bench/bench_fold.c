@@ -5,8 +5,8 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "bench.h"
-#include "journal/journal.h"
-#include "journal/session.h"
+#include "event/journal.h"
+#include "event/session.h"
 #include <cjson/cJSON.h>
 #include <fcntl.h>
 #include <stdio.h>

@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "bench.h"
 #include "canvas.h"
-#include "journal/journal.h"
+#include "event/journal.h"
 #include "keymap.h"
 #include "player.h"
 #include "ui.h"

@@ -5,14 +5,14 @@
  * other ways to run a piece of Python stand beside it: a loop in one Python process, which isolates nothing, and a
  * Jupyter kernel. */
 
+#include "base/clock.h"
 #include "base/file.h"
+#include "base/loop.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
-#include "base/clock.h"
-#include "base/loop.h"
 #include "bench.h"
-#include "journal/event.h"
-#include "journal/journal.h"
+#include "event/event.h"
+#include "event/journal.h"
 #include "sandbox/box.h"
 #include "sandbox/executor.h"
 #include <fcntl.h>

@@ -4,7 +4,7 @@
 
 #include "base/mem.h"
 #include "base/strbuf.h"
-#include "journal/journal.h"
+#include "event/journal.h"
 #include "support/rich_turn.h"
 #include <setjmp.h>
 #include <signal.h>

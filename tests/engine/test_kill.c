@@ -7,8 +7,8 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
-#include "journal/journal.h"
-#include "journal/session.h"
+#include "event/journal.h"
+#include "event/session.h"
 #include <fcntl.h>
 #include <setjmp.h>
 #include <signal.h>

@@ -2,7 +2,7 @@
  * after the other, the first would wait in vain. */
 
 #include "base/mem.h"
-#include "journal/store.h"
+#include "event/store.h"
 #include "support/turn_check.h"
 #include <dirent.h>
 #include <dlfcn.h>

@@ -3,8 +3,8 @@
 
 #include "base/mem.h"
 #include "base/strbuf.h"
-#include "journal/journal.h"
-#include "journal/store.h"
+#include "event/journal.h"
+#include "event/store.h"
 #include "support/fake_tools.h"
 #include "support/turn_check.h"
 #include <setjmp.h>

@@ -3,7 +3,7 @@
 
 #include "base/mem.h"
 #include "base/strbuf.h"
-#include "journal/journal.h"
+#include "event/journal.h"
 #include "support/fake_tools.h"
 #include "support/turn_check.h"
 #include <setjmp.h>

@@ -86,7 +86,7 @@ static void typing_end(struct typing *typing)
 
 static void tell(struct typing *typing, struct event event)
 {
-    assert_int_equal(engine_emit(typing->rig.engine, 0, &event), 0);
+    assert_int_equal(emit(engine_emitter(typing->rig.engine), &event), 0);
 }
 
 static void start(struct typing *typing)

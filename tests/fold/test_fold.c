@@ -6,8 +6,8 @@
 
 #include "base/file.h"
 #include "base/mem.h"
-#include "journal/journal.h"
-#include "journal/session.h"
+#include "event/journal.h"
+#include "event/session.h"
 #include <glob.h>
 #include <setjmp.h>
 #include <stdarg.h>

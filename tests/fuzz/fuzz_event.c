@@ -5,8 +5,8 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
-#include "journal/event.h"
-#include "journal/event_scan.h"
+#include "event/event.h"
+#include "event/event_scan.h"
 #include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -5,7 +5,7 @@
  * read the diff: a changed line is a changed file format. */
 
 #include "base/strbuf.h"
-#include "journal/event.h"
+#include "event/event.h"
 
 /* A decoded event, encoded from its fields alone and not from the line it was decoded from; with a newline. The only
  * place that knows how to do that. */

@@ -48,6 +48,6 @@ void screen_stage_tell(struct screen_stage *stage, const char *line)
     if (event_decode(&event, &arena, line, strlen(line), &err) < 0)
         BUG("%s: %s", line, err.text);
     event.raw = NULL; /* it gets a number and a time */
-    if (engine_emit(stage->engine, engine_turn_running(stage->engine) ? 1 : 0, &event) < 0)
+    if (emit(engine_emitter(stage->engine), &event) < 0)
         BUG("%s", engine_failed(stage->engine));
 }

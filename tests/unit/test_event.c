@@ -3,8 +3,8 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/utf8.h"
-#include "journal/event.h"
-#include "journal/event_scan.h"
+#include "event/event.h"
+#include "event/event_scan.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

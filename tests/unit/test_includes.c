@@ -21,7 +21,7 @@ static const struct {
     {"uv.h",
      {"core/base/loop.c", "core/base/proc.c", "core/base/proc_aside.c", "core/base/tcp.c", "core/model/http.c"}},
     {"curl/", {"core/model/http.c"}},
-    {"sqlite3.h", {"core/journal/store.c"}},
+    {"sqlite3.h", {"core/event/store.c"}},
     {"git2", {"core/tools/diff.c"}},
     {"seccomp.h", {"harness/sandbox.c", "core/sandbox/syscall_filter.c"}},
     {"Python.h", {"harness/pyhost.c"}},
@@ -34,15 +34,15 @@ static const struct {
     const char *uses[10];
 } layers[] = {
     {"core/base", {NULL}},
-    {"core/workspace", {"base", "sandbox"}},
-    {"core/journal", {"base"}},
-    {"core/model", {"base", "journal"}},
-    {"core/sandbox", {"base"}},
-    {"core/tools", {"base", "workspace", "model", "sandbox"}},
-    {"core/mcp", {"base", "tools"}},
-    {"core/config", {"base", "journal", "model", "sandbox", "tools", "turn", "mcp"}},
-    {"core/turn", {"base", "workspace", "journal", "model", "sandbox", "tools"}},
-    {"tui", {"base", "workspace", "journal", "model", "sandbox", "tools", "turn", "config", "mcp"}},
+    {"core/workspace", {"base", "event", "sandbox"}},
+    {"core/event", {"base"}},
+    {"core/model", {"base", "event"}},
+    {"core/sandbox", {"base", "event"}},
+    {"core/tools", {"base", "event", "workspace", "model", "sandbox"}},
+    {"core/mcp", {"base", "event", "tools"}},
+    {"core/config", {"base", "event", "model", "sandbox", "tools", "turn", "mcp"}},
+    {"core/turn", {"base", "workspace", "event", "model", "sandbox", "tools"}},
+    {"tui", {"base", "workspace", "event", "model", "sandbox", "tools", "turn", "config", "mcp"}},
     {"harness", {"base"}},
 };
 

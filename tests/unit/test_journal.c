@@ -4,7 +4,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/mem.h"
-#include "journal/journal.h"
+#include "event/journal.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>

@@ -2,7 +2,7 @@
 
 #include "base/mem.h"
 #include "base/strbuf.h"
-#include "journal/peek.h"
+#include "event/peek.h"
 #include "support/scratch.h"
 #include <setjmp.h>
 #include <stdarg.h>

@@ -3,7 +3,7 @@
 #include "base/loop.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
-#include "journal/journal.h"
+#include "event/journal.h"
 #include "model/scripted.h"
 #include <math.h>
 #include <setjmp.h>

@@ -1,8 +1,8 @@
 /* The first line while a model that failed is waited for: it counts down, and says when it is being asked again. */
 
-#include "statusline.h"
 #include "base/mem.h"
-#include "journal/event.h"
+#include "event/event.h"
+#include "statusline.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -3,7 +3,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
-#include "journal/store.h"
+#include "event/store.h"
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,15 +1,15 @@
 /* The rows of the waves pane: growing with a session and going back in it gives the rows that a fresh look gives. */
 
-#include "waverows.h"
 #include "base/mem.h"
-#include "journal/journal.h"
+#include "event/journal.h"
+#include "waverows.h"
+#include <cmocka.h>
 #include <glob.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
-#include <cmocka.h>
 
 static void fold(struct session *session, const struct journal_reader *reader, size_t from, size_t to)
 {

@@ -1,11 +1,11 @@
 #pragma once
 /* The session: the fold of its events, and nothing else.
  *
- * session_apply has no I/O, no clock and no randomness, and takes any sequence of events: one that makes no sense becomes
- * an entry in `faults`. A live run, a replay, a test and a recorded file go through it alike.
+ * session_apply has no I/O, no clock and no randomness, and takes any sequence of events: one that makes no sense
+ * becomes an entry in `faults`. A live run, a replay, a test and a recorded file go through it alike.
  *
- * It stays small, whatever was recorded: rows hold numbers, interned names and the seq of the event that holds the rest;
- * who wants a text reads that line of the journal. Rows refer to each other by index, never by pointer. */
+ * It stays small, whatever was recorded: rows hold numbers, interned names and the seq of the event that holds the
+ * rest; who wants a text reads that line of the journal. Rows refer to each other by index, never by pointer. */
 
 #include "base/hash.h"
 #include "event.h"
@@ -13,34 +13,35 @@
 #define SESSION_NONE UINT32_MAX
 
 enum call_state { CALL_PLANNED, CALL_RUNNING, CALL_ASKING, CALL_DONE, CALL_FAILED, CALL_DENIED, CALL_TIMED_OUT };
-const char *call_state_name(enum call_state state); /* "planned", "running", "asks", "done", "failed", "denied", "timed out" */
+const char *
+call_state_name(enum call_state state); /* "planned", "running", "asks", "done", "failed", "denied", "timed out" */
 
 /* How a program ended that a call ran: 0 well, or there was none; above 0 its exit code, below 0 minus the signal that
  * killed it, or one of these. */
 #define CALL_END_STOPPED   (-1000) /* it could not go on, or not begin; the result may say why */
 #define CALL_END_TIMED_OUT (-1001)
-/* The same of the `result` of a tool.finished: of several programs the first that did not end well. The arena is used, and
- * only where there was a program. */
+/* The same of the `result` of a tool.finished: of several programs the first that did not end well. The arena is used,
+ * and only where there was a program. */
 int16_t call_result_end(const char *result, struct arena *arena);
 
 struct session_turn {
-    uint32_t number;       /* as in the events */
-    uint32_t started_seq;  /* turn.started; 0 when it never came */
+    uint32_t number;      /* as in the events */
+    uint32_t started_seq; /* turn.started; 0 when it never came */
     uint32_t prepared_seq;
     uint32_t finished_seq; /* 0 while it runs */
     uint32_t first_call;   /* index into calls; the calls of a turn are contiguous */
     uint32_t call_count;
     uint32_t first_step, step_count;
     uint32_t first_wave, wave_count;
-    uint32_t status;       /* name: done, failed, cancelled, budget; 0 while it runs */
+    uint32_t status; /* name: done, failed, cancelled, budget; 0 while it runs */
     bool writes_closed;
     int64_t started_t, finished_t;
-    int64_t held_us;       /* of it, spent at gates and questions that ended */
-    int64_t elapsed_ms;    /* as its end tells it; 0: it does not */
+    int64_t held_us;    /* of it, spent at gates and questions that ended */
+    int64_t elapsed_ms; /* as its end tells it; 0: it does not */
 };
 
 struct session_step {
-    uint32_t turn;          /* index */
+    uint32_t turn; /* index */
     uint32_t number;
     uint32_t requested_seq, responded_seq;
     uint32_t reflection_seq;
@@ -57,68 +58,77 @@ struct session_call {
     uint32_t effect;        /* name, 0 when unknown */
     uint32_t responded_seq; /* the answer that asked for it: its arguments are there */
     uint32_t started_seq, finished_seq, proposed_seq;
-    uint32_t outputs;       /* number of tool.output and script.event */
-    uint32_t output_seq;    /* the newest of them, 0 when none */
-    uint32_t ask;           /* index of its last ask, SESSION_NONE */
-    uint8_t state;          /* enum call_state */
-    bool late;              /* came back after its timeout and was suppressed */
-    int16_t program_end;    /* as call_result_end says; the call is done all the same */
+    uint32_t outputs;    /* number of tool.output and script.event */
+    uint32_t output_seq; /* the newest of them, 0 when none */
+    uint32_t ask;        /* index of its last ask, SESSION_NONE */
+    uint8_t state;       /* enum call_state */
+    bool late;           /* came back after its timeout and was suppressed */
+    int16_t program_end; /* as call_result_end says; the call is done all the same */
     int64_t started_t, finished_t;
 };
 
 struct session_wave {
-    uint32_t turn, step;    /* indexes */
-    uint32_t number;        /* within the step, from 1 */
+    uint32_t turn, step;             /* indexes */
+    uint32_t number;                 /* within the step, from 1 */
     uint32_t first_call, call_count; /* calls of a wave are contiguous */
-    uint32_t planned_seq;   /* its `why` is there */
+    uint32_t planned_seq;            /* its `why` is there */
     bool parallel;
 };
 
 struct session_ask {
-    uint32_t id;            /* name */
-    uint32_t call;          /* index, SESSION_NONE when unknown */
-    uint32_t before;        /* the question that the same call had asked before, SESSION_NONE */
+    uint32_t id;     /* name */
+    uint32_t call;   /* index, SESSION_NONE when unknown */
+    uint32_t before; /* the question that the same call had asked before, SESSION_NONE */
     uint32_t proposed_seq, decided_seq, checkpoint_seq, applied_seq, undone_seq;
-    uint32_t checkpoint;    /* name */
-    uint32_t decision;      /* name, 0 while open */
+    uint32_t checkpoint; /* name */
+    uint32_t decision;   /* name, 0 while open */
     int64_t proposed_t, decided_t;
 };
 
 /* A program that goes on beyond its call. */
 struct session_program {
-    uint32_t id;            /* name */
-    uint32_t call;          /* index of the call that started it, SESSION_NONE when unknown */
+    uint32_t id;   /* name */
+    uint32_t call; /* index of the call that started it, SESSION_NONE when unknown */
     uint32_t started_seq, ended_seq;
     uint32_t first_output_seq, last_output_seq;
-    uint32_t lines;         /* newlines printed so far */
-    uint32_t inputs;        /* times that something was typed into it */
-    uint32_t newest;        /* index of the newest of its pieces, SESSION_NONE */
-    uint32_t why;           /* name: why it ended, as its end tells it */
+    uint32_t lines;  /* newlines printed so far */
+    uint32_t inputs; /* times that something was typed into it */
+    uint32_t newest; /* index of the newest of its pieces, SESSION_NONE */
+    uint32_t why;    /* name: why it ended, as its end tells it */
     bool tty;
-    bool asks;              /* what it printed last looks like a question, and nobody answered */
-    bool left;              /* the session ended before it did */
+    bool asks; /* what it printed last looks like a question, and nobody answered */
+    bool left; /* the session ended before it did */
     int64_t started_t, ended_t;
-    int64_t exit_code;      /* EVENT_NULL_INT: none */
+    int64_t exit_code; /* EVENT_NULL_INT: none */
 };
 
 /* Something that was printed by a program or typed into it. */
 struct session_piece {
     uint32_t seq;
-    uint32_t before;        /* index of the piece before it of the same program, SESSION_NONE */
+    uint32_t before; /* index of the piece before it of the same program, SESSION_NONE */
 };
 
 /* A workspace of programs: what it holds is in its newest state. */
 struct session_workspace {
-    uint32_t id, path;      /* names */
+    uint32_t id, path; /* names */
     uint32_t state_seq;
-    bool kept;              /* it stays when its session ends */
-    bool gone;              /* it was removed */
+    bool kept; /* it stays when its session ends */
+    bool gone; /* it was removed */
 };
 
-enum budget_key { BUDGET_WALL_MS, BUDGET_STEPS, BUDGET_TOOL_CALLS, BUDGET_REFLECTIONS, BUDGET_CONTEXT_TOKENS,
-                  BUDGET_INPUT_TOKENS, BUDGET_OUTPUT_TOKENS, BUDGET_COST_USD, BUDGET_KEY_COUNT };
-const char *budget_key_name(enum budget_key key);         /* "wall_ms" … */
-int budget_key_from_name(const char *name);               /* -1 when unknown */
+enum budget_key {
+    BUDGET_WALL_MS,
+    BUDGET_STEPS,
+    BUDGET_TOOL_CALLS,
+    BUDGET_REFLECTIONS,
+    BUDGET_CONTEXT_TOKENS,
+    BUDGET_INPUT_TOKENS,
+    BUDGET_OUTPUT_TOKENS,
+    BUDGET_COST_USD,
+    BUDGET_KEY_COUNT
+};
+const char *budget_key_name(enum budget_key key); /* "wall_ms" … */
+int budget_key_from_name(const char *name);       /* -1 when unknown */
 
 struct session_budget {
     double limit[BUDGET_KEY_COUNT]; /* NaN: none */
@@ -135,7 +145,7 @@ struct session_fault {
 #define SESSION_FAULTS_KEPT 64
 
 struct session {
-    uint32_t names_count;   /* interned texts: names 1…names_count, 0 is "" */
+    uint32_t names_count; /* interned texts: names 1…names_count, 0 is "" */
     struct session_names *names;
     uint32_t id, created, app, workspace, provider, model, engine; /* names */
     uint32_t started_seq, ended_seq;
@@ -159,18 +169,18 @@ struct session {
     uint32_t left_programs;    /* the first so many were there when the session last ended */
     uint32_t newest_workspace; /* index of the one whose state was told last, SESSION_NONE */
 
-    struct session_budget budget;      /* of the newest turn */
-    struct strbuf partial_text;        /* deltas of the newest attempt at a step; empty once it responded */
+    struct session_budget budget; /* of the newest turn */
+    struct strbuf partial_text;   /* deltas of the newest attempt at a step; empty once it responded */
     struct strbuf partial_thinking;
-    uint32_t held_gate, held_call;     /* names, 0 when nothing is held */
+    uint32_t held_gate, held_call; /* names, 0 when nothing is held */
     uint32_t held_seq;
-    int64_t held_t;                    /* since when */
-    uint32_t open_ask;                 /* index, SESSION_NONE */
-    uint32_t last_model_failure_seq;   /* 0 once the model answered */
-    int64_t model_retry_t;             /* when it will be asked again; 0: it was, or was given up */
+    int64_t held_t;                  /* since when */
+    uint32_t open_ask;               /* index, SESSION_NONE */
+    uint32_t last_model_failure_seq; /* 0 once the model answered */
+    int64_t model_retry_t;           /* when it will be asked again; 0: it was, or was given up */
 
     struct session_fault faults[SESSION_FAULTS_KEPT]; /* the first ones */
-    uint32_t fault_count;              /* all of them */
+    uint32_t fault_count;                             /* all of them */
 };
 
 void session_init(struct session *session);

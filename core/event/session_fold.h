@@ -7,22 +7,22 @@
 
 /* An interned text, and the rows it is the id of. */
 struct session_name {
-    uint32_t start;      /* of its text */
-    uint32_t call;       /* newest row with this id, SESSION_NONE */
-    uint32_t ask;        /* the same */
-    uint32_t checkpoint; /* the ask whose checkpoint it names */
+    uint32_t start;              /* of its text */
+    uint32_t call;               /* newest row with this id, SESSION_NONE */
+    uint32_t ask;                /* the same */
+    uint32_t checkpoint;         /* the ask whose checkpoint it names */
     uint32_t program, workspace; /* newest rows with this id */
-    bool redoes;         /* that one was kept by an undo: bringing it back does the write again */
+    bool redoes;                 /* that one was kept by an undo: bringing it back does the write again */
 };
 
 struct session_names {
     struct strbuf texts;        /* each with its NUL, end to end */
     struct session_name *names; /* by number; 0 is "" */
     uint32_t count, room;
-    uint32_t *slots;      /* open addressing; numbers, 0 is free */
-    uint32_t slot_room;   /* a power of two */
+    uint32_t *slots;        /* open addressing; numbers, 0 is free */
+    uint32_t slot_room;     /* a power of two */
     uint32_t kept_for_undo; /* the checkpoint of the undo under way, 0 */
-    uint32_t *older_call; /* by row of calls: the row before it with the same id, SESSION_NONE */
+    uint32_t *older_call;   /* by row of calls: the row before it with the same id, SESSION_NONE */
     uint32_t older_room;
     struct arena scratch; /* for the event being applied */
 };

@@ -27,9 +27,9 @@ struct journal {
     int64_t origin_us; /* of t, on the clock */
     int64_t last_t;
     int64_t last_seq;
-    off_t len;  /* of what is known to be good */
-    bool torn;  /* bytes behind `len` could not be taken off */
-    bool named; /* the folder that holds its name is synced */
+    off_t len;           /* of what is known to be good */
+    bool torn;           /* bytes behind `len` could not be taken off */
+    bool named;          /* the folder that holds its name is synced */
     struct strbuf lines; /* that were appended last */
 };
 

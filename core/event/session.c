@@ -1,5 +1,5 @@
-/* The fold: sessions, turns, steps, budget and gates. session_calls.c has the calls and the questions, session_programs.c
- * programs and their workspaces.
+/* The fold: sessions, turns, steps, budget and gates. session_calls.c has the calls and the questions,
+ * session_programs.c programs and their workspaces.
  *
  * One function per type of event, found in a table. Each looks up the rows its event speaks of, checks that the event
  * can be true of them, and sets numbers. An event that cannot be true is noted as a fault and changes as little as
@@ -230,7 +230,8 @@ static void read_budget(const struct fold *fold, const char *text, double values
     const struct json *object = fold_json(fold, text, JSON_OBJECT);
     for (int key = 0; key < BUDGET_KEY_COUNT; key++) {
         const struct json *value = json_get(object, budget_names[key]);
-        values[key] = value && value->type == JSON_NULL ? NAN : json_num(value, values[key]); /* null: not known, or none */
+        values[key] =
+            value && value->type == JSON_NULL ? NAN : json_num(value, values[key]); /* null: not known, or none */
     }
 }
 
@@ -351,7 +352,8 @@ static void model_failed(const struct fold *fold)
     int64_t wait_ms = fold->event->model_failed.retry_in_ms;
     fold->session->last_model_failure_seq = fold->seq;
     /* The numbers of a recording may be anything: what does not fit is no time. */
-    if (wait_ms == EVENT_NULL_INT || wait_ms < 0 || __builtin_mul_overflow(wait_ms, 1000, &fold->session->model_retry_t) ||
+    if (wait_ms == EVENT_NULL_INT || wait_ms < 0 ||
+        __builtin_mul_overflow(wait_ms, 1000, &fold->session->model_retry_t) ||
         __builtin_add_overflow(fold->t, fold->session->model_retry_t, &fold->session->model_retry_t))
         fold->session->model_retry_t = 0;
 }

@@ -24,20 +24,20 @@ enum event_type {
     EVENT_TYPE_COUNT
 };
 
-#define EVENT_C_STR const char *
-#define EVENT_C_JSON const char *
-#define EVENT_C_LIST const char *
-#define EVENT_C_OBJ const char *
-#define EVENT_C_INT int64_t
-#define EVENT_C_NINT int64_t
-#define EVENT_C_NUM double
-#define EVENT_C_NNUM double
-#define EVENT_C_BOOL bool
+#define EVENT_C_STR    const char *
+#define EVENT_C_JSON   const char *
+#define EVENT_C_LIST   const char *
+#define EVENT_C_OBJ    const char *
+#define EVENT_C_INT    int64_t
+#define EVENT_C_NINT   int64_t
+#define EVENT_C_NUM    double
+#define EVENT_C_NNUM   double
+#define EVENT_C_BOOL   bool
 #define F(kind, field) EVENT_C_##kind field;
-#define EVENT(ID, member, name, doc, fields) \
-    struct event_##member {                  \
-        char none_;                          \
-        fields                               \
+#define EVENT(ID, member, name, doc, fields)                                                                           \
+    struct event_##member {                                                                                            \
+        char none_;                                                                                                    \
+        fields                                                                                                         \
     };
 #include "event.def"
 #undef EVENT
@@ -68,9 +68,9 @@ enum event_type event_type_from_name(const char *name, size_t len);
 /* Appends the line, without its newline. An event that was decoded is written as its raw line, so that fields this
  * version does not know survive. */
 void event_encode(struct strbuf *out, const struct event *event);
-/* Reads a line. Texts go to the arena. Unknown types and fields are fine; text that is no JSON object, a missing type, or
- * a known field of the wrong kind is an error that names the field. Missing seq, t and turn are -1, -1 and 0: the reader
- * of the file fills them in. A missing or null field has its zero value (NULL, 0, EVENT_NULL_INT, NaN, false).
+/* Reads a line. Texts go to the arena. Unknown types and fields are fine; text that is no JSON object, a missing type,
+ * or a known field of the wrong kind is an error that names the field. Missing seq, t and turn are -1, -1 and 0: the
+ * reader of the file fills them in. A missing or null field has its zero value (NULL, 0, EVENT_NULL_INT, NaN, false).
  *
  * A line longer than EVENT_WHOLE would hold everything else up. Only its first EVENT_HEAD bytes are read: the fields
  * before the long one. No event of ours is that long; other versions and other programs may write one. */
@@ -83,8 +83,15 @@ int event_decode(struct event *event, struct arena *arena, const char *line, siz
 int event_decode_short(struct event *event, struct arena *arena, const char *line, size_t len, struct err *err) CHECKED;
 
 /* The fields of a type, for tables and comparison. */
-enum event_kind { EVENT_KIND_STR, EVENT_KIND_JSON, EVENT_KIND_INT, EVENT_KIND_NINT, EVENT_KIND_NUM, EVENT_KIND_NNUM,
-                  EVENT_KIND_BOOL };
+enum event_kind {
+    EVENT_KIND_STR,
+    EVENT_KIND_JSON,
+    EVENT_KIND_INT,
+    EVENT_KIND_NINT,
+    EVENT_KIND_NUM,
+    EVENT_KIND_NNUM,
+    EVENT_KIND_BOOL
+};
 struct event_field {
     const char *name;
     enum event_kind kind;
