@@ -16,6 +16,15 @@ struct emitter {
     int64_t turn;
 };
 
+/* Events from pool threads, in the order they were pushed. */
+struct event_queue;
+struct event_queue *event_queue_new(void);
+void event_queue_free(struct event_queue *queue); /* what nobody emitted is dropped */
+/* Any thread; copies the event. */
+void event_queue_push(struct event_queue *queue, const struct event *event);
+/* Loop thread: emits everything pushed so far. `emitter` NULL: drops it. */
+void event_queue_emit(struct event_queue *queue, struct emitter *emitter);
+
 /* Texts of the event are borrowed until this returns. */
 static inline int emit(struct emitter *emitter, struct event *event)
 {

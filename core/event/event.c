@@ -1,12 +1,11 @@
-/* Names, fields and the encoder, all made from event.def.
+/* Event types, record layouts, and what can be done with any event: copy it, visit its texts, describe its schema.
  *
- * The generated part is two switches. Inside a case of event_fields `self` names the struct of that type, so that a row
- * of the table needs nothing but the name of the field; the members of the union all begin at the same place. */
+ * The tables come from event.def. Inside a case of the generated switches `self` names the struct of that row, so a row
+ * of event.def needs nothing but the names of its fields. */
 
 #include "event.h"
 #include "base/json.h"
 #include "base/mem.h"
-#include "event_scan.h"
 #include <stddef.h>
 #include <string.h>
 
@@ -17,10 +16,12 @@ struct type_info {
 };
 
 static const struct type_info types[EVENT_TYPE_COUNT] = {
-#define F(kind, field)
-#define EVENT(ID, member, name, doc, fields) [EVENT_##ID] = {name, sizeof(name) - 1, doc},
+#define F(kind, ...)
+#define REC(name, ...)
+#define EVENT(ID, member, name, doc, ...) [EVENT_##ID] = {name, sizeof(name) - 1, doc},
 #include "event.def"
 #undef EVENT
+#undef REC
 #undef F
 };
 
@@ -42,148 +43,329 @@ enum event_type event_type_from_name(const char *name, size_t len)
     return EVENT_OTHER;
 }
 
-#define UNION_OFFSET offsetof(struct event, session_started)
+/* Layouts */
 
-/* How a kind of event.def stands in the table: what it is in C, and the first character its JSON must have. */
-#define KIND_STR  EVENT_KIND_STR, 0
-#define KIND_JSON EVENT_KIND_JSON, 0
-#define KIND_LIST EVENT_KIND_JSON, '['
-#define KIND_OBJ  EVENT_KIND_JSON, '{'
-#define KIND_INT  EVENT_KIND_INT, 0
-#define KIND_NINT EVENT_KIND_NINT, 0
-#define KIND_NUM  EVENT_KIND_NUM, 0
-#define KIND_NNUM EVENT_KIND_NNUM, 0
-#define KIND_BOOL EVENT_KIND_BOOL, 0
+#define ROW(kind_, field, record_, ...) \
+    {.name = #field, .kind = kind_, .record = EVENT_RECORD_##record_, .offset = offsetof(self, field)},
+#define F(kind, ...) ROW(EVENT_KIND_##kind, __VA_ARGS__, NONE, )
+#define LAYOUT(what, ...)                                                        \
+    {                                                                            \
+        typedef struct event_##what self;                                        \
+        static const struct event_field table[] = {__VA_ARGS__{.name = NULL}};   \
+        return (struct event_layout){table, COUNT_OF(table) - 1, sizeof(self)};  \
+    }
 
-const struct event_field *event_fields(enum event_type type, size_t *count)
+struct event_layout event_layout(enum event_type type)
 {
     switch (type) {
-#define F(kind, field) {#field, KIND_##kind, UNION_OFFSET + offsetof(self, field)},
-#define EVENT(ID, member, name, doc, fields)                                                                           \
-    case EVENT_##ID: {                                                                                                 \
-        typedef struct event_##member self;                                                                            \
-        static const struct event_field table[] = {fields{NULL, KIND_STR, sizeof(self)}};                              \
-        *count = COUNT_OF(table) - 1;                                                                                  \
-        return table;                                                                                                  \
-    }
+#define REC(name, ...)
+#define EVENT(ID, member, name, doc, ...) \
+    case EVENT_##ID:                      \
+        LAYOUT(member, __VA_ARGS__)
 #include "event.def"
 #undef EVENT
-#undef F
+#undef REC
     case EVENT_OTHER:
     case EVENT_TYPE_COUNT:
         break;
     }
-    static const struct event_field none[1];
-    *count = 0;
-    return none;
+    return (struct event_layout){0};
 }
 
-static void encode_field(struct json_writer *w, const struct event *event, const struct event_field *field)
+struct event_layout event_record_layout(enum event_record record)
 {
-    const char *place = (const char *)event + field->offset;
-    const char *text;
-    int64_t integer;
-    double number;
-    bool truth;
+    switch (record) {
+#define REC(name, ...)            \
+    case EVENT_RECORD_##name:     \
+        LAYOUT(name, __VA_ARGS__)
+#define EVENT(ID, member, name, doc, ...)
+#include "event.def"
+#undef EVENT
+#undef REC
+    case EVENT_RECORD_NONE:
+    case EVENT_RECORD_COUNT:
+        break;
+    }
+    return (struct event_layout){0};
+}
+
+/* Records and lists have one shape whatever they hold; these views read and write them. */
+struct list_view {
+    const void *items;
+    size_t count;
+};
+
+static struct list_view list_at(const void *place)
+{
+    struct list_view list;
+    memcpy(&list, place, sizeof(list));
+    return list;
+}
+
+static void set_pointer(void *place, const void *pointer)
+{
+    memcpy(place, &pointer, sizeof(pointer));
+}
+
+static const void *pointer_at(const void *place)
+{
+    const void *pointer;
+    memcpy(&pointer, place, sizeof(pointer));
+    return pointer;
+}
+
+/* Visiting texts. A visit replaces what it changed by copies; `deep` copies everything. */
+struct visit {
+    struct arena *arena;
+    event_text_fn *text;
+    void *user;
+    bool deep;
+};
+
+static bool visit_text(const struct visit *visit, void *place, bool json)
+{
+    const char *text = pointer_at(place);
+    const char *now = text ? visit->text(visit->arena, text, json, visit->user) : NULL;
+    if (now)
+        set_pointer(place, now);
+    return now != NULL;
+}
+
+/* Aligned for any type, which arena_memdup0 is not. */
+static void *copy_bytes(struct arena *arena, const void *bytes, size_t len)
+{
+    return memcpy(arena_alloc(arena, len + 1), bytes, len);
+}
+
+static bool visit_body(const struct visit *visit, struct event_layout layout, void *body);
+
+static bool visit_strs(const struct visit *visit, void *place)
+{
+    struct list_view list = list_at(place);
+    const char **items = arena_alloc(visit->arena, (list.count + 1) * sizeof(*items));
+    bool changed = visit->deep;
+    memcpy(items, list.items, list.count * sizeof(*items));
+    for (size_t i = 0; i < list.count; i++)
+        changed |= visit_text(visit, &items[i], false);
+    if (changed)
+        set_pointer(place, items);
+    return changed;
+}
+
+/* One record, or the items of a list of records. */
+static bool visit_records(const struct visit *visit, enum event_record record, void *place, size_t count)
+{
+    struct event_layout layout = event_record_layout(record);
+    char *items = arena_alloc(visit->arena, count * layout.size + 1);
+    bool changed = visit->deep;
+    memcpy(items, pointer_at(place), count * layout.size);
+    for (size_t i = 0; i < count; i++)
+        changed |= visit_body(visit, layout, items + i * layout.size);
+    if (changed)
+        set_pointer(place, items);
+    return changed;
+}
+
+static bool visit_field(const struct visit *visit, const struct event_field *field, void *place)
+{
     switch (field->kind) {
     case EVENT_KIND_STR:
-        memcpy(&text, place, sizeof(text));
-        if (text)
-            json_add_str(w, field->name, text);
-        return;
+    case EVENT_KIND_NSTR:
+        return visit_text(visit, place, false);
     case EVENT_KIND_JSON:
-        memcpy(&text, place, sizeof(text));
-        if (text)
-            json_add_raw(w, field->name, text);
-        return;
+    case EVENT_KIND_LIST:
+    case EVENT_KIND_OBJ:
+        return visit_text(visit, place, true);
+    case EVENT_KIND_STRS:
+        return pointer_at(place) && visit_strs(visit, place);
+    case EVENT_KIND_OREC:
+        return pointer_at(place) && visit_records(visit, field->record, place, 1);
+    case EVENT_KIND_RECS:
+        return pointer_at(place) && visit_records(visit, field->record, place, list_at(place).count);
+    case EVENT_KIND_INTS:
+        if (!visit->deep || !pointer_at(place))
+            return false;
+        set_pointer(place, copy_bytes(visit->arena, pointer_at(place), list_at(place).count * sizeof(int64_t)));
+        return true;
     case EVENT_KIND_INT:
     case EVENT_KIND_NINT:
-        memcpy(&integer, place, sizeof(integer));
-        if (field->kind == EVENT_KIND_NINT && integer == EVENT_NULL_INT)
-            json_add_null(w, field->name);
-        else
-            json_add_int(w, field->name, integer);
-        return;
+    case EVENT_KIND_OINT:
     case EVENT_KIND_NUM:
     case EVENT_KIND_NNUM:
-        memcpy(&number, place, sizeof(number));
-        json_add_num(w, field->name, number);
-        return;
     case EVENT_KIND_BOOL:
-        memcpy(&truth, place, sizeof(truth));
-        json_add_bool(w, field->name, truth);
+    case EVENT_KIND_YES:
+    case EVENT_KIND_FLAG:
+        break;
+    }
+    return false;
+}
+
+static bool visit_body(const struct visit *visit, struct event_layout layout, void *body)
+{
+    bool changed = false;
+    for (size_t i = 0; i < layout.count; i++)
+        changed |= visit_field(visit, &layout.fields[i], (char *)body + layout.fields[i].offset);
+    return changed;
+}
+
+void event_map_texts(struct event *event, struct arena *arena, event_text_fn *text, void *user)
+{
+    struct visit visit = {.arena = arena, .text = text, .user = user};
+    visit_body(&visit, event_layout(event->type), event_body(event));
+}
+
+static const char *copy_text(struct arena *arena, const char *text, bool json, void *user)
+{
+    (void)json;
+    (void)user;
+    return arena_strdup(arena, text);
+}
+
+struct event *event_copy(struct arena *arena, const struct event *event)
+{
+    struct visit visit = {.arena = arena, .text = copy_text, .deep = true};
+    struct event *copy = copy_bytes(arena, event, sizeof(*event));
+    if (event->raw)
+        copy->raw = arena_memdup0(arena, event->raw, event->raw_len);
+    if (event->type == EVENT_OTHER && event->type_name)
+        copy->type_name = arena_strdup(arena, event->type_name);
+    visit_body(&visit, event_layout(event->type), event_body(copy));
+    return copy;
+}
+
+/* The schema: one definition per record, one branch per type. Unknown fields are allowed everywhere. */
+
+static void schema_type(struct json_writer *w, const char *type, bool nullable)
+{
+    if (!nullable) {
+        json_add_str(w, "type", type);
         return;
     }
+    json_open(w, "type", '[');
+    json_add_str(w, NULL, type);
+    json_add_str(w, NULL, "null");
+    json_close(w, ']');
 }
 
-static void encode_fields(struct strbuf *out, const struct event *event)
+static const char *record_name(enum event_record record)
+{
+    static const char *const names[] = {
+#define REC(name, ...) [EVENT_RECORD_##name] = #name,
+#define EVENT(ID, member, name, doc, ...)
+#include "event.def"
+#undef EVENT
+#undef REC
+    };
+    return names[record];
+}
+
+static void schema_reference(struct json_writer *w, enum event_record record)
+{
+    CLEANUP(strbuf) struct strbuf path = STRBUF_INIT;
+    strbuf_addf(&path, "#/$defs/%s", record_name(record));
+    json_add_str(w, "$ref", path.buf);
+}
+
+static void schema_items(struct json_writer *w, const struct event_field *field)
+{
+    json_add_str(w, "type", "array");
+    json_open(w, "items", '{');
+    if (field->kind == EVENT_KIND_RECS)
+        schema_reference(w, field->record);
+    else
+        json_add_str(w, "type", field->kind == EVENT_KIND_STRS ? "string" : "integer");
+    json_close(w, '}');
+}
+
+static void schema_field(struct json_writer *w, const struct event_field *field)
+{
+    json_open(w, field->name, '{');
+    switch (field->kind) {
+    case EVENT_KIND_STR:
+    case EVENT_KIND_NSTR:
+        schema_type(w, "string", field->kind == EVENT_KIND_NSTR);
+        break;
+    case EVENT_KIND_JSON:
+        break; /* any value */
+    case EVENT_KIND_LIST:
+        json_add_str(w, "type", "array");
+        break;
+    case EVENT_KIND_OBJ:
+        json_add_str(w, "type", "object");
+        break;
+    case EVENT_KIND_INT:
+    case EVENT_KIND_OINT:
+    case EVENT_KIND_NINT:
+        schema_type(w, "integer", field->kind == EVENT_KIND_NINT);
+        break;
+    case EVENT_KIND_NUM:
+    case EVENT_KIND_NNUM:
+        schema_type(w, "number", field->kind == EVENT_KIND_NNUM);
+        break;
+    case EVENT_KIND_BOOL:
+    case EVENT_KIND_YES:
+    case EVENT_KIND_FLAG:
+        json_add_str(w, "type", "boolean");
+        break;
+    case EVENT_KIND_STRS:
+    case EVENT_KIND_INTS:
+    case EVENT_KIND_RECS:
+        schema_items(w, field);
+        break;
+    case EVENT_KIND_OREC:
+        schema_reference(w, field->record);
+        break;
+    }
+    json_close(w, '}');
+}
+
+static void schema_fields(struct json_writer *w, struct event_layout layout)
+{
+    json_open(w, "properties", '{');
+    for (size_t i = 0; i < layout.count; i++)
+        schema_field(w, &layout.fields[i]);
+    json_close(w, '}');
+}
+
+static void schema_event(struct json_writer *w, enum event_type type)
+{
+    json_open(w, NULL, '{');
+    json_open(w, "if", '{');
+    json_open(w, "properties", '{');
+    json_open(w, "type", '{');
+    json_add_str(w, "const", event_type_name(type));
+    json_close(w, '}');
+    json_close(w, '}');
+    json_close(w, '}');
+    json_open(w, "then", '{');
+    json_add_str(w, "description", event_type_doc(type));
+    schema_fields(w, event_layout(type));
+    json_close(w, '}');
+    json_close(w, '}');
+}
+
+void event_schema(struct strbuf *out)
 {
     struct json_writer w = json_begin(out);
-    size_t begin = out->len;
     json_open(&w, NULL, '{');
-    if (event->seq >= 0)
-        json_add_int(&w, "seq", event->seq);
-    if (event->t >= 0)
-        json_add_int(&w, "t", event->t);
-    json_add_int(&w, "turn", event->turn);
-    const char *name = event_type_name(event->type);
-    json_add_str(&w, "type", name ? name : event->type_name ? event->type_name : "");
-    size_t count;
-    const struct event_field *fields = event_fields(event->type, &count);
-    for (size_t i = 0; i < count; i++)
-        encode_field(&w, event, &fields[i]);
-    json_close(&w, '}');
-    json_make_printable(out, begin);
-}
-
-void event_encode(struct strbuf *out, const struct event *event)
-{
-    size_t begin = out->len;
-    if (event->raw) {
-        strbuf_add(out, event->raw, event->raw_len);
-        json_make_printable(out, begin); /* lines of older versions hold such characters as they are */
-    } else {
-        encode_fields(out, event);
-    }
-}
-
-static bool is_key(const struct event_member *member, const char *name)
-{
-    char plain[32]; /* a short name written all in \u0073 forms is shorter */
-    const char *key = member->key;
-    size_t len = member->key_len;
-    if (member->key_escaped && len <= sizeof(plain)) {
-        len = event_scan_unescape(plain, key, len);
-        key = plain;
-    }
-    return len == strlen(name) && memcmp(key, name, len) == 0;
-}
-
-void event_encode_numbered(struct strbuf *out, const struct event *event)
-{
-    if (!event->raw) {
-        encode_fields(out, event);
-        return;
-    }
-    struct json_writer w = json_begin(out);
-    size_t begin = out->len;
-    json_open(&w, NULL, '{');
-    json_add_int(&w, "seq", event->seq);
-    json_add_int(&w, "t", event->t);
-    struct event_scan scan;
-    struct event_member member;
-    event_scan_begin(&scan, event->raw, event->raw_len);
-    while (event_scan_next(&scan, &member) > 0) {
-        if (is_key(&member, "seq") || is_key(&member, "t"))
-            continue;
-        strbuf_add(out, ",\"", 2);
-        strbuf_add(out, member.key, member.key_len);
-        strbuf_add(out, "\":", 2);
-        strbuf_grow(out, member.len);
-        /* Squeezed, because a line break between the parts of a value would end the line. */
-        size_t took = event_scan_squeeze(out->buf + out->len, member.value, member.len);
-        strbuf_set_len(out, out->len + took);
+    json_add_str(&w, "$schema", "https://json-schema.org/draft/2020-12/schema");
+    json_add_str(&w, "title", "One line of a Keyturn transcript");
+    json_add_str(&w, "type", "object");
+    json_add_raw(&w, "required", "[\"type\"]");
+    json_add_raw(&w, "properties", "{\"seq\":{\"type\":\"integer\"},\"t\":{\"type\":\"integer\"},"
+                                   "\"turn\":{\"type\":\"integer\"},\"type\":{\"type\":\"string\"}}");
+    json_open(&w, "allOf", '[');
+    for (int type = EVENT_OTHER + 1; type < EVENT_TYPE_COUNT; type++)
+        schema_event(&w, (enum event_type)type);
+    json_close(&w, ']');
+    json_open(&w, "$defs", '{');
+    for (int record = EVENT_RECORD_NONE + 1; record < EVENT_RECORD_COUNT; record++) {
+        json_open(&w, record_name((enum event_record)record), '{');
+        json_add_str(&w, "type", "object");
+        schema_fields(&w, event_record_layout((enum event_record)record));
+        json_close(&w, '}');
     }
     json_close(&w, '}');
-    json_make_printable(out, begin);
+    json_close(&w, '}');
 }
+#undef F

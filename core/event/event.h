@@ -1,9 +1,8 @@
 #pragma once
 /* An event: a fact, in the past tense, immutable. event.def is the list.
  *
- * One JSON object per line: seq, t, turn, type, then the fields of the type. In memory an event is a struct whose texts
- * are borrowed: from the caller while it is being emitted, from an arena after decoding. JSON fields are compact JSON
- * text, parsed by whoever needs to look inside; that a list is a list and an object an object is checked by then. */
+ * One JSON object per line: seq, t, turn, type, then the fields of the type. In memory an event is a struct. A new event
+ * borrows everything it points to while it is emitted. A decoded event owns everything in the arena of its reader. */
 
 #include "base/arena.h"
 #include "base/err.h"
@@ -16,31 +15,75 @@
 
 enum event_type {
     EVENT_OTHER = 0, /* a type this version does not know: kept and shown */
-#define F(kind, field)
-#define EVENT(ID, member, name, doc, fields) EVENT_##ID,
+#define F(kind, ...)
+#define REC(name, ...)
+#define EVENT(ID, member, name, doc, ...) EVENT_##ID,
 #include "event.def"
 #undef EVENT
-#undef F
+#undef REC
     EVENT_TYPE_COUNT
 };
 
-#define EVENT_C_STR    const char *
-#define EVENT_C_JSON   const char *
-#define EVENT_C_LIST   const char *
-#define EVENT_C_OBJ    const char *
-#define EVENT_C_INT    int64_t
-#define EVENT_C_NINT   int64_t
-#define EVENT_C_NUM    double
-#define EVENT_C_NNUM   double
-#define EVENT_C_BOOL   bool
-#define F(kind, field) EVENT_C_##kind field;
-#define EVENT(ID, member, name, doc, fields)                                                                           \
-    struct event_##member {                                                                                            \
-        char none_;                                                                                                    \
-        fields                                                                                                         \
+enum event_record {
+    EVENT_RECORD_NONE = 0,
+#define REC(name, ...) EVENT_RECORD_##name,
+#define EVENT(ID, member, name, doc, ...)
+#include "event.def"
+#undef EVENT
+#undef REC
+#undef F
+    EVENT_RECORD_COUNT
+};
+
+/* Lists inside events. `items` NULL: the field is absent. EVENT_NONE is the pointer of an empty list. */
+struct event_strs {
+    const char *const *items;
+    size_t count;
+};
+struct event_ints {
+    const int64_t *items;
+    size_t count;
+};
+#define EVENT_NONE ((const void *)"")
+
+#define EVENT_C_STR(field)          const char *field;
+#define EVENT_C_NSTR(field)         const char *field;
+#define EVENT_C_JSON(field)         const char *field;
+#define EVENT_C_LIST(field)         const char *field;
+#define EVENT_C_OBJ(field)          const char *field;
+#define EVENT_C_INT(field)          int64_t field;
+#define EVENT_C_NINT(field)         int64_t field;
+#define EVENT_C_OINT(field)         int64_t field;
+#define EVENT_C_NUM(field)          double field;
+#define EVENT_C_NNUM(field)         double field;
+#define EVENT_C_BOOL(field)         bool field;
+#define EVENT_C_YES(field)          bool field;
+#define EVENT_C_FLAG(field)         bool field;
+#define EVENT_C_STRS(field)         struct event_strs field;
+#define EVENT_C_INTS(field)         struct event_ints field;
+#define EVENT_C_OREC(field, record) const struct event_##record *field;
+#define EVENT_C_RECS(field, record) struct event_##record##_list field;
+/* Bit i of `present`: the line had the i-th field, or null. 0 in what was not decoded. The fold reads it in records where
+ * a missing field differs from null; code that makes such a record sets EVENT_ALL_PRESENT. */
+#define EVENT_ALL_PRESENT UINT64_MAX
+#define F(kind, ...) EVENT_C_##kind(__VA_ARGS__)
+#define REC(name, ...)                         \
+    struct event_##name {                      \
+        uint64_t present;                      \
+        __VA_ARGS__                            \
+    };                                         \
+    struct event_##name##_list {               \
+        const struct event_##name *items;      \
+        size_t count;                          \
+    };
+#define EVENT(ID, member, name, doc, ...)      \
+    struct event_##member {                    \
+        uint64_t present;                      \
+        __VA_ARGS__                            \
     };
 #include "event.def"
 #undef EVENT
+#undef REC
 #undef F
 
 struct event {
@@ -48,14 +91,17 @@ struct event {
     int64_t t;    /* microseconds since the session began */
     int64_t turn; /* 0 outside turns */
     enum event_type type;
+    unsigned loose;        /* fields inside records that had the wrong type and read as missing */
     const char *type_name; /* also of a type this version does not know */
     const char *raw;       /* the line it was decoded from (not terminated), NULL for a new one */
     size_t raw_len;
     union {
-#define F(kind, field)
-#define EVENT(ID, member, name, doc, fields) struct event_##member member;
+#define F(kind, ...)
+#define REC(name, ...)
+#define EVENT(ID, member, name, doc, ...) struct event_##member member;
 #include "event.def"
 #undef EVENT
+#undef REC
 #undef F
     };
 };
@@ -68,6 +114,11 @@ enum event_type event_type_from_name(const char *name, size_t len);
 /* Appends the line, without its newline. An event that was decoded is written as its raw line, so that fields this
  * version does not know survive. */
 void event_encode(struct strbuf *out, const struct event *event);
+/* The same with the event's seq and t instead of those in the raw line. */
+void event_encode_numbered(struct strbuf *out, const struct event *event);
+/* Appends the JSON value of one field of an event or record; nothing when the field is absent. */
+struct event_field;
+void event_encode_field(struct strbuf *out, const struct event_field *field, const void *body);
 /* Reads a line. Texts go to the arena. Unknown types and fields are fine; text that is no JSON object, a missing type,
  * or a known field of the wrong kind is an error that names the field. Missing seq, t and turn are -1, -1 and 0: the
  * reader of the file fills them in. A missing or null field has its zero value (NULL, 0, EVENT_NULL_INT, NaN, false).
@@ -82,22 +133,56 @@ int event_decode(struct event *event, struct arena *arena, const char *line, siz
 #define EVENT_SHORT ((size_t)256 << 10)
 int event_decode_short(struct event *event, struct arena *arena, const char *line, size_t len, struct err *err) CHECKED;
 
-/* The fields of a type, for tables and comparison. */
+/* A field as the line has it, with everything that this version does not know: compact JSON text in the arena, for who
+ * shows it whole. NULL when it is missing or null, and of a new event. */
+const char *event_raw_field(const struct event *event, const char *name, struct arena *arena);
+
+/* The fields of an event or a record, for code that treats all of them alike: codec, copy, comparison, redaction. */
 enum event_kind {
     EVENT_KIND_STR,
+    EVENT_KIND_NSTR,
     EVENT_KIND_JSON,
+    EVENT_KIND_LIST,
+    EVENT_KIND_OBJ,
     EVENT_KIND_INT,
     EVENT_KIND_NINT,
+    EVENT_KIND_OINT,
     EVENT_KIND_NUM,
     EVENT_KIND_NNUM,
-    EVENT_KIND_BOOL
+    EVENT_KIND_BOOL,
+    EVENT_KIND_YES,
+    EVENT_KIND_FLAG,
+    EVENT_KIND_STRS,
+    EVENT_KIND_INTS,
+    EVENT_KIND_OREC,
+    EVENT_KIND_RECS,
 };
 struct event_field {
     const char *name;
     enum event_kind kind;
-    char shape;    /* of JSON: '[' a list, '{' an object, 0 anything */
-    size_t offset; /* within struct event */
+    enum event_record record; /* of OREC and RECS */
+    size_t offset;            /* within the struct of its event or record */
 };
-const struct event_field *event_fields(enum event_type type, size_t *count);
+struct event_layout {
+    const struct event_field *fields;
+    size_t count;
+    size_t size; /* of the struct */
+};
+struct event_layout event_layout(enum event_type type);
+struct event_layout event_record_layout(enum event_record record);
+/* Where the struct of an event's own type begins. */
+static inline void *event_body(struct event *event)
+{
+    return &event->session_started;
+}
+
+/* A copy in the arena that shares nothing with `event`. */
+struct event *event_copy(struct arena *arena, const struct event *event);
+/* Calls `text` for every text of the event, also inside records: it returns NULL to leave the text as it is, or its
+ * replacement from the arena. Changed records are copied to the arena; nothing that was borrowed is written to. */
+typedef const char *event_text_fn(struct arena *arena, const char *text, bool json, void *user);
+void event_map_texts(struct event *event, struct arena *arena, event_text_fn *text, void *user);
+/* The JSON schema of a line. */
+void event_schema(struct strbuf *out);
 /* One line for lists: "c4 src/lines.c +4 -1". Not sanitised. */
 void event_summary(struct strbuf *out, const struct event *event);

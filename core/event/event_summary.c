@@ -109,8 +109,10 @@ static bool add_named(struct strbuf *out, const struct json *object)
         if (!name || name->type != JSON_STRING)
             continue;
         const struct json *provider = json_get(object, "provider");
-        if (provider && provider->type == JSON_STRING)
-            strbuf_addf(out, "%.80s/", provider->text);
+        if (provider && provider->type == JSON_STRING) {
+            add_exact(out, provider);
+            strbuf_addch(out, '/');
+        }
         add_exact(out, name);
         const struct json *added = json_get(object, "added"), *removed = json_get(object, "removed");
         if (added && removed)
@@ -169,53 +171,30 @@ static void add_value(struct strbuf *out, const struct json *value)
 
 static void add_field(struct strbuf *out, const struct event *event, const struct event_field *field)
 {
-    const char *place = (const char *)event + field->offset;
-    const char *text = NULL;
-    int64_t integer = 0;
-    double number = 0;
-    bool truth = false;
-    switch (field->kind) {
-    case EVENT_KIND_STR:
-        memcpy(&text, place, sizeof(text));
-        if (text)
-            add_text(out, text, strlen(text));
-        return;
-    case EVENT_KIND_JSON: {
-        memcpy(&text, place, sizeof(text));
-        if (!text)
-            return;
-        CLEANUP(arena) struct arena arena = ARENA_INIT;
-        const struct json *value = json_parse(&arena, text, strlen(text), NULL);
-        if (value)
-            add_value(out, value);
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
+    CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
+    if (field->kind == EVENT_KIND_STR) {
+        const char *prose = *(const char *const *)((const char *)&event->session_started + field->offset);
+        if (prose)
+            add_text(out, prose, strlen(prose));
         return;
     }
-    case EVENT_KIND_INT:
-    case EVENT_KIND_NINT:
-        memcpy(&integer, place, sizeof(integer));
-        if (integer != EVENT_NULL_INT)
-            strbuf_addf(out, "%lld", (long long)integer);
+    event_encode_field(&text, field, &event->session_started);
+    const struct json *value = text.len ? json_parse(&arena, text.buf, text.len, NULL) : NULL;
+    if (!value || (value->type == JSON_NULL && field->kind != EVENT_KIND_JSON))
         return;
-    case EVENT_KIND_NUM:
-    case EVENT_KIND_NNUM:
-        memcpy(&number, place, sizeof(number));
-        if (!isnan(number))
-            json_write_num(out, number);
-        return;
-    case EVENT_KIND_BOOL:
-        memcpy(&truth, place, sizeof(truth));
-        strbuf_addstr(out, truth ? "yes" : "no");
-        return;
-    }
+    if (value->type == JSON_TRUE || value->type == JSON_FALSE)
+        strbuf_addstr(out, value->type == JSON_TRUE ? "yes" : "no");
+    else
+        add_value(out, value);
 }
 
 static const struct event_field *field_named(enum event_type type, const char *name, size_t len)
 {
-    size_t count;
-    const struct event_field *fields = event_fields(type, &count);
-    for (size_t i = 0; i < count; i++)
-        if (strlen(fields[i].name) == len && memcmp(fields[i].name, name, len) == 0)
-            return &fields[i];
+    struct event_layout layout = event_layout(type);
+    for (size_t i = 0; i < layout.count; i++)
+        if (strlen(layout.fields[i].name) == len && memcmp(layout.fields[i].name, name, len) == 0)
+            return &layout.fields[i];
     BUG("the summary of %s names %.*s, which it does not have", event_type_name(type), (int)len, name);
 }
 

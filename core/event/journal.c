@@ -13,7 +13,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/mem.h"
-#include "event_scan.h"
+#include "base/json_members.h"
 #include "journal_read.h"
 #include <errno.h>
 #include <fcntl.h>

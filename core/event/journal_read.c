@@ -16,7 +16,7 @@
 
 #include "journal_read.h"
 #include "base/mem.h"
-#include "event_scan.h"
+#include "base/json_members.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -66,11 +66,11 @@ static bool may_be_event(const char *at, const char *end)
 /* A whole JSON object with nothing behind it. */
 static bool is_whole(const char *line, size_t len)
 {
-    struct event_scan scan;
-    struct event_member member;
+    struct json_members scan;
+    struct json_member member;
     int more;
-    event_scan_begin(&scan, line, len);
-    while ((more = event_scan_next(&scan, &member)) > 0)
+    json_members_begin(&scan, line, len);
+    while ((more = json_members_next(&scan, &member)) > 0)
         ;
     return more == 0;
 }

@@ -32,11 +32,9 @@ static void set(char **place, const char *text)
     *place = xstrdup(text);
 }
 
-static void set_model(struct peek *peek, const char *model)
+static void set_model(struct peek *peek, const struct event_model_info *model)
 {
-    CLEANUP(arena) struct arena arena = ARENA_INIT;
-    if (model)
-        set(&peek->model, json_str(json_get(json_parse(&arena, model, strlen(model), NULL), "name"), NULL));
+    set(&peek->model, model ? model->name : NULL);
 }
 
 static void take(struct peek *peek, const struct event *event)

@@ -18,30 +18,28 @@ struct held_back {
 static const char *text_of(const struct event *event, const struct event_field *field)
 {
     const char *text;
-    memcpy(&text, (const char *)event + field->offset, sizeof(text));
+    memcpy(&text, (const char *)&event->session_started + field->offset, sizeof(text));
     return text;
 }
 
 static void set_text(struct event *event, const struct event_field *field, const char *text)
 {
-    memcpy((char *)event + field->offset, &text, sizeof(text));
+    memcpy((char *)event_body(event) + field->offset, &text, sizeof(text));
 }
 
 /* ---- events that are whole ---- */
 
+static const char *redact_one(struct arena *arena, const char *text, bool json, void *user)
+{
+    (void)user;
+    CLEANUP(strbuf) struct strbuf out = STRBUF_INIT;
+    bool found = (json ? redact_json : redact_text)(&out, text, strlen(text));
+    return found ? arena_memdup0(arena, out.buf, out.len) : NULL;
+}
+
 static void redact_fields(struct event *event, struct arena *arena)
 {
-    size_t count;
-    const struct event_field *fields = event_fields(event->type, &count);
-    for (size_t i = 0; i < count; i++) {
-        CLEANUP(strbuf) struct strbuf out = STRBUF_INIT;
-        bool json = fields[i].kind == EVENT_KIND_JSON;
-        if (!json && fields[i].kind != EVENT_KIND_STR)
-            continue;
-        const char *text = text_of(event, &fields[i]);
-        if (text && (json ? redact_json : redact_text)(&out, text, strlen(text)))
-            set_text(event, &fields[i], arena_memdup0(arena, out.buf, out.len));
-    }
+    event_map_texts(event, arena, redact_one, NULL);
 }
 
 /* ---- streams ---- */
@@ -102,10 +100,10 @@ static const char *next_piece(struct redact_events *redact, struct held_back *he
 /* False when nothing of the event is left to be told. */
 static bool redact_stream(struct redact_events *redact, struct event *event, const char *key)
 {
-    size_t count;
-    const struct event_field *fields = event_fields(event->type, &count);
+    struct event_layout layout = event_layout(event->type);
+    const struct event_field *fields = layout.fields;
     bool told = false;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < layout.count; i++) {
         const char *text = is_piece(&fields[i]) ? text_of(event, &fields[i]) : NULL;
         if (!text)
             continue;

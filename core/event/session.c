@@ -170,6 +170,12 @@ uint32_t fold_step(const struct fold *fold, struct session_turn *turn, int64_t n
 
 /* ---- one function per event ---- */
 
+static void note_model(struct session *session, const struct event_model_info *model)
+{
+    session->provider = session_intern(session, model ? model->provider : NULL);
+    session->model = session_intern(session, model ? model->name : NULL);
+}
+
 static void session_started(const struct fold *fold)
 {
     struct session *session = fold->session;
@@ -178,14 +184,12 @@ static void session_started(const struct fold *fold)
         fold_fault(fold, "the session has begun already");
         return;
     }
-    const struct json *model = fold_json(fold, e->model, JSON_OBJECT);
     session->started_seq = session->tools_seq = fold->seq;
     session->id = session_intern(session, e->session);
     session->created = session_intern(session, e->created);
     session->app = session_intern(session, e->app);
     session->workspace = session_intern(session, e->workspace);
-    session->provider = session_intern(session, json_str(json_get(model, "provider"), NULL));
-    session->model = session_intern(session, json_str(json_get(model, "name"), NULL));
+    note_model(session, e->model);
     session->engine = session_intern(session, e->engine);
 }
 
@@ -225,13 +229,15 @@ static void turn_prepared(const struct fold *fold)
         turn->prepared_seq = fold->seq;
 }
 
-static void read_budget(const struct fold *fold, const char *text, double values[BUDGET_KEY_COUNT])
+/* A key that the line does not have keeps its value; null means unknown, or no limit. */
+static void read_budget(const struct event_budget_values *budget, double values[BUDGET_KEY_COUNT])
 {
-    const struct json *object = fold_json(fold, text, JSON_OBJECT);
-    for (int key = 0; key < BUDGET_KEY_COUNT; key++) {
-        const struct json *value = json_get(object, budget_names[key]);
-        values[key] =
-            value && value->type == JSON_NULL ? NAN : json_num(value, values[key]); /* null: not known, or none */
+    struct event_layout layout = event_record_layout(EVENT_RECORD_budget_values);
+    for (size_t i = 0; budget && i < layout.count; i++) {
+        int key = budget_key_from_name(layout.fields[i].name);
+        bool given = budget->present & (uint64_t)1 << i;
+        if (key >= 0 && given)
+            values[key] = *(const double *)((const char *)budget + layout.fields[i].offset);
     }
 }
 
@@ -247,7 +253,7 @@ static void budget_opened(const struct fold *fold)
     if (!fold_turn(fold))
         return;
     reset_budget(fold->session);
-    read_budget(fold, fold->event->budget_opened.limits, fold->session->budget.limit);
+    read_budget(fold->event->budget_opened.limits, fold->session->budget.limit);
     note_charge(fold);
 }
 
@@ -255,7 +261,7 @@ static void budget_charged(const struct fold *fold)
 {
     if (!fold_turn(fold))
         return;
-    read_budget(fold, fold->event->budget_charged.used, fold->session->budget.used);
+    read_budget(fold->event->budget_charged.used, fold->session->budget.used);
     note_charge(fold);
 }
 
@@ -293,10 +299,7 @@ static void model_requested(const struct fold *fold)
 
 static void model_changed(const struct fold *fold)
 {
-    struct session *session = fold->session;
-    const struct json *model = fold_json(fold, fold->event->model_changed.model, JSON_OBJECT);
-    session->provider = session_intern(session, json_str(json_get(model, "provider"), NULL));
-    session->model = session_intern(session, json_str(json_get(model, "name"), NULL));
+    note_model(fold->session, fold->event->model_changed.model);
 }
 
 static void tools_changed(const struct fold *fold)

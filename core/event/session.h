@@ -22,7 +22,7 @@ call_state_name(enum call_state state); /* "planned", "running", "asks", "done",
 #define CALL_END_TIMED_OUT (-1001)
 /* The same of the `result` of a tool.finished: of several programs the first that did not end well. The arena is used,
  * and only where there was a program. */
-int16_t call_result_end(const char *result, struct arena *arena);
+int16_t call_result_end(const struct event_result_info *result, struct arena *arena);
 
 struct session_turn {
     uint32_t number;      /* as in the events */

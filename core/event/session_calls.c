@@ -32,12 +32,12 @@ static int16_t end_of(const struct json *program)
     return !told && signum > 0 && signum < -CALL_END_STOPPED ? (int16_t)-signum : CALL_END_STOPPED;
 }
 
-int16_t call_result_end(const char *result, struct arena *arena)
+int16_t call_result_end(const struct event_result_info *result, struct arena *arena)
 {
     /* Most results are of no program and long. Within a text the name would be escaped. */
-    if (!result || !strstr(result, "\"exit_code\""))
+    if (!result || !result->output || !strstr(result->output, "\"exit_code\""))
         return 0;
-    const struct json *output = json_get(json_parse(arena, result, strlen(result), NULL), "output");
+    const struct json *output = json_parse(arena, result->output, strlen(result->output), NULL);
     int16_t end = end_of(output);
     json_each (block, json_get(output, "blocks"))
         end = end ? end : end_of(block);
@@ -112,11 +112,11 @@ uint32_t fold_unfinished_calls(const struct session *session, const struct sessi
 
 /* ---- planning ---- */
 
-static void add_call(const struct fold *fold, struct session_turn *turn, uint32_t step, const struct json *call)
+static void add_call(const struct fold *fold, struct session_turn *turn, uint32_t step, const struct event_tool_request *call)
 {
     struct session *session = fold->session;
     struct session_names *names = session->names;
-    uint32_t id = session_intern(session, json_str(json_get(call, "id"), NULL));
+    uint32_t id = session_intern(session, call->id);
     uint32_t older = names->names[id].call;
     if (!id) {
         fold_fault(fold, "a call has no id");
@@ -132,7 +132,7 @@ static void add_call(const struct fold *fold, struct session_turn *turn, uint32_
     }
     uint32_t row = session->call_count++;
     session->calls[row] = (struct session_call){.id = id,
-                                                .tool = session_intern(session, json_str(json_get(call, "name"), NULL)),
+                                                .tool = session_intern(session, call->name),
                                                 .turn = session->turn_count - 1,
                                                 .step = step,
                                                 .wave = SESSION_NONE,
@@ -147,15 +147,9 @@ static void add_call(const struct fold *fold, struct session_turn *turn, uint32_
 
 void fold_answer_calls(const struct fold *fold, struct session_turn *turn, uint32_t step)
 {
-    const char *text = fold->event->model_responded.tool_calls;
-    if (!text || strcmp(text, "[]") == 0)
-        return;
-    const struct json *calls = fold_json(fold, text, JSON_ARRAY);
-    if (!calls)
-        fold_fault(fold, "tool_calls is no list");
-    json_each (call, calls) {
-        add_call(fold, turn, step, call);
-    }
+    const struct event_tool_request_list *calls = &fold->event->model_responded.tool_calls;
+    for (size_t i = 0; i < calls->count; i++)
+        add_call(fold, turn, step, &calls->items[i]);
 }
 
 /* Puts one call into the wave being read; `after` is the row that must come before it. */
@@ -184,16 +178,17 @@ void fold_waves_planned(const struct fold *fold)
     uint32_t step = turn ? fold_step(fold, turn, fold->event->waves_planned.step) : SESSION_NONE;
     if (step == SESSION_NONE)
         return;
-    const struct json *waves = fold_json(fold, fold->event->waves_planned.waves, JSON_ARRAY);
+    const struct event_plan_wave_list *waves = &fold->event->waves_planned.waves;
     uint32_t number = 0;
     int64_t after = -1;
-    json_each (item, waves) {
+    for (size_t i = 0; i < waves->count; i++) {
+        const struct event_plan_wave *item = &waves->items[i];
         uint32_t row = 0, count = 0;
         struct session_wave wave = {.turn = session->turn_count - 1, .step = step, .number = ++number};
         wave.planned_seq = fold->seq;
-        wave.parallel = strcmp(json_str(json_get(item, "mode"), ""), "parallel") == 0;
-        json_each (id, json_get(item, "calls")) {
-            if (!plan_call(fold, json_str(id, NULL), session->wave_count, after, &row))
+        wave.parallel = item->mode && strcmp(item->mode, "parallel") == 0;
+        for (size_t k = 0; k < item->calls.count; k++) {
+            if (!plan_call(fold, item->calls.items[k], session->wave_count, after, &row))
                 continue;
             if (count++ == 0)
                 wave.first_call = row;

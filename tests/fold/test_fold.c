@@ -262,13 +262,15 @@ static void many_calls_are_found_at_once(void **state)
     session_apply(&session, &event);
     char id[32];
     for (int i = 0; i < CALLS; i += PER_STEP) {
-        strbuf_reset(&list);
-        for (int k = i; k < i + PER_STEP; k++)
-            strbuf_addf(&list, "%c{\"id\":\"call_%d\",\"name\":\"grep\"}", k == i ? '[' : ',', k);
-        strbuf_addch(&list, ']');
+        char ids[PER_STEP][32];
+        struct event_tool_request calls[PER_STEP] = {0};
+        for (int k = 0; k < PER_STEP; k++) {
+            snprintf(ids[k], sizeof(ids[k]), "call_%d", i + k);
+            calls[k] = (struct event_tool_request){.id = ids[k], .name = "grep"};
+        }
         event = (struct event){.seq = session.last_seq + 1, .turn = 1, .type = EVENT_MODEL_RESPONDED};
         event.model_responded.step = i / PER_STEP + 1;
-        event.model_responded.tool_calls = list.buf;
+        event.model_responded.tool_calls = (struct event_tool_request_list){calls, PER_STEP};
         session_apply(&session, &event);
     }
     for (int i = 0; i < CALLS; i++) {

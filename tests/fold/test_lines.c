@@ -68,10 +68,10 @@ static void note_fields(const struct event *event, void *data)
 {
     CLEANUP(arena) struct arena arena = ARENA_INIT;
     struct seen *seen = data;
-    size_t count;
-    const struct event_field *fields = event_fields(event->type, &count);
+    struct event_layout layout = event_layout(event->type);
+    const struct event_field *fields = layout.fields;
     const struct json *line = json_parse(&arena, event->raw, event->raw_len, NULL);
-    for (size_t i = 0; !seen->types[event->type] && i < count; i++) {
+    for (size_t i = 0; !seen->types[event->type] && i < layout.count; i++) {
         const struct json *value = json_get(line, fields[i].name);
         if (!value || value->type == JSON_NULL)
             fail_msg("every_field.jsonl has no %s.%s", event->type_name, fields[i].name);

@@ -1,11 +1,13 @@
 /* Any bytes as the text of a recorded diff: read, indexed, chosen from and painted. The first byte says how wide the screen
  * is and which pieces are dropped. Every row belongs to the piece that says it has it. */
 
+#include "base/arena.h"
 #include "base/err.h"
+#include "base/json.h"
 #include "base/mem.h"
 #include "diffread.h"
 #include "diffview.h"
-#include "base/json.h"
+#include "event/event.h"
 #include <stdint.h>
 #include <string.h>
 
@@ -31,20 +33,28 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         BUG("%zu lines in hunks, %zu in all", lines, diff->line_count);
     diff_free(diff);
 
-    CLEANUP(strbuf) struct strbuf files = STRBUF_INIT;
-    struct json_writer w = json_begin(&files);
-    json_open(&w, NULL, '[');
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
+    CLEANUP(strbuf) struct strbuf line = STRBUF_INIT;
+    struct json_writer w = json_begin(&line);
+    json_open(&w, NULL, '{');
+    json_add_str(&w, "type", "write.proposed");
+    json_open(&w, "files", '[');
     json_open(&w, NULL, '{');
     json_add_str(&w, "path", "f");
     json_add_strn(&w, "diff", text, size - 1);
     json_close(&w, '}');
     json_close(&w, ']');
+    json_close(&w, '}');
+    struct event event;
+    struct err err = ERR_INIT;
+    if (event_decode(&event, &arena, line.buf, line.len, &err) < 0)
+        BUG("%s", err.text);
     struct diffview view;
     struct canvas canvas;
     diffview_init(&view);
     canvas_init(&canvas);
     canvas_resize(&canvas, 12, 20 + data[0] % 64);
-    diffview_load_recorded(&view, files.buf);
+    diffview_load_recorded(&view, &event.write_proposed.files);
     diffview_arrange(&view, data[0] & 1, data[0] & 2);
     view.choices = true;
     for (size_t i = 0; i < view.piece_count; i++) {

@@ -1,64 +1,35 @@
 /* A line of a journal. Whatever is taken comes back: as the same bytes, made printable, and without them as the same
- * fields. And the
- * decoder's scanner takes nothing that json_parse refuses, nor the other way round. */
+ * fields. And the decoder's scanner takes nothing that json_parse refuses, nor the other way round. */
 
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "event/event.h"
-#include "event/event_scan.h"
+#include "base/json_members.h"
 #include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Lines are made printable, so JSON text is the same when its printable forms are. */
-static bool same_json(const char *a, const char *b)
+/* Written without its line, which is printable. */
+static bool same_field(const struct event *a, const struct event *b, const struct event_field *field)
 {
     CLEANUP(strbuf) struct strbuf left = STRBUF_INIT, right = STRBUF_INIT;
-    strbuf_addstr(&left, a);
-    strbuf_addstr(&right, b);
+    event_encode_field(&left, field, &a->session_started);
+    event_encode_field(&right, field, &b->session_started);
     json_make_printable(&left, 0);
     json_make_printable(&right, 0);
     return strcmp(left.buf, right.buf) == 0;
 }
 
-static bool same_field(const struct event *a, const struct event *b, const struct event_field *field)
-{
-    const char *left = (const char *)a + field->offset, *right = (const char *)b + field->offset;
-    const char *texts[2];
-    double numbers[2];
-    switch (field->kind) {
-    case EVENT_KIND_STR:
-    case EVENT_KIND_JSON:
-        memcpy(&texts[0], left, sizeof(texts[0]));
-        memcpy(&texts[1], right, sizeof(texts[1]));
-        if (!texts[0] || !texts[1])
-            return texts[0] == texts[1];
-        return field->kind == EVENT_KIND_JSON ? same_json(texts[0], texts[1]) : strcmp(texts[0], texts[1]) == 0;
-    case EVENT_KIND_NUM:
-    case EVENT_KIND_NNUM:
-        memcpy(&numbers[0], left, sizeof(numbers[0]));
-        memcpy(&numbers[1], right, sizeof(numbers[1]));
-        return numbers[0] == numbers[1] || (isnan(numbers[0]) && isnan(numbers[1]));
-    case EVENT_KIND_INT:
-    case EVENT_KIND_NINT:
-        return memcmp(left, right, sizeof(int64_t)) == 0;
-    case EVENT_KIND_BOOL:
-        return *left == *right;
-    }
-    return false;
-}
-
 static void check_same(const struct event *a, const struct event *b)
 {
-    size_t count;
-    const struct event_field *fields = event_fields(a->type, &count);
+    struct event_layout layout = event_layout(a->type);
     if (a->type != b->type || strcmp(a->type_name, b->type_name) != 0 || a->turn != b->turn ||
         (a->seq >= 0 && a->seq != b->seq) || (a->t >= 0 && a->t != b->t))
         BUG("the head of the event is another");
-    for (size_t i = 0; i < count; i++)
-        if (!same_field(a, b, &fields[i]))
-            BUG("%s.%s is another", a->type_name, fields[i].name);
+    for (size_t i = 0; i < layout.count; i++)
+        if (!same_field(a, b, &layout.fields[i]))
+            BUG("%s.%s is another", a->type_name, layout.fields[i].name);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -1,5 +1,6 @@
 /* The envelope of a turn, on a fake clock. */
 
+#include "support/event_json.h"
 #include "base/arena.h"
 #include "base/json.h"
 #include "base/mem.h"
@@ -21,6 +22,18 @@ struct fixture {
     struct budget_limits limits;
     struct budget budget;
 };
+
+static const char *used_json(const struct budget *budget)
+{
+    struct event_budget_values used = budget_used_to_event(budget);
+    return event_json(&(struct event){.type = EVENT_BUDGET_CHARGED, .budget_charged = {.used = &used}}, "used");
+}
+
+static const char *limits_json(const struct budget *budget)
+{
+    struct event_budget_values limits = budget_limits_to_event(budget);
+    return event_json(&(struct event){.type = EVENT_BUDGET_OPENED, .budget_opened = {.limits = &limits}}, "limits");
+}
 
 static void start(struct fixture *f)
 {
@@ -248,20 +261,14 @@ static void a_price_that_is_not_known_is_told_so(void **state)
 {
     (void)state;
     struct fixture f;
-    CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
     start(&f);
     f.limits.cost_usd = 1;
     open_turn(&f);
-    budget_write_used(&text, &f.budget);
-    assert_non_null(strstr(text.buf, "\"cost_usd\":0"));
+    assert_non_null(strstr(used_json(&f.budget), "\"cost_usd\":0"));
     budget_charge(&f.budget, &(struct usage){.input = 10}, NAN);
-    strbuf_reset(&text);
-    budget_write_used(&text, &f.budget);
-    assert_non_null(strstr(text.buf, "\"cost_usd\":null"));
+    assert_non_null(strstr(used_json(&f.budget), "\"cost_usd\":null"));
     budget_charge(&f.budget, &(struct usage){.input = 20}, 1.5);
-    strbuf_reset(&text);
-    budget_write_used(&text, &f.budget);
-    assert_non_null(strstr(text.buf, "\"cost_usd\":1.5"));
+    assert_non_null(strstr(used_json(&f.budget), "\"cost_usd\":1.5"));
     assert_int_equal(budget_exhausted(&f.budget), BUDGET_COST_USD);           /* what is known binds */
     assert_float_equal(budget_used(&f.budget, BUDGET_CONTEXT_TOKENS), 20, 0); /* of the newest request */
     assert_float_equal(budget_used(&f.budget, BUDGET_INPUT_TOKENS), 30, 0);
@@ -405,14 +412,10 @@ static void snapshot_and_events_have_their_keys(void **state)
     assert_string_equal(text.buf, "{\"remaining_s\":58.5,\"expired\":false,\"steps_used\":1,\"steps_max\":6,"
                                   "\"tool_calls_used\":0,\"tool_calls_max\":6,\"reflections_used\":0,"
                                   "\"reflections_max\":4}");
-    strbuf_reset(&text);
-    budget_write_limits(&text, &f.budget);
-    assert_string_equal(text.buf, "{\"wall_ms\":60000,\"steps\":6,\"tool_calls\":6,\"reflections\":4,"
+    assert_string_equal(limits_json(&f.budget), "{\"wall_ms\":60000,\"steps\":6,\"tool_calls\":6,\"reflections\":4,"
                                   "\"context_tokens\":200000,\"input_tokens\":null,\"output_tokens\":null,"
                                   "\"cost_usd\":null}");
-    strbuf_reset(&text);
-    budget_write_used(&text, &f.budget);
-    assert_string_equal(text.buf, "{\"wall_ms\":1500,\"steps\":1,\"tool_calls\":0,\"reflections\":0,"
+    assert_string_equal(used_json(&f.budget), "{\"wall_ms\":1500,\"steps\":1,\"tool_calls\":0,\"reflections\":0,"
                                   "\"context_tokens\":0,\"input_tokens\":0,\"output_tokens\":0,\"cost_usd\":0}");
 }
 

@@ -1,10 +1,12 @@
 /* Diffs as they are painted. What is compared is the text of the canvas, and for looks the role of a cell. */
 
 #include "diffview.h"
+#include "base/arena.h"
 #include "base/mem.h"
 #include "base/redact.h"
 #include "base/strbuf.h"
 #include "diffread.h"
+#include "event/event.h"
 #include "tools/change.h"
 #include <setjmp.h>
 #include <stdarg.h>
@@ -50,6 +52,26 @@ static void rig_load(struct rig *rig)
         rig->diffs[i] = change_diff(&rig->set->items[i], NULL);
     diffview_load(&rig->view, rig->set, rig->diffs);
     rig->view.choices = true;
+}
+
+/* The files of a recorded proposal; text that cannot be read is a proposal without any. */
+static void load_recorded(struct rig *rig, const char *files)
+{
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
+    CLEANUP(free) char *line = xasprintf("{\"type\":\"write.proposed\",\"files\":%s}", files);
+    struct event event;
+    struct event_proposed_file_list none = {0};
+    bool read = event_decode(&event, &arena, line, strlen(line), NULL) == 0;
+    diffview_load_recorded(&rig->view, read ? &event.write_proposed.files : &none);
+}
+
+static void decide_partly(struct rig *rig, const char *hunks)
+{
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
+    CLEANUP(free) char *line = xasprintf("{\"type\":\"write.decided\",\"hunks\":%s}", hunks);
+    struct event event;
+    assert_int_equal(event_decode(&event, &arena, line, strlen(line), NULL), 0);
+    diffview_decide(&rig->view, "partial", &event.write_decided.hunks);
 }
 
 static void rig_release(struct rig *rig)
@@ -172,9 +194,9 @@ static void test_a_recording_shows_the_same(void **state)
         assert_string_equal(read->hunks[i].heading, rig.diffs[0]->hunks[i].heading);
     }
     diff_free(read);
-    diffview_load_recorded(&rig.view, "[{\"path\":\"n.txt\",\"old_digest\":\"1\",\"new_digest\":\"2\",\"diff\":"
-                                      "\"--- a/n.txt\\n+++ b/n.txt\\n@@ -1,2 +1,2 @@ f\\n-a\\n+b\\n c\\n@@ -9 +9 @@\\n--- x\\n+y\\n\"}]");
-    diffview_decide(&rig.view, "partial", "[{\"path\":\"n.txt\",\"keep\":[2],\"of\":2}]");
+    load_recorded(&rig, "[{\"path\":\"n.txt\",\"old_digest\":\"1\",\"new_digest\":\"2\",\"diff\":"
+                        "\"--- a/n.txt\\n+++ b/n.txt\\n@@ -1,2 +1,2 @@ f\\n-a\\n+b\\n c\\n@@ -9 +9 @@\\n--- x\\n+y\\n\"}]");
+    decide_partly(&rig, "[{\"path\":\"n.txt\",\"keep\":[2],\"of\":2}]");
     rig.view.choices = false;
     expect(&rig, 0, 0,
            "▸@@ f                               dropped\n"
@@ -349,8 +371,8 @@ static void test_a_move_is_kept_or_dropped_as_one(void **state)
     assert_int_equal(diffview_kept(&rig.view), 3);
     rig_release(&rig);
     rig_init(&rig, 4, 60);
-    diffview_load_recorded(&rig.view, "[{\"path\":\"b\",\"old_digest\":\"absent\",\"new_digest\":\"d\",\"diff\":\"\"},"
-                                      "{\"path\":\"a\",\"old_digest\":\"d\",\"new_digest\":\"absent\",\"diff\":\"\"}]");
+    load_recorded(&rig, "[{\"path\":\"b\",\"old_digest\":\"absent\",\"new_digest\":\"d\",\"diff\":\"\"},"
+                        "{\"path\":\"a\",\"old_digest\":\"d\",\"new_digest\":\"absent\",\"diff\":\"\"}]");
     assert_int_equal(rig.view.files[0].moved, 1);
     assert_int_equal(rig.view.files[1].moved, 0);
     rig_release(&rig);
@@ -392,9 +414,9 @@ static void test_what_was_cut_is_all_or_nothing(void **state)
     (void)state;
     struct rig rig;
     rig_init(&rig, 6, 70);
-    diffview_load_recorded(&rig.view,
-                           "[{\"path\":\"n\",\"old_digest\":\"1\",\"new_digest\":\"2\",\"added\":7,\"removed\":8,\"diff\":"
-                           "\"@@ -1 +1 @@ f\\n-a\\n+b\\n\\\\ Too large to be shown whole: 7 lines added\\n\"}]");
+    load_recorded(&rig,
+                  "[{\"path\":\"n\",\"old_digest\":\"1\",\"new_digest\":\"2\",\"added\":7,\"removed\":8,\"diff\":"
+                  "\"@@ -1 +1 @@ f\\n-a\\n+b\\n\\\\ Too large to be shown whole: 7 lines added\\n\"}]");
     rig.view.choices = true;
     diffview_keep(&rig.view, 0, false);
     expect(&rig, 0, 0,
@@ -421,8 +443,8 @@ static void test_any_text_is_read(void **state)
     rig_init(&rig, 5, 60);
     const char *files[] = {"nonsense", "[]", "[1,null]", "[{\"path\":\"a\",\"diff\":null}]", "{}"};
     for (size_t i = 0; i < COUNT_OF(files); i++) {
-        diffview_load_recorded(&rig.view, files[i]);
-        diffview_decide(&rig.view, "partial", "[{\"path\":\"a\",\"keep\":[0,9,-1,\"x\"]}]");
+        load_recorded(&rig, files[i]);
+        decide_partly(&rig, "[{\"path\":\"a\",\"keep\":[0,9,-1,\"x\"]}]");
         diffview_paint(&rig.view, &rig.canvas, whole(&rig), 0, 0, 0, "x");
     }
     rig_release(&rig);

@@ -4,7 +4,7 @@
 #include "base/mem.h"
 #include "base/utf8.h"
 #include "event/event.h"
-#include "event/event_scan.h"
+#include "base/json_members.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,13 +12,30 @@
 
 #include <cmocka.h>
 
-static void *place_of(struct event *event, const struct event_field *field)
+static void fill_body(struct arena *arena, struct event_layout layout, void *body, size_t turn);
+
+/* Lists of no, one and two items. */
+static void fill_list(struct arena *arena, const struct event_field *field, void *place, size_t turn)
 {
-    return (char *)event + field->offset;
+    static const char *const texts[] = {"", "two \n lines"};
+    static const int64_t numbers[] = {-1, INT64_MAX};
+    struct event_layout layout = event_record_layout(field->record);
+    struct event_strs list = {.items = EVENT_NONE, .count = turn % 3};
+    if (field->kind == EVENT_KIND_STRS && list.count)
+        list.items = texts;
+    else if (field->kind == EVENT_KIND_INTS && list.count)
+        list.items = (const void *)numbers;
+    else if (field->kind == EVENT_KIND_RECS) {
+        char *items = arena_calloc(arena, 3, layout.size);
+        for (size_t i = 0; i < list.count; i++)
+            fill_body(arena, layout, items + i * layout.size, turn + i);
+        list.items = (const void *)items;
+    }
+    memcpy(place, &list, sizeof(list));
 }
 
 /* Values that are easy to get wrong, one of a kind chosen by `turn`. */
-static void fill(struct event *event, const struct event_field *field, size_t turn)
+static void fill(struct arena *arena, const struct event_field *field, void *place, size_t turn)
 {
     static const char *const texts[] = {
         "",
@@ -43,65 +60,62 @@ static void fill(struct event *event, const struct event_field *field, size_t tu
     size_t at = turn % 6;
     switch (field->kind) {
     case EVENT_KIND_STR:
-        memcpy(place_of(event, field), &texts[at], sizeof(texts[at]));
+    case EVENT_KIND_NSTR:
+        memcpy(place, &texts[at], sizeof(texts[at]));
         return;
-    case EVENT_KIND_JSON: {
-        const char *const *value = field->shape == '[' ? &lists[at % 3] : field->shape ? &objects[at % 3] : &values[at];
-        memcpy(place_of(event, field), value, sizeof(*value));
-        return;
-    }
-    case EVENT_KIND_INT:
-    case EVENT_KIND_NINT:
-        memcpy(place_of(event, field), &integers[at], sizeof(integers[at]));
-        return;
-    case EVENT_KIND_NUM:
-    case EVENT_KIND_NNUM:
-        memcpy(place_of(event, field), &numbers[at], sizeof(numbers[at]));
-        return;
-    case EVENT_KIND_BOOL:
-        *(bool *)place_of(event, field) = at % 2;
-        return;
-    }
-}
-
-static void assert_same_text(const char *a, const char *b)
-{
-    if (!a || !b)
-        assert_ptr_equal(a, b);
-    else
-        assert_string_equal(a, b);
-}
-
-static void assert_same_field(struct event *a, struct event *b, const struct event_field *field)
-{
-    void *left = place_of(a, field), *right = place_of(b, field);
-    switch (field->kind) {
-    case EVENT_KIND_STR:
     case EVENT_KIND_JSON:
-        assert_same_text(*(const char **)left, *(const char **)right);
+        memcpy(place, &values[at], sizeof(values[at]));
+        return;
+    case EVENT_KIND_LIST:
+        memcpy(place, &lists[at % 3], sizeof(lists[at]));
+        return;
+    case EVENT_KIND_OBJ:
+        memcpy(place, &objects[at % 3], sizeof(objects[at]));
         return;
     case EVENT_KIND_INT:
     case EVENT_KIND_NINT:
-        assert_true(*(int64_t *)left == *(int64_t *)right);
+    case EVENT_KIND_OINT:
+        memcpy(place, &integers[at], sizeof(integers[at]));
         return;
     case EVENT_KIND_NUM:
     case EVENT_KIND_NNUM:
-        assert_true(*(double *)left == *(double *)right || (isnan(*(double *)left) && isnan(*(double *)right)));
+        memcpy(place, &numbers[at], sizeof(numbers[at]));
         return;
     case EVENT_KIND_BOOL:
-        assert_int_equal(*(bool *)left, *(bool *)right);
+    case EVENT_KIND_YES:
+    case EVENT_KIND_FLAG:
+        *(bool *)place = at % 2;
         return;
+    case EVENT_KIND_STRS:
+    case EVENT_KIND_INTS:
+    case EVENT_KIND_RECS:
+        fill_list(arena, field, place, turn);
+        return;
+    case EVENT_KIND_OREC: {
+        struct event_layout layout = event_record_layout(field->record);
+        void *record = arena_calloc(arena, 1, layout.size);
+        fill_body(arena, layout, record, turn);
+        memcpy(place, &record, sizeof(record));
+        return;
+    }
     }
 }
 
-static void assert_same_event(struct event *a, struct event *b)
+static void fill_body(struct arena *arena, struct event_layout layout, void *body, size_t turn)
 {
-    size_t count;
-    const struct event_field *fields = event_fields(a->type, &count);
-    assert_int_equal(a->type, b->type);
-    assert_true(a->seq == b->seq && a->t == b->t && a->turn == b->turn);
-    for (size_t i = 0; i < count; i++)
-        assert_same_field(a, b, &fields[i]);
+    for (size_t i = 0; i < layout.count; i++)
+        fill(arena, &layout.fields[i], (char *)body + layout.fields[i].offset, turn + i);
+}
+
+/* What is written says everything, so two events are the same when their lines are. */
+static void assert_same_event(const struct event *a, const struct event *b)
+{
+    CLEANUP(strbuf) struct strbuf left = STRBUF_INIT, right = STRBUF_INIT;
+    struct event first = *a, second = *b;
+    first.raw = second.raw = NULL;
+    event_encode(&left, &first);
+    event_encode(&right, &second);
+    assert_string_equal(left.buf, right.buf);
 }
 
 static void decode(struct event *event, struct arena *arena, const char *line)
@@ -130,14 +144,12 @@ static void every_type_round_trips(void **state)
             CLEANUP(arena) struct arena arena = ARENA_INIT;
             CLEANUP(strbuf) struct strbuf line = STRBUF_INIT;
             struct event event = {.seq = 7, .t = 123456, .turn = 2, .type = (enum event_type)type}, back;
-            size_t count;
-            const struct event_field *fields = event_fields(event.type, &count);
-            for (size_t i = 0; i < count; i++)
-                fill(&event, &fields[i], round + i);
+            fill_body(&arena, event_layout(event.type), event_body(&event), round);
             event_encode(&line, &event);
             assert_null(memchr(line.buf, '\n', line.len));
             decode(&back, &arena, line.buf);
             assert_same_event(&event, &back);
+            assert_same_event(&event, event_copy(&arena, &event));
             assert_string_equal(back.type_name, event_type_name(event.type));
             assert_non_null(event_type_doc(event.type));
             assert_int_equal(event_type_from_name(back.type_name, strlen(back.type_name)), type);
@@ -152,22 +164,22 @@ static void absent_fields_have_their_zero(void **state)
         CLEANUP(arena) struct arena arena = ARENA_INIT;
         CLEANUP(strbuf) struct strbuf line = STRBUF_INIT;
         struct event event, nulls;
-        size_t count;
-        const struct event_field *fields = event_fields((enum event_type)type, &count);
+        struct event_layout layout = event_layout((enum event_type)type);
+        const struct event_field *fields = layout.fields;
         strbuf_addf(&line, "{\"type\":\"%s\"}", event_type_name((enum event_type)type));
         decode(&event, &arena, arena_strdup(&arena, line.buf));
         assert_true(event.seq == -1 && event.t == -1 && event.turn == 0);
         strbuf_reset(&line);
         strbuf_addf(&line, "{\"seq\":null,\"t\":null,\"turn\":null,\"type\":\"%s\"",
                     event_type_name((enum event_type)type));
-        for (size_t i = 0; i < count; i++)
+        for (size_t i = 0; i < layout.count; i++)
             strbuf_addf(&line, ",\"%s\":null", fields[i].name);
         strbuf_addch(&line, '}');
         decode(&nulls, &arena, line.buf);
         assert_same_event(&event, &nulls);
-        for (size_t i = 0; i < count; i++) {
-            void *place = place_of(&event, &fields[i]);
-            if (fields[i].kind == EVENT_KIND_STR || fields[i].kind == EVENT_KIND_JSON)
+        for (size_t i = 0; i < layout.count; i++) {
+            void *place = (char *)event_body(&event) + fields[i].offset;
+            if (fields[i].kind == EVENT_KIND_STR || fields[i].kind >= EVENT_KIND_STRS)
                 assert_null(*(const char **)place);
             else if (fields[i].kind == EVENT_KIND_NINT)
                 assert_true(*(int64_t *)place == EVENT_NULL_INT);
@@ -187,18 +199,19 @@ static void absent_fields_have_their_zero(void **state)
 static void wrong_kinds_are_named(void **state)
 {
     static const char *const wrong[] = {
-        [EVENT_KIND_STR] = "1",    [EVENT_KIND_INT] = "\"1\"", [EVENT_KIND_NINT] = "1.5",
-        [EVENT_KIND_NUM] = "true", [EVENT_KIND_NNUM] = "[]",   [EVENT_KIND_BOOL] = "0",
+        [EVENT_KIND_STR] = "1",   [EVENT_KIND_INT] = "\"1\"", [EVENT_KIND_NINT] = "1.5", [EVENT_KIND_NUM] = "true",
+        [EVENT_KIND_NNUM] = "[]", [EVENT_KIND_BOOL] = "0",    [EVENT_KIND_LIST] = "{}",  [EVENT_KIND_OBJ] = "[]",
+        [EVENT_KIND_STRS] = "{}", [EVENT_KIND_OREC] = "[]",   [EVENT_KIND_RECS] = "1",
     };
     (void)state;
     for (int type = 1; type < EVENT_TYPE_COUNT; type++) {
         const char *name = event_type_name((enum event_type)type);
-        size_t count;
-        const struct event_field *fields = event_fields((enum event_type)type, &count);
-        for (size_t i = 0; i < count; i++) {
+        struct event_layout layout = event_layout((enum event_type)type);
+        const struct event_field *fields = layout.fields;
+        for (size_t i = 0; i < layout.count; i++) {
             CLEANUP(strbuf) struct strbuf line = STRBUF_INIT;
             CLEANUP(strbuf) struct strbuf why = STRBUF_INIT;
-            const char *value = fields[i].shape == '[' ? "{}" : fields[i].shape ? "[]" : wrong[fields[i].kind];
+            const char *value = fields[i].kind < COUNT_OF(wrong) ? wrong[fields[i].kind] : NULL;
             if (!value)
                 continue;
             strbuf_addf(&line, "{\"type\":\"%s\",\"%s\":%s}", name, fields[i].name, value);
@@ -217,6 +230,42 @@ static void wrong_kinds_are_named(void **state)
     assert_refused("{\"seq\":1}", "\"type\" is missing");
     assert_refused("{}", "\"type\" is missing");
     assert_refused("{\"type\":null}", "\"type\" is missing");
+}
+
+static void wrong_kinds_inside_records_read_as_missing(void **state)
+{
+    (void)state;
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
+    struct event event;
+    decode(&event, &arena,
+           "{\"type\":\"write.proposed\",\"files\":[{\"path\":7,\"added\":\"x\",\"loses\":{},\"diff\":\"d\"},5,"
+           "{\"path\":\"a\"}]}");
+    assert_int_equal(event.write_proposed.files.count, 3);
+    assert_int_equal(event.loose, 4);
+    assert_null(event.write_proposed.files.items[0].path);
+    assert_string_equal(event.write_proposed.files.items[0].diff, "d");
+    assert_null(event.write_proposed.files.items[1].path);
+    assert_string_equal(event.write_proposed.files.items[2].path, "a");
+    decode(&event, &arena, "{\"type\":\"tool.finished\",\"timeout\":{},\"failure\":{\"retryable\":false}}");
+    assert_true(event.tool_finished.timeout->retryable); /* unless somebody says otherwise */
+    assert_false(event.tool_finished.failure->retryable);
+}
+
+/* What a stranger's line may make of the memory is bounded. */
+static void a_line_with_too_many_items_loses_the_list(void **state)
+{
+    (void)state;
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
+    CLEANUP(strbuf) struct strbuf line = STRBUF_INIT;
+    struct event event;
+    strbuf_addstr(&line, "{\"type\":\"model.responded\",\"text\":\"t\",\"tool_calls\":[{}");
+    for (int i = 0; i < 100000; i++)
+        strbuf_addstr(&line, ",{}");
+    strbuf_addstr(&line, "],\"stop\":\"s\"}");
+    decode(&event, &arena, line.buf);
+    assert_int_equal(event.model_responded.tool_calls.count, 0);
+    assert_string_equal(event.model_responded.stop, "s");
+    assert_true(event.loose > 0);
 }
 
 static void unknown_things_survive(void **state)
@@ -479,12 +528,10 @@ static void summaries_read_well(void **state)
     (void)state;
     for (int type = 0; type < EVENT_TYPE_COUNT; type++) {
         for (size_t round = 0; round < 6; round++) {
+            CLEANUP(arena) struct arena arena = ARENA_INIT;
             CLEANUP(strbuf) struct strbuf out = STRBUF_INIT;
             struct event event = {.type = (enum event_type)type};
-            size_t count;
-            const struct event_field *fields = event_fields(event.type, &count);
-            for (size_t i = 0; i < count; i++)
-                fill(&event, &fields[i], round + i);
+            fill_body(&arena, event_layout(event.type), event_body(&event), round);
             event_summary(&out, &event);
             assert_null(strchr(out.buf, '\n'));
         }
@@ -546,7 +593,7 @@ static void check_short(const char *type, const char *piece, size_t count, bool 
     assert_int_equal(event_decode(&whole, &arena, line.buf, line.len, NULL), 0);
     assert_int_equal(event_decode_short(&shown, &arena, line.buf, line.len, NULL), 0);
     assert_int_equal(shown.seq, 7);
-    assert_string_equal(shown.model_responded.tool_calls, "[1]");
+    assert_int_equal(shown.model_responded.tool_calls.count, 1);
     const char *all = whole.model_responded.text, *part = shown.model_responded.text;
     const char *mark = strstr(part, "\xe2\x80\xa6 (more is in the file)");
     assert_int_equal(mark != NULL, cut);
@@ -574,7 +621,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_type_round_trips), cmocka_unit_test(absent_fields_have_their_zero),
-        cmocka_unit_test(wrong_kinds_are_named),  cmocka_unit_test(unknown_things_survive),
+        cmocka_unit_test(wrong_kinds_are_named),  cmocka_unit_test(wrong_kinds_inside_records_read_as_missing),
+        cmocka_unit_test(a_line_with_too_many_items_loses_the_list), cmocka_unit_test(unknown_things_survive),
         cmocka_unit_test(members_in_any_order),   cmocka_unit_test(json_fields_are_compact),
         cmocka_unit_test(numbers_are_exact),      cmocka_unit_test(malformed_lines_are_refused),
         cmocka_unit_test(depth_has_a_limit),      cmocka_unit_test(words_and_their_edges),

@@ -1,5 +1,6 @@
 /* The finalizer: seven steps, none of which can fail the turn. */
 
+#include "support/event_json.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "turn/finalize.h"
@@ -191,17 +192,16 @@ static void the_fields_of_the_event(void **state)
     struct recorder recorder = {.failing = 1u << FINALIZE_MEMORY};
     struct finalize_hooks hooks = hooks_of(&recorder);
     hooks.judges = NULL;
-    CLEANUP(strbuf) struct strbuf cited = STRBUF_INIT;
-    CLEANUP(strbuf) struct strbuf memory = STRBUF_INIT;
-    CLEANUP(strbuf) struct strbuf decisions = STRBUF_INIT;
-    CLEANUP(strbuf) struct strbuf judges = STRBUF_INIT;
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
     struct finalization final = finalize_turn(&input, &hooks);
-    finalization_write(&final, &cited, &memory, &decisions, &judges);
-    assert_string_equal(cited.buf, "[{\"ref\":\"src/a.c\",\"kind\":\"local\"},{\"ref\":\"src/b.c\",\"kind\":\"local\"},"
+    struct event event = {.type = EVENT_TURN_FINALIZED};
+    finalization_to_event(&event.turn_finalized, &arena, &final);
+    assert_string_equal(event_json(&event, "citations"),
+                        "[{\"ref\":\"src/a.c\",\"kind\":\"local\"},{\"ref\":\"src/b.c\",\"kind\":\"local\"},"
                                    "{\"ref\":\"https://x\",\"kind\":\"web\"}]");
-    assert_string_equal(memory.buf, "{\"status\":\"failed\",\"reason\":\"no memory today\"}");
-    assert_string_equal(decisions.buf, "{\"status\":\"done\"}");
-    assert_string_equal(judges.buf, "{\"status\":\"skipped\"}");
+    assert_string_equal(event_json(&event, "memory"), "{\"status\":\"failed\",\"reason\":\"no memory today\"}");
+    assert_string_equal(event_json(&event, "decisions"), "{\"status\":\"done\"}");
+    assert_string_equal(event_json(&event, "judges"), "{\"status\":\"skipped\"}");
     finalization_release(&final);
     strbuf_release(&recorder.calls);
 }

@@ -1,3 +1,4 @@
+#include "support/event_json.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
@@ -9,15 +10,21 @@
 
 #include <cmocka.h>
 
+static const char *memory_json(const struct memory *memory)
+{
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
+    return event_json(
+        &(struct event){.type = EVENT_CONTEXT_LOADED, .context_loaded = {.memory = memory_to_event(&arena, memory)}},
+        "memory");
+}
+
 static void without_a_store_there_is_none(void **state)
 {
     (void)state;
     CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
     struct memory memory = memory_load(NULL, "anything", 5);
     assert_int_equal(memory.count, 0);
-    memory_write(&text, &memory);
-    assert_string_equal(text.buf, "[]");
-    strbuf_reset(&text);
+    assert_string_equal(memory_json(&memory), "[]");
     memory_prompt(&text, &memory);
     assert_string_equal(text.buf, "");
     memory_release(&memory);
@@ -52,9 +59,7 @@ static void memories_are_written_for_the_event_and_kept_on_their_line(void **sta
     CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
     struct store_memory items[] = {{.id = 7, .text = (char *)"one\n\n- two \"x\"", .score = 0.5}};
     struct memory memory = {.items = items, .count = 1};
-    memory_write(&text, &memory);
-    assert_string_equal(text.buf, "[{\"id\":7,\"text\":\"one\\n\\n- two \\\"x\\\"\",\"score\":0.5}]");
-    strbuf_reset(&text);
+    assert_string_equal(memory_json(&memory), "[{\"id\":7,\"text\":\"one\\n\\n- two \\\"x\\\"\",\"score\":0.5}]");
     memory_prompt(&text, &memory);
     assert_non_null(strstr(text.buf, "\n- one - two \"x\"\n")); /* cannot make up an entry of its own */
 }

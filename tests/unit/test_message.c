@@ -1,3 +1,4 @@
+#include "support/event_json.h"
 #include "base/arena.h"
 #include "base/json.h"
 #include "base/mem.h"
@@ -39,18 +40,22 @@ static const char filled[] = "[{\"role\":\"system\",\"text\":\"be good\"},"
                              "{\"id\":\"c4\",\"name\":\"none\",\"arguments\":{}}]},"
                              "{\"role\":\"tool\",\"text\":\"{\\\"ok\\\":true}\",\"call\":\"c1\"}]";
 
+static const char *messages_json(const struct message_list *list)
+{
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
+    return event_json(&(struct event){.type = EVENT_TURN_PREPARED,
+                                      .turn_prepared = {.messages = message_list_to_event(&arena, list)}},
+                      "messages");
+}
+
 static void lists_are_written_for_the_event(void **state)
 {
     (void)state;
     struct message_list list;
-    CLEANUP(strbuf) struct strbuf out = STRBUF_INIT;
     fill(&list);
-    message_list_write(&out, &list);
-    assert_string_equal(out.buf, filled);
+    assert_string_equal(messages_json(&list), filled);
     message_list_release(&list);
-    strbuf_reset(&out);
-    message_list_write(&out, &list);
-    assert_string_equal(out.buf, "[]");
+    assert_string_equal(messages_json(&list), "[]");
 }
 
 static void what_a_provider_wants_back_is_read_back(void **state)
@@ -58,17 +63,20 @@ static void what_a_provider_wants_back_is_read_back(void **state)
     static const char text[] = "[{\"role\":\"assistant\",\"text\":\"so\",\"opaque\":{\"provider\":\"p\",\"x\":[1]}},"
                                "{\"role\":\"assistant\",\"text\":\"no\",\"opaque\":7}]";
     CLEANUP(arena) struct arena arena = ARENA_INIT;
-    CLEANUP(strbuf) struct strbuf out = STRBUF_INIT;
+    CLEANUP(strbuf) struct strbuf line = STRBUF_INIT;
     struct message_list list;
+    struct event event;
     (void)state;
     message_list_init(&list);
-    message_list_read(&list, json_parse(&arena, text, sizeof(text) - 1, NULL));
+    strbuf_addf(&line, "{\"type\":\"turn.prepared\",\"messages\":%s}", text);
+    assert_int_equal(event_decode(&event, &arena, line.buf, line.len, NULL), 0);
+    message_list_read(&list, &event.turn_prepared.messages);
     assert_string_equal(list.items[0].opaque, "{\"provider\":\"p\",\"x\":[1]}");
     assert_null(list.items[1].opaque);
     list.count--;
-    message_list_write(&out, &list);
+    const char *out = messages_json(&list);
     list.count++;
-    assert_memory_equal(out.buf, text, out.len - 1);
+    assert_memory_equal(out, text, strlen(out) - 1);
     message_list_release(&list);
 }
 
@@ -76,7 +84,6 @@ static void a_copy_is_deep(void **state)
 {
     (void)state;
     struct message_list list, copy;
-    CLEANUP(strbuf) struct strbuf out = STRBUF_INIT;
     fill(&list);
     message_list_copy(&copy, &list);
     assert_string_equal(copy.items[0].meaning, "prompt");
@@ -84,8 +91,7 @@ static void a_copy_is_deep(void **state)
     message_list_add(&copy, ROLE_USER, "more");
     assert_int_equal(copy.count, 4);
     copy.count = 3;
-    message_list_write(&out, &copy);
-    assert_string_equal(out.buf, filled);
+    assert_string_equal(messages_json(&copy), filled);
     copy.count = 4;
     message_list_release(&copy);
     message_list_release(&copy); /* twice does no harm */

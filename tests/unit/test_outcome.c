@@ -1,5 +1,6 @@
 /* What the model reads and what the journal keeps of each outcome. */
 
+#include "support/event_json.h"
 #include "base/arena.h"
 #include "base/json.h"
 #include "base/mem.h"
@@ -39,7 +40,10 @@ static void message_of(struct text *text, struct outcome *take_outcome)
 static void details_of(struct text *text, struct outcome *take_outcome)
 {
     *text = (struct text){.arena = ARENA_INIT, .buf = STRBUF_INIT};
-    outcome_details(&text->buf, take_outcome);
+    struct event event = {.type = EVENT_TOOL_FINISHED};
+    struct outcome_record record;
+    outcome_to_event(&event.tool_finished, &record, take_outcome);
+    strbuf_addstr(&text->buf, event_json(&event, outcome_type_name(take_outcome->type)));
     outcome_release(take_outcome);
     read_back(text);
 }

@@ -37,33 +37,19 @@ static int take_down(void **state)
     return 0;
 }
 
-/* A file of a proposal; contents NULL: there was, or will be, none. */
-static void add(struct json_writer *w, const char *path, const char *before, const char *after, const char *diff)
+static bool lost;
+
+/* Contents NULL: there was, or will be, no such file. */
+static struct change_set *again(const char *path, const char *before, const char *after, const char *diff,
+                                struct err *err)
 {
     char old[HASH_SHA256_HEX] = "absent", new[HASH_SHA256_HEX] = "absent";
     if (before)
         hash_sha256(before, strlen(before), old);
     if (after)
         hash_sha256(after, strlen(after), new);
-    json_open(w, NULL, '{');
-    json_add_str(w, "path", path);
-    json_add_str(w, "old_digest", old);
-    json_add_str(w, "new_digest", new);
-    json_add_str(w, "diff", diff);
-    json_close(w, '}');
-}
-
-static bool lost;
-
-static struct change_set *again(const char *path, const char *before, const char *after, const char *diff,
-                                struct err *err)
-{
-    CLEANUP(strbuf) struct strbuf files = STRBUF_INIT;
-    struct json_writer w = json_begin(&files);
-    json_open(&w, NULL, '[');
-    add(&w, path, before, after, diff);
-    json_close(&w, ']');
-    return proposed_again(root, files.buf, &lost, err);
+    struct event_proposed_file file = {.path = path, .old_digest = old, .new_digest = new, .diff = diff};
+    return proposed_again(root, &(struct event_proposed_file_list){&file, 1}, &lost, err);
 }
 
 static void test_it_is_made_again(void **state)
@@ -103,9 +89,9 @@ static void test_nothing_is_guessed(void **state)
     assert_null(again("a.txt", "one\ntwo\n", "x\n", NULL, &err));
     assert_true(lost);
     assert_null(again("../a.txt", NULL, "x\n", "@@ -0,0 +1 @@\n+x\n", &err));
-    assert_null(proposed_again(root, "[]", &lost, &err));
-    assert_null(proposed_again(root, "[7]", &lost, &err));
-    assert_null(proposed_again(root, "nonsense", &lost, &err));
+    struct event_proposed_file nothing = {0};
+    assert_null(proposed_again(root, &(struct event_proposed_file_list){0}, &lost, &err));
+    assert_null(proposed_again(root, &(struct event_proposed_file_list){&nothing, 1}, &lost, &err));
 }
 
 int main(void)

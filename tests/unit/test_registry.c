@@ -1,5 +1,6 @@
 /* The tools of a session, by name. */
 
+#include "support/event_json.h"
 #include "base/arena.h"
 #include "base/json.h"
 #include "base/mem.h"
@@ -121,7 +122,7 @@ static void test_description_is_one_line_of_json(void **state)
 {
     (void)state;
     struct err err = ERR_INIT;
-    CLEANUP(strbuf) struct strbuf out = STRBUF_INIT;
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
     struct registry *registry = registry_new();
     struct tool a = named("a"), b = named("b");
     b.spec.resource_keys = (const char *const[]){"file:{path}", "disk", NULL};
@@ -129,9 +130,9 @@ static void test_description_is_one_line_of_json(void **state)
     b.spec.idempotent = false;
     assert_int_equal(registry_add(registry, &a, &err), 0);
     assert_int_equal(registry_add(registry, &b, &err), 0);
-    registry_describe(registry, &out);
+    struct event event = {.type = EVENT_SESSION_STARTED, .session_started = {.tools = registry_to_event(registry, &arena)}};
     assert_string_equal(
-        out.buf,
+        event_json(&event, "tools"),
         "[{\"name\":\"a\",\"description\":\"says \\\"hello\\\"\",\"effect\":\"READ_ONLY\",\"idempotent\":true,"
         "\"resource_keys\":[\"a\"],\"parameters\":{\"type\":\"object\",\"required\":[\"path\"]}},"
         "{\"name\":\"b\",\"description\":\"says \\\"hello\\\"\",\"effect\":\"LOCAL_WRITE\",\"idempotent\":false,"

@@ -230,7 +230,7 @@ static void a_file_that_cannot_be_played_is_refused_with_its_line(void **state)
         const char *line, *why;
     } cases[] = {
         {"{\"type\":\"model.responded\",\"tool_calls\":\"nope\"}\n", "must be a list"},
-        {"{\"type\":\"model.responded\",\"tool_calls\":[7]}\n", "a tool call must be an object"},
+        {"{\"type\":\"model.responded\",\"tool_calls\":[7]}\n", "a tool call has no name"},
         {"{\"type\":\"model.responded\",\"tool_calls\":[{\"id\":\"c1\"}]}\n", "a tool call has no name"},
         {"{\"type\":\"model.responded\",\"usage\":[]}\n", "must be an object"},
         {"{\"type\":\"waves.planned\",\"waves\":3}\n", "must be a list"}, /* no answer, and still a broken file */

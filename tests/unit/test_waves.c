@@ -1,6 +1,7 @@
 /* The wave scheduler: each rule with the smallest list that shows it, then random lists against the rules themselves.
  */
 
+#include "support/event_json.h"
 #include "base/arena.h"
 #include "base/json.h"
 #include "base/mem.h"
@@ -188,16 +189,40 @@ static void waves_are_written_for_the_event(void **state)
 {
     (void)state;
     CLEANUP(arena) struct arena arena = ARENA_INIT;
-    CLEANUP(strbuf) struct strbuf out = STRBUF_INIT;
     const struct wave_call calls[] = {
         {"c1", tool("r_a"), "r_a", NULL}, {"c\"2", tool("r_b"), "r_b", NULL}, {"c3", tool("w"), "w", NULL}};
     size_t count;
     const struct wave *waves = waves_plan(&arena, calls, 3, true, &count);
-    waves_write(&out, waves, count, calls);
-    assert_string_equal(out.buf, "[{\"index\":1,\"mode\":\"parallel\",\"calls\":[\"c1\",\"c\\\"2\"],"
-                                 "\"why\":\"c3 is no read (LOCAL_WRITE)\"},"
+    struct event event = {.type = EVENT_WAVES_PLANNED,
+                          .waves_planned = {.waves = waves_to_event(&arena, waves, count, calls)}};
+    assert_string_equal(event_json(&event, "waves"),
+                        "[{\"index\":1,\"mode\":\"parallel\",\"calls\":[\"c1\",\"c\\\"2\"],"
+                                 "\"why\":\"c3 is no read (LOCAL_WRITE)\",\"effect\":\"READ_ONLY\"},"
                                  "{\"index\":2,\"mode\":\"sequential\",\"calls\":[\"c3\"],"
-                                 "\"why\":\"runs alone (LOCAL_WRITE)\"}]");
+                                 "\"why\":\"runs alone (LOCAL_WRITE)\",\"effect\":\"LOCAL_WRITE\"}]");
+}
+
+static void effects_of_recorded_waves(void **state)
+{
+    static const struct {
+        const char *effect, *why;
+        bool told;
+        enum effect want;
+    } cases[] = {
+        {"NETWORK", "anything", true, EFFECT_NETWORK},
+        {"READ_ONLY", "parallel is off", true, EFFECT_READ_ONLY},
+        {NULL, "runs alone (LOCAL_WRITE)", true, EFFECT_LOCAL_WRITE}, /* files without the field */
+        {NULL, "runs alone: effect unknown", true, EFFECT_UNKNOWN},
+        {NULL, "last call", true, EFFECT_READ_ONLY},
+        {NULL, "parallel is off", false, EFFECT_READ_ONLY},
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        enum effect effect;
+        struct event_plan_wave wave = {.effect = cases[i].effect, .why = cases[i].why};
+        assert_int_equal(waves_effect(&wave, &effect), cases[i].told);
+        assert_int_equal(effect, cases[i].want);
+    }
 }
 
 static uint32_t random_state;
@@ -289,7 +314,7 @@ int main(void)
         cmocka_unit_test(a_call_does_not_exclude_itself),
         cmocka_unit_test(keys_are_filled_in),
         cmocka_unit_test(scripts_share_nothing_but_themselves),
-        cmocka_unit_test(waves_are_written_for_the_event),
+        cmocka_unit_test(waves_are_written_for_the_event), cmocka_unit_test(effects_of_recorded_waves),
         cmocka_unit_test(random_lists_keep_every_rule),
         cmocka_unit_test(large_lists_are_planned),
     };

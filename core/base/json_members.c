@@ -1,30 +1,28 @@
-/* The scanner below event_decode.
+/* The scanner below the event codec.
  *
- * Reading a journal is mostly this file: a million lines go through it before a session is on the screen. A tree of the
- * line would be thrown away at once, since the decoder wants a handful of members and keeps nested values as text. So
- * the scanner hands out the top-level members as slices and only checks what is nested in them.
+ * Reading a journal is mostly this file: a million lines go through it before a session is on the screen. A tree of each
+ * line would be thrown away at once, so the scanner hands out members as slices and only checks what is nested in them.
  *
- * It checks all of it, though. A slice becomes a JSON field that other modules hand to json_parse, write into requests
- * and compare, so whatever passes here must pass there: RFC 8259, valid UTF-8, no control characters in strings, no
- * \u0000, no more than JSON_DEPTH_MAX deep. tests/fuzz/fuzz_event.c holds the two against each other.
+ * It checks all of it: RFC 8259, valid UTF-8, no control characters in strings, no \u0000, at most JSON_DEPTH_MAX deep.
+ * tests/fuzz/fuzz_event.c compares it with json_parse.
  *
- * Speed comes from strings: eight bytes at a time until a quote, a backslash or a control character; UTF-8 is looked at
- * only in strings that hold a byte above 0x7f, once they have ended. */
+ * Speed comes from strings: eight bytes at a time until a quote, a backslash or a control character. UTF-8 is checked
+ * only in strings that hold a byte above 0x7f, after they have ended. */
 
-#include "event_scan.h"
-#include "base/json.h"
-#include "base/utf8.h"
+#include "json_members.h"
+#include "json.h"
+#include "utf8.h"
 #include <string.h>
 
 #define EACH_BYTE(b) (0x0101010101010101u * (uint64_t)(b))
 
 /* The end of the text reads as NUL, which is right nowhere in JSON. */
-static inline char peek(const struct event_scan *scan)
+static inline char peek(const struct json_members *scan)
 {
     return scan->at < scan->end ? *scan->at : '\0';
 }
 
-static bool fail(struct event_scan *scan, const char *wrong)
+static bool fail(struct json_members *scan, const char *wrong)
 {
     scan->wrong = scan->at < scan->end ? wrong : "the line ends too early";
     return false;
@@ -36,7 +34,7 @@ static bool is_space(char c)
 }
 
 /* Our own lines hold none, so the common case is one comparison. */
-static inline bool skip_space(struct event_scan *scan)
+static inline bool skip_space(struct json_members *scan)
 {
     if (scan->at<scan->end && * scan->at> ' ')
         return false;
@@ -73,7 +71,7 @@ static int32_t hex_quad(const char *at)
 static const char escapes[256] = {
     ['"'] = '"', ['\\'] = '\\', ['/'] = '/', ['b'] = '\b', ['f'] = '\f', ['n'] = '\n', ['r'] = '\r', ['t'] = '\t'};
 
-static bool scan_escape(struct event_scan *scan)
+static bool scan_escape(struct json_members *scan)
 {
     scan->at++;
     char c = peek(scan);
@@ -97,7 +95,7 @@ static bool scan_escape(struct event_scan *scan)
 }
 
 /* From the opening quote to behind the closing one. */
-static bool scan_string(struct event_scan *scan, bool *escaped)
+static bool scan_string(struct json_members *scan, bool *escaped)
 {
     const char *from = ++scan->at;
     uint64_t high = 0;
@@ -143,7 +141,7 @@ static bool scan_string(struct event_scan *scan, bool *escaped)
     return true;
 }
 
-static bool scan_digits(struct event_scan *scan)
+static bool scan_digits(struct json_members *scan)
 {
     const char *from = scan->at;
     while (scan->at < scan->end && *scan->at >= '0' && *scan->at <= '9')
@@ -151,7 +149,7 @@ static bool scan_digits(struct event_scan *scan)
     return scan->at != from || fail(scan, "a number without a digit");
 }
 
-static bool scan_number(struct event_scan *scan)
+static bool scan_number(struct json_members *scan)
 {
     if (*scan->at == '-')
         scan->at++;
@@ -173,7 +171,7 @@ static bool scan_number(struct event_scan *scan)
     return true;
 }
 
-static bool scan_word(struct event_scan *scan, const char *word, size_t len)
+static bool scan_word(struct json_members *scan, const char *word, size_t len)
 {
     if ((size_t)(scan->end - scan->at) < len || memcmp(scan->at, word, len) != 0)
         return fail(scan, "not a value");
@@ -181,7 +179,7 @@ static bool scan_word(struct event_scan *scan, const char *word, size_t len)
     return true;
 }
 
-static bool scan_scalar(struct event_scan *scan, bool *escaped)
+static bool scan_scalar(struct json_members *scan, bool *escaped)
 {
     switch (peek(scan)) {
     case '"':
@@ -201,7 +199,7 @@ static bool scan_scalar(struct event_scan *scan, bool *escaped)
 }
 
 /* A name and its colon, up to where the value begins. */
-static bool scan_name(struct event_scan *scan, bool *escaped, bool *spaced)
+static bool scan_name(struct json_members *scan, bool *escaped, bool *spaced)
 {
     if (peek(scan) != '"')
         return fail(scan, "a name in quotes is missing");
@@ -216,7 +214,7 @@ static bool scan_name(struct event_scan *scan, bool *escaped, bool *spaced)
 }
 
 /* An array or object with all that is in it. The stack holds the bracket that each open container waits for. */
-static bool scan_container(struct event_scan *scan, bool *spaced)
+static bool scan_container(struct json_members *scan, bool *spaced)
 {
     char closers[JSON_DEPTH_MAX];
     size_t depth = 0;
@@ -259,38 +257,65 @@ static bool scan_container(struct event_scan *scan, bool *spaced)
     }
 }
 
-void event_scan_begin(struct event_scan *scan, const char *line, size_t len)
+void json_members_begin(struct json_members *scan, const char *text, size_t len)
 {
-    *scan = (struct event_scan){.start = line, .at = line, .end = line + len};
+    *scan = (struct json_members){.start = text, .at = text, .end = text + len};
 }
 
-/* Behind the closing brace: nothing may follow. */
-static int scan_finish(struct event_scan *scan)
+void json_items_begin(struct json_members *scan, const char *text, size_t len)
+{
+    json_members_begin(scan, text, len);
+    skip_space(scan);
+    if (peek(scan) == '[') {
+        scan->closer = ']';
+        scan->at++;
+    }
+}
+
+/* Behind the closing bracket nothing may follow. */
+static int scan_finish(struct json_members *scan)
 {
     scan->at++;
     skip_space(scan);
     if (scan->at == scan->end)
         return 0;
-    fail(scan, "something follows the object");
+    fail(scan, scan->closer == ']' ? "something follows the list" : "something follows the object");
     return -1;
 }
 
-int event_scan_next(struct event_scan *scan, struct event_member *member)
+static bool scan_key(struct json_members *scan, struct json_member *member)
+{
+    const char *from = scan->at;
+    if (peek(scan) != '"' || !scan_string(scan, &member->key_escaped)) {
+        if (scan->at == from)
+            fail(scan, "a name in quotes is missing");
+        return false;
+    }
+    member->key = from + 1;
+    member->key_len = (size_t)(scan->at - member->key) - 1;
+    skip_space(scan);
+    if (peek(scan) != ':')
+        return fail(scan, "a colon is missing");
+    scan->at++;
+    skip_space(scan);
+    return true;
+}
+
+int json_members_next(struct json_members *scan, struct json_member *member)
 {
     skip_space(scan);
-    if (!scan->open) {
+    if (!scan->closer) {
         if (peek(scan) != '{') {
             fail(scan, "no object begins here");
             return -1;
         }
-        scan->open = true;
+        scan->closer = '}';
         scan->at++;
         skip_space(scan);
-        if (peek(scan) == '}')
-            return scan_finish(scan);
-    } else {
-        if (peek(scan) == '}')
-            return scan_finish(scan);
+    }
+    if (peek(scan) == scan->closer)
+        return scan_finish(scan);
+    if (scan->began) {
         if (peek(scan) != ',') {
             fail(scan, "a comma is missing");
             return -1;
@@ -298,33 +323,20 @@ int event_scan_next(struct event_scan *scan, struct event_member *member)
         scan->at++;
         skip_space(scan);
     }
-    *member = (struct event_member){.key = scan->at + 1};
-    bool between = false;
-    const char *from = scan->at;
-    if (peek(scan) != '"' || !scan_string(scan, &member->key_escaped)) {
-        if (scan->at == from)
-            fail(scan, "a name in quotes is missing");
+    scan->began = true;
+    *member = (struct json_member){0};
+    if (scan->closer == '}' && !scan_key(scan, member))
         return -1;
-    }
-    member->key_len = (size_t)(scan->at - member->key) - 1;
-    skip_space(scan);
-    if (peek(scan) != ':') {
-        fail(scan, "a colon is missing");
-        return -1;
-    }
-    scan->at++;
-    skip_space(scan);
     member->value = scan->at;
     char c = peek(scan);
-    bool good = c == '{' || c == '[' ? scan_container(scan, &between) : scan_scalar(scan, &member->escaped);
+    bool good = c == '{' || c == '[' ? scan_container(scan, &member->spaced) : scan_scalar(scan, &member->escaped);
     if (!good)
         return -1;
     member->len = (size_t)(scan->at - member->value);
-    member->spaced = between;
     return 1;
 }
 
-size_t event_scan_unescape(char *out, const char *text, size_t len)
+size_t json_unescape(char *out, const char *text, size_t len)
 {
     const char *end = text + len;
     char *to = out;
@@ -360,7 +372,7 @@ size_t event_scan_unescape(char *out, const char *text, size_t len)
     return (size_t)(to - out);
 }
 
-size_t event_scan_squeeze(char *out, const char *value, size_t len)
+size_t json_squeeze(char *out, const char *value, size_t len)
 {
     char *to = out;
     bool quoted = false;
