@@ -4,6 +4,7 @@
  * (`A`: this tool on this path, or its calls that no diff can be shown of), the mode. A protected place (protected.def)
  * comes before all of them: only a person approves a write there, each time. */
 
+#include "event/event.h"
 #include "change.h"
 #include <stdint.h>
 
@@ -69,3 +70,5 @@ struct change_set *verdict_changes(const struct verdict *verdict, const struct c
  * `applied`, `refused` or `edits`, and the user's `reason`. Of PARTIAL and EDITED only. Likewise for the pool. */
 void verdict_note(struct strbuf *out, const struct verdict *verdict, const struct change_set *proposed,
                   const struct change_set *written);
+/* The choice of hunks as write.decided holds it, in the arena. */
+struct event_hunk_choice_list verdict_hunks_to_event(struct arena *arena, const struct verdict *verdict);

@@ -201,79 +201,86 @@ void outcome_message(struct strbuf *out, const struct outcome *outcome)
     json_close(&w, '}');
 }
 
-void outcome_details(struct strbuf *out, const struct outcome *outcome)
+void outcome_to_event(struct event_tool_finished *finished, struct outcome_record *record, const struct outcome *outcome)
 {
-    struct json_writer w = json_begin(out);
-    json_open(&w, NULL, '{');
+    finished->outcome = outcome_type_name(outcome->type);
     switch (outcome->type) {
     case OUTCOME_RESULT:
-        json_add_raw(&w, "output", outcome->result.output ? outcome->result.output : "null");
-        if (outcome->result.coerced)
-            json_add_bool(&w, "coerced", true);
-        if (outcome->result.truncated)
-            json_add_bool(&w, "truncated", true);
+        record->result = (struct event_result_info){.output = outcome->result.output ? outcome->result.output : "null",
+                                                    .coerced = outcome->result.coerced,
+                                                    .truncated = outcome->result.truncated};
+        finished->result = &record->result;
         break;
     case OUTCOME_TIMEOUT:
-        json_add_num(&w, "deadline_s", outcome->timeout.deadline_s);
-        json_add_bool(&w, "retryable", outcome->timeout.retryable);
-        if (outcome->timeout.queued)
-            json_add_bool(&w, "queued", true);
+        record->timeout = (struct event_timeout_info){.deadline_s = outcome->timeout.deadline_s,
+                                                      .retryable = outcome->timeout.retryable,
+                                                      .queued = outcome->timeout.queued};
+        finished->timeout = &record->timeout;
         break;
     case OUTCOME_FAILURE:
-        json_add_str(&w, "error", outcome->failure.error);
-        json_add_bool(&w, "retryable", outcome->failure.retryable);
+        record->failure = (struct event_failure_info){.error = outcome->failure.error,
+                                                      .retryable = outcome->failure.retryable};
+        finished->failure = &record->failure;
         break;
     case OUTCOME_DENIED:
-        json_add_str(&w, "reason", denial_name(outcome->denied.reason));
-        json_add_str(&w, "details", outcome->denied.details);
+        record->denied = (struct event_denied_info){.reason = denial_name(outcome->denied.reason),
+                                                    .details = outcome->denied.details};
+        finished->denied = &record->denied;
         break;
     case OUTCOME_ARTIFACT:
-        json_add_str(&w, "id", outcome->artifact.id);
-        json_add_str(&w, "path", outcome->artifact.path);
-        json_add_int(&w, "size", (int64_t)outcome->artifact.size);
-        json_add_str(&w, "summary", outcome->artifact.summary);
+        record->artifact = (struct event_artifact_info){.id = outcome->artifact.id,
+                                                        .path = outcome->artifact.path,
+                                                        .size = (int64_t)outcome->artifact.size,
+                                                        .summary = outcome->artifact.summary};
+        finished->artifact = &record->artifact;
         break;
     }
-    json_close(&w, '}');
 }
 
-static char *read_text(const struct json *details, const char *key)
+static const char *or_empty(const char *text)
 {
-    return xstrdup(json_str(json_get(details, key), ""));
+    return text ? text : "";
 }
 
-struct outcome outcome_read(const char *call, const char *tool, const char *name, const char *details_text)
+static bool is_outcome(const struct event_tool_finished *finished, enum outcome_type type)
 {
-    CLEANUP(arena) struct arena arena = ARENA_INIT;
-    const struct json *details = details_text ? json_parse(&arena, details_text, strlen(details_text), NULL) : NULL;
-    const struct json *output = json_get(details, "output");
-    bool retryable = json_bool(json_get(details, "retryable"), true);
-    if (name && strcmp(name, "result") == 0) {
-        struct strbuf text = STRBUF_INIT;
-        if (output)
-            json_write(&text, output, JSON_COMPACT);
-        struct outcome outcome = outcome_result(call, tool, output ? strbuf_detach(&text, NULL) : xstrdup("null"));
-        outcome.result.truncated = json_bool(json_get(details, "truncated"), false);
+    return finished->outcome && strcmp(finished->outcome, outcome_type_name(type)) == 0;
+}
+
+struct outcome outcome_from_event(const char *call, const char *tool, const struct event_tool_finished *finished)
+{
+    if (is_outcome(finished, OUTCOME_RESULT)) {
+        const struct event_result_info *result = finished->result;
+        struct outcome outcome =
+            outcome_result(call, tool, xstrdup(result && result->output ? result->output : "null"));
+        outcome.result.truncated = result && result->truncated;
         return outcome;
     }
-    if (name && strcmp(name, "timeout") == 0) {
-        struct outcome outcome = outcome_timeout(call, tool, json_num(json_get(details, "deadline_s"), 0), retryable);
-        outcome.timeout.queued = json_bool(json_get(details, "queued"), false);
+    if (is_outcome(finished, OUTCOME_TIMEOUT)) {
+        const struct event_timeout_info *timeout = finished->timeout;
+        struct outcome outcome =
+            outcome_timeout(call, tool, timeout ? timeout->deadline_s : 0, !timeout || timeout->retryable);
+        outcome.timeout.queued = timeout && timeout->queued;
         return outcome;
     }
-    if (name && strcmp(name, "denied") == 0) {
-        int reason = denial_from_name(json_str(json_get(details, "reason"), ""));
+    if (is_outcome(finished, OUTCOME_DENIED)) {
+        const struct event_denied_info *denied = finished->denied;
+        int reason = denial_from_name(denied ? denied->reason : NULL);
         return outcome_denied(call, tool, reason < 0 ? DENIAL_BLOCKED : (enum denial)reason, "%s",
-                              json_str(json_get(details, "details"), ""));
+                              or_empty(denied ? denied->details : NULL));
     }
-    if (name && strcmp(name, "artifact") == 0)
+    if (is_outcome(finished, OUTCOME_ARTIFACT)) {
+        static const struct event_artifact_info nothing;
+        const struct event_artifact_info *artifact = finished->artifact ? finished->artifact : &nothing;
         return (struct outcome){.type = OUTCOME_ARTIFACT,
                                 .call = xstrdup(call),
                                 .tool = xstrdup(tool),
-                                .artifact = {.id = read_text(details, "id"),
-                                             .path = read_text(details, "path"),
-                                             .summary = read_text(details, "summary"),
-                                             .size = (uint64_t)json_int(json_get(details, "size"), 0)}};
-    return outcome_failure(call, tool, retryable, "%s",
-                           json_str(json_get(details, "error"), "the recording does not say what came of it"));
+                                .artifact = {.id = xstrdup(or_empty(artifact->id)),
+                                             .path = xstrdup(or_empty(artifact->path)),
+                                             .summary = xstrdup(or_empty(artifact->summary)),
+                                             .size = (uint64_t)artifact->size}};
+    }
+    const struct event_failure_info *failure = finished->failure;
+    return outcome_failure(call, tool, !failure || failure->retryable, "%s",
+                           failure && failure->error ? failure->error : "the recording does not say what came of it");
 }

@@ -3,6 +3,7 @@
 
 #include "base/err.h"
 #include "base/strbuf.h"
+#include "event/event.h"
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -71,7 +72,16 @@ int denial_from_name(const char *name);                /* -1 when unknown */
 bool outcome_blocks_tool(const struct outcome *outcome);
 /* The tool message the model reads: JSON text that says what happened and, where it did not, why. */
 void outcome_message(struct strbuf *out, const struct outcome *outcome);
-/* The JSON object of the field named after the outcome in tool.finished. */
-void outcome_details(struct strbuf *out, const struct outcome *outcome);
-/* The way back: an outcome from its name and that object. One that nobody knows is a failure that says so. */
-struct outcome outcome_read(const char *call, const char *tool, const char *name, const char *details);
+/* The outcome as tool.finished holds it. The record borrows the texts of the outcome. */
+struct outcome_record {
+    union {
+        struct event_result_info result;
+        struct event_timeout_info timeout;
+        struct event_failure_info failure;
+        struct event_denied_info denied;
+        struct event_artifact_info artifact;
+    };
+};
+void outcome_to_event(struct event_tool_finished *finished, struct outcome_record *record, const struct outcome *outcome);
+/* The way back. An outcome of an unknown kind is a failure that says so. */
+struct outcome outcome_from_event(const char *call, const char *tool, const struct event_tool_finished *finished);

@@ -5,7 +5,6 @@
  * before the record of its run. */
 
 #include "place.h"
-#include "base/hash.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "place_inside.h"
@@ -78,16 +77,16 @@ struct place *place_new(const struct place_options *options)
     own->env_missing = keep(place, options->env_missing);
     own->programs_max = options->programs_max ? options->programs_max : PLACE_PROGRAMS_MAX;
     place->loop = options->loop;
-    place->ops_end = &place->ops;
+    place->ops = event_queue_new();
     pthread_mutex_init(&place->mutex, NULL);
     place_control_init(place);
     return place;
 }
 
-void place_listen(struct place *place, const struct place_listener *listener)
+void place_emit_to(struct place *place, struct emitter *emitter)
 {
     if (place)
-        place->listener = listener ? *listener : (struct place_listener){0};
+        place->emitter = emitter;
 }
 
 const struct place_options *place_said(const struct place *place)
@@ -113,43 +112,19 @@ int64_t place_timeout_ms(const struct place *place, int64_t said_ms)
 
 /* ---- operations ---- */
 
-static void free_op(struct placed_op *op)
+void place_emit_ops(struct place *place)
 {
-    free(op->op);
-    free(op->error);
-    free(op->attrs);
-    free(op);
-}
-
-void place_tell_ops(struct place *place)
-{
-    pthread_mutex_lock(&place->mutex);
-    struct placed_op *ops = place->ops;
-    place->ops = NULL;
-    place->ops_end = &place->ops;
-    pthread_mutex_unlock(&place->mutex);
-    while (ops) {
-        struct placed_op *op = ops;
-        ops = op->next;
-        if (place->listener.op)
-            place->listener.op(place->listener.user,
-                               &(struct workspace_op){op->op, op->elapsed_ms, op->error, op->attrs});
-        free_op(op);
-    }
+    event_queue_emit(place->ops, place->emitter);
 }
 
 static void on_op(void *user, const struct workspace_op *op)
 {
     struct place *place = user;
-    struct placed_op *copy = xcalloc(1, sizeof(*copy));
-    *copy = (struct placed_op){.elapsed_ms = op->elapsed_ms,
-                               .op = xstrdup(op->op),
-                               .error = op->error ? xstrdup(op->error) : NULL,
-                               .attrs = xstrdup(op->attrs)};
-    pthread_mutex_lock(&place->mutex);
-    *place->ops_end = copy;
-    place->ops_end = &copy->next;
-    pthread_mutex_unlock(&place->mutex);
+    event_queue_push(place->ops, &(struct event){.type = EVENT_WORKSPACE_OP,
+                                                 .workspace_op = {.op = op->op,
+                                                                  .elapsed_ms = op->elapsed_ms,
+                                                                  .error = op->error,
+                                                                  .attrs = op->attrs}});
 }
 
 /* ---- the workspace ---- */
@@ -247,34 +222,12 @@ void place_collected(struct place *place, const struct place_output *output)
 
 /* ---- looking ---- */
 
-static uint64_t hash_of(const struct place_seen *seen)
+void place_emit_seen(struct place *place, struct place_seen *seen)
 {
-    CLEANUP(free)
-    char *text = xasprintf("%s %s %s %s %lld %lld %lld", seen->entries.buf, seen->inputs.buf, seen->outputs.buf,
-                           seen->skills.buf, (long long)seen->used, (long long)seen->count, (long long)seen->more);
-    return hash_fnv1a(text, strlen(text));
-}
-
-void place_tell_seen(struct place *place, const struct place_seen *seen)
-{
-    uint64_t hash = seen ? hash_of(seen) : 0;
-    if (!seen || !place->listener.state || hash == place->told)
+    if (!seen || !place->emitter || seen->hash == place->emitted)
         return;
-    place->told = hash;
-    const struct workspace_policy *policy = &place->options.policy;
-    place->listener.state(place->listener.user,
-                          &(struct place_state){.exec_id = place->options.id,
-                                                .path = place->ws->path,
-                                                .used = seen->used,
-                                                .limit = policy->max_disk_bytes,
-                                                .count = seen->count,
-                                                .count_limit = policy->max_disk_bytes > 0 ? WORKSPACE_ENTRIES_MAX : 0,
-                                                .more = seen->more,
-                                                .kept = policy->persist,
-                                                .entries = seen->entries.buf,
-                                                .inputs = seen->inputs.buf,
-                                                .outputs = seen->outputs.buf,
-                                                .skills = seen->skills.buf});
+    place->emitted = seen->hash;
+    emit(place->emitter, &(struct event){.type = EVENT_WORKSPACE_STATE, .workspace_state = seen->state});
 }
 
 static void look(struct loop_work *work)
@@ -319,9 +272,9 @@ static void looked(struct loop_work *work)
     bool again = place->look_again;
     int64_t took_us = loop_now_us(place->loop) - place->look_us;
     place->looking = place->look_again = false;
-    place_tell_ops(place);
+    place_emit_ops(place);
     if (!place->ended)
-        place_tell_seen(place, place->seen);
+        place_emit_seen(place, place->seen);
     place_seen_free(steal(&place->seen));
     if (again)
         place_look(place);
@@ -355,7 +308,7 @@ void place_end(struct place *place)
     pthread_mutex_unlock(&place->mutex);
     if (place->ws && workspace_cleanup(place->ws, &err))
         log_warn("workspace: %s", err.text);
-    place_tell_ops(place);
+    place_emit_ops(place);
     /* What a late thread still puts there goes with the folder around it, now or when the next session comes. */
     rooms_close(place->rooms);
     place->rooms = NULL;
@@ -366,8 +319,7 @@ static void forget(struct place *place)
     if (place->registry)
         workspace_registry_free(place->registry, false);
     versions_free(place->versions);
-    place_listen(place, NULL);
-    place_tell_ops(place);
+    event_queue_free(place->ops);
     free(place->moved);
     pthread_mutex_destroy(&place->mutex);
     arena_release(&place->arena);

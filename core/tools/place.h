@@ -3,7 +3,7 @@
  * skills). Nothing of it is made before a call needs it, so a session that runs no program pays nothing.
  *
  *     struct place *place = place_new(&options);            knows what was set up, touches nothing
- *     place_listen(place, &listener);                       the engine, which makes events of what it hears
+ *     place_emit_to(place, emitter);                        the engine listens to what happens here
  *     …tools, with env->place…
  *     place_end(place);                                     the session ended: every program is killed, the folder goes
  *     place_free(place);
@@ -19,6 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct emitter;
 struct exec;
 struct loop;
 struct place;
@@ -52,32 +53,10 @@ struct place_options {
     size_t programs_max;     /* 0: PLACE_PROGRAMS_MAX */
 };
 
-/* What there is in the workspace: JSON arrays, as in the event. */
-struct place_state {
-    const char *exec_id, *path;
-    int64_t used, limit;        /* bytes; limit 0: none */
-    int64_t count, count_limit; /* files, folders and whatever else, likewise */
-    int64_t more;               /* that are not among the entries */
-    bool kept;                  /* it stays when the session ends */
-    const char *entries, *inputs, *outputs, *skills;
-};
-
-struct place_listener {
-    void (*op)(void *user, const struct workspace_op *op);
-    void (*state)(void *user, const struct place_state *state);
-    void (*started)(void *user, const char *program, const char *call, const char *cmd, const char *cwd, bool tty);
-    void (*printed)(void *user, const char *program, const char *text);
-    void (*typed)(void *user, const char *program, const char *text); /* before the program gets it */
-    void (*ended)(void *user, const char *program, const int *exit_code, const char *why); /* NULL: it has none */
-    /* A connection of a program ended; `call` is that which started the program. */
-    void (*connected)(void *user, const char *call, const char *host, unsigned port, int64_t bytes);
-    void *user;
-};
-
 struct place *place_new(const struct place_options *options); /* copies */
 /* Ends it when nobody did before. */
 void place_free(struct place *place);
-void place_listen(struct place *place, const struct place_listener *listener); /* NULL: nobody, from now on */
+void place_emit_to(struct place *place, struct emitter *emitter); /* NULL: nobody, from now on */
 /* In a session that is gone on with: programs had names up to this number, which are not given again. */
 void place_number_from(struct place *place, unsigned number);
 /* Kills every program, removes the workspace unless it is to stay, and tells both. Whatever comes later is refused. */

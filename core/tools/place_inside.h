@@ -5,6 +5,7 @@
 #include "base/arena.h"
 #include "base/loop.h"
 #include "base/strbuf.h"
+#include "event/emitter.h"
 #include "place.h"
 #include "trickle.h"
 #include "workspace/program_control.h"
@@ -24,21 +25,14 @@ struct placed_program {
     struct placed_program *next;
 };
 
-/* An operation that was told on whatever thread it ran on. */
-struct placed_op {
-    struct placed_op *next;
-    int64_t elapsed_ms;
-    char *op, *error, *attrs;
-};
-
 struct place {
     struct place_options options; /* texts in the arena */
     struct arena arena;
     struct loop *loop;
-    struct place_listener listener;
+    struct emitter *emitter;    /* NULL: nobody listens */
+    struct event_queue *ops;    /* operations on the workspace, from the threads they ran on */
 
     pthread_mutex_t mutex; /* of what threads share: */
-    struct placed_op *ops, **ops_end;
     struct workspace_registry *registry;
     struct rooms *rooms;
     unsigned rooms_made;
@@ -62,26 +56,27 @@ struct place {
     bool looking, look_again, gone;
     struct loop_work look;
     struct place_seen *seen;
-    uint64_t told; /* the state that was told last, by its hash */
+    uint64_t emitted; /* the state that was emitted last, by its hash */
     /* Looking again while programs run (place_watch). */
     struct loop_timer watch;
     int64_t watch_us, look_us; /* since when; when the look under way began */
 };
 
-/* A state with texts of its own. */
+/* What a look at the workspace found. */
 struct place_seen {
-    struct strbuf entries, inputs, outputs, skills;
-    int64_t used, count, more;
+    struct arena arena;
+    struct event_workspace_state state;
+    uint64_t hash; /* of what can change */
 };
 /* Blocks. */
 struct place_seen *place_see(struct place *place, struct workspace *ws);
 void place_seen_free(struct place_seen *seen);
-void place_tell_seen(struct place *place, const struct place_seen *seen);
+void place_emit_seen(struct place *place, struct place_seen *seen);
 /* A program may have been started: looks again from time to time while any runs. */
 void place_watch(struct place *place);
 
-/* Tells the operations that threads have told. */
-void place_tell_ops(struct place *place);
+/* Emits the operations that threads have pushed. */
+void place_emit_ops(struct place *place);
 /* Somebody's work came back; the place may be gone afterwards when nobody has it any more. */
 void place_job_back(struct place *place);
 

@@ -38,9 +38,9 @@ static void worked(struct loop_work *work)
     struct place_job *job = CONTAINER_OF(work, struct place_job, work);
     struct place *place = job->place;
     job->out = false;
-    place_tell_ops(place);
+    place_emit_ops(place);
     if (!place->ended)
-        place_tell_seen(place, job->seen);
+        place_emit_seen(place, job->seen);
     place_seen_free(steal(&job->seen));
     if (!place->gone) { /* else nobody waits for the call any more */
         if (job->then)
@@ -58,7 +58,7 @@ void place_job_start(struct place_job *job)
     job->place->jobs++;
     job->out = true;
     job->failed = false;
-    job->first = !job->place->told; /* a workspace is told of before its first program runs */
+    job->first = !job->place->emitted; /* a workspace is told of before its first program runs */
     loop_work_start(job->place->loop, &job->work, work, worked);
 }
 
@@ -68,7 +68,7 @@ void place_job_finish(struct place_job *job)
     struct tool_reply reply = job->reply;
     job->reply = (struct tool_reply){0};
     if (job->place)
-        place_tell_ops(job->place);
+        place_emit_ops(job->place);
     if (job->failed)
         tool_reply_error(&reply, "%s", job->err.text);
     run->state = NULL;

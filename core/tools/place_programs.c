@@ -20,13 +20,18 @@ static struct placed_program *find(struct place *place, const char *id)
 
 /* ---- what they tell ---- */
 
+static void report(struct place *place, struct event *event)
+{
+    if (place->emitter)
+        emit(place->emitter, event);
+}
+
 static void print(void *user, const char *text, size_t len)
 {
     struct placed_program *program = user;
-    const struct place_listener *listener = &program->place->listener;
     (void)len;
-    if (listener->printed)
-        listener->printed(listener->user, program->id, text);
+    report(program->place, &(struct event){.type = EVENT_PROGRAM_OUTPUT,
+                                           .program_output = {.program = program->id, .text = text}});
 }
 
 static void on_started(void *user, const char *id, const char *command, const char *cwd, bool tty)
@@ -37,8 +42,10 @@ static void on_started(void *user, const char *id, const char *command, const ch
     trickle_init(&program->prints, place->loop, PLACE_RECORDED_MAX, print, program);
     place->running = program;
     place->running_count++;
-    if (place->listener.started)
-        place->listener.started(place->listener.user, id, place->call, command, cwd, tty);
+    report(place,
+           &(struct event){
+               .type = EVENT_PROGRAM_STARTED,
+               .program_started = {.program = id, .call = place->call, .cmd = command, .cwd = cwd, .tty = tty}});
 }
 
 static void on_output(void *user, const char *id, const char *bytes, size_t len)
@@ -56,8 +63,8 @@ static void on_typed(void *user, const char *id, const char *text)
     if (!program)
         return;
     trickle_flush(&program->prints, false);
-    if (place->listener.typed)
-        place->listener.typed(place->listener.user, id, text);
+    report(place, &(struct event){.type = EVENT_PROGRAM_INPUT,
+                                  .program_input = {.program = id, .text = text, .by = "call"}});
 }
 
 /* Its last words, and that it is gone. */
@@ -69,8 +76,10 @@ static void end(struct place *place, struct placed_program *program, const int *
     *at = program->next;
     place->running_count--;
     trickle_flush(&program->prints, true);
-    if (place->listener.ended)
-        place->listener.ended(place->listener.user, program->id, exit_code, why);
+    report(place, &(struct event){.type = EVENT_PROGRAM_ENDED,
+                                  .program_ended = {.program = program->id,
+                                                    .exit_code = exit_code ? *exit_code : EVENT_NULL_INT,
+                                                    .why = why}});
     trickle_release(&program->prints);
     free(program->id);
     free(program);
@@ -96,9 +105,8 @@ static void on_ended(void *user, const char *id, const struct program_end *ended
 
 static void on_connected(void *user, const char *call, const char *host, unsigned port, int64_t bytes)
 {
-    const struct place *place = user;
-    if (place->listener.connected)
-        place->listener.connected(place->listener.user, call, host, port, bytes);
+    report(user, &(struct event){.type = EVENT_NETWORK_CONNECTED,
+                                 .network_connected = {.call = call, .host = host, .port = port, .bytes = bytes}});
 }
 
 /* ---- making and ending them ---- */

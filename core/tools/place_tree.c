@@ -254,43 +254,38 @@ static void add_path(struct strbuf *out, const struct node *node)
     strbuf_addstr(out, node->name);
 }
 
-static void write_node(struct json_writer *w, const struct node *node)
+static struct event_workspace_entry list_node(struct arena *arena, const struct node *node)
 {
     CLEANUP(strbuf) struct strbuf path = STRBUF_INIT;
     add_path(&path, node);
-    json_open(w, NULL, '{');
-    json_add_str(w, "path", path.buf);
-    if (node->type == DT_REG)
-        json_add_int(w, "size", node->bytes);
-    json_add_str(w, "kind", kind_of(node->type));
-    if (node->type == DT_DIR) {
-        int64_t more = not_listed(node);
-        json_add_int(w, "bytes", node->bytes);
-        json_add_int(w, "count", node->count);
-        if (more)
-            json_add_int(w, "more", more);
-    }
-    if (node->target)
-        json_add_str(w, "target", node->target);
-    json_close(w, '}');
+    bool folder = node->type == DT_DIR;
+    int64_t more = folder ? not_listed(node) : 0;
+    return (struct event_workspace_entry){
+        .path = arena_memdup0(arena, path.buf, path.len),
+        .size = node->type == DT_REG ? node->bytes : EVENT_NULL_INT,
+        .kind = kind_of(node->type),
+        .bytes = folder ? node->bytes : EVENT_NULL_INT,
+        .count = folder ? node->count : EVENT_NULL_INT,
+        .more = more ? more : EVENT_NULL_INT,
+        .target = node->target ? arena_strdup(arena, node->target) : NULL};
 }
 
-void place_tree_write(struct place_tree *tree, const struct beneath *root, struct strbuf *out)
+struct event_workspace_entry_list place_tree_list(struct place_tree *tree, const struct beneath *root,
+                                                  struct arena *arena)
 {
     struct err err = ERR_INIT;
     struct node *chosen[ENTRIES_MAX];
     struct looking l = {.tree = tree, .root = {.type = DT_DIR}, .chosen = chosen};
     struct walk walk = {.see = see, .shut = shut, .ours = true, .puts_back = true, .user = &l};
-    struct json_writer w = json_begin(out);
     for (size_t i = 0; i < COUNT_OF(l.most); i++)
         l.most[i] = FOLDER_MAX;
     l.way[0] = &l.root;
     (void)!walk_tree(beneath_fd(root), "", &walk, &err); /* what was seen until then is listed */
     choose_all(&l);
-    json_open(&w, NULL, '[');
+    struct event_workspace_entry *items = arena_calloc(arena, l.chosen_count + 1, sizeof(*items));
     for (size_t i = 0; i < l.chosen_count; i++)
-        write_node(&w, chosen[i]);
-    json_close(&w, ']');
+        items[i] = list_node(arena, chosen[i]);
     tree->more = l.root.count - (int64_t)l.chosen_count;
     forget(&l, &l.root);
+    return (struct event_workspace_entry_list){items, l.chosen_count};
 }

@@ -5,7 +5,7 @@
  * What lies higher comes first, and at one height every folder gets as much of the list as the others, so that none
  * takes all of it. Of one folder its folders come before its files, and both by name. */
 
-#include "base/strbuf.h"
+#include "event/event.h"
 #include <stdint.h>
 
 struct beneath;
@@ -15,8 +15,9 @@ struct place_tree {
     /* Every entry that is counted, once; may be NULL. */
     void (*see)(void *user, const struct walk_entry *entry);
     void *user;
-    int64_t more; /* that are not listed; when it was written */
+    int64_t more; /* that are not listed; set by place_tree_list */
 };
 
-/* Appends a JSON array. Blocks. */
-void place_tree_write(struct place_tree *tree, const struct beneath *root, struct strbuf *out);
+/* The entries, in the arena. Blocks. */
+struct event_workspace_entry_list place_tree_list(struct place_tree *tree, const struct beneath *root,
+                                                  struct arena *arena);

@@ -151,30 +151,32 @@ int registry_validate(const struct registry *registry, const struct tool *tool, 
     return schema_validate(registry->entries[index].schema, arguments, err);
 }
 
-static void describe_keys(struct json_writer *w, const struct tool_spec *spec)
+static struct event_strs describe_keys(struct arena *arena, const struct tool_spec *spec)
 {
-    json_open(w, "resource_keys", '[');
-    if (!spec->resource_keys)
-        json_add_str(w, NULL, spec->name);
-    for (size_t i = 0; spec->resource_keys && spec->resource_keys[i]; i++)
-        json_add_str(w, NULL, spec->resource_keys[i]);
-    json_close(w, ']');
+    if (!spec->resource_keys) {
+        const char **own = arena_alloc(arena, sizeof(*own));
+        *own = spec->name;
+        return (struct event_strs){own, 1};
+    }
+    size_t count = 0;
+    while (spec->resource_keys[count])
+        count++;
+    return (struct event_strs){spec->resource_keys, count};
 }
 
-void registry_describe(const struct registry *registry, struct strbuf *out)
+struct event_tool_info_list registry_to_event(const struct registry *registry, struct arena *arena)
 {
-    struct json_writer w = json_begin(out);
-    json_open(&w, NULL, '[');
+    struct event_tool_info *items = arena_calloc(arena, registry->count + 1, sizeof(*items));
     for (size_t i = 0; i < registry->count; i++) {
         const struct tool_spec *spec = &registry->entries[i].tool->spec;
-        json_open(&w, NULL, '{');
-        json_add_str(&w, "name", spec->name);
-        json_add_str(&w, "description", spec->description ? spec->description : "");
-        json_add_str(&w, "effect", effect_name(spec->effect));
-        json_add_bool(&w, "idempotent", spec->idempotent);
-        describe_keys(&w, spec);
-        json_add_value(&w, "parameters", registry->entries[i].schema);
-        json_close(&w, '}');
+        CLEANUP(strbuf) struct strbuf schema = STRBUF_INIT;
+        json_write(&schema, registry->entries[i].schema, JSON_COMPACT);
+        items[i] = (struct event_tool_info){.name = spec->name,
+                                            .description = spec->description ? spec->description : "",
+                                            .effect = effect_name(spec->effect),
+                                            .idempotent = spec->idempotent,
+                                            .resource_keys = describe_keys(arena, spec),
+                                            .parameters = arena_memdup0(arena, schema.buf, schema.len)};
     }
-    json_close(&w, ']');
+    return (struct event_tool_info_list){items, registry->count};
 }

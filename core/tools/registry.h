@@ -1,6 +1,7 @@
 #pragma once
 /* The tools a session has, by name. Filled before the first turn, changed between turns at most. */
 
+#include "event/event.h"
 #include "tool.h"
 
 struct registry;
@@ -25,5 +26,5 @@ const struct tool *registry_at(const struct registry *registry, size_t index); /
 /* 0, or -1 with a sentence that names the field: "path: missing", "limit: must be an integer, is a string". */
 int registry_validate(const struct registry *registry, const struct tool *tool, const struct json *arguments,
                       struct err *err) CHECKED;
-/* The JSON array for session.started: name, description, effect, idempotent, resource_keys, parameters. */
-void registry_describe(const struct registry *registry, struct strbuf *out);
+/* The tools as session.started lists them. Texts of the tools are borrowed. */
+struct event_tool_info_list registry_to_event(const struct registry *registry, struct arena *arena);

@@ -365,3 +365,23 @@ void verdict_note(struct strbuf *out, const struct verdict *verdict, const struc
         json_add_str(&w, "reason", verdict->reason);
     json_close(&w, '}');
 }
+
+struct event_hunk_choice_list verdict_hunks_to_event(struct arena *arena, const struct verdict *verdict)
+{
+    const struct json *hunks = verdict->hunks ? json_parse(arena, verdict->hunks, strlen(verdict->hunks), NULL) : NULL;
+    size_t count = 0;
+    if (!hunks)
+        return (struct event_hunk_choice_list){0};
+    struct event_hunk_choice *items = arena_calloc(arena, hunks->count + 1, sizeof(*items));
+    json_each (entry, hunks) {
+        const struct json *keep = json_get(entry, "keep");
+        int64_t *numbers = arena_calloc(arena, keep ? keep->count + 1 : 1, sizeof(*numbers));
+        size_t kept = 0;
+        json_each (number, keep)
+            numbers[kept++] = json_int(number, 0);
+        items[count++] = (struct event_hunk_choice){.path = json_str(json_get(entry, "path"), ""),
+                                                    .keep = {numbers, kept},
+                                                    .of = json_int(json_get(entry, "of"), 0)};
+    }
+    return (struct event_hunk_choice_list){items, count};
+}
