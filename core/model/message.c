@@ -5,6 +5,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/json.h"
+#include "base/json_members.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
 
@@ -97,82 +98,99 @@ void tool_calls_free(struct tool_call *calls, size_t count)
     free(calls);
 }
 
-/* Arguments come from a model and may be anything: what is no JSON object is recorded as the text it is, so that it
- * reads back the same. */
-static void write_arguments(struct json_writer *w, const char *arguments)
+struct usage usage_from_event(const struct event_usage *usage)
 {
-    CLEANUP(arena) struct arena arena = ARENA_INIT;
-    const struct json *value = json_parse(&arena, arguments, strlen(arguments), NULL);
-    if (value && value->type == JSON_OBJECT)
-        json_add_value(w, "arguments", value);
+    if (!usage)
+        return (struct usage){0};
+    return (struct usage){usage->input, usage->output, usage->cache_read, usage->cache_write};
+}
+
+struct event_usage usage_to_event(const struct usage *usage)
+{
+    return (struct event_usage){.input = usage->input,
+                                .output = usage->output,
+                                .cache_read = usage->cache_read,
+                                .cache_write = usage->cache_write};
+}
+
+/* Arguments come from a model and may be anything. What is no JSON, or no object where only objects fit, is
+ * recorded as a string, so that it reads back the same. */
+const char *arguments_to_event(struct arena *arena, const char *arguments, bool objects_only)
+{
+    CLEANUP(arena) struct arena scratch = ARENA_INIT;
+    CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
+    const struct json *value = json_parse(&scratch, arguments, strlen(arguments), NULL);
+    if (value && (value->type == JSON_OBJECT || !objects_only))
+        json_write(&text, value, JSON_COMPACT);
     else
-        json_add_str(w, "arguments", arguments);
+        json_write_str(&text, arguments, strlen(arguments), JSON_COMPACT);
+    return arena_memdup0(arena, text.buf, text.len);
 }
 
-static void write_calls(struct json_writer *w, const struct message *message)
+static struct event_tool_request_list calls_to_event(struct arena *arena, const struct message *message)
 {
-    json_open(w, "tool_calls", '[');
+    struct event_tool_request *items = arena_calloc(arena, message->call_count, sizeof(*items));
     for (size_t i = 0; i < message->call_count; i++) {
-        json_open(w, NULL, '{');
-        json_add_str(w, "id", message->calls[i].id);
-        json_add_str(w, "name", message->calls[i].name);
-        write_arguments(w, message->calls[i].arguments);
-        json_close(w, '}');
+        const struct tool_call *call = &message->calls[i];
+        items[i] = (struct event_tool_request){
+            .id = call->id, .name = call->name, .arguments = arguments_to_event(arena, call->arguments, true)};
     }
-    json_close(w, ']');
+    return (struct event_tool_request_list){message->call_count ? items : NULL, message->call_count};
 }
 
-void message_list_write(struct strbuf *out, const struct message_list *list)
+struct event_message_list message_list_to_event(struct arena *arena, const struct message_list *list)
 {
-    struct json_writer w = json_begin(out);
-    json_open(&w, NULL, '[');
+    struct event_message *items = arena_calloc(arena, list->count + 1, sizeof(*items));
     for (size_t i = 0; i < list->count; i++) {
         const struct message *message = &list->items[i];
-        json_open(&w, NULL, '{');
-        json_add_str(&w, "role", role_name(message->role));
-        json_add_str(&w, "text", message->text);
-        if (message->call_count)
-            write_calls(&w, message);
-        if (message->opaque)
-            json_add_raw(&w, "opaque", message->opaque);
-        if (message->call_id)
-            json_add_str(&w, "call", message->call_id);
-        if (message->failed)
-            json_add_bool(&w, "failed", true);
-        json_close(&w, '}');
+        items[i] = (struct event_message){.role = role_name(message->role),
+                                          .text = message->text,
+                                          .tool_calls = calls_to_event(arena, message),
+                                          .opaque = message->opaque,
+                                          .call = message->call_id,
+                                          .failed = message->failed};
     }
-    json_close(&w, ']');
+    return (struct event_message_list){items, list->count};
 }
 
-void message_read_call(struct message *message, const struct json *call)
+void message_read_call(struct message *message, const struct event_tool_request *call)
 {
-    const struct json *arguments = json_get(call, "arguments");
-    CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
-    if (arguments && arguments->type == JSON_STRING)
-        strbuf_add(&text, arguments->text, arguments->len); /* it was no JSON when the model said it */
-    else if (arguments)
-        json_write(&text, arguments, JSON_COMPACT);
-    message_add_call(message, json_str(json_get(call, "id"), ""), json_str(json_get(call, "name"), ""),
-                     text.len ? text.buf : NULL);
+    CLEANUP(free) char *text = arguments_from_event(call->arguments);
+    message_add_call(message, call->id ? call->id : "", call->name ? call->name : "", text);
 }
 
-void message_list_read(struct message_list *list, const struct json *value)
+char *arguments_from_event(const char *json)
 {
-    json_each(item, value)
-    {
-        const char *role = json_str(json_get(item, "role"), ""), *call = json_str(json_get(item, "call"), NULL);
-        int found = -1;
-        for (int i = ROLE_SYSTEM; i <= ROLE_TOOL && found < 0; i++)
-            if (strcmp(role, role_name((enum role)i)) == 0)
-                found = i;
-        if (found < 0)
+    if (!json)
+        return NULL;
+    if (json[0] != '"')
+        return xstrdup(json);
+    size_t len = strlen(json) - 2;
+    char *text = xmalloc(len + 1);
+    text[json_unescape(text, json + 1, len)] = '\0';
+    return text;
+}
+
+static int role_from_name(const char *name)
+{
+    for (int role = ROLE_SYSTEM; name && role <= ROLE_TOOL; role++)
+        if (strcmp(name, role_name((enum role)role)) == 0)
+            return role;
+    return -1;
+}
+
+void message_list_read(struct message_list *list, const struct event_message_list *events)
+{
+    for (size_t i = 0; i < events->count; i++) {
+        const struct event_message *item = &events->items[i];
+        int role = role_from_name(item->role);
+        if (role < 0)
             continue;
-        struct message *message = message_list_add(list, (enum role)found, json_str(json_get(item, "text"), ""));
-        message->call_id = call ? xstrdup(call) : NULL;
-        message->failed = json_bool(json_get(item, "failed"), false);
-        const struct json *opaque = json_get(item, "opaque");
-        if (opaque && opaque->type == JSON_OBJECT)
-            message->opaque = xmemdup0(opaque->src, opaque->src_len);
-        json_each(each, json_get(item, "tool_calls")) message_read_call(message, each);
+        struct message *message = message_list_add(list, (enum role)role, item->text);
+        message->call_id = item->call ? xstrdup(item->call) : NULL;
+        message->failed = item->failed;
+        message->opaque = item->opaque ? xstrdup(item->opaque) : NULL;
+        for (size_t k = 0; k < item->tool_calls.count; k++)
+            message_read_call(message, &item->tool_calls.items[k]);
     }
 }

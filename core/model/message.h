@@ -1,12 +1,10 @@
 #pragma once
 /* What is said to a model and what it answers, without any provider's spelling. */
 
+#include "event/event.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-struct json;
-struct strbuf;
 
 enum role { ROLE_SYSTEM, ROLE_USER, ROLE_ASSISTANT, ROLE_TOOL };
 const char *role_name(enum role role); /* "system" … */
@@ -44,13 +42,18 @@ void message_list_copy(struct message_list *to, const struct message_list *from)
 void message_list_append(struct message_list *to, struct message_list *take_from);
 void message_add_call(struct message *message, const char *id, const char *name, const char *arguments);
 void tool_calls_free(struct tool_call *calls, size_t count);
-/* The JSON array of turn.prepared: role, text, and tool_calls, opaque, call or failed where they apply. */
-void message_list_write(struct strbuf *out, const struct message_list *list);
-/* Appends what message_list_write wrote; what is no message in it is left out. */
-void message_list_read(struct message_list *list, const struct json *value);
-/* Appends the call of an answer as the events have it; what lacks is "". */
-void message_read_call(struct message *message, const struct json *call);
+/* Messages in events. Texts are borrowed from the list; what is made for the event is in the arena. */
+struct event_message_list message_list_to_event(struct arena *arena, const struct message_list *list);
+/* Appends the messages of an event; an item that is no message is left out. */
+void message_list_read(struct message_list *list, const struct event_message_list *events);
+/* Appends the call of an answer; what is missing is "". */
+void message_read_call(struct message *message, const struct event_tool_request *call);
+/* Arguments as events hold them, JSON or a string, and back; NULL stays NULL. */
+const char *arguments_to_event(struct arena *arena, const char *arguments, bool objects_only);
+char *arguments_from_event(const char *json);
 
 struct usage {
     int64_t input, output, cache_read, cache_write; /* input counts every prompt token, cached ones too */
 };
+struct usage usage_from_event(const struct event_usage *usage); /* NULL: nothing was used */
+struct event_usage usage_to_event(const struct usage *usage);

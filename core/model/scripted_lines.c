@@ -28,14 +28,11 @@ static void add_entry(struct scripted_lines *lines, struct entry entry)
     lines->entries[lines->count++] = entry;
 }
 
-static void read_model(struct scripted_lines *lines, const char *json)
+static void read_model(struct scripted_lines *lines, const struct event_model_info *model)
 {
-    CLEANUP(arena) struct arena arena = ARENA_INIT;
-    const struct json *model = json ? json_parse(&arena, json, strlen(json), NULL) : NULL;
-    const char *name = json_str(json_get(model, "name"), NULL);
-    if (name && *name) {
+    if (model && model->name && *model->name) {
         free(lines->model);
-        lines->model = xstrdup(name);
+        lines->model = xstrdup(model->name);
     }
 }
 
@@ -147,20 +144,18 @@ const struct entry *scripted_lines_next(const struct scripted_lines *lines, int6
 }
 
 /* What no call may lack; NULL when nothing is wrong. */
-static const char *call_wrong(const struct json *call)
+static const char *call_wrong(const struct event_tool_request *call)
 {
-    if (call->type != JSON_OBJECT)
-        return "a tool call must be an object";
-    return *json_str(json_get(call, "name"), "") ? NULL : "a tool call has no name";
+    return call->name && *call->name ? NULL : "a tool call has no name";
 }
 
 int scripted_check_event(const struct event *event, struct err *err)
 {
-    CLEANUP(arena) struct arena arena = ARENA_INIT;
-    const char *calls = event->type == EVENT_MODEL_RESPONDED ? event->model_responded.tool_calls : NULL;
-    json_each (call, calls ? json_parse(&arena, calls, strlen(calls), NULL) : NULL) {
-        if (call_wrong(call))
-            return err_set(err, "model.responded: %s", call_wrong(call));
+    size_t count = event->type == EVENT_MODEL_RESPONDED ? event->model_responded.tool_calls.count : 0;
+    for (size_t i = 0; i < count; i++) {
+        const char *wrong = call_wrong(&event->model_responded.tool_calls.items[i]);
+        if (wrong)
+            return err_set(err, "model.responded: %s", wrong);
     }
     return 0;
 }
@@ -198,34 +193,26 @@ static char *copy_or_null(const char *text)
     return text ? xstrdup(text) : NULL;
 }
 
-static char *read_arguments(const struct json *arguments)
+static char *read_arguments(const char *json)
 {
-    struct strbuf text = STRBUF_INIT;
-    if (!arguments || arguments->type == JSON_NULL)
-        return xstrdup("{}");
-    if (arguments->type == JSON_STRING)
-        return xmemdup0(arguments->text, arguments->len); /* as the model wrote them, JSON or not */
-    json_write(&text, arguments, JSON_COMPACT);
-    return strbuf_detach(&text, NULL);
+    return json && strcmp(json, "null") != 0 ? arguments_from_event(json) : xstrdup("{}");
 }
 
 /* What is wrong with them, NULL when nothing is. A call that a person wrote without an id gets one from its place, so
  * that it has the same one each time. */
-static const char *read_calls(const struct entry *entry, const struct json *calls, struct model_reply *reply)
+static const char *read_calls(const struct entry *entry, const struct event_tool_request_list *calls,
+                              struct model_reply *reply)
 {
-    if (!calls || calls->type == JSON_NULL)
-        return NULL;
-    reply->calls = xcalloc(calls->count + 1, sizeof(*reply->calls));
-    json_each (call, calls) {
-        const char *id = json_str(json_get(call, "id"), "");
-        const char *name = json_str(json_get(call, "name"), "");
+    reply->calls = calls->count ? xcalloc(calls->count, sizeof(*reply->calls)) : NULL;
+    for (size_t i = 0; i < calls->count; i++) {
+        const struct event_tool_request *call = &calls->items[i];
         if (call_wrong(call))
             return call_wrong(call);
         reply->calls[reply->call_count++] = (struct tool_call){
-            .id = *id ? xstrdup(id) : xasprintf("call_%zu_%zu", entry->line + 1, reply->call_count + 1),
-            .name = xstrdup(name),
-            .arguments = read_arguments(json_get(call, "arguments")),
-            .incomplete = json_bool(json_get(call, "incomplete"), false),
+            .id = call->id && *call->id ? xstrdup(call->id) : xasprintf("call_%zu_%zu", entry->line + 1, i + 1),
+            .name = xstrdup(call->name),
+            .arguments = read_arguments(call->arguments),
+            .incomplete = call->incomplete,
         };
     }
     return NULL;
@@ -233,24 +220,18 @@ static const char *read_calls(const struct entry *entry, const struct json *call
 
 /* What is wrong with it, NULL when nothing is. */
 static const char *read_reply(const struct entry *entry, const struct event_model_responded *answer,
-                              struct model_reply *reply, struct arena *arena)
+                              struct model_reply *reply)
 {
-    const struct json *calls =
-        answer->tool_calls ? json_parse(arena, answer->tool_calls, strlen(answer->tool_calls), NULL) : NULL;
-    const struct json *usage = answer->usage ? json_parse(arena, answer->usage, strlen(answer->usage), NULL) : NULL;
     *reply = (struct model_reply){
         .retry_after_ms = -1,
         .text = copy_or_null(answer->text),
         .thinking = copy_or_null(answer->thinking),
         .stop = copy_or_null(answer->stop),
-        .usage = {.input = json_int(json_get(usage, "input"), 0),
-                  .output = json_int(json_get(usage, "output"), 0),
-                  .cache_read = json_int(json_get(usage, "cache_read"), 0),
-                  .cache_write = json_int(json_get(usage, "cache_write"), 0)},
+        .usage = usage_from_event(answer->usage),
         .cost_usd = answer->cost_usd,
         .latency_ms = answer->latency_ms > 0 ? answer->latency_ms : 0,
     };
-    const char *wrong = read_calls(entry, calls, reply);
+    const char *wrong = read_calls(entry, &answer->tool_calls, reply);
     if (!wrong && !reply->stop)
         reply->stop = xstrdup(reply->call_count ? "tool_use" : "end_turn");
     return wrong;
@@ -267,10 +248,10 @@ static bool result_holds(const struct message_list *messages, const char *call, 
     return false;
 }
 
-static bool fits(const struct json *variant, const struct message_list *messages)
+static bool fits(const struct event_variant *variant, const struct message_list *messages, struct arena *arena)
 {
-    const struct json *when = json_get(variant, "when");
-    if (!when || when->type != JSON_OBJECT || !when->count || !json_str(json_get(variant, "text"), NULL))
+    const struct json *when = variant->when ? json_parse(arena, variant->when, strlen(variant->when), NULL) : NULL;
+    if (!when || !when->count || !variant->text)
         return false;
     json_each (condition, when) {
         const char *text = json_str(condition, NULL);
@@ -281,14 +262,14 @@ static bool fits(const struct json *variant, const struct message_list *messages
 }
 
 /* Puts the text that fits what really happened in the place of the recorded one; true when there was one. */
-static bool choose_variant(const char *variants, const struct message_list *messages, struct model_reply *reply,
-                           struct arena *arena)
+static bool choose_variant(const struct event_variant_list *variants, const struct message_list *messages,
+                           struct model_reply *reply, struct arena *arena)
 {
-    json_each (variant, variants && messages ? json_parse(arena, variants, strlen(variants), NULL) : NULL) {
-        if (!fits(variant, messages))
+    for (size_t i = 0; messages && i < variants->count; i++) {
+        if (!fits(&variants->items[i], messages, arena))
             continue;
         free(reply->text);
-        reply->text = xstrdup(json_str(json_get(variant, "text"), ""));
+        reply->text = xstrdup(variants->items[i].text);
         return true;
     }
     return false;
@@ -305,12 +286,17 @@ bool scripted_read_answer(const struct scripted_lines *lines, const struct entry
     const char *wrong = len > 2 * MODEL_BYTES_MAX ? "the answer is too long to be taken"
                         : journal_event(lines->reader, entry->line, &event, arena, &err)
                             ? err.text
-                            : read_reply(entry, &event.model_responded, reply, arena);
+                            : read_reply(entry, &event.model_responded, reply);
     if (wrong) {
         fail_line(lines, entry, wrong, reply);
         return false;
     }
-    return choose_variant(event.model_responded.variants, messages, reply, arena);
+    return choose_variant(&event.model_responded.variants, messages, reply, arena);
+}
+
+static int64_t whole_tokens(double tokens)
+{
+    return tokens > 0 && tokens < (double)INT64_MAX ? (int64_t)tokens : 0;
 }
 
 /* What the turn had used by the last budget.charged before `line`, which then points to it; false when there is none.
@@ -327,11 +313,10 @@ static bool find_charge(const struct scripted_lines *lines, size_t *line, struct
         if (!mentions(text, len, "budget.charged") || journal_event(lines->reader, at, &event, &arena, NULL) ||
             event.type != EVENT_BUDGET_CHARGED || !event.budget_charged.used)
             continue;
-        const char *json = event.budget_charged.used;
-        const struct json *value = json_parse(&arena, json, strlen(json), NULL);
-        *used = (struct usage){.input = json_int(json_get(value, "input_tokens"), 0),
-                               .output = json_int(json_get(value, "output_tokens"), 0)};
-        *cost_usd = json_num(json_get(value, "cost_usd"), NAN);
+        const struct event_budget_values *values = event.budget_charged.used;
+        *used = (struct usage){.input = whole_tokens(values->input_tokens),
+                               .output = whole_tokens(values->output_tokens)};
+        *cost_usd = values->cost_usd;
         *line = at;
         return true;
     }

@@ -108,18 +108,28 @@ static int64_t to_us(double seconds)
     return us < (double)FAR_US ? (int64_t)llround(us) : FAR_US;
 }
 
-void budget_limits_read(struct budget_limits *limits, const char *json)
+static int64_t whole_or(double value, int64_t other)
 {
-    CLEANUP(arena) struct arena arena = ARENA_INIT;
-    const struct json *value = json ? json_parse(&arena, json, strlen(json), NULL) : NULL;
-    limits->wall_s = json_num(json_get(value, "wall_ms"), limits->wall_s * 1000) / 1000;
-    limits->steps = json_int(json_get(value, "steps"), limits->steps);
-    limits->tool_calls = json_int(json_get(value, "tool_calls"), limits->tool_calls);
-    limits->reflections = json_int(json_get(value, "reflections"), limits->reflections);
-    limits->context_tokens = json_int(json_get(value, "context_tokens"), limits->context_tokens);
-    limits->input_tokens = json_int(json_get(value, "input_tokens"), limits->input_tokens);
-    limits->output_tokens = json_int(json_get(value, "output_tokens"), limits->output_tokens);
-    limits->cost_usd = json_num(json_get(value, "cost_usd"), limits->cost_usd);
+    return value >= 0 && value < (double)INT64_MAX ? (int64_t)value : other;
+}
+
+static double number_or(double value, double other)
+{
+    return isnan(value) ? other : value;
+}
+
+void budget_limits_from_event(struct budget_limits *limits, const struct event_budget_values *values)
+{
+    if (!values)
+        return;
+    limits->wall_s = number_or(values->wall_ms, limits->wall_s * 1000) / 1000;
+    limits->steps = whole_or(values->steps, limits->steps);
+    limits->tool_calls = whole_or(values->tool_calls, limits->tool_calls);
+    limits->reflections = whole_or(values->reflections, limits->reflections);
+    limits->context_tokens = whole_or(values->context_tokens, limits->context_tokens);
+    limits->input_tokens = whole_or(values->input_tokens, limits->input_tokens);
+    limits->output_tokens = whole_or(values->output_tokens, limits->output_tokens);
+    limits->cost_usd = number_or(values->cost_usd, limits->cost_usd);
 }
 
 void budget_set_limits(struct budget *budget, const struct budget_limits *limits)
@@ -335,19 +345,23 @@ void budget_extend(struct budget *budget, enum budget_key key, double share)
     budget->warned[key] = false;
 }
 
-static void write_keys(struct strbuf *out, const struct budget *budget,
-                       double (*value)(const struct budget *, enum budget_key))
+static struct event_budget_values to_event(const struct budget *budget,
+                                           double (*value)(const struct budget *, enum budget_key))
 {
-    struct json_writer w = json_begin(out);
-    json_open(&w, NULL, '{');
-    for (int key = 0; key < BUDGET_KEY_COUNT; key++)
-        json_add_num(&w, budget_key_name((enum budget_key)key), value(budget, (enum budget_key)key));
-    json_close(&w, '}');
+    return (struct event_budget_values){.present = EVENT_ALL_PRESENT,
+                                        .wall_ms = value(budget, BUDGET_WALL_MS),
+                                        .steps = value(budget, BUDGET_STEPS),
+                                        .tool_calls = value(budget, BUDGET_TOOL_CALLS),
+                                        .reflections = value(budget, BUDGET_REFLECTIONS),
+                                        .context_tokens = value(budget, BUDGET_CONTEXT_TOKENS),
+                                        .input_tokens = value(budget, BUDGET_INPUT_TOKENS),
+                                        .output_tokens = value(budget, BUDGET_OUTPUT_TOKENS),
+                                        .cost_usd = value(budget, BUDGET_COST_USD)};
 }
 
-void budget_write_limits(struct strbuf *out, const struct budget *budget)
+struct event_budget_values budget_limits_to_event(const struct budget *budget)
 {
-    write_keys(out, budget, budget_limit);
+    return to_event(budget, budget_limit);
 }
 
 /* A cost of which nothing is known is null. One that is known in part is told as far as it is known. */
@@ -358,9 +372,9 @@ static double shown_use(const struct budget *budget, enum budget_key key)
     return budget_used(budget, key);
 }
 
-void budget_write_used(struct strbuf *out, const struct budget *budget)
+struct event_budget_values budget_used_to_event(const struct budget *budget)
 {
-    write_keys(out, budget, shown_use);
+    return to_event(budget, shown_use);
 }
 
 void budget_write_snapshot(struct strbuf *out, const struct budget *budget)

@@ -2,6 +2,7 @@
 /* What a turn may use. One deadline on the turn's hold clock, counters that are claimed before use. Claims are atomic:
  * tool threads may claim too, and together they never pass the limit. */
 
+#include "event/event.h"
 #include "base/clock.h"
 #include "event/session.h"
 #include <stdatomic.h>
@@ -22,7 +23,7 @@ struct budget_limits budget_defaults(void);
 int budget_limits_set(struct budget_limits *limits, const char *assignment, struct err *err) CHECKED;
 
 /* What the `limits` of budget.opened say, over these; NULL says nothing. */
-void budget_limits_read(struct budget_limits *limits, const char *json);
+void budget_limits_from_event(struct budget_limits *limits, const struct event_budget_values *values);
 
 struct budget {
     const struct hold_clock *clock;
@@ -61,6 +62,6 @@ int budget_warning(struct budget *budget, double share);
 void budget_extend(struct budget *budget, enum budget_key key, double share);
 
 /* JSON objects: limits and used of the events, and the snapshot for display (remaining_s, expired, steps_used, …). */
-void budget_write_limits(struct strbuf *out, const struct budget *budget);
-void budget_write_used(struct strbuf *out, const struct budget *budget);
+struct event_budget_values budget_limits_to_event(const struct budget *budget);
+struct event_budget_values budget_used_to_event(const struct budget *budget);
 void budget_write_snapshot(struct strbuf *out, const struct budget *budget);

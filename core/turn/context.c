@@ -285,3 +285,12 @@ void context_pack_write(struct strbuf *out, const struct context_pack *pack)
     }
     json_close(&w, ']');
 }
+
+struct event_pack_entry_list context_pack_to_event(struct arena *arena, const struct context_pack *pack)
+{
+    struct event_pack_entry *items = arena_calloc(arena, pack->count + 1, sizeof(*items));
+    for (size_t i = 0; i < pack->count; i++)
+        items[i] = (struct event_pack_entry){
+            .path = pack->items[i].path, .excerpt = pack->items[i].excerpt, .score = pack->items[i].score};
+    return (struct event_pack_entry_list){items, pack->count};
+}

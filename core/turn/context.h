@@ -3,6 +3,7 @@
  * files beneath the root, nearest to it first, skips .git, hidden folders, links, binary and large files, ranks by BM25 over path and content,
  * and cuts an excerpt around the first hit. What it finds is untrusted text and is labelled so in the prompt. */
 
+#include "event/event.h"
 #include "base/beneath.h"
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -26,3 +27,4 @@ struct context_pack context_load(const struct beneath *root, const char *prompt,
 void context_pack_release(struct context_pack *pack);
 /* JSON: [{path, excerpt, score}] */
 void context_pack_write(struct strbuf *out, const struct context_pack *pack);
+struct event_pack_entry_list context_pack_to_event(struct arena *arena, const struct context_pack *pack);

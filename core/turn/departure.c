@@ -10,11 +10,10 @@
 
 #include "departure.h"
 #include "base/hash.h"
-#include "base/json.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/utf8.h"
-#include "differ.h"
+#include "event/compare.h"
 #include "replay.h"
 #include <inttypes.h>
 #include <stdio.h>
@@ -99,6 +98,14 @@ static bool same_text(const char *a, const char *b)
     return a && b && strcmp(a, b) == 0;
 }
 
+/* "provider/name as alias"; NULL when nobody said. */
+static char *model_text(struct arena *arena, const struct event_model_info *model)
+{
+    return model ? arena_printf(arena, "%s/%s as %s", model->provider ? model->provider : "",
+                                model->name ? model->name : "", model->as ? model->as : "")
+                 : NULL;
+}
+
 static int rule_of(enum event_type type)
 {
     for (size_t i = 0; i < COUNT_OF(rules); i++)
@@ -109,43 +116,30 @@ static int rule_of(enum event_type type)
 
 static const struct event_field *field_of(enum event_type type, const char *name)
 {
-    size_t count;
-    const struct event_field *fields = event_fields(type, &count);
+    struct event_layout layout = event_layout(type);
 
-    for (size_t i = 0; i < count; i++)
-        if (strcmp(fields[i].name, name) == 0)
-            return &fields[i];
+    for (size_t i = 0; i < layout.count; i++)
+        if (strcmp(layout.fields[i].name, name) == 0)
+            return &layout.fields[i];
     BUG("%s has no field %s", event_type_name(type), name);
 }
 
-/* The value as text; NULL when absent. In the arena where it has to be made. */
-static const char *field_text(struct arena *arena, const struct event *event, const struct event_field *field)
+/* What an event is about: the id of a call, or the number of a step. NULL when absent. */
+static const char *about_text(struct arena *arena, const struct event *event, const char *name)
 {
-    const char *at = (const char *)event + field->offset;
-    double number;
+    const struct event_field *field = field_of(event->type, name);
+    const char *at = (const char *)&event->session_started + field->offset;
 
-    switch (field->kind) {
-    case EVENT_KIND_STR:
-    case EVENT_KIND_JSON:
-        return *(const char *const *)at;
-    case EVENT_KIND_INT:
-    case EVENT_KIND_NINT:
+    if (field->kind == EVENT_KIND_INT)
         return arena_printf(arena, "%" PRId64, *(const int64_t *)at);
-    case EVENT_KIND_NUM:
-    case EVENT_KIND_NNUM:
-        number = *(const double *)at;
-        return arena_printf(arena, "%.17g", number);
-    case EVENT_KIND_BOOL:
-        return *(const bool *)at ? "true" : "false";
-    }
-    return NULL;
+    return *(const char *const *)at;
 }
 
 /* "3 tool.finished c4 0": the turn, the type, what it is about, and the how-manieth. */
 static char *make_key(struct arena *arena, struct hash_map *counts, int64_t turn, const struct event *event, int rule)
 {
     const char *about = rules[rule].about;
-    const char *text = about ? field_text(arena, event, field_of(event->type, about)) : "";
+    const char *text = about ? about_text(arena, event, about) : "";
     char *base = arena_printf(arena, "%" PRId64 " %s %s", turn, event_type_name(event->type), text ? text : "");
     int64_t n = hash_map_get(counts, base, 0);
 
@@ -168,7 +162,7 @@ static bool is_full(const struct journal_reader *lines, struct arena *arena)
 
 static bool remembers(const struct event *event)
 {
-    return event->context_loaded.memory && strcmp(event->context_loaded.memory, "[]") != 0;
+    return event->context_loaded.memory.count > 0;
 }
 
 /* A person who wrote it down need not have counted the steps. */
@@ -208,7 +202,7 @@ struct departures *departures_new(const struct recording *recording)
             continue; /* whoever opened the recording has complained of it */
         if (event.type == EVENT_SESSION_STARTED) {
             d->app = event.session_started.app ? arena_strdup(&d->arena, event.session_started.app) : NULL;
-            d->model = event.session_started.model ? arena_strdup(&d->arena, event.session_started.model) : NULL;
+            d->model = model_text(&d->arena, event.session_started.model);
         }
         if (event.type == EVENT_MODEL_CHANGED)
             d->model = NULL;
@@ -326,18 +320,12 @@ static void add(struct departures *d, int64_t seq, const char *type, const char 
 static void compare_field(struct departures *d, const struct entry *entry, const struct event *was,
                           const struct event *is, const struct event_field *field)
 {
-    const char *a = field_text(&d->scratch, was, field);
-    const char *b = field_text(&d->scratch, is, field);
     struct difference first;
 
-    if (!a || (b && strcmp(a, b) == 0))
-        return; /* what the recording does not say is not compared */
     if (strcmp(field->name, "prompt_render_hash") == 0 && !d->same_render)
         return;
-    if (field->kind != EVENT_KIND_JSON)
-        add(d, was->seq, was->type_name, field->name, a, b);
-    else if (differ_json(&d->scratch, field->name, (struct differ_side){a, entry->memory},
-                         (struct differ_side){b, d->memory}, &first))
+    if (event_field_differs(&d->scratch, field, (struct compared){was, entry->memory},
+                            (struct compared){is, d->memory}, &first))
         add(d, was->seq, was->type_name, first.path, first.recorded, first.got);
 }
 
@@ -351,7 +339,7 @@ static const char *call_of(struct departures *d, const struct event *event, int 
     struct event was;
 
     if (about && strcmp(about, "call") == 0)
-        return field_text(&d->scratch, event, field_of(event->type, about));
+        return about_text(&d->scratch, event, about);
     if (event->type != EVENT_WRITE_DECIDED || !event->write_decided.ask)
         return "";
     proposal = hash_map_get(
@@ -407,7 +395,7 @@ static void pass_write(struct departures *d, size_t proposal, const char *call)
         if ((entry->type != EVENT_CHECKPOINT_SAVED && entry->type != EVENT_WRITE_APPLIED &&
              entry->type != EVENT_TOOL_FINISHED) ||
             journal_event(d->lines, entry->index, &was, &d->scratch, NULL) < 0 ||
-            !same_text(call, field_text(&d->scratch, &was, field_of(was.type, "call"))))
+            !same_text(call, about_text(&d->scratch, &was, "call")))
             continue;
         if (entry->type == EVENT_TOOL_FINISHED)
             return;
@@ -421,7 +409,7 @@ static void pass_write(struct departures *d, size_t proposal, const char *call)
 static bool pass_over(struct departures *d, size_t at, const struct event *event)
 {
     const char *call = event->type == EVENT_WRITE_PROPOSED ? event->write_proposed.call : NULL;
-    const char *lost = call && same_text(event->write_proposed.files, "[]") ? recording_lost(d->recording, call) : NULL;
+    const char *lost = call && !event->write_proposed.files.count ? recording_lost(d->recording, call) : NULL;
 
     if (!lost)
         return false;
@@ -441,7 +429,7 @@ void departures_see(struct departures *d, const struct event *event)
 
     if (event->type == EVENT_SESSION_STARTED)
         d->same_render =
-            same_text(d->app, event->session_started.app) && same_text(d->model, event->session_started.model);
+            same_text(d->app, event->session_started.app) && same_text(d->model, model_text(&d->scratch, event->session_started.model));
     if (rule < 0 || event->turn == 0 || !d->types[event->type] || departures_reached(d))
         return;
     if (event->type == EVENT_CONTEXT_LOADED)

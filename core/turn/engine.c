@@ -8,7 +8,8 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "engine_inside.h"
-#include "placed.h"
+#include "tools/place.h"
+#include <stdio.h>
 #include <string.h>
 
 struct harness harness_defaults(void)
@@ -92,26 +93,24 @@ static int emit_started(struct engine *engine, struct err *err)
 {
     const struct harness *h = engine->harness;
     struct clock *clock = loop_clock(h->loop);
-    CLEANUP(strbuf) struct strbuf tools = STRBUF_INIT;
-    CLEANUP(strbuf) struct strbuf model = STRBUF_INIT;
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
+    struct event_model_info model = models_to_event(&engine->models);
+    static const char *const not_captured[] = {"file contents outside of tool results", "environment"};
     char created[CLOCK_STAMP_MAX];
 
     clock_stamp(clock->wall_us(clock), created);
-    registry_describe(h->registry, &tools);
-    models_write(&model, &engine->models);
-    if (emit(&engine->emitter,
-             &(struct event){.type = EVENT_SESSION_STARTED,
-                             .session_started = {
-                                 .v = 1,
-                                 .session = h->session,
-                                 .created = created,
-                                 .app = "keyturn " KEYTURN_VERSION,
-                                 .workspace = beneath_path(h->root),
-                                 .model = model.buf,
-                                 .tools = tools.buf,
-                                 .engine = h->engine_name ? h->engine_name : "none",
-                                 .not_captured = "[\"file contents outside of tool results\",\"environment\"]",
-                             }}) < 0)
+    if (emit(&engine->emitter, &(struct event){.type = EVENT_SESSION_STARTED,
+                                               .session_started = {
+                                                   .v = 1,
+                                                   .session = h->session,
+                                                   .created = created,
+                                                   .app = "keyturn " KEYTURN_VERSION,
+                                                   .workspace = beneath_path(h->root),
+                                                   .model = &model,
+                                                   .tools = registry_to_event(h->registry, &arena),
+                                                   .engine = h->engine_name ? h->engine_name : "none",
+                                                   .not_captured = {not_captured, COUNT_OF(not_captured)},
+                                               }}) < 0)
         return err_set(err, "%s", engine->failure);
     return 0;
 }
@@ -159,7 +158,7 @@ static struct engine *engine_make(const struct harness *harness, struct journal 
         .pool = harness->pool,
         .place = harness->place,
     };
-    placed_listen(engine);
+    place_emit_to(harness->place, &engine->emitter);
     return engine;
 }
 
@@ -184,11 +183,9 @@ static void remember_turn(struct engine *engine, const char *prompt, const char 
 }
 
 /* The model that a session was changed to is asked again, where it can be. */
-static void resume_model(struct engine *engine, const char *changed)
+static void resume_model(struct engine *engine, const char *name)
 {
-    CLEANUP(arena) struct arena arena = ARENA_INIT;
     struct err err = ERR_INIT;
-    const char *name = changed ? json_str(json_get(json_parse(&arena, changed, strlen(changed), NULL), "as"), NULL) : NULL;
 
     if (!name || engine->harness->model_chosen || !engine->harness->models)
         return;
@@ -241,6 +238,18 @@ static void resume_event(struct engine *engine, const struct event *event, char 
     }
 }
 
+/* Names of programs go on where the recording left them. */
+static void resume_program_names(struct engine *engine)
+{
+    const struct session *session = &engine->session;
+    unsigned most = 0, number;
+
+    for (uint32_t row = 0; row < session->program_count; row++)
+        if (sscanf(session_name(session, session->programs[row].id), "p%u", &number) == 1 && number > most)
+            most = number;
+    place_number_from(engine->harness->place, most);
+}
+
 struct engine *engine_resume(const struct harness *harness, struct journal *take_journal,
                              const struct journal_reader *reader, struct sink *sinks, struct err *err)
 {
@@ -259,7 +268,7 @@ struct engine *engine_resume(const struct harness *harness, struct journal *take
         resume_event(engine, &event, &prompt);
         if (event.type == EVENT_MODEL_CHANGED && event.model_changed.model) {
             free(changed);
-            changed = xstrdup(event.model_changed.model);
+            changed = event.model_changed.model->as ? xstrdup(event.model_changed.model->as) : NULL;
         }
         if (engine->left)
             turn_recall(engine->left, &event);
@@ -267,7 +276,7 @@ struct engine *engine_resume(const struct harness *harness, struct journal *take
     }
     resume_model(engine, changed);
     engine->left_programs = engine->session.program_count;
-    placed_resume(engine);
+    resume_program_names(engine);
     return engine;
 }
 
@@ -285,7 +294,7 @@ void engine_free(struct engine *engine)
 {
     if (!engine)
         return;
-    placed_deaf(engine);
+    place_emit_to(engine->harness->place, NULL);
     loop_unpost(engine->harness->loop, &engine->broke);
     /* With threads still out there the program is about to end: what they hold is left to them. */
     if (engine_idle(engine)) {

@@ -18,11 +18,10 @@ static void undo_ended(struct engine *engine)
 
 static void tell_model(struct engine *engine, const char *by)
 {
-    CLEANUP(strbuf) struct strbuf model = STRBUF_INIT;
+    struct event_model_info model = models_to_event(&engine->models);
 
-    models_write(&model, &engine->models);
     emit(&engine->emitter,
-         &(struct event){.type = EVENT_MODEL_CHANGED, .model_changed = {.model = model.buf, .by = by}});
+         &(struct event){.type = EVENT_MODEL_CHANGED, .model_changed = {.model = &model, .by = by}});
 }
 
 /* What runs goes on with the model that was asked; the next request is for this one. */
@@ -48,15 +47,15 @@ static void tell_other_model(struct engine *engine)
 
 /* ---- tools ---- */
 
-static void write_changes(struct strbuf *out, const struct tool_changes *changes, enum tool_fate what)
+static struct event_strs list_changes(struct arena *arena, const struct tool_changes *changes, enum tool_fate what)
 {
-    struct json_writer w = json_begin(out);
+    const char **names = arena_calloc(arena, changes->count + 1, sizeof(*names));
+    size_t count = 0;
 
-    json_open(&w, NULL, '[');
     for (size_t i = 0; i < changes->count; i++)
         if (changes->items[i].what == what)
-            json_add_str(&w, NULL, changes->items[i].name);
-    json_close(&w, ']');
+            names[count++] = changes->items[i].name;
+    return (struct event_strs){names, count};
 }
 
 /* The registry is brought up to date before a turn, and the journal says so. What was allowed to a tool that is another
@@ -65,10 +64,7 @@ static void adopt_tools(struct engine *engine)
 {
     const struct harness *h = engine->harness;
     struct tool_changes changes = {0};
-    CLEANUP(strbuf) struct strbuf tools = STRBUF_INIT;
-    CLEANUP(strbuf) struct strbuf added = STRBUF_INIT;
-    CLEANUP(strbuf) struct strbuf changed = STRBUF_INIT;
-    CLEANUP(strbuf) struct strbuf removed = STRBUF_INIT;
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
 
     if (h->tools)
         h->tools->adopt(h->tools, h->registry, engine->turns + 1, &changes);
@@ -76,15 +72,12 @@ static void adopt_tools(struct engine *engine)
         for (size_t i = 0; i < changes.count; i++)
             if (changes.items[i].what != TOOL_ADDED)
                 approval_forget(h->approval, changes.items[i].name);
-        registry_describe(h->registry, &tools);
-        write_changes(&added, &changes, TOOL_ADDED);
-        write_changes(&changed, &changes, TOOL_CHANGED);
-        write_changes(&removed, &changes, TOOL_REMOVED);
-        emit(&engine->emitter, &(struct event){.type = EVENT_TOOLS_CHANGED,
-                                               .tools_changed = {.tools = tools.buf,
-                                                                 .added = added.buf,
-                                                                 .changed = changed.buf,
-                                                                 .removed = removed.buf}});
+        emit(&engine->emitter,
+             &(struct event){.type = EVENT_TOOLS_CHANGED,
+                             .tools_changed = {.tools = registry_to_event(h->registry, &arena),
+                                               .added = list_changes(&arena, &changes, TOOL_ADDED),
+                                               .changed = list_changes(&arena, &changes, TOOL_CHANGED),
+                                               .removed = list_changes(&arena, &changes, TOOL_REMOVED)}});
     }
     tool_changes_release(&changes);
 }
@@ -175,15 +168,14 @@ static int go_on(struct engine *engine, enum stepping stepping, const char *by, 
 static int extend(struct engine *engine, const struct intent *intent, struct err *err)
 {
     struct turn *turn = engine->turn;
-    CLEANUP(strbuf) struct strbuf limits = STRBUF_INIT;
 
     if (!turn || !turn->budget.clock || turn->ending)
         return err_set(err, "no turn is running");
     if (!(intent->extend.share > 0))
         return err_set(err, "a budget can only be raised");
     budget_extend(&turn->budget, intent->extend.key, intent->extend.share);
-    budget_write_limits(&limits, &turn->budget);
-    emit(&turn->emitter, &(struct event){.type = EVENT_BUDGET_OPENED, .budget_opened = {.limits = limits.buf}});
+    struct event_budget_values limits = budget_limits_to_event(&turn->budget);
+    emit(&turn->emitter, &(struct event){.type = EVENT_BUDGET_OPENED, .budget_opened = {.limits = &limits}});
     turn_charge(turn);
     turn_clock_changed(turn);
     if (turn->holds && turn->holds->gate == GATE_BUDGET && budget_exhausted(&turn->budget) < 0) {

@@ -128,31 +128,26 @@ void finalization_release(struct finalization *finalization)
     *finalization = (struct finalization){0};
 }
 
-static void write_status(struct strbuf *out, const struct finalization *finalization, enum finalize_step step)
+static const struct event_final_status *status_to_event(struct arena *arena, const struct finalization *finalization,
+                                                         enum finalize_step step)
 {
-    struct json_writer w = json_begin(out);
-    json_open(&w, NULL, '{');
-    json_add_str(&w, "status", finalization->status[step]);
-    if (finalization->reason[step])
-        json_add_str(&w, "reason", finalization->reason[step]);
-    json_close(&w, '}');
+    struct event_final_status *status = arena_calloc(arena, 1, sizeof(*status));
+    status->status = finalization->status[step];
+    status->reason = finalization->reason[step];
+    return status;
 }
 
-void finalization_write(const struct finalization *finalization, struct strbuf *citations, struct strbuf *memory,
-                        struct strbuf *decisions, struct strbuf *judges)
+void finalization_to_event(struct event_turn_finalized *event, struct arena *arena,
+                           const struct finalization *finalization)
 {
-    struct json_writer w = json_begin(citations);
-    json_open(&w, NULL, '[');
-    for (size_t i = 0; i < finalization->citation_count; i++) {
-        json_open(&w, NULL, '{');
-        json_add_str(&w, "ref", finalization->citations[i].ref);
-        json_add_str(&w, "kind", finalization->citations[i].web ? "web" : "local");
-        json_close(&w, '}');
-    }
-    json_close(&w, ']');
-    write_status(memory, finalization, FINALIZE_MEMORY);
-    write_status(decisions, finalization, FINALIZE_DECISION);
-    write_status(judges, finalization, FINALIZE_JUDGES);
+    struct event_citation *citations = arena_calloc(arena, finalization->citation_count + 1, sizeof(*citations));
+    for (size_t i = 0; i < finalization->citation_count; i++)
+        citations[i] = (struct event_citation){.ref = finalization->citations[i].ref,
+                                               .kind = finalization->citations[i].web ? "web" : "local"};
+    *event = (struct event_turn_finalized){.citations = {citations, finalization->citation_count},
+                                           .memory = status_to_event(arena, finalization, FINALIZE_MEMORY),
+                                           .decisions = status_to_event(arena, finalization, FINALIZE_DECISION),
+                                           .judges = status_to_event(arena, finalization, FINALIZE_JUDGES)};
 }
 
 static int store_decisions(void *data, const struct finalize_input *input, struct err *err)

@@ -2,6 +2,7 @@
 /* The turn finalizer: seven steps after the write gate is closed, each wrapped, none of which can fail the turn:
  * citations, usage, log, decision, memory, learner, judges (D46). A step that fails is a status in turn.finalized. */
 
+#include "event/event.h"
 #include "event/store.h"
 #include "model/message.h"
 #include "tools/tool.h"
@@ -51,6 +52,6 @@ struct finalization {
 /* No err: it cannot fail. */
 struct finalization finalize_turn(const struct finalize_input *input, const struct finalize_hooks *hooks);
 void finalization_release(struct finalization *finalization);
-/* The fields of turn.finalized, each JSON text: citations is a list of {ref, kind}; the others {"status":…,"reason":…}. */
-void finalization_write(const struct finalization *finalization, struct strbuf *citations, struct strbuf *memory,
-                        struct strbuf *decisions, struct strbuf *judges);
+/* turn.finalized, with texts borrowed from the finalization. */
+void finalization_to_event(struct event_turn_finalized *event, struct arena *arena,
+                           const struct finalization *finalization);

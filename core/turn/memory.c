@@ -28,18 +28,13 @@ void memory_release(struct memory *memory)
     *memory = (struct memory){0};
 }
 
-void memory_write(struct strbuf *out, const struct memory *memory)
+struct event_memory_item_list memory_to_event(struct arena *arena, const struct memory *memory)
 {
-    struct json_writer w = json_begin(out);
-    json_open(&w, NULL, '[');
-    for (size_t i = 0; i < memory->count; i++) {
-        json_open(&w, NULL, '{');
-        json_add_int(&w, "id", memory->items[i].id);
-        json_add_str(&w, "text", memory->items[i].text);
-        json_add_num(&w, "score", memory->items[i].score);
-        json_close(&w, '}');
-    }
-    json_close(&w, ']');
+    struct event_memory_item *items = arena_calloc(arena, memory->count + 1, sizeof(*items));
+    for (size_t i = 0; i < memory->count; i++)
+        items[i] = (struct event_memory_item){
+            .id = memory->items[i].id, .text = memory->items[i].text, .score = memory->items[i].score};
+    return (struct event_memory_item_list){items, memory->count};
 }
 
 /* Appends the text on one line: runs of white space as one space, none at the ends, at most `chars` characters, the

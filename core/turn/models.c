@@ -43,14 +43,9 @@ int models_switch(struct models *models, struct model_source *source, const char
     return 0;
 }
 
-void models_write(struct strbuf *out, const struct models *models)
+struct event_model_info models_to_event(const struct models *models)
 {
-    struct json_writer w = json_begin(out);
-
-    json_open(&w, NULL, '{');
-    json_add_str(&w, "provider", models->now->ops->name);
-    json_add_str(&w, "name", model_of(models->now));
-    if (models->count)
-        json_add_str(&w, "as", models->name);
-    json_close(&w, '}');
+    return (struct event_model_info){.provider = models->now->ops->name,
+                                     .name = model_of(models->now),
+                                     .as = models->count ? models->name : NULL};
 }

@@ -2,6 +2,7 @@
 /* The models of a session: the one that is asked now, and those that were asked before it. A model that is no longer
  * asked may still be answering, so none goes before the session does. */
 
+#include "event/event.h"
 #include "model/provider.h"
 
 struct strbuf;
@@ -23,5 +24,5 @@ void models_init(struct models *models, struct provider *first, const char *name
 void models_release(struct models *models);
 /* From now on `name` is asked. -1 and why not: then nothing has changed. */
 int models_switch(struct models *models, struct model_source *source, const char *name, struct err *err) CHECKED;
-/* {"provider","name"} of the one that is asked now, and "as", the name that it was changed to by, if it was. */
-void models_write(struct strbuf *out, const struct models *models);
+/* The model that is asked now, and the name it was changed to by, if it was. */
+struct event_model_info models_to_event(const struct models *models);

@@ -1,7 +1,7 @@
+/* Makes a recorded proposal again. */
+
 #include "proposed.h"
-#include "base/arena.h"
 #include "base/hash.h"
-#include "base/json.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "tools/change.h"
@@ -39,40 +39,39 @@ static void make_new(struct change *change, const char *digest, const char *diff
     change->counts.known = false;
 }
 
-static int add_file(struct change_set *set, struct beneath *root, const struct json *file, bool *lost, struct err *err)
+static int add_file(struct change_set *set, struct beneath *root, const struct event_proposed_file *file, bool *lost,
+                    struct err *err)
 {
-    const char *path = json_str(json_get(file, "path"), "");
-    const char *old_digest = json_str(json_get(file, "old_digest"), "");
-    const char *new_digest = json_str(json_get(file, "new_digest"), "");
+    const char *path = file->path ? file->path : "";
+    const char *old_digest = file->old_digest ? file->old_digest : "";
+    const char *new_digest = file->new_digest ? file->new_digest : "";
     struct change *change = change_set_add(set, root, path, err);
     if (!change)
         return -1;
     if (strcmp(change->old.digest, old_digest) != 0)
         return err_set(err, "%s is not what it was", path);
-    make_new(change, new_digest, json_str(json_get(file, "diff"), NULL));
+    make_new(change, new_digest, file->diff);
     *lost = strcmp(change->new.digest, new_digest) != 0;
-    if (*lost && json_bool(json_get(file, "binary"), false))
+    if (*lost && file->binary)
         return err_set(err, "%s is binary, and the recording does not hold its bytes", path);
     if (*lost)
         return err_set(err, "the difference of %s was not recorded whole", path);
     return 0;
 }
 
-struct change_set *proposed_again(struct beneath *root, const char *files, bool *lost, struct err *err)
+struct change_set *proposed_again(struct beneath *root, const struct event_proposed_file_list *files, bool *lost,
+                                  struct err *err)
 {
     *lost = false;
-    CLEANUP(arena) struct arena arena = ARENA_INIT;
-    const struct json *list = json_parse(&arena, files, strlen(files), err);
-    struct change_set *set = list ? change_set_new() : NULL;
-    json_each (file, list)
-        if (add_file(set, root, file, lost, err)) {
-            change_set_free(set);
-            return NULL;
-        }
-    if (set && !set->count) { /* a call that was asked about without files */
-        change_set_free(set);
+    if (!files->count) { /* a call that was asked about without files */
         err_set(err, "no files were proposed");
         return NULL;
     }
+    struct change_set *set = change_set_new();
+    for (size_t i = 0; i < files->count; i++)
+        if (add_file(set, root, &files->items[i], lost, err)) {
+            change_set_free(set);
+            return NULL;
+        }
     return set;
 }

@@ -18,65 +18,53 @@ static struct recorded_outcome *newest_outcome(struct recording *recording, cons
     return NULL;
 }
 
-static void set_text(char **place, const char *text)
+static void note_plan(struct recording *recording, const struct event_plan_wave_list *waves)
 {
-    free(*place);
-    *place = text ? xstrdup(text) : NULL;
-}
-
-static const char *details_of(const struct event_tool_finished *f)
-{
-    return f->result ? f->result : f->failure ? f->failure : f->timeout ? f->timeout : f->denied ? f->denied : f->artifact;
-}
-
-static void note_plan(struct recording *recording, const struct json *waves)
-{
-    json_each (wave, waves) {
+    for (size_t i = 0; i < waves->count; i++) {
+        const struct event_plan_wave *wave = &waves->items[i];
         enum effect effect;
 
-        if (!waves_effect(json_str(json_get(wave, "why"), ""), &effect))
+        if (!waves_effect(wave, &effect))
             continue;
-        json_each (call, json_get(wave, "calls")) {
+        for (size_t k = 0; k < wave->calls.count; k++) {
+            const char *call = wave->calls.items[k];
+
             GROW(recording->plans, recording->plan_count, recording->plan_room);
-            recording->plans[recording->plan_count++] = (struct recorded_plan){xstrdup(json_str(call, "")), effect};
+            recording->plans[recording->plan_count++] = (struct recorded_plan){xstrdup(call ? call : ""), effect};
         }
     }
 }
 
-static void note(struct recording *recording, const struct event *event, struct arena *arena)
+static void note(struct recording *recording, const struct event *event)
 {
     struct recorded_outcome *outcome;
 
     switch (event->type) {
     case EVENT_SESSION_STARTED:
-        set_text(&recording->tools, event->session_started.tools);
+        recording->tools = event_copy(&recording->arena, event)->session_started.tools;
         break;
     case EVENT_TOOLS_CHANGED:
         GROW(recording->changes, recording->change_count, recording->change_room);
         recording->changes[recording->change_count++] = (struct recorded_tools){
-            (int64_t)recording->turn_count + 1, xstrdup(event->tools_changed.tools ? event->tools_changed.tools : "[]")};
+            (int64_t)recording->turn_count + 1, event_copy(&recording->arena, event)->tools_changed.tools};
         break;
     case EVENT_TURN_STARTED: {
-        const char *thinking = event->turn_started.thinking;
+        const struct event_thinking_info *thinking = event->turn_started.thinking;
 
         GROW(recording->turns, recording->turn_count, recording->turn_room);
         recording->turns[recording->turn_count++] = (struct recorded_turn){
             event->turn, event->seq, xstrdup(event->turn_started.prompt ? event->turn_started.prompt : "")};
         if (thinking && recording->turn_count == 1)
-            recording->thinking = thinking_level_from_name(
-                json_str(json_get(json_parse(arena, thinking, strlen(thinking), NULL), "level"), NULL));
+            recording->thinking = thinking_level_from_name(thinking->level);
         break;
     }
     case EVENT_BUDGET_OPENED:
         if (!recording->limits)
-            set_text(&recording->limits, event->budget_opened.limits);
+            recording->limits = event_copy(&recording->arena, event)->budget_opened.limits;
         break;
-    case EVENT_WAVES_PLANNED: {
-        const char *waves = event->waves_planned.waves;
-
-        note_plan(recording, waves ? json_parse(arena, waves, strlen(waves), NULL) : NULL);
+    case EVENT_WAVES_PLANNED:
+        note_plan(recording, &event->waves_planned.waves);
         break;
-    }
     case EVENT_TOOL_STARTED:
         GROW(recording->outcomes, recording->outcome_count, recording->outcome_room);
         recording->outcomes[recording->outcome_count++] =
@@ -96,18 +84,13 @@ static void note(struct recording *recording, const struct event *event, struct 
         break;
     case EVENT_WRITE_PROPOSED:
         outcome = newest_outcome(recording, event->write_proposed.call);
-        if (outcome) {
-            outcome->asked = true;
-            set_text(&outcome->proposed, event->write_proposed.files);
-        }
+        if (outcome)
+            outcome->proposed = &event_copy(&recording->arena, event)->write_proposed;
         break;
     case EVENT_TOOL_FINISHED:
         outcome = newest_outcome(recording, event->tool_finished.call);
-        if (outcome && !outcome->outcome) {
-            set_text(&outcome->outcome, event->tool_finished.outcome);
-            set_text(&outcome->details, details_of(&event->tool_finished));
-            outcome->elapsed_ms = event->tool_finished.elapsed_ms;
-        }
+        if (outcome && !outcome->finished)
+            outcome->finished = &event_copy(&recording->arena, event)->tool_finished;
         break;
     case EVENT_LATE_SUPPRESSED:
         outcome = newest_outcome(recording, event->late_suppressed.call);
@@ -153,7 +136,7 @@ struct recording *recording_open(const char *path, struct err *err)
             recording_free(recording);
             return NULL;
         }
-        note(recording, &event, &arena);
+        note(recording, &event);
         arena_reset(&arena);
     }
     return recording;
@@ -170,9 +153,6 @@ void recording_free(struct recording *recording)
         free(recording->outcomes[i].call);
         strbuf_release(&recording->outcomes[i].told);
         free(recording->outcomes[i].tool);
-        free(recording->outcomes[i].outcome);
-        free(recording->outcomes[i].details);
-        free(recording->outcomes[i].proposed);
         free(recording->outcomes[i].lost);
     }
     free(recording->outcomes);
@@ -191,11 +171,8 @@ void recording_free(struct recording *recording)
         free(stand_in);
     }
     free(recording->stand_ins);
-    for (size_t i = 0; i < recording->change_count; i++)
-        free(recording->changes[i].tools);
     free(recording->changes);
-    free(recording->tools);
-    free(recording->limits);
+    arena_release(&recording->arena);
     free(recording->files);
     journal_reader_free(recording->reader);
     free(recording);
@@ -239,20 +216,21 @@ char *recording_told(const struct recording *recording, bool *instructions)
 {
     CLEANUP(arena) struct arena arena = ARENA_INIT;
     struct event event;
-    const struct json *messages = NULL;
+    const struct event_message_list *messages = NULL;
     const char *prompt = NULL;
 
     *instructions = false;
     for (size_t i = 0; i < journal_count(recording->reader) && !messages; i++) {
         arena_reset(&arena);
         if (journal_event(recording->reader, i, &event, &arena, NULL) == 0 && event.type == EVENT_TURN_PREPARED &&
-            event.turn_prepared.messages)
-            messages = json_parse(&arena, event.turn_prepared.messages, strlen(event.turn_prepared.messages), NULL);
+            event.turn_prepared.messages.items)
+            messages = &event.turn_prepared.messages;
     }
-    json_each (message, messages) {
-        const char *text = json_str(json_get(message, "text"), "");
+    for (size_t i = 0; messages && i < messages->count; i++) {
+        const struct event_message *message = &messages->items[i];
+        const char *text = message->text ? message->text : "";
 
-        if (strcmp(json_str(json_get(message, "role"), ""), role_name(ROLE_SYSTEM)) != 0)
+        if (!message->role || strcmp(message->role, role_name(ROLE_SYSTEM)) != 0)
             continue;
         if (!prompt)
             prompt = text;
@@ -279,7 +257,7 @@ enum thinking_level recording_thinking(const struct recording *recording)
 
 void recording_limits(const struct recording *recording, struct budget_limits *limits)
 {
-    budget_limits_read(limits, recording->limits);
+    budget_limits_from_event(limits, recording->limits);
 }
 
 /* ---- decisions ---- */
@@ -306,6 +284,18 @@ static struct change_set *read_edit(const struct event_edited *edited, struct ar
             change_side_absent(&change->new);
     }
     return set;
+}
+
+/* A verdict holds its hunks as JSON text, as an intent does. */
+static char *hunks_text(struct arena *arena, const struct event *decided)
+{
+    struct event_layout layout = event_layout(EVENT_WRITE_DECIDED);
+    CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
+
+    for (size_t i = 0; i < layout.count; i++)
+        if (strcmp(layout.fields[i].name, "hunks") == 0)
+            event_encode_field(&text, &layout.fields[i], &decided->write_decided);
+    return arena_memdup0(arena, text.buf, text.len);
 }
 
 int recording_decisions(const struct recording *recording, struct approval *approval, struct err *err)
@@ -341,7 +331,7 @@ int recording_decisions(const struct recording *recording, struct approval *appr
             break;
         verdict.decision = decision_from_name(event.write_decided.decision);
         verdict.reason = (char *)event.write_decided.reason;
-        verdict.hunks = (char *)event.write_decided.hunks;
+        verdict.hunks = event.write_decided.hunks.items ? hunks_text(&arena, &event) : NULL;
         verdict.edited = verdict.decision == DECISION_EDITED ? edit : NULL;
         if (verdict.decision != DECISION_NONE && proposal.write_proposed.call)
             approval_record(approval, turn, proposal.write_proposed.call, &verdict);

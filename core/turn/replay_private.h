@@ -14,12 +14,9 @@ struct recorded_outcome {
     bool effect_told;
     enum effect effect;
     int64_t deadline_ms;   /* the hard wait it had */
-    char *outcome;
-    char *details;         /* JSON of the outcome's own field */
-    int64_t elapsed_ms;
+    const struct event_tool_finished *finished; /* NULL: the recording ends before it */
     int64_t late_ms;       /* when a timed-out one came back; -1: never */
-    bool asked;            /* a write was proposed */
-    char *proposed;        /* the files of it, JSON; NULL: there were none */
+    const struct event_write_proposed *proposed; /* NULL: no write was proposed */
     char *lost;            /* why they could not be proposed again; NULL: they could, or nobody tried yet */
     bool used;
     struct strbuf told;    /* what a script sent, a line each */
@@ -34,7 +31,7 @@ struct recorded_plan {
 /* The tools from a turn on. */
 struct recorded_tools {
     int64_t turn; /* counted from 1, as a run counts them */
-    char *tools;  /* JSON */
+    struct event_tool_info_list tools;
 };
 
 struct stand_in {
@@ -55,11 +52,12 @@ struct recording {
     size_t plan_count, plan_room;
     struct stand_in **stand_ins;
     size_t stand_in_count, stand_in_room;
-    char *tools;           /* JSON of session.started */
+    struct arena arena;    /* of the events below */
+    struct event_tool_info_list tools; /* of session.started */
     struct recorded_tools *changes; /* after it */
     size_t change_count, change_room;
     struct tool_source source;
     bool scripts; /* see recording_stand_ins */
-    char *limits;          /* JSON of the first budget.opened */
+    const struct event_budget_values *limits; /* of the first budget.opened */
     enum thinking_level thinking;
 };

@@ -4,7 +4,6 @@
  * first execution gets the first outcome. A tool of somebody else's that wrote files proposes the same change again
  * where the files are as they were, and what is then approved is written. */
 
-#include "base/json.h"
 #include "base/log.h"
 #include "base/loop.h"
 #include "base/mem.h"
@@ -30,22 +29,13 @@ struct stand_in_run {
 
 static bool is_outcome(const struct recorded_outcome *outcome, const char *name)
 {
-    return outcome && outcome->outcome && strcmp(outcome->outcome, name) == 0;
-}
-
-/* It was made small for the model when it was recorded, and is not made smaller once more. */
-static void reply_output(struct tool_reply *reply, const struct json *output)
-{
-    struct strbuf text = STRBUF_INIT;
-
-    json_write(&text, output, JSON_COMPACT);
-    tool_reply_page(reply, strbuf_detach(&text, NULL));
+    return outcome && outcome->finished && outcome->finished->outcome && strcmp(outcome->finished->outcome, name) == 0;
 }
 
 /* What was too long to be recorded: the recording has only what was said of it. */
 static void reply_outcome(struct tool_reply *reply, const struct tool_run *run, const struct recorded_outcome *outcome)
 {
-    struct outcome recorded = outcome_read(run->call, run->tool->spec.name, outcome->outcome, outcome->details);
+    struct outcome recorded = outcome_from_event(run->call, run->tool->spec.name, outcome->finished);
 
     tool_reply_recorded(reply, &recorded);
 }
@@ -54,25 +44,23 @@ static void reply_as_recorded(struct stand_in_run *state)
 {
     struct tool_run *run = state->run;
     struct recorded_outcome *outcome = state->outcome;
+    const struct event_tool_finished *finished = outcome ? outcome->finished : NULL;
+    const struct event_result_info *result = finished ? finished->result : NULL;
     struct tool_reply reply = {0};
-    CLEANUP(arena) struct arena arena = ARENA_INIT;
-    const struct json *details =
-        outcome && outcome->details ? json_parse(&arena, outcome->details, strlen(outcome->details), NULL) : NULL;
-    const struct json *output = json_get(details, "output");
 
     if (state->set) {
         tool_reply_propose(&reply, state->set);
     } else if (state->failed) {
         tool_reply_error(&reply, "%s", state->err.text);
-    } else if (outcome && outcome->asked && !run->confirm_write) {
+    } else if (outcome && outcome->proposed && !run->confirm_write) {
         tool_reply_ask(&reply);
-    } else if (is_outcome(outcome, "artifact") || json_bool(json_get(details, "truncated"), false)) {
+    } else if (is_outcome(outcome, "artifact") || (result && result->truncated)) {
         reply_outcome(&reply, run, outcome);
-    } else if (output) {
-        reply_output(&reply, output);
-    } else if (json_get(details, "error")) {
-        tool_reply_error(&reply, "%s", json_str(json_get(details, "error"), "it failed"));
-        reply.final = !json_bool(json_get(details, "retryable"), true);
+    } else if (result && result->output) {
+        tool_reply_page(&reply, xstrdup(result->output)); /* made small for the model when it was recorded */
+    } else if (finished && finished->failure && finished->failure->error) {
+        tool_reply_error(&reply, "%s", finished->failure->error);
+        reply.final = !finished->failure->retryable;
     } else {
         tool_reply_error(&reply, "the recording does not hold what %s answered", run->tool->spec.name);
     }
@@ -89,7 +77,7 @@ static void run_work(struct loop_work *work)
     if (run->confirm_write)
         state->failed = change_set_commit(run->approved, run->env->root, &state->err);
     else
-        state->set = proposed_again(run->env->root, state->outcome->proposed, &state->lost, &state->err);
+        state->set = proposed_again(run->env->root, &state->outcome->proposed->files, &state->lost, &state->err);
 }
 
 static void worked(struct loop_work *work)
@@ -106,7 +94,7 @@ static void answer(struct loop_timer *timer)
     struct stand_in_run *state = (struct stand_in_run *)timer;
     struct tool_run *run = state->run;
     const struct recorded_outcome *outcome = state->outcome;
-    bool proposes = outcome && outcome->asked && outcome->proposed && !run->confirm_write;
+    bool proposes = outcome && outcome->proposed && outcome->proposed->files.items && !run->confirm_write;
     bool writes = outcome && run->confirm_write && run->approved && !is_outcome(outcome, "failure");
 
     if (outcome && outcome->told.len && run->script_events)
@@ -171,12 +159,9 @@ static enum effect stand_in_effect(const struct tool *tool, const struct tool_en
 /* The user stopped the turn while it ran. */
 static bool was_stopped(const struct recorded_outcome *outcome)
 {
-    CLEANUP(arena) struct arena arena = ARENA_INIT;
-    const struct json *details = is_outcome(outcome, "failure") && outcome->details
-                                     ? json_parse(&arena, outcome->details, strlen(outcome->details), NULL)
-                                     : NULL;
+    const struct event_failure_info *failure = is_outcome(outcome, "failure") ? outcome->finished->failure : NULL;
 
-    return strncmp(json_str(json_get(details, "error"), ""), OUTCOME_STOPPED, strlen(OUTCOME_STOPPED)) == 0;
+    return failure && failure->error && strncmp(failure->error, OUTCOME_STOPPED, strlen(OUTCOME_STOPPED)) == 0;
 }
 
 static void stop_again(struct loop_timer *timer)
@@ -184,6 +169,11 @@ static void stop_again(struct loop_timer *timer)
     struct stand_in_run *state = (struct stand_in_run *)timer;
 
     state->run->stop_turn(state->run);
+}
+
+static int64_t elapsed_us(const struct recorded_outcome *outcome)
+{
+    return outcome && outcome->finished ? outcome->finished->elapsed_ms * 1000 : 0;
 }
 
 /* A call that timed out is silent until it is told to stop: however long it may take here, it times out again. */
@@ -194,7 +184,7 @@ static void stand_in_start(struct tool_run *run)
     struct recorded_outcome *outcome = next_outcome(run->tool, run->call);
     bool asks;
 
-    asks = outcome && outcome->asked && !run->confirm_write;
+    asks = outcome && outcome->proposed && !run->confirm_write;
     if (outcome)
         outcome->used = !asks || is_outcome(outcome, "denied"); /* a refused one is not executed again */
     state->run = run;
@@ -202,7 +192,7 @@ static void stand_in_start(struct tool_run *run)
     state->started_us = loop_now_us(loop);
     run->state = state;
     if (asks || !is_outcome(outcome, "timeout"))
-        loop_timer_start(loop, &state->timer, state->started_us + (asks || !outcome ? 0 : outcome->elapsed_ms * 1000),
+        loop_timer_start(loop, &state->timer, state->started_us + (asks ? 0 : elapsed_us(outcome)),
                          !asks && was_stopped(outcome) ? stop_again : answer);
 }
 
@@ -220,16 +210,13 @@ static void stand_in_cancel(struct tool_run *run)
         loop_timer_start(loop, &state->timer, loop_now_us(loop), answer);
 }
 
-static char **read_keys(const struct json *keys)
+static char **copy_keys(const struct event_strs *keys)
 {
-    char **list;
-    size_t n = 0;
-
-    if (!keys || keys->type != JSON_ARRAY)
+    if (!keys->items)
         return NULL;
-    list = xcalloc((size_t)keys->count + 1, sizeof(*list));
-    json_each (key, keys)
-        list[n++] = xstrdup(json_str(key, ""));
+    char **list = xcalloc(keys->count + 1, sizeof(*list));
+    for (size_t i = 0; i < keys->count; i++)
+        list[i] = xstrdup(keys->items[i] ? keys->items[i] : "");
     return list;
 }
 
@@ -241,39 +228,32 @@ static void guess_limits(const struct recording *recording, struct tool_spec *sp
 
     for (size_t i = 0; i < recording->outcome_count; i++) {
         const struct recorded_outcome *outcome = &recording->outcomes[i];
-        CLEANUP(arena) struct arena arena = ARENA_INIT;
 
         if (strcmp(outcome->tool, spec->name) != 0)
             continue;
         if (outcome->deadline_ms > longest_ms)
             longest_ms = outcome->deadline_ms;
-        if (is_outcome(outcome, "timeout") && outcome->details)
-            spec->no_retry_on_timeout |= !json_bool(
-                json_get(json_parse(&arena, outcome->details, strlen(outcome->details), NULL), "retryable"), true);
+        if (is_outcome(outcome, "timeout") && outcome->finished->timeout)
+            spec->no_retry_on_timeout |= !outcome->finished->timeout->retryable;
     }
     spec->timeout_s = (double)longest_ms / 1000;
 }
 
-static struct stand_in *make_stand_in(struct recording *recording, const char *name, const struct json *spec)
+static struct stand_in *make_stand_in(struct recording *recording, const char *name, const struct event_tool_info *spec)
 {
-    const struct json *parameters = json_get(spec, "parameters");
-    struct strbuf schema = STRBUF_INIT;
     struct stand_in *stand_in = xcalloc(1, sizeof(*stand_in));
+    bool has_schema = spec->parameters && spec->parameters[0] == '{';
 
     stand_in->recording = recording;
     stand_in->name = xstrdup(name);
-    stand_in->description = xstrdup(json_str(json_get(spec, "description"), ""));
-    if (parameters && parameters->type == JSON_OBJECT)
-        json_write(&schema, parameters, JSON_COMPACT);
-    else
-        strbuf_addstr(&schema, "{\"type\":\"object\"}");
-    stand_in->parameters = strbuf_detach(&schema, NULL);
-    stand_in->keys = read_keys(json_get(spec, "resource_keys"));
+    stand_in->description = xstrdup(spec->description ? spec->description : "");
+    stand_in->parameters = xstrdup(has_schema ? spec->parameters : "{\"type\":\"object\"}");
+    stand_in->keys = copy_keys(&spec->resource_keys);
     stand_in->tool = (struct tool){
         .spec = {.name = stand_in->name,
                  .description = stand_in->description,
-                 .effect = effect_from_name(json_str(json_get(spec, "effect"), NULL)),
-                 .idempotent = json_bool(json_get(spec, "idempotent"), true),
+                 .effect = effect_from_name(spec->effect),
+                 .idempotent = spec->idempotent,
                  .resource_keys = (const char *const *)stand_in->keys,
                  .parameters = stand_in->parameters},
         .effect = stand_in_effect,
@@ -300,10 +280,10 @@ static bool same_tool(const struct tool *tool, const struct tool *other)
 }
 
 /* One recorded tool: stands in where there is none, or where only another stand-in is. */
-static int stand_in_for(struct recording *recording, struct registry *registry, const struct json *spec,
+static int stand_in_for(struct recording *recording, struct registry *registry, const struct event_tool_info *spec,
                         struct tool_changes *changes, struct err *err)
 {
-    const char *name = json_str(json_get(spec, "name"), "");
+    const char *name = spec->name ? spec->name : "";
     const struct tool *there = registry_find(registry, name);
     struct stand_in *stand_in;
 
@@ -319,29 +299,25 @@ static int stand_in_for(struct recording *recording, struct registry *registry, 
 
 int recording_stand_ins(struct recording *recording, struct registry *registry, bool scripts, struct err *err)
 {
-    CLEANUP(arena) struct arena arena = ARENA_INIT;
-    const struct json *tools =
-        recording->tools ? json_parse(&arena, recording->tools, strlen(recording->tools), NULL) : NULL;
-
     recording->scripts = scripts;
-    json_each (spec, tools)
-        if (stand_in_for(recording, registry, spec, NULL, err) < 0)
+    for (size_t i = 0; i < recording->tools.count; i++)
+        if (stand_in_for(recording, registry, &recording->tools.items[i], NULL, err) < 0)
             return -1;
     return 0;
 }
 
 /* ---- tools that came and went ---- */
 
-static bool names_tool(const struct json *tools, const char *name)
+static bool names_tool(const struct event_tool_info_list *tools, const char *name)
 {
-    json_each (spec, tools)
-        if (strcmp(json_str(json_get(spec, "name"), ""), name) == 0)
+    for (size_t i = 0; i < tools->count; i++)
+        if (tools->items[i].name && strcmp(tools->items[i].name, name) == 0)
             return true;
     return false;
 }
 
-static void adopt_recorded(struct recording *recording, struct registry *registry, const struct json *tools,
-                           struct tool_changes *changes)
+static void adopt_recorded(struct recording *recording, struct registry *registry,
+                           const struct event_tool_info_list *tools, struct tool_changes *changes)
 {
     struct err err = ERR_INIT;
 
@@ -353,8 +329,8 @@ static void adopt_recorded(struct recording *recording, struct registry *registr
         tool_changes_add(changes, tool->spec.name, TOOL_REMOVED);
         registry_remove(registry, tool->spec.name);
     }
-    json_each (spec, tools)
-        if (stand_in_for(recording, registry, spec, changes, &err) < 0)
+    for (size_t i = 0; i < tools->count; i++)
+        if (stand_in_for(recording, registry, &tools->items[i], changes, &err) < 0)
             log_warn("a recorded tool is left out: %s", err.text);
 }
 
@@ -362,13 +338,9 @@ static void adopt(struct tool_source *source, struct registry *registry, int64_t
 {
     struct recording *recording = CONTAINER_OF(source, struct recording, source);
 
-    for (size_t i = 0; i < recording->change_count; i++) {
-        CLEANUP(arena) struct arena arena = ARENA_INIT;
-        const char *text = recording->changes[i].tools;
-
+    for (size_t i = 0; i < recording->change_count; i++)
         if (recording->changes[i].turn == turn)
-            adopt_recorded(recording, registry, json_parse(&arena, text, strlen(text), NULL), changes);
-    }
+            adopt_recorded(recording, registry, &recording->changes[i].tools, changes);
 }
 
 struct tool_source *recording_tools(struct recording *recording)

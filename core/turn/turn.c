@@ -49,11 +49,10 @@ static double largest_share(const struct budget *budget)
 
 void turn_charge(struct turn *turn)
 {
-    CLEANUP(strbuf) struct strbuf used = STRBUF_INIT;
+    struct event_budget_values used = budget_used_to_event(&turn->budget);
     int key;
 
-    budget_write_used(&used, &turn->budget);
-    emit(&turn->emitter, &(struct event){.type = EVENT_BUDGET_CHARGED, .budget_charged = {.used = used.buf}});
+    emit(&turn->emitter, &(struct event){.type = EVENT_BUDGET_CHARGED, .budget_charged = {.used = &used}});
     while ((key = budget_warning(&turn->budget, WARN_SHARE)) >= 0) {
         enum budget_key which = (enum budget_key)key;
 
@@ -170,22 +169,20 @@ static void prepare(struct turn *turn)
     const struct harness *harness = turn->harness;
     CLEANUP(strbuf) struct strbuf memory = STRBUF_INIT;
     CLEANUP(strbuf) struct strbuf pack = STRBUF_INIT;
-    CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
-    struct json_writer w;
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
 
-    memory_write(&memory, &turn->memory);
-    context_pack_write(&pack, &turn->context);
-    emit(&turn->emitter,
-         &(struct event){.type = EVENT_CONTEXT_LOADED, .context_loaded = {.memory = memory.buf, .pack = pack.buf}});
+    emit(&turn->emitter, &(struct event){.type = EVENT_CONTEXT_LOADED,
+                                         .context_loaded = {.memory = memory_to_event(&arena, &turn->memory),
+                                                            .pack = context_pack_to_event(&arena, &turn->context)}});
 
     budget_open(&turn->budget, &harness->limits, &turn->clock);
-    budget_write_limits(&text, &turn->budget);
-    emit(&turn->emitter, &(struct event){.type = EVENT_BUDGET_OPENED, .budget_opened = {.limits = text.buf}});
+    struct event_budget_values limits = budget_limits_to_event(&turn->budget);
+    emit(&turn->emitter, &(struct event){.type = EVENT_BUDGET_OPENED, .budget_opened = {.limits = &limits}});
     turn_watch_deadline(turn);
 
     turn->tools = select_tools(harness->registry, turn->prompt, harness->select_tools, SELECT_MAX, &turn->tool_count);
-    strbuf_reset(&memory);
     memory_prompt(&memory, &turn->memory);
+    context_pack_write(&pack, &turn->context);
     prepare_turn(&turn->preparation,
                  &(struct prepare_input){
                      .system_prompt = harness->system_prompt ? harness->system_prompt : prepare_default_prompt,
@@ -202,18 +199,14 @@ static void prepare(struct turn *turn)
     struct message_list said = turn->messages; /* by a recording that does not tell its first request */
     message_list_copy(&turn->messages, &turn->preparation.messages);
 
-    strbuf_reset(&text);
-    message_list_write(&text, &turn->messages);
-    strbuf_reset(&memory);
-    w = json_begin(&memory);
-    json_open(&w, NULL, '[');
+    const char **names = arena_calloc(&arena, turn->tool_count + 1, sizeof(*names));
     for (size_t i = 0; i < turn->tool_count; i++)
-        json_add_str(&w, NULL, turn->tools[i]->spec.name);
-    json_close(&w, ']');
-    emit(&turn->emitter, &(struct event){.type = EVENT_TURN_PREPARED,
-                                         .turn_prepared = {.messages = text.buf,
-                                                           .tools = memory.buf,
-                                                           .prompt_render_hash = turn->preparation.render_hash}});
+        names[i] = turn->tools[i]->spec.name;
+    emit(&turn->emitter,
+         &(struct event){.type = EVENT_TURN_PREPARED,
+                         .turn_prepared = {.messages = message_list_to_event(&arena, &turn->messages),
+                                           .tools = {names, turn->tool_count},
+                                           .prompt_render_hash = turn->preparation.render_hash}});
     message_list_append(&turn->messages, &said);
 }
 
@@ -286,17 +279,12 @@ struct turn *turn_start(struct engine *engine, const struct harness *harness, in
 {
     struct turn *turn = turn_make(engine, harness, number, prompt);
     struct thinking *thinking = engine_thinking(engine);
-    CLEANUP(strbuf) struct strbuf level = STRBUF_INIT;
-    struct json_writer w = json_begin(&level);
 
     thinking_on_turn_start(thinking);
     gates_turn_started(engine_gates_mutable(engine));
-    json_open(&w, NULL, '{');
-    json_add_str(&w, "level", thinking_level_name(thinking->level));
-    json_add_int(&w, "counter", thinking->turn);
-    json_close(&w, '}');
-    emit(&turn->emitter,
-         &(struct event){.type = EVENT_TURN_STARTED, .turn_started = {.prompt = turn->prompt, .thinking = level.buf}});
+    struct event_thinking_info level = {.level = thinking_level_name(thinking->level), .counter = thinking->turn};
+    emit(&turn->emitter, &(struct event){.type = EVENT_TURN_STARTED,
+                                         .turn_started = {.prompt = turn->prompt, .thinking = &level}});
     turn_load(turn);
     return turn;
 }
@@ -305,21 +293,13 @@ struct turn *turn_start(struct engine *engine, const struct harness *harness, in
 
 static void finished(struct turn *turn)
 {
-    const struct usage *usage = &turn->state.usage;
-    CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
-    struct json_writer w = json_begin(&text);
+    struct event_usage usage = usage_to_event(&turn->state.usage);
 
-    json_open(&w, NULL, '{');
-    json_add_int(&w, "input", usage->input);
-    json_add_int(&w, "output", usage->output);
-    json_add_int(&w, "cache_read", usage->cache_read);
-    json_add_int(&w, "cache_write", usage->cache_write);
-    json_close(&w, '}');
     emit(&turn->emitter,
          &(struct event){.type = EVENT_TURN_FINISHED,
                          .turn_finished = {.status = turn->status,
                                            .text = turn->final.text,
-                                           .usage = text.buf,
+                                           .usage = &usage,
                                            .steps = turn->step,
                                            .tool_calls = turn->state.tool_calls,
                                            .elapsed_ms = (hold_clock_now(&turn->clock) - turn->started_us) / 1000,
@@ -339,18 +319,12 @@ static void run_finalizer(struct loop_work *work)
 static void finalized(struct loop_work *work)
 {
     struct turn *turn = CONTAINER_OF(work, struct turn, final_work);
-    CLEANUP(strbuf) struct strbuf citations = STRBUF_INIT;
-    CLEANUP(strbuf) struct strbuf memory = STRBUF_INIT;
-    CLEANUP(strbuf) struct strbuf decisions = STRBUF_INIT;
-    CLEANUP(strbuf) struct strbuf judges = STRBUF_INIT;
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
+    struct event event = {.type = EVENT_TURN_FINALIZED};
 
     turn->works--;
-    finalization_write(&turn->final, &citations, &memory, &decisions, &judges);
-    emit(&turn->emitter, &(struct event){.type = EVENT_TURN_FINALIZED,
-                                         .turn_finalized = {.citations = citations.buf,
-                                                            .memory = memory.buf,
-                                                            .decisions = decisions.buf,
-                                                            .judges = judges.buf}});
+    finalization_to_event(&event.turn_finalized, &arena, &turn->final);
+    emit(&turn->emitter, &event);
     finished(turn);
 }
 

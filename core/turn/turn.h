@@ -64,7 +64,8 @@ struct ask_work {
     struct turn *turn;
     uint64_t number;              /* which question: an older one's work is dropped */
     struct change_set *changes;
-    char *files;                  /* JSON of write.proposed */
+    struct arena arena;
+    struct event_proposed_file_list files; /* of write.proposed */
     struct named named;           /* of a call without files: its texts, which may be paths */
     char *names;                  /* what named_find says of them */
 };
@@ -262,5 +263,5 @@ struct undo;
  * event that says why not; then `ended` is called. */
 struct undo *undo_start(struct engine *engine, const struct harness *harness, int64_t turn, const char *checkpoint,
                         void (*ended)(struct engine *engine));
-/* JSON array of the paths of a change set. */
-void turn_write_paths(struct strbuf *out, const struct change_set *set);
+/* The paths of a change set, borrowed from it. */
+struct event_strs turn_list_paths(struct arena *arena, const struct change_set *set);

@@ -67,30 +67,12 @@ int turn_emit_outcome(struct turn *turn, const struct turn_call *call, const str
 {
     struct event event = {.type = EVENT_TOOL_FINISHED};
     struct event_tool_finished *f = &event.tool_finished;
-    CLEANUP(strbuf) struct strbuf details = STRBUF_INIT;
+    struct outcome_record record;
 
-    outcome_details(&details, outcome);
     f->call = call->id;
     f->tool = call->name;
-    f->outcome = outcome_type_name(outcome->type);
     f->elapsed_ms = outcome->elapsed_ms;
-    switch (outcome->type) {
-    case OUTCOME_RESULT:
-        f->result = details.buf;
-        break;
-    case OUTCOME_TIMEOUT:
-        f->timeout = details.buf;
-        break;
-    case OUTCOME_FAILURE:
-        f->failure = details.buf;
-        break;
-    case OUTCOME_DENIED:
-        f->denied = details.buf;
-        break;
-    case OUTCOME_ARTIFACT:
-        f->artifact = details.buf;
-        break;
-    }
+    outcome_to_event(f, &record, outcome);
     return emit(&turn->emitter, &event);
 }
 
@@ -333,7 +315,6 @@ static void plan_calls(struct turn *turn)
 {
     size_t count = turn->call_count;
     struct wave_call *plan = arena_calloc(&turn->arena, count, sizeof(*plan));
-    CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
 
     for (size_t i = 0; i < count; i++) {
         struct turn_call *call = &turn->calls[i];
@@ -349,9 +330,10 @@ static void plan_calls(struct turn *turn)
             turn->calls[turn->waves[w].first + i].wave = &turn->waves[w];
             turn->calls[turn->waves[w].first + i].wave_number = w + 1;
         }
-    waves_write(&text, turn->waves, turn->wave_count, plan);
     emit(&turn->emitter,
-         &(struct event){.type = EVENT_WAVES_PLANNED, .waves_planned = {.step = turn->step, .waves = text.buf}});
+         &(struct event){.type = EVENT_WAVES_PLANNED,
+                         .waves_planned = {.step = turn->step,
+                                           .waves = waves_to_event(&turn->arena, turn->waves, turn->wave_count, plan)}});
     turn->wave_index = 0;
     turn_soon(turn, start_wave);
 }
@@ -518,27 +500,27 @@ static void on_cited(struct bounded_host *host, struct bounded_call *running, co
     call->citations[call->citation_count++] = (struct citation){xstrdup(citation->ref), citation->web};
 }
 
-void turn_write_paths(struct strbuf *out, const struct change_set *set)
+struct event_strs turn_list_paths(struct arena *arena, const struct change_set *set)
 {
-    struct json_writer w = json_begin(out);
+    const char **paths = arena_calloc(arena, set->count + 1, sizeof(*paths));
 
-    json_open(&w, NULL, '[');
     for (size_t i = 0; i < set->count; i++)
-        json_add_str(&w, NULL, set->items[i].path);
-    json_close(&w, ']');
+        paths[i] = set->items[i].path;
+    return (struct event_strs){paths, set->count};
 }
 
 static void on_checkpointed(struct bounded_host *host, struct bounded_call *running, const char *checkpoint,
                             const struct change_set *written)
 {
-    CLEANUP(strbuf) struct strbuf paths = STRBUF_INIT;
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
 
-    turn_write_paths(&paths, written);
     /* Without it in the journal nobody could find the way back: the write is not made. */
     if (emit(&turn_of(host)->emitter,
              &(struct event){.type = EVENT_CHECKPOINT_SAVED,
                              .checkpoint_saved = {
-                                 .checkpoint = checkpoint, .call = bounded_call_id(running), .paths = paths.buf}}) < 0)
+                                 .checkpoint = checkpoint,
+                                 .call = bounded_call_id(running),
+                                 .paths = turn_list_paths(&arena, written)}}) < 0)
         bounded_cancel(running);
 }
 

@@ -77,16 +77,15 @@ static bool shorten(struct turn *turn, const struct weight *weight, double targe
 
 void turn_tell_compacted(struct turn *turn, int step, struct compacted *take_done)
 {
-    CLEANUP(strbuf) struct strbuf messages = STRBUF_INIT;
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
     CLEANUP(free) char *how = steal(&take_done->how);
 
-    message_list_write(&messages, &turn->messages);
     emit(&turn->emitter, &(struct event){.type = EVENT_CONTEXT_COMPACTED,
                                          .context_compacted = {.step = step,
                                                                .before = take_done->before,
                                                                .after = take_done->after,
                                                                .how = how,
-                                                               .messages = messages.buf}});
+                                                               .messages = message_list_to_event(&arena, &turn->messages)}});
 }
 
 void turn_compact(struct turn *turn)
@@ -113,12 +112,10 @@ bool turn_make_smaller(struct turn *turn, struct compacted *done)
 
 void turn_recall_compacted(struct turn *turn, const struct event_context_compacted *compacted)
 {
-    CLEANUP(arena) struct arena arena = ARENA_INIT;
-    const char *text = compacted->messages ? compacted->messages : "[]";
     struct message_list messages;
 
     message_list_init(&messages);
-    message_list_read(&messages, json_parse(&arena, text, strlen(text), NULL));
+    message_list_read(&messages, &compacted->messages);
     if (messages.count == 0)
         return;
     message_list_release(&turn->messages);

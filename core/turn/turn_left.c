@@ -55,11 +55,11 @@ static void recall_edit(struct turn *turn, const struct event_edited *edited)
     }
 }
 
-static void recall_limits(struct turn *turn, const char *json)
+static void recall_limits(struct turn *turn, const struct event_budget_values *values)
 {
     struct budget_limits limits = turn->harness->limits;
 
-    budget_limits_read(&limits, json);
+    budget_limits_from_event(&limits, values);
     if (!turn->budget.clock)
         budget_open(&turn->budget, &limits, &turn->clock);
     else
@@ -68,19 +68,15 @@ static void recall_limits(struct turn *turn, const char *json)
 
 static void recall_prepared(struct turn *turn, const struct event_turn_prepared *prepared)
 {
-    CLEANUP(arena) struct arena arena = ARENA_INIT;
-    const char *tools = prepared->tools ? prepared->tools : "[]",
-               *messages = prepared->messages ? prepared->messages : "[]";
-    const struct json *names = json_parse(&arena, tools, strlen(tools), NULL);
-
     message_list_release(&turn->messages);
     message_list_init(&turn->messages);
-    message_list_read(&turn->messages, json_parse(&arena, messages, strlen(messages), NULL));
+    message_list_read(&turn->messages, &prepared->messages);
     free((void *)turn->tools);
-    turn->tools = xcalloc(names ? (size_t)names->count + 1 : 1, sizeof(*turn->tools));
+    turn->tools = xcalloc(prepared->tools.count + 1, sizeof(*turn->tools));
     turn->tool_count = 0;
-    json_each (name, names) {
-        const struct tool *tool = registry_find(turn->harness->registry, json_str(name, ""));
+    for (size_t i = 0; i < prepared->tools.count; i++) {
+        const char *name = prepared->tools.items[i];
+        const struct tool *tool = registry_find(turn->harness->registry, name ? name : "");
 
         if (tool)
             turn->tools[turn->tool_count++] = tool;
@@ -88,15 +84,13 @@ static void recall_prepared(struct turn *turn, const struct event_turn_prepared 
     turn->left.prepared = turn->messages.count > 0;
 }
 
-static void recall_calls(struct turn *turn, struct message *message, const struct json *calls)
+static void recall_calls(struct turn *turn, struct message *message, const struct event_tool_request_list *calls)
 {
-    size_t count = calls && calls->type == JSON_ARRAY ? (size_t)calls->count : 0;
-
-    turn->calls = count ? xcalloc(count, sizeof(*turn->calls)) : NULL;
-    json_each (each, calls) {
+    turn->calls = calls->count ? xcalloc(calls->count, sizeof(*turn->calls)) : NULL;
+    for (size_t i = 0; i < calls->count; i++) {
         struct turn_call *call = &turn->calls[turn->call_count++];
 
-        message_read_call(message, each);
+        message_read_call(message, &calls->items[i]);
         call->turn = turn;
         call->id = xstrdup(message->calls[message->call_count - 1].id);
         call->name = xstrdup(message->calls[message->call_count - 1].name);
@@ -108,17 +102,12 @@ static void recall_calls(struct turn *turn, struct message *message, const struc
 
 static void recall_answer(struct turn *turn, const struct event_model_responded *answer)
 {
-    CLEANUP(arena) struct arena arena = ARENA_INIT;
-    const char *calls = answer->tool_calls ? answer->tool_calls : "[]", *text = answer->text ? answer->text : "";
-    const struct json *used = answer->usage ? json_parse(&arena, answer->usage, strlen(answer->usage), NULL) : NULL;
-    struct usage usage = {.input = json_int(json_get(used, "input"), 0),
-                          .output = json_int(json_get(used, "output"), 0),
-                          .cache_read = json_int(json_get(used, "cache_read"), 0),
-                          .cache_write = json_int(json_get(used, "cache_write"), 0)};
+    const char *text = answer->text ? answer->text : "";
+    struct usage usage = usage_from_event(answer->usage);
     struct message *message = message_list_add(&turn->messages, ROLE_ASSISTANT, text);
 
     message->opaque = answer->opaque ? xstrdup(answer->opaque) : NULL;
-    recall_calls(turn, message, json_parse(&arena, calls, strlen(calls), NULL));
+    recall_calls(turn, message, &answer->tool_calls);
     turn->step = answer->step > turn->step ? (int)answer->step : turn->step + 1;
     turn->state.context_seen = usage.input;
     turn->state.usage.input += usage.input;
@@ -154,16 +143,6 @@ static void recall_started(struct turn *turn, const struct event_tool_started *s
         dedupe_key(call->key, call->name, json_parse(&arena, arguments, strlen(arguments), NULL));
 }
 
-static const char *details_of(const struct event_tool_finished *finished)
-{
-    return finished->result     ? finished->result
-           : finished->timeout  ? finished->timeout
-           : finished->failure  ? finished->failure
-           : finished->denied   ? finished->denied
-           : finished->artifact ? finished->artifact
-                                : NULL;
-}
-
 static void give_message(struct turn_call *call, const struct outcome *outcome)
 {
     struct strbuf message = STRBUF_INIT;
@@ -185,7 +164,7 @@ static void recall_finished(struct turn *turn, const struct event_tool_finished 
 
     if (!call || call->settled)
         return;
-    outcome = outcome_read(call->id, call->name, finished->outcome, details_of(finished));
+    outcome = outcome_from_event(call->id, call->name, finished);
     outcome.elapsed_ms = finished->elapsed_ms;
     turn_note_outcome(turn, call, &outcome);
     give_message(call, &outcome);
@@ -203,12 +182,10 @@ static void recall_reflection(struct turn *turn, const struct event_reflection *
     turn->left.answered = false;
 }
 
-static void recall_used(struct turn *turn, const char *used)
+static void recall_used(struct turn *turn, const struct event_budget_values *used)
 {
-    CLEANUP(arena) struct arena arena = ARENA_INIT;
-    const struct json *value = used ? json_parse(&arena, used, strlen(used), NULL) : NULL;
-
-    turn->left.wall_us = json_int(json_get(value, "wall_ms"), turn->left.wall_us / 1000) * 1000;
+    if (used && used->wall_ms >= 0 && used->wall_ms < 1e15)
+        turn->left.wall_us = (int64_t)used->wall_ms * 1000;
 }
 
 void turn_recall(struct turn *turn, const struct event *event)

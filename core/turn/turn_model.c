@@ -59,42 +59,20 @@ static void on_delta(struct model_listener *listener, const char *text, const ch
 
 /* ---- answers ---- */
 
-static void write_calls(struct strbuf *out, struct turn *turn)
+static struct event_tool_request_list calls_to_event(struct arena *arena, const struct model_reply *reply)
 {
-    struct json_writer w = json_begin(out);
-    CLEANUP(arena) struct arena arena = ARENA_INIT;
+    struct event_tool_request *items = arena_calloc(arena, reply->call_count + 1, sizeof(*items));
 
-    json_open(&w, NULL, '[');
-    for (size_t i = 0; i < turn->reply.call_count; i++) {
-        const struct tool_call *call = &turn->reply.calls[i];
-        const char *text = call->arguments ? call->arguments : "{}";
-        const struct json *arguments = json_parse(&arena, text, strlen(text), NULL);
+    for (size_t i = 0; i < reply->call_count; i++) {
+        const struct tool_call *call = &reply->calls[i];
 
-        json_open(&w, NULL, '{');
-        json_add_str(&w, "id", call->id);
-        json_add_str(&w, "name", call->name);
-        if (arguments)
-            json_add_value(&w, "arguments", arguments);
-        else
-            json_add_str(&w, "arguments", text);
-        if (call->incomplete)
-            json_add_bool(&w, "incomplete", true);
-        json_close(&w, '}');
-        arena_reset(&arena);
+        items[i] = (struct event_tool_request){
+            .id = call->id,
+            .name = call->name,
+            .arguments = arguments_to_event(arena, call->arguments ? call->arguments : "{}", false),
+            .incomplete = call->incomplete};
     }
-    json_close(&w, ']');
-}
-
-static void write_usage(struct strbuf *out, const struct usage *usage)
-{
-    struct json_writer w = json_begin(out);
-
-    json_open(&w, NULL, '{');
-    json_add_int(&w, "input", usage->input);
-    json_add_int(&w, "output", usage->output);
-    json_add_int(&w, "cache_read", usage->cache_read);
-    json_add_int(&w, "cache_write", usage->cache_write);
-    json_close(&w, '}');
+    return (struct event_tool_request_list){items, reply->call_count};
 }
 
 static void charge_reply(struct turn *turn, const struct model_reply *reply)
@@ -144,8 +122,8 @@ static void answered(struct turn *turn)
 {
     struct model_reply *reply = &turn->reply;
     struct gate_view view = {.gate = GATE_ANSWER};
-    CLEANUP(strbuf) struct strbuf calls = STRBUF_INIT;
-    CLEANUP(strbuf) struct strbuf usage = STRBUF_INIT;
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
+    struct event_usage usage = usage_to_event(&reply->usage);
     struct message *message;
 
     scrub_reply(reply);
@@ -155,15 +133,13 @@ static void answered(struct turn *turn)
         free(reply->calls[i].id);
         reply->calls[i].id = id;
     }
-    write_calls(&calls, turn);
-    write_usage(&usage, &reply->usage);
     emit(&turn->emitter, &(struct event){.type = EVENT_MODEL_RESPONDED,
                                          .model_responded = {.step = turn->step,
                                                              .text = reply->text,
                                                              .thinking = reply->thinking,
-                                                             .tool_calls = calls.buf,
+                                                             .tool_calls = calls_to_event(&arena, reply),
                                                              .stop = reply->stop,
-                                                             .usage = usage.buf,
+                                                             .usage = &usage,
                                                              .cost_usd = reply->cost_usd,
                                                              .latency_ms = reply->latency_ms,
                                                              .opaque = reply->opaque}});

@@ -27,12 +27,6 @@
 
 /* ---- the diff, on the pool ---- */
 
-static void write_counts(struct json_writer *w, const struct change *change)
-{
-    json_add_int(w, "added", (int64_t)change->counts.added);
-    json_add_int(w, "removed", (int64_t)change->counts.removed);
-}
-
 /* The diff as text that takes at most `room` bytes of the record, or the line that says that it was cut. What is cut
  * can only be decided as a whole. Returns the bytes that it takes. */
 static size_t fit_diff(struct strbuf *text, struct diff *diff, const struct change *change, size_t room)
@@ -49,64 +43,59 @@ static size_t fit_diff(struct strbuf *text, struct diff *diff, const struct chan
     }
 }
 
-static void write_diff(struct json_writer *w, struct change *change, size_t *room)
+/* Lines of the change's note about what a write cannot keep. */
+static struct event_strs list_losses(struct arena *arena, const struct change *change)
+{
+    const char *loses = change_loses(change);
+    size_t count = 0, room = 1;
+
+    if (!loses)
+        return (struct event_strs){0};
+    for (const char *at = loses; *at; at++)
+        room += *at == '\n';
+    const char **lines = arena_calloc(arena, room, sizeof(*lines));
+    for (const char *line = loses; *line; line += strcspn(line, "\n") + (line[strcspn(line, "\n")] != '\0'))
+        lines[count++] = arena_memdup0(arena, line, strcspn(line, "\n"));
+    return (struct event_strs){lines, count};
+}
+
+/* One file of the question. Its diff is optional: the question is asked all the same. */
+static struct event_proposed_file describe_file(struct arena *arena, struct change *change, size_t *room)
 {
     struct err err = ERR_INIT;
     struct diff *diff = change_diff(change, &err);
     CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
     size_t takes = diff ? fit_diff(&text, diff, change, *room) : 0;
+    const struct guarded *place = change->guard;
+    const char *why = place ? place->why : NULL;
 
     *room -= takes < *room ? takes : *room;
     change_count(change, diff);
-    write_counts(w, change);
-    json_add_bool(w, "binary", change->counts.binary);
-    if (diff) {
-        json_add_strn(w, "diff", text.buf, text.len);
-    } else {
-        json_add_null(w, "diff"); /* the preview is optional; the question is asked all the same */
-    }
+    struct event_proposed_file file = {
+        .path = change->path,
+        .old_digest = change->old.digest,
+        .new_digest = change->new.digest,
+        .through = change->through,
+        .protected = place && place->guard == GUARD_PROTECTED ? why : NULL,
+        .dangerous = place && place->guard != GUARD_PROTECTED ? why : NULL,
+        .loses = list_losses(arena, change),
+        .added = (int64_t)change->counts.added,
+        .removed = (int64_t)change->counts.removed,
+        .binary = change->counts.binary,
+        .diff = diff ? arena_memdup0(arena, text.buf, text.len) : NULL};
     diff_free(diff);
-}
-
-/* What a person, a journal and a run without a person have to know about the place and the file besides its bytes. */
-static void write_notes(struct json_writer *w, const struct change *change)
-{
-    const struct guarded *place = change->guard;
-    const char *loses = change_loses(change);
-
-    if (change->through)
-        json_add_str(w, "through", change->through);
-    if (place)
-        json_add_str(w, guard_name(place->guard), place->why);
-    if (!loses)
-        return;
-    json_open(w, "loses", '[');
-    for (const char *line = loses; *line; line += strcspn(line, "\n") + 1)
-        json_add_strn(w, NULL, line, strcspn(line, "\n"));
-    json_close(w, ']');
+    return file;
 }
 
 static void describe(struct loop_work *work)
 {
     struct ask_work *ask = (struct ask_work *)work;
-    struct strbuf text = STRBUF_INIT;
-    struct json_writer w = json_begin(&text);
+    struct event_proposed_file *files = arena_calloc(&ask->arena, ask->changes->count + 1, sizeof(*files));
     size_t room = DIFFS_MAX;
 
-    json_open(&w, NULL, '[');
-    for (size_t i = 0; i < ask->changes->count; i++) {
-        struct change *change = &ask->changes->items[i];
-
-        json_open(&w, NULL, '{');
-        json_add_str(&w, "path", change->path);
-        json_add_str(&w, "old_digest", change->old.digest);
-        json_add_str(&w, "new_digest", change->new.digest);
-        write_notes(&w, change);
-        write_diff(&w, change, &room);
-        json_close(&w, '}');
-    }
-    json_close(&w, ']');
-    ask->files = strbuf_detach(&text, NULL);
+    for (size_t i = 0; i < ask->changes->count; i++)
+        files[i] = describe_file(&ask->arena, &ask->changes->items[i], &room);
+    ask->files = (struct event_proposed_file_list){files, ask->changes->count};
     ask->names = named_find(&ask->named, ask->turn->harness->root);
 }
 
@@ -196,6 +185,7 @@ int turn_decide(struct turn *turn, const struct verdict *verdict, struct err *er
 {
     struct bounded_call *running;
     struct turn_call *call = turn->ask.call;
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
     CLEANUP(verdict) struct verdict final = {0}; /* a copy: what we are given may be part of the question itself */
     CLEANUP(free) char *waived = NULL;
     int64_t waited_us;
@@ -217,7 +207,7 @@ int turn_decide(struct turn *turn, const struct verdict *verdict, struct err *er
                                                                .decision = decision_name(verdict->decision),
                                                                .by = decider_name(verdict->by),
                                                                .reason = waived ? waived : verdict->reason,
-                                                               .hunks = verdict->hunks,
+                                                               .hunks = verdict_hunks_to_event(&arena, verdict),
                                                                .waited_ms = waited_us / 1000}}) < 0)
         final = (struct verdict){
             .decision = DECISION_DENIED, .by = BY_POLICY, .reason = xstrdup("the decision could not be recorded")};
@@ -333,7 +323,7 @@ static void described(struct loop_work *work)
             judge(turn, call);
     }
     change_set_free(ask->changes);
-    free(ask->files);
+    arena_release(&ask->arena);
     free(ask->names);
     named_release(&ask->named);
     free(ask);
@@ -393,18 +383,18 @@ void turn_ask_release(struct turn *turn)
 void turn_applied(struct bounded_host *host, struct bounded_call *running, const struct change_set *written)
 {
     struct turn *turn = CONTAINER_OF(host, struct turn, host);
-    CLEANUP(strbuf) struct strbuf files = STRBUF_INIT;
-    struct json_writer w = json_begin(&files);
+    struct event_applied_file *files = xcalloc(written->count + 1, sizeof(*files));
 
-    json_open(&w, NULL, '[');
     for (size_t i = 0; i < written->count; i++) {
-        json_open(&w, NULL, '{');
-        json_add_str(&w, "path", written->items[i].path);
-        json_add_str(&w, "digest", written->items[i].new.digest);
-        write_counts(&w, &written->items[i]);
-        json_close(&w, '}');
+        const struct change *change = &written->items[i];
+
+        files[i] = (struct event_applied_file){.path = change->path,
+                                               .digest = change->new.digest,
+                                               .added = (int64_t)change->counts.added,
+                                               .removed = (int64_t)change->counts.removed};
     }
-    json_close(&w, ']');
-    emit(&turn->emitter, &(struct event){.type = EVENT_WRITE_APPLIED,
-                                         .write_applied = {.call = bounded_call_id(running), .files = files.buf}});
+    emit(&turn->emitter,
+         &(struct event){.type = EVENT_WRITE_APPLIED,
+                         .write_applied = {.call = bounded_call_id(running), .files = {files, written->count}}});
+    free(files);
 }

@@ -28,7 +28,7 @@ static void finish(struct undo *undo)
 {
     struct engine *engine = undo->engine;
     void (*ended)(struct engine *) = undo->ended;
-    CLEANUP(strbuf) struct strbuf paths = STRBUF_INIT;
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
 
     if (undo->failed) {
         int64_t elapsed_us = loop_now_us(undo->harness->loop) - undo->started_us;
@@ -37,9 +37,8 @@ static void finish(struct undo *undo)
                          .type = EVENT_WORKSPACE_OP,
                          .workspace_op = {.op = "undo", .elapsed_ms = elapsed_us / 1000, .error = undo->err.text}});
     } else {
-        turn_write_paths(&paths, undo->changes);
         report(undo, (struct event){.type = EVENT_WRITE_UNDONE,
-                                    .write_undone = {.checkpoint = undo->checkpoint, .paths = paths.buf}});
+                                    .write_undone = {.checkpoint = undo->checkpoint, .paths = turn_list_paths(&arena, undo->changes)}});
     }
     change_set_free(undo->changes);
     free(undo->checkpoint);
@@ -73,13 +72,12 @@ static void keep(struct loop_work *work)
 static void kept(struct loop_work *work)
 {
     struct undo *undo = (struct undo *)work;
-    CLEANUP(strbuf) struct strbuf paths = STRBUF_INIT;
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
 
     if (!undo->failed) {
-        turn_write_paths(&paths, undo->changes);
         undo->failed =
             report(undo, (struct event){.type = EVENT_CHECKPOINT_SAVED,
-                                        .checkpoint_saved = {.checkpoint = undo->kept, .paths = paths.buf}}) < 0;
+                                        .checkpoint_saved = {.checkpoint = undo->kept, .paths = turn_list_paths(&arena, undo->changes)}}) < 0;
     }
     if (undo->failed)
         finish(undo);

@@ -153,11 +153,20 @@ static const char *take_keys(struct plan *plan, size_t call, size_t *by)
     return taken == SIZE_MAX ? NULL : use_text(plan, taken);
 }
 
+static enum effect effect_of(const struct wave_call *call)
+{
+    return call->spec ? call->spec->effect : EFFECT_UNKNOWN;
+}
+
 /* Ends the open wave before call `end`. */
 static void close_wave(struct plan *plan, size_t end, const char *why)
 {
     size_t count = end - plan->first;
-    plan->waves[plan->count++] = (struct wave){.first = plan->first, .count = count, .parallel = count > 1, .why = why};
+    plan->waves[plan->count++] = (struct wave){.first = plan->first,
+                                               .count = count,
+                                               .parallel = count > 1,
+                                               .why = why,
+                                               .effect = effect_of(&plan->calls[plan->first])};
     plan->first = end;
     for (size_t use = 0; use < plan->use_count; use++)
         plan->tags[plan->uses[use].slot] = 0;
@@ -176,7 +185,8 @@ static const char *describe_alone(const struct plan *plan, enum effect effect)
     return arena_printf(plan->arena, ALONE "%s)", effect_name(effect));
 }
 
-bool waves_effect(const char *why, enum effect *effect)
+/* Version 1 of the file format tells the effect of a wave in its reason only. */
+static bool wave_effect_from_v1_text(const char *why, enum effect *effect)
 {
     *effect = EFFECT_READ_ONLY;
     if (strncmp(why, ALONE, sizeof(ALONE) - 1) == 0) {
@@ -186,6 +196,14 @@ bool waves_effect(const char *why, enum effect *effect)
         *effect = EFFECT_UNKNOWN;
     }
     return strcmp(why, SERIAL) != 0;
+}
+
+bool waves_effect(const struct event_plan_wave *wave, enum effect *effect)
+{
+    if (!wave->effect)
+        return wave_effect_from_v1_text(wave->why ? wave->why : "", effect);
+    *effect = effect_from_name(wave->effect);
+    return true;
 }
 
 static void place_alone(struct plan *plan, size_t i, enum effect effect)
@@ -230,7 +248,7 @@ static void plan_parallel(struct plan *plan, size_t call_count)
         keys += key_count(plan->calls[i].spec);
     plan->uses = xreallocarray(NULL, keys, sizeof(*plan->uses)); /* room that no wave needs is never touched */
     for (size_t i = 0; i < call_count; i++) {
-        enum effect effect = plan->calls[i].spec ? plan->calls[i].spec->effect : EFFECT_UNKNOWN;
+        enum effect effect = effect_of(&plan->calls[i]);
         if (effect == EFFECT_READ_ONLY)
             place_read(plan, i);
         else
@@ -257,20 +275,19 @@ const struct wave *waves_plan(struct arena *arena, const struct wave_call *calls
     return plan.waves;
 }
 
-void waves_write(struct strbuf *out, const struct wave *waves, size_t count, const struct wave_call *calls)
+struct event_plan_wave_list waves_to_event(struct arena *arena, const struct wave *waves, size_t count,
+                                           const struct wave_call *calls)
 {
-    struct json_writer w = json_begin(out);
-    json_open(&w, NULL, '[');
+    struct event_plan_wave *items = arena_calloc(arena, count + 1, sizeof(*items));
     for (size_t i = 0; i < count; i++) {
-        json_open(&w, NULL, '{');
-        json_add_int(&w, "index", (int64_t)i + 1);
-        json_add_str(&w, "mode", waves[i].parallel ? "parallel" : "sequential");
-        json_open(&w, "calls", '[');
+        const char **ids = arena_calloc(arena, waves[i].count + 1, sizeof(*ids));
         for (size_t k = 0; k < waves[i].count; k++)
-            json_add_str(&w, NULL, calls[waves[i].first + k].id);
-        json_close(&w, ']');
-        json_add_str(&w, "why", waves[i].why);
-        json_close(&w, '}');
+            ids[k] = calls[waves[i].first + k].id;
+        items[i] = (struct event_plan_wave){.index = (int64_t)i + 1,
+                                            .mode = waves[i].parallel ? "parallel" : "sequential",
+                                            .calls = {ids, waves[i].count},
+                                            .why = waves[i].why,
+                                            .effect = effect_name(waves[i].effect)};
     }
-    json_close(&w, ']');
+    return (struct event_plan_wave_list){items, count};
 }

@@ -5,6 +5,7 @@
  * closes it and runs in a wave of its own, and the next read starts a new one (D27). Everything else runs alone, a tool
  * without a class too (D28). Parallel off: one wave per call (D30). Linear in the number of keys. */
 
+#include "event/event.h"
 #include "tools/tool.h"
 
 struct arena;
@@ -22,14 +23,16 @@ struct wave {
     size_t first, count; /* of the calls */
     bool parallel;       /* more than one call */
     const char *why;     /* why it ended there, a short sentence; in the arena */
+    enum effect effect;  /* of its calls */
 };
 
 /* The waves, in the arena; their number in *count. */
 const struct wave *waves_plan(struct arena *arena, const struct wave_call *calls, size_t call_count, bool parallel,
                               size_t *count);
-/* The JSON array of waves.planned: index, mode ("parallel" or "sequential"), calls, why. */
-void waves_write(struct strbuf *out, const struct wave *waves, size_t count, const struct wave_call *calls);
-/* What a call may do whose wave ended for this reason; false where the reason does not tell. */
-bool waves_effect(const char *why, enum effect *effect);
+/* The waves as waves.planned has them. */
+struct event_plan_wave_list waves_to_event(struct arena *arena, const struct wave *waves, size_t count,
+                                           const struct wave_call *calls);
+/* The effect of a recorded wave; false where the recording does not tell. */
+bool waves_effect(const struct event_plan_wave *wave, enum effect *effect);
 /* One key with its {arg}s filled in: "file:{path}" → "file:src/a.c"; a missing argument leaves it empty. */
 void waves_expand_key(struct strbuf *out, const char *key, const struct json *arguments);
