@@ -7,7 +7,6 @@
 #include "app_live.h"
 #include "app_servers.h"
 #include "base/file.h"
-#include "base/json.h"
 #include "base/log.h"
 #include "model/scripted.h"
 #include "sandbox/rooms.h"
@@ -78,28 +77,27 @@ static void stop_here(struct live *live)
 }
 
 /* The names of a list, after a sign each; an empty list adds nothing. */
-static void add_names(struct strbuf *out, const char *list, char sign)
+static void add_names(struct strbuf *out, const struct event_strs *names, char sign)
 {
-    CLEANUP(arena) struct arena arena = ARENA_INIT;
-    const struct json *names = list ? json_parse(&arena, list, strlen(list), NULL) : NULL;
-    json_each (name, names)
-        strbuf_addf(out, "%s%c%s", out->len ? " " : "", sign, json_str(name, ""));
+    for (size_t i = 0; i < names->count; i++)
+        strbuf_addf(out, "%s%c%s", out->len ? " " : "", sign, names->items[i] ? names->items[i] : "");
+}
+
+static void forget_all(struct live *live, const struct event_strs *names)
+{
+    for (size_t i = 0; i < names->count; i++)
+        forget_permissions(&live->allowed, names->items[i] ? names->items[i] : "");
 }
 
 /* Other tools from this turn on, and what was allowed to those that are others now is allowed no more. */
 static void tools_changed(struct live *live, const struct event_tools_changed *event)
 {
-    CLEANUP(arena) struct arena arena = ARENA_INIT;
     CLEANUP(strbuf) struct strbuf names = STRBUF_INIT;
-    const char *const lost[] = {event->changed, event->removed};
-    for (size_t i = 0; i < COUNT_OF(lost); i++) {
-        const struct json *list = lost[i] ? json_parse(&arena, lost[i], strlen(lost[i]), NULL) : NULL;
-        json_each (name, list)
-            forget_permissions(&live->allowed, json_str(name, ""));
-    }
-    add_names(&names, event->added, '+');
-    add_names(&names, event->changed, '~');
-    add_names(&names, event->removed, '-');
+    forget_all(live, &event->changed);
+    forget_all(live, &event->removed);
+    add_names(&names, &event->added, '+');
+    add_names(&names, &event->changed, '~');
+    add_names(&names, &event->removed, '-');
     ui_say(live->app->ui, LOOK_TEXT, "this turn has other tools: %s", names.buf);
 }
 

@@ -1,6 +1,5 @@
 #include "app_inside.h"
 #include "base/arena.h"
-#include "base/json.h"
 #include "tools/diff.h"
 #include <string.h>
 
@@ -49,15 +48,12 @@ void app_question_show(struct app_question *shown, struct app_question *older, c
         shown->diffs[i] = change_diff(&shown->changes->items[i], NULL);
 }
 
-static void add_paths(struct change_set *set, const char *files)
+static void add_paths(struct change_set *set, const struct event_proposed_file_list *files)
 {
-    CLEANUP(arena) struct arena arena = ARENA_INIT;
-    const struct json *list = files ? json_parse(&arena, files, strlen(files), NULL) : NULL;
-    if (!list || list->type != JSON_ARRAY)
-        return;
-    json_each (file, list) {
+    for (size_t i = 0; i < files->count; i++) {
+        const char *path = files->items[i].path;
         GROW(set->items, set->count, set->room);
-        set->items[set->count++] = (struct change){.path = xstrdup(json_str(json_get(file, "path"), "?"))};
+        set->items[set->count++] = (struct change){.path = xstrdup(path ? path : "?")};
     }
 }
 
@@ -75,7 +71,7 @@ const struct question *app_question_recorded(struct app_question *shown, const s
     struct event event;
     shown->changes = change_set_new();
     if (view_event(view, ask->proposed_seq, &event, &arena) && event.type == EVENT_WRITE_PROPOSED)
-        add_paths(shown->changes, event.write_proposed.files);
+        add_paths(shown->changes, &event.write_proposed.files);
     const struct session_call *call = ask->call < session->call_count ? &session->calls[ask->call] : NULL;
     shown->view = (struct question){
         .ask = xstrdup(name),

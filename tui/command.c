@@ -3,7 +3,6 @@
 #include "command.h"
 #include "base/arena.h"
 #include "base/file.h"
-#include "base/json.h"
 #include "base/mem.h"
 #include "base/nearest.h"
 #include "start_list.h"
@@ -294,11 +293,11 @@ static void break_words(struct words *words, const struct view *view)
     for (size_t i = 0; i < COUNT_OF(fixed); i++)
         add_word(words, fixed[i]);
     CLEANUP(arena) struct arena arena = ARENA_INIT;
-    const struct json *tools = view_tools(view, &arena);
-    if (!tools)
+    struct event_tool_info_list tools = view_tools(view, &arena);
+    if (!tools.count)
         add_word(words, "tool=");
-    json_each (tool, tools) {
-        CLEANUP(free) char *spec = xasprintf("tool=%s", json_str(json_get(tool, "name"), ""));
+    for (size_t i = 0; i < tools.count; i++) {
+        CLEANUP(free) char *spec = xasprintf("tool=%s", tools.items[i].name ? tools.items[i].name : "");
         add_word(words, spec);
     }
 }

@@ -108,10 +108,10 @@ void describe_output(struct strbuf *out, const struct json *output)
     }
 }
 
-void describe_denial(struct strbuf *out, const struct json *denied)
+void describe_denial(struct strbuf *out, const struct event_denied_info *denied)
 {
-    const char *reason = json_str(json_get(denied, "reason"), "refused");
-    const char *details = json_str(json_get(denied, "details"), NULL);
+    const char *reason = denied && denied->reason ? denied->reason : "refused";
+    const char *details = denied ? denied->details : NULL;
     size_t from = out->len;
     strbuf_addf(out, "%s%s%s", reason, details ? ": " : "", details ? details : "");
     for (size_t i = 0; i < strlen(reason); i++)
@@ -119,11 +119,10 @@ void describe_denial(struct strbuf *out, const struct json *denied)
             out->buf[from + i] = ' ';
 }
 
-void describe_timeout(struct strbuf *out, const struct json *timeout)
+void describe_timeout(struct strbuf *out, const struct event_timeout_info *timeout)
 {
-    strbuf_addf(out, "gave up after %.3g s; %s", json_num(json_get(timeout, "deadline_s"), 0),
-                json_bool(json_get(timeout, "retryable"), true) ? "it may be tried again"
-                                                                : "the tool is blocked for this turn");
+    strbuf_addf(out, "gave up after %.3g s; %s", timeout ? timeout->deadline_s : 0,
+                !timeout || timeout->retryable ? "it may be tried again" : "the tool is blocked for this turn");
 }
 
 const char *describe_program_end(int16_t end, char out[DESCRIBE_STATE_MAX])

@@ -4,6 +4,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct event_denied_info;
+struct event_timeout_info;
 struct json;
 struct session_call;
 struct strbuf;
@@ -13,10 +15,10 @@ struct strbuf;
 void describe_arguments(struct strbuf *out, const struct json *arguments);
 /* "42 lines", "3 entries": what came back; nothing when there are no words for it. `output` may be NULL. */
 void describe_output(struct strbuf *out, const struct json *output);
-/* "already done: same call as c1". */
-void describe_denial(struct strbuf *out, const struct json *denied);
-/* "gave up after 45 s; it may be tried again". */
-void describe_timeout(struct strbuf *out, const struct json *timeout);
+/* "already done: same call as c1". `denied` may be NULL. */
+void describe_denial(struct strbuf *out, const struct event_denied_info *denied);
+/* "gave up after 45 s; it may be tried again". `timeout` may be NULL. */
+void describe_timeout(struct strbuf *out, const struct event_timeout_info *timeout);
 /* "exit 3", "signal 11", "stopped", "timed out": how the program of a call ended (session.h); NULL when it ended well. */
 #define DESCRIBE_STATE_MAX 16
 const char *describe_program_end(int16_t end, char out[DESCRIBE_STATE_MAX]);

@@ -79,11 +79,12 @@ static void add_answer(struct gate_dialog *gate, const struct view *view)
         return;
     if (event.model_responded.text && *event.model_responded.text)
         add(gate, LOOK_AGENT, "", event.model_responded.text);
-    const char *calls = event.model_responded.tool_calls;
-    json_each (call, calls ? json_parse(&arena, calls, strlen(calls), NULL) : NULL) {
+    for (size_t i = 0; i < event.model_responded.tool_calls.count; i++) {
+        const struct event_tool_request *call = &event.model_responded.tool_calls.items[i];
+        const char *arguments = call->arguments;
         CLEANUP(strbuf) struct strbuf line = STRBUF_INIT;
-        strbuf_addf(&line, "%s %s ", json_str(json_get(call, "id"), ""), json_str(json_get(call, "name"), ""));
-        describe_arguments(&line, json_get(call, "arguments"));
+        strbuf_addf(&line, "%s %s ", call->id ? call->id : "", call->name ? call->name : "");
+        describe_arguments(&line, arguments ? json_parse(&arena, arguments, strlen(arguments), NULL) : NULL);
         add(gate, LOOK_TEXT, "", line.buf);
     }
 }

@@ -11,10 +11,10 @@
  * would be true after `y`. */
 
 #include "diffview.h"
-#include "base/arena.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "diffread.h"
+#include "event/event.h"
 #include "hits.h"
 #include "text.h"
 #include "tools/change.h"
@@ -251,18 +251,16 @@ static void load_notes(struct diffview_file *file, const struct change *change)
         add_loss(&file->loses, line, strcspn(line, "\n"));
 }
 
-static void load_recorded_notes(struct diffview_file *file, const struct json *item)
+static void load_recorded_notes(struct diffview_file *file, const struct event_proposed_file *item)
 {
-    for (int guard = GUARD_DANGEROUS; guard <= GUARD_PROTECTED; guard++) {
-        const char *why = json_str(json_get(item, guard_name((enum guard)guard)), NULL);
-        if (!why || file->guard)
-            continue;
-        file->guard = xstrdup(guard_name((enum guard)guard));
-        file->why = xstrdup(why);
+    const char *why = item->dangerous ? item->dangerous : item->protected;
+    file->guard = why ? xstrdup(guard_name(item->dangerous ? GUARD_DANGEROUS : GUARD_PROTECTED)) : NULL;
+    file->why = copy_text(why);
+    file->through = copy_text(item->through);
+    for (size_t i = 0; i < item->loses.count; i++) {
+        const char *loss = item->loses.items[i] ? item->loses.items[i] : "?";
+        add_loss(&file->loses, loss, strlen(loss));
     }
-    file->through = copy_text(json_str(json_get(item, "through"), NULL));
-    json_each (loss, json_get(item, "loses"))
-        add_loss(&file->loses, json_str(loss, "?"), strlen(json_str(loss, "?")));
 }
 
 void diffview_load(struct diffview *view, const struct change_set *set, struct diff *const *diffs)
@@ -293,44 +291,35 @@ void diffview_load(struct diffview *view, const struct change_set *set, struct d
     diffview_arrange(view, view->heads, view->spaced);
 }
 
-static size_t count_of(const struct json *value)
+static void load_file(struct diffview *view, const struct event_proposed_file *item)
 {
-    int64_t number = json_int(value, 0);
-    return number > 0 ? (size_t)number : 0;
-}
-
-static void load_file(struct diffview *view, const struct json *item)
-{
-    const struct json *text = json_get(item, "diff");
-    const char *old = json_str(json_get(item, "old_digest"), ""), *new = json_str(json_get(item, "new_digest"), "");
+    const char *old = item->old_digest ? item->old_digest : "", *new = item->new_digest ? item->new_digest : "";
     GROW(view->files, view->file_count, view->file_room);
     struct diffview_file *file = &view->files[view->file_count++];
     *file = (struct diffview_file){
-        .path = xstrdup(json_str(json_get(item, "path"), "?")),
+        .path = xstrdup(item->path ? item->path : "?"),
         .old_exists = strcmp(old, "absent") != 0,
         .new_exists = strcmp(new, "absent") != 0,
-        .binary = json_bool(json_get(item, "binary"), false),
+        .binary = item->binary,
         .old_len = SIZE_MAX,
         .new_len = SIZE_MAX,
-        .added = count_of(json_get(item, "added")),
-        .removed = count_of(json_get(item, "removed")),
+        .added = item->added > 0 ? (size_t)item->added : 0,
+        .removed = item->removed > 0 ? (size_t)item->removed : 0,
         .digest = only_digest(old, new),
     };
     load_recorded_notes(file, item);
-    if (text && text->type == JSON_STRING && !file->binary) {
-        file->text = xmemdup0(text->text, text->len);
-        file->diff = file->read = diff_read(file->text, text->len);
+    if (item->diff && !file->binary) {
+        file->text = xstrdup(item->diff);
+        file->diff = file->read = diff_read(file->text, strlen(file->text));
     }
     add_pieces(view, view->file_count - 1);
 }
 
-void diffview_load_recorded(struct diffview *view, const char *files)
+void diffview_load_recorded(struct diffview *view, const struct event_proposed_file_list *files)
 {
-    CLEANUP(arena) struct arena arena = ARENA_INIT;
     forget(view);
-    const struct json *list = files ? json_parse(&arena, files, strlen(files), NULL) : NULL;
-    json_each (item, list)
-        load_file(view, item);
+    for (size_t i = 0; i < files->count; i++)
+        load_file(view, &files->items[i]);
     find_moves(view);
     diffview_arrange(view, view->heads, view->spaced);
 }
@@ -386,29 +375,26 @@ void diffview_counts(const struct diffview *view, size_t *added, size_t *removed
     }
 }
 
-static void keep_recorded(struct diffview *view, size_t index, const struct json *hunks)
+static void keep_recorded(struct diffview *view, size_t index, const struct event_hunk_choice *choice)
 {
     const struct diffview_file *file = &view->files[index];
-    json_each (item, hunks) {
-        if (strcmp(json_str(json_get(item, "path"), ""), file->path) != 0)
-            continue;
-        json_each (number, json_get(item, "keep")) {
-            int64_t n = json_int(number, 0);
-            if (n >= 1 && (uint64_t)n <= file->piece_count)
-                view->pieces[file->first_piece + (size_t)n - 1].keep = true;
-        }
+    if (strcmp(choice->path ? choice->path : "", file->path) != 0)
+        return;
+    for (size_t i = 0; i < choice->keep.count; i++) {
+        int64_t n = choice->keep.items[i];
+        if (n >= 1 && (uint64_t)n <= file->piece_count)
+            view->pieces[file->first_piece + (size_t)n - 1].keep = true;
     }
 }
 
-void diffview_decide(struct diffview *view, const char *decision, const char *hunks)
+void diffview_decide(struct diffview *view, const char *decision, const struct event_hunk_choice_list *hunks)
 {
-    CLEANUP(arena) struct arena arena = ARENA_INIT;
     bool partial = strcmp(decision, "partial") == 0;
     view->decided = true;
     diffview_keep_all(view, strcmp(decision, "approved") == 0 || strcmp(decision, "edited") == 0);
-    const struct json *list = partial && hunks ? json_parse(&arena, hunks, strlen(hunks), NULL) : NULL;
-    for (size_t i = 0; list && i < view->file_count; i++) {
-        keep_recorded(view, i, list);
+    for (size_t i = 0; partial && i < view->file_count; i++) {
+        for (size_t k = 0; k < hunks->count; k++)
+            keep_recorded(view, i, &hunks->items[k]);
         recount(view, i);
     }
 }

@@ -12,6 +12,8 @@
 #include <stdint.h>
 
 struct change_set;
+struct event_hunk_choice_list;
+struct event_proposed_file_list;
 
 #define DIFFVIEW_NO_HUNK SIZE_MAX
 #define DIFFVIEW_UNMOVED SIZE_MAX
@@ -67,11 +69,11 @@ void diffview_release(struct diffview *view);
 /* What a change set would change; `diffs[i]` belongs to its file i, entries may be NULL. Borrows both. Every piece is
  * kept. */
 void diffview_load(struct diffview *view, const struct change_set *set, struct diff *const *diffs);
-/* The same from the `files` of a recorded write.proposed (JSON text); nothing is borrowed. What cannot be read shows as a
- * file without a diff. */
-void diffview_load_recorded(struct diffview *view, const char *files);
-/* Marks what a recorded decision kept: "approved", "partial" with its hunks (JSON), "denied" … */
-void diffview_decide(struct diffview *view, const char *decision, const char *hunks);
+/* The same from the files of a recorded write.proposed; nothing is borrowed. What cannot be read shows as a file
+ * without a diff. */
+void diffview_load_recorded(struct diffview *view, const struct event_proposed_file_list *files);
+/* Marks what a recorded decision kept: "approved", "partial" with its hunks, "denied" … */
+void diffview_decide(struct diffview *view, const char *decision, const struct event_hunk_choice_list *hunks);
 /* How the rows are laid out; call it when one of these changes. */
 void diffview_arrange(struct diffview *view, bool heads, bool spaced);
 

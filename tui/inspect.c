@@ -105,13 +105,14 @@ static void event_pretty(struct pretty *out, const struct view *view, struct sel
 }
 
 /* What fits on a line with its name: numbers, words. */
-static bool is_brief(const struct event *event, const struct event_field *field, struct strbuf *out)
+static bool is_brief(const void *body, const struct event_field *field, struct strbuf *out)
 {
-    const char *place = (const char *)event + field->offset, *text;
+    const char *place = (const char *)body + field->offset, *text;
     int64_t integer;
     double number;
     switch (field->kind) {
     case EVENT_KIND_STR:
+    case EVENT_KIND_NSTR:
         memcpy(&text, place, sizeof(text));
         if (!text || strlen(text) > BRIEF_MAX || strchr(text, '\n') || strcmp(field->name, "text") == 0)
             return false;
@@ -119,6 +120,7 @@ static bool is_brief(const struct event *event, const struct event_field *field,
         return true;
     case EVENT_KIND_INT:
     case EVENT_KIND_NINT:
+    case EVENT_KIND_OINT:
         memcpy(&integer, place, sizeof(integer));
         if (integer == EVENT_NULL_INT)
             return false;
@@ -132,24 +134,46 @@ static bool is_brief(const struct event *event, const struct event_field *field,
         json_write_num(out, number);
         return true;
     case EVENT_KIND_BOOL:
+    case EVENT_KIND_YES:
+    case EVENT_KIND_FLAG:
         strbuf_addstr(out, *place ? "yes" : "no");
         return true;
-    case EVENT_KIND_JSON:
+    default:
         return false;
     }
-    return false;
 }
 
-static void put_long_field(struct pretty *out, const struct event *event, const struct event_field *field)
+/* The text of a field, or its JSON: records and lists as the line has them. NULL for a number, and when it is missing. */
+static const char *long_text(const struct event *event, const void *body, const struct event_field *field,
+                             struct arena *arena)
+{
+    const void *const *held = (const void *const *)((const char *)body + field->offset);
+    switch (field->kind) {
+    case EVENT_KIND_STR:
+    case EVENT_KIND_NSTR:
+    case EVENT_KIND_JSON:
+    case EVENT_KIND_LIST:
+    case EVENT_KIND_OBJ:
+        return *held;
+    case EVENT_KIND_STRS:
+    case EVENT_KIND_INTS:
+    case EVENT_KIND_OREC:
+    case EVENT_KIND_RECS:
+        return *held ? event_raw_field(event, field->name, arena) : NULL;
+    default:
+        return NULL;
+    }
+}
+
+static void put_long_field(struct pretty *out, const struct event *event, const void *body,
+                           const struct event_field *field)
 {
     CLEANUP(arena) struct arena arena = ARENA_INIT;
-    const char *text = NULL;
-    if (field->kind != EVENT_KIND_STR && field->kind != EVENT_KIND_JSON)
-        return;
-    memcpy(&text, (const char *)event + field->offset, sizeof(text));
+    const char *text = long_text(event, body, field, &arena);
     if (!text || !*text)
         return;
-    const struct json *value = field->kind == EVENT_KIND_JSON ? parse(&arena, text) : NULL;
+    const struct json *value =
+        field->kind != EVENT_KIND_STR && field->kind != EVENT_KIND_NSTR ? parse(&arena, text) : NULL;
     pretty_head(out, field->name);
     if (value)
         pretty_plain(out, value, 0);
@@ -168,20 +192,20 @@ static void event_text(struct pretty *out, const struct view *view, struct selec
     }
     put_event_head(out, &event);
     put_departures(out, view, what);
-    size_t count;
-    const struct event_field *fields = event_fields(event.type, &count);
+    struct event_layout layout = event_layout(event.type);
+    const void *body = event_body(&event);
     CLEANUP(strbuf) struct strbuf brief = STRBUF_INIT;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < layout.count; i++) {
         strbuf_reset(&brief);
-        if (!is_brief(&event, &fields[i], &brief))
+        if (!is_brief(body, &layout.fields[i], &brief))
             continue;
         pretty_begin(out, 0);
-        pretty_putf(out, LOOK_JSON_KEY, "%s: ", fields[i].name);
+        pretty_putf(out, LOOK_JSON_KEY, "%s: ", layout.fields[i].name);
         pretty_put(out, LOOK_TEXT, brief.buf, brief.len);
     }
-    for (size_t i = 0; i < count; i++)
-        if (!is_brief(&event, &fields[i], &brief))
-            put_long_field(out, &event, &fields[i]);
+    for (size_t i = 0; i < layout.count; i++)
+        if (!is_brief(body, &layout.fields[i], &brief))
+            put_long_field(out, &event, body, &layout.fields[i]);
     const struct json *value =
         event.type == EVENT_OTHER && event.raw ? json_parse(&arena, event.raw, event.raw_len, NULL) : NULL;
     if (value) {
@@ -291,16 +315,16 @@ static const struct json *first_kept(const struct json *output)
     return output && output->type == JSON_OBJECT ? next_kept(output->child) : NULL;
 }
 
-/* The part of a tool.finished that says what came of it. */
+/* The part of a tool.finished that says what came of it, as the line has it. */
 static const struct json *outcome_of(const struct event *event, struct arena *arena)
 {
     const struct event_tool_finished *f = &event->tool_finished;
-    const char *text = f->result    ? f->result
-                       : f->failure ? f->failure
-                       : f->denied  ? f->denied
-                       : f->timeout ? f->timeout
-                                    : f->artifact;
-    return parse(arena, text);
+    const char *name = f->result    ? "result"
+                       : f->failure ? "failure"
+                       : f->denied  ? "denied"
+                       : f->timeout ? "timeout"
+                                    : "artifact";
+    return parse(arena, event_raw_field(event, name, arena));
 }
 
 static void put_outcome(struct pretty *out, const struct view *view, const struct session_call *call, bool plain)
@@ -456,12 +480,13 @@ bool inspect_diff(struct diffview *out, const struct view *view, struct selectio
         return false;
     const struct session_ask *ask = ask_of(view, call);
     uint32_t seq = ask && ask->proposed_seq ? ask->proposed_seq : call->proposed_seq;
-    if (!view_event(view, seq, &event, &arena) || event.type != EVENT_WRITE_PROPOSED || !event.write_proposed.files)
+    if (!view_event(view, seq, &event, &arena) || event.type != EVENT_WRITE_PROPOSED ||
+        !event.write_proposed.files.items)
         return false;
-    diffview_load_recorded(out, event.write_proposed.files);
+    diffview_load_recorded(out, &event.write_proposed.files);
     if (ask && ask->decided_seq && view_event(view, ask->decided_seq, &event, &arena) &&
         event.type == EVENT_WRITE_DECIDED && event.write_decided.decision)
-        diffview_decide(out, event.write_decided.decision, event.write_decided.hunks);
+        diffview_decide(out, event.write_decided.decision, &event.write_decided.hunks);
     diffview_arrange(out, true, true);
     return true;
 }
@@ -503,10 +528,12 @@ size_t inspect_artifacts(const struct view *view, struct selection what, struct 
     size_t count = 0;
     if (!seq || !view_event(view, seq, &event, &arena) || event.type != EVENT_TOOL_FINISHED)
         return 0;
-    const char *path = json_str(json_get(parse(&arena, event.tool_finished.artifact), "path"), "");
-    if (is_artifact_name(path))
-        add_artifact(out, &count, "artifact", strlen("artifact"), xstrdup(path));
-    add_kept(out, &count, view, json_get(parse(&arena, event.tool_finished.result), "output"));
+    const struct event_artifact_info *artifact = event.tool_finished.artifact;
+    const struct event_result_info *result = event.tool_finished.result;
+    if (artifact && artifact->path && is_artifact_name(artifact->path))
+        add_artifact(out, &count, "artifact", strlen("artifact"), xstrdup(artifact->path));
+    if (result)
+        add_kept(out, &count, view, parse(&arena, result->output));
     return count;
 }
 

@@ -5,7 +5,6 @@
  * invisible. So is time spent at a question: it is hatched and said in words, and cut out of the axis, as is idle time
  * at a gate. */
 
-#include "base/json.h"
 #include "base/mem.h"
 #include "describe.h"
 #include "hits.h"
@@ -133,13 +132,13 @@ static void add_why(struct strbuf *out, const struct view *view, uint32_t index)
     const struct session_wave *wave = &view->session->waves[index];
     CLEANUP(arena) struct arena arena = ARENA_INIT;
     struct event event;
-    if (!view_event(view, wave->planned_seq, &event, &arena) || event.type != EVENT_WAVES_PLANNED ||
-        !event.waves_planned.waves)
+    if (!view_event(view, wave->planned_seq, &event, &arena) || event.type != EVENT_WAVES_PLANNED)
         return;
-    const struct json *list = json_parse(&arena, event.waves_planned.waves, strlen(event.waves_planned.waves), NULL);
-    json_each (item, list)
-        if (json_int(json_get(item, "index"), 0) == wave->number)
-            strbuf_addstr(out, json_str(json_get(item, "why"), ""));
+    for (size_t i = 0; i < event.waves_planned.waves.count; i++) {
+        const struct event_plan_wave *planned = &event.waves_planned.waves.items[i];
+        if (planned->index == wave->number && planned->why)
+            strbuf_addstr(out, planned->why);
+    }
 }
 
 static void paint_why(struct sheet *sheet, int row, uint32_t index)

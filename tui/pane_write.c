@@ -8,7 +8,6 @@
  * question that changed in between has another digest, and the answer is refused until the new one was painted. */
 
 #include "pane_write.h"
-#include "base/json.h"
 #include "base/mem.h"
 #include "statusline.h"
 #include "text.h"
@@ -75,17 +74,14 @@ static void tell_decision(struct strbuf *out, const struct event_write_decided *
         strbuf_addstr(out, "below is what was proposed; another version was written\n");
 }
 
-static void tell_applied(struct strbuf *out, const char *files)
+static void tell_applied(struct strbuf *out, const struct event_applied_file_list *files)
 {
-    CLEANUP(arena) struct arena arena = ARENA_INIT;
-    const struct json *list = files ? json_parse(&arena, files, strlen(files), NULL) : NULL;
-    const char *before = "wrote ";
-    json_each (file, list) {
-        strbuf_addf(out, "%s%s +%lld −%lld", before, json_str(json_get(file, "path"), "?"),
-                    (long long)json_int(json_get(file, "added"), 0), (long long)json_int(json_get(file, "removed"), 0));
-        before = ", ";
+    for (size_t i = 0; i < files->count; i++) {
+        const struct event_applied_file *file = &files->items[i];
+        strbuf_addf(out, "%s%s +%lld −%lld", i ? ", " : "wrote ", file->path ? file->path : "?", (long long)file->added,
+                    (long long)file->removed);
     }
-    if (!list || !list->count)
+    if (!files->count)
         strbuf_addstr(out, "the call was made; what it wrote was not shown before");
     strbuf_addch(out, '\n');
 }
@@ -103,16 +99,16 @@ static void load_recorded(struct write_pane *write, const struct view *view, uin
         write->tool = xstrdup(session_name(session, session->calls[ask->call].tool));
     if (view_event(view, ask->proposed_seq, &event, &arena) && event.type == EVENT_WRITE_PROPOSED) {
         write->asked_t = event.t;
-        diffview_load_recorded(&write->diff, event.write_proposed.files);
+        diffview_load_recorded(&write->diff, &event.write_proposed.files);
         write_pane_load_call(write, view, index);
     }
     if (view_event(view, ask->decided_seq, &event, &arena) && event.type == EVENT_WRITE_DECIDED) {
         diffview_decide(&write->diff, event.write_decided.decision ? event.write_decided.decision : "",
-                        event.write_decided.hunks);
+                        &event.write_decided.hunks);
         tell_decision(&write->story, &event.write_decided);
     }
     if (view_event(view, ask->applied_seq, &event, &arena) && event.type == EVENT_WRITE_APPLIED)
-        tell_applied(&write->story, event.write_applied.files);
+        tell_applied(&write->story, &event.write_applied.files);
     if (ask->undone_seq)
         strbuf_addstr(&write->story, "undone: the files are as they were before\n");
 }
@@ -131,7 +127,7 @@ static void choose_again(struct write_pane *write, const struct view *view, uint
     if (strcmp(decision, "edited") == 0 && write->sent && strcmp(write->sent_digest, write->digest) == 0)
         write_pane_take_edited(write, change_set_copy(write->sent), 0);
     else if (strcmp(decision, "partial") == 0)
-        diffview_decide(&write->diff, decision, event.write_decided.hunks);
+        diffview_decide(&write->diff, decision, &event.write_decided.hunks);
     write->diff.decided = false;
 }
 

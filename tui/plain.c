@@ -102,9 +102,8 @@ const struct json *plain_json(struct plain *plain, const char *text)
 
 static void session_started(struct plain *plain, const struct event_session_started *started)
 {
-    const struct json *model = plain_json(plain, started->model);
-    const char *provider = json_str(json_get(model, "provider"), NULL);
-    const char *name = json_str(json_get(model, "name"), NULL);
+    const char *provider = started->model ? started->model->provider : NULL;
+    const char *name = started->model ? started->model->name : NULL;
     CLEANUP(strbuf) struct strbuf line = STRBUF_INIT;
     /* A file that a person wrote was made by no program: it is called by its name, if it has one. */
     if (started->app) {
@@ -149,19 +148,16 @@ static void turn_started(struct plain *plain, const struct event *event)
 
 static void context_loaded(struct plain *plain, const struct event_context_loaded *loaded)
 {
-    const struct json *memory = plain_json(plain, loaded->memory);
-    const struct json *pack = plain_json(plain, loaded->pack);
+    const struct event_pack_entry_list *pack = &loaded->pack;
     CLEANUP(strbuf) struct strbuf line = STRBUF_INIT;
-    if (memory && memory->count)
-        text_plural(&line, memory->count, "memory", "memories");
-    if (pack && pack->count) {
+    if (loaded->memory.count)
+        text_plural(&line, (int64_t)loaded->memory.count, "memory", "memories");
+    if (pack->count) {
         strbuf_addstr(&line, line.len ? ", " : "");
-        text_plural(&line, pack->count, "excerpt", "excerpts");
-        const char *before = ": ";
-        json_each (item, pack) {
-            strbuf_addstr(&line, before);
-            text_name(&line, json_str(json_get(item, "path"), "?"));
-            before = ", ";
+        text_plural(&line, (int64_t)pack->count, "excerpt", "excerpts");
+        for (size_t i = 0; i < pack->count; i++) {
+            strbuf_addstr(&line, i ? ", " : ": ");
+            text_name(&line, pack->items[i].path ? pack->items[i].path : "?");
         }
     }
     if (!line.len)
@@ -173,20 +169,20 @@ static void context_loaded(struct plain *plain, const struct event_context_loade
 
 /* Steps */
 
-static bool has_tokens(const struct json *usage)
+static bool has_tokens(const struct event_usage *usage)
 {
-    return json_int(json_get(usage, "input"), 0) || json_int(json_get(usage, "output"), 0);
+    return usage && (usage->input || usage->output);
 }
 
 /* "3.2 s · 1,204 tokens in, 312 out · $0.004" */
-static void add_usage(struct strbuf *out, int64_t ms, const struct json *usage, double cost_usd)
+static void add_usage(struct strbuf *out, int64_t ms, const struct event_usage *usage, double cost_usd)
 {
     text_ms(out, ms);
     if (has_tokens(usage)) {
         strbuf_addf(out, " %s ", text_dot());
-        text_count(out, json_int(json_get(usage, "input"), 0));
+        text_count(out, usage->input);
         strbuf_addstr(out, " tokens in, ");
-        text_count(out, json_int(json_get(usage, "output"), 0));
+        text_count(out, usage->output);
         strbuf_addstr(out, " out");
     }
     if (!isnan(cost_usd)) {
@@ -212,16 +208,14 @@ static bool has_text(const char *text)
 
 static void model_responded(struct plain *plain, const struct event_model_responded *responded)
 {
-    const struct json *calls = plain_json(plain, responded->tool_calls);
-    bool last = !calls || calls->count == 0;
+    bool last = responded->tool_calls.count == 0;
     /* Who writes answers down by hand need not number them. */
     plain->step = responded->step > 0 ? responded->step : plain->step + 1;
     CLEANUP(free) char *label = last ? xstrdup("answer") : xasprintf("step %lld", (long long)plain->step);
     CLEANUP(strbuf) struct strbuf usage = STRBUF_INIT;
-    const struct json *tokens = plain_json(plain, responded->usage);
     /* Nor measure them. */
-    if (responded->latency_ms || has_tokens(tokens) || !isnan(responded->cost_usd))
-        add_usage(&usage, responded->latency_ms, tokens, responded->cost_usd);
+    if (responded->latency_ms || has_tokens(responded->usage) || !isnan(responded->cost_usd))
+        add_usage(&usage, responded->latency_ms, responded->usage, responded->cost_usd);
     if (responded->stop && last && strcmp(responded->stop, "end_turn") != 0 && *responded->stop)
         strbuf_addf(&usage, "%s%s%sstopped by %s", usage.len ? " " : "", usage.len ? text_dot() : "",
                     usage.len ? " " : "", responded->stop);
@@ -250,7 +244,7 @@ static void model_responded(struct plain *plain, const struct event_model_respon
     }
     free(plain->answer);
     plain->answer = xstrdup(responded->text ? responded->text : "");
-    plain_calls_answered(plain, calls);
+    plain_calls_answered(plain, &responded->tool_calls);
 }
 
 static void model_failed(struct plain *plain, const struct event_model_failed *failed)
@@ -282,23 +276,20 @@ static void reflection(struct plain *plain, const struct event_reflection *refle
 
 /* The end */
 
-static void note_failed(struct plain *plain, const char *what, const char *text)
+static void note_failed(struct plain *plain, const char *what, const struct event_final_status *status)
 {
-    const struct json *status = plain_json(plain, text);
-    if (strcmp(json_str(json_get(status, "status"), ""), "failed") != 0)
+    if (!status || !status->status || strcmp(status->status, "failed") != 0)
         return;
-    CLEANUP(free)
-    char *line = xasprintf("%s failed: %s", what, json_str(json_get(status, "reason"), "no reason given"));
+    CLEANUP(free) char *line = xasprintf("%s failed: %s", what, status->reason ? status->reason : "no reason given");
     plain_label(plain, INK_WARN, "note");
     plain_paragraph(plain, line, GUTTER);
 }
 
 static void turn_finalized(struct plain *plain, const struct event_turn_finalized *finalized)
 {
-    const struct json *citations = plain_json(plain, finalized->citations);
     CLEANUP(strbuf) struct strbuf line = STRBUF_INIT;
-    json_each (item, citations) {
-        const char *ref = item->type == JSON_STRING ? item->text : json_str(json_get(item, "ref"), NULL);
+    for (size_t i = 0; i < finalized->citations.count; i++) {
+        const char *ref = finalized->citations.items[i].ref;
         strbuf_addstr(&line, ref && line.len ? ", " : "");
         text_name(&line, ref ? ref : "");
     }
@@ -343,7 +334,7 @@ static void turn_finished(struct plain *plain, const struct event_turn_finished 
     strbuf_addf(&line, " %s ", text_dot());
     text_plural(&line, finished->tool_calls, "call", "calls");
     strbuf_addf(&line, " %s ", text_dot());
-    add_usage(&line, finished->elapsed_ms, plain_json(plain, finished->usage), plain->cost_usd);
+    add_usage(&line, finished->elapsed_ms, finished->usage, plain->cost_usd);
     if (finished->waited_ms >= 1000) {
         strbuf_addf(&line, " %s waited ", text_dot());
         text_ms(&line, finished->waited_ms);
@@ -374,7 +365,7 @@ static void tell(struct plain *plain, const struct event *event)
         model_failed(plain, &event->model_failed);
         break;
     case EVENT_WAVES_PLANNED:
-        plain_calls_planned(plain, plain_json(plain, event->waves_planned.waves));
+        plain_calls_planned(plain, &event->waves_planned.waves);
         break;
     case EVENT_TOOL_STARTED:
         plain_call_started(plain, &event->tool_started);
@@ -386,7 +377,7 @@ static void tell(struct plain *plain, const struct event *event)
         plain_call_script(plain, &event->script_event);
         break;
     case EVENT_WRITE_PROPOSED:
-        plain_write_proposed(plain, &event->write_proposed);
+        plain_write_proposed(plain, event);
         break;
     case EVENT_WRITE_DECIDED:
         plain_write_decided(plain, &event->write_decided);

@@ -37,11 +37,8 @@ void plain_calls_reset(struct plain *plain)
     plain->call_count = plain->step_first = 0;
     hash_map_clear(&plain->call_index);
     waves_reset(plain);
-    for (size_t i = 0; i < plain->ask_count; i++) {
-        free(plain->asks[i].id);
-        free(plain->asks[i].call);
-        free(plain->asks[i].files);
-    }
+    for (size_t i = 0; i < plain->ask_count; i++)
+        arena_release(&plain->asks[i].arena);
     plain->ask_count = 0;
 }
 
@@ -100,14 +97,14 @@ static void measure(struct plain *plain)
     }
 }
 
-void plain_calls_answered(struct plain *plain, const struct json *calls)
+void plain_calls_answered(struct plain *plain, const struct event_tool_request_list *calls)
 {
     plain->step_first = plain->call_count;
     waves_reset(plain);
-    json_each (item, calls) {
-        const struct json *arguments = json_get(item, "arguments");
-        struct plain_call *call =
-            add_call(plain, json_str(json_get(item, "id"), ""), json_str(json_get(item, "name"), "?"));
+    for (size_t i = 0; i < calls->count; i++) {
+        const struct event_tool_request *item = &calls->items[i];
+        const struct json *arguments = plain_json(plain, item->arguments);
+        struct plain_call *call = add_call(plain, item->id ? item->id : "", item->name ? item->name : "?");
         /* A model may send its arguments as text that only should be JSON. */
         if (arguments && arguments->type == JSON_STRING)
             arguments = plain_json(plain, arguments->text);
@@ -116,16 +113,17 @@ void plain_calls_answered(struct plain *plain, const struct json *calls)
     measure(plain);
 }
 
-void plain_calls_planned(struct plain *plain, const struct json *waves)
+void plain_calls_planned(struct plain *plain, const struct event_plan_wave_list *waves)
 {
     waves_reset(plain);
-    json_each (item, waves) {
-        const struct json *calls = json_get(item, "calls");
+    for (size_t i = 0; i < waves->count; i++) {
+        const struct event_plan_wave *item = &waves->items[i];
         GROW(plain->waves, plain->wave_count, plain->wave_room);
         plain->waves[plain->wave_count] =
-            (struct plain_wave){.why = xstrdup(json_str(json_get(item, "why"), "")), .calls = calls ? calls->count : 0};
-        json_each (id, calls) {
-            int64_t index = id->type == JSON_STRING ? hash_map_get(&plain->call_index, id->text, -1) : -1;
+            (struct plain_wave){.why = xstrdup(item->why ? item->why : ""), .calls = item->calls.count};
+        for (size_t k = 0; k < item->calls.count; k++) {
+            const char *id = item->calls.items[k];
+            int64_t index = id ? hash_map_get(&plain->call_index, id, -1) : -1;
             if (index >= 0)
                 plain->calls[index].wave = plain->wave_count;
         }
@@ -260,7 +258,8 @@ static void finish(struct plain *plain, struct plain_call *call, const char *not
 }
 
 /* ", exit 3": false when its program ended well, or there was none. */
-static bool add_program_end(struct plain *plain, struct strbuf *word, struct strbuf *detail, const char *result)
+static bool add_program_end(struct plain *plain, struct strbuf *word, struct strbuf *detail,
+                            const struct event_result_info *result)
 {
     char buf[DESCRIBE_STATE_MAX];
     int16_t end = call_result_end(result, &plain->arena);
@@ -268,7 +267,7 @@ static bool add_program_end(struct plain *plain, struct strbuf *word, struct str
         return false;
     strbuf_addf(word, ", %s", describe_program_end(end, buf));
     if (end == CALL_END_STOPPED)
-        describe_program_error(detail, json_get(plain_json(plain, result), "output"));
+        describe_program_error(detail, plain_json(plain, result->output));
     return true;
 }
 
@@ -283,29 +282,30 @@ void plain_call_finished(struct plain *plain, const struct event_tool_finished *
     plain_write_pending(plain, call->id);
     plain_output_end(plain, call);
     if (strcmp(outcome, "result") == 0) {
-        const struct json *result = plain_json(plain, finished->result);
-        describe_output(&note, json_get(result, "output"));
+        const struct event_result_info *result = finished->result;
+        describe_output(&note, plain_json(plain, result ? result->output : NULL));
         word = "done";
         ink = INK_GOOD;
-        if (json_bool(json_get(result, "truncated"), false))
+        if (result && result->truncated)
             strbuf_addstr(&detail, "the output was cut: it could not be kept");
     } else if (strcmp(outcome, "artifact") == 0) {
-        const struct json *artifact = plain_json(plain, finished->artifact);
+        const struct event_artifact_info *artifact = finished->artifact;
         word = "done";
         ink = INK_GOOD;
-        text_bytes(&note, (uint64_t)json_int(json_get(artifact, "size"), 0));
+        text_bytes(&note, artifact ? (uint64_t)artifact->size : 0);
         strbuf_addstr(&note, " kept as ");
-        text_name(&note, json_str(json_get(artifact, "id"), "?"));
+        text_name(&note, artifact && artifact->id ? artifact->id : "?");
     } else if (strcmp(outcome, "timeout") == 0) {
         word = "timed out";
-        describe_timeout(&detail, plain_json(plain, finished->timeout));
+        describe_timeout(&detail, finished->timeout);
     } else if (strcmp(outcome, "failure") == 0) {
+        const struct event_failure_info *failure = finished->failure;
         word = "failed";
-        strbuf_addstr(&detail, json_str(json_get(plain_json(plain, finished->failure), "error"), "no reason given"));
+        strbuf_addstr(&detail, failure && failure->error ? failure->error : "no reason given");
     } else if (strcmp(outcome, "denied") == 0) {
         ink = INK_WARN;
         if (!call->decided)
-            describe_denial(&detail, plain_json(plain, finished->denied));
+            describe_denial(&detail, finished->denied);
         else
             strbuf_addstr(&note, "nothing was written"); /* who refused it and why stands right above */
     }

@@ -38,7 +38,8 @@ struct plain_wave {
 };
 
 struct plain_ask {
-    char *id, *call, *files;
+    struct arena arena; /* holds `proposed` */
+    const struct event_write_proposed *proposed;
 };
 
 struct plain {
@@ -87,8 +88,8 @@ const struct json *plain_json(struct plain *plain, const char *text); /* NULL fo
 
 /* plain_calls.c */
 void plain_calls_reset(struct plain *plain); /* a new turn */
-void plain_calls_answered(struct plain *plain, const struct json *calls);
-void plain_calls_planned(struct plain *plain, const struct json *waves);
+void plain_calls_answered(struct plain *plain, const struct event_tool_request_list *calls);
+void plain_calls_planned(struct plain *plain, const struct event_plan_wave_list *waves);
 /* The calls of the step that nothing was told of: those of a recording that a person wrote, or that ends early. */
 void plain_calls_pending(struct plain *plain);
 /* The call, made up when the recording never mentioned it. */
@@ -109,7 +110,7 @@ void plain_program_output(struct plain *plain, const struct event_program_output
 void plain_program_input(struct plain *plain, const struct event_program_input *input);
 
 /* plain_write.c */
-void plain_write_proposed(struct plain *plain, const struct event_write_proposed *proposed);
+void plain_write_proposed(struct plain *plain, const struct event *event);
 void plain_write_decided(struct plain *plain, const struct event_write_decided *decided);
 void plain_write_applied(struct plain *plain, const struct event_write_applied *applied);
 void plain_write_undone(struct plain *plain, const struct event_write_undone *undone);

@@ -10,36 +10,38 @@
 /* Which hunks of a file the decision kept. */
 struct keeping {
     enum { KEEP_ALL, KEEP_NONE, KEEP_SOME } how;
-    const struct json *hunks; /* numbers from 1; of KEEP_SOME */
-    bool say;                 /* worth a word at every hunk */
+    struct event_ints hunks; /* numbers from 1; of KEEP_SOME */
+    bool say;                /* worth a word at every hunk */
 };
 
 static bool is_kept(const struct keeping *keeping, int64_t hunk)
 {
     if (keeping->how != KEEP_SOME)
         return keeping->how == KEEP_ALL;
-    json_each (number, keeping->hunks) {
-        if (json_int(number, 0) == hunk)
+    for (size_t i = 0; i < keeping->hunks.count; i++)
+        if (keeping->hunks.items[i] == hunk)
             return true;
-    }
     return false;
 }
 
-static struct keeping keeping_of(const char *decision, const struct json *hunks, const char *path)
+/* `decided` NULL: nobody decided. */
+static struct keeping keeping_of(const struct event_write_decided *decided, const char *path)
 {
     struct keeping keeping = {.how = KEEP_ALL};
-    if (!decision)
+    if (!decided)
         return keeping;
+    const char *decision = decided->decision ? decided->decision : "?";
     if (strcmp(decision, "partial") != 0) {
         keeping.how = strcmp(decision, "approved") == 0 || strcmp(decision, "edited") == 0 ? KEEP_ALL : KEEP_NONE;
         return keeping;
     }
     keeping.say = true;
     keeping.how = KEEP_NONE; /* a file that is not named is not written */
-    json_each (item, hunks) {
-        if (strcmp(json_str(json_get(item, "path"), ""), path) == 0) {
+    for (size_t i = 0; i < decided->hunks.count; i++) {
+        const struct event_hunk_choice *choice = &decided->hunks.items[i];
+        if (strcmp(choice->path ? choice->path : "", path) == 0) {
             keeping.how = KEEP_SOME;
-            keeping.hunks = json_get(item, "keep");
+            keeping.hunks = choice->keep;
         }
     }
     return keeping;
@@ -104,112 +106,111 @@ static void show_diff(struct plain *plain, const char *diff, const struct keepin
     }
 }
 
-static const char *kind_of(const struct json *file)
+static bool is_absent(const char *digest)
 {
-    if (strcmp(json_str(json_get(file, "old_digest"), ""), "absent") == 0)
-        return ", new file";
-    if (strcmp(json_str(json_get(file, "new_digest"), ""), "absent") == 0)
-        return ", deleted";
-    return "";
+    return digest && strcmp(digest, "absent") == 0;
 }
 
-static void show_note(struct plain *plain, const char *text)
+static const char *kind_of(const struct event_proposed_file *file)
+{
+    return is_absent(file->old_digest) ? ", new file" : is_absent(file->new_digest) ? ", deleted" : "";
+}
+
+static void show_line(struct plain *plain, const char *text)
 {
     plain_indent(plain, plain_call_indent(plain));
     plain_paragraph_inked(plain, INK_WARN, text, plain_call_indent(plain));
 }
 
-/* Where it goes, why that matters, and what it cannot keep. */
-static void show_notes(struct plain *plain, const struct json *file)
+/* `note` may be NULL: then there is nothing to say. */
+static void show_note(struct plain *plain, const char *label, const char *note)
 {
-    static const char *const guards[] = {"protected", "dangerous"};
     CLEANUP(strbuf) struct strbuf line = STRBUF_INIT;
-    for (size_t i = 0; i < COUNT_OF(guards); i++) {
-        const char *why = json_str(json_get(file, guards[i]), NULL);
-        strbuf_reset(&line);
-        strbuf_addf(&line, "%s: ", guards[i]);
-        if (why) {
-            text_name(&line, why);
-            show_note(plain, line.buf);
-        }
-    }
-    const char *through = json_str(json_get(file, "through"), NULL);
-    strbuf_reset(&line);
-    strbuf_addstr(&line, "through the link ");
-    if (through) {
-        text_name(&line, through);
-        show_note(plain, line.buf);
-    }
-    strbuf_reset(&line);
-    bool goes = strcmp(json_str(json_get(file, "new_digest"), ""), "absent") == 0;
-    json_each (loss, json_get(file, "loses")) {
-        strbuf_addstr(&line, line.len ? ", " : goes ? "undo does not bring back: " : "does not keep: ");
-        text_name(&line, json_str(loss, "?"));
-    }
-    if (line.len)
-        show_note(plain, line.buf);
+    if (!note)
+        return;
+    strbuf_addstr(&line, label);
+    text_name(&line, note);
+    show_line(plain, line.buf);
 }
 
-static void show_file(struct plain *plain, const struct json *file, const struct keeping *keeping)
+/* Where it goes, why that matters, and what it cannot keep. */
+static void show_notes(struct plain *plain, const struct event_proposed_file *file)
 {
-    const char *path = json_str(json_get(file, "path"), "?");
     CLEANUP(strbuf) struct strbuf line = STRBUF_INIT;
-    bool binary = json_bool(json_get(file, "binary"), false);
-    text_name_cut(&line, path, plain->style.width - plain_call_indent(plain) - 30);
+    const char *label = is_absent(file->new_digest) ? "undo does not bring back: " : "does not keep: ";
+    show_note(plain, "protected: ", file->protected);
+    show_note(plain, "dangerous: ", file->dangerous);
+    show_note(plain, "through the link ", file->through);
+    for (size_t i = 0; i < file->loses.count; i++) {
+        strbuf_addstr(&line, i ? ", " : label);
+        text_name(&line, file->loses.items[i] ? file->loses.items[i] : "?");
+    }
+    if (line.len)
+        show_line(plain, line.buf);
+}
+
+static const char *path_of(const struct event_proposed_file *file)
+{
+    return file->path ? file->path : "?";
+}
+
+static void show_file(struct plain *plain, const struct event_proposed_file *file, const struct keeping *keeping)
+{
+    CLEANUP(strbuf) struct strbuf line = STRBUF_INIT;
+    text_name_cut(&line, path_of(file), plain->style.width - plain_call_indent(plain) - 30);
     strbuf_addstr(&line, "  +");
-    text_count(&line, json_int(json_get(file, "added"), 0));
+    text_count(&line, file->added);
     strbuf_addstr(&line, " -");
-    text_count(&line, json_int(json_get(file, "removed"), 0));
-    strbuf_addf(&line, "%s%s", kind_of(file), binary ? ", binary" : "");
+    text_count(&line, file->removed);
+    strbuf_addf(&line, "%s%s", kind_of(file), file->binary ? ", binary" : "");
     if (keeping->say && keeping->how == KEEP_NONE)
         strbuf_addstr(&line, ", dropped");
     plain_indent(plain, plain_call_indent(plain));
     plain_inked(plain, INK_BOLD, line.buf);
     plain_newline(plain);
     show_notes(plain, file);
-    const char *diff = json_str(json_get(file, "diff"), NULL);
-    if (diff && !binary)
-        show_diff(plain, diff, keeping);
+    if (file->diff && !file->binary)
+        show_diff(plain, file->diff, keeping);
 }
 
 /* Questions */
 
 static void ask_release(struct plain *plain, size_t index)
 {
-    free(plain->asks[index].id);
-    free(plain->asks[index].call);
-    free(plain->asks[index].files);
+    arena_release(&plain->asks[index].arena);
     memmove(&plain->asks[index], &plain->asks[index + 1], (plain->ask_count - index - 1) * sizeof(*plain->asks));
     plain->ask_count--;
 }
 
-static void show_ask(struct plain *plain, const struct plain_ask *ask, const char *decision, const struct json *hunks)
+static void show_ask(struct plain *plain, const struct plain_ask *ask, const struct event_write_decided *decided)
 {
-    plain_call_introduce(plain, plain_call(plain, ask->call, NULL));
-    json_each (file, plain_json(plain, ask->files)) {
-        struct keeping keeping = keeping_of(decision, hunks, json_str(json_get(file, "path"), "?"));
-        show_file(plain, file, &keeping);
+    const struct event_proposed_file_list *files = &ask->proposed->files;
+    plain_call_introduce(plain, plain_call(plain, ask->proposed->call, NULL));
+    for (size_t i = 0; i < files->count; i++) {
+        struct keeping keeping = keeping_of(decided, path_of(&files->items[i]));
+        show_file(plain, &files->items[i], &keeping);
     }
 }
 
-void plain_write_proposed(struct plain *plain, const struct event_write_proposed *proposed)
+void plain_write_proposed(struct plain *plain, const struct event *event)
 {
+    struct event proposed = *event;
+    struct plain_ask ask = {.arena = ARENA_INIT};
+    proposed.raw = NULL; /* nobody shows the line */
+    ask.proposed = &event_copy(&ask.arena, &proposed)->write_proposed;
     GROW(plain->asks, plain->ask_count, plain->ask_room);
-    plain->asks[plain->ask_count++] = (struct plain_ask){
-        .id = xstrdup(proposed->ask ? proposed->ask : ""),
-        .call = xstrdup(proposed->call ? proposed->call : "?"),
-        .files = xstrdup(proposed->files ? proposed->files : "[]"),
-    };
+    plain->asks[plain->ask_count++] = ask;
 }
 
 void plain_write_pending(struct plain *plain, const char *call)
 {
     for (size_t i = 0; i < plain->ask_count;) {
-        if (call && strcmp(plain->asks[i].call, call) != 0) {
+        const char *asking = plain->asks[i].proposed->call;
+        if (call && strcmp(asking ? asking : "?", call) != 0) {
             i++;
             continue;
         }
-        show_ask(plain, &plain->asks[i], NULL, NULL);
+        show_ask(plain, &plain->asks[i], NULL);
         plain_indent(plain, plain_call_indent(plain));
         plain_inked(plain, INK_WARN, "not decided");
         plain_newline(plain);
@@ -218,13 +219,12 @@ void plain_write_pending(struct plain *plain, const char *call)
 }
 
 /* "1 of 2 hunks" */
-static void add_hunk_counts(struct strbuf *out, const struct json *hunks)
+static void add_hunk_counts(struct strbuf *out, const struct event_hunk_choice_list *hunks)
 {
     int64_t kept = 0, of = 0;
-    json_each (item, hunks) {
-        const struct json *keep = json_get(item, "keep");
-        kept += keep ? keep->count : 0;
-        of += json_int(json_get(item, "of"), 0);
+    for (size_t i = 0; i < hunks->count; i++) {
+        kept += (int64_t)hunks->items[i].keep.count;
+        of += hunks->items[i].of;
     }
     strbuf_addf(out, ", %lld of ", (long long)kept);
     text_plural(out, of, "hunk", "hunks");
@@ -263,14 +263,15 @@ static void show_edit(struct plain *plain)
 void plain_write_decided(struct plain *plain, const struct event_write_decided *decided)
 {
     const char *decision = decided->decision ? decided->decision : "?";
-    const struct json *hunks = plain_json(plain, decided->hunks);
-    for (size_t i = 0; i < plain->ask_count; i++)
-        if (decided->ask && strcmp(plain->asks[i].id, decided->ask) == 0) {
-            show_ask(plain, &plain->asks[i], decision, hunks);
-            plain_call(plain, plain->asks[i].call, NULL)->decided = true;
+    for (size_t i = 0; i < plain->ask_count; i++) {
+        const struct event_write_proposed *proposed = plain->asks[i].proposed;
+        if (decided->ask && strcmp(proposed->ask ? proposed->ask : "", decided->ask) == 0) {
+            show_ask(plain, &plain->asks[i], decided);
+            plain_call(plain, proposed->call, NULL)->decided = true;
             ask_release(plain, i);
             break;
         }
+    }
     bool partial = strcmp(decision, "partial") == 0;
     bool no = strcmp(decision, "denied") == 0 || strcmp(decision, "expired") == 0;
     CLEANUP(strbuf) struct strbuf line = STRBUF_INIT;
@@ -278,7 +279,7 @@ void plain_write_decided(struct plain *plain, const struct event_write_decided *
     strbuf_addstr(&line, " by ");
     text_name(&line, decided->by ? decided->by : "?");
     if (partial)
-        add_hunk_counts(&line, hunks);
+        add_hunk_counts(&line, &decided->hunks);
     if (decided->waited_ms > 0) {
         strbuf_addstr(&line, " after ");
         text_ms(&line, decided->waited_ms);
@@ -295,13 +296,14 @@ void plain_write_applied(struct plain *plain, const struct event_write_applied *
 {
     CLEANUP(strbuf) struct strbuf line = STRBUF_INIT;
     plain_call_introduce(plain, plain_call(plain, applied->call, NULL));
-    json_each (file, plain_json(plain, applied->files)) {
-        strbuf_addstr(&line, line.len ? ", " : "wrote ");
-        text_name(&line, json_str(json_get(file, "path"), "?"));
+    for (size_t i = 0; i < applied->files.count; i++) {
+        const struct event_applied_file *file = &applied->files.items[i];
+        strbuf_addstr(&line, i ? ", " : "wrote ");
+        text_name(&line, file->path ? file->path : "?");
         strbuf_addstr(&line, " +");
-        text_count(&line, json_int(json_get(file, "added"), 0));
+        text_count(&line, file->added);
         strbuf_addstr(&line, " -");
-        text_count(&line, json_int(json_get(file, "removed"), 0));
+        text_count(&line, file->removed);
     }
     plain_indent(plain, plain_call_indent(plain));
     plain_paragraph(plain, line.len ? line.buf : "the call was made; what it wrote was not shown before", plain_call_indent(plain));
@@ -311,11 +313,9 @@ void plain_write_undone(struct plain *plain, const struct event_write_undone *un
 {
     CLEANUP(strbuf) struct strbuf line = STRBUF_INIT;
     text_name(&line, undone->checkpoint ? undone->checkpoint : "?");
-    const char *before = ": ";
-    json_each (path, plain_json(plain, undone->paths)) {
-        strbuf_addstr(&line, before);
-        text_name(&line, json_str(path, "?"));
-        before = ", ";
+    for (size_t i = 0; i < undone->paths.count; i++) {
+        strbuf_addstr(&line, i ? ", " : ": ");
+        text_name(&line, undone->paths.items[i] ? undone->paths.items[i] : "?");
     }
     plain_label(plain, INK_WARN, "undone");
     plain_paragraph(plain, line.buf, GUTTER);

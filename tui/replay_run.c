@@ -86,10 +86,10 @@ static void tell_secrets(const char *file, const struct journal_reader *lines)
     for (size_t i = 0; i < journal_count(lines); i++, arena_reset(&arena)) {
         struct event event;
         size_t len;
-        if (journal_event(lines, i, &event, &arena, NULL) < 0 || event.type != EVENT_MODEL_RESPONDED ||
-            !event.model_responded.tool_calls)
+        if (journal_event(lines, i, &event, &arena, NULL) < 0 || event.type != EVENT_MODEL_RESPONDED)
             continue;
-        const char *name = redact_mark(event.model_responded.tool_calls, &len);
+        const char *calls = event_raw_field(&event, "tool_calls", &arena);
+        const char *name = calls ? redact_mark(calls, &len) : NULL;
         if (!name)
             continue;
         say_notice("%s: the value of the secret %.*s is not in the recording: a call that needs it departs from here "

@@ -1,5 +1,4 @@
 #include "talk.h"
-#include "base/json.h"
 #include "base/mem.h"
 #include "text.h"
 #include <string.h>
@@ -69,18 +68,18 @@ static void add_thinking(struct wrapped *out, const char *text, size_t len, int 
     wrapped_add(out, LOOK_THINKING, "agt", words.buf, words.len, width);
 }
 
-static void add_calls(struct wrapped *out, struct arena *arena, const char *calls, int width)
+static void add_calls(struct wrapped *out, const struct event_tool_request_list *calls, int width)
 {
     CLEANUP(strbuf) struct strbuf words = STRBUF_INIT;
-    json_each (call, calls ? json_parse(arena, calls, strlen(calls), NULL) : NULL)
-        strbuf_addf(&words, "%s%s", words.len ? ", " : "(asks for ", json_str(json_get(call, "name"), "?"));
+    for (size_t i = 0; i < calls->count; i++)
+        strbuf_addf(&words, "%s%s", i ? ", " : "(asks for ", calls->items[i].name ? calls->items[i].name : "?");
     if (!words.len)
         strbuf_addstr(&words, "(an empty answer");
     strbuf_addch(&words, ')');
     wrapped_add(out, LOOK_DIM, "agt", words.buf, words.len, width);
 }
 
-static void add_answer(struct wrapped *out, struct arena *arena, const struct event_model_responded *answer, int width)
+static void add_answer(struct wrapped *out, const struct event_model_responded *answer, int width)
 {
     bool text = answer->text && *answer->text;
     if (answer->thinking)
@@ -90,7 +89,7 @@ static void add_answer(struct wrapped *out, struct arena *arena, const struct ev
         wrapped_add_blank(out);
     add(out, LOOK_AGENT, thought ? "" : "agt", answer->text, width);
     if (!text && !thought)
-        add_calls(out, arena, answer->tool_calls, width);
+        add_calls(out, &answer->tool_calls, width);
 }
 
 /* The end of an answer that is still coming. All of it comes with the answer. */
@@ -227,7 +226,7 @@ void talk_wrap(struct wrapped *out, const struct view *view, size_t number, int 
     else if (item.kind == TALK_PROMPT)
         add(out, LOOK_DIM, "you", "(the prompt was not recorded)", width);
     else if (item.kind == TALK_ANSWER && seq && event.type == EVENT_MODEL_RESPONDED)
-        add_answer(out, &arena, &event.model_responded, width);
+        add_answer(out, &event.model_responded, width);
     else if (item.kind == TALK_ANSWER && !seq && item.step + 1 == session->step_count)
         add_partial(out, view, width);
     else if (item.kind == TALK_REFLECTION && seq && event.type == EVENT_REFLECTION && event.reflection.text &&

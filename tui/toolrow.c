@@ -133,26 +133,25 @@ static void read_outcome(struct toolrow *row, const struct view *view, const str
     const struct event_tool_finished *finished = &event.tool_finished;
     row->elapsed_ms = finished->elapsed_ms;
     if (finished->result) {
-        const struct json *output = json_get(parse(&arena, finished->result), "output");
-        row->bytes = output ? output->src_len : strlen(finished->result);
+        const struct json *output = parse(&arena, finished->result->output);
+        row->bytes = output ? output->src_len : 0;
         describe_output(note, output);
         if (call->program_end == CALL_END_STOPPED)
             describe_program_error(reason, output);
     }
     if (finished->artifact) {
-        const struct json *artifact = parse(&arena, finished->artifact);
-        int64_t size = json_int(json_get(artifact, "size"), 0);
-        row->bytes = size > 0 ? (uint64_t)size : 0;
-        strbuf_addf(note, "kept as %s", json_str(json_get(artifact, "id"), "?"));
+        const struct event_artifact_info *artifact = finished->artifact;
+        row->bytes = artifact->size > 0 ? (uint64_t)artifact->size : 0;
+        strbuf_addf(note, "kept as %s", artifact->id ? artifact->id : "?");
     }
     if (call->late)
         strbuf_addstr(reason, "came back late, nothing of it was used; ");
     if (finished->failure)
-        add_failure(reason, json_str(json_get(parse(&arena, finished->failure), "error"), "no reason given"));
+        add_failure(reason, finished->failure->error ? finished->failure->error : "no reason given");
     else if (finished->denied && !add_answer(reason, view, call))
-        describe_denial(reason, parse(&arena, finished->denied));
+        describe_denial(reason, finished->denied);
     else if (finished->timeout)
-        describe_timeout(reason, parse(&arena, finished->timeout));
+        describe_timeout(reason, finished->timeout);
 }
 
 /* The newest thing it told. The last event of a script says only that it is over, so what stands before it counts. */

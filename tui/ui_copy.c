@@ -33,15 +33,14 @@ static void said(struct strbuf *out, const struct event *event)
     }
 }
 
-static void given(struct strbuf *out, const struct event *event)
+static void given(struct strbuf *out, const struct event *event, struct arena *arena)
 {
     if (event->type == EVENT_TOOL_FINISHED) {
-        add(out, event->tool_finished.result);
-        add(out, event->tool_finished.failure);
-        add(out, event->tool_finished.timeout);
-        add(out, event->tool_finished.denied);
+        static const char *const outcomes[] = {"result", "failure", "timeout", "denied"};
+        for (size_t i = 0; i < COUNT_OF(outcomes); i++)
+            add(out, event_raw_field(event, outcomes[i], arena));
         if (!out->len)
-            add(out, event->tool_finished.artifact);
+            add(out, event_raw_field(event, "artifact", arena));
     } else if (event->type == EVENT_TOOL_STARTED) {
         add(out, event->tool_started.arguments);
     }
@@ -63,7 +62,7 @@ bool ui_selection_text(struct strbuf *out, const struct view *view, struct selec
     if (selection.kind == SELECT_TEXT)
         said(out, &event);
     else if (selection.kind == SELECT_CALL)
-        given(out, &event);
+        given(out, &event, &arena);
     if (!out->len && event.raw)
         strbuf_add(out, event.raw, event.raw_len);
     return out->len > 0;

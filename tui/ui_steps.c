@@ -24,14 +24,8 @@ static uint32_t selected_call(const struct view *view, struct selection selectio
     struct event event;
     if (selection.seq <= 0 || !view_event(view, selection.seq, &event, &arena))
         return SESSION_NONE;
-    size_t count = 0;
-    const struct event_field *fields = event_fields(event.type, &count);
-    for (size_t i = 0; i < count; i++)
-        if (strcmp(fields[i].name, "call") == 0 && fields[i].kind == EVENT_KIND_STR) {
-            const char *id = *(const char *const *)((const char *)&event + fields[i].offset);
-            return id ? session_find_call(view->session, id) : SESSION_NONE;
-        }
-    return SESSION_NONE;
+    const char *id = view_event_text(&event, "call");
+    return id ? session_find_call(view->session, id) : SESSION_NONE;
 }
 
 static const char *gate_of_event(enum event_type type)

@@ -66,17 +66,13 @@ bool view_event(const struct view *view, int64_t seq, struct event *event, struc
     return row != SIZE_MAX && decode(view, row, event, arena);
 }
 
-/* The text of a field of the event, whatever its type; NULL. */
-static const char *text_field(const struct event *event, const char *name)
+const char *view_event_text(const struct event *event, const char *name)
 {
-    size_t count;
-    const struct event_field *fields = event_fields(event->type, &count);
-    for (size_t i = 0; i < count; i++) {
-        if (strcmp(fields[i].name, name) != 0 || fields[i].kind != EVENT_KIND_STR)
-            continue;
-        const char *text;
-        memcpy(&text, (const char *)event + fields[i].offset, sizeof(text));
-        return text;
+    struct event_layout layout = event_layout(event->type);
+    for (size_t i = 0; i < layout.count; i++) {
+        const struct event_field *field = &layout.fields[i];
+        if (strcmp(field->name, name) == 0 && field->kind == EVENT_KIND_STR)
+            return *(const char *const *)((const char *)&event->session_started + field->offset);
     }
     return NULL;
 }
@@ -105,7 +101,7 @@ uint32_t view_event_call(const struct view *view, const struct event *event)
         uint32_t ask = session_find_ask(session, event->write_decided.ask);
         return ask == SESSION_NONE ? SESSION_NONE : session->asks[ask].call;
     }
-    const char *id = text_field(event, "call"), *program = text_field(event, "program");
+    const char *id = view_event_text(event, "call"), *program = view_event_text(event, "program");
     if (!id && program) {
         uint32_t row = session_find_program(session, program);
         return row == SESSION_NONE ? SESSION_NONE : session->programs[row].call;
@@ -116,16 +112,22 @@ uint32_t view_event_call(const struct view *view, const struct event *event)
     return row != SESSION_NONE ? row : session_find_call(session, id);
 }
 
-const struct json *view_tools(const struct view *view, struct arena *arena)
+struct event_tool_info_list view_tools(const struct view *view, struct arena *arena)
 {
     struct event event;
     if (!view->lines || !view->session->tools_seq || !view_event(view, view->session->tools_seq, &event, arena))
-        return NULL;
-    const char *text = event.type == EVENT_SESSION_STARTED ? event.session_started.tools
-                       : event.type == EVENT_TOOLS_CHANGED ? event.tools_changed.tools
-                                                           : NULL;
-    const struct json *tools = text ? json_parse(arena, text, strlen(text), NULL) : NULL;
-    return tools && tools->count ? tools : NULL;
+        return (struct event_tool_info_list){0};
+    return event.type == EVENT_SESSION_STARTED ? event.session_started.tools
+           : event.type == EVENT_TOOLS_CHANGED ? event.tools_changed.tools
+                                               : (struct event_tool_info_list){0};
+}
+
+static const struct event_tool_info *find_tool(const struct event_tool_info_list *tools, const char *name)
+{
+    for (size_t i = 0; i < tools->count; i++)
+        if (strcmp(tools->items[i].name ? tools->items[i].name : "", name) == 0)
+            return &tools->items[i];
+    return NULL;
 }
 
 bool view_breaks_on_nothing(const struct view *view, const char *spec)
@@ -133,12 +135,8 @@ bool view_breaks_on_nothing(const struct view *view, const char *spec)
     CLEANUP(arena) struct arena arena = ARENA_INIT;
     if (strncmp(spec, "tool=", 5) != 0)
         return false;
-    const struct json *tools = view_tools(view, &arena);
-    json_each (tool, tools) {
-        if (strcmp(json_str(json_get(tool, "name"), ""), spec + 5) == 0)
-            return false;
-    }
-    return tools != NULL;
+    struct event_tool_info_list tools = view_tools(view, &arena);
+    return tools.count && !find_tool(&tools, spec + 5);
 }
 
 static const struct json *parse(struct arena *arena, const char *text)
@@ -179,9 +177,11 @@ const struct json *view_call_arguments(const struct view *view, const struct ses
         return edited;
     if (!view_event(view, call->responded_seq, &event, arena) || event.type != EVENT_MODEL_RESPONDED)
         return NULL;
-    json_each (asked, parse(arena, event.model_responded.tool_calls))
-        if (strcmp(json_str(json_get(asked, "id"), ""), id) == 0)
-            return json_get(asked, "arguments");
+    for (size_t i = 0; i < event.model_responded.tool_calls.count; i++) {
+        const struct event_tool_request *asked = &event.model_responded.tool_calls.items[i];
+        if (strcmp(asked->id ? asked->id : "", id) == 0)
+            return parse(arena, asked->arguments);
+    }
     return NULL;
 }
 
@@ -190,8 +190,7 @@ const char *view_call_effect(const struct view *view, const struct session_call 
     const char *effect = session_name(view->session, call->effect), *tool = session_name(view->session, call->tool);
     if (*effect || call->started_seq)
         return effect;
-    json_each (spec, view_tools(view, arena))
-        if (strcmp(json_str(json_get(spec, "name"), ""), tool) == 0)
-            return json_str(json_get(spec, "effect"), "");
-    return "";
+    struct event_tool_info_list tools = view_tools(view, arena);
+    const struct event_tool_info *info = find_tool(&tools, tool);
+    return info && info->effect ? info->effect : "";
 }

@@ -44,8 +44,11 @@ struct view {
 
 /* Decodes the event with this seq into the arena; false when it cannot be read. */
 bool view_event(const struct view *view, int64_t seq, struct event *event, struct arena *arena);
-/* The tools of the session as session.started, or what came after it, lists them, in the arena; NULL where that is not known. */
-const struct json *view_tools(const struct view *view, struct arena *arena);
+/* The text of a field of the event, whatever its type; NULL. */
+const char *view_event_text(const struct event *event, const char *name);
+/* The tools of the session as session.started, or what came after it, lists them, in the arena; empty where that is not
+ * known. */
+struct event_tool_info_list view_tools(const struct view *view, struct arena *arena);
 /* True for a breakpoint on a tool that the session does not have ("tool=raed_file"). */
 bool view_breaks_on_nothing(const struct view *view, const char *spec);
 /* The arguments of a call as it ran; before that as somebody edited them at its gate, or as the model asked. In the arena;

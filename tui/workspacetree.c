@@ -28,14 +28,14 @@ void workspacetree_release(struct workspacetree *tree)
 /* ---- the state ---- */
 
 struct state {
+    struct event event;
     const char *path;
     int64_t used, limit, count, count_limit, more;
-    const struct json *entries, *inputs, *outputs, *skills; /* arrays; NULL */
 };
 
-static const struct json *list(struct arena *arena, const char *text)
+static const struct event_workspace_state *lists(const struct state *state)
 {
-    return text ? json_parse(arena, text, strlen(text), NULL) : NULL;
+    return &state->event.workspace_state;
 }
 
 static int64_t bound_more(int64_t more)
@@ -45,22 +45,16 @@ static int64_t bound_more(int64_t more)
 
 static bool read_state(struct state *state, const struct view *view, uint32_t row, struct arena *arena)
 {
-    struct event event;
-    if (!view_event(view, view->session->workspaces[row].state_seq, &event, arena) ||
-        event.type != EVENT_WORKSPACE_STATE)
+    if (!view_event(view, view->session->workspaces[row].state_seq, &state->event, arena) ||
+        state->event.type != EVENT_WORKSPACE_STATE)
         return false;
-    const struct event_workspace_state *e = &event.workspace_state;
-    *state =
-        (struct state){.path = e->path ? e->path : "",
-                       .used = e->used > 0 ? e->used : 0,
-                       .limit = e->limit == EVENT_NULL_INT || e->limit < 0 ? -1 : e->limit,
-                       .count = bound_more(e->count),
-                       .count_limit = e->count_limit == EVENT_NULL_INT || e->count_limit <= 0 ? -1 : e->count_limit,
-                       .more = bound_more(e->more),
-                       .entries = list(arena, e->entries),
-                       .inputs = list(arena, e->inputs),
-                       .outputs = list(arena, e->outputs),
-                       .skills = list(arena, e->skills)};
+    const struct event_workspace_state *e = lists(state);
+    state->path = e->path ? e->path : "";
+    state->used = e->used > 0 ? e->used : 0;
+    state->limit = e->limit < 0 ? -1 : e->limit;
+    state->count = bound_more(e->count);
+    state->count_limit = e->count_limit <= 0 ? -1 : e->count_limit;
+    state->more = bound_more(e->more);
     return true;
 }
 
@@ -75,78 +69,76 @@ const struct workspace_use *workspacetree_use(const struct workspacetree *tree, 
 /* ---- what is said of one ---- */
 
 /* First: where there is little room, which one it is says more than where it lies. */
-static void add_version(struct strbuf *out, const struct json *value)
+static void add_version(struct strbuf *out, int64_t version)
 {
-    int64_t version = json_int(json_get(value, "version"), -1);
-    if (version >= 0)
+    if (version >= 0) /* EVENT_NULL_INT is less */
         strbuf_addf(out, "v%lld ", (long long)version);
 }
 
-static void note_input(struct strbuf *out, const struct json *value)
+static void note_input(struct strbuf *out, const struct event_workspace_input *input)
 {
-    const char *mode = json_str(json_get(value, "mode"), "");
     strbuf_addstr(out, "from ");
-    add_version(out, value);
-    strbuf_addstr(out, json_str(json_get(value, "from"), "?"));
-    if (*mode)
-        strbuf_addf(out, ", %s", mode);
+    add_version(out, input->version);
+    strbuf_addstr(out, input->from ? input->from : "?");
+    if (input->mode && *input->mode)
+        strbuf_addf(out, ", %s", input->mode);
 }
 
-static void note_output(struct strbuf *out, const struct json *value)
+static void note_output(struct strbuf *out, const struct event_workspace_output *output)
 {
-    const char *saved = json_str(json_get(value, "saved_as"), "");
-    if (*saved) {
+    if (output->saved_as && *output->saved_as) {
         strbuf_addstr(out, "saved as ");
-        add_version(out, value);
-        strbuf_addstr(out, saved);
+        add_version(out, output->version);
+        strbuf_addstr(out, output->saved_as);
     } else {
         strbuf_addstr(out, "not saved");
     }
-    if (json_bool(json_get(value, "truncated"), false))
+    if (output->truncated)
         strbuf_addstr(out, ", cut");
 }
 
-static void note_skill(struct strbuf *out, const struct json *value)
+static void note_skill(struct strbuf *out, const struct event_workspace_skill *skill)
 {
-    const struct json *files = json_get(value, "files");
-    int64_t count = files && files->type == JSON_ARRAY ? files->count : json_int(files, 0);
-    text_plural(out, count, "file", "files");
-    strbuf_addf(out, ", %.12s", json_str(json_get(value, "digest"), "no digest"));
+    text_plural(out, skill->files, "file", "files");
+    strbuf_addf(out, ", %.12s", skill->digest ? skill->digest : "no digest");
 }
 
-static const struct json *find_by(const struct json *values, const char *member, const char *text)
+/* The first item of a list whose `member` is this text; SIZE_MAX: none. */
+#define FIND(list, member, text)                                                                                       \
+    find_text((list)->items, (list)->count, sizeof(*(list)->items), offsetof(typeof(*(list)->items), member), text)
+
+static size_t find_text(const void *items, size_t count, size_t size, size_t offset, const char *text)
 {
-    json_each (value, values) {
-        if (strcmp(json_str(json_get(value, member), ""), text) == 0)
-            return value;
+    for (size_t i = 0; i < count; i++) {
+        const char *said = *(const char *const *)((const char *)items + i * size + offset);
+        if (strcmp(said ? said : "", text) == 0)
+            return i;
     }
-    return NULL;
+    return SIZE_MAX;
 }
 
 /* Where it came from, where it was saved: beside the entry itself, unless there are so many that looking would be felt.
  */
 static void note_entry(struct strbuf *out, const struct state *state, const char *path)
 {
-    const struct json *skill = NULL;
-    if (strncmp(path, "skills/", 7) == 0 && state->skills && state->skills->count <= NOTED_MAX)
-        skill = find_by(state->skills, "name", path + 7);
-    const struct json *input =
-        state->inputs && state->inputs->count <= NOTED_MAX ? find_by(state->inputs, "to", path) : NULL;
-    const struct json *output =
-        state->outputs && state->outputs->count <= NOTED_MAX ? find_by(state->outputs, "name", path) : NULL;
-    if (input)
-        note_input(out, input);
-    if (output)
-        note_output(out, output);
-    if (skill)
-        note_skill(out, skill);
+    const struct event_workspace_state *e = lists(state);
+    size_t input = e->inputs.count <= NOTED_MAX ? FIND(&e->inputs, to, path) : SIZE_MAX;
+    size_t output = e->outputs.count <= NOTED_MAX ? FIND(&e->outputs, name, path) : SIZE_MAX;
+    bool skilled = strncmp(path, "skills/", 7) == 0 && e->skills.count <= NOTED_MAX;
+    size_t skill = skilled ? FIND(&e->skills, name, path + 7) : SIZE_MAX;
+    if (input != SIZE_MAX)
+        note_input(out, &e->inputs.items[input]);
+    if (output != SIZE_MAX)
+        note_output(out, &e->outputs.items[output]);
+    if (skill != SIZE_MAX)
+        note_skill(out, &e->skills.items[skill]);
 }
 
 /* ---- entries ---- */
 
 struct entry {
     const char *path;
-    const struct json *value; /* NULL: a folder that every workspace has */
+    const struct event_workspace_entry *value; /* NULL: a folder that every workspace has */
     uint32_t number;
 };
 
@@ -223,15 +215,20 @@ static void pop(struct way *way, struct treeview *tree, struct arena *arena)
 }
 
 /* What is said of an entry that is neither a file nor a folder. */
-static void note_kind(struct strbuf *out, const struct json *value)
+static void note_kind(struct strbuf *out, const struct event_workspace_entry *value)
 {
-    const char *kind = json_str(json_get(value, "kind"), ""), *target = json_str(json_get(value, "target"), "");
+    const char *kind = value && value->kind ? value->kind : "", *target = value && value->target ? value->target : "";
     if (strcmp(kind, "link") == 0)
         strbuf_addf(out, "link%s%s", *target ? " to " : "", target);
     else if (strcmp(kind, "pipe") == 0 || strcmp(kind, "socket") == 0)
         strbuf_addstr(out, kind);
     else if (strcmp(kind, "other") == 0)
         strbuf_addstr(out, "neither file nor folder");
+}
+
+static int64_t or_else(int64_t number, int64_t otherwise)
+{
+    return number == EVENT_NULL_INT ? otherwise : number;
 }
 
 static void add_entry(struct treeview *tree, uint32_t parent, uint32_t workspace, struct way *way, const char *before,
@@ -254,15 +251,15 @@ static void add_entry(struct treeview *tree, uint32_t parent, uint32_t workspace
             continue;
         }
         bool last = !path[end] || !path[end + 1];
-        const char *kind = last && entry->value ? json_str(json_get(entry->value, "kind"), "file") : "dir";
-        bool folder = strcmp(kind, "dir") == 0;
+        bool listed = last && entry->value;
+        bool folder = !listed || (entry->value->kind && strcmp(entry->value->kind, "dir") == 0);
         uint32_t node = tree_add(tree, way->depth ? way->steps[way->depth - 1].node : parent,
                                  key_of(arena, workspace, "entry", path, end),
                                  arena_printf(arena, "%.*s%s", (int)(end - begin), path + begin, folder ? "/" : ""));
         struct tree_node *added = &tree->nodes[node];
         added->kind = folder ? WORKSPACE_FOLDER : WORKSPACE_ENTRY;
-        added->ref = last && entry->value ? entry->number : TREE_NONE;
-        added->size = folder ? 0 : json_int(json_get(entry->value, "size"), -1);
+        added->ref = listed ? entry->number : TREE_NONE;
+        added->size = folder ? 0 : or_else(entry->value->size, -1);
         push(way, node, end);
         at = end;
     }
@@ -270,11 +267,10 @@ static void add_entry(struct treeview *tree, uint32_t parent, uint32_t workspace
         return; /* it was there already */
     struct step *last = &way->steps[way->depth - 1];
     struct tree_node *node = &tree->nodes[last->node];
-    int64_t bytes = node->kind == WORKSPACE_FOLDER ? json_int(json_get(entry->value, "bytes"), -1) : -1;
-    if (bytes >= 0) {
+    if (node->kind == WORKSPACE_FOLDER && entry->value && entry->value->bytes >= 0) {
         node->sure = true;
-        node->size = bytes;
-        last->more = bound_more(json_int(json_get(entry->value, "more"), 0));
+        node->size = entry->value->bytes;
+        last->more = bound_more(or_else(entry->value->more, 0));
     }
     note_entry(&note, state, path);
     if (!note.len)
@@ -308,17 +304,15 @@ static void add_up(struct treeview *tree, uint32_t first, struct arena *arena)
 static void add_entries(struct treeview *tree, uint32_t parent, uint32_t workspace, const struct state *state,
                         struct arena *arena)
 {
-    size_t listed = state->entries ? state->entries->count : 0, count = 0;
-    listed = listed < ENTRIES_MAX ? listed : ENTRIES_MAX;
+    const struct event_workspace_entry_list *all = &lists(state)->entries;
+    size_t listed = all->count < ENTRIES_MAX ? all->count : ENTRIES_MAX, count = 0;
     struct entry *entries = arena_calloc(arena, listed + COUNT_OF(folders), sizeof(*entries));
     for (size_t i = 0; i < COUNT_OF(folders); i++)
         entries[count++] = (struct entry){.path = folders[i], .number = TREE_NONE};
-    uint32_t number = 0;
-    json_each (value, state->entries) {
-        const char *path = json_str(json_get(value, "path"), NULL);
-        if (path && *path && count < listed + COUNT_OF(folders))
-            entries[count++] = (struct entry){path, value, number};
-        number++;
+    for (size_t i = 0; i < all->count && count < listed + COUNT_OF(folders); i++) {
+        const char *path = all->items[i].path;
+        if (path && *path)
+            entries[count++] = (struct entry){path, &all->items[i], (uint32_t)i};
     }
     qsort(entries, count, sizeof(*entries), compare_entries);
     struct way way = {0};
@@ -338,7 +332,7 @@ static void add_entries(struct treeview *tree, uint32_t parent, uint32_t workspa
         pop(&way, tree, arena);
     free(way.steps);
     add_up(tree, first, arena);
-    int64_t more = state->more - way.more + (int64_t)(number > ENTRIES_MAX ? number - ENTRIES_MAX : 0);
+    int64_t more = state->more - way.more + (int64_t)(all->count - listed);
     if (more > 0) {
         CLEANUP(strbuf) struct strbuf words = STRBUF_INIT;
         text_count(&words, more);
@@ -349,46 +343,58 @@ static void add_entries(struct treeview *tree, uint32_t parent, uint32_t workspa
 
 /* ---- what was staged, collected, unfolded ---- */
 
-static const struct group {
-    const char *name, *label; /* label: the member that says what it is */
+/* The group being filled. */
+struct group {
+    struct treeview *tree;
+    struct arena *arena;
+    const char *name;
     enum workspace_kind kind;
-    void (*note)(struct strbuf *out, const struct json *value);
-    size_t list; /* in struct state */
-} groups[] = {
-    {"inputs", "to", WORKSPACE_INPUT, note_input, offsetof(struct state, inputs)},
-    {"outputs", "name", WORKSPACE_OUTPUT, note_output, offsetof(struct state, outputs)},
-    {"skills in use", "name", WORKSPACE_SKILL, note_skill, offsetof(struct state, skills)},
+    uint32_t workspace, head;
 };
 
-static const struct json *group_list(const struct state *state, const struct group *group)
+static struct group begin_group(struct treeview *tree, uint32_t parent, uint32_t workspace, const char *name,
+                                enum workspace_kind kind, size_t count, struct arena *arena)
 {
-    const struct json *values;
-    memcpy(&values, (const char *)state + group->list, sizeof(values));
-    return values;
+    struct group group = {.tree = tree, .arena = arena, .name = name, .kind = kind, .workspace = workspace};
+    if (!count)
+        return group;
+    group.head = tree_add(tree, parent, key_of(arena, workspace, "group", name, strlen(name)), name);
+    tree->nodes[group.head].kind = WORKSPACE_GROUP;
+    tree->nodes[group.head].note = arena_printf(&tree->arena, "%zu", count);
+    return group;
 }
 
-static void add_group(struct treeview *tree, uint32_t parent, uint32_t workspace, const struct state *state,
-                      const struct group *group, struct arena *arena)
+static void add_member(const struct group *group, size_t number, const char *label, int64_t size, struct strbuf *note)
 {
-    const struct json *values = group_list(state, group);
-    if (!values || !values->count)
-        return;
-    uint32_t head =
-        tree_add(tree, parent, key_of(arena, workspace, "group", group->name, strlen(group->name)), group->name);
-    tree->nodes[head].kind = WORKSPACE_GROUP;
-    tree->nodes[head].note = arena_printf(&tree->arena, "%u", values->count);
-    uint32_t number = 0;
-    json_each (value, values) {
-        if (number == ENTRIES_MAX)
-            break;
-        CLEANUP(strbuf) struct strbuf note = STRBUF_INIT;
-        group->note(&note, value);
-        uint32_t node = tree_add(tree, head, arena_printf(arena, "%u %s %u", workspace, group->name, number),
-                                 json_str(json_get(value, group->label), "?"));
-        tree->nodes[node].kind = (uint8_t)group->kind;
-        tree->nodes[node].ref = number++;
-        tree->nodes[node].note = arena_strdup(&tree->arena, note.buf);
-        tree->nodes[node].size = json_int(json_get(value, "size"), -1);
+    char *key = arena_printf(group->arena, "%u %s %zu", group->workspace, group->name, number);
+    uint32_t index = tree_add(group->tree, group->head, key, label ? label : "?");
+    struct tree_node *node = &group->tree->nodes[index];
+    node->kind = (uint8_t)group->kind;
+    node->ref = (uint32_t)number;
+    node->note = arena_strdup(&group->tree->arena, note->buf);
+    node->size = size;
+    strbuf_reset(note);
+}
+
+static void add_groups(struct treeview *tree, uint32_t parent, uint32_t workspace, const struct state *state,
+                       struct arena *arena)
+{
+    const struct event_workspace_state *e = lists(state);
+    CLEANUP(strbuf) struct strbuf note = STRBUF_INIT;
+    struct group group = begin_group(tree, parent, workspace, "inputs", WORKSPACE_INPUT, e->inputs.count, arena);
+    for (size_t i = 0; i < e->inputs.count && i < ENTRIES_MAX; i++) {
+        note_input(&note, &e->inputs.items[i]);
+        add_member(&group, i, e->inputs.items[i].to, -1, &note);
+    }
+    group = begin_group(tree, parent, workspace, "outputs", WORKSPACE_OUTPUT, e->outputs.count, arena);
+    for (size_t i = 0; i < e->outputs.count && i < ENTRIES_MAX; i++) {
+        note_output(&note, &e->outputs.items[i]);
+        add_member(&group, i, e->outputs.items[i].name, e->outputs.items[i].size, &note);
+    }
+    group = begin_group(tree, parent, workspace, "skills in use", WORKSPACE_SKILL, e->skills.count, arena);
+    for (size_t i = 0; i < e->skills.count && i < ENTRIES_MAX; i++) {
+        note_skill(&note, &e->skills.items[i]);
+        add_member(&group, i, e->skills.items[i].name, -1, &note);
     }
 }
 
@@ -420,11 +426,10 @@ static void add_workspace(struct workspacetree *all, const struct view *view, ui
                                                          .limit = state.limit,
                                                          .count = state.count,
                                                          .count_limit = state.count_limit,
-                                                         .entries = state.entries ? state.entries->count : 0,
+                                                         .entries = (int64_t)lists(&state)->entries.count,
                                                          .more = state.more};
     add_entries(tree, parent, row, &state, &arena);
-    for (size_t i = 0; i < COUNT_OF(groups); i++)
-        add_group(tree, parent, row, &state, &groups[i], &arena);
+    add_groups(tree, parent, row, &state, &arena);
 }
 
 static void add_programs(struct treeview *tree, const struct view *view)
@@ -527,29 +532,54 @@ bool workspacetree_entry(struct strbuf *out, const struct workspacetree *tree, u
     return true;
 }
 
-/* The skill whose folder the path is in. */
-static const struct json *skill_of(const struct json *skills, const char *path)
+/* The skill whose folder the path is in; SIZE_MAX: none. */
+static size_t skill_of(const struct event_workspace_skill_list *skills, const char *path)
 {
     if (strncmp(path, "skills/", 7) != 0)
-        return NULL;
+        return SIZE_MAX;
     CLEANUP(free) char *name = xmemdup0(path + 7, strcspn(path + 7, "/"));
-    return find_by(skills, "name", name);
+    return FIND(skills, name, name);
 }
 
-static void describe(struct pretty *out, const char *head, const struct json *value)
+/* An item of a list of the state as its line has it; false: there is none. */
+static bool describe(struct pretty *out, const char *head, const struct state *state, const char *list, size_t index)
 {
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
+    const char *text = index == SIZE_MAX || !list ? NULL : event_raw_field(&state->event, list, &arena);
+    const struct json *value = text ? json_at(json_parse(&arena, text, strlen(text), NULL), index) : NULL;
     if (!value)
-        return;
+        return false;
     pretty_head(out, head);
     pretty_plain(out, value, 0);
+    return true;
 }
 
 /* What the lists of the state say about a path. */
 static void describe_path(struct pretty *out, const struct state *state, const char *path)
 {
-    describe(out, "staged from", find_by(state->inputs, "to", path));
-    describe(out, "collected as", find_by(state->outputs, "name", path));
-    describe(out, "belongs to the skill", skill_of(state->skills, path));
+    const struct event_workspace_state *e = lists(state);
+    describe(out, "staged from", state, "inputs", FIND(&e->inputs, to, path));
+    describe(out, "collected as", state, "outputs", FIND(&e->outputs, name, path));
+    describe(out, "belongs to the skill", state, "skills", skill_of(&e->skills, path));
+}
+
+/* The list of the state that a node is an item of; NULL: none. */
+static const char *list_of(const struct tree_node *node)
+{
+    switch (node->kind) {
+    case WORKSPACE_ENTRY:
+        return "entries";
+    case WORKSPACE_FOLDER:
+        return node->ref != TREE_NONE ? "entries" : NULL;
+    case WORKSPACE_INPUT:
+        return "inputs";
+    case WORKSPACE_OUTPUT:
+        return "outputs";
+    case WORKSPACE_SKILL:
+        return "skills";
+    default:
+        return NULL;
+    }
 }
 
 void workspacetree_describe(struct pretty *out, const struct workspacetree *tree, const struct view *view,
@@ -561,21 +591,18 @@ void workspacetree_describe(struct pretty *out, const struct workspacetree *tree
     struct state state;
     if (row == SESSION_NONE || !read_state(&state, view, row, &arena))
         return;
-    const struct json *value = NULL;
-    for (size_t i = 0; i < COUNT_OF(groups); i++)
-        if (groups[i].kind == node->kind)
-            value = json_at(group_list(&state, &groups[i]), node->ref);
-    bool entry = node->kind == WORKSPACE_ENTRY || (node->kind == WORKSPACE_FOLDER && node->ref != TREE_NONE);
-    value = entry ? json_at(state.entries, node->ref) : value;
-    const char *name = json_str(json_get(value, entry ? "path" : "name"), node->label);
+    const struct event_workspace_entry_list *entries = &lists(&state)->entries;
+    const char *list = list_of(node);
+    bool entry = has_path(node) && list && node->ref < entries->count;
+    const char *path = entry ? entries->items[node->ref].path : NULL, *name = path ? path : node->label;
     CLEANUP(free) char *where = xasprintf("in %s", state.path);
     pretty_text(out, LOOK_STRONG, name, strlen(name), 0, true);
     pretty_text(out, LOOK_DIM, where, strlen(where), 0, true);
-    describe(out, entry ? "listed as" : "recorded as", value);
-    if (entry)
-        describe_path(out, &state, json_str(json_get(value, "path"), ""));
+    bool known = describe(out, entry ? "listed as" : "recorded as", &state, list, node->ref);
+    if (path)
+        describe_path(out, &state, path);
     else if (node->kind == WORKSPACE_INPUT || node->kind == WORKSPACE_OUTPUT)
-        describe(out, "listed as", find_by(state.entries, "path", node->label));
-    if (!value)
+        describe(out, "listed as", &state, "entries", FIND(entries, path, node->label));
+    if (!known)
         pretty_text(out, LOOK_DIM, NOTHING_MORE, strlen(NOTHING_MORE), 0, true);
 }
