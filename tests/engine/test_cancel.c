@@ -1,6 +1,7 @@
 /* Cancelling at every point at which a turn waits, and at every event. A turn in which everything happens is run once to
  * count, and then again and again, cut off each time a little later. */
 
+#include "support/event_json.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "support/rich_turn.h"
@@ -27,7 +28,7 @@ static void check_files(struct rich_turn *rich)
 
         for (size_t n = 0; n < rig->event_count; n++)
             if (rig->events[n].type == EVENT_WRITE_APPLIED)
-                applied |= strcmp(turn_check_json(rig, rig->events[n].write_applied.files, "[0].path"),
+                applied |= strcmp(turn_check_json(rig, event_json(&rig->events[n], "files"), "[0].path"),
                                   rich_files[i].path) == 0;
         assert_int_equal(strcmp(content, rich_files[i].after) == 0, applied);
         if (!applied && strcmp(content, rich_files[i].before) != 0)

@@ -1,6 +1,7 @@
 /* A turn that comes near its context ceiling: its messages are made smaller before the model is asked, the journal says
  * so, and a recording of it goes on as it would have gone on. */
 
+#include "support/event_json.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "support/fake_tools.h"
@@ -67,8 +68,11 @@ static void stage_end(struct stage *stage)
 static char *messages_text(const struct message_list *messages)
 {
     struct strbuf text = STRBUF_INIT;
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
+    struct event event = {.type = EVENT_TURN_PREPARED,
+                          .turn_prepared = {.messages = message_list_to_event(&arena, messages)}};
 
-    message_list_write(&text, messages);
+    strbuf_addstr(&text, event_json(&event, "messages"));
     return strbuf_detach(&text, NULL);
 }
 
@@ -92,7 +96,7 @@ static void test_messages_are_made_smaller_before_the_ceiling(void **state)
     assert_true(engine_session(stage.rig.engine)->steps[compacted->step - 1].compacted_seq > 0);
     /* It is what the model was then asked with, and every call has its message. */
     sent = messages_text(&stage.rig.model->requests[compacted->step - 1].messages);
-    assert_string_equal(sent, compacted->messages);
+    assert_string_equal(sent, event_body_json(EVENT_CONTEXT_COMPACTED, compacted, "messages"));
     for (int i = 1; i <= STEPS; i++) {
         CLEANUP(free) char *id = xasprintf("c%d", i);
 
@@ -266,7 +270,7 @@ static void test_model_that_was_asked_too_much_is_asked_again_with_less(void **s
     assert_true(stage.rig.events[compacted].context_compacted.after * 10 <
                 stage.rig.events[compacted].context_compacted.before * 7);
     sent = messages_text(&stage.rig.model->requests[STEPS + 1].messages);
-    assert_string_equal(sent, stage.rig.events[compacted].context_compacted.messages);
+    assert_string_equal(sent, event_json(&stage.rig.events[compacted], "messages"));
     stage_end(&stage);
 }
 

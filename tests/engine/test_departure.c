@@ -1,6 +1,7 @@
 /* Where a run departs from its recording: other files, other events, another order, recordings that somebody changed.
  * The first difference is named, and what does not count is not. */
 
+#include "support/event_json.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
@@ -348,10 +349,10 @@ static void test_context_and_messages_are_compared_and_what_is_of_the_day_is_not
 static void claim_model(struct made *made)
 {
     struct again again;
-    CLEANUP(free) char *was = xstrdup(turn_rig_event(&made->rig, EVENT_SESSION_STARTED, 0)->session_started.model);
+    CLEANUP(free) char *was = xstrdup(event_json(turn_rig_event(&made->rig, EVENT_SESSION_STARTED, 0), "model"));
 
     run_again(made, &again);
-    tamper(made, "session.started", was, turn_rig_event(&again.rig, EVENT_SESSION_STARTED, 0)->session_started.model);
+    tamper(made, "session.started", was, event_json(turn_rig_event(&again.rig, EVENT_SESSION_STARTED, 0), "model"));
     again_release(&again);
 }
 

@@ -2,6 +2,7 @@
  * large file would stop everything else for seconds, and write.applied would come long after the file was replaced. The
  * comparisons are counted by standing in for the function that makes them. */
 
+#include "support/event_json.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
@@ -78,7 +79,7 @@ static void write_with(void (*answer)(struct turn_rig *, const struct question *
     assert_int_equal(compared_on_loop, 0);
     assert_in_range(compared, 1, most);
     /* What is told is of what was written, in the journal and to the model. */
-    files = turn_rig_event(&rig, EVENT_WRITE_APPLIED, 0)->write_applied.files;
+    files = event_json(turn_rig_event(&rig, EVENT_WRITE_APPLIED, 0), "files");
     assert_string_equal(turn_check_json(&rig, files, "[0].added"), added);
     assert_string_equal(turn_check_json(&rig, files, "[0].removed"), removed);
     message = turn_check_message(&rig, "w");

@@ -2,6 +2,7 @@
  * told as not run, the model is asked with everything that was said until then, and what comes of it is a journal like
  * any other. */
 
+#include "support/event_json.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "support/rich_turn.h"
@@ -25,8 +26,11 @@ struct original {
 static char *messages_text(const struct message_list *messages)
 {
     struct strbuf text = STRBUF_INIT;
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
+    struct event event = {.type = EVENT_TURN_PREPARED,
+                          .turn_prepared = {.messages = message_list_to_event(&arena, messages)}};
 
-    message_list_write(&text, messages);
+    strbuf_addstr(&text, event_json(&event, "messages"));
     for (size_t i = 0; i < messages->count; i++)
         strbuf_addf(&text, " %s", messages->items[i].opaque ? messages->items[i].opaque : "-");
     return strbuf_detach(&text, NULL);

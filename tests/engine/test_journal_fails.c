@@ -2,6 +2,7 @@
  * acted upon, because it could not be recorded: nothing is written, nothing is asked, the turn comes to its end, and the
  * engine says why. */
 
+#include "support/event_json.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "event/journal.h"
@@ -96,7 +97,7 @@ static void check_files(struct breaking *breaking)
 
         for (size_t n = 0; n < rig->event_count; n++)
             if (rig->events[n].type == EVENT_CHECKPOINT_SAVED)
-                saved |= strcmp(turn_check_json(rig, rig->events[n].checkpoint_saved.paths, "[0]"), rich_files[i].path) == 0;
+                saved |= strcmp(turn_check_json(rig, event_json(&rig->events[n], "paths"), "[0]"), rich_files[i].path) == 0;
         if (strcmp(content, rich_files[i].after) == 0)
             assert_true(saved); /* and that follows an allowing decision, as promised */
     }

@@ -1,6 +1,7 @@
 /* Kill -9 at random instants of the demo turn. Whatever the instant: the journal opens and folds, no event that was
  * printed is missing from it, and every file is wholly what it was or wholly what was approved, as the journal says. */
 
+#include "support/event_json.h"
 #include "base/arena.h"
 #include "base/file.h"
 #include "base/hash.h"
@@ -118,7 +119,7 @@ static void learn(const char *dir)
         assert_int_equal(journal_event(reader, i, &event, &arena, NULL), 0);
         if (event.type != EVENT_WRITE_APPLIED)
             continue;
-        json_each(file, parse(&arena, event.write_applied.files))
+        json_each(file, parse(&arena, event_json(&event, "files")))
         {
             struct write_state *state = &writes[write_count++];
 
@@ -182,11 +183,11 @@ static size_t check(const char *dir, const struct strbuf *printed)
         session_apply(&session, &event);
         if (event.type == EVENT_WRITE_PROPOSED)
             snprintf(open_path, sizeof(open_path), "%s",
-                     json_str(json_get(json_at(parse(&arena, event.write_proposed.files), 0), "path"), ""));
+                     json_str(json_get(json_at(parse(&arena, event_json(&event, "files")), 0), "path"), ""));
         if (event.type == EVENT_WRITE_DECIDED && find_write(open_path))
             decided[find_write(open_path) - writes] = true;
         if (event.type == EVENT_WRITE_APPLIED)
-            json_each(file, parse(&arena, event.write_applied.files))
+            json_each(file, parse(&arena, event_json(&event, "files")))
                 applied[find_write(json_str(json_get(file, "path"), "")) - writes] = true;
     }
     assert_int_equal(session.fault_count, 0);

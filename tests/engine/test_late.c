@@ -1,6 +1,7 @@
 /* Late threads: a tool that timed out comes back when nobody waits for it any more, in the same step, in a later turn, after
  * the session. All that is ever heard of it is late.suppressed. */
 
+#include "support/event_json.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "support/fake_tools.h"
@@ -112,7 +113,7 @@ static void test_d45_late_success_counts_for_nothing_and_the_call_may_be_made_ag
     assert_string_equal(turn_check_outcome(&rig, "2"), "timeout"); /* not a duplicate: it never succeeded */
     assert_int_equal(slow.executions, 2);
     assert_int_equal(turn_rig_count(&rig, EVENT_LATE_SUPPRESSED), 2);
-    assert_string_equal(turn_rig_event(&rig, EVENT_TURN_FINALIZED, 0)->turn_finalized.citations, "[]");
+    assert_string_equal(event_json(turn_rig_event(&rig, EVENT_TURN_FINALIZED, 0), "citations"), "[]");
     end_slow(&rig, &slow);
 }
 
@@ -150,7 +151,7 @@ static void test_tool_that_may_not_be_repeated_after_a_timeout_is_blocked_for_th
         fake_answer_call(answer(&rig), "2", "slow", "{}");
         turn_rig_turn(&rig, "go");
         assert_string_equal(
-            turn_check_json(&rig, turn_rig_finished(&rig, "1")->tool_finished.timeout, "retryable"), no_retry ? "false" : "true");
+            turn_check_json(&rig, event_json(turn_rig_finished(&rig, "1"), "timeout"), "retryable"), no_retry ? "false" : "true");
         assert_string_equal(turn_check_outcome(&rig, "2"), no_retry ? "denied:blocked" : "timeout");
         /* For the turn, not for the session. */
         slow.takes_ms = 0;

@@ -1,6 +1,7 @@
 /* The model is changed in the middle of a session: from the next request on another one is asked with everything that was
  * said, the journal tells it, and a session that is gone on with asks it again. */
 
+#include "support/event_json.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "support/fake_tools.h"
@@ -70,7 +71,8 @@ static void test_next_turn_asks_the_other_with_what_was_said(void **state)
     turn_rig_turn(&stage.rig, "who are you");
     assert_string_equal(change(&stage, "other"), "");
     changed = &turn_rig_event(&stage.rig, EVENT_MODEL_CHANGED, 0)->model_changed;
-    assert_string_equal(changed->model, "{\"provider\":\"fake\",\"name\":\"fake-2\",\"as\":\"other\"}");
+    assert_string_equal(event_body_json(EVENT_MODEL_CHANGED, changed, "model"),
+                        "{\"provider\":\"fake\",\"name\":\"fake-2\",\"as\":\"other\"}");
     assert_string_equal(changed->by, "key");
     turn_rig_turn(&stage.rig, "and now");
     assert_int_equal(turn_rig_count(&stage.rig, EVENT_MODEL_CHANGED), 1);
@@ -202,7 +204,7 @@ static void test_session_that_is_gone_on_with_asks_it_again(void **state)
     assert_int_equal(second.opened, 0);
     assert_int_equal(turn_rig_count(&second.rig, EVENT_MODEL_CHANGED), 1);
     assert_string_equal(turn_rig_event(&second.rig, EVENT_MODEL_CHANGED, 0)->model_changed.by, "resume");
-    assert_string_equal(turn_rig_event(&second.rig, EVENT_MODEL_CHANGED, 0)->model_changed.model,
+    assert_string_equal(event_json(turn_rig_event(&second.rig, EVENT_MODEL_CHANGED, 0), "model"),
                         "{\"provider\":\"fake\",\"name\":\"fake-1\"}");
     release_resumed(&second);
 }

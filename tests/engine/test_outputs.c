@@ -1,6 +1,7 @@
 /* What comes of a tool's answer, and of the turn's: long outputs become artifacts that can be read back, and the finalizer
  * goes through its steps whatever each of them does. */
 
+#include "support/event_json.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "support/fake_tools.h"
@@ -52,7 +53,7 @@ static void test_d37_long_output_is_kept_whole_and_read_back_in_pages(void **sta
     assert_string_equal(turn_check_outcome(&rig, "d"), "artifact");
     assert_true(strlen(turn_check_message(&rig, "d")) < 1000);
     id = turn_check_json(&rig, turn_check_message(&rig, "d"), "id");
-    assert_string_equal(id, turn_check_json(&rig, turn_rig_finished(&rig, "d")->tool_finished.artifact, "id"));
+    assert_string_equal(id, turn_check_json(&rig, event_json(turn_rig_finished(&rig, "d"), "artifact"), "id"));
 
     /* In another turn, and past what compaction would have left of it. */
     read = xasprintf("{\"path\":\"%s\",\"offset\":550}", id);
@@ -85,7 +86,7 @@ static void test_output_within_the_limit_is_given_as_it_is(void **state)
 
 static void check_cut(struct turn_rig *rig)
 {
-    const char *output = turn_rig_finished(rig, "d")->tool_finished.result;
+    const char *output = event_json(turn_rig_finished(rig, "d"), "result");
 
     assert_string_equal(turn_check_outcome(rig, "d"), "result");
     assert_string_equal(turn_check_json(rig, output, "truncated"), "true");
@@ -233,8 +234,8 @@ static void test_d46_finalizer_goes_through_all_steps_in_order_even_when_each_fa
         assert_string_equal(log.text.buf, "citations usage log decision memory learner judges");
         assert_true(log.closed_first);
         finalized = turn_rig_event(&rig, EVENT_TURN_FINALIZED, 0);
-        assert_string_equal(turn_check_json(&rig, finalized->turn_finalized.judges, "status"), fail ? "failed" : "done");
-        assert_string_equal(turn_check_json(&rig, finalized->turn_finalized.memory, "reason"),
+        assert_string_equal(turn_check_json(&rig, event_json(finalized, "judges"), "status"), fail ? "failed" : "done");
+        assert_string_equal(turn_check_json(&rig, event_json(finalized, "memory"), "reason"),
                             fail ? "memory has no time" : "");
         assert_string_equal(turn_check_finished(&rig)->status, "done");
         turn_check_end(&rig);

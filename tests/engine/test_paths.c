@@ -1,6 +1,7 @@
 /* Where a write goes: links are resolved before anybody decides, a folder that is swapped meanwhile is noticed, and
  * protected places are asked about whatever was allowed. */
 
+#include "support/event_json.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
@@ -48,7 +49,7 @@ static const char *proposed(struct turn_rig *rig, size_t n, const char *what)
 {
     const struct event *event = turn_rig_event(rig, EVENT_WRITE_PROPOSED, n);
     assert_non_null(event);
-    return turn_check_json(rig, event->write_proposed.files, what);
+    return turn_check_json(rig, event_json(event, "files"), what);
 }
 
 static const struct event_write_decided *decided(const struct turn_rig *rig, size_t n)
@@ -120,7 +121,7 @@ static void test_the_question_is_about_the_resolved_path(void **state)
     say(&rig, INTENT_APPROVE);
     check_file(&rig, ".git/hooks/pre-commit", "new\n");
     const struct event *applied = turn_rig_event(&rig, EVENT_WRITE_APPLIED, 0);
-    assert_string_equal(turn_check_json(&rig, applied->write_applied.files, "[0].path"), ".git/hooks/pre-commit");
+    assert_string_equal(turn_check_json(&rig, event_json(applied, "files"), "[0].path"), ".git/hooks/pre-commit");
     turn_check_end(&rig);
 }
 

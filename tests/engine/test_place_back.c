@@ -1,5 +1,6 @@
 /* The way from a turn's workspace back into the project, which is a write like any other. In real sandboxes. */
 
+#include "support/event_json.h"
 #include "base/mem.h"
 #include "support/place_rig.h"
 #include <setjmp.h>
@@ -40,8 +41,8 @@ static void test_brought_back_when_approved(void **state)
     assert_string_equal(b, "b\n");
     assert_string_equal(one, "b\n");
     const struct event *proposed = turn_rig_event(&rig.turn, EVENT_WRITE_PROPOSED, 0);
-    assert_non_null(strstr(proposed->write_proposed.files, "-old"));
-    assert_null(strstr(proposed->write_proposed.files, "res/s")); /* what would not change is not asked about */
+    assert_non_null(strstr(event_json(proposed, "files"), "-old"));
+    assert_null(strstr(event_json(proposed, "files"), "res/s")); /* what would not change is not asked about */
     assert_string_equal(place_rig_of(&rig, "c2", "paths[1]"), "res/d/b.txt");
     assert_string_equal(place_rig_of(&rig, "c3", "unchanged"), "true");
     assert_int_equal(rig.turn.questions, 2);
@@ -65,8 +66,8 @@ static void test_a_question_about_much_is_short(void **state)
     place_rig_call(&rig, "c2", "bring_back", "{\"from\":\"out\",\"to\":\"res/\"}");
     place_rig_turn(&rig);
     const struct event *proposed = turn_rig_event(&rig.turn, EVENT_WRITE_PROPOSED, 0);
-    assert_true(strlen(proposed->write_proposed.files) < (size_t)3 << 20);
-    assert_non_null(strstr(proposed->write_proposed.files, "Too large to be shown whole: 272728 lines added"));
+    assert_true(strlen(event_json(proposed, "files")) < (size_t)3 << 20);
+    assert_non_null(strstr(event_json(proposed, "files"), "Too large to be shown whole: 272728 lines added"));
     CLEANUP(free) char *last = turn_rig_read(&rig.turn, "res/4");
     assert_int_equal(strlen(last), 3000000);
 }

@@ -1,5 +1,6 @@
 /* Files of a turn's workspace: what may go in, what comes out, artifacts and skills. In real sandboxes. */
 
+#include "support/event_json.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "support/place_rig.h"
@@ -40,7 +41,7 @@ static void test_the_project_may_be_staged(void **state)
     CLEANUP(free) char *mine = turn_rig_read(&rig.turn, "a.txt");
     assert_string_equal(mine, "one\n"); /* it is a copy */
     const struct event *now = turn_rig_event(&rig.turn, EVENT_WORKSPACE_STATE, 0);
-    assert_string_equal(turn_check_json(&rig.turn, now->workspace_state.inputs, "[0].to"), "work/inputs/a.txt");
+    assert_string_equal(turn_check_json(&rig.turn, event_json(now, "inputs"), "[0].to"), "work/inputs/a.txt");
 }
 
 static void test_nothing_else_may_be_staged(void **state)
@@ -271,7 +272,7 @@ static void test_reads_side_by_side(void **state)
     place_rig_call(&rig, "c4", "stage_input", "{\"from\":\"artifact://x\"}");
     place_rig_turn(&rig);
     assert_string_equal(
-        turn_check_json(&rig.turn, turn_rig_event(&rig.turn, EVENT_WAVES_PLANNED, 0)->waves_planned.waves, "[0].mode"),
+        turn_check_json(&rig.turn, event_json(turn_rig_event(&rig.turn, EVENT_WAVES_PLANNED, 0), "waves"), "[0].mode"),
         "parallel");
     assert_string_equal(place_rig_of(&rig, "c1", "limits_hit"), "false");
     size_t made = 0;
@@ -318,7 +319,7 @@ static void test_skills(void **state)
     assert_non_null(strstr(place_rig_of(&rig, "c2", "text"), "Run bin/count."));
     /* Two reads, side by side. */
     assert_string_equal(
-        turn_check_json(&rig.turn, turn_rig_event(&rig.turn, EVENT_WAVES_PLANNED, 0)->waves_planned.waves, "[0].mode"),
+        turn_check_json(&rig.turn, event_json(turn_rig_event(&rig.turn, EVENT_WAVES_PLANNED, 0), "waves"), "[0].mode"),
         "parallel");
     assert_string_equal(place_rig_of(&rig, "c3", "exit_code"), "0");
     assert_non_null(strstr(place_rig_of(&rig, "c3", "stdout"), "count at /workspace/skills/count\n"));
@@ -332,9 +333,9 @@ static void test_skills(void **state)
     assert_string_equal(place_rig_of(&rig, "c7", "files[0].name"), ""); /* nothing has run for it */
     size_t states = turn_rig_count(&rig.turn, EVENT_WORKSPACE_STATE);
     const struct event *now = turn_rig_event(&rig.turn, EVENT_WORKSPACE_STATE, states - 1);
-    assert_string_equal(turn_check_json(&rig.turn, now->workspace_state.skills, "[0].name"), "count");
-    assert_string_equal(turn_check_json(&rig.turn, now->workspace_state.skills, "[0].files"), "2");
-    assert_string_equal(turn_check_json(&rig.turn, now->workspace_state.outputs, "[0].name"), "out/words.txt");
+    assert_string_equal(turn_check_json(&rig.turn, event_json(now, "skills"), "[0].name"), "count");
+    assert_string_equal(turn_check_json(&rig.turn, event_json(now, "skills"), "[0].files"), "2");
+    assert_string_equal(turn_check_json(&rig.turn, event_json(now, "outputs"), "[0].name"), "out/words.txt");
 }
 
 /* What one stream does not need the other gets; what is not shown is kept. */

@@ -1,6 +1,7 @@
 /* What workspace.state tells of a workspace: the truth about every folder however many files there are, and what
  * changes while programs run. */
 
+#include "support/event_json.h"
 #include "base/mem.h"
 #include "support/place_rig.h"
 #include <setjmp.h>
@@ -32,7 +33,7 @@ static const struct event_workspace_state *newest(void)
 /* The entry of a path in the newest state; NULL. */
 static const struct json *entry(const char *path)
 {
-    json_each (value, turn_check_value(&rig.turn, newest()->entries, "")) {
+    json_each (value, turn_check_value(&rig.turn, event_body_json(EVENT_WORKSPACE_STATE, newest(), "entries"), "")) {
         if (strcmp(json_str(json_get(value, "path"), ""), path) == 0)
             return value;
     }
@@ -52,7 +53,7 @@ static int64_t listed_in(const char *folder)
 {
     int64_t count = 0;
     size_t len = strlen(folder);
-    json_each (value, turn_check_value(&rig.turn, newest()->entries, "")) {
+    json_each (value, turn_check_value(&rig.turn, event_body_json(EVENT_WORKSPACE_STATE, newest(), "entries"), "")) {
         const char *path = json_str(json_get(value, "path"), "");
         count += strncmp(path, folder, len) == 0 && path[len] == '/';
     }
@@ -100,7 +101,7 @@ static void test_the_list_is_bounded_and_shared(void **state)
     run("for d in $(seq -w 60); do mkdir -p work/d$d/e; (cd work/d$d; touch $(seq 40); cd e; touch $(seq 40)); done");
     size_t count = 0;
     int64_t more = 0;
-    json_each (value, turn_check_value(&rig.turn, newest()->entries, "")) {
+    json_each (value, turn_check_value(&rig.turn, event_body_json(EVENT_WORKSPACE_STATE, newest(), "entries"), "")) {
         count++;
         more += json_int(json_get(value, "more"), 0);
     }
@@ -120,7 +121,7 @@ static void test_long_paths_are_bounded(void **state)
     place_rig_open(&rig);
     run("n=$(printf '%0250d' 0); p=work; for i in 1 2 3 4 5 6; do p=$p/$n; mkdir $p; "
         "for k in $(seq 90); do touch $p/$k$(printf '%0200d' 0); done; done");
-    assert_true(strlen(newest()->entries) < 256 << 10);
+    assert_true(strlen(event_body_json(EVENT_WORKSPACE_STATE, newest(), "entries")) < 256 << 10);
     assert_int_equal(number("work", "count"), 6 * 91);
 }
 
@@ -158,8 +159,8 @@ static void test_a_workspace_is_told_when_it_is_made(void **state)
     assert_int_equal(states(), 2);
     assert_true(turn_check_place(&rig.turn, EVENT_WORKSPACE_STATE, NULL, 0) <
                 turn_check_place(&rig.turn, EVENT_TOOL_OUTPUT, NULL, 0));
-    assert_null(strstr(state_at(0)->entries, "out/hi"));
-    assert_non_null(strstr(state_at(1)->entries, "out/hi"));
+    assert_null(strstr(event_body_json(EVENT_WORKSPACE_STATE, state_at(0), "entries"), "out/hi"));
+    assert_non_null(strstr(event_body_json(EVENT_WORKSPACE_STATE, state_at(1), "entries"), "out/hi"));
 }
 
 static bool holds_megabytes(struct place_rig *now)

@@ -1,6 +1,7 @@
 /* Calls that wait for a thread of the pool: the wait is not the tool's time, but it is not endless either, and what timed
  * out before it began never begins. The pool of this program has two threads. */
 
+#include "support/event_json.h"
 #include "base/mem.h"
 #include "support/fake_tools.h"
 #include "support/turn_check.h"
@@ -103,9 +104,9 @@ static void test_call_that_finds_no_thread_times_out_and_says_so(void **state)
     assert_string_equal(turn_check_outcome(&test.rig, "h1"), "timeout");
     assert_string_equal(turn_check_outcome(&test.rig, "q"), "timeout");
     finished = turn_rig_finished(&test.rig, "q");
-    assert_string_equal(turn_check_json(&test.rig, finished->tool_finished.timeout, "queued"), "true");
-    assert_string_equal(turn_check_json(&test.rig, finished->tool_finished.timeout, "retryable"), "true");
-    assert_string_equal(turn_check_json(&test.rig, turn_rig_finished(&test.rig, "h1")->tool_finished.timeout, "queued"), "");
+    assert_string_equal(turn_check_json(&test.rig, event_json(finished, "timeout"), "queued"), "true");
+    assert_string_equal(turn_check_json(&test.rig, event_json(finished, "timeout"), "retryable"), "true");
+    assert_string_equal(turn_check_json(&test.rig, event_json(turn_rig_finished(&test.rig, "h1"), "timeout"), "queued"), "");
     assert_string_equal(turn_check_json(&test.rig, turn_check_message(&test.rig, "q"), "error"),
                         "quick was not begun within its time limit of 10 s, because other calls kept all threads busy");
     assert_int_equal(test.quick.executions, 0);

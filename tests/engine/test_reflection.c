@@ -1,5 +1,6 @@
 /* When the model looks back, how long it is waited for, and what comes of it. */
 
+#include "support/event_json.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "support/fake_tools.h"
@@ -66,7 +67,7 @@ static void test_model_looks_back_after_a_tool_failed_and_reads_its_own_words(vo
     assert_non_null(strstr(asked->items[asked->count - 1].text, "bad (b): it broke"));
     after = turn_rig_messages(&rig);
     assert_string_equal(after->items[after->count - 1].text, "I will try another way.");
-    assert_string_equal(turn_check_json(&rig, turn_check_finished(&rig)->usage, "output"), "9");
+    assert_string_equal(turn_check_json(&rig, event_body_json(EVENT_TURN_FINISHED, turn_check_finished(&rig), "usage"), "output"), "9");
     end_failing(&rig, &bad);
 }
 

@@ -1,6 +1,7 @@
 /* run_script in a turn: a box is waited for, what the script sends is in the journal as it comes, and the box goes back
  * whatever happens. */
 
+#include "support/event_json.h"
 #include "support/fake_pool.h"
 #include "support/script_rig.h"
 
@@ -33,7 +34,7 @@ static void test_a_script_that_works(void **state)
     f->pool.secrets = (const char *const[]){"B", "C", "A", NULL};
     run(f, "{\"script\":\"emit_result({'answer': 42})\",\"secrets\":[\"A\",\"B\"]}");
     assert_string_equal(outcome(f), "result");
-    const char *result = turn_rig_finished(&f->rig, "c1")->tool_finished.result;
+    const char *result = event_json(turn_rig_finished(&f->rig, "c1"), "result");
     assert_non_null(strstr(result, "\"final_data\":{\"answer\":42}"));
     assert_non_null(strstr(result, "\"intermediates\":[{\"label\":\"half\",\"data\":{\"n\":50}}]"));
     assert_non_null(strstr(result, "\"message\":\"hello\""));
@@ -99,7 +100,7 @@ static void test_a_step_without_a_result(void **state)
     f->answers = steps;
     run(f, "{\"script\":\"x\",\"mode\":\"interactive\"}");
     assert_string_equal(outcome(f), "result");
-    assert_non_null(strstr(turn_rig_finished(&f->rig, "c1")->tool_finished.result, "\"step_done\":true"));
+    assert_non_null(strstr(event_json(turn_rig_finished(&f->rig, "c1"), "result"), "\"step_done\":true"));
     assert_string_equal(f->mode, "INTERACTIVE");
 }
 
@@ -154,7 +155,7 @@ static void test_secrets_that_nobody_declared(void **state)
     fake_answer_call(fake_provider_answer(f->rig.model), "c2", "run_script",
                      "{\"script\":\"x\",\"secrets\":[\"AB\",\"a\"]}");
     turn_rig_turn(&f->rig, "again");
-    assert_string_equal(turn_check_json(&f->rig, turn_rig_finished(&f->rig, "c2")->tool_finished.failure, "error"),
+    assert_string_equal(turn_check_json(&f->rig, event_json(turn_rig_finished(&f->rig, "c2"), "failure"), "error"),
                         "the secret a is not declared for this session (declared: A, AB)");
     assert_int_equal(f->pool.taken, 0);
     assert_int_equal(f->pool.forgotten, 0);

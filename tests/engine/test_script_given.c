@@ -1,5 +1,6 @@
 /* run_script with files of the workspace and with tools: what goes with the request, and what the call may do. */
 
+#include "support/event_json.h"
 #include "support/fake_pool.h"
 #include "support/script_rig.h"
 
@@ -180,7 +181,7 @@ static void test_the_scheduler_asks_for_the_calls_effect(void **state)
     fake_answer_call(answer, "s1", "run_script", "{\"script\":\"x\",\"tools\":[\"look\"]}");
     fake_answer_call(answer, "s2", "run_script", "{\"script\":\"y\",\"tools\":[\"note\"]}");
     turn_rig_turn(&f->rig, "go");
-    const char *waves = turn_rig_event(&f->rig, EVENT_WAVES_PLANNED, 0)->waves_planned.waves;
+    const char *waves = event_json(turn_rig_event(&f->rig, EVENT_WAVES_PLANNED, 0), "waves");
     assert_non_null(strstr(waves, "\"calls\":[\"r1\",\"s1\"],\"why\":\"s2 is no read (LOCAL_WRITE)\""));
 }
 
@@ -201,10 +202,10 @@ static const char *plan_looking(struct script_rig *f)
 {
     ask_for_looking(f);
     turn_rig_turn(&f->rig, "go");
-    return turn_rig_event(&f->rig, EVENT_WAVES_PLANNED, 0)->waves_planned.waves;
+    return event_json(turn_rig_event(&f->rig, EVENT_WAVES_PLANNED, 0), "waves");
 }
 
-#define TOGETHER "[{\"index\":1,\"mode\":\"parallel\",\"calls\":[\"c1\",\"c2\"],\"why\":\"last call\"}]"
+#define TOGETHER "[{\"index\":1,\"mode\":\"parallel\",\"calls\":[\"c1\",\"c2\"],\"why\":\"last call\",\"effect\":\"READ_ONLY\"}]"
 
 static void test_the_plan_is_the_same_whoever_comes_first(void **state)
 {
@@ -277,7 +278,7 @@ static void run_again(struct script_rig *f, bool told, int64_t tool_calls, const
     replay_answer(&made.rig)->text = "over";
     f->answers = works;
     turn_rig_turn(&made.rig, "go");
-    assert_non_null(strstr(turn_rig_event(&made.rig, EVENT_WAVES_PLANNED, 0)->waves_planned.waves, planned));
+    assert_non_null(strstr(event_json(turn_rig_event(&made.rig, EVENT_WAVES_PLANNED, 0), "waves"), planned));
     again_init(&again, made.path);
     assert_int_equal(recording_stand_ins(again.recording, again.rig.harness.registry, true, &err), 0);
     if (tool_calls)

@@ -1,6 +1,7 @@
 /* What can be switched while a session runs: calls one at a time or side by side, breakpoints that hold or are passed.
  */
 
+#include "support/event_json.h"
 #include "base/mem.h"
 #include "support/fake_tools.h"
 #include "support/turn_check.h"
@@ -46,7 +47,7 @@ static bool planned_parallel(const struct turn_rig *rig, size_t turn)
 {
     const struct event *event = turn_rig_event(rig, EVENT_WAVES_PLANNED, turn);
     assert_non_null(event);
-    return strstr(event->waves_planned.waves, "\"parallel\"") != NULL;
+    return strstr(event_json(event, "waves"), "\"parallel\"") != NULL;
 }
 
 static void calls_run_one_at_a_time_and_side_by_side_again(void **state)

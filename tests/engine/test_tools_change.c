@@ -1,6 +1,7 @@
 /* Tools that come, become others and go between turns: each turn has those that were there when it began, the journal says
  * so before it, and a recording does the same again. */
 
+#include "support/event_json.h"
 #include "base/mem.h"
 #include "support/replay_rig.h"
 #include "tools/source.h"
@@ -83,13 +84,13 @@ static void check_story(struct turn_rig *rig)
     assert_int_equal(came->turn, 0);
     assert_true(came->seq < turn_rig_event(rig, EVENT_TURN_STARTED, 1)->seq);
     assert_true(came->seq > turn_rig_event(rig, EVENT_TURN_FINISHED, 0)->seq);
-    assert_string_equal(came->tools_changed.added, "[\"late\"]");
-    assert_string_equal(came->tools_changed.changed, "[]");
-    assert_non_null(strstr(came->tools_changed.tools, "\"name\":\"late\""));
-    assert_string_equal(turn_rig_event(rig, EVENT_TOOLS_CHANGED, 1)->tools_changed.changed, "[\"late\"]");
+    assert_string_equal(event_json(came, "added"), "[\"late\"]");
+    assert_string_equal(event_json(came, "changed"), "[]");
+    assert_non_null(strstr(event_json(came, "tools"), "\"name\":\"late\""));
+    assert_string_equal(event_json(turn_rig_event(rig, EVENT_TOOLS_CHANGED, 1), "changed"), "[\"late\"]");
     const struct event *went = turn_rig_event(rig, EVENT_TOOLS_CHANGED, 2);
-    assert_string_equal(went->tools_changed.removed, "[\"late\"]");
-    assert_null(strstr(went->tools_changed.tools, "\"name\":\"late\""));
+    assert_string_equal(event_json(went, "removed"), "[\"late\"]");
+    assert_null(strstr(event_json(went, "tools"), "\"name\":\"late\""));
 }
 
 static void test_each_turn_has_the_tools_that_were_there_when_it_began(void **state)

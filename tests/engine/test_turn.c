@@ -1,6 +1,7 @@
 /* A whole turn, through intents in and events out: the order of what is told, one outcome and one message for every call
  * whatever happens to its siblings, and nothing that one turn leaves to the next. */
 
+#include "support/event_json.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
@@ -265,7 +266,7 @@ static void test_d27_d28_d29_reads_share_a_wave_while_their_keys_are_disjoint(vo
     fake_answer_call(a, "d", "read_file", "{\"path\":\"d\"}");
     fake_answer_call(a, "e", "read_file", "{\"path\":\"e\"}");
     turn_rig_turn(&rig, "look");
-    waves = turn_rig_event(&rig, EVENT_WAVES_PLANNED, 0)->waves_planned.waves;
+    waves = event_json(turn_rig_event(&rig, EVENT_WAVES_PLANNED, 0), "waves");
     assert_string_equal(turn_check_json(&rig, waves, "[0].calls"), "[\"a\",\"b\"]");
     assert_string_equal(turn_check_json(&rig, waves, "[1].calls"), "[\"a2\"]");
     assert_string_equal(turn_check_json(&rig, waves, "[2].calls"), "[\"c\"]");
@@ -293,7 +294,7 @@ static void test_d30_without_parallel_every_call_is_a_wave(void **state)
     fake_answer_call(a, "a", "read_file", "{\"path\":\"a\"}");
     fake_answer_call(a, "b", "read_file", "{\"path\":\"b\"}");
     turn_rig_turn(&rig, "look");
-    waves = turn_rig_event(&rig, EVENT_WAVES_PLANNED, 0)->waves_planned.waves;
+    waves = event_json(turn_rig_event(&rig, EVENT_WAVES_PLANNED, 0), "waves");
     assert_string_equal(turn_check_json(&rig, waves, "[1].calls"), "[\"b\"]");
     assert_string_equal(turn_check_json(&rig, waves, "[1].mode"), "sequential");
     assert_true(turn_check_place(&rig, EVENT_TOOL_STARTED, "b", 0) > turn_check_place(&rig, EVENT_TOOL_FINISHED, "a", 0));

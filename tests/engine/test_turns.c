@@ -1,6 +1,7 @@
 /* Turn after turn: the conversation goes on, and nothing else does. The harness stays as it was given; everything of a turn
  * lives and dies with it. */
 
+#include "support/event_json.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "event/journal.h"
@@ -171,7 +172,7 @@ static void test_each_turn_counts_its_own_time_and_tokens(void **state)
         turn_rig_turn(&rig, "wait");
         assert_int_equal(turn_check_finished(&rig)->elapsed_ms, 2000);
         assert_int_equal(turn_check_finished(&rig)->waited_ms, 0);
-        assert_string_equal(turn_check_json(&rig, turn_check_finished(&rig)->usage, "input"), "10");
+        assert_string_equal(turn_check_json(&rig, event_body_json(EVENT_TURN_FINISHED, turn_check_finished(&rig), "usage"), "input"), "10");
     }
     turn_check_end(&rig);
 }

@@ -1,6 +1,7 @@
 /* Questions about writes and every kind of answer to them: what is written is what was allowed, the model is told which of
  * it that was, and an answer to anything but the open question changes nothing. */
 
+#include "support/event_json.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
@@ -95,7 +96,7 @@ static void test_question_shows_what_would_be_written(void **state)
     assert_string_equal(question->tool, "write_file");
     assert_string_equal(question->changes->items[0].new.bytes, "new\n");
     assert_false(question->again);
-    files = turn_rig_event(&rig, EVENT_WRITE_PROPOSED, 0)->write_proposed.files;
+    files = event_json(turn_rig_event(&rig, EVENT_WRITE_PROPOSED, 0), "files");
     assert_string_equal(turn_check_json(&rig, files, "[0].path"), "a.txt");
     assert_string_equal(turn_check_json(&rig, files, "[0].added"), "1");
     assert_string_equal(turn_check_json(&rig, files, "[0].removed"), "1");
@@ -293,11 +294,11 @@ static void test_kept_hunks_are_written_and_the_model_is_told_which(void **state
     turn_rig_run(&rig);
     check_file(&rig, "n.txt", last_changed);
     assert_string_equal(decided(&rig, 0)->decision, "partial");
-    assert_string_equal(decided(&rig, 0)->hunks, "[{\"path\":\"n.txt\",\"keep\":[2],\"of\":2}]");
+    assert_string_equal(event_body_json(EVENT_WRITE_DECIDED, decided(&rig, 0), "hunks"), "[{\"path\":\"n.txt\",\"keep\":[2],\"of\":2}]");
     message = turn_check_message(&rig, "w");
     assert_string_equal(turn_check_json(&rig, message, "approval.applied"), "hunks 2 of 2");
     assert_string_equal(turn_check_json(&rig, message, "approval.refused[0].lines"), "-1\n+ONE\n");
-    assert_string_equal(turn_check_json(&rig, turn_rig_event(&rig, EVENT_WRITE_APPLIED, 0)->write_applied.files, "[0].added"),
+    assert_string_equal(turn_check_json(&rig, event_json(turn_rig_event(&rig, EVENT_WRITE_APPLIED, 0), "files"), "[0].added"),
                         "1");
     turn_check_end(&rig);
 }
@@ -396,7 +397,7 @@ static void test_edit_of_one_file_of_two_is_told_with_that_files_digest(void **s
     check_file(&rig, "a.txt", NULL); /* not named, not written */
     check_file(&rig, "b.txt", "B, edited\n");
     event = turn_rig_event(&rig, EVENT_EDITED, 0);
-    files = turn_rig_event(&rig, EVENT_WRITE_PROPOSED, 0)->write_proposed.files;
+    files = event_json(turn_rig_event(&rig, EVENT_WRITE_PROPOSED, 0), "files");
     assert_string_equal(turn_check_json(&rig, event->edited.before, "[0].path"), "b.txt");
     assert_string_equal(turn_check_json(&rig, event->edited.before, "[0].digest"),
                         turn_check_json(&rig, files, "[1].new_digest"));

@@ -1,3 +1,4 @@
+#include "support/event_json.h"
 #include "support/place_rig.h"
 #include "base/file.h"
 #include "base/mem.h"
@@ -130,9 +131,9 @@ const char *place_rig_result(struct place_rig *rig, const char *call)
     const char *outcome = turn_check_outcome(&rig->turn, call);
     const struct event *finished = turn_rig_finished(&rig->turn, call);
     if (strcmp(outcome, "result") != 0)
-        fail_msg("%s: %s %s%s", call, outcome, finished && finished->tool_finished.failure ? finished->tool_finished.failure : "",
-                 finished && finished->tool_finished.denied ? finished->tool_finished.denied : "");
-    return finished->tool_finished.result;
+        fail_msg("%s: %s %s%s", call, outcome, finished && event_json(finished, "failure") ? event_json(finished, "failure") : "",
+                 finished && event_json(finished, "denied") ? event_json(finished, "denied") : "");
+    return event_json(finished, "result");
 }
 
 const char *place_rig_of(struct place_rig *rig, const char *call, const char *path)
@@ -144,5 +145,5 @@ const char *place_rig_of(struct place_rig *rig, const char *call, const char *pa
 const char *place_rig_error(struct place_rig *rig, const char *call)
 {
     assert_string_equal(turn_check_outcome(&rig->turn, call), "failure");
-    return turn_check_json(&rig->turn, turn_rig_finished(&rig->turn, call)->tool_finished.failure, "error");
+    return turn_check_json(&rig->turn, event_json(turn_rig_finished(&rig->turn, call), "failure"), "error");
 }

@@ -2,6 +2,7 @@
 /* A turn whose scripts are answered by a fake harness: what was asked of it is noted. Include support/fake_pool.h too,
  * which stands in for the pool. */
 
+#include "support/event_json.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "support/fake_pool.h"
@@ -95,7 +96,7 @@ static inline const char *outcome(struct script_rig *f)
 static inline const char *error(struct script_rig *f)
 {
     assert_string_equal(outcome(f), "failure");
-    return turn_check_json(&f->rig, turn_rig_finished(&f->rig, "c1")->tool_finished.failure, "error");
+    return turn_check_json(&f->rig, event_json(turn_rig_finished(&f->rig, "c1"), "failure"), "error");
 }
 
 static inline void works(struct fake_channel *harness)

@@ -1,5 +1,6 @@
 /* The promises are checked by walking the events once, with a row for each call of the present turn. */
 
+#include "support/event_json.h"
 #include "support/turn_check.h"
 #include "base/json.h"
 #include "base/mem.h"
@@ -115,7 +116,7 @@ static void check_call(struct walk *walk)
     case EVENT_WRITE_APPLIED:
         row = find_call(walk, event->write_applied.call);
         PROMISE(walk, row->decided && row->allowed && !row->applied && !row->finished && !walk->closed);
-        PROMISE(walk, row->saved || !walk->rig->harness.checkpoints || strcmp(event->write_applied.files, "[]") == 0);
+        PROMISE(walk, row->saved || !walk->rig->harness.checkpoints || strcmp(event_json(event, "files"), "[]") == 0);
         row->applied = true;
         break;
     case EVENT_TOOL_FINISHED:
@@ -145,7 +146,7 @@ static void check_turn(struct walk *walk)
         break;
     case EVENT_MODEL_RESPONDED:
         PROMISE(walk, event->turn == walk->turn && !walk->closed);
-        add_calls(walk, event->model_responded.tool_calls);
+        add_calls(walk, event_json(event, "tool_calls"));
         break;
     case EVENT_HELD:
         PROMISE(walk, !walk->held[0]);
@@ -308,7 +309,7 @@ const char *turn_check_outcome(struct turn_rig *rig, const char *call)
         return "";
     if (strcmp(event->tool_finished.outcome, "denied") != 0)
         return event->tool_finished.outcome;
-    return arena_printf(&rig->arena, "denied:%s", turn_check_json(rig, event->tool_finished.denied, "reason"));
+    return arena_printf(&rig->arena, "denied:%s", turn_check_json(rig, event_json(event, "denied"), "reason"));
 }
 
 const char *turn_check_message(const struct turn_rig *rig, const char *call)

@@ -8,6 +8,7 @@
  * what an edit presupposes, or else "original bytes". Who is asked says `answer` (yes, unless the case says no) to the
  * first question; to a second one, which no case has an answer to, no. */
 
+#include "support/event_json.h"
 #include "areas.h"
 #include "base/mem.h"
 #include "outcomes.h"
@@ -246,7 +247,7 @@ static const char *shown_diff(struct flow *flow)
     CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
     bool any = false;
 
-    json_each(file, proposed ? vector_parse(flow->v, proposed->write_proposed.files) : NULL)
+    json_each(file, proposed ? vector_parse(flow->v, event_json(proposed, "files")) : NULL)
     {
         const char *diff = json_str(json_get(file, "diff"), NULL);
 

@@ -1,5 +1,6 @@
 /* loop.invariants and latewrite.effects: whole turns through the engine, in virtual time. */
 
+#include "support/event_json.h"
 #include "areas.h"
 #include "base/mem.h"
 #include "outcomes.h"
@@ -394,7 +395,7 @@ static void late_facts(struct late *late, struct late_facts *facts)
         facts->entries++;
     facts->results = result;
     facts->artifacts = (int64_t)artifact_store_count(rig->harness.artifacts, NULL);
-    facts->citations = final ? vector_parse(late->v, final->turn_finalized.citations)->count : 0;
+    facts->citations = final ? vector_parse(late->v, event_json(final, "citations"))->count : 0;
     facts->messages = (int64_t)vector_tool_messages(late->v, rig, "c1");
     facts->errors = reflections_after(rig, turn_rig_event(rig, EVENT_LATE_SUPPRESSED, 0));
     facts->changed = !file || strcmp(file, LATE_BEFORE) != 0;

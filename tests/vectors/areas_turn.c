@@ -1,5 +1,6 @@
 /* Areas of the turn: scheduling, replay control, budget. */
 
+#include "support/event_json.h"
 #include "areas.h"
 #include "base/loop.h"
 #include "base/mem.h"
@@ -147,14 +148,14 @@ void area_schedule_waves(struct vector *v)
     size_t count = list ? list->count : 0, wave_count;
     struct wave_call *calls = read_calls(v, in_get(v, "tools"), list);
     const struct wave *waves = waves_plan(&v->arena, calls, count, in_bool(v, "parallel_enabled", true), &wave_count);
-    CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
 
     if (in_has(v, "random_lists")) {
         random_waves(v);
         return;
     }
-    waves_write(&text, waves, wave_count, calls);
-    got_part(v, "waves", text.buf);
+    struct event event = {.type = EVENT_WAVES_PLANNED,
+                          .waves_planned = {.waves = waves_to_event(&v->arena, waves, wave_count, calls)}};
+    got_part(v, "waves", event_json(&event, "waves"));
 }
 
 /* ---- replay ---- */

@@ -1,5 +1,6 @@
 /* Outcomes as vectors name them, read from the events of a turn. */
 
+#include "support/event_json.h"
 #include "outcomes.h"
 #include "base/mem.h"
 #include "tools/trace.h"
@@ -20,12 +21,13 @@ const char *vector_outcome_name(const char *outcome)
 
 const struct json *vector_outcome_details(struct vector *v, const struct event *finished)
 {
-    const struct event_tool_finished *f = &finished->tool_finished;
-    const char *const details[] = {f->result, f->timeout, f->failure, f->denied, f->artifact};
+    static const char *const fields[] = {"result", "timeout", "failure", "denied", "artifact"};
 
-    for (size_t i = 0; i < COUNT_OF(details); i++)
-        if (details[i])
-            return vector_parse(v, details[i]);
+    for (size_t i = 0; i < COUNT_OF(fields); i++) {
+        const char *details = event_json(finished, fields[i]);
+        if (details)
+            return vector_parse(v, details);
+    }
     return vector_parse(v, "{}");
 }
 
@@ -88,7 +90,7 @@ void got_outcomes(struct vector *v, const char *name, const struct turn_rig *rig
     /* In the order of the calls: of the answers, not of the ends. */
     json_open(&w, NULL, '[');
     for (size_t n = 0; (answer = turn_rig_event(rig, EVENT_MODEL_RESPONDED, n)); n++) {
-        json_each(call, vector_parse(v, answer->model_responded.tool_calls))
+        json_each(call, vector_parse(v, event_json(answer, "tool_calls")))
         {
             const char *id = json_str(json_get(call, "id"), "");
 

@@ -1,0 +1,9 @@
+#pragma once
+/* Fields of events as JSON text, for tests that compare or search them. */
+
+#include "event/event.h"
+
+/* The JSON of a field, NULL when it is absent. The text lives until the program ends. */
+const char *event_json(const struct event *event, const char *field);
+/* The same of the struct of a type. */
+const char *event_body_json(enum event_type type, const void *body, const char *field);
