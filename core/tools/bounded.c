@@ -52,6 +52,9 @@ static void free_call(struct bounded_call *call)
     output_shape_release(&call->shape);
     change_set_free(call->proposed);
     change_set_free(call->written);
+    for (size_t i = 0; i < call->citation_count; i++)
+        free(call->citations[i].ref);
+    free(call->citations);
     verdict_release(&call->verdict);
     free(call->checkpoint);
     free(call->no_undo);
@@ -115,16 +118,22 @@ static int64_t elapsed_us(const struct bounded_call *call)
     return now_us - call->started_us - call->paused_us;
 }
 
+int bounded_emit(struct bounded_call *call, struct event *event)
+{
+    return call->host->emitter ? emit(call->host->emitter, event) : 0;
+}
+
 /* The end */
 
 /* The last word about a call that was settled without what was out. */
 static void report_late(struct bounded_call *call)
 {
     struct bounded_host *host = call->host;
-    host->pending--;
-    if (host->late)
-        host->late(host, call, elapsed_us(call) / 1000);
+    bounded_emit(call, &(struct event){.type = EVENT_LATE_SUPPRESSED,
+                                       .late_suppressed = {.call = call->id, .elapsed_ms = elapsed_us(call) / 1000}});
     free_call(call);
+    if (--host->pending == 0 && host->quiet)
+        host->quiet(host);
 }
 
 /* What was out has come back to a settled call. */
@@ -276,18 +285,33 @@ static void tool_done(struct loop_work *work)
     tool_run_finish(&call->run, &call->reply);
 }
 
-static void pass_output(struct tool_run *run, const char *stream, const char *text, size_t len)
+static void emit_output(struct tool_run *run, const char *stream, const char *text, size_t len)
 {
     struct bounded_call *call = CALL_OF(run, run);
-    if (call->phase != SETTLED && call->host->output)
-        call->host->output(call->host, call, stream, text, len);
+    if (call->phase == SETTLED)
+        return;
+    CLEANUP(free) char *copy = xmemdup0(text, len);
+    bounded_emit(call, &(struct event){.type = EVENT_TOOL_OUTPUT,
+                                       .tool_output = {.call = call->id, .stream = stream, .text = copy}});
 }
 
-static void pass_script_events(struct tool_run *run, const char *lines, size_t len)
+/* Lines that came together are recorded together. */
+static void emit_script_events(struct tool_run *run, const char *lines, size_t len)
 {
     struct bounded_call *call = CALL_OF(run, run);
-    if (call->phase != SETTLED && call->host->script_events)
-        call->host->script_events(call->host, call, lines, len);
+    struct emitter *emitter = call->host->emitter;
+    if (call->phase == SETTLED || !emitter)
+        return;
+    CLEANUP(free) char *copy = xmemdup0(lines, len);
+    struct event *events = NULL;
+    size_t count = 0, room = 0;
+    for (char *line = copy, *end; (end = strchr(line, '\n')); line = end + 1) {
+        *end = '\0';
+        GROW(events, count, room);
+        events[count++] = (struct event){.type = EVENT_SCRIPT_EVENT, .script_event = {.call = call->id, .event = line}};
+    }
+    emitter->emit(emitter, events, count);
+    free(events);
 }
 
 static void pass_stop(struct tool_run *run)
@@ -362,6 +386,29 @@ static void store(struct bounded_call *call)
     bounded_start_job(call, STORING, run_store);
 }
 
+static void emit_applied(struct bounded_call *call)
+{
+    struct event_applied_file *files = xcalloc(call->written->count + 1, sizeof(*files));
+    for (size_t i = 0; i < call->written->count; i++) {
+        const struct change *change = &call->written->items[i];
+        files[i] = (struct event_applied_file){.path = change->path,
+                                               .digest = change->new.digest,
+                                               .added = (int64_t)change->counts.added,
+                                               .removed = (int64_t)change->counts.removed};
+    }
+    bounded_emit(call, &(struct event){.type = EVENT_WRITE_APPLIED,
+                                       .write_applied = {.call = call->id, .files = {files, call->written->count}}});
+    free(files);
+}
+
+static void copy_citations(struct bounded_call *call, const struct tool_reply *reply)
+{
+    call->citations = xcalloc(reply->citation_count + 1, sizeof(*call->citations));
+    for (size_t i = 0; i < reply->citation_count; i++)
+        call->citations[call->citation_count++] =
+            (struct citation){xstrdup(reply->citations[i].ref), reply->citations[i].web};
+}
+
 static void take_output(struct bounded_call *call, const struct tool_reply *reply)
 {
     struct bounded_host *host = call->host;
@@ -370,16 +417,15 @@ static void take_output(struct bounded_call *call, const struct tool_reply *repl
         return;
     }
     bool committed = call->phase == COMMITTING;
-    if (committed && host->applied)
-        host->applied(host, call, call->written);
+    if (committed)
+        emit_applied(call);
     if (call->phase == SETTLED) /* a host that cannot record it may cancel a foreign call even now */
         return;
     if (!trace_complete(host->trace, call->id, TRACE_COMPLETED) && !committed) {
         settle(call, outcome_timeout(call->id, call->tool->spec.name, call->deadline_s, false));
         return;
     }
-    for (size_t i = 0; host->cited && i < reply->citation_count; i++)
-        host->cited(host, call, &reply->citations[i]);
+    copy_citations(call, reply);
     if (reply->recorded) {
         settle(call, *reply->recorded);
         *reply->recorded = (struct outcome){0};
@@ -517,8 +563,8 @@ struct bounded_call *bounded_execute(struct bounded_host *host, const struct bou
                                   .env = host->env,
                                   .call = call->id,
                                   .arguments = call->arguments,
-                                  .output = pass_output,
-                                  .script_events = pass_script_events,
+                                  .output = emit_output,
+                                  .script_events = emit_script_events,
                                   .stop_turn = pass_stop};
 
     call->cap_s = spec->timeout_s > 0 ? spec->timeout_s : request->cap_s > 0 ? request->cap_s : DEADLINE_CAP_S;
@@ -552,6 +598,12 @@ const char *bounded_call_id(const struct bounded_call *call)
 const struct tool *bounded_call_tool(const struct bounded_call *call)
 {
     return call->tool;
+}
+
+const struct citation *bounded_call_citations(const struct bounded_call *call, size_t *count)
+{
+    *count = call->citation_count;
+    return call->citations;
 }
 
 void *bounded_call_data(const struct bounded_call *call)

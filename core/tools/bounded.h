@@ -3,18 +3,20 @@
  *
  *   expired turn → Denied(deadline), nothing is started
  *   running, with a hard wait of max(5 s, min(turn, cap)) on the hold clock
- *   timeout → token cancelled, call settled as timed_out, Timeout; what the tool does later is dropped (host->late)
+ *   timeout → token cancelled, call settled as timed_out, Timeout; what the tool does later is dropped
  *   proposal → host->ask; the answer comes through bounded_decide
  *      no → Denied(write_denied)
  *      yes → is the gate still open, are the files still what was shown? (else: proposed anew, asked again, D31b)
- *            → checkpoint (when it cannot be made: asked again, whether to write without undo, D43) → second execution with confirm_write; from there on the call cannot time out: the commit is
- *              ours, short, and its result must be known. (A foreign tool's is neither: it gets a new hard wait.)
- *   output → compacted; ≤ 12,000 characters inline, else an artifact that holds the full text
+ *            → checkpoint (when it cannot be made: asked again, whether to write without undo, D43) → second execution
+ * with confirm_write; from there on the call cannot time out: the commit is ours, short, and its result must be known.
+ * (A foreign tool's is neither: it gets a new hard wait.) output → compacted; ≤ 12,000 characters inline, else an
+ * artifact that holds the full text
  *
  * The executor keeps nothing between calls. Everything is called on the loop thread. bounded_execute returns no error
  * and its outcome is delivered exactly once, through host->done, never from within the call. */
 
 #include "approval.h"
+#include "event/emitter.h"
 #include "outcome.h"
 #include "tool.h"
 #include "trace.h"
@@ -25,9 +27,11 @@ struct checkpoints;
 enum web_mode { WEB_OFF, WEB_AUTO, WEB_ON };
 int web_mode_from_name(const char *name); /* -1 when unknown */
 
-/* What the turn gives and wants to hear. All callbacks on the loop thread. */
+/* What the turn gives. The executor emits what it knows: tool.output, script.event, checkpoint.saved, write.applied,
+ * late.suppressed. The callbacks are for what the turn must act on; all are called on the loop thread. */
 struct bounded_host {
     const struct tool_env *env;
+    struct emitter *emitter; /* of the turn; NULL: nobody listens */
     struct trace *trace;
     const struct hold_clock *clock;
     struct checkpoints *checkpoints; /* NULL: no undo */
@@ -38,19 +42,12 @@ struct bounded_host {
     /* A write waits for an answer. `again` is set when files changed under an earlier answer; bounded_no_undo tells
      * whether it is asked because the old bytes could not be kept. */
     void (*ask)(struct bounded_host *host, struct bounded_call *call, const struct change_set *changes, bool again);
-    void (*checkpointed)(struct bounded_host *host, struct bounded_call *call, const char *checkpoint,
-                         const struct change_set *written);
-    void (*applied)(struct bounded_host *host, struct bounded_call *call, const struct change_set *written);
-    void (*output)(struct bounded_host *host, struct bounded_call *call, const char *stream, const char *text, size_t len);
     void (*stop_turn)(struct bounded_host *host); /* a recorded one was stopped here */
-    void (*script_events)(struct bounded_host *host, struct bounded_call *call, const char *lines, size_t len);
-    void (*cited)(struct bounded_host *host, struct bounded_call *call, const struct citation *citation);
     /* The outcome; taken over by the host. The call stays valid until this returns. */
     void (*done)(struct bounded_host *host, struct bounded_call *call, struct outcome *take_outcome);
-    /* What was still out when its call was settled (it timed out, or was cancelled) has come back, always after `done`;
-     * nothing of it is used. The host must live until every call of its has either been done in time or been late:
-     * `pending` counts those that have not, and is 0 already when the last of them is told. */
-    void (*late)(struct bounded_host *host, struct bounded_call *call, int64_t elapsed_ms);
+    /* The last tool that was still out when its call was settled (it timed out, or was cancelled) has come back:
+     * nothing is pending any more. The host must live until then. */
+    void (*quiet)(struct bounded_host *host);
     size_t pending;                  /* calls not yet done, or done and still awaited; kept by the executor */
 };
 
@@ -65,6 +62,8 @@ struct bounded_request {
 struct bounded_call *bounded_execute(struct bounded_host *host, const struct bounded_request *request);
 const char *bounded_call_id(const struct bounded_call *call);
 const struct tool *bounded_call_tool(const struct bounded_call *call);
+/* What a call that is done has cited; the call owns it. */
+const struct citation *bounded_call_citations(const struct bounded_call *call, size_t *count);
 void *bounded_call_data(const struct bounded_call *call);
 void bounded_call_set_data(struct bounded_call *call, void *data);
 int64_t bounded_call_elapsed_us(const struct bounded_call *call);

@@ -45,6 +45,8 @@ struct bounded_call {
     bool moved;   /* because a folder was moved or replaced */
     char *no_undo; /* why the old bytes could not be kept the last time; NULL: they could, or nobody tried */
     struct change_set *proposed, *written;
+    struct citation *citations; /* of a call that is done */
+    size_t citation_count;
     struct verdict verdict;
 
     /* What a job is given and brings back. */
@@ -64,6 +66,8 @@ struct bounded_call {
 #define CALL_OF(pointer, member) CONTAINER_OF(pointer, struct bounded_call, member)
 
 /* bounded.c */
+/* 0, or -1 when it could not be recorded. */
+int bounded_emit(struct bounded_call *call, struct event *event);
 static inline int64_t bounded_hold_now(const struct bounded_call *call)
 {
     return hold_clock_now(call->host->clock);

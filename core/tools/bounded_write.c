@@ -73,6 +73,19 @@ static void run_save(struct loop_work *work)
     call->checkpoint = checkpoint_save(call->host->checkpoints, call->id, call->written, &call->err);
 }
 
+static int emit_checkpoint(struct bounded_call *call)
+{
+    const char **paths = xcalloc(call->written->count + 1, sizeof(*paths));
+    for (size_t i = 0; i < call->written->count; i++)
+        paths[i] = call->written->items[i].path;
+    int recorded = bounded_emit(call, &(struct event){.type = EVENT_CHECKPOINT_SAVED,
+                                                      .checkpoint_saved = {.checkpoint = call->checkpoint,
+                                                                           .call = call->id,
+                                                                           .paths = {paths, call->written->count}}});
+    free(paths);
+    return recorded;
+}
+
 void bounded_saved(struct bounded_call *call)
 {
     struct bounded_host *host = call->host;
@@ -88,9 +101,10 @@ void bounded_saved(struct bounded_call *call)
         bounded_settle_failed(call, true, error.buf);
         return;
     }
-    if (host->checkpointed)
-        host->checkpointed(host, call, call->checkpoint, call->written);
-    if (call->phase == SAVING) /* the host may cancel when it cannot record that */
+    /* Without it in the journal nobody could find the way back: the write is not made. */
+    if (emit_checkpoint(call) < 0)
+        bounded_cancel(call);
+    else if (call->phase == SAVING)
         commit(call);
 }
 

@@ -217,7 +217,6 @@ int turn_edit_arguments(struct turn *turn, struct turn_call *call, const char *t
 
 /* turn_write.c */
 void turn_ask(struct bounded_host *host, struct bounded_call *call, const struct change_set *changes, bool again);
-void turn_applied(struct bounded_host *host, struct bounded_call *call, const struct change_set *written);
 /* Begins the countdown of the open question anew. */
 void turn_attend(struct turn *turn);
 int turn_decide(struct turn *turn, const struct verdict *verdict, struct err *err) CHECKED;

@@ -440,7 +440,15 @@ static struct turn *turn_of(struct bounded_host *host)
 
 static void on_done(struct bounded_host *host, struct bounded_call *running, struct outcome *take_outcome)
 {
-    settle(turn_of(host), bounded_call_data(running), take_outcome);
+    struct turn_call *call = bounded_call_data(running);
+    size_t count;
+    const struct citation *citations = bounded_call_citations(running, &count);
+
+    for (size_t i = 0; i < count; i++) {
+        GROW(call->citations, call->citation_count, call->citation_room);
+        call->citations[call->citation_count++] = (struct citation){xstrdup(citations[i].ref), citations[i].web};
+    }
+    settle(turn_of(host), call, take_outcome);
 }
 
 static void free_when_quiet(struct loop_task *task)
@@ -448,56 +456,17 @@ static void free_when_quiet(struct loop_task *task)
     turn_maybe_free(CONTAINER_OF(task, struct turn, next));
 }
 
-static void on_late(struct bounded_host *host, struct bounded_call *running, int64_t elapsed_ms)
+static void on_quiet(struct bounded_host *host)
 {
     struct turn *turn = turn_of(host);
 
-    emit(&turn->emitter,
-         &(struct event){.type = EVENT_LATE_SUPPRESSED,
-                         .late_suppressed = {.call = bounded_call_id(running), .elapsed_ms = elapsed_ms}});
     if (turn->finished) /* from the loop: the executor is not done with its host yet */
         turn_soon(turn, free_when_quiet);
-}
-
-static void on_output(struct bounded_host *host, struct bounded_call *running, const char *stream, const char *text,
-                      size_t len)
-{
-    CLEANUP(free) char *copy = xmemdup0(text, len);
-
-    emit(&turn_of(host)->emitter,
-         &(struct event){.type = EVENT_TOOL_OUTPUT,
-                         .tool_output = {.call = bounded_call_id(running), .stream = stream, .text = copy}});
-}
-
-static void on_script_events(struct bounded_host *host, struct bounded_call *running, const char *lines, size_t len)
-{
-    struct turn *turn = turn_of(host);
-    CLEANUP(free) char *copy = xmemdup0(lines, len);
-    struct event *events = NULL;
-    size_t count = 0, room = 0;
-
-    for (char *line = copy, *end; (end = strchr(line, '\n')); line = end + 1) {
-        *end = '\0';
-        GROW(events, count, room);
-        events[count++] = (struct event){.type = EVENT_SCRIPT_EVENT,
-                                         .script_event = {.call = bounded_call_id(running), .event = line}};
-    }
-    turn->emitter.emit(&turn->emitter, events, count);
-    free(events);
 }
 
 static void on_stop(struct bounded_host *host)
 {
     turn_cancel(turn_of(host));
-}
-
-static void on_cited(struct bounded_host *host, struct bounded_call *running, const struct citation *citation)
-{
-    struct turn_call *call = bounded_call_data(running);
-
-    (void)host;
-    GROW(call->citations, call->citation_count, call->citation_room);
-    call->citations[call->citation_count++] = (struct citation){xstrdup(citation->ref), citation->web};
 }
 
 struct event_strs turn_list_paths(struct arena *arena, const struct change_set *set)
@@ -509,25 +478,11 @@ struct event_strs turn_list_paths(struct arena *arena, const struct change_set *
     return (struct event_strs){paths, set->count};
 }
 
-static void on_checkpointed(struct bounded_host *host, struct bounded_call *running, const char *checkpoint,
-                            const struct change_set *written)
-{
-    CLEANUP(arena) struct arena arena = ARENA_INIT;
-
-    /* Without it in the journal nobody could find the way back: the write is not made. */
-    if (emit(&turn_of(host)->emitter,
-             &(struct event){.type = EVENT_CHECKPOINT_SAVED,
-                             .checkpoint_saved = {
-                                 .checkpoint = checkpoint,
-                                 .call = bounded_call_id(running),
-                                 .paths = turn_list_paths(&arena, written)}}) < 0)
-        bounded_cancel(running);
-}
-
 void turn_host_init(struct turn *turn)
 {
     turn->host = (struct bounded_host){
         .env = engine_tool_env(turn->engine),
+        .emitter = &turn->emitter,
         .trace = &turn->state.trace,
         .clock = &turn->clock,
         .checkpoints = turn->harness->checkpoints,
@@ -535,13 +490,8 @@ void turn_host_init(struct turn *turn)
         .may_waive_undo = turn->harness->interactive,
         .ask_runs_clock = turn->harness->ask_runs_clock,
         .ask = turn_ask,
-        .checkpointed = on_checkpointed,
-        .applied = turn_applied,
-        .output = on_output,
-        .script_events = on_script_events,
         .stop_turn = on_stop,
-        .cited = on_cited,
         .done = on_done,
-        .late = on_late,
+        .quiet = on_quiet,
     };
 }

@@ -379,22 +379,3 @@ void turn_ask_release(struct turn *turn)
     free(turn->ask.named);
     free(turn->ask.no_undo);
 }
-
-void turn_applied(struct bounded_host *host, struct bounded_call *running, const struct change_set *written)
-{
-    struct turn *turn = CONTAINER_OF(host, struct turn, host);
-    struct event_applied_file *files = xcalloc(written->count + 1, sizeof(*files));
-
-    for (size_t i = 0; i < written->count; i++) {
-        const struct change *change = &written->items[i];
-
-        files[i] = (struct event_applied_file){.path = change->path,
-                                               .digest = change->new.digest,
-                                               .added = (int64_t)change->counts.added,
-                                               .removed = (int64_t)change->counts.removed};
-    }
-    emit(&turn->emitter,
-         &(struct event){.type = EVENT_WRITE_APPLIED,
-                         .write_applied = {.call = bounded_call_id(running), .files = {files, written->count}}});
-    free(files);
-}

@@ -11,9 +11,9 @@ static struct test_host *test_of(struct bounded_host *host)
     return (struct test_host *)((char *)host - offsetof(struct test_host, host));
 }
 
-static void heard(struct test_host *test, const char *word, const struct bounded_call *call)
+static void hear(struct test_host *test, const char *word, const char *call)
 {
-    strbuf_addf(&test->log, "%s%s %s", test->log.len ? ", " : "", word, bounded_call_id(call));
+    strbuf_addf(&test->log, "%s%s %s", test->log.len ? ", " : "", word, call);
 }
 
 /* Questions */
@@ -42,7 +42,7 @@ static void on_answer(struct loop_timer *timer)
 static void on_ask(struct bounded_host *host, struct bounded_call *call, const struct change_set *changes, bool again)
 {
     struct test_host *test = test_of(host);
-    heard(test, again ? "ask-again" : "ask", call);
+    hear(test, again ? "ask-again" : "ask", bounded_call_id(call));
     test->questions++;
     test->asking = call;
     change_set_free(test->shown);
@@ -63,48 +63,61 @@ static void on_ask(struct bounded_host *host, struct bounded_call *call, const s
 
 /* What else the executor tells */
 
-static void on_checkpointed(struct bounded_host *host, struct bounded_call *call, const char *checkpoint,
-                            const struct change_set *written)
+static void on_event(struct test_host *test, const struct event *event)
 {
-    struct test_host *test = test_of(host);
-    if (!written->count)
-        BUG("a checkpoint of nothing");
-    heard(test, "checkpoint", call);
-    test->checkpoints++;
-    free(test->checkpoint);
-    test->checkpoint = xstrdup(checkpoint);
-    if (test->on_checkpoint)
-        test->on_checkpoint(test, call);
+    switch (event->type) {
+    case EVENT_CHECKPOINT_SAVED:
+        if (!event->checkpoint_saved.paths.count)
+            BUG("a checkpoint of nothing");
+        hear(test, "checkpoint", event->checkpoint_saved.call);
+        test->checkpoints++;
+        free(test->checkpoint);
+        test->checkpoint = xstrdup(event->checkpoint_saved.checkpoint);
+        if (test->on_checkpoint)
+            test->on_checkpoint(test);
+        break;
+    case EVENT_WRITE_APPLIED:
+        hear(test, "applied", event->write_applied.call);
+        arena_reset(&test->applied_arena);
+        test->applied = &event_copy(&test->applied_arena, event)->write_applied;
+        break;
+    case EVENT_TOOL_OUTPUT:
+        hear(test, "output", event->tool_output.call);
+        strbuf_addstr(&test->output, event->tool_output.text);
+        break;
+    case EVENT_LATE_SUPPRESSED:
+        hear(test, "late", event->late_suppressed.call);
+        strbuf_addf(&test->log, " (%lld ms)", (long long)event->late_suppressed.elapsed_ms);
+        break;
+    default:
+        BUG("the executor emitted %s", event_type_name(event->type));
+    }
 }
 
-static void on_applied(struct bounded_host *host, struct bounded_call *call, const struct change_set *written)
+static int record(struct emitter *emitter, struct event *events, size_t count)
 {
-    struct test_host *test = test_of(host);
-    heard(test, "applied", call);
-    change_set_free(test->applied);
-    test->applied = change_set_copy(written);
+    struct test_host *test = (struct test_host *)((char *)emitter - offsetof(struct test_host, emitter));
+    if (test->cannot_record)
+        return -1;
+    for (size_t i = 0; i < count; i++)
+        on_event(test, &events[i]);
+    return 0;
 }
 
-static void on_output(struct bounded_host *host, struct bounded_call *call, const char *stream, const char *text,
-                      size_t len)
+static void note_citations(struct test_host *test, const struct bounded_call *call)
 {
-    struct test_host *test = test_of(host);
-    (void)stream;
-    heard(test, "output", call);
-    strbuf_add(&test->output, text, len);
-}
-
-static void on_cited(struct bounded_host *host, struct bounded_call *call, const struct citation *citation)
-{
-    (void)call;
-    struct strbuf *cited = &test_of(host)->cited;
-    strbuf_addf(cited, "%s%s%s", cited->len ? ", " : "", citation->ref, citation->web ? " (web)" : "");
+    size_t count;
+    const struct citation *citations = bounded_call_citations(call, &count);
+    for (size_t i = 0; i < count; i++)
+        strbuf_addf(&test->cited, "%s%s%s", test->cited.len ? ", " : "", citations[i].ref,
+                    citations[i].web ? " (web)" : "");
 }
 
 static void on_done(struct bounded_host *host, struct bounded_call *call, struct outcome *take_outcome)
 {
     struct test_host *test = test_of(host);
-    heard(test, outcome_type_name(take_outcome->type), call);
+    note_citations(test, call);
+    hear(test, outcome_type_name(take_outcome->type), bounded_call_id(call));
     if (strcmp(take_outcome->call, bounded_call_id(call)) != 0 || test->outcome_count == COUNT_OF(test->outcomes))
         BUG("an outcome too many, or of another call");
     if (test->asking == call) { /* it was settled without an answer; who still shows the question may answer it */
@@ -117,13 +130,6 @@ static void on_done(struct bounded_host *host, struct bounded_call *call, struct
     test->outcomes[test->outcome_count++] = *take_outcome;
     if (test->on_done)
         test->on_done(test, call);
-}
-
-static void on_late(struct bounded_host *host, struct bounded_call *call, int64_t elapsed_ms)
-{
-    struct test_host *test = test_of(host);
-    heard(test, "late", call);
-    strbuf_addf(&test->log, " (%lld ms)", (long long)elapsed_ms);
 }
 
 /* Life */
@@ -150,12 +156,9 @@ void test_host_init(struct test_host *test)
                  .clock = &test->hold,
                  .web = WEB_AUTO,
                  .ask = on_ask,
-                 .checkpointed = on_checkpointed,
-                 .applied = on_applied,
-                 .output = on_output,
-                 .cited = on_cited,
                  .done = on_done,
-                 .late = on_late},
+                 .emitter = &test->emitter},
+        .emitter = {.emit = record},
         .arena = ARENA_INIT,
         .holds_clock = true,
         .verdict = {.decision = DECISION_APPROVED, .by = BY_KEY},
@@ -181,7 +184,7 @@ void test_host_release(struct test_host *test)
     for (size_t i = 0; i < test->outcome_count; i++)
         outcome_release(&test->outcomes[i]);
     change_set_free(test->shown);
-    change_set_free(test->applied);
+    arena_release(&test->applied_arena);
     free(test->checkpoint);
     strbuf_release(&test->log);
     strbuf_release(&test->cited);

@@ -18,6 +18,8 @@
 
 struct test_host {
     struct bounded_host host;
+    struct emitter emitter; /* remembers what the executor emits */
+    bool cannot_record;     /* it refuses every event */
     struct scratch scratch; /* "ws" is the workspace, "undo" the checkpoints, "artifacts" the artifacts */
     struct fake_clock fake; /* begins at 100 s */
     struct hold_clock hold;
@@ -33,7 +35,7 @@ struct test_host {
     struct verdict verdict;   /* the answer, borrowed texts; approved at first */
     const char *meanwhile;    /* what somebody else writes into f.txt while the question is open, once */
     void (*on_ask)(struct test_host *test, struct bounded_call *call);
-    void (*on_checkpoint)(struct test_host *test, struct bounded_call *call);
+    void (*on_checkpoint)(struct test_host *test);
     void (*on_done)(struct test_host *test, struct bounded_call *call);
     void *data;
 
@@ -45,7 +47,8 @@ struct test_host {
     struct bounded_call *asking;   /* the open question */
     bool answered;                 /* what bounded_decide said to the last answer */
     struct change_set *shown;      /* with the last question */
-    struct change_set *applied;    /* the last that was */
+    const struct event_write_applied *applied; /* the last that was */
+    struct arena applied_arena;
     char *checkpoint;              /* id of the last */
     struct strbuf cited;           /* "a.txt, https://… (web)" */
     struct strbuf output;          /* what tools said */

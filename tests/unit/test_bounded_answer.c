@@ -19,7 +19,7 @@ static void test_partial_writes_and_tells_what_was_kept(void **state)
     char digest[HASH_SHA256_HEX];
     CLEANUP(free) char *text = scratch_read(&f->test.scratch, "ws/f.txt", NULL);
     hash_sha256(text, strlen(text), digest);
-    assert_string_equal(f->test.applied->items[0].new.digest, digest); /* what was written, not what was proposed */
+    assert_string_equal(f->test.applied->files.items[0].digest, digest); /* what was written, not what was proposed */
 }
 
 static void test_partial_of_nothing_is_a_refusal(void **state)
@@ -66,7 +66,7 @@ static void test_a_set_is_written_as_a_whole(void **state)
     run(f);
     CLEANUP(free) char *second = scratch_read(&f->test.scratch, "ws/g.txt", NULL);
     assert_string_equal(second, "second\n");
-    assert_int_equal(f->test.applied->count, 2);
+    assert_int_equal(f->test.applied->files.count, 2);
     assert_file(f, "new\n");
 }
 

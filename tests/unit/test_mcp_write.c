@@ -141,9 +141,8 @@ static void link_to(const struct mcp_rig *rig, const char *target, const char *n
 }
 
 /* Between the last look at the file and the server's write. */
-static void turn_the_link(struct test_host *test, struct bounded_call *call)
+static void turn_the_link(struct test_host *test)
 {
-    (void)call;
     link_to(CONTAINER_OF(test, struct mcp_rig, test), ".git", "l");
 }
 

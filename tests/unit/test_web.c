@@ -112,18 +112,15 @@ static int start_server(struct server *server)
     return ntohs(address.sin_port);
 }
 
-static void on_cited(struct bounded_host *host, struct bounded_call *call, const struct citation *citation)
-{
-    (void)call;
-    struct fixture *f = (struct fixture *)((char *)host - offsetof(struct fixture, host));
-    assert_true(citation->web);
-    strbuf_addf(&f->cited, "%s ", citation->ref);
-}
-
 static void on_done(struct bounded_host *host, struct bounded_call *call, struct outcome *take_outcome)
 {
     struct fixture *f = (struct fixture *)((char *)host - offsetof(struct fixture, host));
-    (void)call;
+    size_t count;
+    const struct citation *citations = bounded_call_citations(call, &count);
+    for (size_t i = 0; i < count; i++) {
+        assert_true(citations[i].web);
+        strbuf_addf(&f->cited, "%s ", citations[i].ref);
+    }
     f->outcome = *take_outcome;
     f->outcomes++;
 }
@@ -139,8 +136,8 @@ static int setup(void **state)
     f->env = (struct tool_env){.loop = f->loop, .web_endpoint = f->endpoint, .http = f->http, .session = "s"};
     hold_clock_init(&f->hold, clock_system());
     trace_init(&f->trace);
-    f->host = (struct bounded_host){
-        .env = &f->env, .trace = &f->trace, .clock = &f->hold, .web = WEB_ON, .cited = on_cited, .done = on_done};
+    f->host =
+        (struct bounded_host){.env = &f->env, .trace = &f->trace, .clock = &f->hold, .web = WEB_ON, .done = on_done};
     strbuf_init(&f->cited);
     strbuf_init(&f->body);
     *state = f;
