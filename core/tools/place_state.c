@@ -3,10 +3,10 @@
 #include "base/beneath.h"
 #include "base/hash.h"
 #include "base/mem.h"
+#include "base/walk.h"
 #include "place_inside.h"
 #include "place_tree.h"
 #include "workspace/metadata.h"
-#include "workspace/walk.h"
 #include <dirent.h>
 #include <string.h>
 

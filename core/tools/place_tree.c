@@ -6,9 +6,9 @@
 #include "base/beneath.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/walk.h"
 #include "workspace/layout.h"
 #include "workspace/metadata.h"
-#include "workspace/walk.h"
 #include <dirent.h>
 #include <fcntl.h>
 #include <string.h>
@@ -108,7 +108,7 @@ static size_t place_in(const struct node *folder, const struct walk_entry *entry
 static char *read_target(const struct walk_entry *entry)
 {
     char target[TARGET_MAX + 1];
-    ssize_t len = entry->type == DT_LNK ? readlinkat(entry->folder, entry->name, target, sizeof(target)) : -1;
+    ssize_t len = entry->type == DT_LNK ? readlinkat(entry->dir_fd, entry->name, target, sizeof(target)) : -1;
     return len > 0 && len <= TARGET_MAX ? xmemdup0(target, (size_t)len) : NULL;
 }
 
@@ -168,10 +168,10 @@ static enum walk_next see(void *user, const struct walk_entry *entry)
     struct looking *l = user;
     struct stat st = {0};
     if (entry->depth == 0 && (strcmp(entry->name, LAYOUT_METADATA) == 0 || metadata_is_temp(entry->path)))
-        return WALK_PAST;
+        return WALK_SKIP;
     if (l->tree->see)
         l->tree->see(l->tree->user, entry);
-    if (entry->type == DT_REG && fstatat(entry->folder, entry->name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+    if (entry->type == DT_REG && fstatat(entry->dir_fd, entry->name, &st, AT_SYMLINK_NOFOLLOW) < 0)
         st.st_size = 0;
     for (int i = 0; i <= entry->depth; i++) {
         if (!l->way[i])
@@ -184,7 +184,7 @@ static enum walk_next see(void *user, const struct walk_entry *entry)
         node->bytes = st.st_size;
     if (entry->type == DT_DIR && entry->depth < WALK_DEPTH_MAX)
         l->way[entry->depth + 1] = node;
-    return WALK_ON;
+    return WALK_CONTINUE;
 }
 
 /* What cannot be read is not listed; its folder is. */
@@ -193,7 +193,7 @@ static enum walk_next shut(void *user, const char *path, int code)
     (void)user;
     (void)path;
     (void)code;
-    return WALK_ON;
+    return WALK_CONTINUE;
 }
 
 /* ---- what is listed ---- */
@@ -276,11 +276,12 @@ struct event_workspace_entry_list place_tree_list(struct place_tree *tree, const
     struct err err = ERR_INIT;
     struct node *chosen[ENTRIES_MAX];
     struct looking l = {.tree = tree, .root = {.type = DT_DIR}, .chosen = chosen};
-    struct walk walk = {.see = see, .shut = shut, .ours = true, .puts_back = true, .user = &l};
+    static const struct walk_visitor visitor = {.entry = see, .denied = shut};
+    struct walk_options options = {.unlock = true, .relock = true};
     for (size_t i = 0; i < COUNT_OF(l.most); i++)
         l.most[i] = FOLDER_MAX;
     l.way[0] = &l.root;
-    (void)!walk_tree(beneath_fd(root), "", &walk, &err); /* what was seen until then is listed */
+    (void)!walk_tree(beneath_fd(root), "", &options, &visitor, &l, &err); /* what was seen until then is listed */
     choose_all(&l);
     struct event_workspace_entry *items = arena_calloc(arena, l.chosen_count + 1, sizeof(*items));
     for (size_t i = 0; i < l.chosen_count; i++)

@@ -6,8 +6,8 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
+#include "base/walk.h"
 #include "sandbox/user.h"
-#include "walk.h"
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -8,8 +8,8 @@
 #include "digest.h"
 #include "base/arena.h"
 #include "base/mem.h"
+#include "base/walk.h"
 #include "copy.h"
-#include "walk.h"
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -58,10 +58,10 @@ static enum walk_next list_entry(void *user, const struct walk_entry *entry)
 {
     struct listing *l = user;
     if (entry->type == DT_DIR)
-        return WALK_ON;
+        return WALK_CONTINUE;
     GROW(l->paths, l->count, l->room);
     l->paths[l->count++] = arena_memdup0(&l->arena, entry->path, entry->path_len);
-    return WALK_ON;
+    return WALK_CONTINUE;
 }
 
 static int by_bytes(const void *a, const void *b)
@@ -223,8 +223,9 @@ static int run_stream(struct stream *s, struct err *err)
 int digest_folder(int folder, bool own_links, int64_t bytes_max, char out[HASH_SHA256_HEX], struct err *err)
 {
     struct listing list = {.arena = ARENA_INIT};
-    struct walk walk = {.see = list_entry, .user = &list};
-    int status = walk_tree(folder, "", &walk, err);
+    static const struct walk_visitor visitor = {.entry = list_entry};
+    struct walk_options options = {.order = WALK_ANY};
+    int status = walk_tree(folder, "", &options, &visitor, &list, err);
     if (status == 0) {
         if (list.count)
             qsort(list.paths, list.count, sizeof(*list.paths), by_bytes);

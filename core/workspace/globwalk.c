@@ -6,10 +6,10 @@
 #include "globwalk.h"
 #include "base/beneath.h"
 #include "base/mem.h"
+#include "base/walk.h"
 #include "glob.h"
 #include "globs.h"
 #include "inside.h"
-#include "walk.h"
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -71,13 +71,14 @@ static void add_other(struct search *s, const char *path, mode_t mode)
 static enum walk_next on_shut(void *user, const char *path, int code)
 {
     add_shut(user, path, code);
-    return WALK_ON;
+    return WALK_CONTINUE;
 }
 
 static int walk_from(struct search *s, int folder, const char *prefix, struct err *err)
 {
-    struct walk walk = {.see = see, .shut = on_shut, .user = s};
-    return walk_tree(folder, prefix, &walk, err);
+    static const struct walk_visitor visitor = {.entry = see, .denied = on_shut};
+    struct walk_options options = {.order = WALK_ANY};
+    return walk_tree(folder, prefix, &options, &visitor, s, err);
 }
 
 static bool in_chain(const struct search *s, const struct stat *st)
@@ -114,27 +115,27 @@ static enum walk_next see(void *user, const struct walk_entry *entry)
     struct search *s = user;
     if (s->linked && ++s->behind > GLOBWALK_LINKED_MAX) {
         s->hits->cut = true;
-        return WALK_END;
+        return WALK_STOP;
     }
     if (s->hits->cut && s->hits->count == GLOBWALK_HITS_MAX)
-        return WALK_END;
+        return WALK_STOP;
     switch (entry->type) {
     case DT_DIR:
-        return glob_may_lead(s->glob, entry->path) ? WALK_ON : WALK_PAST;
+        return glob_may_lead(s->glob, entry->path) ? WALK_CONTINUE : WALK_SKIP;
     case DT_REG:
         if (glob_match(s->glob, entry->path))
             add_hit(s, entry->path, entry->path_len, s->linked);
-        return WALK_PAST;
+        return WALK_SKIP;
     case DT_LNK:
         if (glob_match(s->glob, entry->path))
             add_hit(s, entry->path, entry->path_len, true);
         if (glob_may_lead(s->glob, entry->path))
             follow(s, entry->path);
-        return WALK_PAST;
+        return WALK_SKIP;
     default:
         if (glob_match(s->glob, entry->path))
             add_other(s, entry->path, (mode_t)DTTOIF(entry->type));
-        return WALK_PAST;
+        return WALK_SKIP;
     }
 }
 

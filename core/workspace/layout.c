@@ -6,10 +6,10 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
+#include "base/walk.h"
 #include "codeblock.h"
 #include "metadata.h"
 #include "sandbox/user.h"
-#include "walk.h"
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

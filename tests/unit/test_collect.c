@@ -3,11 +3,11 @@
 
 #include "base/mem.h"
 #include "base/strbuf.h"
+#include "base/walk.h"
 #include "support/workspace_rig.h"
 #include "workspace/collect.h"
 #include "workspace/outputspec.h"
 #include "workspace/versions.h"
-#include "workspace/walk.h"
 #include <fcntl.h>
 #include <pthread.h>
 #include <setjmp.h>

@@ -2,12 +2,12 @@
 
 #include "areas.h"
 #include "base/mem.h"
+#include "base/walk.h"
 #include "vector.h"
 #include "workspace/collect.h"
 #include "workspace/outputspec.h"
 #include "workspace/stage.h"
 #include "workspace/versions.h"
-#include "workspace/walk.h"
 #include "workspace/workspace.h"
 #include "workspace_rig.h"
 #include <fcntl.h>
@@ -111,9 +111,9 @@ void area_put_files(struct vector *v)
 static enum walk_next gather_write_bits(void *user, const struct walk_entry *entry)
 {
     struct stat st;
-    if (fstatat(entry->folder, entry->name, &st, AT_SYMLINK_NOFOLLOW) == 0)
+    if (fstatat(entry->dir_fd, entry->name, &st, AT_SYMLINK_NOFOLLOW) == 0)
         *(mode_t *)user |= st.st_mode & 0222;
-    return WALK_ON;
+    return WALK_CONTINUE;
 }
 
 void area_stage_directory(struct vector *v)
@@ -130,8 +130,9 @@ void area_stage_directory(struct vector *v)
     tell_error(v, &err, failed);
     const char *path = arena_printf(&v->arena, "%s/%s", rig.ws->path, to);
     CLEANUP(fd) int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    struct walk walk = {.see = gather_write_bits, .user = &bits};
-    if (fd >= 0 && fstat(fd, &st) == 0 && walk_tree(fd, "", &walk, &err) == 0)
+    struct walk_visitor visitor = {.entry = gather_write_bits};
+    struct walk_options any = {.order = WALK_ANY};
+    if (fd >= 0 && fstat(fd, &st) == 0 && walk_tree(fd, "", &any, &visitor, &bits, &err) == 0)
         bits |= st.st_mode & 0222;
     got_int(v, "write_bits", bits);
     got_bool(v, "mount_used", mounted);
