@@ -8,7 +8,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
-#include "digest.h"
+#include "base/tree.h"
 #include "layout.h"
 #include "metadata.h"
 #include "stage_inside.h"
@@ -206,7 +206,7 @@ static bool is_staged(const struct workspace *ws, const char *name, const char *
     CLEANUP(fd) int fd = beneath_openat(ws->root, to, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0, NULL);
     if (fd < 0)
         return false;
-    return digest_folder(fd, options->left_out != NULL, SKILL_BYTES_MAX, now, NULL) == 0 && strcmp(now, digest) == 0;
+    return tree_digest(fd, options->left_out != NULL, SKILL_BYTES_MAX, now, NULL) == 0 && strcmp(now, digest) == 0;
 }
 
 /* What was staged before goes, whatever it has become. */
@@ -233,7 +233,7 @@ static int stage_opened(struct workspace *ws, const struct skill *skill, const s
     char digest[HASH_SHA256_HEX], now[METADATA_STAMP_MAX];
     bool mounted;
     /* Links that lead out of a skill are no part of it where they are left out. */
-    if (digest_folder(beneath_fd(options->opened), options->left_out != NULL, 0, digest, err) < 0)
+    if (tree_digest(beneath_fd(options->opened), options->left_out != NULL, 0, digest, err) < 0)
         return err_prefix(err, "skill %.100s", skill->name);
     if (is_staged(ws, skill->name, to, options, digest))
         return 0;

@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/mem.h"
-#include "copy.h"
+#include "base/tree.h"
 #include "layout.h"
 #include "lend.h"
 #include "sandbox/user.h"
@@ -154,7 +154,7 @@ int stage_files(struct workspace *ws, const struct stage_file *files, size_t cou
 /* ---- folders ---- */
 
 static int copy_host_folder(struct workspace *ws, const char *src, const struct beneath *opened, const char *to,
-                            struct copying *copying, struct err *err)
+                            struct tree_copy *copying, struct err *err)
 {
     int flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
     CLEANUP(fd) int from = opened ? openat(beneath_fd(opened), ".", flags) : open(src, flags);
@@ -163,7 +163,7 @@ static int copy_host_folder(struct workspace *ws, const char *src, const struct 
     CLEANUP(fd) int folder = stage_open_folder(ws, to, err);
     if (folder < 0)
         return -1;
-    return copy_tree(copying, from, folder, src, err);
+    return tree_copy(copying, from, folder, src, err);
 }
 
 static int stage_one(struct workspace *ws, const char *src, const char *to, const struct stage_options *options,
@@ -174,10 +174,11 @@ static int stage_one(struct workspace *ws, const char *src, const char *to, cons
     CLEANUP(free) char *clean = beneath_clean(ws->root, is_blank(to) ? "." : to, err);
     if (!clean)
         return -1;
-    struct copying copying = {.read_only = options->read_only,
-                              .follow = !options->strict,
-                              .left_out = options->left_out,
-                              .left = stage_room(ws)};
+    struct tree_copy copying = {.read_only = options->read_only,
+                                .follow = !options->strict,
+                                .left_out = options->left_out,
+                                .left = stage_room(ws),
+                                .give = sandbox_user_give};
     const struct beneath *opened = options->opened;
     if (copy_host_folder(ws, src, opened, clean, &copying, err) < 0)
         return -1;

@@ -8,12 +8,13 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
-#include "copy.h"
+#include "base/tree.h"
 #include "globs.h"
 #include "inside.h"
 #include "layout.h"
 #include "lend.h"
 #include "metadata.h"
+#include "sandbox/user.h"
 #include "stage_inside.h"
 #include "versions.h"
 #include "workspace.h"
@@ -97,7 +98,7 @@ static int place_inner_link(struct fetch *f, const char *real, struct err *err)
 /* Copies what is open: a file to `to`, a folder's content to `folder`. */
 static int place_copy(struct fetch *f, int from, const char *folder, bool follow, struct err *err)
 {
-    struct copying copying = {.follow = follow, .left = *f->left};
+    struct tree_copy copying = {.follow = follow, .left = *f->left, .give = sandbox_user_give};
     struct stat st;
     int status = -1;
     if (fstat(from, &st) < 0)
@@ -105,12 +106,12 @@ static int place_copy(struct fetch *f, int from, const char *folder, bool follow
     if (S_ISDIR(st.st_mode)) {
         CLEANUP(fd) int to = stage_open_folder(f->ws, folder, err);
         if (to >= 0)
-            status = copy_tree(&copying, from, to, f->input->from, err);
+            status = tree_copy(&copying, from, to, f->input->from, err);
     } else if (S_ISREG(st.st_mode)) {
         CLEANUP(free) char *name = NULL;
         CLEANUP(fd) int to = stage_open_parent(f->ws, f->to, &name, err);
         if (to >= 0)
-            status = copy_file(&copying, from, &st, to, name, f->input->from, err);
+            status = tree_copy_file(&copying, from, &st, to, name, f->input->from, err);
     } else {
         return err_set(err, "cannot stage %.300s: it is %s", f->input->from, beneath_kind(st.st_mode));
     }

@@ -7,8 +7,8 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
+#include "base/tree.h"
 #include "bench.h"
-#include "workspace/digest.h"
 #include "workspace/globwalk.h"
 #include "workspace/stage.h"
 #include "workspace/workspace.h"
@@ -75,7 +75,7 @@ static void make_tree(const char *folder, int folders)
 static void digest_ours(void *folder)
 {
     char digest[HASH_SHA256_HEX];
-    if (digest_path(folder, digest, NULL) < 0)
+    if (tree_digest_path(folder, digest, NULL) < 0)
         abort();
 }
 

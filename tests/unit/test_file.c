@@ -1,4 +1,4 @@
-/* Files of the program's own: whole reads, whole replacements, trees, and where things live. */
+/* Files of the program's own: whole reads, whole replacements, and where things live. */
 
 #include "base/file.h"
 #include "base/mem.h"
@@ -200,148 +200,6 @@ static void test_mkdirs(void **state)
     assert_int_equal(st.st_mode & 0777, 0700);
 }
 
-static void remove_tree(const char *path)
-{
-    struct err err = ERR_INIT;
-    if (file_remove_tree(path, &err))
-        fail_msg("%s", err.text);
-    struct stat st;
-    assert_int_equal(lstat(path, &st), -1);
-}
-
-static void test_remove_does_not_follow_links(void **state)
-{
-    (void)state;
-    make_dirs("outside");
-    put("outside/precious", "x");
-    make_dirs("t/a/b");
-    put("t/a/f", "x");
-    assert_int_equal(symlink("../../outside", "t/a/link"), 0);
-    assert_int_equal(symlink("../outside/precious", "t/file-link"), 0);
-    assert_int_equal(symlink("nowhere", "t/broken"), 0);
-    assert_int_equal(mkfifo("t/fifo", 0600), 0);
-    remove_tree("t");
-    assert_content("outside/precious", "x");
-    /* Nor when the path is a link itself. */
-    assert_int_equal(symlink("outside", "top"), 0);
-    remove_tree("top");
-    assert_content("outside/precious", "x");
-    remove_tree("outside/precious"); /* a file */
-    remove_tree("never-was");
-}
-
-static void test_remove_closed_folders(void **state)
-{
-    (void)state;
-    make_dirs("closed/in/deep");
-    put("closed/in/f", "x");
-    assert_int_equal(chmod("closed/in/deep", 0), 0);
-    assert_int_equal(chmod("closed/in", 0500), 0);
-    assert_int_equal(chmod("closed", 0500), 0);
-    remove_tree("closed");
-}
-
-static void test_empty_folder(void **state)
-{
-    (void)state;
-    struct err err = ERR_INIT;
-    struct stat before, after;
-    make_dirs("ws/in/closed");
-    make_dirs("beside");
-    put("beside/precious", "x");
-    put("ws/in/f", "x");
-    assert_int_equal(symlink("../beside", "ws/link"), 0);
-    assert_int_equal(symlink("ws", "alias"), 0);
-    assert_int_equal(chmod("ws/in/closed", 0), 0);
-    assert_int_equal(chmod("ws", 0), 0);
-    assert_int_equal(stat("ws", &before), 0);
-    if (file_empty_folder("ws", &err))
-        fail_msg("%s", err.text);
-    assert_int_equal(stat("ws", &after), 0);
-    assert_int_equal(before.st_ino, after.st_ino); /* the folder itself stays */
-    assert_int_equal(rmdir("ws"), 0);              /* and is empty */
-    assert_content("beside/precious", "x");
-    assert_int_equal(file_empty_folder("ws", &err), -1);
-    assert_string_equal(err.text, "cannot empty ws: No such file or directory");
-    assert_int_equal(file_empty_folder("beside/precious", &err), -1);
-    make_dirs("ws");
-    assert_int_equal(file_empty_folder("alias", &err), -1); /* somebody put a link in its place */
-}
-
-static void test_remove_is_not_bounded_by_descriptors(void **state)
-{
-    (void)state;
-    /* Deeper than paths and descriptors reach, and with folders beside it. */
-    make_dirs("deep/other");
-    int at = open("deep", O_RDONLY | O_DIRECTORY);
-    for (int i = 0; i < 3000; i++) {
-        assert_int_equal(mkdirat(at, "d", 0755), 0);
-        if (i % 500 == 0)
-            close(openat(at, "f", O_CREAT | O_WRONLY, 0600));
-        int next = openat(at, "d", O_RDONLY | O_DIRECTORY);
-        close(at);
-        at = next;
-    }
-    close(at);
-    struct rlimit before;
-    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
-    struct rlimit few = {256, before.rlim_max};
-    assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
-    struct err err = ERR_INIT;
-    int failed = file_remove_tree("deep", &err);
-    setrlimit(RLIMIT_NOFILE, &before);
-    if (failed)
-        fail_msg("%s", err.text);
-    assert_int_equal(access("deep", F_OK), -1);
-}
-
-static void test_copy_tree(void **state)
-{
-    (void)state;
-    make_dirs("from/sub/empty");
-    put("from/f", "content");
-    put("from/sub/run", "#!/bin/sh\n");
-    assert_int_equal(chmod("from/sub/run", 0750), 0);
-    assert_int_equal(chmod("from/sub/empty", 0500), 0);
-    assert_int_equal(symlink("../f", "from/sub/link"), 0);
-    assert_int_equal(symlink("/nowhere", "from/broken"), 0);
-    assert_int_equal(mkfifo("from/fifo", 0600), 0);
-    CLEANUP(free) char *big = xcalloc(1, 300001);
-    memset(big, 'b', 300000);
-    put("from/big", big);
-
-    struct err err = ERR_INIT;
-    if (file_copy_tree("from", "to", &err))
-        fail_msg("%s", err.text);
-    assert_content("to/f", "content");
-    assert_content("to/big", big);
-    assert_content("to/sub/link", "content");
-    struct stat st;
-    assert_int_equal(lstat("to/sub/link", &st), 0);
-    assert_true(S_ISLNK(st.st_mode));
-    assert_int_equal(lstat("to/broken", &st), 0);
-    assert_true(S_ISLNK(st.st_mode));
-    assert_int_equal(lstat("to/fifo", &st), -1);
-    assert_int_equal(stat("to/sub/run", &st), 0);
-    assert_int_equal(st.st_mode & 0777, 0750);
-    assert_int_equal(stat("to/sub/empty", &st), 0);
-    assert_int_equal(st.st_mode & 0777, 0500);
-    assert_int_equal(count_entries("to"), 4);
-
-    /* Into a folder inside itself: once, not for ever. */
-    if (file_copy_tree("from", "from/copy", &err))
-        fail_msg("%s", err.text);
-    assert_content("from/copy/f", "content");
-    assert_int_equal(access("from/copy/copy", F_OK), -1);
-
-    assert_int_equal(file_copy_tree("missing", "to2", &err), -1);
-    assert_string_equal(err.text, "cannot copy missing: No such file or directory");
-    /* What is there already is not written over. */
-    assert_int_equal(file_copy_tree("from", "to", &err), -1);
-    assert_int_equal(err.code, EEXIST);
-    assert_memory_equal(err.text, "cannot copy from/", 17);
-}
-
 static void test_temp_dir(void **state)
 {
     (void)state;
@@ -404,11 +262,6 @@ int main(void)
         cmocka_unit_test(test_replace_fails_whole),
         cmocka_unit_test(test_write_all_to_a_slow_reader),
         cmocka_unit_test(test_mkdirs),
-        cmocka_unit_test(test_remove_does_not_follow_links),
-        cmocka_unit_test(test_remove_closed_folders),
-        cmocka_unit_test(test_empty_folder),
-        cmocka_unit_test(test_remove_is_not_bounded_by_descriptors),
-        cmocka_unit_test(test_copy_tree),
         cmocka_unit_test(test_temp_dir),
         cmocka_unit_test(test_xdg),
         cmocka_unit_test(test_program_dir),

@@ -4,8 +4,8 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/mem.h"
+#include "base/tree.h"
 #include "vector.h"
-#include "workspace/digest.h"
 #include "workspace/globs.h"
 #include "workspace/layout.h"
 #include "workspace/mime.h"
@@ -60,7 +60,7 @@ struct digesting {
 
 static void take_digest(struct digesting *d)
 {
-    d->failed = digest_path(d->folder, d->last, &d->err) < 0;
+    d->failed = tree_digest_path(d->folder, d->last, &d->err) < 0;
     if (d->count++ == 0)
         memcpy(d->first, d->last, sizeof(d->first));
 }
