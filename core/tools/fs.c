@@ -7,9 +7,9 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/utf8.h"
+#include "base/walk.h"
 #include "compact.h"
 #include "line_reader.h"
-#include "listing.h"
 #include "page.h"
 #include "tool.h"
 #include "workspace/versions.h"
@@ -67,6 +67,41 @@ static size_t write_entry(struct json_writer *w, int folder, const char *name)
     return cost + 70;
 }
 
+struct dir_names {
+    char **items;
+    size_t count, room;
+};
+
+static void dir_names_cleanup(struct dir_names *names)
+{
+    for (size_t i = 0; i < names->count; i++)
+        free(names->items[i]);
+    free(names->items);
+}
+
+static enum walk_next add_name(void *user, const struct walk_entry *entry)
+{
+    struct dir_names *names = user;
+    GROW(names->items, names->count, names->room);
+    names->items[names->count++] = xstrdup(entry->name);
+    return WALK_SKIP;
+}
+
+static int by_bytes(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static int read_names(struct dir_names *names, int fd, const atomic_bool *cancelled, struct err *err)
+{
+    static const struct walk_visitor visitor = {.entry = add_name};
+    struct walk_options options = {.order = WALK_ANY, .cancelled = cancelled};
+    int status = walk_tree(fd, "", &options, &visitor, names, err);
+    if (names->count)
+        qsort(names->items, names->count, sizeof(*names->items), by_bytes);
+    return status;
+}
+
 static void list_dir(struct tool_run *run, struct tool_reply *reply)
 {
     struct err err = ERR_INIT;
@@ -86,9 +121,10 @@ static void list_dir(struct tool_run *run, struct tool_reply *reply)
             tool_reply_error(reply, "%s", err.text);
         return;
     }
-    CLEANUP(listing) struct listing names = {0};
-    if (listing_read(&names, fd, LISTING_BY_NAME, &run->deadline.cancelled) < 0) {
-        tool_reply_error(reply, "cannot list %s: %s", path, errno == ECANCELED ? "cancelled" : strerrordesc_np(errno));
+    CLEANUP(dir_names) struct dir_names names = {0};
+    if (read_names(&names, fd, &run->deadline.cancelled, &err) < 0) {
+        tool_reply_error(reply, "cannot list %s: %s", path,
+                         err.code == ECANCELED ? "cancelled" : strerrordesc_np(err.code));
         return;
     }
     int64_t offset = json_int(json_get(run->arguments, "offset"), 0);
@@ -101,7 +137,7 @@ static void list_dir(struct tool_run *run, struct tool_reply *reply)
     json_open(&w, "entries", '[');
     size_t cost = 0, room = page_room(path);
     while (next < names.count && next - first < PAGE_ENTRIES && cost < room)
-        cost += write_entry(&w, fd, names.items[next++].name);
+        cost += write_entry(&w, fd, names.items[next++]);
     json_close(&w, ']');
     if (next < names.count)
         json_add_int(&w, "next_offset", (int64_t)next);

@@ -5,8 +5,9 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/utf8.h"
-#include "walk.h"
+#include "base/walk.h"
 #include "workspace/glob.h"
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -14,12 +15,14 @@
 #define SPECIAL "*?[{\\"
 
 struct gathering {
-    struct walk walk;
+    const struct beneath *root;
+    const atomic_bool *cancelled;
     struct script_files *files;
     struct hash_map seen;    /* paths that were taken already */
     const struct glob *glob; /* NULL: every file */
     size_t found;            /* of the pattern */
-    struct err *err;         /* set: it is over */
+    bool failed;
+    struct err *err;
 };
 
 static int take_file(struct gathering *g, const char *path)
@@ -36,7 +39,7 @@ static int take_file(struct gathering *g, const char *path)
     if (files->count == SCRIPT_FILES_MAX)
         return err_set(g->err, "files: more than %d (name fewer)", SCRIPT_FILES_MAX);
     /* One byte more than there may be: no limit at all would be 0. */
-    if (beneath_read(g->walk.root, path, &bytes, left + 1, &st, g->err) < 0 || bytes.len > left) {
+    if (beneath_read(g->root, path, &bytes, left + 1, &st, g->err) < 0 || bytes.len > left) {
         if (bytes.len > left || (g->err && g->err->code == EFBIG))
             return err_set(g->err, "files: more than %u MiB with %s (name fewer)", SCRIPT_FILES_BYTES >> 20, path);
         return err_prefix(g->err, "files");
@@ -50,25 +53,43 @@ static int take_file(struct gathering *g, const char *path)
     return 0;
 }
 
-static bool visit(struct walk *walk, const char *path)
+static enum walk_next take_entry(void *user, const struct walk_entry *entry)
 {
-    struct gathering *g = CONTAINER_OF(walk, struct gathering, walk);
-    return (g->glob && !glob_match(g->glob, path)) || take_file(g, path) == 0;
+    struct gathering *g = user;
+    if (entry->type == DT_REG && (!g->glob || glob_match(g->glob, entry->path)))
+        g->failed = take_file(g, entry->path) < 0;
+    return g->failed ? WALK_STOP : WALK_CONTINUE;
+}
+
+/* A folder that cannot be read has no files to name. */
+static enum walk_next ignore_denied(void *user, const char *path, int code)
+{
+    (void)user;
+    (void)path;
+    (void)code;
+    return WALK_CONTINUE;
+}
+
+static int take_folder(struct gathering *g, const char *path, int fd)
+{
+    static const struct walk_visitor visitor = {.entry = take_entry, .denied = ignore_denied};
+    struct walk_options options = {.order = WALK_BY_PATH, .skip_git = true, .cancelled = g->cancelled};
+    const char *prefix = strcmp(path, ".") == 0 ? "" : path;
+    return walk_tree(fd, prefix, &options, &visitor, g, g->err) < 0 || g->failed ? -1 : 0;
 }
 
 /* A file, or all below a folder. */
 static int take_path(struct gathering *g, const char *path, bool may_lack)
 {
     struct err why = ERR_INIT;
-    int fd = beneath_openat(g->walk.root, path, O_RDONLY, 0, &why);
+    CLEANUP(fd) int fd = beneath_openat(g->root, path, O_RDONLY, 0, &why);
     struct stat st;
     if (fd < 0 && may_lack && (why.code == ENOENT || why.code == ENOTDIR))
         return 0;
     if (fd < 0)
         return err_set(g->err, "files: %s", why.text);
     if (fstat(fd, &st) == 0 && S_ISDIR(st.st_mode))
-        return walk_files(&g->walk, path, fd) ? 0 : -1;
-    close(fd);
+        return take_folder(g, path, fd);
     return g->glob ? 0 : take_file(g, path);
 }
 
@@ -79,7 +100,7 @@ static int take_matching(struct gathering *g, const char *pattern)
     while (plain && pattern[plain - 1] != '/')
         plain--;
     CLEANUP(free) char *given = plain ? xmemdup0(pattern, plain) : xstrdup(".");
-    CLEANUP(free) char *folder = beneath_clean(g->walk.root, given, g->err);
+    CLEANUP(free) char *folder = beneath_clean(g->root, given, g->err);
     if (!folder)
         return err_prefix(g->err, "files");
     CLEANUP(free)
@@ -101,10 +122,10 @@ static int take_pattern(struct gathering *g, const char *pattern)
     if (pattern[strcspn(pattern, SPECIAL)]) {
         rc = take_matching(g, pattern);
     } else {
-        CLEANUP(free) char *path = beneath_clean(g->walk.root, pattern, g->err);
+        CLEANUP(free) char *path = beneath_clean(g->root, pattern, g->err);
         rc = path ? take_path(g, path, false) : err_prefix(g->err, "files");
     }
-    if (atomic_load(g->walk.cancelled))
+    if (atomic_load(g->cancelled))
         return err_set(g->err, "cancelled");
     if (rc == 0 && !g->found)
         return err_set(g->err, "files: nothing is named by %s", pattern);
@@ -114,8 +135,7 @@ static int take_pattern(struct gathering *g, const char *pattern)
 int script_files_read(struct script_files *files, const struct beneath *root, const struct json *list,
                       const atomic_bool *cancelled, struct err *err)
 {
-    struct gathering g = {
-        .walk = {.root = root, .cancelled = cancelled, .file = visit}, .files = files, .err = err};
+    struct gathering g = {.root = root, .cancelled = cancelled, .files = files, .err = err};
     int rc = 0;
     json_each (pattern, list)
         if (rc == 0)

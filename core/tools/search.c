@@ -1,18 +1,19 @@
 /* search_files: a text or a regular expression in the files below a folder, in the order of their paths.
  *
- * Binary files are left out. The walk's order (walk.h) is the order of the whole paths, every time, and that makes
- * `offset` a place to go on from. */
+ * Binary files are left out, and `.git`. The order is the same every time, so `offset` says where the next page
+ * begins. */
 
 #include "base/beneath.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
+#include "base/walk.h"
 #include "line_reader.h"
 #include "page.h"
 #include "pattern.h"
 #include "tool.h"
-#include "walk.h"
 #include "workspace/glob.h"
+#include <dirent.h>
 #include <fcntl.h>
 #include <string.h>
 
@@ -23,7 +24,6 @@
 
 struct search {
     struct tool_run *run;
-    struct walk walk;
     struct pattern *pattern;
     struct glob *glob;      /* NULL: every file */
     bool glob_on_name;      /* a glob without '/' is about the file's name, wherever it is */
@@ -124,23 +124,36 @@ static void search_open_file(struct search *search, const char *path, int fd)
     }
 }
 
-static void search_file(struct search *search, const char *path)
+static enum walk_next search_entry(void *user, const struct walk_entry *entry)
 {
-    if (!wanted(search, path))
-        return;
-    struct err ignored = ERR_INIT;
-    CLEANUP(fd) int fd = beneath_openat(search->run->env->root, path, O_RDONLY | O_NOFOLLOW, 0, &ignored);
-    if (fd < 0)
-        search->unreadable++;
-    else
-        search_open_file(search, path, fd);
+    struct search *search = user;
+    if (entry->type == DT_REG && wanted(search, entry->path)) {
+        const int flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
+        CLEANUP(fd) int fd = openat(entry->dir_fd, entry->name, flags);
+        if (fd < 0)
+            search->unreadable++;
+        else
+            search_open_file(search, entry->path, fd);
+    }
+    return stopped(search) ? WALK_STOP : WALK_CONTINUE;
 }
 
-static bool visit(struct walk *walk, const char *path)
+static enum walk_next count_denied(void *user, const char *path, int code)
 {
-    struct search *search = CONTAINER_OF(walk, struct search, walk);
-    search_file(search, path);
-    return !stopped(search);
+    struct search *search = user;
+    (void)path;
+    (void)code;
+    search->unreadable++;
+    return WALK_CONTINUE;
+}
+
+static void search_folder(struct search *search, const char *path, int fd)
+{
+    static const struct walk_visitor visitor = {.entry = search_entry, .denied = count_denied};
+    struct walk_options options = {
+        .order = WALK_BY_PATH, .skip_git = true, .cancelled = &search->run->deadline.cancelled};
+    struct err ignored = ERR_INIT; /* the caller looks at the flag itself */
+    (void)!walk_tree(fd, strcmp(path, ".") == 0 ? "" : path, &options, &visitor, search, &ignored);
 }
 
 /* Sets up what is looked for. False with the error in the reply. */
@@ -197,7 +210,6 @@ static void search_files(struct tool_run *run, struct tool_reply *reply)
 {
     CLEANUP(search) struct search search = {
         .run = run,
-        .walk = {.root = run->env->root, .cancelled = &run->deadline.cancelled, .file = visit},
         .entries = STRBUF_INIT,
     };
     search.w = json_begin(&search.entries);
@@ -205,7 +217,7 @@ static void search_files(struct tool_run *run, struct tool_reply *reply)
         return;
     struct err err = ERR_INIT;
     CLEANUP(free) char *path = beneath_clean(run->env->root, json_str(json_get(run->arguments, "path"), "."), &err);
-    int fd = path ? beneath_openat(run->env->root, path, O_RDONLY, 0, &err) : -1;
+    CLEANUP(fd) int fd = path ? beneath_openat(run->env->root, path, O_RDONLY, 0, &err) : -1;
     struct stat st;
     if (fd < 0 || fstat(fd, &st) < 0) {
         tool_reply_error(reply, "%s", err.text);
@@ -214,16 +226,12 @@ static void search_files(struct tool_run *run, struct tool_reply *reply)
     search.below = strcmp(path, ".") == 0 ? 0 : strlen(path) + 1;
     if (!S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode)) {
         tool_reply_error(reply, "%s is %s, neither a file nor a folder", path, beneath_kind(st.st_mode));
-        close(fd);
         return;
     }
-    if (S_ISDIR(st.st_mode)) {
-        walk_files(&search.walk, path, fd);
-        search.unreadable += (int64_t)search.walk.unreadable;
-    } else {
+    if (S_ISDIR(st.st_mode))
+        search_folder(&search, path, fd);
+    else
         search_open_file(&search, path, fd);
-        close(fd);
-    }
     if (tool_run_cancelled(run))
         tool_reply_error(reply, "cancelled after %lld files", (long long)search.files);
     else
