@@ -10,9 +10,10 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/utf8.h"
+#include "base/walk.h"
 #include "rank.h"
 #include <dirent.h>
-#include <fcntl.h>
+#include <errno.h>
 #include <stdint.h>
 
 #define EXCERPT_BYTES  400
@@ -25,13 +26,12 @@ struct names {
     size_t count, room;
 };
 
-struct walk {
+struct context_scan {
     const struct beneath *root;
     const atomic_bool *cancelled;
     struct rank *rank;
-    struct names folders; /* a queue: those before `folder` are done */
-    struct names files;   /* by document number */
-    size_t folder, listed, bytes;
+    struct names files; /* by document number */
+    size_t folders, listed, bytes;
     struct strbuf text;
     bool complete;
 };
@@ -49,109 +49,82 @@ static void names_release(struct names *names)
     free(names->items);
 }
 
-static int by_bytes(const void *a, const void *b)
+static bool stopped(struct context_scan *scan)
 {
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-static bool stopped(struct walk *walk)
-{
-    if (!walk->cancelled || !atomic_load_explicit((atomic_bool *)walk->cancelled, memory_order_relaxed))
+    if (!scan->cancelled || !atomic_load_explicit((atomic_bool *)scan->cancelled, memory_order_relaxed))
         return false;
-    walk->complete = false;
+    scan->complete = false;
     return true;
 }
 
 /* True when there is room for one more, else the pack is not complete. */
-static bool within(struct walk *walk, size_t count, size_t max)
+static bool within(struct context_scan *scan, size_t count, size_t max)
 {
     if (count < max)
         return true;
-    walk->complete = false;
+    scan->complete = false;
     return false;
 }
 
 /* The content of a file behind what is in the buffer; false for one that is no text, empty or too large. */
-static bool read_text(struct walk *walk, const char *path)
+static bool read_text(struct context_scan *scan, const char *path)
 {
-    size_t head = walk->text.len;
-    if (beneath_read(walk->root, path, &walk->text, CONTEXT_FILE_BYTES_MAX, NULL, NULL))
+    size_t head = scan->text.len;
+    if (beneath_read(scan->root, path, &scan->text, CONTEXT_FILE_BYTES_MAX, NULL, NULL))
         return false;
-    size_t len = walk->text.len - head;
-    walk->bytes += len;
-    return len && !memchr(walk->text.buf + head, '\0', len);
+    size_t len = scan->text.len - head;
+    scan->bytes += len;
+    return len && !memchr(scan->text.buf + head, '\0', len);
 }
 
 /* Makes a document of a file: its path, then its content as long as there is room for contents. */
-static void read_file(struct walk *walk, char *take_path)
+static void read_file(struct context_scan *scan, char *take_path)
 {
-    strbuf_reset(&walk->text);
-    strbuf_addstr(&walk->text, take_path);
-    strbuf_addch(&walk->text, '\n');
-    if (within(walk, walk->bytes, CONTEXT_BYTES_MAX) && !read_text(walk, take_path)) {
+    strbuf_reset(&scan->text);
+    strbuf_addstr(&scan->text, take_path);
+    strbuf_addch(&scan->text, '\n');
+    if (within(scan, scan->bytes, CONTEXT_BYTES_MAX) && !read_text(scan, take_path)) {
         free(take_path);
         return;
     }
-    rank_add(walk->rank, walk->text.buf, walk->text.len);
-    names_add(&walk->files, take_path);
+    rank_add(scan->rank, scan->text.buf, scan->text.len);
+    names_add(&scan->files, take_path);
 }
 
-static char *join(const char *folder, const char *name)
+static enum walk_next scan_entry(void *user, const struct walk_entry *entry)
 {
-    return strcmp(folder, ".") == 0 ? xstrdup(name) : xasprintf("%s/%s", folder, name);
-}
-
-/* What an entry is; most file systems tell with its name. */
-static unsigned char kind_of(DIR *dir, const struct dirent *entry)
-{
-    struct stat st;
-    if (entry->d_type != DT_UNKNOWN)
-        return entry->d_type;
-    return fstatat(dirfd(dir), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) ? DT_UNKNOWN : (unsigned char)IFTODT(st.st_mode);
-}
-
-static void sort(struct names *names)
-{
-    if (names->count)
-        qsort(names->items, names->count, sizeof(*names->items), by_bytes);
-}
-
-/* Splits what a folder holds into files and folders, each sorted. */
-static void list_folder(struct walk *walk, DIR *dir, struct names *files, struct names *folders)
-{
-    for (struct dirent *entry; (entry = readdir(dir));) {
-        if (entry->d_name[0] == '.')
-            continue;
-        if (!within(walk, walk->listed, NAMES_MAX))
-            break;
-        walk->listed++;
-        unsigned char kind = kind_of(dir, entry);
-        if (kind == DT_REG || kind == DT_DIR)
-            names_add(kind == DT_REG ? files : folders, xstrdup(entry->d_name));
+    struct context_scan *scan = user;
+    if (entry->name[0] == '.')
+        return WALK_SKIP;
+    if (!within(scan, scan->listed++, NAMES_MAX))
+        return WALK_STOP;
+    if (entry->type == DT_REG) {
+        if (!within(scan, scan->files.count, CONTEXT_FILES_MAX))
+            return WALK_STOP;
+        read_file(scan, xmemdup0(entry->path, entry->path_len));
     }
-    sort(files);
-    sort(folders);
+    if (entry->type != DT_DIR || !within(scan, scan->folders, FOLDERS_MAX))
+        return WALK_SKIP;
+    scan->folders++;
+    return WALK_CONTINUE;
 }
 
-static void visit_folder(struct walk *walk, const char *folder)
+static enum walk_next scan_denied(void *user, const char *path, int code)
 {
-    int fd = beneath_openat(walk->root, folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0, NULL);
-    if (fd < 0)
-        return;
-    DIR *dir = fdopendir(fd);
-    if (!dir) {
-        close(fd);
-        return;
-    }
-    struct names files = {0}, folders = {0};
-    list_folder(walk, dir, &files, &folders);
-    closedir(dir);
-    for (size_t i = 0; i < files.count && within(walk, walk->files.count, CONTEXT_FILES_MAX) && !stopped(walk); i++)
-        read_file(walk, join(folder, files.items[i]));
-    for (size_t i = 0; i < folders.count && within(walk, walk->folders.count, FOLDERS_MAX); i++)
-        names_add(&walk->folders, join(folder, folders.items[i]));
-    names_release(&files);
-    names_release(&folders);
+    struct context_scan *scan = user;
+    (void)path;
+    if (code == E2BIG)
+        scan->complete = false;
+    return WALK_CONTINUE;
+}
+
+static void scan_files(struct context_scan *scan)
+{
+    static const struct walk_visitor visitor = {.entry = scan_entry, .denied = scan_denied};
+    struct walk_options options = {.order = WALK_BREADTH_FIRST, .max_names = NAMES_MAX, .cancelled = scan->cancelled};
+    scan->folders = 1; /* the root */
+    if (walk_tree(beneath_fd(scan->root), "", &options, &visitor, scan, NULL) < 0)
+        scan->complete = false;
 }
 
 /* Where the excerpt begins: at the start of the hit's line, or of an earlier one while that is near. In a line that is
@@ -210,33 +183,33 @@ static int by_score(const void *a, const void *b)
     return one->document < two->document ? -1 : one->document > two->document;
 }
 
-static void add_item(struct context_pack *pack, struct walk *walk, const struct candidate *candidate)
+static void add_item(struct context_pack *pack, struct context_scan *scan, const struct candidate *candidate)
 {
-    const char *path = walk->files.items[candidate->document];
-    strbuf_reset(&walk->text);
-    if (beneath_read(walk->root, path, &walk->text, CONTEXT_FILE_BYTES_MAX, NULL, NULL))
+    const char *path = scan->files.items[candidate->document];
+    strbuf_reset(&scan->text);
+    if (beneath_read(scan->root, path, &scan->text, CONTEXT_FILE_BYTES_MAX, NULL, NULL))
         return;
-    size_t hit = rank_find(walk->rank, walk->text.buf, walk->text.len);
+    size_t hit = rank_find(scan->rank, scan->text.buf, scan->text.len);
     pack->items[pack->count++] = (struct context_item){
         .path = xstrdup(path),
-        .excerpt = make_excerpt(walk->text.buf, walk->text.len, hit == SIZE_MAX ? 0 : hit), /* only the path fits */
+        .excerpt = make_excerpt(scan->text.buf, scan->text.len, hit == SIZE_MAX ? 0 : hit), /* only the path fits */
         .score = candidate->score,
     };
 }
 
-static void choose(struct context_pack *pack, struct walk *walk, size_t limit)
+static void choose(struct context_pack *pack, struct context_scan *scan, size_t limit)
 {
     size_t count = 0;
-    struct candidate *list = xcalloc(walk->files.count + 1, sizeof(*list));
-    for (size_t i = 0; i < walk->files.count; i++) {
-        double score = rank_score(walk->rank, i);
+    struct candidate *list = xcalloc(scan->files.count + 1, sizeof(*list));
+    for (size_t i = 0; i < scan->files.count; i++) {
+        double score = rank_score(scan->rank, i);
         if (score > 0)
             list[count++] = (struct candidate){.document = i, .score = score};
     }
     qsort(list, count, sizeof(*list), by_score);
     pack->items = xcalloc(limit < count ? limit + 1 : count + 1, sizeof(*pack->items));
-    for (size_t i = 0; i < count && pack->count < limit && !stopped(walk); i++)
-        add_item(pack, walk, &list[i]);
+    for (size_t i = 0; i < count && pack->count < limit && !stopped(scan); i++)
+        add_item(pack, scan, &list[i]);
     free(list);
 }
 
@@ -244,21 +217,16 @@ struct context_pack context_load(const struct beneath *root, const char *prompt,
                                  const atomic_bool *cancelled)
 {
     struct context_pack pack = {.complete = true};
-    struct walk walk = {.root = root, .cancelled = cancelled, .text = STRBUF_INIT, .complete = true};
-    walk.rank = rank_new(prompt ? prompt : "");
-    if (root && limit && rank_words(walk.rank)) {
-        names_add(&walk.folders, xstrdup("."));
-        for (; walk.folder < walk.folders.count && !stopped(&walk); walk.folder++) {
-            CLEANUP(free) char *folder = xstrdup(walk.folders.items[walk.folder]); /* the queue may move */
-            visit_folder(&walk, folder);
-        }
-        choose(&pack, &walk, limit);
-        pack.complete = walk.complete;
+    struct context_scan scan = {.root = root, .cancelled = cancelled, .text = STRBUF_INIT, .complete = true};
+    scan.rank = rank_new(prompt ? prompt : "");
+    if (root && limit && rank_words(scan.rank)) {
+        scan_files(&scan);
+        choose(&pack, &scan, limit);
+        pack.complete = scan.complete;
     }
-    rank_free(walk.rank);
-    names_release(&walk.folders);
-    names_release(&walk.files);
-    strbuf_release(&walk.text);
+    rank_free(scan.rank);
+    names_release(&scan.files);
+    strbuf_release(&scan.text);
     return pack;
 }
 

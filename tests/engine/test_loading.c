@@ -58,15 +58,15 @@ int sqlite3_prepare_v2(void *db, const char *sql, int len, void **statement, con
     return real.function(db, sql, len, statement, tail);
 }
 
-DIR *fdopendir(int fd)
+ssize_t getdents64(int fd, void *buffer, size_t length)
 {
     union {
         void *object;
-        DIR *(*function)(int fd);
-    } real = {dlsym(RTLD_NEXT, "fdopendir")};
+        ssize_t (*function)(int fd, void *buffer, size_t length);
+    } real = {dlsym(RTLD_NEXT, "getdents64")};
 
     meet(CONTEXT);
-    return real.function(fd);
+    return real.function(fd, buffer, length);
 }
 
 static void test_memory_and_context_are_loaded_side_by_side(void **state)
