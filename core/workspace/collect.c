@@ -8,8 +8,8 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
+#include "glob.h"
 #include "globs.h"
-#include "globwalk.h"
 #include "inside.h"
 #include "metadata.h"
 #include "mime.h"
@@ -180,7 +180,7 @@ static enum taken take_hit(struct collection *c, const struct glob_hit *hit, str
 static int collect_pattern(struct collection *c, const char *pattern, struct err *err)
 {
     CLEANUP(glob_hits) struct glob_hits hits;
-    if (globwalk(c->ws->root, pattern, &hits, err) < 0)
+    if (glob_find(c->ws->root, pattern, &hits, err) < 0)
         return -1;
     c->out->limits_hit |= hits.cut;
     for (size_t i = 0; i < hits.left_count; i++)

@@ -1,14 +1,25 @@
-/* Two steps. First the choices are multiplied out, so that what is left are plain patterns, and whether a `**` is a whole
+/* Patterns for paths, and the files that fit one.
+ *
+ * A pattern is read in two steps. First the choices are multiplied out, so that what is left are plain patterns, and whether a `**` is a whole
  * component can be seen in each by itself, also where a brace ends beside it. Then each is turned into tokens, and a name
  * is matched against them in one pass with two places to go back to: the last `*`, which may take one more character of
  * its component, and the last `**`, which may take one more component. Earlier ones need no second try, because a later
  * one of the same kind can take whatever they could have. So matching is polynomial, whatever the pattern. */
 
 #include "glob.h"
+#include "base/beneath.h"
 #include "base/mem.h"
 #include "base/utf8.h"
+#include "base/walk.h"
+#include "globs.h"
+#include "inside.h"
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 enum token_type {
     TOKEN_CHAR,
@@ -28,6 +39,7 @@ struct token {
 
 #define UTF8_BYTES 4 /* of a character, at most */
 #define ENDING_MAX 16
+#define CHAIN_MAX  40 /* links within links */
 
 struct alternative {
     char *text;
@@ -425,4 +437,200 @@ char *glob_base(const struct glob *glob, bool *whole)
     }
     *whole = *whole && glob->count == 1;
     return base;
+}
+
+/* ---- finding files ---- */
+
+/* The walk goes through real folders. Where a link leads to a folder inside, another walk begins there under the link's
+ * name. The folders that are open in this way are known, so a link to one of them is not followed. Entries behind links
+ * are counted, because a few links can stand for more paths than any machine can list. */
+struct glob_search {
+    const struct beneath *root;
+    const struct glob *glob;
+    struct glob_hits *hits;
+    bool linked; /* where the walk is now */
+    struct glob_place {
+        dev_t dev;
+        ino_t ino;
+    } chain[CHAIN_MAX];
+    size_t chain_len, links, behind;
+};
+
+static void add_hit(struct glob_search *s, const char *path, size_t len, bool linked)
+{
+    struct glob_hits *hits = s->hits;
+    if (hits->count == GLOB_HITS_MAX) {
+        hits->cut = true;
+        return;
+    }
+    GROW(hits->items, hits->count, hits->room);
+    hits->items[hits->count++] = (struct glob_hit){.path = xmemdup0(path, len), .linked = linked};
+}
+
+static void add_left(struct glob_search *s, const char *path, char *take_why)
+{
+    struct glob_hits *hits = s->hits;
+    if (hits->left_count == GLOB_LEFT_MAX) {
+        free(take_why);
+        return;
+    }
+    GROW(hits->left, hits->left_count, hits->left_room);
+    hits->left[hits->left_count++] = (struct glob_left){.path = xstrdup(path), .why = take_why};
+}
+
+static enum walk_next add_denied(void *user, const char *path, int code)
+{
+    struct glob_search *s = user;
+    s->hits->cut = true;
+    add_left(s, path,
+             code == ELOOP ? xasprintf("it is more than %d folders deep", WALK_DEPTH_MAX)
+                           : xasprintf("the folder cannot be read: %s", strerrordesc_np(code)));
+    return WALK_CONTINUE;
+}
+
+static void add_other(struct glob_search *s, const char *path, mode_t mode)
+{
+    add_left(s, path, xasprintf("it is %s, not a file", beneath_kind(mode)));
+}
+
+static enum walk_next find_entry(void *user, const struct walk_entry *entry);
+
+static int walk_from(struct glob_search *s, int folder, const char *prefix, struct err *err)
+{
+    static const struct walk_visitor visitor = {.entry = find_entry, .denied = add_denied};
+    struct walk_options options = {.order = WALK_ANY};
+    return walk_tree(folder, prefix, &options, &visitor, s, err);
+}
+
+static bool in_chain(const struct glob_search *s, const struct stat *st)
+{
+    for (size_t i = 0; i < s->chain_len; i++)
+        if (s->chain[i].dev == st->st_dev && s->chain[i].ino == st->st_ino)
+            return true;
+    return false;
+}
+
+static void follow(struct glob_search *s, const char *path)
+{
+    struct stat st;
+    CLEANUP(fd) int fd = inside_open(s->root, path, O_RDONLY | O_DIRECTORY, NULL, NULL);
+    if (fd < 0 || fstat(fd, &st) < 0 || in_chain(s, &st))
+        return;
+    if (s->chain_len == CHAIN_MAX || s->links == GLOB_LINKS_MAX) {
+        s->hits->cut = true;
+        return;
+    }
+    bool linked = s->linked;
+    s->links++;
+    s->chain[s->chain_len++] = (struct glob_place){st.st_dev, st.st_ino};
+    s->linked = true;
+    if (walk_from(s, fd, path, NULL) < 0)
+        s->hits->cut = true;
+    s->linked = linked;
+    s->chain_len--;
+}
+
+static enum walk_next find_entry(void *user, const struct walk_entry *entry)
+{
+    struct glob_search *s = user;
+    if (s->linked && ++s->behind > GLOB_LINKED_MAX) {
+        s->hits->cut = true;
+        return WALK_STOP;
+    }
+    if (s->hits->cut && s->hits->count == GLOB_HITS_MAX)
+        return WALK_STOP;
+    switch (entry->type) {
+    case DT_DIR:
+        return glob_may_lead(s->glob, entry->path) ? WALK_CONTINUE : WALK_SKIP;
+    case DT_REG:
+        if (glob_match(s->glob, entry->path))
+            add_hit(s, entry->path, entry->path_len, s->linked);
+        return WALK_SKIP;
+    case DT_LNK:
+        if (glob_match(s->glob, entry->path))
+            add_hit(s, entry->path, entry->path_len, true);
+        if (glob_may_lead(s->glob, entry->path))
+            follow(s, entry->path);
+        return WALK_SKIP;
+    default:
+        if (glob_match(s->glob, entry->path))
+            add_other(s, entry->path, (mode_t)DTTOIF(entry->type));
+        return WALK_SKIP;
+    }
+}
+
+static int by_path(const void *a, const void *b)
+{
+    return strcmp(((const struct glob_hit *)a)->path, ((const struct glob_hit *)b)->path);
+}
+
+/* Without any wildcard there is one path to look at. */
+static void look_at(struct glob_search *s, const char *path)
+{
+    struct stat st;
+    struct err err = ERR_INIT;
+    if (beneath_lstat(s->root, path, &st, &err) == 0 && S_ISREG(st.st_mode)) {
+        CLEANUP(free) char *real = NULL;
+        CLEANUP(fd) int fd = inside_open(s->root, path, O_PATH, &real, NULL);
+        add_hit(s, path, strlen(path), fd < 0 || strcmp(real, path) != 0);
+    } else if (err.code == EXDEV || (err.code == 0 && S_ISLNK(st.st_mode))) {
+        add_hit(s, path, strlen(path), true);
+    } else if (err.code == EACCES) {
+        add_left(s, path, xstrdup(strerrordesc_np(err.code)));
+    } else if (err.code == 0 && !S_ISDIR(st.st_mode)) {
+        add_other(s, path, st.st_mode);
+    }
+}
+
+static int search_below(struct glob_search *s, const char *base, struct err *err)
+{
+    CLEANUP(free) char *real = NULL;
+    struct err own = ERR_INIT;
+    struct stat st;
+    CLEANUP(fd) int fd = inside_open(s->root, *base ? base : ".", O_RDONLY | O_DIRECTORY, &real, &own);
+    if (fd < 0) {
+        if (own.code == EACCES)
+            add_denied(s, base, own.code);
+        return 0; /* nothing there, no folder, or outside: no hits */
+    }
+    s->linked = *base && strcmp(real, base) != 0;
+    if (s->linked && fstat(fd, &st) == 0)
+        s->chain[s->chain_len++] = (struct glob_place){st.st_dev, st.st_ino};
+    return walk_from(s, fd, base, err);
+}
+
+int glob_find(const struct beneath *root, const char *pattern, struct glob_hits *hits, struct err *err)
+{
+    *hits = (struct glob_hits){0};
+    CLEANUP(free) char *clean = globs_clean(pattern);
+    struct glob *glob = glob_new(clean ? clean : pattern, err);
+    if (!glob)
+        return -1;
+    int status = 0;
+    if (clean) {
+        struct glob_search s = {.root = root, .glob = glob, .hits = hits};
+        bool whole;
+        CLEANUP(free) char *base = glob_base(glob, &whole);
+        if (whole)
+            look_at(&s, base);
+        else
+            status = search_below(&s, base, err);
+    }
+    glob_free(glob);
+    if (hits->count)
+        qsort(hits->items, hits->count, sizeof(*hits->items), by_path);
+    return status;
+}
+
+void glob_hits_release(struct glob_hits *hits)
+{
+    for (size_t i = 0; i < hits->count; i++)
+        free(hits->items[i].path);
+    for (size_t i = 0; i < hits->left_count; i++) {
+        free(hits->left[i].path);
+        free(hits->left[i].why);
+    }
+    free(hits->left);
+    free(hits->items);
+    *hits = (struct glob_hits){0};
 }

@@ -9,7 +9,7 @@
 #include "base/strbuf.h"
 #include "base/tree.h"
 #include "bench.h"
-#include "workspace/globwalk.h"
+#include "workspace/glob.h"
 #include "workspace/stage.h"
 #include "workspace/workspace.h"
 #include <fcntl.h>
@@ -120,12 +120,12 @@ static void glob_ours(void *folder)
 {
     struct beneath *root = beneath_open(folder, NULL);
     CLEANUP(glob_hits) struct glob_hits hits;
-    if (!root || globwalk(root, "**/*.c", &hits, NULL) < 0 || hits.count != (size_t)GLOB_FOLDERS * ((GLOB_FILES + 2) / 3))
+    if (!root || glob_find(root, "**/*.c", &hits, NULL) < 0 || hits.count != (size_t)GLOB_FOLDERS * ((GLOB_FILES + 2) / 3))
         abort();
     beneath_close(root);
 }
 
-static void glob_find(void *folder)
+static void glob_floor(void *folder)
 {
     const char *const argv[] = {"find", folder, "-name", "*.c", NULL};
     if (bench_run_program(argv, 0) < 0)
@@ -137,7 +137,7 @@ static void bench_glob(void)
     CLEANUP(free) char *folder = make_folder("glob");
     make_glob_tree(folder);
     glob_ours(folder);
-    struct bench_pair pair = bench_compare(7, glob_ours, glob_find, folder);
+    struct bench_pair pair = bench_compare(7, glob_ours, glob_floor, folder);
     bench_report("glob_walk", pair.value_s * 1e3, "ms", pair.floor_s * 1e3, 1.2);
     remove_tree(folder);
 }
