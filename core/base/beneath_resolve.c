@@ -16,7 +16,7 @@
 
 #define LINKS_MAX 40 /* as many as the kernel follows */
 
-struct walk {
+struct resolving {
     const struct beneath *root;
     const char *asked;
     struct strbuf done; /* resolved so far: the path of `folder` */
@@ -33,47 +33,47 @@ static int open_plain(int folder, const char *name, int flags)
     return beneath_open_raw(folder, name, flags, 0, RESOLVE_NO_SYMLINKS);
 }
 
-static void walk_cleanup(struct walk *walk)
+static void resolving_cleanup(struct resolving *res)
 {
-    strbuf_release(&walk->done);
-    strbuf_release(&walk->todo);
-    strbuf_release(&walk->link);
-    strbuf_release(&walk->target);
-    if (walk->folder >= 0)
-        close(walk->folder);
+    strbuf_release(&res->done);
+    strbuf_release(&res->todo);
+    strbuf_release(&res->link);
+    strbuf_release(&res->target);
+    if (res->folder >= 0)
+        close(res->folder);
 }
 
-static int leaves(const struct walk *walk, struct err *err)
+static int leaves(const struct resolving *res, struct err *err)
 {
-    if (walk->last)
-        err_set(err, "%.300s is a symbolic link to %.300s, which is outside the workspace", walk->link.buf,
-                walk->target.buf);
+    if (res->last)
+        err_set(err, "%.300s is a symbolic link to %.300s, which is outside the workspace", res->link.buf,
+                res->target.buf);
     else
-        err_set(err, "path escapes workspace: %.200s (%.200s is a symbolic link to %.200s)", walk->asked,
-                walk->link.buf, walk->target.buf);
+        err_set(err, "path escapes workspace: %.200s (%.200s is a symbolic link to %.200s)", res->asked, res->link.buf,
+                res->target.buf);
     if (err)
         err->code = EXDEV;
     return -1;
 }
 
-static int go_to(struct walk *walk, struct err *err)
+static int go_to(struct resolving *res, struct err *err)
 {
-    int fd = open_plain(beneath_fd(walk->root), walk->done.len ? walk->done.buf : ".", O_PATH | O_DIRECTORY);
+    int fd = open_plain(beneath_fd(res->root), res->done.len ? res->done.buf : ".", O_PATH | O_DIRECTORY);
     if (fd < 0)
-        return beneath_refuse(err, errno, walk->asked);
-    if (walk->folder >= 0)
-        close(walk->folder);
-    walk->folder = fd;
+        return beneath_refuse(err, errno, res->asked);
+    if (res->folder >= 0)
+        close(res->folder);
+    res->folder = fd;
     return 0;
 }
 
-static int go_up(struct walk *walk, struct err *err)
+static int go_up(struct resolving *res, struct err *err)
 {
-    if (!walk->done.len)
-        return leaves(walk, err);
-    const char *slash = strrchr(walk->done.buf, '/');
-    strbuf_set_len(&walk->done, slash ? (size_t)(slash - walk->done.buf) : 0);
-    return go_to(walk, err);
+    if (!res->done.len)
+        return leaves(res, err);
+    const char *slash = strrchr(res->done.buf, '/');
+    strbuf_set_len(&res->done, slash ? (size_t)(slash - res->done.buf) : 0);
+    return go_to(res, err);
 }
 
 static void add_name(struct strbuf *path, const char *name)
@@ -82,45 +82,45 @@ static void add_name(struct strbuf *path, const char *name)
 }
 
 /* Puts what the link says in the place of its name. */
-static int follow(struct walk *walk, int link, const char *name, const char *rest, struct err *err)
+static int follow(struct resolving *res, int link, const char *name, const char *rest, struct err *err)
 {
     char target[PATH_MAX];
     ssize_t len = readlinkat(link, "", target, sizeof(target) - 1);
     if (len < 0)
-        return beneath_refuse(err, errno, walk->asked);
-    if (++walk->links > LINKS_MAX)
-        return beneath_refuse(err, ELOOP, walk->asked);
+        return beneath_refuse(err, errno, res->asked);
+    if (++res->links > LINKS_MAX)
+        return beneath_refuse(err, ELOOP, res->asked);
     target[len] = '\0';
-    strbuf_reset(&walk->link);
-    strbuf_addstr(&walk->link, walk->done.buf);
-    add_name(&walk->link, name);
-    strbuf_reset(&walk->target);
-    strbuf_addstr(&walk->target, target);
-    walk->last |= !*rest;
+    strbuf_reset(&res->link);
+    strbuf_addstr(&res->link, res->done.buf);
+    add_name(&res->link, name);
+    strbuf_reset(&res->target);
+    strbuf_addstr(&res->target, target);
+    res->last |= !*rest;
     const char *to = target;
     if (*target == '/') {
-        to = beneath_rest(walk->root, target);
+        to = beneath_rest(res->root, target);
         if (!to)
-            return leaves(walk, err);
-        strbuf_reset(&walk->done);
-        if (go_to(walk, err) < 0)
+            return leaves(res, err);
+        strbuf_reset(&res->done);
+        if (go_to(res, err) < 0)
             return -1;
     }
     CLEANUP(free) char *todo = xasprintf("%s/%s", to, rest);
-    strbuf_reset(&walk->todo);
-    strbuf_addstr(&walk->todo, todo);
+    strbuf_reset(&res->todo);
+    strbuf_addstr(&res->todo, todo);
     return 0;
 }
 
 /* The rest of the path is not there: it stays as it is. */
-static int keep_missing(struct walk *walk, struct strbuf *path, const char *name, const char *rest, struct err *err)
+static int keep_missing(struct resolving *res, struct strbuf *path, const char *name, const char *rest, struct err *err)
 {
     add_name(path, name);
     for (const char *at = rest; *at;) {
         size_t len = strcspn(at, "/");
         CLEANUP(free) char *part = xmemdup0(at, len);
         if (strcmp(part, "..") == 0)
-            return beneath_refuse(err, ENOENT, walk->asked);
+            return beneath_refuse(err, ENOENT, res->asked);
         if (len && strcmp(part, ".") != 0)
             add_name(path, part);
         at += len + strspn(at + len, "/");
@@ -129,37 +129,37 @@ static int keep_missing(struct walk *walk, struct strbuf *path, const char *name
 }
 
 /* One name further. 1: the path ends here. */
-static int step(struct walk *walk, struct strbuf *path, struct err *err)
+static int step(struct resolving *res, struct strbuf *path, struct err *err)
 {
-    CLEANUP(free) char *todo = xstrdup(walk->todo.buf);
+    CLEANUP(free) char *todo = xstrdup(res->todo.buf);
     char *name = todo + strspn(todo, "/");
     char *rest = name + strcspn(name, "/");
     if (*rest)
         *rest++ = '\0';
     rest += strspn(rest, "/");
-    strbuf_reset(&walk->todo);
-    strbuf_addstr(&walk->todo, rest);
+    strbuf_reset(&res->todo);
+    strbuf_addstr(&res->todo, rest);
     if (!*name || strcmp(name, ".") == 0)
         return 0;
     if (strcmp(name, "..") == 0)
-        return go_up(walk, err);
-    CLEANUP(fd) int fd = open_plain(walk->folder, name, O_PATH | O_NOFOLLOW);
+        return go_up(res, err);
+    CLEANUP(fd) int fd = open_plain(res->folder, name, O_PATH | O_NOFOLLOW);
     struct stat st;
     if (fd < 0 && errno == ENOENT)
-        return keep_missing(walk, path, name, rest, err) < 0 ? -1 : 1;
+        return keep_missing(res, path, name, rest, err) < 0 ? -1 : 1;
     if (fd < 0 || fstat(fd, &st) < 0)
-        return beneath_refuse(err, errno, walk->asked);
+        return beneath_refuse(err, errno, res->asked);
     if (S_ISLNK(st.st_mode))
-        return follow(walk, fd, name, rest, err);
+        return follow(res, fd, name, rest, err);
     if (!*rest) {
         add_name(path, name);
         return 1;
     }
     if (!S_ISDIR(st.st_mode))
-        return beneath_refuse(err, ENOTDIR, walk->asked);
-    add_name(&walk->done, name);
-    close(walk->folder);
-    walk->folder = fd;
+        return beneath_refuse(err, ENOTDIR, res->asked);
+    add_name(&res->done, name);
+    close(res->folder);
+    res->folder = fd;
     fd = -1;
     return 0;
 }
@@ -171,27 +171,27 @@ int beneath_resolve(const struct beneath *root, const char *path, struct beneath
     if (!clean)
         return -1;
     CLEANUP(strbuf) struct strbuf end = STRBUF_INIT; /* what comes below the folder */
-    CLEANUP(walk) struct walk walk = {.root = root, .asked = clean, .folder = -1};
-    strbuf_init(&walk.done);
-    strbuf_init(&walk.todo);
-    strbuf_init(&walk.link);
-    strbuf_init(&walk.target);
-    strbuf_addstr(&walk.todo, clean);
-    int found = go_to(&walk, err);
-    while (found == 0 && walk.todo.len)
-        found = step(&walk, &end, err);
+    CLEANUP(resolving) struct resolving res = {.root = root, .asked = clean, .folder = -1};
+    strbuf_init(&res.done);
+    strbuf_init(&res.todo);
+    strbuf_init(&res.link);
+    strbuf_init(&res.target);
+    strbuf_addstr(&res.todo, clean);
+    int found = go_to(&res, err);
+    while (found == 0 && res.todo.len)
+        found = step(&res, &end, err);
     struct stat st;
     if (found < 0)
         return -1;
-    if (fstat(walk.folder, &st) < 0)
+    if (fstat(res.folder, &st) < 0)
         return beneath_refuse(err, errno, clean);
-    place->anchor = (struct beneath_anchor){.len = walk.done.len, .dev = st.st_dev, .ino = st.st_ino};
+    place->anchor = (struct beneath_anchor){.len = res.done.len, .dev = st.st_dev, .ino = st.st_ino};
     if (end.len)
-        add_name(&walk.done, end.buf);
-    place->path = xstrdup(walk.done.len ? walk.done.buf : ".");
-    place->link = walk.last;
-    place->folder = walk.folder;
-    walk.folder = -1;
+        add_name(&res.done, end.buf);
+    place->path = xstrdup(res.done.len ? res.done.buf : ".");
+    place->link = res.last;
+    place->folder = res.folder;
+    res.folder = -1;
     return 0;
 }
 
