@@ -391,7 +391,7 @@ static int visit(struct walker *w, const struct dirent64 *found)
     return next == WALK_CONTINUE && entry.type == DT_DIR ? enter_folder(w, &entry) : 0;
 }
 
-/* Walks until the stack is empty. */
+/* Walks until the stack is empty, or the walk ends early. */
 static int walk_levels(struct walker *w)
 {
     int status = 0;
@@ -410,8 +410,6 @@ static int walk_levels(struct walker *w)
             status = code ? deny(w, code) : 0;
         }
     }
-    while (w->count)
-        pop_level(w);
     return status;
 }
 
@@ -430,9 +428,7 @@ static int walk_queue(struct walker *w, int dir_fd)
         if (fd < 0)
             status = errno == ENOENT ? 0 : deny(w, errno);
         else
-            status = push_level(w, fd, MODE_UNCHANGED);
-        if (status == 0 && fd >= 0)
-            status = walk_levels(w);
+            status = push_level(w, fd, MODE_UNCHANGED) < 0 ? -1 : walk_levels(w);
     }
     return status;
 }
@@ -445,8 +441,7 @@ static int walk_down(struct walker *w, int dir_fd)
     int fd = openat(dir_fd, ".", FOLDER_FLAGS); /* of its own: reading moves it */
     if (fd < 0)
         return deny(w, errno);
-    int status = push_level(w, fd, before);
-    return status < 0 ? status : walk_levels(w);
+    return push_level(w, fd, before) < 0 ? -1 : walk_levels(w);
 }
 
 int walk_tree(int dir_fd, const char *prefix, const struct walk_options *options, const struct walk_visitor *visitor,

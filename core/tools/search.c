@@ -208,7 +208,8 @@ static void answer(const struct search *search, struct tool_reply *reply)
 
 static void search_files(struct tool_run *run, struct tool_reply *reply)
 {
-    CLEANUP(search) struct search search = {
+    CLEANUP(search)
+    struct search search = {
         .run = run,
         .entries = STRBUF_INIT,
     };

@@ -17,7 +17,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define SEEN_MAX (4 * WORKSPACE_ENTRIES_MAX) /* from there on it is much too much */
+#define SEEN_MAX   (4 * WORKSPACE_ENTRIES_MAX) /* from there on it is much too much */
 #define WHAT_TO_DO "remove what is not needed, or raise \"max_disk_mb\" in the config file"
 
 struct counting {

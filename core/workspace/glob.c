@@ -1,10 +1,11 @@
 /* Patterns for paths, and the files that fit one.
  *
- * A pattern is read in two steps. First the choices are multiplied out, so that what is left are plain patterns, and whether a `**` is a whole
- * component can be seen in each by itself, also where a brace ends beside it. Then each is turned into tokens, and a name
- * is matched against them in one pass with two places to go back to: the last `*`, which may take one more character of
- * its component, and the last `**`, which may take one more component. Earlier ones need no second try, because a later
- * one of the same kind can take whatever they could have. So matching is polynomial, whatever the pattern. */
+ * A pattern is read in two steps. First the choices are multiplied out, so that what is left are plain patterns, and
+ * whether a `**` is a whole component can be seen in each by itself, also where a brace ends beside it. Then each is
+ * turned into tokens, and a name is matched against them in one pass with two places to go back to: the last `*`, which
+ * may take one more character of its component, and the last `**`, which may take one more component. Earlier ones need
+ * no second try, because a later one of the same kind can take whatever they could have. So matching is polynomial,
+ * whatever the pattern. */
 
 #include "glob.h"
 #include "base/beneath.h"

@@ -120,7 +120,8 @@ static void glob_ours(void *folder)
 {
     struct beneath *root = beneath_open(folder, NULL);
     CLEANUP(glob_hits) struct glob_hits hits;
-    if (!root || glob_find(root, "**/*.c", &hits, NULL) < 0 || hits.count != (size_t)GLOB_FOLDERS * ((GLOB_FILES + 2) / 3))
+    if (!root || glob_find(root, "**/*.c", &hits, NULL) < 0 ||
+        hits.count != (size_t)GLOB_FOLDERS * ((GLOB_FILES + 2) / 3))
         abort();
     beneath_close(root);
 }

@@ -1,11 +1,11 @@
 /* Patterns for paths. The search for one finds what a look at every path finds, in order, and reads no folder it need
  * not. */
 
-#include "workspace/glob.h"
 #include "base/beneath.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "support/scratch.h"
+#include "workspace/glob.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <string.h>
@@ -166,8 +166,8 @@ static struct beneath *root;
 
 /* In the order of their bytes: a dot comes before a slash. */
 static const char *const tree[] = {
-    ".hidden",    "a.c",        "a.d/x.c",      "a/.x.c", "a/b/c/d.c",  "a/b/c/e.txt", "a/b/f.c",
-    "a/g.h",      "out/[x].c",  "out/a b/c.c",  "out/x.c", "out/x/y.c", "w/z.c", "w/\xC3\xA9/z.c",
+    ".hidden", "a.c",       "a.d/x.c",     "a/.x.c",  "a/b/c/d.c", "a/b/c/e.txt", "a/b/f.c",
+    "a/g.h",   "out/[x].c", "out/a b/c.c", "out/x.c", "out/x/y.c", "w/z.c",       "w/\xC3\xA9/z.c",
 };
 
 static int setup(void **state)
@@ -193,10 +193,13 @@ static void test_same_as_a_look_at_every_path(void **state)
 {
     (void)state;
     static const char *const patterns[] = {
-        "**",       "**/*.c",  "*.c",        "*/*.c",        "a/**",          "a/**/*.c",   "a/b/f.c",     "out/{x,a b}/*.c",
-        "{a,out}/**", "a/b*/**", "**/b/**",  "**/c/*",       "out/\\[x].c",   "out/[[]x[\\]].c", "w/*/z.c",  "w/\xC3\xA9/*",
-        "w/?/z.c",  "nothing", "nothing/**", "a/b",          "**/**/d.c",  "a/**/b/**/*.txt",
-        "[a-w]/**", "{a/{b/c,x},w}/**/*.c",  ".*",           "empty/**",      "a/g.h/x",
+        "**",          "**/*.c",          "*.c",        "*/*.c",
+        "a/**",        "a/**/*.c",        "a/b/f.c",    "out/{x,a b}/*.c",
+        "{a,out}/**",  "a/b*/**",         "**/b/**",    "**/c/*",
+        "out/\\[x].c", "out/[[]x[\\]].c", "w/*/z.c",    "w/\xC3\xA9/*",
+        "w/?/z.c",     "nothing",         "nothing/**", "a/b",
+        "**/**/d.c",   "a/**/b/**/*.txt", "[a-w]/**",   "{a/{b/c,x},w}/**/*.c",
+        ".*",          "empty/**",        "a/g.h/x",
     };
     for (size_t i = 0; i < COUNT_OF(patterns); i++) {
         CLEANUP(strbuf) struct strbuf expected = STRBUF_INIT, got = STRBUF_INIT;
@@ -228,10 +231,10 @@ static void test_nothing_else_is_read(void **state)
         const char *pattern, *folder;
         bool leads;
     } cases[] = {
-        {"a/**", "a", true},     {"a/**", "b", false},        {"a/*/c", "a/b", true},   {"a/*/c", "a/b/c", false},
-        {"**/c", "x/y", true},   {"*.c", "a.c", false},       {"a/{b,c/d}/e", "a/c", true}, {"a/{b,c/d}/e", "a/d", false},
-        {"a*/b", "abc", true},   {"a*/b", "bc", false},       {"a/b", "a", true},       {"a/b", "a/b", false},
-        {"a/**/d", "a/b/c", true}, {"a/**/d", "ab", false},   {"[ab]/x", "c", false},   {"?/x", "ab", false},
+        {"a/**", "a", true},       {"a/**", "b", false},    {"a/*/c", "a/b", true},       {"a/*/c", "a/b/c", false},
+        {"**/c", "x/y", true},     {"*.c", "a.c", false},   {"a/{b,c/d}/e", "a/c", true}, {"a/{b,c/d}/e", "a/d", false},
+        {"a*/b", "abc", true},     {"a*/b", "bc", false},   {"a/b", "a", true},           {"a/b", "a/b", false},
+        {"a/**/d", "a/b/c", true}, {"a/**/d", "ab", false}, {"[ab]/x", "c", false},       {"?/x", "ab", false},
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         struct glob *glob = glob_new(cases[i].pattern, NULL);
@@ -248,8 +251,17 @@ static void test_base(void **state)
         const char *pattern, *base;
         bool whole;
     } cases[] = {
-        {"a/b/*.c", "a/b", false}, {"a/b/c", "a/b/c", true},  {"*.c", "", false},          {"**", "", false},
-        {"a\\*/b/?", "a*/b", false}, {"a/b{c,d}", "a", false}, {"a/{b/x*,b/y}", "a/b", false}, {"{a,b}/c", "", false}, {"a/b/{c,cd}/*", "a/b", false}, {"a/b[c]/d", "a", false}, {"\xC3\xA9/x*", "\xC3\xA9", false},
+        {"a/b/*.c", "a/b", false},
+        {"a/b/c", "a/b/c", true},
+        {"*.c", "", false},
+        {"**", "", false},
+        {"a\\*/b/?", "a*/b", false},
+        {"a/b{c,d}", "a", false},
+        {"a/{b/x*,b/y}", "a/b", false},
+        {"{a,b}/c", "", false},
+        {"a/b/{c,cd}/*", "a/b", false},
+        {"a/b[c]/d", "a", false},
+        {"\xC3\xA9/x*", "\xC3\xA9", false},
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         bool whole;

@@ -1,10 +1,10 @@
 /* Whole trees. The digest is the same whether one thread or two make it, and never endless; removing and copying follow
  * no link and stay within their tree. */
 
-#include "base/tree.h"
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
+#include "base/tree.h"
 #include "support/scratch.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -189,21 +189,28 @@ static void test_empty_folder(void **state)
     assert_int_equal(file_empty_folder("alias", &err), -1); /* somebody put a link in its place */
 }
 
-static void test_remove_is_not_bounded_by_descriptors(void **state)
+/* Folders named "d" within each other, and every now and then a file beside one. */
+static void make_deep(const char *name, int depth)
 {
-    (void)state;
-    /* Deeper than paths and descriptors reach, and with folders beside it. */
-    scratch_mkdir(&files, "deep/other");
-    int at = open("deep", O_RDONLY | O_DIRECTORY);
-    for (int i = 0; i < 10000; i++) {
+    scratch_mkdir(&files, name);
+    int at = open(name, O_RDONLY | O_DIRECTORY);
+    for (int i = 0; i < depth; i++) {
         assert_int_equal(mkdirat(at, "d", 0755), 0);
-        if (i % 500 == 0)
+        if (i % 50 == 0)
             close(openat(at, "f", O_CREAT | O_WRONLY, 0600));
         int next = openat(at, "d", O_RDONLY | O_DIRECTORY);
         close(at);
         at = next;
     }
     close(at);
+}
+
+static void test_remove_is_not_bounded_by_descriptors(void **state)
+{
+    (void)state;
+    /* Deeper than paths and descriptors reach, and with folders beside it. */
+    make_deep("deep", 10000);
+    scratch_mkdir(&files, "deep/other");
     struct rlimit before;
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
     struct rlimit few = {128, before.rlim_max};
@@ -214,6 +221,26 @@ static void test_remove_is_not_bounded_by_descriptors(void **state)
     if (failed)
         fail_msg("%s", err.text);
     assert_int_equal(access("deep", F_OK), -1);
+}
+
+static void test_copy_is_bounded_in_depth(void **state)
+{
+    (void)state;
+    struct err err = ERR_INIT;
+    char one[HASH_SHA256_HEX], two[HASH_SHA256_HEX];
+    make_deep("most", 199);
+    assert_int_equal(file_copy_tree("most", "copy", &err), 0);
+    assert_int_equal(tree_digest_path("most", one, &err), 0);
+    assert_int_equal(tree_digest_path("copy", two, &err), 0);
+    assert_string_equal(one, two);
+    make_deep("deep", 250);
+    int before = dup(0);
+    close(before);
+    assert_int_equal(file_copy_tree("deep", "copy2", &err), -1);
+    assert_int_equal(err.code, ENAMETOOLONG);
+    int after = dup(0); /* the lowest that is free: none was left open */
+    close(after);
+    assert_int_equal(after, before);
 }
 
 static void test_copy_tree(void **state)
@@ -276,6 +303,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_empty_folder, setup, teardown),
         cmocka_unit_test_setup_teardown(test_remove_is_not_bounded_by_descriptors, setup, teardown),
         cmocka_unit_test_setup_teardown(test_copy_tree, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_copy_is_bounded_in_depth, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
