@@ -133,7 +133,7 @@ static bool sees(void)
 /* ---- the second count ---- */
 
 /* A child of vfork has its parent's memory until it becomes another program. */
-static bool is_its_parents(const struct process *process)
+static bool is_its_parents(const struct process_entry *process)
 {
     return syscall(SYS_kcmp, process->pid, process->parent, KCMP_VM, 0, 0) == 0;
 }

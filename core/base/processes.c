@@ -12,7 +12,7 @@ static bool make_room(struct processes *all)
     if (all->count < all->room)
         return true;
     size_t room = all->room ? 2 * all->room : 64;
-    struct process *more = realloc(all->items, room * sizeof(*more));
+    struct process_entry *more = realloc(all->items, room * sizeof(*more));
     if (!more)
         return false;
     all->items = more;
@@ -21,7 +21,7 @@ static bool make_room(struct processes *all)
 }
 
 /* Its parent and its name; false when it is gone or dead. */
-static bool read_process(const char *pid, struct process *process)
+static bool read_process(const char *pid, struct process_entry *process)
 {
     char path[300], text[512], state;
     long threads = 1;
@@ -34,7 +34,7 @@ static bool read_process(const char *pid, struct process *process)
         return false;
     text[len] = '\0';
     const char *begins = strchr(text, '('), *ends = strrchr(text, ')');
-    *process = (struct process){.pid = (int)strtol(pid, NULL, 10)};
+    *process = (struct process_entry){.pid = (int)strtol(pid, NULL, 10)};
     if (!begins || !ends ||
         sscanf(ends + 1, " %c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %ld", &state,
                &process->parent, &threads) < 2)
@@ -53,7 +53,7 @@ static bool read_process(const char *pid, struct process *process)
 
 static int by_pid(const void *one, const void *other)
 {
-    int a = ((const struct process *)one)->pid, b = ((const struct process *)other)->pid;
+    int a = ((const struct process_entry *)one)->pid, b = ((const struct process_entry *)other)->pid;
     return (a > b) - (a < b);
 }
 
@@ -70,9 +70,9 @@ void processes_read(struct processes *all)
         qsort(all->items, all->count, sizeof(*all->items), by_pid);
 }
 
-static struct process *find(const struct processes *all, int pid)
+static struct process_entry *find(const struct processes *all, int pid)
 {
-    struct process key = {.pid = pid};
+    struct process_entry key = {.pid = pid};
     return all->count ? bsearch(&key, all->items, all->count, sizeof(key), by_pid) : NULL;
 }
 
@@ -81,8 +81,8 @@ void processes_mark_below(struct processes *all)
     for (bool more = true; more;) {
         more = false;
         for (size_t i = 0; i < all->count; i++) {
-            struct process *process = &all->items[i];
-            const struct process *parent = process->ours ? NULL : find(all, process->parent);
+            struct process_entry *process = &all->items[i];
+            const struct process_entry *parent = process->ours ? NULL : find(all, process->parent);
             if (parent && parent->ours)
                 more = process->ours = true;
         }

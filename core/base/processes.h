@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-struct process {
+struct process_entry {
     int pid, parent;
     char name[17]; /* nothing in it but what can be shown */
     bool ours;     /* for whoever looks */
@@ -14,7 +14,7 @@ struct process {
 };
 
 struct processes {
-    struct process *items;
+    struct process_entry *items;
     size_t count, room;
 };
 
