@@ -5,13 +5,13 @@
  * on to the executor, and goes on for a while when that has left. */
 
 #include "base/arena.h"
+#include "base/lines.h"
 #include "base/loop.h"
 #include "base/mem.h"
 #include "base/redact.h"
 #include "base/strbuf.h"
 #include "cmd.h"
 #include "exec_inside.h"
-#include "sandbox/lines.h"
 #include "sandbox/wire.h"
 #include "say.h"
 #include "secrets.h"

@@ -14,12 +14,12 @@
 #include "box.h"
 #include "base/arena.h"
 #include "base/json.h"
+#include "base/lines.h"
 #include "base/loop.h"
 #include "base/mem.h"
 #include "base/proc.h"
 #include "base/strbuf.h"
 #include "complaints.h"
-#include "lines.h"
 #include "wire.h"
 #include <ctype.h>
 #include <signal.h>

@@ -18,11 +18,11 @@
 #include "base/base64.h"
 #include "base/err.h"
 #include "base/json.h"
+#include "base/lines.h"
 #include "base/log.h"
 #include "base/loop.h"
 #include "base/mem.h"
 #include "channel.h"
-#include "lines.h"
 #include "wire.h"
 #include <string.h>
 #include <strings.h>

@@ -2,9 +2,9 @@
 /* What the files of the pool share: pool.c starts, hands out and ends boxes, pool_clean.c makes one that came back fit
  * for the next. */
 
+#include "base/lines.h"
 #include "base/loop.h"
 #include "base/waiter.h"
-#include "lines.h"
 #include "pool.h"
 
 #define SECOND_US      INT64_C(1000000)

@@ -9,6 +9,7 @@
 #include "base/beneath.h"
 #include "base/clock.h"
 #include "base/launch.h"
+#include "base/lines.h"
 #include "base/log.h"
 #include "base/loop.h"
 #include "base/mem.h"
@@ -26,7 +27,6 @@
 #include "sandbox/complaints.h"
 #include "sandbox/engines_etc.h"
 #include "sandbox/engines_program.h"
-#include "sandbox/lines.h"
 #include "workspace.h"
 #include <errno.h>
 #include <signal.h>

@@ -1,7 +1,7 @@
 /* Bytes into lines: any pieces give the same lines, and a line too long costs nothing. */
 
+#include "base/lines.h"
 #include "base/mem.h"
-#include "sandbox/lines.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>

@@ -1,4 +1,5 @@
-/* A line that comes whole is handed on where it stands; only one that is cut is put together in `part`. */
+/* Cuts bytes into lines. A line that comes whole is handed on where it stands; only one that is cut is put together in
+ * `part`. */
 
 #include "lines.h"
 

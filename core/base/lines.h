@@ -2,7 +2,7 @@
 /* Bytes into lines, whatever the pieces they come in. A line that does not fit into `limit` bytes is dropped whole, so
  * a writer without newlines costs no memory. */
 
-#include "base/strbuf.h"
+#include "strbuf.h"
 #include <stdbool.h>
 #include <stddef.h>
 
