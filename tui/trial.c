@@ -1,8 +1,8 @@
 #include "trial.h"
 #include "base/arena.h"
+#include "base/child.h"
 #include "base/json.h"
 #include "base/mem.h"
-#include "base/proc.h"
 #include "sandbox/rooms.h"
 #include <stdio.h>
 #include <string.h>
@@ -272,7 +272,7 @@ void trial_start(struct trial *trial, struct loop *loop, struct rooms *rooms, co
     *trial = (struct trial){
         .engine = spec->engine, .loop = loop, .rooms = rooms, .spec = *spec, .tried = tried, .user = user};
     strbuf_init(&trial->text);
-    CLEANUP(free) char *program = proc_find(spec->engine->argv[0], NULL);
+    CLEANUP(free) char *program = child_find_program(spec->engine->argv[0], NULL);
     if (!spec->engine->remote || named) {
         begin_box(trial);
         return;

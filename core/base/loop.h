@@ -24,7 +24,7 @@ struct loop *loop_new(struct clock *clock); /* clock_system() or &fake.base (vir
 void loop_free(struct loop *loop);
 struct clock *loop_clock(const struct loop *loop);
 int64_t loop_now_us(const struct loop *loop);
-struct uv_loop_s *loop_uv(struct loop *loop); /* for proc.c and the terminal */
+struct uv_loop_s *loop_uv(struct loop *loop); /* for child.c and the terminal */
 
 /* Runs until loop_stop, or until nothing can happen any more. */
 void loop_run(struct loop *loop);

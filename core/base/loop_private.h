@@ -1,5 +1,5 @@
 #pragma once
-/* Between loop.c and proc.c; nobody else includes it. */
+/* Between loop.c and child.c; nobody else includes it. */
 
 struct loop;
 

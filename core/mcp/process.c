@@ -5,9 +5,9 @@
  * Its environment is small: what a program needs to run and what the user put into its entry. A server that prints
  * every variable it sees is a real one. */
 
+#include "base/child.h"
 #include "base/launch.h"
 #include "base/mem.h"
-#include "base/proc.h"
 #include "base/redact.h"
 #include "base/utf8.h"
 #include "server.h"
@@ -52,7 +52,7 @@ static const char *folder_of(const struct mcp_server *server)
     return server->spec->cwd ? server->spec->cwd : server->workspace;
 }
 
-struct proc *mcp_process_start(struct mcp_server *server, const struct proc_options *options, struct err *err)
+struct child *mcp_process_start(struct mcp_server *server, const struct child_options *options, struct err *err)
 {
     CLEANUP(free) char *launcher = launch_path();
     const char *const before[] = {launcher, "--control", "--cwd", folder_of(server), "--"};
@@ -63,12 +63,12 @@ struct proc *mcp_process_start(struct mcp_server *server, const struct proc_opti
     CLEANUP(free) const char **argv = xcalloc(COUNT_OF(before) + count + 1, sizeof(*argv));
     memcpy(argv, before, sizeof(before));
     memcpy(argv + COUNT_OF(before), words, count * sizeof(*argv));
-    struct proc_options whole = *options;
+    struct child_options whole = *options;
     whole.argv = argv;
     whole.env = (const char *const *)server->env;
     server->began = true;
     server->exit_status = server->exit_signal = 0;
-    return proc_start(server->loop, &whole, err);
+    return child_start(server->loop, &whole, err);
 }
 
 /* What keyturn-launch tells (harness/launch.c): how it ended, or that it never began. */

@@ -9,10 +9,10 @@
  * while in between, it is given up. */
 
 #include "server.h"
+#include "base/child.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "base/proc.h"
 #include "base/utf8.h"
 #include <signal.h>
 #include <stdarg.h>
@@ -87,13 +87,13 @@ static void on_stderr(void *data, const char *bytes, size_t len)
 static void drop_process(struct mcp_server *server, const char *why)
 {
     struct mcp_peer *peer = steal(&server->peer);
-    struct proc *proc = steal(&server->proc);
+    struct child *proc = steal(&server->proc);
     mcp_list_release(server);
     if (peer) {
         mcp_peer_fail(peer, why);
         mcp_peer_free(peer);
     }
-    proc_free(proc);
+    child_free(proc);
 }
 
 static void start_again(struct loop_timer *timer)
@@ -173,10 +173,10 @@ static void on_stdout(void *data, const char *bytes, size_t len)
 static void send_bytes(void *user, const char *bytes, size_t len)
 {
     struct mcp_server *server = user;
-    if (server->proc && !server->stop_why && proc_unwritten(server->proc) > UNREAD_MAX)
+    if (server->proc && !server->stop_why && child_unwritten(server->proc) > UNREAD_MAX)
         mcp_server_stop(server, false, "it does not read what is sent to it");
     if (server->proc && !server->stop_why)
-        proc_write(server->proc, bytes, len);
+        child_write(server->proc, bytes, len);
 }
 
 static void on_broken(void *user, const char *why)
@@ -299,12 +299,12 @@ void mcp_server_start(struct mcp_server *server)
     }
     strbuf_reset(&server->said);
     server->listing.active = false;
-    struct proc_options options = {.want_stdin = true,
-                                   .on_stdout = on_stdout,
-                                   .on_stderr = on_stderr,
-                                   .on_control = mcp_process_control,
-                                   .on_exit = on_exit_of,
-                                   .data = server};
+    struct child_options options = {.want_stdin = true,
+                                    .on_stdout = on_stdout,
+                                    .on_stderr = on_stderr,
+                                    .on_control = mcp_process_control,
+                                    .on_exit = on_exit_of,
+                                    .data = server};
     server->proc = mcp_process_start(server, &options, &err);
     if (!server->proc) {
         ended(server, err.text, true);
@@ -324,13 +324,13 @@ void mcp_server_end_input(struct mcp_server *server)
     loop_timer_stop(server->loop, &server->relist);
     loop_unpost(server->loop, &server->stop);
     if (server->proc)
-        proc_close_stdin(server->proc);
+        child_close_stdin(server->proc);
 }
 
 void mcp_server_terminate(struct mcp_server *server)
 {
     if (server->proc)
-        proc_kill(server->proc, SIGTERM);
+        child_kill(server->proc, SIGTERM);
 }
 
 bool mcp_server_runs(const struct mcp_server *server)

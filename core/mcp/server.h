@@ -10,8 +10,8 @@
 
 struct mcp_call;
 struct tool_changes;
-struct proc;
-struct proc_options;
+struct child;
+struct child_options;
 
 #define MCP_CALL_S    60.0
 #define MCP_TOOLS_MAX 256
@@ -53,7 +53,7 @@ struct mcp_server {
 
     enum mcp_state state;
     char *why;
-    struct proc *proc;
+    struct child *proc;
     struct mcp_peer *peer;
     char **env;
     struct rpc_lines control;     /* of keyturn-launch */
@@ -107,7 +107,7 @@ void mcp_server_log(struct mcp_server *server, const char *what, const char *tex
 /* process.c */
 char **mcp_process_env(const struct mcp_spec *spec); /* the caller's */
 /* The server's process; of the options the standard files, the line and the end count. */
-struct proc *mcp_process_start(struct mcp_server *server, const struct proc_options *options, struct err *err) CHECKED;
+struct child *mcp_process_start(struct mcp_server *server, const struct child_options *options, struct err *err) CHECKED;
 void mcp_process_control(void *data, const char *bytes, size_t len); /* for the options; `data` is the server */
 /* Says why it is over. False when it was never started. */
 bool mcp_process_why(struct strbuf *why, const struct mcp_server *server, int status, int signum);

@@ -1,7 +1,7 @@
 #include "keyed.h"
+#include "base/child.h"
 #include "base/loop.h"
 #include "base/mem.h"
-#include "base/proc.h"
 #include <math.h>
 
 #define WORDS_MAX   200    /* of what it says about its failure */
@@ -18,7 +18,7 @@ struct keyed {
     void *user;
     bool known; /* the live one has its key */
 
-    struct proc *proc; /* NULL: the command does not run */
+    struct child *proc; /* NULL: the command does not run */
     struct strbuf said, complaint;
     struct loop_timer patience;
 
@@ -113,7 +113,7 @@ static void go_on(struct keyed *self)
 static void end_command(struct keyed *self)
 {
     loop_timer_stop(self->loop, &self->patience);
-    proc_free(self->proc);
+    child_free(self->proc);
     self->proc = NULL;
 }
 
@@ -178,14 +178,14 @@ static void start_command(struct keyed *self)
     struct err err = ERR_INIT;
     strbuf_reset(&self->said);
     strbuf_reset(&self->complaint);
-    self->proc = proc_start(self->loop,
-                            &(struct proc_options){.argv = argv,
-                                                   .on_stdout = on_said,
-                                                   .on_stderr = on_complaint,
-                                                   .on_exit = on_exit_of_command,
-                                                   .keep_keyring = true, /* the key may be in there */
-                                                   .data = self},
-                            &err);
+    self->proc = child_start(self->loop,
+                             &(struct child_options){.argv = argv,
+                                                     .on_stdout = on_said,
+                                                     .on_stderr = on_complaint,
+                                                     .on_exit = on_exit_of_command,
+                                                     .keep_keyring = true, /* the key may be in there */
+                                                     .data = self},
+                             &err);
     if (self->proc)
         loop_timer_start(self->loop, &self->patience, loop_now_us(self->loop) + self->patience_ms * 1000,
                          patience_ended);

@@ -13,11 +13,11 @@
 
 #include "box.h"
 #include "base/arena.h"
+#include "base/child.h"
 #include "base/json.h"
 #include "base/lines.h"
 #include "base/loop.h"
 #include "base/mem.h"
-#include "base/proc.h"
 #include "base/strbuf.h"
 #include "complaints.h"
 #include "wire.h"
@@ -42,7 +42,7 @@ struct box {
     char *image; /* NULL: the engine has none */
     bool ends_with_us, remote;
     char **argv, **retry, **stop, **env;
-    struct proc *proc;
+    struct child *proc;
     struct lines lines;
     struct strbuf complaints, notes;
     struct loop_timer limit;
@@ -75,14 +75,14 @@ static int on_write(struct channel *channel, const char *bytes, size_t len)
         return -1;
     for (const char *at = bytes; (at = memchr(at, '\n', len - (size_t)(at - bytes))); at++)
         box->pending++;
-    proc_write(box->proc, bytes, len);
+    child_write(box->proc, bytes, len);
     return 0;
 }
 
 static void on_pause(struct channel *channel, bool paused)
 {
     if (box_of(channel)->proc)
-        proc_pause(box_of(channel)->proc, paused);
+        child_pause(box_of(channel)->proc, paused);
 }
 
 static void on_close(struct channel *channel)
@@ -90,8 +90,8 @@ static void on_close(struct channel *channel)
     struct box *box = box_of(channel);
     box->closed = true;
     if (box->proc) {
-        proc_pause(box->proc, false); /* what still comes is dropped, so that the end is seen */
-        proc_kill(box->proc, SIGKILL);
+        child_pause(box->proc, false); /* what still comes is dropped, so that the end is seen */
+        child_kill(box->proc, SIGKILL);
     }
 }
 
@@ -136,7 +136,7 @@ static char *explain(const struct box *box, int status, int signum)
 static void on_exit_(void *data, int status, int signum)
 {
     struct box *box = data;
-    proc_free(box->proc);
+    child_free(box->proc);
     box->proc = NULL;
     if (!box->ready && !box->too_late && box->retry && strstr(box->complaints.buf, box->retry_on)) {
         argv_free(box->argv);
@@ -158,7 +158,7 @@ static void on_limit(struct loop_timer *timer)
     struct box *box = CONTAINER_OF(timer, struct box, limit);
     box->too_late |= !box->ended;
     if (box->proc)
-        proc_kill(box->proc, SIGKILL); /* the exit is told soon */
+        child_kill(box->proc, SIGKILL); /* the exit is told soon */
 }
 
 /* What comes */
@@ -252,7 +252,7 @@ static void receive_first(struct box *box, const char *bytes, size_t len)
     if (!first.ready) {
         box->noise += len;
         if (box->noise > NOISE_MAX)
-            proc_kill(box->proc, SIGKILL); /* the exit is told soon */
+            child_kill(box->proc, SIGKILL); /* the exit is told soon */
         return;
     }
     box->noise = 0;
@@ -305,14 +305,14 @@ static void on_stdout(void *data, const char *bytes, size_t len)
 /* The program is looked for where we look for programs: it may get another PATH and be started in another folder. */
 static void launch(struct box *box)
 {
-    CLEANUP(free) char *program = proc_find(box->argv[0], NULL);
+    CLEANUP(free) char *program = child_find_program(box->argv[0], NULL);
     char *path = program && program[0] != '/' ? realpath(program, NULL) : steal(&program);
     if (path) {
         free(box->argv[0]);
         box->argv[0] = path;
     }
     struct err err = ERR_INIT;
-    struct proc_options options = {
+    struct child_options options = {
         .argv = (const char *const *)box->argv,
         .env = (const char *const *)box->env,
         .cwd = box->folder,
@@ -325,7 +325,7 @@ static void launch(struct box *box)
         .on_exit = on_exit_,
         .data = box,
     };
-    box->proc = proc_start(box->loop, &options, &err);
+    box->proc = child_start(box->loop, &options, &err);
     if (box->proc)
         return;
     box->stopped = true;
@@ -418,11 +418,11 @@ void box_free(struct box *box)
     loop_timer_stop(box->loop, &box->limit);
     loop_unpost(box->loop, &box->telling);
     if (box->proc) {
-        proc_close_stdin(box->proc);
-        proc_free(box->proc);
+        child_close_stdin(box->proc);
+        child_free(box->proc);
     }
     if (box->stop && !box->stopped)
-        (void)proc_run_aside(box->loop, (const char *const *)box->stop, (const char *const *)box->env, STOP_LIMIT_MS);
+        (void)child_run_aside(box->loop, (const char *const *)box->stop, (const char *const *)box->env, STOP_LIMIT_MS);
     lines_release(&box->lines);
     strbuf_release(&box->complaints);
     strbuf_release(&box->notes);

@@ -1,10 +1,10 @@
 /* Vectors with their places filled in, and the environment that goes with them. */
 
 #include "engines.h"
+#include "base/child.h"
 #include "base/file.h"
 #include "base/launch.h"
 #include "base/mem.h"
-#include "base/proc.h"
 #include "base/strbuf.h"
 #include "engines_inside.h"
 #include "user.h"
@@ -286,7 +286,7 @@ int vector_push_program(struct vector *vector, const char *program, const struct
     if (fill(&name, program, filling, err))
         return -1;
     /* With the PATH of ours: the engine's process may have another. */
-    CLEANUP(free) char *at = proc_find(name.buf, NULL);
+    CLEANUP(free) char *at = child_find_program(name.buf, NULL);
     if (!(found = at ? realpath(at, NULL) : NULL)) {
         vector_push(vector, strbuf_detach(&name, NULL)); /* whoever starts it tells that it is not installed */
         return 0;
@@ -507,7 +507,7 @@ const struct sandbox_engine *sandbox_engines_choose(const struct sandbox_engines
         const struct sandbox_engine *engine = &engines->items[i];
         if (engine->unsafe || engine->remote)
             continue;
-        CLEANUP(free) char *program = proc_find(engine->argv[0], NULL);
+        CLEANUP(free) char *program = child_find_program(engine->argv[0], NULL);
         if (program && access(program, X_OK) == 0)
             return engine;
     }

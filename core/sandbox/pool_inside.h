@@ -50,7 +50,7 @@ struct pool {
     char *trouble, *layers, *complaints;
     struct toolset tools;
     struct waiter *curious; /* for the tools to be known */
-    uint32_t id, number; /* for names */
+    uint32_t id, number;    /* for names */
     uint64_t served, retired, failed;
     size_t working; /* threads on rooms, of slots that are in no list any more */
     bool freed;

@@ -2,8 +2,8 @@
  * control groups and on what the system hands down to its users, so a command in a scope reads that. */
 
 #include "scope.h"
+#include "base/child.h"
 #include "base/mem.h"
-#include "base/proc.h"
 #include "engines_inside.h"
 #include <pthread.h>
 #include <stdio.h>
@@ -34,7 +34,7 @@ static bool systemd_listens(void)
 static bool limits_hold(void)
 {
     char said[256] = "";
-    CLEANUP(free) char *program = proc_find("systemd-run", NULL);
+    CLEANUP(free) char *program = child_find_program("systemd-run", NULL);
     if (!program || strchr(program, '\''))
         return false;
     CLEANUP(free)
@@ -76,7 +76,7 @@ char **scope_argv(const struct cgroup_limits *limits, char **take_argv)
 {
     static const char *const first[] = {"--user", "--scope", "--quiet", "--collect"};
     struct vector vector = {0};
-    char *program = proc_find("systemd-run", NULL);
+    char *program = child_find_program("systemd-run", NULL);
     vector_push(&vector, program ? program : xstrdup("systemd-run"));
     for (size_t i = 0; i < COUNT_OF(first); i++)
         vector_push(&vector, xstrdup(first[i]));

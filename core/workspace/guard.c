@@ -1,8 +1,8 @@
 #include "guard.h"
+#include "base/child.h"
 #include "base/launch.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "base/proc.h"
 #include "sandbox/engines_program.h"
 #include <string.h>
 
@@ -34,7 +34,7 @@ static const char **make_argv(const char *launcher, char *const *stop)
     return argv;
 }
 
-struct proc *guard_start(struct loop *loop, const struct program_vector *vector)
+struct child *guard_start(struct loop *loop, const struct program_vector *vector)
 {
     struct err err = ERR_INIT;
     char **stop = vector->engine->program->control ? NULL : sandbox_program_ask(vector, true);
@@ -43,9 +43,9 @@ struct proc *guard_start(struct loop *loop, const struct program_vector *vector)
     char **env = sandbox_program_env(&(struct program_vector){.engine = vector->engine});
     CLEANUP(free) char *launcher = vector->launcher ? xstrdup(vector->launcher) : launch_path();
     CLEANUP(free) const char **argv = make_argv(launcher, stop);
-    struct proc_options options = {
+    struct child_options options = {
         .argv = argv, .env = (const char *const *)env, .on_control = ignore_line, .on_exit = ignore_end};
-    struct proc *guard = proc_start(loop, &options, &err);
+    struct child *guard = child_start(loop, &options, &err);
     if (!guard)
         log_warn("nobody guards %s: %s", vector->name, err.text);
     argv_free(stop);
@@ -53,10 +53,10 @@ struct proc *guard_start(struct loop *loop, const struct program_vector *vector)
     return guard;
 }
 
-void guard_dismiss(struct proc *guard)
+void guard_dismiss(struct child *guard)
 {
     if (!guard)
         return;
-    proc_write_control(guard, &(char){LAUNCH_DONE}, 1);
-    proc_free(guard);
+    child_write_control(guard, &(char){LAUNCH_DONE}, 1);
+    child_free(guard);
 }

@@ -4,10 +4,10 @@
  * engine to stop what was left there. */
 
 struct loop;
-struct proc;
+struct child;
 struct program_vector;
 
 /* NULL where none is needed, or none can be had: the program runs all the same. */
-struct proc *guard_start(struct loop *loop, const struct program_vector *vector);
+struct child *guard_start(struct loop *loop, const struct program_vector *vector);
 /* What it stood for is over. NULL: nothing. */
-void guard_dismiss(struct proc *guard);
+void guard_dismiss(struct child *guard);

@@ -7,13 +7,13 @@
 
 #include "program.h"
 #include "base/beneath.h"
+#include "base/child.h"
 #include "base/clock.h"
 #include "base/launch.h"
 #include "base/lines.h"
 #include "base/log.h"
 #include "base/loop.h"
 #include "base/mem.h"
-#include "base/proc.h"
 #include "disk_watch.h"
 #include "guard.h"
 #include "launch_words.h"
@@ -42,7 +42,7 @@ struct program {
     struct program *next, **place; /* of those that run */
     struct program_listener listener;
     struct program_vector vector;
-    struct proc *proc, *guard;
+    struct child *proc, *guard;
     struct cgroup *cgroup;
     struct rest_hunt *hunt;          /* under way for what it left */
     struct program_network *network; /* NULL: it has none */
@@ -225,7 +225,7 @@ static void on_rest_killed(void *user, const struct program_left *left, size_t c
     for (size_t i = 0; i < count; i++)
         add_left(program, &left[i]);
     if (program->proc)
-        proc_kill(program->proc, SIGKILL);
+        child_kill(program->proc, SIGKILL);
     else
         take_exit(program);
 }
@@ -371,7 +371,7 @@ static void on_exit_(void *data, int status, int signum)
     struct program *program = data;
     struct err err = ERR_INIT;
     const struct sandbox_engine *engine = program->vector.engine;
-    proc_free(program->proc);
+    child_free(program->proc);
     program->proc = NULL;
     launch_words_end(&program->words, hear_words);
     if (!program->told_end && may_try_again(program) && strstr(program->words.said.buf, engine->retry_on)) {
@@ -413,7 +413,7 @@ static void ask_outside(struct program *program, bool kill)
     char **argv = sandbox_program_ask(&program->vector, kill);
     char **env = sandbox_program_env(&(struct program_vector){.engine = program->vector.engine});
     if (argv)
-        proc_run_aside(program->programs->loop, (const char *const *)argv, (const char *const *)env, STOP_LIMIT_MS);
+        child_run_aside(program->programs->loop, (const char *const *)argv, (const char *const *)env, STOP_LIMIT_MS);
     argv_free(argv);
     argv_free(env);
 }
@@ -421,9 +421,9 @@ static void ask_outside(struct program *program, bool kill)
 static void ask(struct program *program, char letter)
 {
     if (program->vector.engine->unsafe)
-        proc_kill(program->proc, SIGCONT); /* who is stopped hears nothing */
+        child_kill(program->proc, SIGCONT); /* who is stopped hears nothing */
     if (program->vector.engine->program->control)
-        proc_write_control(program->proc, &letter, 1);
+        child_write_control(program->proc, &letter, 1);
     else
         ask_outside(program, letter == LAUNCH_KILL);
 }
@@ -432,8 +432,8 @@ static void on_settled(struct loop_timer *timer)
 {
     struct program *program = CONTAINER_OF(timer, struct program, limit);
     ask_outside(program, true);
-    if (!end_rest(program, proc_pid(program->proc)))
-        proc_kill(program->proc, SIGKILL);
+    if (!end_rest(program, child_pid(program->proc)))
+        child_kill(program->proc, SIGKILL);
 }
 
 static void kill_now(struct program *program)
@@ -488,33 +488,33 @@ static int launch(struct program *program, struct err *err)
     }
     char **argv = program_engine_argv(&program->vector, program->again || program->programs->again, err);
     char **env = sandbox_program_env(&program->vector);
-    struct proc_options options = {.argv = (const char *const *)argv,
-                                   .env = (const char *const *)env,
-                                   .cwd = program->around,
-                                   .want_stdin = program->input || program->keep_input,
-                                   .tty = program->vector.tty,
-                                   .on_stdout = on_stdout,
-                                   .on_stderr = on_stderr,
-                                   .calm_after = PROGRAM_CALM_AFTER,
-                                   .on_control = engine->control ? on_control : NULL,
-                                   .on_socket = program->network ? on_socket : NULL,
-                                   .join = cgroup_join(program->cgroup),
-                                   .hand_over = filter,
-                                   .hand_more = etc.fds,
-                                   .on_exit = on_exit_,
-                                   .data = program};
+    struct child_options options = {.argv = (const char *const *)argv,
+                                    .env = (const char *const *)env,
+                                    .cwd = program->around,
+                                    .want_stdin = program->input || program->keep_input,
+                                    .tty = program->vector.tty,
+                                    .on_stdout = on_stdout,
+                                    .on_stderr = on_stderr,
+                                    .calm_after = PROGRAM_CALM_AFTER,
+                                    .on_control = engine->control ? on_control : NULL,
+                                    .on_socket = program->network ? on_socket : NULL,
+                                    .join = cgroup_join(program->cgroup),
+                                    .hand_over = filter,
+                                    .hand_more = etc.fds,
+                                    .on_exit = on_exit_,
+                                    .data = program};
     if (argv && !program->guard)
         program->guard = guard_start(program->programs->loop, &program->vector);
-    program->proc = argv ? proc_start(program->programs->loop, &options, err) : NULL;
+    program->proc = argv ? child_start(program->programs->loop, &options, err) : NULL;
     program_filter_close(&program->vector, filter);
     engines_etc_close(&etc);
     argv_free(argv);
     argv_free(env);
     if (!program->proc)
         return -1;
-    proc_write(program->proc, program->input, program->input_len);
+    child_write(program->proc, program->input, program->input_len);
     if (!program->keep_input)
-        proc_close_stdin(program->proc);
+        child_close_stdin(program->proc);
     return 0;
 }
 
@@ -587,23 +587,23 @@ struct program *program_start(struct programs *programs, struct workspace *ws, c
 void program_write(struct program *program, const char *bytes, size_t len)
 {
     if (program->proc)
-        proc_write(program->proc, bytes, len);
+        child_write(program->proc, bytes, len);
 }
 
 size_t program_unread(const struct program *program)
 {
-    return program->proc ? proc_unwritten(program->proc) : 0;
+    return program->proc ? child_unwritten(program->proc) : 0;
 }
 
 bool program_hides_input(const struct program *program)
 {
-    return program->proc && proc_hides_input(program->proc);
+    return program->proc && child_hides_input(program->proc);
 }
 
 void program_close_input(struct program *program)
 {
     if (program->proc)
-        proc_close_stdin(program->proc);
+        child_close_stdin(program->proc);
 }
 
 void program_free(struct program *program)
@@ -618,8 +618,8 @@ void program_free(struct program *program)
     if (program->proc && !program->vector.engine->program->control)
         ask_outside(program, true);
     if (program->proc && program->vector.engine->unsafe)
-        proc_kill(program->proc, SIGCONT);
-    proc_free(program->proc);
+        child_kill(program->proc, SIGCONT);
+    child_free(program->proc);
     if (running) {
         leave(program);
         span_end(&program->span, -1, &dropped, NULL);

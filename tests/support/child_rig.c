@@ -21,23 +21,23 @@ int child_rig_tear_down(void **state)
 
 static void on_stdout(void *data, const char *bytes, size_t len)
 {
-    struct child *child = data;
+    struct seen_child *child = data;
     assert_int_equal(child->out_ends, 0);
     assert_int_equal(child->exits, 0);
     strbuf_add(&child->out, bytes, len);
     child->out_ends += len == 0;
     bool line = strchr(child->out.buf, '\n') != NULL;
     if (line && child->kill_on_output)
-        proc_kill(child->proc, child->kill_on_output);
+        child_kill(child->child, child->kill_on_output);
     if (line && child->free_on_output)
-        child_free(child);
+        seen_free(child);
     else if (child->heard)
         child->heard(child);
 }
 
 static void on_stderr(void *data, const char *bytes, size_t len)
 {
-    struct child *child = data;
+    struct seen_child *child = data;
     assert_int_equal(child->err_ends, 0);
     strbuf_add(&child->err, bytes, len);
     child->err_ends += len == 0;
@@ -45,19 +45,19 @@ static void on_stderr(void *data, const char *bytes, size_t len)
 
 static void on_exit_(void *data, int status, int signum)
 {
-    struct child *child = data;
+    struct seen_child *child = data;
     assert_int_equal(child->out_ends, 1);
     assert_int_equal(child->err_ends, child->tty ? 0 : 1);
     child->exits++;
     child->status = status;
     child->signum = signum;
     if (child->free_on_exit)
-        child_free(child);
+        seen_free(child);
 }
 
-struct proc_options child_options(struct child *child, struct loop *loop, struct proc_options options)
+struct child_options seen_options(struct seen_child *child, struct loop *loop, struct child_options options)
 {
-    *child = (struct child){.loop = loop, .out = STRBUF_INIT, .err = STRBUF_INIT, .tty = options.tty};
+    *child = (struct seen_child){.loop = loop, .out = STRBUF_INIT, .err = STRBUF_INIT, .tty = options.tty};
     options.on_stdout = on_stdout;
     options.on_stderr = on_stderr;
     options.on_exit = on_exit_;
@@ -65,31 +65,31 @@ struct proc_options child_options(struct child *child, struct loop *loop, struct
     return options;
 }
 
-void child_start(struct child *child, struct loop *loop, struct proc_options options)
+void seen_start(struct seen_child *child, struct loop *loop, struct child_options options)
 {
     struct err err = ERR_INIT;
-    options = child_options(child, loop, options);
-    child->proc = proc_start(loop, &options, &err);
-    if (!child->proc)
+    options = seen_options(child, loop, options);
+    child->child = child_start(loop, &options, &err);
+    if (!child->child)
         fail_msg("%s", err.text);
-    assert_true(proc_pid(child->proc) > 0);
+    assert_true(child_pid(child->child) > 0);
 }
 
-void child_shell(struct child *child, struct loop *loop, const char *script, bool want_stdin)
+void seen_shell(struct seen_child *child, struct loop *loop, const char *script, bool want_stdin)
 {
     const char *argv[] = {"sh", "-c", script, NULL};
-    child_start(child, loop, (struct proc_options){.argv = argv, .want_stdin = want_stdin});
+    seen_start(child, loop, (struct child_options){.argv = argv, .want_stdin = want_stdin});
 }
 
-void child_free(struct child *child)
+void seen_free(struct seen_child *child)
 {
-    proc_free(child->proc);
-    child->proc = NULL;
+    child_free(child->child);
+    child->child = NULL;
 }
 
-void child_release(struct child *child)
+void seen_release(struct seen_child *child)
 {
-    child_free(child);
+    seen_free(child);
     strbuf_release(&child->out);
     strbuf_release(&child->err);
 }

@@ -18,8 +18,7 @@ static const struct {
 } foreign[] = {
     {"curses.h", {"tui/term.c"}},
     {"ncurses", {"tui/term.c"}},
-    {"uv.h",
-     {"core/base/loop.c", "core/base/proc.c", "core/base/proc_aside.c", "core/base/tcp.c", "core/model/http.c"}},
+    {"uv.h", {"core/base/loop.c", "core/base/child.c", "core/base/tcp.c", "core/model/http.c"}},
     {"curl/", {"core/model/http.c"}},
     {"sqlite3.h", {"core/event/store.c"}},
     {"git2", {"core/tools/diff.c"}},

@@ -9,20 +9,20 @@
 #include <stdint.h>
 
 struct loop;
-struct proc;
+struct child;
 
-#define PROC_CONTROL_FD  3 /* in the child: the line to us */
-#define PROC_HANDED_FD   4 /* what was handed over */
-#define PROC_HANDED_MORE 4 /* at most so many more behind it */
+#define CHILD_CONTROL_FD  3 /* in the child: the line to us */
+#define CHILD_HANDED_FD   4 /* what was handed over */
+#define CHILD_HANDED_MORE 4 /* at most so many more behind it */
 
-struct proc_options {
+struct child_options {
     const char *const *argv; /* NULL-terminated; argv[0] is looked up in the PATH of `env` when it has no slash */
     const char *const *env;  /* NULL: ours */
     const char *cwd;         /* NULL: ours */
     bool want_stdin;         /* else /dev/null */
     bool tty;                /* a terminal of its own for all three; its output comes to on_stdout */
     /* Descriptor 3 is a line to us: a program of ours that is meant to end by itself, and to clean up first, when the
-     * line does. proc_free ends the line then and kills nobody. len 0: end of the line. NULL: no such line. */
+     * line does. child_free ends the line then and kills nobody. len 0: end of the line. NULL: no such line. */
     void (*on_control)(void *data, const char *bytes, size_t len);
     /* It hears of our end by itself: its input ends. Else it is killed by a signal, which not all of those that it has
      * just started may survive: bubblewrap's own child would wait for it for ever. With a line to us this is so too. */
@@ -34,7 +34,7 @@ struct proc_options {
     /* What the child on the other end of the control line sends along: a socket, the caller's to close. NULL: sockets
      * that come are closed. */
     void (*on_socket)(void *data, int fd);
-    int hand_over;        /* a descriptor that the child gets as PROC_HANDED_FD; 0: none. The caller's to close */
+    int hand_over;        /* a descriptor that the child gets as CHILD_HANDED_FD; 0: none. The caller's to close */
     const int *hand_more; /* others, which it gets behind that one; -1 at the end. NULL: none */
     /* It has the user's kernel keyring of this session. Others begin with an empty one: keys in it (Kerberos, fscrypt)
      * are the user's, not a script's, a program's or a tool server's. */
@@ -49,26 +49,26 @@ struct proc_options {
     void *data;
 };
 
-struct proc *proc_start(struct loop *loop, const struct proc_options *options, struct err *err) CHECKED;
-int proc_pid(const struct proc *proc);
+struct child *child_start(struct loop *loop, const struct child_options *options, struct err *err) CHECKED;
+int child_pid(const struct child *child);
 /* Where a program is: as it stands when it has a slash, else in the PATH of `env` (NULL: ours). NULL: nowhere. */
-char *proc_find(const char *name, const char *const *env);
+char *child_find_program(const char *name, const char *const *env);
 /* Stops and goes on reading its stdout; what is not read stays in the pipe, and a full pipe makes the child wait. */
-void proc_pause(struct proc *proc, bool paused);
+void child_pause(struct child *child, bool paused);
 /* Queues bytes for its stdin; a closed pipe is not an error here, the exit tells. */
-void proc_write(struct proc *proc, const void *bytes, size_t len);
+void child_write(struct child *child, const void *bytes, size_t len);
 /* Bytes that are queued and that it has not read yet. */
-size_t proc_unwritten(const struct proc *proc);
+size_t child_unwritten(const struct child *child);
 /* On a terminal: lines are read from it, and what is typed is not said back. A program that echoes itself reads
  * characters. */
-bool proc_hides_input(const struct proc *proc);
+bool child_hides_input(const struct child *child);
 /* On a terminal: what a person would type for it. */
-void proc_close_stdin(struct proc *proc);
-void proc_write_control(struct proc *proc, const void *bytes, size_t len);
+void child_close_stdin(struct child *child);
+void child_write_control(struct child *child, const void *bytes, size_t len);
 /* To the whole group. */
-void proc_kill(struct proc *proc, int signum);
+void child_kill(struct child *child, int signum);
 /* Kills the group if it still lives; on_exit is not called any more. */
-void proc_free(struct proc *proc);
+void child_free(struct child *child);
 /* Runs a command to its end, or for `limit_ms` at most, with nobody to hear of it: for cleaning up behind something
  * that is gone already. loop_free waits for it. -1: it could not be started. */
-int proc_run_aside(struct loop *loop, const char *const *argv, const char *const *env, unsigned limit_ms);
+int child_run_aside(struct loop *loop, const char *const *argv, const char *const *env, unsigned limit_ms);

@@ -23,15 +23,15 @@ static void expect_numbers(const struct strbuf *text, int last, const char *end_
 static void test_streams_and_exit_code(void **state)
 {
     struct loop *loop = *state;
-    struct child child;
-    child_shell(&child, loop, "echo out; echo err >&2; exit 3", false);
+    struct seen_child child;
+    seen_shell(&child, loop, "echo out; echo err >&2; exit 3", false);
     loop_run(loop);
     assert_string_equal(child.out.buf, "out\n");
     assert_string_equal(child.err.buf, "err\n");
     assert_int_equal(child.exits, 1);
     assert_int_equal(child.status, 3);
     assert_int_equal(child.signum, 0);
-    child_release(&child);
+    seen_release(&child);
 }
 
 static void test_stdin(void **state)
@@ -41,21 +41,21 @@ static void test_stdin(void **state)
     CLEANUP(strbuf) struct strbuf bytes = STRBUF_INIT;
     for (int i = 0; i < 200000; i++)
         strbuf_addf(&bytes, "%d\n", i);
-    struct child child;
-    child_shell(&child, loop, "cat; echo done >&2", true);
-    proc_write(child.proc, bytes.buf, bytes.len);
-    proc_write(child.proc, "", 0);
-    proc_write(child.proc, "last", 4);
-    proc_close_stdin(child.proc);
-    proc_close_stdin(child.proc);
-    proc_write(child.proc, "not any more", 12);
+    struct seen_child child;
+    seen_shell(&child, loop, "cat; echo done >&2", true);
+    child_write(child.child, bytes.buf, bytes.len);
+    child_write(child.child, "", 0);
+    child_write(child.child, "last", 4);
+    child_close_stdin(child.child);
+    child_close_stdin(child.child);
+    child_write(child.child, "not any more", 12);
     strbuf_addstr(&bytes, "last");
     loop_run(loop);
     assert_int_equal(child.out.len, bytes.len);
     assert_memory_equal(child.out.buf, bytes.buf, bytes.len);
     assert_string_equal(child.err.buf, "done\n");
     assert_int_equal(child.status, 0);
-    child_release(&child);
+    seen_release(&child);
 }
 
 static void test_a_child_that_does_not_read(void **state)
@@ -64,36 +64,36 @@ static void test_a_child_that_does_not_read(void **state)
     CLEANUP(strbuf) struct strbuf bytes = STRBUF_INIT;
     strbuf_grow(&bytes, 1000000);
     memset(bytes.buf, 'x', 1000000);
-    struct child child;
-    child_shell(&child, loop, "exec 0<&-; echo started; exit 0", true);
-    proc_write(child.proc, bytes.buf, 1000000); /* the pipe breaks; SIGPIPE must not kill us */
+    struct seen_child child;
+    seen_shell(&child, loop, "exec 0<&-; echo started; exit 0", true);
+    child_write(child.child, bytes.buf, 1000000); /* the pipe breaks; SIGPIPE must not kill us */
     loop_run(loop);
     assert_int_equal(child.exits, 1);
     assert_int_equal(child.status, 0);
-    proc_write(child.proc, "x", 1);
-    proc_close_stdin(child.proc);
-    child_release(&child);
+    child_write(child.child, "x", 1);
+    child_close_stdin(child.child);
+    seen_release(&child);
 }
 
 static void test_no_stdin_is_empty(void **state)
 {
     struct loop *loop = *state;
-    struct child child;
-    child_shell(&child, loop, "cat; echo $?", false);
+    struct seen_child child;
+    seen_shell(&child, loop, "cat; echo $?", false);
     loop_run(loop);
     assert_string_equal(child.out.buf, "0\n");
-    child_release(&child);
+    seen_release(&child);
 }
 
 static void test_streams_can_be_opened_by_name(void **state)
 {
     struct loop *loop = *state;
-    struct child child;
-    child_shell(&child, loop, "echo one > /dev/stdout; echo two > /dev/stderr", false);
+    struct seen_child child;
+    seen_shell(&child, loop, "echo one > /dev/stdout; echo two > /dev/stderr", false);
     loop_run(loop);
     assert_string_equal(child.out.buf, "one\n");
     assert_string_equal(child.err.buf, "two\n");
-    child_release(&child);
+    seen_release(&child);
 }
 
 static void on_bare_exit(void *data, int status, int signum)
@@ -106,19 +106,19 @@ static void test_without_streams(void **state)
     struct loop *loop = *state;
     const char *argv[] = {"sh", "-c", "echo to nobody; echo x >&2; exit 4", NULL};
     int seen = -1;
-    struct proc_options options = {.argv = argv, .on_exit = on_bare_exit, .data = &seen};
+    struct child_options options = {.argv = argv, .on_exit = on_bare_exit, .data = &seen};
     struct err err = ERR_INIT;
-    struct proc *proc = proc_start(loop, &options, &err);
-    assert_non_null(proc);
+    struct child *child = child_start(loop, &options, &err);
+    assert_non_null(child);
     loop_run(loop);
     assert_int_equal(seen, 4000);
-    proc_free(proc);
+    child_free(child);
 }
 
 /* What a child left in the pipe while nobody read is there when somebody reads again, and the end comes after it. */
 static struct {
     struct loop_timer timer;
-    struct child *child;
+    struct seen_child *child;
     size_t seen;
 } pausing;
 
@@ -127,62 +127,62 @@ static void unpause(struct loop_timer *timer)
     (void)timer;
     pausing.seen = pausing.child->out.len;
     assert_int_equal(pausing.child->exits, 0);
-    proc_pause(pausing.child->proc, false);
+    child_pause(pausing.child->child, false);
 }
 
 static void test_pause(void **state)
 {
     struct loop *loop = *state;
-    struct child child;
-    child_shell(&child, loop, "echo one; echo two", false);
-    proc_pause(child.proc, true);
-    proc_pause(child.proc, true);
+    struct seen_child child;
+    seen_shell(&child, loop, "echo one; echo two", false);
+    child_pause(child.child, true);
+    child_pause(child.child, true);
     pausing.child = &child;
     loop_timer_start(loop, &pausing.timer, loop_now_us(loop) + 600000, unpause);
     loop_run(loop);
     assert_int_equal(pausing.seen, 0);
     assert_string_equal(child.out.buf, "one\ntwo\n");
     assert_int_equal(child.exits, 1);
-    child_release(&child);
+    seen_release(&child);
 }
 
 static void test_terminal(void **state)
 {
     struct loop *loop = *state;
-    struct child child;
+    struct seen_child child;
     const char *argv[] = {"sh", "-c", "test -t 0 && test -t 1 && test -t 2 && stty size && read x && echo got:$x",
                           NULL};
-    child_start(&child, loop, (struct proc_options){.argv = argv, .tty = true});
-    proc_write(child.proc, "7\n", 2);
+    seen_start(&child, loop, (struct child_options){.argv = argv, .tty = true});
+    child_write(child.child, "7\n", 2);
     loop_run(loop);
     assert_int_equal(child.status, 0);
     assert_int_equal(child.out_ends, 1);
     assert_non_null(strstr(child.out.buf, "24 80\r\n"));
     assert_non_null(strstr(child.out.buf, "got:7\r\n"));
-    child_release(&child);
+    seen_release(&child);
     /* The end of its input is what a person would type. */
     const char *cat[] = {"cat", NULL};
-    child_start(&child, loop, (struct proc_options){.argv = cat, .tty = true});
-    proc_write(child.proc, "x\n", 2);
-    proc_close_stdin(child.proc);
+    seen_start(&child, loop, (struct child_options){.argv = cat, .tty = true});
+    child_write(child.child, "x\n", 2);
+    child_close_stdin(child.child);
     loop_run(loop);
     assert_int_equal(child.status, 0);
-    child_release(&child);
+    seen_release(&child);
 }
 
 /* What it holds when its child ends, which is more than one read brings, is read before the end is told. */
 static void test_terminal_that_ends_full(void **state)
 {
     struct loop *loop = *state;
-    struct child child;
+    struct seen_child child;
     siginfo_t info;
     const char *argv[] = {"seq", "2000", NULL};
-    child_start(&child, loop, (struct proc_options){.argv = argv, .tty = true});
-    assert_int_equal(waitid(P_PID, (id_t)proc_pid(child.proc), &info, WEXITED | WNOWAIT), 0);
+    seen_start(&child, loop, (struct child_options){.argv = argv, .tty = true});
+    assert_int_equal(waitid(P_PID, (id_t)child_pid(child.child), &info, WEXITED | WNOWAIT), 0);
     loop_run(loop);
     expect_numbers(&child.out, 2000, "\r\n");
     assert_int_equal(child.exits, 1);
-    child_release(&child);
+    seen_release(&child);
 }
 
 /* A line of its own: what is said there is not in the streams, and its end ends who listens there, without a kill. */
@@ -190,30 +190,30 @@ static struct strbuf said = STRBUF_INIT;
 
 static void on_control(void *data, const char *bytes, size_t len)
 {
-    struct child *child = data;
+    struct seen_child *child = data;
     strbuf_add(&said, bytes, len);
     if (strcmp(said.buf, "ready\n") == 0)
-        proc_write_control(child->proc, "go\n", 3);
+        child_write_control(child->child, "go\n", 3);
 }
 
 static void test_line_of_control(void **state)
 {
     struct loop *loop = *state;
-    struct child child;
+    struct seen_child child;
     const char *argv[] = {"sh", "-c", "echo ready >&3; read x <&3; echo out; echo $x >&3", NULL};
-    child_start(&child, loop, (struct proc_options){.argv = argv, .on_control = on_control});
+    seen_start(&child, loop, (struct child_options){.argv = argv, .on_control = on_control});
     loop_run(loop);
     assert_string_equal(said.buf, "ready\ngo\n");
     assert_string_equal(child.out.buf, "out\n");
     assert_int_equal(child.exits, 1);
-    child_release(&child);
+    seen_release(&child);
     strbuf_release(&said);
     /* Freed: it has the time to leave something behind. */
     struct err err = ERR_INIT;
-    CLEANUP(free) char *folder = file_make_temp_dir(NULL, "keyturn-proc-", &err);
+    CLEANUP(free) char *folder = file_make_temp_dir(NULL, "keyturn-child-", &err);
     CLEANUP(free) char *script = xasprintf("echo on; read x <&3; sleep 0.1; echo cleaned > %s/mark", folder);
     argv[2] = script;
-    child_start(&child, loop, (struct proc_options){.argv = argv, .on_control = on_control});
+    seen_start(&child, loop, (struct child_options){.argv = argv, .on_control = on_control});
     child.free_on_output = true;
     loop_run(loop);
     loop_free(loop); /* waits for it */
@@ -222,7 +222,7 @@ static void test_line_of_control(void **state)
     CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
     assert_int_equal(file_read(mark, &text, 0, &err), 0);
     assert_string_equal(text.buf, "cleaned\n");
-    child_release(&child);
+    seen_release(&child);
     assert_int_equal(file_remove_tree(folder, &err), 0);
 }
 
@@ -232,21 +232,21 @@ static void test_line_of_control(void **state)
 static void test_calm_loses_nothing(void **state)
 {
     struct loop *loop = *state;
-    struct child child;
+    struct seen_child child;
     const char *both[] = {"sh", "-c", "seq 200000 & seq 150000 >&2; wait; exit 3", NULL};
-    child_start(&child, loop, (struct proc_options){.argv = both, .calm_after = CALM_AFTER});
+    seen_start(&child, loop, (struct child_options){.argv = both, .calm_after = CALM_AFTER});
     loop_run(loop);
     expect_numbers(&child.out, 200000, "\n");
     expect_numbers(&child.err, 150000, "\n");
     assert_int_equal(child.exits, 1);
     assert_int_equal(child.status, 3);
-    child_release(&child);
+    seen_release(&child);
     const char *one[] = {"seq", "100000", NULL};
-    child_start(&child, loop, (struct proc_options){.argv = one, .tty = true, .calm_after = CALM_AFTER});
+    seen_start(&child, loop, (struct child_options){.argv = one, .tty = true, .calm_after = CALM_AFTER});
     loop_run(loop);
     expect_numbers(&child.out, 100000, "\r\n");
     assert_int_equal(child.exits, 1);
-    child_release(&child);
+    seen_release(&child);
 }
 
 /* Rounds of the loop that brought something are counted; all of it is in the pipe before the first of them, so it does
@@ -264,17 +264,17 @@ static void round_over(struct loop_task *task)
     (void)task;
 }
 
-static void count_round(struct child *child)
+static void count_round(struct seen_child *child)
 {
     counting.rounds += !child->out_ends && !counting.round.posted;
     loop_post(child->loop, &counting.round, round_over);
     if (child->out.len >= counting.ends_at)
-        proc_close_stdin(child->proc);
+        child_close_stdin(child->child);
 }
 
-static void fill_pipe(const struct child *child, const char *bytes)
+static void fill_pipe(const struct seen_child *child, const char *bytes)
 {
-    CLEANUP(free) char *path = xasprintf("/proc/%d/fd/1", proc_pid(child->proc));
+    CLEANUP(free) char *path = xasprintf("/proc/%d/fd/1", child_pid(child->child));
     CLEANUP(fd) int fd = open(path, O_WRONLY | O_CLOEXEC);
     assert_int_equal(fcntl(fd, F_SETPIPE_SZ, FILLED), FILLED);
     assert_int_equal(write(fd, bytes, FILLED), FILLED);
@@ -286,8 +286,8 @@ static int rounds_of(struct loop *loop, uint64_t calm_after, size_t ends_at)
     for (int i = 0; bytes.len < FILLED; i++)
         strbuf_addf(&bytes, "%d\n", i);
     const char *argv[] = {"cat", NULL};
-    struct child child;
-    child_start(&child, loop, (struct proc_options){.argv = argv, .want_stdin = true, .calm_after = calm_after});
+    struct seen_child child;
+    seen_start(&child, loop, (struct child_options){.argv = argv, .want_stdin = true, .calm_after = calm_after});
     fill_pipe(&child, bytes.buf);
     child.heard = count_round;
     counting.rounds = 0;
@@ -296,7 +296,7 @@ static int rounds_of(struct loop *loop, uint64_t calm_after, size_t ends_at)
     assert_int_equal(child.out.len, FILLED);
     assert_memory_equal(child.out.buf, bytes.buf, FILLED);
     assert_int_equal(child.exits, 1);
-    child_release(&child);
+    seen_release(&child);
     return counting.rounds;
 }
 
@@ -320,7 +320,7 @@ static void stop_flooding(struct loop_timer *timer)
     loop_timer_stop(pausing.child->loop, timer);
 }
 
-static void drop_output(struct child *child)
+static void drop_output(struct seen_child *child)
 {
     counting.ends_at += child->out.len + child->err.len;
     strbuf_reset(&child->out);
@@ -331,18 +331,18 @@ static void test_floods_share(void **state)
 {
     struct loop *loop = *state;
     const char *both[] = {"sh", "-c", "yes & exec yes >&2", NULL};
-    struct child children[FLOODS];
+    struct seen_child children[FLOODS];
     counting.ends_at = 0;
     for (size_t i = 0; i < FLOODS; i++) {
-        child_start(&children[i], loop, (struct proc_options){.argv = both, .calm_after = CALM_AFTER});
+        seen_start(&children[i], loop, (struct child_options){.argv = both, .calm_after = CALM_AFTER});
         children[i].heard = drop_output;
     }
     pausing.child = &children[0];
     loop_timer_start(loop, &pausing.timer, loop_now_us(loop) + FLOODS_MS * 1000, stop_flooding);
     loop_run(loop);
     for (size_t i = 0; i < FLOODS; i++) {
-        child_free(&children[i]);
-        child_release(&children[i]);
+        seen_free(&children[i]);
+        seen_release(&children[i]);
     }
     assert_in_range(counting.ends_at, FLOODS * CALM_AFTER, FLOODS_MOST);
 }
@@ -354,11 +354,11 @@ static void free_paused(struct loop_timer *timer)
 {
     loop_timer_stop(pausing.child->loop, timer);
     pausing.seen = pausing.child->out.len;
-    child_free(pausing.child);
+    seen_free(pausing.child);
 }
 
 /* Later than at its start nothing comes for a moment only because nothing is read. */
-static void await_pause(struct child *child)
+static void await_pause(struct seen_child *child)
 {
     if (child->out.len > ENDLESS)
         free_paused(&pausing.timer);
@@ -370,21 +370,21 @@ static void test_free_in_a_pause(void **state)
 {
     struct loop *loop = *state;
     const char *yes[] = {"yes", NULL}, *gentle[] = {"sh", "-c", "yes & read x <&3", NULL};
-    const struct proc_options ways[] = {
+    const struct child_options ways[] = {
         {.argv = yes, .calm_after = CALM_AFTER},
         {.argv = yes, .calm_after = CALM_AFTER, .tty = true},
         {.argv = gentle, .calm_after = CALM_AFTER, .on_control = on_control},
     };
     for (size_t i = 0; i < COUNT_OF(ways); i++) {
-        struct child child;
-        child_start(&child, loop, ways[i]);
+        struct seen_child child;
+        seen_start(&child, loop, ways[i]);
         child.heard = await_pause;
         pausing.child = &child;
         loop_run(loop);
         assert_true(pausing.seen <= ENDLESS);
         assert_int_equal(child.out.len, pausing.seen);
         assert_int_equal(child.out_ends + child.err_ends + child.exits, 0);
-        child_release(&child);
+        seen_release(&child);
     }
 }
 

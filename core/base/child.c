@@ -11,11 +11,11 @@
  * the fork, all at once, whoever opened them. And the child asks to be killed when we die from a fork handler, which
  * acts only while a child of ours is being started, and only on the thread that starts it.
  *
- * A struct proc lives until its owner has freed it and libuv has closed its handles, whichever is later. A freed child
+ * A struct child lives until its owner has freed it and libuv has closed its handles, whichever is later. A freed child
  * is killed but not awaited here: the process handle stays open until the child has been reaped, without calling
  * anybody, and loop_free waits for it. */
 
-#include "proc.h"
+#include "child.h"
 #include "loop.h"
 #include "loop_meter.h"
 #include "loop_private.h"
@@ -31,6 +31,7 @@
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <termios.h>
 #include <uv.h>
@@ -46,7 +47,7 @@
 
 struct stream {
     uv_pipe_t pipe;
-    struct proc *proc;
+    struct child *child;
     void (*call)(void *data, const char *bytes, size_t len);
     bool open;
     bool calmed; /* not read until the pause is over */
@@ -54,7 +55,7 @@ struct stream {
     struct pace pace;
 };
 
-struct proc {
+struct child {
     struct loop *loop;
     uv_process_t process;
     uv_pipe_t input;
@@ -79,23 +80,23 @@ struct proc {
 
 struct write_job {
     uv_write_t request;
-    struct proc *proc;
+    struct child *child;
     char bytes[];
 };
 
 /* Handles */
 
-static void maybe_destroy(struct proc *proc)
+static void maybe_destroy(struct child *child)
 {
-    if (proc->freed && proc->handles == 0)
-        free(proc);
+    if (child->freed && child->handles == 0)
+        free(child);
 }
 
 static void on_closed(uv_handle_t *handle)
 {
-    struct proc *proc = handle->data;
-    proc->handles--;
-    maybe_destroy(proc);
+    struct child *child = handle->data;
+    child->handles--;
+    maybe_destroy(child);
 }
 
 static void close_handle(void *handle)
@@ -103,25 +104,25 @@ static void close_handle(void *handle)
     uv_close(handle, on_closed);
 }
 
-static void own_handle(struct proc *proc, void *handle)
+static void own_handle(struct child *child, void *handle)
 {
-    ((uv_handle_t *)handle)->data = proc;
-    proc->handles++;
+    ((uv_handle_t *)handle)->data = child;
+    child->handles++;
 }
 
-static void close_input(struct proc *proc)
+static void close_input(struct child *child)
 {
-    if (!proc->input_open)
+    if (!child->input_open)
         return;
-    proc->input_open = false;
-    close_handle(&proc->input);
+    child->input_open = false;
+    close_handle(&child->input);
 }
 
 static unsigned count_flood(struct stream *stream, bool floods)
 {
     int change = (int)floods - (int)stream->floods;
     stream->floods = floods;
-    return loop_count_floods(stream->proc->loop, change);
+    return loop_count_floods(stream->child->loop, change);
 }
 
 static void close_stream(struct stream *stream)
@@ -135,55 +136,55 @@ static void close_stream(struct stream *stream)
 
 /* The end of a child */
 
-static void maybe_tell(struct proc *proc)
+static void maybe_tell(struct child *child)
 {
-    if (!proc->exited || proc->out.open || proc->err.open || proc->control.open || proc->freed || proc->told)
+    if (!child->exited || child->out.open || child->err.open || child->control.open || child->freed || child->told)
         return;
-    proc->told = true;
-    if (!uv_is_closing((uv_handle_t *)&proc->grace))
-        close_handle(&proc->grace);
-    if (proc->on_exit)
-        proc->on_exit(proc->data, proc->status, proc->signum);
+    child->told = true;
+    if (!uv_is_closing((uv_handle_t *)&child->grace))
+        close_handle(&child->grace);
+    if (child->on_exit)
+        child->on_exit(child->data, child->status, child->signum);
 }
 
 static void end_stream(struct stream *stream)
 {
-    struct proc *proc = stream->proc;
+    struct child *child = stream->child;
     if (!stream->open)
         return;
     close_stream(stream);
-    if (!proc->freed)
-        stream->call(proc->data, "", 0);
+    if (!child->freed)
+        stream->call(child->data, "", 0);
 }
 
 /* Takes what is in the pipe now, so that a late end of the stream loses nothing that was written in time. */
 static void drain_stream(struct stream *stream)
 {
-    struct proc *proc = stream->proc;
+    struct child *child = stream->child;
     uv_os_fd_t fd;
     size_t left = DRAIN_MAX;
     while (stream->open && left && uv_fileno((uv_handle_t *)&stream->pipe, &fd) == 0) {
-        ssize_t got = read(fd, proc->buffer, left < sizeof(proc->buffer) ? left : sizeof(proc->buffer));
+        ssize_t got = read(fd, child->buffer, left < sizeof(child->buffer) ? left : sizeof(child->buffer));
         if (got < 0 && errno == EINTR)
             continue;
         if (got <= 0)
             break;
-        stream->call(proc->data, proc->buffer, (size_t)got);
+        stream->call(child->data, child->buffer, (size_t)got);
         left -= (size_t)got;
     }
 }
 
-static void end_streams(struct proc *proc)
+static void end_streams(struct child *child)
 {
-    if (!proc->paused) { /* else its time comes when somebody reads again */
-        drain_stream(&proc->out);
-        end_stream(&proc->out);
+    if (!child->paused) { /* else its time comes when somebody reads again */
+        drain_stream(&child->out);
+        end_stream(&child->out);
     }
-    drain_stream(&proc->err);
-    end_stream(&proc->err);
-    drain_stream(&proc->control);
-    end_stream(&proc->control);
-    maybe_tell(proc);
+    drain_stream(&child->err);
+    end_stream(&child->err);
+    drain_stream(&child->control);
+    end_stream(&child->control);
+    maybe_tell(child);
 }
 
 static void on_grace_over(uv_timer_t *grace)
@@ -200,14 +201,14 @@ static void read_on(struct stream *stream)
         return;
     stream->calmed = false;
     pace_go_on(&stream->pace);
-    if (stream->open && !(stream == &stream->proc->out && stream->proc->paused))
+    if (stream->open && !(stream == &stream->child->out && stream->child->paused))
         uv_read_start((uv_stream_t *)&stream->pipe, give_buffer, on_read);
 }
 
 static void on_calm_over(uv_timer_t *grace)
 {
-    struct proc *proc = grace->data;
-    struct stream *const streams[] = {&proc->out, &proc->err};
+    struct child *child = grace->data;
+    struct stream *const streams[] = {&child->out, &child->err};
     bool floods = false;
     for (size_t i = 0; i < COUNT_OF(streams); i++) {
         if (!streams[i]->calmed && streams[i]->floods)
@@ -222,40 +223,40 @@ static void on_calm_over(uv_timer_t *grace)
 /* After its end there is no more than the pipe holds. */
 static void calm(struct stream *stream, size_t got)
 {
-    struct proc *proc = stream->proc;
-    if (proc->exited || !stream->open || !pace_take(&stream->pace, got))
+    struct child *child = stream->child;
+    if (child->exited || !stream->open || !pace_take(&stream->pace, got))
         return;
     stream->calmed = true;
     uv_read_stop((uv_stream_t *)&stream->pipe);
-    uv_timer_start(&proc->grace, on_calm_over, (uint64_t)CALM_MS * count_flood(stream, true), 0);
+    uv_timer_start(&child->grace, on_calm_over, (uint64_t)CALM_MS * count_flood(stream, true), 0);
 }
 
-static void take_exit(struct proc *proc, int64_t status, int signum)
+static void take_exit(struct child *child, int64_t status, int signum)
 {
-    proc->exited = true;
-    proc->status = signum ? -1 : (int)status;
-    proc->signum = signum;
-    kill(-proc->pid, SIGKILL);
-    close_handle(&proc->process);
-    close_input(proc);
-    if (proc->freed) {
-        if (!uv_is_closing((uv_handle_t *)&proc->grace))
-            close_handle(&proc->grace);
-        loop_count_dying(proc->loop, -1);
+    child->exited = true;
+    child->status = signum ? -1 : (int)status;
+    child->signum = signum;
+    kill(-child->pid, SIGKILL);
+    close_handle(&child->process);
+    close_input(child);
+    if (child->freed) {
+        if (!uv_is_closing((uv_handle_t *)&child->grace))
+            close_handle(&child->grace);
+        loop_count_dying(child->loop, -1);
         return;
     }
-    read_on(&proc->out);
-    read_on(&proc->err);
-    uv_timer_stop(&proc->grace);
-    if (proc->out.open || proc->err.open || proc->control.open)
-        uv_timer_start(&proc->grace, on_grace_over, STREAM_GRACE_MS, 0);
-    maybe_tell(proc);
+    read_on(&child->out);
+    read_on(&child->err);
+    uv_timer_stop(&child->grace);
+    if (child->out.open || child->err.open || child->control.open)
+        uv_timer_start(&child->grace, on_grace_over, STREAM_GRACE_MS, 0);
+    maybe_tell(child);
 }
 
 static void on_exited(uv_process_t *process, int64_t status, int signum)
 {
-    struct proc *proc = process->data;
-    LOOP_CALL("end of a child", proc->on_exit, take_exit(proc, status, signum));
+    struct child *child = process->data;
+    LOOP_CALL("end of a child", child->on_exit, take_exit(child, status, signum));
 }
 
 /* Streams */
@@ -263,8 +264,8 @@ static void on_exited(uv_process_t *process, int64_t status, int signum)
 static void give_buffer(uv_handle_t *handle, size_t suggested, uv_buf_t *buf)
 {
     (void)suggested;
-    struct proc *proc = handle->data;
-    *buf = uv_buf_init(proc->buffer, sizeof(proc->buffer));
+    struct child *child = handle->data;
+    *buf = uv_buf_init(child->buffer, sizeof(child->buffer));
 }
 
 static void on_socket_closed(uv_handle_t *handle)
@@ -275,7 +276,7 @@ static void on_socket_closed(uv_handle_t *handle)
 /* Sockets that came along with bytes of the control line. Whatever else a child sends is closed. */
 static void take_sockets(struct stream *control)
 {
-    struct proc *proc = control->proc;
+    struct child *child = control->child;
     while (uv_pipe_pending_count(&control->pipe) > 0) {
         union {
             uv_tcp_t tcp;
@@ -285,41 +286,41 @@ static void take_sockets(struct stream *control)
         uv_handle_type type = uv_pipe_pending_type(&control->pipe);
         uv_os_fd_t fd;
         if (type == UV_UDP)
-            uv_udp_init(loop_uv(proc->loop), &handle->udp);
+            uv_udp_init(loop_uv(child->loop), &handle->udp);
         else if (type == UV_NAMED_PIPE)
-            uv_pipe_init(loop_uv(proc->loop), &handle->pipe, 0);
+            uv_pipe_init(loop_uv(child->loop), &handle->pipe, 0);
         else
-            uv_tcp_init(loop_uv(proc->loop), &handle->tcp);
+            uv_tcp_init(loop_uv(child->loop), &handle->tcp);
         bool taken = uv_accept((uv_stream_t *)&control->pipe, (uv_stream_t *)handle) == 0;
-        int copy = taken && proc->on_socket && type == UV_TCP && uv_fileno((uv_handle_t *)handle, &fd) == 0
+        int copy = taken && child->on_socket && type == UV_TCP && uv_fileno((uv_handle_t *)handle, &fd) == 0
                        ? fcntl(fd, F_DUPFD_CLOEXEC, 3)
                        : -1;
         uv_close((uv_handle_t *)handle, on_socket_closed);
         if (copy >= 0)
-            proc->on_socket(proc->data, copy);
-        if (!taken || proc->freed)
+            child->on_socket(child->data, copy);
+        if (!taken || child->freed)
             break;
     }
 }
 
 static void take_read(struct stream *stream, ssize_t got, const uv_buf_t *buf)
 {
-    struct proc *proc = stream->proc;
-    if (stream == &proc->control)
+    struct child *child = stream->child;
+    if (stream == &child->control)
         take_sockets(stream);
-    if (proc->freed)
+    if (child->freed)
         return;
     if (got > 0) {
-        stream->call(proc->data, buf->base, (size_t)got);
-        if (!proc->freed)
+        stream->call(child->data, buf->base, (size_t)got);
+        if (!child->freed)
             calm(stream, (size_t)got);
     } else if (got < 0) {
         /* Hung up, libuv takes a short read for the last one. All of a terminal's are short, and so is the one of a
          * line that a socket came with. */
-        if (proc->tty || stream == &proc->control)
+        if (child->tty || stream == &child->control)
             drain_stream(stream);
         end_stream(stream);
-        maybe_tell(proc);
+        maybe_tell(child);
     }
 }
 
@@ -333,20 +334,59 @@ static void on_written(uv_write_t *request, int status)
 {
     (void)status; /* the exit tells */
     struct write_job *job = (struct write_job *)request;
-    struct proc *proc = job->proc;
+    struct child *child = job->child;
     free(job);
-    proc->writes--;
-    if (proc->writes == 0 && proc->input_ending)
-        close_input(proc);
+    child->writes--;
+    if (child->writes == 0 && child->input_ending)
+        close_input(child);
+}
+
+/* Where a program is */
+
+static const char *env_value(const char *const *env, const char *name)
+{
+    size_t len = strlen(name);
+    for (; *env; env++)
+        if (strncmp(*env, name, len) == 0 && (*env)[len] == '=')
+            return *env + len + 1;
+    return NULL;
+}
+
+static bool is_program(const char *file)
+{
+    struct stat st;
+    return stat(file, &st) == 0 && S_ISREG(st.st_mode) && access(file, X_OK) == 0;
+}
+
+/* Entries of PATH that are not absolute are passed over: they would run whatever lies in the folder the child starts
+ * in. */
+char *child_find_program(const char *name, const char *const *env)
+{
+    if (strchr(name, '/'))
+        return xstrdup(name);
+    const char *path = env ? env_value(env, "PATH") : getenv("PATH");
+    if (!path)
+        path = "/usr/local/bin:/usr/bin:/bin";
+    while (*path) {
+        size_t len = strcspn(path, ":");
+        if (path[0] == '/') {
+            CLEANUP(free) char *file = xasprintf("%.*s/%s", (int)len, path, name);
+            if (is_program(file))
+                return steal(&file);
+        }
+        path += len;
+        path += *path == ':';
+    }
+    return NULL;
 }
 
 /* Starting */
 
 /* Our end of something, into libuv's hands; it is closed when that fails. */
-static int open_ours(struct proc *proc, uv_pipe_t *pipe, int ours)
+static int open_ours(struct child *child, uv_pipe_t *pipe, int ours)
 {
-    uv_pipe_init(loop_uv(proc->loop), pipe, pipe == &proc->control.pipe);
-    own_handle(proc, pipe);
+    uv_pipe_init(loop_uv(child->loop), pipe, pipe == &child->control.pipe);
+    own_handle(child, pipe);
     int failed = uv_pipe_open(pipe, ours);
     if (!failed)
         return 0;
@@ -356,23 +396,23 @@ static int open_ours(struct proc *proc, uv_pipe_t *pipe, int ours)
     return -1;
 }
 
-static int open_stream(struct proc *proc, struct stream *stream, int ours,
+static int open_stream(struct child *child, struct stream *stream, int ours,
                        void (*call)(void *data, const char *bytes, size_t len))
 {
-    stream->proc = proc;
+    stream->child = child;
     stream->call = call;
-    stream->open = open_ours(proc, &stream->pipe, ours) == 0;
+    stream->open = open_ours(child, &stream->pipe, ours) == 0;
     return stream->open ? 0 : -1;
 }
 
-static int open_input(struct proc *proc, int ours)
+static int open_input(struct child *child, int ours)
 {
-    proc->input_open = open_ours(proc, &proc->input, ours) == 0;
-    return proc->input_open ? 0 : -1;
+    child->input_open = open_ours(child, &child->input, ours) == 0;
+    return child->input_open ? 0 : -1;
 }
 
 /* The child's ends: its standard files, -1 where it gets /dev/null, the line to us and what is handed over. */
-#define CHILD_ENDS (PROC_HANDED_FD + 1 + PROC_HANDED_MORE)
+#define CHILD_ENDS (CHILD_HANDED_FD + 1 + CHILD_HANDED_MORE)
 
 struct child_ends {
     int fd[CHILD_ENDS];
@@ -395,28 +435,28 @@ static int make_pipe(int *theirs, bool child_reads)
     return failed ? -1 : ends[child_reads ? 1 : 0];
 }
 
-static int open_pipes(struct proc *proc, const struct proc_options *options, struct child_ends *ends)
+static int open_pipes(struct child *child, const struct child_options *options, struct child_ends *ends)
 {
     int ours;
-    if (options->want_stdin && ((ours = make_pipe(&ends->fd[0], true)) < 0 || open_input(proc, ours)))
+    if (options->want_stdin && ((ours = make_pipe(&ends->fd[0], true)) < 0 || open_input(child, ours)))
         return -1;
     if (options->on_stdout &&
-        ((ours = make_pipe(&ends->fd[1], false)) < 0 || open_stream(proc, &proc->out, ours, options->on_stdout)))
+        ((ours = make_pipe(&ends->fd[1], false)) < 0 || open_stream(child, &child->out, ours, options->on_stdout)))
         return -1;
     if (options->on_stderr &&
-        ((ours = make_pipe(&ends->fd[2], false)) < 0 || open_stream(proc, &proc->err, ours, options->on_stderr)))
+        ((ours = make_pipe(&ends->fd[2], false)) < 0 || open_stream(child, &child->err, ours, options->on_stderr)))
         return -1;
     return 0;
 }
 
 /* One terminal for all three. We read and write it by two descriptors, for libuv has one handle for each. */
-static int open_terminal(struct proc *proc, const struct proc_options *options, struct child_ends *ends)
+static int open_terminal(struct child *child, const struct child_options *options, struct child_ends *ends)
 {
     struct winsize size = {.ws_row = 24, .ws_col = 80};
     char name[64];
-    proc->tty = true;
+    child->tty = true;
     int master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
-    if (master < 0 || open_stream(proc, &proc->out, master, options->on_stdout))
+    if (master < 0 || open_stream(child, &child->out, master, options->on_stdout))
         return -1;
     if (grantpt(master) || unlockpt(master) || ptsname_r(master, name, sizeof(name)))
         return -1;
@@ -425,24 +465,24 @@ static int open_terminal(struct proc *proc, const struct proc_options *options, 
         if ((ends->fd[i] = open(name, O_RDWR | O_NOCTTY | O_CLOEXEC)) < 0)
             return -1;
     int input = fcntl(master, F_DUPFD_CLOEXEC, 3);
-    return input < 0 ? -1 : open_input(proc, input);
+    return input < 0 ? -1 : open_input(child, input);
 }
 
-static int open_control(struct proc *proc, const struct proc_options *options, struct child_ends *ends)
+static int open_control(struct child *child, const struct child_options *options, struct child_ends *ends)
 {
     int pair[2];
     if (!options->on_control)
         return 0;
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair))
         return -1;
-    ends->fd[PROC_CONTROL_FD] = pair[1];
-    proc->gentle = true;
-    return open_stream(proc, &proc->control, pair[0], options->on_control);
+    ends->fd[CHILD_CONTROL_FD] = pair[1];
+    child->gentle = true;
+    return open_stream(child, &child->control, pair[0], options->on_control);
 }
 
-static int copy_handed(const struct proc_options *options, struct child_ends *ends)
+static int copy_handed(const struct child_options *options, struct child_ends *ends)
 {
-    int *to = &ends->fd[PROC_HANDED_FD];
+    int *to = &ends->fd[CHILD_HANDED_FD];
     if (options->hand_over > 0 && (*to = fcntl(options->hand_over, F_DUPFD_CLOEXEC, CHILD_ENDS)) < 0)
         return -1;
     for (const int *at = options->hand_more; at && *at >= 0; at++)
@@ -478,7 +518,8 @@ static void watch_forks(void)
     pthread_atfork(NULL, NULL, in_child);
 }
 
-static int spawn(struct proc *proc, const struct proc_options *options, const char *file, const struct child_ends *ends)
+static int spawn(struct child *child, const struct child_options *options, const char *file,
+                 const struct child_ends *ends)
 {
     uv_stdio_container_t stdio[CHILD_ENDS];
     for (int i = 0; i < CHILD_ENDS; i++) {
@@ -492,183 +533,196 @@ static int spawn(struct proc *proc, const struct proc_options *options, const ch
         .env = (char **)(uintptr_t)options->env,
         .cwd = options->cwd,
         .flags = UV_PROCESS_DETACHED,
-        .stdio_count = PROC_CONTROL_FD,
+        .stdio_count = CHILD_CONTROL_FD,
         .stdio = stdio,
     };
-    for (int i = PROC_CONTROL_FD; i < CHILD_ENDS; i++)
+    for (int i = CHILD_CONTROL_FD; i < CHILD_ENDS; i++)
         if (ends->fd[i] >= 0)
             how.stdio_count = i + 1;
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, watch_forks);
     /* A kernel without it (before 5.11) leaves what was opened without care open. */
     syscall(SYS_close_range, 3u, ~0u, 4u /* CLOSE_RANGE_CLOEXEC */);
-    own_handle(proc, &proc->process);
+    own_handle(child, &child->process);
     starter = getpid();
     left_alone = options->ends_with_us || options->on_control;
     joins = options->join;
     keeps_keyring = options->keep_keyring;
     starting = true;
-    int failed = uv_spawn(loop_uv(proc->loop), &proc->process, &how);
+    int failed = uv_spawn(loop_uv(child->loop), &child->process, &how);
     starting = false;
     if (failed)
-        close_handle(&proc->process);
+        close_handle(&child->process);
     return failed;
 }
 
-/* Undoes a start that failed; nobody has seen the proc yet. */
-static void abandon(struct proc *proc)
+/* Undoes a start that failed; nobody has seen the child yet. */
+static void abandon(struct child *child)
 {
-    close_input(proc);
-    close_stream(&proc->out);
-    close_stream(&proc->err);
-    close_stream(&proc->control);
-    close_handle(&proc->grace);
-    proc->freed = true;
+    close_input(child);
+    close_stream(&child->out);
+    close_stream(&child->err);
+    close_stream(&child->control);
+    close_handle(&child->grace);
+    child->freed = true;
 }
 
-struct proc *proc_start(struct loop *loop, const struct proc_options *options, struct err *err)
+struct child *child_start(struct loop *loop, const struct child_options *options, struct err *err)
 {
     const char *name = options->argv[0];
-    CLEANUP(free) char *file = proc_find(name, options->env);
+    CLEANUP(free) char *file = child_find_program(name, options->env);
     if (!file) {
         err_set(err, "cannot start %s: it is not in PATH", name);
         if (err)
             err->code = ENOENT;
         return NULL;
     }
-    struct proc *proc = xcalloc(1, sizeof(*proc));
-    proc->loop = loop;
-    proc->data = options->data;
-    proc->on_exit = options->on_exit;
-    proc->on_socket = options->on_socket;
-    proc->gentle = options->gentle;
-    proc->out.pace.after = proc->err.pace.after = options->calm_after;
-    uv_timer_init(loop_uv(loop), &proc->grace);
-    own_handle(proc, &proc->grace);
+    struct child *child = xcalloc(1, sizeof(*child));
+    child->loop = loop;
+    child->data = options->data;
+    child->on_exit = options->on_exit;
+    child->on_socket = options->on_socket;
+    child->gentle = options->gentle;
+    child->out.pace.after = child->err.pace.after = options->calm_after;
+    uv_timer_init(loop_uv(loop), &child->grace);
+    own_handle(child, &child->grace);
 
     CLEANUP(child_ends) struct child_ends ends;
     memset(&ends, 0xff, sizeof(ends)); /* -1: none */
     int failed = 0;
-    if (copy_handed(options, &ends) || (options->tty ? open_terminal : open_pipes)(proc, options, &ends) ||
-        open_control(proc, options, &ends))
+    if (copy_handed(options, &ends) || (options->tty ? open_terminal : open_pipes)(child, options, &ends) ||
+        open_control(child, options, &ends))
         failed = -errno;
     else
-        failed = spawn(proc, options, file, &ends);
+        failed = spawn(child, options, file, &ends);
     if (failed) {
         /* A missing folder and a missing program give the same code; say which. */
         if (options->cwd && access(options->cwd, X_OK))
             err_set_errno(err, errno, "cannot start %s in %s", name, options->cwd);
         else
             err_set_errno(err, -failed, "cannot start %s", name);
-        abandon(proc);
+        abandon(child);
         return NULL;
     }
-    proc->pid = proc->process.pid;
-    if (proc->out.open)
-        uv_read_start((uv_stream_t *)&proc->out.pipe, give_buffer, on_read);
-    if (proc->err.open)
-        uv_read_start((uv_stream_t *)&proc->err.pipe, give_buffer, on_read);
-    if (proc->control.open)
-        uv_read_start((uv_stream_t *)&proc->control.pipe, give_buffer, on_read);
-    return proc;
+    child->pid = child->process.pid;
+    if (child->out.open)
+        uv_read_start((uv_stream_t *)&child->out.pipe, give_buffer, on_read);
+    if (child->err.open)
+        uv_read_start((uv_stream_t *)&child->err.pipe, give_buffer, on_read);
+    if (child->control.open)
+        uv_read_start((uv_stream_t *)&child->control.pipe, give_buffer, on_read);
+    return child;
 }
 
-int proc_pid(const struct proc *proc)
+int child_pid(const struct child *child)
 {
-    return proc->pid;
+    return child->pid;
 }
 
-void proc_pause(struct proc *proc, bool paused)
+void child_pause(struct child *child, bool paused)
 {
-    if (proc->paused == paused)
+    if (child->paused == paused)
         return;
-    proc->paused = paused;
-    if (!proc->out.open)
+    child->paused = paused;
+    if (!child->out.open)
         return;
     if (paused)
-        uv_read_stop((uv_stream_t *)&proc->out.pipe);
+        uv_read_stop((uv_stream_t *)&child->out.pipe);
     else
-        uv_read_start((uv_stream_t *)&proc->out.pipe, give_buffer, on_read);
-    if (!paused && proc->exited)
-        uv_timer_start(&proc->grace, on_grace_over, STREAM_GRACE_MS, 0);
+        uv_read_start((uv_stream_t *)&child->out.pipe, give_buffer, on_read);
+    if (!paused && child->exited)
+        uv_timer_start(&child->grace, on_grace_over, STREAM_GRACE_MS, 0);
 }
 
-void proc_write(struct proc *proc, const void *bytes, size_t len)
+void child_write(struct child *child, const void *bytes, size_t len)
 {
-    if (!proc->input_open || proc->input_ending || len == 0)
+    if (!child->input_open || child->input_ending || len == 0)
         return;
     struct write_job *job = xmalloc(sizeof(*job) + len);
-    job->proc = proc;
+    job->child = child;
     memcpy(job->bytes, bytes, len);
     uv_buf_t buf = {.base = job->bytes, .len = len};
-    if (uv_write(&job->request, (uv_stream_t *)&proc->input, &buf, 1, on_written)) {
+    if (uv_write(&job->request, (uv_stream_t *)&child->input, &buf, 1, on_written)) {
         free(job);
         return;
     }
-    proc->writes++;
+    child->writes++;
 }
 
-void proc_write_control(struct proc *proc, const void *bytes, size_t len)
+void child_write_control(struct child *child, const void *bytes, size_t len)
 {
     uv_buf_t buf = {.base = (char *)(uintptr_t)bytes, .len = len};
-    if (proc->control.open)
-        uv_try_write((uv_stream_t *)&proc->control.pipe, &buf, 1); /* a few bytes always fit */
+    if (child->control.open)
+        uv_try_write((uv_stream_t *)&child->control.pipe, &buf, 1); /* a few bytes always fit */
 }
 
-size_t proc_unwritten(const struct proc *proc)
+size_t child_unwritten(const struct child *child)
 {
-    return proc->input_open ? uv_stream_get_write_queue_size((const uv_stream_t *)&proc->input) : 0;
+    return child->input_open ? uv_stream_get_write_queue_size((const uv_stream_t *)&child->input) : 0;
 }
 
-bool proc_hides_input(const struct proc *proc)
+bool child_hides_input(const struct child *child)
 {
     struct termios modes;
     uv_os_fd_t master; /* either side has the modes of both */
-    return proc->tty && proc->input_open && !uv_fileno((const uv_handle_t *)&proc->input, &master) &&
+    return child->tty && child->input_open && !uv_fileno((const uv_handle_t *)&child->input, &master) &&
            !tcgetattr(master, &modes) && (modes.c_lflag & ICANON) && !(modes.c_lflag & ECHO);
 }
 
-void proc_close_stdin(struct proc *proc)
+void child_close_stdin(struct child *child)
 {
-    if (proc->tty) {
-        proc_write(proc, "\x04", 1);
+    if (child->tty) {
+        child_write(child, "\x04", 1);
         return;
     }
-    proc->input_ending = true;
-    if (proc->writes == 0)
-        close_input(proc);
+    child->input_ending = true;
+    if (child->writes == 0)
+        close_input(child);
 }
 
-void proc_kill(struct proc *proc, int signum)
+void child_kill(struct child *child, int signum)
 {
-    if (!proc->exited)
-        kill(-proc->pid, signum);
+    if (!child->exited)
+        kill(-child->pid, signum);
 }
 
-static void on_gentle_over(uv_timer_t *grace)
+static void on_left_too_long(uv_timer_t *grace)
 {
-    struct proc *proc = grace->data;
-    kill(-proc->pid, SIGKILL);
+    struct child *child = grace->data;
+    kill(-child->pid, SIGKILL);
 }
 
-void proc_free(struct proc *proc)
+/* Calls nobody from here on. A child that still runs is killed, after `limit_ms` if that is not 0. */
+static void leave(struct child *child, unsigned limit_ms)
 {
-    if (!proc || proc->freed)
-        return;
-    proc->freed = true;
-    bool wait = !proc->exited && proc->gentle;
-    if (!proc->exited) {
-        if (wait)
-            uv_timer_start(&proc->grace, on_gentle_over, GENTLE_MS, 0);
-        else
-            kill(-proc->pid, SIGKILL);
-        loop_count_dying(proc->loop, 1);
-    }
-    close_input(proc);
-    close_stream(&proc->out);
-    close_stream(&proc->err);
-    close_stream(&proc->control);
-    if (!wait && !uv_is_closing((uv_handle_t *)&proc->grace))
-        close_handle(&proc->grace);
-    maybe_destroy(proc);
+    bool runs = !child->exited;
+    child->freed = true;
+    if (runs && limit_ms)
+        uv_timer_start(&child->grace, on_left_too_long, limit_ms, 0);
+    else if (runs)
+        kill(-child->pid, SIGKILL);
+    if (runs)
+        loop_count_dying(child->loop, 1);
+    close_input(child);
+    close_stream(&child->out);
+    close_stream(&child->err);
+    close_stream(&child->control);
+    if (!(runs && limit_ms) && !uv_is_closing((uv_handle_t *)&child->grace))
+        close_handle(&child->grace);
+    maybe_destroy(child);
+}
+
+void child_free(struct child *child)
+{
+    if (child && !child->freed)
+        leave(child, child->gentle ? GENTLE_MS : 0);
+}
+
+int child_run_aside(struct loop *loop, const char *const *argv, const char *const *env, unsigned limit_ms)
+{
+    struct child *child = child_start(loop, &(struct child_options){.argv = argv, .env = env}, NULL);
+    if (!child)
+        return -1;
+    leave(child, limit_ms);
+    return 0;
 }

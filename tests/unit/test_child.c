@@ -1,5 +1,5 @@
 /* Children: how they begin and end, groups, and that nothing outlives its parent. Their streams are in
- * test_proc_streams.c. */
+ * test_child_streams.c. */
 
 #include "base/err.h"
 #include "base/file.h"
@@ -53,21 +53,21 @@ static int number_in(const struct strbuf *text)
 static void test_death_by_signal(void **state)
 {
     struct loop *loop = *state;
-    struct child child;
-    child_shell(&child, loop, "kill -TERM $$", false);
+    struct seen_child child;
+    seen_shell(&child, loop, "kill -TERM $$", false);
     loop_run(loop);
     assert_int_equal(child.exits, 1);
     assert_int_equal(child.status, -1);
     assert_int_equal(child.signum, SIGTERM);
-    proc_kill(child.proc, SIGKILL); /* too late, and harmless */
-    child_release(&child);
+    child_kill(child.child, SIGKILL); /* too late, and harmless */
+    seen_release(&child);
 }
 
 static void test_environment_folder_and_path(void **state)
 {
     struct loop *loop = *state;
     struct err err = ERR_INIT;
-    CLEANUP(free) char *folder = file_make_temp_dir(NULL, "keyturn-proc-", &err);
+    CLEANUP(free) char *folder = file_make_temp_dir(NULL, "keyturn-child-", &err);
     CLEANUP(free) char *program = xasprintf("%s/keyturn-test-program", folder);
     static const char script[] = "#!/bin/sh\nIFS= read -r x </dev/null\necho \"$0 $1 $COLOUR $HOME $(pwd -P)\"\n";
     assert_int_equal(file_replace(program, script, sizeof(script) - 1, 0755, &err), 0);
@@ -79,21 +79,21 @@ static void test_environment_folder_and_path(void **state)
 
     const char *argv[] = {"keyturn-test-program", "a b", NULL};
     const char *env[] = {"COLOUR=blue", path, NULL};
-    struct child child;
-    child_start(&child, loop, (struct proc_options){.argv = argv, .env = env, .cwd = folder});
+    struct seen_child child;
+    seen_start(&child, loop, (struct child_options){.argv = argv, .env = env, .cwd = folder});
     loop_run(loop);
     CLEANUP(free) char *want = xasprintf("%s a b blue  %s\n", program, real);
     assert_string_equal(child.out.buf, want);
-    child_release(&child);
+    seen_release(&child);
 
     /* Not in our PATH; and what is in the folder is not run just because PATH has a relative entry. */
-    struct proc_options options = {.argv = argv, .cwd = folder};
-    assert_null(proc_start(loop, &options, &err));
+    struct child_options options = {.argv = argv, .cwd = folder};
+    assert_null(child_start(loop, &options, &err));
     assert_string_equal(err.text, "cannot start keyturn-test-program: it is not in PATH");
     assert_int_equal(err.code, ENOENT);
     const char *dot[] = {"PATH=.:", NULL};
     options.env = dot;
-    assert_null(proc_start(loop, &options, &err));
+    assert_null(child_start(loop, &options, &err));
     assert_int_equal(file_remove_tree(folder, &err), 0);
 }
 
@@ -102,90 +102,90 @@ static void test_failures_name_the_cause(void **state)
     struct loop *loop = *state;
     struct err err = ERR_INIT;
     const char *missing[] = {"/no/such/program", NULL};
-    struct child child;
-    struct proc_options options =
-        child_options(&child, loop, (struct proc_options){.argv = missing, .want_stdin = true});
-    assert_null(proc_start(loop, &options, &err));
+    struct seen_child child;
+    struct child_options options =
+        seen_options(&child, loop, (struct child_options){.argv = missing, .want_stdin = true});
+    assert_null(child_start(loop, &options, &err));
     assert_string_equal(err.text, "cannot start /no/such/program: No such file or directory");
     assert_int_equal(err.code, ENOENT);
     const char *fine[] = {"sh", NULL};
     options.argv = fine;
     options.cwd = "/no/such/folder";
-    assert_null(proc_start(loop, &options, &err));
+    assert_null(child_start(loop, &options, &err));
     assert_string_equal(err.text, "cannot start sh in /no/such/folder: No such file or directory");
     options.argv = (const char *const[]){"/etc/passwd", NULL};
     options.cwd = NULL;
-    assert_null(proc_start(loop, &options, &err));
+    assert_null(child_start(loop, &options, &err));
     assert_int_equal(err.code, EACCES);
     loop_run(loop);
     assert_int_equal(child.exits + child.out_ends + child.err_ends, 0);
-    child_release(&child);
+    seen_release(&child);
 }
 
 static void test_kill_reaches_grandchildren(void **state)
 {
     struct loop *loop = *state;
-    struct child child;
-    child_shell(&child, loop, "sleep 100 & echo $!; wait", false);
+    struct seen_child child;
+    seen_shell(&child, loop, "sleep 100 & echo $!; wait", false);
     child.kill_on_output = SIGTERM;
     loop_run(loop);
     assert_int_equal(child.exits, 1);
     assert_int_equal(child.signum, SIGTERM);
     assert_dies(number_in(&child.out));
-    child_release(&child);
+    seen_release(&child);
 }
 
 static void test_free_reaches_grandchildren(void **state)
 {
     struct loop *loop = *state;
-    struct child child;
-    child_shell(&child, loop, "trap '' TERM HUP; sleep 100 & echo $!; wait", false);
-    int pid = proc_pid(child.proc);
+    struct seen_child child;
+    seen_shell(&child, loop, "trap '' TERM HUP; sleep 100 & echo $!; wait", false);
+    int pid = child_pid(child.child);
     child.free_on_output = true;
     loop_run(loop);
-    assert_null(child.proc);
+    assert_null(child.child);
     assert_int_equal(child.exits, 0); /* no callback after the free */
     assert_int_equal(child.out_ends, 0);
     assert_dies(number_in(&child.out));
     assert_dies(pid);
     assert_int_equal(kill(pid, 0), -1); /* and buried: no zombie of ours is left */
     assert_int_equal(errno, ESRCH);
-    child_release(&child);
+    seen_release(&child);
 }
 
 static void test_free_without_running_the_loop(void **state)
 {
     struct loop *loop = *state;
-    struct child child;
-    child_shell(&child, loop, "sleep 100", true);
-    int pid = proc_pid(child.proc);
-    proc_write(child.proc, "x", 1);
-    child_free(&child);
+    struct seen_child child;
+    seen_shell(&child, loop, "sleep 100", true);
+    int pid = child_pid(child.child);
+    child_write(child.child, "x", 1);
+    seen_free(&child);
     loop_free(loop); /* waits for the child it has just killed */
     *state = NULL;
     assert_int_equal(kill(pid, 0), -1);
     assert_int_equal(child.exits, 0);
-    child_release(&child);
+    seen_release(&child);
 }
 
 static void test_what_a_child_leaves_behind_dies(void **state)
 {
     struct loop *loop = *state;
-    struct child child;
-    child_shell(&child, loop, "sleep 100 & echo $!; exit 5", false);
+    struct seen_child child;
+    seen_shell(&child, loop, "sleep 100 & echo $!; exit 5", false);
     loop_run(loop); /* and the pipe it holds does not delay the exit */
     assert_int_equal(child.exits, 1);
     assert_int_equal(child.status, 5);
     assert_dies(number_in(&child.out));
-    child_release(&child);
+    seen_release(&child);
 }
 
 static void test_a_runaway_does_not_hold_the_streams(void **state)
 {
     struct loop *loop = *state;
-    struct child child;
+    struct seen_child child;
     /* Out of the group, with the pipes still open. */
-    child_shell(&child, loop, "setsid sleep 100 & echo $!; sleep 0.1; echo last; exit 0", false);
+    seen_shell(&child, loop, "setsid sleep 100 & echo $!; sleep 0.1; echo last; exit 0", false);
     loop_run(loop);
     assert_int_equal(child.exits, 1);
     assert_int_equal(child.status, 0);
@@ -193,38 +193,38 @@ static void test_a_runaway_does_not_hold_the_streams(void **state)
     int pid = number_in(&child.out);
     assert_false(is_dead(pid)); /* else this tested nothing */
     kill(pid, SIGKILL);
-    child_release(&child);
+    seen_release(&child);
 }
 
 static void test_free_from_callbacks(void **state)
 {
     struct loop *loop = *state;
-    struct child child;
-    child_shell(&child, loop, "echo x; exit 1", false);
+    struct seen_child child;
+    seen_shell(&child, loop, "echo x; exit 1", false);
     child.free_on_exit = true;
     loop_run(loop);
     assert_int_equal(child.exits, 1);
-    assert_null(child.proc);
-    child_release(&child);
-    proc_free(NULL);
+    assert_null(child.child);
+    seen_release(&child);
+    child_free(NULL);
 }
 
 static void test_many_at_once(void **state)
 {
     struct loop *loop = *state;
     enum { COUNT = 12 };
-    struct child children[COUNT];
+    struct seen_child children[COUNT];
     for (int i = 0; i < COUNT; i++) {
         char script[64];
         snprintf(script, sizeof(script), "echo %d; exit %d", i, i);
-        child_shell(&children[i], loop, script, i % 2);
+        seen_shell(&children[i], loop, script, i % 2);
     }
     loop_run(loop);
     for (int i = 0; i < COUNT; i++) {
         assert_int_equal(number_in(&children[i].out), i);
         assert_int_equal(children[i].status, i);
         assert_int_equal(children[i].exits, 1);
-        child_release(&children[i]);
+        seen_release(&children[i]);
     }
 }
 
@@ -234,12 +234,12 @@ static void test_in_virtual_time(void **state)
     struct fake_clock fake;
     fake_clock_init(&fake);
     struct loop *loop = loop_new(&fake.base);
-    struct child child;
-    child_shell(&child, loop, "echo hello", false);
+    struct seen_child child;
+    seen_shell(&child, loop, "echo hello", false);
     loop_run(loop);
     assert_string_equal(child.out.buf, "hello\n");
     assert_int_equal(child.exits, 1);
-    child_release(&child);
+    seen_release(&child);
     loop_free(loop);
 }
 
@@ -248,12 +248,12 @@ static void test_no_descriptor_is_inherited(void **state)
     struct loop *loop = *state;
     int careless = dup(STDERR_FILENO); /* without O_CLOEXEC */
     assert_true(careless > 2);
-    struct child child;
-    child_shell(&child, loop, "ls /proc/self/fd | wc -l", false);
+    struct seen_child child;
+    seen_shell(&child, loop, "ls /proc/self/fd | wc -l", false);
     loop_run(loop);
     assert_int_equal(number_in(&child.out), 4); /* three, and the folder that ls reads */
     close(careless);
-    child_release(&child);
+    seen_release(&child);
 }
 
 static void test_a_child_dies_with_us(void **state)
@@ -265,9 +265,9 @@ static void test_a_child_dies_with_us(void **state)
     if (parent == 0) {
         struct loop *own = loop_new(clock_system());
         const char *argv[] = {"sleep", "100", NULL};
-        struct proc_options options = {.argv = argv};
-        struct proc *proc = proc_start(own, &options, NULL);
-        int pid = proc ? proc_pid(proc) : 0;
+        struct child_options options = {.argv = argv};
+        struct child *child = child_start(own, &options, NULL);
+        int pid = child ? child_pid(child) : 0;
         (void)!write(ends[1], &pid, sizeof(pid));
         pause();
     }
@@ -285,12 +285,12 @@ static void test_aside(void **state)
 {
     struct loop *loop = *state;
     struct err err = ERR_INIT;
-    CLEANUP(free) char *folder = file_make_temp_dir(NULL, "keyturn-proc-", &err);
+    CLEANUP(free) char *folder = file_make_temp_dir(NULL, "keyturn-child-", &err);
     CLEANUP(free) char *made = xasprintf("%s/made", folder);
     const char *touch[] = {"touch", made, NULL}, *sleep[] = {"sleep", "100", NULL}, *missing[] = {"/no/such", NULL};
-    assert_int_equal(proc_run_aside(loop, touch, NULL, 5000), 0);
-    assert_int_equal(proc_run_aside(loop, sleep, NULL, 100), 0);
-    assert_int_equal(proc_run_aside(loop, missing, NULL, 100), -1);
+    assert_int_equal(child_run_aside(loop, touch, NULL, 5000), 0);
+    assert_int_equal(child_run_aside(loop, sleep, NULL, 100), 0);
+    assert_int_equal(child_run_aside(loop, missing, NULL, 100), -1);
     loop_free(loop); /* waits for both, and for the second not for long */
     *state = NULL;
     assert_int_equal(access(made, F_OK), 0);
@@ -305,12 +305,12 @@ static void test_what_it_joins(void **state)
     assert_int_equal(pipe(ends), 0);
     const int join[] = {ends[1], -1};
     const char *argv[] = {"true", NULL};
-    struct child child;
-    child_start(&child, loop, (struct proc_options){.argv = argv, .join = join});
+    struct seen_child child;
+    seen_start(&child, loop, (struct child_options){.argv = argv, .join = join});
     loop_run(loop);
     assert_int_equal(read(ends[0], bytes, sizeof(bytes)), 1);
     assert_int_equal(bytes[0], '0');
-    child_release(&child);
+    seen_release(&child);
     close(ends[0]);
     close(ends[1]);
 }
@@ -326,13 +326,13 @@ static void test_what_is_handed_over(void **state)
     for (int i = 0; i < 2; i++)
         assert_int_equal(pwrite(more[i], i ? "two\n" : "one\n", 4, 0), 4);
     const char *argv[] = {"sh", "-c", "cat <&4; cat <&5; cat <&6", NULL};
-    struct child child;
-    child_start(&child, loop, (struct proc_options){.argv = argv, .hand_over = ends[0], .hand_more = more});
+    struct seen_child child;
+    seen_start(&child, loop, (struct child_options){.argv = argv, .hand_over = ends[0], .hand_more = more});
     loop_run(loop);
     assert_string_equal(child.out.buf, "given\none\ntwo\n");
     close(more[0]);
     close(more[1]);
-    child_release(&child);
+    seen_release(&child);
     close(ends[0]);
 }
 
@@ -349,11 +349,11 @@ static void test_the_keyring(void **state)
         skip(); /* a kernel without keys, or a container that may not use them */
     assert_true(syscall(SYS_add_key, "user", "keyturn-test", "secret", 6, KEY_SPEC_SESSION_KEYRING) > 0);
     for (int keep = 0; keep < 2; keep++) {
-        struct child child;
-        child_start(&child, loop, (struct proc_options){.argv = argv, .keep_keyring = keep});
+        struct seen_child child;
+        seen_start(&child, loop, (struct child_options){.argv = argv, .keep_keyring = keep});
         loop_run(loop);
         assert_string_equal(child.out.buf, keep ? "True\n" : "False\n");
-        child_release(&child);
+        seen_release(&child);
     }
 }
 
@@ -381,17 +381,17 @@ static void test_a_socket_over_the_control_line(void **state)
                           "              array.array('i', [s.fileno()]))])\n"
                           "print(s.getsockname()[1])\n",
                           NULL};
-    struct child child;
+    struct seen_child child;
     struct sockaddr_in address;
     socklen_t len = sizeof(address);
-    child_start(&child, loop,
-                (struct proc_options){.argv = argv, .on_control = ignore_control, .on_socket = take_socket});
+    seen_start(&child, loop,
+               (struct child_options){.argv = argv, .on_control = ignore_control, .on_socket = take_socket});
     loop_run(loop);
     assert_true(came >= 0);
     assert_int_equal(getsockname(came, (struct sockaddr *)&address, &len), 0);
     assert_int_equal(ntohs(address.sin_port), number_in(&child.out));
     close(came);
-    child_release(&child);
+    seen_release(&child);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, child_rig_set_up, child_rig_tear_down)
