@@ -42,7 +42,7 @@
  * Nothing but libc, linked statically where that is possible: it is bound into images that hold who knows what. */
 
 #include "launch.h"
-#include "base/launch.h"
+#include "base/launcher.h"
 #include "base/processes.h"
 #include <ctype.h>
 #include <dirent.h>

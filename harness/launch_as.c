@@ -5,7 +5,7 @@
  * empty one that holds only the way to what is shown. The host's folders keep their modes, and nothing else of them is
  * in sight. */
 
-#include "base/launch.h"
+#include "base/launcher.h"
 #include "launch.h"
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /* Stops what an engine keeps after Keyturn is gone: see launch.h. */
 
-#include "base/launch.h"
+#include "base/launcher.h"
 #include "launch.h"
 #include <errno.h>
 #include <fcntl.h>

@@ -21,6 +21,7 @@
 #include "loop_private.h"
 #include "mem.h"
 #include "pace.h"
+#include "process.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/keyctl.h>
@@ -412,7 +413,7 @@ static int open_input(struct child *child, int ours)
 }
 
 /* The child's ends: its standard files, -1 where it gets /dev/null, the line to us and what is handed over. */
-#define CHILD_ENDS (CHILD_HANDED_FD + 1 + CHILD_HANDED_MORE)
+#define CHILD_ENDS (PROCESS_HANDED_FD + PROCESS_HANDED_MAX)
 
 struct child_ends {
     int fd[CHILD_ENDS];
@@ -482,11 +483,9 @@ static int open_control(struct child *child, const struct child_options *options
 
 static int copy_handed(const struct child_options *options, struct child_ends *ends)
 {
-    int *to = &ends->fd[CHILD_HANDED_FD];
-    if (options->hand_over > 0 && (*to = fcntl(options->hand_over, F_DUPFD_CLOEXEC, CHILD_ENDS)) < 0)
-        return -1;
-    for (const int *at = options->hand_more; at && *at >= 0; at++)
-        if ((*++to = fcntl(*at, F_DUPFD_CLOEXEC, CHILD_ENDS)) < 0)
+    int *to = &ends->fd[PROCESS_HANDED_FD];
+    for (const int *at = options->hand_over; at && *at >= 0; at++, to++)
+        if (*at > 0 && (*to = fcntl(*at, F_DUPFD_CLOEXEC, CHILD_ENDS)) < 0)
             return -1;
     return 0;
 }

@@ -11,9 +11,7 @@
 struct loop;
 struct child;
 
-#define CHILD_CONTROL_FD  3 /* in the child: the line to us */
-#define CHILD_HANDED_FD   4 /* what was handed over */
-#define CHILD_HANDED_MORE 4 /* at most so many more behind it */
+#define CHILD_CONTROL_FD 3 /* in the child: the line to us */
 
 struct child_options {
     const char *const *argv; /* NULL-terminated; argv[0] is looked up in the PATH of `env` when it has no slash */
@@ -34,8 +32,8 @@ struct child_options {
     /* What the child on the other end of the control line sends along: a socket, the caller's to close. NULL: sockets
      * that come are closed. */
     void (*on_socket)(void *data, int fd);
-    int hand_over;        /* a descriptor that the child gets as CHILD_HANDED_FD; 0: none. The caller's to close */
-    const int *hand_more; /* others, which it gets behind that one; -1 at the end. NULL: none */
+    const int *hand_over; /* descriptors that it gets from PROCESS_HANDED_FD on; 0 leaves a place out, -1 at the end.
+                             The caller's to close */
     /* It has the user's kernel keyring of this session. Others begin with an empty one: keys in it (Kerberos, fscrypt)
      * are the user's, not a script's, a program's or a tool server's. */
     bool keep_keyring;

@@ -61,3 +61,21 @@ char *xasprintf(const char *fmt, ...)
         BUG("cannot format \"%s\"", fmt);
     return text;
 }
+
+char **argv_copy(const char *const *argv)
+{
+    size_t count = 0;
+    while (argv && argv[count])
+        count++;
+    char **copy = xcalloc(count + 1, sizeof(*copy));
+    for (size_t i = 0; i < count; i++)
+        copy[i] = xstrdup(argv[i]);
+    return copy;
+}
+
+void argv_free(char **argv)
+{
+    for (char **at = argv; at && *at; at++)
+        free(*at);
+    free(argv);
+}

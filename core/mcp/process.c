@@ -6,7 +6,7 @@
  * every variable it sees is a real one. */
 
 #include "base/child.h"
-#include "base/launch.h"
+#include "base/launcher.h"
 #include "base/mem.h"
 #include "base/redact.h"
 #include "base/utf8.h"
@@ -54,7 +54,7 @@ static const char *folder_of(const struct mcp_server *server)
 
 struct child *mcp_process_start(struct mcp_server *server, const struct child_options *options, struct err *err)
 {
-    CLEANUP(free) char *launcher = launch_path();
+    CLEANUP(free) char *launcher = launcher_path();
     const char *const before[] = {launcher, "--control", "--cwd", folder_of(server), "--"};
     const char *const *words = server->spec->argv;
     size_t count = 0;

@@ -18,7 +18,7 @@ struct cgroup_limits {
 
 /* NULL: it cannot be had here, or nothing is to be limited. A limit that cannot be had is left out. */
 struct cgroup *cgroup_new(const char *name, const struct cgroup_limits *limits);
-/* For child_options.join. */
+/* For process_spec.join. */
 const int *cgroup_join(const struct cgroup *group);
 /* Whether it limits memory: that may have been left out. */
 bool cgroup_holds_memory(const struct cgroup *group);

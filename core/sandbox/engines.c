@@ -3,7 +3,7 @@
 #include "engines.h"
 #include "base/child.h"
 #include "base/file.h"
-#include "base/launch.h"
+#include "base/launcher.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "engines_inside.h"
@@ -223,13 +223,6 @@ void vector_cleanup(struct vector *vector)
     argv_free(vector->items);
 }
 
-void argv_free(char **argv)
-{
-    for (char **at = argv; at && *at; at++)
-        free(*at);
-    free(argv);
-}
-
 int vector_push_filled(struct vector *vector, const char *argument, const struct filling *filling, struct err *err)
 {
     CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
@@ -291,7 +284,7 @@ int vector_push_program(struct vector *vector, const char *program, const struct
         vector_push(vector, strbuf_detach(&name, NULL)); /* whoever starts it tells that it is not installed */
         return 0;
     }
-    launcher = filling->launcher ? xstrdup(filling->launcher) : launch_path();
+    launcher = filling->launcher ? xstrdup(filling->launcher) : launcher_path();
     const char *const words[] = {launcher, "--as", filling->uid, "--as-group", filling->gid};
     for (size_t i = 0; i < COUNT_OF(words); i++)
         vector_push(vector, xstrdup(words[i]));

@@ -97,7 +97,6 @@ char **sandbox_engine_argv(const struct sandbox_engine *engine, const struct box
 char **sandbox_engine_stop(const struct sandbox_engine *engine, const struct box_spec *spec, const char *name);
 /* The environment of both: "NAME=value", NULL-terminated. */
 char **sandbox_engine_env(const struct sandbox_engine *engine, const struct box_spec *spec);
-void argv_free(char **argv);
 
 /* What is wrong with an argument, for whoever reads one: 0, or -1 and a sentence. */
 int sandbox_check_argument(const char *argument, struct err *err) CHECKED;

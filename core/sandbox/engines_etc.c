@@ -11,7 +11,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-static const char *const texts[CHILD_HANDED_MORE] = {
+static const char *const texts[ENGINES_ETC_FILES] = {
     "127.0.0.1 localhost sandbox\n::1 localhost ip6-localhost ip6-loopback\n",
     "root:x:0:0:root:/root:/bin/sh\nsandbox:x:65534:65534:sandbox:/workspace:/bin/sh\n",
     "root:x:0:\nsandbox:x:65534:\n",

@@ -1,13 +1,14 @@
 #pragma once
 /* The few files of /etc that programs need where an engine brings none: localhost, and a name for their user. */
 
-#include "base/child.h"
 #include "base/err.h"
+
+#define ENGINES_ETC_FILES 4
 
 struct sandbox_engine;
 
 struct engines_etc {
-    int fds[CHILD_HANDED_MORE + 1]; /* hosts, passwd, group, nsswitch.conf; -1 at the end */
+    int fds[ENGINES_ETC_FILES + 1]; /* hosts, passwd, group, nsswitch.conf; -1 at the end */
 };
 
 /* For one start of the engine: each of its descriptors is read once. None where it takes none. */

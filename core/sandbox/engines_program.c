@@ -2,7 +2,7 @@
 
 #include "engines_program.h"
 #include "base/file.h"
-#include "base/launch.h"
+#include "base/launcher.h"
 #include "base/mem.h"
 #include "cgroup.h"
 #include "engines_inside.h"
@@ -243,7 +243,7 @@ static int push_program(struct vector *vector, const char *program, const struct
 static char **make_vector(const struct program_vector *from, char *const *template, char *const *first, struct err *err)
 {
     CLEANUP(vector) struct vector vector = {0};
-    CLEANUP(free) char *said = from->launcher ? xstrdup(from->launcher) : launch_path();
+    CLEANUP(free) char *said = from->launcher ? xstrdup(from->launcher) : launcher_path();
     CLEANUP(free) char *launcher = sandbox_path_for(from->engine, said);
     CLEANUP(free) char *user = xasprintf("%u:%u", (unsigned)getuid(), (unsigned)getgid());
     struct box_spec spec = {.engine = from->engine, .image = from->image, .workspace = from->workspace};

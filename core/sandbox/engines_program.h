@@ -27,8 +27,8 @@ struct sandbox_program {
     char **cpu;  /* for "{cpu...}", by {cpus}, where the processor is limited */
     char **variable; /* for each variable in "{variables...}", by {variable}; NULL: the environment is enough */
     char **tty;      /* for "{tty...}" */
-    char **filter;   /* for "{filter...}": how it takes the system call filter, which it gets as CHILD_HANDED_FD */
-    char **etc;      /* for "{etc...}": how it takes the files of engines_etc.h, from CHILD_HANDED_FD + 1 on */
+    char **filter;   /* for "{filter...}": how it takes the system call filter, which it gets as PROCESS_HANDED_FD */
+    char **etc;      /* for "{etc...}": how it takes the files of engines_etc.h, from PROCESS_HANDED_FD + 1 on */
     char **system;   /* for "{system...}", with our own image only */
     char **user, **user_root; /* for "{user...}": as an ordinary user, by {user}, and as root */
     char **ask, **stop;       /* how a program is asked to end and ended from outside, by {name}, where … */
@@ -48,7 +48,7 @@ struct program_lent {
 struct program_vector {
     const struct sandbox_engine *engine;
     const char *image;          /* NULL: BOX_IMAGE */
-    const char *launcher;       /* NULL: launch_path() */
+    const char *launcher;       /* NULL: launcher_path() */
     const char *workspace;      /* folder on this machine */
     const char *cwd;            /* relative to it */
     const char *name;           /* unique on this machine */

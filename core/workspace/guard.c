@@ -1,6 +1,6 @@
 #include "guard.h"
 #include "base/child.h"
-#include "base/launch.h"
+#include "base/launcher.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "sandbox/engines_program.h"
@@ -41,7 +41,7 @@ struct child *guard_start(struct loop *loop, const struct program_vector *vector
     if (!stop)
         return NULL;
     char **env = sandbox_program_env(&(struct program_vector){.engine = vector->engine});
-    CLEANUP(free) char *launcher = vector->launcher ? xstrdup(vector->launcher) : launch_path();
+    CLEANUP(free) char *launcher = vector->launcher ? xstrdup(vector->launcher) : launcher_path();
     CLEANUP(free) const char **argv = make_argv(launcher, stop);
     struct child_options options = {
         .argv = argv, .env = (const char *const *)env, .on_control = ignore_line, .on_exit = ignore_end};

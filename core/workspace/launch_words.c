@@ -1,7 +1,7 @@
 /* See launch_words.h. A terminal makes CR LF of the ends of lines. */
 
 #include "launch_words.h"
-#include "base/launch.h"
+#include "base/launcher.h"
 #include "base/mem.h"
 #include <string.h>
 

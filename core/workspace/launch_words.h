@@ -1,5 +1,5 @@
 #pragma once
-/* The stream on which keyturn-launch speaks among others (base/launch.h): before its mark only the engine has said
+/* The stream on which keyturn-launch speaks among others (base/launcher.h): before its mark only the engine has said
  * anything, behind that is the program's output, and at the very end, where there is no line to us, what there is to
  * say of that. A program may write the same words, but never after the last ones. */
 

@@ -9,7 +9,7 @@
 #include "base/beneath.h"
 #include "base/child.h"
 #include "base/clock.h"
-#include "base/launch.h"
+#include "base/launcher.h"
 #include "base/lines.h"
 #include "base/log.h"
 #include "base/loop.h"
@@ -480,7 +480,7 @@ void program_kill(struct program *program, int64_t grace_ms)
 static int launch(struct program *program, struct err *err)
 {
     const struct sandbox_program *engine = program->vector.engine->program;
-    struct engines_etc etc;
+    struct engines_etc etc = {0};
     int filter = program_filter_open(&program->vector, program->cgroup, err);
     if (filter < 0 || engines_etc_open(&etc, program->vector.engine, err)) {
         program_filter_close(&program->vector, filter);
@@ -488,6 +488,8 @@ static int launch(struct program *program, struct err *err)
     }
     char **argv = program_engine_argv(&program->vector, program->again || program->programs->again, err);
     char **env = sandbox_program_env(&program->vector);
+    int handed[1 + COUNT_OF(etc.fds)] = {filter};
+    memcpy(handed + 1, etc.fds, sizeof(etc.fds));
     struct child_options options = {.argv = (const char *const *)argv,
                                     .env = (const char *const *)env,
                                     .cwd = program->around,
@@ -499,8 +501,7 @@ static int launch(struct program *program, struct err *err)
                                     .on_control = engine->control ? on_control : NULL,
                                     .on_socket = program->network ? on_socket : NULL,
                                     .join = cgroup_join(program->cgroup),
-                                    .hand_over = filter,
-                                    .hand_more = etc.fds,
+                                    .hand_over = handed,
                                     .on_exit = on_exit_,
                                     .data = program};
     if (argv && !program->guard)

@@ -23,17 +23,6 @@ extern char **environ;
 
 /* ---- all of them ---- */
 
-static char **copy_list(const char *const *list)
-{
-    size_t count = 0;
-    while (list && list[count])
-        count++;
-    char **copy = xcalloc(count + 1, sizeof(*copy));
-    for (size_t i = 0; i < count; i++)
-        copy[i] = xstrdup(list[i]);
-    return copy;
-}
-
 struct programs *programs_new(const struct programs_options *options, struct err *err)
 {
     if (sandbox_program_check(options->engine, err))
@@ -43,7 +32,7 @@ struct programs *programs_new(const struct programs_options *options, struct err
                                   .started = options->numbered,
                                   .engine = options->engine,
                                   .image = options->image ? xstrdup(options->image) : NULL,
-                                  .visible = copy_list(options->visible),
+                                  .visible = argv_copy(options->visible),
                                   .network = network_rules_copy(&options->network),
                                   .connected = options->connected,
                                   .connected_user = options->connected_user,

@@ -4,7 +4,7 @@
  *     sandbox_test_calls [ENGINE IMAGE]      bubblewrap without an argument */
 
 #include "base/file.h"
-#include "base/launch.h"
+#include "base/launcher.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "sandbox/cgroup.h"
@@ -292,7 +292,7 @@ static void test_no_program_without_its_filter(void **state)
 {
     (void)state;
     static const char *const texts[] = {NULL, "", "0", "xx", "0600000000000", "0600000000000000ff"};
-    CLEANUP(free) char *launcher = launch_path();
+    CLEANUP(free) char *launcher = launcher_path();
     for (size_t i = 0; i <= COUNT_OF(texts); i++) {
         int status;
         pid_t pid = fork();

@@ -322,16 +322,17 @@ static void test_what_is_handed_over(void **state)
     assert_int_equal(pipe(ends), 0);
     assert_int_equal(write(ends[1], "given\n", 6), 6);
     close(ends[1]);
-    int more[] = {memfd_create("one", MFD_CLOEXEC), memfd_create("two", MFD_CLOEXEC), -1};
-    for (int i = 0; i < 2; i++)
-        assert_int_equal(pwrite(more[i], i ? "two\n" : "one\n", 4, 0), 4);
-    const char *argv[] = {"sh", "-c", "cat <&4; cat <&5; cat <&6", NULL};
+    int one = memfd_create("one", MFD_CLOEXEC), two = memfd_create("two", MFD_CLOEXEC);
+    assert_int_equal(pwrite(one, "one\n", 4, 0), 4);
+    assert_int_equal(pwrite(two, "two\n", 4, 0), 4);
+    const int handed[] = {ends[0], 0, one, two, -1};
+    const char *argv[] = {"sh", "-c", "cat <&4; cat <&6; cat <&7", NULL};
     struct seen_child child;
-    seen_start(&child, loop, (struct child_options){.argv = argv, .hand_over = ends[0], .hand_more = more});
+    seen_start(&child, loop, (struct child_options){.argv = argv, .hand_over = handed});
     loop_run(loop);
     assert_string_equal(child.out.buf, "given\none\ntwo\n");
-    close(more[0]);
-    close(more[1]);
+    close(one);
+    close(two);
     seen_release(&child);
     close(ends[0]);
 }
