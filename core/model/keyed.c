@@ -1,7 +1,7 @@
 #include "keyed.h"
-#include "base/child.h"
 #include "base/loop.h"
 #include "base/mem.h"
+#include "base/process.h"
 #include <math.h>
 
 #define WORDS_MAX   200    /* of what it says about its failure */
@@ -18,9 +18,8 @@ struct keyed {
     void *user;
     bool known; /* the live one has its key */
 
-    struct child *proc; /* NULL: the command does not run */
+    struct process *process; /* NULL: the command does not run */
     struct strbuf said, complaint;
-    struct loop_timer patience;
 
     struct model_listener *listener; /* who waits for the command; NULL: nobody */
     struct model_request request;    /* a copy */
@@ -110,25 +109,12 @@ static void go_on(struct keyed *self)
 
 /* ---- the command ---- */
 
-static void end_command(struct keyed *self)
+static void keyed_output(void *user, enum process_stream stream, const char *bytes, size_t len)
 {
-    loop_timer_stop(self->loop, &self->patience);
-    child_free(self->proc);
-    self->proc = NULL;
-}
-
-static void on_said(void *data, const char *bytes, size_t len)
-{
-    struct keyed *self = data;
-    size_t room = KEYED_BYTES_MAX - self->said.len;
-    strbuf_add(&self->said, bytes, len < room ? len : room);
-}
-
-static void on_complaint(void *data, const char *bytes, size_t len)
-{
-    struct keyed *self = data;
-    size_t room = WORDS_MAX - self->complaint.len;
-    strbuf_add(&self->complaint, bytes, len < room ? len : room);
+    struct keyed *self = user;
+    struct strbuf *kept = stream == PROCESS_STDOUT ? &self->said : &self->complaint;
+    size_t room = (stream == PROCESS_STDOUT ? KEYED_BYTES_MAX : WORDS_MAX) - kept->len;
+    strbuf_add(kept, bytes, len < room ? len : room);
 }
 
 static void add_complaint(struct keyed *self, struct strbuf *error)
@@ -138,13 +124,28 @@ static void add_complaint(struct keyed *self, struct strbuf *error)
         strbuf_addf(error, ": %.*s", (int)len, self->complaint.buf);
 }
 
-static void on_exit_of_command(void *data, int status, int signum)
+static void give_up_waiting(struct keyed *self)
 {
-    struct keyed *self = data;
+    CLEANUP(free)
+    char *why =
+        xasprintf("the key_command of the model \"%.60s\" did not end within %lld s (it cannot ask at this terminal)",
+                  self->name, (long long)(self->patience_ms / 1000));
+    if (self->said.len)
+        explicit_bzero(self->said.buf, self->said.len);
+    give_up(self, why);
+}
+
+static void keyed_ended(void *user, const struct process_end *end)
+{
+    struct keyed *self = user;
     struct err err = ERR_INIT;
     CLEANUP(strbuf) struct strbuf error = STRBUF_INIT;
-    char *key = keyed_read(self->name, &self->said, signum ? -1 : status, &err);
-    end_command(self);
+    process_free(steal(&self->process));
+    if (end->timed_out) {
+        give_up_waiting(self);
+        return;
+    }
+    char *key = keyed_read(self->name, &self->said, end->exit_code, &err);
     if (key) {
         if (self->got)
             self->got(self->user, key);
@@ -161,35 +162,17 @@ static void on_exit_of_command(void *data, int status, int signum)
     give_up(self, error.buf);
 }
 
-static void patience_ended(struct loop_timer *timer)
-{
-    struct keyed *self = CONTAINER_OF(timer, struct keyed, patience);
-    CLEANUP(free)
-    char *why =
-        xasprintf("the key_command of the model \"%.60s\" did not end within %lld s (it cannot ask at this terminal)",
-                  self->name, (long long)(self->patience_ms / 1000));
-    end_command(self);
-    give_up(self, why);
-}
-
 static void start_command(struct keyed *self)
 {
+    static const struct process_ops ops = {.output = keyed_output, .ended = keyed_ended};
     const char *const argv[] = {"/bin/sh", "-c", self->command, NULL};
+    struct process_spec spec = {
+        .argv = argv, .timeout_ms = self->patience_ms, .keep_keyring = true}; /* the key may be in there */
     struct err err = ERR_INIT;
     strbuf_reset(&self->said);
     strbuf_reset(&self->complaint);
-    self->proc = child_start(self->loop,
-                             &(struct child_options){.argv = argv,
-                                                     .on_stdout = on_said,
-                                                     .on_stderr = on_complaint,
-                                                     .on_exit = on_exit_of_command,
-                                                     .keep_keyring = true, /* the key may be in there */
-                                                     .data = self},
-                             &err);
-    if (self->proc)
-        loop_timer_start(self->loop, &self->patience, loop_now_us(self->loop) + self->patience_ms * 1000,
-                         patience_ended);
-    else
+    self->process = process_start(self->loop, &spec, &ops, self, &err);
+    if (!self->process)
         give_up(self, err.text);
 }
 
@@ -204,7 +187,7 @@ static void keyed_ask(struct provider *provider, const struct model_request *req
     }
     self->listener = listener;
     keep_request(self, request);
-    if (!self->proc)
+    if (!self->process)
         start_command(self);
 }
 
@@ -225,8 +208,7 @@ static const char *keyed_model(const struct provider *provider)
 static void keyed_free(struct provider *provider)
 {
     struct keyed *self = self_of(provider);
-    if (self->proc)
-        end_command(self);
+    process_free(self->process);
     forget(self);
     if (self->said.len)
         explicit_bzero(self->said.buf, self->said.len);
