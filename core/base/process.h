@@ -110,7 +110,8 @@ struct process_ops {
     void (*started)(void *user); /* behind keyturn-launch: the program runs */
     /* len 0: the stream has ended. Not told for processes in an engine. */
     void (*output)(void *user, enum process_stream stream, const char *bytes, size_t len);
-    void (*ended)(void *user, const struct process_end *end); /* once, and the last call */
+    /* Once, and the last call. `end` stays until it returns, even if the process is freed. */
+    void (*ended)(void *user, const struct process_end *end);
 };
 
 struct process *process_start(struct loop *loop, const struct process_spec *spec, const struct process_ops *ops,

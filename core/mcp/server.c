@@ -9,14 +9,17 @@
  * while in between, it is given up. */
 
 #include "server.h"
-#include "base/child.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/process.h"
+#include "base/redact.h"
 #include "base/utf8.h"
-#include <signal.h>
+#include <errno.h>
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define PAUSE_MAX_US  (30 * (int64_t)1000000)
 #define FAILURES_MAX  4
@@ -69,9 +72,8 @@ static void error_line_too_long(void *user)
     take_error_line(user, text, strlen(text));
 }
 
-static void on_stderr(void *data, const char *bytes, size_t len)
+static void take_errors(struct mcp_server *server, const char *bytes, size_t len)
 {
-    struct mcp_server *server = data;
     rpc_lines_feed(&server->errors, bytes, len,
                    &(struct rpc_listener){take_error_line, error_line_too_long, NULL, server});
     if (!len && server->errors.held.len) { /* a last line without an end */
@@ -87,13 +89,13 @@ static void on_stderr(void *data, const char *bytes, size_t len)
 static void drop_process(struct mcp_server *server, const char *why)
 {
     struct mcp_peer *peer = steal(&server->peer);
-    struct child *proc = steal(&server->proc);
+    struct process *process = steal(&server->process);
     mcp_list_release(server);
     if (peer) {
         mcp_peer_fail(peer, why);
         mcp_peer_free(peer);
     }
-    child_free(proc);
+    process_free(process);
 }
 
 static void start_again(struct loop_timer *timer)
@@ -151,32 +153,65 @@ void mcp_server_stop(struct mcp_server *server, bool for_good, const char *fmt, 
     loop_post(server->loop, &server->stop, stop_now);
 }
 
-static void on_exit_of(void *data, int status, int signum)
+static const char *folder_of(const struct mcp_server *server)
 {
-    struct mcp_server *server = data;
+    return server->spec->cwd ? server->spec->cwd : server->workspace;
+}
+
+static void why_not_started(struct strbuf *why, const struct mcp_server *server, int code)
+{
+    const char *name = server->spec->argv[0], *folder = folder_of(server);
+    if (access(folder, X_OK)) /* a missing folder and a missing program give the same code */
+        strbuf_addf(why, "cannot start %s in %s: %s", name, folder, strerror(errno));
+    else if (code == ENOENT && !strchr(name, '/'))
+        strbuf_addf(why, "cannot start %s: it is not in PATH", name);
+    else
+        strbuf_addf(why, "cannot start %s: %s", name, strerror(code));
+}
+
+static void why_ended(struct strbuf *why, const struct mcp_server *server, const struct process_end *end)
+{
+    if (end->signum)
+        strbuf_addf(why, "it was ended by signal %d (%s)", end->signum, strsignal(end->signum));
+    else
+        strbuf_addf(why, "it ended with status %d", end->exit_code);
+    const char *last = strrchr(server->said.buf, '\n');
+    last = last ? last + 1 : server->said.buf;
+    if (*last)
+        strbuf_addf(why, ", its last words: %.*s", (int)utf8_prefix(last, strlen(last), 200), last);
+}
+
+static void server_ended(void *user, const struct process_end *end)
+{
+    struct mcp_server *server = user;
     CLEANUP(strbuf) struct strbuf why = STRBUF_INIT;
     if (server->stop_why)
         return; /* the reason is known already */
-    bool began = mcp_process_why(&why, server, status, signum);
-    ended(server, why.buf, !began);
+    if (end->error)
+        why_not_started(&why, server, end->error);
+    else
+        why_ended(&why, server, end);
+    ended(server, why.buf, end->error != 0);
 }
 
 /* What it says */
 
-static void on_stdout(void *data, const char *bytes, size_t len)
+static void server_output(void *user, enum process_stream stream, const char *bytes, size_t len)
 {
-    struct mcp_server *server = data;
-    if (server->peer && len && !server->stop_why)
+    struct mcp_server *server = user;
+    if (stream == PROCESS_STDERR)
+        take_errors(server, bytes, len);
+    else if (server->peer && len && !server->stop_why)
         mcp_peer_receive(server->peer, bytes, len);
 }
 
 static void send_bytes(void *user, const char *bytes, size_t len)
 {
     struct mcp_server *server = user;
-    if (server->proc && !server->stop_why && child_unwritten(server->proc) > UNREAD_MAX)
+    if (server->process && !server->stop_why && process_unread(server->process) > UNREAD_MAX)
         mcp_server_stop(server, false, "it does not read what is sent to it");
-    if (server->proc && !server->stop_why)
-        child_write(server->proc, bytes, len);
+    if (server->process && !server->stop_why)
+        process_write(server->process, bytes, len);
 }
 
 static void on_broken(void *user, const char *why)
@@ -253,7 +288,42 @@ static void on_heard(void *user, const struct rpc_message *message)
 static const struct mcp_peer_ops peer_ops = {
     .send = send_bytes, .heard = on_heard, .broken = on_broken, .noise = on_noise};
 
+static const struct process_ops process_ops = {.output = server_output, .ended = server_ended};
+
 /* Starting */
+
+static bool names_variable(const char *assignment, const char *name)
+{
+    size_t len = strlen(name);
+    return strncmp(assignment, name, len) == 0 && assignment[len] == '=';
+}
+
+/* Small: what a program needs to run and what the user put into its entry. A server that prints every variable it sees
+ * is a real one. */
+static char **make_env(const struct mcp_spec *spec)
+{
+    static const char *const usual[] = {"PATH", "HOME", "USER",   "LOGNAME", "SHELL",
+                                        "TERM", "LANG", "LC_ALL", "TZ",      "TMPDIR"};
+    size_t own = 0, count = 0;
+    while (spec->env && spec->env[own])
+        own++;
+    char **env = xcalloc(own + COUNT_OF(usual) + 1, sizeof(*env));
+    for (; count < own; count++) {
+        CLEANUP(free) char *name = xmemdup0(spec->env[count], strcspn(spec->env[count], "="));
+        if (redact_name_tells(name))
+            redact_add(name, spec->env[count] + strlen(name) + 1);
+        env[count] = xstrdup(spec->env[count]);
+    }
+    for (size_t i = 0; i < COUNT_OF(usual); i++) {
+        const char *value = getenv(usual[i]);
+        bool said = false;
+        for (size_t k = 0; k < own; k++)
+            said |= names_variable(spec->env[k], usual[i]);
+        if (value && !said)
+            env[count++] = xasprintf("%s=%s", usual[i], value);
+    }
+    return env;
+}
 
 void mcp_server_listed(struct mcp_server *server)
 {
@@ -280,8 +350,7 @@ struct mcp_server *mcp_server_new(struct loop *loop, const struct mcp_spec *spec
     server->taken = taken;
     server->errors = (struct rpc_lines)RPC_LINES_INIT;
     strbuf_init(&server->said);
-    server->control = (struct rpc_lines)RPC_LINES_INIT;
-    server->env = mcp_process_env(spec);
+    server->env = make_env(spec);
     return server;
 }
 
@@ -299,14 +368,13 @@ void mcp_server_start(struct mcp_server *server)
     }
     strbuf_reset(&server->said);
     server->listing.active = false;
-    struct child_options options = {.want_stdin = true,
-                                    .on_stdout = on_stdout,
-                                    .on_stderr = on_stderr,
-                                    .on_control = mcp_process_control,
-                                    .on_exit = on_exit_of,
-                                    .data = server};
-    server->proc = mcp_process_start(server, &options, &err);
-    if (!server->proc) {
+    struct process_spec process = {.argv = (const char *const *)spec->argv,
+                                   .env = (const char *const *)server->env,
+                                   .cwd = folder_of(server),
+                                   .launcher = PROCESS_LAUNCHED,
+                                   .keep_input = true};
+    server->process = process_start(server->loop, &process, &process_ops, server, &err);
+    if (!server->process) {
         ended(server, err.text, true);
         return;
     }
@@ -323,19 +391,19 @@ void mcp_server_end_input(struct mcp_server *server)
     loop_timer_stop(server->loop, &server->pause);
     loop_timer_stop(server->loop, &server->relist);
     loop_unpost(server->loop, &server->stop);
-    if (server->proc)
-        child_close_stdin(server->proc);
+    if (server->process)
+        process_close_input(server->process);
 }
 
 void mcp_server_terminate(struct mcp_server *server)
 {
-    if (server->proc)
-        child_kill(server->proc, SIGTERM);
+    if (server->process)
+        process_kill(server->process, (server->pace->end_us + server->pace->term_us) / 1000); /* freed before that */
 }
 
 bool mcp_server_runs(const struct mcp_server *server)
 {
-    return server->proc != NULL;
+    return server->process != NULL;
 }
 
 void mcp_server_free(struct mcp_server *server)
@@ -349,11 +417,8 @@ void mcp_server_free(struct mcp_server *server)
         mcp_tool_free(server->retired[i]);
     free(server->tools);
     free(server->retired);
-    for (size_t i = 0; server->env[i]; i++)
-        free(server->env[i]);
-    free(server->env);
+    argv_free(server->env);
     rpc_lines_release(&server->errors);
-    rpc_lines_release(&server->control);
     strbuf_release(&server->said);
     free(server->why);
     free(server->stop_why);

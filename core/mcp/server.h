@@ -10,8 +10,7 @@
 
 struct mcp_call;
 struct tool_changes;
-struct child;
-struct child_options;
+struct process;
 
 #define MCP_CALL_S    60.0
 #define MCP_TOOLS_MAX 256
@@ -53,12 +52,9 @@ struct mcp_server {
 
     enum mcp_state state;
     char *why;
-    struct child *proc;
+    struct process *process; /* behind keyturn-launch, which ends whatever the server starts, in whatever session */
     struct mcp_peer *peer;
     char **env;
-    struct rpc_lines control;     /* of keyturn-launch */
-    bool began;                   /* it was started… */
-    int exit_status, exit_signal; /* …and ended so, as keyturn-launch tells; not begun: the errno of why */
 
     bool era_known, modern; /* of the two ways to talk; known once it was started */
     bool probing;
@@ -103,14 +99,6 @@ void mcp_server_stop(struct mcp_server *server, bool for_good, const char *fmt, 
 /* What it offers is known. */
 void mcp_server_listed(struct mcp_server *server);
 void mcp_server_log(struct mcp_server *server, const char *what, const char *text, size_t len);
-
-/* process.c */
-char **mcp_process_env(const struct mcp_spec *spec); /* the caller's */
-/* The server's process; of the options the standard files, the line and the end count. */
-struct child *mcp_process_start(struct mcp_server *server, const struct child_options *options, struct err *err) CHECKED;
-void mcp_process_control(void *data, const char *bytes, size_t len); /* for the options; `data` is the server */
-/* Says why it is over. False when it was never started. */
-bool mcp_process_why(struct strbuf *why, const struct mcp_server *server, int status, int signum);
 
 /* handshake.c */
 void mcp_handshake(struct mcp_server *server); /* with a process that was just started */
