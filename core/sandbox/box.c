@@ -18,11 +18,11 @@
 #include "base/lines.h"
 #include "base/loop.h"
 #include "base/mem.h"
+#include "base/process.h"
 #include "base/strbuf.h"
 #include "complaints.h"
 #include "wire.h"
 #include <ctype.h>
-#include <signal.h>
 #include <string.h>
 
 #define COMPLAINTS_KEPT 4096u  /* bytes of what it complains of, from the end */
@@ -31,7 +31,6 @@
 #define READY_LINE_MAX  (1u << 20)
 #define NOISE_MAX       (4u << 20) /* bytes that may come before `ready` */
 #define DONE_LINE_MAX   4096u
-#define STOP_LIMIT_MS   10000u
 #define LEAVE_US        1000000 /* for a process whose stdout has ended */
 
 struct box {
@@ -42,7 +41,7 @@ struct box {
     char *image; /* NULL: the engine has none */
     bool ends_with_us, remote;
     char **argv, **retry, **stop, **env;
-    struct child *proc;
+    struct process *process;
     struct lines lines;
     struct strbuf complaints, notes;
     struct loop_timer limit;
@@ -56,7 +55,6 @@ struct box {
     bool closed; /* by whoever held it: nothing is read any more */
     bool ended;  /* its stdout has */
     bool too_late;
-    bool stopped; /* ended by itself, so that nothing is left to stop */
 };
 
 static void launch(struct box *box);
@@ -71,27 +69,27 @@ static struct box *box_of(struct channel *channel)
 static int on_write(struct channel *channel, const char *bytes, size_t len)
 {
     struct box *box = box_of(channel);
-    if (!box->proc || box->ended || box->closed)
+    if (!box->process || box->ended || box->closed)
         return -1;
     for (const char *at = bytes; (at = memchr(at, '\n', len - (size_t)(at - bytes))); at++)
         box->pending++;
-    child_write(box->proc, bytes, len);
+    process_write(box->process, bytes, len);
     return 0;
 }
 
 static void on_pause(struct channel *channel, bool paused)
 {
-    if (box_of(channel)->proc)
-        child_pause(box_of(channel)->proc, paused);
+    if (box_of(channel)->process)
+        process_pause(box_of(channel)->process, paused);
 }
 
 static void on_close(struct channel *channel)
 {
     struct box *box = box_of(channel);
     box->closed = true;
-    if (box->proc) {
-        child_pause(box->proc, false); /* what still comes is dropped, so that the end is seen */
-        child_kill(box->proc, SIGKILL);
+    if (box->process) {
+        process_pause(box->process, false); /* what still comes is dropped, so that the end is seen */
+        process_kill(box->process, 0);
     }
 }
 
@@ -110,7 +108,7 @@ char *box_complaints_line(const struct box *box)
     return complaints_line(box->complaints.buf, box->complaints.len);
 }
 
-static char *explain(const struct box *box, int status, int signum)
+static char *explain(const struct box *box, const struct process_end *end)
 {
     CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
     CLEANUP(free) char *cause = box->ready ? NULL : complaints_cause(box->complaints.buf, box->image);
@@ -122,23 +120,23 @@ static char *explain(const struct box *box, int status, int signum)
         strbuf_addf(&text, "%s was not ready within %d s", box->engine, BOX_READY_S);
     else if (box->closed)
         strbuf_addf(&text, "%s was ended", box->engine);
-    else if (signum)
-        strbuf_addf(&text, "%s was killed by signal %d%s", box->engine, signum,
+    else if (end->signum)
+        strbuf_addf(&text, "%s was killed by signal %d%s", box->engine, end->signum,
                     box->ready ? "" : " before it was ready");
     else
-        strbuf_addf(&text, "%s ended with status %d%s", box->engine, status, box->ready ? "" : " before it was ready");
+        strbuf_addf(&text, "%s ended with status %d%s", box->engine, end->exit_code,
+                    box->ready ? "" : " before it was ready");
     CLEANUP(free) char *complaints = box_complaints_line(box);
     if (complaints)
         strbuf_addf(&text, ": %s", complaints);
     return strbuf_detach(&text, NULL);
 }
 
-static void on_exit_(void *data, int status, int signum)
+static void box_ended(void *user, const struct process_end *end)
 {
-    struct box *box = data;
-    child_free(box->proc);
-    box->proc = NULL;
-    if (!box->ready && !box->too_late && box->retry && strstr(box->complaints.buf, box->retry_on)) {
+    struct box *box = user;
+    process_free(steal(&box->process));
+    if (!box->ready && !box->too_late && !end->signum && box->retry && strstr(box->complaints.buf, box->retry_on)) {
         argv_free(box->argv);
         box->argv = steal(&box->retry);
         strbuf_reset(&box->complaints);
@@ -148,8 +146,7 @@ static void on_exit_(void *data, int status, int signum)
         return;
     }
     loop_timer_stop(box->loop, &box->limit);
-    box->stopped = !signum;
-    box->why = explain(box, status, signum);
+    box->why = explain(box, end);
     box->listener.gone(box->listener.user, box, box->why);
 }
 
@@ -157,8 +154,8 @@ static void on_limit(struct loop_timer *timer)
 {
     struct box *box = CONTAINER_OF(timer, struct box, limit);
     box->too_late |= !box->ended;
-    if (box->proc)
-        child_kill(box->proc, SIGKILL); /* the exit is told soon */
+    if (box->process)
+        process_kill(box->process, 0); /* the end is told soon */
 }
 
 /* What comes */
@@ -186,11 +183,6 @@ static void complain(struct box *box, const char *bytes, size_t len)
         memmove(kept->buf, kept->buf + kept->len - COMPLAINTS_KEPT, COMPLAINTS_KEPT);
         strbuf_set_len(kept, COMPLAINTS_KEPT);
     }
-}
-
-static void on_stderr(void *data, const char *bytes, size_t len)
-{
-    complain(data, bytes, len);
 }
 
 /* Takes the line if it is a note. */
@@ -252,7 +244,7 @@ static void receive_first(struct box *box, const char *bytes, size_t len)
     if (!first.ready) {
         box->noise += len;
         if (box->noise > NOISE_MAX)
-            child_kill(box->proc, SIGKILL); /* the exit is told soon */
+            process_kill(box->process, 0); /* the end is told soon */
         return;
     }
     box->noise = 0;
@@ -281,10 +273,12 @@ static void receive(struct box *box, const char *bytes, size_t len)
         box->listener.idle(box->listener.user, box);
 }
 
-static void on_stdout(void *data, const char *bytes, size_t len)
+static void box_output(void *user, enum process_stream stream, const char *bytes, size_t len)
 {
-    struct box *box = data;
-    if (box->closed)
+    struct box *box = user;
+    if (stream == PROCESS_STDERR)
+        complain(box, bytes, len);
+    if (stream == PROCESS_STDERR || box->closed)
         return;
     if (!len) {
         box->ended = true;
@@ -302,6 +296,8 @@ static void on_stdout(void *data, const char *bytes, size_t len)
 
 /* Beginning and end */
 
+static const struct process_ops process_ops = {.output = box_output, .ended = box_ended};
+
 /* The program is looked for where we look for programs: it may get another PATH and be started in another folder. */
 static void launch(struct box *box)
 {
@@ -312,23 +308,20 @@ static void launch(struct box *box)
         box->argv[0] = path;
     }
     struct err err = ERR_INIT;
-    struct child_options options = {
+    struct process_spec spec = {
         .argv = (const char *const *)box->argv,
         .env = (const char *const *)box->env,
         .cwd = box->folder,
-        .want_stdin = true,
+        .keep_input = true,
         .ends_with_us = box->ends_with_us,
         .gentle = box->remote,       /* the other machine needs time to remove the workspace */
         .keep_keyring = box->remote, /* a Kerberos ticket opens the way to the other machine */
-        .on_stdout = on_stdout,
-        .on_stderr = on_stderr,
-        .on_exit = on_exit_,
-        .data = box,
+        .stop_argv = (const char *const *)box->stop,
+        .stop_env = (const char *const *)box->env,
     };
-    box->proc = child_start(box->loop, &options, &err);
-    if (box->proc)
+    box->process = process_start(box->loop, &spec, &process_ops, box, &err);
+    if (box->process)
         return;
-    box->stopped = true;
     box->why = xstrdup(err.text);
     loop_timer_stop(box->loop, &box->limit);
     loop_post(box->loop, &box->telling, tell_gone);
@@ -417,12 +410,7 @@ void box_free(struct box *box)
         return;
     loop_timer_stop(box->loop, &box->limit);
     loop_unpost(box->loop, &box->telling);
-    if (box->proc) {
-        child_close_stdin(box->proc);
-        child_free(box->proc);
-    }
-    if (box->stop && !box->stopped)
-        (void)child_run_aside(box->loop, (const char *const *)box->stop, (const char *const *)box->env, STOP_LIMIT_MS);
+    process_free(box->process);
     lines_release(&box->lines);
     strbuf_release(&box->complaints);
     strbuf_release(&box->notes);
