@@ -42,7 +42,7 @@ static void on_said(void *user, const char *line)
 static int judge(struct program_trial *trial, struct running *running, struct err *err)
 {
     const struct program_result *result = &running->result;
-    const struct program_end *end = &result->end;
+    const struct process_end *end = &result->end;
     CLEANUP(free) char *line = running->said ? steal(&running->said) : complaints_line(result->err.buf, result->err.len);
     if (end->timed_out)
         return err_set(err, "a program in it does not end within %d s%s%s", LIMIT_MS / 1000, line ? ": " : "",

@@ -478,20 +478,19 @@ static void on_limit(struct loop_timer *timer)
     kill_now(process);
 }
 
-void process_kill(struct process *process, int64_t grace_ms)
+bool process_kill(struct process *process, int64_t grace_ms)
 {
-    if (process->state == PROCESS_ASKED && grace_ms <= 0)
-        kill_now(process);
-    if (process->state != PROCESS_RUNNING)
-        return;
+    if (process->state != PROCESS_RUNNING && !(process->state == PROCESS_ASKED && grace_ms <= 0))
+        return false;
     if (grace_ms <= 0) {
         kill_now(process);
-        return;
+        return true;
     }
     process->state = PROCESS_ASKED;
     process->end.asked = true;
     send_letter(process, LAUNCH_ASK);
     loop_timer_start(process->loop, &process->limit, loop_now_us(process->loop) + grace_ms * 1000, on_limit);
+    return true;
 }
 
 /* ---- on the user's terminal ---- */

@@ -126,8 +126,9 @@ void process_close_input(struct process *process);
 bool process_hides_input(const struct process *process);
 /* Stops and resumes reading its stdout; a full pipe makes it wait. */
 void process_pause(struct process *process, bool paused);
-/* Asks it to end and kills it after the grace; 0: at once, even if it was asked before. Asking again does nothing. */
-void process_kill(struct process *process, int64_t grace_ms);
+/* Asks it to end and kills it after the grace; 0: at once, even if it was asked before. Asking again does nothing, nor
+ * does killing again or what has ended: false then. */
+bool process_kill(struct process *process, int64_t grace_ms);
 void process_free(struct process *process); /* NULL: nothing */
 
 /* Runs the process on the user's terminal to its end, in our process group, so that job control works: if it is

@@ -204,20 +204,9 @@ bool cgroup_ran_out(const struct cgroup *group)
     return kills > 0;
 }
 
-size_t cgroup_processes(const struct cgroup *group, int **pids)
+char *cgroup_procs(const struct cgroup *group)
 {
-    size_t count = 0, room = 0;
-    int pid;
-    CLEANUP(free) char *procs = group && group->count ? xasprintf("%s/cgroup.procs", group->folders[0]) : NULL;
-    FILE *file = procs ? fopen(procs, "re") : NULL;
-    *pids = NULL;
-    while (file && fscanf(file, "%d", &pid) == 1) {
-        GROW(*pids, count, room);
-        (*pids)[count++] = pid;
-    }
-    if (file)
-        fclose(file);
-    return count;
+    return group && group->count ? xasprintf("%s/cgroup.procs", group->folders[0]) : NULL;
 }
 
 const int *cgroup_join(const struct cgroup *group)

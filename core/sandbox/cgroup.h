@@ -24,8 +24,8 @@ const int *cgroup_join(const struct cgroup *group);
 bool cgroup_holds_memory(const struct cgroup *group);
 /* Whether the kernel killed in it for want of memory. */
 bool cgroup_ran_out(const struct cgroup *group);
-/* Those in it now; the list is the caller's. */
-size_t cgroup_processes(const struct cgroup *group, int **pids);
+/* The file with the processes in it, for process_spec.group; the caller's. NULL: there is no group. */
+char *cgroup_procs(const struct cgroup *group);
 /* Removes it; whoever was in it is gone. */
 void cgroup_free(struct cgroup *group);
 /* Whether memory and processor can be limited that way on this machine: tries it. */

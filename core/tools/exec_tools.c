@@ -91,7 +91,7 @@ static void on_done(void *user, const char *result)
     place_job_answer(&call->job, write_result);
 }
 
-static void on_printed(void *user, enum program_stream stream, const char *bytes, size_t len)
+static void on_printed(void *user, enum process_stream stream, const char *bytes, size_t len)
 {
     struct exec_call *call = user;
     tool_streams_add(&call->streams, stream, bytes, len);

@@ -85,7 +85,7 @@ static void end(struct place *place, struct placed_program *program, const int *
     free(program);
 }
 
-static void on_ended(void *user, const char *id, const struct program_end *ended)
+static void on_ended(void *user, const char *id, const struct process_end *ended)
 {
     struct place *place = user;
     struct placed_program *program = find(place, id);

@@ -83,14 +83,14 @@ static void on_done(void *user, struct inline_result *take_result)
     call->ran = true;
     tool_streams_end(&call->streams);
     for (size_t i = 0; i < call->count; i++)
-        if (call->result.ends[i].no_engine) { /* nothing of what came back is the code's */
+        if (call->result.ends[i].engine_failed) { /* nothing of what came back is the code's */
             place_job_refuse(&call->job, "%s", call->result.ends[i].why);
             return;
         }
     place_job_answer(&call->job, write_result);
 }
 
-static void on_printed(void *user, enum program_stream stream, const char *bytes, size_t len)
+static void on_printed(void *user, enum process_stream stream, const char *bytes, size_t len)
 {
     struct code_call *call = user;
     spool_add(&call->printed, bytes, len);

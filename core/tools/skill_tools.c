@@ -249,7 +249,7 @@ static void write_streams(struct skill_call *call, struct json_writer *w, size_t
 static void write_result(struct place_job *job)
 {
     struct skill_call *call = CONTAINER_OF(job, struct skill_call, job);
-    const struct program_end *end = &call->result.end;
+    const struct process_end *end = &call->result.end;
     CLEANUP(output_spec) struct output_spec spec = {0};
     CLEANUP(collected) struct collected files = {0};
     struct err err = ERR_INIT;
@@ -284,18 +284,18 @@ static void on_done(void *user, struct program_result *take_result)
     call->result = *take_result;
     call->ran = true;
     tool_streams_end(&call->streams);
-    if (take_result->end.no_engine) {
+    if (take_result->end.engine_failed) {
         place_job_refuse(&call->job, "%s", take_result->why);
         return;
     }
     place_job_answer(&call->job, write_result);
 }
 
-static void on_printed(void *user, enum program_stream stream, const char *bytes, size_t len)
+static void on_printed(void *user, enum process_stream stream, const char *bytes, size_t len)
 {
     struct skill_call *call = user;
     tool_streams_add(&call->streams, stream, bytes, len);
-    spool_add(stream == PROGRAM_STDERR ? &call->err : &call->out, bytes, len);
+    spool_add(stream == PROCESS_STDERR ? &call->err : &call->out, bytes, len);
 }
 
 /* On a thread: finds the skill and stages it. */

@@ -19,9 +19,9 @@ void tool_streams_init(struct tool_streams *streams, struct tool_run *run)
     trickle_init(&streams->err, run->env->loop, PLACE_CALL_MAX, print_stderr, run);
 }
 
-void tool_streams_add(struct tool_streams *streams, enum program_stream stream, const char *bytes, size_t len)
+void tool_streams_add(struct tool_streams *streams, enum process_stream stream, const char *bytes, size_t len)
 {
-    trickle_add(stream == PROGRAM_STDERR ? &streams->err : &streams->out, bytes, len);
+    trickle_add(stream == PROCESS_STDERR ? &streams->err : &streams->out, bytes, len);
 }
 
 void tool_streams_end(struct tool_streams *streams)

@@ -10,7 +10,7 @@ struct tool_streams {
 };
 
 void tool_streams_init(struct tool_streams *streams, struct tool_run *run);
-void tool_streams_add(struct tool_streams *streams, enum program_stream stream, const char *bytes, size_t len);
+void tool_streams_add(struct tool_streams *streams, enum process_stream stream, const char *bytes, size_t len);
 /* Nothing more comes: tells the rest. */
 void tool_streams_end(struct tool_streams *streams);
 void tool_streams_release(struct tool_streams *streams);

@@ -182,12 +182,12 @@ static void add_interaction(struct json_writer *w, const char *output)
 }
 
 /* A program that never ran is no answer: whoever asked for it is told that the call failed. */
-static const char *status_of(const struct program_end *end)
+static const char *status_of(const struct process_end *end)
 {
-    return end->no_engine ? "failed" : "exited";
+    return end->engine_failed ? "failed" : "exited";
 }
 
-static void add_end(struct json_writer *w, const struct program_end *end, const struct program_left *left)
+static void add_end(struct json_writer *w, const struct process_end *end, const struct left_process *left)
 {
     json_add_int(w, "exit_code", end->exit_code);
     program_answer_end(w, end->timed_out ? 0 : end->signum, left, end->left_count);
@@ -207,7 +207,7 @@ static void on_seen(void *user, struct session_seen *seen)
     json_add_str(&w, "status", seen->exited ? status_of(program_session_end(entry->session)) : "running");
     add_output(&w, call->exec, &seen->output, seen->output.len);
     if (seen->exited) {
-        const struct program_end *end = program_session_end(entry->session);
+        const struct process_end *end = program_session_end(entry->session);
         add_end(&w, end, end->left);
     } else {
         json_add_str(&w, "session_id", program_session_id(entry->session));

@@ -30,7 +30,7 @@ struct exec_listener {
     void (*started)(void *user, const char *session, const char *command, const char *cwd, bool tty);
     void (*output)(void *user, const char *session, const char *bytes, size_t len);
     void (*typed)(void *user, const char *session, const char *text); /* by a call; the session gets it then */
-    void (*ended)(void *user, const char *session, const struct program_end *end);
+    void (*ended)(void *user, const char *session, const struct process_end *end);
     void *user;
 };
 
@@ -51,7 +51,7 @@ int exec_command(struct exec *exec, struct workspace *ws, const struct json *arg
 /* The same of a request that was read, and may have been given less time. What a command prints that runs to its end is
  * told as it comes; `watch` NULL: to nobody. */
 struct exec_request;
-typedef void exec_watch(void *user, enum program_stream stream, const char *bytes, size_t len);
+typedef void exec_watch(void *user, enum process_stream stream, const char *bytes, size_t len);
 int exec_begin(struct exec *exec, struct workspace *ws, const struct exec_request *request, exec_watch *watch,
                exec_done *done, void *user, struct err *err) CHECKED;
 int exec_write(struct exec *exec, const struct json *args, exec_done *done, void *user, struct err *err) CHECKED;

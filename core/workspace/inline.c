@@ -139,7 +139,7 @@ static void fail_block(struct inline_work *inl, const char *why)
 static void add_combined(struct inline_work *inl, const struct program_result *result)
 {
     struct strbuf *out = &inl->result.out;
-    const struct program_end *end = &result->end;
+    const struct process_end *end = &result->end;
     bool well = end->exit_code == 0;
     if (!well && end->why)
         strbuf_addf(out, "Error executing code block %zu: %s: ", inl->at, end->why);
@@ -173,7 +173,7 @@ static void on_block(void *user, struct program_result *take_result)
     inl->result.ends[inl->at] = (struct inline_end){.exit_code = result->end.exit_code,
                                                     .signum = result->end.signum,
                                                     .timed_out = result->end.timed_out,
-                                                    .no_engine = result->end.no_engine,
+                                                    .engine_failed = result->end.engine_failed,
                                                     .left_count = result->end.left_count,
                                                     .why = steal(&result->why)};
     memcpy(inl->result.ends[inl->at].left, result->left, sizeof(result->left));

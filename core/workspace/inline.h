@@ -34,7 +34,7 @@ struct inline_options {
     bool combined;
     const char *call; /* as in a program_spec; lives until it is done */
     /* Told of what is printed as it comes, which is then not collected; NULL: it is. */
-    void (*watch)(void *user, enum program_stream stream, const char *bytes, size_t len);
+    void (*watch)(void *user, enum process_stream stream, const char *bytes, size_t len);
 };
 
 struct inline_result {
@@ -44,8 +44,8 @@ struct inline_result {
         int exit_code; /* -1: it was killed, or could not be run */
         int signum;    /* what killed it, else 0 */
         bool timed_out;
-        bool no_engine; /* these as in a program_end */
-        struct program_left left[PROGRAM_LEFT_MAX];
+        bool engine_failed; /* these as in a program_end */
+        struct left_process left[PROCESS_LEFT_MAX];
         size_t left_count;
         char *why; /* it could not be run, or was stopped; else NULL */
     } * ends;      /* of each block */

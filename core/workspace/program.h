@@ -14,6 +14,7 @@
  * observer. */
 
 #include "base/err.h"
+#include "base/process.h"
 #include "base/strbuf.h"
 #include "env.h"
 #include "sandbox/forwarder_rules.h"
@@ -33,7 +34,6 @@ struct program;
 #define PROGRAM_OUTPUT_MAX ((size_t)4 << 20)    /* kept of each stream; the rest is counted */
 #define PROGRAM_CALM_AFTER ((uint64_t)64 << 20) /* of a stream: nobody keeps more, so the rest may take longer */
 #define PROGRAM_UNREAD_MAX ((size_t)1 << 20)    /* typed and not read: from there on nothing more is typed */
-#define PROGRAM_LEFT_MAX   16                   /* named of what it left behind */
 
 /* Zero is the engine's own limit. */
 struct program_limits {
@@ -74,8 +74,6 @@ const char *programs_root(const struct programs *programs, const char *path);
 struct loop *programs_loop(const struct programs *programs);
 bool programs_run(const struct programs *programs); /* any of them, at present */
 
-enum program_stream { PROGRAM_STDOUT, PROGRAM_STDERR };
-
 struct program_spec {
     const char *cmd;         /* a bare name is looked up in the PATH of its own environment */
     const char *const *args; /* NULL-terminated; NULL: none */
@@ -90,60 +88,27 @@ struct program_spec {
     struct program_limits limits;
     const char *call; /* what it belongs to, for whoever hears of its connections; NULL: nothing */
     /* For program_run: told of what is printed as it comes; NULL: nobody. */
-    void (*watch)(void *user, enum program_stream stream, const char *bytes, size_t len);
+    void (*watch)(void *user, enum process_stream stream, const char *bytes, size_t len);
     void *watch_user;
 };
 
-/* Something that still ran when the program ended. It was killed, unless it survived that too. */
-struct program_left {
-    int pid; /* as the program's own world counts */
-    char name[17];
-    bool survived;
-};
-
-struct program_end {
-    int exit_code; /* -1: it was killed or could not be started */
-    int signum;    /* what killed it, else 0 */
-    bool timed_out;
-    bool asked, forced; /* we asked it to end; we killed it */
-    int64_t duration_ms;
-    bool no_engine;  /* its engine failed before it began: nothing of it ran, and `why` names the engine's complaint */
-    bool over_disk;  /* the workspace holds more than its policy allows */
-    const char *why; /* any of these, or it was killed for its processes or its memory; else NULL */
-    const struct program_left *left;
-    size_t left_count, survivors;
-};
-
-struct program_listener {
-    void (*output)(void *user, enum program_stream stream, const char *bytes, size_t len);
-    /* Once, unless it is freed before. The program may be freed from within, and must be some time. */
-    void (*ended)(void *user, const struct program_end *end);
-    void (*dropped)(void *user); /* it was freed before that; NULL: nobody cares */
-    void *user;
-};
-
-/* Starts it. An error is what is wrong with the spec, the workspace or the engine; a program that cannot be started, or
- * has no name, is an end like others. Nobody is called from within. The workspace must outlive the program. */
+/* Starts it, behind keyturn-launch in the engine. An error is what is wrong with the spec, the workspace or the engine;
+ * a program that cannot be started, or has no name, is an end like others. `ended` comes when its workspace is counted
+ * too; the program may be freed from within, and must be some time. The workspace must outlive the program. */
 struct program *program_start(struct programs *programs, struct workspace *ws, const struct program_spec *spec,
-                              const struct program_listener *listener, struct err *err) CHECKED;
-void program_write(struct program *program, const char *bytes, size_t len);
-/* Bytes that were written and not read yet. */
-size_t program_unread(const struct program *program);
-/* It waits for a line that its terminal does not say back: a password. */
-bool program_hides_input(const struct program *program);
-void program_close_input(struct program *program);
-/* Asks it to end, and kills it after the grace (0 or less: at once). Again, or when it is gone: nothing. */
-void program_kill(struct program *program, int64_t grace_ms);
-/* Ends it if it still runs; its listener hears nothing any more. */
+                              const struct process_ops *ops, void *user, struct err *err) CHECKED;
+/* Its process, to type into and to kill; NULL: it has ended. */
+struct process *program_process(const struct program *program);
+/* Ends it if it still runs; nobody hears of it any more. */
 void program_free(struct program *program);
 /* What a spec's timeout comes to. */
 int64_t program_timeout_ms(int64_t said_ms);
 
 struct program_result {
-    struct program_end end;
+    struct process_end end;
     struct strbuf out, err;                     /* the beginning of each stream */
     size_t out_bytes, err_bytes;                /* all of it */
-    struct program_left left[PROGRAM_LEFT_MAX]; /* end.left_count of them; end.left is NULL here */
+    struct left_process left[PROCESS_LEFT_MAX]; /* end.left_count of them; end.left is NULL here */
     char *why;
 };
 void program_result_release(struct program_result *result);

@@ -3,14 +3,14 @@
 #include "base/mem.h"
 #include <string.h>
 
-static void add_left(struct json_writer *w, const struct program_left *left)
+static void add_left(struct json_writer *w, const struct left_process *left)
 {
     CLEANUP(free)
     char *text = xasprintf("%d %s%s", left->pid, left->name, left->survived ? " (it could not be killed)" : "");
     json_add_str(w, NULL, text);
 }
 
-void program_answer_end(struct json_writer *w, int signum, const struct program_left *left, size_t left_count)
+void program_answer_end(struct json_writer *w, int signum, const struct left_process *left, size_t left_count)
 {
     const char *name = signum ? sigabbrev_np(signum) : NULL;
     CLEANUP(free) char *full = name ? xasprintf("SIG%s", name) : NULL;

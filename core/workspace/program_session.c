@@ -12,8 +12,8 @@ struct program_session {
     struct program_session_listener listener;
     struct session_lines lines;
     struct strbuf streams[2];
-    struct program_end end;
-    struct program_left left[PROGRAM_LEFT_MAX];
+    struct process_end end;
+    struct left_process left[PROCESS_LEFT_MAX];
     char *why;
     char id[40];
     struct loop_timer look;
@@ -75,7 +75,7 @@ void program_session_wait_end(struct program_session *session)
 
 /* ---- its program ---- */
 
-static void on_output(void *user, enum program_stream stream, const char *bytes, size_t len)
+static void session_output(void *user, enum process_stream stream, const char *bytes, size_t len)
 {
     struct program_session *session = user;
     struct strbuf *kept = &session->streams[stream];
@@ -86,7 +86,7 @@ static void on_output(void *user, enum program_stream stream, const char *bytes,
         session->listener.output(session->listener.user, bytes, len);
 }
 
-static void on_ended(void *user, const struct program_end *end)
+static void session_ended(void *user, const struct process_end *end)
 {
     struct program_session *session = user;
     session->end = *end;
@@ -103,7 +103,7 @@ static void on_ended(void *user, const struct program_end *end)
         session->listener.ended(session->listener.user);
 }
 
-static void on_dropped(void *user)
+static void session_dropped(void *user)
 {
     struct program_session *session = user;
     session->program = NULL;
@@ -113,9 +113,9 @@ struct program_session *program_session_start(struct programs *programs, struct 
                                               const struct program_spec *spec,
                                               const struct program_session_listener *listener, struct err *err)
 {
+    static const struct process_ops ops = {.output = session_output, .ended = session_ended};
     struct program_spec own = *spec;
     struct program_session *session = xcalloc(1, sizeof(*session));
-    struct program_listener hears = {.output = on_output, .ended = on_ended, .dropped = on_dropped, .user = session};
     own.keep_input = true;
     session->programs = programs;
     session->tty = spec->tty;
@@ -124,15 +124,23 @@ struct program_session *program_session_start(struct programs *programs, struct 
     session_lines_init(&session->lines, SESSION_LINES_MAX);
     strbuf_init(&session->streams[0]);
     strbuf_init(&session->streams[1]);
-    session->program = program_start(programs, ws, &own, &hears, err);
+    session->program = program_start(programs, ws, &own, &ops, session, err);
     snprintf(session->id, sizeof(session->id), "p%u", programs->started);
-    if (session->program)
-        return session;
-    program_session_free(session);
-    return NULL;
+    if (!session->program) {
+        program_session_free(session);
+        return NULL;
+    }
+    program_on_dropped(session->program, session_dropped);
+    return session;
 }
 
 /* ---- for whoever holds it ---- */
+
+/* NULL: it has ended. */
+static struct process *process_of(const struct program_session *session)
+{
+    return session->program ? program_process(session->program) : NULL;
+}
 
 const char *program_session_id(const struct program_session *session)
 {
@@ -149,12 +157,12 @@ bool program_session_exited(const struct program_session *session)
     return session->lines.exited;
 }
 
-const struct program_end *program_session_end(const struct program_session *session)
+const struct process_end *program_session_end(const struct program_session *session)
 {
     return &session->end;
 }
 
-const struct strbuf *program_session_stream(const struct program_session *session, enum program_stream stream)
+const struct strbuf *program_session_stream(const struct program_session *session, enum process_stream stream)
 {
     return &session->streams[stream];
 }
@@ -166,11 +174,12 @@ struct session_window program_session_poll(struct program_session *session, size
 
 int program_session_ready(const struct program_session *session, struct err *err)
 {
+    struct process *process = process_of(session);
     if (session->lines.exited || !session->program)
         return err_set(err, "session is not running");
     if (session->closed)
         return err_set(err, "stdin is not available");
-    size_t unread = program_unread(session->program);
+    size_t unread = process ? process_unread(process) : 0;
     if (unread > PROGRAM_UNREAD_MAX)
         return err_set(err, "the program does not read what is typed: %zu bytes wait for it", unread);
     return 0;
@@ -178,20 +187,30 @@ int program_session_ready(const struct program_session *session, struct err *err
 
 int program_session_write(struct program_session *session, const char *text, size_t len, bool newline, struct err *err)
 {
+    struct process *process = process_of(session);
     if (!len && !newline)
         return 0;
     if (program_session_ready(session, err))
         return -1;
-    program_write(session->program, text, len);
-    if (newline)
-        program_write(session->program, "\n", 1);
+    if (process)
+        process_write(process, text, len);
+    if (process && newline)
+        process_write(process, "\n", 1);
     return 0;
 }
 
 void program_session_kill(struct program_session *session, int64_t grace_ms)
 {
-    if (session->program)
-        program_kill(session->program, grace_ms);
+    struct process *process = process_of(session);
+    if (process)
+        process_kill(process, grace_ms);
+}
+
+static void close_input(struct program_session *session)
+{
+    struct process *process = process_of(session);
+    if (process)
+        process_close_input(process);
 }
 
 void program_session_close(struct program_session *session)
@@ -199,16 +218,15 @@ void program_session_close(struct program_session *session)
     if (session->closed)
         return;
     session->closed = true;
-    if (session->program)
-        program_close_input(session->program);
+    close_input(session);
 }
 
 void program_session_end_input(struct program_session *session)
 {
-    if (!session->tty)
+    if (session->tty)
+        close_input(session);
+    else
         program_session_close(session);
-    else if (session->program)
-        program_close_input(session->program);
 }
 
 bool program_session_closed(const struct program_session *session)
@@ -218,7 +236,8 @@ bool program_session_closed(const struct program_session *session)
 
 bool program_session_hides_input(const struct program_session *session)
 {
-    return session->program && program_hides_input(session->program);
+    struct process *process = process_of(session);
+    return process && process_hides_input(process);
 }
 
 void program_session_free(struct program_session *session)

@@ -39,9 +39,9 @@ const char *program_session_id(const struct program_session *session);
 const struct session_lines *program_session_lines(const struct program_session *session);
 bool program_session_exited(const struct program_session *session);
 /* How it ended; all zero while it runs. */
-const struct program_end *program_session_end(const struct program_session *session);
+const struct process_end *program_session_end(const struct program_session *session);
 /* The beginning of a stream; with a terminal there is only the first. */
-const struct strbuf *program_session_stream(const struct program_session *session, enum program_stream stream);
+const struct strbuf *program_session_stream(const struct program_session *session, enum process_stream stream);
 
 struct session_window program_session_poll(struct program_session *session, size_t limit, struct strbuf *out);
 /* Whether something can be typed: -1 for the reasons that program_session_write has. */

@@ -1,11 +1,11 @@
 /* See program_vector.h. */
 
 #include "program_vector.h"
+#include "base/launcher.h"
 #include "base/mem.h"
 #include "lend.h"
 #include "program_bounds.h"
 #include "program_network.h"
-#include "program_rest.h"
 #include "programs_inside.h"
 #include "sandbox/cgroup.h"
 #include "sandbox/engines_program.h"
@@ -37,7 +37,7 @@ static void add_name(struct program_vector *vector)
     while (vector->env[count])
         count++;
     char **env = xreallocarray((char **)(uintptr_t)vector->env, count + 2, sizeof(*env));
-    env[count] = xasprintf("%s=%s", PROGRAM_NAME, vector->name);
+    env[count] = xasprintf("%s=%s", LAUNCH_NAME, vector->name);
     env[count + 1] = NULL;
     vector->env = (const char *const *)env;
 }

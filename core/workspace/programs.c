@@ -218,7 +218,7 @@ struct run {
     struct program_result result;
     size_t max;
     void (*done)(void *user, struct program_result *take_result);
-    void (*watch)(void *user, enum program_stream stream, const char *bytes, size_t len);
+    void (*watch)(void *user, enum process_stream stream, const char *bytes, size_t len);
     void *user, *watch_user;
 };
 
@@ -228,23 +228,23 @@ static void keep(struct strbuf *kept, size_t max, const char *bytes, size_t len)
     strbuf_add(kept, bytes, len < room ? len : room);
 }
 
-static void on_output(void *user, enum program_stream stream, const char *bytes, size_t len)
+static void run_output(void *user, enum process_stream stream, const char *bytes, size_t len)
 {
     struct run *run = user;
-    *(stream == PROGRAM_STDOUT ? &run->result.out_bytes : &run->result.err_bytes) += len;
-    keep(stream == PROGRAM_STDOUT ? &run->result.out : &run->result.err, run->max, bytes, len);
+    *(stream == PROCESS_STDOUT ? &run->result.out_bytes : &run->result.err_bytes) += len;
+    keep(stream == PROCESS_STDOUT ? &run->result.out : &run->result.err, run->max, bytes, len);
     if (run->watch)
         run->watch(run->watch_user, stream, bytes, len);
 }
 
-static void on_dropped(void *user)
+static void run_dropped(void *user)
 {
     struct run *run = user;
     program_result_release(&run->result);
     free(run);
 }
 
-static void on_ended(void *user, const struct program_end *end)
+static void run_ended(void *user, const struct process_end *end)
 {
     struct run *run = user;
     struct program_result *result = &run->result;
@@ -260,8 +260,8 @@ static void on_ended(void *user, const struct program_end *end)
 struct program *program_run(struct programs *programs, struct workspace *ws, const struct program_spec *spec,
                             void (*done)(void *user, struct program_result *take_result), void *user, struct err *err)
 {
+    static const struct process_ops ops = {.output = run_output, .ended = run_ended};
     struct run *run = xcalloc(1, sizeof(*run));
-    struct program_listener listener = {.output = on_output, .ended = on_ended, .dropped = on_dropped, .user = run};
     run->max = programs->max_output;
     run->done = done;
     run->user = user;
@@ -269,9 +269,11 @@ struct program *program_run(struct programs *programs, struct workspace *ws, con
     run->watch_user = spec->watch_user;
     strbuf_init(&run->result.out);
     strbuf_init(&run->result.err);
-    struct program *program = run->program = program_start(programs, ws, spec, &listener, err);
-    if (!program)
-        on_dropped(run);
+    struct program *program = run->program = program_start(programs, ws, spec, &ops, run, err);
+    if (program)
+        program_on_dropped(program, run_dropped);
+    else
+        run_dropped(run);
     return program;
 }
 

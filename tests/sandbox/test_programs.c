@@ -200,7 +200,7 @@ static void test_what_is_shut_is_in_nobodys_way(void **state)
     assert_null(rig.result.end.why);
     sh("chmod 000 work/h; i=0; while :; do head -c 1000000 /dev/zero > out/$i; i=$((i+1)); done",
        (struct program_limits){0});
-    assert_true(rig.result.end.over_disk);
+    assert_true(rig.result.end.over_limit);
     program_rig_close(&rig);
 }
 

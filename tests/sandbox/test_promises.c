@@ -168,7 +168,7 @@ struct seen {
     int all, of_root;
 };
 
-static void see_processes(void *user, enum program_stream stream, const char *bytes, size_t len)
+static void see_processes(void *user, enum process_stream stream, const char *bytes, size_t len)
 {
     struct seen *seen = user;
     (void)stream;

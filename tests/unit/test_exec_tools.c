@@ -42,7 +42,7 @@ static void on_output(void *user, const char *session, const char *bytes, size_t
     strbuf_addf(&told, "output %s %.*s;", session, (int)len, bytes);
 }
 
-static void on_ended(void *user, const char *session, const struct program_end *end)
+static void on_ended(void *user, const char *session, const struct process_end *end)
 {
     (void)user;
     strbuf_addf(&told, "ended %s %d;", session, end->exit_code);
@@ -323,7 +323,7 @@ static void test_blocks_are_dropped_with_their_programs(void **state)
 }
 
 /* In a workspace that is there already: it stays, what is printed is told as it comes, and they may be cancelled. */
-static void on_watched(void *user, enum program_stream stream, const char *bytes, size_t len)
+static void on_watched(void *user, enum process_stream stream, const char *bytes, size_t len)
 {
     (void)stream;
     strbuf_add(user, bytes, len);

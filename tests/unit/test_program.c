@@ -187,7 +187,7 @@ static void test_many_are_left(void **state)
     (void)state;
     program_rig_sh(&rig, "i=0; while [ $i -lt 100 ]; do setsid sleep 98774.$MARK & i=$((i+1)); done; sleep 0.5");
     assert_int_equal(rig.result.end.exit_code, 0);
-    assert_int_equal(rig.result.end.left_count, PROGRAM_LEFT_MAX);
+    assert_int_equal(rig.result.end.left_count, PROCESS_LEFT_MAX);
     assert_int_equal(program_rig_count("sleep 98774"), 0);
 }
 
@@ -201,7 +201,7 @@ static bool some_left(void *user)
     return program_rig_count(user) >= 2;
 }
 
-static void never(void *user, const struct program_end *end_)
+static void never(void *user, const struct process_end *end_)
 {
     (void)user;
     (void)end_;
@@ -212,10 +212,10 @@ static void test_freed_while_it_runs(void **state)
 {
     (void)state;
     struct err err = ERR_INIT;
-    struct program_listener listener = {.ended = never};
+    struct process_ops ops = {.ended = never};
     struct program_spec spec = {.cmd = "sh",
                                 .args = ARGS("-c", "setsid sleep 98763.$MARK & setsid sleep 98763.$MARK & wait")};
-    struct program *program = program_start(rig.programs, rig.ws, &spec, &listener, &err);
+    struct program *program = program_start(rig.programs, rig.ws, &spec, &ops, NULL, &err);
     assert_non_null(program);
     program_rig_await(&rig, some_left, (void *)(uintptr_t) "sleep 98763");
     program_free(program);
@@ -223,7 +223,7 @@ static void test_freed_while_it_runs(void **state)
     assert_non_null(strstr(rig.ops.buf, "workspace.run it was ended before its time"));
     /* At any moment of its start. */
     for (int i = 0; i < 10; i++) {
-        program = program_start(rig.programs, rig.ws, &spec, &listener, &err);
+        program = program_start(rig.programs, rig.ws, &spec, &ops, NULL, &err);
         assert_non_null(program);
         usleep((useconds_t)i * 1000);
         program_free(program);
@@ -239,13 +239,13 @@ static void test_freed_while_it_runs(void **state)
 static _Noreturn void start_and_wait(int told)
 {
     struct err err = ERR_INIT;
-    struct program_listener listener = {.ended = never};
+    struct process_ops ops = {.ended = never};
     struct program_spec spec = {.cmd = "sh",
                                 .args =
                                     ARGS("-c", "trap '' HUP TERM; setsid sleep 98768.$MARK & setsid sleep 98768.$MARK"),
                                 .timeout_ms = 60000};
     program_rig_open(&rig, engine, NULL);
-    if (!program_start(rig.programs, rig.ws, &spec, &listener, &err))
+    if (!program_start(rig.programs, rig.ws, &spec, &ops, NULL, &err))
         _exit(1);
     program_rig_await(&rig, some_left, (void *)(uintptr_t) "sleep 98768");
     if (write(told, rig.folder, strlen(rig.folder)) < 0)
@@ -383,7 +383,7 @@ static void test_limits_of_all_processes(void **state)
     if (whole) {
         assert_int_equal(rig.result.end.exit_code, -1);
         assert_string_equal(rig.result.why, "it was killed: it used more than 64 MB of memory");
-        assert_false(rig.result.end.no_engine);
+        assert_false(rig.result.end.engine_failed);
     } else {
         expect_seen(64);
     }
@@ -444,13 +444,13 @@ static void test_disk_is_limited(void **state)
     rig.ws->policy.max_disk_bytes = 3 << 20;
     program_rig_sh(&rig, "head -c 1000000 /dev/zero > work/a");
     assert_int_equal(rig.result.end.exit_code, 0);
-    assert_false(rig.result.end.over_disk);
+    assert_false(rig.result.end.over_limit);
     /* One file cannot be larger than all of them may, whether it is seen in time or not; several together are told. */
     program_rig_sh(&rig, "head -c 9000000 /dev/zero > work/b; head -c 2000000 /dev/zero > work/c");
     struct stat st;
     assert_int_equal(beneath_lstat(rig.ws->root, "work/b", &st, NULL), 0);
     assert_in_range(st.st_size, 1, 3 << 20);
-    assert_true(rig.result.end.over_disk);
+    assert_true(rig.result.end.over_limit);
     assert_non_null(rig.result.end.why);
 }
 
@@ -460,7 +460,7 @@ static void test_disk_is_watched(void **state)
     (void)state;
     rig.ws->policy.max_disk_bytes = 1 << 20;
     program_rig_sh(&rig, "i=0; while :; do head -c 200000 /dev/zero > work/$i; i=$((i+1)); sleep 0.1; done");
-    assert_true(rig.result.end.over_disk);
+    assert_true(rig.result.end.over_limit);
     assert_true(rig.result.end.forced);
     assert_false(rig.result.end.timed_out);
     assert_int_equal(rig.result.end.exit_code, -1);
@@ -469,11 +469,11 @@ static void test_disk_is_watched(void **state)
     assert_non_null(strstr(rig.result.why, "1 MiB"));
     program_rig_sh(&rig, "rm work/*; i=0; while [ $i -lt 300 ]; do mkdir d; cd d; i=$((i+1)); done; "
                          "while :; do head -c 200000 /dev/zero > $i; i=$((i+1)); done");
-    assert_true(rig.result.end.over_disk);
+    assert_true(rig.result.end.over_limit);
     assert_true(rig.result.end.forced);
     program_rig_sh(&rig, "sleep 1; rm -r d; echo gone");
     assert_int_equal(rig.result.end.exit_code, 0);
-    assert_false(rig.result.end.over_disk);
+    assert_false(rig.result.end.over_limit);
     assert_string_equal(rig.result.out.buf, "gone\n");
 }
 
@@ -505,7 +505,7 @@ static void test_deep_branches_are_watched(void **state)
                                                  "        os.fchdir(end)\n"
                                                  "        with open('f%d' % n, 'wb') as f: f.write(bytes(20000))\n"
                                                  "    time.sleep(0.05)\n")});
-    assert_true(rig.result.end.over_disk);
+    assert_true(rig.result.end.over_limit);
     assert_true(rig.result.end.forced);
     assert_non_null(strstr(rig.result.why, "the workspace is full: it has "));
 }
@@ -516,7 +516,7 @@ static void test_full_at_the_end(void **state)
     (void)state;
     rig.ws->policy.max_disk_bytes = 1 << 20;
     program_rig_sh(&rig, "for i in 1 2 3; do head -c 900000 /dev/zero > work/$i; done");
-    assert_true(rig.result.end.over_disk);
+    assert_true(rig.result.end.over_limit);
     if (rig.result.end.exit_code == 0)
         assert_int_equal(strncmp(rig.result.why, "the workspace is full", strlen("the workspace is full")), 0);
 }

@@ -72,12 +72,12 @@ static void test_an_engine_that_fails(void **state)
     (void)state;
     open_with("dead");
     run((struct program_spec){.cmd = "true"});
-    assert_true(rig.result.end.no_engine);
+    assert_true(rig.result.end.engine_failed);
     assert_int_equal(rig.result.end.exit_code, -1);
     assert_string_equal(rig.result.why, "the sandbox dead failed (status 125): Cannot connect to the daemon.");
     assert_string_equal(rig.result.err.buf, ""); /* it is no output of the program's */
     run((struct program_spec){.cmd = "true", .tty = true, .keep_input = true});
-    assert_true(rig.result.end.no_engine);
+    assert_true(rig.result.end.engine_failed);
     assert_non_null(strstr(rig.result.why, "Cannot connect to the daemon."));
 }
 
@@ -86,7 +86,7 @@ static void test_an_engine_that_says_nothing(void **state)
     (void)state;
     open_with("mute");
     run((struct program_spec){.cmd = "true"});
-    assert_true(rig.result.end.no_engine);
+    assert_true(rig.result.end.engine_failed);
     assert_string_equal(rig.result.why, "the sandbox mute failed (status 0)");
 }
 
@@ -95,7 +95,7 @@ static void test_without_a_line(void **state)
     (void)state;
     open_with("deaf");
     run((struct program_spec){.cmd = "sh", .args = ARGS("-c", "echo out; echo err >&2; exit 125")});
-    assert_false(rig.result.end.no_engine);
+    assert_false(rig.result.end.engine_failed);
     assert_int_equal(rig.result.end.exit_code, 125);
     assert_string_equal(rig.result.out.buf, "out\n");
     /* What the engine says on the way is not the program's, nor are the words of keyturn-launch. */
@@ -148,7 +148,7 @@ static void test_a_word_behind_anything(void **state)
     (void)state;
     open_with("binary");
     run((struct program_spec){.cmd = "sh", .args = ARGS("-c", "exit 6")});
-    assert_false(rig.result.end.no_engine);
+    assert_false(rig.result.end.engine_failed);
     assert_int_equal(rig.result.end.exit_code, 6);
     assert_int_equal(rig.result.err.len, 0);
 }
@@ -160,7 +160,7 @@ static void test_a_program_that_cannot_be_started(void **state)
     open_with("deaf");
     run((struct program_spec){.cmd = "no-such-program"});
     assert_int_equal(rig.result.end.exit_code, -1);
-    assert_false(rig.result.end.no_engine);
+    assert_false(rig.result.end.engine_failed);
     assert_string_equal(rig.result.why, "cannot start no-such-program: No such file or directory");
 }
 
@@ -186,7 +186,7 @@ static void test_no_program(void **state)
     for (size_t i = 0; i < COUNT_OF(blank); i++) {
         run((struct program_spec){.cmd = blank[i]});
         assert_int_equal(rig.result.end.exit_code, -1);
-        assert_false(rig.result.end.timed_out || rig.result.end.no_engine);
+        assert_false(rig.result.end.timed_out || rig.result.end.engine_failed);
         assert_string_equal(rig.result.why, "there is no program to start");
     }
 }

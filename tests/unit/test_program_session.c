@@ -79,8 +79,8 @@ static void test_round_trip(void **state)
     type(session, "hello");
     program_rig_await(&rig, exited, session);
     assert_int_equal(program_session_end(session)->exit_code, 4);
-    assert_string_equal(program_session_stream(session, PROGRAM_STDOUT)->buf, "ready\nout:hello\n");
-    assert_string_equal(program_session_stream(session, PROGRAM_STDERR)->buf, "err:hello\n");
+    assert_string_equal(program_session_stream(session, PROCESS_STDOUT)->buf, "ready\nout:hello\n");
+    assert_string_equal(program_session_stream(session, PROCESS_STDERR)->buf, "err:hello\n");
     struct err err = ERR_INIT;
     assert_int_equal(program_session_write(session, "x", 1, false, &err), -1);
     assert_string_equal(err.text, "session is not running");
@@ -142,7 +142,7 @@ static void test_closed_input(void **state)
     assert_int_equal(program_session_write(session, "x", 1, false, &err), -1);
     assert_string_equal(err.text, "stdin is not available");
     program_rig_await(&rig, exited, session);
-    assert_string_equal(program_session_stream(session, PROGRAM_STDOUT)->buf, "a\nend\n");
+    assert_string_equal(program_session_stream(session, PROCESS_STDOUT)->buf, "a\nend\n");
 }
 
 static struct session_seen last;

@@ -29,7 +29,7 @@ static bool has_ended(void *user)
     return ended > 0;
 }
 
-static void on_ended(void *user, const char *name, const struct program_end *end)
+static void on_ended(void *user, const char *name, const struct process_end *end)
 {
     (void)user;
     (void)name;

@@ -284,7 +284,7 @@ void area_session_write(struct vector *v)
     size_t sent = failed ? 0 : strlen(data) + newline;
     if (!exited && !failed)
         program_rig_await(&rig, has_printed, &sent);
-    const struct strbuf *came = program_session_stream(session, PROGRAM_STDOUT);
+    const struct strbuf *came = program_session_stream(session, PROCESS_STDOUT);
     tell_error(v, &err, failed);
     got_text(v, "bytes_written", came->buf);
     got_int(v, "bytes", (int64_t)came->len);
@@ -310,7 +310,7 @@ void area_session_kill(struct vector *v)
     for (int64_t calls = in_int(v, "calls", 1); calls > 0; calls--)
         program_session_kill(session, grace);
     program_rig_await(&rig, has_exited, NULL);
-    const struct program_end *end = program_session_end(session);
+    const struct process_end *end = program_session_end(session);
     got_time(v, (loop_now_us(rig.loop) - began) / 1000);
     got_text(v, "status", "exited");
     got_int(v, "exit_code", end->exit_code);
@@ -327,7 +327,7 @@ void area_session_kill(struct vector *v)
 static void got_session(struct vector *v)
 {
     CLEANUP(strbuf) struct strbuf output = STRBUF_INIT;
-    const struct program_end *end = program_session_end(session);
+    const struct process_end *end = program_session_end(session);
     program_session_poll(session, 0, &output);
     got_text(v, "status", program_session_exited(session) ? "exited" : "running");
     if (wants(v, "error")) { /* what could not be started has ended at once, and says why */
@@ -336,12 +336,12 @@ static void got_session(struct vector *v)
         tell_error(v, &err, end->why != NULL);
     }
     got_stream(v, "output", output.buf);
-    got_stream(v, "stdout", program_session_stream(session, PROGRAM_STDOUT)->buf);
-    got_stream(v, "stderr", program_session_stream(session, PROGRAM_STDERR)->buf);
+    got_stream(v, "stdout", program_session_stream(session, PROCESS_STDOUT)->buf);
+    got_stream(v, "stderr", program_session_stream(session, PROCESS_STDERR)->buf);
     got_int(v, "exit_code", end->exit_code);
     got_bool(v, "timed_out", end->timed_out);
     got_time(v, end->duration_ms);
-    got_text(v, "stdin_bytes", program_session_stream(session, PROGRAM_STDOUT)->buf);
+    got_text(v, "stdin_bytes", program_session_stream(session, PROCESS_STDOUT)->buf);
 }
 
 /* [text, newline] */
