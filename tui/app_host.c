@@ -2,15 +2,10 @@
 
 #include "app_inside.h"
 #include "base/file.h"
-#include "base/loop_meter.h"
+#include "base/process.h"
 #include "sessions.h"
-#include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #define EDIT_BYTES_MAX (32u << 20)
 
@@ -86,58 +81,23 @@ static const char *editor(void)
     return named && *named ? named : "vi";
 }
 
-static const int left_alone[] = {SIGINT, SIGQUIT, SIGTSTP};
-
-static void run_child(const char *path)
-{
-    for (size_t i = 0; i < COUNT_OF(left_alone); i++)
-        signal(left_alone[i], SIG_DFL);
-    signal(SIGPIPE, SIG_DFL);
-    signal(SIGXFSZ, SIG_DFL);
-    CLEANUP(free) char *command = xasprintf("%s \"$1\"", editor());
-    execl("/bin/sh", "sh", "-c", command, "sh", path, (char *)NULL);
-    _exit(127);
-}
-
-/* As system(3), but an editor that is suspended suspends us too. */
-static int wait_for(pid_t child, struct err *err)
-{
-    int status;
-    for (;;) {
-        if (waitpid(child, &status, WUNTRACED) < 0) {
-            if (errno == EINTR)
-                continue;
-            return err_set_errno(err, errno, "the editor could not be waited for");
-        }
-        if (WIFSTOPPED(status))
-            raise(SIGSTOP);
-        else
-            break;
-    }
-    if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
-        return 0;
-    if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
-        return err_set(err, "the editor \"%.60s\" was not found (set EDITOR)", editor());
-    return err_set(err, "the editor \"%.60s\" failed: nothing was changed", editor());
-}
-
 int app_edit_file(struct app *app, const char *path, struct err *err)
 {
-    struct sigaction ignore = {.sa_handler = SIG_IGN}, kept[COUNT_OF(left_alone)];
+    struct err own = ERR_INIT;
+    struct process_end end;
+    CLEANUP(free) char *command = xasprintf("%s \"$1\"", editor());
+    const char *const argv[] = {"/bin/sh", "-c", command, "sh", path, NULL};
     term_leave(app->term);
-    for (size_t i = 0; i < COUNT_OF(left_alone); i++)
-        sigaction(left_alone[i], &ignore, &kept[i]);
-    pid_t child = fork();
-    if (child == 0)
-        run_child(path);
-    loop_meter_away(true);
-    int result = child < 0 ? err_set_errno(err, errno, "the editor could not be started") : wait_for(child, err);
-    loop_meter_away(false);
-    for (size_t i = 0; i < COUNT_OF(left_alone); i++)
-        sigaction(left_alone[i], &kept[i], NULL);
+    int failed = process_run_in_terminal(&(struct process_spec){.argv = argv, .open = PROCESS_TERMINAL}, &end, &own);
     term_return(app->term);
     app_dirty(app);
-    return result;
+    if (failed)
+        return err_set(err, "the editor could not be started: %s", own.text);
+    if (end.exit_code == 127)
+        return err_set(err, "the editor \"%.60s\" was not found (set EDITOR)", editor());
+    if (end.exit_code != 0)
+        return err_set(err, "the editor \"%.60s\" failed: nothing was changed", editor());
+    return 0;
 }
 
 /* "src/lines.c" keeps its end, so that the editor knows what it is; nothing else of it is used. */
