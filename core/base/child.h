@@ -1,5 +1,8 @@
 #pragma once
-/* Child processes: started in a process group of their own, joined by pipes, killed as a group so that no grandchild
+/* The part of a process (process.h) that is libuv's. Only process.c and launcher.c start children; others look for
+ * programs here.
+ *
+ * Child processes: started in a process group of their own, joined by pipes, killed as a group so that no grandchild
  * outlives its parent. However this program ends, its children are killed with it. A child gets its three standard
  * files and no other descriptor of ours. Everything is asynchronous on the loop. */
 
