@@ -21,7 +21,6 @@
 #include "loop_private.h"
 #include "mem.h"
 #include "pace.h"
-#include "process.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/keyctl.h>
@@ -49,7 +48,6 @@
 struct stream {
     uv_pipe_t pipe;
     struct child *child;
-    void (*call)(void *data, const char *bytes, size_t len);
     bool open;
     bool calmed; /* not read until the pause is over */
     bool floods; /* and is counted with those that do */
@@ -62,8 +60,7 @@ struct child {
     uv_pipe_t input;
     struct stream out, err, control;
     uv_timer_t grace; /* before its end: the pauses of one that is calmed */
-    void (*on_exit)(void *data, int status, int signum);
-    void (*on_socket)(void *data, int fd);
+    struct child_ops ops;
     void *data;
     int handles; /* that libuv has not closed yet */
     int writes;  /* queued for stdin */
@@ -74,7 +71,7 @@ struct child {
     bool paused;
     bool exited;
     bool freed; /* by the owner: no callbacks from here on */
-    bool told;  /* on_exit was called */
+    bool told;  /* ops.exited was called */
     int pid, status, signum;
     char buffer[65536]; /* what was just read; libuv reads one stream at a time */
 };
@@ -144,8 +141,17 @@ static void maybe_tell(struct child *child)
     child->told = true;
     if (!uv_is_closing((uv_handle_t *)&child->grace))
         close_handle(&child->grace);
-    if (child->on_exit)
-        child->on_exit(child->data, child->status, child->signum);
+    if (child->ops.exited)
+        child->ops.exited(child->data, child->status, child->signum);
+}
+
+static void give(struct stream *stream, const char *bytes, size_t len)
+{
+    struct child *child = stream->child;
+    if (stream == &child->control)
+        child->ops.control(child->data, bytes, len);
+    else
+        child->ops.output(child->data, stream == &child->out ? PROCESS_STDOUT : PROCESS_STDERR, bytes, len);
 }
 
 static void end_stream(struct stream *stream)
@@ -155,7 +161,7 @@ static void end_stream(struct stream *stream)
         return;
     close_stream(stream);
     if (!child->freed)
-        stream->call(child->data, "", 0);
+        give(stream, "", 0);
 }
 
 /* Takes what is in the pipe now, so that a late end of the stream loses nothing that was written in time. */
@@ -170,7 +176,7 @@ static void drain_stream(struct stream *stream)
             continue;
         if (got <= 0)
             break;
-        stream->call(child->data, child->buffer, (size_t)got);
+        give(stream, child->buffer, (size_t)got);
         left -= (size_t)got;
     }
 }
@@ -257,7 +263,7 @@ static void take_exit(struct child *child, int64_t status, int signum)
 static void on_exited(uv_process_t *process, int64_t status, int signum)
 {
     struct child *child = process->data;
-    LOOP_CALL("end of a child", child->on_exit, take_exit(child, status, signum));
+    LOOP_CALL("end of a child", child->ops.exited, take_exit(child, status, signum));
 }
 
 /* Streams */
@@ -293,12 +299,12 @@ static void take_sockets(struct stream *control)
         else
             uv_tcp_init(loop_uv(child->loop), &handle->tcp);
         bool taken = uv_accept((uv_stream_t *)&control->pipe, (uv_stream_t *)handle) == 0;
-        int copy = taken && child->on_socket && type == UV_TCP && uv_fileno((uv_handle_t *)handle, &fd) == 0
+        int copy = taken && child->ops.socket && type == UV_TCP && uv_fileno((uv_handle_t *)handle, &fd) == 0
                        ? fcntl(fd, F_DUPFD_CLOEXEC, 3)
                        : -1;
         uv_close((uv_handle_t *)handle, on_socket_closed);
         if (copy >= 0)
-            child->on_socket(child->data, copy);
+            child->ops.socket(child->data, copy);
         if (!taken || child->freed)
             break;
     }
@@ -312,7 +318,7 @@ static void take_read(struct stream *stream, ssize_t got, const uv_buf_t *buf)
     if (child->freed)
         return;
     if (got > 0) {
-        stream->call(child->data, buf->base, (size_t)got);
+        give(stream, buf->base, (size_t)got);
         if (!child->freed)
             calm(stream, (size_t)got);
     } else if (got < 0) {
@@ -328,7 +334,7 @@ static void take_read(struct stream *stream, ssize_t got, const uv_buf_t *buf)
 static void on_read(uv_stream_t *pipe, ssize_t got, const uv_buf_t *buf)
 {
     struct stream *stream = CONTAINER_OF(pipe, struct stream, pipe);
-    LOOP_CALL("output of a child", stream->call, take_read(stream, got, buf));
+    LOOP_CALL("output of a child", stream->child->ops.output, take_read(stream, got, buf));
 }
 
 static void on_written(uv_write_t *request, int status)
@@ -397,11 +403,9 @@ static int open_ours(struct child *child, uv_pipe_t *pipe, int ours)
     return -1;
 }
 
-static int open_stream(struct child *child, struct stream *stream, int ours,
-                       void (*call)(void *data, const char *bytes, size_t len))
+static int open_stream(struct child *child, struct stream *stream, int ours)
 {
     stream->child = child;
-    stream->call = call;
     stream->open = open_ours(child, &stream->pipe, ours) == 0;
     return stream->open ? 0 : -1;
 }
@@ -436,28 +440,26 @@ static int make_pipe(int *theirs, bool child_reads)
     return failed ? -1 : ends[child_reads ? 1 : 0];
 }
 
-static int open_pipes(struct child *child, const struct child_options *options, struct child_ends *ends)
+static int open_pipes(struct child *child, const struct process_spec *spec, struct child_ends *ends)
 {
     int ours;
-    if (options->want_stdin && ((ours = make_pipe(&ends->fd[0], true)) < 0 || open_input(child, ours)))
+    if ((spec->input || spec->keep_input) && ((ours = make_pipe(&ends->fd[0], true)) < 0 || open_input(child, ours)))
         return -1;
-    if (options->on_stdout &&
-        ((ours = make_pipe(&ends->fd[1], false)) < 0 || open_stream(child, &child->out, ours, options->on_stdout)))
-        return -1;
-    if (options->on_stderr &&
-        ((ours = make_pipe(&ends->fd[2], false)) < 0 || open_stream(child, &child->err, ours, options->on_stderr)))
-        return -1;
+    struct stream *const streams[] = {&child->out, &child->err};
+    for (int i = 0; child->ops.output && i < 2; i++)
+        if ((ours = make_pipe(&ends->fd[1 + i], false)) < 0 || open_stream(child, streams[i], ours))
+            return -1;
     return 0;
 }
 
 /* One terminal for all three. We read and write it by two descriptors, for libuv has one handle for each. */
-static int open_terminal(struct child *child, const struct child_options *options, struct child_ends *ends)
+static int open_terminal(struct child *child, struct child_ends *ends)
 {
     struct winsize size = {.ws_row = 24, .ws_col = 80};
     char name[64];
     child->tty = true;
     int master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
-    if (master < 0 || open_stream(child, &child->out, master, options->on_stdout))
+    if (master < 0 || open_stream(child, &child->out, master))
         return -1;
     if (grantpt(master) || unlockpt(master) || ptsname_r(master, name, sizeof(name)))
         return -1;
@@ -469,22 +471,22 @@ static int open_terminal(struct child *child, const struct child_options *option
     return input < 0 ? -1 : open_input(child, input);
 }
 
-static int open_control(struct child *child, const struct child_options *options, struct child_ends *ends)
+static int open_control(struct child *child, struct child_ends *ends)
 {
     int pair[2];
-    if (!options->on_control)
+    if (!child->ops.control)
         return 0;
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair))
         return -1;
     ends->fd[CHILD_CONTROL_FD] = pair[1];
     child->gentle = true;
-    return open_stream(child, &child->control, pair[0], options->on_control);
+    return open_stream(child, &child->control, pair[0]);
 }
 
-static int copy_handed(const struct child_options *options, struct child_ends *ends)
+static int copy_handed(const struct process_spec *spec, struct child_ends *ends)
 {
     int *to = &ends->fd[PROCESS_HANDED_FD];
-    for (const int *at = options->hand_over; at && *at >= 0; at++, to++)
+    for (const int *at = spec->hand_over; at && *at >= 0; at++, to++)
         if (*at > 0 && (*to = fcntl(*at, F_DUPFD_CLOEXEC, CHILD_ENDS)) < 0)
             return -1;
     return 0;
@@ -517,8 +519,7 @@ static void watch_forks(void)
     pthread_atfork(NULL, NULL, in_child);
 }
 
-static int spawn(struct child *child, const struct child_options *options, const char *file,
-                 const struct child_ends *ends)
+static int spawn(struct child *child, const struct process_spec *spec, const char *file, const struct child_ends *ends)
 {
     uv_stdio_container_t stdio[CHILD_ENDS];
     for (int i = 0; i < CHILD_ENDS; i++) {
@@ -528,9 +529,9 @@ static int spawn(struct child *child, const struct child_options *options, const
     uv_process_options_t how = {
         .exit_cb = on_exited,
         .file = file,
-        .args = (char **)(uintptr_t)options->argv,
-        .env = (char **)(uintptr_t)options->env,
-        .cwd = options->cwd,
+        .args = (char **)(uintptr_t)spec->argv,
+        .env = (char **)(uintptr_t)spec->env,
+        .cwd = spec->cwd,
         .flags = UV_PROCESS_DETACHED,
         .stdio_count = CHILD_CONTROL_FD,
         .stdio = stdio,
@@ -544,9 +545,9 @@ static int spawn(struct child *child, const struct child_options *options, const
     syscall(SYS_close_range, 3u, ~0u, 4u /* CLOSE_RANGE_CLOEXEC */);
     own_handle(child, &child->process);
     starter = getpid();
-    left_alone = options->ends_with_us || options->on_control;
-    joins = options->join;
-    keeps_keyring = options->keep_keyring;
+    left_alone = spec->ends_with_us || child->ops.control;
+    joins = spec->join;
+    keeps_keyring = spec->keep_keyring;
     starting = true;
     int failed = uv_spawn(loop_uv(child->loop), &child->process, &how);
     starting = false;
@@ -566,10 +567,11 @@ static void abandon(struct child *child)
     child->freed = true;
 }
 
-struct child *child_start(struct loop *loop, const struct child_options *options, struct err *err)
+struct child *child_start(struct loop *loop, const struct process_spec *spec, const struct child_ops *ops, void *data,
+                          struct err *err)
 {
-    const char *name = options->argv[0];
-    CLEANUP(free) char *file = child_find_program(name, options->env);
+    const char *name = spec->argv[0];
+    CLEANUP(free) char *file = child_find_program(name, spec->env);
     if (!file) {
         err_set(err, "cannot start %s: it is not in PATH", name);
         if (err)
@@ -578,26 +580,26 @@ struct child *child_start(struct loop *loop, const struct child_options *options
     }
     struct child *child = xcalloc(1, sizeof(*child));
     child->loop = loop;
-    child->data = options->data;
-    child->on_exit = options->on_exit;
-    child->on_socket = options->on_socket;
-    child->gentle = options->gentle;
-    child->out.pace.after = child->err.pace.after = options->calm_after;
+    child->ops = *ops;
+    child->data = data;
+    child->gentle = spec->gentle;
+    child->out.pace.after = child->err.pace.after = spec->calm_after;
     uv_timer_init(loop_uv(loop), &child->grace);
     own_handle(child, &child->grace);
 
     CLEANUP(child_ends) struct child_ends ends;
     memset(&ends, 0xff, sizeof(ends)); /* -1: none */
     int failed = 0;
-    if (copy_handed(options, &ends) || (options->tty ? open_terminal : open_pipes)(child, options, &ends) ||
-        open_control(child, options, &ends))
+    if (copy_handed(spec, &ends) ||
+        (spec->open == PROCESS_PTY ? open_terminal(child, &ends) : open_pipes(child, spec, &ends)) ||
+        open_control(child, &ends))
         failed = -errno;
     else
-        failed = spawn(child, options, file, &ends);
+        failed = spawn(child, spec, file, &ends);
     if (failed) {
         /* A missing folder and a missing program give the same code; say which. */
-        if (options->cwd && access(options->cwd, X_OK))
-            err_set_errno(err, errno, "cannot start %s in %s", name, options->cwd);
+        if (spec->cwd && access(spec->cwd, X_OK))
+            err_set_errno(err, errno, "cannot start %s in %s", name, spec->cwd);
         else
             err_set_errno(err, -failed, "cannot start %s", name);
         abandon(child);
@@ -719,7 +721,8 @@ void child_free(struct child *child)
 
 int child_run_aside(struct loop *loop, const char *const *argv, const char *const *env, unsigned limit_ms)
 {
-    struct child *child = child_start(loop, &(struct child_options){.argv = argv, .env = env}, NULL);
+    struct child *child =
+        child_start(loop, &(struct process_spec){.argv = argv, .env = env}, &(struct child_ops){0}, NULL, NULL);
     if (!child)
         return -1;
     leave(child, limit_ms);

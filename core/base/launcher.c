@@ -7,7 +7,6 @@
 #include "log.h"
 #include "loop.h"
 #include "mem.h"
-#include "process.h"
 #include "processes.h"
 #include "strbuf.h"
 #include <fcntl.h>
@@ -333,8 +332,8 @@ struct child *launcher_guard_start(struct loop *loop, const char *const *stop, c
 {
     struct err err = ERR_INIT;
     char **argv = launch_command((const char *const[]){"--guard"}, 1, stop);
-    struct child_options options = {.argv = (const char *const *)argv, .env = env, .on_control = ignore_line};
-    struct child *guard = child_start(loop, &options, &err);
+    struct process_spec spec = {.argv = (const char *const *)argv, .env = env};
+    struct child *guard = child_start(loop, &spec, &(struct child_ops){.control = ignore_line}, NULL, &err);
     if (!guard)
         log_warn("%s has no guard: %s", stop[0], err.text);
     argv_free(argv);

@@ -301,26 +301,15 @@ static void on_words(void *user, bool engine, const char *bytes, size_t len)
         give_output(process, engine ? PROCESS_ENGINE_STDERR : shared_stream(process), bytes, len);
 }
 
-static void receive(struct process *process, enum process_stream stream, const char *bytes, size_t len)
+static void on_output(void *data, enum process_stream stream, const char *bytes, size_t len)
 {
+    struct process *process = data;
     enter(process);
-    if (!process->words)
-        give_output(process, stream, bytes, len);
-    else if (len && stream == shared_stream(process))
+    if (process->words && len && stream == shared_stream(process))
         launcher_words_feed(process->words, bytes, len);
-    else if (len)
+    else if (!process->words || len)
         give_output(process, stream, bytes, len);
     leave(process);
-}
-
-static void on_stdout(void *data, const char *bytes, size_t len)
-{
-    receive(data, PROCESS_STDOUT, bytes, len);
-}
-
-static void on_stderr(void *data, const char *bytes, size_t len)
-{
-    receive(data, PROCESS_STDERR, bytes, len);
 }
 
 /* ---- starting ---- */
@@ -356,28 +345,18 @@ static struct process *new_process(struct loop *loop, const struct process_spec 
 
 static struct child *start_child(struct process *process, const struct process_spec *spec, struct err *err)
 {
-    bool launched = spec->launcher == PROCESS_LAUNCHED;
-    char **argv = launched ? launcher_argv(spec->argv, spec->cwd) : NULL;
-    char **env = launched ? launcher_env(spec->env) : NULL;
-    struct child_options options = {
-        .argv = launched ? (const char *const *)argv : spec->argv,
-        .env = launched ? (const char *const *)env : spec->env,
-        .cwd = launched ? NULL : spec->cwd,
-        .want_stdin = spec->input || spec->keep_input,
-        .tty = spec->open == PROCESS_PTY,
-        .on_stdout = on_stdout,
-        .on_stderr = on_stderr,
-        .on_control = has_control(process) ? on_control : NULL,
-        .on_socket = spec->network ? on_socket : NULL,
-        .ends_with_us = spec->ends_with_us,
-        .keep_keyring = spec->keep_keyring,
-        .calm_after = spec->calm_after,
-        .join = spec->join,
-        .hand_over = spec->hand_over,
-        .on_exit = on_child_exit,
-        .data = process,
-    };
-    struct child *child = child_start(process->loop, &options, err);
+    struct child_ops ops = {.output = on_output,
+                            .control = has_control(process) ? on_control : NULL,
+                            .socket = spec->network ? on_socket : NULL,
+                            .exited = on_child_exit};
+    if (spec->launcher != PROCESS_LAUNCHED)
+        return child_start(process->loop, spec, &ops, process, err);
+    struct process_spec launched = *spec;
+    char **argv = launcher_argv(spec->argv, spec->cwd), **env = launcher_env(spec->env);
+    launched.argv = (const char *const *)argv;
+    launched.env = (const char *const *)env;
+    launched.cwd = NULL; /* keyturn-launch goes there */
+    struct child *child = child_start(process->loop, &launched, &ops, process, err);
     argv_free(argv);
     argv_free(env);
     return child;

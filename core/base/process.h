@@ -62,6 +62,7 @@ struct process_spec {
     bool keep_input;      /* its stdin stays open behind that. Neither: /dev/null */
     bool ends_with_us;    /* it hears of our death by itself, at the end of its input: no signal kills it then. bwrap's
                              own child would wait for a killed bwrap for ever */
+    bool gentle;          /* when it is freed, its input ends and it has some seconds to end by itself */
     bool keep_keyring;    /* it may use the keys of the user's session: Kerberos tickets, fscrypt */
     int64_t timeout_ms;   /* then it is killed; 0: never */
     uint64_t calm_after;  /* what a stream brings beyond so many bytes is read with pauses; 0: never */

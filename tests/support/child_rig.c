@@ -19,9 +19,8 @@ int child_rig_tear_down(void **state)
     return 0;
 }
 
-static void on_stdout(void *data, const char *bytes, size_t len)
+static void take_stdout(struct seen_child *child, const char *bytes, size_t len)
 {
-    struct seen_child *child = data;
     assert_int_equal(child->out_ends, 0);
     assert_int_equal(child->exits, 0);
     strbuf_add(&child->out, bytes, len);
@@ -35,9 +34,13 @@ static void on_stdout(void *data, const char *bytes, size_t len)
         child->heard(child);
 }
 
-static void on_stderr(void *data, const char *bytes, size_t len)
+static void on_output(void *data, enum process_stream stream, const char *bytes, size_t len)
 {
     struct seen_child *child = data;
+    if (stream == PROCESS_STDOUT) {
+        take_stdout(child, bytes, len);
+        return;
+    }
     assert_int_equal(child->err_ends, 0);
     strbuf_add(&child->err, bytes, len);
     child->err_ends += len == 0;
@@ -55,30 +58,32 @@ static void on_exit_(void *data, int status, int signum)
         seen_free(child);
 }
 
-struct child_options seen_options(struct seen_child *child, struct loop *loop, struct child_options options)
-{
-    *child = (struct seen_child){.loop = loop, .out = STRBUF_INIT, .err = STRBUF_INIT, .tty = options.tty};
-    options.on_stdout = on_stdout;
-    options.on_stderr = on_stderr;
-    options.on_exit = on_exit_;
-    options.data = child;
-    return options;
-}
+const struct child_ops seen_ops = {.output = on_output, .exited = on_exit_};
 
-void seen_start(struct seen_child *child, struct loop *loop, struct child_options options)
+void seen_start_line(struct seen_child *child, struct loop *loop, const struct process_spec *spec,
+                     void (*control)(void *data, const char *bytes, size_t len), void (*socket)(void *data, int fd))
 {
     struct err err = ERR_INIT;
-    options = seen_options(child, loop, options);
-    child->child = child_start(loop, &options, &err);
+    struct child_ops ops = seen_ops;
+    ops.control = control;
+    ops.socket = socket;
+    *child =
+        (struct seen_child){.loop = loop, .out = STRBUF_INIT, .err = STRBUF_INIT, .tty = spec->open == PROCESS_PTY};
+    child->child = child_start(loop, spec, &ops, child, &err);
     if (!child->child)
         fail_msg("%s", err.text);
     assert_true(child_pid(child->child) > 0);
 }
 
+void seen_start(struct seen_child *child, struct loop *loop, struct process_spec spec)
+{
+    seen_start_line(child, loop, &spec, NULL, NULL);
+}
+
 void seen_shell(struct seen_child *child, struct loop *loop, const char *script, bool want_stdin)
 {
     const char *argv[] = {"sh", "-c", script, NULL};
-    seen_start(child, loop, (struct child_options){.argv = argv, .want_stdin = want_stdin});
+    seen_start(child, loop, (struct process_spec){.argv = argv, .keep_input = want_stdin});
 }
 
 void seen_free(struct seen_child *child)

@@ -28,10 +28,13 @@ struct seen_child {
 int child_rig_set_up(void **state);
 int child_rig_tear_down(void **state);
 
-/* Options whose callbacks note in `child`, made anew, what happens. */
-struct child_options seen_options(struct seen_child *child, struct loop *loop, struct child_options options);
+/* Callbacks that note in a struct seen_child what happens. */
+extern const struct child_ops seen_ops;
 /* Nothing fails softly: a child that cannot be started fails the test. */
-void seen_start(struct seen_child *child, struct loop *loop, struct child_options options);
+void seen_start(struct seen_child *child, struct loop *loop, struct process_spec spec);
+/* The same with a control line. */
+void seen_start_line(struct seen_child *child, struct loop *loop, const struct process_spec *spec,
+                     void (*control)(void *data, const char *bytes, size_t len), void (*socket)(void *data, int fd));
 void seen_shell(struct seen_child *child, struct loop *loop, const char *script, bool want_stdin);
 void seen_free(struct seen_child *child);
 void seen_release(struct seen_child *child);

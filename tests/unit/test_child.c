@@ -80,20 +80,20 @@ static void test_environment_folder_and_path(void **state)
     const char *argv[] = {"keyturn-test-program", "a b", NULL};
     const char *env[] = {"COLOUR=blue", path, NULL};
     struct seen_child child;
-    seen_start(&child, loop, (struct child_options){.argv = argv, .env = env, .cwd = folder});
+    seen_start(&child, loop, (struct process_spec){.argv = argv, .env = env, .cwd = folder});
     loop_run(loop);
     CLEANUP(free) char *want = xasprintf("%s a b blue  %s\n", program, real);
     assert_string_equal(child.out.buf, want);
     seen_release(&child);
 
     /* Not in our PATH; and what is in the folder is not run just because PATH has a relative entry. */
-    struct child_options options = {.argv = argv, .cwd = folder};
-    assert_null(child_start(loop, &options, &err));
+    struct process_spec options = {.argv = argv, .cwd = folder};
+    assert_null(child_start(loop, &options, &seen_ops, NULL, &err));
     assert_string_equal(err.text, "cannot start keyturn-test-program: it is not in PATH");
     assert_int_equal(err.code, ENOENT);
     const char *dot[] = {"PATH=.:", NULL};
     options.env = dot;
-    assert_null(child_start(loop, &options, &err));
+    assert_null(child_start(loop, &options, &seen_ops, NULL, &err));
     assert_int_equal(file_remove_tree(folder, &err), 0);
 }
 
@@ -102,20 +102,19 @@ static void test_failures_name_the_cause(void **state)
     struct loop *loop = *state;
     struct err err = ERR_INIT;
     const char *missing[] = {"/no/such/program", NULL};
-    struct seen_child child;
-    struct child_options options =
-        seen_options(&child, loop, (struct child_options){.argv = missing, .want_stdin = true});
-    assert_null(child_start(loop, &options, &err));
+    struct seen_child child = {.loop = loop, .out = STRBUF_INIT, .err = STRBUF_INIT};
+    struct process_spec options = {.argv = missing, .keep_input = true};
+    assert_null(child_start(loop, &options, &seen_ops, &child, &err));
     assert_string_equal(err.text, "cannot start /no/such/program: No such file or directory");
     assert_int_equal(err.code, ENOENT);
     const char *fine[] = {"sh", NULL};
     options.argv = fine;
     options.cwd = "/no/such/folder";
-    assert_null(child_start(loop, &options, &err));
+    assert_null(child_start(loop, &options, &seen_ops, &child, &err));
     assert_string_equal(err.text, "cannot start sh in /no/such/folder: No such file or directory");
     options.argv = (const char *const[]){"/etc/passwd", NULL};
     options.cwd = NULL;
-    assert_null(child_start(loop, &options, &err));
+    assert_null(child_start(loop, &options, &seen_ops, &child, &err));
     assert_int_equal(err.code, EACCES);
     loop_run(loop);
     assert_int_equal(child.exits + child.out_ends + child.err_ends, 0);
@@ -265,8 +264,8 @@ static void test_a_child_dies_with_us(void **state)
     if (parent == 0) {
         struct loop *own = loop_new(clock_system());
         const char *argv[] = {"sleep", "100", NULL};
-        struct child_options options = {.argv = argv};
-        struct child *child = child_start(own, &options, NULL);
+        struct process_spec options = {.argv = argv};
+        struct child *child = child_start(own, &options, &(struct child_ops){0}, NULL, NULL);
         int pid = child ? child_pid(child) : 0;
         (void)!write(ends[1], &pid, sizeof(pid));
         pause();
@@ -306,7 +305,7 @@ static void test_what_it_joins(void **state)
     const int join[] = {ends[1], -1};
     const char *argv[] = {"true", NULL};
     struct seen_child child;
-    seen_start(&child, loop, (struct child_options){.argv = argv, .join = join});
+    seen_start(&child, loop, (struct process_spec){.argv = argv, .join = join});
     loop_run(loop);
     assert_int_equal(read(ends[0], bytes, sizeof(bytes)), 1);
     assert_int_equal(bytes[0], '0');
@@ -328,7 +327,7 @@ static void test_what_is_handed_over(void **state)
     const int handed[] = {ends[0], 0, one, two, -1};
     const char *argv[] = {"sh", "-c", "cat <&4; cat <&6; cat <&7", NULL};
     struct seen_child child;
-    seen_start(&child, loop, (struct child_options){.argv = argv, .hand_over = handed});
+    seen_start(&child, loop, (struct process_spec){.argv = argv, .hand_over = handed});
     loop_run(loop);
     assert_string_equal(child.out.buf, "given\none\ntwo\n");
     close(one);
@@ -351,7 +350,7 @@ static void test_the_keyring(void **state)
     assert_true(syscall(SYS_add_key, "user", "keyturn-test", "secret", 6, KEY_SPEC_SESSION_KEYRING) > 0);
     for (int keep = 0; keep < 2; keep++) {
         struct seen_child child;
-        seen_start(&child, loop, (struct child_options){.argv = argv, .keep_keyring = keep});
+        seen_start(&child, loop, (struct process_spec){.argv = argv, .keep_keyring = keep});
         loop_run(loop);
         assert_string_equal(child.out.buf, keep ? "True\n" : "False\n");
         seen_release(&child);
@@ -385,8 +384,7 @@ static void test_a_socket_over_the_control_line(void **state)
     struct seen_child child;
     struct sockaddr_in address;
     socklen_t len = sizeof(address);
-    seen_start(&child, loop,
-               (struct child_options){.argv = argv, .on_control = ignore_control, .on_socket = take_socket});
+    seen_start_line(&child, loop, &(struct process_spec){.argv = argv}, ignore_control, take_socket);
     loop_run(loop);
     assert_true(came >= 0);
     assert_int_equal(getsockname(came, (struct sockaddr *)&address, &len), 0);

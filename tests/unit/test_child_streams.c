@@ -106,9 +106,10 @@ static void test_without_streams(void **state)
     struct loop *loop = *state;
     const char *argv[] = {"sh", "-c", "echo to nobody; echo x >&2; exit 4", NULL};
     int seen = -1;
-    struct child_options options = {.argv = argv, .on_exit = on_bare_exit, .data = &seen};
+    struct process_spec options = {.argv = argv};
+    struct child_ops ops = {.exited = on_bare_exit};
     struct err err = ERR_INIT;
-    struct child *child = child_start(loop, &options, &err);
+    struct child *child = child_start(loop, &options, &ops, &seen, &err);
     assert_non_null(child);
     loop_run(loop);
     assert_int_equal(seen, 4000);
@@ -152,7 +153,7 @@ static void test_terminal(void **state)
     struct seen_child child;
     const char *argv[] = {"sh", "-c", "test -t 0 && test -t 1 && test -t 2 && stty size && read x && echo got:$x",
                           NULL};
-    seen_start(&child, loop, (struct child_options){.argv = argv, .tty = true});
+    seen_start(&child, loop, (struct process_spec){.argv = argv, .open = PROCESS_PTY});
     child_write(child.child, "7\n", 2);
     loop_run(loop);
     assert_int_equal(child.status, 0);
@@ -162,7 +163,7 @@ static void test_terminal(void **state)
     seen_release(&child);
     /* The end of its input is what a person would type. */
     const char *cat[] = {"cat", NULL};
-    seen_start(&child, loop, (struct child_options){.argv = cat, .tty = true});
+    seen_start(&child, loop, (struct process_spec){.argv = cat, .open = PROCESS_PTY});
     child_write(child.child, "x\n", 2);
     child_close_stdin(child.child);
     loop_run(loop);
@@ -177,7 +178,7 @@ static void test_terminal_that_ends_full(void **state)
     struct seen_child child;
     siginfo_t info;
     const char *argv[] = {"seq", "2000", NULL};
-    seen_start(&child, loop, (struct child_options){.argv = argv, .tty = true});
+    seen_start(&child, loop, (struct process_spec){.argv = argv, .open = PROCESS_PTY});
     assert_int_equal(waitid(P_PID, (id_t)child_pid(child.child), &info, WEXITED | WNOWAIT), 0);
     loop_run(loop);
     expect_numbers(&child.out, 2000, "\r\n");
@@ -201,7 +202,7 @@ static void test_line_of_control(void **state)
     struct loop *loop = *state;
     struct seen_child child;
     const char *argv[] = {"sh", "-c", "echo ready >&3; read x <&3; echo out; echo $x >&3", NULL};
-    seen_start(&child, loop, (struct child_options){.argv = argv, .on_control = on_control});
+    seen_start_line(&child, loop, &(struct process_spec){.argv = argv}, on_control, NULL);
     loop_run(loop);
     assert_string_equal(said.buf, "ready\ngo\n");
     assert_string_equal(child.out.buf, "out\n");
@@ -213,7 +214,7 @@ static void test_line_of_control(void **state)
     CLEANUP(free) char *folder = file_make_temp_dir(NULL, "keyturn-child-", &err);
     CLEANUP(free) char *script = xasprintf("echo on; read x <&3; sleep 0.1; echo cleaned > %s/mark", folder);
     argv[2] = script;
-    seen_start(&child, loop, (struct child_options){.argv = argv, .on_control = on_control});
+    seen_start_line(&child, loop, &(struct process_spec){.argv = argv}, on_control, NULL);
     child.free_on_output = true;
     loop_run(loop);
     loop_free(loop); /* waits for it */
@@ -234,7 +235,7 @@ static void test_calm_loses_nothing(void **state)
     struct loop *loop = *state;
     struct seen_child child;
     const char *both[] = {"sh", "-c", "seq 200000 & seq 150000 >&2; wait; exit 3", NULL};
-    seen_start(&child, loop, (struct child_options){.argv = both, .calm_after = CALM_AFTER});
+    seen_start(&child, loop, (struct process_spec){.argv = both, .calm_after = CALM_AFTER});
     loop_run(loop);
     expect_numbers(&child.out, 200000, "\n");
     expect_numbers(&child.err, 150000, "\n");
@@ -242,7 +243,7 @@ static void test_calm_loses_nothing(void **state)
     assert_int_equal(child.status, 3);
     seen_release(&child);
     const char *one[] = {"seq", "100000", NULL};
-    seen_start(&child, loop, (struct child_options){.argv = one, .tty = true, .calm_after = CALM_AFTER});
+    seen_start(&child, loop, (struct process_spec){.argv = one, .open = PROCESS_PTY, .calm_after = CALM_AFTER});
     loop_run(loop);
     expect_numbers(&child.out, 100000, "\r\n");
     assert_int_equal(child.exits, 1);
@@ -287,7 +288,7 @@ static int rounds_of(struct loop *loop, uint64_t calm_after, size_t ends_at)
         strbuf_addf(&bytes, "%d\n", i);
     const char *argv[] = {"cat", NULL};
     struct seen_child child;
-    seen_start(&child, loop, (struct child_options){.argv = argv, .want_stdin = true, .calm_after = calm_after});
+    seen_start(&child, loop, (struct process_spec){.argv = argv, .keep_input = true, .calm_after = calm_after});
     fill_pipe(&child, bytes.buf);
     child.heard = count_round;
     counting.rounds = 0;
@@ -334,7 +335,7 @@ static void test_floods_share(void **state)
     struct seen_child children[FLOODS];
     counting.ends_at = 0;
     for (size_t i = 0; i < FLOODS; i++) {
-        seen_start(&children[i], loop, (struct child_options){.argv = both, .calm_after = CALM_AFTER});
+        seen_start(&children[i], loop, (struct process_spec){.argv = both, .calm_after = CALM_AFTER});
         children[i].heard = drop_output;
     }
     pausing.child = &children[0];
@@ -370,14 +371,14 @@ static void test_free_in_a_pause(void **state)
 {
     struct loop *loop = *state;
     const char *yes[] = {"yes", NULL}, *gentle[] = {"sh", "-c", "yes & read x <&3", NULL};
-    const struct child_options ways[] = {
+    const struct process_spec ways[] = {
         {.argv = yes, .calm_after = CALM_AFTER},
-        {.argv = yes, .calm_after = CALM_AFTER, .tty = true},
-        {.argv = gentle, .calm_after = CALM_AFTER, .on_control = on_control},
+        {.argv = yes, .calm_after = CALM_AFTER, .open = PROCESS_PTY},
+        {.argv = gentle, .calm_after = CALM_AFTER},
     };
     for (size_t i = 0; i < COUNT_OF(ways); i++) {
         struct seen_child child;
-        seen_start(&child, loop, ways[i]);
+        seen_start_line(&child, loop, &ways[i], ways[i].argv == gentle ? on_control : NULL, NULL);
         child.heard = await_pause;
         pausing.child = &child;
         loop_run(loop);
