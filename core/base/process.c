@@ -156,9 +156,10 @@ static void report_child(struct process *process)
 static void finish(struct process *process)
 {
     struct process_end *end = &process->end;
-    if (!process->reported)
+    if (process->reported)
+        blame_signal(process);
+    else
         report_child(process);
-    blame_signal(process);
     if (process->words && process->engine_works && !end->lost && !launcher_words_marked(process->words))
         launcher_words_give_up(process->words);
     if (process->freed)
@@ -447,7 +448,10 @@ static void kill_now(struct process *process)
     process->state = PROCESS_KILLED;
     process->end.forced = true;
     send_letter(process, LAUNCH_KILL);
-    loop_timer_start(process->loop, &process->limit, loop_now_us(process->loop) + SETTLE_US, on_settled);
+    if (process->launcher == PROCESS_DIRECT)
+        loop_timer_stop(process->loop, &process->limit); /* the kill was all that there is to do */
+    else
+        loop_timer_start(process->loop, &process->limit, loop_now_us(process->loop) + SETTLE_US, on_settled);
 }
 
 static void on_limit(struct loop_timer *timer)
