@@ -1,13 +1,19 @@
 /* A sequence that is not known is swallowed to its end: were it handed on piece by piece, its last letter could answer
  * a question. C1 controls begin sequences as Esc and a letter do. In pasted text only text, newlines and tabs count; an
- * escape in it is nobody's key. */
+ * escape in it is nobody's key.
+ *
+ * A string (OSC, DCS and the like) that never ends would swallow every key. So it ends with the first pause after it
+ * was silent for a second or became too long, and Ctrl-C, which approves nothing, is heard in any sequence. */
 
 #include "keyread.h"
 #include "base/utf8.h"
 #include <stdlib.h>
 #include <string.h>
 
-#define C1_ST 0x9C /* ends the strings that OSC, DCS and the like begin */
+#define C1_ST           0x9C /* ends the strings that OSC, DCS and the like begin */
+#define CTRL_C          0x03
+#define STRING_MAX      4096 /* characters; no answer that we ask for is as long */
+#define STRING_QUIET_US 1000000
 
 static bool is_key(struct key *key, uint32_t code)
 {
@@ -156,17 +162,39 @@ static bool take_c1(struct keyread *read, uint32_t c, struct key *key)
     read->state = read->pasting ? KEYREAD_PLAIN : c1_state(c);
     read->len = 0;
     read->c1 = true;
+    read->over = false;
+    read->last_us = read->now_us;
     return esc && !read->pasting && is_key(key, KEYSYM_ESC);
+}
+
+/* The sequence that Esc and this letter begin; KEYREAD_PLAIN: none. */
+static enum keyread_state esc_state(uint32_t c)
+{
+    switch (c) {
+    case '[':
+        return KEYREAD_CSI;
+    case 'O':
+        return KEYREAD_SS3;
+    case 'P':
+    case 'X':
+    case ']':
+    case '^':
+    case '_':
+        return KEYREAD_STRING;
+    default:
+        return KEYREAD_PLAIN;
+    }
 }
 
 static bool begin_sequence(struct keyread *read, uint32_t c, struct key *key)
 {
     read->len = 0;
-    read->c1 = false;
-    read->state = c == '['                                                   ? KEYREAD_CSI
-                  : c == 'O'                                                 ? KEYREAD_SS3
-                  : c == ']' || c == 'P' || c == '_' || c == '^' || c == 'X' ? KEYREAD_STRING
-                                                                             : KEYREAD_PLAIN;
+    read->c1 = read->over = false;
+    read->opener = c;
+    read->last_us = read->now_us;
+    read->state = esc_state(c);
+    if (read->pasting && read->state == KEYREAD_STRING)
+        read->state = KEYREAD_PLAIN; /* it would swallow the end of the paste */
     if (read->state != KEYREAD_PLAIN)
         return false;
     if (c == 0x1B) { /* twice: the first was a key, the second may begin something */
@@ -179,11 +207,30 @@ static bool begin_sequence(struct keyread *read, uint32_t c, struct key *key)
     return true;
 }
 
+static bool in_string(const struct keyread *read)
+{
+    return read->state == KEYREAD_STRING || read->state == KEYREAD_STRING_ESC;
+}
+
+static void string_char(struct keyread *read, uint32_t c)
+{
+    if (read->now_us - read->last_us >= STRING_QUIET_US || ++read->len > STRING_MAX)
+        read->over = true;
+    read->last_us = read->now_us;
+    if (c == C1_ST || c == (read->state == KEYREAD_STRING ? 0x07 : '\\'))
+        read->state = KEYREAD_PLAIN;
+    else
+        read->state = c == 0x1B && read->state == KEYREAD_STRING ? KEYREAD_STRING_ESC : KEYREAD_STRING;
+}
+
 bool keyread_char(struct keyread *read, uint32_t c, struct key *key)
 {
-    bool in_string = read->state == KEYREAD_STRING || read->state == KEYREAD_STRING_ESC;
-    if (c >= 0x80 && c < 0xA0 && !in_string)
+    if (c >= 0x80 && c < 0xA0 && !in_string(read))
         return take_c1(read, c, key);
+    if (c == CTRL_C && read->state != KEYREAD_ESC && !read->pasting) {
+        read->state = KEYREAD_PLAIN;
+        return control_key(c, key);
+    }
     switch (read->state) {
     case KEYREAD_ESC:
         return begin_sequence(read, c, key);
@@ -203,10 +250,8 @@ bool keyread_char(struct keyread *read, uint32_t c, struct key *key)
             read->text[read->len++] = (char)c;
         return false;
     case KEYREAD_STRING:
-        read->state = c == 0x07 || c == C1_ST ? KEYREAD_PLAIN : c == 0x1B ? KEYREAD_STRING_ESC : KEYREAD_STRING;
-        return false;
     case KEYREAD_STRING_ESC:
-        read->state = c == '\\' || c == C1_ST ? KEYREAD_PLAIN : KEYREAD_STRING;
+        string_char(read, c);
         return false;
     case KEYREAD_PLAIN:
         break;
@@ -269,12 +314,16 @@ bool keyread_idle(struct keyread *read, struct key *key)
         read->state = KEYREAD_PLAIN;
         return !read->pasting && is_key(key, KEYSYM_ESC);
     }
-    /* "Alt-[" and "Alt-O", typed: the rest of a real sequence comes with it. */
-    if ((read->state == KEYREAD_CSI || read->state == KEYREAD_SS3) && !read->len && !read->pasting && !read->c1) {
-        is_key(key, read->state == KEYREAD_CSI ? '[' : 'O');
-        key->alt = true;
+    if (in_string(read) && read->over) {
         read->state = KEYREAD_PLAIN;
-        return true;
+        return false;
     }
-    return false;
+    /* "Alt-[", "Alt-]" and the like, typed: the rest of a real sequence comes with it. */
+    bool opened = read->state == KEYREAD_CSI || read->state == KEYREAD_SS3 || read->state == KEYREAD_STRING;
+    if (!opened || read->len || read->pasting || read->c1)
+        return false;
+    is_key(key, read->opener);
+    key->alt = true;
+    read->state = KEYREAD_PLAIN;
+    return true;
 }

@@ -18,6 +18,7 @@
  * answer a question. */
 
 #include "term.h"
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
@@ -537,6 +538,7 @@ static bool read_key(struct term *term, struct key *key, bool *whole)
 
 bool term_key(struct term *term, struct key *key)
 {
+    term->read.now_us = clock_system()->now_us(clock_system());
     for (bool whole = false; !whole;)
         if (!read_key(term, key, &whole))
             return keyread_idle(&term->read, key);

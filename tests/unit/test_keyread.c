@@ -1,5 +1,6 @@
 /* From characters to keys: what is known, what is swallowed, what is pasted. */
 
+#include "base/mem.h"
 #include "base/strbuf.h"
 #include "keyread.h"
 #include <setjmp.h>
@@ -196,6 +197,71 @@ static void test_paste(void **state)
     check_keys("\033[201~", "");
 }
 
+/* One Alt key must not lock the keyboard. */
+static void test_a_string_that_never_came(void **state)
+{
+    static const char openers[] = "]PX^_[O";
+    (void)state;
+    for (const char *at = openers; *at; at++) {
+        struct keyread read = {0};
+        CLEANUP(strbuf) struct strbuf out = STRBUF_INIT;
+        feed(&read, (const char[]){'\033', *at, '\0'}, &out);
+        feed(&read, "n", &out);
+        CLEANUP(free) char *want = xasprintf("Alt-%c n ", *at);
+        assert_string_equal(out.buf, want);
+    }
+}
+
+static void test_ctrl_c_is_heard_in_a_sequence(void **state)
+{
+    (void)state;
+    check_keys("\033]0;y\x03n", "Ctrl-C n ");
+    check_keys("\033]0;y\033\x03n", "Ctrl-C n ");
+    check_keys("\033[1;\x03n", "Ctrl-C n ");
+    check_bytes("\xc2\x9d\x03n", true, "Ctrl-C n ");
+}
+
+/* Characters that come in after so long a silence end nothing by themselves: they may have waited in a queue. What
+ * comes after the pause behind them is typed. */
+static void test_a_string_ends_after_silence(void **state)
+{
+    (void)state;
+    struct keyread read = {0};
+    CLEANUP(strbuf) struct strbuf out = STRBUF_INIT;
+    struct key key;
+    assert_false(keyread_char(&read, 0x9D, &key));
+    for (int i = 0; i < 5; i++) {
+        read.now_us += 900000;
+        feed(&read, "y", &out);
+    }
+    read.now_us += 1000000;
+    feed(&read, "yyy", &out);
+    assert_string_equal(out.buf, "");
+    feed(&read, "n", &out);
+    assert_string_equal(out.buf, "n ");
+}
+
+static void test_a_string_ends_when_it_is_too_long(void **state)
+{
+    (void)state;
+    struct keyread read = {0};
+    CLEANUP(strbuf) struct strbuf out = STRBUF_INIT;
+    feed(&read, "\033]y", &out);
+    for (int i = 0; i < 5000; i++) {
+        struct key key;
+        assert_false(keyread_char(&read, 'y', &key));
+    }
+    feed(&read, "y", &out);
+    feed(&read, "n", &out);
+    assert_string_equal(out.buf, "n ");
+}
+
+static void test_a_string_does_not_hide_the_end_of_a_paste(void **state)
+{
+    (void)state;
+    check_keys("\033[200~a\033]b\033[201~n", "? a b ? n ");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -207,6 +273,11 @@ int main(void)
         cmocka_unit_test(test_c1_controls_do_not_end_a_paste),
         cmocka_unit_test(test_mouse),
         cmocka_unit_test(test_paste),
+        cmocka_unit_test(test_a_string_that_never_came),
+        cmocka_unit_test(test_ctrl_c_is_heard_in_a_sequence),
+        cmocka_unit_test(test_a_string_ends_after_silence),
+        cmocka_unit_test(test_a_string_ends_when_it_is_too_long),
+        cmocka_unit_test(test_a_string_does_not_hide_the_end_of_a_paste),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
