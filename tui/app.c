@@ -237,7 +237,8 @@ static void watch_signals(struct app *app)
         void (*caught)(void *data);
     } table[] = {
         {SIGWINCH, resized},   {SIGTERM, terminated},       {SIGHUP, hung_up},
-        {SIGINT, interrupted}, {SIGTSTP, asked_to_suspend},
+        {SIGINT, interrupted}, {SIGTSTP, asked_to_suspend}, {SIGTTIN, asked_to_suspend},
+        {SIGTTOU, asked_to_suspend},
     };
     for (size_t i = 0; i < COUNT_OF(table); i++)
         app->signals[i] = loop_watch_signal(app->loop, table[i].signum, table[i].caught, app);

@@ -55,14 +55,23 @@ static void host_marks(struct ui_host *host, size_t columns, unsigned char *out)
 
 /* ---- the shell, for a while ---- */
 
+/* The signals stop the program as usual until the terminal is ours again: after bg, taking it waits for fg. */
 void app_suspend(struct app *app)
 {
-    struct sigaction usual = {.sa_handler = SIG_DFL}, ours;
+    static const int stops[] = {SIGTSTP, SIGTTIN, SIGTTOU};
+    struct sigaction usual = {.sa_handler = SIG_DFL}, ours[COUNT_OF(stops)];
+    sigset_t giving, before;
+    sigemptyset(&giving);
+    sigaddset(&giving, SIGTTOU);
+    sigprocmask(SIG_BLOCK, &giving, &before); /* in the background too, the terminal can be given back */
     term_leave(app->term);
-    sigaction(SIGTSTP, &usual, &ours);
+    for (size_t i = 0; i < COUNT_OF(stops); i++)
+        sigaction(stops[i], &usual, &ours[i]);
+    sigprocmask(SIG_SETMASK, &before, NULL);
     kill(0, SIGTSTP); /* goes on here after fg */
-    sigaction(SIGTSTP, &ours, NULL);
     term_return(app->term);
+    for (size_t i = 0; i < COUNT_OF(stops); i++)
+        sigaction(stops[i], &ours[i], NULL);
     app_dirty(app);
 }
 

@@ -60,7 +60,7 @@ struct app {
     int stopped;      /* the exit status that a signal stands for; 0: none came */
 
     struct loop *loop; /* the stage's */
-    struct loop_watch *keys, *stray, *signals[5];
+    struct loop_watch *keys, *stray, *signals[7];
     struct loop_timer frame, tick, said; /* the last: a message has to go */
     struct loop_task stop;
     int64_t frame_us;  /* when the newest was shown */

@@ -479,7 +479,7 @@ bool process_kill(struct process *process, int64_t grace_ms)
 /* ---- on the user's terminal ---- */
 
 /* Meant for whoever has the terminal, which is not us meanwhile. */
-static const int terminal_signals[] = {SIGINT, SIGQUIT, SIGTSTP};
+static const int terminal_signals[] = {SIGINT, SIGQUIT, SIGTSTP, SIGTTIN, SIGTTOU};
 
 static _Noreturn void become(const struct process_spec *spec, const char *file)
 {

@@ -67,6 +67,25 @@ case_suspend() {
     check "the terminal is as it was" cmp -s "$home/before" "$home/after"
 }
 
+# The signals that stop who touches the terminal from the background, sent by anybody.
+stop_with() { # signal
+    begin "stop_$1" 120x40
+    tty_state "$home/before"
+    run_write
+    kill -"$1" "$(pgrep -s "$(mux display -p -t it '#{pane_pid}')" -x keyturn | head -1)"
+    sees 'Stopped'
+    tty_state "$home/stopped"
+    check "the terminal is the shell's" cmp -s "$home/before" "$home/stopped"
+    check "the modes are off" [ "$(mux display -p -t it '#{cursor_flag}#{mouse_any_flag}#{alternate_on}')" = 100 ]
+    typed 'fg'
+    keys Enter
+    sees 'waiting for you'
+    keys y
+    sees 'That is all I had to do.'
+}
+case_stop_ttin() { stop_with TTIN; }
+case_stop_ttou() { stop_with TTOU; }
+
 crash_with() { # signal, status
     begin "crash_$1" 120x40
     tty_state "$home/before"
@@ -147,6 +166,38 @@ case_hostile() {
     check "no direction was turned" bash -c "! grep -qaF \$'\\342\\200\\256' '$home/raw'"
 }
 
+# Keys that could begin an escape sequence which never comes: those after them are heard.
+case_alt_keys() {
+    local bytes
+    for bytes in '1b 5d' '1b 50' '1b 58' '1b 5e' '1b 5f' '1b 5b' '1b 4f'; do
+        begin "alt_${bytes// /}" 120x40
+        run_write
+        keys -H $bytes
+        sleep 0.2
+        keys n
+        sees 'That is all I had to do.'
+        check "nothing was written" grep -qx 3 "$home/ws/numbers"
+    done
+}
+
+# No key sends the control that begins a string. One that does all the same does not lock the keyboard for good.
+case_unended_string() {
+    begin unended_string 120x40
+    run_write
+    keys -H c2 9d
+    keys n
+    sleep 1.2
+    keys n
+    sleep 0.2
+    keys n
+    sees 'That is all I had to do.'
+    check "nothing was written" grep -qx 3 "$home/ws/numbers"
+    keys -H 1b 5d 78
+    keys C-c
+    keys C-c
+    sees 'status=130'
+}
+
 case_c_locale() {
     begin c_locale 120x40
     typed "export LC_ALL=C"
@@ -223,7 +274,7 @@ case_stray_stderr() {
     sees 'That is all'
 }
 
-run_cases resize small tiny suspend crash_segv crash_abrt kill_term kill_hup kill_quit kill_trap \
+run_cases resize small tiny suspend stop_ttin stop_ttou crash_segv crash_abrt kill_term kill_hup kill_quit kill_trap \
     kill_usr1 kill_usr2 kill_alrm kill_stkflt kill_xcpu kill_vtalrm kill_prof kill_io kill_pwr kill_sys kill_realtime \
-    kill_xfsz kill_asking hostile c_locale \
+    kill_xfsz kill_asking hostile alt_keys unended_string c_locale \
     no_color truecolor terminals terminals_undescribed stray_stderr
