@@ -14,10 +14,11 @@
  * Folders on the way to a new file are made, and go again when the commit fails or the write is undone, if nothing else
  * is in them by then.
  *
- * A kill leaves at worst a file `.keyturn-<16 hex>.tmp`, never a half-written target. Such leftovers are removed by a
- * later commit in that folder when they are ours and an hour old; the age is the inode's change time, because an
- * exchanged file keeps an old modification time. When a roll-back fails, the temporary may be the only copy of the old
- * file: it gets the name `NAME.keyturn-kept-<16 hex>`, which nothing of ours ever removes, and the error says so.
+ * A kill never leaves a half-written target. A temporary that is being written is called `.keyturn-<16 hex>.tmp`; a
+ * later commit in that folder removes it when it is ours and an hour old. Before a temporary is exchanged with a file,
+ * and where a file is renamed aside, the name is `NAME.keyturn-kept-<16 hex>`, which nothing of ours ever removes:
+ * after a kill or a roll-back that fails it may be the only copy of that file. When a roll-back fails, the error says
+ * so.
  *
  * The folder of a change is opened once, without following links, and must be the one that the proposal looked at. All
  * work is done on that descriptor. */
@@ -40,7 +41,6 @@
 #define TEMP_PREFIX ".keyturn-"
 #define TEMP_SUFFIX ".tmp"
 #define TEMP_HEX    16
-#define TEMP_NAME   (sizeof(TEMP_PREFIX) + TEMP_HEX + sizeof(TEMP_SUFFIX) - 1)
 #define LEFTOVER_S  3600
 #define KEPT_INFIX  ".keyturn-kept-"
 #define KEPT_STEM   200 /* bytes of a long name; the whole must fit into NAME_MAX */
@@ -57,8 +57,8 @@ struct placing {
     const struct change *change;
     int folder; /* -1 until prepared */
     char *name;
-    char temp[TEMP_NAME]; /* "" while there is none */
-    size_t made;          /* length of the first prefix of the path that had to be made; 0: all folders were there */
+    char *temp;  /* NULL while there is none */
+    size_t made; /* length of the first prefix of the path that had to be made; 0: all folders were there */
     enum placed placed;
 };
 
@@ -97,23 +97,26 @@ static int changed_meanwhile(struct err *err, const char *path)
     return err_set(err, "%.200s was changed by someone else meanwhile", path);
 }
 
-static void write_hex(char *at)
+static char *random_name(const char *stem, int stem_len, const char *before, const char *after)
 {
     unsigned char random[TEMP_HEX / 2];
+    char hex[TEMP_HEX + 1];
     if (getrandom(random, sizeof(random), 0) != sizeof(random))
         BUG("no random bytes");
-    static const char hex[] = "0123456789abcdef";
-    for (size_t i = 0; i < sizeof(random); i++) {
-        *at++ = hex[random[i] >> 4];
-        *at++ = hex[random[i] & 15];
-    }
+    for (size_t i = 0; i < sizeof(random); i++)
+        snprintf(hex + 2 * i, 3, "%02x", random[i]);
+    return xasprintf("%.*s%s%s%s", stem_len, stem, before, hex, after);
 }
 
-static void name_temp(char temp[TEMP_NAME])
+/* One that the sweep takes, and one that it leaves alone. */
+static char *name_temp(void)
 {
-    memcpy(temp, TEMP_PREFIX, sizeof(TEMP_PREFIX));
-    write_hex(temp + sizeof(TEMP_PREFIX) - 1);
-    memcpy(temp + sizeof(TEMP_PREFIX) - 1 + TEMP_HEX, TEMP_SUFFIX, sizeof(TEMP_SUFFIX));
+    return random_name("", 0, TEMP_PREFIX, TEMP_SUFFIX);
+}
+
+static char *name_kept(const struct placing *p)
+{
+    return random_name(p->name, KEPT_STEM, KEPT_INFIX, "");
 }
 
 static bool is_temp_name(const char *name)
@@ -125,9 +128,9 @@ static bool is_temp_name(const char *name)
 
 static void drop_temp(struct placing *p)
 {
-    if (p->temp[0])
+    if (p->temp)
         unlinkat(p->folder, p->temp, 0);
-    p->temp[0] = '\0';
+    free(steal(&p->temp));
 }
 
 /* Whether the question said that this line of `loses` goes. */
@@ -193,17 +196,19 @@ static int set_attributes(const struct placing *p, struct beneath *root, int fd,
 
 /* The content goes to a new temporary, durable, with the attributes of the file it is to replace. A file that is new
  * altogether is made with its permission bits, so that the umask or the folder's list counts as for any other. */
-static int write_temp(struct placing *p, struct beneath *root, const struct change_side *side, struct err *err)
+static int write_temp(struct placing *p, struct beneath *root, char *take_name, const struct change_side *side,
+                      struct err *err)
 {
     const struct change *change = p->change;
     bool plain = !change->old.exists && !change->like && !change->exact_mode;
-    name_temp(p->temp);
+    p->temp = take_name;
     CLEANUP(fd)
     int fd = openat(p->folder, p->temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
                     plain ? side->mode & 0777 : 0600);
     if (fd < 0) {
-        p->temp[0] = '\0';
-        return cannot(err, errno, "write", change->path);
+        int code = errno;
+        free(steal(&p->temp));
+        return cannot(err, code, "write", change->path);
     }
     if (!plain && set_attributes(p, root, fd, side->mode, err) < 0)
         return -1;
@@ -268,7 +273,7 @@ static int prepare(struct placing *p, struct beneath *root, struct err *err)
     /* A rename needs no permission on the file itself, but one that is write-protected is so for a reason. */
     if (change->old.exists && faccessat(p->folder, p->name, W_OK, AT_EACCESS) < 0 && errno != ENOENT)
         return cannot(err, errno, change->new.exists ? "write" : "delete", change->path);
-    return change->new.exists ? write_temp(p, root, &change->new, err) : 0;
+    return change->new.exists ? write_temp(p, root, name_temp(), &change->new, err) : 0;
 }
 
 /* Whether `name` in the folder is the file the change began from. */
@@ -286,6 +291,14 @@ static bool unsupported(int code)
 static int place_over(struct placing *p, struct err *err)
 {
     const char *path = p->change->path;
+    char *kept = name_kept(p);
+    if (renameat(p->folder, p->temp, p->folder, kept) < 0) {
+        int code = errno;
+        free(kept);
+        return cannot(err, code, "write", path);
+    }
+    free(p->temp);
+    p->temp = kept;
     if (renameat2(p->folder, p->temp, p->folder, p->name, RENAME_EXCHANGE) == 0) {
         p->placed = PLACED_EXCHANGED;
         return is_old(p, p->temp) ? 0 : changed_meanwhile(err, path);
@@ -298,7 +311,7 @@ static int place_over(struct placing *p, struct err *err)
         return changed_meanwhile(err, path);
     if (renameat(p->folder, p->temp, p->folder, p->name) < 0)
         return cannot(err, errno, "write", path);
-    p->temp[0] = '\0';
+    free(steal(&p->temp));
     p->placed = PLACED_OVERWRITTEN;
     return 0;
 }
@@ -317,7 +330,7 @@ static int place_new(struct placing *p, struct err *err)
         return err_set(err, "%.200s was created by someone else meanwhile", path);
     if (rc < 0)
         return cannot(err, errno, "write", path);
-    p->temp[0] = '\0';
+    free(steal(&p->temp));
     p->placed = PLACED_CREATED;
     return 0;
 }
@@ -325,11 +338,11 @@ static int place_new(struct placing *p, struct err *err)
 static int place_nothing(struct placing *p, struct err *err)
 {
     const char *path = p->change->path;
-    name_temp(p->temp);
+    p->temp = name_kept(p);
     if (renameat(p->folder, p->name, p->folder, p->temp) < 0) {
-        p->temp[0] = '\0';
-        return errno == ENOENT ? err_set(err, "%.200s was deleted meanwhile", path)
-                               : cannot(err, errno, "delete", path);
+        int code = errno;
+        free(steal(&p->temp));
+        return code == ENOENT ? err_set(err, "%.200s was deleted meanwhile", path) : cannot(err, code, "delete", path);
     }
     p->placed = PLACED_REMOVED;
     return is_old(p, p->temp) ? 0 : changed_meanwhile(err, path);
@@ -362,7 +375,7 @@ static bool put_back(struct placing *p, struct beneath *root)
         return unlinkat(p->folder, p->name, 0) == 0 || errno == ENOENT;
     case PLACED_OVERWRITTEN: {
         struct err ignored = ERR_INIT;
-        if (write_temp(p, root, &p->change->old, &ignored) < 0) {
+        if (write_temp(p, root, name_kept(p), &p->change->old, &ignored) < 0) {
             drop_temp(p); /* half of it is no copy; the checkpoint has one */
             return false;
         }
@@ -377,52 +390,40 @@ static bool put_back(struct placing *p, struct beneath *root)
     }
     if (renameat(p->folder, p->temp, p->folder, p->name) < 0)
         return false;
-    p->temp[0] = '\0';
+    free(steal(&p->temp));
     return true;
 }
 
-/* The temporary may be the only copy of the old file: it gets a name that stays. */
-static char *keep_copy(struct placing *p)
+/* Says which file could not be put back, and where its old content is (NULL: nowhere); cut where there is no room. */
+static void say_lost(struct err *err, const char *path, const char *kept)
 {
-    if (!p->temp[0])
-        return NULL;
-    char hex[TEMP_HEX + 1] = "";
-    write_hex(hex);
-    char *kept = xasprintf("%.*s" KEPT_INFIX "%s", KEPT_STEM, p->name, hex);
-    if (renameat(p->folder, p->temp, p->folder, kept) < 0) {
-        free(kept);
-        kept = xstrdup(p->temp);
-    }
-    p->temp[0] = '\0';
-    return kept;
+    size_t len = err ? strlen(err->text) : 0;
+    if (err && kept)
+        snprintf(err->text + len, sizeof(err->text) - len,
+                 "; %.100s could not be put back, its old content is in %.255s", path, kept);
+    else if (err)
+        snprintf(err->text + len, sizeof(err->text) - len, "; %.120s could not be put back", path);
 }
 
 static void roll_back(struct placing *items, size_t count, struct beneath *root, struct err *err)
 {
-    const char *lost = NULL;
-    CLEANUP(free) char *kept = NULL;
+    bool lost = false;
     for (size_t i = count; i-- > 0;) {
         struct placing *p = &items[i];
         struct err ignored = ERR_INIT;
         if (!put_back(p, root)) {
-            lost = p->change->path;
-            free(kept);
-            kept = keep_copy(p);
+            lost = true;
+            CLEANUP(free) char *kept = steal(&p->temp);
+            say_lost(err, p->change->path, kept);
         } else if (p->placed != PLACED_NOT && settle(p, &ignored) < 0) {
-            lost = p->change->path;
+            lost = true;
+            say_lost(err, p->change->path, NULL);
         }
         drop_temp(p);
         remove_made(root, p);
     }
-    if (!err)
-        return;
-    size_t len = strlen(err->text);
-    if (lost && kept)
-        snprintf(err->text + len, sizeof(err->text) - len,
-                 "; %.100s could not be put back, its old content is in %.255s", lost, kept);
-    else if (lost)
-        snprintf(err->text + len, sizeof(err->text) - len, "; %.120s could not be put back", lost);
-    else
+    size_t len = err ? strlen(err->text) : 0;
+    if (err && !lost)
         snprintf(err->text + len, sizeof(err->text) - len, "; nothing was changed");
 }
 

@@ -165,6 +165,7 @@ static void test_what_is_synced_and_when(void **state)
                   "checkpoint.saved\n"
                   /* the new bytes before they have the file's name, and then the name */
                   "sync work/temp\n"
+                  "rename to work/a.txttemp\n" /* a name that stays, for what comes out of the exchange */
                   "rename to work/a.txt\n"
                   "sync work\n"
                   "sync journal.jsonl\n"
@@ -180,6 +181,7 @@ static void test_what_is_synced_and_when(void **state)
                   "sync checkpoints\n"
                   "checkpoint.saved\n"
                   "sync work/temp\n"
+                  "rename to work/a.txttemp\n" /* a name that stays, for what comes out of the exchange */
                   "rename to work/a.txt\n"
                   "sync work\n"
                   "sync journal.jsonl\n"

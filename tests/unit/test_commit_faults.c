@@ -424,6 +424,73 @@ static void test_the_only_copy_stays(void **state)
     expect_file(kept, "edit old");
 }
 
+/* Whether the file, or what is kept of it, has this content. */
+static bool any_edit_has(const char *text)
+{
+    CLEANUP(free) char *names = scratch_list(&rig.files, ".");
+    bool found = false;
+    for (char *at = names; *at && !found;) {
+        size_t len = strcspn(at, " ");
+        CLEANUP(free) char *name = xmemdup0(at, len);
+        CLEANUP(free) char *content = strncmp(name, "edit", 4) == 0 ? scratch_read(&rig.files, name, NULL) : NULL;
+        found = content && strcmp(content, text) == 0;
+        at += len + (at[len] == ' ');
+    }
+    return found;
+}
+
+/* Killed between the exchange and the look at what came out, with somebody else's edit in it: no sweep takes the only
+ * copy of that. */
+static void test_a_foreign_edit_outlives_a_kill(void **state)
+{
+    (void)state;
+    bool through = false;
+    for (int n = 1; !through; n++) {
+        teardown(NULL);
+        setup(NULL);
+        struct change_set *set = make_set();
+        fflush(NULL);
+        pid_t pid = fork();
+        assert_true(pid >= 0);
+        if (pid == 0) {
+            struct err err = ERR_INIT;
+            fault.die = true;
+            fault.countdown = n;
+            fault.on_rename = they_edit;
+            _exit(change_set_commit(set, rig.root, &err) == 0 ? 0 : 1);
+        }
+        int status;
+        assert_int_equal(waitpid(pid, &status, 0), pid);
+        through = WIFEXITED(status);
+        change_set_free(set);
+        struct err err = ERR_INIT;
+        fault.later = LEFTOVER_S + 60;
+        set = change_set_new();
+        struct change *change = change_set_add(set, rig.root, "later", &err);
+        change_side_set(&change->new, "x", 1, 0644);
+        assert_int_equal(change_set_commit(set, rig.root, &err), 0);
+        change_set_free(set);
+        if (!any_edit_has("edit OLD") && !any_edit_has("edit old"))
+            fail_msg("killed at call %d, the edit is gone", n);
+    }
+}
+
+/* Every file that could not be put back is named. */
+static void test_all_that_is_lost_is_said(void **state)
+{
+    (void)state;
+    struct change_set *set = change_set_new();
+    struct err err = ERR_INIT;
+    static const char *const paths[] = {"edit", "gone", "d/two"};
+    for (size_t i = 0; i < COUNT_OF(paths); i++)
+        change_side_set(&change_set_add(set, rig.root, paths[i], &err)->new, "new", 3, 0644);
+    fault.exchanges = 3;
+    assert_int_equal(change_set_commit(set, rig.root, &err), -1);
+    change_set_free(set);
+    assert_non_null(strstr(err.text, "; gone could not be put back, its old content is in gone.keyturn-kept-"));
+    assert_non_null(strstr(err.text, "; edit could not be put back, its old content is in edit.keyturn-kept-"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -434,6 +501,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_killed_everywhere, setup, teardown),
         cmocka_unit_test_setup_teardown(test_only_old_litter_of_ours_goes, setup, teardown),
         cmocka_unit_test_setup_teardown(test_the_only_copy_stays, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_a_foreign_edit_outlives_a_kill, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_all_that_is_lost_is_said, setup, teardown),
         cmocka_unit_test_setup_teardown(test_an_edit_in_the_last_moment, setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_folder_in_the_last_moment, setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_link_in_the_last_moment, setup, teardown),
