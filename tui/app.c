@@ -9,6 +9,7 @@
  * is the first to show. */
 
 #include "app_inside.h"
+#include "base/clock.h"
 #include "base/log.h"
 #include "say.h"
 #include "sessions.h"
@@ -18,6 +19,7 @@
 #include <string.h>
 
 #define FRAME_US      33000
+#define WORK_US       10000
 #define SECOND_US     1000000
 #define AGAIN_US      (2 * SECOND_US) /* a second Ctrl-C within this time quits */
 #define STRAY_MAX     4096
@@ -126,7 +128,14 @@ static void draw(struct loop_timer *timer)
     read_keys(app);
     if (app->leaving)
         return;
-    bool more = app->ops->work && app->ops->work(app);
+    /* Work that took its time and painting are two steps of the loop: each may be as long as one may be. */
+    int64_t began_us = clock_system()->now_us(clock_system());
+    bool more = app->ops->work && (app->worked || app->ops->work(app));
+    app->worked = !app->worked && clock_system()->now_us(clock_system()) - began_us > WORK_US;
+    if (app->worked) {
+        app_dirty(app);
+        return;
+    }
     app->ops->fill(app);
     more |= ui_work(app->ui, &app->view);
     term_size(app->term, &rows, &cols);

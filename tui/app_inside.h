@@ -61,6 +61,7 @@ struct app {
 
     struct loop *loop; /* the stage's */
     struct loop_watch *keys, *stray, *signals[7];
+    bool worked; /* since the last frame, for long: the next one is painted without more of it */
     struct loop_timer frame, tick, said; /* the last: a message has to go */
     struct loop_task stop;
     int64_t frame_us;  /* when the newest was shown */

@@ -17,6 +17,7 @@
 
 #define BRIEF_MAX 60 /* bytes of a text that needs no heading */
 #define KEPT_NAME "artifact"
+#define TEXT_MOST ((size_t)256 << 10) /* bytes of one text: making the document is one step of the loop */
 
 static const struct json *parse(struct arena *arena, const char *text)
 {
@@ -429,6 +430,7 @@ static void call_document(struct pretty *out, const struct view *view, struct se
 
 void inspect_pretty(struct pretty *out, const struct view *view, struct selection what)
 {
+    out->most = TEXT_MOST;
     if (call_of(view, what))
         call_document(out, view, what, false);
     else
@@ -437,6 +439,7 @@ void inspect_pretty(struct pretty *out, const struct view *view, struct selectio
 
 void inspect_text(struct pretty *out, const struct view *view, struct selection what)
 {
+    out->most = TEXT_MOST;
     if (call_of(view, what))
         call_document(out, view, what, true);
     else
@@ -446,6 +449,7 @@ void inspect_text(struct pretty *out, const struct view *view, struct selection 
 void inspect_raw(struct pretty *out, const struct view *view, struct selection what)
 {
     const struct session_call *call = call_of(view, what);
+    out->most = TEXT_MOST;
     if (!call) {
         add_raw_line(out, view, what.seq, false);
         return;

@@ -15,6 +15,7 @@
 #define LABEL_COLS  6 /* the cursor's column and the labels */
 #define ITEM_COST   1024
 #define ASKED_WIDTH 4096 /* of a text that is asked and not shown */
+#define LINE_MOST   ((size_t)4 << 20) /* bytes of a line that are looked through; longer ones have no text to show */
 
 /* What a wrapped item was made of: when none of it changed, it is what it was. */
 struct block_key {
@@ -91,7 +92,7 @@ static bool may_have(const struct view *view, size_t number, const char *text)
         return true;
     size_t len;
     const char *line = journal_line(view->lines, (size_t)seq - 1, &len);
-    return hits_find(line, len, text);
+    return len > LINE_MOST || hits_find(line, len, text);
 }
 
 static bool row_fits(const struct sift_rows *rows, const struct filter *filter, size_t row, size_t *bytes)
@@ -314,7 +315,7 @@ static void conversation_move(struct pane *pane, const struct view *view, enum a
     struct conversation_pane *conversation = conversation_of(pane);
     struct spot *cursor = &conversation->cursor;
     int page = pane->height > 1 ? pane->height - 1 : 1;
-    if (!pane->list.count)
+    if (!pane->list.count || !talk_count(view->session)) /* going back in a recording takes items away */
         return;
     settle(conversation, view, cursor);
     switch (action) {
@@ -364,28 +365,37 @@ static struct selection conversation_selected(struct pane *pane, const struct vi
     return (struct selection){seq ? SELECT_TEXT : SELECT_NOTHING, seq, SESSION_NONE};
 }
 
-/* The first or last hit in an item's lines from `from` on, or before it; the whole item with SIZE_MAX. */
+/* Whether a hit begins in these lines. */
+static const char *hit_in(const struct wrapped *block, const char *text, size_t first, size_t end)
+{
+    size_t from = block->lines[first].at, to = end < block->count ? block->lines[end].at : block->text.len;
+    size_t over = to + strlen(text) - 1; /* it may go on in the lines after them */
+    return hits_find(block->text.buf + from, (over < block->text.len ? over : block->text.len) - from, text);
+}
+
+/* The first line with a hit behind line `from`, or the last one before it; of the whole item with SIZE_MAX. */
 static bool find_in_item(const struct wrapped *block, const char *text, bool back, size_t from, size_t *line)
 {
-    const char *begin = block->text.buf, *end = begin + block->text.len, *hit;
-    bool found = false;
-    for (const char *at = begin; (hit = hits_find(at, (size_t)(end - at), text)); at = hit + 1) {
-        size_t row = wrapped_line_at(block, (size_t)(hit - begin));
-        if (back ? from != SIZE_MAX && row >= from : from != SIZE_MAX && row <= from)
-            continue;
-        *line = row;
-        found = true;
-        if (!back)
-            return true;
+    if (!back) {
+        size_t first = from == SIZE_MAX ? 0 : from + 1;
+        const char *hit = first < block->count ? hit_in(block, text, first, block->count) : NULL;
+        if (hit)
+            *line = wrapped_line_at(block, (size_t)(hit - block->text.buf));
+        return hit;
     }
-    return found;
+    for (size_t row = from < block->count ? from : block->count; row-- > 0;)
+        if (hit_in(block, text, row, row + 1)) {
+            *line = row;
+            return true;
+        }
+    return false;
 }
 
 static bool conversation_search(struct pane *pane, const struct view *view, const char *text, bool back)
 {
     struct conversation_pane *conversation = conversation_of(pane);
     struct spot *cursor = &conversation->cursor;
-    if (!pane->list.count)
+    if (!pane->list.count || !talk_count(view->session))
         return false;
     settle(conversation, view, cursor);
     if (!find_in_item(block_at(conversation, view, cursor->item), text, back, cursor->line, &cursor->line))
@@ -403,6 +413,8 @@ static size_t conversation_place(struct pane *pane, const struct view *view)
 static void conversation_go(struct pane *pane, const struct view *view, size_t row, const char *text, bool back)
 {
     struct conversation_pane *conversation = conversation_of(pane);
+    if (row >= talk_count(view->session))
+        return;
     conversation->cursor = (struct spot){row, 0};
     find_in_item(block_at(conversation, view, row), text, back, SIZE_MAX, &conversation->cursor.line);
     pane->list.follow = false;
@@ -412,7 +424,7 @@ static void conversation_click(struct pane *pane, const struct view *view, int r
 {
     struct conversation_pane *conversation = conversation_of(pane);
     (void)col;
-    if (!pane->list.count)
+    if (!pane->list.count || !talk_count(view->session))
         return;
     struct spot spot = conversation->top;
     settle(conversation, view, &spot);

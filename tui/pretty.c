@@ -28,7 +28,7 @@ void pretty_release(struct pretty *pretty)
 void pretty_reset(struct pretty *pretty, int width)
 {
     strbuf_reset(&pretty->text);
-    pretty->run_count = pretty->count = 0;
+    pretty->run_count = pretty->count = pretty->most = 0;
     pretty->width = width;
 }
 
@@ -106,8 +106,30 @@ static enum look traceback_look(const char *line, size_t len, enum look look, bo
     return LOOK_ERROR;
 }
 
-static void add_lines(struct pretty *pretty, enum look look, const char *text, size_t len, int indent, const char *margin)
+/* The bytes that are shown, whole characters. */
+static size_t shown_length(const struct pretty *pretty, const char *text, size_t len)
 {
+    if (!pretty->most || len <= pretty->most)
+        return len;
+    size_t most = pretty->most;
+    while (most && ((unsigned char)text[most] & 0xC0) == 0x80)
+        most--;
+    return most;
+}
+
+static void say_more(struct pretty *pretty, size_t bytes, int indent)
+{
+    if (!bytes)
+        return;
+    CLEANUP(strbuf) struct strbuf size = STRBUF_INIT;
+    text_bytes(&size, bytes);
+    pretty_begin(pretty, indent);
+    pretty_putf(pretty, LOOK_WARN, "(%s more: too long to be shown whole, the recording has it)", size.buf);
+}
+
+static void add_lines(struct pretty *pretty, enum look look, const char *text, size_t all, int indent, const char *margin)
+{
+    size_t len = shown_length(pretty, text, all), more = all - len;
     bool traceback = false;
     if (len && text[len - 1] == '\n')
         len--; /* the end of its last line, not another one */
@@ -122,14 +144,19 @@ static void add_lines(struct pretty *pretty, enum look look, const char *text, s
         pretty_put(pretty, traceback_look(text + at, line_len, look, &traceback), text + at, line_len);
         at += line_len + 1;
     }
+    say_more(pretty, more, indent);
 }
 
-static void add_wrapped(struct pretty *pretty, enum look look, const char *text, size_t len, int indent, const char *margin)
+static void add_wrapped(struct pretty *pretty, enum look look, const char *text, size_t all, int indent, const char *margin)
 {
+    size_t len = shown_length(pretty, text, all), most = pretty->most;
     int room = pretty->width - indent - (margin ? (int)strlen(margin) : 0);
     CLEANUP(strbuf) struct strbuf wrapped = STRBUF_INIT;
     text_wrap(&wrapped, text, len, 0, (size_t)(room > PRETTY_WIDTH_MIN ? room : PRETTY_WIDTH_MIN));
+    pretty->most = 0; /* breaking it makes it longer */
     add_lines(pretty, look, wrapped.buf, wrapped.len, indent, margin);
+    pretty->most = most;
+    say_more(pretty, all - len, indent);
 }
 
 void pretty_text(struct pretty *pretty, enum look look, const char *text, size_t len, int indent, bool wrap)
@@ -140,8 +167,9 @@ void pretty_text(struct pretty *pretty, enum look look, const char *text, size_t
         add_lines(pretty, look, text, len, indent, NULL);
 }
 
-void pretty_raw(struct pretty *pretty, const char *text, size_t len)
+void pretty_raw(struct pretty *pretty, const char *text, size_t all)
 {
+    size_t len = shown_length(pretty, text, all), more = all - len;
     int width = pretty->width > PRETTY_WIDTH_MIN ? pretty->width : PRETTY_WIDTH_MIN;
     do {
         size_t at = 0;
@@ -162,6 +190,7 @@ void pretty_raw(struct pretty *pretty, const char *text, size_t len)
         text += at;
         len -= at;
     } while (len);
+    say_more(pretty, more, 0);
 }
 
 void pretty_quote(struct pretty *pretty, enum look look, const char *text, size_t len)
@@ -197,6 +226,13 @@ static void put_scalar(struct pretty *pretty, const struct json *value)
 {
     CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
     json_write(&text, value, JSON_COMPACT);
+    size_t len = shown_length(pretty, text.buf, text.len), more = text.len - len;
+    strbuf_set_len(&text, len);
+    if (more) {
+        strbuf_addstr(&text, " (");
+        text_bytes(&text, more);
+        strbuf_addstr(&text, " more)");
+    }
     pretty_put(pretty, value->type == JSON_STRING ? LOOK_JSON_STRING : LOOK_JSON_NUMBER, text.buf, text.len);
 }
 

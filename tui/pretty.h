@@ -29,7 +29,8 @@ struct pretty {
     size_t run_count, run_room;
     struct pretty_line *lines;
     size_t count, room;
-    int width; /* texts are broken here; 0: nowhere */
+    int width;   /* texts are broken here; 0: nowhere */
+    size_t most; /* bytes of one text that are shown, and a row that says how many more there are; 0: all */
 };
 
 void pretty_init(struct pretty *pretty, int width);

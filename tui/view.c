@@ -4,14 +4,87 @@
 #include "view.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/strbuf.h"
 #include <string.h>
 
 #define EDITED_BACK 256 /* events */
+#define LONG_LINE   ((size_t)64 << 10)
+#define LONG_MOST   ((size_t)4 << 20) /* longer ones are not decoded for the screen at all */
+
+/* A frame asks for a line several times, and decoding one of megabytes takes a good part of what a frame may take. So
+ * the long one that was decoded last is kept with its text, which says whether it is still the same. */
+static struct {
+    struct strbuf line;
+    size_t row;
+    bool good; /* it is an event */
+    struct event event;
+    struct arena arena;
+} kept = {.line = STRBUF_INIT, .arena = ARENA_INIT};
+
+/* The event with texts of its own in the arena. */
+static void copy_event(struct event *to, const struct event *from, struct arena *arena)
+{
+    size_t count;
+    const struct event_field *fields = event_fields(from->type, &count);
+    *to = *from;
+    to->type_name = arena_strdup(arena, from->type_name);
+    for (size_t i = 0; i < count; i++) {
+        const char *text;
+        if (fields[i].kind != EVENT_KIND_STR && fields[i].kind != EVENT_KIND_JSON)
+            continue;
+        memcpy(&text, (const char *)from + fields[i].offset, sizeof(text));
+        if (text)
+            text = arena_strdup(arena, text);
+        memcpy((char *)to + fields[i].offset, &text, sizeof(text));
+    }
+}
+
+static bool is_long(size_t len)
+{
+    return len >= LONG_LINE && len <= LONG_MOST;
+}
+
+/* Decodes a long line into `kept`, unless it is there. */
+static bool keep(const struct view *view, size_t row, const char *line, size_t len)
+{
+    if (kept.row != row || kept.line.len != len || memcmp(kept.line.buf, line, len) != 0) {
+        strbuf_reset(&kept.line);
+        strbuf_add(&kept.line, line, len);
+        arena_reset(&kept.arena);
+        kept.row = row;
+        kept.good = journal_event_short(view->lines, row, &kept.event, &kept.arena, NULL) == 0;
+    }
+    return kept.good;
+}
 
 static bool decode(const struct view *view, size_t row, struct event *event, struct arena *arena)
 {
-    return view->lines && row < journal_count(view->lines) &&
-           journal_event_short(view->lines, row, event, arena, NULL) == 0;
+    size_t len;
+    if (!view->lines || row >= journal_count(view->lines))
+        return false;
+    const char *line = journal_line(view->lines, row, &len);
+    if (!is_long(len))
+        return journal_event_short(view->lines, row, event, arena, NULL) == 0;
+    if (!keep(view, row, line, len))
+        return false;
+    copy_event(event, &kept.event, arena);
+    event->raw = line;
+    event->raw_len = len;
+    return true;
+}
+
+/* -1: it is no event. */
+static int64_t seq_of(const struct view *view, size_t row)
+{
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
+    struct event event;
+    size_t len;
+    if (!view->lines || row >= journal_count(view->lines))
+        return -1;
+    const char *line = journal_line(view->lines, row, &len);
+    if (is_long(len))
+        return keep(view, row, line, len) ? kept.event.seq : -1;
+    return journal_event_short(view->lines, row, &event, &arena, NULL) == 0 ? event.seq : -1;
 }
 
 size_t view_row_count(const struct view *view)
@@ -31,29 +104,22 @@ bool view_row(const struct view *view, size_t row, struct event *event, struct a
 static size_t find_by_halves(const struct view *view, int64_t seq)
 {
     size_t low = 0, high = view->lines ? journal_count(view->lines) : 0, end = high;
-    CLEANUP(arena) struct arena arena = ARENA_INIT;
-    struct event event;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        arena_reset(&arena);
-        if (decode(view, middle, &event, &arena) && event.seq < seq)
+        int64_t here = seq_of(view, middle);
+        if (here >= 0 && here < seq)
             low = middle + 1;
         else
             high = middle;
     }
-    arena_reset(&arena);
-    return low < end && decode(view, low, &event, &arena) && event.seq == seq ? low : SIZE_MAX;
+    return low < end && seq_of(view, low) == seq ? low : SIZE_MAX;
 }
 
 size_t view_find_row(const struct view *view, int64_t seq)
 {
-    CLEANUP(arena) struct arena arena = ARENA_INIT;
-    struct event event;
     if (seq < 1)
         return SIZE_MAX;
-    if (decode(view, (size_t)seq - 1, &event, &arena) && event.seq == seq)
-        return (size_t)seq - 1;
-    return find_by_halves(view, seq);
+    return seq_of(view, (size_t)seq - 1) == seq ? (size_t)seq - 1 : find_by_halves(view, seq);
 }
 
 bool view_event(const struct view *view, int64_t seq, struct event *event, struct arena *arena)

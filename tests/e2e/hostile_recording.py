@@ -4,7 +4,9 @@
   newlines:N  an answer of N MiB, every second byte a line end
   deep:N      calls N deep                      calls:N     N calls in one answer
   started:N   N calls that ran                  same:N      N calls of one id, and outcomes of nobody's
-  output:N    N lines that a call printed       diff:N      a write of N lines"""
+  output:N    N lines that a call printed       diff:N      a write of N lines
+  arguments:N a call whose argument has N lines ended:N     a turn whose last text is N empty lines
+  marks:N     an answer of one letter and N marks above it  word:N  an answer of N letters without a blank"""
 
 import json
 import sys
@@ -14,7 +16,7 @@ number = int(number)
 
 
 def event(**fields):
-    print(json.dumps(fields))
+    print(json.dumps(fields, ensure_ascii=False))
 
 
 def answer(text, calls=()):
@@ -66,4 +68,10 @@ elif kind == "diff":
     started("c0", 4000, 4)
     event(type="write.proposed", turn=1, call="c0", ask="1", digest="d", diff=diff,
           files=[{"path": "a", "diff": diff, "added": number, "removed": number}], t=5000, seq=5)
-event(type="turn.finished", turn=1, status="done", text="x", steps=1, t=10 ** 7, seq=5 * 10 ** 6)
+elif kind == "arguments":
+    answer("x", [{"id": "c0", "name": "write_file", "arguments": {"path": "f", "content": "x\n" * number}}])
+elif kind == "marks":
+    answer("e" + "\u0301" * number)
+elif kind == "word":
+    answer("x" * number)
+event(type="turn.finished", turn=1, status="done", text="\n" * number if kind == "ended" else "x", steps=1, t=10 ** 7, seq=5 * 10 ** 6)

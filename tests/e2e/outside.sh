@@ -8,6 +8,11 @@ passed=0 failed=0
 export LC_ALL=C.UTF-8 TERM=dumb
 unset NO_COLOR KEYTURN_FIXTURES XDG_CONFIG_HOME XDG_DATA_HOME XDG_STATE_HOME XDG_CACHE_HOME
 
+# Without the meter of the loop, which ctest sets, a test of what takes long would pass whatever it takes.
+check_meter() {
+    [ -n "${KEYTURN_LOOP_LIMIT_MS-}" ] || { echo "KEYTURN_LOOP_LIMIT_MS is not set"; exit 1; }
+}
+
 begin() { # case: fresh folders
     case_name=$1
     home=$base/${case_name// /_}

@@ -12,6 +12,11 @@ command -v tmux >/dev/null || { echo "tmux is not installed"; exit 1; }
 passed=0 failed=0 wait_s=${KEYTURN_TEST_WAIT:-20}
 unset TMUX NO_COLOR COLORTERM VISUAL EDITOR
 
+# Without the meter of the loop, which ctest sets, a test of what takes long would pass whatever it takes.
+check_meter() {
+    [ -n "${KEYTURN_LOOP_LIMIT_MS-}" ] || { echo "KEYTURN_LOOP_LIMIT_MS is not set"; exit 1; }
+}
+
 pane=it # the terminal that is looked at and typed into
 screen() { mux capture-pane -p -t $pane 2>/dev/null; }
 

@@ -4,6 +4,7 @@
 set -u
 tests=$(readlink -f "$(dirname "$0")")
 . "$tests/outside.sh"
+check_meter
 
 meets() { # kind outcome
     begin "$1"

@@ -5,6 +5,7 @@
 set -u
 tests=$(readlink -f "$(dirname "$0")")
 . "$tests/outside.sh"
+check_meter
 . "$tests/serving.sh"
 
 serve_hostile() { # kind

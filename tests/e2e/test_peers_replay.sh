@@ -4,13 +4,17 @@
 set -u
 tests=$(readlink -f "$(dirname "$0")")
 . "$tests/terminal.sh"
+check_meter
 
 shows() { # kind
     begin "$1" 120x40
     python3 "$tests/hostile_recording.py" "$1" >"$home/r.jsonl"
     start replay r.jsonl
     sees 'r.jsonl'
-    for key in G 1 G z z 2 G Enter; do keys $key; done
+    for key in G 1 G z z; do keys $key; done
+    for key in / x Enter n n N g n N 2 G Enter Tab Tab Tab / x Enter n N; do keys $key; done
+    escape
+    keys Up Enter Tab Tab Tab
     escape
     for key in 3 G Enter; do keys $key; done
     escape
@@ -20,7 +24,7 @@ shows() { # kind
     sees 'status=0'
 }
 for kind in events:100000 line:3 line:11 line:64 newlines:2 newlines:7 deep:300000 calls:10000 started:10000 same:50000 \
-    output:100000 diff:50000; do
+    output:100000 diff:50000 arguments:600000 ended:1000000 marks:950000 word:1900000; do
     shows $kind
 done
 

@@ -202,6 +202,22 @@ static void no_row_is_wider_than_it_was_said(void **state)
                 "            ]\n            ]\n          ]\n        ]\n      ]\n    ]\n  ]\n]\n");
 }
 
+static void a_long_text_is_cut_and_says_so(void **state)
+{
+    struct pretty pretty;
+    (void)state;
+    pretty_init(&pretty, 40);
+    pretty.most = 5;
+    pretty_text(&pretty, LOOK_TEXT, "one\n\u00e9\u00e9three\n", 13, 0, false);
+    assert_document(&pretty, "one\n(9 bytes more: too long to be shown whole, the recording has it)\n");
+    pretty_reset(&pretty, 40);
+    pretty.most = 5;
+    pretty_text(&pretty, LOOK_TEXT, "12345 and more", 14, 0, true);
+    pretty_raw(&pretty, "12345", 5);
+    assert_document(&pretty, "12345\n(9 bytes more: too long to be shown whole, the recording has it)\n12345\n");
+    pretty_release(&pretty);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -216,6 +232,7 @@ int main(void)
         cmocka_unit_test(a_row_that_goes_on_has_the_gutter_of_its_text),
         cmocka_unit_test(blanks_that_hide_something_are_counted),
         cmocka_unit_test(no_row_is_wider_than_it_was_said),
+        cmocka_unit_test(a_long_text_is_cut_and_says_so),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
