@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <sys/stat.h>
 #include <sys/types.h>
+#include <time.h>
 
 struct beneath;
 struct strbuf;
@@ -47,6 +48,7 @@ struct beneath_anchor {
     size_t len;
     dev_t dev;
     ino_t ino;
+    struct timespec seen; /* when: folders below it that were missing then are no older, or they were moved there */
 };
 /* Where a path leads when every link on it is followed, as far as it exists. */
 struct beneath_place {
@@ -60,6 +62,6 @@ struct beneath_place {
 int beneath_resolve(const struct beneath *root, const char *path, struct beneath_place *place, struct err *err) CHECKED;
 void beneath_place_release(struct beneath_place *place);
 /* Opens the folder that holds a resolved path, with no link on the way. With an anchor it must be the same folder as
- * then: ESTALE says that it was moved or replaced. Missing folders are made when `make` is set, else that is ENOENT. */
+ * then, and what was missing below it must have been made since: ESTALE says that it was moved or replaced. Missing folders are made when `make` is set, else that is ENOENT. */
 int beneath_folder(const struct beneath *root, const char *path, const struct beneath_anchor *anchor, bool make,
                    struct err *err) CHECKED;

@@ -170,6 +170,8 @@ int beneath_resolve(const struct beneath *root, const char *path, struct beneath
     CLEANUP(free) char *clean = beneath_clean(root, path, err);
     if (!clean)
         return -1;
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME_COARSE, &now);      /* the clock that file systems use */
     CLEANUP(strbuf) struct strbuf end = STRBUF_INIT; /* what comes below the folder */
     CLEANUP(resolving) struct resolving res = {.root = root, .asked = clean, .folder = -1};
     strbuf_init(&res.done);
@@ -185,7 +187,7 @@ int beneath_resolve(const struct beneath *root, const char *path, struct beneath
         return -1;
     if (fstat(res.folder, &st) < 0)
         return beneath_refuse(err, errno, clean);
-    place->anchor = (struct beneath_anchor){.len = res.done.len, .dev = st.st_dev, .ino = st.st_ino};
+    place->anchor = (struct beneath_anchor){.len = res.done.len, .dev = st.st_dev, .ino = st.st_ino, .seen = now};
     if (end.len)
         add_name(&res.done, end.buf);
     place->path = xstrdup(res.done.len ? res.done.buf : ".");
@@ -238,6 +240,16 @@ static int open_anchor(const struct beneath *root, const char *path, const struc
     return fd;
 }
 
+/* Whether the folder was made before; where the file system does not tell, nothing was. */
+static bool is_older(int fd, const struct timespec *than)
+{
+    struct statx st;
+    if (statx(fd, "", AT_EMPTY_PATH, STATX_BTIME, &st) < 0 || !(st.stx_mask & STATX_BTIME))
+        return false;
+    return st.stx_btime.tv_sec < than->tv_sec ||
+           (st.stx_btime.tv_sec == than->tv_sec && (long)st.stx_btime.tv_nsec < than->tv_nsec);
+}
+
 int beneath_folder(const struct beneath *root, const char *path, const struct beneath_anchor *anchor, bool make,
                    struct err *err)
 {
@@ -256,6 +268,10 @@ int beneath_folder(const struct beneath *root, const char *path, const struct be
         int code = errno;
         close(fd);
         at += len;
+        if (next >= 0 && anchor && is_older(next, &anchor->seen)) {
+            close(next);
+            return was_replaced(err, path, at);
+        }
         if (next < 0) {
             CLEANUP(free) char *prefix = xmemdup0(path, at);
             return code == ELOOP ? was_replaced(err, path, at) : beneath_refuse(err, code, prefix);

@@ -315,8 +315,26 @@ int change_side_matches(const struct change_side *side, int fd)
     return strcmp(digest, side->digest) == 0;
 }
 
+/* A yes to an ordinary place is none to what has become a protected one since. */
+static int check_guards(const struct change_set *set, struct beneath *root, struct err *err)
+{
+    for (size_t i = 0; i < set->count; i++) {
+        const struct change *change = &set->items[i];
+        const struct guarded *now = guard_of(root, change->path, change->through);
+        if (!now || now->guard != GUARD_PROTECTED || change_protected(change))
+            continue;
+        err_set(err, "%.300s has become a protected place meanwhile", change->path);
+        if (err)
+            err->code = ESTALE;
+        return -1;
+    }
+    return 0;
+}
+
 int change_set_check(const struct change_set *set, struct beneath *root, struct err *err)
 {
+    if (check_guards(set, root, err) < 0)
+        return -1;
     for (size_t i = 0; i < set->count; i++) {
         const struct change *change = &set->items[i];
         struct stat st;

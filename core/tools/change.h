@@ -76,7 +76,8 @@ void change_set_moves(struct change *to, struct change *from);
 /* What the question has to say about lost attributes: `loses` if there is a file before and after, `has` if it goes. */
 const char *change_loses(const struct change *change);
 
-/* 0, or -1 naming the first file whose content is no longer the old side, or whose folder is another one. */
+/* 0, or -1 naming the first file whose content is no longer the old side, or (ESTALE) whose folder is another one or
+ * whose place has become a protected one. */
 int change_set_check(const struct change_set *set, struct beneath *root, struct err *err) CHECKED;
 /* Fills in `made` of the files that are made. Blocks, as the next. */
 void change_set_note_folders(struct change_set *set, struct beneath *root);

@@ -2,8 +2,9 @@
  *
  * A server may tidy a path, follow links, or take a file: address with %XX in it. The same is done here before a text
  * is compared. A text that is longer than PATH_MAX after tidying is content: no system call takes it as a path. Texts
- * above TEXT_BYTES are not tidied. They are content if there is white space in them; if not, they count as beyond the
- * bound. */
+ * above TEXT_BYTES are not tidied, but for slashes in a row. They are content if there is white space in them; if not,
+ * they count as beyond the bound. A short text of one line is also looked at in pieces, between commas, colons, equals
+ * signs and quotes: "file=.git/config", "a,.git/config". */
 
 #include "named.h"
 #include "base/beneath.h"
@@ -21,6 +22,8 @@
 #define DECODINGS   3   /* of %XX, for a server that decodes what was decoded */
 #define SHOWN_BYTES 300 /* of a path, from its end: that is where the protected part is */
 #define WHITE       " \t\r\n\v\f"
+#define BETWEEN     ",:;=\"'`" /* separate the pieces of a text */
+#define PIECES_MAX  64
 
 void named_init(struct named *named)
 {
@@ -35,10 +38,24 @@ void named_release(struct named *named)
 
 /* Collecting */
 
+/* Slashes in a row are one. */
+static void add_collapsed(struct strbuf *out, const char *text, size_t len)
+{
+    for (size_t i = 0; i < len; i++)
+        if (text[i] != '/' || !i || text[i - 1] != '/')
+            strbuf_addch(out, text[i]);
+}
+
 static void add_text(struct named *named, const char *text, size_t len)
 {
+    CLEANUP(strbuf) struct strbuf collapsed = STRBUF_INIT;
     if (!len || named->beyond)
         return;
+    if (len > TEXT_BYTES) {
+        add_collapsed(&collapsed, text, len);
+        text = collapsed.buf;
+        len = collapsed.len;
+    }
     if (len > TEXT_BYTES && (strcspn(text, WHITE) < len || !strpbrk(text, ".%")))
         return; /* content, or an encoding of it */
     if (len > TEXT_BYTES)
@@ -153,6 +170,22 @@ static void strip(char *text)
         text[--len] = '\0';
 }
 
+static char *look_at_pieces(const struct guards *guards, const char *text)
+{
+    char *found = NULL;
+    if (strlen(text) >= PATH_MAX || !text[strcspn(text, BETWEEN)] || strpbrk(text, "\r\n"))
+        return NULL;
+    size_t len;
+    for (int count = 0; *text && count < PIECES_MAX && !found; count++, text += len + (text[len] != '\0')) {
+        len = strcspn(text, BETWEEN);
+        CLEANUP(free) char *piece = xmemdup0(text, len);
+        strip(piece);
+        if (*piece)
+            found = look_at(guards, piece);
+    }
+    return found;
+}
+
 static char *look_at_text(const struct guards *guards, const char *given)
 {
     CLEANUP(free) char *text = xstrdup(given);
@@ -162,6 +195,8 @@ static char *look_at_text(const struct guards *guards, const char *given)
         char *found = *text ? look_at(guards, text) : NULL;
         if (!found && path && *path)
             found = look_at(guards, path);
+        if (!found)
+            found = look_at_pieces(guards, text);
         if (found || !decode(text))
             return found;
     }

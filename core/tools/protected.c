@@ -11,9 +11,12 @@
 #include "base/utf8.h"
 #include "change.h"
 #include <ctype.h>
+#include <limits.h>
 #include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
 
-#define GITFILE_BYTES 8192
+#define GITFILE_BYTES (1 << 20) /* git reads no larger one */
 
 static const struct guarded places[] = {
 #define GUARD(level, pattern, why) {GUARD_##level, pattern, why},
@@ -129,11 +132,51 @@ static char *read_path(const struct beneath *root, const char *path, const char 
     size_t skip = strlen(key);
     if (beneath_read(root, path, &text, GITFILE_BYTES, NULL, &ignored) < 0 || strncmp(text.buf, key, skip) != 0)
         return NULL;
-    while (text.len > skip && isspace((unsigned char)text.buf[text.len - 1]))
+    while (text.len > skip && strchr("\r\n", text.buf[text.len - 1]))
         strbuf_set_len(&text, text.len - 1);
     if (text.len == skip)
         return NULL;
     return text.buf[skip] == '/' ? xstrdup(text.buf + skip) : xasprintf("%s/%s", folder, text.buf + skip);
+}
+
+/* The value of a line "hooksPath = …" of git's configuration, without its quotes; NULL: the line is another one.
+ * Comments behind a value and escapes in it are not read. */
+static char *hooks_path(const char *line, size_t len)
+{
+    static const char key[] = "hookspath";
+    size_t at = strspn(line, " \t");
+    if (at + sizeof(key) - 1 >= len || strncasecmp(line + at, key, sizeof(key) - 1) != 0)
+        return NULL;
+    at += sizeof(key) - 1;
+    at += strspn(line + at, " \t");
+    if (at >= len || line[at++] != '=')
+        return NULL;
+    CLEANUP(strbuf) struct strbuf value = STRBUF_INIT;
+    for (at += strspn(line + at, " \t"); at < len; at++)
+        if (line[at] != '"')
+            strbuf_addch(&value, line[at]);
+    while (value.len && isspace((unsigned char)value.buf[value.len - 1]))
+        strbuf_set_len(&value, value.len - 1);
+    return value.len ? strbuf_detach(&value, NULL) : NULL;
+}
+
+/* Git runs hooks from the folder that its configuration names. Which section the line is in does not matter here: one
+ * protected folder too many does no harm. What the file includes is not read. */
+static void add_hooks(struct guards *guards, const char *config)
+{
+    struct err ignored = ERR_INIT;
+    CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
+    if (beneath_read(guards->root, config, &text, GITFILE_BYTES, NULL, &ignored) < 0)
+        return;
+    for (const char *line = text.buf; *line;) {
+        size_t len = strcspn(line, "\n");
+        const char *bracket = *line == '[' ? memchr(line, ']', len) : NULL; /* "[core] hooksPath = x" */
+        const char *from = bracket ? bracket + 1 : line;
+        CLEANUP(free) char *hooks = hooks_path(from, len - (size_t)(from - line));
+        if (hooks)
+            add_home(guards, ".git/hooks", hooks);
+        line += len + (line[len] == '\n');
+    }
 }
 
 void guards_init(struct guards *guards, const struct beneath *root)
@@ -153,6 +196,9 @@ void guards_init(struct guards *guards, const struct beneath *root)
     add_home(guards, ".git", ".git"); /* a link to the file that names the folder */
     add_home(guards, ".git", git);
     add_home(guards, ".git", shared);
+    CLEANUP(free) char *own = xasprintf("%s/config.worktree", git);
+    add_hooks(guards, config);
+    add_hooks(guards, own);
 }
 
 void guards_release(struct guards *guards)
@@ -176,6 +222,43 @@ static const struct guarded *find_at_home(const char *name, const char *home, co
     return protected_find(called);
 }
 
+static bool is_there(const struct beneath *root, const char *folder, const char *name)
+{
+    struct stat st;
+    struct err ignored = ERR_INIT;
+    CLEANUP(free) char *path = xasprintf("%s/%s", folder, name);
+    return beneath_lstat(root, path, &st, &ignored) == 0;
+}
+
+/* What git takes for a repository, whatever the folder is called: a bare one, or one that a .git file somewhere names.
+ */
+static bool is_repository(const struct beneath *root, const char *folder)
+{
+    return is_there(root, folder, "HEAD") && ((is_there(root, folder, "objects") && is_there(root, folder, "refs")) ||
+                                              is_there(root, folder, "commondir"));
+}
+
+/* The row for a path in a repository that has another name than .git. */
+static const struct guarded *find_in_repository(const struct beneath *root, const char *path)
+{
+    size_t len = strlen(path), at = 0;
+    if (*path == '/' || len >= PATH_MAX)
+        return NULL;
+    for (;;) {
+        CLEANUP(free) char *folder = at ? xmemdup0(path, at) : xstrdup(".");
+        if (!is_there(root, folder, "."))
+            return NULL;
+        if (is_repository(root, folder)) {
+            CLEANUP(free) char *called = xasprintf(".git/%s", path + at + (path[at] == '/'));
+            return protected_find(called);
+        }
+        if (at == len)
+            return NULL;
+        at += path[at] == '/';
+        at += strcspn(path + at, "/");
+    }
+}
+
 const struct guarded *guards_find(const struct guards *guards, const char *path, const char *through)
 {
     const struct guarded *found = protected_find(path);
@@ -183,6 +266,8 @@ const struct guarded *guards_find(const struct guards *guards, const char *path,
         found = protected_find(through);
     for (size_t i = 0; i < guards->count && !found; i++)
         found = find_at_home(guards->homes[i].name, guards->homes[i].path, path);
+    if (!found && guards->root)
+        found = find_in_repository(guards->root, path);
     if (!found && guards->root) {
         CLEANUP(free) char *whole = xasprintf("%s/%s", beneath_path(guards->root), path);
         found = protected_find(whole);

@@ -25,8 +25,9 @@ bool change_protected(const struct change *change);
 /* The first protected file of the set, borrowed; NULL: there is none. */
 const struct change *protected_in(const struct change_set *set);
 
-/* A project's .git and .keyturn may be links, or a .git file may name the folder. This is where they really are. */
-#define GUARDS_MAX 8
+/* A project's .git and .keyturn may be links, a .git file may name the folder, and git's configuration the folder of its
+ * hooks. This is where they really are. */
+#define GUARDS_MAX 16
 struct guards {
     const struct beneath *root;
     struct {
@@ -39,5 +40,6 @@ struct guards {
 void guards_init(struct guards *guards, const struct beneath *root);
 void guards_release(struct guards *guards);
 /* The row for a resolved path and the spelling that led there (NULL: the same). The place is protected if one of the
- * two is, if the path is where the project really keeps such a place, or if the root itself lies in one. */
+ * two is, if the path is where the project really keeps such a place or in a folder that git takes for a repository, or
+ * if the root itself lies in one. Blocks. */
 const struct guarded *guards_find(const struct guards *guards, const char *path, const char *through);

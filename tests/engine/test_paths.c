@@ -149,6 +149,53 @@ static void test_a_folder_swapped_while_the_question_is_open(void **state)
     turn_check_end(&rig);
 }
 
+/* No link is in the way, it is just another folder: only its identity tells. */
+static void test_a_folder_swapped_for_a_real_one(void **state)
+{
+    struct turn_rig rig;
+
+    (void)state;
+    init(&rig);
+    turn_rig_open(&rig);
+    wants_to_write(&rig, "w", "src/new.txt");
+    turn_rig_turn(&rig, "write");
+    CLEANUP(free)
+    char *src = in_work(&rig, "src"),
+         *aside = in_work(&rig, "src.old"), *hooks = in_work(&rig, ".git/hooks");
+    assert_int_equal(rename(src, aside), 0);
+    assert_int_equal(rename(hooks, src), 0);
+    say(&rig, INTENT_APPROVE);
+    check_file(&rig, "src/new.txt", NULL);
+    assert_true(open_question(&rig)->again);
+    assert_true(open_question(&rig)->moved);
+    say(&rig, INTENT_DENY);
+    check_file(&rig, "src/new.txt", NULL);
+    turn_check_end(&rig);
+}
+
+/* An ordinary place when it was asked about, git's hooks when it is answered. */
+static void test_a_place_that_becomes_protected(void **state)
+{
+    struct turn_rig rig;
+
+    (void)state;
+    init(&rig);
+    turn_rig_file(&rig, "store/hooks/sample", "");
+    turn_rig_open(&rig);
+    wants_to_write(&rig, "w", "store/hooks/x");
+    turn_rig_turn(&rig, "write");
+    CLEANUP(free) char *git = in_work(&rig, ".git"), *aside = in_work(&rig, "aside");
+    assert_int_equal(rename(git, aside), 0);
+    link_to(&rig, "store", ".git");
+    say(&rig, INTENT_APPROVE);
+    check_file(&rig, "store/hooks/x", NULL);
+    assert_true(open_question(&rig)->again);
+    assert_string_equal(proposed(&rig, 1, "[0].protected"), "git runs the files in it");
+    say(&rig, INTENT_DENY);
+    check_file(&rig, "store/hooks/x", NULL);
+    turn_check_end(&rig);
+}
+
 static void test_allow_does_not_follow_a_swap(void **state)
 {
     struct turn_rig rig;
@@ -410,6 +457,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_the_question_is_about_the_resolved_path),
         cmocka_unit_test(test_a_folder_swapped_while_the_question_is_open),
+        cmocka_unit_test(test_a_folder_swapped_for_a_real_one),
+        cmocka_unit_test(test_a_place_that_becomes_protected),
         cmocka_unit_test(test_allow_does_not_follow_a_swap),
         cmocka_unit_test(test_a_protected_place_cannot_be_allowed),
         cmocka_unit_test(test_without_a_person_it_is_denied),

@@ -308,6 +308,29 @@ static void test_swapped_folders(void **state)
     change_set_free(set);
 }
 
+/* Two new files in a folder that we make ourselves; and one in a folder that somebody moves there. */
+static void test_a_folder_moved_to_where_none_was(void **state)
+{
+    (void)state;
+    struct change_set *set = change_set_new();
+    add_text(set, "fresh/a/x", "new");
+    add_text(set, "fresh/b/y", "new");
+    expect_commit(set);
+    change_set_free(set);
+    scratch_mkdir(&rig.files, ".git/hooks");
+    nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL); /* a tick of the clock that file systems use */
+    set = change_set_new();
+    add_text(set, "n/hooks/x", "new");
+    CLEANUP(free) char *git = scratch_path(&rig.files, ".git"), *n = scratch_path(&rig.files, "n");
+    assert_int_equal(rename(git, n), 0);
+    struct err err = ERR_INIT;
+    assert_int_equal(change_set_check(set, rig.root, &err), -1);
+    assert_int_equal(err.code, ESTALE);
+    expect_refusal(set, "n was moved or replaced meanwhile");
+    assert_false(scratch_exists(&rig.files, "n/hooks/x"));
+    change_set_free(set);
+}
+
 static void test_bits_set_after_the_proposal_stay(void **state)
 {
     (void)state;
@@ -648,6 +671,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_write_create_delete, setup, teardown),
         cmocka_unit_test_setup_teardown(test_links_are_resolved, setup, teardown),
         cmocka_unit_test_setup_teardown(test_swapped_folders, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_a_folder_moved_to_where_none_was, setup, teardown),
         cmocka_unit_test_setup_teardown(test_bits_set_after_the_proposal_stay, setup, teardown),
         cmocka_unit_test_setup_teardown(test_bytes_of_any_kind, setup, teardown),
         cmocka_unit_test_setup_teardown(test_changed_under_us, setup, teardown),

@@ -6,8 +6,10 @@
 #include "base/mem.h"
 #include "support/scratch.h"
 #include "tools/approval.h"
+#include "tools/change.h"
 #include "tools/named.h"
 #include "tools/protected.h"
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -192,6 +194,111 @@ static void test_a_root_in_a_protected_place(void **state)
     scratch_release(&scratch);
 }
 
+/* before, `count` times the middle, after */
+static char *repeated(const char *before, const char *middle, size_t count, const char *after)
+{
+    struct strbuf out = STRBUF_INIT;
+    strbuf_addstr(&out, before);
+    for (size_t i = 0; i < count; i++)
+        strbuf_addstr(&out, middle);
+    strbuf_addstr(&out, after);
+    return strbuf_detach(&out, NULL);
+}
+
+/* Git's folders under other names: what git itself would take for one. */
+
+static void expect_guard(struct beneath *root, const char *path, const char *why)
+{
+    struct err err = ERR_INIT;
+    struct change_set *set = change_set_new();
+    struct change *change = change_set_add(set, root, path, &err);
+    assert_non_null(change);
+    if (why ? !change_protected(change) || strcmp(change->guard->why, why) != 0 : change->guard != NULL)
+        fail_msg("%s: %s", path, change->guard ? change->guard->why : "ordinary");
+    change_set_free(set);
+}
+
+static void make_repository(struct scratch *scratch, const char *folder)
+{
+    CLEANUP(free) char *head = xasprintf("%s/HEAD", folder), *objects = xasprintf("%s/objects", folder);
+    CLEANUP(free) char *refs = xasprintf("%s/refs", folder);
+    scratch_write(scratch, head, "ref: refs/heads/main\n");
+    scratch_mkdir(scratch, objects);
+    scratch_mkdir(scratch, refs);
+}
+
+static void test_repositories(void **state)
+{
+    (void)state;
+    struct fixture f;
+    setup_set(&f, "x");
+    make_repository(&f.scratch, "store"); /* that of sub */
+    scratch_write(&f.scratch, "sub/.git", "gitdir: ../store\n");
+    make_repository(&f.scratch, "deep/down/project.git");
+    scratch_write(&f.scratch, "linked/HEAD", "x");
+    scratch_write(&f.scratch, "linked/commondir", "../store\n");
+    scratch_write(&f.scratch, "plain/HEAD", "x");
+    expect_guard(f.root, "store/hooks/x", "git runs the files in it");
+    expect_guard(f.root, "store/config", "git runs the programs that it names");
+    expect_guard(f.root, "deep/down/project.git/hooks/x", "git runs the files in it");
+    expect_guard(f.root, "deep/down/project.git/new/x", "git keeps its own records there and trusts them");
+    expect_guard(f.root, "linked/config.worktree", "git keeps its own records there and trusts them");
+    expect_guard(f.root, "plain/config", NULL);
+    expect_guard(f.root, "deep/down/x", NULL);
+    make_repository(&f.scratch, "."); /* the root is one */
+    expect_guard(f.root, "hooks/x", "git runs the files in it");
+    release(&f);
+}
+
+static void test_hooks_path(void **state)
+{
+    static const char *const configs[] = {"[core]\n\thooksPath = tools/hooks\n", "[core]\nHOOKSPATH=\"tools/hooks\"\n",
+                                          "[core] hookspath = ./tools/hooks",
+                                          "[a]\nx = y\n[core]\n  hooksPath  =  tools/hooks  \n[b]\n"};
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(configs); i++) {
+        struct fixture f;
+        setup_set(&f, "x");
+        scratch_write(&f.scratch, ".git/config", configs[i]);
+        expect_guard(f.root, "tools/hooks/pre-commit", "git runs the files in it");
+        expect_guard(f.root, "tools/other", NULL);
+        release(&f);
+    }
+}
+
+/* However long the file is that names the folder. */
+static void test_a_long_git_file(void **state)
+{
+    (void)state;
+    struct fixture f;
+    setup_set(&f, "x");
+    CLEANUP(free) char *text = repeated("gitdir: ", "./", 10000, "store\n");
+    scratch_write(&f.scratch, ".git", text);
+    expect_guard(f.root, "store/hooks/x", "git runs the files in it");
+    release(&f);
+}
+
+/* A place that becomes one while the question is open: the yes was to another one. */
+static void test_a_place_that_becomes_protected(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct err err = ERR_INIT;
+    setup_set(&f, "store/hooks/x");
+    scratch_mkdir(&f.scratch, "store/hooks");
+    change_set_free(f.set);
+    f.set = change_set_new();
+    change_side_set(&change_set_add(f.set, f.root, "store/hooks/x", &err)->new, "new", 3, 0644);
+    assert_int_equal(change_set_check(f.set, f.root, &err), 0);
+    CLEANUP(free) char *git = scratch_path(&f.scratch, ".git");
+    assert_int_equal(symlink("store", git), 0);
+    assert_int_equal(change_set_commit(f.set, f.root, &err), -1);
+    assert_string_equal(err.text, "store/hooks/x has become a protected place meanwhile");
+    assert_int_equal(err.code, ESTALE);
+    assert_false(scratch_exists(&f.scratch, "store/hooks/x"));
+    release(&f);
+}
+
 /* What the arguments of a call without files name. */
 
 static char *named_by(const struct beneath *root, const char *arguments)
@@ -207,17 +314,6 @@ static char *named_by(const struct beneath *root, const char *arguments)
     char *found = named_find(&named, root);
     named_release(&named);
     return found;
-}
-
-/* before, `count` times the middle, after */
-static char *repeated(const char *before, const char *middle, size_t count, const char *after)
-{
-    struct strbuf out = STRBUF_INIT;
-    strbuf_addstr(&out, before);
-    for (size_t i = 0; i < count; i++)
-        strbuf_addstr(&out, middle);
-    strbuf_addstr(&out, after);
-    return strbuf_detach(&out, NULL);
 }
 
 /* A root with the links g → .git and h → .git/hooks. */
@@ -250,6 +346,11 @@ static void test_texts(void **state)
         "{\"p\":\"%252egit/config\"}",
         "{\"p\":\".git%2fconfig%00.txt\"}",
         "{\"p\":\".keyturn\"}",
+        "{\"p\":\"a,.git/config\"}",
+        "{\"p\":\"config:g/config\"}",
+        "{\"p\":\"file=.git/config\"}",
+        "{\"p\":\"\\\"./.git\\\"\"}",
+        "{\"p\":\"'g/config'\"}",
     };
     static const char *const others[] = {
         "{\"p\":\"src/a.c\"}",
@@ -259,6 +360,8 @@ static void test_texts(void **state)
         "{\"p\":\".gitignore\\n\"}",
         "{\"p\":\"// a comment\\nint main(void) { return 0; }\\n\"}",
         "{\"p\":[1,null,true,\"../../..\"]}",
+        "{\"p\":\"path: .git/config\\nother: x\"}", /* content */
+        "{\"p\":\"a,b:c=d\"}",
     };
     struct fixture f;
     setup_links(&f);
@@ -299,6 +402,7 @@ static void test_bounds(void **state)
         {repeated("{\"p\":\"", "./", 6000, "g/config\"}"), "names a protected place: .git/config ("},
         {repeated("{\"p\":\"", "./", 40000, "g/config\"}"),
          "may name a protected place (a text in its arguments is longer than 64 KiB and may be a path)"},
+        {repeated("{\"p\":\"g", "/", 65600, "config\"}"), "names a protected place: .git/config ("},
         {repeated("{\"p\":\"", "abcdefgh/", 600, ".git/config\"}"), NULL},
         {repeated("{\"p\":\"", "a line of text.\\n", 20000, "\"}"), NULL},
         {repeated("{\"p\":\"", "QUJD/+", 20000, "==\"}"), NULL},
@@ -328,6 +432,10 @@ int main(void)
         cmocka_unit_test(test_a_recorded_no_holds),
         cmocka_unit_test(test_named_and_dangerous),
         cmocka_unit_test(test_a_root_in_a_protected_place),
+        cmocka_unit_test(test_repositories),
+        cmocka_unit_test(test_hooks_path),
+        cmocka_unit_test(test_a_long_git_file),
+        cmocka_unit_test(test_a_place_that_becomes_protected),
         cmocka_unit_test(test_texts),
         cmocka_unit_test(test_bounds),
     };
