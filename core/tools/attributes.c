@@ -121,20 +121,22 @@ static void lose_group(struct strbuf *lost, gid_t gid)
     lose(lost, "group ", known ? found->gr_name : number);
 }
 
-/* Only root gives files away; a group can be kept by its members. False when the group is another one now. */
-static bool keep_owner(int to, const struct stat *was, const struct stat *is, struct strbuf *lost)
+struct owners {
+    bool owner, group; /* the same as before */
+};
+
+/* Only root gives files away; a group can be kept by its members. */
+static struct owners keep_owners(int to, const struct stat *was, const struct stat *is, struct strbuf *lost)
 {
-    bool owner = was->st_uid == is->st_uid, group = was->st_gid == is->st_gid;
-    if (owner && group)
-        return true;
-    if (fchown(to, was->st_uid, was->st_gid) == 0)
-        return true;
-    if (!owner)
+    struct owners same = {was->st_uid == is->st_uid, was->st_gid == is->st_gid};
+    if ((same.owner && same.group) || fchown(to, was->st_uid, was->st_gid) == 0)
+        return (struct owners){true, true};
+    if (!same.owner)
         lose_owner(lost, was->st_uid);
-    if (group || fchown(to, (uid_t)-1, was->st_gid) == 0)
-        return true;
-    lose_group(lost, was->st_gid);
-    return false;
+    same.group = same.group || fchown(to, (uid_t)-1, was->st_gid) == 0;
+    if (!same.group)
+        lose_group(lost, was->st_gid);
+    return same;
 }
 
 /* Permission bits and access list */
@@ -170,21 +172,45 @@ static mode_t bits_without(const char *list, size_t len, mode_t mode)
     return (mode & 0700) | (mode & ((group & named) << 3)) | (mode & named);
 }
 
-/* The group is another one: its members were among the others before. */
-static mode_t bits_of_new_group(mode_t mode)
+/* Another group: the members of the new one were among the others before, and those of the old one are among them now.
+ * Another owner: the old one is in the group or among the others now. So none of these gets more than both had. */
+static mode_t bits_for_new(struct owners same, mode_t mode)
 {
-    return (mode & 0707) | (mode & ((mode & 07) << 3));
+    mode_t owner = mode >> 6 & 7, group = mode >> 3 & 7, other = mode & 7;
+    if (!same.group)
+        group = other = group & other;
+    if (!same.owner) {
+        group &= owner;
+        other &= owner;
+    }
+    return (mode & 0700) | group << 3 | other;
 }
 
-static void list_for_new_group(char *list, size_t len)
+/* The same of a list, where the mask bounds whoever is neither the owner nor one of the others. */
+static void list_for_new(struct owners same, char *list, size_t len)
 {
-    unsigned other = 0;
-    for (size_t at = LIST_HEAD; at + sizeof(struct list_entry) <= len; at += sizeof(struct list_entry))
-        if (entry_at(list, at).tag == TAG_OTHER)
-            other = entry_at(list, at).perm;
-    for (size_t at = LIST_HEAD; at + sizeof(struct list_entry) <= len; at += sizeof(struct list_entry))
-        if (entry_at(list, at).tag == TAG_GROUP_OWN)
-            set_perm(list, at, entry_at(list, at).perm & other);
+    unsigned owner = 7, group = 7, mask = 7, other = 7;
+    for (size_t at = LIST_HEAD; at + sizeof(struct list_entry) <= len; at += sizeof(struct list_entry)) {
+        struct list_entry entry = entry_at(list, at);
+        if (entry.tag == TAG_OWNER)
+            owner = entry.perm;
+        else if (entry.tag == TAG_GROUP_OWN)
+            group = entry.perm;
+        else if (entry.tag == TAG_MASK)
+            mask = entry.perm;
+        else if (entry.tag == TAG_OTHER)
+            other = entry.perm;
+    }
+    unsigned both = group & mask & other, most = same.owner ? 7 : owner;
+    for (size_t at = LIST_HEAD; at + sizeof(struct list_entry) <= len; at += sizeof(struct list_entry)) {
+        uint16_t tag = entry_at(list, at).tag;
+        if (tag == TAG_GROUP_OWN)
+            set_perm(list, at, (same.group ? group : both) & most);
+        else if (tag == TAG_OTHER)
+            set_perm(list, at, (same.group ? other : both) & most);
+        else if (tag == TAG_MASK)
+            set_perm(list, at, mask & most);
+    }
 }
 
 /* The file is ours, so EPERM is a file system without permission bits. */
@@ -198,7 +224,7 @@ int attributes_drop_list(int to)
     return fremovexattr(to, ATTRIBUTES_LIST) < 0 && errno != ENODATA && errno != EOPNOTSUPP ? -1 : 0;
 }
 
-static int keep_bits(int to, int from, const struct stat *was, mode_t mode, bool same_group, struct strbuf *lost)
+static int keep_bits(int to, int from, const struct stat *was, mode_t mode, struct owners same, struct strbuf *lost)
 {
     size_t len = 0;
     CLEANUP(free) char *list = read_value(from, ATTRIBUTES_LIST, &len);
@@ -207,16 +233,15 @@ static int keep_bits(int to, int from, const struct stat *was, mode_t mode, bool
     if (attributes_drop_list(to) < 0)
         return -1;
     if (!list)
-        return set_bits(to, same_group ? mode : bits_of_new_group(mode));
-    if (!same_group)
-        list_for_new_group(list, len);
+        return set_bits(to, bits_for_new(same, mode));
+    list_for_new(same, list, len);
     if (set_bits(to, mode & 0700) < 0)
         return -1;
     if (fsetxattr(to, ATTRIBUTES_LIST, list, len, 0) == 0)
-        return mode == (was->st_mode & 0777) ? 0 : set_bits(to, mode);
+        return mode == (was->st_mode & 0777) ? 0 : set_bits(to, bits_for_new(same, mode));
     lose(lost, "access list", "");
     mode = bits_without(list, len, mode);
-    return set_bits(to, same_group ? mode : bits_of_new_group(mode));
+    return set_bits(to, bits_for_new(same, mode));
 }
 
 static void lose_special(const struct stat *was, struct strbuf *lost)
@@ -237,8 +262,8 @@ int attributes_copy(int to, int from, mode_t mode, struct strbuf *lost)
         return -1;
     lose_special(&was, lost);
     keep_named(to, from, lost);
-    bool same_group = keep_owner(to, &was, &is, lost);
-    return keep_bits(to, from, &was, mode & 0777, same_group, lost);
+    struct owners same = keep_owners(to, &was, &is, lost);
+    return keep_bits(to, from, &was, mode & 0777, same, lost);
 }
 
 /* On file systems without nameless files: what never comes along, and who may give files away. */

@@ -336,6 +336,14 @@ static void test_owner_as_user(void **state)
     assert_int_equal(chmod(path, 0676), 0); /* others may not execute it, so the new group may not either */
     tool_rig_in_child(write_foreign_file, &rig, true);
     expect_stat("d/a", NOBODY, NOBODY, 0666);
+    assert_int_equal(chown(path, 1234, 4321), 0);
+    assert_int_equal(chmod(path, 0606), 0); /* the old group may not read it; its members are among the others now */
+    tool_rig_in_child(write_foreign_file, &rig, true);
+    expect_stat("d/a", NOBODY, NOBODY, 0600);
+    assert_int_equal(chown(path, 1234, 4321), 0);
+    assert_int_equal(chmod(path, 0466), 0); /* nor may the old owner write it */
+    tool_rig_in_child(write_foreign_file, &rig, true);
+    expect_stat("d/a", NOBODY, NOBODY, 0444);
 }
 
 static void test_narrower_bits(void **state)
