@@ -10,7 +10,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#define FILES_FREE   24 /* descriptors: loop, thread pool, store, journal, and a program */
+#define FILES_FREE   40 /* descriptors: loop, thread pool, store, journal, servers, and a program */
 #define FILES_ADVICE 64
 #define FILES_WANTED 256         /* what a low soft limit is raised to */
 #define STACK_LEAST  (512 << 10) /* bytes: the deepest calls, libraries included, with room to spare */
@@ -42,8 +42,6 @@ static void raise_limit(int resource, rlim_t wanted)
 static int prepare_files(struct err *err)
 {
     struct rlimit limit;
-    if (files_free())
-        return 0;
     raise_limit(RLIMIT_NOFILE, FILES_WANTED);
     if (files_free())
         return 0;

@@ -195,7 +195,7 @@ limited() { # ulimit's words: status, $base/out, $base/err
     (ulimit $1 && exec timeout 60 "$program" run --workspace ws --model m.jsonl x) >"$base/out" 2>"$base/err" </dev/null
     status=$?
 }
-for files in 8 16; do
+for files in 8 16 32; do
     limited "-n $files"
     ok "$files files: exit 1" is 1
     ok "$files files: one line" one_error
@@ -205,9 +205,18 @@ limited "-s 64"
 ok "64 KB of stack: exit 1" is 1
 ok "64 KB of stack: one line" one_error
 ok "64 KB of stack: says what to do" err "limited to 64 KB (set ulimit -s to 512 or more)"
-for enough in "-n 32" "-Sn 8" "-s 512" "-Ss 64"; do
+for enough in "-n 64" "-Sn 8" "-Sn 28" "-Sn 40" "-s 512" "-Ss 64"; do
     limited "$enough"
     ok "ulimit $enough is enough" is 0
+done
+
+begin "a low soft limit is raised for what is started, too"
+{ head_lines "Count." && answer 1 "" '{"id":"c1","name":"run_command","arguments":{"command":"ulimit -Sn"}}' && answer 2 "Done." ""; } >m.jsonl
+for files in 28 34 40; do
+    (ulimit -Sn $files && exec timeout 60 "$program" run --headless --approve allow --workspace ws --model scripted:m.jsonl x) >"$base/out" 2>"$base/err" </dev/null
+    status=$?
+    ok "$files files: exit 0" is 0
+    ok "$files files: nothing runs out of them" no_out "open files"
 done
 
 begin "a journal that may not grow"
