@@ -53,12 +53,14 @@ static void give_repr(const struct to *to, const char *text, size_t len)
     give(to, out.buf, out.len);
 }
 
+/* Digits in a row, and with something between the bytes, as dumps have them. */
 static void give_hex(const struct to *to, const char *text, size_t len)
 {
-    for (int upper = 0; upper < 2; upper++) {
+    static const char *const between[] = {"", ":", " ", "-"};
+    for (size_t which = 0; which < 2 * COUNT_OF(between); which++) {
         CLEANUP(strbuf) struct strbuf out = STRBUF_INIT;
         for (size_t i = 0; i < len; i++)
-            strbuf_addf(&out, upper ? "%02X" : "%02x", (unsigned char)text[i]);
+            strbuf_addf(&out, which % 2 ? "%s%02X" : "%s%02x", i ? between[which / 2] : "", (unsigned char)text[i]);
         give(to, out.buf, out.len);
     }
 }

@@ -139,6 +139,8 @@ static void test_hex_digits_are_found(void **state)
     redact_add("KEY", "sk-live-\xff");
     check("0x736b2d6c6976652dff.", "0x[secret KEY].");
     check("736B2D6C6976652DFF", "[secret KEY]");
+    check("73:6b:2d:6c:69:76:65:2d:ff", "[secret KEY]");
+    check("x 73 6B 2D 6C 69 76 65 2D FF y", "x [secret KEY] y");
 }
 
 /* "user:sk-live-0123456789" and the like: the digits at the ends are made of the neighbours too and may stay. */
