@@ -198,6 +198,24 @@ EXPORT int accept(int fd, struct sockaddr *address, socklen_t *len)
     return NEXT(accept)(fd, address, len);
 }
 
+EXPORT int accept4(int fd, struct sockaddr *address, socklen_t *len, int flags)
+{
+    READS(POLLIN);
+    return NEXT(accept4)(fd, address, len, flags);
+}
+
+EXPORT ssize_t pread(int fd, void *buf, size_t len, off_t at)
+{
+    READS(POLLIN);
+    return NEXT(pread)(fd, buf, len, at);
+}
+
+EXPORT ssize_t pwrite(int fd, const void *buf, size_t len, off_t at)
+{
+    READS(POLLOUT);
+    return NEXT(pwrite)(fd, buf, len, at);
+}
+
 EXPORT int poll(struct pollfd *fds, nfds_t count, int timeout)
 {
     if (inside && timeout != 0 && !is_output(fds, count))
@@ -317,6 +335,13 @@ EXPORT int openat(int folder, const char *path, int flags, ...)
     OPEN_MODE(mode)
     check_open(folder, path, flags, CALLER);
     return NEXT(openat)(folder, path, flags, mode);
+}
+
+EXPORT FILE *fopen(const char *path, const char *mode)
+{
+    bool both = strchr(mode, '+') != NULL;
+    check_open(AT_FDCWD, path, both ? O_RDWR : *mode == 'r' ? O_RDONLY : O_WRONLY, CALLER);
+    return NEXT(fopen)(path, mode);
 }
 
 EXPORT int getaddrinfo(const char *node, const char *service, const struct addrinfo *hints, struct addrinfo **found)
