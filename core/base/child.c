@@ -29,10 +29,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <termios.h>
 #include <uv.h>
 
@@ -496,7 +498,21 @@ static _Thread_local bool starting;
 static pid_t starter;
 static bool left_alone; /* by the signal for our end */
 static bool keeps_keyring;
+static int *keyring_errno; /* shared with the child: why it has no keyring of its own and did not begin */
 static const int *joins;
+
+/* A full quota keeps the kernel from making one, and the child would keep the user's. A kernel without keys has none to
+ * keep from it, and a filter that refuses us every such call refuses them to the child too. */
+static void leave_keyring(void)
+{
+    if (syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL) >= 0 || errno == ENOSYS || errno == EOPNOTSUPP)
+        return;
+    int why = errno;
+    if (why == EPERM && syscall(SYS_keyctl, KEYCTL_GET_KEYRING_ID, KEY_SPEC_SESSION_KEYRING, 0) < 0 && errno == EPERM)
+        return;
+    *keyring_errno = why;
+    _exit(127);
+}
 
 /* In every child that is forked, between fork and exec. */
 static void in_child(void)
@@ -507,7 +523,7 @@ static void in_child(void)
         if (write(*at, "0", 1) < 0)
             continue; /* a limit that cannot be had; whoever wanted it looks whether it holds */
     if (!keeps_keyring)
-        syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL); /* a kernel without keys has none to keep from it */
+        leave_keyring();
     if (!left_alone)
         prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != starter)
@@ -517,6 +533,8 @@ static void in_child(void)
 static void watch_forks(void)
 {
     pthread_atfork(NULL, NULL, in_child);
+    void *page = mmap(NULL, sizeof(*keyring_errno), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    keyring_errno = page != MAP_FAILED ? page : NULL;
 }
 
 static int spawn(struct child *child, const struct process_spec *spec, const char *file, const struct child_ends *ends)
@@ -541,6 +559,8 @@ static int spawn(struct child *child, const struct process_spec *spec, const cha
             how.stdio_count = i + 1;
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, watch_forks);
+    if (!keyring_errno)
+        return -ENOMEM;
     /* A kernel without it (before 5.11) leaves what was opened without care open. */
     syscall(SYS_close_range, 3u, ~0u, 4u /* CLOSE_RANGE_CLOEXEC */);
     own_handle(child, &child->process);
@@ -548,9 +568,14 @@ static int spawn(struct child *child, const struct process_spec *spec, const cha
     left_alone = spec->ends_with_us || child->ops.control;
     joins = spec->join;
     keeps_keyring = spec->keep_keyring;
+    *keyring_errno = 0;
     starting = true;
     int failed = uv_spawn(loop_uv(child->loop), &child->process, &how);
     starting = false;
+    if (*keyring_errno) {
+        waitpid(child->process.pid, NULL, 0); /* it has ended already */
+        failed = -*keyring_errno;
+    }
     if (failed)
         close_handle(&child->process);
     return failed;
@@ -600,6 +625,11 @@ struct child *child_start(struct loop *loop, const struct process_spec *spec, co
         /* A missing folder and a missing program give the same code; say which. */
         if (spec->cwd && access(spec->cwd, X_OK))
             err_set_errno(err, errno, "cannot start %s in %s", name, spec->cwd);
+        else if (keyring_errno && *keyring_errno == -failed)
+            err_set_errno(err, -failed,
+                          "cannot start %s: the kernel makes no keyring for it, so it would have yours"
+                          " (/proc/key-users has the quota)",
+                          name);
         else
             err_set_errno(err, -failed, "cannot start %s", name);
         abandon(child);

@@ -9,6 +9,7 @@ cd "$base" || exit 1
 export LC_ALL=C.UTF-8 HOME=$base XDG_CONFIG_HOME=$base/config XDG_DATA_HOME=$base/data XDG_STATE_HOME=$base/state
 export XDG_CACHE_HOME=$base/cache ASAN_OPTIONS=detect_leaks=0
 key=keyturn-e2e-key passed=0 failed=0
+with_full() { timeout 60 python3 "$source/support/with_key.py" --full $key "$@"; }
 with_key() { timeout 60 python3 "$source/support/with_key.py" $key "$@"; }
 ok() { # what, command…
     local what=$1
@@ -68,5 +69,28 @@ cp printed out
 ok "a program looks for it" out here
 ok "and does not find it" not out 'reached by name'
 ok "nor in /proc/keys" not out 'reached in'
+
+# A user who may have no more keys gets no new keyring for what is started, and nothing is started in that user's own.
+# Root may have a million keys.
+if [ "$(id -u)" -ne 0 ]; then
+    rm -f server
+    export program find_key key
+    with_full sh -c '
+        python3 "$find_key" $key >found 2>&1
+        "$program" doctor --mcp servers.json >servers 2>&1
+        "$program" exec --engine bare script.py >scripts 2>&1
+        "$program" run --headless --workspace work --model scripted:model.jsonl look >programs 2>&1' >out 2>&1
+    cat found >>out
+    ok "with a full quota the key is there" out 'reached by name: open'
+    cp servers out
+    ok "with a full quota no server starts" test ! -e server
+    ok "and it says why" out 'the kernel makes no keyring for it'
+    cp scripts out
+    ok "nor does a script" not out '"data":"ended"'
+    ok "for the same reason" out 'the kernel makes no keyring for it'
+    cp programs out
+    ok "nor does a program" not out reached
+    ok "for that reason, too" out 'the kernel makes no keyring for it'
+fi
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]

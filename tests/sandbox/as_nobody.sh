@@ -1,12 +1,17 @@
 #!/usr/bin/env bash
 # Tests of programs and their files once more as nobody: to root no file is shut, and a sandbox that root may make is not
 # one that everybody may. as_nobody.sh LAUNCHER TEST...
+#
+# A test is a program, a script of tests/e2e, or arguments for hostile.py in one word. $KEYTURN_TEST_UID is another user than
+# nobody: one test fills that user's quota of keys.
 set -euo pipefail
+uid=${KEYTURN_TEST_UID:-65534}
+as_user() { setpriv --reuid="$uid" --regid="$uid" --clear-groups "$@"; }
 [ "$(id -u)" -eq 0 ] || {
     echo "not root: the tests themselves run as somebody"
     exit 77
 }
-setpriv --reuid=65534 --regid=65534 --clear-groups bwrap --ro-bind / / true 2>/dev/null || {
+as_user bwrap --ro-bind / / true 2>/dev/null || {
     echo "nobody may not make a sandbox here"
     exit 77
 }
@@ -15,18 +20,33 @@ place=$(mktemp -d)
 trap 'rm -rf "$place"' EXIT
 chmod 755 "$place"
 mkdir "$place/tests" "$place/home"
-install -m 755 "$1" "$place/"
-install -m 755 "$(dirname "$1")/tests/try_call" "$place/tests/"
-cp -r "$(dirname "$0")/attacks" "$place/attacks"
-cp -r "$(dirname "$0")/toolchains" "$place/toolchains"
-chmod -R a+rX "$place/attacks" "$place/toolchains"
-chown 65534:65534 "$place/home"
+build=$(dirname "$1") tests=$(readlink -f "$(dirname "$0")/..")
+for made in "$1" "$build/keyturn" "$build/keyturn-harness"; do
+    install -m 755 "$made" "$place/"
+done
+install -m 755 "$build/tests/try_call" "$place/tests/"
+for folder in sandbox e2e support; do
+    cp -r "$tests/$folder" "$place/tests/$folder"
+done
+mkdir -p "$place/core/sandbox"
+cp "$tests/../core/sandbox/user.h" "$place/core/sandbox/"
+chmod -R a+rX "$place/tests" "$place/core"
+chown "$uid:$uid" "$place/home"
+export HOME=$place/home TMPDIR=$place/home
+export KEYTURN_ATTACKS=$place/tests/sandbox/attacks KEYTURN_TOOLCHAINS=$place/tests/sandbox/toolchains
 shift
+cd "$place/home"
 status=0
 for test in "$@"; do
-    install -m 755 "$test" "$place/tests/"
     echo "== ${test##*/}"
-    (cd "$place/home" && HOME=$place/home TMPDIR=$place/home KEYTURN_ATTACKS=$place/attacks KEYTURN_TOOLCHAINS=$place/toolchains setpriv --reuid=65534 --regid=65534 --clear-groups \
-        "$place/tests/${test##*/}" 2>&1) || status=1
+    case $test in
+    *.sh) as_user bash "$place/tests/e2e/$test" "$place/keyturn" 2>&1 || status=1 ;;
+    --*) # shellcheck disable=SC2086 # these are words
+        as_user python3 "$place/tests/sandbox/hostile.py" --harness "$place/keyturn-harness" $test 2>&1 || status=1 ;;
+    *)
+        install -m 755 "$test" "$place/tests/"
+        as_user "$place/tests/${test##*/}" 2>&1 || status=1
+        ;;
+    esac
 done
 exit $status
