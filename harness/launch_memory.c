@@ -17,26 +17,40 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/statfs.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <time.h>
 #include <unistd.h>
 
+#define NAME_BYTES   1280 /* of the kernel's memory, for a file without content and its name */
 #define PAUSE_MIN_MS 20
 #define MB_PER_MS    4   /* about as fast as one processor can fill memory */
 #define UNSURE_MS    500 /* of looking at a crowd that changes all the time: then it is stopped and counted */
 #define STOP_ROUNDS  50  /* of a millisecond: until nobody runs, and until a count is sure */
 
+/* What /proc/PID/status says, in kB. */
+struct held {
+    unsigned long all, shared, tables; /* those two are parts of all */
+};
+
 /* A process as it was last seen. One whose clock stands still has touched no memory. */
 struct seen {
     clockid_t clock;
     struct timespec used;
-    unsigned long kb;
+    struct held held;
+};
+
+/* A file system whose files are the program's memory. */
+struct tmpfs {
+    const char *path; /* NULL: none */
+    dev_t device;
 };
 
 static struct {
     struct memory_watch watch;
-    const char *tmpfs[3]; /* the program's own; NULL: none */
+    struct tmpfs tmpfs[3];
     struct seen *seen;
     size_t count, room;
     long newest, next_ms;
@@ -57,12 +71,22 @@ static unsigned long field_kb(const char *text, const char *name, bool *found)
     return 0;
 }
 
+static bool read_held(const char *text, struct held *held)
+{
+    bool told = false, other = false;
+    held->shared = field_kb(text, "RssShmem", &told);
+    held->tables = field_kb(text, "VmPTE", &other);
+    held->all = field_kb(text, "RssAnon", &told) + held->shared + held->tables;
+    held->all += field_kb(text, "HugetlbPages", &other) + field_kb(text, "VmSwap", &other);
+    return told;
+}
+
 bool launch_memory_status(const char *text, unsigned long *kb)
 {
-    bool held = false, other = false;
-    *kb = field_kb(text, "RssAnon", &held) + field_kb(text, "RssShmem", &held);
-    *kb += field_kb(text, "HugetlbPages", &other) + field_kb(text, "VmSwap", &other) + field_kb(text, "VmPTE", &other);
-    return held;
+    struct held held;
+    bool told = read_held(text, &held);
+    *kb = held.all;
+    return told;
 }
 
 bool launch_memory_rollup(const char *text, unsigned long *kb)
@@ -85,10 +109,9 @@ static bool read_text(const char *path, char *text, size_t size)
 }
 
 /* A first thread that ended while others live has no memory to tell of: any of them has. */
-static unsigned long threads_kb(int pid)
+static void read_threads(int pid, struct held *held)
 {
     char path[300], text[4096];
-    unsigned long kb = 0;
     bool found = false;
     snprintf(path, sizeof(path), "/proc/%d/task", pid);
     DIR *tasks = opendir(path);
@@ -96,29 +119,74 @@ static unsigned long threads_kb(int pid)
         if (!isdigit((unsigned char)entry->d_name[0]))
             continue;
         snprintf(path, sizeof(path), "/proc/%d/task/%.20s/status", pid, entry->d_name);
-        found = read_text(path, text, sizeof(text)) && launch_memory_status(text, &kb);
+        found = read_text(path, text, sizeof(text)) && read_held(text, held);
     }
     if (tasks)
         closedir(tasks);
-    return kb;
 }
 
-static unsigned long process_kb(int pid)
+/* False: its first thread has no memory any more. */
+static bool read_first_thread(int pid, struct held *held)
 {
     char path[64], text[4096];
-    unsigned long kb = 0;
+    *held = (struct held){0};
     snprintf(path, sizeof(path), "/proc/%d/status", pid);
-    return read_text(path, text, sizeof(text)) && launch_memory_status(text, &kb) ? kb : threads_kb(pid);
+    return read_text(path, text, sizeof(text)) && read_held(text, held);
 }
 
-/* Files there are memory too, and in no process. A file that a process maps counts twice. */
+static struct held read_process(int pid)
+{
+    struct held held;
+    if (!read_first_thread(pid, &held))
+        read_threads(pid, &held);
+    return held;
+}
+
+/* Files there are memory too, whether a process maps them or not, and so are their names: an empty file or a link takes
+ * no block, and more than a kB of the kernel's. */
 static unsigned long tmpfs_kb(void)
 {
     unsigned long kb = 0;
     struct statfs fs;
     for (size_t i = 0; i < sizeof(now.tmpfs) / sizeof(*now.tmpfs); i++)
-        if (now.tmpfs[i] && statfs(now.tmpfs[i], &fs) == 0)
-            kb += (unsigned long)(fs.f_blocks - fs.f_bfree) * ((unsigned long)fs.f_bsize / 1024);
+        if (now.tmpfs[i].path && statfs(now.tmpfs[i].path, &fs) == 0)
+            kb += (unsigned long)(fs.f_blocks - fs.f_bfree) * ((unsigned long)fs.f_bsize / 1024) +
+                  (unsigned long)(fs.f_files - fs.f_ffree) * NAME_BYTES / 1024;
+    return kb;
+}
+
+static bool is_tmpfs(unsigned major_number, unsigned minor_number)
+{
+    for (size_t i = 0; i < sizeof(now.tmpfs) / sizeof(*now.tmpfs); i++)
+        if (now.tmpfs[i].path && now.tmpfs[i].device == makedev(major_number, minor_number))
+            return true;
+    return false;
+}
+
+/* The process's share of those files, which are counted already. Private mappings count unless all their pages are the
+ * file's. */
+static unsigned long mapped_files_kb(int pid)
+{
+    char path[64], line[512], shared = 'p';
+    unsigned major_number, minor_number;
+    unsigned long kb = 0, pss = 0, number;
+    bool ours = false, begins = true;
+    snprintf(path, sizeof(path), "/proc/%d/smaps", pid);
+    FILE *file = fopen(path, "re");
+    while (file && fgets(line, sizeof(line), file)) {
+        bool inside = !begins; /* a name, which the program chose */
+        begins = strchr(line, '\n') != NULL;
+        if (inside)
+            continue;
+        if (sscanf(line, "%*x-%*x %*c%*c%*c%c %*x %x:%x", &shared, &major_number, &minor_number) == 3)
+            ours = is_tmpfs(major_number, minor_number);
+        else if (sscanf(line, "Pss: %lu", &number) == 1)
+            pss = number;
+        else if (ours && sscanf(line, "Anonymous: %lu", &number) == 1 && (shared == 's' || !number))
+            kb += pss;
+    }
+    if (file)
+        fclose(file);
     return kb;
 }
 
@@ -132,25 +200,39 @@ static bool sees(void)
 
 /* ---- the second count ---- */
 
-/* A child of vfork has its parent's memory until it becomes another program. */
+/* A child of vfork has its parent's memory until it becomes another program. First threads that ended have none, and
+ * none is the same as none: so whoever has no memory afterwards is not its parent's. */
 static bool is_its_parents(const struct process_entry *process)
 {
-    return syscall(SYS_kcmp, process->pid, process->parent, KCMP_VM, 0, 0) == 0;
+    struct held held;
+    return syscall(SYS_kcmp, process->pid, process->parent, KCMP_VM, 0, 0) == 0 &&
+           read_first_thread(process->pid, &held);
 }
 
-/* False: processes came or went meanwhile. What does not let itself be read counts in full. */
+/* Its pages, its share of those that it has with others, and its page tables. What does not let itself be read counts
+ * in full. */
+static unsigned long share_kb(int pid, bool files)
+{
+    char path[64], text[4096];
+    unsigned long kb = 0;
+    struct held held = read_process(pid);
+    snprintf(path, sizeof(path), "/proc/%d/smaps_rollup", pid);
+    if (!read_text(path, text, sizeof(text)) || !launch_memory_rollup(text, &kb))
+        return held.all;
+    unsigned long counted = files && held.shared ? mapped_files_kb(pid) : 0;
+    return held.tables + (counted < kb ? kb - counted : 0);
+}
+
+/* False: processes came or went meanwhile. */
 static bool count_shares(const struct processes *all, unsigned long *kb)
 {
     long before = now.watch.newest ? now.watch.newest() : 0;
-    *kb = tmpfs_kb();
+    unsigned long files = tmpfs_kb();
+    *kb = files;
     for (size_t i = 0; i < all->count; i++) {
-        char path[64], text[4096];
-        unsigned long own = 0;
         if (is_its_parents(&all->items[i]))
             continue;
-        snprintf(path, sizeof(path), "/proc/%d/smaps_rollup", all->items[i].pid);
-        if (!read_text(path, text, sizeof(text)) || !launch_memory_rollup(text, &own))
-            own = process_kb(all->items[i].pid);
+        unsigned long own = share_kb(all->items[i].pid, files > 0);
         if (kill(all->items[i].pid, 0) && errno == ESRCH)
             return false;
         *kb += own;
@@ -255,7 +337,7 @@ static void see(int pid, struct seen *seen)
     *seen = (struct seen){0};
     if (clock_getcpuclockid(pid, &seen->clock) || clock_gettime(seen->clock, &seen->used))
         seen->used.tv_sec = -1;
-    seen->kb = process_kb(pid);
+    seen->held = read_process(pid);
 }
 
 static long now_ms(void)
@@ -265,24 +347,31 @@ static long now_ms(void)
     return at.tv_sec * 1000 + at.tv_nsec / 1000000;
 }
 
+/* What a program holds for sure that has this process and these files, whatever others share with it: what it shares
+ * may be the files. */
+static unsigned long least_kb(const struct held *held, unsigned long files)
+{
+    return held->all - held->shared + (held->shared > files ? held->shared : files);
+}
+
 /* What they hold, in kB; above the limit only if that is sure. */
 static unsigned long look(void)
 {
-    unsigned long limit = now.watch.limit_mb << 10, files = tmpfs_kb(), sum = files, largest = 0, exact;
+    unsigned long limit = now.watch.limit_mb << 10, files = tmpfs_kb(), sum = files, least = files, exact;
     now.newest = now.watch.newest ? now.watch.newest() : 0;
     const struct processes *all = now.watch.find();
     now.count = make_room(all->count) ? all->count : 0;
     for (size_t i = 0; i < all->count; i++) {
         struct seen seen;
         see(all->items[i].pid, &seen);
-        sum += seen.kb;
-        largest = seen.kb > largest ? seen.kb : largest;
+        sum += seen.held.all;
+        least = least_kb(&seen.held, files) > least ? least_kb(&seen.held, files) : least;
         if (now.count)
             now.seen[i] = seen;
     }
-    if (sum <= limit || largest + files > limit) {
+    if (sum <= limit || least > limit) {
         now.unsure_ms = 0;
-        return sum <= limit ? sum : largest + files; /* one alone has too much, whatever the others share with it */
+        return sum <= limit ? sum : least;
     }
     if (count_shares(all, &exact)) {
         now.unsure_ms = 0;
@@ -309,13 +398,15 @@ void launch_memory_begin(const struct memory_watch *watch)
 {
     static const char *const usual[] = {"/tmp", "/dev/shm", "/dev"};
     struct statfs fs;
+    struct stat st;
     free(now.seen);
     memset(&now, 0, sizeof(now));
     now.watch = *watch;
     now.pause_ms = PAUSE_MIN_MS;
     for (size_t i = 0; watch->own_tmpfs && i < sizeof(usual) / sizeof(*usual); i++)
-        if (statfs(usual[i], &fs) == 0 && fs.f_type == TMPFS_MAGIC && fs.f_blocks == fs.f_bfree)
-            now.tmpfs[i] = usual[i];
+        if (statfs(usual[i], &fs) == 0 && fs.f_type == TMPFS_MAGIC && fs.f_blocks == fs.f_bfree &&
+            stat(usual[i], &st) == 0 && !is_tmpfs(major(st.st_dev), minor(st.st_dev)))
+            now.tmpfs[i] = (struct tmpfs){usual[i], st.st_dev};
 }
 
 unsigned long launch_memory_over(int *wait_ms)

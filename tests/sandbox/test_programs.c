@@ -247,6 +247,18 @@ static void test_a_busy_shell_beside_forks_is_fine(void **state)
             "print((shell.stdout + shell.stderr).decode() or 'fine')");
 }
 
+/* A file in /tmp is memory, and no second time because it is mapped. */
+static void test_a_mapped_file_counts_once(void **state)
+{
+    (void)state;
+    expect_fine("import mmap, time\n" HOLD(25) "with open('/tmp/mapped', 'wb+') as file:\n"
+                                               "    file.truncate(60 << 20)\n"
+                                               "    seen = mmap.mmap(file.fileno(), 60 << 20)\n"
+                                               "for at in range(0, len(seen), 4096): seen[at] = 1\n"
+                                               "time.sleep(1)\n"
+                                               "print('fine')");
+}
+
 #define NEIGHBOURS 40
 
 /* Tasks of other programs of the same user do not count, be they in another container or in none. */
@@ -305,6 +317,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_what_is_shut_is_in_nobodys_way),
         cmocka_unit_test(test_a_child_of_vfork_counts_once),
         cmocka_unit_test(test_a_busy_shell_beside_forks_is_fine),
+        cmocka_unit_test(test_a_mapped_file_counts_once),
         cmocka_unit_test(test_each_program_has_its_own_limit_of_processes),
     };
     if (argc > 2) {

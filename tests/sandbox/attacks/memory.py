@@ -5,8 +5,10 @@ import ctypes
 import mmap
 import os
 import resource
+import shutil
 import signal
 import sys
+import tempfile
 import threading
 import time
 
@@ -24,16 +26,20 @@ def hold():
     print("reached", flush=True)
 
 
-def processes():
-    """Six processes with 60 MB each."""
+def exit_thread():
+    """Ends this thread alone, though it be the first."""
+    ctypes.CDLL(None).syscall(60 if os.uname().machine == "x86_64" else 93, 0)
+
+
+def six(take):
+    """Six processes that each take a part and hold it."""
     children = []
     for _ in range(6):
         child = os.fork()
         if child == 0:
-            held = bytearray(60 * MB)
-            touch(held)
+            held = take()
             time.sleep(2 * HELD_S)
-            os._exit(0)
+            os._exit(held is None)
         children.append(child)
     time.sleep(HELD_S)
     alive = [os.waitpid(child, os.WNOHANG)[0] == 0 for child in children]
@@ -41,6 +47,17 @@ def processes():
         os.kill(child, signal.SIGKILL)
     if all(alive):
         print("reached", flush=True)
+
+
+def take_60():
+    held = bytearray(60 * MB)
+    touch(held)
+    return held
+
+
+def processes():
+    """Six processes with 60 MB each."""
+    six(take_60)
 
 
 def blind():
@@ -133,6 +150,17 @@ def files():
         hold()
 
 
+def beside():
+    """Shared memory beside files that are mapped."""
+    memory = mmap.mmap(-1, 80 * MB)
+    touch(memory)
+    with tempfile.TemporaryFile(dir="/tmp") as file:
+        file.truncate(80 * MB)
+        mapped = mmap.mmap(file.fileno(), 80 * MB)
+        touch(mapped)
+        hold()
+
+
 def threads():
     """The first thread ends, and with it what /proc says of the process."""
     memory = mmap.mmap(-1, 300 * MB)
@@ -144,23 +172,67 @@ def threads():
         os._exit(0)
 
     threading.Thread(target=hold_on, daemon=True).start()
-    ctypes.CDLL(None).syscall(60 if os.uname().machine == "x86_64" else 93, 0)  # exit of this thread alone
+    exit_thread()
 
 
-def tables():
-    """Pages of zeros are nobody's, but the tables that lead to them are memory."""
+def families():
+    """Six processes with 60 MB each, whose first threads ended as their parent's did."""
+
+    def hold_60():
+        time.sleep(0.3)
+        held = take_60()
+        time.sleep(2 * HELD_S)
+        os._exit(held is None)
+
+    def take():
+        threading.Thread(target=hold_60, daemon=True).start()
+        exit_thread()
+
+    def start():
+        time.sleep(0.2)
+        six(take)
+        os._exit(0)
+
+    threading.Thread(target=start, daemon=True).start()
+    exit_thread()
+
+
+def map_tables(gigabytes):
+    """Pages of zeros are nobody's, but the tables that lead to them are memory: 2 MB for each GB."""
     libc = ctypes.CDLL(None)
     libc.mmap.restype = ctypes.c_void_p
     libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t] + [ctypes.c_int] * 3 + [ctypes.c_long]
     libc.madvise.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
-    size = 160 << 30
+    size = gigabytes << 30
     base = libc.mmap(None, size, 1, 0x4022, -1, 0)  # PROT_READ; MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE
     if base in (None, ctypes.c_void_p(-1).value):
-        return
+        os._exit(1)
     libc.madvise(base, size, 15)  # MADV_NOHUGEPAGE
     for at in range(0, size, 2 * MB):
         ctypes.c_char.from_address(base + at).value
+    return base
+
+
+def tables():
+    """The page tables of one process."""
+    map_tables(160)
     hold()
+
+
+def several_tables():
+    """Those of six, 80 MB each."""
+    six(lambda: map_tables(40))
+
+
+def names():
+    """Links in memory: no block of a file system, but more than a kB each."""
+    place = tempfile.mkdtemp(dir="/dev/shm")
+    try:
+        for number in range(200000):
+            os.symlink("x", f"{place}/{number}")
+        hold()
+    finally:
+        shutil.rmtree(place)
 
 
 print("here", flush=True)
