@@ -148,6 +148,14 @@ static int take_remote(struct reading *reading, const struct json *value)
     return take_truth(reading, value, &reading->engine->remote);
 }
 
+static bool has_word(char *const *list, const char *word)
+{
+    for (; list && *list; list++)
+        if (strcmp(*list, word) == 0)
+            return true;
+    return false;
+}
+
 /* A vector, or an object with one and what belongs to it. */
 static int take_program(struct reading *reading, const struct json *value)
 {
@@ -189,6 +197,8 @@ static int take_program(struct reading *reading, const struct json *value)
         if (failed)
             return -1;
     }
+    if (program->filter && !has_word(program->argv, "{filter...}")) /* it would start without, and nobody would know */
+        return wrong(reading, value, "filter", "used: \"argv\" has no {filter...}");
     return program->argv && program->argv[0] ? 0 : wrong(reading, value, "program", "an object with an \"argv\"");
 }
 

@@ -209,6 +209,7 @@ static void test_engines_of_a_user(void **state)
                                         "{\"argv\":[\"x\"],\"control\":1}",
                                         "{\"argv\":[\"x\"],\"more\":true}",
                                         "{\"argv\":[\"x\"],\"workspace\":1}",
+                                        "{\"argv\":[\"x\"],\"filter\":[\"--filter\",\"4\"]}",
                                         "{\"argv\":[\"x\"],\"argv\":[\"y\"]}"};
     for (size_t i = 0; i < COUNT_OF(wrong); i++) {
         CLEANUP(free) char *text = xasprintf("{\"e\":{\"argv\":[\"x\"],\n\"program\":%s}}", wrong[i]);
