@@ -90,7 +90,8 @@ static const struct {
 } special[] = {
     {"0.0.0.0", 8, ADDRESS_LOCAL}, /* Linux takes 0.0.0.0 for itself */
     {"10.0.0.0", 8, ADDRESS_PRIVATE},
-    {"100.64.0.0", 10, ADDRESS_PRIVATE}, /* carrier-grade NAT, overlay networks */
+    {"100.100.100.200", 32, ADDRESS_LOCAL}, /* metadata of Alibaba's cloud */
+    {"100.64.0.0", 10, ADDRESS_PRIVATE},    /* carrier-grade NAT, overlay networks */
     {"127.0.0.0", 8, ADDRESS_LOCAL},
     {"168.63.129.16", 32, ADDRESS_LOCAL}, /* Azure's host, for every machine there */
     {"169.254.0.0", 16, ADDRESS_LOCAL},   /* link-local, and the metadata of most clouds */
@@ -102,9 +103,12 @@ static const struct {
     {"198.18.0.0", 15, ADDRESS_PRIVATE}, /* benchmarks, and private in practice */
     {"198.51.100.0", 24, ADDRESS_OTHER},
     {"203.0.113.0", 24, ADDRESS_OTHER},
-    {"224.0.0.0", 4, ADDRESS_OTHER}, /* multicast */
-    {"240.0.0.0", 4, ADDRESS_OTHER}, /* reserved, broadcast */
-    {"::", 127, ADDRESS_LOCAL},      /* :: and ::1 */
+    {"224.0.0.0", 4, ADDRESS_OTHER},       /* multicast */
+    {"240.0.0.0", 4, ADDRESS_OTHER},       /* reserved, broadcast */
+    {"::", 127, ADDRESS_LOCAL},            /* :: and ::1 */
+    {"fd00:ec2::254", 128, ADDRESS_LOCAL}, /* metadata of Amazon's cloud, */
+    {"fd20:ce::254", 128, ADDRESS_LOCAL},  /* Google's */
+    {"fd00:42::42", 128, ADDRESS_LOCAL},   /* and Scaleway's */
     {"fc00::", 7, ADDRESS_PRIVATE},
     {"fe80::", 10, ADDRESS_LOCAL},
     {"fec0::", 10, ADDRESS_PRIVATE}, /* site-local, as it was */
@@ -153,7 +157,7 @@ bool address_is_ours(const struct address *address)
     struct address own;
     bool found = false;
     if (getifaddrs(&all))
-        return false;
+        return true; /* who knows: what may be ours is kept from others */
     for (const struct ifaddrs *at = all; at && !found; at = at->ifa_next)
         found = at->ifa_addr && address_from_socket(&own, at->ifa_addr) &&
                 address_within(address, &own, 8 * sizeof(own.ip));

@@ -37,5 +37,5 @@ bool address_is_v4(const struct address *address);
 bool address_within(const struct address *address, const struct address *network, unsigned bits);
 enum address_kind address_kind(const struct address *address);
 const char *address_kind_name(enum address_kind kind); /* "a private address" */
-/* One of this machine's own interfaces has it. Asks the kernel. */
+/* One of this machine's own interfaces has it, or the kernel, which is asked, does not say. */
 bool address_is_ours(const struct address *address);

@@ -6,7 +6,10 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -61,9 +64,7 @@ static void kinds(void **state)
         {"172.31.255.255", ADDRESS_PRIVATE},
         {"192.168.1.1", ADDRESS_PRIVATE},
         {"100.64.0.1", ADDRESS_PRIVATE},
-        {"100.100.100.200", ADDRESS_PRIVATE},
         {"198.19.0.1", ADDRESS_PRIVATE},
-        {"fd00:ec2::254", ADDRESS_PRIVATE},
         {"fec0::1", ADDRESS_PRIVATE},
         {"::ffff:10.0.0.1", ADDRESS_PRIVATE},
         {"64:ff9b::a00:1", ADDRESS_PRIVATE},
@@ -73,6 +74,12 @@ static void kinds(void **state)
         {"0.1.2.3", ADDRESS_LOCAL},
         {"169.254.169.254", ADDRESS_LOCAL},
         {"168.63.129.16", ADDRESS_LOCAL},
+        {"100.100.100.200", ADDRESS_LOCAL},
+        {"100.100.100.201", ADDRESS_PRIVATE},
+        {"fd00:ec2::254", ADDRESS_LOCAL},
+        {"fd00:ec2::255", ADDRESS_PRIVATE},
+        {"fd20:ce::254", ADDRESS_LOCAL},
+        {"fd00:42::42", ADDRESS_LOCAL},
         {"::", ADDRESS_LOCAL},
         {"::1", ADDRESS_LOCAL},
         {"::ffff:127.0.0.1", ADDRESS_LOCAL},
@@ -145,6 +152,24 @@ static void own_addresses(void **state)
     assert_false(address_is_ours(&other));
 }
 
+/* Whoever has no descriptors left must not take an address of this machine for another's. */
+static void own_addresses_that_nobody_tells(void **state)
+{
+    (void)state;
+    int status;
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        struct address other;
+        struct rlimit none = {0, 0};
+        address_parse(&other, "192.0.2.99");
+        setrlimit(RLIMIT_NOFILE, &none);
+        _exit(address_is_ours(&other) ? 0 : 1);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -154,6 +179,7 @@ int main(void)
         cmocka_unit_test(networks),
         cmocka_unit_test(sockets),
         cmocka_unit_test(own_addresses),
+        cmocka_unit_test(own_addresses_that_nobody_tells),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
