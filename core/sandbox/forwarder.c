@@ -59,8 +59,9 @@ struct forwarder {
     struct forwarder_listener listener;
     struct tcp_listener *socket;
     struct link *links;
-    size_t link_count, logged;
-    struct forwarder *next; /* of all */
+    size_t link_count, logged, host_count;
+    char *hosts[FORWARDER_HOSTS_MAX]; /* that it was asked for and that are listed, "host:port" */
+    struct forwarder *next;           /* of all */
 };
 
 static struct forwarder *all;
@@ -165,10 +166,11 @@ static void on_late(struct loop_timer *timer)
         try_next(link, "it does not answer");
         return;
     }
+    char host[NETWORK_TARGET_TEXT_MAX];
     CLEANUP(free)
     char *why = link->state == HEAD ? xasprintf("the request did not come within %d s", FORWARDER_HEAD_MS / 1000)
-                                    : xasprintf("%s:%u did not answer within %d s", link->target.host,
-                                                link->target.port, FORWARDER_CONNECT_MS / 1000);
+                                    : xasprintf("%s did not answer within %d s",
+                                                network_target_text(&link->target, host), FORWARDER_CONNECT_MS / 1000);
     refuse(link, TOO_SLOW, why);
 }
 
@@ -230,6 +232,9 @@ static void open_link(struct link *link)
     struct forwarder *forwarder = link->forwarder;
     loop_timer_stop(forwarder->loop, &link->timer);
     link->state = OPEN;
+    struct forwarder_connection connection = describe(link);
+    if (forwarder->listener.connected)
+        forwarder->listener.connected(forwarder->listener.user, &connection);
     if (link->speech == SOCKS)
         reply_socks(link, 0);
     else if (link->tunnel)
@@ -239,9 +244,6 @@ static void open_link(struct link *link)
     strbuf_reset(&link->head);
     tcp_pause(link->outside, false);
     tcp_pause(link->inside, false);
-    struct forwarder_connection connection = describe(link);
-    if (forwarder->listener.connected)
-        forwarder->listener.connected(forwarder->listener.user, &connection);
 }
 
 static void on_connected(void *data, int code)
@@ -280,7 +282,8 @@ static void try_next(struct link *link, const char *last)
         refuse(link, NOT_ALLOWED, why.text);
         return;
     }
-    CLEANUP(free) char *text = xasprintf("cannot connect to %s:%u: %s", link->target.host, link->target.port, last);
+    char host[NETWORK_TARGET_TEXT_MAX];
+    CLEANUP(free) char *text = xasprintf("cannot connect to %s: %s", network_target_text(&link->target, host), last);
     refuse(link, NOT_REACHED, text);
 }
 
@@ -299,13 +302,27 @@ static void on_found(void *data, const struct address *found, size_t count, cons
     try_next(link, NULL);
 }
 
+/* One more host, or one that is known. */
+static int note_host(struct forwarder *forwarder, const struct network_target *target, struct err *why)
+{
+    char text[NETWORK_TARGET_TEXT_MAX];
+    network_target_text(target, text);
+    for (size_t i = 0; i < forwarder->host_count; i++)
+        if (strcmp(forwarder->hosts[i], text) == 0)
+            return 0;
+    if (forwarder->host_count == FORWARDER_HOSTS_MAX)
+        return err_set(why, "%s is one host too many: this program asked for %d others", text, FORWARDER_HOSTS_MAX);
+    forwarder->hosts[forwarder->host_count++] = xstrdup(text);
+    return 0;
+}
+
 static void find_host(struct link *link)
 {
     const struct network_rules *rules = &link->forwarder->rules;
     struct err why = ERR_INIT;
     tcp_pause(link->inside, true);
     limit(link, FORWARDER_CONNECT_MS);
-    if (network_rules_check_name(rules, &link->target, &why)) {
+    if (network_rules_check_name(rules, &link->target, &why) || note_host(link->forwarder, &link->target, &why)) {
         refuse(link, NOT_ALLOWED, why.text);
         return;
     }
@@ -503,5 +520,7 @@ void forwarder_free(struct forwarder *forwarder)
         drop(forwarder->links);
     accept_waiting();
     network_rules_release(&forwarder->rules);
+    for (size_t i = 0; i < forwarder->host_count; i++)
+        free(forwarder->hosts[i]);
     free(forwarder);
 }

@@ -24,6 +24,7 @@ struct loop;
 
 #define FORWARDER_CONNECTIONS_MAX     32  /* at a time; others wait */
 #define FORWARDER_ALL_CONNECTIONS_MAX 128 /* of all forwarders: descriptors are needed for other things */
+#define FORWARDER_HOSTS_MAX           256 /* with their ports, of one forwarder: each is recorded by name */
 #define FORWARDER_HEAD_MS             15000
 #define FORWARDER_CONNECT_MS          30000
 #define FORWARDER_ATTEMPT_MS          5000 /* for one address, while there are others */
@@ -36,7 +37,7 @@ struct forwarder_connection {
 
 /* Any may be NULL. The forwarder must not be freed from within. */
 struct forwarder_listener {
-    void (*connected)(void *user, const struct forwarder_connection *connection);
+    void (*connected)(void *user, const struct forwarder_connection *connection); /* before any byte goes out */
     /* Not allowed, not resolved, not reached or not understood; `connection` NULL: it never said where to. */
     void (*refused)(void *user, const struct forwarder_connection *connection, const char *why);
     void (*closed)(void *user, const struct forwarder_connection *connection); /* of each that was connected */

@@ -79,6 +79,13 @@ int network_target_set(struct network_target *target, const char *host, size_t l
     return 0;
 }
 
+const char *network_target_text(const struct network_target *target, char text[NETWORK_TARGET_TEXT_MAX])
+{
+    bool six = target->is_address && !address_is_v4(&target->address);
+    snprintf(text, NETWORK_TARGET_TEXT_MAX, six ? "[%s]:%u" : "%s:%u", target->host, target->port);
+    return text;
+}
+
 /* ---- rules ---- */
 
 /* "10.0.0.0/8", "10.1.2.3", "::1/128" */
@@ -188,11 +195,13 @@ static bool is_loopback_of(const struct address *address)
     return address_within(address, &four, ADDRESS_BITS) || address_within(address, &six, ADDRESS_BITS);
 }
 
-/* The rule says this very address, whatever it is. */
+/* The rule says this very address, whatever it is. A network of IPv6 ("::/8") says nothing of IPv4, however that is
+ * kept. */
 static bool lists_address(const struct network_rule *rule, const struct address *address)
 {
     if (rule->kind == NETWORK_ADDRESSES)
-        return address_within(address, &rule->network, rule->bits);
+        return address_within(address, &rule->network, rule->bits) &&
+               (rule->bits >= V4_BITS || !address_is_v4(address));
     return rule->kind == NETWORK_NAME && network_is_localhost(rule->name) && is_loopback_of(address);
 }
 
@@ -203,7 +212,8 @@ static const char *where(const struct network_rules *rules)
 
 static int not_listed(const struct network_rules *rules, const struct network_target *target, struct err *why)
 {
-    return err_set(why, "%s:%u is not in %s", target->host, target->port, where(rules));
+    char text[NETWORK_TARGET_TEXT_MAX];
+    return err_set(why, "%s is not in %s", network_target_text(target, text), where(rules));
 }
 
 int network_rules_check_name(const struct network_rules *rules, const struct network_target *target, struct err *why)
@@ -232,11 +242,11 @@ int network_rules_check_address(const struct network_rules *rules, const struct 
         if (kind == ADDRESS_PUBLIC || (kind == ADDRESS_PRIVATE && rule->kind == NETWORK_NAME))
             return 0;
     }
-    char text[ADDRESS_TEXT_MAX];
+    char text[NETWORK_TARGET_TEXT_MAX], at[ADDRESS_TEXT_MAX];
     if (!named)
         return not_listed(rules, target, why);
-    return err_set(why, "%s:%u is %s (%s), which is not in %s", target->host, target->port, address_kind_name(kind),
-                   address_text(address, text), where(rules));
+    return err_set(why, "%s is %s (%s), which is not in %s", network_target_text(target, text), address_kind_name(kind),
+                   address_text(address, at), where(rules));
 }
 
 bool network_rules_name_loopback(const struct network_rules *rules)

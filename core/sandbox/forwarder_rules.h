@@ -17,8 +17,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define NETWORK_HOST_MAX  253
-#define NETWORK_LOCALHOST "localhost"
+#define NETWORK_HOST_MAX        253
+#define NETWORK_LOCALHOST       "localhost"
+#define NETWORK_TARGET_TEXT_MAX (NETWORK_HOST_MAX + 16)
 
 enum network_rule_kind { NETWORK_ANY, NETWORK_NAME, NETWORK_BELOW, NETWORK_ADDRESSES };
 
@@ -49,6 +50,8 @@ int network_rule_parse(struct network_rule *rule, const char *text, struct err *
 /* `host`: a name or an address, with or without brackets. What is neither ("127.1", "0x7f.1") is an error. */
 int network_target_set(struct network_target *target, const char *host, size_t len, unsigned long port,
                        struct err *err) CHECKED;
+/* "example.org:443", "[::1]:443". Returns `text`. */
+const char *network_target_text(const struct network_target *target, char text[NETWORK_TARGET_TEXT_MAX]);
 struct network_rules network_rules_copy(const struct network_rules *rules);
 void network_rules_release(struct network_rules *copy);
 /* Digits only, 1 to 65535; 0: it is none. */

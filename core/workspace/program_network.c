@@ -10,10 +10,11 @@
 #include <string.h>
 #include <unistd.h>
 
-struct sum {
-    char *host;
+struct host {
+    char *name;
     unsigned port;
-    uint64_t bytes;
+    bool summed;    /* connections of it were not told one by one, */
+    uint64_t bytes; /* and these are theirs */
 };
 
 struct program_network {
@@ -22,8 +23,8 @@ struct program_network {
     struct network_door *door; /* NULL: the control line is enough */
     const char **visible;      /* with its folder */
     char *call;
-    size_t told, sum_count;
-    struct sum sums[PROGRAM_HOSTS_TOLD + 1];
+    size_t begun, told, host_count;
+    struct host hosts[FORWARDER_HOSTS_MAX]; /* that it connected to */
 };
 
 bool program_network_on(const struct programs *programs)
@@ -40,28 +41,39 @@ static void tell(struct program_network *network, const char *host, unsigned por
         programs->connected(programs->connected_user, network->call, host, port, (int64_t)bytes);
 }
 
-/* The last row is for whatever has none. */
-static void add_up(struct program_network *network, const struct forwarder_connection *connection)
+/* NULL: there was none. */
+static struct host *find_host(struct program_network *network, const struct forwarder_connection *connection)
 {
-    size_t i = 0;
-    while (i < network->sum_count && i < PROGRAM_HOSTS_TOLD &&
-           (network->sums[i].port != connection->port || strcmp(network->sums[i].host, connection->host) != 0))
-        i++;
-    if (i == network->sum_count) {
-        bool other = i == PROGRAM_HOSTS_TOLD;
-        network->sums[network->sum_count++] = (struct sum){
-            .host = xstrdup(other ? PROGRAM_OTHER_HOSTS : connection->host), .port = other ? 0 : connection->port};
-    }
-    network->sums[i].bytes += connection->sent + connection->received;
+    for (size_t i = 0; i < network->host_count; i++)
+        if (network->hosts[i].port == connection->port && strcmp(network->hosts[i].name, connection->host) == 0)
+            return &network->hosts[i];
+    return NULL;
+}
+
+/* Before any byte goes out: whatever happens to us, who was talked to is in the record. The forwarder has no more hosts
+ * than fit. */
+static void on_connected(void *user, const struct forwarder_connection *connection)
+{
+    struct program_network *network = user;
+    bool first = !find_host(network, connection);
+    if (first && network->host_count < COUNT_OF(network->hosts))
+        network->hosts[network->host_count++] =
+            (struct host){.name = xstrdup(connection->host), .port = connection->port};
+    if (network->begun++ < PROGRAM_CONNECTIONS_TOLD || first)
+        tell(network, connection->host, connection->port, 0);
 }
 
 static void on_closed(void *user, const struct forwarder_connection *connection)
 {
     struct program_network *network = user;
-    if (network->told++ < PROGRAM_CONNECTIONS_TOLD)
-        tell(network, connection->host, connection->port, connection->sent + connection->received);
-    else
-        add_up(network, connection);
+    struct host *host = find_host(network, connection);
+    uint64_t bytes = connection->sent + connection->received;
+    if (network->told++ < PROGRAM_CONNECTIONS_TOLD || !host) {
+        tell(network, connection->host, connection->port, bytes);
+        return;
+    }
+    host->summed = true;
+    host->bytes += bytes;
 }
 
 static void on_taken(void *user, int fd)
@@ -92,8 +104,9 @@ struct program_network *program_network_new(struct programs *programs, const cha
     struct program_network *network = xcalloc(1, sizeof(*network));
     network->programs = programs;
     network->call = call ? xstrdup(call) : NULL;
-    network->forwarder = forwarder_new(programs->loop, &programs->network,
-                                       &(struct forwarder_listener){.closed = on_closed, .user = network});
+    network->forwarder =
+        forwarder_new(programs->loop, &programs->network,
+                      &(struct forwarder_listener){.connected = on_connected, .closed = on_closed, .user = network});
     if (!programs->engine->program->control && open_door(network, vector, err)) {
         program_network_free(network);
         return NULL;
@@ -113,9 +126,10 @@ void program_network_free(struct program_network *network)
     if (!network)
         return;
     forwarder_free(network->forwarder);
-    for (size_t i = 0; i < network->sum_count; i++) {
-        tell(network, network->sums[i].host, network->sums[i].port, network->sums[i].bytes);
-        free(network->sums[i].host);
+    for (size_t i = 0; i < network->host_count; i++) {
+        if (network->hosts[i].summed)
+            tell(network, network->hosts[i].name, network->hosts[i].port, network->hosts[i].bytes);
+        free(network->hosts[i].name);
     }
     network_door_free(network->door);
     free(network->visible);

@@ -9,9 +9,10 @@ struct program_network;
 struct program_vector;
 struct programs;
 
-#define PROGRAM_CONNECTIONS_TOLD 100 /* of one program, one by one; the rest is summed up by host when it ends */
-#define PROGRAM_HOSTS_TOLD       32  /* and these hosts one by one; PROGRAM_OTHER_HOSTS are the rest */
-#define PROGRAM_OTHER_HOSTS      "(other hosts)"
+/* Of one program, one by one: with 0 bytes before any goes out, and with all of them when the connection ends. Of the
+ * rest the first to a host is told before any byte goes out too, and their bytes are summed up by host when the program
+ * ends. */
+#define PROGRAM_CONNECTIONS_TOLD 100
 
 /* Whether programs of these have a network that we forward. */
 bool program_network_on(const struct programs *programs);

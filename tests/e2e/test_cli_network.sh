@@ -30,7 +30,8 @@ kt run --headless --approve allow --workspace ws --model m.jsonl --record r.json
 ok "exit 0" is 0
 ok "a command reaches it" out '"type":"tool.output","call":"c1","stream":"stdout","text":"hello from here\n"'
 ok "which is recorded" out '"type":"network.connected","call":"c1","host":"localhost","port":'$http',"bytes":'
-ok "before the call ends" test "$(grep -n '"network.connected","call":"c1"' "$base/out" | cut -d: -f1)" -lt "$(grep -n '"tool.finished","call":"c1"' "$base/out" | cut -d: -f1)"
+ok "before its bytes go out" out '"type":"network.connected","call":"c1","host":"localhost","port":'$http',"bytes":0}'
+ok "before the call ends" test "$(grep -n '"network.connected","call":"c1"' "$base/out" | tail -n 1 | cut -d: -f1)" -lt "$(grep -n '"tool.finished","call":"c1"' "$base/out" | cut -d: -f1)"
 ok "code reaches it" out '"type":"network.connected","call":"c2","host":"localhost"'
 ok "a program that goes on too" out '"type":"network.connected","call":"c4","host":"localhost"'
 ok "an address stands for localhost" out '"type":"network.connected","call":"c3","host":"localhost","port":'$https
@@ -43,6 +44,28 @@ kt replay --headless r.jsonl
 ok "replay tells it" out '"type":"network.connected","call":"c1","host":"localhost"'
 kt replay --check --workspace ws r.jsonl
 ok "and agrees" is 0
+
+begin "killed while a connection is open"
+config '["localhost:'$echo'"]'
+cat >hold.py <<'PY'
+import os, socket, sys, time
+host, port = os.environ["HTTP_PROXY"].split("/")[2].split(":")
+held = socket.create_connection((host, int(port)))
+held.sendall(b"CONNECT localhost:%s HTTP/1.1\r\n\r\n" % sys.argv[1].encode())
+print(held.recv(99).decode().split()[1] == "200" and "held" "-open", flush=True)
+time.sleep(1000)
+PY
+{ head_lines "Hold." && answer 1 "" "$(call c1 workspace_exec '{"command":"echo '"$(base64 -w0 hold.py)"' | base64 -d >h.py; python3 h.py '$echo'"}')" && answer 2 "Done." ""; } >m.jsonl
+"$program" run --headless --approve allow --workspace ws --model m.jsonl --record r.jsonl x >"$base/out" 2>"$base/err" </dev/null &
+held=$!
+for _ in $(seq 300); do
+    grep -q 'held-open' "$base/out" && break
+    sleep 0.1
+done
+kill -9 $held
+wait $held 2>/dev/null
+cp r.jsonl "$base/out"
+ok "the host is in the record" out '"type":"network.connected","call":"c1","host":"localhost","port":'$echo',"bytes":0}'
 
 begin "a skill"
 config '["localhost:'$http'"]'

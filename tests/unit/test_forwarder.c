@@ -417,9 +417,27 @@ static int clean(void **state)
     return close(server);
 }
 
+/* Each host is in the record by its name, so there are not any number of them. */
+static void too_many_hosts(void **state)
+{
+    (void)state;
+    open_forwarder(clock_system(), "127.0.0.1:1"); /* where nothing listens */
+    for (int i = 0; i <= FORWARDER_HOSTS_MAX; i++) {
+        CLEANUP(free) char *says = xasprintf("CONNECT h%d.localhost:1 HTTP/1.1\r\n\r\n", i);
+        CLEANUP(free) char *hears = ask(says, strlen(says), false);
+        assert_non_null(strstr(hears, i < FORWARDER_HOSTS_MAX ? "502 " : "403 "));
+    }
+    assert_non_null(strstr(heard.buf, "refused h256.localhost: h256.localhost:1 is one host too many"));
+    const char *known = "CONNECT h0.localhost:1 HTTP/1.1\r\n\r\n";
+    CLEANUP(free) char *hears = ask(known, strlen(known), false);
+    assert_non_null(strstr(hears, "502 "));
+    close_forwarder();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(too_many_hosts),
         cmocka_unit_test(connections_of_every_kind),
         cmocka_unit_test(socks),
         cmocka_unit_test(back_pressure),

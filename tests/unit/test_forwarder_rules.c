@@ -72,6 +72,8 @@ static void lists(void **state)
         {"10.0.0.0/8:5432", "10.1.2.3", "10.1.2.3", 5432, true},
         {"10.0.0.0/8:5432", "10.1.2.3", "10.1.2.3", 22, false},
         {"10.0.0.0/8:5432", "11.1.2.3", "11.1.2.3", 5432, false},
+        {"[::/8]", "10.1.2.3", "10.1.2.3", 80, false}, /* which is kept as ::ffff:10.1.2.3 */
+        {"[::/8]", "::1", "::1", 80, true},
         {"10.0.0.0/8:5432", "a.org", "10.1.2.3", 5432, false}, /* it is not even resolved */
         {"10.1.2.3:22", "10.1.2.3", "10.1.2.3", 22, true},
         {"10.1.2.3:22", "10.1.2.4", "10.1.2.4", 22, false},
@@ -132,6 +134,15 @@ static void own_public_address(void **state)
     assert_int_equal(network_rules_check_address(&rules, &target, &target.address, true, &why), -1);
     assert_string_equal(why.text, PUBLIC ":22 is an address of this machine or its link (" PUBLIC
                                          "), which is not in \"network\"");
+}
+
+static void an_address_is_told_in_brackets(void **state)
+{
+    (void)state;
+    struct err why = ERR_INIT;
+    const char *list[] = {"a.org", NULL};
+    assert_false(allows(list, "::1", 8999, "::1", &why));
+    assert_string_equal(why.text, "[::1]:8999 is not in the list of hosts");
 }
 
 static void wrong_rules(void **state)
@@ -221,8 +232,13 @@ static void loopback_is_named(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lists),       cmocka_unit_test(several_rules), cmocka_unit_test(own_public_address),
-        cmocka_unit_test(wrong_rules), cmocka_unit_test(wrong_targets), cmocka_unit_test(loopback_is_named),
+        cmocka_unit_test(an_address_is_told_in_brackets),
+        cmocka_unit_test(lists),
+        cmocka_unit_test(several_rules),
+        cmocka_unit_test(own_public_address),
+        cmocka_unit_test(wrong_rules),
+        cmocka_unit_test(wrong_targets),
+        cmocka_unit_test(loopback_is_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
