@@ -13,6 +13,7 @@
 #include "output.h"
 #include "sandbox.h"
 #include "sandbox/engines_program.h"
+#include "sandbox/forwarder_rules.h"
 #include "sandbox/rooms.h"
 #include "sandbox/scope.h"
 #include "sandbox/user.h"
@@ -30,7 +31,8 @@
 
 enum finding { FINDING_OK, FINDING_WARN, FINDING_FAIL };
 
-#define TEXT_COL 19 /* where what is said begins */
+#define TEXT_COL    19 /* where what is said begins */
+#define HOSTS_SHOWN 8
 
 struct doctor {
     struct output output;
@@ -263,7 +265,8 @@ static const char *const what_holds[] = {
                      "cpu_percent where systemd may",
     [HOLDER_WATCH] =
         "no control group. Keyturn adds up the memory of all processes of a program every 100 ms and kills it "
-        "above memory_mb. pids holds for all of them, cpu_percent for each, as its share of the time",
+        "above memory_mb. A hostile program gets around that: shared memory whose pages it does not keep mapped is not "
+        "counted. pids holds for all of them, cpu_percent for each, as its share of the time",
 };
 
 /* What holds a program that takes too much. */
@@ -280,6 +283,38 @@ static void bounds(struct doctor *doctor, const struct program_trial *trial)
         tell(doctor, FINDING_WARN, "programs", "a systemd user scope: %s",
              scope_state() == SCOPE_NO_SYSTEMD ? "untested on this machine, for no systemd runs for this user"
                                                : "of no use on this machine, for it limits no memory");
+}
+
+/* "no network" is what the engine gives; these hosts are reached through Keyturn. */
+static void reach(struct doctor *doctor, const struct network_rules *rules)
+{
+    CLEANUP(strbuf) struct strbuf list = STRBUF_INIT;
+    for (size_t i = 0; i < rules->count && i < HOSTS_SHOWN; i++) {
+        strbuf_addstr(&list, i ? ", " : "");
+        network_rule_write(&rules->items[i], &list);
+    }
+    if (rules->count > HOSTS_SHOWN)
+        strbuf_addf(&list, " and %zu more", rules->count - HOSTS_SHOWN);
+    if (rules->count)
+        tell(doctor, FINDING_OK, "network", "programs may reach %s%s", list.buf,
+             strcmp(list.buf, "*") == 0 ? ": every public host" : "");
+}
+
+/* Who sandboxed code is on this machine. */
+static void tell_user(struct doctor *doctor)
+{
+    const struct sandbox_user *user = sandbox_user();
+    if (user)
+        tell(doctor, FINDING_OK, "user",
+             "root's sandboxes run as uid %u (a user " SANDBOX_USER_NAME " changes that); "
+             "the engine none runs as root",
+             (unsigned)user->uid);
+    else if (geteuid() == 0)
+        tell(doctor, FINDING_WARN, "user",
+             "sandboxes run as uid 0: this user namespace has no uid %u, or lets nobody leave its groups",
+             (unsigned)sandbox_user_always()->uid);
+    else
+        tell(doctor, FINDING_OK, "user", "sandboxes run as you, uid %u", (unsigned)geteuid());
 }
 
 /* What programs run in, really tried: the sandbox that the config file names for them, or the one of scripts. */
@@ -304,6 +339,8 @@ static void programs(struct doctor *doctor, const struct sandbox *sandbox)
     if (engine->unsafe && trial.network.count)
         tell(doctor, FINDING_WARN, "programs", "%s isolates nothing: \"workspace.network\" limits no program there",
              engine->name);
+    else
+        reach(doctor, &trial.network);
     if (program_trial_run(&trial, &err))
         tell(doctor, name ? FINDING_FAIL : FINDING_WARN, "programs", "%s: no program can be run: %s", engine->name,
              err.text);
@@ -329,12 +366,7 @@ static void sandboxes(struct doctor *doctor)
              "neither bwrap, podman nor docker is in PATH: scripts cannot be run (install bubblewrap)");
     else
         try_sandbox(doctor, &sandbox);
-    const struct sandbox_user *user = sandbox_user();
-    if (user)
-        tell(doctor, FINDING_OK, "user",
-             "root's sandboxes run as uid %u (a user " SANDBOX_USER_NAME " changes that); "
-             "the engine none runs as root",
-             (unsigned)user->uid);
+    tell_user(doctor);
     programs(doctor, &sandbox);
     sandbox_close(&sandbox);
 }

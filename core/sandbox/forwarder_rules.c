@@ -2,6 +2,7 @@
 
 #include "forwarder_rules.h"
 #include "base/mem.h"
+#include "base/strbuf.h"
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
@@ -150,6 +151,24 @@ int network_rule_parse(struct network_rule *rule, const char *text, struct err *
             return err_set(err, "\"%.60s\" has no port from 1 to 65535 after its colon", text);
     }
     return own[0] == '[' ? parse_addresses(rule, host, err) : parse_host(rule, host, err);
+}
+
+void network_rule_write(const struct network_rule *rule, struct strbuf *out)
+{
+    char text[ADDRESS_TEXT_MAX];
+    bool four = address_is_v4(&rule->network);
+    if (rule->kind == NETWORK_ADDRESSES && four)
+        strbuf_addf(out, "%s/%u", address_text(&rule->network, text), rule->bits - V4_BITS);
+    else if (rule->kind == NETWORK_ADDRESSES)
+        strbuf_addf(out, "[%s/%u]", address_text(&rule->network, text), rule->bits);
+    else
+        strbuf_addf(out, "%s%s",
+                    rule->kind == NETWORK_NAME    ? ""
+                    : rule->kind == NETWORK_BELOW ? "*."
+                                                  : "*",
+                    rule->name);
+    if (rule->port)
+        strbuf_addf(out, ":%u", rule->port);
 }
 
 struct network_rules network_rules_copy(const struct network_rules *rules)

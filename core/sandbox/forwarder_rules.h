@@ -21,6 +21,8 @@
 #define NETWORK_LOCALHOST       "localhost"
 #define NETWORK_TARGET_TEXT_MAX (NETWORK_HOST_MAX + 16)
 
+struct strbuf;
+
 enum network_rule_kind { NETWORK_ANY, NETWORK_NAME, NETWORK_BELOW, NETWORK_ADDRESSES };
 
 /* Plain values: a list of them can be copied as bytes. */
@@ -47,6 +49,8 @@ struct network_target {
 };
 
 int network_rule_parse(struct network_rule *rule, const char *text, struct err *err) CHECKED;
+/* As network_rule_parse takes it. */
+void network_rule_write(const struct network_rule *rule, struct strbuf *out);
 /* `host`: a name or an address, with or without brackets. What is neither ("127.1", "0x7f.1") is an error. */
 int network_target_set(struct network_target *target, const char *host, size_t len, unsigned long port,
                        struct err *err) CHECKED;

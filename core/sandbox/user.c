@@ -1,30 +1,46 @@
 /* The sandbox's user: see user.h. */
 
 #include "user.h"
+#include "base/file.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
 #include <fcntl.h>
 #include <pthread.h>
 #include <pwd.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 static struct sandbox_user chosen = {SANDBOX_UID, SANDBOX_UID};
-static bool root_outside = true;
+static bool becomes_other;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-/* Root of a user namespace that an ordinary user made is that user. */
-static bool is_root_outside(void)
+bool sandbox_user_is_mapped(const char *map, unsigned id)
 {
     unsigned inside, outside, count;
-    bool root = true;
-    FILE *map = fopen("/proc/self/uid_map", "re");
-    if (!map)
-        return true;
-    while (fscanf(map, "%u %u %u", &inside, &outside, &count) == 3)
-        if (inside == 0)
-            root = outside == 0;
-    fclose(map);
-    return root;
+    int len;
+    for (; sscanf(map, "%u %u %u%n", &inside, &outside, &count, &len) == 3; map += len)
+        if (id >= inside && id - inside < count)
+            return true;
+    return false;
+}
+
+static bool is_mapped_in(const char *path, unsigned id)
+{
+    CLEANUP(strbuf) struct strbuf map = STRBUF_INIT;
+    if (file_read(path, &map, 0, NULL))
+        return access(path, F_OK) != 0; /* a kernel without user namespaces */
+    return sandbox_user_is_mapped(map.buf, id);
+}
+
+/* Root of a user namespace becomes whom the namespace has. Some have nobody but root: an ordinary user makes those. */
+static bool can_become(const struct sandbox_user *user)
+{
+    CLEANUP(strbuf) struct strbuf groups = STRBUF_INIT;
+    if (!file_read("/proc/self/setgroups", &groups, 0, NULL) && strncmp(groups.buf, "deny", 4) == 0)
+        return false;
+    return is_mapped_in("/proc/self/uid_map", user->uid) && is_mapped_in("/proc/self/gid_map", user->gid);
 }
 
 /* Asked for with every vector, and always the same. */
@@ -35,7 +51,7 @@ static void choose(void)
     if (getpwnam_r(SANDBOX_USER_NAME, &entry, text, sizeof(text), &found) == 0 && found && found->pw_uid &&
         found->pw_gid)
         chosen = (struct sandbox_user){found->pw_uid, found->pw_gid};
-    root_outside = is_root_outside();
+    becomes_other = can_become(&chosen);
 }
 
 const struct sandbox_user *sandbox_user_always(void)
@@ -47,7 +63,7 @@ const struct sandbox_user *sandbox_user_always(void)
 const struct sandbox_user *sandbox_user(void)
 {
     const struct sandbox_user *user = sandbox_user_always();
-    return geteuid() == 0 && root_outside ? user : NULL;
+    return geteuid() == 0 && becomes_other ? user : NULL;
 }
 
 bool sandbox_user_give(int folder, int made)

@@ -19,9 +19,11 @@ struct sandbox_user {
     gid_t gid;
 };
 
-/* For whoever runs the engine: NULL when that is no root of this machine. */
+/* For whoever runs the engine: NULL when that is no root, or root of a user namespace that has no such user. */
 const struct sandbox_user *sandbox_user(void);
 /* The same without a look at who runs: containers of everybody have a user who is not that of the machine. */
 const struct sandbox_user *sandbox_user_always(void);
 /* Gives what was made in a folder to the sandbox's user, if the folder is that user's. */
 bool sandbox_user_give(int folder, int made);
+/* Whether a user namespace has this number: `map` is the text of its uid_map or gid_map. */
+bool sandbox_user_is_mapped(const char *map, unsigned id);

@@ -21,6 +21,7 @@ ok() { # what, command…
         sed 's/^/  | /' out | cut -c1-400 | tail -20
     fi
 }
+not() { ! "$@"; }
 out() { tr -s ' \n' ' ' <out | grep -qF -- "$1"; }
 
 "$program" engines bwrap >out 2>&1
@@ -36,6 +37,27 @@ ok "doctor says so" out "root's sandboxes run as uid $uid"
 # Where no user namespace can be made, the reason and a way out are told.
 python3 "$source/support/without_userns.py" "$program" engines bwrap >out 2>&1
 ok "without user namespaces" out "the sandbox's user may not make a user namespace on this machine (raise user.max_user_namespaces"
+
+# Root of a user namespace: another user where it has one, and else not taken for one that can become so.
+place=$(mktemp -d "${TMPDIR:-/tmp}/keyturn-userns-XXXXXX")
+trap 'rm -rf "$base" "$place"' EXIT
+mkdir "$place/home"
+cp "$(dirname "$program")"/keyturn{,-launch,-harness} "$place/"
+chmod -R a+rX "$place"
+chown 100000:100000 "$place/home"
+inside() { # map, allow or deny, command…
+    env -C "$place/home" HOME="$place/home" XDG_CONFIG_HOME="$place/home" XDG_DATA_HOME="$place/home" \
+        XDG_STATE_HOME="$place/home" XDG_CACHE_HOME="$place/home" TMPDIR="$place/home" \
+        python3 "$source/support/in_userns.py" "$@" >out 2>&1
+}
+inside "0 100000 65536" allow "$place/keyturn" engines --json bwrap
+ok "a namespace with many users has another one" out "\"uid\":$uid"
+inside "0 100000 65536" allow "$place/keyturn" doctor
+ok "as doctor says" out "root's sandboxes run as uid $uid"
+inside "0 100000 65536" deny "$place/keyturn" engines --json bwrap
+ok "not where groups cannot be left" not out '"uid":'
+inside "0 0 1" allow "$place/keyturn" doctor
+ok "nor where root is all there is" out "sandboxes run as uid 0: this user namespace has no uid $uid"
 
 # A script whose tools only root may read.
 mkdir tools

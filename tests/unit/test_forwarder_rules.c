@@ -1,6 +1,7 @@
 /* Which hosts a list allows. "a.org=93.184.216.34" in a question is a name with the address that it resolves to. */
 
 #include "base/mem.h"
+#include "base/strbuf.h"
 #include "sandbox/forwarder_rules.h"
 #include <setjmp.h>
 #include <stdarg.h>
@@ -145,6 +146,21 @@ static void an_address_is_told_in_brackets(void **state)
     assert_string_equal(why.text, "[::1]:8999 is not in the list of hosts");
 }
 
+static void rules_are_written_as_they_are_read(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {"a.org",           "a.org:443",          "*.a.org:443", "*",
+                                        "10.0.0.0/8:5432", "[2001:db8::/32]:80", "[::1/128]"};
+    for (size_t i = 0; i < COUNT_OF(texts); i++) {
+        struct network_rule rule;
+        struct err err = ERR_INIT;
+        CLEANUP(strbuf) struct strbuf out = STRBUF_INIT;
+        assert_int_equal(network_rule_parse(&rule, texts[i], &err), 0);
+        network_rule_write(&rule, &out);
+        assert_string_equal(out.buf, texts[i]);
+    }
+}
+
 static void wrong_rules(void **state)
 {
     (void)state;
@@ -236,6 +252,7 @@ int main(void)
         cmocka_unit_test(lists),
         cmocka_unit_test(several_rules),
         cmocka_unit_test(own_public_address),
+        cmocka_unit_test(rules_are_written_as_they_are_read),
         cmocka_unit_test(wrong_rules),
         cmocka_unit_test(wrong_targets),
         cmocka_unit_test(loopback_is_named),
