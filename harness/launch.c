@@ -1,7 +1,8 @@
 /* keyturn-launch: starts one program inside its sandbox and sees to it that nothing is left of it.
  *
  *     keyturn-launch [--control] [--mark] [--memory MB] [--watch-memory] [--pids N] [--cpu SECONDS] [--files MB]
- *                    [--cwd DIR] [--network [--network-socket PATH]] -- PROGRAM [ARG…]
+ *                    [--cwd DIR] [--network [--network-socket PATH]] [--filter FD | --filter-variable]
+ *                    [--close-proc] -- PROGRAM [ARG…]
  *
  * It is process 1 of the sandbox's process namespace, or where there is none the one that orphans are given to, so
  * whatever a program starts, in whatever session, ends up here. The program gets the limits, a session of its own and,
@@ -10,7 +11,7 @@
  * may touch the other.
  *
  * With --filter FD, a system call filter is read from there and loaded first; with --filter-variable, from the variable
- * LAUNCH_FILTER, where an engine hands no descriptors on.
+ * LAUNCH_FILTER, where an engine hands no descriptors on. With --close-proc nothing of /proc and /sys can be written to.
  *
  * With --control, descriptor 3 is a line to the host. From there: T asks the program to end, K ends everything, and so
  * does the end of the line. To there, a line each:
@@ -480,8 +481,8 @@ static long newest_process(void)
     return newest;
 }
 
-/* The kernel counts no processes of root's, and inside a sandbox of root's ours are. Whoever makes more than it may is
- * ended; returns how long until the next look. */
+/* RLIMIT_NPROC is not there in a container of root's (task_limit), and elsewhere it only makes a fork fail. Whoever has
+ * more processes than it may is ended; returns how long until the next look. */
 static int watch_count(void)
 {
     static long newest;
