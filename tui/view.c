@@ -21,24 +21,6 @@ static struct {
     struct arena arena;
 } kept = {.line = STRBUF_INIT, .arena = ARENA_INIT};
 
-/* The event with texts of its own in the arena. */
-static void copy_event(struct event *to, const struct event *from, struct arena *arena)
-{
-    size_t count;
-    const struct event_field *fields = event_fields(from->type, &count);
-    *to = *from;
-    to->type_name = arena_strdup(arena, from->type_name);
-    for (size_t i = 0; i < count; i++) {
-        const char *text;
-        if (fields[i].kind != EVENT_KIND_STR && fields[i].kind != EVENT_KIND_JSON)
-            continue;
-        memcpy(&text, (const char *)from + fields[i].offset, sizeof(text));
-        if (text)
-            text = arena_strdup(arena, text);
-        memcpy((char *)to + fields[i].offset, &text, sizeof(text));
-    }
-}
-
 static bool is_long(size_t len)
 {
     return len >= LONG_LINE && len <= LONG_MOST;
@@ -67,7 +49,9 @@ static bool decode(const struct view *view, size_t row, struct event *event, str
         return journal_event_short(view->lines, row, event, arena, NULL) == 0;
     if (!keep(view, row, line, len))
         return false;
-    copy_event(event, &kept.event, arena);
+    struct event texts = kept.event;
+    texts.raw = NULL; /* the line itself is not copied */
+    *event = *event_copy(arena, &texts);
     event->raw = line;
     event->raw_len = len;
     return true;
