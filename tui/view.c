@@ -9,31 +9,31 @@
 
 #define EDITED_BACK 256 /* events */
 #define LONG_LINE   ((size_t)64 << 10)
-#define LONG_MOST   ((size_t)4 << 20) /* longer ones are not decoded for the screen at all */
+#define LINE_ENDS   4096 /* bytes at both ends of a line that tell it from another */
 
 /* A frame asks for a line several times, and decoding one of megabytes takes a good part of what a frame may take. So
- * the long one that was decoded last is kept with its text, which says whether it is still the same. */
+ * the long one that was decoded last is kept, with what tells whether it is still the same. */
 static struct {
-    struct strbuf line;
-    size_t row;
+    const struct journal_reader *lines;
+    size_t row, len;
+    char head[LINE_ENDS], tail[LINE_ENDS];
     bool good; /* it is an event */
     struct event event;
     struct arena arena;
-} kept = {.line = STRBUF_INIT, .arena = ARENA_INIT};
-
-static bool is_long(size_t len)
-{
-    return len >= LONG_LINE && len <= LONG_MOST;
-}
+} kept;
 
 /* Decodes a long line into `kept`, unless it is there. */
 static bool keep(const struct view *view, size_t row, const char *line, size_t len)
 {
-    if (kept.row != row || kept.line.len != len || memcmp(kept.line.buf, line, len) != 0) {
-        strbuf_reset(&kept.line);
-        strbuf_add(&kept.line, line, len);
-        arena_reset(&kept.arena);
+    const char *tail = line + len - LINE_ENDS;
+    if (kept.lines != view->lines || kept.row != row || kept.len != len || memcmp(kept.head, line, LINE_ENDS) != 0 ||
+        memcmp(kept.tail, tail, LINE_ENDS) != 0) {
+        kept.lines = view->lines;
         kept.row = row;
+        kept.len = len;
+        memcpy(kept.head, line, LINE_ENDS);
+        memcpy(kept.tail, tail, LINE_ENDS);
+        arena_release(&kept.arena);
         kept.good = journal_event_short(view->lines, row, &kept.event, &kept.arena, NULL) == 0;
     }
     return kept.good;
@@ -45,7 +45,7 @@ static bool decode(const struct view *view, size_t row, struct event *event, str
     if (!view->lines || row >= journal_count(view->lines))
         return false;
     const char *line = journal_line(view->lines, row, &len);
-    if (!is_long(len))
+    if (len < LONG_LINE)
         return journal_event_short(view->lines, row, event, arena, NULL) == 0;
     if (!keep(view, row, line, len))
         return false;
@@ -66,7 +66,7 @@ static int64_t seq_of(const struct view *view, size_t row)
     if (!view->lines || row >= journal_count(view->lines))
         return -1;
     const char *line = journal_line(view->lines, row, &len);
-    if (is_long(len))
+    if (len >= LONG_LINE)
         return keep(view, row, line, len) ? kept.event.seq : -1;
     return journal_event_short(view->lines, row, &event, &arena, NULL) == 0 ? event.seq : -1;
 }
