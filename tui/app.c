@@ -98,13 +98,19 @@ static void stop(struct app *app, int status)
     app->ops->quit(app);
 }
 
-static size_t read_keys(struct app *app)
+/* Those that have come, for as long as one step of the loop may take; `more`: there may be others. */
+static size_t read_keys(struct app *app, bool *more)
 {
     struct key key;
     size_t count = 0;
+    int64_t began_us = clock_system()->now_us(clock_system());
+    *more = false;
     while (!app->leaving && count < KEYS_AT_ONCE && term_key(app->term, &key)) {
         one_key(app, &key);
         count++;
+        *more = clock_system()->now_us(clock_system()) - began_us > WORK_US;
+        if (*more)
+            break;
     }
     return count;
 }
@@ -112,7 +118,8 @@ static size_t read_keys(struct app *app)
 static void keys_ready(void *data)
 {
     struct app *app = data;
-    if (read_keys(app) == 0 && term_gone(app->term)) {
+    bool more; /* before the next frame */
+    if (read_keys(app, &more) == 0 && term_gone(app->term)) {
         loop_watch_free(app->keys);
         app->keys = NULL;
         stop(app, STATUS_HUNG_UP);
@@ -125,12 +132,17 @@ static void draw(struct loop_timer *timer)
 {
     struct app *app = APP_OF(timer, frame);
     int rows, cols;
-    read_keys(app);
+    bool more;
+    read_keys(app, &more);
     if (app->leaving)
         return;
+    if (more) { /* they were pressed before this frame, so they are read before it is drawn */
+        app_dirty(app);
+        return;
+    }
     /* Work that took its time and painting are two steps of the loop: each may be as long as one may be. */
     int64_t began_us = clock_system()->now_us(clock_system());
-    bool more = app->ops->work && (app->worked || app->ops->work(app));
+    more = app->ops->work && (app->worked || app->ops->work(app));
     app->worked = !app->worked && clock_system()->now_us(clock_system()) - began_us > WORK_US;
     if (app->worked) {
         app_dirty(app);

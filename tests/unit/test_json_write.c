@@ -254,6 +254,7 @@ static void test_make_printable(void **state)
                      "31m\xc2\x9d;x\xc2\x9c\"",
                      "\"\\u009b31m\\u009d;x\\u009c\"");
     assert_printable("\"\xe2\x80\xae \xe2\x81\xa6 \xe2\x80\xa8\"", "\"\\u202e \\u2066 \\u2028\"");
+    assert_printable("\"\xe2\xa0\x80 \xef\xbf\xbc\"", "\"\\u2800 \\ufffc\"");
     assert_printable("\"\xe2\x80\x8b\xef\xbb\xbf\xc2\xad\"", "\"\\u200b\\ufeff\\u00ad\"");
     assert_printable("\"\xf3\xa0\x81\x81\"", "\"\\udb40\\udc41\"");
     assert_printable("\"\xe2\x9a\xa0\xef\xb8\x8f\"", "\"\xe2\x9a\xa0\\ufe0f\"");
