@@ -28,8 +28,8 @@ install -m 755 "$build/tests/try_call" "$place/tests/"
 for folder in sandbox e2e support; do
     cp -r "$tests/$folder" "$place/tests/$folder"
 done
-mkdir -p "$place/core/sandbox"
-cp "$tests/../core/sandbox/user.h" "$place/core/sandbox/"
+mkdir "$place/core"
+cp -r "$tests/../core/sandbox" "$place/core/"
 chmod -R a+rX "$place/tests" "$place/core"
 chown "$uid:$uid" "$place/home"
 export HOME=$place/home TMPDIR=$place/home
@@ -42,7 +42,7 @@ for test in "$@"; do
     case $test in
     *.sh) as_user bash "$place/tests/e2e/$test" "$place/keyturn" 2>&1 || status=1 ;;
     --*) # shellcheck disable=SC2086 # these are words
-        as_user python3 "$place/tests/sandbox/hostile.py" --harness "$place/keyturn-harness" $test 2>&1 || status=1 ;;
+        as_user /usr/bin/python3 "$place/tests/sandbox/hostile.py" --harness "$place/keyturn-harness" $test 2>&1 || status=1 ;;
     *)
         install -m 755 "$test" "$place/tests/"
         as_user "$place/tests/${test##*/}" 2>&1 || status=1

@@ -46,17 +46,18 @@ static void add_words(struct strbuf *out, const char *words)
         strbuf_addf(out, "%s%c", *words == ' ' ? "," : "", *words);
 }
 
+/* What the tests run, whoever runs them: containers as root alone. */
 static void test_programs(void **state)
 {
     (void)state;
     CLEANUP(strbuf) struct strbuf table = STRBUF_INIT;
-    strbuf_addstr(&table, "| promise | holds in | for |\n|---|---|---|\n");
+    strbuf_addstr(&table, "| promise | tried as root in | as a user in |\n|---|---|---|\n");
     for (size_t i = 0; i < COUNT_OF(programs); i++) {
+        assert_non_null(strstr(programs[i].users, "root"));
+        assert_non_null(strstr(programs[i].engines, "bwrap"));
         strbuf_addf(&table, "| %s | ", programs[i].sentence);
         add_words(&table, programs[i].engines);
-        strbuf_addstr(&table, " | ");
-        add_words(&table, programs[i].users);
-        strbuf_addstr(&table, " |\n");
+        strbuf_addf(&table, " | %s |\n", strstr(programs[i].users, "user") ? "bwrap" : "");
     }
     page_block_check(PAGE, "programs", &table);
 }
