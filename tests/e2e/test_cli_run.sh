@@ -211,11 +211,12 @@ for enough in "-n 64" "-Sn 8" "-Sn 28" "-Sn 40" "-s 512" "-Ss 64"; do
 done
 
 begin "a low soft limit is raised for what is started, too"
-{ head_lines "Count." && answer 1 "" '{"id":"c1","name":"run_command","arguments":{"command":"ulimit -Sn"}}' && answer 2 "Done." ""; } >m.jsonl
+{ head_lines "Count." && answer 1 "" '{"id":"c1","name":"workspace_exec","arguments":{"command":"echo began"}}' && answer 2 "Done." ""; } >m.jsonl
 for files in 28 34 40; do
     (ulimit -Sn $files && exec timeout 60 "$program" run --headless --approve allow --workspace ws --model scripted:m.jsonl x) >"$base/out" 2>"$base/err" </dev/null
     status=$?
     ok "$files files: exit 0" is 0
+    ok "$files files: the program ran" out '"output":"began\n"'
     ok "$files files: nothing runs out of them" no_out "open files"
 done
 
