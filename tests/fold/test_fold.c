@@ -254,7 +254,6 @@ static void many_calls_are_found_at_once(void **state)
     enum { CALLS = 200000, PER_STEP = 100 };
     (void)state;
     CLEANUP(session) struct session session;
-    CLEANUP(strbuf) struct strbuf list = STRBUF_INIT;
     session_init(&session);
     struct event event = {.seq = 1, .type = EVENT_SESSION_STARTED};
     session_apply(&session, &event);
