@@ -276,7 +276,7 @@ static void bounds(struct doctor *doctor, const struct program_trial *trial)
     enum program_holder holder = trial->ignores ? HOLDER_WATCH : sandbox_program_holder(trial->engine);
     if (trial->engine->unsafe)
         tell(doctor, FINDING_WARN, "programs",
-             "%s: UNSAFE: nothing holds programs: they may do whatever you may, so each is asked about first", name);
+             "%s: UNSAFE: programs can do whatever you can, so Keyturn asks before each one", name);
     tell(doctor, says || holder == HOLDER_WATCH ? FINDING_WARN : FINDING_OK, "programs", "%s: %s%s%s", name,
          what_holds[holder], says ? "; it says: " : "", says ? says : "");
     if (holder == HOLDER_WATCH && trial->engine->program->cgroup)
@@ -311,7 +311,7 @@ static void tell_user(struct doctor *doctor)
              (unsigned)user->uid);
     else if (geteuid() == 0)
         tell(doctor, FINDING_WARN, "user",
-             "sandboxes run as uid 0: this user namespace has no uid %u, or lets nobody leave its groups",
+             "sandboxes run as uid 0: this user namespace has no uid %u, or forbids leaving its groups",
              (unsigned)sandbox_user_always()->uid);
     else
         tell(doctor, FINDING_OK, "user", "sandboxes run as you, uid %u", (unsigned)geteuid());

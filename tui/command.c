@@ -243,7 +243,7 @@ static int do_model(struct ui *ui, const struct view *view, const char *argument
     }
     if (submit(ui, &(struct intent){.type = INTENT_MODEL, .model = {argument}}, err))
         return -1;
-    ui_say(ui, LOOK_TEXT, "From the next request on %s is asked.", argument);
+    ui_say(ui, LOOK_TEXT, "Next request goes to %s.", argument);
     return 0;
 }
 

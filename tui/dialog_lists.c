@@ -197,7 +197,7 @@ static bool model_key(struct ui *ui, const struct view *view, size_t row, const 
     CLEANUP(free) char *name = xmemdup0(line.text, line.name_len);
     ui_close_dialog(ui);
     if (ui_submit(ui, &(struct intent){.type = INTENT_MODEL, .model = {name}}))
-        ui_say(ui, LOOK_TEXT, "From the next request on %s is asked.", name);
+        ui_say(ui, LOOK_TEXT, "Next request goes to %s.", name);
     return true;
 }
 

@@ -97,7 +97,7 @@ void diffview_file_note(const struct diffview *view, size_t index, struct strbuf
     if (view->file_count > 1 && file->guard) /* of a single file the head of the question says it */
         add_part(out, file->guard);
     if (view->file_count > 1 && file->through) {
-        add_part(out, "through the link ");
+        add_part(out, "asked through a link as ");
         strbuf_addstr(out, file->through);
     }
     if (view->file_count > 1 && file->loses) {

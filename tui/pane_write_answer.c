@@ -154,7 +154,7 @@ static void allow_and_approve(struct write_pane *write, struct ui *ui, const str
             return;
         }
     if (!count && view->question->named) {
-        ui_say(ui, LOOK_WARN, "this call is asked about each time: A cannot allow it, y approves this call alone");
+        ui_say(ui, LOOK_WARN, "A cannot allow this: Keyturn asks about it every time. y approves it once.");
         return;
     }
     if (!count) {

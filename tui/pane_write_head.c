@@ -212,7 +212,7 @@ static int paint_place(const struct write_pane *write, const struct view *view, 
     }
     if (file && file->through) {
         strbuf_reset(&text);
-        strbuf_addf(&text, "! through the link %s", file->through);
+        strbuf_addf(&text, "! asked through a link as %s", file->through);
         row += paint_note(canvas, in, row, look, text.buf);
     }
     if (file && file->loses) {
@@ -235,8 +235,8 @@ static int paint_special(const struct write_pane *write, const struct view *view
     } else if (write->open && view->question && view->question->again) {
         row += paint_note(canvas, in, row, LOOK_WARN,
                           view->question->moved
-                              ? "! its folder was moved or replaced meanwhile: a new question, choose anew"
-                              : "! the file was changed meanwhile: a new question, choose anew");
+                              ? "! its folder was moved or replaced: read the new diff"
+                              : "! the file changed after you saw it: read the new diff");
     }
     if (write->edited)
         row += paint_note(canvas, in, row, LOOK_WARN, "edited: this is your version; y writes it");

@@ -140,7 +140,7 @@ static void show_notes(struct plain *plain, const struct event_proposed_file *fi
     const char *label = is_absent(file->new_digest) ? "undo does not bring back: " : "does not keep: ";
     show_note(plain, "protected: ", file->protected);
     show_note(plain, "dangerous: ", file->dangerous);
-    show_note(plain, "through the link ", file->through);
+    show_note(plain, "asked through a link as ", file->through);
     for (size_t i = 0; i < file->loses.count; i++) {
         strbuf_addstr(&line, i ? ", " : label);
         text_name(&line, file->loses.items[i] ? file->loses.items[i] : "?");

@@ -11,7 +11,7 @@ struct write_choice {
     bool edited;
     bool call;     /* there is no diff: it is about the call */
     size_t unseen; /* rows of the call that were not on the screen yet: a yes shows them first */
-    bool guarded;  /* it is asked about each time: nothing can be allowed */
+    bool guarded;  /* Keyturn asks every time: A cannot allow it */
     bool no_undo;  /* it was said yes to, but could not be undone */
     bool fresh;    /* it has just come: no key answers it yet */
     bool hidden;   /* it is not on the screen: no key answers it at all */

@@ -197,7 +197,7 @@ static int take_program(struct reading *reading, const struct json *value)
         if (failed)
             return -1;
     }
-    if (program->filter && !has_word(program->argv, "{filter...}")) /* it would start without, and nobody would know */
+    if (program->filter && !has_word(program->argv, "{filter...}")) /* it would start unfiltered, without a word */
         return wrong(reading, value, "filter", "used: \"argv\" has no {filter...}");
     return program->argv && program->argv[0] ? 0 : wrong(reading, value, "program", "an object with an \"argv\"");
 }

@@ -282,5 +282,5 @@ struct outcome outcome_from_event(const char *call, const char *tool, const stru
     }
     const struct event_failure_info *failure = finished->failure;
     return outcome_failure(call, tool, !failure || failure->retryable, "%s",
-                           failure && failure->error ? failure->error : "the recording does not say what came of it");
+                           failure && failure->error ? failure->error : "the recording does not say how the call ended");
 }

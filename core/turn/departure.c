@@ -98,7 +98,7 @@ static bool same_text(const char *a, const char *b)
     return a && b && strcmp(a, b) == 0;
 }
 
-/* "provider/name as alias"; NULL when nobody said. */
+/* "provider/name as alias"; NULL when the event has no model. */
 static char *model_text(struct arena *arena, const struct event_model_info *model)
 {
     return model ? arena_printf(arena, "%s/%s as %s", model->provider ? model->provider : "",

@@ -243,7 +243,7 @@ static int allow(struct engine *engine, const struct intent *intent, struct err 
     if (intent->allow.revoke)
         return approval_revoke(engine->harness->approval, tool, path) ? 0 : err_set(err, "there is no such permission");
     if (place)
-        return err_set(err, "%.200s is protected (%s): it is asked about each time", path, place->why);
+        return err_set(err, "%.200s is protected (%s): Keyturn asks about every write to it", path, place->why);
     approval_allow(engine->harness->approval, tool, path);
     return 0;
 }

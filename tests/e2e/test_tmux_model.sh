@@ -31,7 +31,7 @@ case_change() {
     keys C-u
     typed ':model second'
     keys Enter
-    sees 'From the next request on second is asked'
+    sees 'Next request goes to second'
     typed 'and now'
     keys Enter
     sees 'the second.'
@@ -54,7 +54,7 @@ case_choose() {
     keys Enter
     sees 'scripted/second.jsonl'
     keys Down Enter
-    sees 'From the next request on second is asked'
+    sees 'Next request goes to second'
     escape
     keys q
     sees 'status=0'
@@ -76,7 +76,7 @@ case_change_provider() {
     keys i
     typed ':model gpt'
     keys Enter
-    sees 'From the next request on gpt is asked'
+    sees 'Next request goes to gpt'
     sees 'gpt-x'
     typed 'and now'
     keys Enter
@@ -107,13 +107,13 @@ case_change_within() {
     file_has "$home/rec.jsonl" '"type":"held"'
     typed ':model gpt'
     keys Enter
-    sees 'From the next request on gpt is asked'
+    sees 'Next request goes to gpt'
     keys c
     file_has "$home/rec.jsonl" '"name":"list_dir"'
     sees 'list_dir'
     typed ':model claude'
     keys Enter
-    sees 'From the next request on claude is asked'
+    sees 'Next request goes to claude'
     keys c
     sees 'All is seen.'
     escape

@@ -294,7 +294,7 @@ case_protected() {
     sees 'waiting for you'
     sees 'write_file  .git/hooks/pre-commit'
     sees 'protected: git runs the files in it'
-    sees 'through the link docs/pre-commit'
+    sees 'asked through a link as docs/pre-commit'
     sees 'does not keep: setuid'
     keys A
     sees 'is protected: A cannot allow it'

@@ -227,7 +227,7 @@ static void test_a_protected_place_cannot_be_allowed(void **state)
     init_mode(&rig, APPROVE_ALLOW, true);
     assert_string_equal(
         turn_check_submit(&rig, &allow),
-        "sub/.GIT/config is protected (git runs the programs that it names): it is asked about each time");
+        "sub/.GIT/config is protected (git runs the programs that it names): Keyturn asks about every write to it");
     wants_to_write(&rig, "w", "src/free");
     wants_to_write(&rig, "w2", ".git/hooks/x");
     turn_rig_turn(&rig, "write"); /* the mode allows the first one; the second is asked about all the same */
