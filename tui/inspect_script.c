@@ -3,6 +3,7 @@
 
 #include "base/json.h"
 #include "base/mem.h"
+#include "event/words.h"
 #include "inspect.h"
 #include "script.h"
 #include "told.h"
@@ -130,9 +131,9 @@ void inspect_script(struct pretty *out, const struct view *view, struct selectio
     inspect_call_head(out, view, what);
     told_each(view, what.call, keep_error, &telling);
     const char *error = telling.error ? telling.error : "";
-    size_t failed = script_failed_at(telling.traceback ? telling.traceback : "");
+    size_t failed = words_script_line(telling.traceback ? telling.traceback : "");
     if (!failed)
-        failed = script_failed_at(error);
+        failed = words_script_line(error);
     json_each (field, arguments)
         if (field != source) {
             pretty_begin(out, 0);

@@ -7,6 +7,7 @@
 #include "base/utf8.h"
 #include "describe.h"
 #include "event/session.h"
+#include "event/words.h"
 #include "plain_inside.h"
 #include <string.h>
 
@@ -267,7 +268,7 @@ static bool add_program_end(struct plain *plain, struct strbuf *word, struct str
         return false;
     strbuf_addf(word, ", %s", describe_program_end(end, buf));
     if (end == CALL_END_STOPPED)
-        describe_program_error(detail, plain_json(plain, result->output));
+        words_program_error(detail, plain_json(plain, result->output));
     return true;
 }
 
@@ -283,7 +284,7 @@ void plain_call_finished(struct plain *plain, const struct event_tool_finished *
     plain_output_end(plain, call);
     if (strcmp(outcome, "result") == 0) {
         const struct event_result_info *result = finished->result;
-        describe_output(&note, plain_json(plain, result ? result->output : NULL));
+        words_output(&note, plain_json(plain, result ? result->output : NULL));
         word = "done";
         ink = INK_GOOD;
         if (result && result->truncated)
@@ -297,7 +298,7 @@ void plain_call_finished(struct plain *plain, const struct event_tool_finished *
         text_name(&note, artifact && artifact->id ? artifact->id : "?");
     } else if (strcmp(outcome, "timeout") == 0) {
         word = "timed out";
-        describe_timeout(&detail, finished->timeout);
+        words_timeout(&detail, finished->timeout);
     } else if (strcmp(outcome, "failure") == 0) {
         const struct event_failure_info *failure = finished->failure;
         word = "failed";
@@ -305,7 +306,7 @@ void plain_call_finished(struct plain *plain, const struct event_tool_finished *
     } else if (strcmp(outcome, "denied") == 0) {
         ink = INK_WARN;
         if (!call->decided)
-            describe_denial(&detail, finished->denied);
+            words_denial(&detail, finished->denied);
         else
             strbuf_addstr(&note, "nothing was written"); /* who refused it and why stands right above */
     }

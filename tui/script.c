@@ -17,22 +17,6 @@ bool script_within(const char *arguments)
     return arguments && script_of(json_parse(&arena, arguments, strlen(arguments), NULL));
 }
 
-/* Both `File "<script>", line 3, in f` of a traceback and `(<script>, line 3)` of a syntax error. */
-size_t script_failed_at(const char *text)
-{
-    static const char name[] = "<script>";
-    size_t found = 0;
-    for (const char *at = text; (at = strstr(at, name));) {
-        at += sizeof(name) - 1;
-        const char *line = at + (*at == '"');
-        if (strncmp(line, ", line ", 7) != 0)
-            continue;
-        unsigned long number = strtoul(line + 7, NULL, 10);
-        found = number && number < UINT32_MAX ? (size_t)number : found;
-    }
-    return found;
-}
-
 bool script_replace(struct strbuf *out, const char *arguments, const char *script)
 {
     CLEANUP(arena) struct arena arena = ARENA_INIT;

@@ -1,5 +1,5 @@
 #pragma once
-/* A script among the arguments of a call: its text, where it failed, and the arguments with another text in its place.
+/* A script among the arguments of a call: its text, and the arguments with another text in its place.
  */
 
 #include "base/strbuf.h"
@@ -10,7 +10,5 @@ struct json;
 /* The text of `script`, NULL when the arguments have none. */
 const struct json *script_of(const struct json *arguments);
 bool script_within(const char *arguments); /* the same of their JSON */
-/* The line of the script, from 1 on, that a traceback or a message names last; 0: none. */
-size_t script_failed_at(const char *text);
 /* The arguments, JSON, with this script. False when they have none. */
 bool script_replace(struct strbuf *out, const char *arguments, const char *script);

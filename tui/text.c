@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/utf8.h"
+#include "event/words.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -358,6 +359,5 @@ void text_ago(struct strbuf *out, int64_t then_us, int64_t now_us)
 
 void text_plural(struct strbuf *out, int64_t number, const char *one, const char *many)
 {
-    text_count(out, number);
-    strbuf_addf(out, " %s", number == 1 ? one : many);
+    words_plural(out, number, one, many);
 }

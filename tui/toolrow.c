@@ -2,6 +2,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "describe.h"
+#include "event/words.h"
 #include "hits.h"
 #include "script.h"
 #include <stdio.h>
@@ -116,7 +117,7 @@ static bool add_answer(struct strbuf *reason, const struct view *view, const str
 static void add_failure(struct strbuf *reason, const char *error)
 {
     const char *traceback = strstr(error, "\nTraceback (most recent call last)");
-    size_t line = traceback ? script_failed_at(traceback) : 0;
+    size_t line = traceback ? words_script_line(traceback) : 0;
     strbuf_add(reason, error, traceback ? (size_t)(traceback - error) : strlen(error));
     if (line)
         strbuf_addf(reason, " (line %zu)", line);
@@ -135,9 +136,9 @@ static void read_outcome(struct toolrow *row, const struct view *view, const str
     if (finished->result) {
         const struct json *output = parse(&arena, finished->result->output);
         row->bytes = output ? output->src_len : 0;
-        describe_output(note, output);
+        words_output(note, output);
         if (call->program_end == CALL_END_STOPPED)
-            describe_program_error(reason, output);
+            words_program_error(reason, output);
     }
     if (finished->artifact) {
         const struct event_artifact_info *artifact = finished->artifact;
@@ -149,9 +150,9 @@ static void read_outcome(struct toolrow *row, const struct view *view, const str
     if (finished->failure)
         add_failure(reason, finished->failure->error ? finished->failure->error : "no reason given");
     else if (finished->denied && !add_answer(reason, view, call))
-        describe_denial(reason, finished->denied);
+        words_denial(reason, finished->denied);
     else if (finished->timeout)
-        describe_timeout(reason, finished->timeout);
+        words_timeout(reason, finished->timeout);
 }
 
 /* The newest thing it told. The last event of a script says only that it is over, so what stands before it counts. */

@@ -23,6 +23,9 @@ call_state_name(enum call_state state); /* "planned", "running", "asks", "done",
 /* The same of the `result` of a tool.finished: of several programs the first that did not end well. The arena is used,
  * and only where there was a program. */
 int16_t call_result_end(const struct event_result_info *result, struct arena *arena);
+/* The same of its output; 0 for NULL. */
+struct json;
+int16_t call_output_end(const struct json *output);
 
 struct session_turn {
     uint32_t number;      /* as in the events */

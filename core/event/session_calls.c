@@ -32,16 +32,20 @@ static int16_t end_of(const struct json *program)
     return !told && signum > 0 && signum < -CALL_END_STOPPED ? (int16_t)-signum : CALL_END_STOPPED;
 }
 
+int16_t call_output_end(const struct json *output)
+{
+    int16_t end = end_of(output);
+    json_each (block, json_get(output, "blocks"))
+        end = end ? end : end_of(block);
+    return end;
+}
+
 int16_t call_result_end(const struct event_result_info *result, struct arena *arena)
 {
     /* Most results are of no program and long. Within a text the name would be escaped. */
     if (!result || !result->output || !strstr(result->output, "\"exit_code\""))
         return 0;
-    const struct json *output = json_parse(arena, result->output, strlen(result->output), NULL);
-    int16_t end = end_of(output);
-    json_each (block, json_get(output, "blocks"))
-        end = end ? end : end_of(block);
-    return end;
+    return call_output_end(json_parse(arena, result->output, strlen(result->output), NULL));
 }
 
 static const char *shown(const char *id)

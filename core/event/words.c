@@ -1,0 +1,202 @@
+/* Calls and their outcomes in a few words. */
+
+#include "words.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/utf8.h"
+#include "session.h"
+#include <stdlib.h>
+#include <string.h>
+
+#define SHORT_TEXT    60 /* bytes of a text that is shown and not counted */
+#define SUBJECT_MAX   200
+#define SCRIPT_CHARS  100
+#define ARGUMENTS_MAX 400 /* bytes; no row is longer */
+#define LINE_MAX_LEN  400
+
+void words_plural(struct strbuf *out, int64_t number, const char *one, const char *many)
+{
+    char digits[24];
+    int len = snprintf(digits, sizeof(digits), "%lld", (long long)number);
+    for (int i = 0, from = digits[0] == '-'; i < len; i++) {
+        if (i > from && (len - i) % 3 == 0)
+            strbuf_addch(out, ',');
+        strbuf_addch(out, digits[i]);
+    }
+    strbuf_addf(out, " %s", number == 1 ? one : many);
+}
+
+/* ---- arguments ---- */
+
+static bool is_subject(const struct json *value)
+{
+    static const char *const keys[] = {"path", "from", "file", "file_path", "query", "pattern"};
+    if (value->type != JSON_STRING || value->len >= SUBJECT_MAX)
+        return false;
+    for (size_t i = 0; i < COUNT_OF(keys); i++)
+        if (strcmp(value->key, keys[i]) == 0)
+            return true;
+    return false;
+}
+
+static void add_value(struct strbuf *out, const struct json *value)
+{
+    if (value->type == JSON_STRING && value->len <= SHORT_TEXT) {
+        strbuf_addf(out, "%s=%s", value->key, value->text);
+    } else if (value->type == JSON_STRING) {
+        strbuf_addf(out, "%s=(", value->key);
+        words_plural(out, (int64_t)utf8_count(value->text, value->len), "character", "characters");
+        strbuf_addch(out, ')');
+    } else if (value->type == JSON_ARRAY || value->type == JSON_OBJECT) {
+        strbuf_addf(out, "%s=(%u)", value->key, value->count);
+    } else {
+        strbuf_addf(out, "%s=%.*s", value->key, (int)(value->src_len < 40 ? value->src_len : 40), value->src);
+    }
+}
+
+/* What a call runs, its script or its command. Of long code the line that says what it is about: the first with
+ * something in it, without the sign of a comment. NULL: it runs nothing. */
+static const struct json *add_code(struct strbuf *out, const struct json *arguments)
+{
+    const struct json *code = json_get(arguments, "script");
+    if (!code || code->type != JSON_STRING)
+        code = json_get(arguments, "command");
+    if (!code || code->type != JSON_STRING)
+        return NULL;
+    const char *line = code->text + strspn(code->text, "# \t\r\n");
+    if (code->len <= SHORT_TEXT)
+        strbuf_addstr(out, code->text);
+    else
+        strbuf_add(out, line, utf8_prefix(line, strcspn(line, "\r\n"), SCRIPT_CHARS));
+    return code;
+}
+
+void words_arguments(struct strbuf *out, const struct json *arguments)
+{
+    size_t from = out->len;
+    if (!arguments || arguments->type != JSON_OBJECT)
+        return;
+    const struct json *code = add_code(out, arguments);
+    json_each (value, arguments)
+        if (is_subject(value))
+            strbuf_addf(out, "%s%s", out->len > from ? " " : "", value->text);
+    json_each (value, arguments) {
+        if (out->len - from > ARGUMENTS_MAX)
+            break;
+        if (is_subject(value) || value == code)
+            continue;
+        if (out->len > from)
+            strbuf_addch(out, ' ');
+        add_value(out, value);
+    }
+}
+
+/* ---- outcomes ---- */
+
+void words_output(struct strbuf *out, const struct json *output)
+{
+    const struct json *entries = json_get(output, "entries");
+    const struct json *list = entries ? entries : output;
+    if (list && list->type == JSON_ARRAY) {
+        bool lines = list->child && list->child->type == JSON_STRING;
+        words_plural(out, list->count, lines ? "line" : "entry", lines ? "lines" : "entries");
+    } else if (output && output->type == JSON_STRING) {
+        strbuf_addstr(out, output->text);
+    } else if (json_bool(json_get(output, "unchanged"), false)) {
+        strbuf_addstr(out, "nothing to change");
+    }
+}
+
+void words_denial(struct strbuf *out, const struct event_denied_info *denied)
+{
+    const char *reason = denied && denied->reason ? denied->reason : "refused";
+    const char *details = denied ? denied->details : NULL;
+    size_t from = out->len;
+    strbuf_addf(out, "%s%s%s", reason, details ? ": " : "", details ? details : "");
+    for (size_t i = 0; i < strlen(reason); i++)
+        if (out->buf[from + i] == '_')
+            out->buf[from + i] = ' ';
+}
+
+void words_timeout(struct strbuf *out, const struct event_timeout_info *timeout)
+{
+    strbuf_addf(out, "gave up after %.3g s; %s", timeout ? timeout->deadline_s : 0,
+                !timeout || timeout->retryable ? "it may be tried again" : "the tool is blocked for this turn");
+}
+
+void words_program_error(struct strbuf *out, const struct json *output)
+{
+    const char *error = json_str(json_get(output, "error"), json_str(json_get(output, "error_text"), NULL));
+    json_each (block, json_get(output, "blocks"))
+        error = error ? error : json_str(json_get(block, "error"), NULL);
+    strbuf_addstr(out, error ? error : "a signal ended its program");
+}
+
+/* Both `File "<script>", line 3, in f` of a traceback and `(<script>, line 3)` of a syntax error. */
+size_t words_script_line(const char *text)
+{
+    static const char name[] = "<script>";
+    size_t found = 0;
+    for (const char *at = text; (at = strstr(at, name));) {
+        at += sizeof(name) - 1;
+        const char *line = at + (*at == '"');
+        if (strncmp(line, ", line ", 7) != 0)
+            continue;
+        unsigned long number = strtoul(line + 7, NULL, 10);
+        found = number && number < UINT32_MAX ? (size_t)number : found;
+    }
+    return found;
+}
+
+void words_failure(struct strbuf *out, const char *error)
+{
+    const char *traceback = strstr(error, "\nTraceback (most recent call last)");
+    size_t line = traceback ? words_script_line(traceback) : 0;
+    strbuf_add(out, error, traceback ? (size_t)(traceback - error) : strlen(error));
+    if (line)
+        strbuf_addf(out, " (line %zu)", line);
+}
+
+void words_one_line(struct strbuf *out, const char *text)
+{
+    size_t from = out->len, end = strlen(text);
+    if (strncmp(text, "Traceback", 9) == 0) { /* its last line that is not empty */
+        while (end && strchr(" \t\r\n", text[end - 1]))
+            end--;
+        size_t start = end;
+        while (start && text[start - 1] != '\n')
+            start--;
+        strbuf_add(out, text + start, end - start < LINE_MAX_LEN ? end - start : LINE_MAX_LEN);
+        return;
+    }
+    for (; *text && out->len - from < LINE_MAX_LEN; text++) {
+        bool blank = strchr(" \t\r\n", *text);
+        if (!blank)
+            strbuf_addch(out, *text);
+        else if (out->len > from && out->buf[out->len - 1] != ' ')
+            strbuf_addch(out, ' ');
+    }
+    while (out->len > from && out->buf[out->len - 1] == ' ')
+        strbuf_set_len(out, out->len - 1);
+}
+
+void words_outcome(struct strbuf *out, const struct event_tool_finished *finished, const struct json *output,
+                   const char *said_no)
+{
+    CLEANUP(strbuf) struct strbuf words = STRBUF_INIT;
+    if (finished->failure)
+        words_failure(&words, finished->failure->error ? finished->failure->error : "no reason given");
+    else if (finished->denied && said_no)
+        strbuf_addf(&words, "%s%s", *said_no ? "you: " : "you gave no reason", said_no);
+    else if (finished->denied)
+        words_denial(&words, finished->denied);
+    else if (finished->timeout)
+        words_timeout(&words, finished->timeout);
+    else if (finished->artifact)
+        strbuf_addf(&words, "kept as %s", finished->artifact->id ? finished->artifact->id : "?");
+    else if (finished->result && call_output_end(output) == CALL_END_STOPPED)
+        words_program_error(&words, output);
+    else if (finished->result)
+        words_output(&words, output);
+    words_one_line(out, words.buf);
+}
