@@ -3,6 +3,7 @@
 #include "words.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/spell.h"
 #include "base/utf8.h"
 #include "session.h"
 #include <stdlib.h>
@@ -13,18 +14,6 @@
 #define SCRIPT_CHARS  100
 #define ARGUMENTS_MAX 400 /* bytes; no row is longer */
 #define LINE_MAX_LEN  400
-
-void words_plural(struct strbuf *out, int64_t number, const char *one, const char *many)
-{
-    char digits[24];
-    int len = snprintf(digits, sizeof(digits), "%lld", (long long)number);
-    for (int i = 0, from = digits[0] == '-'; i < len; i++) {
-        if (i > from && (len - i) % 3 == 0)
-            strbuf_addch(out, ',');
-        strbuf_addch(out, digits[i]);
-    }
-    strbuf_addf(out, " %s", number == 1 ? one : many);
-}
 
 /* ---- arguments ---- */
 
@@ -45,7 +34,7 @@ static void add_value(struct strbuf *out, const struct json *value)
         strbuf_addf(out, "%s=%s", value->key, value->text);
     } else if (value->type == JSON_STRING) {
         strbuf_addf(out, "%s=(", value->key);
-        words_plural(out, (int64_t)utf8_count(value->text, value->len), "character", "characters");
+        text_plural(out, (int64_t)utf8_count(value->text, value->len), "character", "characters");
         strbuf_addch(out, ')');
     } else if (value->type == JSON_ARRAY || value->type == JSON_OBJECT) {
         strbuf_addf(out, "%s=(%u)", value->key, value->count);
@@ -99,7 +88,7 @@ void words_output(struct strbuf *out, const struct json *output)
     const struct json *list = entries ? entries : output;
     if (list && list->type == JSON_ARRAY) {
         bool lines = list->child && list->child->type == JSON_STRING;
-        words_plural(out, list->count, lines ? "line" : "entry", lines ? "lines" : "entries");
+        text_plural(out, list->count, lines ? "line" : "entry", lines ? "lines" : "entries");
     } else if (output && output->type == JSON_STRING) {
         strbuf_addstr(out, output->text);
     } else if (json_bool(json_get(output, "unchanged"), false)) {

@@ -27,5 +27,3 @@ void words_one_line(struct strbuf *out, const char *text);
 
 /* The line of a script, from 1 on, that a traceback or a message names last; 0: none. */
 size_t words_script_line(const char *text);
-/* "1,204 lines". */
-void words_plural(struct strbuf *out, int64_t number, const char *one, const char *many);
