@@ -4,9 +4,10 @@
 
 #include "base/json.h"
 #include "base/mem.h"
-#include "describe.h"
 #include "dialog.h"
+#include "event/words.h"
 #include "script.h"
+#include "text.h"
 #include "wrapped.h"
 #include <stdio.h>
 #include <string.h>
@@ -82,9 +83,10 @@ static void add_answer(struct gate_dialog *gate, const struct view *view)
     for (size_t i = 0; i < event.model_responded.tool_calls.count; i++) {
         const struct event_tool_request *call = &event.model_responded.tool_calls.items[i];
         const char *arguments = call->arguments;
-        CLEANUP(strbuf) struct strbuf line = STRBUF_INIT;
+        CLEANUP(strbuf) struct strbuf line = STRBUF_INIT, words = STRBUF_INIT;
         strbuf_addf(&line, "%s %s ", call->id ? call->id : "", call->name ? call->name : "");
-        describe_arguments(&line, arguments ? json_parse(&arena, arguments, strlen(arguments), NULL) : NULL);
+        words_arguments(&words, arguments ? json_parse(&arena, arguments, strlen(arguments), NULL) : NULL);
+        text_breaks(&line, words.buf);
         add(gate, LOOK_TEXT, "", line.buf);
     }
 }
@@ -149,7 +151,7 @@ static void add_call(struct gate_dialog *gate, const struct view *view)
     strbuf_addf(&line, "%s is about to run", held->call ? held->call : "A call");
     if (held->tool)
         strbuf_addf(&line, ": %s (%s)", held->tool->spec.name,
-                    describe_call_effect(effect_name(held->effect), held->tool->spec.name));
+                    words_call_effect(effect_name(held->effect), held->tool->spec.name));
     add(gate, LOOK_STRONG, "", line.buf);
     if (script_of(arguments))
         add_script(gate, arguments);

@@ -4,7 +4,7 @@
 #include "inspect.h"
 #include "base/json.h"
 #include "base/mem.h"
-#include "describe.h"
+#include "event/words.h"
 #include "termtext.h"
 #include "text.h"
 #include "told.h"
@@ -244,13 +244,13 @@ void inspect_call_head(struct pretty *out, const struct view *view, struct selec
     const struct session *session = view->session;
     CLEANUP(strbuf) struct strbuf words = STRBUF_INIT;
     CLEANUP(arena) struct arena arena = ARENA_INIT;
-    char state[DESCRIBE_STATE_MAX];
+    char state[WORDS_STATE_MAX];
     const char *effect = view_call_effect(view, call, &arena);
-    effect = describe_call_effect(effect, session_name(session, call->tool));
+    effect = words_call_effect(effect, session_name(session, call->tool));
     pretty_begin(out, 0);
     pretty_putf(out, LOOK_STRONG, "%s", session_name(session, call->tool));
     pretty_putf(out, LOOK_DIM, "  %s, %s%s", session_name(session, call->id), call->program_end ? "done, " : "",
-                describe_call_state(call, state));
+                words_call_state(call, state));
     if (*effect)
         pretty_putf(out, LOOK_DIM, ", %s", effect);
     pretty_begin(out, 0);

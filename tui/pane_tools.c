@@ -3,8 +3,8 @@
  * toolrow.c has the texts of the rows, told.c those below them, tooltree.c what is in sight. */
 
 #include "base/mem.h"
-#include "describe.h"
 #include "dialog.h"
+#include "event/words.h"
 #include "hits.h"
 #include "pane.h"
 #include "program.h"
@@ -99,7 +99,7 @@ static struct columns measure(const struct tools_pane *tools, const struct view 
     for (size_t row = tools->tree.top; row < end && row < tools->pane.list.count; row++) {
         const struct session_call *call = &view->session->calls[call_at(tools, row)];
         int tool = toolrow_name_columns(session_name(view->session, call->tool), most);
-        int effect = (int)strnlen(describe_effect(session_name(view->session, call->effect)), 11) + 1;
+        int effect = (int)strnlen(words_effect(session_name(view->session, call->effect)), 11) + 1;
         c.tool = tool > c.tool ? tool : c.tool;
         c.effect = effect > c.effect ? effect : c.effect;
     }
@@ -230,8 +230,8 @@ static int paint_arguments(struct canvas *canvas, struct rect rest, int left, en
 /* Where there is less room, the long ones in short. */
 static void paint_state(struct canvas *canvas, struct rect at, const struct columns *c, const struct session_call *call)
 {
-    char buf[DESCRIBE_STATE_MAX];
-    const char *state = describe_call_state(call, buf), *number = state + strcspn(state, " ");
+    char buf[WORDS_STATE_MAX];
+    const char *state = words_call_state(call, buf), *number = state + strcspn(state, " ");
     bool narrow = c->state < 10;
     if (narrow && strcmp(state, "timed out") == 0)
         canvas_str(canvas, at, 0, c->at_state, state_look(call), "timeout");

@@ -6,7 +6,7 @@
  * at a gate. */
 
 #include "base/mem.h"
-#include "describe.h"
+#include "event/words.h"
 #include "hits.h"
 #include "pane.h"
 #include "text.h"
@@ -233,9 +233,9 @@ static void add_words(struct strbuf *out, const struct sheet *sheet, const struc
             add_time(out, ran);
         }
     }
-    char state[DESCRIBE_STATE_MAX];
+    char state[WORDS_STATE_MAX];
     if (call->state == CALL_FAILED || call->state == CALL_DENIED || call->state == CALL_TIMED_OUT || call->program_end)
-        add_word(out, describe_call_state(call, state));
+        add_word(out, words_call_state(call, state));
     if (call->late)
         add_word(out, "late");
     if (call == &session->calls[sheet->slowest < session->call_count ? sheet->slowest : 0] &&

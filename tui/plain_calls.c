@@ -5,7 +5,6 @@
  * changed after it was sent. */
 
 #include "base/utf8.h"
-#include "describe.h"
 #include "event/session.h"
 #include "event/words.h"
 #include "plain_inside.h"
@@ -47,8 +46,10 @@ void plain_calls_reset(struct plain *plain)
 
 static char *short_arguments(const struct json *arguments)
 {
+    CLEANUP(strbuf) struct strbuf words = STRBUF_INIT;
     struct strbuf out = STRBUF_INIT;
-    describe_arguments(&out, arguments);
+    words_arguments(&words, arguments);
+    text_breaks(&out, words.buf);
     return strbuf_detach(&out, NULL);
 }
 
@@ -262,11 +263,11 @@ static void finish(struct plain *plain, struct plain_call *call, const char *not
 static bool add_program_end(struct plain *plain, struct strbuf *word, struct strbuf *detail,
                             const struct event_result_info *result)
 {
-    char buf[DESCRIBE_STATE_MAX];
+    char buf[WORDS_STATE_MAX];
     int16_t end = call_result_end(result, &plain->arena);
     if (!end)
         return false;
-    strbuf_addf(word, ", %s", describe_program_end(end, buf));
+    strbuf_addf(word, ", %s", words_program_end(end, buf));
     if (end == CALL_END_STOPPED)
         words_program_error(detail, plain_json(plain, result->output));
     return true;

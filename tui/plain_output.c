@@ -1,7 +1,6 @@
 /* What calls and programs print: lines, of a flood both ends. The first ones come as they are printed; of the rest the
  * newest are kept until the call has ended, so that what it said last stands above its outcome. */
 
-#include "describe.h"
 #include "plain_inside.h"
 #include "told.h"
 #include <string.h>

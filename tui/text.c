@@ -126,6 +126,16 @@ size_t text_show_cut(struct strbuf *out, const char *text, size_t len, size_t co
     return took + mark;
 }
 
+void text_breaks(struct strbuf *out, const char *text)
+{
+    for (; *text; text++) {
+        if (*text == '\n')
+            strbuf_addstr(out, text_newline());
+        else
+            strbuf_addch(out, *text);
+    }
+}
+
 void text_name(struct strbuf *out, const char *name)
 {
     text_show(out, name, strlen(name), 0);

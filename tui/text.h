@@ -13,6 +13,8 @@ void text_show(struct strbuf *out, const char *text, size_t len, unsigned keep);
 /* The same on one line of at most `columns`, cut with an ellipsis; every white space is one space. Returns the columns.
  */
 size_t text_show_cut(struct strbuf *out, const char *text, size_t len, size_t columns);
+/* A text as it is, with a sign for each line break: several lines must not look like one with blanks. */
+void text_breaks(struct strbuf *out, const char *text);
 /* A name on one line: a line break in it is shown (^J) like everything else that is no letter, so that it cannot look
  * like a line of ours. What is added may be shown once more, as part of a paragraph. */
 void text_name(struct strbuf *out, const char *name);

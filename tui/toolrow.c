@@ -1,10 +1,10 @@
 #include "toolrow.h"
 #include "base/json.h"
 #include "base/mem.h"
-#include "describe.h"
 #include "event/words.h"
 #include "hits.h"
 #include "script.h"
+#include "text.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -85,12 +85,13 @@ static const struct json *parse(struct arena *arena, const char *text)
 static void read_arguments(struct toolrow *row, const struct view *view, const struct session_call *call)
 {
     CLEANUP(arena) struct arena arena = ARENA_INIT;
+    CLEANUP(strbuf) struct strbuf words = STRBUF_INIT;
     struct strbuf text = STRBUF_INIT;
-    const struct json *arguments = view_call_arguments(view, call, &arena);
-    describe_arguments(&text, arguments);
+    words_arguments(&words, view_call_arguments(view, call, &arena));
+    text_breaks(&text, words.buf);
     row->arguments = strbuf_detach(&text, NULL);
     row->effect =
-        xstrdup(describe_call_effect(view_call_effect(view, call, &arena), session_name(view->session, call->tool)));
+        xstrdup(words_call_effect(view_call_effect(view, call, &arena), session_name(view->session, call->tool)));
 }
 
 /* What a person said when they said no; false when it was somebody else, or something else was in the way. */
@@ -265,12 +266,12 @@ static bool call_fits(const struct filter_term *term, void *data)
     const struct session *session = fit->view->session;
     const struct session_call *call = &session->calls[fit->call];
     const char *id = session_name(session, call->id);
-    char number[16], state[DESCRIBE_STATE_MAX];
+    char number[16], state[WORDS_STATE_MAX];
     snprintf(number, sizeof(number), "%u", fit->call + 1);
     if (term->kind == FILTER_CALL)
         return strcmp(id, term->text) == 0 || strcmp(number, term->text) == 0;
-    if (has(session_name(session, call->tool), term->text) || has(describe_call_state(call, state), term->text) ||
-        has(describe_effect(session_name(session, call->effect)), term->text))
+    if (has(session_name(session, call->tool), term->text) || has(words_call_state(call, state), term->text) ||
+        has(words_effect(session_name(session, call->effect)), term->text))
         return true;
     if (term->kind == FILTER_KIND)
         return false;

@@ -6,6 +6,7 @@
 #include "base/spell.h"
 #include "base/utf8.h"
 #include "session.h"
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -188,4 +189,40 @@ void words_outcome(struct strbuf *out, const struct event_tool_finished *finishe
     else if (finished->result)
         words_output(&words, output);
     words_one_line(out, words.buf);
+}
+
+/* ---- states ---- */
+
+const char *words_program_end(int16_t end, char out[WORDS_STATE_MAX])
+{
+    if (!end)
+        return NULL;
+    if (end == CALL_END_TIMED_OUT || end == CALL_END_STOPPED)
+        return end == CALL_END_STOPPED ? "stopped" : "timed out";
+    snprintf(out, WORDS_STATE_MAX, end > 0 ? "exit %d" : "signal %d", end > 0 ? end : -end);
+    return out;
+}
+
+const char *words_call_state(const struct session_call *call, char out[WORDS_STATE_MAX])
+{
+    const char *end = words_program_end(call->program_end, out);
+    return end ? end : call_state_name((enum call_state)call->state);
+}
+
+const char *words_effect(const char *effect)
+{
+    static const char *const words[][2] = {
+        {"READ_ONLY", "read"},      {"LOCAL_WRITE", "write"}, {"NETWORK", "net"},
+        {"DESTRUCTIVE", "destroy"}, {"UNKNOWN", "?"},
+    };
+    for (size_t i = 0; i < COUNT_OF(words); i++)
+        if (strcmp(effect, words[i][0]) == 0)
+            return words[i][1];
+    return effect;
+}
+
+const char *words_call_effect(const char *effect, const char *tool)
+{
+    bool within = strcmp(effect, "READ_ONLY") == 0 || strcmp(effect, "LOCAL_WRITE") == 0 || !*effect;
+    return within && strcmp(tool, "run_script") == 0 ? "script" : words_effect(effect);
 }

@@ -5,6 +5,7 @@
 #include "event.h"
 
 struct json;
+struct session_call;
 
 /* What the call is about goes first and without its name, then the rest as name=value: "src/lines.c offset=40". */
 void words_arguments(struct strbuf *out, const struct json *arguments);
@@ -27,3 +28,14 @@ void words_one_line(struct strbuf *out, const char *text);
 
 /* The line of a script, from 1 on, that a traceback or a message names last; 0: none. */
 size_t words_script_line(const char *text);
+
+/* "exit 3", "signal 11", "stopped", "timed out": how the program of a call ended (session.h); NULL when it ended well. */
+#define WORDS_STATE_MAX 16
+const char *words_program_end(int16_t end, char out[WORDS_STATE_MAX]);
+/* The call's state in a word, and of one that is done how its program ended where that was not well. */
+const char *words_call_state(const struct session_call *call, char out[WORDS_STATE_MAX]);
+/* "read", "write", "net", "destroy"; what it does not know stays as it is. */
+const char *words_effect(const char *effect);
+/* The same of a call of this tool. Our own that runs scripts says so, unless the script may do worse than read and write:
+ * what it writes stays in its sandbox. Another tool's argument of that name promises nothing. */
+const char *words_call_effect(const char *effect, const char *tool);
