@@ -63,7 +63,7 @@ struct player *player_open(const char *path, struct err *err)
     struct player *player = xcalloc(1, sizeof(*player));
     player->reader = reader;
     session_init(&player->session);
-    session_init(&player->spare);
+    session_init_like(&player->spare, &player->session);
     player->index = xcalloc(1, sizeof(*player->index));
     return player;
 }
@@ -188,7 +188,7 @@ static void keep_frame(struct player *player)
     memmove(&player->frames[at + 1], &player->frames[at], (player->frame_count - at) * sizeof(player->frames[0]));
     player->frames[at].position = player->position;
     player->frames[at].session = player->spare;
-    session_init(&player->spare);
+    session_init_like(&player->spare, &player->session);
     session_assign(&player->frames[at].session, &player->session);
     player->frame_count++;
 }
@@ -217,8 +217,9 @@ static void go_back(struct player *player, size_t position)
         session_assign(&player->session, &player->frames[at - 1].session);
         player->position = player->frames[at - 1].position;
     } else {
-        session_release(&player->session);
-        session_init(&player->session);
+        struct session begun = player->session;
+        session_init_like(&player->session, &begun);
+        session_release(&begun);
         player->position = 0;
     }
 }

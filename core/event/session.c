@@ -60,13 +60,17 @@ void fold_fault(const struct fold *fold, const char *fmt, ...)
     va_end(args);
 }
 
-const struct json *fold_json(const struct fold *fold, const char *text, enum json_type type)
+const struct json *fold_json(const struct fold *fold, const char *text)
 {
     size_t len = text ? strlen(text) : 0;
     if (!text || (len > VALUES_MAX && json_count_values(text, len) > VALUES_MAX))
         return NULL; /* more than an answer may hold: a stranger's recording must not keep the loop */
-    const struct json *value = json_parse(&fold->session->names->scratch, text, len, NULL);
-    return value && value->type == type ? value : NULL;
+    return json_parse(&fold->session->names->scratch, text, len, NULL);
+}
+
+const char *fold_text(const struct fold *fold, const char *text)
+{
+    return text_pool_put(fold->session->texts, text, SESSION_TEXT);
 }
 
 /* ---- turns and steps ---- */
@@ -101,7 +105,8 @@ static struct session_turn *add_turn(const struct fold *fold, uint32_t number)
                                   .first_call = session->call_count,
                                   .first_step = session->step_count,
                                   .first_wave = session->wave_count,
-                                  .started_t = fold->t};
+                                  .started_t = fold->t,
+                                  .prompt = ""};
     reset_budget(session);
     reset_partial(session);
     session->held_gate = session->held_call = session->held_seq = 0;
@@ -150,7 +155,7 @@ uint32_t fold_step(const struct fold *fold, struct session_turn *turn, int64_t n
     if (number > last) {
         GROW(session->steps, session->step_count, session->step_room);
         session->steps[session->step_count++] =
-            (struct session_step){.turn = session->turn_count - 1, .number = (uint32_t)number};
+            (struct session_step){.turn = session->turn_count - 1, .number = (uint32_t)number, .cost_usd = NAN, .text = ""};
         turn->step_count++;
         return end;
     }
@@ -220,6 +225,7 @@ static void turn_started(const struct fold *fold)
     }
     turn->started_seq = fold->seq;
     turn->started_t = fold->t;
+    turn->prompt = fold_text(fold, fold->event->turn_started.prompt);
 }
 
 static void turn_prepared(const struct fold *fold)
@@ -335,13 +341,18 @@ static void model_delta(const struct fold *fold)
 static void model_responded(const struct fold *fold)
 {
     struct session *session = fold->session;
+    const struct event_model_responded *e = &fold->event->model_responded;
     struct session_turn *turn = fold_turn(fold);
-    uint32_t row = unanswered_step(fold, turn, fold->event->model_responded.step);
+    uint32_t row = unanswered_step(fold, turn, e->step);
     if (row == SESSION_NONE)
         return;
     struct session_step *step = &session->steps[row];
     step->responded_seq = fold->seq;
     step->responded_t = fold->t;
+    step->input_tokens = e->usage ? e->usage->input : 0;
+    step->output_tokens = e->usage ? e->usage->output : 0;
+    step->cost_usd = e->cost_usd;
+    step->text = fold_text(fold, e->text);
     session->last_model_failure_seq = 0;
     session->model_retry_t = 0;
     reset_partial(session);
@@ -449,6 +460,7 @@ static void (*const folds[EVENT_TYPE_COUNT])(const struct fold *fold) = {
     [EVENT_TOOL_STARTED] = fold_tool_started,
     [EVENT_TOOL_OUTPUT] = fold_tool_output,
     [EVENT_SCRIPT_EVENT] = fold_script_event,
+    [EVENT_EDITED] = fold_edited,
     [EVENT_WRITE_PROPOSED] = fold_write_proposed,
     [EVENT_WRITE_DECIDED] = fold_write_decided,
     [EVENT_CHECKPOINT_SAVED] = fold_checkpoint_saved,
@@ -526,9 +538,10 @@ void session_apply(struct session *session, const struct event *event)
     }
 }
 
-void session_init(struct session *session)
+static void init_with(struct session *session, struct text_pool *texts)
 {
     memset(session, 0, sizeof(*session));
+    session->texts = texts;
     session->names = session_names_new();
     strbuf_init(&session->partial_text);
     strbuf_init(&session->partial_thinking);
@@ -536,9 +549,20 @@ void session_init(struct session *session)
     reset_budget(session);
 }
 
+void session_init(struct session *session)
+{
+    init_with(session, text_pool_new());
+}
+
+void session_init_like(struct session *session, const struct session *like)
+{
+    init_with(session, text_pool_share(like->texts));
+}
+
 void session_release(struct session *session)
 {
     session_names_free(session->names);
+    text_pool_free(session->texts);
     free(session->turns);
     free(session->steps);
     free(session->calls);

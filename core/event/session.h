@@ -4,13 +4,18 @@
  * session_apply has no I/O, no clock and no randomness, and takes any sequence of events: one that makes no sense
  * becomes an entry in `faults`. A live run, a replay, a test and a recorded file go through it alike.
  *
- * It stays small, whatever was recorded: rows hold numbers, interned names and the seq of the event that holds the
- * rest; who wants a text reads that line of the journal. Rows refer to each other by index, never by pointer. */
+ * It owns what lists show: rows hold numbers, interned names and short texts, and the seq of the event that holds the
+ * rest; who wants a long text reads that line of the journal. So it stays small, whatever was recorded. Rows refer to each
+ * other by index, never by pointer. Short texts are in a text_pool, are cut to SESSION_TEXT characters, never NULL and not
+ * sanitized. */
 
 #include "base/hash.h"
 #include "event.h"
+#include "text_pool.h"
 
 #define SESSION_NONE UINT32_MAX
+#define SESSION_ARGS 120 /* characters of the arguments of a call … */
+#define SESSION_TEXT 160 /* … and of any other text of a row */
 
 enum call_state { CALL_PLANNED, CALL_RUNNING, CALL_ASKING, CALL_DONE, CALL_FAILED, CALL_DENIED, CALL_TIMED_OUT };
 const char *
@@ -41,6 +46,7 @@ struct session_turn {
     int64_t started_t, finished_t;
     int64_t held_us;    /* of it, spent at gates and questions that ended */
     int64_t elapsed_ms; /* as its end tells it; 0: it does not */
+    const char *prompt;
 };
 
 struct session_step {
@@ -50,8 +56,12 @@ struct session_step {
     uint32_t reflection_seq;
     uint32_t compacted_seq; /* the messages were made smaller before it; 0: they were not */
     int64_t requested_t, responded_t;
+    int64_t input_tokens, output_tokens;
+    double cost_usd; /* NaN: not known */
+    const char *text; /* of the answer */
 };
 
+/* People see its number, "#3": its index + 1. What it wrote is in its last ask. */
 struct session_call {
     uint32_t id;            /* name */
     uint32_t tool;          /* name */
@@ -59,23 +69,33 @@ struct session_call {
     uint32_t step;          /* index */
     uint32_t wave;          /* index, SESSION_NONE before it was planned */
     uint32_t effect;        /* name, 0 when unknown */
-    uint32_t responded_seq; /* the answer that asked for it: its arguments are there */
-    uint32_t started_seq, finished_seq, proposed_seq;
+    uint32_t responded_seq; /* the answer that asked for it: its arguments are there, … */
+    uint32_t edited_seq;    /* … unless somebody edited them, … */
+    uint32_t started_seq;   /* … or it has begun: then they are here */
+    uint32_t finished_seq, proposed_seq;
     uint32_t outputs;    /* number of tool.output and script.event */
     uint32_t output_seq; /* the newest of them, 0 when none */
+    uint32_t told_seq;   /* the newest that tells something but an error, … */
+    uint32_t error_seq;  /* … and the newest error of a script */
     uint32_t ask;        /* index of its last ask, SESSION_NONE */
     uint8_t state;       /* enum call_state */
     bool late;           /* came back after its timeout and was suppressed */
     int16_t program_end; /* as call_result_end says; the call is done all the same */
     int64_t started_t, finished_t;
+    int64_t elapsed_ms;
+    int64_t bytes;       /* of what came back; -1: nothing did */
+    const char *args;    /* as words_arguments says it */
+    const char *outcome; /* as words_outcome says it */
 };
 
 struct session_wave {
     uint32_t turn, step;             /* indexes */
     uint32_t number;                 /* within the step, from 1 */
     uint32_t first_call, call_count; /* calls of a wave are contiguous */
-    uint32_t planned_seq;            /* its `why` is there */
+    uint32_t planned_seq;
     bool parallel;
+    const char *why;    /* why it ends where it does */
+    const char *effect; /* of its calls; "" in older recordings */
 };
 
 struct session_ask {
@@ -85,7 +105,10 @@ struct session_ask {
     uint32_t proposed_seq, decided_seq, checkpoint_seq, applied_seq, undone_seq;
     uint32_t checkpoint; /* name */
     uint32_t decision;   /* name, 0 while open */
-    int64_t proposed_t, decided_t;
+    int64_t proposed_t, decided_t, waited_ms;
+    uint32_t added, removed, files; /* proposed; once it is applied, written */
+    const char *paths;              /* of the files, with commas between */
+    const char *by, *reason;        /* of the decision */
 };
 
 /* A program that goes on beyond its call. */
@@ -103,6 +126,7 @@ struct session_program {
     bool left; /* the session ended before it did */
     int64_t started_t, ended_t;
     int64_t exit_code; /* EVENT_NULL_INT: none */
+    const char *cmd, *cwd;
 };
 
 /* Something that was printed by a program or typed into it. */
@@ -150,6 +174,7 @@ struct session_fault {
 struct session {
     uint32_t names_count; /* interned texts: names 1…names_count, 0 is "" */
     struct session_names *names;
+    struct text_pool *texts;
     uint32_t id, created, app, workspace, provider, model, engine; /* names */
     uint32_t started_seq, ended_seq;
     uint32_t tools_seq; /* the newest event that lists the tools */
@@ -187,12 +212,14 @@ struct session {
 };
 
 void session_init(struct session *session);
+/* The same for another fold of the journal that `like` is of: they share their texts. */
+void session_init_like(struct session *session, const struct session *like);
 void session_release(struct session *session);
-/* A copy that lives on its own; `to` is not initialised before. */
+/* A copy that lives on its own but for the texts, which both own; `to` is not initialised before. */
 void session_copy(struct session *to, const struct session *from);
 /* The same into one that is initialised, whose memory is used again. */
 void session_assign(struct session *to, const struct session *from);
-/* Folds in one event. It must carry seq and turn; its texts are not kept. */
+/* Folds in one event. It must carry seq and turn; nothing of it is kept but copies. */
 void session_apply(struct session *session, const struct event *event);
 /* The text of an interned name; "" for 0. */
 const char *session_name(const struct session *session, uint32_t name);

@@ -9,6 +9,7 @@
 
 #include "base/mem.h"
 #include "session_fold.h"
+#include "words.h"
 #include <string.h>
 
 const char *call_state_name(enum call_state state)
@@ -114,6 +115,15 @@ uint32_t fold_unfinished_calls(const struct session *session, const struct sessi
     return count;
 }
 
+/* What a call is about, for its row. */
+static const char *args_text(const struct fold *fold, const char *arguments)
+{
+    struct strbuf *words = &fold->session->names->words;
+    strbuf_reset(words);
+    words_arguments(words, fold_json(fold, arguments));
+    return text_pool_put(fold->session->texts, words->buf, SESSION_ARGS);
+}
+
 /* ---- planning ---- */
 
 static void add_call(const struct fold *fold, struct session_turn *turn, uint32_t step, const struct event_tool_request *call)
@@ -142,7 +152,10 @@ static void add_call(const struct fold *fold, struct session_turn *turn, uint32_
                                                 .wave = SESSION_NONE,
                                                 .ask = SESSION_NONE,
                                                 .responded_seq = fold->seq,
-                                                .state = CALL_PLANNED};
+                                                .state = CALL_PLANNED,
+                                                .bytes = -1,
+                                                .args = args_text(fold, call->arguments),
+                                                .outcome = ""};
     turn->call_count++;
     names->older_call[row] = older;
     if (id)
@@ -191,6 +204,8 @@ void fold_waves_planned(const struct fold *fold)
         struct session_wave wave = {.turn = session->turn_count - 1, .step = step, .number = ++number};
         wave.planned_seq = fold->seq;
         wave.parallel = item->mode && strcmp(item->mode, "parallel") == 0;
+        wave.why = fold_text(fold, item->why);
+        wave.effect = fold_text(fold, item->effect);
         for (size_t k = 0; k < item->calls.count; k++) {
             if (!plan_call(fold, item->calls.items[k], session->wave_count, after, &row))
                 continue;
@@ -223,31 +238,77 @@ void fold_tool_started(const struct fold *fold)
     call->started_seq = fold->seq;
     call->started_t = fold->t;
     call->effect = session_intern(session, e->effect);
+    call->args = args_text(fold, e->arguments);
     if (!call->tool)
         call->tool = session_intern(session, e->tool);
     if (call->state == CALL_PLANNED)
         call->state = CALL_RUNNING;
 }
 
-static void add_output(const struct fold *fold, const char *id)
+/* At a gate somebody may change what a call is asked to do, until it has begun. */
+void fold_edited(const struct fold *fold)
+{
+    const struct event_edited *e = &fold->event->edited;
+    uint32_t row = e->what && strcmp(e->what, "arguments") == 0 ? fold_find_call(fold, e->call) : SESSION_NONE;
+    struct session_call *call = row == SESSION_NONE ? NULL : &fold->session->calls[row];
+    if (!call || call->started_seq)
+        return;
+    call->edited_seq = fold->seq;
+    call->args = args_text(fold, e->after);
+}
+
+static struct session_call *add_output(const struct fold *fold, const char *id)
 {
     struct session_call *call = need_call(fold, id);
     if (!call)
-        return;
+        return NULL;
     call->outputs++;
     call->output_seq = fold->seq;
     if (is_over(call))
         fold_fault(fold, "call %.40s has finished", shown(id));
+    return call;
 }
 
 void fold_tool_output(const struct fold *fold)
 {
-    add_output(fold, fold->event->tool_output.call);
+    struct session_call *call = add_output(fold, fold->event->tool_output.call);
+    if (call)
+        call->told_seq = fold->seq;
 }
 
+/* The last event of a script says only that it is over, and a newer harness may say what nobody here knows. */
 void fold_script_event(const struct fold *fold)
 {
-    add_output(fold, fold->event->script_event.call);
+    static const char *const telling[] = {"log", "intermediate", "final_result"};
+    struct session_call *call = add_output(fold, fold->event->script_event.call);
+    if (!call)
+        return;
+    const char *type = json_str(json_get(fold_json(fold, fold->event->script_event.event), "type"), "");
+    if (strcmp(type, "error") == 0)
+        call->error_seq = fold->seq;
+    for (size_t i = 0; i < COUNT_OF(telling); i++)
+        if (strcmp(type, telling[i]) == 0)
+            call->told_seq = fold->seq;
+}
+
+/* What came of it, for its row. */
+static void note_outcome(const struct fold *fold, struct session_call *call, const struct session_ask *ask)
+{
+    const struct event_tool_finished *e = &fold->event->tool_finished;
+    struct strbuf *words = &fold->session->names->words;
+    const struct json *output = e->result ? fold_json(fold, e->result->output) : NULL;
+    bool refused = ask && strcmp(ask->by, "key") == 0 &&
+                   strcmp(session_name(fold->session, ask->decision), "denied") == 0;
+    call->elapsed_ms = e->elapsed_ms;
+    if (e->result)
+        call->bytes = e->result->output ? (int64_t)strlen(e->result->output) : 0;
+    else if (e->artifact)
+        call->bytes = e->artifact->size > 0 ? e->artifact->size : 0;
+    if (call->state == CALL_DONE)
+        call->program_end = call_output_end(output);
+    strbuf_reset(words);
+    words_outcome(words, e, output, refused ? ask->reason : NULL);
+    call->outcome = fold_text(fold, words->buf);
 }
 
 void fold_tool_finished(const struct fold *fold)
@@ -275,16 +336,18 @@ void fold_tool_finished(const struct fold *fold)
     if (!call->tool)
         call->tool = session_intern(fold->session, e->tool);
     next_ask(fold->session);
+    call->state = CALL_FAILED;
+    bool known = false;
     for (size_t i = 0; e->outcome && i < COUNT_OF(outcomes); i++) {
         if (strcmp(outcomes[i].name, e->outcome) == 0) {
             call->state = (uint8_t)outcomes[i].state;
-            if (call->state == CALL_DONE)
-                call->program_end = call_result_end(e->result, &fold->session->names->scratch);
-            return;
+            known = true;
         }
     }
-    call->state = CALL_FAILED;
-    fold_fault(fold, "call %.40s has the unknown outcome %.30s", shown(e->call), e->outcome ? e->outcome : "(none)");
+    if (!known)
+        fold_fault(fold, "call %.40s has the unknown outcome %.30s", shown(e->call),
+                   e->outcome ? e->outcome : "(none)");
+    note_outcome(fold, call, ask);
 }
 
 void fold_late_suppressed(const struct fold *fold)
@@ -300,6 +363,29 @@ void fold_late_suppressed(const struct fold *fold)
 
 /* ---- writing ---- */
 
+/* Lines of a file, from a recording that may say anything. */
+static void add_lines(uint32_t *sum, int64_t lines)
+{
+    uint32_t more = lines < 0 ? 0 : lines > UINT32_MAX ? UINT32_MAX : (uint32_t)lines;
+    if (__builtin_add_overflow(*sum, more, sum))
+        *sum = UINT32_MAX;
+}
+
+static void note_proposed(const struct fold *fold, struct session_ask *ask)
+{
+    const struct event_proposed_file_list *files = &fold->event->write_proposed.files;
+    struct strbuf *paths = &fold->session->names->words;
+    strbuf_reset(paths);
+    for (size_t i = 0; i < files->count; i++) {
+        add_lines(&ask->added, files->items[i].added);
+        add_lines(&ask->removed, files->items[i].removed);
+        if (files->items[i].path && paths->len < 4 * SESSION_TEXT)
+            strbuf_addf(paths, "%s%s", paths->len ? ", " : "", files->items[i].path);
+    }
+    ask->files = (uint32_t)files->count;
+    ask->paths = fold_text(fold, paths->buf);
+}
+
 void fold_write_proposed(const struct fold *fold)
 {
     struct session *session = fold->session;
@@ -312,7 +398,10 @@ void fold_write_proposed(const struct fold *fold)
                              .call = call ? (uint32_t)(call - session->calls) : SESSION_NONE,
                              .before = call ? call->ask : SESSION_NONE,
                              .proposed_seq = fold->seq,
-                             .proposed_t = fold->t};
+                             .proposed_t = fold->t,
+                             .by = "",
+                             .reason = ""};
+    note_proposed(fold, &session->asks[row]);
     if (session->asks[row].id)
         session->names->names[session->asks[row].id].ask = row;
     else
@@ -349,6 +438,9 @@ void fold_write_decided(const struct fold *fold)
     ask->decided_seq = fold->seq;
     ask->decided_t = fold->t;
     ask->decision = session_intern(session, e->decision && *e->decision ? e->decision : "denied");
+    ask->waited_ms = e->waited_ms;
+    ask->by = fold_text(fold, e->by);
+    ask->reason = fold_text(fold, e->reason);
     if (ask->call != SESSION_NONE && session->calls[ask->call].state == CALL_ASKING)
         session->calls[ask->call].state = CALL_RUNNING;
     next_ask(session);
@@ -378,6 +470,7 @@ void fold_checkpoint_saved(const struct fold *fold)
 void fold_write_applied(const struct fold *fold)
 {
     struct session *session = fold->session;
+    const struct event_applied_file_list *files = &fold->event->write_applied.files;
     const char *id = fold->event->write_applied.call;
     struct session_call *call = need_call(fold, id);
     if (!call)
@@ -389,8 +482,16 @@ void fold_write_applied(const struct fold *fold)
         fold_fault(fold, "call %.40s wrote after the write gate was shut", shown(id));
     if (is_over(call))
         fold_fault(fold, "call %.40s wrote after it finished", shown(id));
-    if (ask)
-        ask->applied_seq = fold->seq;
+    if (!ask)
+        return;
+    ask->applied_seq = fold->seq;
+    if (files->count)
+        ask->added = ask->removed = 0;
+    for (size_t i = 0; i < files->count; i++) {
+        add_lines(&ask->added, files->items[i].added);
+        add_lines(&ask->removed, files->items[i].removed);
+    }
+    ask->files = files->count ? (uint32_t)files->count : ask->files;
 }
 
 void fold_write_undone(const struct fold *fold)

@@ -50,6 +50,8 @@ void session_assign(struct session *to, const struct session *from)
     struct session kept = *to;
     *to = *from;
     to->names = kept.names;
+    text_pool_share(from->texts); /* first: it may be the one that `to` has */
+    text_pool_free(kept.texts);
     assign_names(to->names, from->names, from->call_count);
 #define ROWS(rows, count, room)                                                                                        \
     to->rows = kept.rows;                                                                                              \
@@ -72,6 +74,6 @@ void session_assign(struct session *to, const struct session *from)
 
 void session_copy(struct session *to, const struct session *from)
 {
-    session_init(to);
+    session_init_like(to, from);
     session_assign(to, from);
 }

@@ -25,6 +25,7 @@ struct session_names {
     uint32_t *older_call;   /* by row of calls: the row before it with the same id, SESSION_NONE */
     uint32_t older_room;
     struct arena scratch; /* for the event being applied */
+    struct strbuf words;
 };
 
 struct session_names *session_names_new(void);
@@ -44,8 +45,10 @@ struct fold {
 
 /* Notes that the event makes no sense here: "tool.started: " and the text. */
 void fold_fault(const struct fold *fold, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* A JSON field as a value, until the event is applied; NULL when it is missing or of another type. */
-const struct json *fold_json(const struct fold *fold, const char *text, enum json_type type);
+/* A JSON field as a value, until the event is applied; NULL when it is missing, or larger than anything of ours. */
+const struct json *fold_json(const struct fold *fold, const char *text);
+/* A text for a row. */
+const char *fold_text(const struct fold *fold, const char *text);
 /* The newest turn when the event can add to it; else NULL, and a fault is noted. */
 struct session_turn *fold_turn(const struct fold *fold);
 /* Row of the step with this number in the newest turn, added when it is the next one (0: the one being answered, or a
@@ -56,6 +59,7 @@ uint32_t fold_step(const struct fold *fold, struct session_turn *turn, int64_t n
 void fold_answer_calls(const struct fold *fold, struct session_turn *turn, uint32_t step);
 void fold_waves_planned(const struct fold *fold);
 void fold_tool_started(const struct fold *fold);
+void fold_edited(const struct fold *fold);
 void fold_tool_output(const struct fold *fold);
 void fold_script_event(const struct fold *fold);
 void fold_write_proposed(const struct fold *fold);

@@ -29,6 +29,7 @@ struct session_names *session_names_new(void)
 {
     struct session_names *names = xcalloc(1, sizeof(*names));
     strbuf_init(&names->texts);
+    strbuf_init(&names->words);
     strbuf_addch(&names->texts, '\0');
     GROW(names->names, names->count, names->room);
     names->names[names->count++] = new_name(0);
@@ -40,6 +41,7 @@ void session_names_free(struct session_names *names)
     if (!names)
         return;
     strbuf_release(&names->texts);
+    strbuf_release(&names->words);
     free(names->names);
     free(names->slots);
     free(names->older_call);

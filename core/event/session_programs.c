@@ -1,6 +1,6 @@
 /* The fold of programs that go on beyond their call, and of the workspaces they run in.
  *
- * A program is a row of numbers; what it printed stays in the journal. So that whoever shows it need not look through
+ * A program is a row; what it printed stays in the journal. So that whoever shows it need not look through
  * everything else that happened meanwhile, each piece that was printed or typed knows the one before it: from the
  * newest back, the cost is that of what is shown. Of a workspace only its newest state counts, and that is a line too.
  */
@@ -38,7 +38,7 @@ void fold_workspace_op(const struct fold *fold)
     const struct event_workspace_op *e = &fold->event->workspace_op;
     if (!e->op || strcmp(e->op, "workspace.cleanup") != 0 || e->error)
         return;
-    const char *path = json_str(json_get(fold_json(fold, e->attrs, JSON_OBJECT), "path"), "");
+    const char *path = json_str(json_get(fold_json(fold, e->attrs), "path"), "");
     for (uint32_t row = 0; *path && row < session->workspace_count; row++) {
         struct session_workspace *workspace = &session->workspaces[row];
         if (!workspace->kept && strcmp(session_name(session, workspace->path), path) == 0)
@@ -71,8 +71,14 @@ void fold_program_started(const struct fold *fold)
         fold_fault(fold, "no answer asked for call %.40s", shown(e->call));
     GROW(session->programs, session->program_count, session->program_room);
     uint32_t row = session->program_count++;
-    session->programs[row] = (struct session_program){
-        .id = id, .call = call, .started_seq = fold->seq, .started_t = fold->t, .newest = SESSION_NONE, .tty = e->tty};
+    session->programs[row] = (struct session_program){.id = id,
+                                                      .call = call,
+                                                      .started_seq = fold->seq,
+                                                      .started_t = fold->t,
+                                                      .newest = SESSION_NONE,
+                                                      .tty = e->tty,
+                                                      .cmd = fold_text(fold, e->cmd),
+                                                      .cwd = fold_text(fold, e->cwd)};
     if (id)
         session->names->names[id].program = row;
 }

@@ -33,12 +33,12 @@ void bench_write_journal(const char *path, int64_t events)
                 LINE(turn, "\"type\":\"model.delta\",\"step\":%d,\"text\":\"a few words of an answer, \"", step);
             LINE(turn,
                  "\"type\":\"model.responded\",\"step\":%d,\"text\":\"I read two files and change one.\",\"tool_calls\":["
-                 "{\"id\":\"c%d\",\"name\":\"read_file\",\"arguments\":{\"path\":\"src/a.c\"}},"
-                 "{\"id\":\"c%d\",\"name\":\"read_file\",\"arguments\":{\"path\":\"src/b.c\"}},"
-                 "{\"id\":\"c%d\",\"name\":\"edit_file\",\"arguments\":{\"path\":\"src/a.c\",\"old\":\"x\",\"new\":\"y\"}}],"
+                 "{\"id\":\"c%d\",\"name\":\"read_file\",\"arguments\":{\"path\":\"src/a%lld.c\"}},"
+                 "{\"id\":\"c%d\",\"name\":\"read_file\",\"arguments\":{\"path\":\"src/b%lld.c\"}},"
+                 "{\"id\":\"c%d\",\"name\":\"edit_file\",\"arguments\":{\"path\":\"src/c%lld.c\",\"old\":\"x\",\"new\":\"y\"}}],"
                  "\"stop\":\"tool_use\",\"usage\":{\"input\":1200,\"output\":90,\"cache_read\":0,\"cache_write\":0},"
                  "\"cost_usd\":0.004,\"latency_ms\":1800",
-                 step, c, c + 1, c + 2);
+                 step, c, (long long)seq, c + 1, (long long)seq, c + 2, (long long)seq);
             LINE(turn, "\"type\":\"budget.charged\",\"used\":{\"wall_ms\":1800,\"steps\":%d,\"tool_calls\":0}", step);
             LINE(turn,
                  "\"type\":\"waves.planned\",\"step\":%d,\"waves\":[{\"index\":1,\"mode\":\"parallel\",\"calls\":[\"c%d\","
@@ -48,9 +48,9 @@ void bench_write_journal(const char *path, int64_t events)
                 const char *tool = i < 2 ? "read_file" : "edit_file";
 
                 LINE(turn,
-                     "\"type\":\"tool.started\",\"call\":\"c%d\",\"tool\":\"%s\",\"arguments\":{\"path\":\"src/a.c\"},"
+                     "\"type\":\"tool.started\",\"call\":\"c%d\",\"tool\":\"%s\",\"arguments\":{\"path\":\"src/%d/%lld.c\"},"
                      "\"effect\":\"READ_ONLY\",\"wave\":1,\"deadline_ms\":45000",
-                     c + i, tool);
+                     c + i, tool, turn, (long long)seq);
                 if (i == 2) {
                     LINE(turn,
                          "\"type\":\"write.proposed\",\"call\":\"c%d\",\"ask\":\"a%d\",\"files\":[{\"path\":\"src/a.c\",\"added\":1,"
