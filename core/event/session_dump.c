@@ -36,6 +36,14 @@ static void add_number(struct strbuf *out, const char *label, int64_t number)
     strbuf_addf(out, "%lld", (long long)number);
 }
 
+static void add_quoted(struct strbuf *out, const char *label, const char *text)
+{
+    if (!*text)
+        return;
+    add_label(out, label);
+    json_write_str(out, text, strlen(text), JSON_COMPACT);
+}
+
 static void add_flag(struct strbuf *out, const char *label, bool flag)
 {
     if (flag)
@@ -79,6 +87,13 @@ static void dump_step(struct strbuf *out, const struct session *session, uint32_
     add_number(out, "t", step->responded_t);
     add_number(out, "reflection", step->reflection_seq);
     add_number(out, "compacted", step->compacted_seq);
+    add_number(out, "input", step->input_tokens);
+    add_number(out, "output", step->output_tokens);
+    if (!isnan(step->cost_usd)) {
+        add_label(out, "cost");
+        json_write_num(out, step->cost_usd);
+    }
+    add_quoted(out, "text", step->text);
     strbuf_addch(out, '\n');
 }
 
@@ -94,6 +109,8 @@ static void dump_wave(struct strbuf *out, const struct session *session, uint32_
         strbuf_addch(out, ' ');
         add_id(out, session, session->calls[wave->first_call + i].id);
     }
+    add_quoted(out, "why", wave->why);
+    add_quoted(out, "effect", wave->effect);
     strbuf_addch(out, '\n');
 }
 
@@ -122,6 +139,14 @@ static void dump_call(struct strbuf *out, const struct session *session, uint32_
         strbuf_addf(out, " program %d", call->program_end);
     if (session->names->older_call[row] != SESSION_NONE)
         strbuf_addf(out, " older %u", session->names->older_call[row]);
+    add_number(out, "edited", call->edited_seq);
+    add_number(out, "told", call->told_seq);
+    add_number(out, "error", call->error_seq);
+    add_number(out, "elapsed", call->elapsed_ms);
+    if (call->bytes >= 0)
+        strbuf_addf(out, " bytes %lld", (long long)call->bytes);
+    add_quoted(out, "args", call->args);
+    add_quoted(out, "outcome", call->outcome);
     strbuf_addch(out, '\n');
 }
 
@@ -137,8 +162,11 @@ static void dump_turn(struct strbuf *out, const struct session *session, uint32_
     add_number(out, "t", turn->finished_t);
     add_number(out, "held", turn->held_us);
     add_flag(out, "writes closed", turn->writes_closed);
-    strbuf_addf(out, " steps %u+%u waves %u+%u calls %u+%u\n", turn->first_step, turn->step_count, turn->first_wave,
+    strbuf_addf(out, " steps %u+%u waves %u+%u calls %u+%u", turn->first_step, turn->step_count, turn->first_wave,
                 turn->wave_count, turn->first_call, turn->call_count);
+    add_number(out, "elapsed", turn->elapsed_ms);
+    add_quoted(out, "prompt", turn->prompt);
+    strbuf_addch(out, '\n');
     for (uint32_t i = 0; i < turn->step_count; i++)
         dump_step(out, session, turn->first_step + i);
     for (uint32_t i = 0; i < turn->wave_count; i++)
@@ -162,6 +190,11 @@ static void dump_ask(struct strbuf *out, const struct session *session, uint32_t
     add_number(out, "saved", ask->checkpoint_seq);
     add_number(out, "applied", ask->applied_seq);
     add_number(out, "undone", ask->undone_seq);
+    strbuf_addf(out, " files %u +%u -%u", ask->files, ask->added, ask->removed);
+    add_quoted(out, "paths", ask->paths);
+    add_quoted(out, "by", ask->by);
+    add_quoted(out, "reason", ask->reason);
+    add_number(out, "waited", ask->waited_ms);
     strbuf_addch(out, '\n');
 }
 
@@ -195,6 +228,8 @@ static void dump_program(struct strbuf *out, const struct session *session, uint
     add_flag(out, "left", program->left);
     add_name(out, session, "why", program->why);
     dump_pieces(out, session, program->newest);
+    add_quoted(out, "cmd", program->cmd);
+    add_quoted(out, "cwd", program->cwd);
     strbuf_addch(out, '\n');
 }
 
