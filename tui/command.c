@@ -201,7 +201,7 @@ static int do_departures(struct ui *ui, const struct view *view, const char *arg
     (void)argument;
     if (!view->departures)
         return err_set(err, "nothing is compared with a recording here: keyturn replay --execute FILE does that");
-    ui_open_dialog(ui, dialog_departures_new());
+    ui_open_dialog(ui, dialog_list_new(&dialog_departures));
     return 0;
 }
 

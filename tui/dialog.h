@@ -1,8 +1,9 @@
 #pragma once
 /* Dialogs over the panes, kept in a stack by the ui. The topmost gets the keys, and Esc closes every one of them.
  *
- * There are two forms that need no code of their own: `struct dialog_list` has rows to choose from, `struct dialog_text`
- * asks for a text. A dialog of either form is one constant. The others are a `struct dialog_ops` that paints. */
+ * There are two forms: `struct dialog_list` has rows to choose from, `struct dialog_text` says something and may ask for a
+ * key or a text. A dialog of either form is one constant, in dialog_lists.c and dialog_texts.c. The others, which are
+ * documents or terminals, are a `struct dialog_ops` of their own. */
 
 #include "filter.h"
 #include "input.h"
@@ -20,7 +21,7 @@ struct dialog_ops {
     size_t size;        /* of its state; begins with struct dialog */
     bool through;       /* keys it does not take go on to the panes below; else they end here */
     void (*release)(struct dialog *dialog); /* may be NULL */
-    /* How large it would like to be on a screen of this size. */
+    /* How large it would like to be on a screen of this size. NULL: it covers everything but the footer. */
     struct rect (*place)(struct dialog *dialog, const struct view *view, int rows, int cols);
     void (*paint)(struct dialog *dialog, struct ui *ui, const struct view *view, struct canvas *canvas, struct rect inside);
     /* `action` is what the keymap says (ACTION_NONE for plain characters). False: not for it; Esc is handled by the ui. */
@@ -33,33 +34,62 @@ struct dialog_ops {
 struct dialog {
     const struct dialog_ops *ops;
     const char *name, *title, *footer; /* those of `ops`; a dialog may put its own in their place */
-    const struct ui *ui;               /* since it was opened */
+    struct ui *ui;                     /* since it was opened */
+    const struct view *view;           /* of this frame or this key */
     struct dialog *below;
     struct list list;
     int height, width; /* of the inside when last painted; a list sets the rows it had room for */
+    /* Of the two forms */
+    int cols;  /* it would like */
+    void *own; /* what the dialog keeps, `size` of its form */
 };
 
 /* Rows to choose from. `/` or `f` opens a line above them and leaves out those that do not fit what is typed. */
 struct dialog_list {
     const char *name, *title;
-    const char *footer, *empty_footer; /* with rows and without; the latter NULL: "Esc close" */
+    const char *footer, *empty_footer; /* with rows and without; the latter NULL: the same */
     const char *empty;                 /* said where there are no rows; {break} is the key of that action */
     const char *(*empty_of)(const struct view *view); /* instead, where it depends */
+    enum look empty_look;              /* 0: dim */
     const char *hint;                  /* below the rows; NULL: none */
+    const char *ask;                   /* the label of a line that is always open: what is typed is one text, with Enter
+                                        * the form's; NULL: a search opens one */
     int cols;
-    size_t (*count)(const struct view *view);
-    void (*words)(const struct view *view, size_t row, struct strbuf *out); /* what is searched */
-    void (*paint)(const struct view *view, size_t row, struct canvas *canvas, struct rect at);
-    /* `row` is the chosen one, SIZE_MAX where there is none. False: the key moves the cursor. */
-    bool (*key)(struct ui *ui, const struct view *view, size_t row, const struct key *key);
+    int rows;      /* of the dialog; 0: as many as it needs */
+    int rows_most; /* of the list in it then; 0: as is usual */
+    int below;     /* rows for `paint_below` */
+    bool says_more; /* a sign in the last row where more follow */
+    size_t size;    /* of `own` */
+    void (*release)(void *own);
+    /* Before rows are painted, or counted; for a form without `words` it also leaves out what does not fit. */
+    void (*prepare)(struct dialog *dialog, const struct filter *typed, const struct canvas *canvas, int cols);
+    size_t (*count)(const struct dialog *dialog);
+    void (*words)(const struct dialog *dialog, size_t row, struct strbuf *out); /* what is searched */
+    void (*paint)(const struct dialog *dialog, size_t row, struct canvas *canvas, struct rect at);
+    void (*paint_below)(const struct dialog *dialog, size_t row, struct canvas *canvas, struct rect in); /* the chosen */
+    /* `row` is the chosen one, SIZE_MAX where there is none. False: the key moves the cursor. May be NULL. */
+    bool (*key)(struct dialog *dialog, size_t row, const struct key *key, enum action action);
 };
 struct dialog *dialog_list_new(const struct dialog_list *form);
-extern const struct dialog_list dialog_breaks, dialog_permissions, dialog_models; /* in dialog_lists.c */
+const char *dialog_list_typed(const struct dialog *dialog); /* into the line above the rows */
+extern const struct dialog_list dialog_breaks, dialog_permissions, dialog_models, dialog_departures;
+struct dialog *dialog_help_new(unsigned contexts); /* every key, those of the contexts first */
+struct dialog *dialog_sessions_new(void);          /* recent sessions and fixtures */
 
-/* A text that the user types. `done` gets it when the dialog is closed already. */
+/* A text: to read, to answer with a key, or with a line below it that the user types. */
 struct dialog_text {
-    const char *title, *label;
+    const char *name, *title, *footer;
+    int cols;            /* 0: as is usual */
+    bool whole;          /* covers everything but the footer */
+    enum action closes;  /* the key that opened it */
+    size_t size;         /* of `own` */
+    void (*release)(void *own);
+    const char *label; /* what it says */
+    /* Or paints that, and gives the rows it takes. A canvas without rows is for asking how many. */
+    int (*paint)(struct dialog *dialog, struct canvas *canvas, struct rect in);
+    bool (*key)(struct dialog *dialog, const struct key *key, enum action action); /* may be NULL: then it scrolls */
     bool multiline;
+    /* Gets what was typed when the dialog is closed already. NULL: nothing is typed. */
     void (*done)(struct ui *ui, const char *text, void *user);
 };
 struct dialog *dialog_text_new(const struct dialog_text *form, const char *initial, void *user);
@@ -68,17 +98,8 @@ struct dialog *dialog_text_new(const struct dialog_text *form, const char *initi
 struct dialog *dialog_confirm_new(const char *question, void (*yes)(struct ui *ui, void *user), void *user);
 /* A text to read. It scrolls, and can be copied. The title is borrowed. */
 struct dialog *dialog_document_new(const char *title, struct pretty *take_document);
-
-/* The other dialogs, each in its dialog_NAME.c; the sessions in dialog_lists.c. */
-struct dialog *dialog_help_new(unsigned contexts); /* every key, those of the contexts first */
-struct dialog *dialog_inspect_new(const struct view *view, struct selection selection); /* anything in full, in tabs */
-struct dialog *dialog_sessions_new(void); /* recent sessions and fixtures */
 struct dialog *dialog_model_setup_new(const char *config, const char *model); /* the config file and its lines for a model */
-struct dialog *dialog_gate_new(void);       /* what stands at the gate: messages, plan, arguments */
-struct dialog *dialog_departures_new(void); /* recorded against got */
-struct dialog *dialog_sandbox_new(void);    /* the boxes that scripts run in */
-/* What a program prints; typing into it, ending it. SESSION_NONE: that there is none. */
-struct dialog *dialog_program_new(uint32_t program, struct program_kept *kept);
+extern const struct dialog_text dialog_sandbox; /* the boxes that scripts run in */
 
 /* The session waits for its tool servers: their states, and how to go on without the missing ones. It covers everything
  * and shows what the caller keeps up to date; `wait` is borrowed as long as the dialog is open. */
@@ -91,6 +112,12 @@ struct servers_wait {
     void *user;
 };
 struct dialog *dialog_servers_new(const struct servers_wait *wait);
+
+/* The others, each in its dialog_NAME.c. */
+struct dialog *dialog_inspect_new(const struct view *view, struct selection selection); /* anything in full, in tabs */
+struct dialog *dialog_gate_new(void); /* what stands at the gate: messages, plan, arguments */
+/* What a program prints; typing into it, ending it. SESSION_NONE: that there is none. */
+struct dialog *dialog_program_new(uint32_t program, struct program_kept *kept);
 
 /* In ui.c */
 void ui_open_dialog(struct ui *ui, struct dialog *take_dialog);
@@ -112,39 +139,11 @@ bool ui_step_key(struct ui *ui, const struct view *view, const struct key *key);
 int64_t ui_now_us(const struct ui *ui);
 bool ui_too_new(const struct ui *ui, int64_t since_us);
 
-/* For dialogs that paint themselves, in dialog.c. */
+/* For the ui and for dialogs that paint themselves, in dialog.c. */
 struct dialog *dialog_alloc(const struct dialog_ops *ops);
+struct rect dialog_place(struct dialog *dialog, const struct view *view, int rows, int cols);
 struct rect dialog_center(int rows, int cols, int want_rows, int want_cols); /* leaves the first and the last line free */
-/* Paints the selection of list row `row` over what is painted there. */
-void dialog_select_row(struct canvas *canvas, struct rect inside, const struct dialog *dialog, size_t row);
 /* Whether the key is this one, without Ctrl and Alt. */
 bool dialog_pressed(const struct key *key, uint32_t code);
 /* Scrolls a text while the user types below it: PgUp, PgDn and the wheel are no text. True when it was one of them. */
 bool dialog_pages(struct dialog *dialog, const struct key *key, enum action action);
-/* Rows of a sentence in a dialog of so many columns; flow_paint paints them. */
-int dialog_rows(const char *text, int cols);
-
-/* The line above a list and the rows that fit it. Terms are those of a filter (filter.h), all of them texts. */
-struct list_filter {
-    struct filter filter;
-    struct matches matches;
-    struct input line;
-    bool typing;
-    unsigned version; /* of what was typed */
-};
-void list_filter_init(struct list_filter *filter);
-void list_filter_release(struct list_filter *filter);
-/* Paints the line, if there is one, and gives the place that is left for the list. */
-struct rect list_filter_paint(const struct list_filter *filter, struct canvas *canvas, struct rect inside);
-/* The rows of `total` that fit; their number. With nothing typed that is all of them. `words` adds what is searched. */
-size_t list_filter_rows(struct list_filter *filter, const struct view *view, size_t total,
-                        void (*words)(const struct view *view, size_t row, struct strbuf *out));
-/* The row at a place of the list; SIZE_MAX when there is none. */
-size_t list_filter_row(const struct list_filter *filter, size_t index);
-/* For a list in which nothing is left: true when that is because of what was typed, and says so. */
-bool list_filter_paint_nothing(const struct list_filter *filter, struct canvas *canvas, struct rect in);
-/* True when the key was for the line. Other rows may fit then, and the list begins at its first. While the line is open
- * it also moves the list. */
-bool list_filter_key(struct list_filter *filter, struct dialog *dialog, const struct key *key, enum action action);
-/* The footer while the line is open, else `otherwise`. */
-const char *list_filter_footer(const struct list_filter *filter, const char *otherwise);

@@ -248,47 +248,18 @@ static void gate_paint(struct dialog *dialog, struct ui *ui, const struct view *
     (void)ui;
     if (!view->held)
         return;
-    /* Read, not chosen from: the cursor is the first line shown. */
-    size_t most = gate->lines.count > (size_t)inside.rows ? gate->lines.count - (size_t)inside.rows : 0;
-    if (dialog->list.top > most)
-        dialog->list.top = most;
-    for (int i = 0; i < inside.rows && dialog->list.top + (size_t)i < gate->lines.count; i++) {
-        const struct wrapped_line *line = &gate->lines.lines[dialog->list.top + (size_t)i];
-        canvas_text(canvas, inside, i, 1, (enum look)line->look, gate->lines.text.buf + line->at, line->len);
-    }
-    if (dialog->list.top < most)
+    list_settle(&dialog->list, gate->lines.count, inside.rows);
+    wrapped_paint(&gate->lines, canvas, inside, dialog->list.top);
+    if (dialog->list.top + (size_t)inside.rows < gate->lines.count)
         canvas_put_sign(canvas, inside, inside.rows - 1, inside.cols - 1, LOOK_DIM, SIGN_DOWN);
 }
 
+/* Its lines are broken to its width: sideways there is nothing. */
 static bool gate_key(struct dialog *dialog, struct ui *ui, const struct view *view, const struct key *key,
                      enum action action)
 {
-    size_t page = dialog->height > 1 ? (size_t)dialog->height - 1 : 1, *top = &dialog->list.top;
-    (void)ui;
-    (void)view;
-    (void)key;
-    switch (action) {
-    case ACTION_UP:
-        *top -= *top > 0;
-        return true;
-    case ACTION_DOWN:
-        ++*top;
-        return true;
-    case ACTION_PAGE_UP:
-        *top -= *top > page ? page : *top;
-        return true;
-    case ACTION_PAGE_DOWN:
-        *top += page;
-        return true;
-    case ACTION_HOME:
-        *top = 0;
-        return true;
-    case ACTION_END:
-        *top = ((struct gate_dialog *)dialog)->lines.count;
-        return true;
-    default:
-        return false;
-    }
+    (void)ui, (void)view, (void)key;
+    return action != ACTION_LEFT && action != ACTION_RIGHT && list_scroll(&dialog->list, action, dialog->height);
 }
 
 static const char *gate_title(struct dialog *dialog, const struct view *view)

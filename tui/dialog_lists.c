@@ -1,9 +1,12 @@
-/* The dialogs that list something: breakpoints, permissions, models, and the sessions that can be opened. */
+/* The dialogs that list something: breakpoints, permissions, models, departures from a recording, every key, and the
+ * sessions that can be opened. */
 
 #include "base/mem.h"
 #include "dialog.h"
 #include "flow.h"
 #include "start_row.h"
+#include "text.h"
+#include "turn/departure.h"
 #include "ui.h"
 #include <string.h>
 
@@ -12,21 +15,21 @@
 #define BREAK_SYNTAX "tool=NAME effect=CLASS path=GLOB outcome=TYPE budget=N% gate=NAME"
 #define BREAK_COL    9 /* behind the box and the number */
 
-static size_t break_count(const struct view *view)
+static size_t break_count(const struct dialog *dialog)
 {
-    return view->gates ? view->gates->count : 0;
+    return dialog->view->gates ? dialog->view->gates->count : 0;
 }
 
-static void break_words(const struct view *view, size_t row, struct strbuf *out)
+static void break_words(const struct dialog *dialog, size_t row, struct strbuf *out)
 {
-    strbuf_addstr(out, view->gates->breaks[row].text);
+    strbuf_addstr(out, dialog->view->gates->breaks[row].text);
 }
 
-static void break_paint(const struct view *view, size_t row, struct canvas *canvas, struct rect at)
+static void break_paint(const struct dialog *dialog, size_t row, struct canvas *canvas, struct rect at)
 {
-    const struct breakpoint *point = &view->gates->breaks[row];
+    const struct breakpoint *point = &dialog->view->gates->breaks[row];
     enum look look = point->enabled ? LOOK_TEXT : LOOK_DIM;
-    bool nothing = view_breaks_on_nothing(view, point->text);
+    bool nothing = view_breaks_on_nothing(dialog->view, point->text);
     const char *note = nothing           ? "! no tool of that name"
                        : !point->enabled ? "passed for now"
                        : point->hit      ? "held once this turn"
@@ -49,9 +52,11 @@ static void add_break(struct ui *ui, const char *text, void *user)
         ui_open_dialog(ui, dialog_text_new(&new_break, text, user));
 }
 
-static bool break_key(struct ui *ui, const struct view *view, size_t row, const struct key *key)
+static bool break_key(struct dialog *dialog, size_t row, const struct key *key, enum action action)
 {
-    const struct breakpoint *point = row != SIZE_MAX ? &view->gates->breaks[row] : NULL;
+    struct ui *ui = dialog->ui;
+    (void)action;
+    const struct breakpoint *point = row != SIZE_MAX ? &dialog->view->gates->breaks[row] : NULL;
     if (dialog_pressed(key, 'a'))
         ui_open_dialog(ui, dialog_text_new(&new_break, "", NULL));
     else if (point && (dialog_pressed(key, ' ') || dialog_pressed(key, KEYSYM_ENTER)))
@@ -108,30 +113,32 @@ static size_t count_lines(const char *text)
 
 /* ---- permissions: a tool and a path allowed with A; a tool alone: its calls without a diff ---- */
 
-static size_t permission_count(const struct view *view)
+static size_t permission_count(const struct dialog *dialog)
 {
-    return count_lines(view->allowed);
+    return count_lines(dialog->view->allowed);
 }
 
-static void permission_words(const struct view *view, size_t row, struct strbuf *out)
+static void permission_words(const struct dialog *dialog, size_t row, struct strbuf *out)
 {
-    struct view_line line = line_at(view->allowed, row);
+    struct view_line line = line_at(dialog->view->allowed, row);
     strbuf_add(out, line.text, line.len);
 }
 
-static void permission_paint(const struct view *view, size_t row, struct canvas *canvas, struct rect at)
+static void permission_paint(const struct dialog *dialog, size_t row, struct canvas *canvas, struct rect at)
 {
-    struct view_line line = line_at(view->allowed, row);
+    struct view_line line = line_at(dialog->view->allowed, row);
     int end = 1 + canvas_cut(canvas, at, 0, 1, LOOK_TEXT, line.text, line.len);
     if (!line.rest)
         canvas_str(canvas, at, 0, end + 1, LOOK_DIM, "every call that has no diff");
 }
 
-static bool permission_key(struct ui *ui, const struct view *view, size_t row, const struct key *key)
+static bool permission_key(struct dialog *dialog, size_t row, const struct key *key, enum action action)
 {
+    struct ui *ui = dialog->ui;
+    (void)action;
     if (row == SIZE_MAX || (!dialog_pressed(key, 'd') && !dialog_pressed(key, KEYSYM_DELETE)))
         return false;
-    struct view_line line = line_at(view->allowed, row);
+    struct view_line line = line_at(dialog->view->allowed, row);
     CLEANUP(free) char *tool = xmemdup0(line.text, line.name_len);
     CLEANUP(free) char *path = line.rest ? xmemdup0(line.rest, line.rest_len) : NULL;
     if (ui_submit(ui, &(struct intent){.type = INTENT_ALLOW, .allow = {tool, path, true}}))
@@ -143,6 +150,7 @@ const struct dialog_list dialog_permissions = {
     .name = "permissions",
     .title = "allowed for this session",
     .footer = "d take back   / search   Esc close",
+    .empty_footer = "Esc close",
     .empty = "Nothing is allowed: every write asks. {allow} at a question allows its path.",
     .cols = 76,
     .count = permission_count,
@@ -153,14 +161,14 @@ const struct dialog_list dialog_permissions = {
 
 /* ---- models of the config file: the name, and what its provider calls it ---- */
 
-static size_t model_count(const struct view *view)
+static size_t model_count(const struct dialog *dialog)
 {
-    return count_lines(view->models);
+    return count_lines(dialog->view->models);
 }
 
-static void model_words(const struct view *view, size_t row, struct strbuf *out)
+static void model_words(const struct dialog *dialog, size_t row, struct strbuf *out)
 {
-    struct view_line line = line_at(view->models, row);
+    struct view_line line = line_at(dialog->view->models, row);
     strbuf_add(out, line.text, line.len);
 }
 
@@ -173,14 +181,14 @@ static bool is_asked(const struct view *view, const struct view_line *line)
     return line->rest && strlen(now) == line->rest_len && strncmp(line->rest, now, line->rest_len) == 0;
 }
 
-static void model_paint(const struct view *view, size_t row, struct canvas *canvas, struct rect at)
+static void model_paint(const struct dialog *dialog, size_t row, struct canvas *canvas, struct rect at)
 {
-    struct view_line line = line_at(view->models, row);
+    struct view_line line = line_at(dialog->view->models, row);
     int column = 24 < at.cols / 3 ? 24 : at.cols / 3;
     canvas_cut(canvas, rect_make(at.row, at.col, 1, column), 0, 1, LOOK_STRONG, line.text, line.name_len);
     if (line.rest)
         canvas_cut(canvas, at, 0, column + 1, LOOK_TEXT, line.rest, line.rest_len);
-    if (is_asked(view, &line))
+    if (is_asked(dialog->view, &line))
         canvas_right(canvas, at, 0, 1, LOOK_GOOD, "asked now");
 }
 
@@ -189,11 +197,13 @@ static const char *model_empty(const struct view *view)
     return view->models ? "There are no others." : "The model of this session cannot be changed.";
 }
 
-static bool model_key(struct ui *ui, const struct view *view, size_t row, const struct key *key)
+static bool model_key(struct dialog *dialog, size_t row, const struct key *key, enum action action)
 {
+    struct ui *ui = dialog->ui;
+    (void)action;
     if (row == SIZE_MAX || key->code != KEYSYM_ENTER)
         return false;
-    struct view_line line = line_at(view->models, row);
+    struct view_line line = line_at(dialog->view->models, row);
     CLEANUP(free) char *name = xmemdup0(line.text, line.name_len);
     ui_close_dialog(ui);
     if (ui_submit(ui, &(struct intent){.type = INTENT_MODEL, .model = {name}}))
@@ -205,6 +215,7 @@ const struct dialog_list dialog_models = {
     .name = "models",
     .title = "models",
     .footer = "Enter ask this one   / search   Esc close",
+    .empty_footer = "Esc close",
     .empty_of = model_empty,
     .cols = 76,
     .count = model_count,
@@ -213,119 +224,314 @@ const struct dialog_list dialog_models = {
     .key = model_key,
 };
 
-/* ---- sessions and fixtures: letters are a filter from the start, or the name of a file that is not listed ---- */
+/* ---- where a run departs from its recording: recorded against got below ---- */
 
-#define SESSION_ROWS_MAX 30
-#define SESSION_COLS     110
-#define SESSION_COL      10 /* behind what Enter does */
+#define SEQ_COLS  14
+#define TYPE_COLS 17
 
-struct sessions_dialog {
-    struct dialog dialog;
-    struct start_list list;
-    size_t *shown; /* indexes of the items that have what was typed */
-    size_t shown_count;
-    struct input line;
+static size_t departure_count(const struct dialog *dialog)
+{
+    return dialog->view->departures ? departures_count(dialog->view->departures) : 0;
+}
+
+/* What of the event departs; all of it when the run had one that the recording has not, or the other way round. */
+static const char *what_departs(const struct departure *departure)
+{
+    return departure->unrecorded ? "was not recorded" : departure->got_seq ? departure->field : "did not happen";
+}
+
+static void departure_words(const struct dialog *dialog, size_t row, struct strbuf *out)
+{
+    const struct departure *departure = departures_at(dialog->view->departures, row);
+    strbuf_addf(out, "%s %s %s %s %s", departure->type, what_departs(departure), departure->call ? departure->call : "",
+                departure->recorded, departure->got);
+}
+
+static void departure_paint(const struct dialog *dialog, size_t row, struct canvas *canvas, struct rect at)
+{
+    const struct departure *departure = departures_at(dialog->view->departures, row);
+    const char *what = what_departs(departure);
+    int col = SEQ_COLS + TYPE_COLS;
+    /* What was not recorded has no number there: it came after the one that is named. */
+    canvas_printf(canvas, at, 0, 1, LOOK_DIM, "%5s %6lld", departure->unrecorded ? "after" : "",
+                  (long long)departure->seq);
+    canvas_cut(canvas, rect_make(at.row, at.col + SEQ_COLS, 1, TYPE_COLS - 1), 0, 0, LOOK_TEXT, departure->type,
+               strlen(departure->type));
+    if (departure->call)
+        col += canvas_text(canvas, at, 0, col, LOOK_DIM, departure->call, strlen(departure->call)) + 1;
+    canvas_cut(canvas, at, 0, col, departure->unrecorded || !departure->got_seq ? LOOK_WARN : LOOK_STRONG, what,
+               strlen(what));
+}
+
+static int paint_side(struct canvas *canvas, struct rect in, int row, enum look look, const char *label,
+                      const char *text)
+{
+    CLEANUP(strbuf) struct strbuf wrapped = STRBUF_INIT;
+    int rows = 0;
+    canvas_str(canvas, in, row, 1, LOOK_DIM, label);
+    text_wrap(&wrapped, text, strlen(text), 0, (size_t)(in.cols > 23 ? in.cols - 13 : 10));
+    for (const char *line = wrapped.buf; *line && rows < 3; rows++) {
+        size_t len = strcspn(line, "\n");
+        canvas_text(canvas, in, row + rows, 12, look, line, len);
+        line += len + (line[len] == '\n');
+    }
+    return rows;
+}
+
+static void departure_paint_below(const struct dialog *dialog, size_t row, struct canvas *canvas, struct rect in)
+{
+    const struct departure *departure = departures_at(dialog->view->departures, row);
+    if (in.rows < 2)
+        return;
+    int at = 1 + paint_side(canvas, in, 1, LOOK_DIFF_REMOVE, "- recorded", departure->recorded);
+    paint_side(canvas, in, at, LOOK_DIFF_ADD, "+ got", departure->got);
+}
+
+static bool departure_key(struct dialog *dialog, size_t row, const struct key *key, enum action action)
+{
+    (void)key;
+    if (action != ACTION_INSPECT || row == SIZE_MAX)
+        return false;
+    struct selection what = {SELECT_EVENT, departures_at(dialog->view->departures, row)->got_seq, SESSION_NONE};
+    if (what.seq)
+        ui_open_dialog(dialog->ui, dialog_inspect_new(dialog->view, what));
+    else
+        ui_say(dialog->ui, LOOK_TEXT, "It did not happen in this run: there is no event to show.");
+    return true;
+}
+
+const struct dialog_list dialog_departures = {
+    .name = "departures",
+    .title = "departures from the recording",
+    .footer = "Up/Down choose   Enter show the event   / search   Esc close",
+    .empty_footer = "Esc close",
+    .empty = "So far everything happened as it was recorded.",
+    .empty_look = LOOK_GOOD,
+    .cols = 110,
+    .rows_most = 24,
+    .below = 6,
+    .count = departure_count,
+    .words = departure_words,
+    .paint = departure_paint,
+    .paint_below = departure_paint_below,
+    .key = departure_key,
 };
 
-static void filter_sessions(struct sessions_dialog *sessions)
+/* ---- every key, made from the action table: those that count at this moment first ---- */
+
+#define KEYS_COLUMNS 22
+#define NARROW       70 /* columns of the dialog below which keys have to do with less */
+#define KEYS_NARROW  16
+
+static const struct {
+    unsigned context;
+    const char *title;
+} sections[] = {
+    {IN_PROGRAM, "Where a program is shown"},
+    {IN_QUESTION, "While a write waits"},
+    {IN_REPLAY, "In a recording"},
+    {IN_STEP, "While a turn runs"},
+    {IN_ALL, "Everywhere"},
+};
+
+/* A row is an action, the rest of what it says, a heading or a blank. */
+struct help_row {
+    enum action action; /* ACTION_NONE: it has no keys */
+    bool now;           /* counts at this moment */
+    const char *title;  /* of a heading; NULL: it is none */
+    const char *text;   /* this row's part of the help */
+    size_t len;
+};
+
+struct help {
+    unsigned contexts;
+    struct help_row *rows;
+    size_t count, room;
+    int keys_columns, width;
+};
+
+static void help_release(void *own)
 {
-    sessions->shown_count = 0;
-    for (size_t i = 0; i < sessions->list.count; i++)
-        if (start_item_has(&sessions->list.items[i], sessions->line.text.buf))
-            sessions->shown[sessions->shown_count++] = i;
-    sessions->dialog.list.cursor = sessions->dialog.list.top = 0;
+    free(((struct help *)own)->rows);
 }
 
-static void sessions_release(struct dialog *dialog)
+static void add_help_row(struct help *help, struct help_row row)
 {
-    struct sessions_dialog *sessions = (struct sessions_dialog *)dialog;
-    start_list_release(&sessions->list);
-    free(sessions->shown);
-    input_release(&sessions->line);
+    GROW(help->rows, help->count, help->room);
+    help->rows[help->count++] = row;
 }
 
-static struct rect sessions_place(struct dialog *dialog, const struct view *view, int rows, int cols)
+/* The action, and as many rows more as its help needs. */
+static void add_action(struct help *help, enum action action, bool now)
 {
-    size_t count = ((struct sessions_dialog *)dialog)->list.count;
-    (void)view;
-    return dialog_center(rows, cols, (int)(count < SESSION_ROWS_MAX ? count : SESSION_ROWS_MAX) + 5, SESSION_COLS);
+    const char *text = action_help(action);
+    size_t room = (size_t)(help->width - help->keys_columns - 2);
+    do {
+        size_t len = strlen(text);
+        if (len > room) {
+            for (len = room; len && text[len] != ' '; len--)
+                ;
+            len = len ? len : room;
+        }
+        add_help_row(help, (struct help_row){.action = action, .now = now, .text = text, .len = len});
+        action = ACTION_NONE;
+        text += len + strspn(text + len, " ");
+    } while (*text);
 }
 
-static void sessions_paint(struct dialog *dialog, struct ui *ui, const struct view *view, struct canvas *canvas,
-                           struct rect inside)
+static void add_section(struct help *help, size_t section, const struct filter *typed, struct keymap *keymap)
 {
-    struct sessions_dialog *sessions = (struct sessions_dialog *)dialog;
-    struct rect body = rect_make(inside.row + 2, inside.col, inside.rows - 2, inside.cols);
-    struct rect text = rect_make(body.row, body.col + SESSION_COL, body.rows, body.cols - SESSION_COL - 1);
-    struct start_columns columns = start_columns_of(canvas, sessions->list.items, sessions->list.count, text.cols);
-    (void)ui, (void)view;
-    input_paint(&sessions->line, canvas, rect_make(inside.row, inside.col + 1, 1, inside.cols - 2), "open: ");
-    dialog->height = body.rows;
-    list_update(&dialog->list, sessions->shown_count, body.rows);
-    if (!sessions->shown_count)
-        canvas_str(canvas, body, 0, 1, LOOK_DIM,
-                   sessions->list.count ? "Nothing has that in it. Enter opens it as a file."
-                                        : "No sessions yet, and no fixtures were found. Type the name of a recording.");
-    for (int i = 0; i < body.rows && dialog->list.top + (size_t)i < sessions->shown_count; i++) {
-        const struct start_item *item = &sessions->list.items[sessions->shown[dialog->list.top + (size_t)i]];
-        canvas_str(canvas, body, i, 1, LOOK_DIM, item->fixture ? "look at" : item->running ? "watch" : "go on");
-        start_row_paint(canvas, text, i, &columns, item);
-        dialog_select_row(canvas, body, dialog, dialog->list.top + (size_t)i);
+    bool now = (sections[section].context & help->contexts) != 0;
+    size_t first = help->count;
+    for (enum action action = ACTION_NONE + 1; action < ACTION_COUNT; action++) {
+        CLEANUP(strbuf) struct strbuf words = STRBUF_INIT;
+        if (action_contexts(action) != sections[section].context)
+            continue;
+        strbuf_addf(&words, "%s %s ", action_help(action), action_name(action));
+        keymap_keys(keymap, action, &words);
+        if (!filter_text_fits(typed, words.buf, words.len))
+            continue;
+        if (first == help->count) {
+            if (help->count)
+                add_help_row(help, (struct help_row){0});
+            add_help_row(help, (struct help_row){.now = now, .title = sections[section].title});
+        }
+        add_action(help, action, now);
     }
 }
 
-static void open_chosen(const struct sessions_dialog *sessions, struct ui *ui)
+static void help_prepare(struct dialog *dialog, const struct filter *typed, const struct canvas *canvas, int cols)
 {
-    size_t at = sessions->dialog.list.cursor;
-    CLEANUP(free)
-    char *what =
-        xstrdup(at < sessions->shown_count ? sessions->list.items[sessions->shown[at]].path : sessions->line.text.buf);
+    struct help *help = dialog->own;
+    (void)canvas;
+    help->count = 0;
+    help->width = cols;
+    help->keys_columns = cols < NARROW ? KEYS_NARROW : KEYS_COLUMNS;
+    for (int now = 1; now >= 0; now--)
+        for (size_t i = 0; i < COUNT_OF(sections); i++)
+            if (((sections[i].context & help->contexts) != 0) == now)
+                add_section(help, i, typed, ui_keymap(dialog->ui));
+}
+
+static size_t help_count(const struct dialog *dialog)
+{
+    return ((struct help *)dialog->own)->count;
+}
+
+static void help_paint(const struct dialog *dialog, size_t index, struct canvas *canvas, struct rect at)
+{
+    const struct help *help = dialog->own;
+    const struct help_row *row = &help->rows[index];
+    CLEANUP(strbuf) struct strbuf keys = STRBUF_INIT;
+    if (row->title) {
+        int end = canvas_str(canvas, at, 0, 1, LOOK_MODAL_TITLE, row->title);
+        if (!row->now)
+            canvas_str(canvas, at, 0, end + 3, LOOK_DIM, "(not now)");
+    }
+    if (row->action != ACTION_NONE)
+        keymap_keys(ui_keymap(dialog->ui), row->action, &keys);
+    canvas_str(canvas, rect_make(at.row, at.col, 1, help->keys_columns), 0, 3, row->now ? LOOK_FOOTER_KEY : LOOK_DIM,
+               keys.buf);
+    canvas_text(canvas, at, 0, help->keys_columns + 1, row->now ? LOOK_TEXT : LOOK_DIM, row->text, row->len);
+}
+
+static const struct dialog_list help_form = {
+    .name = "help",
+    .title = "keys",
+    .footer = "/ search   Up/Down scroll   Esc close",
+    .empty = "Nothing here has that in it. Backspace takes letters back.",
+    .cols = 96,
+    .rows = 60,
+    .says_more = true,
+    .size = sizeof(struct help),
+    .release = help_release,
+    .prepare = help_prepare,
+    .count = help_count,
+    .paint = help_paint,
+};
+
+struct dialog *dialog_help_new(unsigned contexts)
+{
+    struct dialog *dialog = dialog_list_new(&help_form);
+    ((struct help *)dialog->own)->contexts = contexts;
+    return dialog;
+}
+
+/* ---- sessions and fixtures: letters narrow the list down, or are the name of a file that is not in it ---- */
+
+#define SESSION_COL 10 /* behind what Enter does */
+
+struct sessions_own {
+    struct start_list list;
+    struct start_columns columns;
+};
+
+static void session_release_list(void *own)
+{
+    start_list_release(&((struct sessions_own *)own)->list);
+}
+
+static void session_prepare(struct dialog *dialog, const struct filter *typed, const struct canvas *canvas, int cols)
+{
+    struct sessions_own *own = dialog->own;
+    (void)typed;
+    own->columns = start_columns_of(canvas, own->list.items, own->list.count, cols - SESSION_COL - 1);
+}
+
+static size_t session_count(const struct dialog *dialog)
+{
+    return ((struct sessions_own *)dialog->own)->list.count;
+}
+
+/* What is shown of it, each on a line: no text that is typed is in two of them. */
+static void session_words(const struct dialog *dialog, size_t row, struct strbuf *out)
+{
+    const struct start_item *item = &((struct sessions_own *)dialog->own)->list.items[row];
+    strbuf_addf(out, "%s\n%s\n%s\n%s\n%s", item->name, item->title, item->folder, item->state, item->when);
+}
+
+static void session_paint(const struct dialog *dialog, size_t row, struct canvas *canvas, struct rect at)
+{
+    const struct sessions_own *own = dialog->own;
+    const struct start_item *item = &own->list.items[row];
+    canvas_str(canvas, at, 0, 1, LOOK_DIM, item->fixture ? "look at" : item->running ? "watch" : "go on");
+    start_row_paint(canvas, rect_make(at.row, at.col + SESSION_COL, 1, at.cols - SESSION_COL - 1), 0, &own->columns,
+                    item);
+}
+
+static bool session_key(struct dialog *dialog, size_t row, const struct key *key, enum action action)
+{
+    const struct start_list *list = &((struct sessions_own *)dialog->own)->list;
+    struct ui *ui = dialog->ui;
+    CLEANUP(free) char *what = xstrdup(row != SIZE_MAX ? list->items[row].path : dialog_list_typed(dialog));
+    (void)key, (void)action;
     if (!*what)
-        return;
+        return false;
     ui_close_dialog(ui);
     ui_open(ui, what);
+    return true;
 }
 
-static bool sessions_key(struct dialog *dialog, struct ui *ui, const struct view *view, const struct key *key,
-                         enum action action)
-{
-    struct sessions_dialog *sessions = (struct sessions_dialog *)dialog;
-    (void)view;
-    /* Letters are text here; only keys that are no characters move. */
-    if ((key->code >= KEYSYM_BASE || key->ctrl || key->code == 0) && list_action(&dialog->list, action, dialog->height))
-        return true;
-    switch (input_key(&sessions->line, key)) {
-    case INPUT_CHANGED:
-        filter_sessions(sessions);
-        return true;
-    case INPUT_DONE:
-        open_chosen(sessions, ui);
-        return true;
-    case INPUT_CLOSED:
-        ui_close_dialog(ui);
-        return true;
-    case INPUT_IGNORED:
-        break;
-    }
-    return action != ACTION_CANCEL && action != ACTION_SUSPEND && action != ACTION_REDRAW;
-}
-
-static const struct dialog_ops sessions_ops = {
+static const struct dialog_list sessions_form = {
     .name = "sessions",
+    .title = "sessions",
     .footer = "Enter open   Up/Down choose   letters narrow it down   Esc close",
-    .size = sizeof(struct sessions_dialog),
-    .release = sessions_release,
-    .place = sessions_place,
-    .paint = sessions_paint,
-    .key = sessions_key,
+    .empty = "No sessions yet, and no fixtures were found. Type the name of a recording.",
+    .ask = "open: ",
+    .cols = 110,
+    .rows_most = 30,
+    .size = sizeof(struct sessions_own),
+    .release = session_release_list,
+    .prepare = session_prepare,
+    .count = session_count,
+    .words = session_words,
+    .paint = session_paint,
+    .key = session_key,
 };
 
 struct dialog *dialog_sessions_new(void)
 {
-    struct sessions_dialog *sessions = (struct sessions_dialog *)dialog_alloc(&sessions_ops);
-    start_list_load(&sessions->list, NULL);
-    sessions->shown = xcalloc(sessions->list.count + 1, sizeof(*sessions->shown));
-    input_init(&sessions->line, false);
-    filter_sessions(sessions);
-    return &sessions->dialog;
+    struct dialog *dialog = dialog_list_new(&sessions_form);
+    start_list_load(&((struct sessions_own *)dialog->own)->list, NULL);
+    return dialog;
 }

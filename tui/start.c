@@ -34,13 +34,6 @@ static void start_release(struct dialog *dialog)
     input_release(&start->prompt);
 }
 
-static struct rect start_place(struct dialog *dialog, const struct view *view, int rows, int cols)
-{
-    (void)dialog;
-    (void)view;
-    return rect_make(0, 0, rows - 1, cols);
-}
-
 static size_t fixture_count(const struct start *start)
 {
     return start->list.count - start->list.sessions;
@@ -311,7 +304,6 @@ static const struct dialog_ops start_ops = {.name = "start",
                                             .title = "keyturn",
                                             .size = sizeof(struct start),
                                             .release = start_release,
-                                            .place = start_place,
                                             .paint = start_paint,
                                             .key = start_key,
                                             .footer_of = start_footer};

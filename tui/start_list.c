@@ -178,9 +178,3 @@ void start_list_release(struct start_list *list)
     free(list->items);
     *list = (struct start_list){0};
 }
-
-bool start_item_has(const struct start_item *item, const char *text)
-{
-    return !*text || strcasestr(item->name, text) || strcasestr(item->title, text) || strcasestr(item->folder, text) ||
-           strcasestr(item->state, text) || strcasestr(item->when, text);
-}

@@ -27,5 +27,3 @@ struct start_list {
 void start_list_load_at(struct start_list *list, const char *fixtures, int64_t now_us);
 void start_list_load(struct start_list *list, const char *fixtures);
 void start_list_release(struct start_list *list);
-/* Whether the text is in anything that is shown of it. */
-bool start_item_has(const struct start_item *item, const char *text);

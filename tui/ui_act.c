@@ -119,7 +119,7 @@ void ui_unfold(struct ui *ui, const struct view *view, enum action action)
 void ui_show_sandbox(struct ui *ui, const struct view *view, enum action action)
 {
     (void)view, (void)action;
-    ui_open_dialog(ui, dialog_sandbox_new());
+    ui_open_dialog(ui, dialog_text_new(&dialog_sandbox, "", NULL));
 }
 
 void ui_show_help(struct ui *ui, const struct view *view, enum action action)

@@ -62,7 +62,7 @@ static void paint_dialog(struct ui *ui, const struct view *view, struct canvas *
     if (!dialog)
         return;
     paint_dialog(ui, view, canvas, dialog->below);
-    struct rect rect = dialog->ops->place(dialog, view, canvas->rows, canvas->cols);
+    struct rect rect = dialog_place(dialog, view, canvas->rows, canvas->cols);
     canvas_fill(canvas, rect, LOOK_MODAL);
     const char *title = dialog->ops->title_of ? dialog->ops->title_of(dialog, view) : dialog->title;
     struct rect inside = canvas_frame(canvas, rect, title, NULL, dialog == ui->dialog);
@@ -103,7 +103,7 @@ static void paint_footer(struct ui *ui, const struct view *view, struct canvas *
 static bool covers_all(const struct ui *ui, const struct view *view, const struct canvas *canvas)
 {
     for (struct dialog *dialog = ui->dialog; dialog; dialog = dialog->below) {
-        struct rect rect = dialog->ops->place(dialog, view, canvas->rows, canvas->cols);
+        struct rect rect = dialog_place(dialog, view, canvas->rows, canvas->cols);
         if (rect.row <= 0 && rect.col <= 0 && rect.rows >= canvas->rows - 1 && rect.cols >= canvas->cols)
             return true;
     }

@@ -74,6 +74,14 @@ void wrapped_add_blank(struct wrapped *wrapped)
     add_line(wrapped, LOOK_TEXT, "", 0);
 }
 
+void wrapped_paint(const struct wrapped *wrapped, struct canvas *canvas, struct rect in, size_t top)
+{
+    for (int row = 0; row < in.rows && top + (size_t)row < wrapped->count; row++) {
+        const struct wrapped_line *line = &wrapped->lines[top + (size_t)row];
+        canvas_text(canvas, in, row, 1, (enum look)line->look, wrapped->text.buf + line->at, line->len);
+    }
+}
+
 size_t wrapped_line_at(const struct wrapped *wrapped, size_t byte)
 {
     size_t low = 0, high = wrapped->count;
