@@ -241,7 +241,8 @@ static bool question_painted(const struct ui *ui, const struct view *view, enum 
 
 void ui_act(struct ui *ui, const struct view *view, enum action action)
 {
-    handlers[action](ui, view, action);
+    if (action > ACTION_NONE && action < ACTION_COUNT)
+        handlers[action](ui, view, action);
 }
 
 /* True when the dialog, or the fact that there is one, ended the key's way. */

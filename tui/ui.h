@@ -33,7 +33,7 @@ typedef void action_handler(struct ui *ui, const struct view *view, enum action 
 #define ACTION(ID, name, contexts, keys, short_help, help, handler) action_handler handler;
 #include "actions.def"
 #undef ACTION
-/* Carries out an action, which is not ACTION_NONE. Whether it may be carried out is decided by ui_key. */
+/* Carries out an action; what is none does nothing. Whether it may be carried out is decided by ui_key. */
 void ui_act(struct ui *ui, const struct view *view, enum action action);
 
 struct ui *ui_new(struct ui_host *host, struct keymap *keymap, const char *theme);
