@@ -2,13 +2,45 @@
  * until somebody scrolls. Several programs are tabs. Into one that runs a person can type while the turn is held or
  * over, and end it; a recording shows the same and can do neither. */
 
-#include "dialog_program.h"
 #include "base/mem.h"
+#include "base/strbuf.h"
+#include "dialog.h"
+#include "flow.h"
+#include "hits.h"
+#include "program.h"
 #include "text.h"
 #include "ui.h"
+#include "workspace/program_control.h"
 #include <string.h>
 
+#define TAB_COLS 24 /* of a program's name and command */
+#define WHY_ROWS 3  /* of why it ended */
+
+enum program_typing { TYPING_NOT, TYPING_SEARCH, TYPING_INPUT };
+
+struct program_dialog {
+    struct dialog dialog;
+    uint32_t program;
+    struct program_kept *kept; /* the line that is typed into it is there: it outlives the dialog */
+    struct program_text text;
+    enum program_typing typing;
+    struct input search_line;
+    char *search;
+    size_t hit;   /* the line of the hit one is at */
+    char *ending; /* the program that the user is asked about */
+    bool unsent;  /* something was typed that the program did not get */
+    bool left;    /* it ended while the user typed, at … */
+    int64_t left_us;
+    char title[80];
+    struct strbuf footer;
+};
+
 static const struct dialog_ops program_ops;
+
+static struct program_dialog *program_of(struct dialog *dialog)
+{
+    return (struct program_dialog *)dialog;
+}
 
 static void program_release(struct dialog *dialog)
 {
@@ -20,7 +52,8 @@ static void program_release(struct dialog *dialog)
     free(shown->ending);
 }
 
-bool program_dialog_empty(struct program_dialog *shown, const struct view *view)
+/* True where there is nothing to show; else `program` is one that there is. */
+static bool nothing_to_show(struct program_dialog *shown, const struct view *view)
 {
     uint32_t count = view->session->program_count;
     if (count && shown->program >= count) /* there was none, or a recording went back before it began */
@@ -30,9 +63,358 @@ bool program_dialog_empty(struct program_dialog *shown, const struct view *view)
     return !count;
 }
 
-const char *program_dialog_name(const struct program_dialog *shown, const struct view *view)
+static const char *name_of(const struct program_dialog *shown, const struct view *view)
 {
     return session_name(view->session, view->session->programs[shown->program].id);
+}
+
+/* ---- what is typed into it: lines, the end of the input, an interrupt. A paste is typed as its lines are; one that is
+ * refused stays in the line with all that follows, so that nothing comes out of order ---- */
+
+/* True, and says why, where it can be neither typed into nor ended; `typing`: or not be typed into at this moment. */
+static bool refuses(const struct program_dialog *shown, struct ui *ui, const struct view *view, bool typing)
+{
+    if (view->mode == VIEW_REPLAY)
+        ui_say(ui, LOOK_TEXT, "This is a recording: the program ran then, and nobody can type into it now.");
+    else if (!session_program_running(view->session, shown->program))
+        ui_say(ui, LOOK_TEXT, "The program has ended.");
+    else if (typing && program_agent_works(view))
+        ui_say(ui, LOOK_TEXT, "The agent is at work: %s holds the turn at its next gate; then you can type.",
+               keymap_key(ui_keymap(shown->dialog.ui), ACTION_PAUSE));
+    else
+        return false;
+    return true;
+}
+
+/* An emptied line may still be in a paste. */
+static void empty_line(struct input *line)
+{
+    bool pasting = line->pasting;
+    input_remember(line);
+    input_set(line, "");
+    line->pasting = pasting;
+}
+
+/* Whether the line may be read: what was typed unseen is never shown afterwards. */
+static void mask_line(struct program_dialog *shown, const struct view *view)
+{
+    struct input *line = &shown->kept->line;
+    bool hides = program_hides(view, shown->program);
+    if (line->masked && !hides)
+        empty_line(line);
+    line->masked = hides;
+}
+
+static void say_ended(const struct program_dialog *shown, struct ui *ui)
+{
+    ui_say(ui, LOOK_WARN, "The program has ended%s.", shown->unsent ? ": what you were typing was not sent" : "");
+}
+
+/* A program that has ended takes no text any more: closes the line, and says so. True when it did. */
+static bool leave_line(struct program_dialog *shown, struct ui *ui, const struct view *view)
+{
+    if (shown->typing != TYPING_INPUT || session_program_running(view->session, shown->program))
+        return false;
+    shown->unsent = shown->kept->line.text.len > 0;
+    empty_line(&shown->kept->line);
+    shown->typing = TYPING_NOT;
+    shown->left = true;
+    shown->left_us = ui_now_us(ui);
+    say_ended(shown, ui);
+    return true;
+}
+
+/* A hand that is still typing does not know yet that the line is gone: its letters are no keys, and true is returned.
+ */
+static bool too_late(struct program_dialog *shown, struct ui *ui, const struct key *key)
+{
+    bool text = key->code && !key->ctrl && !key->alt && (key->code < KEYSYM_BASE || key->code == KEYSYM_ENTER);
+    shown->left = shown->left && ui_too_new(ui, shown->left_us);
+    if (!shown->left || !text)
+        return false;
+    say_ended(shown, ui);
+    return true;
+}
+
+static bool send(struct program_dialog *shown, struct ui *ui, const struct view *view, const char *text)
+{
+    struct intent intent = {.type = INTENT_PROGRAM_INPUT, .program_input = {name_of(shown, view), text}};
+    shown->dialog.list.follow = true;
+    return ui_submit(ui, &intent);
+}
+
+static bool send_line(struct program_dialog *shown, struct ui *ui, const struct view *view)
+{
+    struct input *line = &shown->kept->line;
+    CLEANUP(free) char *text = xasprintf("%s\n", line->text.buf ? line->text.buf : "");
+    if (!send(shown, ui, view, text))
+        return false; /* what was typed is still there */
+    empty_line(line);
+    return true;
+}
+
+static void send_interrupt(struct program_dialog *shown, struct ui *ui, const struct view *view)
+{
+    bool typing = shown->typing == TYPING_INPUT;
+    if (!view->session->programs[shown->program].tty) {
+        ui_say(ui, LOOK_TEXT, "It has no terminal to be interrupted from; %s%s ends it.",
+               typing ? "Esc closes the line, " : "", keymap_key(ui_keymap(shown->dialog.ui), ACTION_PROGRAM_END));
+        return;
+    }
+    if (!send(shown, ui, view, "\x03"))
+        return;
+    if (typing) /* a terminal forgets the line as well */
+        empty_line(&shown->kept->line);
+    ui_say(ui, LOOK_TEXT, "Ctrl-C was typed.");
+}
+
+/* True when the key was a line's end in a paste, and the line was sent. */
+static bool pasted_line(struct program_dialog *shown, struct ui *ui, const struct view *view, const struct key *key)
+{
+    struct input *line = &shown->kept->line;
+    if (key->code == KEYSYM_PASTE_BEGIN)
+        shown->unsent = false;
+    if (!line->pasting || key->code != KEYSYM_ENTER || key->ctrl || key->alt || shown->unsent)
+        return false;
+    shown->unsent = !send_line(shown, ui, view);
+    return !shown->unsent;
+}
+
+/* A key for the line that is open. */
+static void type_line(struct program_dialog *shown, struct ui *ui, const struct view *view, const struct key *key)
+{
+    struct input *line = &shown->kept->line;
+    if (!line->pasting && !line->text.len && key->ctrl && key->code == 'd') {
+        if (send(shown, ui, view, PROGRAM_INPUT_END) && !view->session->programs[shown->program].tty) {
+            shown->typing = TYPING_NOT;
+            ui_say(ui, LOOK_TEXT, "Its input has ended.");
+        }
+        return;
+    }
+    if (pasted_line(shown, ui, view, key))
+        return;
+    enum input_result result = input_key(line, key);
+    if (result == INPUT_DONE)
+        send_line(shown, ui, view);
+    else if (result == INPUT_CLOSED)
+        shown->typing = TYPING_NOT;
+}
+
+static struct rect program_place(struct dialog *dialog, const struct view *view, int rows, int cols)
+{
+    int top = view->mode == VIEW_REPLAY ? 2 : 1; /* the bar of a recording stays in sight */
+    (void)dialog;
+    if (!view->session->program_count)
+        return dialog_center(rows, cols, 5, 72);
+    return rect_make(top, 0, rows - top - 1, cols);
+}
+
+/* ---- what is shown: its name among the others, its command and how it stands, what it printed, the line. What is
+ * wider than the screen is cut with a sign, and can be scrolled to ---- */
+
+/* "[p1 python3 ask.py]  p2 make watch ", the one that is shown in sight. */
+static void paint_tabs(struct program_dialog *shown, const struct view *view, struct canvas *canvas, struct rect at)
+{
+    uint32_t count = view->session->program_count, fit = (uint32_t)(at.cols / (TAB_COLS + 3));
+    fit = fit ? fit : 1;
+    uint32_t first = shown->program / fit * fit;
+    int col = 1;
+    for (uint32_t row = first; row < count && row < first + fit; row++) {
+        CLEANUP(arena) struct arena arena = ARENA_INIT;
+        CLEANUP(strbuf) struct strbuf words = STRBUF_INIT;
+        bool here = row == shown->program;
+        const struct session_program *program = &view->session->programs[row];
+        strbuf_addf(&words, "%s %s", session_name(view->session, program->id), program_command(view, row, &arena));
+        canvas_str(canvas, at, 0, col++, LOOK_STRONG, here ? "[" : " ");
+        int room = at.cols - col < TAB_COLS ? at.cols - col : TAB_COLS;
+        col += canvas_cut(canvas, rect_make(at.row, at.col + col, 1, room > 0 ? room : 0), 0, 0,
+                          here ? LOOK_STRONG : program_look(view, row), words.buf, words.len);
+        canvas_str(canvas, at, 0, col, LOOK_STRONG, here ? "]" : " ");
+        col += 2;
+    }
+    CLEANUP(free) char *note = xasprintf("%u of %u programs", shown->program + 1, count);
+    if (col + canvas_str_columns(canvas, note, strlen(note)) < at.cols)
+        canvas_right(canvas, at, 0, 1, LOOK_DIM, note);
+}
+
+/* The command and how it stands; where it runs, whose it is, how much it printed. */
+static void paint_head(struct program_dialog *shown, const struct view *view, struct canvas *canvas, struct rect at)
+{
+    const struct session *session = view->session;
+    const struct session_program *program = &session->programs[shown->program];
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
+    CLEANUP(strbuf) struct strbuf state = STRBUF_INIT;
+    CLEANUP(strbuf) struct strbuf words = STRBUF_INIT;
+    struct event event;
+    program_state(&state, view, shown->program);
+    int right = canvas_right(canvas, at, 0, 1, program_look(view, shown->program), state.buf);
+    const char *command = program_command(view, shown->program, &arena);
+    canvas_str(canvas, at, 0, 1, LOOK_DIM, "$");
+    struct rect room = rect_make(at.row, at.col + 3, 1, at.cols - 3 - right - 3);
+    canvas_cut(canvas, room, 0, 0, LOOK_STRONG, command, strlen(command));
+    if (program->call != SESSION_NONE)
+        strbuf_addf(&words, "call %u · ", program->call + 1);
+    if (view_event(view, program->started_seq, &event, &arena) && event.type == EVENT_PROGRAM_STARTED &&
+        event.program_started.cwd && *event.program_started.cwd)
+        strbuf_addf(&words, "in %s · ", event.program_started.cwd);
+    strbuf_addf(&words, "%s · ", program->tty ? "terminal" : "pipes");
+    text_plural(&words, (int64_t)program->lines, "line", "lines");
+    if (program->inputs) {
+        strbuf_addstr(&words, " · typed ");
+        text_plural(&words, (int64_t)program->inputs, "time", "times");
+    }
+    if (!shown->dialog.list.follow)
+        strbuf_addstr(&words, " · scrolled");
+    canvas_str(canvas, rect_make(at.row, at.col, 2, at.cols - 1), 1, 1, LOOK_DIM, words.buf);
+}
+
+static void paint_text(struct program_dialog *shown, struct canvas *canvas, struct rect body)
+{
+    struct termtext *text = &shown->text.text;
+    struct list *list = &shown->dialog.list;
+    size_t count = termtext_count(text);
+    int row = 0, beyond = termtext_longest(text) - body.cols;
+    list_settle(list, count, body.rows);
+    if (list->left > beyond)
+        list->left = beyond > 0 ? beyond : 0;
+    if (!count)
+        canvas_str(canvas, body, 0, 0, LOOK_DIM, "It has printed nothing yet.");
+    for (; row < body.rows && list->top + (size_t)row < count; row++)
+        termtext_paint(text, canvas, body, row, list->left, list->top + (size_t)row);
+    hits_show(canvas, body, shown->search);
+}
+
+static void paint_line(struct program_dialog *shown, struct canvas *canvas, struct rect at)
+{
+    if (shown->typing == TYPING_NOT)
+        return;
+    canvas_fill(canvas, at, LOOK_INPUT);
+    if (shown->typing == TYPING_SEARCH)
+        input_paint(&shown->search_line, canvas, at, "/");
+    else
+        input_paint(&shown->kept->line, canvas, at, shown->kept->line.masked ? "type unseen: " : "type: ");
+}
+
+static void paint_none(const struct view *view, struct canvas *canvas, struct rect inside)
+{
+    struct rect room = rect_make(inside.row, inside.col, inside.rows, inside.cols - 1);
+    uint32_t call = program_call_only(view);
+    if (call == SESSION_NONE) {
+        flow_paint(canvas, room, 0, 1, LOOK_DIM,
+                   "No program runs here. One that an agent starts in the background, or to talk with, is shown as its "
+                   "terminal would show it.");
+        return;
+    }
+    CLEANUP(free)
+    char *words = xasprintf("Call %u runs a command that ends with its call: nobody can type into it. Enter "
+                            "on its row in the tools shows what it prints.",
+                            call + 1);
+    flow_paint(canvas, room, 0, 1, LOOK_TEXT, words);
+}
+
+static void program_paint(struct dialog *dialog, struct ui *ui, const struct view *view, struct canvas *canvas,
+                          struct rect inside)
+{
+    struct program_dialog *shown = program_of(dialog);
+    if (nothing_to_show(shown, view)) {
+        paint_none(view, canvas, inside);
+        return;
+    }
+    mask_line(shown, view);
+    leave_line(shown, ui, view);
+    int tabs = view->session->program_count > 1;
+    int typing = shown->typing != TYPING_NOT;
+    const char *why = program_long_why(view, shown->program); /* in full, where the first row has no room for it */
+    int head = tabs + 2;
+    if (why)
+        head += flow_paint(canvas, rect_make(inside.row + head, inside.col, WHY_ROWS, inside.cols - 1), 0, 1,
+                           program_look(view, shown->program), why);
+    head++;
+    struct rect body = rect_make(inside.row + head, inside.col + 1, inside.rows - head - typing, inside.cols - 1);
+    if (body.rows < 1 || body.cols < 10)
+        return;
+    size_t gone = program_text_update(&shown->text, view, shown->program);
+    shown->hit -= gone < shown->hit ? gone : shown->hit;
+    /* Whoever scrolled away stays on the lines that are there, also when older ones make room for new ones. */
+    if (!dialog->list.follow)
+        list_drop(&dialog->list, gone);
+    dialog->height = body.rows;
+    dialog->width = body.cols;
+    if (tabs)
+        paint_tabs(shown, view, canvas, rect_make(inside.row, inside.col, 1, inside.cols));
+    paint_head(shown, view, canvas, rect_make(inside.row + tabs, inside.col, 2, inside.cols));
+    paint_text(shown, canvas, body);
+    if (dialog->list.top == 0 && (shown->text.earlier || shown->text.text.dropped))
+        canvas_right(canvas, inside, head - 1, 1, LOOK_DIM, "older lines are in the events");
+    paint_line(shown, canvas, rect_make(inside.row + inside.rows - 1, inside.col + 1, 1, inside.cols - 2));
+}
+
+/* ---- around it ---- */
+
+static const char *program_title(struct dialog *dialog, const struct view *view)
+{
+    struct program_dialog *shown = program_of(dialog);
+    if (nothing_to_show(shown, view))
+        return "programs";
+    snprintf(shown->title, sizeof(shown->title), "program %.60s", name_of(shown, view));
+    return shown->title;
+}
+
+static void add_key(struct program_dialog *shown, enum action action, const char *words)
+{
+    if (*keymap_key(ui_keymap(shown->dialog.ui), action))
+        strbuf_addf(&shown->footer, "%s %s   ", keymap_key(ui_keymap(shown->dialog.ui), action), words);
+}
+
+/* What can be done with one that runs; the turn's keys where they decide whether it can be typed into. */
+static void add_live_keys(struct program_dialog *shown, const struct view *view)
+{
+    if (!session_program_running(view->session, shown->program))
+        return;
+    if (program_agent_works(view)) {
+        add_key(shown, ACTION_PAUSE, "hold");
+    } else {
+        add_key(shown, ACTION_PROMPT, "type");
+        if (view->session->programs[shown->program].tty)
+            add_key(shown, ACTION_PROGRAM_INTERRUPT, action_short(ACTION_PROGRAM_INTERRUPT));
+    }
+    add_key(shown, ACTION_PROGRAM_END, action_short(ACTION_PROGRAM_END));
+    if (view->held && !view->question)
+        add_key(shown, ACTION_CONTINUE, "go on");
+}
+
+static const char *program_footer(struct dialog *dialog, const struct view *view)
+{
+    struct program_dialog *shown = program_of(dialog);
+    struct strbuf *out = &shown->footer;
+    if (shown->typing == TYPING_SEARCH)
+        return "Enter find   PgUp PgDn scroll   Esc close the search";
+    if (nothing_to_show(shown, view))
+        return "Esc close";
+    if (shown->typing == TYPING_INPUT)
+        return view->session->programs[shown->program].tty
+                   ? "Enter send the line   Ctrl-D end of input   Ctrl-C interrupt   PgUp PgDn scroll   Esc stop typing"
+                   : "Enter send the line   Ctrl-D end of input   PgUp PgDn scroll   Esc stop typing";
+    strbuf_reset(out);
+    if (view->mode == VIEW_REPLAY)
+        strbuf_addstr(out, "Space play   ");
+    else
+        add_live_keys(shown, view);
+    if (view->session->program_count > 1)
+        add_key(shown, ACTION_PANE_NEXT, "next");
+    if (shown->search)
+        strbuf_addf(out, "%s %s hits   ", keymap_key(ui_keymap(shown->dialog.ui), ACTION_SEARCH_NEXT),
+                    keymap_key(ui_keymap(shown->dialog.ui), ACTION_SEARCH_PREVIOUS));
+    strbuf_addstr(out, "g G PgUp PgDn scroll   ");
+    if (termtext_longest(&shown->text.text) > dialog->width)
+        strbuf_addf(out, "%s %s sideways   ", keymap_key(ui_keymap(shown->dialog.ui), ACTION_LEFT),
+                    keymap_key(ui_keymap(shown->dialog.ui), ACTION_RIGHT));
+    add_key(shown, ACTION_SEARCH, "search");
+    if (view->session->programs[shown->program].call != SESSION_NONE)
+        add_key(shown, ACTION_INSPECT, "call");
+    add_key(shown, ACTION_COPY, "copy");
+    strbuf_addstr(out, "Esc close");
+    return out->buf;
 }
 
 /* ---- searching ---- */
@@ -50,43 +432,16 @@ static void search(struct program_dialog *shown, struct ui *ui, bool back)
 static void type_search(struct program_dialog *shown, struct ui *ui, const struct key *key)
 {
     struct input *line = &shown->search_line;
-    switch (input_key(line, key)) {
-    case INPUT_DONE:
-        input_remember(line);
-        free(shown->search);
-        shown->search = line->text.len ? xstrdup(line->text.buf) : NULL;
+    enum input_result result = input_key(line, key);
+    if (result == INPUT_DONE || result == INPUT_CLOSED)
         shown->typing = TYPING_NOT;
-        shown->hit = 0;
-        search(shown, ui, true); /* what was printed last is wanted first */
-        break;
-    case INPUT_CLOSED:
-        shown->typing = TYPING_NOT;
-        break;
-    case INPUT_CHANGED:
-    case INPUT_IGNORED:
-        break;
-    }
-}
-
-/* ---- ending ---- */
-
-static void kill_now(struct ui *ui, void *data)
-{
-    const struct program_dialog *shown = data; /* below the question all the time */
-    if (ui_submit(ui, &(struct intent){.type = INTENT_PROGRAM_KILL, .program_kill = {shown->ending}}))
-        ui_say(ui, LOOK_TEXT, "Program %.40s is told to end.", shown->ending);
-}
-
-static void ask_to_kill(struct program_dialog *shown, struct ui *ui, const struct view *view)
-{
-    CLEANUP(arena) struct arena arena = ARENA_INIT;
-    CLEANUP(strbuf) struct strbuf question = STRBUF_INIT;
-    strbuf_addf(&question, "End program %s and all it started? ", program_dialog_name(shown, view));
-    text_show_cut(&question, program_command(view, shown->program, &arena),
-                  strlen(program_command(view, shown->program, &arena)), 100);
-    free(shown->ending);
-    shown->ending = xstrdup(program_dialog_name(shown, view));
-    ui_open_dialog(ui, dialog_confirm_new(question.buf, kill_now, shown));
+    if (result != INPUT_DONE)
+        return;
+    input_remember(line);
+    free(shown->search);
+    shown->search = line->text.len ? xstrdup(line->text.buf) : NULL;
+    shown->hit = 0;
+    search(shown, ui, true); /* what was printed last is wanted first */
 }
 
 /* ---- keys ---- */
@@ -117,12 +472,6 @@ static void begin(struct program_dialog *shown, uint32_t program)
     }
 }
 
-static void show(struct program_dialog *shown, uint32_t program)
-{
-    if (program != shown->program)
-        begin(shown, program);
-}
-
 /* In a recording time goes on by the keys that have no other meaning here. */
 static bool plays(struct ui *ui, const struct view *view, const struct key *key)
 {
@@ -142,11 +491,11 @@ static bool typed(struct program_dialog *shown, struct ui *ui, const struct view
     if (action == ACTION_SUSPEND || action == ACTION_REDRAW || (action == ACTION_CANCEL && !types))
         return false;
     if (types && !pasting && (action == ACTION_CANCEL || (key->ctrl && key->code == 'c')))
-        program_dialog_send_interrupt(shown, ui, view); /* of a program that is typed into, never of the turn */
+        send_interrupt(shown, ui, view); /* of a program that is typed into, never of the turn */
     else if (!pasting && dialog_pages(&shown->dialog, key, action))
         return true;
     else if (types)
-        program_dialog_type(shown, ui, view, key);
+        type_line(shown, ui, view, key);
     else
         type_search(shown, ui, key);
     return true;
@@ -172,16 +521,31 @@ void dialog_program_interrupt(struct ui *ui, const struct view *view, enum actio
 {
     struct program_dialog *shown = shown_program(ui);
     (void)action;
-    if (shown && !program_dialog_refuses(shown, ui, view, true))
-        program_dialog_send_interrupt(shown, ui, view);
+    if (shown && !refuses(shown, ui, view, true))
+        send_interrupt(shown, ui, view);
+}
+
+static void kill_now(struct ui *ui, void *data)
+{
+    const struct program_dialog *shown = data; /* below the question all the time */
+    if (ui_submit(ui, &(struct intent){.type = INTENT_PROGRAM_KILL, .program_kill = {shown->ending}}))
+        ui_say(ui, LOOK_TEXT, "Program %.40s is told to end.", shown->ending);
 }
 
 void dialog_program_end(struct ui *ui, const struct view *view, enum action action)
 {
     struct program_dialog *shown = shown_program(ui);
     (void)action;
-    if (shown && !program_dialog_refuses(shown, ui, view, false))
-        ask_to_kill(shown, ui, view);
+    if (!shown || refuses(shown, ui, view, false))
+        return;
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
+    CLEANUP(strbuf) struct strbuf question = STRBUF_INIT;
+    const char *command = program_command(view, shown->program, &arena);
+    free(shown->ending);
+    shown->ending = xstrdup(name_of(shown, view));
+    strbuf_addf(&question, "End program %s and all it started? ", shown->ending);
+    text_show_cut(&question, command, strlen(command), 100);
+    ui_open_dialog(ui, dialog_confirm_new(question.buf, kill_now, shown));
 }
 
 /* True when the key is one for the program itself. */
@@ -193,7 +557,7 @@ static bool for_program(struct program_dialog *shown, struct ui *ui, const struc
     bool types = key->code && !acts && action == ACTION_PROMPT;
     if (acts)
         ui_act(ui, view, own);
-    else if (types && !program_dialog_refuses(shown, ui, view, true))
+    else if (types && !refuses(shown, ui, view, true))
         shown->typing = TYPING_INPUT;
     return acts || types;
 }
@@ -202,23 +566,21 @@ static bool program_key(struct dialog *dialog, struct ui *ui, const struct view 
                         enum action action)
 {
     struct program_dialog *shown = program_of(dialog);
-    if (program_dialog_empty(shown, view))
+    if (nothing_to_show(shown, view))
         return false;
-    program_dialog_mask(shown, view);
-    if (program_dialog_leave(shown, ui, view) && !shown->kept->line.pasting)
+    mask_line(shown, view);
+    if (leave_line(shown, ui, view) && !shown->kept->line.pasting)
         return true; /* it was pressed before anybody could see that */
     if (shown->typing != TYPING_NOT && key->code)
         return typed(shown, ui, view, key, action);
-    if (rest_of_paste(shown, key) || program_dialog_too_late(shown, ui, key) ||
-        for_program(shown, ui, view, key, action))
+    if (rest_of_paste(shown, key) || too_late(shown, ui, key) || for_program(shown, ui, view, key, action))
         return true;
     uint32_t count = view->session->program_count, call = view->session->programs[shown->program].call;
     switch (action) {
     case ACTION_PANE_NEXT:
-        show(shown, (shown->program + 1) % count);
-        return true;
     case ACTION_PANE_PREVIOUS:
-        show(shown, (shown->program + count - 1) % count);
+        if (count > 1)
+            begin(shown, (shown->program + (action == ACTION_PANE_NEXT ? 1 : count - 1)) % count);
         return true;
     case ACTION_SEARCH:
         input_set(&shown->search_line, "");
@@ -252,11 +614,11 @@ static const struct dialog_ops program_ops = {
     .name = "program",
     .size = sizeof(struct program_dialog),
     .release = program_release,
-    .place = program_dialog_place,
-    .paint = program_dialog_paint,
+    .place = program_place,
+    .paint = program_paint,
     .key = program_key,
-    .title_of = program_dialog_title,
-    .footer_of = program_dialog_footer,
+    .title_of = program_title,
+    .footer_of = program_footer,
 };
 
 struct dialog *dialog_program_new(uint32_t program, struct program_kept *kept)
