@@ -1,11 +1,14 @@
-/* What the ui asks of the program: copy, suspend, edit, open, quit. What concerns the session goes to the stage. */
+/* What the ui asks of the program: copy, suspend, edit, open, set up, quit. What concerns the session goes to the
+ * stage. */
 
 #include "app_inside.h"
 #include "base/file.h"
 #include "base/process.h"
+#include "config_example.h"
 #include "sessions.h"
 #include <signal.h>
 #include <string.h>
+#include <unistd.h>
 
 #define EDIT_BYTES_MAX (32u << 20)
 
@@ -90,7 +93,8 @@ static const char *editor(void)
     return named && *named ? named : "vi";
 }
 
-int app_edit_file(struct app *app, const char *path, struct err *err)
+/* Gives the terminal to the user's editor for a while. */
+static int edit_file(struct app *app, const char *path, struct err *err)
 {
     struct err own = ERR_INIT;
     struct process_end end;
@@ -134,7 +138,7 @@ static int host_edit(struct ui_host *host, const char *name, const char *text, s
     CLEANUP(free) char *path = edit_path(folder, name);
     int result = file_replace(path, text, len, 0600, err);
     if (!result)
-        result = app_edit_file(app, path, err);
+        result = edit_file(app, path, err);
     if (!result) {
         strbuf_reset(out);
         result = file_read(path, out, EDIT_BYTES_MAX, err);
@@ -167,8 +171,8 @@ static int host_open(struct ui_host *host, const char *what, struct err *err)
         return -1;
     size_t count = journal_count(reader);
     journal_reader_free(reader);
-    /* A session of one's own is gone on with, where there is a model that could and nobody else has it open, and looked at
-     * where it ended otherwise; everything else is looked at from its beginning. */
+    /* A session of one's own is gone on with, where there is a model that could and nobody else has it open, and looked
+     * at where it ended otherwise; everything else is looked at from its beginning. */
     bool own = is_own_session(file) && !journal_held(file), model = app->options->model || app->config->model;
     bool go_on = own && model;
     if (own && !model) {
@@ -181,9 +185,46 @@ static int host_open(struct ui_host *host, const char *what, struct err *err)
     return 0;
 }
 
+/* ---- the config file ---- */
+
+static int make_config(const char *path, struct err *err)
+{
+    CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
+    const char *slash = strrchr(path, '/');
+    CLEANUP(free) char *folder = slash > path ? xmemdup0(path, (size_t)(slash - path)) : NULL;
+    if (folder && file_mkdirs(folder, 0700, err))
+        return -1;
+    config_example_write(&text);
+    return file_replace(path, text.buf, text.len, 0600, err);
+}
+
+/* What the editor leaves behind counts only if it can be read: else everything stays as it was, and the line that is
+ * wrong is named. Keys are bound once, when the program starts. */
 static int host_set_up(struct ui_host *host, struct err *err)
 {
-    return app_edit_config(APP(host), err);
+    struct app *app = APP(host);
+    CLEANUP(free) char *usual = config_default_path();
+    const char *path = app->options->config ? app->options->config : usual;
+    struct err reason = ERR_INIT;
+    if (access(path, F_OK) && make_config(path, err))
+        return -1;
+    if (edit_file(app, path, err))
+        return -1;
+    struct config *config = config_load(path, &reason);
+    if (!config)
+        return err_set(err, "config file, line %ld: %s (the settings stay as they were)", reason.line, reason.text);
+    for (size_t i = 0; i < app->options->mcp.count; i++)
+        if (config_add_mcp(config, app->options->mcp.items[i], &reason)) {
+            config_free(config);
+            return err_set(err, "%.200s: %s (the settings stay as they were)", app->options->mcp.items[i], reason.text);
+        }
+    config_free(app->config);
+    app->config = config;
+    free(app->notice);
+    app->notice = config->model ? xasprintf("the model is %s from now on", config->model)
+                                : xstrdup("there is still no \"model\" in the config file");
+    app_go(app, (struct stage){.kind = STAGE_START});
+    return 0;
 }
 
 void app_host_init(struct app *app)

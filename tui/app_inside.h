@@ -91,18 +91,13 @@ char *app_drain_stray(struct app *app);
 /* app_host.c */
 void app_host_init(struct app *app);
 void app_suspend(struct app *app);
-/* Gives the terminal to the user's editor for a while. */
-int app_edit_file(struct app *app, const char *path, struct err *err) CHECKED;
-
-/* app_config.c: the config file in the user's editor, made if there is none, and read anew. */
-int app_edit_config(struct app *app, struct err *err) CHECKED;
 
 /* The stages: 0, or the exit status after an error was said. */
 int app_stage_start(struct app *app, const struct stage *stage);
 int app_stage_live(struct app *app, const struct stage *stage);
 int app_stage_replay(struct app *app, const struct stage *stage);
 
-/* app_fork.c: writes a new journal that begins with `position` events of `file`; NULL and err. `goes_on`: in the middle of a
+/* app_replay.c: writes a new journal that begins with `position` events of `file`; NULL and err. `goes_on`: in the middle of a
  * turn. */
 char *app_fork_journal(const char *file, size_t position, bool *goes_on, struct err *err) CHECKED;
 /* The rest of the recording after it, as answers for a scripted model; the bytes are the caller's. */
