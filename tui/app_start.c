@@ -32,9 +32,7 @@ static int start_submit(struct app *app, const struct intent *intent, struct err
 
 static int start_replay(struct app *app, enum action action, const char *argument, struct err *err)
 {
-    (void)app;
-    (void)action;
-    (void)argument;
+    (void)app, (void)action, (void)argument;
     return err_set(err, "nothing is open yet");
 }
 

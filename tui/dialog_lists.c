@@ -4,7 +4,7 @@
 #include "base/mem.h"
 #include "dialog.h"
 #include "flow.h"
-#include "start_row.h"
+#include "start_list.h"
 #include "text.h"
 #include "turn/departure.h"
 #include "ui.h"

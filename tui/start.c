@@ -6,7 +6,7 @@
 #include "config/config.h"
 #include "input.h"
 #include "sessions.h"
-#include "start_row.h"
+#include "start_list.h"
 #include "ui.h"
 #include <string.h>
 
@@ -118,8 +118,7 @@ static void start_paint(struct dialog *dialog, struct ui *ui, const struct view 
                         struct rect inside)
 {
     struct start *start = (struct start *)dialog;
-    (void)ui;
-    (void)view;
+    (void)ui, (void)view;
     int head = is_low(inside) ? 0 : 1;
     int at = 1 + canvas_str(canvas, inside, head, 1, LOOK_STRONG, "What should the agent do here?");
     canvas_text(canvas, inside, head, at + 3, LOOK_DIM, start->folder, strlen(start->folder));
@@ -147,24 +146,14 @@ static void start_paint(struct dialog *dialog, struct ui *ui, const struct view 
     paint_model(start, canvas, inside);
 }
 
-static void open_item(struct start *start, struct ui *ui, const struct start_item *item)
-{
-    struct ui_host *host = ui_get_host(ui);
-    struct err err = ERR_INIT;
-    CLEANUP(free) char *path = xstrdup(item->path);
-    (void)start;
-    if (host->open(host, path, &err))
-        ui_say(ui, LOOK_ERROR, "%s", err.text);
-}
-
 static void choose(struct start *start, struct ui *ui)
 {
     struct ui_host *host = ui_get_host(ui);
     struct err err = ERR_INIT;
-    if (start->place == AT_SESSIONS && start->sessions.cursor < start->list.sessions) {
-        open_item(start, ui, &start->list.items[start->sessions.cursor]);
-    } else if (start->place == AT_FIXTURES && start->fixtures.cursor < fixture_count(start)) {
-        open_item(start, ui, &start->list.items[start->list.sessions + start->fixtures.cursor]);
+    size_t row = start->place == AT_SESSIONS ? start->sessions.cursor : start->list.sessions + start->fixtures.cursor;
+    if (start->place != AT_PROMPT && row < start->list.count) {
+        CLEANUP(free) char *path = xstrdup(start->list.items[row].path);
+        ui_open(ui, path);
     } else if (strspn(start->prompt.text.buf, " \t\n") == start->prompt.text.len) {
         ui_say(ui, LOOK_TEXT, "Type what the agent should do, or choose something below with the arrows.");
     } else {

@@ -2,9 +2,7 @@
 /* What can be opened: recent sessions and the fixtures that come with the program, for the start screen, the picker and
  * the completion of :open. */
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "canvas.h"
 
 struct start_item {
     bool fixture;
@@ -27,3 +25,18 @@ struct start_list {
 void start_list_load_at(struct start_list *list, const char *fixtures, int64_t now_us);
 void start_list_load(struct start_list *list, const char *fixtures);
 void start_list_release(struct start_list *list);
+
+/* A row of it: what was asked for first, since that is what people remember, then where, how it went, how much it wrote and
+ * when, in columns. What does not fit leaves whole columns out, the folder first. */
+struct start_columns {
+    int name;                        /* of fixtures */
+    int folder, state, writes, when; /* of sessions; 0: left out */
+    int title;
+};
+
+/* For the items that are shown together in `cols` columns. */
+struct start_columns start_columns_of(const struct canvas *canvas, const struct start_item *items, size_t count,
+                                      int cols);
+/* Paints one into row `row` of `in`, which is `cols` wide. */
+void start_row_paint(struct canvas *canvas, struct rect in, int row, const struct start_columns *columns,
+                     const struct start_item *item);
