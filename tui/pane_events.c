@@ -6,6 +6,7 @@
  * megabyte should not be decoded thirty times a second. */
 
 #include "base/mem.h"
+#include "event/words.h"
 #include "hits.h"
 #include "pane.h"
 #include "text.h"
@@ -159,7 +160,7 @@ static const struct event_row *read_row(struct events_pane *events, const struct
         kept->bad = true;
         return kept;
     }
-    event_summary(&summary, &event);
+    event_words(&summary, WORDS_ROW, &event);
     kept->seq = event.seq;
     kept->t = event.t;
     kept->look = kind_look(event.type);

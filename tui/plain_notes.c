@@ -1,5 +1,6 @@
 /* What happens beside the steps: a line or two each, with a label that says what it is. */
 
+#include "event/words.h"
 #include "plain_inside.h"
 #include <math.h>
 #include <string.h>
@@ -118,7 +119,7 @@ void plain_note_workspace(struct plain *plain, const struct event_workspace_op *
 void plain_note_summary(struct plain *plain, const char *label, const struct event *event)
 {
     CLEANUP(strbuf) struct strbuf line = STRBUF_INIT;
-    event_summary(&line, event);
+    event_words(&line, WORDS_ROW, event);
     plain_label(plain, INK_DIM, label);
     text_show_cut(plain->out, line.buf ? line.buf : "", line.len, plain->style.width - GUTTER);
     plain_newline(plain);

@@ -6,6 +6,7 @@
  * hold. */
 
 #include "base/json.h"
+#include "event/words.h"
 #include "script.h"
 #include "ui_inside.h"
 #include <math.h>
@@ -311,7 +312,7 @@ void ui_undo_write(struct ui *ui, const struct view *view, enum action action)
     CLEANUP(arena) struct arena arena = ARENA_INIT;
     struct event event;
     if (view_event(view, newest->applied_seq, &event, &arena))
-        event_summary(&about, &event);
+        event_words(&about, WORDS_ROW, &event);
     strbuf_addf(&question, "Undo the newest write? %s", about.buf);
     ui_open_dialog(ui, dialog_confirm_new(question.buf, undo_now, NULL));
 }

@@ -318,6 +318,11 @@ static void decode_record(struct decoder *decoder, struct event_layout layout, v
     decoder->nested = outside.nested;
 }
 
+const struct json *event_leaf(struct arena *arena, const char *text)
+{
+    return text ? json_parse(arena, text, strlen(text), NULL) : NULL;
+}
+
 const char *event_raw_field(const struct event *event, const char *name, struct arena *arena)
 {
     struct json_members scan;

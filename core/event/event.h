@@ -11,6 +11,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct json;
+
 #define EVENT_NULL_INT INT64_MIN
 
 enum event_type {
@@ -137,6 +139,10 @@ int event_decode_short(struct event *event, struct arena *arena, const char *lin
  * shows it whole. NULL when it is missing or null, and of a new event. */
 const char *event_raw_field(const struct event *event, const char *name, struct arena *arena);
 
+/* JSON text that an event holds for somebody else: arguments, a tool's output, what a script sent. NULL for NULL and
+ * nonsense. */
+const struct json *event_leaf(struct arena *arena, const char *text);
+
 /* The fields of an event or a record, for code that treats all of them alike: codec, copy, comparison, redaction. */
 enum event_kind {
     EVENT_KIND_STR,
@@ -184,5 +190,3 @@ typedef const char *event_text_fn(struct arena *arena, const char *text, bool js
 void event_map_texts(struct event *event, struct arena *arena, event_text_fn *text, void *user);
 /* The JSON schema of a line. */
 void event_schema(struct strbuf *out);
-/* One line for lists: "c4 src/lines.c +4 -1". Not sanitised. */
-void event_summary(struct strbuf *out, const struct event *event);

@@ -1,11 +1,25 @@
 #pragma once
-/* Calls and their outcomes in a few words: what the rows of the fold keep, and what rows and accounts show. Nothing here is
- * made safe for a terminal and line breaks stay as they are: who shows it does that. */
+/* Events, calls and their outcomes in words: what the rows of the fold keep, what lists, accounts and heads say. Nothing
+ * here is made safe for a terminal and line breaks stay as they are: who shows it does that.
+ *
+ * Arguments, outputs and what a script sends belong to others: event_leaf is where they are parsed. */
 
 #include "event.h"
 
 struct json;
 struct session_call;
+
+/* How much is said of an event. */
+enum words_form {
+    WORDS_ROW,   /* one line of a list: "c4 src/lines.c +4 -1" */
+    WORDS_PLAIN, /* a sentence of an account: "wrote src/lines.c +4 -1"; the row where that says as much */
+    WORDS_HEAD,  /* the same above its text: without what the model or a person wrote */
+};
+void event_words(struct strbuf *out, enum words_form form, const struct event *event);
+/* "3 steps · 4 calls · 2.1 s": the end of a turn, with what it cost; NaN: unknown. */
+void words_turn_end(struct strbuf *out, const struct event_turn_finished *finished, double cost_usd);
+/* "src/lines.c +4 -1", with what no terminal takes already spelled out. */
+void words_file(struct strbuf *out, const char *path, int64_t added, int64_t removed);
 
 /* What the call is about goes first and without its name, then the rest as name=value: "src/lines.c offset=40". */
 void words_arguments(struct strbuf *out, const struct json *arguments);

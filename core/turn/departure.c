@@ -14,6 +14,7 @@
 #include "base/strbuf.h"
 #include "base/utf8.h"
 #include "event/compare.h"
+#include "event/words.h"
 #include "replay.h"
 #include <inttypes.h>
 #include <stdio.h>
@@ -447,7 +448,7 @@ void departures_see(struct departures *d, const struct event *event)
         /* A recording that a crash ended says nothing of what would have come. */
         if (d->open_turn && event->turn >= d->open_turn)
             return;
-        event_summary(&summary, event);
+        event_words(&summary, WORDS_ROW, event);
         add(d, d->last_seq, event_type_name(event->type), WHOLE_EVENT, NULL, summary.len ? summary.buf : "it happened");
         return;
     }
@@ -493,7 +494,7 @@ void departures_end(struct departures *d)
         arena_reset(&d->scratch);
         if (journal_event(d->lines, d->entries[i].index, &was, &d->scratch, NULL) < 0)
             continue;
-        event_summary(&summary, &was);
+        event_words(&summary, WORDS_ROW, &was);
         add(d, was.seq, was.type_name, WHOLE_EVENT, summary.len ? summary.buf : "it happened", NULL);
     }
     if (d->count)

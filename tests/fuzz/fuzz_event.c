@@ -6,6 +6,7 @@
 #include "base/strbuf.h"
 #include "event/event.h"
 #include "base/json_members.h"
+#include "event/words.h"
 #include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -71,6 +72,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (event_decode(&back, &arena, line.buf, line.len, NULL) < 0)
         BUG("what was written cannot be read");
     check_same(&event, &back);
-    event_summary(&summary, &event);
+    event_words(&summary, WORDS_ROW, &event);
     return 0;
 }

@@ -1,5 +1,6 @@
 /* Compares what the encoder writes, and what lists say about it, with stored files. */
 
+#include "event/words.h"
 #include "support/event_lines.h"
 #include "base/file.h"
 #include "base/mem.h"
@@ -23,7 +24,7 @@ void event_lines_add(struct strbuf *out, const struct event *event)
 void event_lines_add_words(struct strbuf *out, const struct event *event)
 {
     CLEANUP(strbuf) struct strbuf words = STRBUF_INIT;
-    event_summary(&words, event);
+    event_words(&words, WORDS_ROW, event);
     strbuf_addf(out, "%s:%s", event->type_name, words.len ? " " : "");
     strbuf_add(out, words.buf, words.len);
     strbuf_addch(out, '\n');

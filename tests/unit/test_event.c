@@ -5,6 +5,7 @@
 #include "base/utf8.h"
 #include "event/event.h"
 #include "base/json_members.h"
+#include "event/words.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -298,7 +299,7 @@ static void unknown_things_survive(void **state)
     event_encode(&out, &event);
     assert_string_equal(out.buf, other);
     strbuf_reset(&out);
-    event_summary(&out, &event);
+    event_words(&out, WORDS_ROW, &event);
     assert_string_equal(out.buf, other);
 }
 
@@ -519,7 +520,7 @@ static void assert_summary(const char *line, const char *want)
     CLEANUP(strbuf) struct strbuf out = STRBUF_INIT;
     struct event event;
     decode(&event, &arena, line);
-    event_summary(&out, &event);
+    event_words(&out, WORDS_ROW, &event);
     assert_string_equal(out.buf, want);
 }
 
@@ -532,7 +533,7 @@ static void summaries_read_well(void **state)
             CLEANUP(strbuf) struct strbuf out = STRBUF_INIT;
             struct event event = {.type = (enum event_type)type};
             fill_body(&arena, event_layout(event.type), event_body(&event), round);
-            event_summary(&out, &event);
+            event_words(&out, WORDS_ROW, &event);
             assert_null(strchr(out.buf, '\n'));
         }
     }

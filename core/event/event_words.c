@@ -1,0 +1,651 @@
+/* An event in words.
+ *
+ * A row is made of parts with a blank between them. A part whose value is missing or empty falls out with the words
+ * around it, so the same parts serve an outcome that has an error and one that has none. Lists name their first items.
+ * JSON that belongs to others (arguments, a script's event, attributes) is shown by its shape.
+ *
+ * The sentences of an account follow below, one function for each type that has one. */
+
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/spell.h"
+#include "base/utf8.h"
+#include "words.h"
+#include <ctype.h>
+#include <string.h>
+
+/* Enough for the widest list; who wants the whole text inspects the event. */
+#define TEXT_CHARS   160
+#define EDITED_CHARS 200
+#define ITEMS_SHOWN  4
+
+/* The beginning of a text, with every run of white space as one space. In a value (`exact`) a run with a line break is
+ * shown as \n: an argument of two lines is another one than the same on one line. Prose may be broken anywhere. */
+static void add_flat(struct strbuf *out, const char *text, size_t len, size_t chars, bool exact)
+{
+    size_t keep = utf8_prefix(text, len, chars);
+    bool gap = false, any = false, broken = false;
+    for (size_t i = 0; i < keep; i++) {
+        if (isspace((unsigned char)text[i])) {
+            gap = any;
+            broken |= exact && text[i] == '\n';
+            continue;
+        }
+        if (gap)
+            strbuf_addstr(out, broken ? "\\n" : " ");
+        gap = broken = false;
+        any = true;
+        strbuf_addch(out, text[i]);
+    }
+    if (keep < len)
+        strbuf_addstr(out, "…");
+}
+
+/* Adds a row: parts between bars, each with one value. %s is prose, %-s words that were made here, %jd a number that
+ * may be EVENT_NULL_INT, %g any number. */
+__attribute__((format(printf, 2, 3))) static void row(struct strbuf *out, const char *parts, ...)
+{
+    size_t from = out->len;
+    va_list args;
+    va_start(args, parts);
+    for (const char *at = parts, *end; *at; at = *end ? end + 1 : end) {
+        end = strchrnul(at, '|');
+        const char *value = strchr(at, '%'), *behind = value + strcspn(value, "sdg") + 1, *text;
+        size_t start = out->len;
+        strbuf_addstr(out, start > from ? " " : "");
+        strbuf_add(out, at, (size_t)(value - at));
+        size_t empty = out->len;
+        if (behind[-1] == 's') {
+            text = va_arg(args, const char *);
+            if (text && value[1] == '-')
+                strbuf_addstr(out, text);
+            else if (text)
+                add_flat(out, text, strlen(text), TEXT_CHARS, false);
+        } else if (behind[-1] == 'd') {
+            intmax_t number = va_arg(args, intmax_t);
+            if (number != EVENT_NULL_INT)
+                strbuf_addf(out, "%jd", number);
+        } else {
+            json_write_num(out, va_arg(args, double));
+        }
+        if (out->len == empty)
+            strbuf_set_len(out, start);
+        else
+            strbuf_add(out, behind, (size_t)(end - behind));
+    }
+    va_end(args);
+}
+
+/* ---- lists and records, in the arena ---- */
+
+static const char *exact(struct arena *arena, const char *text)
+{
+    CLEANUP(strbuf) struct strbuf out = STRBUF_INIT;
+    if (text)
+        add_flat(&out, text, strlen(text), TEXT_CHARS, true);
+    return arena_memdup0(arena, out.buf, out.len);
+}
+
+/* Whether a record has the field at this offset: in a line that a person wrote it may be missing. */
+static bool has_field(enum event_record record, const void *body, size_t offset)
+{
+    struct event_layout layout = event_record_layout(record);
+    uint64_t present = *(const uint64_t *)body;
+    for (size_t i = 0; present && i < layout.count; i++)
+        if (layout.fields[i].offset == offset)
+            return present >> i & 1;
+    return true;
+}
+
+/* The first names of a list of `count` items of `stride` bytes. `name` and, in records of files, `added` are the
+ * offsets in an item; `removed` follows `added`. */
+static const char *names(struct arena *arena, const void *items, size_t count, size_t stride, size_t name,
+                         enum event_record record, size_t added)
+{
+    CLEANUP(strbuf) struct strbuf out = STRBUF_INIT;
+    for (size_t i = 0; i < count; i++) {
+        const char *item = (const char *)items + i * stride;
+        strbuf_addstr(&out, i ? ", " : "");
+        if (i == ITEMS_SHOWN) {
+            strbuf_addf(&out, "%zu more", count - i);
+            break;
+        }
+        strbuf_addstr(&out, exact(arena, *(const char *const *)(item + name)));
+        const int64_t *lines = (const void *)(item + added);
+        if (record && has_field(record, item, added))
+            strbuf_addf(&out, " +%lld -%lld", (long long)lines[0], (long long)lines[1]);
+    }
+    return arena_memdup0(arena, out.buf, out.len);
+}
+#define STRINGS(list) names(&arena, (list).items, (list).count, sizeof(*(list).items), 0, EVENT_RECORD_NONE, 0)
+#define NAMES(list, record, name)                                                                                      \
+    names(&arena, (list).items, (list).count, sizeof(*(list).items), offsetof(struct event_##record, name), 0, 0)
+#define FILES(list, record)                                                                                            \
+    names(&arena, (list).items, (list).count, sizeof(*(list).items), offsetof(struct event_##record, path),            \
+          EVENT_RECORD_##record, offsetof(struct event_##record, added))
+
+/* "c1, c2 | c3" */
+static const char *waves_named(struct arena *arena, const struct event_plan_wave_list *waves)
+{
+    CLEANUP(strbuf) struct strbuf out = STRBUF_INIT;
+    for (size_t i = 0; i < waves->count && i < ITEMS_SHOWN; i++) {
+        const struct event_strs *calls = &waves->items[i].calls;
+        strbuf_addstr(&out, out.len && calls->count ? " | " : "");
+        strbuf_addstr(&out, names(arena, calls->items, calls->count, sizeof(*calls->items), 0, EVENT_RECORD_NONE, 0));
+    }
+    if (waves->count > ITEMS_SHOWN)
+        strbuf_addf(&out, " | %zu more", waves->count - ITEMS_SHOWN);
+    return arena_memdup0(arena, out.buf, out.len);
+}
+
+static const char *model_named(struct arena *arena, const struct event_model_info *model)
+{
+    CLEANUP(strbuf) struct strbuf out = STRBUF_INIT;
+    if (model)
+        strbuf_addf(&out, "%s%s%s", exact(arena, model->provider), model->provider && model->name ? "/" : "",
+                    exact(arena, model->name));
+    return arena_memdup0(arena, out.buf, out.len);
+}
+
+/* The first of the values that are known. */
+static void add_budget(struct strbuf *out, const struct event_budget_values *values)
+{
+    struct event_layout layout = event_record_layout(EVENT_RECORD_budget_values);
+    size_t count = 0;
+    for (size_t i = 0; values && i < layout.count; i++) {
+        if ((values->present && !(values->present & (uint64_t)1 << i)) || count++ >= ITEMS_SHOWN)
+            continue;
+        strbuf_addf(out, "%s%s ", count > 1 ? ", " : "", layout.fields[i].name);
+        json_write_num(out, *(const double *)((const char *)values + layout.fields[i].offset));
+    }
+    if (count > ITEMS_SHOWN)
+        strbuf_addf(out, ", %zu more", count - ITEMS_SHOWN);
+}
+
+/* ---- JSON of others, by its shape ---- */
+
+static void add_json(struct strbuf *out, const struct json *value);
+
+/* An object by what it is called, if it is called anything. */
+static bool add_named(struct strbuf *out, const struct json *object)
+{
+    static const char *const keys[] = {"pattern", "query", "command", "path", "name",    "ref",
+                                       "id",      "error", "reason",  "text", "message", "type"};
+    for (size_t i = 0; i < COUNT_OF(keys); i++) {
+        const struct json *name = json_get(object, keys[i]);
+        if (name && name->type == JSON_STRING) {
+            add_flat(out, name->text, name->len, TEXT_CHARS, true);
+            return true;
+        }
+    }
+    return false;
+}
+
+static void add_items(struct strbuf *out, const struct json *container)
+{
+    size_t shown = 0;
+    json_each (item, container) {
+        strbuf_addstr(out, shown++ ? ", " : "");
+        if (shown > ITEMS_SHOWN) {
+            strbuf_addf(out, "%u more", container->count - ITEMS_SHOWN);
+            break;
+        }
+        if (item->key)
+            add_flat(out, item->key, strlen(item->key), TEXT_CHARS, false);
+        strbuf_addstr(out, item->key ? " " : "");
+        add_json(out, item);
+    }
+}
+
+static void add_json(struct strbuf *out, const struct json *value)
+{
+    bool container = value->type == JSON_ARRAY || value->type == JSON_OBJECT;
+    if (value->type == JSON_STRING || value->type == JSON_NUMBER)
+        add_flat(out, value->text, value->len, TEXT_CHARS, true);
+    else if (!container)
+        strbuf_add(out, value->src, value->src_len);
+    else if (value->type == JSON_OBJECT && add_named(out, value))
+        return;
+    else if (value->child && value->child->child && value->child->child->child)
+        json_write(out, value->child, JSON_COMPACT); /* too deep for words */
+    else
+        add_items(out, value);
+}
+
+static const char *json_named(struct arena *arena, const char *text)
+{
+    CLEANUP(strbuf) struct strbuf out = STRBUF_INIT;
+    const struct json *value = event_leaf(arena, text);
+    if (value && (value->type == JSON_TRUE || value->type == JSON_FALSE))
+        return value->type == JSON_TRUE ? "yes" : "no";
+    if (value)
+        add_json(&out, value);
+    return arena_memdup0(arena, out.buf, out.len);
+}
+
+static void finished_row(struct strbuf *out, struct arena *arena, const struct event_tool_finished *e)
+{
+    const char *artifact = e->artifact ? e->artifact->path ? e->artifact->path : e->artifact->id : NULL;
+    row(out, "%s|%s|%s|%jd ms|%-s|%-s|%-s", e->call, e->tool, e->outcome, e->elapsed_ms,
+        exact(arena, e->failure ? e->failure->error : NULL), exact(arena, e->denied ? e->denied->reason : NULL),
+        exact(arena, artifact));
+}
+
+/* ---- rows ---- */
+
+static void event_row(struct strbuf *out, const struct event *event)
+{
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
+    switch (event->type) {
+    case EVENT_SESSION_STARTED:
+        row(out, "%s|%-s|in %s", event->session_started.session, model_named(&arena, event->session_started.model),
+            event->session_started.workspace);
+        break;
+    case EVENT_TURN_STARTED:
+        row(out, "%s", event->turn_started.prompt);
+        break;
+    case EVENT_CONTEXT_LOADED:
+        row(out, "memory: %-s|pack: %-s", NAMES(event->context_loaded.memory, memory_item, text),
+            NAMES(event->context_loaded.pack, pack_entry, path));
+        break;
+    case EVENT_BUDGET_OPENED:
+        add_budget(out, event->budget_opened.limits);
+        break;
+    case EVENT_TURN_PREPARED:
+        row(out, "messages: %jd|tools: %-s",
+            event->turn_prepared.messages.count ? (int64_t)event->turn_prepared.messages.count : EVENT_NULL_INT,
+            STRINGS(event->turn_prepared.tools));
+        break;
+    case EVENT_MODEL_REQUESTED:
+        row(out, "step %jd", event->model_requested.step);
+        break;
+    case EVENT_MODEL_DELTA:
+        row(out, "%s|%s", event->model_delta.text, event->model_delta.thinking);
+        break;
+    case EVENT_MODEL_RESPONDED:
+        row(out, "step %jd|%-s|%s", event->model_responded.step,
+            NAMES(event->model_responded.tool_calls, tool_request, name), event->model_responded.text);
+        break;
+    case EVENT_MODEL_FAILED:
+        row(out, "step %jd|attempt %jd|%s|again in %jd ms", event->model_failed.step, event->model_failed.attempt,
+            event->model_failed.error, event->model_failed.retry_in_ms);
+        break;
+    case EVENT_MODEL_CHANGED:
+        row(out, "%-s|by %s", model_named(&arena, event->model_changed.model), event->model_changed.by);
+        break;
+    case EVENT_TOOLS_CHANGED:
+        row(out, "added: %-s|changed: %-s|removed: %-s", STRINGS(event->tools_changed.added),
+            STRINGS(event->tools_changed.changed), STRINGS(event->tools_changed.removed));
+        break;
+    case EVENT_CONTEXT_COMPACTED:
+        row(out, "step %jd|%jd tokens|now %jd|%s", event->context_compacted.step, event->context_compacted.before,
+            event->context_compacted.after, event->context_compacted.how);
+        break;
+    case EVENT_WAVES_PLANNED:
+        row(out, "step %jd|%-s", event->waves_planned.step, waves_named(&arena, &event->waves_planned.waves));
+        break;
+    case EVENT_TOOL_STARTED:
+        row(out, "%s|%s|%-s", event->tool_started.call, event->tool_started.tool,
+            json_named(&arena, event->tool_started.arguments));
+        break;
+    case EVENT_TOOL_OUTPUT:
+        row(out, "%s|%s|%s", event->tool_output.call, event->tool_output.stream, event->tool_output.text);
+        break;
+    case EVENT_SCRIPT_EVENT:
+        row(out, "%s|%-s", event->script_event.call, json_named(&arena, event->script_event.event));
+        break;
+    case EVENT_WRITE_PROPOSED:
+        row(out, "%s|%-s", event->write_proposed.call, FILES(event->write_proposed.files, proposed_file));
+        break;
+    case EVENT_WRITE_DECIDED:
+        row(out, "%s|%s|by %s|%s", event->write_decided.ask, event->write_decided.decision, event->write_decided.by,
+            event->write_decided.reason);
+        break;
+    case EVENT_CHECKPOINT_SAVED:
+        row(out, "%s|%s|%-s", event->checkpoint_saved.call, event->checkpoint_saved.checkpoint,
+            STRINGS(event->checkpoint_saved.paths));
+        break;
+    case EVENT_WRITE_APPLIED:
+        row(out, "%s|%-s", event->write_applied.call, FILES(event->write_applied.files, applied_file));
+        break;
+    case EVENT_WRITE_UNDONE:
+        row(out, "%s|%-s", event->write_undone.checkpoint, STRINGS(event->write_undone.paths));
+        break;
+    case EVENT_TOOL_FINISHED:
+        finished_row(out, &arena, &event->tool_finished);
+        break;
+    case EVENT_WORKSPACE_OP:
+        row(out, "%s|%jd ms|%-s|%s", event->workspace_op.op, event->workspace_op.elapsed_ms,
+            json_named(&arena, event->workspace_op.attrs), event->workspace_op.error);
+        break;
+    case EVENT_WORKSPACE_STATE:
+        row(out, "%s|%jd bytes|of %jd|%-s", event->workspace_state.exec_id, event->workspace_state.used,
+            event->workspace_state.limit, NAMES(event->workspace_state.entries, workspace_entry, path));
+        break;
+    case EVENT_PROGRAM_STARTED:
+        row(out, "%s|%s|in %s", event->program_started.program, event->program_started.cmd, event->program_started.cwd);
+        break;
+    case EVENT_PROGRAM_OUTPUT:
+        row(out, "%s|%s", event->program_output.program, event->program_output.text);
+        break;
+    case EVENT_PROGRAM_INPUT:
+        row(out, "%s|by %s|%s", event->program_input.program, event->program_input.by, event->program_input.text);
+        break;
+    case EVENT_PROGRAM_ENDED:
+        row(out, "%s|exit %jd|%s", event->program_ended.program, event->program_ended.exit_code,
+            event->program_ended.why);
+        break;
+    case EVENT_NETWORK_CONNECTED:
+        row(out, "%s|%s|port %jd|%jd bytes", event->network_connected.call, event->network_connected.host,
+            event->network_connected.port, event->network_connected.bytes);
+        break;
+    case EVENT_LATE_SUPPRESSED:
+        row(out, "%s|after %jd ms", event->late_suppressed.call, event->late_suppressed.elapsed_ms);
+        break;
+    case EVENT_REFLECTION:
+        row(out, "step %jd|%s", event->reflection.step, event->reflection.text);
+        break;
+    case EVENT_BUDGET_CHARGED:
+        add_budget(out, event->budget_charged.used);
+        break;
+    case EVENT_BUDGET_WARNED:
+        row(out, "%s|%g|of %g", event->budget_warned.key, event->budget_warned.used, event->budget_warned.limit);
+        break;
+    case EVENT_HELD:
+        row(out, "%s|%s", event->held.gate, event->held.call);
+        break;
+    case EVENT_RELEASED:
+        row(out, "%s|by %s", event->released.gate, event->released.by);
+        break;
+    case EVENT_EDITED:
+        row(out, "%s|%s", event->edited.what, event->edited.call);
+        break;
+    case EVENT_TURN_FINALIZED:
+        row(out, "citations: %-s", NAMES(event->turn_finalized.citations, citation, ref));
+        break;
+    case EVENT_TURN_FINISHED:
+        row(out, "%s|%jd steps|%jd calls|%jd ms|%s", event->turn_finished.status, event->turn_finished.steps,
+            event->turn_finished.tool_calls, event->turn_finished.elapsed_ms, event->turn_finished.text);
+        break;
+    case EVENT_SESSION_ENDED:
+        row(out, "%s", event->session_ended.reason);
+        break;
+    case EVENT_OTHER:
+        if (event->raw)
+            add_flat(out, event->raw, event->raw_len, TEXT_CHARS, false);
+        break;
+    case EVENT_WRITES_CLOSED:
+    case EVENT_TYPE_COUNT:
+        break;
+    }
+}
+
+/* ---- sentences ---- */
+
+/* A name inside a sentence of ours: a line break in it must not look like one of ours. */
+static void add_name(struct strbuf *out, const char *name, const char *otherwise)
+{
+    name = name ? name : otherwise;
+    utf8_sanitize(out, name, strlen(name), 0);
+}
+
+static void add_dot(struct strbuf *out)
+{
+    strbuf_addf(out, " %s ", text_dot());
+}
+
+/* "3.2 s · 1,204 tokens in, 312 out · $0.004" */
+static void add_usage(struct strbuf *out, int64_t ms, const struct event_usage *usage, double cost_usd)
+{
+    text_ms(out, ms);
+    if (usage && (usage->input || usage->output)) {
+        add_dot(out);
+        text_count(out, usage->input);
+        strbuf_addstr(out, " tokens in, ");
+        text_count(out, usage->output);
+        strbuf_addstr(out, " out");
+    }
+    if (!isnan(cost_usd)) {
+        add_dot(out);
+        text_money(out, cost_usd);
+    }
+}
+
+static void session_started(struct strbuf *out, const struct event_session_started *e)
+{
+    /* A file that a person wrote was made by no program: it is called by its name, if it has one. */
+    strbuf_addstr(out, e->app ? "" : e->session ? "recording " : "recording");
+    add_name(out, e->app, e->session ? e->session : "");
+    if (e->model && e->model->provider) {
+        add_dot(out);
+        add_name(out, e->model->provider, "");
+        strbuf_addstr(out, e->model->name && *e->model->name ? " " : "");
+        add_name(out, e->model->name, "");
+    }
+    if (e->workspace) {
+        add_dot(out);
+        add_name(out, e->workspace, "");
+    }
+}
+
+static void context_loaded(struct strbuf *out, const struct event_context_loaded *e)
+{
+    if (e->memory.count)
+        text_plural(out, (int64_t)e->memory.count, "memory", "memories");
+    if (e->pack.count) {
+        strbuf_addstr(out, e->memory.count ? ", " : "");
+        text_plural(out, (int64_t)e->pack.count, "excerpt", "excerpts");
+    }
+    for (size_t i = 0; i < e->pack.count; i++) {
+        strbuf_addstr(out, i ? ", " : ": ");
+        add_name(out, e->pack.items[i].path, "?");
+    }
+}
+
+static void model_responded(struct strbuf *out, const struct event_model_responded *e)
+{
+    /* Who writes answers down by hand need not measure them. */
+    bool measured = e->latency_ms || (e->usage && (e->usage->input || e->usage->output)) || !isnan(e->cost_usd);
+    if (measured)
+        add_usage(out, e->latency_ms, e->usage, e->cost_usd);
+    if (!e->stop || !*e->stop || e->tool_calls.count || strcmp(e->stop, "end_turn") == 0)
+        return;
+    if (measured)
+        add_dot(out);
+    strbuf_addf(out, "stopped by %s", e->stop);
+}
+
+static void model_failed(struct strbuf *out, const struct event_model_failed *e)
+{
+    strbuf_addf(out, "could not be asked: %s", e->error ? e->error : "no reason was given");
+    strbuf_addstr(out, e->retry_in_ms == EVENT_NULL_INT ? "; gave up" : "; again in ");
+    if (e->retry_in_ms != EVENT_NULL_INT)
+        text_ms(out, e->retry_in_ms);
+}
+
+/* "approved in part by key, 1 of 2 hunks after 3.2 s" */
+static void write_decided(struct strbuf *out, const struct event_write_decided *e)
+{
+    bool partial = e->decision && strcmp(e->decision, "partial") == 0;
+    int64_t kept = 0, of = 0;
+    add_name(out, partial ? "approved in part" : e->decision, "?");
+    strbuf_addstr(out, " by ");
+    add_name(out, e->by, "?");
+    for (size_t i = 0; i < e->hunks.count; i++) {
+        kept += (int64_t)e->hunks.items[i].keep.count;
+        of += e->hunks.items[i].of;
+    }
+    if (partial) {
+        strbuf_addf(out, ", %lld of ", (long long)kept);
+        text_plural(out, of, "hunk", "hunks");
+    }
+    if (e->waited_ms > 0) {
+        strbuf_addstr(out, " after ");
+        text_ms(out, e->waited_ms);
+    }
+}
+
+void words_file(struct strbuf *out, const char *path, int64_t added, int64_t removed)
+{
+    add_name(out, path, "?");
+    strbuf_addstr(out, " +");
+    text_count(out, added);
+    strbuf_addstr(out, " -");
+    text_count(out, removed);
+}
+
+static void write_applied(struct strbuf *out, const struct event_write_applied *e)
+{
+    if (!e->files.count)
+        strbuf_addstr(out, "the call was made; what it wrote was not shown before");
+    for (size_t i = 0; i < e->files.count; i++) {
+        const struct event_applied_file *file = &e->files.items[i];
+        strbuf_addstr(out, i ? ", " : "wrote ");
+        words_file(out, file->path, file->added, file->removed);
+    }
+}
+
+static void write_undone(struct strbuf *out, const struct event_write_undone *e)
+{
+    add_name(out, e->checkpoint, "?");
+    for (size_t i = 0; i < e->paths.count; i++) {
+        strbuf_addstr(out, i ? ", " : ": ");
+        add_name(out, e->paths.items[i], "?");
+    }
+}
+
+static void add_amount(struct strbuf *out, const char *key, double amount)
+{
+    if (strcmp(key, "wall_ms") == 0)
+        text_ms(out, (int64_t)amount);
+    else if (strcmp(key, "cost_usd") == 0)
+        text_money(out, amount);
+    else
+        text_count(out, (int64_t)amount);
+}
+
+static void budget_warned(struct strbuf *out, const struct event_budget_warned *e)
+{
+    const char *key = e->key ? e->key : "?";
+    size_t at = out->len;
+    add_name(out, strcmp(key, "wall_ms") == 0 ? "time" : strcmp(key, "cost_usd") == 0 ? "cost" : key, "");
+    for (; at < out->len; at++)
+        if (out->buf[at] == '_')
+            out->buf[at] = ' ';
+    /* A recording may claim any number; only those that are one are put in words. */
+    if (!(e->limit > 0 && fabs(e->used) < 1e15 && e->limit < 1e15)) {
+        strbuf_addstr(out, ": near its limit");
+        return;
+    }
+    strbuf_addstr(out, ": ");
+    add_amount(out, key, e->used);
+    strbuf_addstr(out, " of ");
+    add_amount(out, key, e->limit);
+    strbuf_addf(out, " used (%.0f %%)", e->used / e->limit * 100);
+}
+
+static void edited(struct strbuf *out, const struct event_edited *e)
+{
+    const char *after = e->after ? e->after : "gone";
+    add_name(out, e->what, "?");
+    strbuf_addstr(out, e->call ? " of " : "");
+    add_name(out, e->call, "");
+    strbuf_addstr(out, ", now ");
+    add_flat(out, after, strlen(after), EDITED_CHARS, false);
+}
+
+void words_turn_end(struct strbuf *out, const struct event_turn_finished *e, double cost_usd)
+{
+    if (e->status && strcmp(e->status, "budget") == 0) {
+        strbuf_addstr(out, "used up");
+        add_dot(out);
+    }
+    text_plural(out, e->steps, "step", "steps");
+    add_dot(out);
+    text_plural(out, e->tool_calls, "call", "calls");
+    add_dot(out);
+    add_usage(out, e->elapsed_ms, e->usage, cost_usd);
+    if (e->waited_ms >= 1000) {
+        add_dot(out);
+        strbuf_addstr(out, "waited ");
+        text_ms(out, e->waited_ms);
+    }
+}
+
+/* The sentence of a type that has one; false when its row says as much. */
+static bool add_sentence(struct strbuf *out, enum words_form form, const struct event *event)
+{
+    switch (event->type) {
+    case EVENT_SESSION_STARTED:
+        session_started(out, &event->session_started);
+        return true;
+    case EVENT_CONTEXT_LOADED:
+        context_loaded(out, &event->context_loaded);
+        return true;
+    case EVENT_MODEL_RESPONDED:
+        model_responded(out, &event->model_responded);
+        return true;
+    case EVENT_MODEL_FAILED:
+        model_failed(out, &event->model_failed);
+        return true;
+    case EVENT_WRITE_DECIDED:
+        write_decided(out, &event->write_decided);
+        if (form == WORDS_PLAIN && event->write_decided.reason && *event->write_decided.reason)
+            strbuf_addf(out, ": %s", event->write_decided.reason);
+        return true;
+    case EVENT_WRITE_APPLIED:
+        write_applied(out, &event->write_applied);
+        return true;
+    case EVENT_WRITE_UNDONE:
+        write_undone(out, &event->write_undone);
+        return true;
+    case EVENT_WORKSPACE_OP: /* what went well is told by the call that wanted it */
+        if (!event->workspace_op.error || !*event->workspace_op.error)
+            return true;
+        add_name(out, event->workspace_op.op, "?");
+        strbuf_addch(out, ' ');
+        text_ms(out, event->workspace_op.elapsed_ms);
+        strbuf_addf(out, ": %s", event->workspace_op.error);
+        return true;
+    case EVENT_LATE_SUPPRESSED:
+        add_name(out, event->late_suppressed.call, "a call");
+        strbuf_addstr(out, " came back after ");
+        text_ms(out, event->late_suppressed.elapsed_ms);
+        strbuf_addstr(out, "; nothing of it was used");
+        return true;
+    case EVENT_REFLECTION:
+        strbuf_addstr(out, event->reflection.text ? event->reflection.text : "");
+        return true;
+    case EVENT_BUDGET_WARNED:
+        budget_warned(out, &event->budget_warned);
+        return true;
+    case EVENT_RELEASED: /* a question that was answered says so itself */
+        if (event->released.by && strcmp(event->released.by, "decision") == 0)
+            return true;
+        add_name(out, event->released.gate, "?");
+        strbuf_addstr(out, ", released by ");
+        add_name(out, event->released.by, "?");
+        return true;
+    case EVENT_EDITED:
+        edited(out, &event->edited);
+        return true;
+    case EVENT_TURN_FINALIZED:
+        for (size_t i = 0, shown = 0; i < event->turn_finalized.citations.count; i++)
+            if (event->turn_finalized.citations.items[i].ref) {
+                strbuf_addstr(out, shown++ ? ", " : "");
+                add_name(out, event->turn_finalized.citations.items[i].ref, "");
+            }
+        return true;
+    case EVENT_TURN_FINISHED:
+        words_turn_end(out, &event->turn_finished, NAN);
+        return true;
+    default:
+        return false;
+    }
+}
+
+void event_words(struct strbuf *out, enum words_form form, const struct event *event)
+{
+    if (form == WORDS_ROW || !add_sentence(out, form, event))
+        event_row(out, event);
+}
