@@ -27,23 +27,6 @@ static int replay(struct ui *ui, enum action action, const char *argument, struc
 
 /* The commands */
 
-static void quit_now(struct ui *ui, void *data)
-{
-    (void)data;
-    ui_get_host(ui)->quit(ui_get_host(ui));
-}
-
-static int do_quit(struct ui *ui, const struct view *view, const char *argument, struct err *err)
-{
-    (void)argument;
-    (void)err;
-    if (view->mode != VIEW_REPLAY && session_turn_running(view->session))
-        ui_open_dialog(ui, dialog_confirm_new("A turn is running. Cancel it and quit?", quit_now, NULL));
-    else
-        quit_now(ui, NULL);
-    return 0;
-}
-
 static int do_theme(struct ui *ui, const struct view *view, const char *argument, struct err *err)
 {
     (void)view;
@@ -142,15 +125,6 @@ static int do_open(struct ui *ui, const struct view *view, const char *argument,
     return host->open(host, argument, err);
 }
 
-static int do_sessions(struct ui *ui, const struct view *view, const char *argument, struct err *err)
-{
-    (void)view;
-    (void)argument;
-    (void)err;
-    ui_open_dialog(ui, dialog_sessions_new());
-    return 0;
-}
-
 static int do_fork(struct ui *ui, const struct view *view, const char *argument, struct err *err)
 {
     if (view->mode != VIEW_REPLAY)
@@ -167,14 +141,6 @@ static int do_undo(struct ui *ui, const struct view *view, const char *argument,
 static int do_filter(struct ui *ui, const struct view *view, const char *argument, struct err *err)
 {
     return ui_filter(ui, view, argument) ? 0 : err_set(err, "this pane has no rows to filter (/ searches it)");
-}
-
-static int do_help(struct ui *ui, const struct view *view, const char *argument, struct err *err)
-{
-    (void)argument;
-    (void)err;
-    ui_open_dialog(ui, dialog_help_new(ui_contexts(ui, view)));
-    return 0;
 }
 
 static int do_save(struct ui *ui, const struct view *view, const char *argument, struct err *err)
@@ -207,9 +173,7 @@ static int do_departures(struct ui *ui, const struct view *view, const char *arg
 
 static int do_permissions(struct ui *ui, const struct view *view, const char *argument, struct err *err)
 {
-    (void)view;
-    (void)argument;
-    (void)err;
+    (void)view, (void)argument, (void)err;
     ui_open_dialog(ui, dialog_list_new(&dialog_permissions));
     return 0;
 }
@@ -249,8 +213,7 @@ static int do_model(struct ui *ui, const struct view *view, const char *argument
 
 static int do_cancel(struct ui *ui, const struct view *view, const char *argument, struct err *err)
 {
-    (void)view;
-    (void)argument;
+    (void)view, (void)argument;
     return submit(ui, &(struct intent){.type = INTENT_CANCEL}, err);
 }
 
@@ -352,8 +315,8 @@ static void switch_words(struct words *words, const struct view *view)
 
 static const struct command {
     const char *name, *argument, *help;
-    bool needs; /* the argument */
-    command_fn *run;
+    bool needs;      /* the argument */
+    command_fn *run; /* NULL: it is the action of that name */
     void (*words)(struct words *words, const struct view *view);
 } command_table[] = {
     {"break", "SPEC", "hold at tool=NAME, effect=CLASS, path=GLOB, outcome=TYPE, budget=N%, gate=NAME", true, do_break,
@@ -366,15 +329,15 @@ static const struct command {
     {"fork", "[PROMPT]", "go on live from here in a new session", false, do_fork, NULL},
     {"gate", "", "what stands at the gate", false, do_gate, NULL},
     {"goto", "SEQ or SECONDSs", "to an event of the recording (58), or a time (12.4s)", true, do_goto, NULL},
-    {"help", "", "every key", false, do_help, NULL},
+    {"help", "", "every key", false, NULL, NULL},
     {"model", "[NAME]", "ask another model from the next request on", false, do_model, model_words},
     {"open", "FILE", "open a session, a recording or a fixture", true, do_open, open_words},
     {"permissions", "", "what was allowed for the session", false, do_permissions, NULL},
     {"program", "[NAME]", "what a program prints, and typing into it", false, do_program, program_words},
-    {"quit", "", "leave", false, do_quit, NULL},
+    {"quit", "", "leave", false, NULL, NULL},
     {"save", "FILE", "write the journal to a file of its own", true, do_save, NULL},
     {"serial", "[on|off]", "run calls one at a time", false, do_serial, switch_words},
-    {"sessions", "", "recent sessions and fixtures", false, do_sessions, NULL},
+    {"sessions", "", "recent sessions and fixtures", false, NULL, NULL},
     {"speed", "X", "how fast the recording plays", true, do_speed, NULL},
     {"theme", "NAME", "switch to a theme", true, do_theme, theme_words},
     {"unbreak", "N or SPEC", "take a breakpoint away", true, do_unbreak, unbreak_words},
@@ -423,7 +386,10 @@ int command_run(struct ui *ui, const struct view *view, const char *line, struct
         text[len - 1] = '\0';
     if (command->needs && !*text)
         return err_set(err, "%s needs %s: %s", command->name, command->argument, command->help);
-    return command->run(ui, view, text, err);
+    if (command->run)
+        return command->run(ui, view, text, err);
+    ui_act(ui, view, action_from_name(command->name));
+    return 0;
 }
 
 bool command_complete(const struct view *view, const char *line, struct strbuf *completed, struct strbuf *offers)
