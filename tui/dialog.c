@@ -28,7 +28,13 @@ struct dialog *dialog_alloc(const struct dialog_ops *ops)
 struct rect dialog_place(struct dialog *dialog, const struct view *view, int rows, int cols)
 {
     dialog->view = view;
-    return dialog->ops->place ? dialog->ops->place(dialog, view, rows, cols) : rect_make(0, 0, rows - 1, cols);
+    return dialog->ops->place ? dialog->ops->place(dialog, rows, cols) : rect_make(0, 0, rows - 1, cols);
+}
+
+bool dialog_press(struct dialog *dialog, const struct view *view, const struct key *key, enum action action)
+{
+    dialog->view = view;
+    return dialog->ops->key(dialog, key, action);
 }
 
 struct rect dialog_center(int rows, int cols, int want_rows, int want_cols)
@@ -130,14 +136,13 @@ static int rows_below(const struct dialog_list *form, const struct canvas *canva
 }
 
 /* One row is for what is typed, one stays blank. */
-static struct rect list_dialog_place(struct dialog *dialog, const struct view *view, int rows, int cols)
+static struct rect list_dialog_place(struct dialog *dialog, int rows, int cols)
 {
     const struct list_dialog *shown = (struct list_dialog *)dialog;
     const struct dialog_list *form = shown->form;
     const struct canvas canvas = {.ascii = !text_utf8()};
     size_t count = form->count(dialog), most = form->rows_most ? (size_t)form->rows_most : LIST_ROWS_MAX;
     int width = form->cols < cols - 4 ? form->cols : cols - 4, list = (int)(count < most ? count : most);
-    (void)view;
     if (form->rows)
         return dialog_center(rows, cols, form->rows, width);
     if (!count) {
@@ -179,12 +184,10 @@ static void paint_nothing(const struct list_dialog *shown, struct canvas *canvas
                empty && form->empty_look ? form->empty_look : LOOK_DIM, words.buf);
 }
 
-static void list_dialog_paint(struct dialog *dialog, struct ui *ui, const struct view *view, struct canvas *canvas,
-                              struct rect inside)
+static void list_dialog_paint(struct dialog *dialog, struct canvas *canvas, struct rect inside)
 {
     struct list_dialog *shown = (struct list_dialog *)dialog;
     const struct dialog_list *form = shown->form;
-    (void)ui, (void)view;
     int line = paint_line(shown, canvas, inside);
     int below = rows_below(form, canvas, inside.cols - 2);
     int above = inside.rows - below > BODY_ROWS_MIN ? inside.rows - below : BODY_ROWS_MIN;
@@ -218,7 +221,7 @@ static bool key_of_row(struct list_dialog *shown, const struct key *key, enum ac
 }
 
 /* The key is for a line that is open. */
-static bool list_dialog_type(struct list_dialog *shown, struct ui *ui, const struct key *key, enum action action)
+static bool list_dialog_type(struct list_dialog *shown, const struct key *key, enum action action)
 {
     struct list *list = &shown->dialog.list;
     bool asks = shown->form->ask != NULL;
@@ -236,7 +239,7 @@ static bool list_dialog_type(struct list_dialog *shown, struct ui *ui, const str
         return true;
     case INPUT_CLOSED:
         if (asks) {
-            ui_close_dialog(ui);
+            ui_close_dialog(shown->dialog.ui);
             return true;
         }
         input_set(&shown->line, "");
@@ -253,23 +256,20 @@ static bool list_dialog_type(struct list_dialog *shown, struct ui *ui, const str
     return true;
 }
 
-static bool list_dialog_key(struct dialog *dialog, struct ui *ui, const struct view *view, const struct key *key,
-                            enum action action)
+static bool list_dialog_key(struct dialog *dialog, const struct key *key, enum action action)
 {
     struct list_dialog *shown = (struct list_dialog *)dialog;
-    dialog->view = view;
     if (shown->typing || shown->form->ask)
-        return list_dialog_type(shown, ui, key, action);
+        return list_dialog_type(shown, key, action);
     if (action == ACTION_SEARCH || action == ACTION_FILTER)
         return shown->typing = true;
     return key_of_row(shown, key, action) || list_action(&dialog->list, action, dialog->height);
 }
 
-static const char *list_dialog_footer(struct dialog *dialog, const struct view *view)
+static const char *list_dialog_footer(struct dialog *dialog)
 {
     const struct list_dialog *shown = (struct list_dialog *)dialog;
     const struct dialog_list *form = shown->form;
-    dialog->view = view;
     if (shown->typing)
         return "Enter keep   Esc show all";
     return form->count(dialog) || !form->empty_footer ? form->footer : form->empty_footer;
@@ -320,11 +320,10 @@ static int paint_said(struct text_dialog *text, struct canvas *canvas, struct re
                : flow_paint(canvas, rect_make(in.row, in.col, in.rows, in.cols - 1), 0, 1, LOOK_DIM, text->form->label);
 }
 
-static struct rect text_dialog_place(struct dialog *dialog, const struct view *view, int rows, int cols)
+static struct rect text_dialog_place(struct dialog *dialog, int rows, int cols)
 {
     struct text_dialog *text = (struct text_dialog *)dialog;
     int width = dialog->cols < cols - 4 ? dialog->cols : cols - 4, typed = 0;
-    (void)view;
     if (text->form->whole)
         return rect_make(0, 0, rows - 1, cols);
     if (text->form->done) {
@@ -335,12 +334,10 @@ static struct rect text_dialog_place(struct dialog *dialog, const struct view *v
     return dialog_center(rows, cols, text->said + typed + 2, width);
 }
 
-static void text_dialog_paint(struct dialog *dialog, struct ui *ui, const struct view *view, struct canvas *canvas,
-                              struct rect inside)
+static void text_dialog_paint(struct dialog *dialog, struct canvas *canvas, struct rect inside)
 {
     struct text_dialog *text = (struct text_dialog *)dialog;
     bool types = text->form->done != NULL;
-    (void)ui, (void)view;
     list_settle(&dialog->list, (size_t)text->said, inside.rows);
     int used = paint_said(text, canvas, rect_make(inside.row, inside.col, inside.rows - types, inside.cols));
     if (!types)
@@ -351,26 +348,25 @@ static void text_dialog_paint(struct dialog *dialog, struct ui *ui, const struct
 }
 
 /* What was typed goes to the form, which may open another dialog: this one goes first. */
-static void text_dialog_done(const struct text_dialog *text, struct ui *ui)
+static void text_dialog_done(const struct text_dialog *text)
 {
     CLEANUP(free) char *typed = xstrdup(text->input.text.buf);
+    struct ui *ui = text->dialog.ui;
     const struct dialog_text *form = text->form;
     void *user = text->user;
     ui_close_dialog(ui);
     form->done(ui, typed, user);
 }
 
-static bool text_dialog_key(struct dialog *dialog, struct ui *ui, const struct view *view, const struct key *key,
-                            enum action action)
+static bool text_dialog_key(struct dialog *dialog, const struct key *key, enum action action)
 {
     struct text_dialog *text = (struct text_dialog *)dialog;
     const struct dialog_text *form = text->form;
-    dialog->view = view;
     enum input_result typed = form->done ? input_key(&text->input, key) : INPUT_IGNORED;
     if (typed == INPUT_DONE)
-        text_dialog_done(text, ui);
+        text_dialog_done(text);
     else if (typed == INPUT_CLOSED || (action != ACTION_NONE && action == form->closes))
-        ui_close_dialog(ui);
+        ui_close_dialog(dialog->ui);
     else if (form->done)
         return typed == INPUT_CHANGED || line_keeps(action);
     else

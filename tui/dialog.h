@@ -22,13 +22,13 @@ struct dialog_ops {
     bool through;       /* keys it does not take go on to the panes below; else they end here */
     void (*release)(struct dialog *dialog); /* may be NULL */
     /* How large it would like to be on a screen of this size. NULL: it covers everything but the footer. */
-    struct rect (*place)(struct dialog *dialog, const struct view *view, int rows, int cols);
-    void (*paint)(struct dialog *dialog, struct ui *ui, const struct view *view, struct canvas *canvas, struct rect inside);
+    struct rect (*place)(struct dialog *dialog, int rows, int cols);
+    void (*paint)(struct dialog *dialog, struct canvas *canvas, struct rect inside);
     /* `action` is what the keymap says (ACTION_NONE for plain characters). False: not for it; Esc is handled by the ui. */
-    bool (*key)(struct dialog *dialog, struct ui *ui, const struct view *view, const struct key *key, enum action action);
+    bool (*key)(struct dialog *dialog, const struct key *key, enum action action);
     /* For words that change with what is shown; NULL: the constants above. */
-    const char *(*title_of)(struct dialog *dialog, const struct view *view);
-    const char *(*footer_of)(struct dialog *dialog, const struct view *view);
+    const char *(*title_of)(struct dialog *dialog);
+    const char *(*footer_of)(struct dialog *dialog);
 };
 
 struct dialog {
@@ -142,6 +142,7 @@ bool ui_too_new(const struct ui *ui, int64_t since_us);
 /* For the ui and for dialogs that paint themselves, in dialog.c. */
 struct dialog *dialog_alloc(const struct dialog_ops *ops);
 struct rect dialog_place(struct dialog *dialog, const struct view *view, int rows, int cols);
+bool dialog_press(struct dialog *dialog, const struct view *view, const struct key *key, enum action action);
 struct rect dialog_center(int rows, int cols, int want_rows, int want_cols); /* leaves the first and the last line free */
 /* Whether the key is this one, without Ctrl and Alt. */
 bool dialog_pressed(const struct key *key, uint32_t code);

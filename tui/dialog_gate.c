@@ -229,24 +229,22 @@ static void prepare(struct gate_dialog *gate, const struct view *view, int width
 
 /* As high as what it says, up to half of the screen: on a small one over the conversation, so that calls can be chosen
  * right below, else in the lower left corner. */
-static struct rect gate_place(struct dialog *dialog, const struct view *view, int rows, int cols)
+static struct rect gate_place(struct dialog *dialog, int rows, int cols)
 {
     struct gate_dialog *gate = (struct gate_dialog *)dialog;
     int width = cols >= 160 ? cols / 2 : cols >= 100 ? cols * 11 / 20 : cols;
     int most = cols >= 100 ? rows / 2 : rows * 13 / 24;
-    prepare(gate, view, width - 2);
+    prepare(gate, dialog->view, width - 2);
     int height = gate->lines.count + 2 < (size_t)most ? (int)gate->lines.count + 2 : most;
     int below = ui_pane_row(dialog->ui, pane_tools.number);
     below = below > height ? below : 1 + most;
     return rect_make((cols >= 100 ? rows - 1 : below) - height, 0, height, width);
 }
 
-static void gate_paint(struct dialog *dialog, struct ui *ui, const struct view *view, struct canvas *canvas,
-                       struct rect inside)
+static void gate_paint(struct dialog *dialog, struct canvas *canvas, struct rect inside)
 {
     struct gate_dialog *gate = (struct gate_dialog *)dialog;
-    (void)ui;
-    if (!view->held)
+    if (!dialog->view->held)
         return;
     list_settle(&dialog->list, gate->lines.count, inside.rows);
     wrapped_paint(&gate->lines, canvas, inside, dialog->list.top);
@@ -255,16 +253,16 @@ static void gate_paint(struct dialog *dialog, struct ui *ui, const struct view *
 }
 
 /* Its lines are broken to its width: sideways there is nothing. */
-static bool gate_key(struct dialog *dialog, struct ui *ui, const struct view *view, const struct key *key,
-                     enum action action)
+static bool gate_key(struct dialog *dialog, const struct key *key, enum action action)
 {
-    (void)ui, (void)view, (void)key;
+    (void)key;
     return action != ACTION_LEFT && action != ACTION_RIGHT && list_scroll(&dialog->list, action, dialog->height);
 }
 
-static const char *gate_title(struct dialog *dialog, const struct view *view)
+static const char *gate_title(struct dialog *dialog)
 {
     struct gate_dialog *gate = (struct gate_dialog *)dialog;
+    const struct view *view = dialog->view;
     snprintf(gate->title, sizeof(gate->title), "held %s%s%.60s", view->held ? gate_name(view->gate.gate) : "",
              view->held && view->gate.why ? ", " : "", view->held && view->gate.why ? view->gate.why : "");
     return gate->title;

@@ -183,9 +183,9 @@ static void show_tab(struct inspect_dialog *inspect, enum tab tab)
 
 /* ---- painting ---- */
 
-static struct rect inspect_place(struct dialog *dialog, const struct view *view, int rows, int cols)
+static struct rect inspect_place(struct dialog *dialog, int rows, int cols)
 {
-    (void)dialog, (void)view;
+    (void)dialog;
     return dialog_center(rows, cols, rows - 4, cols >= 100 ? cols - 8 : cols - 2);
 }
 
@@ -231,15 +231,13 @@ static void paint_pager(struct inspect_dialog *inspect, struct canvas *canvas, s
     }
 }
 
-static void inspect_paint(struct dialog *dialog, struct ui *ui, const struct view *view, struct canvas *canvas,
-                          struct rect inside)
+static void inspect_paint(struct dialog *dialog, struct canvas *canvas, struct rect inside)
 {
     struct inspect_dialog *inspect = inspect_of(dialog);
     struct rect body = rect_make(inside.row + 2, inside.col + 1, inside.rows - 2 - inspect->typing, inside.cols - 2);
-    (void)ui;
     if (inside.rows < 4 || inside.cols < 10)
         return;
-    make(inspect, view, body.cols);
+    make(inspect, dialog->view, body.cols);
     if (shows_pager(inspect))
         pager_work(inspect->pager, PAGER_FRAME_BYTES);
     dialog->height = body.rows;
@@ -262,19 +260,18 @@ static void inspect_paint(struct dialog *dialog, struct ui *ui, const struct vie
                     "/");
 }
 
-static const char *inspect_title_text(struct dialog *dialog, const struct view *view)
+static const char *inspect_title_text(struct dialog *dialog)
 {
     struct inspect_dialog *inspect = inspect_of(dialog);
     CLEANUP(strbuf) struct strbuf title = STRBUF_INIT;
-    inspect_title(&title, view, inspect->what);
+    inspect_title(&title, dialog->view, inspect->what);
     snprintf(inspect->title, sizeof(inspect->title), "%.79s", title.buf);
     return inspect->title;
 }
 
-static const char *inspect_footer(struct dialog *dialog, const struct view *view)
+static const char *inspect_footer(struct dialog *dialog)
 {
     struct inspect_dialog *inspect = inspect_of(dialog);
-    (void)view;
     if (inspect->typing)
         return "Enter find   PgUp PgDn scroll   Esc close the search";
     bool pages = inspect->tab == TAB_TEXT && has_pages(inspect);
@@ -372,10 +369,10 @@ static void copy(struct inspect_dialog *inspect, struct ui *ui, const struct vie
     ui_say(ui, LOOK_GOOD, "Copied the %s tab, %s.", tab_names[inspect->tab], size.buf);
 }
 
-static bool inspect_key(struct dialog *dialog, struct ui *ui, const struct view *view, const struct key *key,
-                        enum action action)
+static bool inspect_key(struct dialog *dialog, const struct key *key, enum action action)
 {
     struct inspect_dialog *inspect = inspect_of(dialog);
+    struct ui *ui = dialog->ui;
     if (inspect->typing) {
         if (!dialog_pages(dialog, key, action))
             typed(inspect, ui, key);
@@ -409,7 +406,7 @@ static bool inspect_key(struct dialog *dialog, struct ui *ui, const struct view 
         search(inspect, ui, inspect->hit, action == ACTION_SEARCH_PREVIOUS);
         return true;
     case ACTION_COPY:
-        copy(inspect, ui, view);
+        copy(inspect, ui, dialog->view);
         return true;
     case ACTION_INSPECT: /* the key that opened it closes it */
         ui_close_dialog(ui);

@@ -200,11 +200,10 @@ static void type_line(struct program_dialog *shown, struct ui *ui, const struct 
         shown->typing = TYPING_NOT;
 }
 
-static struct rect program_place(struct dialog *dialog, const struct view *view, int rows, int cols)
+static struct rect program_place(struct dialog *dialog, int rows, int cols)
 {
-    int top = view->mode == VIEW_REPLAY ? 2 : 1; /* the bar of a recording stays in sight */
-    (void)dialog;
-    if (!view->session->program_count)
+    int top = dialog->view->mode == VIEW_REPLAY ? 2 : 1; /* the bar of a recording stays in sight */
+    if (!dialog->view->session->program_count)
         return dialog_center(rows, cols, 5, 72);
     return rect_make(top, 0, rows - top - 1, cols);
 }
@@ -312,16 +311,16 @@ static void paint_none(const struct view *view, struct canvas *canvas, struct re
     flow_paint(canvas, room, 0, 1, LOOK_TEXT, words);
 }
 
-static void program_paint(struct dialog *dialog, struct ui *ui, const struct view *view, struct canvas *canvas,
-                          struct rect inside)
+static void program_paint(struct dialog *dialog, struct canvas *canvas, struct rect inside)
 {
     struct program_dialog *shown = program_of(dialog);
+    const struct view *view = dialog->view;
     if (nothing_to_show(shown, view)) {
         paint_none(view, canvas, inside);
         return;
     }
     mask_line(shown, view);
-    leave_line(shown, ui, view);
+    leave_line(shown, dialog->ui, view);
     int tabs = view->session->program_count > 1;
     int typing = shown->typing != TYPING_NOT;
     const char *why = program_long_why(view, shown->program); /* in full, where the first row has no room for it */
@@ -351,12 +350,12 @@ static void program_paint(struct dialog *dialog, struct ui *ui, const struct vie
 
 /* ---- around it ---- */
 
-static const char *program_title(struct dialog *dialog, const struct view *view)
+static const char *program_title(struct dialog *dialog)
 {
     struct program_dialog *shown = program_of(dialog);
-    if (nothing_to_show(shown, view))
+    if (nothing_to_show(shown, dialog->view))
         return "programs";
-    snprintf(shown->title, sizeof(shown->title), "program %.60s", name_of(shown, view));
+    snprintf(shown->title, sizeof(shown->title), "program %.60s", name_of(shown, dialog->view));
     return shown->title;
 }
 
@@ -383,9 +382,10 @@ static void add_live_keys(struct program_dialog *shown, const struct view *view)
         add_key(shown, ACTION_CONTINUE, "go on");
 }
 
-static const char *program_footer(struct dialog *dialog, const struct view *view)
+static const char *program_footer(struct dialog *dialog)
 {
     struct program_dialog *shown = program_of(dialog);
+    const struct view *view = dialog->view;
     struct strbuf *out = &shown->footer;
     if (shown->typing == TYPING_SEARCH)
         return "Enter find   PgUp PgDn scroll   Esc close the search";
@@ -562,10 +562,11 @@ static bool for_program(struct program_dialog *shown, struct ui *ui, const struc
     return acts || types;
 }
 
-static bool program_key(struct dialog *dialog, struct ui *ui, const struct view *view, const struct key *key,
-                        enum action action)
+static bool program_key(struct dialog *dialog, const struct key *key, enum action action)
 {
     struct program_dialog *shown = program_of(dialog);
+    struct ui *ui = dialog->ui;
+    const struct view *view = dialog->view;
     if (nothing_to_show(shown, view))
         return false;
     mask_line(shown, view);

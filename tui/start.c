@@ -114,11 +114,9 @@ static int upper_rows(int rows, size_t upper, size_t lower)
     return need <= half ? need : other <= rows - half ? rows - other : half;
 }
 
-static void start_paint(struct dialog *dialog, struct ui *ui, const struct view *view, struct canvas *canvas,
-                        struct rect inside)
+static void start_paint(struct dialog *dialog, struct canvas *canvas, struct rect inside)
 {
     struct start *start = (struct start *)dialog;
-    (void)ui, (void)view;
     int head = is_low(inside) ? 0 : 1;
     int at = 1 + canvas_str(canvas, inside, head, 1, LOOK_STRONG, "What should the agent do here?");
     canvas_text(canvas, inside, head, at + 3, LOOK_DIM, start->folder, strlen(start->folder));
@@ -232,11 +230,10 @@ static bool move(struct start *start, const struct key *key)
     }
 }
 
-static bool start_key(struct dialog *dialog, struct ui *ui, const struct view *view, const struct key *key,
-                      enum action action)
+static bool start_key(struct dialog *dialog, const struct key *key, enum action action)
 {
     struct start *start = (struct start *)dialog;
-    (void)view;
+    struct ui *ui = dialog->ui;
     if (action == ACTION_SUSPEND || action == ACTION_REDRAW)
         return false;
     if (action == ACTION_CANCEL || (key->ctrl && key->code == 'd' && !start->prompt.text.len)) {
@@ -278,9 +275,8 @@ static bool start_key(struct dialog *dialog, struct ui *ui, const struct view *v
     return true;
 }
 
-static const char *start_footer(struct dialog *dialog, const struct view *view)
+static const char *start_footer(struct dialog *dialog)
 {
-    (void)view;
     const struct start *start = (struct start *)dialog;
     if (start->place != AT_PROMPT)
         return "Enter open   Up/Down choose   Tab next   Esc prompt   m model   T theme   ? keys   q leave";

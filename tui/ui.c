@@ -251,7 +251,7 @@ static bool dialog_key(struct ui *ui, const struct view *view, const struct key 
     struct dialog *dialog = ui->dialog;
     /* A dialog is not the question or the recording below it: keys have their meaning of everywhere in it. */
     enum action action = keymap_find(ui->keymap, IN_ALL, key);
-    if (dialog->ops->key(dialog, ui, view, key, action))
+    if (dialog_press(dialog, view, key, action))
         return true;
     switch (action) {
     case ACTION_CLOSE:
@@ -279,7 +279,7 @@ static void wheel(struct ui *ui, const struct view *view, struct pane *pane, enu
 {
     for (int i = 0; i < WHEEL_LINES; i++) {
         if (ui->dialog)
-            ui->dialog->ops->key(ui->dialog, ui, view, &(struct key){0}, action);
+            dialog_press(ui->dialog, view, &(struct key){0}, action);
         else if (pane)
             pane_move(pane, view, action);
     }
@@ -317,7 +317,7 @@ static void mouse(struct ui *ui, const struct view *view, const struct key *key)
 static bool swallowed(struct ui *ui, const struct view *view, const struct key *key)
 {
     if (key->code == KEYSYM_PASTE_BEGIN) {
-        bool taken = ui->dialog ? ui->dialog->ops->key(ui->dialog, ui, view, key, ACTION_NONE) : false;
+        bool taken = ui->dialog && dialog_press(ui->dialog, view, key, ACTION_NONE);
         if (!taken && ui->line == LINE_NONE) {
             ui->pasting = true;
             ui_say(ui, LOOK_WARN, "Nothing here takes text: the paste was dropped.");

@@ -64,11 +64,11 @@ static void paint_dialog(struct ui *ui, const struct view *view, struct canvas *
     paint_dialog(ui, view, canvas, dialog->below);
     struct rect rect = dialog_place(dialog, view, canvas->rows, canvas->cols);
     canvas_fill(canvas, rect, LOOK_MODAL);
-    const char *title = dialog->ops->title_of ? dialog->ops->title_of(dialog, view) : dialog->title;
+    const char *title = dialog->ops->title_of ? dialog->ops->title_of(dialog) : dialog->title;
     struct rect inside = canvas_frame(canvas, rect, title, NULL, dialog == ui->dialog);
     dialog->height = inside.rows;
     dialog->width = inside.cols;
-    dialog->ops->paint(dialog, ui, view, canvas, inside);
+    dialog->ops->paint(dialog, canvas, inside);
 }
 
 static void paint_timeline(struct ui *ui, const struct view *view, struct canvas *canvas)
@@ -94,7 +94,7 @@ static void paint_footer(struct ui *ui, const struct view *view, struct canvas *
     choice.fresh = ui->fresh;
     choice.hidden = ui->layout.panes[6].rows <= 0;
     if (ui->dialog && !(ui->dialog->ops->through && ui->line != LINE_NONE))
-        keys.words = ui->dialog->ops->footer_of ? ui->dialog->ops->footer_of(ui->dialog, view) : ui->dialog->footer;
+        keys.words = ui->dialog->ops->footer_of ? ui->dialog->ops->footer_of(ui->dialog) : ui->dialog->footer;
     else if (ui->line != LINE_NONE)
         keys.words = ui_line_footer(ui);
     statusline_footer(canvas, ui->layout.footer, view, &keys);
