@@ -51,8 +51,7 @@ void event_queue_emit(struct event_queue *queue, struct emitter *emitter)
     pthread_mutex_unlock(&queue->mutex);
     while (first) {
         struct queued_event *next = first->next;
-        if (emitter)
-            emit(emitter, first->event);
+        emit(emitter, first->event);
         arena_release(&first->arena);
         free(first);
         first = next;

@@ -25,8 +25,8 @@ void event_queue_push(struct event_queue *queue, const struct event *event);
 /* Loop thread: emits everything pushed so far. `emitter` NULL: drops it. */
 void event_queue_emit(struct event_queue *queue, struct emitter *emitter);
 
-/* Texts of the event are borrowed until this returns. */
+/* Texts of the event are borrowed until this returns. `emitter` NULL: nobody records, and that is fine. */
 static inline int emit(struct emitter *emitter, struct event *event)
 {
-    return emitter->emit(emitter, event, 1);
+    return emitter ? emitter->emit(emitter, event, 1) : 0;
 }

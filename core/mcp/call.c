@@ -113,8 +113,8 @@ __attribute__((format(printf, 3, 4))) static void finish_error(struct mcp_call *
 static void finish_asking(struct mcp_call *call)
 {
     struct tool_reply reply = {0};
-    if (call->run->output && call->named.len)
-        call->run->output(call->run, "stdout", call->named.buf, call->named.len);
+    if (call->named.len)
+        tool_run_say(call->run, "stdout", call->named.buf);
     tool_reply_output(&reply, xstrdup("{\"needs_confirmation\":true}"));
     finish(call, &reply);
 }
@@ -157,8 +157,7 @@ static bool decline(struct mcp_call *call, const struct json *result)
     mcp_input_write(&call->asked, result);
     if (!mcp_input_decline(&answers, result))
         return false;
-    if (call->run->output)
-        call->run->output(call->run, "stderr", call->asked.buf, call->asked.len);
+    tool_run_say(call->run, "stderr", call->asked.buf);
     send_call(call, answers.buf);
     return true;
 }
@@ -413,8 +412,8 @@ static void after_patch(struct mcp_call *call)
         propose(call);
     else {
         /* No diff of ours, but the server said something about it: whoever is asked can read that. */
-        if (call->run->output && call->told.len)
-            call->run->output(call->run, "stdout", call->told.buf, call->told.len);
+        if (call->told.len)
+            tool_run_say(call->run, "stdout", call->told.buf);
         finish_asking(call);
     }
 }
@@ -562,7 +561,7 @@ void mcp_calls_progress(struct mcp_server *server, const struct json *params)
     while (call && !(token && call->token && call->request && strcmp(call->token, token) == 0))
         call = call->next;
     int64_t now_us = loop_now_us(server->loop);
-    if (!call || !call->run->output || call->progress >= PROGRESS_MAX || now_us - call->progress_us < PROGRESS_EVERY_US)
+    if (!call || call->progress >= PROGRESS_MAX || now_us - call->progress_us < PROGRESS_EVERY_US)
         return;
     CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
     const struct json *total = json_get(params, "total");
@@ -575,5 +574,5 @@ void mcp_calls_progress(struct mcp_server *server, const struct json *params)
     strbuf_addch(&text, '\n');
     call->progress++;
     call->progress_us = now_us;
-    call->run->output(call->run, "progress", text.buf, text.len);
+    tool_run_say(call->run, "progress", text.buf);
 }

@@ -57,7 +57,7 @@ static int save_file(struct place_job *job, const char *path, const char *name, 
     struct workspace *ws = job->ws;
     struct err own = ERR_INIT;
     struct span span;
-    span_begin(&span, &ws->observer, ws->clock, SPAN_COLLECT);
+    span_begin(&span, ws->ops, ws->clock, SPAN_COLLECT);
     json_add_str(&span.attrs, SPAN_PATH, path);
     int status = read_file(ws, path, bytes, &own);
     if (status == 0)

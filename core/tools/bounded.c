@@ -120,7 +120,7 @@ static int64_t elapsed_us(const struct bounded_call *call)
 
 int bounded_emit(struct bounded_call *call, struct event *event)
 {
-    return call->host->emitter ? emit(call->host->emitter, event) : 0;
+    return emit(call->host->emitter, event);
 }
 
 /* The end */
@@ -285,33 +285,12 @@ static void tool_done(struct loop_work *work)
     tool_run_finish(&call->run, &call->reply);
 }
 
-static void emit_output(struct tool_run *run, const char *stream, const char *text, size_t len)
+/* What a tool says of its call once that has its outcome is not recorded. */
+static int emit_until_settled(struct emitter *emitter, struct event *events, size_t count)
 {
-    struct bounded_call *call = CALL_OF(run, run);
-    if (call->phase == SETTLED)
-        return;
-    CLEANUP(free) char *copy = xmemdup0(text, len);
-    bounded_emit(call, &(struct event){.type = EVENT_TOOL_OUTPUT,
-                                       .tool_output = {.call = call->id, .stream = stream, .text = copy}});
-}
-
-/* Lines that came together are recorded together. */
-static void emit_script_events(struct tool_run *run, const char *lines, size_t len)
-{
-    struct bounded_call *call = CALL_OF(run, run);
-    struct emitter *emitter = call->host->emitter;
-    if (call->phase == SETTLED || !emitter)
-        return;
-    CLEANUP(free) char *copy = xmemdup0(lines, len);
-    struct event *events = NULL;
-    size_t count = 0, room = 0;
-    for (char *line = copy, *end; (end = strchr(line, '\n')); line = end + 1) {
-        *end = '\0';
-        GROW(events, count, room);
-        events[count++] = (struct event){.type = EVENT_SCRIPT_EVENT, .script_event = {.call = call->id, .event = line}};
-    }
-    emitter->emit(emitter, events, count);
-    free(events);
+    struct bounded_call *call = CALL_OF(emitter, emitter);
+    struct emitter *turn = call->host->emitter;
+    return call->phase == SETTLED ? -1 : turn ? turn->emit(turn, events, count) : 0;
 }
 
 static void pass_stop(struct tool_run *run)
@@ -559,12 +538,12 @@ struct bounded_call *bounded_execute(struct bounded_host *host, const struct bou
     json_write(&text, request->arguments, JSON_COMPACT);
     char *copy = arena_memdup0(&call->arena, text.buf, text.len);
     call->arguments = json_parse(&call->arena, copy, text.len, NULL);
+    call->emitter = (struct emitter){.emit = emit_until_settled};
     call->run = (struct tool_run){.tool = call->tool,
                                   .env = host->env,
                                   .call = call->id,
                                   .arguments = call->arguments,
-                                  .output = emit_output,
-                                  .script_events = emit_script_events,
+                                  .emitter = &call->emitter,
                                   .stop_turn = pass_stop};
 
     call->cap_s = spec->timeout_s > 0 ? spec->timeout_s : request->cap_s > 0 ? request->cap_s : DEADLINE_CAP_S;

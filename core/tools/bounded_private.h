@@ -25,6 +25,7 @@ struct bounded_call {
     enum out out;
     bool delivered; /* host->done has returned */
     bool back;      /* settled, and what was out has come back */
+    struct emitter emitter; /* what the tool emits through */
     struct tool_run run;
     struct tool_reply reply;   /* filled on the pool by a `work` tool */
     struct output_shape shape; /* of its output; made there too */

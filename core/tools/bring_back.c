@@ -236,9 +236,9 @@ static void propose(struct place_job *job)
 static void proposed(struct place_job *job)
 {
     const struct change_set *set = job->reply.changes;
-    if (set && set->left_out && job->run->output) {
+    if (set && set->left_out) {
         CLEANUP(free) char *text = xasprintf("left out: %s\n", set->left_out);
-        job->run->output(job->run, "progress", text, strlen(text));
+        tool_run_say(job->run, "progress", text);
     }
     place_job_finish(job);
 }

@@ -15,7 +15,6 @@
 #include "place.h"
 #include "place_job.h"
 #include "spool.h"
-#include "tool_streams.h"
 #include "workspace/exec.h"
 #include "workspace/program_control.h"
 #include <string.h>
@@ -24,8 +23,7 @@ struct exec_call {
     struct place_job job;
     struct arena arena;
     struct exec *exec; /* while it is waited for */
-    struct tool_streams streams;
-    struct spool printed; /* by a command that runs to its end */
+    struct call_prints printed; /* by a command that runs to its end */
     char *result;
     int (*begin)(struct exec_call *call, struct err *err);
 };
@@ -33,8 +31,7 @@ struct exec_call {
 static void release(struct place_job *job)
 {
     struct exec_call *call = CONTAINER_OF(job, struct exec_call, job);
-    tool_streams_release(&call->streams);
-    spool_release(&call->printed);
+    call_prints_release(&call->printed);
     arena_release(&call->arena);
     free(call->result);
     free(call);
@@ -46,8 +43,8 @@ static void release(struct place_job *job)
 static void add_output(struct exec_call *call, struct json_writer *w, const struct json *output)
 {
     const struct tool_run *run = call->job.run;
-    if (call->printed.spilled)
-        spool_write(&call->printed, w, "output", "", LONG_TEXT_ROOM);
+    if (call->printed.kept[0].spilled)
+        spool_write(&call->printed.kept[0], w, "output", "", LONG_TEXT_ROOM);
     else
         long_text_add(w, "output", "", output->text, output->len, LONG_TEXT_ROOM, run->env, run->tool->spec.name);
 }
@@ -87,15 +84,8 @@ static void on_done(void *user, const char *result)
     struct exec_call *call = user;
     call->exec = NULL;
     call->result = xstrdup(result);
-    tool_streams_end(&call->streams);
+    call_prints_end(&call->printed);
     place_job_answer(&call->job, write_result);
-}
-
-static void on_printed(void *user, enum process_stream stream, const char *bytes, size_t len)
-{
-    struct exec_call *call = user;
-    tool_streams_add(&call->streams, stream, bytes, len);
-    spool_add(&call->printed, bytes, len);
 }
 
 /* ---- the beginning ---- */
@@ -122,8 +112,7 @@ static struct exec_call *new_call(struct tool_run *run, int (*begins)(struct exe
     struct exec_call *call = xcalloc(1, sizeof(*call));
     call->job = (struct place_job){.run = run, .then = begin, .release = release};
     call->begin = begins;
-    tool_streams_init(&call->streams, run);
-    spool_init(&call->printed, run);
+    call_prints_init(&call->printed, run, false);
     run->state = call;
     return call;
 }
@@ -164,10 +153,8 @@ static int begin_command(struct exec_call *call, struct err *err)
         return -1;
     request.yield_ms = look_ms(job, request.yield_ms);
     request.call = job->run->call;
-    place_starting(job->place, job->run->call);
-    int status = exec_begin(call->exec, job->ws, &request, on_printed, on_done, call, err);
-    place_starting(job->place, NULL);
-    return status;
+    struct program_prints prints = call_prints_for(&call->printed);
+    return exec_begin(call->exec, job->ws, &request, &prints, on_done, call, err);
 }
 
 static void start_exec(struct tool_run *run)

@@ -6,8 +6,8 @@
 #include "base/utf8.h"
 #include "page.h"
 #include "tool.h"
+#include "workspace/process_output.h"
 #include "workspace/versions.h"
-#include "workspace/window.h"
 
 /* As much of the head and the tail as costs no more than the room. */
 static void shorten(struct strbuf *shown, const char *text, size_t len, size_t room)

@@ -55,6 +55,13 @@ static struct env_vars read_env(struct place *place, const char *const *list)
     return (struct env_vars){vars, count};
 }
 
+/* Programs and threads may outlive whoever listens. */
+static int pass_on(struct emitter *emitter, struct event *events, size_t count)
+{
+    struct emitter *recorder = CONTAINER_OF(emitter, struct place, emitter)->recorder;
+    return recorder ? recorder->emit(recorder, events, count) : 0;
+}
+
 struct place *place_new(const struct place_options *options)
 {
     struct place *place = xcalloc(1, sizeof(*place));
@@ -77,6 +84,7 @@ struct place *place_new(const struct place_options *options)
     own->env_missing = keep(place, options->env_missing);
     own->programs_max = options->programs_max ? options->programs_max : PLACE_PROGRAMS_MAX;
     place->loop = options->loop;
+    place->emitter = (struct emitter){.emit = pass_on, .turn = EMITTER_RUNNING};
     place->ops = event_queue_new();
     pthread_mutex_init(&place->mutex, NULL);
     place_control_init(place);
@@ -86,7 +94,7 @@ struct place *place_new(const struct place_options *options)
 void place_emit_to(struct place *place, struct emitter *emitter)
 {
     if (place)
-        place->emitter = emitter;
+        place->recorder = emitter;
 }
 
 const struct place_options *place_said(const struct place *place)
@@ -114,17 +122,7 @@ int64_t place_timeout_ms(const struct place *place, int64_t said_ms)
 
 void place_emit_ops(struct place *place)
 {
-    event_queue_emit(place->ops, place->emitter);
-}
-
-static void on_op(void *user, const struct workspace_op *op)
-{
-    struct place *place = user;
-    event_queue_push(place->ops, &(struct event){.type = EVENT_WORKSPACE_OP,
-                                                 .workspace_op = {.op = op->op,
-                                                                  .elapsed_ms = op->elapsed_ms,
-                                                                  .error = op->error,
-                                                                  .attrs = op->attrs}});
+    event_queue_emit(place->ops, &place->emitter);
 }
 
 /* ---- the workspace ---- */
@@ -179,7 +177,7 @@ static struct workspace *make(void *user, const char *id, struct err *err)
                                         /* Of what root lends, containers could not read what is root's alone. */
                                         .lends = engine && engine->program && engine->program->lent &&
                                                  (engine->as_user || !sandbox_program_is_other_user(engine)),
-                                        .observer = {on_op, place}};
+                                        .ops = place->ops};
     return base ? workspace_create(&options, id, &place->options.policy, err) : NULL;
 }
 
@@ -224,10 +222,10 @@ void place_collected(struct place *place, const struct place_output *output)
 
 void place_emit_seen(struct place *place, struct place_seen *seen)
 {
-    if (!seen || !place->emitter || seen->hash == place->emitted)
+    if (!seen || !place->recorder || seen->hash == place->emitted)
         return;
     place->emitted = seen->hash;
-    emit(place->emitter, &(struct event){.type = EVENT_WORKSPACE_STATE, .workspace_state = seen->state});
+    emit(&place->emitter, &(struct event){.type = EVENT_WORKSPACE_STATE, .workspace_state = seen->state});
 }
 
 static void look(struct loop_work *work)

@@ -28,9 +28,7 @@ struct sandbox_engine;
 struct tool_env;
 struct versions;
 
-#define PLACE_PROGRAMS_MAX 8            /* at a time, unless somebody says otherwise */
-#define PLACE_RECORDED_MAX (4u << 20)   /* of what a program prints */
-#define PLACE_CALL_MAX     (512u << 10) /* the same for one that runs to its end: its call has the output as well */
+#define PLACE_PROGRAMS_MAX 8 /* at a time, unless somebody says otherwise */
 
 struct place_options {
     struct loop *loop;
@@ -80,8 +78,6 @@ struct programs *place_programs(struct place *place, struct err *err) CHECKED;
 struct exec *place_exec(struct place *place, struct err *err) CHECKED;
 /* Whether one more may be started that goes on beyond its call; names those that run when not. */
 int place_room(const struct place *place, struct err *err) CHECKED;
-/* What the next program belongs to that is started; NULL: no call. */
-void place_starting(struct place *place, const char *call);
 /* What is allowed of a time that somebody said, in milliseconds. */
 int64_t place_timeout_ms(const struct place *place, int64_t said_ms);
 

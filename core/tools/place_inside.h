@@ -7,7 +7,6 @@
 #include "base/strbuf.h"
 #include "event/emitter.h"
 #include "place.h"
-#include "trickle.h"
 #include "workspace/program_control.h"
 #include <pthread.h>
 
@@ -16,21 +15,13 @@
 struct rooms;
 struct workspace_registry;
 
-/* A program that goes on beyond its call. */
-struct placed_program {
-    struct place *place;
-    char *id;
-    struct trickle prints;
-    bool by_key; /* somebody pressed a key to end it */
-    struct placed_program *next;
-};
-
 struct place {
     struct place_options options; /* texts in the arena */
     struct arena arena;
     struct loop *loop;
-    struct emitter *emitter;    /* NULL: nobody listens */
-    struct event_queue *ops;    /* operations on the workspace, from the threads they ran on */
+    struct emitter emitter;   /* for everything here: leads to … */
+    struct emitter *recorder; /* … this one; NULL: nobody listens */
+    struct event_queue *ops;  /* operations on the workspace, from the threads they ran on */
 
     pthread_mutex_t mutex; /* of what threads share: */
     struct workspace_registry *registry;
@@ -46,9 +37,6 @@ struct place {
     struct workspace *ws; /* once it was asked for; the registry's */
     struct programs *programs;
     struct exec *exec;
-    struct placed_program *running;
-    size_t running_count;
-    char *call;        /* of the program that is being started */
     unsigned numbered; /* programs that had names before */
     struct program_control control;
 

@@ -122,9 +122,8 @@ void place_job_launch(struct place_job *job, const char *command)
     if (command && command_policy_check(&place_said(job->run->env->place)->commands, command, &err)) {
         place_job_refuse(job, "%s", err.text);
     } else if (tool_run_must_ask(job->run)) {
-        static const char warning[] = "There is no sandbox around it: it can change your files.\n";
-        if (job->run->output) /* whoever is asked reads what was said before */
-            job->run->output(job->run, "progress", warning, sizeof(warning) - 1);
+        /* whoever is asked reads what was said before */
+        tool_run_say(job->run, "progress", "There is no sandbox around it: it can change your files.\n");
         tool_reply_ask(&job->reply);
         place_job_finish(job);
     } else {

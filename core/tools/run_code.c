@@ -14,9 +14,7 @@
 #include "place.h"
 #include "place_job.h"
 #include "spool.h"
-#include "tool_streams.h"
 #include "workspace/inline.h"
-#include "workspace/program_answer.h"
 #include <string.h>
 
 #define BLOCK_TIMEOUT_S 60 /* when none is said */
@@ -29,8 +27,7 @@ struct code_call {
     struct inline_work *running;
     struct inline_result result;
     bool ran;
-    struct spool printed;
-    struct tool_streams streams;
+    struct call_prints printed;
 };
 
 static void release(struct place_job *job)
@@ -38,8 +35,7 @@ static void release(struct place_job *job)
     struct code_call *call = CONTAINER_OF(job, struct code_call, job);
     if (call->ran)
         inline_result_release(&call->result);
-    tool_streams_release(&call->streams);
-    spool_release(&call->printed);
+    call_prints_release(&call->printed);
     arena_release(&call->arena);
     free(call);
 }
@@ -52,7 +48,7 @@ static void write_result(struct place_job *job)
     struct strbuf out = STRBUF_INIT;
     struct json_writer w = json_begin(&out);
     json_open(&w, NULL, '{');
-    spool_write(&call->printed, &w, "output", "", LONG_TEXT_ROOM);
+    spool_write(&call->printed.kept[0], &w, "output", "", LONG_TEXT_ROOM);
     json_open(&w, "blocks", '[');
     bool told = false;
     for (size_t i = 0; i < call->count; i++) {
@@ -81,20 +77,13 @@ static void on_done(void *user, struct inline_result *take_result)
     call->running = NULL;
     call->result = *take_result;
     call->ran = true;
-    tool_streams_end(&call->streams);
+    call_prints_end(&call->printed);
     for (size_t i = 0; i < call->count; i++)
         if (call->result.ends[i].engine_failed) { /* nothing of what came back is the code's */
             place_job_refuse(&call->job, "%s", call->result.ends[i].why);
             return;
         }
     place_job_answer(&call->job, write_result);
-}
-
-static void on_printed(void *user, enum process_stream stream, const char *bytes, size_t len)
-{
-    struct code_call *call = user;
-    spool_add(&call->printed, bytes, len);
-    tool_streams_add(&call->streams, stream, bytes, len);
 }
 
 /* ---- the beginning ---- */
@@ -124,7 +113,7 @@ static void begin(struct place_job *job)
                                      .time_ms = block_time_ms,
                                      .clean_env = command_policy_active(&place_said(job->place)->commands),
                                      .call = job->run->call,
-                                     .watch = on_printed};
+                                     .prints = call_prints_for(&call->printed)};
     call->running = options.programs ? inline_run(&options, call->blocks, call->count, on_done, call, &err) : NULL;
     if (!call->running)
         place_job_refuse(job, "%s", err.text);
@@ -166,8 +155,7 @@ static void start_code(struct tool_run *run)
     struct err err = ERR_INIT;
     struct code_call *call = xcalloc(1, sizeof(*call));
     call->job = (struct place_job){.run = run, .act = put_blocks, .then = begin, .release = release};
-    spool_init(&call->printed, run);
-    tool_streams_init(&call->streams, run);
+    call_prints_init(&call->printed, run, false);
     find_blocks(call);
     run->state = call;
     if (!call->count)

@@ -112,7 +112,7 @@ static void on_done(void *user, struct script_result *take_result)
 static void on_events(void *user, const char *lines, size_t len)
 {
     struct script_call *call = user;
-    call->run->script_events(call->run, lines, len);
+    tool_run_script_events(call->run, lines, len);
 }
 
 /* What is left for the script, and how that is named: as asked for, unless the turn's time ends it. */
@@ -177,9 +177,8 @@ static void waited_too_long(struct loop_timer *timer)
 
 static void say_waiting(struct loop_timer *timer)
 {
-    static const char text[] = "waiting for a sandbox";
     struct script_call *call = CONTAINER_OF(timer, struct script_call, timer);
-    call->run->output(call->run, "progress", text, sizeof(text) - 1);
+    tool_run_say(call->run, "progress", "waiting for a sandbox");
     loop_timer_start(call->run->env->loop, &call->timer, call->started_us + (int64_t)(call->timeout_s * 1e6),
                      waited_too_long);
 }
@@ -205,7 +204,7 @@ static void say_files(struct script_call *call)
     CLEANUP(free)
     char *text = xasprintf("%zu file%s, %zu bytes, copied for the script", call->files.count,
                            call->files.count == 1 ? "" : "s", call->files.bytes);
-    call->run->output(call->run, "progress", text, strlen(text));
+    tool_run_say(call->run, "progress", text);
 }
 
 static void files_read(struct loop_work *work)

@@ -16,10 +16,8 @@
 #include "place_job.h"
 #include "spool.h"
 #include "stage_tools.h"
-#include "tool_streams.h"
 #include "workspace/exec.h"
 #include "workspace/mime.h"
-#include "workspace/program_answer.h"
 #include "workspace/skills.h"
 #include "workspace/stage.h"
 #include <errno.h>
@@ -183,8 +181,7 @@ struct skill_call {
     char *name;             /* of the skill */
     struct strbuf left_out; /* its links that lead out of it */
     struct arena arena;     /* its variables */
-    struct tool_streams streams;
-    struct spool out, err;
+    struct call_prints printed;
 };
 
 static void release(struct place_job *job)
@@ -192,10 +189,8 @@ static void release(struct place_job *job)
     struct skill_call *call = CONTAINER_OF(job, struct skill_call, job);
     if (call->ran)
         program_result_release(&call->result);
-    tool_streams_release(&call->streams);
+    call_prints_release(&call->printed);
     strbuf_release(&call->left_out);
-    spool_release(&call->out);
-    spool_release(&call->err);
     arena_release(&call->arena);
     free(call->name);
     free(call);
@@ -241,9 +236,10 @@ static size_t share(size_t room, const struct spool *other)
  * gets. */
 static void write_streams(struct skill_call *call, struct json_writer *w, size_t room)
 {
-    size_t out = share(room, &call->err), err = share(room, &call->out);
-    spool_write(&call->out, w, "stdout", "stdout_", out);
-    spool_write(&call->err, w, "stderr", "stderr_", err);
+    struct spool *kept = call->printed.kept;
+    size_t out = share(room, &kept[1]), err = share(room, &kept[0]);
+    spool_write(&kept[0], w, "stdout", "stdout_", out);
+    spool_write(&kept[1], w, "stderr", "stderr_", err);
 }
 
 static void write_result(struct place_job *job)
@@ -283,19 +279,12 @@ static void on_done(void *user, struct program_result *take_result)
     call->program = NULL;
     call->result = *take_result;
     call->ran = true;
-    tool_streams_end(&call->streams);
+    call_prints_end(&call->printed);
     if (take_result->end.engine_failed) {
         place_job_refuse(&call->job, "%s", take_result->why);
         return;
     }
     place_job_answer(&call->job, write_result);
-}
-
-static void on_printed(void *user, enum process_stream stream, const char *bytes, size_t len)
-{
-    struct skill_call *call = user;
-    tool_streams_add(&call->streams, stream, bytes, len);
-    spool_add(stream == PROCESS_STDERR ? &call->err : &call->out, bytes, len);
 }
 
 /* On a thread: finds the skill and stages it. */
@@ -357,8 +346,7 @@ static void begin(struct place_job *job)
                                 .input_len = strlen(input),
                                 .timeout_ms = left_ms,
                                 .call = job->run->call,
-                                .watch = on_printed,
-                                .watch_user = call};
+                                .prints = call_prints_for(&call->printed)};
     bool ready = programs && variables(&spec.env, call, folder, &err) == 0;
     call->program = ready ? program_run(programs, job->ws, &spec, on_done, call, &err) : NULL;
     if (!call->program)
@@ -386,9 +374,7 @@ static void start_skill(struct tool_run *run)
     struct skill_call *call = xcalloc(1, sizeof(*call));
     call->job = (struct place_job){.run = run, .act = stage, .then = begin, .release = release};
     strbuf_init(&call->left_out);
-    tool_streams_init(&call->streams, run);
-    spool_init(&call->out, run);
-    spool_init(&call->err, run);
+    call_prints_init(&call->printed, run, true);
     run->state = call;
     place_job_launch(&call->job, argument(run, "command"));
 }

@@ -1,3 +1,5 @@
+/* See spool.h. */
+
 #include "spool.h"
 #include "artifact.h"
 #include "base/json.h"
@@ -116,4 +118,43 @@ void spool_release(struct spool *spool)
     strbuf_release(&spool->head);
     strbuf_release(&spool->tail);
     strbuf_release(&spool->half);
+}
+
+/* ---- both streams of a call ---- */
+
+void call_prints_init(struct call_prints *prints, struct tool_run *run, bool apart)
+{
+    static const char *const names[] = {[PROCESS_STDOUT] = "stdout", [PROCESS_STDERR] = "stderr"};
+    prints->apart = apart;
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        struct event event = {.type = EVENT_TOOL_OUTPUT, .tool_output = {.call = run->call, .stream = names[i]}};
+        rate_limit_init(&prints->shown[i], run->env->loop, CALL_PRINTS_SHOWN, run->emitter, &event);
+        spool_init(&prints->kept[i], run);
+    }
+}
+
+static void keep_printed(void *user, enum process_stream stream, const char *bytes, size_t len)
+{
+    struct call_prints *prints = user;
+    spool_add(&prints->kept[prints->apart ? stream : PROCESS_STDOUT], bytes, len);
+}
+
+struct program_prints call_prints_for(struct call_prints *prints)
+{
+    return (struct program_prints){
+        .record = {&prints->shown[0], &prints->shown[1]}, .watch = keep_printed, .user = prints};
+}
+
+void call_prints_end(struct call_prints *prints)
+{
+    rate_limit_flush(&prints->shown[0], true);
+    rate_limit_flush(&prints->shown[1], true);
+}
+
+void call_prints_release(struct call_prints *prints)
+{
+    for (size_t i = 0; i < COUNT_OF(prints->shown); i++) {
+        rate_limit_release(&prints->shown[i]);
+        spool_release(&prints->kept[i]);
+    }
 }

@@ -5,6 +5,8 @@
  * that is. */
 
 #include "base/strbuf.h"
+#include "event/rate_limit.h"
+#include "workspace/program.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -34,3 +36,17 @@ void spool_write(struct spool *spool, struct json_writer *w, const char *key, co
 size_t spool_cost(const struct spool *spool);
 /* Leaves no artifact that was not written to an answer. */
 void spool_release(struct spool *spool);
+
+#define CALL_PRINTS_SHOWN (512u << 10) /* bytes of each stream; then a limited rate: the call has the output as well   \
+                                        */
+
+/* Both streams of a call's program: shown as tool.output while it runs, and kept. */
+struct call_prints {
+    struct rate_limit shown[2];
+    struct spool kept[2]; /* the second is used only when they are kept apart */
+    bool apart;
+};
+void call_prints_init(struct call_prints *prints, struct tool_run *run, bool apart);
+struct program_prints call_prints_for(struct call_prints *prints); /* for the program's spec */
+void call_prints_end(struct call_prints *prints);                  /* nothing more comes: shows the rest */
+void call_prints_release(struct call_prints *prints);

@@ -1,11 +1,13 @@
 /* The small change of tools: names of effects, and the reply a tool fills in. */
 
 #include "tool.h"
-#include "bounded.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
+#include "bounded.h"
+#include "event/emitter.h"
 #include "outcome.h"
 #include <stdarg.h>
+#include <string.h>
 #include <strings.h>
 
 static const char *const effect_names[] = {
@@ -118,6 +120,29 @@ void tool_reply_cite(struct tool_reply *reply, const char *ref, bool web)
 {
     GROW(reply->citations, reply->citation_count, reply->citation_room);
     reply->citations[reply->citation_count++] = (struct citation){xstrdup(ref), web};
+}
+
+void tool_run_say(struct tool_run *run, const char *stream, const char *text)
+{
+    emit(run->emitter, &(struct event){.type = EVENT_TOOL_OUTPUT,
+                                       .tool_output = {.call = run->call, .stream = stream, .text = text}});
+}
+
+void tool_run_script_events(struct tool_run *run, const char *lines, size_t len)
+{
+    if (!run->emitter)
+        return;
+    CLEANUP(free) char *copy = xmemdup0(lines, len);
+    struct event *events = NULL;
+    size_t count = 0, room = 0;
+    for (char *line = copy, *end; (end = strchr(line, '\n')); line = end + 1) {
+        *end = '\0';
+        GROW(events, count, room);
+        events[count++] =
+            (struct event){.type = EVENT_SCRIPT_EVENT, .script_event = {.call = run->call, .event = line}};
+    }
+    run->emitter->emit(run->emitter, events, count);
+    free(events);
 }
 
 int web_mode_from_name(const char *name)

@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+struct emitter;
 struct json;
 struct loop;
 struct tool_run;
@@ -121,10 +122,7 @@ struct tool_run {
     const struct change_set *approved; /* what to commit, counted */
     struct deadline deadline;
     void *state; /* the tool's own, for `start` tools */
-    /* Text for people to watch while it runs ("stdout", "stderr", "progress"); loop thread only. */
-    void (*output)(struct tool_run *run, const char *stream, const char *text, size_t len);
-    /* What a script in the sandbox sent: JSON objects, valid, each with a newline behind it; loop thread only. */
-    void (*script_events)(struct tool_run *run, const char *lines, size_t len);
+    struct emitter *emitter; /* for tool.output and script.event; NULL: nobody records them */
     /* The user stopped the turn here, as a recording has it; loop thread only. */
     void (*stop_turn)(struct tool_run *run);
 };
@@ -133,6 +131,11 @@ struct tool_run {
  * tool_reply_ask, and the second execution runs it. Every tool that carries out what its arguments say asks this first.
  */
 bool tool_run_must_ask(const struct tool_run *run);
+/* Text for people to watch while it runs: emits tool.output ("stdout", "stderr", "progress"). Loop thread only. */
+void tool_run_say(struct tool_run *run, const char *stream, const char *text);
+/* What a script in the sandbox sent, as script.event: JSON objects, valid, each with a newline behind it. Those that
+ * came together are recorded together. Loop thread only. */
+void tool_run_script_events(struct tool_run *run, const char *lines, size_t len);
 /* Ends the execution; takes the reply over. Loop thread only. */
 void tool_run_finish(struct tool_run *run, struct tool_reply *take_reply);
 static inline bool tool_run_cancelled(const struct tool_run *run)

@@ -4,7 +4,7 @@
 #include "base/strbuf.h"
 #include "sandbox/toolset.h"
 #include "workspace/codeblock.h"
-#include "workspace/window.h"
+#include "workspace/process_output.h"
 #include <string.h>
 
 #define TOLD_MAX  8000 /* bytes of what a step said */

@@ -97,8 +97,8 @@ static void answer(struct loop_timer *timer)
     bool proposes = outcome && outcome->proposed && outcome->proposed->files.items && !run->confirm_write;
     bool writes = outcome && run->confirm_write && run->approved && !is_outcome(outcome, "failure");
 
-    if (outcome && outcome->told.len && run->script_events)
-        run->script_events(run, outcome->told.buf, outcome->told.len);
+    if (outcome && outcome->told.len)
+        tool_run_script_events(run, outcome->told.buf, outcome->told.len);
     state->working = proposes || writes;
     if (state->working)
         loop_work_start(run->env->loop, &state->work, run_work, worked);

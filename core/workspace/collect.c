@@ -215,7 +215,7 @@ static int collect(struct collection *c, const char *const *patterns, size_t cou
 
 static void begin(struct span *span, struct workspace *ws, const char *const *patterns, size_t count)
 {
-    span_begin(span, &ws->observer, ws->clock, SPAN_COLLECT);
+    span_begin(span, ws->ops, ws->clock, SPAN_COLLECT);
     json_open(&span->attrs, SPAN_PATTERNS, '[');
     for (size_t i = 0; i < count; i++)
         json_add_str(&span->attrs, NULL, patterns[i]);

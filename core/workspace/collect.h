@@ -3,7 +3,7 @@
  *
  * Nothing a program leaves behind gets in the way: links are followed only inside, folders, FIFOs, sockets and devices
  * are not files, what cannot be read is left out with its reason, and no more is read of a file than asked for, however
- * large it says it is or grows meanwhile. Every operation tells the observer of one record. */
+ * large it says it is or grows meanwhile. Every operation is one workspace.op. */
 
 #include "base/err.h"
 #include <errno.h>

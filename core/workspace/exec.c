@@ -1,4 +1,6 @@
-/* Calls and sessions are two lists. A call waits for one thing: a program's end, a look at a session, or its end;
+/* Commands of a model, and the sessions that some of them become.
+ *
+ * Calls and sessions are two lists. A call waits for one thing: a program's end, a look at a session, or its end;
  * whoever made it is told through `done` and the call is gone. Sessions are told apart by their names. */
 
 #include "exec.h"
@@ -6,11 +8,10 @@
 #include "base/json.h"
 #include "base/loop.h"
 #include "base/mem.h"
-#include "program_answer.h"
+#include "event/rate_limit.h"
+#include "process_output.h"
 #include "program_control.h"
 #include "programs_inside.h"
-#include "prompt.h"
-#include "window.h"
 #include "workspace.h"
 #include <string.h>
 
@@ -20,8 +21,11 @@ struct entry {
     struct exec *exec;
     struct entry *next;
     struct program_session *session;
-    struct call *waiting; /* for a look at it, or for its end */
-    int64_t ended_us;     /* 0: it runs */
+    char *id;
+    struct rate_limit printed; /* program.output */
+    struct call *waiting;      /* for a look at it, or for its end */
+    int64_t ended_us;          /* 0: it runs */
+    bool by_key;               /* somebody pressed a key to end it */
 };
 
 struct call {
@@ -85,6 +89,31 @@ static void answer(struct call *call)
 
 /* ---- sessions ---- */
 
+static struct emitter *emitter_of(const struct exec *exec)
+{
+    return exec->options.programs->emitter;
+}
+
+/* Its last words, and that it is gone. `end` NULL: nobody waits for that. */
+static void record_end(struct entry *entry, const struct process_end *end)
+{
+    CLEANUP(free) char *signal = end && end->signum ? xasprintf("killed by signal %d", end->signum) : NULL;
+    const char *why = !end                        ? "killed: the session ended"
+                      : end->why                  ? end->why
+                      : end->timed_out            ? "timed out"
+                      : entry->by_key             ? "killed by key"
+                      : end->asked || end->forced ? "killed by a call"
+                      : signal                    ? signal
+                                                  : "exited";
+    bool killed = !end || end->why || end->timed_out || end->signum || end->exit_code < 0;
+    rate_limit_flush(&entry->printed, true);
+    rate_limit_release(&entry->printed);
+    emit(emitter_of(entry->exec),
+         &(struct event){.type = EVENT_PROGRAM_ENDED,
+                         .program_ended = {
+                             .program = entry->id, .exit_code = killed ? EVENT_NULL_INT : end->exit_code, .why = why}});
+}
+
 static void drop_entry(struct entry *entry)
 {
     struct entry **at = &entry->exec->entries;
@@ -94,6 +123,9 @@ static void drop_entry(struct entry *entry)
     if (entry->waiting)
         entry->waiting->entry = NULL;
     program_session_free(entry->session);
+    if (!entry->ended_us)
+        record_end(entry, NULL);
+    free(entry->id);
     free(entry);
 }
 
@@ -111,7 +143,7 @@ static struct entry *find_entry(struct exec *exec, const char *id, struct err *e
 {
     drop_expired(exec);
     for (struct entry *entry = exec->entries; entry; entry = entry->next)
-        if (strcmp(program_session_id(entry->session), id) == 0)
+        if (strcmp(entry->id, id) == 0)
             return entry;
     err_set(err, "unknown session_id: %.80s", id);
     return NULL;
@@ -210,7 +242,7 @@ static void on_seen(void *user, struct session_seen *seen)
         const struct process_end *end = program_session_end(entry->session);
         add_end(&w, end, end->left);
     } else {
-        json_add_str(&w, "session_id", program_session_id(entry->session));
+        json_add_str(&w, "session_id", entry->id);
         add_interaction(&w, seen->output.buf);
     }
     add_offsets(&w, seen->window);
@@ -252,30 +284,21 @@ static void answer_killed(struct call *call, const char *id, const char *status)
     answer(call);
 }
 
-/* ---- what sessions tell ---- */
-
-static void on_output(void *user, const char *bytes, size_t len)
-{
-    struct entry *entry = user;
-    const struct exec_listener *listener = &entry->exec->options.listener;
-    if (listener->output)
-        listener->output(listener->user, program_session_id(entry->session), bytes, len);
-}
-
 static void on_ended(void *user)
 {
     struct entry *entry = user;
-    const struct exec_listener *listener = &entry->exec->options.listener;
-    entry->ended_us = loop_now_us(entry->exec->loop);
-    if (listener->ended)
-        listener->ended(listener->user, program_session_id(entry->session), program_session_end(entry->session));
+    struct exec *exec = entry->exec;
+    entry->ended_us = loop_now_us(exec->loop);
+    record_end(entry, program_session_end(entry->session));
     struct call *call = entry->waiting;
-    if (!call || !call->kills)
-        return;
-    entry->waiting = NULL;
-    call->entry = NULL;
-    answer_killed(call, program_session_id(entry->session), "killed");
-    drop_entry(entry);
+    if (call && call->kills) {
+        entry->waiting = NULL;
+        call->entry = NULL;
+        answer_killed(call, entry->id, "killed");
+        drop_entry(entry);
+    }
+    if (exec->options.ended)
+        exec->options.ended(exec->options.user);
 }
 
 /* ---- commands ---- */
@@ -300,26 +323,33 @@ static int start_session(struct exec *exec, struct workspace *ws, const struct e
                          const struct program_spec *spec, exec_done *done, void *user, struct err *err)
 {
     struct entry *entry = xcalloc(1, sizeof(*entry));
-    struct program_session_listener listener = {.output = on_output, .ended = on_ended, .user = entry};
+    struct program_spec own = *spec;
+    own.prints = (struct program_prints){.record = {&entry->printed, &entry->printed}};
     entry->exec = exec;
-    entry->session = program_session_start(exec->options.programs, ws, spec, &listener, err);
+    entry->session = program_session_start(exec->options.programs, ws, &own, on_ended, entry, err);
     if (!entry->session) {
         free(entry);
         return -1;
     }
     entry->next = exec->entries;
     exec->entries = entry;
-    const struct exec_listener *hears = &exec->options.listener;
-    if (hears->started)
-        hears->started(hears->user, program_session_id(entry->session), request->command, request->cwd, request->tty);
+    entry->id = xstrdup(program_session_id(entry->session));
+    rate_limit_init(&entry->printed, exec->loop, EXEC_RECORDED_MAX, emitter_of(exec),
+                    &(struct event){.type = EVENT_PROGRAM_OUTPUT, .program_output = {.program = entry->id}});
+    emit(emitter_of(exec), &(struct event){.type = EVENT_PROGRAM_STARTED,
+                                           .program_started = {.program = entry->id,
+                                                               .call = request->call,
+                                                               .cmd = request->command,
+                                                               .cwd = request->cwd,
+                                                               .tty = request->tty}});
     int64_t yield =
         request->background && request->yield_ms <= 0 ? 0 : session_yield_ms(request->yield_ms, SESSION_EXEC_YIELD_MS);
     look_later(new_call(exec, done, user), entry, yield);
     return 0;
 }
 
-int exec_begin(struct exec *exec, struct workspace *ws, const struct exec_request *request, exec_watch *watch,
-               exec_done *done, void *user, struct err *err)
+int exec_begin(struct exec *exec, struct workspace *ws, const struct exec_request *request,
+               const struct program_prints *prints, exec_done *done, void *user, struct err *err)
 {
     bool checked = command_policy_active(&exec->options.policy);
     struct program_spec spec = {.cmd = "sh",
@@ -332,8 +362,7 @@ int exec_begin(struct exec *exec, struct workspace *ws, const struct exec_reques
                                 .tty = request->tty,
                                 .call = request->call,
                                 .timeout_ms = request->timeout_ms,
-                                .watch = watch,
-                                .watch_user = user};
+                                .prints = prints ? *prints : (struct program_prints){.user = NULL}};
     drop_expired(exec);
     if (!request->one_shot)
         return start_session(exec, ws, request, &spec, done, user, err);
@@ -361,6 +390,18 @@ int exec_write(struct exec *exec, const struct json *args, exec_done *done, void
     return exec_write_within(exec, args, INT64_MAX, done, user, err);
 }
 
+/* What was printed before stands before what is typed, and that before the program gets it. */
+static int record_input(struct entry *entry, const char *chars, bool submits, bool ends, struct err *err)
+{
+    CLEANUP(free) char *text = xasprintf("%s%s%s", chars, submits ? "\n" : "", ends ? PROGRAM_INPUT_END : "");
+    rate_limit_flush(&entry->printed, false);
+    if (emit(emitter_of(entry->exec),
+             &(struct event){.type = EVENT_PROGRAM_INPUT,
+                             .program_input = {.program = entry->id, .text = text, .by = "call"}}) < 0)
+        return err_set(err, "it could not be recorded, so nothing was typed");
+    return 0;
+}
+
 int exec_write_within(struct exec *exec, const struct json *args, int64_t most_ms, exec_done *done, void *user,
                       struct err *err)
 {
@@ -375,10 +416,8 @@ int exec_write_within(struct exec *exec, const struct json *args, int64_t most_m
     bool types = *chars || submits || ends;
     if (!entry || (types && program_session_ready(entry->session, err) < 0))
         return -1;
-    if (types && exec->options.listener.typed) {
-        CLEANUP(free) char *text = xasprintf("%s%s%s", chars, submits ? "\n" : "", ends ? PROGRAM_INPUT_END : "");
-        exec->options.listener.typed(exec->options.listener.user, program_session_id(entry->session), text);
-    }
+    if (types && record_input(entry, chars, submits, ends, err))
+        return -1;
     if (program_session_write(entry->session, chars, strlen(chars), submits, err))
         return -1;
     if (ends)
@@ -397,7 +436,7 @@ int exec_kill(struct exec *exec, const struct json *args, exec_done *done, void 
         return -1;
     struct call *call = new_call(exec, done, user);
     if (program_session_exited(entry->session)) {
-        answer_killed(call, program_session_id(entry->session), "exited");
+        answer_killed(call, entry->id, "exited");
         drop_entry(entry);
         return 0;
     }
@@ -423,13 +462,22 @@ void exec_cancel(struct exec *exec, void *user)
 
 /* ---- keys ---- */
 
+/* NULL: there is no such session that runs. */
+static struct entry *running_entry(struct program_control *control, const char *program, struct err *err)
+{
+    struct entry *entry = find_entry(CONTAINER_OF(control, struct exec, control), program, NULL);
+    if (entry && !entry->ended_us)
+        return entry;
+    err_set(err, "there is no program %.40s", program);
+    return NULL;
+}
+
 static int control_ready(struct program_control *control, const char *program, struct err *err)
 {
-    struct entry *entry = find_entry(CONTAINER_OF(control, struct exec, control), program, err);
+    struct entry *entry = running_entry(control, program, err);
     if (!entry)
         return -1;
-    if (program_session_exited(entry->session))
-        return err_set(err, "the program has ended");
+    rate_limit_flush(&entry->printed, false);
     if (program_session_closed(entry->session))
         return err_set(err, "the program's input has ended");
     return program_session_ready(entry->session, err);
@@ -437,7 +485,7 @@ static int control_ready(struct program_control *control, const char *program, s
 
 static void control_write(struct program_control *control, const char *program, const char *text, size_t len)
 {
-    struct entry *entry = find_entry(CONTAINER_OF(control, struct exec, control), program, NULL);
+    struct entry *entry = running_entry(control, program, NULL);
     bool end = len && text[len - 1] == *PROGRAM_INPUT_END;
     if (!entry || program_session_write(entry->session, text, len - end, false, NULL))
         return; /* it ended in the same breath: program.ended tells */
@@ -447,15 +495,16 @@ static void control_write(struct program_control *control, const char *program, 
 
 static bool control_hides(struct program_control *control, const char *program)
 {
-    struct entry *entry = find_entry(CONTAINER_OF(control, struct exec, control), program, NULL);
+    struct entry *entry = running_entry(control, program, NULL);
     return entry && program_session_hides_input(entry->session);
 }
 
 static int control_kill(struct program_control *control, const char *program, struct err *err)
 {
-    struct entry *entry = find_entry(CONTAINER_OF(control, struct exec, control), program, err);
+    struct entry *entry = running_entry(control, program, err);
     if (!entry)
         return -1;
+    entry->by_key = true;
     program_session_kill(entry->session, PROGRAM_GRACE_MS);
     return 0;
 }
@@ -475,6 +524,19 @@ struct exec *exec_new(const struct exec_options *options)
     exec->control = (struct program_control){
         .ready = control_ready, .write = control_write, .hides = control_hides, .kill = control_kill};
     return exec;
+}
+
+size_t exec_running(const struct exec *exec, struct strbuf *names)
+{
+    size_t count = 0;
+    for (const struct entry *entry = exec->entries; entry; entry = entry->next) {
+        if (entry->ended_us)
+            continue;
+        if (names)
+            strbuf_addf(names, "%s%s", count ? ", " : "", entry->id);
+        count++;
+    }
+    return count;
 }
 
 void exec_free(struct exec *exec)

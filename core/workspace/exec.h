@@ -10,7 +10,10 @@
  *
  * Each returns 0 and calls `done` once, later, from the loop; or -1 and what is wrong with the arguments. With a policy
  * the command is checked, gets no login shell and no variable that steers one. A session that has ended is forgotten
- * when somebody was told, or half an hour later. */
+ * when somebody was told, or half an hour later.
+ *
+ * What happens to sessions is emitted here (by the emitter of the programs): program.started, program.output,
+ * program.input of a call, and program.ended. */
 
 #include "base/err.h"
 #include "policy.h"
@@ -24,36 +27,28 @@ struct workspace;
 #define EXEC_TIMEOUT_MS     300000    /* when none is said */
 #define EXEC_TIMEOUT_MAX_S  INT32_MAX /* whatever is said */
 #define EXEC_WRITE_YIELD_MS 200
-
-/* What happens to sessions, for events. Any may be NULL. */
-struct exec_listener {
-    void (*started)(void *user, const char *session, const char *command, const char *cwd, bool tty);
-    void (*output)(void *user, const char *session, const char *bytes, size_t len);
-    void (*typed)(void *user, const char *session, const char *text); /* by a call; the session gets it then */
-    void (*ended)(void *user, const char *session, const struct process_end *end);
-    void *user;
-};
+#define EXEC_RECORDED_MAX   (4u << 20) /* of what a session prints; then a limited rate */
 
 struct exec_options {
     struct programs *programs;    /* lives longer */
     struct command_policy policy; /* lists live longer */
     size_t max_output;            /* bytes of an answer's output; 0: all of it */
-    struct exec_listener listener;
+    void (*ended)(void *user);    /* a session did, and may have left something in its workspace; NULL: nobody cares */
+    void *user;
 };
 
 struct exec *exec_new(const struct exec_options *options);
-/* Ends what runs; nobody is called any more. */
+/* Ends what runs, which is recorded; nobody is called any more. */
 void exec_free(struct exec *exec);
 
 typedef void exec_done(void *user, const char *result);
 int exec_command(struct exec *exec, struct workspace *ws, const struct json *args, exec_done *done, void *user,
                  struct err *err) CHECKED;
-/* The same of a request that was read, and may have been given less time. What a command prints that runs to its end is
- * told as it comes; `watch` NULL: to nobody. */
+/* The same of a request that was read, and may have been given less time. `prints`: where the output of a command goes
+ * that runs to its end; NULL: nowhere. */
 struct exec_request;
-typedef void exec_watch(void *user, enum process_stream stream, const char *bytes, size_t len);
-int exec_begin(struct exec *exec, struct workspace *ws, const struct exec_request *request, exec_watch *watch,
-               exec_done *done, void *user, struct err *err) CHECKED;
+int exec_begin(struct exec *exec, struct workspace *ws, const struct exec_request *request,
+               const struct program_prints *prints, exec_done *done, void *user, struct err *err) CHECKED;
 int exec_write(struct exec *exec, const struct json *args, exec_done *done, void *user, struct err *err) CHECKED;
 /* The same for who can wait only so long. */
 int exec_write_within(struct exec *exec, const struct json *args, int64_t most_ms, exec_done *done, void *user,
@@ -61,13 +56,15 @@ int exec_write_within(struct exec *exec, const struct json *args, int64_t most_m
 int exec_kill(struct exec *exec, const struct json *args, exec_done *done, void *user, struct err *err) CHECKED;
 /* Whoever waits as `user` does not wait any more: a command that runs to its end is ended, a session goes on. */
 void exec_cancel(struct exec *exec, void *user);
-/* How keys reach sessions. */
+/* How many sessions run; adds their names to `names`, newest first, unless that is NULL. */
+size_t exec_running(const struct exec *exec, struct strbuf *names);
+/* How keys reach sessions. Those that have ended are unknown to it. */
 struct program_control *exec_control(struct exec *exec);
 
 /* What a command comes to, before anything is started: for tools that show it, and for tests. */
 struct exec_request {
     const char *command, *input, *cwd;
-    const char *call; /* as in a program_spec; whoever read the request sets it */
+    const char *call; /* that the program belongs to; whoever read the request sets it */
     struct env_vars env;
     int64_t timeout_ms, yield_ms; /* yield_ms 0: none was said */
     bool background, tty, one_shot;

@@ -163,7 +163,7 @@ static void on_block(void *user, struct program_result *take_result)
     inl->program = NULL;
     if (inl->options.combined) {
         add_combined(inl, result);
-    } else if (!inl->options.watch) {
+    } else if (!inl->options.prints.watch) {
         strbuf_add(&inl->result.out, result->out.buf, result->out.len);
         strbuf_add(&inl->result.err, result->err.buf, result->err.len);
         if (result->why)
@@ -209,8 +209,7 @@ static int start_block(struct inline_work *inl, struct err *err)
                                 .clean_env = options->clean_env,
                                 .call = options->call,
                                 .timeout_ms = inl->block_ms,
-                                .watch = options->watch,
-                                .watch_user = inl->user};
+                                .prints = options->prints};
     inl->program = program_run(options->programs, inl->ws, &spec, on_block, inl, err);
     return inl->program ? 0 : -1;
 }
@@ -255,7 +254,7 @@ struct inline_work *inline_run(const struct inline_options *options, const struc
     strbuf_init(&inl->result.err);
     inl->result.ends = xcalloc(count + 1, sizeof(*inl->result.ends));
     inl->result.count = count;
-    span_begin(&inl->span, &ws->observer, ws->clock, SPAN_INLINE);
+    span_begin(&inl->span, ws->ops, ws->clock, SPAN_INLINE);
     loop_post(inl->loop, &inl->going, go_on);
     return inl;
 }

@@ -33,8 +33,7 @@ struct inline_options {
     bool clean_env;                        /* as in a program_spec */
     bool combined;
     const char *call; /* as in a program_spec; lives until it is done */
-    /* Told of what is printed as it comes, which is then not collected; NULL: it is. */
-    void (*watch)(void *user, enum process_stream stream, const char *bytes, size_t len);
+    struct program_prints prints; /* with a `watch` nothing is collected */
 };
 
 struct inline_result {

@@ -8,8 +8,8 @@
 #include "base/loop.h"
 #include "base/mem.h"
 #include "disk_watch.h"
-#include "program_bounds.h"
-#include "program_filter.h"
+#include "event/rate_limit.h"
+#include "process_output.h"
 #include "program_network.h"
 #include "program_vector.h"
 #include "programs_inside.h"
@@ -23,9 +23,10 @@
 struct program {
     struct programs *programs;
     struct program *next, **place; /* of those that run */
-    struct process_ops ops;
+    struct program_prints prints;
+    struct program_result result;
+    void (*done)(void *user, struct program_result *take_result);
     void *user;
-    void (*dropped)(void *user);
     struct program_vector vector;
     struct process *process; /* NULL: it has ended */
     struct cgroup *cgroup;
@@ -33,9 +34,7 @@ struct program {
     struct span span;
     struct loop_task telling;
     struct disk_watch *disk; /* NULL: it is not limited */
-    struct process_end end;
-    struct left_process left[PROCESS_LEFT_MAX];
-    char *why, *input;
+    char *input;
     char *full;   /* why the workspace is */
     char *around; /* the folder that the engine is started in */
     size_t input_len;
@@ -71,7 +70,7 @@ static void release(struct program *program)
     disk_watch_free(program->disk);
     cgroup_free(program->cgroup);
     program_vector_release(&program->vector);
-    free(program->why);
+    program_result_release(&program->result);
     free(program->input);
     free(program->full);
     free(program->around);
@@ -163,7 +162,10 @@ static struct program *new_program(struct programs *programs, struct workspace *
                                 .input_len = spec->input_len,
                                 .around = program_engine_folder(ws),
                                 .began_us = loop_now_us(programs->loop),
-                                .timeout_ms = program_timeout_ms(spec->timeout_ms)};
+                                .timeout_ms = program_timeout_ms(spec->timeout_ms),
+                                .prints = spec->prints};
+    strbuf_init(&program->result.out);
+    strbuf_init(&program->result.err);
     program_vector_fill(&program->vector, programs, ws, spec, room);
     return program;
 }
@@ -173,13 +175,13 @@ static void be_over(struct program *program);
 static void on_full(void *user, const char *why);
 static void on_counted(void *user, const char *why);
 
-struct program *program_start(struct programs *programs, struct workspace *ws, const struct program_spec *spec,
-                              const struct process_ops *ops, void *user, struct err *err)
+struct program *program_run(struct programs *programs, struct workspace *ws, const struct program_spec *spec,
+                            void (*done)(void *user, struct program_result *take_result), void *user, struct err *err)
 {
     struct err own = ERR_INIT;
     struct program_room room = {0};
     struct span span;
-    span_begin(&span, &ws->observer, ws->clock, SPAN_RUN);
+    span_begin(&span, ws->ops, ws->clock, SPAN_RUN);
     json_add_str(&span.attrs, SPAN_CMD, spec->cmd ? spec->cmd : "");
     json_add_str(&span.attrs, SPAN_CWD, spec->cwd ? spec->cwd : "");
     if (program_room_make(&room, programs, ws, spec, &own)) {
@@ -189,7 +191,7 @@ struct program *program_start(struct programs *programs, struct workspace *ws, c
     }
     struct program *program = new_program(programs, ws, spec, &room);
     program_room_release(&room);
-    program->ops = *ops;
+    program->done = done;
     program->user = user;
     program->span = span;
     program->span.attrs.out = &program->span.text;
@@ -212,14 +214,14 @@ struct program *program_start(struct programs *programs, struct workspace *ws, c
     return program;
 }
 
-void program_on_dropped(struct program *program, void (*dropped)(void *user))
-{
-    program->dropped = dropped;
-}
-
 struct process *program_process(const struct program *program)
 {
     return program->process;
+}
+
+const struct program_result *program_printed(const struct program *program)
+{
+    return &program->result;
 }
 
 /* ---- output ---- */
@@ -239,27 +241,36 @@ static void program_started(void *user)
 {
     struct program *program = user;
     program->programs->works = true;
-    if (program->ops.started)
-        program->ops.started(program->user);
 }
 
 static void program_output(void *user, enum process_stream stream, const char *bytes, size_t len)
 {
     struct program *program = user;
-    if (stream == PROCESS_ENGINE_STDERR)
+    const struct program_prints *prints = &program->prints;
+    if (stream == PROCESS_ENGINE_STDERR) {
         tell_complaints(program, bytes, len);
-    else if (program->ops.output)
-        program->ops.output(program->user, stream, bytes, len);
+        return;
+    }
+    struct strbuf *kept = stream == PROCESS_STDOUT ? &program->result.out : &program->result.err;
+    size_t room = program->programs->max_output - kept->len;
+    strbuf_add(kept, bytes, len < room ? len : room);
+    *(stream == PROCESS_STDOUT ? &program->result.out_bytes : &program->result.err_bytes) += len;
+    if (prints->lines)
+        session_lines_add(prints->lines, bytes, len);
+    if (prints->record[stream])
+        rate_limit_add(prints->record[stream], bytes, len);
+    if (prints->watch)
+        prints->watch(prints->user, stream, bytes, len);
 }
 
 /* ---- the end ---- */
 
 static void cannot_start(struct program *program, const char *reason)
 {
-    free(program->why);
-    program->why = *program->vector.argv[0] ? xasprintf("cannot start %s: %s", program->vector.argv[0], reason)
-                                            : xstrdup("there is no program to start");
-    program->end.exit_code = -1;
+    free(program->result.why);
+    program->result.why = *program->vector.argv[0] ? xasprintf("cannot start %s: %s", program->vector.argv[0], reason)
+                                                   : xstrdup("there is no program to start");
+    program->result.end.exit_code = -1;
 }
 
 /* What the engine said is why; it is no output of the program's. */
@@ -270,7 +281,7 @@ static void blame_engine(struct program *program, const struct process_end *end)
     const char *image = sandbox_engine_uses(engine, "image") ? program->programs->image : NULL;
     CLEANUP(free) char *line = complaints_line(said, strlen(said));
     CLEANUP(free) char *cause = complaints_cause(said, image ? image : BOX_IMAGE);
-    program->why =
+    program->result.why =
         xasprintf("the sandbox %s failed (%s %d)%s%s%s%s", engine->name, end->status_signal ? "signal" : "status",
                   end->status_signal ? end->status_signal : end->status, cause || line ? ": " : "", cause ? cause : "",
                   cause && line ? ": " : "", line ? line : "");
@@ -278,17 +289,17 @@ static void blame_engine(struct program *program, const struct process_end *end)
 
 static void explain(struct program *program, const struct process_end *end)
 {
-    bool ran_out = !program->why && end->exit_code != 0 && cgroup_ran_out(program->cgroup);
+    bool ran_out = !program->result.why && end->exit_code != 0 && cgroup_ran_out(program->cgroup);
     if (end->error)
         cannot_start(program, strerror(end->error));
     else if (ran_out)
-        program->why = xasprintf("it was killed: it used more than %u MB of memory", program->vector.memory_mb);
+        program->result.why = xasprintf("it was killed: it used more than %u MB of memory", program->vector.memory_mb);
     else if (end->lost)
         blame_engine(program, end);
     if (!end->lost || ran_out)
         tell_complaints(program, end->engine_said, strlen(end->engine_said));
-    program->end.over_limit |= ran_out;
-    program->end.engine_failed &= !ran_out;
+    program->result.end.over_limit |= ran_out;
+    program->result.end.engine_failed &= !ran_out;
 }
 
 /* What an engine says before it is tried again is not the program's. */
@@ -315,9 +326,9 @@ static void program_ended(void *user, const struct process_end *end)
     }
     if (end->error)
         program->programs->works = true;
-    program->end = *end;
-    memcpy(program->left, end->left, end->left_count * sizeof(*end->left));
-    program->why = end->why ? xstrdup(end->why) : NULL;
+    program->result.end = *end;
+    memcpy(program->result.left, end->left, end->left_count * sizeof(*end->left));
+    program->result.why = end->why ? xstrdup(end->why) : NULL;
     explain(program, end);
     be_over(program);
 }
@@ -327,27 +338,33 @@ static const struct process_ops process_ops = {program_started, program_output, 
 /* It may have ended by itself before it could be killed for that. */
 static void blame_disk(struct program *program)
 {
-    program->end.over_limit |= program->over_disk;
-    if (program->full && !program->why)
-        program->why = xasprintf("%s%s", program->end.forced && program->end.exit_code < 0 ? "it was killed: " : "",
-                                 program->full);
+    program->result.end.over_limit |= program->over_disk;
+    if (program->full && !program->result.why)
+        program->result.why =
+            xasprintf("%s%s", program->result.end.forced && program->result.end.exit_code < 0 ? "it was killed: " : "",
+                      program->full);
 }
 
 static void tell(struct program *program)
 {
     struct err own = ERR_INIT;
-    struct process_end *end = &program->end;
+    struct process_end *end = &program->result.end;
     blame_disk(program);
     end->duration_ms = (loop_now_us(program->programs->loop) - program->began_us) / 1000;
-    end->left = program->left;
-    end->why = program->why;
+    end->left = NULL; /* a result is handed on as a value */
+    end->why = program->result.why;
     end->engine_said = "";
     json_add_int(&program->span.attrs, SPAN_EXIT_CODE, end->exit_code);
     json_add_bool(&program->span.attrs, SPAN_TIMED_OUT, end->timed_out);
-    err_set(&own, "%s", program->why ? program->why : "");
+    err_set(&own, "%s", end->why ? end->why : "");
     leave(program);
-    span_end(&program->span, program->why ? -1 : 0, &own, NULL);
-    program->ops.ended(program->user, end);
+    span_end(&program->span, end->why ? -1 : 0, &own, NULL);
+    struct program_result result = program->result;
+    void (*done)(void *user, struct program_result *take_result) = program->done;
+    void *user = program->user;
+    program->result = (struct program_result){0};
+    release(program);
+    done(user, &result);
 }
 
 static void on_over(struct loop_task *task)
@@ -371,7 +388,7 @@ static void be_over(struct program *program)
 static void note_full(struct program *program, const char *why)
 {
     program->over_disk = true;
-    if (!program->why && !program->full)
+    if (!program->result.why && !program->full)
         program->full = xstrdup(why);
 }
 
@@ -397,11 +414,7 @@ void program_free(struct program *program)
         return;
     loop_unpost(program->programs->loop, &program->telling);
     process_free(steal(&program->process));
-    if (program->place) {
-        leave(program);
-        span_end(&program->span, -1, &dropped, NULL);
-        if (program->dropped)
-            program->dropped(program->user);
-    }
+    leave(program);
+    span_end(&program->span, -1, &dropped, NULL);
     release(program);
 }

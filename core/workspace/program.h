@@ -5,13 +5,12 @@
  *     struct programs *programs = programs_new(&(struct programs_options){.loop = loop, .engine = engine}, &err);
  *     program_run(programs, ws, &(struct program_spec){.cmd = "make", .cwd = "work"}, done, user, &err);
  *
- * program_run collects what a program prints and tells when it is over (RunProgram); program_start hands on what it
- * prints as it comes, and is what interactive sessions are made of (program_session.h). inline.h runs blocks of code,
- * exec.h is what the tools of a turn need: commands, sessions by name, results as JSON.
+ * program_run collects the beginning of what a program prints and tells when it is over (RunProgram). Interactive
+ * sessions are made of it (program_session.h), inline.h runs blocks of code, exec.h is what the tools of a turn need:
+ * commands, sessions by name, results as JSON.
  *
  * However a program ends, nothing that it started is left: it is asked (TERM), after its grace killed, and so is
- * whatever it left behind, in whatever session. Every program is one `workspace.run` record of the workspace's
- * observer. */
+ * whatever it left behind, in whatever session. Every program is one `workspace.run` operation of its workspace. */
 
 #include "base/err.h"
 #include "base/process.h"
@@ -22,8 +21,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct emitter;
+struct json_writer;
 struct loop;
+struct rate_limit;
 struct sandbox_engine;
+struct session_lines;
 struct workspace;
 struct workspace_capabilities;
 struct programs;
@@ -50,9 +53,8 @@ struct programs_options {
     const char *const *visible;          /* folders of this machine that programs may read where they are; NULL: none */
     struct network_rules network; /* the hosts that they may reach, through our forwarder; none: no network. An engine
                                      that isolates nothing leaves them all of it */
-    /* A connection of theirs ended; `call` is the spec's. NULL: nobody is told. */
-    void (*connected)(void *user, const char *call, const char *host, unsigned port, int64_t bytes);
-    void *connected_user;
+    struct emitter *emitter; /* for what happens to them: network.connected, and of sessions program.*; NULL: nobody
+                                records that */
     bool host_env;                /* they get our environment where the engine isolates nothing; else a bare one */
     struct env_provider provider; /* variables for every program */
     struct program_limits limits; /* for specs that say none */
@@ -74,6 +76,14 @@ const char *programs_root(const struct programs *programs, const char *path);
 struct loop *programs_loop(const struct programs *programs);
 bool programs_run(const struct programs *programs); /* any of them, at present */
 
+/* Where its output goes as it comes, beside the beginning of each stream that the result has. All may be NULL. */
+struct program_prints {
+    struct rate_limit *record[2]; /* by stream: into events */
+    struct session_lines *lines;
+    void (*watch)(void *user, enum process_stream stream, const char *bytes, size_t len);
+    void *user;
+};
+
 struct program_spec {
     const char *cmd;         /* a bare name is looked up in the PATH of its own environment */
     const char *const *args; /* NULL-terminated; NULL: none */
@@ -86,21 +96,10 @@ struct program_spec {
     bool tty;           /* on a terminal of its own: one stream of output */
     int64_t timeout_ms; /* 0 or less: PROGRAM_TIMEOUT_MS */
     struct program_limits limits;
-    const char *call; /* what it belongs to, for whoever hears of its connections; NULL: nothing */
-    /* For program_run: told of what is printed as it comes; NULL: nobody. */
-    void (*watch)(void *user, enum process_stream stream, const char *bytes, size_t len);
-    void *watch_user;
+    const char *call;             /* what it belongs to, for network.connected; NULL: nothing */
+    struct program_prints prints; /* everything it names lives until the program is over */
 };
 
-/* Starts it, behind keyturn-launch in the engine. An error is what is wrong with the spec, the workspace or the engine;
- * a program that cannot be started, or has no name, is an end like others. `ended` comes when its workspace is counted
- * too; the program may be freed from within, and must be some time. The workspace must outlive the program. */
-struct program *program_start(struct programs *programs, struct workspace *ws, const struct program_spec *spec,
-                              const struct process_ops *ops, void *user, struct err *err) CHECKED;
-/* Its process, to type into and to kill; NULL: it has ended. */
-struct process *program_process(const struct program *program);
-/* Ends it if it still runs; nobody hears of it any more. */
-void program_free(struct program *program);
 /* What a spec's timeout comes to. */
 int64_t program_timeout_ms(int64_t said_ms);
 
@@ -113,8 +112,19 @@ struct program_result {
 };
 void program_result_release(struct program_result *result);
 
-/* Runs it to its end. `done` gets the result, which is its own to release; it is called once, from the loop. The
- * program that comes back may be killed and must not be freed. */
+/* Starts it, behind keyturn-launch in the engine. An error is what is wrong with the spec, the workspace or the engine;
+ * a program that cannot be started, or has no name, is an end like others. `done` is called once, from the loop, when
+ * it is over and its workspace is counted; the program is gone then, and the result is `done`'s to release. The
+ * workspace must outlive the program. */
 struct program *program_run(struct programs *programs, struct workspace *ws, const struct program_spec *spec,
                             void (*done)(void *user, struct program_result *take_result), void *user,
                             struct err *err) CHECKED;
+/* Its process, to type into and to kill; NULL: it has ended. */
+struct process *program_process(const struct program *program);
+/* What it has printed until now, in a result that has nothing else yet. */
+const struct program_result *program_printed(const struct program *program);
+/* Ends it before its time; `done` is not called any more. NULL: nothing. */
+void program_free(struct program *program);
+
+/* Adds to an answer how a program ended: its signal (0: none), and what it left behind. */
+void program_answer_end(struct json_writer *w, int signum, const struct left_process *left, size_t left_count);

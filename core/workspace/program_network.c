@@ -3,6 +3,7 @@
 #include "program_network.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "event/emitter.h"
 #include "network_door.h"
 #include "programs_inside.h"
 #include "sandbox/engines_program.h"
@@ -32,13 +33,14 @@ bool program_network_on(const struct programs *programs)
     return programs->network.count && !programs->engine->unsafe;
 }
 
-/* ---- telling ---- */
+/* ---- recording ---- */
 
-static void tell(struct program_network *network, const char *host, unsigned port, uint64_t bytes)
+static void record(struct program_network *network, const char *host, unsigned port, uint64_t bytes)
 {
-    struct programs *programs = network->programs;
-    if (programs->connected)
-        programs->connected(programs->connected_user, network->call, host, port, (int64_t)bytes);
+    emit(network->programs->emitter,
+         &(struct event){
+             .type = EVENT_NETWORK_CONNECTED,
+             .network_connected = {.call = network->call, .host = host, .port = port, .bytes = (int64_t)bytes}});
 }
 
 /* NULL: there was none. */
@@ -60,7 +62,7 @@ static void on_connected(void *user, const struct forwarder_connection *connecti
         network->hosts[network->host_count++] =
             (struct host){.name = xstrdup(connection->host), .port = connection->port};
     if (network->begun++ < PROGRAM_CONNECTIONS_TOLD || first)
-        tell(network, connection->host, connection->port, 0);
+        record(network, connection->host, connection->port, 0);
 }
 
 static void on_closed(void *user, const struct forwarder_connection *connection)
@@ -69,7 +71,7 @@ static void on_closed(void *user, const struct forwarder_connection *connection)
     struct host *host = find_host(network, connection);
     uint64_t bytes = connection->sent + connection->received;
     if (network->told++ < PROGRAM_CONNECTIONS_TOLD || !host) {
-        tell(network, connection->host, connection->port, bytes);
+        record(network, connection->host, connection->port, bytes);
         return;
     }
     host->summed = true;
@@ -128,7 +130,7 @@ void program_network_free(struct program_network *network)
     forwarder_free(network->forwarder);
     for (size_t i = 0; i < network->host_count; i++) {
         if (network->hosts[i].summed)
-            tell(network, network->hosts[i].name, network->hosts[i].port, network->hosts[i].bytes);
+            record(network, network->hosts[i].name, network->hosts[i].port, network->hosts[i].bytes);
         free(network->hosts[i].name);
     }
     network_door_free(network->door);

@@ -9,12 +9,10 @@
 struct program_session {
     struct programs *programs;
     struct program *program; /* NULL: it is gone */
-    struct program_session_listener listener;
     struct session_lines lines;
-    struct strbuf streams[2];
-    struct process_end end;
-    struct left_process left[PROCESS_LEFT_MAX];
-    char *why;
+    struct program_result result; /* when it is gone */
+    void (*ended)(void *user);
+    void *user;
     char id[40];
     struct loop_timer look;
     struct session_waiter waiter;
@@ -75,62 +73,36 @@ void program_session_wait_end(struct program_session *session)
 
 /* ---- its program ---- */
 
-static void session_output(void *user, enum process_stream stream, const char *bytes, size_t len)
+static void session_ended(void *user, struct program_result *take_result)
 {
     struct program_session *session = user;
-    struct strbuf *kept = &session->streams[stream];
-    size_t room = session->programs->max_output - kept->len;
-    strbuf_add(kept, bytes, len < room ? len : room);
-    session_lines_add(&session->lines, bytes, len);
-    if (session->listener.output)
-        session->listener.output(session->listener.user, bytes, len);
-}
-
-static void session_ended(void *user, const struct process_end *end)
-{
-    struct program_session *session = user;
-    session->end = *end;
-    for (size_t i = 0; i < end->left_count; i++)
-        session->left[i] = end->left[i];
-    session->end.left = session->left;
-    session->end.why = session->why = end->why ? xstrdup(end->why) : NULL;
-    program_free(session->program);
+    struct loop *loop = session->programs->loop;
     session->program = NULL;
-    session_lines_end(&session->lines, session->end.exit_code);
+    session->result = *take_result;
+    session->result.end.left = session->result.left;
+    session_lines_end(&session->lines, session->result.end.exit_code);
     if (session->waited)
-        loop_timer_start(session->programs->loop, &session->look, loop_now_us(session->programs->loop), on_look);
-    if (session->listener.ended)
-        session->listener.ended(session->listener.user);
-}
-
-static void session_dropped(void *user)
-{
-    struct program_session *session = user;
-    session->program = NULL;
+        loop_timer_start(loop, &session->look, loop_now_us(loop), on_look);
+    if (session->ended)
+        session->ended(session->user);
 }
 
 struct program_session *program_session_start(struct programs *programs, struct workspace *ws,
-                                              const struct program_spec *spec,
-                                              const struct program_session_listener *listener, struct err *err)
+                                              const struct program_spec *spec, void (*ended)(void *user), void *user,
+                                              struct err *err)
 {
-    static const struct process_ops ops = {.output = session_output, .ended = session_ended};
     struct program_spec own = *spec;
     struct program_session *session = xcalloc(1, sizeof(*session));
-    own.keep_input = true;
-    session->programs = programs;
-    session->tty = spec->tty;
-    if (listener)
-        session->listener = *listener;
+    *session = (struct program_session){.programs = programs, .tty = spec->tty, .ended = ended, .user = user};
     session_lines_init(&session->lines, SESSION_LINES_MAX);
-    strbuf_init(&session->streams[0]);
-    strbuf_init(&session->streams[1]);
-    session->program = program_start(programs, ws, &own, &ops, session, err);
+    own.keep_input = true;
+    own.prints.lines = &session->lines;
+    session->program = program_run(programs, ws, &own, session_ended, session, err);
     snprintf(session->id, sizeof(session->id), "p%u", programs->started);
     if (!session->program) {
         program_session_free(session);
         return NULL;
     }
-    program_on_dropped(session->program, session_dropped);
     return session;
 }
 
@@ -159,12 +131,13 @@ bool program_session_exited(const struct program_session *session)
 
 const struct process_end *program_session_end(const struct program_session *session)
 {
-    return &session->end;
+    return &session->result.end;
 }
 
 const struct strbuf *program_session_stream(const struct program_session *session, enum process_stream stream)
 {
-    return &session->streams[stream];
+    const struct program_result *result = session->program ? program_printed(session->program) : &session->result;
+    return stream == PROCESS_STDERR ? &result->err : &result->out;
 }
 
 struct session_window program_session_poll(struct program_session *session, size_t limit, struct strbuf *out)
@@ -247,8 +220,6 @@ void program_session_free(struct program_session *session)
     program_session_wait_end(session);
     program_free(session->program);
     session_lines_release(&session->lines);
-    strbuf_release(&session->streams[0]);
-    strbuf_release(&session->streams[1]);
-    free(session->why);
+    program_result_release(&session->result);
     free(session);
 }

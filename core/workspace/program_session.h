@@ -1,8 +1,8 @@
 #pragma once
 /* An interactive program: it goes on beyond the call that started it, is looked at by and by, typed into and ended. Its
- * output is numbered lines (session_lines.h), and beside them the beginning of each stream for the result.
+ * output is numbered lines (process_output.h), and beside them the beginning of each stream for the result.
  *
- *     struct program_session *s = program_session_start(programs, ws, &spec, &listener, &err);
+ *     struct program_session *s = program_session_start(programs, ws, &spec, ended, user, &err);
  *     program_session_poll(s, 0, &text);
  *     program_session_write(s, "yes", 3, true, &err);
  *     program_session_kill(s, PROGRAM_GRACE_MS);
@@ -10,31 +10,15 @@
  *
  * program_session_wait looks until there is something to tell. Everything is on the loop. */
 
+#include "process_output.h"
 #include "program.h"
-#include "session_lines.h"
 
 struct program_session;
 
-#define SESSION_EXEC_YIELD_MS 1000              /* how long to look after a start */
-#define SESSION_IO_YIELD_MS   400               /* after typing */
-#define SESSION_POLL_LINES    40                /* at a look */
-#define SESSION_YIELD_MAX_MS  INT32_MAX         /* whatever is said */
-#define SESSION_POLL_MS       50                /* between looks */
-#define SESSION_SETTLE_MS     75                /* quiet for so long: it has said what it has to say */
-#define SESSION_KEPT_S        1800              /* after its end, for who has not asked yet */
-#define SESSION_SEEN_BYTES    ((size_t)1 << 20) /* who has seen so much is told: the rest is for the next look */
-
-struct program_session_listener {
-    /* Something was printed. The session must not be freed from within. */
-    void (*output)(void *user, const char *bytes, size_t len);
-    void (*ended)(void *user); /* may be freed from within */
-    void *user;
-};
-
-/* Starts it with its input open. The listener's calls may be NULL. */
+/* Starts it with its input open. `ended` is called once, and may free it; NULL: nobody. */
 struct program_session *program_session_start(struct programs *programs, struct workspace *ws,
-                                              const struct program_spec *spec,
-                                              const struct program_session_listener *listener, struct err *err) CHECKED;
+                                              const struct program_spec *spec, void (*ended)(void *user), void *user,
+                                              struct err *err) CHECKED;
 const char *program_session_id(const struct program_session *session);
 const struct session_lines *program_session_lines(const struct program_session *session);
 bool program_session_exited(const struct program_session *session);
@@ -64,31 +48,9 @@ void program_session_free(struct program_session *session);
 
 /* ---- waiting ---- */
 
-/* What was to be seen while somebody waited. */
-struct session_seen {
-    struct strbuf output; /* each text once, as printed; without the last newline */
-    struct session_window window;
-    bool exited;
-    int exit_code;
-};
-
 /* Looks until the session has ended, has printed something and is quiet, has printed much, or `yield_ms` have passed;
  * 0: until it has printed something and is quiet. One wait at a time. */
 void program_session_wait(struct program_session *session, int64_t yield_ms, size_t limit,
                           void (*done)(void *user, struct session_seen *seen), void *user);
 /* Nobody waits any more; what was not told yet is there for the next. */
 void program_session_wait_end(struct program_session *session);
-/* A yield that somebody said: nothing and less than nothing is the other one. */
-int64_t session_yield_ms(int64_t said_ms, int64_t otherwise_ms);
-
-/* The state of waiting, apart from what drives it: who looks at which time and what there is then. */
-struct session_waiter {
-    int64_t until_us, quiet_us; /* 0: not set */
-    size_t limit, added;
-    bool any;
-    struct session_seen seen;
-};
-void session_waiter_begin(struct session_waiter *waiter, int64_t now_us, int64_t yield_ms, size_t limit);
-/* Takes what is there; true: that is all. */
-bool session_waiter_look(struct session_waiter *waiter, struct session_lines *lines, int64_t now_us);
-void session_waiter_release(struct session_waiter *waiter);

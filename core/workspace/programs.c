@@ -2,6 +2,7 @@
 
 #include "base/beneath.h"
 #include "base/clock.h"
+#include "base/json.h"
 #include "base/mem.h"
 #include "layout.h"
 #include "program_network.h"
@@ -34,8 +35,7 @@ struct programs *programs_new(const struct programs_options *options, struct err
                                   .image = options->image ? xstrdup(options->image) : NULL,
                                   .visible = argv_copy(options->visible),
                                   .network = network_rules_copy(&options->network),
-                                  .connected = options->connected,
-                                  .connected_user = options->connected_user,
+                                  .emitter = options->emitter,
                                   .host_env = options->host_env,
                                   .provider = options->provider,
                                   .engine_says = options->engine_says,
@@ -211,75 +211,31 @@ void program_room_release(struct program_room *room)
     argv_free(room->env);
 }
 
-/* ---- running to the end ---- */
-
-struct run {
-    struct program *program;
-    struct program_result result;
-    size_t max;
-    void (*done)(void *user, struct program_result *take_result);
-    void (*watch)(void *user, enum process_stream stream, const char *bytes, size_t len);
-    void *user, *watch_user;
-};
-
-static void keep(struct strbuf *kept, size_t max, const char *bytes, size_t len)
-{
-    size_t room = max - kept->len;
-    strbuf_add(kept, bytes, len < room ? len : room);
-}
-
-static void run_output(void *user, enum process_stream stream, const char *bytes, size_t len)
-{
-    struct run *run = user;
-    *(stream == PROCESS_STDOUT ? &run->result.out_bytes : &run->result.err_bytes) += len;
-    keep(stream == PROCESS_STDOUT ? &run->result.out : &run->result.err, run->max, bytes, len);
-    if (run->watch)
-        run->watch(run->watch_user, stream, bytes, len);
-}
-
-static void run_dropped(void *user)
-{
-    struct run *run = user;
-    program_result_release(&run->result);
-    free(run);
-}
-
-static void run_ended(void *user, const struct process_end *end)
-{
-    struct run *run = user;
-    struct program_result *result = &run->result;
-    result->end = *end;
-    memcpy(result->left, end->left, end->left_count * sizeof(*end->left));
-    result->end.left = NULL; /* a result is handed on as a value */
-    result->end.why = result->why = end->why ? xstrdup(end->why) : NULL;
-    program_free(run->program);
-    run->done(run->user, result);
-    free(run);
-}
-
-struct program *program_run(struct programs *programs, struct workspace *ws, const struct program_spec *spec,
-                            void (*done)(void *user, struct program_result *take_result), void *user, struct err *err)
-{
-    static const struct process_ops ops = {.output = run_output, .ended = run_ended};
-    struct run *run = xcalloc(1, sizeof(*run));
-    run->max = programs->max_output;
-    run->done = done;
-    run->user = user;
-    run->watch = spec->watch;
-    run->watch_user = spec->watch_user;
-    strbuf_init(&run->result.out);
-    strbuf_init(&run->result.err);
-    struct program *program = run->program = program_start(programs, ws, spec, &ops, run, err);
-    if (program)
-        program_on_dropped(program, run_dropped);
-    else
-        run_dropped(run);
-    return program;
-}
+/* ---- results ---- */
 
 void program_result_release(struct program_result *result)
 {
     strbuf_release(&result->out);
     strbuf_release(&result->err);
     free(result->why);
+}
+
+void program_answer_end(struct json_writer *w, int signum, const struct left_process *left, size_t left_count)
+{
+    const char *name = signum ? sigabbrev_np(signum) : NULL;
+    CLEANUP(free) char *full = name ? xasprintf("SIG%s", name) : NULL;
+    if (signum)
+        json_add_int(w, "signal", signum);
+    if (full)
+        json_add_str(w, "signal_name", full);
+    if (!left_count)
+        return;
+    json_open(w, "left_behind", '[');
+    for (size_t i = 0; i < left_count; i++) {
+        CLEANUP(free)
+        char *text =
+            xasprintf("%d %s%s", left[i].pid, left[i].name, left[i].survived ? " (it could not be killed)" : "");
+        json_add_str(w, NULL, text);
+    }
+    json_close(w, ']');
 }

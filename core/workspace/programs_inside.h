@@ -9,8 +9,7 @@ struct programs {
     char *image, **visible;
     bool host_env;
     struct network_rules network;
-    void (*connected)(void *user, const char *call, const char *host, unsigned port, int64_t bytes);
-    void *connected_user;
+    struct emitter *emitter;
     struct env_provider provider;
     void (*engine_says)(void *user, const char *line); /* NULL: the log hears it */
     void *engine_user;
@@ -32,7 +31,5 @@ int program_room_make(struct program_room *room, struct programs *programs, stru
                       const struct program_spec *spec, struct err *err) CHECKED;
 void program_room_release(struct program_room *room);
 
-/* Tells the program's user when it is freed before it has ended. */
-void program_on_dropped(struct program *program, void (*dropped)(void *user));
 /* Ends the blocks of code that are under way (inline.c), once their programs are gone. */
 void inline_drop_all(struct programs *programs);

@@ -68,7 +68,7 @@ void workspace_registry_free(struct workspace_registry *r, bool cleanup)
     while (r->rows) {
         struct row *row = r->rows;
         if (cleanup && workspace_cleanup(row->ws, &row->err) < 0)
-            row->failed = true; /* its observer was told why */
+            row->failed = true; /* its workspace.op says why */
         workspace_free(row->ws);
         release_row(row, remove_row(r, row));
     }

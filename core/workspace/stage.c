@@ -146,7 +146,7 @@ int stage_files(struct workspace *ws, const struct stage_file *files, size_t cou
 {
     struct err own = ERR_INIT;
     struct span span;
-    span_begin(&span, &ws->observer, ws->clock, SPAN_STAGE_FILES);
+    span_begin(&span, ws->ops, ws->clock, SPAN_STAGE_FILES);
     json_add_int(&span.attrs, SPAN_COUNT, (int64_t)count);
     return span_end(&span, put_all(ws, files, count, &own), &own, err);
 }
@@ -193,7 +193,7 @@ int stage_directory(struct workspace *ws, const char *src, const char *to, const
     struct err own = ERR_INIT;
     struct span span;
     bool by_mount = false;
-    span_begin(&span, &ws->observer, ws->clock, SPAN_STAGE_DIR);
+    span_begin(&span, ws->ops, ws->clock, SPAN_STAGE_DIR);
     json_add_str(&span.attrs, SPAN_HOST_PATH, src);
     json_add_str(&span.attrs, SPAN_TO, to);
     int status = stage_one(ws, src, to, options ? options : &plain, &by_mount, &own);

@@ -1,5 +1,5 @@
 #pragma once
-/* Putting things into a workspace. Every operation tells the observer of one record, and none writes more than the
+/* Putting things into a workspace. Every operation is one workspace.op, and none writes more than the
  * policy lets the workspace hold. */
 
 #include "base/err.h"

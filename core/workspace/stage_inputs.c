@@ -355,7 +355,7 @@ int stage_inputs(struct workspace *ws, const struct stage_input *inputs, size_t 
 {
     struct err own = ERR_INIT;
     struct span span;
-    span_begin(&span, &ws->observer, ws->clock, SPAN_STAGE_FILES);
+    span_begin(&span, ws->ops, ws->clock, SPAN_STAGE_FILES);
     json_add_int(&span.attrs, SPAN_COUNT, (int64_t)count);
     return span_end(&span, stage_all(ws, inputs, count, &own), &own, err);
 }

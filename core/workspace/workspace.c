@@ -1,5 +1,5 @@
-/* Making and removing workspaces. Names are unique because a folder that is there already makes us try the next
- * nanosecond, so two programs with the same clock cannot share one. */
+/* Making and removing workspaces, and the record of each operation on one. Names are unique because a folder that is
+ * there already makes us try the next nanosecond, so two programs with the same clock cannot share one. */
 
 #include "workspace.h"
 #include "base/beneath.h"
@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/utf8.h"
+#include "event/emitter.h"
 #include "layout.h"
 #include "lend.h"
 #include "sandbox/user.h"
@@ -116,7 +117,7 @@ static struct workspace *create(const struct workspace_options *options, struct 
     ws->policy = policy ? *policy : (struct workspace_policy){0};
     ws->clock = clock;
     ws->versions = options->versions;
-    ws->observer = options->observer;
+    ws->ops = options->ops;
     ws->lends = options->lends;
     pthread_mutex_init(&ws->mutex, NULL);
     ws->root = beneath_open(path, err);
@@ -138,7 +139,7 @@ struct workspace *workspace_create(const struct workspace_options *options, cons
     struct clock *clock = options->clock ? options->clock : clock_system();
     struct err own = ERR_INIT;
     struct span span;
-    span_begin(&span, &options->observer, clock, SPAN_CREATE);
+    span_begin(&span, options->ops, clock, SPAN_CREATE);
     json_add_str(&span.attrs, SPAN_EXEC_ID, exec_id);
     struct workspace *ws = create(options, clock, exec_id, policy, &own);
     if (ws)
@@ -170,7 +171,7 @@ int workspace_cleanup(struct workspace *ws, struct err *err)
         return 0;
     struct err own = ERR_INIT;
     struct span span;
-    span_begin(&span, &ws->observer, ws->clock, SPAN_CLEANUP);
+    span_begin(&span, ws->ops, ws->clock, SPAN_CLEANUP);
     json_add_str(&span.attrs, SPAN_PATH, ws->path);
     int status = ws->trusted || ws->policy.persist ? 0 : remove_tree(ws, &own);
     return span_end(&span, status, &own, err);
@@ -186,4 +187,31 @@ void workspace_free(struct workspace *ws)
     free(ws->id);
     free(ws->path);
     free(ws);
+}
+
+/* ---- operations ---- */
+
+void span_begin(struct span *span, struct event_queue *ops, struct clock *clock, const char *op)
+{
+    *span = (struct span){.ops = ops, .clock = clock, .op = op, .began_us = clock->now_us(clock)};
+    strbuf_init(&span->text);
+    span->attrs = json_begin(&span->text);
+    json_open(&span->attrs, NULL, '{');
+}
+
+int span_end(struct span *span, int status, const struct err *own, struct err *err)
+{
+    json_close(&span->attrs, '}');
+    if (span->ops)
+        event_queue_push(
+            span->ops,
+            &(struct event){.type = EVENT_WORKSPACE_OP,
+                            .workspace_op = {.op = span->op,
+                                             .elapsed_ms = (span->clock->now_us(span->clock) - span->began_us) / 1000,
+                                             .error = status < 0 ? own->text : NULL,
+                                             .attrs = span->text.buf}});
+    strbuf_release(&span->text);
+    if (status < 0 && err)
+        *err = *own;
+    return status;
 }

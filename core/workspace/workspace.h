@@ -6,13 +6,15 @@
  * Any thread may work on a workspace, several at a time too. */
 
 #include "base/err.h"
-#include "span.h"
+#include "base/json.h"
+#include "base/strbuf.h"
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 struct beneath;
 struct clock;
+struct event_queue;
 struct program_lent;
 struct versions;
 
@@ -41,7 +43,7 @@ struct workspace_options {
     const char *seen_at;                /* where programs see the workspace; NULL: where it is */
     struct clock *clock;                /* NULL: the system's */
     struct versions *versions;          /* where artifacts are loaded from and saved to; NULL: nowhere */
-    struct workspace_observer observer; /* of every operation on it */
+    struct event_queue *ops;            /* gets every operation on it, as workspace.op; NULL: nobody records them */
 };
 
 struct workspace {
@@ -52,7 +54,7 @@ struct workspace {
     bool trusted;
     struct clock *clock;
     struct versions *versions;
-    struct workspace_observer observer;
+    struct event_queue *ops;
     /* Of lend.h. */
     bool lends;
     pthread_mutex_t mutex;
@@ -97,3 +99,46 @@ int workspace_check_disk(const struct workspace *ws, int64_t more, struct err *e
 int disk_check(int64_t limit, const struct disk_count *count, int64_t more, struct err *err) CHECKED;
 /* Whether there is anything to say: it holds too much, or not all of it can be counted. */
 bool workspace_warn_disk(const struct workspace *ws, struct err *err);
+
+/* ---- operations ---- */
+
+/* The operations (span names). */
+#define SPAN_CREATE      "workspace.create"
+#define SPAN_CLEANUP     "workspace.cleanup"
+#define SPAN_STAGE_FILES "workspace.stage.files"
+#define SPAN_STAGE_DIR   "workspace.stage.dir"
+#define SPAN_RUN         "workspace.run"
+#define SPAN_COLLECT     "workspace.collect"
+#define SPAN_INLINE      "workspace.inline"
+
+/* What they say (attribute keys). */
+#define SPAN_EXEC_ID    "exec_id"
+#define SPAN_PATH       "path"
+#define SPAN_COUNT      "count"
+#define SPAN_PATTERNS   "patterns"
+#define SPAN_CMD        "cmd"
+#define SPAN_CWD        "cwd"
+#define SPAN_EXIT_CODE  "exit_code"
+#define SPAN_TIMED_OUT  "timed_out"
+#define SPAN_HOST_PATH  "host_path"
+#define SPAN_TO         "to"
+#define SPAN_MOUNT_USED "mount_used"
+
+/* An operation under way. It becomes one workspace.op when it ends, pushed by the thread that carried it out:
+ *
+ *     struct span span;
+ *     struct err own = ERR_INIT;
+ *     span_begin(&span, ws->ops, ws->clock, SPAN_STAGE_FILES);
+ *     json_add_int(&span.attrs, SPAN_COUNT, count);
+ *     return span_end(&span, put_all(ws, …, &own), &own, err); */
+struct span {
+    struct event_queue *ops;
+    struct clock *clock;
+    const char *op;
+    int64_t began_us;
+    struct strbuf text;
+    struct json_writer attrs;
+};
+void span_begin(struct span *span, struct event_queue *ops, struct clock *clock, const char *op);
+/* Hands `own` on to `err` when `status` is an error, and returns `status`. */
+int span_end(struct span *span, int status, const struct err *own, struct err *err);

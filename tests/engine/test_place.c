@@ -6,6 +6,7 @@
 #include "support/place_rig.h"
 #include "support/program_rig.h"
 #include "tools/artifact.h"
+#include "workspace/exec.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -483,7 +484,7 @@ static void test_a_flood_is_bounded(void **state)
     size_t count = turn_rig_count(&rig.turn, EVENT_PROGRAM_OUTPUT), bytes = 0;
     for (size_t i = 0; i < count; i++)
         bytes += strlen(turn_rig_event(&rig.turn, EVENT_PROGRAM_OUTPUT, i)->program_output.text);
-    assert_true(bytes < PLACE_RECORDED_MAX + (1 << 20)); /* of 22 MB */
+    assert_true(bytes < EXEC_RECORDED_MAX + (1 << 20)); /* of 22 MB */
     const char *newest = turn_rig_event(&rig.turn, EVENT_PROGRAM_OUTPUT, count - 1)->program_output.text;
     assert_non_null(strstr(newest, "3000000\nagain? "));
     place_rig_call(&rig, "c2", "workspace_write_stdin", "{\"session_id\":\"p1\",\"chars\":\"no\",\"submit\":true}");

@@ -26,13 +26,8 @@ static char *folder; /* what the services serve */
 static pid_t services;
 static int services_input;
 static unsigned http, https, echo;
-static struct strbuf told;
 
-static void on_connected(void *user, const char *call, const char *host, unsigned port, int64_t bytes)
-{
-    (void)user;
-    strbuf_addf(&told, "%s %s %u %s\n", call ? call : "-", host, port, bytes > 0 ? "bytes" : "nothing");
-}
+static struct recorder told; /* connections */
 
 static void open_with(const char *const *list)
 {
@@ -45,9 +40,9 @@ static void open_with(const char *const *list)
         if (network_rule_parse(&rules[count], list[count], &err))
             fail_msg("%s", err.text);
     own.network = (struct network_rules){rules, count, "\"workspace.network\""};
-    own.connected = on_connected;
     own.visible = visible;
-    strbuf_reset(&told);
+    own.emitter = &told.emitter;
+    recorder_forget(&told);
     program_rig_open(&rig, engine, &own);
 }
 
@@ -77,7 +72,7 @@ static const char *sh(const char *command)
                                 .env = {vars, COUNT_OF(vars)},
                                 .call = "c7",
                                 .timeout_ms = 120000};
-    strbuf_reset(&told);
+    recorder_forget(&told);
     if (!program_rig_run(&rig, &spec, &err))
         fail_msg("%s", err.text);
     if (rig.result.end.why)
@@ -95,8 +90,8 @@ static void expect(const char *command, const char *out)
 static void expect_told(const char *host, unsigned port)
 {
     CLEANUP(free) char *line = xasprintf("c7 %s %u bytes\n", host, port);
-    if (!strstr(told.buf, line))
-        fail_msg("told was: %s", told.buf);
+    if (!strstr(recorder_text(&told), line))
+        fail_msg("told was: %s", recorder_text(&told));
 }
 
 /* ---- what is listed is reached ---- */
@@ -175,7 +170,7 @@ static void test_many_connections_at_once(void **state)
            "150hello\n");
     CLEANUP(free) char *line = xasprintf("c7 127.0.0.1 %u bytes\n", http);
     size_t count = 0;
-    for (const char *at = told.buf; (at = strstr(at, line)); at++)
+    for (const char *at = recorder_text(&told); (at = strstr(at, line)); at++)
         count++;
     assert_int_equal(count, 101); /* one by one, and the rest summed up */
     program_rig_close(&rig);
@@ -194,7 +189,7 @@ static void test_refusals_say_why(void **state)
     expect(FORBIDDEN "http://127.0.0.1:1/ && cat answer", "403 Keyturn: 127.0.0.1:1 is not in \"workspace.network\"\n");
     expect("curl -sS https://example.org/ 2>&1", "curl: (56) CONNECT tunnel failed, response 403\n");
     expect("curl -sS --socks5-hostname \"${ALL_PROXY#*//}\" http://example.org/ 2>&1 | grep -c 'SOCKS5.*(2)'", "1\n");
-    assert_string_equal(told.buf, "");
+    assert_string_equal(recorder_text(&told), "");
     program_rig_close(&rig);
     open_with((const char *const[]){"127.0.0.1:1", "nowhere.invalid", NULL});
     expect(FORBIDDEN "http://127.0.0.1:1/ && cat answer",
@@ -222,7 +217,7 @@ static void test_loopback_is_never_public(void **state)
     for (size_t i = 0; i < COUNT_OF(lists); i++) {
         open_with(lists[i]);
         expect("/usr/bin/python3 $ATTACKS/loopback.py", "tried all\n");
-        assert_string_equal(told.buf, "");
+        assert_string_equal(recorder_text(&told), "");
         program_rig_close(&rig);
     }
 }
@@ -293,10 +288,10 @@ static int prepare(void **state)
 {
     (void)state;
     CLEANUP(free) char *script = xasprintf("%s/services.py", attacks);
+    recorder_init(&told);
     folder = file_make_temp_dir(NULL, "keyturn-services-", NULL);
     if (!folder)
         return -1;
-    strbuf_init(&told);
     CLEANUP(free)
     char *make = xasprintf("cd '%s' && echo hello > hello && git init -q src && cd src && echo versioned > file && "
                            "git add file && git -c user.name=t -c user.email=t commit -q -m t && cd .. && "
@@ -312,7 +307,7 @@ static int clean(void **state)
     (void)state;
     close(services_input);
     waitpid(services, NULL, 0);
-    strbuf_release(&told);
+    recorder_release(&told);
     int failed = file_remove_tree(folder, NULL);
     free(folder);
     return failed;

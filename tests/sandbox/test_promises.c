@@ -224,8 +224,7 @@ static void test_no_process_of_a_program_is_root_outside(void **state)
                 "-c", "echo x > work/made; echo here; until [ -e work/seen ]; do sleep 0.1; done; : whose-is-this",
                 NULL},
         .timeout_ms = 60000,
-        .watch = see_processes,
-        .watch_user = &seen};
+        .prints = {.watch = see_processes, .user = &seen}};
     if (!program_rig_run(&rig, &spec, &err))
         fail_msg("%s", err.text);
     CLEANUP(free) char *made = xasprintf("%s/work/made", rig.ws->path);

@@ -146,7 +146,7 @@ static void start(struct tool_run *run)
     fake->token_s = deadline_remaining_s(&run->deadline);
     note_start(run);
     if (fake->says)
-        run->output(run, "stdout", fake->says, strlen(fake->says));
+        tool_run_say(run, "stdout", fake->says);
     int64_t takes_ms = run->confirm_write ? fake->confirmed_ms : fake->takes_ms;
     if (is_to_hang(run))
         return;

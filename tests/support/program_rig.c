@@ -25,19 +25,13 @@ static struct env_vars give_mark(void *user)
     return (struct env_vars){var, 1};
 }
 
-static void on_op(void *user, const struct workspace_op *op)
-{
-    struct program_rig *rig = user;
-    strbuf_addf(&rig->ops, "%s %s %s\n", op->op, op->error ? op->error : "-", op->attrs);
-}
-
 void program_rig_open(struct program_rig *rig, const char *engine, const struct programs_options *options)
 {
     struct err err = ERR_INIT;
     struct programs_options own = options ? *options : (struct programs_options){0};
     *rig = (struct program_rig){.loop = loop_new(clock_system()),
                                 .folder = file_make_temp_dir(NULL, "keyturn-programs-", &err)};
-    strbuf_init(&rig->ops);
+    recorder_init(&rig->recorder);
     strbuf_init(&rig->result.out);
     strbuf_init(&rig->result.err);
     if (!rig->folder || sandbox_engines_load(&engines, NULL, &err))
@@ -47,11 +41,13 @@ void program_rig_open(struct program_rig *rig, const char *engine, const struct 
     if (!own.provider.variables)
         own.provider.variables = give_mark;
     own.loop = rig->loop;
+    if (!own.emitter)
+        own.emitter = &rig->recorder.emitter;
     if (!own.engine)
         own.engine = sandbox_engines_find(&engines, engine);
     struct workspace_options ws = {.base = rig->folder,
                                    .other_user = own.engine && sandbox_program_is_other_user(own.engine),
-                                   .observer = {on_op, rig}};
+                                   .ops = rig->recorder.queue};
     rig->ws = workspace_create(&ws, "test", NULL, &err);
     rig->programs = rig->ws && own.engine ? programs_new(&own, &err) : NULL;
     if (!rig->programs)
@@ -64,7 +60,7 @@ void program_rig_close(struct program_rig *rig)
     workspace_free(rig->ws);
     loop_free(rig->loop);
     program_result_release(&rig->result);
-    strbuf_release(&rig->ops);
+    recorder_release(&rig->recorder);
     sandbox_engines_release(&engines);
     if (file_remove_tree(rig->folder, NULL))
         BUG("the folder stays");

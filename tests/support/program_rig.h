@@ -1,6 +1,7 @@
 #pragma once
 /* A loop, a workspace and programs in it, for tests. One at a time in a test program. */
 
+#include "support/recorder.h"
 #include "workspace/program.h"
 #include <stdbool.h>
 
@@ -9,7 +10,7 @@ struct program_rig {
     struct workspace *ws;
     struct programs *programs;
     struct program_result result; /* of the last rig_run */
-    struct strbuf ops;            /* "op error attrs\n" for each operation on the workspace */
+    struct recorder recorder;     /* of the workspace, and of the programs unless the options have an emitter */
     char *folder;
 };
 

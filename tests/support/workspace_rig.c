@@ -8,33 +8,31 @@
 #include <stdio.h>
 #include <string.h>
 
-static void on_op(void *user, const struct workspace_op *op)
-{
-    struct workspace_test *t = user;
-    snprintf(t->op, sizeof(t->op), "%s", op->op);
-    snprintf(t->attrs, sizeof(t->attrs), "%s", op->attrs);
-    snprintf(t->error, sizeof(t->error), "%s", op->error ? op->error : "");
-    t->told++;
-}
-
 void workspace_test_init(struct workspace_test *t, const struct workspace_policy *policy)
 {
     struct err err = ERR_INIT;
     memset(t, 0, sizeof(*t));
     scratch_init(&t->files);
+    recorder_init(&t->recorder);
     t->versions = versions_in_memory();
-    struct workspace_options options = {.base = t->files.path, .versions = t->versions, .observer = {on_op, t}};
+    struct workspace_options options = {.base = t->files.path, .versions = t->versions, .ops = t->recorder.queue};
     t->ws = workspace_create(&options, "test", policy, &err);
     if (!t->ws)
         BUG("%s", err.text);
-    t->told = 0;
+    recorder_forget(&t->recorder);
 }
 
 void workspace_test_release(struct workspace_test *t)
 {
     workspace_free(t->ws);
     versions_free(t->versions);
+    recorder_release(&t->recorder);
     scratch_release(&t->files);
+}
+
+const struct event_workspace_op *workspace_test_op(struct workspace_test *t)
+{
+    return &recorder_last(&t->recorder, EVENT_WORKSPACE_OP)->workspace_op;
 }
 
 char *workspace_test_path(struct workspace_test *t, const char *path)

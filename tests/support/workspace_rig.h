@@ -1,6 +1,7 @@
 #pragma once
 /* A workspace for one test, with the scratch folder it is in and an artifact service in memory. */
 
+#include "support/recorder.h"
 #include "support/scratch.h"
 #include "workspace/workspace.h"
 #include <stddef.h>
@@ -9,13 +10,13 @@ struct workspace_test {
     struct scratch files; /* holds the workspace, and whatever a test puts beside it */
     struct workspace *ws;
     struct versions *versions;
-    /* The last record that was told, and how many. */
-    char op[64], attrs[1024], error[512];
-    int told;
+    struct recorder recorder; /* of the operations on it */
 };
 
 void workspace_test_init(struct workspace_test *t, const struct workspace_policy *policy);
 void workspace_test_release(struct workspace_test *t);
+/* The last operation. */
+const struct event_workspace_op *workspace_test_op(struct workspace_test *t);
 /* In the workspace: a file, with the folders on its way; a link; its content, which is the caller's (NULL: none). */
 void workspace_test_write(struct workspace_test *t, const char *path, const char *text);
 void workspace_test_link(struct workspace_test *t, const char *target, const char *path);

@@ -76,9 +76,9 @@ static void test_content_and_record(void **state)
     assert_string_equal(out.files[0].content, "alpha");
     assert_string_equal(out.files[1].mime, "text/html; charset=utf-8");
     assert_int_equal(out.files[0].size, 5);
-    assert_string_equal(t.op, "workspace.collect");
-    assert_string_equal(t.attrs, "{\"patterns\":[\"$OUTPUT_DIR/**\"],\"count\":2}");
-    assert_int_equal(t.told, 1);
+    assert_string_equal(workspace_test_op(&t)->op, "workspace.collect");
+    assert_string_equal(workspace_test_op(&t)->attrs, "{\"patterns\":[\"$OUTPUT_DIR/**\"],\"count\":2}");
+    assert_int_equal(recorder_count(&t.recorder, EVENT_WORKSPACE_OP), 1);
 }
 
 static void test_links_inside(void **state)
@@ -332,7 +332,7 @@ static void test_metadata_is_in_the_way(void **state)
     assert_int_equal(err.code, COLLECT_PARTIAL);
     assert_int_equal(out.count, 1);
     assert_string_equal(out.files[0].content, "1");
-    assert_memory_equal(t.error, "partial output commit", 21);
+    assert_memory_equal(workspace_test_op(&t)->error, "partial output commit", 21);
 }
 
 static void test_saving(void **state)

@@ -19,7 +19,6 @@ static struct program_rig rig;
 static struct exec *exec;
 static struct arena arena;
 static const struct json *result;
-static struct strbuf told;
 static struct err err;
 
 static void on_result(void *user, const char *text)
@@ -30,40 +29,18 @@ static void on_result(void *user, const char *text)
     loop_stop(rig.loop);
 }
 
-static void on_started(void *user, const char *session, const char *command, const char *cwd, bool tty)
-{
-    (void)user;
-    strbuf_addf(&told, "started %s %s %s %d;", session, command, cwd, tty);
-}
-
-static void on_output(void *user, const char *session, const char *bytes, size_t len)
-{
-    (void)user;
-    strbuf_addf(&told, "output %s %.*s;", session, (int)len, bytes);
-}
-
-static void on_ended(void *user, const char *session, const struct process_end *end)
-{
-    (void)user;
-    strbuf_addf(&told, "ended %s %d;", session, end->exit_code);
-}
-
 static const char *const allowed[] = {"echo", NULL};
 
 static void open_exec(struct command_policy policy, size_t max_output)
 {
     exec_free(exec);
-    exec = exec_new(&(struct exec_options){.programs = rig.programs,
-                                           .policy = policy,
-                                           .max_output = max_output,
-                                           .listener = {.started = on_started, .output = on_output, .ended = on_ended}});
+    exec = exec_new(&(struct exec_options){.programs = rig.programs, .policy = policy, .max_output = max_output});
 }
 
 static int begin(void **state)
 {
     (void)state;
     program_rig_open(&rig, "bwrap", NULL);
-    strbuf_init(&told);
     open_exec((struct command_policy){0}, 0);
     return 0;
 }
@@ -73,7 +50,6 @@ static int end(void **state)
     (void)state;
     exec_free(exec);
     exec = NULL;
-    strbuf_release(&told);
     arena_release(&arena);
     program_rig_close(&rig);
     return 0;
@@ -184,9 +160,11 @@ static void test_sessions(void **state)
     assert_string_equal(call(exec_write, "{\"session_id\":\"p1\",\"yield_time_ms\":20000}", "status"), "exited");
     assert_string_equal(call(exec_write, "{\"session_id\":\"p1\"}", ""), "!unknown session_id: p1");
     assert_string_equal(call(exec_write, "{}", ""), "!session_id is required");
-    assert_string_equal(
-        told.buf,
-        "started p1 printf 'Name: '; read n; echo hi $n; read m . 0;output p1 Name: ;output p1 hi Ann\n;ended p1 0;");
+    assert_non_null(strstr(recorder_text(&rig.recorder), "started p1 printf 'Name: '; read n; echo hi $n; read m .\n"
+                                                         "output p1 Name: \n"
+                                                         "input p1 Ann\n\n"
+                                                         "output p1 hi Ann\n\n"));
+    assert_non_null(strstr(recorder_text(&rig.recorder), "ended p1 0 exited\n"));
 }
 
 /* A terminal that reads lines and does not say them back, and only while it does. */
@@ -267,7 +245,7 @@ static void run_blocks(bool combined, int64_t timeout_ms)
                                   {"ruby", "1", 1},
                                   {"sh", shell, sizeof(shell) - 1},
                                   {"bash", slow, sizeof(slow) - 1}};
-    struct workspace_options workspaces = {.base = rig.folder, .observer = rig.ws->observer};
+    struct workspace_options workspaces = {.base = rig.folder, .ops = rig.ws->ops};
     struct inline_options options = {
         .programs = rig.programs, .workspace = &workspaces, .timeout_ms = timeout_ms, .combined = combined};
     assert_non_null(inline_run(&options, blocks, COUNT_OF(blocks), on_inlined, NULL, &err));
@@ -286,8 +264,8 @@ static void test_blocks(void **state)
         assert_int_equal(inlined.ends[i].exit_code, codes[i]);
     assert_true(inlined.timed_out);
     inline_result_release(&inlined);
-    assert_non_null(strstr(rig.ops.buf, "workspace.inline - {\"count\":4}"));
-    assert_non_null(strstr(rig.ops.buf, "workspace.cleanup - "));
+    assert_non_null(strstr(recorder_text(&rig.recorder), "workspace.inline - {\"count\":4}"));
+    assert_non_null(strstr(recorder_text(&rig.recorder), "workspace.cleanup - "));
     run_blocks(true, 3000);
     assert_string_equal(inlined.out.buf, "Error executing code block 0: exit status 2: py\n"
                                          "Error executing code block 1: unsupported language: ruby\nsh\n"
@@ -313,7 +291,7 @@ static void test_blocks_are_dropped_with_their_programs(void **state)
     (void)state;
     static const char slow[] = "sleep 98767.$MARK\n";
     struct code_block block = {"sh", slow, sizeof(slow) - 1};
-    struct workspace_options workspaces = {.base = rig.folder, .observer = rig.ws->observer};
+    struct workspace_options workspaces = {.base = rig.folder, .ops = rig.ws->ops};
     struct inline_options options = {.programs = rig.programs, .workspace = &workspaces, .timeout_ms = 60000};
     assert_non_null(inline_run(&options, &block, 1, never, NULL, &err));
     assert_non_null(inline_run(&options, &block, 1, never, NULL, &err));
@@ -347,15 +325,16 @@ static void test_blocks_in_a_workspace_that_stays(void **state)
     CLEANUP(strbuf) struct strbuf printed = STRBUF_INIT;
     static const char code[] = "echo here; pwd\n", slow[] = "sleep 98767.$MARK\n";
     struct code_block block = {"sh", code, sizeof(code) - 1}, sleeper = {"sh", slow, sizeof(slow) - 1};
-    struct inline_options options = {.programs = rig.programs, .ws = rig.ws, .watch = on_watched};
+    struct inline_options options = {
+        .programs = rig.programs, .ws = rig.ws, .prints = {.watch = on_watched, .user = &printed}};
     assert_int_equal(inline_put(rig.ws, 0, &block, &err), 0);
     assert_non_null(inline_run(&options, &block, 1, on_watched_done, &printed, &err));
     loop_run(rig.loop);
     assert_string_equal(printed.buf, "here\n/workspace/src\n");
     assert_int_equal(inlined.out.len, 0);
     inline_result_release(&inlined);
-    assert_non_null(strstr(rig.ops.buf, "workspace.inline - {\"count\":1}"));
-    assert_null(strstr(rig.ops.buf, "workspace.cleanup"));
+    assert_non_null(strstr(recorder_text(&rig.recorder), "workspace.inline - {\"count\":1}"));
+    assert_null(strstr(recorder_text(&rig.recorder), "workspace.cleanup"));
     options.time_ms = no_time;
     assert_non_null(inline_run(&options, &block, 1, on_watched_done, &printed, &err));
     loop_run(rig.loop);
@@ -367,7 +346,8 @@ static void test_blocks_in_a_workspace_that_stays(void **state)
     struct inline_work *work = inline_run(&options, &sleeper, 1, never, &printed, &err);
     program_rig_await(&rig, sleeps, NULL);
     inline_cancel(work);
-    assert_non_null(strstr(rig.ops.buf, "workspace.inline it was ended before its time {\"count\":1}"));
+    assert_non_null(
+        strstr(recorder_text(&rig.recorder), "workspace.inline it was ended before its time {\"count\":1}"));
 }
 
 static void test_capabilities(void **state)

@@ -9,7 +9,7 @@
 #include "sandbox/engines_program.h"
 #include "support/program_rig.h"
 #include "workspace/disk_watch.h"
-#include "workspace/program_bounds.h"
+#include "workspace/program_vector.h"
 #include "workspace/workspace.h"
 #include <setjmp.h>
 #include <signal.h>
@@ -201,10 +201,10 @@ static bool some_left(void *user)
     return program_rig_count(user) >= 2;
 }
 
-static void never(void *user, const struct process_end *end_)
+static void never(void *user, struct program_result *take_result)
 {
     (void)user;
-    (void)end_;
+    (void)take_result;
     fail();
 }
 
@@ -212,18 +212,17 @@ static void test_freed_while_it_runs(void **state)
 {
     (void)state;
     struct err err = ERR_INIT;
-    struct process_ops ops = {.ended = never};
     struct program_spec spec = {.cmd = "sh",
                                 .args = ARGS("-c", "setsid sleep 98763.$MARK & setsid sleep 98763.$MARK & wait")};
-    struct program *program = program_start(rig.programs, rig.ws, &spec, &ops, NULL, &err);
+    struct program *program = program_run(rig.programs, rig.ws, &spec, never, NULL, &err);
     assert_non_null(program);
     program_rig_await(&rig, some_left, (void *)(uintptr_t) "sleep 98763");
     program_free(program);
     program_rig_await(&rig, none_left, (void *)(uintptr_t) "sleep 98763");
-    assert_non_null(strstr(rig.ops.buf, "workspace.run it was ended before its time"));
+    assert_non_null(strstr(recorder_text(&rig.recorder), "workspace.run it was ended before its time"));
     /* At any moment of its start. */
     for (int i = 0; i < 10; i++) {
-        program = program_start(rig.programs, rig.ws, &spec, &ops, NULL, &err);
+        program = program_run(rig.programs, rig.ws, &spec, never, NULL, &err);
         assert_non_null(program);
         usleep((useconds_t)i * 1000);
         program_free(program);
@@ -239,13 +238,12 @@ static void test_freed_while_it_runs(void **state)
 static _Noreturn void start_and_wait(int told)
 {
     struct err err = ERR_INIT;
-    struct process_ops ops = {.ended = never};
     struct program_spec spec = {.cmd = "sh",
                                 .args =
                                     ARGS("-c", "trap '' HUP TERM; setsid sleep 98768.$MARK & setsid sleep 98768.$MARK"),
                                 .timeout_ms = 60000};
     program_rig_open(&rig, engine, NULL);
-    if (!program_start(rig.programs, rig.ws, &spec, &ops, NULL, &err))
+    if (!program_run(rig.programs, rig.ws, &spec, never, NULL, &err))
         _exit(1);
     program_rig_await(&rig, some_left, (void *)(uintptr_t) "sleep 98768");
     if (write(told, rig.folder, strlen(rig.folder)) < 0)
@@ -288,13 +286,13 @@ static void test_output_is_bounded(void **state)
 static void test_records(void **state)
 {
     (void)state;
-    strbuf_reset(&rig.ops);
+    recorder_forget(&rig.recorder);
     run((struct program_spec){.cmd = "sh", .args = ARGS("-c", "exit 2"), .cwd = "work"});
-    assert_string_equal(rig.ops.buf,
+    assert_string_equal(recorder_text(&rig.recorder),
                         "workspace.run - {\"cmd\":\"sh\",\"cwd\":\"work\",\"exit_code\":2,\"timed_out\":false}\n");
     struct err err = ERR_INIT;
     assert_false(program_rig_run(&rig, &(struct program_spec){.cmd = "x", .cwd = ".."}, &err));
-    assert_non_null(strstr(rig.ops.buf, "workspace.run path escapes workspace"));
+    assert_non_null(strstr(recorder_text(&rig.recorder), "workspace.run path escapes workspace"));
 }
 
 static struct env_vars give_token(void *user)

@@ -5,8 +5,7 @@
 #include "sandbox/engines.h"
 #include "workspace/cwd.h"
 #include "workspace/env.h"
-#include "workspace/prompt.h"
-#include "workspace/window.h"
+#include "workspace/process_output.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

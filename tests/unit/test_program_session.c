@@ -38,7 +38,7 @@ static struct program_session *start(const char *command, bool tty)
 {
     struct err err = ERR_INIT;
     struct program_spec spec = {.cmd = "sh", .args = ARGS("-c", command), .tty = tty, .timeout_ms = 60000};
-    struct program_session *started = program_session_start(rig.programs, rig.ws, &spec, NULL, &err);
+    struct program_session *started = program_session_start(rig.programs, rig.ws, &spec, NULL, NULL, &err);
     if (!started)
         fail_msg("%s", err.text);
     return started;

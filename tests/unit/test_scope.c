@@ -7,7 +7,6 @@
 #include "sandbox/engines_program.h"
 #include "sandbox/scope.h"
 #include "support/program_rig.h"
-#include "workspace/program_bounds.h"
 #include "workspace/program_vector.h"
 #include <setjmp.h>
 #include <stdarg.h>

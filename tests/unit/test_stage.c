@@ -66,7 +66,7 @@ static void expect_refused(const char *path, const char *why)
     struct stage_file file = {.path = path, .bytes = "x", .len = 1};
     assert_int_equal(stage_files(t.ws, &file, 1, &err), -1);
     assert_string_equal(err.text, why);
-    assert_string_equal(t.error, why);
+    assert_string_equal(workspace_test_op(&t)->error, why);
 }
 
 static void input(const char *from, const char *to, const char *mode)
@@ -94,8 +94,8 @@ static void test_files(void **state)
     expect_text("work/a/b", "one");
     assert_int_equal(look("work/a/b").st_mode & 0777, 0644);
     assert_int_equal(look("work/run.sh").st_mode & 0777, 0755);
-    assert_string_equal(t.op, "workspace.stage.files");
-    assert_string_equal(t.attrs, "{\"count\":1}");
+    assert_string_equal(workspace_test_op(&t)->op, "workspace.stage.files");
+    assert_string_equal(workspace_test_op(&t)->attrs, "{\"count\":1}");
     expect_refused("", "empty file path");
     expect_refused("../x", "path escapes workspace: ../x");
     expect_refused("work/../../x", "path escapes workspace: work/../../x");
@@ -162,7 +162,7 @@ static void test_directory(void **state)
     struct stage_options options = {.read_only = true, .allow_mount = true};
     assert_int_equal(stage_directory(t.ws, host, "skills/s", &options, &mounted, &err), 0);
     assert_false(mounted);
-    assert_non_null(strstr(t.attrs, "\"to\":\"skills/s\",\"mount_used\":false"));
+    assert_non_null(strstr(workspace_test_op(&t)->attrs, "\"to\":\"skills/s\",\"mount_used\":false"));
     assert_int_equal(look("skills/s/bin/tool").st_mode & 0777, 0555);
     assert_int_equal(look("skills/s/bin").st_mode & 0777, 0555);
     assert_int_equal(look("skills/s").st_mode & 0222, 0);
@@ -177,7 +177,7 @@ static void test_directory(void **state)
     assert_int_equal(stage_directory(t.ws, host, "work/./m/", &options, &mounted, &err), 0);
     assert_true(mounted);
     expect_text("work/m/doc", "d");
-    assert_non_null(strstr(t.attrs, "\"mount_used\":true"));
+    assert_non_null(strstr(workspace_test_op(&t)->attrs, "\"mount_used\":true"));
     struct program_lent *lent = workspace_lent(t.ws, &count);
     assert_int_equal(count, 1);
     assert_string_equal(lent[0].path, host);

@@ -3,6 +3,7 @@
 #include "base/beneath.h"
 #include "base/clock.h"
 #include "base/mem.h"
+#include "support/recorder.h"
 #include "support/scratch.h"
 #include "workspace/layout.h"
 #include "workspace/stage.h"
@@ -18,39 +19,32 @@
 
 static struct scratch files;
 
-/* What was told last, and how often. */
-static struct {
-    char op[64], attrs[512], error[256];
-    int count;
-} told;
+static struct recorder recorder; /* of operations */
 
-static void on_op(void *user, const struct workspace_op *op)
+static const struct event_workspace_op *last_op(void)
 {
-    (void)user;
-    snprintf(told.op, sizeof(told.op), "%s", op->op);
-    snprintf(told.attrs, sizeof(told.attrs), "%s", op->attrs);
-    snprintf(told.error, sizeof(told.error), "%s", op->error ? op->error : "");
-    told.count++;
+    return &recorder_last(&recorder, EVENT_WORKSPACE_OP)->workspace_op;
 }
 
 static int setup(void **state)
 {
     (void)state;
     scratch_init(&files);
-    memset(&told, 0, sizeof(told));
+    recorder_init(&recorder);
     return 0;
 }
 
 static int teardown(void **state)
 {
     (void)state;
+    recorder_release(&recorder);
     scratch_release(&files);
     return 0;
 }
 
 static struct workspace_options options(void)
 {
-    return (struct workspace_options){.base = files.path, .observer = {on_op, NULL}};
+    return (struct workspace_options){.base = files.path, .ops = recorder.queue};
 }
 
 static struct workspace *create(const struct workspace_options *given, const char *id,
@@ -83,8 +77,8 @@ static void test_create_and_cleanup(void **state)
     struct workspace *ws = create(&given, "a b/ü", NULL);
     CLEANUP(free) char *start = xasprintf("%s/ws_a_b___", files.path);
     assert_memory_equal(ws->path, start, strlen(start));
-    assert_string_equal(told.op, "workspace.create");
-    assert_non_null(strstr(told.attrs, "\"exec_id\":\"a b/ü\""));
+    assert_string_equal(last_op()->op, "workspace.create");
+    assert_non_null(strstr(last_op()->attrs, "\"exec_id\":\"a b/ü\""));
     for (size_t i = 0; i < LAYOUT_DIRS; i++) {
         struct stat st;
         struct err err = ERR_INIT;
@@ -93,8 +87,8 @@ static void test_create_and_cleanup(void **state)
     }
     cleanup(ws);
     assert_false(exists(ws->path));
-    assert_string_equal(told.op, "workspace.cleanup");
-    assert_int_equal(told.count, 2);
+    assert_string_equal(last_op()->op, "workspace.cleanup");
+    assert_int_equal(recorder_count(&recorder, EVENT_WORKSPACE_OP), 2);
     cleanup(ws);
     workspace_free(ws);
 }
@@ -151,7 +145,7 @@ static void test_trusted(void **state)
     given.base = " ";
     assert_null(workspace_create(&given, "any", NULL, &err));
     assert_string_equal(err.text, "a trusted workspace needs a folder");
-    assert_string_equal(told.error, err.text);
+    assert_string_equal(last_op()->error, err.text);
 }
 
 static void test_failed_creation_leaves_nothing(void **state)

@@ -2,6 +2,7 @@
  * no descriptor. */
 
 #include "base/mem.h"
+#include "support/recorder.h"
 #include "support/scratch.h"
 #include "workspace/collect.h"
 #include "workspace/outputspec.h"
@@ -24,14 +25,8 @@
 
 static struct scratch files;
 static struct versions *versions;
-static atomic_int next, told;
-
-static void on_op(void *user, const struct workspace_op *op)
-{
-    (void)user;
-    if (!op->error)
-        atomic_fetch_add(&told, 1);
-}
+static atomic_int next;
+static struct recorder recorder; /* of operations */
 
 static int open_descriptors(void)
 {
@@ -48,7 +43,7 @@ static const char *live(int number)
 {
     static char *globs[] = {(char *)"$OUTPUT_DIR/**"};
     static const struct output_spec spec = {.globs = globs, .glob_count = 1, .inline_content = true, .save = true};
-    struct workspace_options options = {.base = files.path, .versions = versions, .observer = {on_op, NULL}};
+    struct workspace_options options = {.base = files.path, .versions = versions, .ops = recorder.queue};
     char text[32], path[32];
     struct err err = ERR_INIT;
     struct workspace *ws = workspace_create(&options, "stress", NULL, &err);
@@ -89,6 +84,7 @@ static void test_five_hundred(void **state)
     (void)state;
     pthread_t threads[THREADS];
     scratch_init(&files);
+    recorder_init(&recorder);
     versions = versions_in_memory();
     int before = open_descriptors();
     for (size_t i = 0; i < THREADS; i++)
@@ -102,7 +98,10 @@ static void test_five_hundred(void **state)
     assert_int_equal(open_descriptors(), before);
     CLEANUP(free) char *left = scratch_list(&files, ".");
     assert_string_equal(left, "");
-    assert_int_equal(atomic_load(&told), WORKSPACES * 5); /* one record per operation */
+    assert_int_equal(recorder_count(&recorder, EVENT_WORKSPACE_OP), WORKSPACES * 5); /* one per operation */
+    for (size_t i = 0; i < recorder.count; i++)
+        assert_null(recorder.events[i]->workspace_op.error);
+    recorder_release(&recorder);
     versions_free(versions);
     scratch_release(&files);
 }

@@ -14,8 +14,6 @@ static struct program_rig rig;
 static struct exec *exec;
 static const struct json *result; /* of the last call; NULL: it failed */
 static struct err failure;
-static size_t printed; /* bytes of all sessions */
-static size_t ended;   /* sessions */
 
 static void on_result(void *user, const char *text)
 {
@@ -26,23 +24,17 @@ static void on_result(void *user, const char *text)
 static bool has_ended(void *user)
 {
     (void)user;
-    return ended > 0;
+    return recorder_last(&rig.recorder, EVENT_PROGRAM_ENDED) != NULL;
 }
 
-static void on_ended(void *user, const char *name, const struct process_end *end)
+/* Bytes of all sessions. */
+static size_t printed(void)
 {
-    (void)user;
-    (void)name;
-    (void)end;
-    ended++;
-}
-
-static void on_output(void *user, const char *name, const char *bytes, size_t len)
-{
-    (void)user;
-    (void)name;
-    (void)bytes;
-    printed += len;
+    size_t bytes = 0;
+    for (size_t i = 0; i < rig.recorder.count; i++)
+        if (rig.recorder.events[i]->type == EVENT_PROGRAM_OUTPUT)
+            bytes += strlen(rig.recorder.events[i]->program_output.text);
+    return bytes;
 }
 
 enum call { CALL_EXEC, CALL_WRITE, CALL_KILL };
@@ -76,7 +68,7 @@ static const struct json *session_args(struct vector *v, const char *id)
 
 static const char *status_of_kill(struct vector *v, const char *command, bool wait_for_end)
 {
-    ended = 0;
+    recorder_forget(&rig.recorder);
     start_background(v, command);
     const char *id = json_str(json_get(result, "session_id"), "");
     if (wait_for_end)
@@ -136,7 +128,7 @@ static void got_call(struct vector *v)
     got_has(v, "output_contains", json_str(json_get(result, "output"), NULL));
     if (wants(v, "interaction"))
         got_value(v, "interaction", json_get(result, "interaction"));
-    got_int(v, "bytes_written", (int64_t)printed);
+    got_int(v, "bytes_written", (int64_t)printed());
     got_int(v, "default_yield_ms", EXEC_WRITE_YIELD_MS);
 }
 
@@ -160,9 +152,8 @@ void area_exec_tool(struct vector *v)
     rig_write_tree(v, rig.ws->path, in_get(v, "tree"));
     rig_make_dirs(v, rig.ws->path, in_get(v, "dirs"));
     rig_set_modes(v, rig.ws->path, in_get(v, "modes"));
-    exec = exec_new(&(struct exec_options){.programs = rig.programs,
-                                           .max_output = (size_t)in_int(v, "max_output_bytes", 0),
-                                           .listener = {.output = on_output, .ended = on_ended}});
+    exec = exec_new(
+        &(struct exec_options){.programs = rig.programs, .max_output = (size_t)in_int(v, "max_output_bytes", 0)});
     if (steps)
         take_steps(v, steps);
     if (args)

@@ -8,9 +8,7 @@
 #include "workspace/codeblock.h"
 #include "workspace/cwd.h"
 #include "workspace/env.h"
-#include "workspace/prompt.h"
-#include "workspace/session_lines.h"
-#include "workspace/window.h"
+#include "workspace/process_output.h"
 #include "workspace_rig.h"
 #include <stdio.h>
 #include <string.h>

@@ -250,7 +250,7 @@ static bool has_printed(void *user)
 static void start_session(struct vector *v, const struct program_spec *spec)
 {
     struct err err = ERR_INIT;
-    session = program_session_start(rig.programs, rig.ws, spec, NULL, &err);
+    session = program_session_start(rig.programs, rig.ws, spec, NULL, NULL, &err);
     if (!session)
         BUG("%s", err.text);
     got_text(v, "start_error", NULL);

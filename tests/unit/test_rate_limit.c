@@ -1,7 +1,7 @@
 /* What a program prints, on its way to people. */
 
 #include "base/mem.h"
-#include "tools/trickle.h"
+#include "event/rate_limit.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,17 +13,18 @@
 
 static struct fake_clock fake;
 static struct loop *loop;
-static struct trickle trickle;
+static struct rate_limit limit;
 static struct strbuf told; /* pieces, with a | behind each */
 static size_t pieces;
 
-static void tell(void *user, const char *text, size_t len)
+static int record(struct emitter *emitter, struct event *events, size_t count)
 {
-    (void)user;
-    assert_int_equal(strlen(text), len);
-    strbuf_add(&told, text, len);
-    strbuf_addch(&told, '|');
+    (void)emitter;
+    assert_int_equal(count, 1);
+    assert_string_equal(events[0].program_output.program, "p1");
+    strbuf_addf(&told, "%s|", events[0].program_output.text);
     pieces++;
+    return 0;
 }
 
 static int begin(void **state)
@@ -33,15 +34,17 @@ static int begin(void **state)
     loop = loop_new(&fake.base);
     strbuf_init(&told);
     pieces = 0;
-    trickle_init(&trickle, loop, 100, tell, NULL);
+    static struct emitter emitter = {.emit = record};
+    rate_limit_init(&limit, loop, 100, &emitter,
+                    &(struct event){.type = EVENT_PROGRAM_OUTPUT, .program_output = {.program = "p1"}});
     return 0;
 }
 
 static int end(void **state)
 {
     (void)state;
-    trickle_release(&trickle);
-    trickle_release(&trickle);
+    rate_limit_release(&limit);
+    rate_limit_release(&limit);
     strbuf_release(&told);
     loop_free(loop);
     return 0;
@@ -49,7 +52,7 @@ static int end(void **state)
 
 static void add(const char *text)
 {
-    trickle_add(&trickle, text, strlen(text));
+    rate_limit_add(&limit, text, strlen(text));
 }
 
 static void test_pieces_are_gathered(void **state)
@@ -70,17 +73,17 @@ static void test_characters_are_whole(void **state)
     add("x\xC3");
     loop_run(loop);
     add("\xA9\xF0\x9F");
-    trickle_flush(&trickle, false);
+    rate_limit_flush(&limit, false);
     add("\x98\x80\xE2\x82");
-    trickle_flush(&trickle, true);
+    rate_limit_flush(&limit, true);
     assert_string_equal(told.buf, "x|\xC3\xA9|\xF0\x9F\x98\x80\xEF\xBF\xBD|");
 }
 
 static void test_what_is_no_text(void **state)
 {
     (void)state;
-    trickle_add(&trickle, "a\0b\xFF", 4);
-    trickle_flush(&trickle, true);
+    rate_limit_add(&limit, "a\0b\xFF", 4);
+    rate_limit_flush(&limit, true);
     assert_string_equal(told.buf, "a\xEF\xBF\xBD"
                                   "b\xEF\xBF\xBD|");
 }
@@ -101,7 +104,7 @@ static void flood(size_t lines)
     CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
     for (size_t i = 0; i < lines; i++)
         strbuf_addf(&text, "line %zu\n", i);
-    trickle_add(&trickle, text.buf, text.len);
+    rate_limit_add(&limit, text.buf, text.len);
 }
 
 static void test_of_a_flood_the_newest_is_told(void **state)
@@ -118,10 +121,10 @@ static void test_of_a_flood_the_newest_is_told(void **state)
     const char *newest = last_piece();
     assert_string_equal(newest + strlen(newest) - strlen("\nline 9999\ncontinue? |"), "\nline 9999\ncontinue? |");
     uint64_t left_out = 0;
-    assert_int_equal(sscanf(newest, TRICKLE_LEFT_OUT "line", &left_out), 1);
+    assert_int_equal(sscanf(newest, RATE_LIMIT_LEFT_OUT "line", &left_out), 1);
     const char *lines = strstr(newest, "line");
     assert_int_equal(left_out + strlen(lines) - 1, 2 * 98890 + strlen("continue? "));
-    assert_true(strlen(lines) <= TRICKLE_NEWEST + 1);
+    assert_true(strlen(lines) <= RATE_LIMIT_NEWEST + 1);
 }
 
 static void test_a_flood_is_bounded_by_time(void **state)
@@ -136,7 +139,7 @@ static void test_a_flood_is_bounded_by_time(void **state)
     }
     assert_int_equal(pieces, 101);
     int64_t seconds = (loop_now_us(loop) - began) / 1000000;
-    assert_true((int64_t)(told.len - before) <= (seconds + 2) * TRICKLE_RATE);
+    assert_true((int64_t)(told.len - before) <= (seconds + 2) * RATE_LIMIT_RATE);
 }
 
 /* Behind a flood, what a person types and a program answers is there as soon as ever. */
@@ -151,19 +154,19 @@ static void test_after_a_flood_a_little_is_told_soon(void **state)
     add("$ ");
     loop_run(loop);
     assert_string_equal(last_piece(), "$ |");
-    assert_int_equal(loop_now_us(loop) - now, TRICKLE_EVERY_US);
+    assert_int_equal(loop_now_us(loop) - now, RATE_LIMIT_EVERY_US);
 }
 
 /* A line without an end. */
 static void test_a_flood_without_lines(void **state)
 {
     (void)state;
-    CLEANUP(free) char *line = xmalloc(3 * TRICKLE_PIECE);
-    memset(line, 'x', 3 * TRICKLE_PIECE);
-    trickle_add(&trickle, line, 3 * TRICKLE_PIECE);
-    trickle_add(&trickle, line, 3 * TRICKLE_PIECE);
+    CLEANUP(free) char *line = xmalloc(3 * RATE_LIMIT_PIECE);
+    memset(line, 'x', 3 * RATE_LIMIT_PIECE);
+    rate_limit_add(&limit, line, 3 * RATE_LIMIT_PIECE);
+    rate_limit_add(&limit, line, 3 * RATE_LIMIT_PIECE);
     add("\xE2\x82\xAC");
-    trickle_flush(&trickle, true);
+    rate_limit_flush(&limit, true);
     assert_int_equal(pieces, 2);
     assert_non_null(strstr(last_piece(), "recorded]\nxxx"));
     assert_non_null(strstr(last_piece(), "x\xE2\x82\xAC|"));
@@ -173,7 +176,7 @@ static void test_nothing_is_told_after_the_release(void **state)
 {
     (void)state;
     add("late");
-    trickle_release(&trickle);
+    rate_limit_release(&limit);
     loop_run(loop);
     assert_int_equal(pieces, 0);
 }
