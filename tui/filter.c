@@ -4,6 +4,7 @@
 
 #include "filter.h"
 #include "base/json.h"
+#include "base/json_scan.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/utf8.h"
@@ -179,44 +180,19 @@ static const char *skip_blank(const char *at, const char *end)
     return at;
 }
 
-/* Bytes of a value. What stands before the type of a line is numbers, as a rule, and those are passed quickly. */
-static size_t skip_value(const char *at, const char *end)
-{
-    const char *from = at;
-    if (at < end && *at >= '0' && *at <= '9') {
-        while (at < end && *at != ',' && *at != '}')
-            at++;
-        return (size_t)(at - from);
-    }
-    if (at < end && *at == '"')
-        return (size_t)(string_end(at, end) - from);
-    return json_skip(at, (size_t)(end - at));
-}
-
 /* The text between the quotes of a member of the line's object; false when it has none, or one that is no string. */
 static bool find_member(const char *line, size_t len, const char *key, const char **value, size_t *value_len)
 {
-    const char *end = line + len, *at = memchr(line, '{', len);
+    struct json_members scan;
+    struct json_member member;
     size_t want = strlen(key);
-    for (at = at ? skip_blank(at + 1, end) : end; at < end && *at == '"'; at = skip_blank(at + 1, end)) {
-        const char *name = at + 1, *behind = string_end(at, end);
-        bool it = (size_t)(behind - name) == want + 1 && memcmp(name, key, want) == 0;
-        at = skip_blank(behind, end);
-        if (at >= end || *at != ':')
-            return false;
-        at = skip_blank(at + 1, end);
-        if (it && at < end && *at == '"') {
-            const char *closed = string_end(at, end);
-            *value = at + 1;
-            *value_len = closed - at >= 2 ? (size_t)(closed - at) - 2 : 0;
-            return closed - at >= 2;
-        }
-        size_t skip = skip_value(at, end);
-        if (it || !skip)
-            return false;
-        at = skip_blank(at + skip, end);
-        if (at >= end || *at != ',')
-            return false;
+    json_members_begin(&scan, line, len);
+    while (json_members_next(&scan, &member) > 0) {
+        if (member.key_len != want || memcmp(member.key, key, want) != 0)
+            continue;
+        *value = member.value + 1;
+        *value_len = member.len - 2;
+        return *member.value == '"';
     }
     return false;
 }

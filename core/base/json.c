@@ -1,5 +1,5 @@
-/* The JSON parser. The reads from what it made are in json_read.c, the writers in json_write.c, the checks that make
- * nothing in json_skip.c.
+/* The JSON parser. The reads from what it made are in json_read.c, the writers in json_write.c, the scanner that makes
+ * nothing in json_scan.c.
  *
  * One pass over the text. A value is one 64-byte node in the arena. Texts go to a pool that is taken from the arena at
  * the start: a text with its NUL is never longer than its source with quotes or the separator after it, so the pool is
@@ -119,16 +119,16 @@ static const char *parse_string(struct parser *ps, size_t *len)
     const char *end = ps->end;
     char *out = ps->pool;
     for (;;) {
-        while (end - at >= SCAN_BLOCK) {
-            size_t run = plain_prefix(at, false);
-            memcpy(out, at, SCAN_BLOCK);
+        while (end - at >= JSON_BLOCK) {
+            size_t run = json_plain_prefix(at, false);
+            memcpy(out, at, JSON_BLOCK);
             at += run;
             out += run;
-            if (run < (size_t)SCAN_BLOCK)
+            if (run < (size_t)JSON_BLOCK)
                 break;
         }
         /* Less than a block is left, or this byte is special. */
-        while (at < end && is_plain(*at))
+        while (at < end && json_is_plain(*at))
             *out++ = *at++;
         if (at == end || (*at == '\\' && end - at < 2))
             return fail(ps, end, "the text ends inside a string");

@@ -107,11 +107,10 @@ void json_add_null(struct json_writer *w, const char *key);
 void json_add_raw(struct json_writer *w, const char *key, const char *text);
 void json_add_value(struct json_writer *w, const char *key, const struct json *value);
 
-/* Number of bytes from `text` to the end of the first complete JSON value there, for readers that skip instead of
- * parse; 0 when there is none. Checks structure, not every detail. */
-size_t json_skip(const char *text, size_t len);
-/* The same for the value that begins right at `text`, checked in every detail: 0 unless json_parse would take it, and
- * when containers nest more than `depth` deep. */
+/* ---- looking at text without making values (json_scan.h has the rest) ---- */
+
+/* Bytes of the value that begins right at `text`, whatever follows it: 0 unless json_parse would take it, and when
+ * containers nest more than `depth` deep. */
 size_t json_check(const char *text, size_t len, int depth);
 /* Values of a text, a little more than there are: what stands between two commas or behind a bracket. What is parsed
  * takes many times the room of its text, so who reads a stranger's looks at this first. */

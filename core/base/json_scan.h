@@ -1,5 +1,14 @@
 #pragma once
-/* What the files of json.h share; nobody else includes it. */
+/* The scanner: looks at JSON text without building values. Every byte is checked on the way, so what passes here also
+ * passes json_parse, and nothing is allocated, so text of any shape and size costs no memory.
+ *
+ *     struct json_members scan;
+ *     struct json_member member;
+ *     json_members_begin(&scan, line, len);
+ *     while ((more = json_members_next(&scan, &member)) > 0)
+ *         …member.key, member.value…
+ *     if (more < 0)
+ *         …scan.wrong, at scan.at… */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -9,12 +18,49 @@
 #include <emmintrin.h>
 #endif
 
-/* Strings are looked at in blocks. plain_prefix tells how many bytes at the start of a block stand for themselves
+/* One member as it stands in the text. `value` of a string includes its quotes. */
+struct json_member {
+    const char *key; /* without quotes; NULL for an item of an array */
+    size_t key_len;
+    const char *value;
+    size_t len;
+    bool key_escaped; /* the key holds a backslash */
+    bool escaped;     /* the value is a string that holds a backslash */
+    bool spaced;      /* white space stands between the parts of the value */
+};
+
+struct json_members {
+    const char *start;
+    const char *at;
+    const char *end;
+    const char *wrong; /* what is wrong at `at` */
+    char closer;       /* '}' or ']' once the container is open */
+    bool began;        /* a member was read */
+    int depth;         /* how deep a member may nest; as deep as json_parse takes, unless the caller sets less */
+};
+
+/* The text must be one object. */
+void json_members_begin(struct json_members *scan, const char *text, size_t len);
+/* The text must be one array. */
+void json_items_begin(struct json_members *scan, const char *text, size_t len);
+/* 1 and the next member or item, 0 after the last one when nothing follows the container, -1 with `wrong` set. */
+int json_members_next(struct json_members *scan, struct json_member *member);
+
+/* Undoes the escapes of the text between two quotes. `out` has room for `len` bytes; returns how many it took. */
+size_t json_unescape(char *out, const char *text, size_t len);
+/* Copies a checked value without the white space between its parts. Same promise about room. */
+size_t json_squeeze(char *out, const char *value, size_t len);
+
+/* ---- for the parser and the writer ---- */
+
+#define JSON_EACH_BYTE(b) (0x0101010101010101u * (uint64_t)(b))
+
+/* Strings are looked at in blocks. json_plain_prefix tells how many bytes at the start of a block stand for themselves
  * inside quotes: no quote, no backslash, nothing below 0x20 or above 0x7f, and no DEL if that matters to the caller. */
 #if defined(__SSE2__)
-#define SCAN_BLOCK ((ptrdiff_t)16)
+#define JSON_BLOCK ((ptrdiff_t)16)
 
-static inline size_t plain_prefix(const char *at, bool not_del)
+static inline size_t json_plain_prefix(const char *at, bool not_del)
 {
     __m128i block = _mm_loadu_si128((const __m128i *)(const void *)at);
     /* Compared as signed numbers, bytes above 0x7f are below 0x20 as well. */
@@ -26,33 +72,32 @@ static inline size_t plain_prefix(const char *at, bool not_del)
     return (size_t)__builtin_ctz((unsigned)_mm_movemask_epi8(stop) | 0x10000);
 }
 #else
-#define SCAN_BLOCK   ((ptrdiff_t)8)
-#define EACH_BYTE(b) (0x0101010101010101u * (uint64_t)(b))
+#define JSON_BLOCK ((ptrdiff_t)8)
 
 /* Flags bytes below `limit`, which are below 0x80 themselves. A borrow may flag the byte after a true one, so only the
  * first flag counts. */
 static inline uint64_t flag_below(uint64_t word, unsigned char limit)
 {
-    return (word - EACH_BYTE(limit)) & ~word & EACH_BYTE(0x80);
+    return (word - JSON_EACH_BYTE(limit)) & ~word & JSON_EACH_BYTE(0x80);
 }
 
-static inline size_t plain_prefix(const char *at, bool not_del)
+static inline size_t json_plain_prefix(const char *at, bool not_del)
 {
     uint64_t word;
     memcpy(&word, at, sizeof(word));
 #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
     word = __builtin_bswap64(word);
 #endif
-    uint64_t stop = flag_below(word, 0x20) | (word & EACH_BYTE(0x80));
-    stop |= flag_below(word ^ EACH_BYTE('"'), 1) | flag_below(word ^ EACH_BYTE('\\'), 1);
+    uint64_t stop = flag_below(word, 0x20) | (word & JSON_EACH_BYTE(0x80));
+    stop |= flag_below(word ^ JSON_EACH_BYTE('"'), 1) | flag_below(word ^ JSON_EACH_BYTE('\\'), 1);
     if (not_del)
-        stop |= flag_below(word ^ EACH_BYTE(0x7F), 1);
+        stop |= flag_below(word ^ JSON_EACH_BYTE(0x7F), 1);
     return stop ? (size_t)__builtin_ctzll(stop) / 8 : 8;
 }
 #endif
 
 /* The same for one byte, where no whole block is left. */
-static inline bool is_plain(char c)
+static inline bool json_is_plain(char c)
 {
     return (unsigned char)c >= 0x20 && (unsigned char)c < 0x80 && c != '"' && c != '\\';
 }

@@ -165,12 +165,12 @@ static void write_escaped(struct strbuf *out, uint32_t cp)
  */
 static const char *plain_tail(const char *from, const char *at, const char *end, bool ascii)
 {
-    if (end - at < SCAN_BLOCK && end - from >= SCAN_BLOCK) {
-        const char *block = end - SCAN_BLOCK, *stop = block + plain_prefix(block, ascii);
+    if (end - at < JSON_BLOCK && end - from >= JSON_BLOCK) {
+        const char *block = end - JSON_BLOCK, *stop = block + json_plain_prefix(block, ascii);
         if (stop >= at)
             return stop;
     }
-    while (at < end && is_plain(*at) && !(ascii && *at == 0x7F))
+    while (at < end && json_is_plain(*at) && !(ascii && *at == 0x7F))
         at++;
     return at;
 }
@@ -180,10 +180,10 @@ static const char *plain_end(const char *at, const char *end, bool ascii)
 {
     const char *from = at;
     for (;;) {
-        while (end - at >= SCAN_BLOCK) {
-            size_t run = plain_prefix(at, ascii);
+        while (end - at >= JSON_BLOCK) {
+            size_t run = json_plain_prefix(at, ascii);
             at += run;
-            if (run < (size_t)SCAN_BLOCK)
+            if (run < (size_t)JSON_BLOCK)
                 break;
         }
         at = plain_tail(from, at, end, ascii);

@@ -7,7 +7,7 @@
  * Lines are untrusted. What one line may cost is bounded: EVENT_WHOLE bytes and EVENT_ITEMS_MAX items in all its lists. */
 
 #include "base/json.h"
-#include "base/json_members.h"
+#include "base/json_scan.h"
 #include "base/mem.h"
 #include "event.h"
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* Writes an event as its line. Nothing here knows a type: names, kinds and places of fields are in event.def. */
 
 #include "base/json.h"
-#include "base/json_members.h"
+#include "base/json_scan.h"
 #include "base/mem.h"
 #include "event.h"
 #include <stddef.h>

@@ -12,8 +12,8 @@
 #include "journal.h"
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/json_scan.h"
 #include "base/mem.h"
-#include "base/json_members.h"
 #include "journal_read.h"
 #include <errno.h>
 #include <fcntl.h>

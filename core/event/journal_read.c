@@ -15,8 +15,8 @@
  * it remembers the time of the line decoded last, so that files without times are not walked back at every line. */
 
 #include "journal_read.h"
+#include "base/json_scan.h"
 #include "base/mem.h"
-#include "base/json_members.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>

@@ -5,7 +5,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/json.h"
-#include "base/json_members.h"
+#include "base/json_scan.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
 

@@ -1,9 +1,9 @@
-/* The walk over the members is here; what a value is and where it ends says json_check. Texts without a backslash,
- * which is nearly all of them, are used as they stand; others are decoded into the arena. */
+/* One line of a harness. Texts without a backslash, which is nearly all of them, are used as they stand; others are
+ * decoded into the arena. */
 
 #include "wire.h"
 #include "base/arena.h"
-#include "base/json.h"
+#include "base/json_scan.h"
 #include "base/mem.h"
 #include <string.h>
 
@@ -24,13 +24,6 @@ static const struct {
 /* Room for the longest name above with every letter written as an escape. */
 #define ESCAPED_NAME_MAX (6 * (sizeof("execution_id") - 1))
 
-static const char *skip_space(const char *at, const char *end)
-{
-    while (at < end && (*at == ' ' || *at == '\t' || *at == '\r'))
-        at++;
-    return at;
-}
-
 static void set_field(struct wire_event *event, const char *name, size_t len, struct wire_field value)
 {
     for (size_t i = 0; i < COUNT_OF(fields); i++)
@@ -38,46 +31,38 @@ static void set_field(struct wire_event *event, const char *name, size_t len, st
             memcpy((char *)event + fields[i].offset, &value, sizeof(value));
 }
 
-/* A member whose quoted name is `name`. */
-static void set_member(struct wire_event *event, struct wire_field name, struct wire_field value)
+static void set_member(struct wire_event *event, const struct json_member *member)
 {
-    if (!memchr(name.src, '\\', name.len)) {
-        set_field(event, name.src + 1, name.len - 2, value);
-    } else if (name.len - 2 <= ESCAPED_NAME_MAX) {
-        CLEANUP(arena) struct arena arena = ARENA_INIT;
-        const struct json *text = json_parse(&arena, name.src, name.len, NULL);
-        set_field(event, text->text, text->len, value);
-    }
+    struct wire_field value = {member->value, member->len};
+    char name[ESCAPED_NAME_MAX];
+    if (!member->key_escaped)
+        set_field(event, member->key, member->key_len, value);
+    else if (member->key_len <= sizeof(name))
+        set_field(event, name, json_unescape(name, member->key, member->key_len), value);
+}
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t' || c == '\r';
 }
 
 bool wire_read(struct wire_event *event, const char *line, size_t len)
 {
-    const char *end = line + len, *at = skip_space(line, end);
-    *event = (struct wire_event){.line = at};
-    if (at == end || *at != '{')
-        return false;
-    at = skip_space(at + 1, end);
-    for (bool first = true; at < end && (!first || *at != '}'); first = false) {
-        struct wire_field name = {.src = at, .len = *at == '"' ? json_check(at, (size_t)(end - at), 0) : 0};
-        at = skip_space(at + name.len, end);
-        if (!name.len || at == end || *at != ':')
-            return false;
-        at = skip_space(at + 1, end);
-        struct wire_field value = {.src = at, .len = json_check(at, (size_t)(end - at), WIRE_DEPTH_MAX - 1)};
-        if (!value.len)
-            return false;
-        set_member(event, name, value);
-        at = skip_space(at + value.len, end);
-        if (at == end || *at != ',')
-            break;
-        at = skip_space(at + 1, end);
-        if (at < end && *at == '}') /* a comma before it */
-            return false;
+    struct json_members scan;
+    struct json_member member;
+    int more;
+    while (len && is_blank(line[0])) {
+        line++;
+        len--;
     }
-    if (at == end || *at != '}')
-        return false;
-    event->len = (size_t)(at + 1 - event->line);
-    return skip_space(at + 1, end) == end;
+    while (len && is_blank(line[len - 1]))
+        len--;
+    *event = (struct wire_event){.line = line, .len = len};
+    json_members_begin(&scan, line, len);
+    scan.depth = WIRE_DEPTH_MAX - 1;
+    while ((more = json_members_next(&scan, &member)) > 0)
+        set_member(event, &member);
+    return more == 0;
 }
 
 /* ---- what they say ---- */
@@ -91,8 +76,8 @@ static struct wire_field decode(struct wire_field field, struct arena *arena)
 {
     if (!memchr(field.src, '\\', field.len))
         return (struct wire_field){field.src + 1, field.len - 2};
-    const struct json *value = json_parse(arena, field.src, field.len, NULL);
-    return (struct wire_field){value->text, value->len};
+    char *text = arena_alloc(arena, field.len);
+    return (struct wire_field){text, json_unescape(text, field.src + 1, field.len - 2)};
 }
 
 bool wire_is(struct wire_field field, const char *text, size_t len, struct arena *arena)

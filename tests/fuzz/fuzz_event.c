@@ -2,10 +2,10 @@
  * fields. And the decoder's scanner takes nothing that json_parse refuses, nor the other way round. */
 
 #include "base/json.h"
+#include "base/json_scan.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "event/event.h"
-#include "base/json_members.h"
 #include "event/words.h"
 #include <string.h>
 

@@ -1,10 +1,10 @@
 /* The codec, over the table: whatever event.def lists is tested here without being named. */
 
 #include "base/json.h"
+#include "base/json_scan.h"
 #include "base/mem.h"
 #include "base/utf8.h"
 #include "event/event.h"
-#include "base/json_members.h"
 #include "event/words.h"
 #include <setjmp.h>
 #include <stdarg.h>

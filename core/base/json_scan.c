@@ -1,7 +1,8 @@
-/* The scanner below the event codec.
+/* The scanner: below the event codec, the journal, the protocol of scripts and the filter of the screen.
  *
- * Reading a journal is mostly this file: a million lines go through it before a session is on the screen. A tree of each
- * line would be thrown away at once, so the scanner hands out members as slices and only checks what is nested in them.
+ * Reading a journal is mostly this file: a million lines go through it before a session is on the screen. A tree of
+ * each line would be thrown away at once, so the scanner hands out members as slices and only checks what is nested in
+ * them.
  *
  * It checks all of it: RFC 8259, valid UTF-8, no control characters in strings, no \u0000, at most JSON_DEPTH_MAX deep.
  * tests/fuzz/fuzz_event.c compares it with json_parse.
@@ -9,12 +10,9 @@
  * Speed comes from strings: eight bytes at a time until a quote, a backslash or a control character. UTF-8 is checked
  * only in strings that hold a byte above 0x7f, after they have ended. */
 
-#include "json_members.h"
+#include "json_scan.h"
 #include "json.h"
 #include "utf8.h"
-#include <string.h>
-
-#define EACH_BYTE(b) (0x0101010101010101u * (uint64_t)(b))
 
 /* The end of the text reads as NUL, which is right nowhere in JSON. */
 static inline char peek(const struct json_members *scan)
@@ -44,27 +42,6 @@ static inline bool skip_space(struct json_members *scan)
     return scan->at != from;
 }
 
-static int hex_digit(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    c = (char)(c | 0x20);
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
-/* Four hexadecimal digits; -1 when they are not. */
-static int32_t hex_quad(const char *at)
-{
-    int32_t unit = 0;
-    for (int i = 0; i < 4; i++) {
-        int digit = hex_digit(at[i]);
-        if (digit < 0)
-            return -1;
-        unit = unit << 4 | digit;
-    }
-    return unit;
-}
-
 #define NEAR 16
 
 /* What stands for what behind a backslash; 0: nothing does. */
@@ -80,7 +57,7 @@ static bool scan_escape(struct json_members *scan)
             scan->at = scan->end;
             return fail(scan, "");
         }
-        int32_t unit = hex_quad(scan->at + 1);
+        int unit = json_hex4(scan->at + 1, scan->end);
         if (unit < 0)
             return fail(scan, "\\u without four hexadecimal digits");
         if (unit == 0)
@@ -109,10 +86,10 @@ static bool scan_string(struct json_members *scan, bool *escaped)
 #endif
             /* The classic test for a zero byte, three times. The lowest flag is always true; those above may be
              * carries. */
-            uint64_t quote = word ^ EACH_BYTE('"'), slash = word ^ EACH_BYTE('\\');
-            uint64_t flags = ((word - EACH_BYTE(0x20)) & ~word) | ((quote - EACH_BYTE(1)) & ~quote) |
-                             ((slash - EACH_BYTE(1)) & ~slash);
-            flags &= EACH_BYTE(0x80);
+            uint64_t quote = word ^ JSON_EACH_BYTE('"'), slash = word ^ JSON_EACH_BYTE('\\');
+            uint64_t flags = ((word - JSON_EACH_BYTE(0x20)) & ~word) | ((quote - JSON_EACH_BYTE(1)) & ~quote) |
+                             ((slash - JSON_EACH_BYTE(1)) & ~slash);
+            flags &= JSON_EACH_BYTE(0x80);
             high |= word; /* bytes behind the quote too: at worst a needless look at the string */
             if (flags) {
                 at += __builtin_ctzll(flags) / 8;
@@ -133,7 +110,7 @@ static bool scan_string(struct json_members *scan, bool *escaped)
         if (!scan_escape(scan))
             return false;
     }
-    if ((high & EACH_BYTE(0x80)) && !utf8_valid(from, (size_t)(scan->at - from))) {
+    if ((high & JSON_EACH_BYTE(0x80)) && !utf8_valid(from, (size_t)(scan->at - from))) {
         scan->at = from;
         return fail(scan, "a string that is not UTF-8");
     }
@@ -141,39 +118,16 @@ static bool scan_string(struct json_members *scan, bool *escaped)
     return true;
 }
 
-static bool scan_digits(struct json_members *scan)
-{
-    const char *from = scan->at;
-    while (scan->at < scan->end && *scan->at >= '0' && *scan->at <= '9')
-        scan->at++;
-    return scan->at != from || fail(scan, "a number without a digit");
-}
-
 static bool scan_number(struct json_members *scan)
 {
-    if (*scan->at == '-')
-        scan->at++;
-    if (peek(scan) == '0')
-        scan->at++;
-    else if (!scan_digits(scan))
-        return false;
-    if (peek(scan) == '.') {
-        scan->at++;
-        if (!scan_digits(scan))
-            return false;
-    }
-    if (peek(scan) == 'e' || peek(scan) == 'E') {
-        scan->at++;
-        if (peek(scan) == '+' || peek(scan) == '-')
-            scan->at++;
-        return scan_digits(scan);
-    }
-    return true;
+    const char *broken, *end = json_scan_number(scan->at, scan->end, &broken);
+    scan->at = end ? end : broken;
+    return end || fail(scan, "a number without a digit");
 }
 
 static bool scan_word(struct json_members *scan, const char *word, size_t len)
 {
-    if ((size_t)(scan->end - scan->at) < len || memcmp(scan->at, word, len) != 0)
+    if (!json_starts_with(scan->at, scan->end, word, len))
         return fail(scan, "not a value");
     scan->at += len;
     return true;
@@ -217,13 +171,13 @@ static bool scan_name(struct json_members *scan, bool *escaped, bool *spaced)
 static bool scan_container(struct json_members *scan, bool *spaced)
 {
     char closers[JSON_DEPTH_MAX];
-    size_t depth = 0;
+    int depth = 0;
     bool escaped = false; /* of no interest in here */
     for (;;) {
         char c = peek(scan);
         bool empty = false;
         if (c == '{' || c == '[') {
-            if (depth + 1 >= JSON_DEPTH_MAX) /* the line's own object is one level */
+            if (depth == scan->depth)
                 return fail(scan, "nested too deep");
             closers[depth++] = c == '{' ? '}' : ']';
             scan->at++;
@@ -257,9 +211,24 @@ static bool scan_container(struct json_members *scan, bool *spaced)
     }
 }
 
+static bool scan_value(struct json_members *scan, bool *escaped, bool *spaced)
+{
+    char c = peek(scan);
+    return c == '{' || c == '[' ? scan_container(scan, spaced) : scan_scalar(scan, escaped);
+}
+
+size_t json_check(const char *text, size_t len, int depth)
+{
+    struct json_members scan = {
+        .at = text, .end = text + len, .depth = depth < JSON_DEPTH_MAX ? depth : JSON_DEPTH_MAX};
+    bool escaped = false, spaced = false;
+    return scan_value(&scan, &escaped, &spaced) ? (size_t)(scan.at - text) : 0;
+}
+
 void json_members_begin(struct json_members *scan, const char *text, size_t len)
 {
-    *scan = (struct json_members){.start = text, .at = text, .end = text + len};
+    /* The container that is walked is one level itself. */
+    *scan = (struct json_members){.start = text, .at = text, .end = text + len, .depth = JSON_DEPTH_MAX - 1};
 }
 
 void json_items_begin(struct json_members *scan, const char *text, size_t len)
@@ -328,9 +297,7 @@ int json_members_next(struct json_members *scan, struct json_member *member)
     if (scan->closer == '}' && !scan_key(scan, member))
         return -1;
     member->value = scan->at;
-    char c = peek(scan);
-    bool good = c == '{' || c == '[' ? scan_container(scan, &member->spaced) : scan_scalar(scan, &member->escaped);
-    if (!good)
+    if (!scan_value(scan, &member->escaped, &member->spaced))
         return -1;
     member->len = (size_t)(scan->at - member->value);
     return 1;
@@ -356,10 +323,10 @@ size_t json_unescape(char *out, const char *text, size_t len)
             *to++ = escapes[(unsigned char)slash[1]];
             continue;
         }
-        uint32_t cp = (uint32_t)hex_quad(text);
+        uint32_t cp = (uint32_t)json_hex4(text, end);
         text += 4;
         if (cp >= 0xD800 && cp < 0xDC00 && end - text >= 6 && text[0] == '\\' && text[1] == 'u') {
-            uint32_t low = (uint32_t)hex_quad(text + 2);
+            uint32_t low = (uint32_t)json_hex4(text + 2, end);
             if (low >= 0xDC00 && low < 0xE000) {
                 cp = 0x10000 + ((cp - 0xD800) << 10) + (low - 0xDC00);
                 text += 6;
@@ -387,4 +354,19 @@ size_t json_squeeze(char *out, const char *value, size_t len)
             *to++ = value[++i];
     }
     return (size_t)(to - out);
+}
+
+size_t json_count_values(const char *text, size_t len)
+{
+    size_t count = 1;
+    bool quoted = false;
+    for (size_t i = 0; i < len; i++) {
+        if (quoted && text[i] == '\\')
+            i++;
+        else if (text[i] == '"')
+            quoted = !quoted;
+        else if (!quoted && (text[i] == ',' || text[i] == '[' || text[i] == '{'))
+            count++;
+    }
+    return count;
 }
