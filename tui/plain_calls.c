@@ -2,12 +2,17 @@
  * tell (a diff, what it printed) is introduced with its line first and gets its outcome on a line of its own.
  *
  * A call's line comes when it ends, not when it starts: calls of a wave end in any order, and so no line is ever
- * changed after it was sent. */
+ * changed after it was sent.
+ *
+ * What calls and programs print is shown in lines, of a flood both ends. The first ones come as they are printed; of
+ * the rest the newest are kept until the call has ended, so that what it said last stands above its outcome. */
 
 #include "base/utf8.h"
 #include "event/session.h"
 #include "event/words.h"
-#include "plain_inside.h"
+#include "plain_internal.h"
+#include "told.h"
+#include <limits.h>
 #include <string.h>
 
 #define ID_WIDTH_MAX   6
@@ -15,12 +20,29 @@
 #define WORD_WIDTH     9
 #define TIME_WIDTH     11
 
-static void call_release(struct plain_call *call)
+#define HEAD_LINES    20
+#define TAIL_LINES    10
+#define TAIL_BYTES    1024 /* of a line that is kept */
+#define PARTIAL_BYTES (64u << 10)
+#define PROGRAM_LINES 4 /* at each end of a piece */
+
+struct plain_tail {
+    struct {
+        char *text;
+        bool error;
+    } lines[TAIL_LINES];   /* the newest, by their number modulo so many */
+    struct strbuf partial; /* a line that may go on */
+    bool partial_error;
+};
+
+static void tail_release(struct plain_call *call)
 {
-    free(call->id);
-    free(call->tool);
-    free(call->what);
-    plain_output_release(call);
+    for (size_t i = 0; call->tail && i < TAIL_LINES; i++)
+        free(call->tail->lines[i].text);
+    if (call->tail)
+        strbuf_release(&call->tail->partial);
+    free(call->tail);
+    call->tail = NULL;
 }
 
 static void waves_reset(struct plain *plain)
@@ -32,8 +54,13 @@ static void waves_reset(struct plain *plain)
 
 void plain_calls_reset(struct plain *plain)
 {
-    for (size_t i = 0; i < plain->call_count; i++)
-        call_release(&plain->calls[i]);
+    for (size_t i = 0; i < plain->call_count; i++) {
+        struct plain_call *call = &plain->calls[i];
+        free(call->id);
+        free(call->tool);
+        free(call->what);
+        tail_release(call);
+    }
     plain->call_count = plain->step_first = 0;
     hash_map_clear(&plain->call_index);
     waves_reset(plain);
@@ -42,15 +69,21 @@ void plain_calls_reset(struct plain *plain)
     plain->ask_count = 0;
 }
 
-/* The calls of the turn */
+/* ---- the calls of the turn ---- */
 
-static char *short_arguments(const struct json *arguments)
+static void set_arguments(struct plain_call *call, const char *arguments)
 {
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
     CLEANUP(strbuf) struct strbuf words = STRBUF_INIT;
     struct strbuf out = STRBUF_INIT;
-    words_arguments(&words, arguments);
+    const struct json *value = event_leaf(&arena, arguments);
+    /* A model may send its arguments as text that only should be JSON. */
+    if (value && value->type == JSON_STRING)
+        value = event_leaf(&arena, value->text);
+    words_arguments(&words, value);
     text_breaks(&out, words.buf);
-    return strbuf_detach(&out, NULL);
+    free(call->what);
+    call->what = strbuf_detach(&out, NULL);
 }
 
 static struct plain_call *add_call(struct plain *plain, const char *id, const char *tool)
@@ -81,38 +114,26 @@ static void add_id(struct strbuf *out, const struct plain *plain, const struct p
         strbuf_addf(out, "#%zu", (size_t)(call - plain->calls) + 1);
 }
 
-static void measure(struct plain *plain)
+void plain_calls_answered(struct plain *plain, const struct event_tool_request_list *calls)
 {
     /* A narrow terminal has better uses for its columns than long names. */
     size_t most = plain->style.width / 5 < TOOL_WIDTH_MAX ? plain->style.width / 5 : TOOL_WIDTH_MAX;
+    plain->step_first = plain->call_count;
     plain->id_width = 2;
     plain->tool_width = 8;
-    for (size_t i = plain->step_first; i < plain->call_count; i++) {
-        CLEANUP(strbuf) struct strbuf id = STRBUF_INIT;
-        add_id(&id, plain, &plain->calls[i]);
-        size_t columns = utf8_columns(id.buf, id.len);
-        if (columns > plain->id_width)
-            plain->id_width = columns;
-        columns = utf8_columns(plain->calls[i].tool, strlen(plain->calls[i].tool));
-        if (columns > plain->tool_width)
-            plain->tool_width = columns < most ? columns : most;
-    }
-}
-
-void plain_calls_answered(struct plain *plain, const struct event_tool_request_list *calls)
-{
-    plain->step_first = plain->call_count;
     waves_reset(plain);
     for (size_t i = 0; i < calls->count; i++) {
         const struct event_tool_request *item = &calls->items[i];
-        const struct json *arguments = plain_json(plain, item->arguments);
         struct plain_call *call = add_call(plain, item->id ? item->id : "", item->name ? item->name : "?");
-        /* A model may send its arguments as text that only should be JSON. */
-        if (arguments && arguments->type == JSON_STRING)
-            arguments = plain_json(plain, arguments->text);
-        call->what = short_arguments(arguments);
+        CLEANUP(strbuf) struct strbuf id = STRBUF_INIT;
+        set_arguments(call, item->arguments);
+        add_id(&id, plain, call);
+        size_t id_columns = utf8_columns(id.buf, id.len), columns = utf8_columns(call->tool, strlen(call->tool));
+        if (id_columns > plain->id_width)
+            plain->id_width = id_columns;
+        if (columns > plain->tool_width)
+            plain->tool_width = columns < most ? columns : most;
     }
-    measure(plain);
 }
 
 void plain_calls_planned(struct plain *plain, const struct event_plan_wave_list *waves)
@@ -133,7 +154,7 @@ void plain_calls_planned(struct plain *plain, const struct event_plan_wave_list 
     }
 }
 
-/* Lines */
+/* ---- lines ---- */
 
 /* Says once how the wave of this call runs and why it ended where it did; a step with one call has nothing to say. */
 static void wave_line(struct plain *plain, const struct plain_call *call)
@@ -141,8 +162,8 @@ static void wave_line(struct plain *plain, const struct plain_call *call)
     if (call->wave >= plain->wave_count || plain->waves[call->wave].shown || plain->call_count - plain->step_first < 2)
         return;
     struct plain_wave *wave = &plain->waves[call->wave];
+    CLEANUP(strbuf) struct strbuf line = STRBUF_INIT, shown = STRBUF_INIT;
     wave->shown = true;
-    CLEANUP(strbuf) struct strbuf line = STRBUF_INIT;
     strbuf_addf(&line, "wave %zu: ", call->wave + 1);
     if (wave->calls > 1)
         strbuf_addf(&line, "%zu side by side", wave->calls);
@@ -150,11 +171,8 @@ static void wave_line(struct plain *plain, const struct plain_call *call)
         strbuf_addf(&line, "%s%s", wave->calls > 1 ? "; ends because " : "", wave->why);
     else if (wave->calls <= 1)
         strbuf_addstr(&line, "alone");
-    plain_indent(plain, GUTTER);
-    plain_ink(plain, INK_DIM);
-    text_show_cut(plain->out, line.buf, line.len, plain->style.width - GUTTER);
-    plain_ink(plain, INK_NONE);
-    plain_newline(plain);
+    text_show_cut(&shown, line.buf, line.len, plain->style.width - GUTTER);
+    plain_line(plain, GUTTER, INK_DIM, shown.buf);
 }
 
 size_t plain_call_indent(const struct plain *plain)
@@ -162,35 +180,20 @@ size_t plain_call_indent(const struct plain *plain)
     return GUTTER + plain->id_width + 2;
 }
 
-static void add_outcome(struct plain *plain, const char *word, enum ink ink, int64_t ms)
-{
-    CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
-    CLEANUP(strbuf) struct strbuf time = STRBUF_INIT;
-    strbuf_addstr(&text, word);
-    text_pad(&text, 0, WORD_WIDTH);
-    text_ms(&time, ms);
-    plain_inked(plain, ink, text.buf);
-    plain_indent(plain, time.len < TIME_WIDTH ? TIME_WIDTH - time.len : 1);
-    strbuf_add(plain->out, time.buf, time.len);
-    plain_newline(plain);
-}
-
 /* The line of a call; with an outcome at its right end when `word` is given. */
 static void call_line(struct plain *plain, struct plain_call *call, const char *note, const char *word, enum ink ink,
-                      int64_t ms)
+                      const char *time)
 {
+    CLEANUP(strbuf) struct strbuf line = STRBUF_INIT, tool = STRBUF_INIT, what = STRBUF_INIT, outcome = STRBUF_INIT;
     wave_line(plain, call);
     call->shown = true;
-    CLEANUP(strbuf) struct strbuf line = STRBUF_INIT;
     add_id(&line, plain, call);
     text_pad(&line, 0, plain->id_width + 2);
-    CLEANUP(strbuf) struct strbuf tool = STRBUF_INIT;
     text_name_cut(&tool, call->tool, plain->tool_width);
     text_pad(&tool, 0, plain->tool_width + 2);
     strbuf_add(&line, tool.buf, tool.len);
-    CLEANUP(strbuf) struct strbuf what = STRBUF_INIT;
     strbuf_addstr(&what, call->what ? call->what : "");
-    if (note && *note)
+    if (*note)
         strbuf_addf(&what, "%s%s%s%s", what.len ? " " : "", what.len ? text_dot() : "", what.len ? " " : "", note);
     size_t taken = GUTTER + plain->id_width + 2 + plain->tool_width + 2;
     size_t right = word ? WORD_WIDTH + TIME_WIDTH + 2 : 0;
@@ -202,14 +205,19 @@ static void call_line(struct plain *plain, struct plain_call *call, const char *
         plain_end_line(plain);
         return;
     }
+    strbuf_addstr(&outcome, word);
+    text_pad(&outcome, 0, WORD_WIDTH);
     plain_indent(plain, room - took + 2);
-    add_outcome(plain, word, ink, ms);
+    plain_inked(plain, ink, outcome.buf);
+    plain_indent(plain, strlen(time) < TIME_WIDTH ? TIME_WIDTH - strlen(time) : 1);
+    strbuf_addstr(plain->out, time);
+    plain_newline(plain);
 }
 
 void plain_call_introduce(struct plain *plain, struct plain_call *call)
 {
     if (!call->shown)
-        call_line(plain, call, NULL, NULL, INK_NONE, 0);
+        call_line(plain, call, "", NULL, INK_NONE, "");
 }
 
 void plain_calls_pending(struct plain *plain)
@@ -222,73 +230,193 @@ void plain_calls_pending(struct plain *plain)
 
 void plain_call_started(struct plain *plain, const struct event_tool_started *started)
 {
-    struct plain_call *call = plain_call(plain, started->call, started->tool);
     /* The arguments it runs with may not be those the model gave: somebody can edit them at a gate. */
-    if (started->arguments) {
-        free(call->what);
-        call->what = short_arguments(plain_json(plain, started->arguments));
+    struct plain_call *call = plain_call(plain, started->call, started->tool);
+    if (started->arguments)
+        set_arguments(call, started->arguments);
+}
+
+/* ---- what it prints ---- */
+
+static void output_line(struct plain *plain, const char *text, size_t len, bool error)
+{
+    CLEANUP(strbuf) struct strbuf shown = STRBUF_INIT;
+    if (memchr(text, '\r', len)) /* other signs are there for whoever reads the account */
+        told_show(&text, &len, &shown);
+    plain_indent(plain, plain_call_indent(plain));
+    plain_inked(plain, error ? INK_BAD : INK_DIM, error ? "! " : "| ");
+    text_show_cut(plain->out, text, len, plain->style.width - plain_call_indent(plain) - 2);
+    plain_newline(plain);
+}
+
+static void add_line(struct plain *plain, struct plain_call *call, const char *text, size_t len, bool error)
+{
+    size_t number = call->outputs++, slot = number % TAIL_LINES;
+    if (number < HEAD_LINES) {
+        output_line(plain, text, len, error);
+        return;
+    }
+    free(call->tail->lines[slot].text);
+    call->tail->lines[slot].text = xmemdup0(text, len < TAIL_BYTES ? len : TAIL_BYTES);
+    call->tail->lines[slot].error = error;
+}
+
+static void end_partial(struct plain *plain, struct plain_call *call)
+{
+    struct strbuf *partial = &call->tail->partial;
+    if (partial->len)
+        add_line(plain, call, partial->buf, partial->len, call->tail->partial_error);
+    strbuf_reset(partial);
+}
+
+void plain_call_output(struct plain *plain, const char *id, const char *stream, const char *text)
+{
+    struct plain_call *call = plain_call(plain, id, NULL);
+    bool error = stream && strcmp(stream, "stderr") == 0;
+    plain_call_introduce(plain, call);
+    if (!call->tail)
+        call->tail = xcalloc(1, sizeof(*call->tail));
+    struct strbuf *partial = &call->tail->partial;
+    if (error != call->tail->partial_error || !told_is_stream(stream))
+        end_partial(plain, call);
+    call->tail->partial_error = error;
+    for (const char *at = text ? text : ""; *at;) {
+        size_t len = strcspn(at, "\n");
+        strbuf_add(partial, at, len);
+        if (at[len] == '\n' && !partial->len)
+            add_line(plain, call, "", 0, error);
+        else if (at[len] == '\n' || partial->len > PARTIAL_BYTES)
+            end_partial(plain, call);
+        at += len + (at[len] == '\n');
+    }
+    if (!told_is_stream(stream))
+        end_partial(plain, call);
+}
+
+/* A message is said as it is; a value has its name before it. */
+void plain_call_script(struct plain *plain, const struct event *event)
+{
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
+    CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
+    const char *sent = event->script_event.event;
+    struct told told;
+    bool read = told_read(&told, event, &arena), value = read && told.data && told.kind != TOLD_PRINTED;
+    if (value)
+        strbuf_addf(&text, "%s ", told.label);
+    strbuf_addf(&text, "%.*s\n", read ? (int)told.len : INT_MAX, read ? told.text : sent ? sent : "");
+    plain_call_output(plain, event->script_event.call, read && !value ? told.label : NULL, text.buf);
+}
+
+static void add_hidden(struct strbuf *out, size_t lines)
+{
+    strbuf_addch(out, '(');
+    text_plural(out, (int64_t)lines, "more line in the recording)", "more lines in the recording)");
+}
+
+void plain_output_end(struct plain *plain, struct plain_call *call)
+{
+    if (!call->tail)
+        return;
+    end_partial(plain, call);
+    size_t kept = call->outputs > HEAD_LINES ? call->outputs - HEAD_LINES : 0;
+    size_t hidden = kept > TAIL_LINES ? kept - TAIL_LINES : 0;
+    if (hidden) {
+        CLEANUP(strbuf) struct strbuf line = STRBUF_INIT;
+        strbuf_addstr(&line, "| ");
+        add_hidden(&line, hidden);
+        plain_line(plain, plain_call_indent(plain), INK_DIM, line.buf);
+    }
+    for (size_t number = HEAD_LINES + hidden; number < call->outputs; number++) {
+        const char *text = call->tail->lines[number % TAIL_LINES].text;
+        output_line(plain, text, strlen(text), call->tail->lines[number % TAIL_LINES].error);
+    }
+    tail_release(call);
+}
+
+/* ---- programs that go on beyond their call ---- */
+
+/* `head` in our own words, then what was printed or typed. */
+static void program_line(struct plain *plain, bool first, const char *head, const char *text, size_t len)
+{
+    plain_label(plain, first ? INK_DIM : INK_NONE, first ? "program" : "");
+    strbuf_addstr(plain->out, head);
+    text_show_cut(plain->out, text, len, plain->style.width - GUTTER - strlen(head));
+    plain_newline(plain);
+}
+
+void plain_program_output(struct plain *plain, const struct event_program_output *output)
+{
+    struct told told = {.text = output->text ? output->text : ""};
+    CLEANUP(strbuf) struct strbuf head = STRBUF_INIT;
+    size_t count = 0, number = 0;
+    told.len = strlen(told.text);
+    text_name(&head, output->program ? output->program : "?");
+    strbuf_addstr(&head, " | ");
+    for (struct told_lines lines = told_lines(&told); told_lines_next(&lines);)
+        count++;
+    for (struct told_lines lines = told_lines(&told); told_lines_next(&lines); number++) {
+        CLEANUP(strbuf) struct strbuf shown = STRBUF_INIT;
+        if (number < PROGRAM_LINES || number + PROGRAM_LINES >= count) {
+            told_show(&lines.line, &lines.len, &shown);
+            program_line(plain, number == 0, head.buf, lines.line, lines.len);
+        } else if (number == PROGRAM_LINES) {
+            add_hidden(&shown, count - 2 * PROGRAM_LINES);
+            program_line(plain, false, head.buf, shown.buf, shown.len);
+        }
     }
 }
 
-/* Outcomes */
-
-static void detail_line(struct plain *plain, const char *text)
+void plain_program_input(struct plain *plain, const struct event_program_input *input)
 {
-    plain_indent(plain, plain_call_indent(plain));
-    plain_paragraph(plain, text, plain_call_indent(plain));
+    const char *text = input->text ? input->text : "";
+    size_t len = strlen(text);
+    CLEANUP(strbuf) struct strbuf head = STRBUF_INIT;
+    while (len && text[len - 1] == '\n')
+        len--;
+    text_name(&head, input->program ? input->program : "?");
+    strbuf_addstr(&head, " typed by ");
+    text_name(&head, input->by ? input->by : "?");
+    strbuf_addstr(&head, ": ");
+    program_line(plain, true, head.buf, text, len);
 }
 
-static void finish(struct plain *plain, struct plain_call *call, const char *note, const char *word, enum ink ink,
-                   int64_t ms)
+/* ---- outcomes ---- */
+
+static void outcome_line(struct plain *plain, struct plain_call *call, const char *note, const char *word, enum ink ink,
+                         int64_t ms)
 {
+    CLEANUP(strbuf) struct strbuf time = STRBUF_INIT;
+    text_ms(&time, ms);
     if (!call->shown) {
-        call_line(plain, call, note, word, ink, ms);
+        call_line(plain, call, note, word, ink, time.buf);
         return;
     }
     wave_line(plain, call);
-    /* Below its diff or its output. With siblings around, its name makes clear whose outcome it is. */
-    plain_indent(plain, plain_call_indent(plain));
-    CLEANUP(strbuf) struct strbuf time = STRBUF_INIT;
-    text_ms(&time, ms);
+    plain_indent(plain, plain_call_indent(plain)); /* below its diff or its output */
     plain_inked(plain, ink, word);
     strbuf_addf(plain->out, " %s %s", strstr(word, "timed out") ? "after" : "in", time.buf);
-    if (note && *note) {
+    if (*note) {
         strbuf_addf(plain->out, " %s ", text_dot());
         text_show_cut(plain->out, note, strlen(note), plain->style.width / 2);
     }
     plain_newline(plain);
 }
 
-/* ", exit 3": false when its program ended well, or there was none. */
-static bool add_program_end(struct plain *plain, struct strbuf *word, struct strbuf *detail,
-                            const struct event_result_info *result)
-{
-    char buf[WORDS_STATE_MAX];
-    int16_t end = call_result_end(result, &plain->arena);
-    if (!end)
-        return false;
-    strbuf_addf(word, ", %s", words_program_end(end, buf));
-    if (end == CALL_END_STOPPED)
-        words_program_error(detail, plain_json(plain, result->output));
-    return true;
-}
-
 void plain_call_finished(struct plain *plain, const struct event_tool_finished *finished)
 {
     struct plain_call *call = plain_call(plain, finished->call, finished->tool);
-    const char *outcome = finished->outcome ? finished->outcome : "?";
-    CLEANUP(strbuf) struct strbuf note = STRBUF_INIT;
-    CLEANUP(strbuf) struct strbuf detail = STRBUF_INIT;
-    const char *word = outcome;
+    const char *outcome = finished->outcome ? finished->outcome : "?", *word = outcome;
+    CLEANUP(strbuf) struct strbuf note = STRBUF_INIT, detail = STRBUF_INIT, shown = STRBUF_INIT;
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
+    const struct json *output = finished->result ? event_leaf(&arena, finished->result->output) : NULL;
     enum ink ink = INK_BAD;
     plain_write_pending(plain, call->id);
     plain_output_end(plain, call);
     if (strcmp(outcome, "result") == 0) {
-        const struct event_result_info *result = finished->result;
-        words_output(&note, plain_json(plain, result ? result->output : NULL));
         word = "done";
         ink = INK_GOOD;
-        if (result && result->truncated)
+        words_output(&note, output);
+        if (finished->result && finished->result->truncated)
             strbuf_addstr(&detail, "the output was cut: it could not be kept");
     } else if (strcmp(outcome, "artifact") == 0) {
         const struct event_artifact_info *artifact = finished->artifact;
@@ -301,23 +429,29 @@ void plain_call_finished(struct plain *plain, const struct event_tool_finished *
         word = "timed out";
         words_timeout(&detail, finished->timeout);
     } else if (strcmp(outcome, "failure") == 0) {
-        const struct event_failure_info *failure = finished->failure;
         word = "failed";
-        strbuf_addstr(&detail, failure && failure->error ? failure->error : "no reason given");
+        strbuf_addstr(&detail,
+                      finished->failure && finished->failure->error ? finished->failure->error : "no reason given");
     } else if (strcmp(outcome, "denied") == 0) {
         ink = INK_WARN;
-        if (!call->decided)
-            words_denial(&detail, finished->denied);
-        else
+        if (call->decided)
             strbuf_addstr(&note, "nothing was written"); /* who refused it and why stands right above */
+        else
+            words_denial(&detail, finished->denied);
     }
-    CLEANUP(strbuf) struct strbuf shown = STRBUF_INIT;
     text_name_cut(&shown, word, WORD_WIDTH);
-    if (add_program_end(plain, &shown, &detail, finished->result)) {
-        plain_call_introduce(plain, call); /* that is too long for the column of outcomes */
+    char buf[WORDS_STATE_MAX];
+    int16_t end = call_result_end(finished->result, &arena);
+    if (end) { /* that is too long for the column of outcomes */
         ink = INK_BAD;
+        strbuf_addf(&shown, ", %s", words_program_end(end, buf));
+        plain_call_introduce(plain, call);
     }
-    finish(plain, call, note.buf, shown.buf, ink, finished->elapsed_ms);
-    if (detail.len)
-        detail_line(plain, detail.buf);
+    if (end == CALL_END_STOPPED)
+        words_program_error(&detail, output);
+    outcome_line(plain, call, note.buf, shown.buf, ink, finished->elapsed_ms);
+    if (detail.len) {
+        plain_indent(plain, plain_call_indent(plain));
+        plain_paragraph(plain, INK_NONE, detail.buf, plain_call_indent(plain));
+    }
 }

@@ -16,7 +16,7 @@
 
 /* Enough for the widest list; who wants the whole text inspects the event. */
 #define TEXT_CHARS   160
-#define EDITED_CHARS 200
+#define EDITED_CHARS 199
 #define ITEMS_SHOWN  4
 
 /* The beginning of a text, with every run of white space as one space. In a value (`exact`) a run with a line break is
@@ -485,9 +485,8 @@ static void write_decided(struct strbuf *out, const struct event_write_decided *
     }
 }
 
-void words_file(struct strbuf *out, const char *path, int64_t added, int64_t removed)
+void words_counts(struct strbuf *out, int64_t added, int64_t removed)
 {
-    add_name(out, path, "?");
     strbuf_addstr(out, " +");
     text_count(out, added);
     strbuf_addstr(out, " -");
@@ -501,7 +500,8 @@ static void write_applied(struct strbuf *out, const struct event_write_applied *
     for (size_t i = 0; i < e->files.count; i++) {
         const struct event_applied_file *file = &e->files.items[i];
         strbuf_addstr(out, i ? ", " : "wrote ");
-        words_file(out, file->path, file->added, file->removed);
+        add_name(out, file->path, "?");
+        words_counts(out, file->added, file->removed);
     }
 }
 
@@ -547,11 +547,13 @@ static void budget_warned(struct strbuf *out, const struct event_budget_warned *
 static void edited(struct strbuf *out, const struct event_edited *e)
 {
     const char *after = e->after ? e->after : "gone";
+    size_t len = strlen(after), keep = utf8_prefix(after, len, EDITED_CHARS);
     add_name(out, e->what, "?");
     strbuf_addstr(out, e->call ? " of " : "");
     add_name(out, e->call, "");
     strbuf_addstr(out, ", now ");
-    add_flat(out, after, strlen(after), EDITED_CHARS, false);
+    add_flat(out, after, keep, keep, false);
+    strbuf_addstr(out, keep < len ? text_ellipsis() : "");
 }
 
 void words_turn_end(struct strbuf *out, const struct event_turn_finished *e, double cost_usd)
@@ -575,6 +577,7 @@ void words_turn_end(struct strbuf *out, const struct event_turn_finished *e, dou
 /* The sentence of a type that has one; false when its row says as much. */
 static bool add_sentence(struct strbuf *out, enum words_form form, const struct event *event)
 {
+    const char *at;
     switch (event->type) {
     case EVENT_SESSION_STARTED:
         session_started(out, &event->session_started);
@@ -614,7 +617,8 @@ static bool add_sentence(struct strbuf *out, enum words_form form, const struct 
         strbuf_addstr(out, "; nothing of it was used");
         return true;
     case EVENT_REFLECTION:
-        strbuf_addstr(out, event->reflection.text ? event->reflection.text : "");
+        at = event->reflection.text ? event->reflection.text : "";
+        strbuf_addstr(out, at[strspn(at, " \t\r\n")] ? at : "(nothing was said)");
         return true;
     case EVENT_BUDGET_WARNED:
         budget_warned(out, &event->budget_warned);

@@ -18,8 +18,8 @@ enum words_form {
 void event_words(struct strbuf *out, enum words_form form, const struct event *event);
 /* "3 steps · 4 calls · 2.1 s": the end of a turn, with what it cost; NaN: unknown. */
 void words_turn_end(struct strbuf *out, const struct event_turn_finished *finished, double cost_usd);
-/* "src/lines.c +4 -1", with what no terminal takes already spelled out. */
-void words_file(struct strbuf *out, const char *path, int64_t added, int64_t removed);
+/* " +1,204 -1": the lines of a file that change. */
+void words_counts(struct strbuf *out, int64_t added, int64_t removed);
 
 /* What the call is about goes first and without its name, then the rest as name=value: "src/lines.c offset=40". */
 void words_arguments(struct strbuf *out, const struct json *arguments);

@@ -1,11 +1,9 @@
 #pragma once
 /* What the files of the plain account share; nobody else includes it.
  *
- *   plain.c        the turn: prompt, steps, texts, the end
- *   plain_calls.c  waves, calls and their outcomes
- *   plain_output.c what calls and programs print
- *   plain_write.c  proposals, decisions, what was written
- *   plain_notes.c  budget, gates and what else happens on the way */
+ *   plain.c        the turn: prompt, steps, texts, notes, the end
+ *   plain_calls.c  waves, calls, what they and programs print, outcomes
+ *   plain_write.c  proposals, decisions, what was written */
 
 #include "base/arena.h"
 #include "base/hash.h"
@@ -28,7 +26,7 @@ struct plain_call {
     size_t outputs;          /* lines that it printed */
     struct plain_tail *tail; /* of them, what is not shown yet; NULL: nothing */
     bool shown;              /* has a line of its own already */
-    bool decided;            /* its newest question was answered, and that was shown */
+    bool decided;            /* a question of its was answered, and that was shown */
 };
 
 struct plain_wave {
@@ -47,8 +45,7 @@ struct plain {
     struct output *output;
     struct strbuf *out; /* of the output */
     struct plain_style style;
-    struct arena arena; /* of the event at hand */
-    bool blank;         /* an empty line stands above */
+    bool blank; /* an empty line stands above */
 
     struct hash_map call_index; /* id → index, of the turn */
     struct plain_call *calls;
@@ -70,21 +67,16 @@ struct plain {
 };
 
 /* plain.c */
-void plain_ink(struct plain *plain, enum ink ink);
 void plain_inked(struct plain *plain, enum ink ink, const char *text);
-/* An empty line, unless there is one. */
-void plain_gap(struct plain *plain);
+void plain_gap(struct plain *plain); /* an empty line, unless there is one */
 /* Begins a line with a label in the gutter; what follows stands at column GUTTER. */
 void plain_label(struct plain *plain, enum ink ink, const char *label);
 void plain_indent(struct plain *plain, size_t columns);
 void plain_newline(struct plain *plain);
 void plain_end_line(struct plain *plain); /* the same, without the spaces that nothing came behind */
+void plain_line(struct plain *plain, size_t indent, enum ink ink, const char *text); /* that is shown already */
 /* Foreign text as a paragraph from here on, indented by `indent`. */
-void plain_paragraph(struct plain *plain, const char *text, size_t indent);
-void plain_paragraph_inked(struct plain *plain, enum ink ink, const char *text, size_t indent);
-/* A foreign text on the rest of the line. */
-void plain_text(struct plain *plain, const char *text);
-const struct json *plain_json(struct plain *plain, const char *text); /* NULL for NULL and nonsense */
+void plain_paragraph(struct plain *plain, enum ink ink, const char *text, size_t indent);
 
 /* plain_calls.c */
 void plain_calls_reset(struct plain *plain); /* a new turn */
@@ -98,33 +90,17 @@ struct plain_call *plain_call(struct plain *plain, const char *id, const char *t
 void plain_call_introduce(struct plain *plain, struct plain_call *call);
 size_t plain_call_indent(const struct plain *plain);
 void plain_call_started(struct plain *plain, const struct event_tool_started *started);
-void plain_call_finished(struct plain *plain, const struct event_tool_finished *finished);
-
-/* plain_output.c */
 void plain_call_output(struct plain *plain, const char *call, const char *stream, const char *text);
-void plain_call_script(struct plain *plain, const struct event_script_event *event);
+void plain_call_script(struct plain *plain, const struct event *event);
+void plain_call_finished(struct plain *plain, const struct event_tool_finished *finished);
 /* The call ended: shows what it printed last. */
 void plain_output_end(struct plain *plain, struct plain_call *call);
-void plain_output_release(struct plain_call *call);
 void plain_program_output(struct plain *plain, const struct event_program_output *output);
 void plain_program_input(struct plain *plain, const struct event_program_input *input);
 
 /* plain_write.c */
 void plain_write_proposed(struct plain *plain, const struct event *event);
-void plain_write_decided(struct plain *plain, const struct event_write_decided *decided);
-void plain_write_applied(struct plain *plain, const struct event_write_applied *applied);
-void plain_write_undone(struct plain *plain, const struct event_write_undone *undone);
-void plain_write_edited(struct plain *plain, const struct event_edited *edited);
+void plain_write_decided(struct plain *plain, const struct event *event);
+void plain_write_applied(struct plain *plain, const struct event *event);
 /* Shows the questions of this call (NULL: of all) that nobody answered. */
 void plain_write_pending(struct plain *plain, const char *call);
-
-/* plain_notes.c */
-void plain_note_budget(struct plain *plain, const struct event_budget_warned *warned);
-void plain_note_held(struct plain *plain, const struct event_held *event);
-void plain_note_released(struct plain *plain, const struct event_released *event);
-void plain_note_edited(struct plain *plain, const struct event_edited *event);
-void plain_note_late(struct plain *plain, const struct event_late_suppressed *event);
-void plain_note_summary(struct plain *plain, const char *label, const struct event *event);
-void plain_note_ended(struct plain *plain, const struct event *event);
-void plain_note_workspace(struct plain *plain, const struct event_workspace_op *op);
-void plain_note_other(struct plain *plain, const struct event *event);
