@@ -110,6 +110,22 @@ static void commands_reach_the_host(void **state)
     rig_release(&rig);
 }
 
+/* As the key does: what would end with us is asked about. */
+static void quit_asks_about_programs_that_run(void **state)
+{
+    struct rig rig;
+    (void)state;
+    rig_init(&rig, VIEW_LIVE);
+    session_apply(&rig.session, &(struct event){.type = EVENT_PROGRAM_STARTED,
+                                                .type_name = event_type_name(EVENT_PROGRAM_STARTED),
+                                                .seq = 1,
+                                                .program_started = {.program = "p1", .cmd = "make watch"}});
+    expect(&rig, "quit", "");
+    assert_non_null(ui_top_dialog(rig.ui));
+    assert_string_equal(ui_top_dialog(rig.ui)->name, "confirm");
+    rig_release(&rig);
+}
+
 static void what_cannot_be_done_is_said(void **state)
 {
     struct rig rig;
@@ -160,6 +176,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(commands_reach_the_host),
+        cmocka_unit_test(quit_asks_about_programs_that_run),
         cmocka_unit_test(what_cannot_be_done_is_said),
         cmocka_unit_test(tab_completes),
     };
