@@ -80,11 +80,6 @@ static void begin_play(struct replay *replay)
     loop_timer_start(replay->app->loop, &replay->timer, replay->play_us, play_on);
 }
 
-static bool somebody_decides(const struct session *session)
-{
-    return session->open_ask != SESSION_NONE || session->held_gate;
-}
-
 /* Everything that is due goes into the target; then the timer waits for the next. */
 static void play_on(struct loop_timer *timer)
 {
@@ -110,7 +105,8 @@ static void play_on(struct loop_timer *timer)
         if (replay->speed > 0 && moved < FOLD_AT_ONCE) {
             t = time_of(replay, at);
             double wait = (double)(t - playing_t(replay)) / replay->speed;
-            if (wait > WAIT_MAX_US && somebody_decides(player_session(replay->player))) {
+            const struct session *session = player_session(replay->player); /* somebody may have to decide */
+            if (wait > WAIT_MAX_US && (session->open_ask != SESSION_NONE || session->held_gate)) {
                 replay->play_us = now;
                 replay->play_t = t - (int64_t)(WAIT_MAX_US * replay->speed);
                 wait = WAIT_MAX_US;

@@ -285,7 +285,7 @@ static void open_words(struct words *words, const struct view *view)
 {
     struct start_list list;
     (void)view;
-    start_list_load(&list, NULL);
+    start_list_load(&list, NULL, 0);
     for (size_t i = 0; i < list.count; i++)
         add_word(words, list.items[i].name);
     start_list_release(&list);

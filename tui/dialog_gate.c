@@ -26,9 +26,9 @@ static void gate_release(struct dialog *dialog)
     wrapped_release(&((struct gate_dialog *)dialog)->lines);
 }
 
-static void add(struct gate_dialog *gate, enum look look, const char *label, const char *text)
+static void add(struct gate_dialog *gate, enum look look, const char *text)
 {
-    wrapped_add(&gate->lines, look, label, text, strlen(text), gate->width - 2);
+    wrapped_add(&gate->lines, look, "", text, strlen(text), gate->width - 2);
 }
 
 static void add_json(struct gate_dialog *gate, const char *text)
@@ -40,46 +40,42 @@ static void add_json(struct gate_dialog *gate, const char *text)
         json_write(&pretty, value, JSON_PRETTY);
     else
         strbuf_addstr(&pretty, text ? text : "(nothing)");
-    add(gate, LOOK_TEXT, "", pretty.buf);
+    add(gate, LOOK_TEXT, pretty.buf);
 }
 
 static void add_messages(struct gate_dialog *gate, const struct message_list *messages)
 {
-    add(gate, LOOK_STRONG, "", "The model is about to be asked. This is what it will read:");
+    add(gate, LOOK_STRONG, "The model is about to be asked. This is what it will read:");
     for (size_t i = 0; messages && i < messages->count; i++) {
         const struct message *message = &messages->items[i];
         CLEANUP(strbuf) struct strbuf head = STRBUF_INIT;
         strbuf_addf(&head, "%s%s%s", role_name(message->role), message->meaning ? ": " : "",
                     message->meaning ? message->meaning : "");
         wrapped_add_blank(&gate->lines);
-        add(gate, LOOK_MODAL_TITLE, "", head.buf);
+        add(gate, LOOK_MODAL_TITLE, head.buf);
         if (message->text && *message->text)
-            add(gate, message->role == ROLE_USER ? LOOK_USER : LOOK_TEXT, "", message->text);
+            add(gate, message->role == ROLE_USER ? LOOK_USER : LOOK_TEXT, message->text);
         for (size_t k = 0; k < message->call_count; k++) {
             CLEANUP(free)
             char *call = xasprintf("calls %s %s", message->calls[k].name ? message->calls[k].name : "",
                                    message->calls[k].arguments ? message->calls[k].arguments : "");
-            add(gate, LOOK_DIM, "", call);
+            add(gate, LOOK_DIM, call);
         }
     }
-}
-
-static const struct session_step *newest_step(const struct session *session)
-{
-    const struct session_turn *turn = session_turn(session);
-    return turn && turn->step_count ? &session->steps[turn->first_step + turn->step_count - 1] : NULL;
 }
 
 static void add_answer(struct gate_dialog *gate, const struct view *view)
 {
     CLEANUP(arena) struct arena arena = ARENA_INIT;
-    const struct session_step *step = newest_step(view->session);
+    const struct session_turn *turn = session_turn(view->session);
+    const struct session_step *step =
+        turn && turn->step_count ? &view->session->steps[turn->first_step + turn->step_count - 1] : NULL;
     struct event event;
-    add(gate, LOOK_STRONG, "", "The model answered; nothing was done with it yet:");
+    add(gate, LOOK_STRONG, "The model answered; nothing was done with it yet:");
     if (!step || !step->responded_seq || !view_event(view, step->responded_seq, &event, &arena))
         return;
     if (event.model_responded.text && *event.model_responded.text)
-        add(gate, LOOK_AGENT, "", event.model_responded.text);
+        add(gate, LOOK_AGENT, event.model_responded.text);
     for (size_t i = 0; i < event.model_responded.tool_calls.count; i++) {
         const struct event_tool_request *call = &event.model_responded.tool_calls.items[i];
         const char *arguments = call->arguments;
@@ -87,7 +83,7 @@ static void add_answer(struct gate_dialog *gate, const struct view *view)
         strbuf_addf(&line, "%s %s ", call->id ? call->id : "", call->name ? call->name : "");
         words_arguments(&words, arguments ? json_parse(&arena, arguments, strlen(arguments), NULL) : NULL);
         text_breaks(&line, words.buf);
-        add(gate, LOOK_TEXT, "", line.buf);
+        add(gate, LOOK_TEXT, line.buf);
     }
 }
 
@@ -96,7 +92,7 @@ static void add_plan(struct gate_dialog *gate, const struct view *view)
     const struct session *session = view->session;
     const struct session_turn *turn = session_turn(session);
     bool next = true;
-    add(gate, LOOK_STRONG, "", "The plan of this step:");
+    add(gate, LOOK_STRONG, "The plan of this step:");
     for (uint32_t i = 0; turn && i < turn->wave_count; i++) {
         const struct session_wave *wave = &session->waves[turn->first_wave + i];
         CLEANUP(strbuf) struct strbuf line = STRBUF_INIT;
@@ -113,7 +109,7 @@ static void add_plan(struct gate_dialog *gate, const struct view *view)
             strbuf_addf(&line, "%s%s %s", k ? ", " : "", session_name(session, call->id),
                         session_name(session, call->tool));
         }
-        add(gate, done ? LOOK_DIM : next ? LOOK_STRONG : LOOK_TEXT, "", line.buf);
+        add(gate, done ? LOOK_DIM : next ? LOOK_STRONG : LOOK_TEXT, line.buf);
         next = next && done;
     }
 }
@@ -127,7 +123,7 @@ static void add_script(struct gate_dialog *gate, const struct json *arguments)
         if (field != script) {
             strbuf_reset(&line);
             strbuf_addf(&line, "%s: %.*s", field->key, (int)field->src_len, field->src);
-            add(gate, LOOK_DIM, "", line.buf);
+            add(gate, LOOK_DIM, line.buf);
         }
     wrapped_add_blank(&gate->lines);
     size_t number = 0;
@@ -136,7 +132,7 @@ static void add_script(struct gate_dialog *gate, const struct json *arguments)
         strbuf_reset(&line);
         strbuf_addf(&line, "%3zu  ", ++number);
         strbuf_add(&line, script->text + at, len);
-        add(gate, LOOK_SCRIPT, "", line.buf);
+        add(gate, LOOK_SCRIPT, line.buf);
         at += len + 1;
     }
 }
@@ -152,7 +148,7 @@ static void add_call(struct gate_dialog *gate, const struct view *view)
     if (held->tool)
         strbuf_addf(&line, ": %s (%s)", held->tool->spec.name,
                     words_call_effect(effect_name(held->effect), held->tool->spec.name));
-    add(gate, LOOK_STRONG, "", line.buf);
+    add(gate, LOOK_STRONG, line.buf);
     if (script_of(arguments))
         add_script(gate, arguments);
     else
@@ -164,7 +160,7 @@ static void add_result(struct gate_dialog *gate, const struct view *view)
     CLEANUP(strbuf) struct strbuf line = STRBUF_INIT;
     strbuf_addf(&line, "%s%s%s ended. The model will read:", view->gate.call ? view->gate.call : "A call",
                 view->gate.tool ? " " : "", view->gate.tool ? view->gate.tool->spec.name : "");
-    add(gate, LOOK_STRONG, "", line.buf);
+    add(gate, LOOK_STRONG, line.buf);
     add_json(gate, view->gate.result);
 }
 
@@ -186,25 +182,24 @@ static void fill(struct gate_dialog *gate, const struct view *view)
         add_call(gate, view);
         break;
     case GATE_WRITE:
-        add(gate, LOOK_STRONG, "", "A write is about to be decided.");
+        add(gate, LOOK_STRONG, "A write is about to be decided.");
         break;
     case GATE_RESULT:
         add_result(gate, view);
         break;
     case GATE_REFLECT:
-        add(gate, LOOK_STRONG, "", "The model is about to look back at this step.");
+        add(gate, LOOK_STRONG, "The model is about to look back at this step.");
         break;
     case GATE_FINALIZE:
-        add(gate, LOOK_STRONG, "",
-            "The turn is about to be finalized: no write after this, then citations and memory.");
+        add(gate, LOOK_STRONG, "The turn is about to be finalized: no write after this, then citations and memory.");
         break;
     case GATE_BUDGET:
         if (strncmp(why, "limit: ", 7) == 0) {
             CLEANUP(free) char *text = xasprintf("The budget of %s is used up.", why + 7);
-            add(gate, LOOK_WARN, "", text);
-            add(gate, LOOK_TEXT, "", "Raise it and the turn goes on where it stands; go on without and it ends here.");
+            add(gate, LOOK_WARN, text);
+            add(gate, LOOK_TEXT, "Raise it and the turn goes on where it stands; go on without and it ends here.");
         } else {
-            add(gate, LOOK_WARN, "", "A budget has passed the share of the breakpoint.");
+            add(gate, LOOK_WARN, "A budget has passed the share of the breakpoint.");
         }
         break;
     case GATE_COUNT:

@@ -532,6 +532,6 @@ static const struct dialog_list sessions_form = {
 struct dialog *dialog_sessions_new(void)
 {
     struct dialog *dialog = dialog_list_new(&sessions_form);
-    start_list_load(&((struct sessions_own *)dialog->own)->list, NULL);
+    start_list_load(&((struct sessions_own *)dialog->own)->list, NULL, 0);
     return dialog;
 }

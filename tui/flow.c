@@ -5,11 +5,6 @@
 
 #define ELLIPSIS "…"
 
-static int columns_of(const struct canvas *canvas, const char *text, size_t len)
-{
-    return canvas_str_columns(canvas, text, len);
-}
-
 /* Bytes of the longest beginning that fits, in whole characters. */
 static size_t fitting_start(const struct canvas *canvas, const char *text, size_t len, int cols)
 {
@@ -18,7 +13,7 @@ static size_t fitting_start(const struct canvas *canvas, const char *text, size_
     while (at < len) {
         size_t used;
         utf8_decode(text + at, len - at, &used);
-        column += columns_of(canvas, text + at, used);
+        column += canvas_str_columns(canvas, text + at, used);
         if (column > cols)
             break;
         at += used;
@@ -30,11 +25,11 @@ static size_t fitting_start(const struct canvas *canvas, const char *text, size_
 static size_t fitting_end(const struct canvas *canvas, const char *text, size_t len, int cols)
 {
     size_t at = 0;
-    int column = columns_of(canvas, text, len);
+    int column = canvas_str_columns(canvas, text, len);
     while (at < len && column > cols) {
         size_t used;
         utf8_decode(text + at, len - at, &used);
-        column -= columns_of(canvas, text + at, used);
+        column -= canvas_str_columns(canvas, text + at, used);
         at += used;
     }
     return at;
@@ -47,7 +42,7 @@ static size_t line_length(const struct canvas *canvas, const char *text, int col
     int column = 0;
     while (text[end]) {
         size_t blanks = strspn(text + end, " "), word = strcspn(text + end + blanks, " ");
-        column += (int)blanks + columns_of(canvas, text + end + blanks, word);
+        column += (int)blanks + canvas_str_columns(canvas, text + end + blanks, word);
         if (column > cols)
             break;
         end += blanks + word;
@@ -89,7 +84,7 @@ int flow_paint(struct canvas *canvas, struct rect in, int row, int col, enum loo
         const char *next = at + len + strspn(at + len, " ");
         bool cut = *next && row + 1 == in.rows;
         if (cut)
-            len = line_length(canvas, at, cols - 1 - columns_of(canvas, ELLIPSIS, strlen(ELLIPSIS)));
+            len = line_length(canvas, at, cols - 1 - canvas_str_columns(canvas, ELLIPSIS, strlen(ELLIPSIS)));
         CLEANUP(free) char *line = xmemdup0(at, len);
         int used = canvas_str(canvas, in, row, col, look, line);
         if (cut)
@@ -102,17 +97,17 @@ int flow_paint(struct canvas *canvas, struct rect in, int row, int col, enum loo
 void flow_path(struct strbuf *out, const struct canvas *canvas, const char *path, int cols)
 {
     size_t len = strlen(path);
-    if (columns_of(canvas, path, len) <= cols) {
+    if (canvas_str_columns(canvas, path, len) <= cols) {
         strbuf_addstr(out, path);
         return;
     }
     const char *slash = strrchr(path, '/');
-    int sign = columns_of(canvas, ELLIPSIS, strlen(ELLIPSIS));
-    int end = slash ? columns_of(canvas, slash, strlen(slash)) : cols;
+    int sign = canvas_str_columns(canvas, ELLIPSIS, strlen(ELLIPSIS));
+    int end = slash ? canvas_str_columns(canvas, slash, strlen(slash)) : cols;
     /* The name whole, after as much of the folders as there is room for; else its own beginning and end. */
     bool whole = slash && end + sign <= cols;
     size_t behind = whole ? (size_t)(slash - path) : fitting_end(canvas, path, len, (cols - sign + 1) / 2);
-    int rest = cols - sign - columns_of(canvas, path + behind, len - behind);
+    int rest = cols - sign - canvas_str_columns(canvas, path + behind, len - behind);
     const char *from = whole || !slash || slash[1] == '\0' ? path : slash + 1;
     if (from > path + behind)
         from = path + behind;

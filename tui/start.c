@@ -299,7 +299,7 @@ struct dialog *start_new(const struct start_info *info)
     start->folder = xstrdup(info->folder ? info->folder : "");
     start->model = info->model ? xstrdup(info->model) : NULL;
     start->config = info->config ? xstrdup(info->config) : config_default_path();
-    start_list_load_at(&start->list, info->fixtures, info->now_us);
+    start_list_load(&start->list, info->fixtures, info->now_us);
     input_init(&start->prompt, true);
     if (info->prompt)
         input_set(&start->prompt, info->prompt);

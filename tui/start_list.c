@@ -72,22 +72,16 @@ static char *folder_of(const char *path)
     return xstrdup(name);
 }
 
-static char *writes_of(const struct session_row *row)
-{
-    struct strbuf text = STRBUF_INIT;
-    if (row->writes >= 0)
-        text_plural(&text, row->writes, "write", "writes");
-    return strbuf_detach(&text, NULL);
-}
-
 static void load_sessions(struct start_list *list, int64_t now_us)
 {
     struct session_rows rows;
     sessions_load(&rows, SESSIONS_MAX);
     for (size_t i = 0; i < rows.count; i++) {
         const struct session_row *row = &rows.items[i];
-        struct strbuf when = STRBUF_INIT;
+        struct strbuf when = STRBUF_INIT, writes = STRBUF_INIT;
         text_ago(&when, row->when_us, now_us);
+        if (row->writes >= 0)
+            text_plural(&writes, row->writes, "write", "writes");
         *add(list) = (struct start_item){
             .running = row->running,
             .name = xstrdup(row->id),
@@ -96,23 +90,26 @@ static void load_sessions(struct start_list *list, int64_t now_us)
             .when = strbuf_detach(&when, NULL),
             .folder = folder_of(row->workspace),
             .state = xstrdup(*row->status ? row->status : "no turn"),
-            .writes = writes_of(row),
+            .writes = strbuf_detach(&writes, NULL),
         };
     }
     list->sessions = list->count;
     sessions_release(&rows);
 }
 
-static char *prompt_of(const char *path)
+static size_t rank(const struct start_item *item)
 {
-    CLEANUP(peek) struct peek peek = {0};
-    return peek_read(&peek, path, NULL) ? xstrdup("") : one_line(peek.prompt);
+    size_t at = 0;
+    while (at < COUNT_OF(known) && strcmp(known[at].name, item->name) != 0)
+        at++;
+    return at;
 }
 
 static void add_fixture(struct start_list *list, const char *path)
 {
     const char *name = base_name(path);
     struct start_item *item = add(list);
+    CLEANUP(peek) struct peek peek = {0};
     item->fixture = true;
     item->name = xmemdup0(name, strlen(name) - strlen(".jsonl"));
     item->when = xstrdup("");
@@ -120,19 +117,10 @@ static void add_fixture(struct start_list *list, const char *path)
     item->state = xstrdup("");
     item->writes = xstrdup("");
     item->path = xstrdup(strcmp(item->name, "demo") == 0 ? "demo" : path);
-    for (size_t i = 0; i < COUNT_OF(known) && !item->title; i++)
-        if (strcmp(known[i].name, item->name) == 0)
-            item->title = xstrdup(known[i].about);
-    if (!item->title)
-        item->title = prompt_of(path);
-}
-
-static size_t rank(const struct start_item *item)
-{
-    for (size_t i = 0; i < COUNT_OF(known); i++)
-        if (strcmp(known[i].name, item->name) == 0)
-            return i;
-    return COUNT_OF(known);
+    if (rank(item) < COUNT_OF(known))
+        item->title = xstrdup(known[rank(item)].about);
+    else
+        item->title = peek_read(&peek, path, NULL) ? xstrdup("") : one_line(peek.prompt);
 }
 
 static int by_rank(const void *a, const void *b)
@@ -158,16 +146,11 @@ static void load_fixtures(struct start_list *list, const char *folder)
         qsort(list->items + list->sessions, list->count - list->sessions, sizeof(*list->items), by_rank);
 }
 
-void start_list_load_at(struct start_list *list, const char *fixtures, int64_t now_us)
+void start_list_load(struct start_list *list, const char *fixtures, int64_t now_us)
 {
     *list = (struct start_list){0};
     load_sessions(list, now_us ? now_us : clock_system()->wall_us(clock_system()));
     load_fixtures(list, fixtures);
-}
-
-void start_list_load(struct start_list *list, const char *fixtures)
-{
-    start_list_load_at(list, fixtures, 0);
 }
 
 void start_list_release(struct start_list *list)

@@ -22,8 +22,7 @@ struct start_list {
 };
 
 /* `fixtures` is their folder; NULL: where the demo is. `now_us` 0: the clock's. */
-void start_list_load_at(struct start_list *list, const char *fixtures, int64_t now_us);
-void start_list_load(struct start_list *list, const char *fixtures);
+void start_list_load(struct start_list *list, const char *fixtures, int64_t now_us);
 void start_list_release(struct start_list *list);
 
 /* A row of it: what was asked for first, since that is what people remember, then where, how it went, how much it wrote and

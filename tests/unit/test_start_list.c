@@ -46,7 +46,7 @@ static void every_fixture_says_what_it_shows(void **state)
 {
     struct start_list list;
     (void)state;
-    start_list_load(&list, SOURCE_DIR "/fixtures");
+    start_list_load(&list, SOURCE_DIR "/fixtures", 0);
     assert_true(list.count - list.sessions >= 5);
     assert_string_equal(list.items[list.sessions].name, "demo");
     assert_string_equal(list.items[list.sessions].path, "demo");
@@ -62,7 +62,7 @@ static void a_session_that_the_list_does_not_know(void **state)
     struct start_list list;
     (void)state;
     scratch_write(&scratch, "data/keyturn/sessions/one.jsonl", JOURNAL);
-    start_list_load(&list, SOURCE_DIR "/fixtures");
+    start_list_load(&list, SOURCE_DIR "/fixtures", 0);
     assert_int_equal(list.sessions, 1);
     assert_string_equal(list.items[0].title, "Find it. Fix it.");
     assert_string_equal(list.items[0].folder, "lines");
@@ -113,7 +113,7 @@ static void one_that_the_list_knows_is_there_once(void **state)
     assert_non_null(store);
     assert_int_equal(store_session_put(store, &entry, &err), 0);
     store_close(store);
-    start_list_load(&list, SOURCE_DIR "/fixtures");
+    start_list_load(&list, SOURCE_DIR "/fixtures", 0);
     assert_int_equal(list.sessions, 1);
     assert_string_equal(list.items[0].title, "Find it. Fix it.");
     assert_string_equal(list.items[0].folder, "scratch copy");
