@@ -104,7 +104,7 @@ static void tools_changed(struct live *live, const struct event_tools_changed *e
 static void heard(struct sink *sink, const struct event *event, const struct session *session)
 {
     struct live *live = LIVE_OF(sink, sink);
-    (void)session;
+    view_cache_put(live->cache, event, session);
     if (live->setup.loop)
         live->t_base = loop_now_us(live->setup.loop) - event->t;
     if (live->departures && !live->compared)
@@ -241,6 +241,7 @@ static void live_fill(struct app *app)
         .mode = live->kind == STAGE_EXECUTE ? VIEW_EXECUTE : VIEW_LIVE,
         .session = engine_session(engine),
         .lines = live->lines,
+        .cache = live->cache,
         .title = live->folder,
         .now_t = loop_now_us(app->loop) - live->t_base,
         .question = open ? &live->question.view : NULL,
@@ -386,6 +387,8 @@ static void close_live(struct live *live)
     free(live->journal);
     free(live->ended);
     free(live->folder);
+    if (!live->app->leaked)
+        view_cache_free(live->cache);
     strbuf_release(&live->allowed);
     strbuf_release(&live->models);
     strbuf_release(&live->hint);
@@ -407,6 +410,7 @@ int app_stage_live(struct app *app, const struct stage *stage)
     live->app = app;
     live->kind = stage->kind;
     live->sink.event = heard;
+    live->cache = view_cache_new();
     strbuf_init(&live->allowed);
     strbuf_init(&live->models);
     strbuf_init(&live->hint);

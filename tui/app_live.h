@@ -13,6 +13,7 @@ struct live {
     struct program_limits_view limits;
     struct sink sink;
     struct journal_reader *lines;
+    struct view_cache *cache; /* of the events in there */
     int64_t t_base; /* time of the loop at which the session's began */
 
     struct recording *recording; /* of the demo, an execution, a fork */

@@ -1,5 +1,4 @@
 #include "app_inside.h"
-#include "base/arena.h"
 #include "tools/diff.h"
 #include <string.h>
 
@@ -67,11 +66,10 @@ const struct question *app_question_recorded(struct app_question *shown, const s
     if (same_text(shown->view.ask, name))
         return &shown->view;
     app_question_release(shown);
-    CLEANUP(arena) struct arena arena = ARENA_INIT;
-    struct event event;
+    const struct event *event = view_event_of(view, ask->proposed_seq, EVENT_WRITE_PROPOSED);
     shown->changes = change_set_new();
-    if (view_event(view, ask->proposed_seq, &event, &arena) && event.type == EVENT_WRITE_PROPOSED)
-        add_paths(shown->changes, &event.write_proposed.files);
+    if (event)
+        add_paths(shown->changes, &event->write_proposed.files);
     const struct session_call *call = ask->call < session->call_count ? &session->calls[ask->call] : NULL;
     shown->view = (struct question){
         .ask = xstrdup(name),

@@ -31,6 +31,7 @@
 struct replay {
     struct app *app;
     struct player *player;
+    struct view_cache *cache;
     char *file;
     const char *title;
     size_t target;
@@ -300,6 +301,7 @@ static void replay_fill(struct app *app)
         .mode = VIEW_REPLAY,
         .session = session,
         .lines = player_lines(replay->player),
+        .cache = replay->cache,
         .title = replay->title,
         .now_t = now,
         .ticking = replay->playing,
@@ -404,6 +406,7 @@ int app_stage_replay(struct app *app, const struct stage *stage)
         free(replay.file);
         return status;
     }
+    replay.cache = view_cache_new();
     const char *slash = strrchr(replay.file, '/');
     replay.title = slash ? slash + 1 : replay.file;
     replay.speed = named && !isnan(app->options->speed) ? app->options->speed : 1;
@@ -426,6 +429,7 @@ int app_stage_replay(struct app *app, const struct stage *stage)
     app_end(app);
     loop_free(loop);
     app_question_release(&replay.question);
+    view_cache_free(replay.cache);
     player_free(replay.player);
     free(replay.file);
     return status;

@@ -1,7 +1,6 @@
 /* One table: name, what follows it, what it does, who carries it out, and what can complete its argument. */
 
 #include "command.h"
-#include "base/arena.h"
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/nearest.h"
@@ -255,8 +254,7 @@ static void break_words(struct words *words, const struct view *view)
                                         "gate=reflect", "gate=finalize", "gate=budget"};
     for (size_t i = 0; i < COUNT_OF(fixed); i++)
         add_word(words, fixed[i]);
-    CLEANUP(arena) struct arena arena = ARENA_INIT;
-    struct event_tool_info_list tools = view_tools(view, &arena);
+    struct event_tool_info_list tools = view_tools(view);
     if (!tools.count)
         add_word(words, "tool=");
     for (size_t i = 0; i < tools.count; i++) {

@@ -66,22 +66,20 @@ static void add_messages(struct gate_dialog *gate, const struct message_list *me
 
 static void add_answer(struct gate_dialog *gate, const struct view *view)
 {
-    CLEANUP(arena) struct arena arena = ARENA_INIT;
     const struct session_turn *turn = session_turn(view->session);
     const struct session_step *step =
         turn && turn->step_count ? &view->session->steps[turn->first_step + turn->step_count - 1] : NULL;
-    struct event event;
+    const struct event *event = view_event_of(view, step ? step->responded_seq : 0, EVENT_MODEL_RESPONDED);
     add(gate, LOOK_STRONG, "The model answered; nothing was done with it yet:");
-    if (!step || !step->responded_seq || !view_event(view, step->responded_seq, &event, &arena))
+    if (!event)
         return;
-    if (event.model_responded.text && *event.model_responded.text)
-        add(gate, LOOK_AGENT, event.model_responded.text);
-    for (size_t i = 0; i < event.model_responded.tool_calls.count; i++) {
-        const struct event_tool_request *call = &event.model_responded.tool_calls.items[i];
-        const char *arguments = call->arguments;
+    if (event->model_responded.text && *event->model_responded.text)
+        add(gate, LOOK_AGENT, event->model_responded.text);
+    for (size_t i = 0; i < event->model_responded.tool_calls.count; i++) {
+        const struct event_tool_request *call = &event->model_responded.tool_calls.items[i];
         CLEANUP(strbuf) struct strbuf line = STRBUF_INIT, words = STRBUF_INIT;
         strbuf_addf(&line, "%s %s ", call->id ? call->id : "", call->name ? call->name : "");
-        words_arguments(&words, arguments ? json_parse(&arena, arguments, strlen(arguments), NULL) : NULL);
+        words_arguments(&words, view_json(view, call->arguments));
         text_breaks(&line, words.buf);
         add(gate, LOOK_TEXT, line.buf);
     }

@@ -219,11 +219,10 @@ static void paint_tabs(struct program_dialog *shown, const struct view *view, st
     uint32_t first = shown->program / fit * fit;
     int col = 1;
     for (uint32_t row = first; row < count && row < first + fit; row++) {
-        CLEANUP(arena) struct arena arena = ARENA_INIT;
         CLEANUP(strbuf) struct strbuf words = STRBUF_INIT;
         bool here = row == shown->program;
         const struct session_program *program = &view->session->programs[row];
-        strbuf_addf(&words, "%s %s", session_name(view->session, program->id), program_command(view, row, &arena));
+        strbuf_addf(&words, "%s %s", session_name(view->session, program->id), program->cmd);
         canvas_str(canvas, at, 0, col++, LOOK_STRONG, here ? "[" : " ");
         int room = at.cols - col < TAB_COLS ? at.cols - col : TAB_COLS;
         col += canvas_cut(canvas, rect_make(at.row, at.col + col, 1, room > 0 ? room : 0), 0, 0,
@@ -241,21 +240,17 @@ static void paint_head(struct program_dialog *shown, const struct view *view, st
 {
     const struct session *session = view->session;
     const struct session_program *program = &session->programs[shown->program];
-    CLEANUP(arena) struct arena arena = ARENA_INIT;
     CLEANUP(strbuf) struct strbuf state = STRBUF_INIT;
     CLEANUP(strbuf) struct strbuf words = STRBUF_INIT;
-    struct event event;
     program_state(&state, view, shown->program);
     int right = canvas_right(canvas, at, 0, 1, program_look(view, shown->program), state.buf);
-    const char *command = program_command(view, shown->program, &arena);
     canvas_str(canvas, at, 0, 1, LOOK_DIM, "$");
     struct rect room = rect_make(at.row, at.col + 3, 1, at.cols - 3 - right - 3);
-    canvas_cut(canvas, room, 0, 0, LOOK_STRONG, command, strlen(command));
+    canvas_cut(canvas, room, 0, 0, LOOK_STRONG, program->cmd, strlen(program->cmd));
     if (program->call != SESSION_NONE)
         strbuf_addf(&words, "call %u · ", program->call + 1);
-    if (view_event(view, program->started_seq, &event, &arena) && event.type == EVENT_PROGRAM_STARTED &&
-        event.program_started.cwd && *event.program_started.cwd)
-        strbuf_addf(&words, "in %s · ", event.program_started.cwd);
+    if (*program->cwd)
+        strbuf_addf(&words, "in %s · ", program->cwd);
     strbuf_addf(&words, "%s · ", program->tty ? "terminal" : "pipes");
     text_plural(&words, (int64_t)program->lines, "line", "lines");
     if (program->inputs) {
@@ -538,9 +533,8 @@ void dialog_program_end(struct ui *ui, const struct view *view, enum action acti
     (void)action;
     if (!shown || refuses(shown, ui, view, false))
         return;
-    CLEANUP(arena) struct arena arena = ARENA_INIT;
     CLEANUP(strbuf) struct strbuf question = STRBUF_INIT;
-    const char *command = program_command(view, shown->program, &arena);
+    const char *command = view->session->programs[shown->program].cmd;
     free(shown->ending);
     shown->ending = xstrdup(name_of(shown, view));
     strbuf_addf(&question, "End program %s and all it started? ", shown->ending);

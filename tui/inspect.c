@@ -89,16 +89,15 @@ static void unreadable(struct pretty *out)
 
 static void event_pretty(struct pretty *out, const struct view *view, struct selection what)
 {
-    CLEANUP(arena) struct arena arena = ARENA_INIT;
-    struct event event;
-    if (!view_event(view, what.seq, &event, &arena)) {
+    const struct event *event = view_event(view, what.seq);
+    if (!event) {
         unreadable(out);
         return;
     }
-    put_event_head(out, &event);
+    put_event_head(out, event);
     put_departures(out, view, what);
     pretty_begin(out, 0);
-    const struct json *value = event.raw ? json_parse(&arena, event.raw, event.raw_len, NULL) : NULL;
+    const struct json *value = event->raw ? json_parse(view_arena(view), event->raw, event->raw_len, NULL) : NULL;
     if (value)
         pretty_json(out, value, 0);
     else
@@ -185,16 +184,15 @@ static void put_long_field(struct pretty *out, const struct event *event, const 
 /* Every field with something in it: the short ones first, a line each, then the texts. */
 static void event_text(struct pretty *out, const struct view *view, struct selection what)
 {
-    CLEANUP(arena) struct arena arena = ARENA_INIT;
-    struct event event;
-    if (!view_event(view, what.seq, &event, &arena)) {
+    const struct event *event = view_event(view, what.seq);
+    if (!event) {
         unreadable(out);
         return;
     }
-    put_event_head(out, &event);
+    put_event_head(out, event);
     put_departures(out, view, what);
-    struct event_layout layout = event_layout(event.type);
-    const void *body = event_body(&event);
+    struct event_layout layout = event_layout(event->type);
+    const void *body = event_body((struct event *)event);
     CLEANUP(strbuf) struct strbuf brief = STRBUF_INIT;
     for (size_t i = 0; i < layout.count; i++) {
         strbuf_reset(&brief);
@@ -206,9 +204,9 @@ static void event_text(struct pretty *out, const struct view *view, struct selec
     }
     for (size_t i = 0; i < layout.count; i++)
         if (!is_brief(body, &layout.fields[i], &brief))
-            put_long_field(out, &event, body, &layout.fields[i]);
+            put_long_field(out, event, body, &layout.fields[i]);
     const struct json *value =
-        event.type == EVENT_OTHER && event.raw ? json_parse(&arena, event.raw, event.raw_len, NULL) : NULL;
+        event->type == EVENT_OTHER && event->raw ? json_parse(view_arena(view), event->raw, event->raw_len, NULL) : NULL;
     if (value) {
         pretty_head(out, "fields");
         pretty_plain(out, value, 0);
@@ -232,10 +230,10 @@ static void add_raw_line(struct pretty *out, const struct view *view, int64_t se
 
 /* ---- calls ---- */
 
-const struct json *inspect_arguments(const struct view *view, struct selection what, struct arena *arena)
+const struct json *inspect_arguments(const struct view *view, struct selection what)
 {
     const struct session_call *call = call_of(view, what);
-    return call ? view_call_arguments(view, call, arena) : NULL;
+    return call ? view_call_arguments(view, call) : NULL;
 }
 
 void inspect_call_head(struct pretty *out, const struct view *view, struct selection what)
@@ -243,9 +241,8 @@ void inspect_call_head(struct pretty *out, const struct view *view, struct selec
     const struct session_call *call = call_of(view, what);
     const struct session *session = view->session;
     CLEANUP(strbuf) struct strbuf words = STRBUF_INIT;
-    CLEANUP(arena) struct arena arena = ARENA_INIT;
     char state[WORDS_STATE_MAX];
-    const char *effect = view_call_effect(view, call, &arena);
+    const char *effect = view_call_effect(view, call);
     effect = words_call_effect(effect, session_name(session, call->tool));
     pretty_begin(out, 0);
     pretty_putf(out, LOOK_STRONG, "%s", session_name(session, call->tool));
@@ -272,17 +269,16 @@ void inspect_call_head(struct pretty *out, const struct view *view, struct selec
 static void put_decision(struct pretty *out, const struct view *view, const struct session_call *call)
 {
     const struct session_ask *ask = ask_of(view, call);
-    CLEANUP(arena) struct arena arena = ARENA_INIT;
-    struct event event;
     if (!ask)
         return;
     pretty_head(out, "question");
     pretty_begin(out, 0);
-    if (!ask->decided_seq || !view_event(view, ask->decided_seq, &event, &arena) || event.type != EVENT_WRITE_DECIDED) {
+    const struct event *event = view_event_of(view, ask->decided_seq, EVENT_WRITE_DECIDED);
+    if (!event) {
         pretty_puts(out, LOOK_WARN, "open: nobody has decided yet");
         return;
     }
-    const struct event_write_decided *decided = &event.write_decided;
+    const struct event_write_decided *decided = &event->write_decided;
     pretty_putf(out, LOOK_TEXT, "%s by %s", decided->decision ? decided->decision : "?",
                 decided->by ? decided->by : "?");
     if (decided->waited_ms > 0) {
@@ -330,15 +326,13 @@ static const struct json *outcome_of(const struct event *event, struct arena *ar
 
 static void put_outcome(struct pretty *out, const struct view *view, const struct session_call *call, bool plain)
 {
-    CLEANUP(arena) struct arena arena = ARENA_INIT;
-    struct event event;
-    if (!call->finished_seq || !view_event(view, call->finished_seq, &event, &arena) ||
-        event.type != EVENT_TOOL_FINISHED)
+    const struct event *event = view_event_of(view, call->finished_seq, EVENT_TOOL_FINISHED);
+    if (!event)
         return;
     CLEANUP(free)
-    char *head = xasprintf("outcome: %s", event.tool_finished.outcome ? event.tool_finished.outcome : "?");
+    char *head = xasprintf("outcome: %s", event->tool_finished.outcome ? event->tool_finished.outcome : "?");
     pretty_head(out, head);
-    const struct json *value = outcome_of(&event, &arena);
+    const struct json *value = outcome_of(event, view_arena(view));
     const struct json *output = json_get(value, "output");
     if (value && plain)
         pretty_plain(out, output ? output : value, 0);
@@ -413,8 +407,7 @@ void inspect_call_outcome(struct pretty *out, const struct view *view, struct se
 static void call_document(struct pretty *out, const struct view *view, struct selection what, bool plain)
 {
     const struct session_call *call = call_of(view, what);
-    CLEANUP(arena) struct arena arena = ARENA_INIT;
-    const struct json *arguments = inspect_arguments(view, what, &arena);
+    const struct json *arguments = inspect_arguments(view, what);
     inspect_call_head(out, view, what);
     put_departures(out, view, what);
     if (arguments) {
@@ -466,31 +459,28 @@ void inspect_raw(struct pretty *out, const struct view *view, struct selection w
 /* The call whose write it is about: the selected one, or that of the selected event. */
 static const struct session_call *writing_call(const struct view *view, struct selection what)
 {
-    CLEANUP(arena) struct arena arena = ARENA_INIT;
-    struct event event;
     const struct session_call *call = call_of(view, what);
-    if (call || !view_event(view, what.seq, &event, &arena))
+    const struct event *event = call ? NULL : view_event(view, what.seq);
+    if (!event)
         return call;
-    uint32_t row = view_event_call(view, &event);
+    uint32_t row = view_event_call(view, event);
     return row == SESSION_NONE ? NULL : &view->session->calls[row];
 }
 
 bool inspect_diff(struct diffview *out, const struct view *view, struct selection what)
 {
-    CLEANUP(arena) struct arena arena = ARENA_INIT;
-    struct event event;
     const struct session_call *call = writing_call(view, what);
     if (!call || !call->proposed_seq)
         return false;
     const struct session_ask *ask = ask_of(view, call);
     uint32_t seq = ask && ask->proposed_seq ? ask->proposed_seq : call->proposed_seq;
-    if (!view_event(view, seq, &event, &arena) || event.type != EVENT_WRITE_PROPOSED ||
-        !event.write_proposed.files.items)
+    const struct event *proposed = view_event_of(view, seq, EVENT_WRITE_PROPOSED);
+    const struct event *decided = view_event_of(view, ask ? ask->decided_seq : 0, EVENT_WRITE_DECIDED);
+    if (!proposed || !proposed->write_proposed.files.items)
         return false;
-    diffview_load_recorded(out, &event.write_proposed.files);
-    if (ask && ask->decided_seq && view_event(view, ask->decided_seq, &event, &arena) &&
-        event.type == EVENT_WRITE_DECIDED && event.write_decided.decision)
-        diffview_decide(out, event.write_decided.decision, &event.write_decided.hunks);
+    diffview_load_recorded(out, &proposed->write_proposed.files);
+    if (decided && decided->write_decided.decision)
+        diffview_decide(out, decided->write_decided.decision, &decided->write_decided.hunks);
     diffview_arrange(out, true, true);
     return true;
 }
@@ -525,31 +515,29 @@ static void add_kept(struct inspect_artifact out[], size_t *count, const struct 
 
 size_t inspect_artifacts(const struct view *view, struct selection what, struct inspect_artifact out[])
 {
-    CLEANUP(arena) struct arena arena = ARENA_INIT;
-    struct event event;
     const struct session_call *call = call_of(view, what);
     int64_t seq = call ? call->finished_seq : what.seq;
     size_t count = 0;
-    if (!seq || !view_event(view, seq, &event, &arena) || event.type != EVENT_TOOL_FINISHED)
+    const struct event *event = view_event_of(view, seq, EVENT_TOOL_FINISHED);
+    if (!event)
         return 0;
-    const struct event_artifact_info *artifact = event.tool_finished.artifact;
-    const struct event_result_info *result = event.tool_finished.result;
+    const struct event_artifact_info *artifact = event->tool_finished.artifact;
+    const struct event_result_info *result = event->tool_finished.result;
     if (artifact && artifact->path && is_artifact_name(artifact->path))
         add_artifact(out, &count, "artifact", strlen("artifact"), xstrdup(artifact->path));
     if (result)
-        add_kept(out, &count, view, parse(&arena, result->output));
+        add_kept(out, &count, view, view_json(view, result->output));
     return count;
 }
 
 void inspect_title(struct strbuf *out, const struct view *view, struct selection what)
 {
     const struct session_call *call = call_of(view, what);
-    CLEANUP(arena) struct arena arena = ARENA_INIT;
-    struct event event;
+    const struct event *event = call ? NULL : view_event(view, what.seq);
     if (call)
         strbuf_addf(out, "call %u %s", what.call + 1, session_name(view->session, call->tool));
-    else if (view_event(view, what.seq, &event, &arena))
-        strbuf_addf(out, "event %lld %s", (long long)what.seq, event.type_name);
+    else if (event)
+        strbuf_addf(out, "event %lld %s", (long long)what.seq, event->type_name);
     else
         strbuf_addf(out, "event %lld", (long long)what.seq);
 }

@@ -27,6 +27,6 @@ void inspect_title(struct strbuf *out, const struct view *view, struct selection
 uint64_t inspect_state(const struct view *view, struct selection what);
 
 /* Parts of the documents, for those that have a file of their own. */
-const struct json *inspect_arguments(const struct view *view, struct selection what, struct arena *arena);
+const struct json *inspect_arguments(const struct view *view, struct selection what);
 void inspect_call_head(struct pretty *out, const struct view *view, struct selection what);
 void inspect_call_outcome(struct pretty *out, const struct view *view, struct selection what);

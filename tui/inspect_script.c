@@ -117,14 +117,12 @@ static void keep_error(const struct told *told, int64_t seq, void *data)
 
 bool inspect_has_script(const struct view *view, struct selection what)
 {
-    CLEANUP(arena) struct arena arena = ARENA_INIT;
-    return what.kind == SELECT_CALL && script_of(inspect_arguments(view, what, &arena));
+    return what.kind == SELECT_CALL && script_of(inspect_arguments(view, what));
 }
 
 void inspect_script(struct pretty *out, const struct view *view, struct selection what)
 {
-    CLEANUP(arena) struct arena arena = ARENA_INIT;
-    const struct json *arguments = inspect_arguments(view, what, &arena), *source = script_of(arguments);
+    const struct json *arguments = inspect_arguments(view, what), *source = script_of(arguments);
     struct telling telling = {.out = out};
     if (!source)
         return;

@@ -259,14 +259,11 @@ static struct selection budget_selected(struct pane *pane, const struct view *vi
     size_t rows = view_row_count(view), first = rows > LOOKED_BACK ? rows - LOOKED_BACK : 0;
     (void)pane;
     for (size_t row = rows; row-- > first && selection.kind == SELECT_NOTHING;) {
-        CLEANUP(arena) struct arena arena = ARENA_INIT;
-        struct event event;
         size_t len;
         const char *line = journal_line(view->lines, row, &len);
-        if (!memmem(line, len, "\"budget.", strlen("\"budget.")) || !view_row(view, row, &event, &arena))
-            continue;
-        if (event.type == EVENT_BUDGET_OPENED || event.type == EVENT_BUDGET_CHARGED)
-            selection = (struct selection){.kind = SELECT_EVENT, .seq = event.seq, .call = SESSION_NONE};
+        const struct event *event = memmem(line, len, "\"budget.", strlen("\"budget.")) ? view_row(view, row) : NULL;
+        if (event && (event->type == EVENT_BUDGET_OPENED || event->type == EVENT_BUDGET_CHARGED))
+            selection = (struct selection){.kind = SELECT_EVENT, .seq = event->seq, .call = SESSION_NONE};
     }
     return selection;
 }

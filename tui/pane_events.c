@@ -148,11 +148,10 @@ static const struct event_row *read_row(struct events_pane *events, const struct
         return kept;
     free(kept->type);
     free(kept->summary);
-    CLEANUP(arena) struct arena arena = ARENA_INIT;
-    struct event event;
+    const struct event *event = view_row(view, row);
     CLEANUP(strbuf) struct strbuf summary = STRBUF_INIT;
     *kept = (struct event_row){.line = line, .len = len, .row = row, .seq = (int64_t)row + 1};
-    kept->readable = view_row(view, row, &event, &arena);
+    kept->readable = event;
     if (!kept->readable) {
         kept->type = xstrdup("?");
         kept->summary = xstrdup("this line cannot be read");
@@ -160,12 +159,12 @@ static const struct event_row *read_row(struct events_pane *events, const struct
         kept->bad = true;
         return kept;
     }
-    event_words(&summary, WORDS_ROW, &event);
-    kept->seq = event.seq;
-    kept->t = event.t;
-    kept->look = kind_look(event.type);
-    kept->bad = went_wrong(&event);
-    kept->type = xstrdup(event.type_name);
+    event_words(&summary, WORDS_ROW, event);
+    kept->seq = event->seq;
+    kept->t = event->t;
+    kept->look = kind_look(event->type);
+    kept->bad = went_wrong(event);
+    kept->type = xstrdup(event->type_name);
     kept->summary = strbuf_detach(&summary, NULL);
     return kept;
 }
@@ -252,14 +251,10 @@ static struct selection events_selected(struct pane *pane, const struct view *vi
     size_t row = pane_cursor_row(pane, view);
     if (row == SIZE_MAX)
         return selection;
-    CLEANUP(arena) struct arena arena = ARENA_INIT;
-    struct event event;
+    const struct event *event = view_row(view, row);
     selection.kind = SELECT_EVENT;
-    selection.seq = (int64_t)row + 1;
-    if (!view_row(view, row, &event, &arena))
-        return selection;
-    selection.seq = event.seq;
-    selection.call = view_event_call(view, &event);
+    selection.seq = event ? event->seq : (int64_t)row + 1;
+    selection.call = event ? view_event_call(view, event) : SESSION_NONE;
     return selection;
 }
 

@@ -29,7 +29,6 @@
 #define LABEL_COLS  14  /* of what a call told */
 
 struct told_event {
-    struct arena arena;
     uint32_t seq; /* 0: none */
     bool read;
     struct told told;
@@ -57,7 +56,6 @@ static void tools_release(struct pane *pane)
 {
     toolrows_release(&tools_of(pane)->rows);
     tooltree_release(&tools_of(pane)->tree);
-    arena_release(&tools_of(pane)->told.arena);
 }
 
 /* ---- which calls are shown ---- */
@@ -296,11 +294,10 @@ static void paint_child(struct canvas *canvas, struct rect at, const struct colu
 /* What the event told; NULL when it cannot be read. Good until the next frame, or another event. */
 static const struct told *read_told(struct told_event *last, const struct view *view, uint32_t seq)
 {
-    struct event event;
     if (last->seq != seq) {
-        arena_reset(&last->arena);
+        const struct event *event = view_event(view, seq);
         last->seq = seq;
-        last->read = view_event(view, seq, &event, &last->arena) && told_read(&last->told, &event, &last->arena);
+        last->read = event && told_read(&last->told, event, view_arena(view));
     }
     return last->read ? &last->told : NULL;
 }

@@ -127,27 +127,12 @@ static void paint_turn(struct sheet *sheet, int row, uint32_t index)
     canvas_printf(sheet->canvas, sheet->in, row, 1, LOOK_STRONG, "turn %u", sheet->view->session->turns[index].number);
 }
 
-static void add_why(struct strbuf *out, const struct view *view, uint32_t index)
-{
-    const struct session_wave *wave = &view->session->waves[index];
-    CLEANUP(arena) struct arena arena = ARENA_INIT;
-    struct event event;
-    if (!view_event(view, wave->planned_seq, &event, &arena) || event.type != EVENT_WAVES_PLANNED)
-        return;
-    for (size_t i = 0; i < event.waves_planned.waves.count; i++) {
-        const struct event_plan_wave *planned = &event.waves_planned.waves.items[i];
-        if (planned->index == wave->number && planned->why)
-            strbuf_addstr(out, planned->why);
-    }
-}
-
 static void paint_why(struct sheet *sheet, int row, uint32_t index)
 {
-    CLEANUP(strbuf) struct strbuf why = STRBUF_INIT;
-    add_why(&why, sheet->view, index);
+    const char *why = sheet->view->session->waves[index].why;
     int col = 3 + canvas_put_sign(sheet->canvas, sheet->in, row, 3, LOOK_DIM, SIGN_CORNER);
     col += canvas_str(sheet->canvas, sheet->in, row, col, LOOK_DIM, " ends: ");
-    canvas_cut(sheet->canvas, sheet->in, row, col, LOOK_DIM, why.buf, why.len);
+    canvas_cut(sheet->canvas, sheet->in, row, col, LOOK_DIM, why, strlen(why));
 }
 
 /* A call */
@@ -312,7 +297,7 @@ static bool row_fits(const struct sift_rows *rows, const struct filter *filter, 
     else if (what.kind == WAVEROW_MODEL)
         add_model(&words, rows->view, &session->steps[what.index]);
     else
-        add_why(&words, rows->view, what.index);
+        strbuf_addstr(&words, session->waves[what.index].why);
     *bytes += 1024;
     return filter_text_fits(filter, words.buf, words.len);
 }

@@ -90,25 +90,26 @@ static void load_recorded(struct write_pane *write, const struct view *view, uin
 {
     const struct session *session = view->session;
     const struct session_ask *ask = &session->asks[index];
-    CLEANUP(arena) struct arena arena = ARENA_INIT;
-    struct event event;
     unload(write);
     write->row = *ask;
     write->ask = xstrdup(session_name(session, ask->id));
     if (ask->call != SESSION_NONE)
         write->tool = xstrdup(session_name(session, session->calls[ask->call].tool));
-    if (view_event(view, ask->proposed_seq, &event, &arena) && event.type == EVENT_WRITE_PROPOSED) {
-        write->asked_t = event.t;
-        diffview_load_recorded(&write->diff, &event.write_proposed.files);
+    const struct event *event = view_event_of(view, ask->proposed_seq, EVENT_WRITE_PROPOSED);
+    if (event) {
+        write->asked_t = ask->proposed_t;
+        diffview_load_recorded(&write->diff, &event->write_proposed.files);
         write_pane_load_call(write, view, index);
     }
-    if (view_event(view, ask->decided_seq, &event, &arena) && event.type == EVENT_WRITE_DECIDED) {
-        diffview_decide(&write->diff, event.write_decided.decision ? event.write_decided.decision : "",
-                        &event.write_decided.hunks);
-        tell_decision(&write->story, &event.write_decided);
+    event = view_event_of(view, ask->decided_seq, EVENT_WRITE_DECIDED);
+    if (event) {
+        diffview_decide(&write->diff, event->write_decided.decision ? event->write_decided.decision : "",
+                        &event->write_decided.hunks);
+        tell_decision(&write->story, &event->write_decided);
     }
-    if (view_event(view, ask->applied_seq, &event, &arena) && event.type == EVENT_WRITE_APPLIED)
-        tell_applied(&write->story, &event.write_applied.files);
+    event = view_event_of(view, ask->applied_seq, EVENT_WRITE_APPLIED);
+    if (event)
+        tell_applied(&write->story, &event->write_applied.files);
     if (ask->undone_seq)
         strbuf_addstr(&write->story, "undone: the files are as they were before\n");
 }
@@ -117,17 +118,17 @@ static void load_recorded(struct write_pane *write, const struct view *view, uin
 static void choose_again(struct write_pane *write, const struct view *view, uint32_t index)
 {
     const struct session *session = view->session;
-    CLEANUP(arena) struct arena arena = ARENA_INIT;
-    struct event event;
     uint32_t before = index - 1;
-    if (index == 0 || index == SESSION_NONE || session->asks[before].call != session->asks[index].call ||
-        !view_event(view, session->asks[before].decided_seq, &event, &arena) || event.type != EVENT_WRITE_DECIDED)
+    if (index == 0 || index == SESSION_NONE || session->asks[before].call != session->asks[index].call)
         return;
-    const char *decision = event.write_decided.decision ? event.write_decided.decision : "";
+    const struct event *event = view_event_of(view, session->asks[before].decided_seq, EVENT_WRITE_DECIDED);
+    if (!event)
+        return;
+    const char *decision = event->write_decided.decision ? event->write_decided.decision : "";
     if (strcmp(decision, "edited") == 0 && write->sent && strcmp(write->sent_digest, write->digest) == 0)
         write_pane_take_edited(write, change_set_copy(write->sent), 0);
     else if (strcmp(decision, "partial") == 0)
-        diffview_decide(&write->diff, decision, &event.write_decided.hunks);
+        diffview_decide(&write->diff, decision, &event->write_decided.hunks);
     write->diff.decided = false;
 }
 
@@ -135,8 +136,6 @@ static void load_question(struct write_pane *write, const struct view *view)
 {
     const struct question *question = view->question;
     const struct session *session = view->session;
-    CLEANUP(arena) struct arena arena = ARENA_INIT;
-    struct event event;
     uint32_t index = session_find_ask(session, question->ask);
     unload(write);
     write->open = true;
@@ -150,8 +149,7 @@ static void load_question(struct write_pane *write, const struct view *view)
         choose_again(write, view, index);
     if (index != SESSION_NONE) {
         write->row = session->asks[index];
-        if (view_event(view, write->row.proposed_seq, &event, &arena))
-            write->asked_t = event.t;
+        write->asked_t = write->row.proposed_t;
     }
     write_pane_load_call(write, view, index);
 }

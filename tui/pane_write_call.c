@@ -27,13 +27,11 @@ static bool is_of(const struct view *view, const struct session_call *call, cons
 static void gather_between(struct strbuf *out, const struct view *view, const struct session_ask *ask, uint32_t after)
 {
     const struct session_call *call = &view->session->calls[ask->call];
-    CLEANUP(arena) struct arena arena = ARENA_INIT;
-    struct event event;
     int64_t end = ask->proposed_seq, first = end - SAID_BACK > after ? end - SAID_BACK : (int64_t)after + 1;
     for (int64_t seq = first; seq < end; seq++) {
-        arena_reset(&arena);
-        if (view_event(view, seq, &event, &arena) && is_of(view, call, &event))
-            strbuf_addstr(out, event.tool_output.text);
+        const struct event *event = view_event(view, seq);
+        if (event && is_of(view, call, event))
+            strbuf_addstr(out, event->tool_output.text);
     }
 }
 
@@ -89,9 +87,7 @@ static char *words_left_out(const char *said)
 void write_pane_load_call(struct write_pane *write, const struct view *view, uint32_t ask)
 {
     const struct session *session = view->session;
-    CLEANUP(arena) struct arena arena = ARENA_INIT;
     CLEANUP(strbuf) struct strbuf said = STRBUF_INIT;
-    struct event event;
     uint32_t call = ask != SESSION_NONE ? session->asks[ask].call : SESSION_NONE;
     if (call == SESSION_NONE)
         return;
@@ -100,9 +96,9 @@ void write_pane_load_call(struct write_pane *write, const struct view *view, uin
         write->left_out = words_left_out(said.buf);
         return;
     }
-    if (view_event(view, session->calls[call].started_seq, &event, &arena) && event.type == EVENT_TOOL_STARTED &&
-        event.tool_started.arguments)
-        write->arguments = xstrdup(event.tool_started.arguments);
+    const struct event *event = view_event_of(view, session->calls[call].started_seq, EVENT_TOOL_STARTED);
+    if (event && event->tool_started.arguments)
+        write->arguments = xstrdup(event->tool_started.arguments);
     if (said.len)
         write->said = strbuf_detach(&said, NULL);
 }

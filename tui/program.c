@@ -30,7 +30,7 @@ static uint32_t newlines(const char *text)
 
 /* The pieces after `known`, newest first, and no more than can be shown; `before` is the one before them. */
 struct pieces {
-    uint32_t *items;
+    const struct event **items;
     size_t count, room;
     uint32_t before;
 };
@@ -38,32 +38,28 @@ struct pieces {
 static struct pieces pieces_after(const struct view *view, uint32_t newest, uint32_t known)
 {
     const struct session *session = view->session;
-    CLEANUP(arena) struct arena arena = ARENA_INIT;
     struct pieces pieces = {0};
     uint32_t lines = 0, piece = newest;
     for (; piece != SESSION_NONE && piece != known && lines <= TERMTEXT_LINES_MAX;
          piece = session->pieces[piece].before) {
-        struct event event;
-        arena_reset(&arena);
+        const struct event *event = view_event(view, session->pieces[piece].seq);
+        if (!event)
+            continue;
         GROW(pieces.items, pieces.count, pieces.room);
-        pieces.items[pieces.count++] = piece;
-        if (view_event(view, session->pieces[piece].seq, &event, &arena) && event.type == EVENT_PROGRAM_OUTPUT)
-            lines += newlines(event.program_output.text);
+        pieces.items[pieces.count++] = event;
+        if (event->type == EVENT_PROGRAM_OUTPUT)
+            lines += newlines(event->program_output.text);
     }
     pieces.before = piece;
     return pieces;
 }
 
-static void add_piece(struct program_text *text, const struct view *view, uint32_t piece, bool tty)
+static void add_piece(struct program_text *text, const struct event *event, bool tty)
 {
-    CLEANUP(arena) struct arena arena = ARENA_INIT;
-    struct event event;
-    if (!view_event(view, view->session->pieces[piece].seq, &event, &arena))
-        return;
-    if (event.type == EVENT_PROGRAM_OUTPUT && event.program_output.text)
-        termtext_print(&text->text, event.program_output.text, strlen(event.program_output.text));
-    else if (event.type == EVENT_PROGRAM_INPUT && event.program_input.text && !tty) /* a terminal says it back itself */
-        termtext_type(&text->text, event.program_input.text, strlen(event.program_input.text));
+    if (event->type == EVENT_PROGRAM_OUTPUT && event->program_output.text)
+        termtext_print(&text->text, event->program_output.text, strlen(event->program_output.text));
+    else if (event->type == EVENT_PROGRAM_INPUT && event->program_input.text && !tty) /* a terminal says it back itself */
+        termtext_type(&text->text, event->program_input.text, strlen(event->program_input.text));
 }
 
 size_t program_text_update(struct program_text *text, const struct view *view, uint32_t program)
@@ -82,7 +78,7 @@ size_t program_text_update(struct program_text *text, const struct view *view, u
         text->earlier = pieces.before != SESSION_NONE;
     }
     while (pieces.count)
-        add_piece(text, view, pieces.items[--pieces.count], row->tty);
+        add_piece(text, pieces.items[--pieces.count], row->tty);
     free(pieces.items);
     text->lines = view->lines;
     text->program = program;
@@ -107,13 +103,12 @@ void program_kept_release(struct program_kept *kept)
 
 uint32_t program_of_call(const struct view *view, uint32_t call)
 {
-    CLEANUP(arena) struct arena arena = ARENA_INIT;
     if (call == SESSION_NONE || !view->session->program_count)
         return SESSION_NONE;
     uint32_t row = session_program_of_call(view->session, call);
     if (row != SESSION_NONE)
         return row;
-    const struct json *arguments = view_call_arguments(view, &view->session->calls[call], &arena);
+    const struct json *arguments = view_call_arguments(view, &view->session->calls[call]);
     return session_find_program(view->session, json_str(json_get(arguments, "session_id"), NULL));
 }
 
@@ -160,14 +155,6 @@ uint32_t program_call_only(const struct view *view)
 }
 
 /* ---- what there is to say ---- */
-
-const char *program_command(const struct view *view, uint32_t program, struct arena *arena)
-{
-    struct event event;
-    bool read = view_event(view, view->session->programs[program].started_seq, &event, arena) &&
-                event.type == EVENT_PROGRAM_STARTED && event.program_started.cmd;
-    return read ? event.program_started.cmd : "";
-}
 
 static const char *why_of(const struct view *view, uint32_t row)
 {

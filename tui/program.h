@@ -39,8 +39,6 @@ bool program_agent_works(const struct view *view);
 bool program_hides(const struct view *view, uint32_t program);
 /* A call whose command ends with it: it runs, and is no program here. Its index, SESSION_NONE. */
 uint32_t program_call_only(const struct view *view);
-/* Its command; "" when that cannot be read. Good as long as the arena. */
-const char *program_command(const struct view *view, uint32_t program, struct arena *arena);
 /* "running 12.4 s", "waits for input 12.4 s", "exit 0 after 3.2 s", "killed by key after 1.0 s". */
 void program_state(struct strbuf *out, const struct view *view, uint32_t program);
 /* Why it ended, where that is too long to be told in full there; else NULL. */

@@ -110,18 +110,15 @@ static const char *partial_end(const struct strbuf *partial, size_t *len)
 static bool add_failure(struct wrapped *out, const struct view *view, bool begun, int width)
 {
     const struct session *session = view->session;
-    CLEANUP(arena) struct arena arena = ARENA_INIT;
     CLEANUP(strbuf) struct strbuf words = STRBUF_INIT;
-    struct event event;
-    if (!session->last_model_failure_seq ||
-        (begun && session->last_model_failure_seq < session->steps[session->step_count - 1].requested_seq) ||
-        !view_event(view, session->last_model_failure_seq, &event, &arena) || event.type != EVENT_MODEL_FAILED)
+    const struct event *event = view_event_of(view, session->last_model_failure_seq, EVENT_MODEL_FAILED);
+    if (!event || (begun && event->seq < session->steps[session->step_count - 1].requested_seq))
         return false;
     strbuf_addf(&words, "%s: %s", begun ? "broke off" : "could not be asked",
-                event.model_failed.error ? event.model_failed.error : "?");
-    if (event.model_failed.retry_in_ms > 0 && session_turn_running(session)) {
+                event->model_failed.error ? event->model_failed.error : "?");
+    if (event->model_failed.retry_in_ms > 0 && session_turn_running(session)) {
         strbuf_addstr(&words, "; tries again in ");
-        text_ms(&words, event.model_failed.retry_in_ms);
+        text_ms(&words, event->model_failed.retry_in_ms);
     }
     wrapped_add(out, LOOK_ERROR, begun ? "" : "agt", words.buf, words.len, width);
     return true;
@@ -153,16 +150,15 @@ static void add_partial(struct wrapped *out, const struct view *view, int width)
  * comes after it is told. */
 static const char *beyond_answer(const struct view *view, const struct session_turn *turn, const char *text)
 {
-    CLEANUP(arena) struct arena arena = ARENA_INIT;
-    struct event event;
     for (uint32_t step = turn->first_step + turn->step_count; step-- > turn->first_step;) {
         uint32_t seq = view->session->steps[step].responded_seq;
         if (!seq)
             continue;
-        if (!view_event(view, seq, &event, &arena) || event.type != EVENT_MODEL_RESPONDED || !event.model_responded.text)
+        const struct event *event = view_event_of(view, seq, EVENT_MODEL_RESPONDED);
+        if (!event || !event->model_responded.text)
             return text;
-        size_t len = strlen(event.model_responded.text);
-        if (strncmp(text, event.model_responded.text, len) != 0)
+        size_t len = strlen(event->model_responded.text);
+        if (strncmp(text, event->model_responded.text, len) != 0)
             return text;
         return text + len + strspn(text + len, " \t\r\n");
     }
@@ -192,17 +188,15 @@ static void add_end(struct wrapped *out, const struct view *view, const struct s
 /* What the model no longer had before it when it gave this answer. */
 static void add_compacted(struct wrapped *out, const struct view *view, const struct session_step *step, int width)
 {
-    CLEANUP(arena) struct arena arena = ARENA_INIT;
     CLEANUP(strbuf) struct strbuf words = STRBUF_INIT;
-    struct event event;
-    if (!step->compacted_seq || !view_event(view, step->compacted_seq, &event, &arena) ||
-        event.type != EVENT_CONTEXT_COMPACTED)
+    const struct event *event = view_event_of(view, step->compacted_seq, EVENT_CONTEXT_COMPACTED);
+    if (!event)
         return;
     strbuf_addstr(&words, "(the context was made smaller, ");
-    text_count(&words, event.context_compacted.before);
+    text_count(&words, event->context_compacted.before);
     strbuf_addstr(&words, " to ");
-    text_count(&words, event.context_compacted.after);
-    strbuf_addf(&words, " tokens: %s)", event.context_compacted.how ? event.context_compacted.how : "?");
+    text_count(&words, event->context_compacted.after);
+    strbuf_addf(&words, " tokens: %s)", event->context_compacted.how ? event->context_compacted.how : "?");
     wrapped_add(out, LOOK_WARN, "ctx", words.buf, words.len, width);
     wrapped_add_blank(out);
 }
@@ -212,29 +206,28 @@ void talk_wrap(struct wrapped *out, const struct view *view, size_t number, int 
     const struct session *session = view->session;
     struct talk_item item = talk_item(session, number);
     int64_t seq = talk_seq(session, item);
-    CLEANUP(arena) struct arena arena = ARENA_INIT;
-    struct event event;
+    const struct event *event = seq ? view_event(view, seq) : NULL;
     wrapped_reset(out);
     if (number)
         wrapped_add_blank(out);
     if (item.kind == TALK_ANSWER)
         add_compacted(out, view, &session->steps[item.step], width);
-    if (seq && !view_event(view, seq, &event, &arena))
+    if (seq && !event)
         add(out, LOOK_ERROR, "?", "this line of the recording cannot be read", width);
-    else if (item.kind == TALK_PROMPT && seq && event.type == EVENT_TURN_STARTED)
-        add(out, LOOK_USER, "you", event.turn_started.prompt, width);
+    else if (item.kind == TALK_PROMPT && seq && event->type == EVENT_TURN_STARTED)
+        add(out, LOOK_USER, "you", event->turn_started.prompt, width);
     else if (item.kind == TALK_PROMPT)
         add(out, LOOK_DIM, "you", "(the prompt was not recorded)", width);
-    else if (item.kind == TALK_ANSWER && seq && event.type == EVENT_MODEL_RESPONDED)
-        add_answer(out, &event.model_responded, width);
+    else if (item.kind == TALK_ANSWER && seq && event->type == EVENT_MODEL_RESPONDED)
+        add_answer(out, &event->model_responded, width);
     else if (item.kind == TALK_ANSWER && !seq && item.step + 1 == session->step_count)
         add_partial(out, view, width);
-    else if (item.kind == TALK_REFLECTION && seq && event.type == EVENT_REFLECTION && event.reflection.text &&
-             *event.reflection.text) {
-        CLEANUP(free) char *words = xasprintf("(looking back) %s", event.reflection.text);
+    else if (item.kind == TALK_REFLECTION && seq && event->type == EVENT_REFLECTION && event->reflection.text &&
+             *event->reflection.text) {
+        CLEANUP(free) char *words = xasprintf("(looking back) %s", event->reflection.text);
         add(out, LOOK_THINKING, "agt", words, width);
-    } else if (item.kind == TALK_END && seq && event.type == EVENT_TURN_FINISHED)
-        add_end(out, view, &session->turns[item.turn], &event.turn_finished, width);
+    } else if (item.kind == TALK_END && seq && event->type == EVENT_TURN_FINISHED)
+        add_end(out, view, &session->turns[item.turn], &event->turn_finished, width);
     if (number && out->count == 1) /* only the empty line */
         wrapped_reset(out);
 }

@@ -137,14 +137,11 @@ static bool each_after(const struct view *view, uint32_t index, uint32_t after,
     first = first == SIZE_MAX || first > last ? 0 : first;
     bool earlier = last - first > EVENTS_MAX;
     first = earlier ? last - EVENTS_MAX : first;
-    CLEANUP(arena) struct arena arena = ARENA_INIT;
     for (size_t row = first; row <= last; row++) {
-        struct event event;
+        const struct event *event = view_row(view, row);
         struct told told;
-        arena_reset(&arena);
-        if (view_row(view, row, &event, &arena) && event.seq > after && is_of(view, call, &event) &&
-            told_read(&told, &event, &arena))
-            each(&told, event.seq, data);
+        if (event && event->seq > after && is_of(view, call, event) && told_read(&told, event, view_arena(view)))
+            each(&told, event->seq, data);
     }
     return earlier;
 }

@@ -77,33 +77,25 @@ static char *one_line(const char *text)
     return strbuf_detach(&out, NULL);
 }
 
-static const struct json *parse(struct arena *arena, const char *text)
-{
-    return text ? json_parse(arena, text, strlen(text), NULL) : NULL;
-}
-
 static void read_arguments(struct toolrow *row, const struct view *view, const struct session_call *call)
 {
-    CLEANUP(arena) struct arena arena = ARENA_INIT;
     CLEANUP(strbuf) struct strbuf words = STRBUF_INIT;
     struct strbuf text = STRBUF_INIT;
-    words_arguments(&words, view_call_arguments(view, call, &arena));
+    words_arguments(&words, view_call_arguments(view, call));
     text_breaks(&text, words.buf);
     row->arguments = strbuf_detach(&text, NULL);
     row->effect =
-        xstrdup(words_call_effect(view_call_effect(view, call, &arena), session_name(view->session, call->tool)));
+        xstrdup(words_call_effect(view_call_effect(view, call), session_name(view->session, call->tool)));
 }
 
 /* What a person said when they said no; false when it was somebody else, or something else was in the way. */
 static bool add_answer(struct strbuf *reason, const struct view *view, const struct session_call *call)
 {
-    CLEANUP(arena) struct arena arena = ARENA_INIT;
-    struct event event;
-    if (call->ask >= view->session->ask_count || !view->session->asks[call->ask].decided_seq ||
-        !view_event(view, view->session->asks[call->ask].decided_seq, &event, &arena) ||
-        event.type != EVENT_WRITE_DECIDED)
+    uint32_t seq = call->ask >= view->session->ask_count ? 0 : view->session->asks[call->ask].decided_seq;
+    const struct event *event = view_event_of(view, seq, EVENT_WRITE_DECIDED);
+    if (!event)
         return false;
-    const struct event_write_decided *decided = &event.write_decided;
+    const struct event_write_decided *decided = &event->write_decided;
     if (!decided->by || strcmp(decided->by, "key") != 0 || !decided->decision ||
         strcmp(decided->decision, "denied") != 0)
         return false;
@@ -127,15 +119,13 @@ static void add_failure(struct strbuf *reason, const char *error)
 static void read_outcome(struct toolrow *row, const struct view *view, const struct session_call *call,
                          struct strbuf *note, struct strbuf *reason)
 {
-    CLEANUP(arena) struct arena arena = ARENA_INIT;
-    struct event event;
-    if (!call->finished_seq || !view_event(view, call->finished_seq, &event, &arena) ||
-        event.type != EVENT_TOOL_FINISHED)
+    const struct event *event = view_event_of(view, call->finished_seq, EVENT_TOOL_FINISHED);
+    if (!event)
         return;
-    const struct event_tool_finished *finished = &event.tool_finished;
+    const struct event_tool_finished *finished = &event->tool_finished;
     row->elapsed_ms = finished->elapsed_ms;
     if (finished->result) {
-        const struct json *output = parse(&arena, finished->result->output);
+        const struct json *output = view_json(view, finished->result->output);
         row->bytes = output ? output->src_len : 0;
         words_output(note, output);
         if (call->program_end == CALL_END_STOPPED)
@@ -159,19 +149,17 @@ static void read_outcome(struct toolrow *row, const struct view *view, const str
 /* The newest thing it told. The last event of a script says only that it is over, so what stands before it counts. */
 static void read_log(struct toolrow *row, const struct view *view, const struct session_call *call)
 {
-    CLEANUP(arena) struct arena arena = ARENA_INIT;
     const char *id = session_name(view->session, call->id);
     size_t at = call->output_seq ? view_find_row(view, call->output_seq) : SIZE_MAX;
     for (size_t looked = 0; at != SIZE_MAX && looked < LOOK_BACK && !row->log; looked++, at--) {
-        struct event event;
+        const struct event *event = view_row(view, at);
         struct told told;
-        arena_reset(&arena);
-        if (!view_row(view, at, &event, &arena) || event.seq < call->started_seq)
+        if (!event || event->seq < call->started_seq)
             break;
-        const char *of = event.type == EVENT_SCRIPT_EVENT  ? event.script_event.call
-                         : event.type == EVENT_TOOL_OUTPUT ? event.tool_output.call
-                                                           : NULL;
-        if (!of || strcmp(of, id) != 0 || !told_read(&told, &event, &arena))
+        const char *of = event->type == EVENT_SCRIPT_EVENT  ? event->script_event.call
+                         : event->type == EVENT_TOOL_OUTPUT ? event->tool_output.call
+                                                            : NULL;
+        if (!of || strcmp(of, id) != 0 || !told_read(&told, event, view_arena(view)))
             continue;
         /* How it failed has a line of its own. */
         if (told.kind == TOLD_ERROR && call->state == CALL_FAILED && call->outputs > 1)

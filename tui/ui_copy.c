@@ -48,8 +48,6 @@ static void given(struct strbuf *out, const struct event *event, struct arena *a
 
 bool ui_selection_text(struct strbuf *out, const struct view *view, struct selection selection)
 {
-    CLEANUP(arena) struct arena arena = ARENA_INIT;
-    struct event event;
     int64_t seq = selection.seq;
     if (selection.kind == SELECT_NOTHING)
         return false;
@@ -57,13 +55,14 @@ bool ui_selection_text(struct strbuf *out, const struct view *view, struct selec
         const struct session_call *call = &view->session->calls[selection.call];
         seq = call->finished_seq ? call->finished_seq : call->started_seq ? call->started_seq : call->responded_seq;
     }
-    if (seq <= 0 || !view_event(view, seq, &event, &arena))
+    const struct event *event = view_event(view, seq);
+    if (!event)
         return false;
     if (selection.kind == SELECT_TEXT)
-        said(out, &event);
+        said(out, event);
     else if (selection.kind == SELECT_CALL)
-        given(out, &event, &arena);
-    if (!out->len && event.raw)
-        strbuf_add(out, event.raw, event.raw_len);
+        given(out, event, view_arena(view));
+    if (!out->len && event->raw)
+        strbuf_add(out, event->raw, event->raw_len);
     return out->len > 0;
 }

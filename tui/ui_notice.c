@@ -87,13 +87,13 @@ static void notice_prompt(struct ui *ui, const struct view *view)
 }
 
 /* The newest event of this type, looked for among the last ones. */
-static bool newest_event(const struct view *view, enum event_type type, struct event *event, struct arena *arena)
+static const struct event *newest_event(const struct view *view, enum event_type type)
 {
     int64_t last = view->session->last_seq;
-    for (int64_t seq = last; seq > 0 && last - seq < NOTICE_BACK; seq--)
-        if (view_event(view, seq, event, arena) && event->type == type)
-            return true;
-    return false;
+    const struct event *event = NULL;
+    for (int64_t seq = last; !event && seq > 0 && last - seq < NOTICE_BACK; seq--)
+        event = view_event_of(view, seq, type);
+    return event;
 }
 
 /* An undo is asked for by a key and carried out later: how it went is said when it is known. */
@@ -101,16 +101,14 @@ static void notice_undo(struct ui *ui, const struct view *view)
 {
     const struct session *session = view->session;
     uint32_t undone = session->counts[EVENT_WRITE_UNDONE], ops = session->counts[EVENT_WORKSPACE_OP];
-    CLEANUP(arena) struct arena arena = ARENA_INIT;
-    struct event event;
     if (view->mode == VIEW_REPLAY || (undone == ui->undone && ops == ui->ops))
         return;
     bool first = !ui->noticed;
     if (!first && undone != ui->undone)
         ui_say(ui, LOOK_GOOD, "Undone: the files are as they were before that write.");
-    if (!first && ops != ui->ops && newest_event(view, EVENT_WORKSPACE_OP, &event, &arena) && event.workspace_op.op &&
-        strcmp(event.workspace_op.op, "undo") == 0 && event.workspace_op.error)
-        ui_say(ui, LOOK_ERROR, "nothing was undone: %s", event.workspace_op.error);
+    const struct event *event = !first && ops != ui->ops ? newest_event(view, EVENT_WORKSPACE_OP) : NULL;
+    if (event && event->workspace_op.op && strcmp(event->workspace_op.op, "undo") == 0 && event->workspace_op.error)
+        ui_say(ui, LOOK_ERROR, "nothing was undone: %s", event->workspace_op.error);
     ui->undone = undone;
     ui->ops = ops;
 }

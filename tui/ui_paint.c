@@ -141,6 +141,7 @@ void ui_render(struct ui *ui, const struct view *view, struct canvas *canvas)
     if (ui->layout.too_small) {
         canvas_printf(canvas, all, 0, 0, LOOK_WARN, "keyturn needs %dx%d; this is %dx%d", LAYOUT_COLS_MIN,
                       LAYOUT_ROWS_MIN, canvas->cols, canvas->rows);
+        view_frame_end(view);
         return;
     }
     if (!covers_all(ui, view, canvas)) {
@@ -157,6 +158,7 @@ void ui_render(struct ui *ui, const struct view *view, struct canvas *canvas)
     else
         ui_message_paint(ui, canvas, ui->layout.footer.row);
     paint_footer(ui, view, canvas);
+    view_frame_end(view);
 }
 
 void ui_presented(struct ui *ui, const struct view *view)

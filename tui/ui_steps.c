@@ -21,11 +21,8 @@ static uint32_t selected_call(const struct view *view, struct selection selectio
     if (selection.call != SESSION_NONE && selection.call < view->session->call_count &&
         selection.kind != SELECT_NOTHING)
         return selection.call;
-    CLEANUP(arena) struct arena arena = ARENA_INIT;
-    struct event event;
-    if (selection.seq <= 0 || !view_event(view, selection.seq, &event, &arena))
-        return SESSION_NONE;
-    const char *id = view_event_text(&event, "call");
+    const struct event *event = view_event(view, selection.seq);
+    const char *id = event ? view_event_text(event, "call") : NULL;
     return id ? session_find_call(view->session, id) : SESSION_NONE;
 }
 
@@ -66,11 +63,8 @@ static char *break_spec(const struct view *view, struct selection selection)
     uint32_t call = selected_call(view, selection);
     if (call != SESSION_NONE)
         return xasprintf("tool=%s", session_name(view->session, view->session->calls[call].tool));
-    CLEANUP(arena) struct arena arena = ARENA_INIT;
-    struct event event;
-    if (selection.seq <= 0 || !view_event(view, selection.seq, &event, &arena))
-        return NULL;
-    const char *gate = gate_of_event(event.type);
+    const struct event *event = view_event(view, selection.seq);
+    const char *gate = event ? gate_of_event(event->type) : NULL;
     return gate ? xasprintf("gate=%s", gate) : NULL;
 }
 
@@ -309,10 +303,9 @@ void ui_undo_write(struct ui *ui, const struct view *view, enum action action)
     }
     CLEANUP(strbuf) struct strbuf question = STRBUF_INIT;
     CLEANUP(strbuf) struct strbuf about = STRBUF_INIT;
-    CLEANUP(arena) struct arena arena = ARENA_INIT;
-    struct event event;
-    if (view_event(view, newest->applied_seq, &event, &arena))
-        event_words(&about, WORDS_ROW, &event);
+    const struct event *event = view_event(view, newest->applied_seq);
+    if (event)
+        event_words(&about, WORDS_ROW, event);
     strbuf_addf(&question, "Undo the newest write? %s", about.buf);
     ui_open_dialog(ui, dialog_confirm_new(question.buf, undo_now, NULL));
 }

@@ -1,75 +1,203 @@
-/* Rows hold seqs; a seq says which line, because lines are numbered 1, 2, 3 … That is only a guess for a file from
- * which somebody took lines by hand: then the line is looked for, by halves, since numbers ascend. */
+/* The way from rows to long texts: one cache of decoded events, by line of the journal.
+ *
+ * The events used least recently go first, but none that was used in the present frame: whoever paints may hold on to what
+ * it was given. view_frame_end is where they may go, and with them what was made of them in the cache's arena.
+ *
+ * A seq says which line, because lines are numbered 1, 2, 3 … That is only a guess for a file from which somebody took
+ * lines by hand: then the line is looked for, by halves, since numbers ascend. */
 
 #include "view.h"
 #include "base/json.h"
 #include "base/mem.h"
-#include "base/strbuf.h"
 #include <string.h>
 
-#define EDITED_BACK 256 /* events */
-#define LONG_LINE   ((size_t)64 << 10)
-#define LINE_ENDS   4096 /* bytes at both ends of a line that tell it from another */
+#define EVENTS_KEPT 256
+#define BYTES_KEPT  ((size_t)8 << 20)
+#define BUCKETS     512
+#define PUT_MAX     ((size_t)64 << 10) /* bytes of a new event; a longer one is shown in short, as it is decoded */
+#define REUSED_MAX  ((size_t)16 << 10) /* bytes of an arena that serves the next event */
 
-/* A frame asks for a line several times, and decoding one of megabytes takes a good part of what a frame may take. So
- * the long one that was decoded last is kept, with what tells whether it is still the same. */
-static struct {
-    const struct journal_reader *lines;
-    size_t row, len;
-    char head[LINE_ENDS], tail[LINE_ENDS];
-    bool good; /* it is an event */
-    struct event event;
+struct cached {
+    size_t row;          /* line of the journal */
+    struct event *event; /* NULL: the line cannot be read */
     struct arena arena;
-} kept;
+    size_t bytes;
+    uint64_t frame; /* it was last used in */
+    struct cached *next; /* in its bucket */
+    struct cached *older, *newer;
+};
 
-/* Decodes a long line into `kept`, unless it is there. */
-static bool keep(const struct view *view, size_t row, const char *line, size_t len)
+struct view_cache {
+    const struct journal_reader *lines;
+    struct cached *buckets[BUCKETS];
+    struct cached *oldest, *newest;
+    size_t count, bytes;
+    uint64_t frame;
+    struct arena arena; /* until the frame ends */
+};
+
+struct view_cache *view_cache_new(void)
 {
-    const char *tail = line + len - LINE_ENDS;
-    if (kept.lines != view->lines || kept.row != row || kept.len != len || memcmp(kept.head, line, LINE_ENDS) != 0 ||
-        memcmp(kept.tail, tail, LINE_ENDS) != 0) {
-        kept.lines = view->lines;
-        kept.row = row;
-        kept.len = len;
-        memcpy(kept.head, line, LINE_ENDS);
-        memcpy(kept.tail, tail, LINE_ENDS);
-        arena_release(&kept.arena);
-        kept.good = journal_event_short(view->lines, row, &kept.event, &kept.arena, NULL) == 0;
+    return xcalloc(1, sizeof(struct view_cache));
+}
+
+static void unlink_cached(struct view_cache *cache, struct cached *item)
+{
+    *(item->older ? &item->older->newer : &cache->oldest) = item->newer;
+    *(item->newer ? &item->newer->older : &cache->newest) = item->older;
+}
+
+static void link_newest(struct view_cache *cache, struct cached *item)
+{
+    item->older = cache->newest;
+    item->newer = NULL;
+    *(cache->newest ? &cache->newest->newer : &cache->oldest) = item;
+    cache->newest = item;
+}
+
+/* Takes the oldest out; its memory is the caller's. */
+static struct cached *take_oldest(struct view_cache *cache)
+{
+    struct cached *item = cache->oldest, **at = &cache->buckets[item->row % BUCKETS];
+    while (*at != item)
+        at = &(*at)->next;
+    *at = item->next;
+    unlink_cached(cache, item);
+    cache->count--;
+    cache->bytes -= item->bytes;
+    return item;
+}
+
+static void free_cached(struct cached *item)
+{
+    if (item)
+        arena_release(&item->arena);
+    free(item);
+}
+
+void view_cache_free(struct view_cache *cache)
+{
+    if (!cache)
+        return;
+    while (cache->oldest)
+        free_cached(take_oldest(cache));
+    arena_release(&cache->arena);
+    free(cache);
+}
+
+/* Keeps the cache within its bounds. The last one that had to go is given back, to be used again; NULL: none. */
+static struct cached *trim(struct view_cache *cache, size_t most)
+{
+    struct cached *spare = NULL;
+    while (cache->oldest && cache->oldest->frame != cache->frame && (cache->count > most || cache->bytes > BYTES_KEPT)) {
+        free_cached(spare);
+        spare = take_oldest(cache);
     }
-    return kept.good;
+    return spare;
 }
 
-static bool decode(const struct view *view, size_t row, struct event *event, struct arena *arena)
+static struct cached *find_cached(struct view_cache *cache, size_t row)
 {
-    size_t len;
-    if (!view->lines || row >= journal_count(view->lines))
-        return false;
-    const char *line = journal_line(view->lines, row, &len);
-    if (len < LONG_LINE)
-        return journal_event_short(view->lines, row, event, arena, NULL) == 0;
-    if (!keep(view, row, line, len))
-        return false;
-    struct event texts = kept.event;
-    texts.raw = NULL; /* the line itself is not copied */
-    *event = *event_copy(arena, &texts);
-    event->raw = line;
-    event->raw_len = len;
-    return true;
+    struct cached *item = cache->buckets[row % BUCKETS];
+    while (item && item->row != row)
+        item = item->next;
+    return item;
 }
 
-/* -1: it is no event. */
-static int64_t seq_of(const struct view *view, size_t row)
+/* An empty one for this row; add_cached takes it in. */
+static struct cached *new_cached(struct view_cache *cache, size_t row)
 {
-    CLEANUP(arena) struct arena arena = ARENA_INIT;
-    struct event event;
-    size_t len;
-    if (!view->lines || row >= journal_count(view->lines))
-        return -1;
-    const char *line = journal_line(view->lines, row, &len);
-    if (len >= LONG_LINE)
-        return keep(view, row, line, len) ? kept.event.seq : -1;
-    return journal_event_short(view->lines, row, &event, &arena, NULL) == 0 ? event.seq : -1;
+    struct cached *item = trim(cache, EVENTS_KEPT - 1);
+    if (!item)
+        item = xcalloc(1, sizeof(*item));
+    if (item->bytes > REUSED_MAX)
+        arena_release(&item->arena);
+    else
+        arena_reset(&item->arena);
+    item->row = row;
+    item->event = NULL;
+    return item;
 }
+
+static void add_cached(struct view_cache *cache, struct cached *item)
+{
+    struct cached **bucket = &cache->buckets[item->row % BUCKETS];
+    item->bytes = sizeof(*item) + arena_bytes(&item->arena);
+    item->frame = cache->frame;
+    item->next = *bucket;
+    *bucket = item;
+    link_newest(cache, item);
+    cache->count++;
+    cache->bytes += item->bytes;
+}
+
+void view_cache_put(struct view_cache *cache, const struct event *event, const struct session *session)
+{
+    size_t row = session->event_count - 1;
+    if (find_cached(cache, row))
+        return;
+    struct cached *item = new_cached(cache, row);
+    item->event = event_copy(&item->arena, event);
+    if (arena_bytes(&item->arena) > PUT_MAX) {
+        free_cached(item);
+        return;
+    }
+    add_cached(cache, item);
+    item->frame = cache->frame - 1; /* nobody looked at it yet */
+}
+
+static void decode(const struct view *view, struct cached *item)
+{
+    struct event *event = arena_alloc(&item->arena, sizeof(*event));
+    if (journal_event_short(view->lines, item->row, event, &item->arena, NULL) == 0)
+        item->event = event;
+}
+
+const struct event *view_row(const struct view *view, size_t row)
+{
+    struct view_cache *cache = view->cache;
+    if (!view->lines || !cache || row >= journal_count(view->lines))
+        return NULL;
+    if (cache->lines && cache->lines != view->lines)
+        while (cache->oldest)
+            free_cached(take_oldest(cache));
+    cache->lines = view->lines;
+    struct cached *item = find_cached(cache, row);
+    if (item) {
+        unlink_cached(cache, item);
+        link_newest(cache, item);
+        item->frame = cache->frame;
+    } else {
+        item = new_cached(cache, row);
+        decode(view, item);
+        add_cached(cache, item);
+    }
+    if (item->event) /* lines lie elsewhere once the file has grown */
+        item->event->raw = journal_line(view->lines, row, &item->event->raw_len);
+    return item->event;
+}
+
+void view_frame_end(const struct view *view)
+{
+    struct view_cache *cache = view ? view->cache : NULL;
+    if (!cache)
+        return;
+    cache->frame++;
+    free_cached(trim(cache, EVENTS_KEPT));
+    arena_reset(&cache->arena);
+}
+
+struct arena *view_arena(const struct view *view)
+{
+    return &view->cache->arena;
+}
+
+const struct json *view_json(const struct view *view, const char *text)
+{
+    return text ? json_parse(&view->cache->arena, text, strlen(text), NULL) : NULL;
+}
+
+/* ---- by number ---- */
 
 size_t view_row_count(const struct view *view)
 {
@@ -79,42 +207,37 @@ size_t view_row_count(const struct view *view)
     return events < lines ? events : lines;
 }
 
-bool view_row(const struct view *view, size_t row, struct event *event, struct arena *arena)
-{
-    return decode(view, row, event, arena);
-}
-
-/* The first row whose seq is not below this one. */
-static size_t find_by_halves(const struct view *view, int64_t seq)
+size_t view_find_row(const struct view *view, int64_t seq)
 {
     size_t low = 0, high = view->lines ? journal_count(view->lines) : 0, end = high;
-    while (low < high) {
+    const struct event *event = seq >= 1 ? view_row(view, (size_t)seq - 1) : NULL;
+    if (seq < 1 || (event && event->seq == seq))
+        return seq < 1 ? SIZE_MAX : (size_t)seq - 1;
+    while (low < high) { /* the first row whose seq is not below this one */
         size_t middle = low + (high - low) / 2;
-        int64_t here = seq_of(view, middle);
-        if (here >= 0 && here < seq)
+        event = view_row(view, middle);
+        if (event && event->seq < seq)
             low = middle + 1;
         else
             high = middle;
     }
-    return low < end && seq_of(view, low) == seq ? low : SIZE_MAX;
+    event = low < end ? view_row(view, low) : NULL;
+    return event && event->seq == seq ? low : SIZE_MAX;
 }
 
-size_t view_find_row(const struct view *view, int64_t seq)
+const struct event *view_event(const struct view *view, int64_t seq)
 {
-    if (seq < 1)
-        return SIZE_MAX;
-    return seq_of(view, (size_t)seq - 1) == seq ? (size_t)seq - 1 : find_by_halves(view, seq);
+    size_t row = view_find_row(view, seq);
+    return row == SIZE_MAX ? NULL : view_row(view, row);
 }
 
-bool view_event(const struct view *view, int64_t seq, struct event *event, struct arena *arena)
+const struct event *view_event_of(const struct view *view, int64_t seq, enum event_type type)
 {
-    if (seq < 1)
-        return false;
-    if (decode(view, (size_t)seq - 1, event, arena) && event->seq == seq)
-        return true;
-    size_t row = find_by_halves(view, seq);
-    return row != SIZE_MAX && decode(view, row, event, arena);
+    const struct event *event = view_event(view, seq);
+    return event && event->type == type ? event : NULL;
 }
+
+/* ---- what events say ---- */
 
 const char *view_event_text(const struct event *event, const char *name)
 {
@@ -162,14 +285,13 @@ uint32_t view_event_call(const struct view *view, const struct event *event)
     return row != SESSION_NONE ? row : session_find_call(session, id);
 }
 
-struct event_tool_info_list view_tools(const struct view *view, struct arena *arena)
+struct event_tool_info_list view_tools(const struct view *view)
 {
-    struct event event;
-    if (!view->lines || !view->session->tools_seq || !view_event(view, view->session->tools_seq, &event, arena))
-        return (struct event_tool_info_list){0};
-    return event.type == EVENT_SESSION_STARTED ? event.session_started.tools
-           : event.type == EVENT_TOOLS_CHANGED ? event.tools_changed.tools
-                                               : (struct event_tool_info_list){0};
+    const struct event *event = view->session->tools_seq ? view_event(view, view->session->tools_seq) : NULL;
+    return !event                               ? (struct event_tool_info_list){0}
+           : event->type == EVENT_SESSION_STARTED ? event->session_started.tools
+           : event->type == EVENT_TOOLS_CHANGED   ? event->tools_changed.tools
+                                                  : (struct event_tool_info_list){0};
 }
 
 static const struct event_tool_info *find_tool(const struct event_tool_info_list *tools, const char *name)
@@ -182,65 +304,38 @@ static const struct event_tool_info *find_tool(const struct event_tool_info_list
 
 bool view_breaks_on_nothing(const struct view *view, const char *spec)
 {
-    CLEANUP(arena) struct arena arena = ARENA_INIT;
     if (strncmp(spec, "tool=", 5) != 0)
         return false;
-    struct event_tool_info_list tools = view_tools(view, &arena);
+    struct event_tool_info_list tools = view_tools(view);
     return tools.count && !find_tool(&tools, spec + 5);
 }
 
-static const struct json *parse(struct arena *arena, const char *text)
+const struct json *view_call_arguments(const struct view *view, const struct session_call *call)
 {
-    return text ? json_parse(arena, text, strlen(text), NULL) : NULL;
-}
-
-/* What came out of the newest edit of a call that has not begun; NULL: none. The calls of an answer begin before the
- * next one comes, so only its own events are looked at. */
-static const struct json *edited_arguments(const struct view *view, const struct session_call *call, const char *id,
-                                           struct arena *arena)
-{
-    if (!view->session->counts[EVENT_EDITED])
-        return NULL;
-    CLEANUP(arena) struct arena passing = ARENA_INIT;
-    for (size_t row = view_row_count(view), back = 0; row > 0 && back < EDITED_BACK; row--, back++) {
-        struct event event;
-        arena_reset(&passing);
-        if (!decode(view, row - 1, &event, &passing) || event.seq <= call->responded_seq)
-            break;
-        if (event.type == EVENT_EDITED && event.edited.what && strcmp(event.edited.what, "arguments") == 0 &&
-            event.edited.call && strcmp(event.edited.call, id) == 0)
-            return decode(view, row - 1, &event, arena) ? parse(arena, event.edited.after) : NULL;
+    const struct event *event = NULL;
+    if (call->started_seq) {
+        event = view_event_of(view, call->started_seq, EVENT_TOOL_STARTED);
+        return event ? view_json(view, event->tool_started.arguments) : NULL;
+    }
+    if (call->edited_seq) {
+        event = view_event_of(view, call->edited_seq, EVENT_EDITED);
+        return event ? view_json(view, event->edited.after) : NULL;
+    }
+    event = view_event_of(view, call->responded_seq, EVENT_MODEL_RESPONDED);
+    for (size_t i = 0; event && i < event->model_responded.tool_calls.count; i++) {
+        const struct event_tool_request *asked = &event->model_responded.tool_calls.items[i];
+        if (strcmp(asked->id ? asked->id : "", session_name(view->session, call->id)) == 0)
+            return view_json(view, asked->arguments);
     }
     return NULL;
 }
 
-const struct json *view_call_arguments(const struct view *view, const struct session_call *call, struct arena *arena)
-{
-    const char *id = session_name(view->session, call->id);
-    struct event event;
-    if (call->started_seq)
-        return view_event(view, call->started_seq, &event, arena) && event.type == EVENT_TOOL_STARTED
-                   ? parse(arena, event.tool_started.arguments)
-                   : NULL;
-    const struct json *edited = edited_arguments(view, call, id, arena);
-    if (edited)
-        return edited;
-    if (!view_event(view, call->responded_seq, &event, arena) || event.type != EVENT_MODEL_RESPONDED)
-        return NULL;
-    for (size_t i = 0; i < event.model_responded.tool_calls.count; i++) {
-        const struct event_tool_request *asked = &event.model_responded.tool_calls.items[i];
-        if (strcmp(asked->id ? asked->id : "", id) == 0)
-            return parse(arena, asked->arguments);
-    }
-    return NULL;
-}
-
-const char *view_call_effect(const struct view *view, const struct session_call *call, struct arena *arena)
+const char *view_call_effect(const struct view *view, const struct session_call *call)
 {
     const char *effect = session_name(view->session, call->effect), *tool = session_name(view->session, call->tool);
     if (*effect || call->started_seq)
         return effect;
-    struct event_tool_info_list tools = view_tools(view, arena);
+    struct event_tool_info_list tools = view_tools(view);
     const struct event_tool_info *info = find_tool(&tools, tool);
     return info && info->effect ? info->effect : "";
 }

@@ -28,14 +28,14 @@ void workspacetree_release(struct workspacetree *tree)
 /* ---- the state ---- */
 
 struct state {
-    struct event event;
+    const struct event *event;
     const char *path;
     int64_t used, limit, count, count_limit, more;
 };
 
 static const struct event_workspace_state *lists(const struct state *state)
 {
-    return &state->event.workspace_state;
+    return &state->event->workspace_state;
 }
 
 static int64_t bound_more(int64_t more)
@@ -43,10 +43,10 @@ static int64_t bound_more(int64_t more)
     return more < 0 ? 0 : more < MORE_MAX ? more : MORE_MAX;
 }
 
-static bool read_state(struct state *state, const struct view *view, uint32_t row, struct arena *arena)
+static bool read_state(struct state *state, const struct view *view, uint32_t row)
 {
-    if (!view_event(view, view->session->workspaces[row].state_seq, &state->event, arena) ||
-        state->event.type != EVENT_WORKSPACE_STATE)
+    state->event = view_event_of(view, view->session->workspaces[row].state_seq, EVENT_WORKSPACE_STATE);
+    if (!state->event)
         return false;
     const struct event_workspace_state *e = lists(state);
     state->path = e->path ? e->path : "";
@@ -407,7 +407,7 @@ static void add_workspace(struct workspacetree *all, const struct view *view, ui
     struct state state;
     uint32_t parent = TREE_NONE;
     const char *id = session_name(view->session, view->session->workspaces[row].id);
-    bool read = read_state(&state, view, row, &arena), gone = view->session->workspaces[row].gone;
+    bool read = read_state(&state, view, row), gone = view->session->workspaces[row].gone;
     if (several || gone || !read) {
         parent = tree_add(tree, TREE_NONE, key_of(&arena, row, gone ? "gone" : "workspace", "", 0),
                           *id && (several || !gone) ? id : "workspace");
@@ -441,10 +441,10 @@ static void add_programs(struct treeview *tree, const struct view *view)
     tree->nodes[head].kind = WORKSPACE_GROUP;
     tree->nodes[head].note = arena_printf(&tree->arena, "%u", count);
     for (uint32_t row = count > PROGRAMS_MAX ? count - PROGRAMS_MAX : 0; row < count; row++) {
-        CLEANUP(arena) struct arena arena = ARENA_INIT;
-        const char *label = arena_printf(&arena, "%s %s", session_name(view->session, view->session->programs[row].id),
-                                         program_command(view, row, &arena));
-        uint32_t node = tree_add(tree, head, arena_printf(&arena, "program %u", row), label);
+        const struct session_program *program = &view->session->programs[row];
+        CLEANUP(free) char *label = xasprintf("%s %s", session_name(view->session, program->id), program->cmd);
+        CLEANUP(free) char *key = xasprintf("program %u", row);
+        uint32_t node = tree_add(tree, head, key, label);
         tree->nodes[node].kind = WORKSPACE_PROGRAM;
         tree->nodes[node].ref = row;
     }
@@ -542,11 +542,11 @@ static size_t skill_of(const struct event_workspace_skill_list *skills, const ch
 }
 
 /* An item of a list of the state as its line has it; false: there is none. */
-static bool describe(struct pretty *out, const char *head, const struct state *state, const char *list, size_t index)
+static bool describe(struct pretty *out, const char *head, const struct view *view, const struct state *state,
+                     const char *list, size_t index)
 {
-    CLEANUP(arena) struct arena arena = ARENA_INIT;
-    const char *text = index == SIZE_MAX || !list ? NULL : event_raw_field(&state->event, list, &arena);
-    const struct json *value = text ? json_at(json_parse(&arena, text, strlen(text), NULL), index) : NULL;
+    const char *text = index == SIZE_MAX || !list ? NULL : event_raw_field(state->event, list, view_arena(view));
+    const struct json *value = json_at(view_json(view, text), index);
     if (!value)
         return false;
     pretty_head(out, head);
@@ -555,12 +555,12 @@ static bool describe(struct pretty *out, const char *head, const struct state *s
 }
 
 /* What the lists of the state say about a path. */
-static void describe_path(struct pretty *out, const struct state *state, const char *path)
+static void describe_path(struct pretty *out, const struct view *view, const struct state *state, const char *path)
 {
     const struct event_workspace_state *e = lists(state);
-    describe(out, "staged from", state, "inputs", FIND(&e->inputs, to, path));
-    describe(out, "collected as", state, "outputs", FIND(&e->outputs, name, path));
-    describe(out, "belongs to the skill", state, "skills", skill_of(&e->skills, path));
+    describe(out, "staged from", view, state, "inputs", FIND(&e->inputs, to, path));
+    describe(out, "collected as", view, state, "outputs", FIND(&e->outputs, name, path));
+    describe(out, "belongs to the skill", view, state, "skills", skill_of(&e->skills, path));
 }
 
 /* The list of the state that a node is an item of; NULL: none. */
@@ -585,11 +585,10 @@ static const char *list_of(const struct tree_node *node)
 void workspacetree_describe(struct pretty *out, const struct workspacetree *tree, const struct view *view,
                             uint32_t index)
 {
-    CLEANUP(arena) struct arena arena = ARENA_INIT;
     const struct tree_node *node = &tree->tree.nodes[index];
     uint32_t row = workspacetree_owner(tree, view, index);
     struct state state;
-    if (row == SESSION_NONE || !read_state(&state, view, row, &arena))
+    if (row == SESSION_NONE || !read_state(&state, view, row))
         return;
     const struct event_workspace_entry_list *entries = &lists(&state)->entries;
     const char *list = list_of(node);
@@ -598,11 +597,11 @@ void workspacetree_describe(struct pretty *out, const struct workspacetree *tree
     CLEANUP(free) char *where = xasprintf("in %s", state.path);
     pretty_text(out, LOOK_STRONG, name, strlen(name), 0, true);
     pretty_text(out, LOOK_DIM, where, strlen(where), 0, true);
-    bool known = describe(out, entry ? "listed as" : "recorded as", &state, list, node->ref);
+    bool known = describe(out, entry ? "listed as" : "recorded as", view, &state, list, node->ref);
     if (path)
-        describe_path(out, &state, path);
+        describe_path(out, view, &state, path);
     else if (node->kind == WORKSPACE_INPUT || node->kind == WORKSPACE_OUTPUT)
-        describe(out, "listed as", &state, "entries", FIND(entries, path, node->label));
+        describe(out, "listed as", view, &state, "entries", FIND(entries, path, node->label));
     if (!known)
         pretty_text(out, LOOK_DIM, NOTHING_MORE, strlen(NOTHING_MORE), 0, true);
 }

@@ -104,6 +104,14 @@ char *arena_printf(struct arena *arena, const char *fmt, ...)
     return text;
 }
 
+size_t arena_bytes(const struct arena *arena)
+{
+    size_t bytes = 0;
+    for (const struct arena_block *block = arena->block; block; block = block->prev)
+        bytes += sizeof(*block) + block->size;
+    return bytes;
+}
+
 void arena_reset(struct arena *arena)
 {
     struct arena_block *block = arena->block;

@@ -20,6 +20,7 @@ char *arena_strdup(struct arena *arena, const char *text);
 char *arena_memdup0(struct arena *arena, const void *bytes, size_t len);
 char *arena_printf(struct arena *arena, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void arena_reset(struct arena *arena);
+size_t arena_bytes(const struct arena *arena); /* of memory that it holds */
 void arena_release(struct arena *arena);
 
 static inline void arena_cleanup(struct arena *arena)

@@ -24,6 +24,7 @@ struct screen {
     struct keymap *keymap;
     struct canvas canvas;
     struct view view;
+    struct view_cache *cache;
 };
 
 static int refuse(struct ui_host *host, const struct intent *intent, struct err *err)
@@ -42,6 +43,7 @@ static struct ui_host host = {.submit = refuse, .suspend = nothing, .redraw = no
 
 static void screen_open(struct screen *screen)
 {
+    screen->cache = view_cache_new();
     screen->keymap = keymap_new();
     screen->ui = ui_new(&host, screen->keymap, "default");
     canvas_init(&screen->canvas);
@@ -52,6 +54,7 @@ static void screen_open(struct screen *screen)
 static void screen_close(struct screen *screen)
 {
     ui_free(screen->ui);
+    view_cache_free(screen->cache);
     keymap_free(screen->keymap);
     canvas_release(&screen->canvas);
 }
@@ -88,6 +91,7 @@ static double scroll(const char *path, double *step_back_s)
     screen.view = (struct view){.mode = VIEW_REPLAY,
                                 .session = player_session(player),
                                 .lines = player_lines(player),
+                                .cache = screen.cache,
                                 .title = "bench",
                                 .now_t = player_session(player)->last_t,
                                 .position = player_position(player),
@@ -135,12 +139,14 @@ static double flood(const char *path)
             if (journal_append(journal, &event, NULL) < 0)
                 abort();
             session_apply(&session, &event);
+            view_cache_put(screen.cache, &event, &session);
         }
         start = bench_cpu_s();
         journal_refresh(reader);
         screen.view = (struct view){.mode = VIEW_LIVE,
                                     .session = &session,
                                     .lines = reader,
+                                    .cache = screen.cache,
                                     .title = "bench",
                                     .now_t = session.last_t,
                                     .position = session.event_count,

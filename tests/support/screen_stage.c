@@ -82,7 +82,7 @@ void screen_plan_release(struct screen_plan *plan)
 static void heard(struct sink *sink, const struct event *event, const struct session *session)
 {
     struct screen_stage *stage = (struct screen_stage *)((char *)sink - offsetof(struct screen_stage, sink));
-    (void)session;
+    view_cache_put(stage->cache, event, session);
     if (stage->departures)
         departures_see(stage->departures, event);
 }
@@ -198,6 +198,7 @@ void screen_stage_open(struct screen_stage *stage, const struct screen_plan *pla
     strbuf_init(&stage->allowed);
     stage->question = xcalloc(1, sizeof(*stage->question));
     session_init(&stage->empty);
+    stage->cache = view_cache_new();
     scratch_init(&stage->scratch);
     make_home(stage);
     const char *slash = plan->file ? strrchr(plan->file, '/') : NULL;
@@ -281,6 +282,7 @@ void screen_stage_close(struct screen_stage *stage)
     app_question_release(&stage->question->older);
     free(stage->question);
     session_release(&stage->empty);
+    view_cache_free(stage->cache);
     scratch_release(&stage->scratch);
     strbuf_release(&stage->log);
     strbuf_release(&stage->allowed);
@@ -387,7 +389,8 @@ static void fill_replay(struct screen_stage *stage, struct view *view)
 const struct view *screen_stage_view(struct screen_stage *stage)
 {
     struct view *view = &stage->view;
-    *view = (struct view){.title = stage->title, .speed = stage->speed, .playing = stage->playing};
+    *view = (struct view){
+        .cache = stage->cache, .title = stage->title, .speed = stage->speed, .playing = stage->playing};
     if (stage->engine)
         fill_live(stage, view);
     else if (stage->player)

@@ -55,6 +55,7 @@ struct screen_stage {
     struct harness harness;
     struct engine *engine;
     struct journal_reader *lines;
+    struct view_cache *cache;
     struct sink sink;
     struct departures *departures;
     struct strbuf allowed;

@@ -18,6 +18,7 @@
 /* A view of so many lines of a text. */
 struct shown {
     struct journal_reader *reader;
+    struct view_cache *cache;
     struct session session;
     struct view view;
 };
@@ -32,7 +33,7 @@ static void look_at(struct shown *look, size_t count)
         assert_int_equal(journal_event(look->reader, i, &event, &arena, NULL), 0);
         session_apply(&look->session, &event);
     }
-    look->view = (struct view){.session = &look->session, .lines = look->reader};
+    look->view = (struct view){.session = &look->session, .lines = look->reader, .cache = look->cache};
 }
 
 static void look_init(struct shown *look, const char *text)
@@ -41,6 +42,7 @@ static void look_init(struct shown *look, const char *text)
     look->reader = journal_open_bytes(text, strlen(text), &err);
     if (!look->reader)
         fail_msg("%s", err.text);
+    look->cache = view_cache_new();
     session_init(&look->session);
     look_at(look, journal_count(look->reader));
 }
@@ -48,6 +50,7 @@ static void look_init(struct shown *look, const char *text)
 static void look_release(struct shown *look)
 {
     session_release(&look->session);
+    view_cache_free(look->cache);
     journal_reader_free(look->reader);
 }
 
