@@ -203,8 +203,8 @@ static void run(struct exec *exec)
 static void conclude(struct exec *exec)
 {
     if (exec->out.readable && exec->box) {
-        exec_account_end(&exec->out.account, &exec->out.output.text, exec->status == STATUS_DONE,
-                         exec->told ? NULL : exec->error, exec->duration_ms, exec->engine);
+        exec_output_end(&exec->out, exec->status == STATUS_DONE, exec->told ? NULL : exec->error, exec->duration_ms,
+                        exec->engine);
         output_flush(&exec->out.output);
     } else if (exec->error) {
         exec_say_error(exec->error);

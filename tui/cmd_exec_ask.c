@@ -40,7 +40,7 @@ static void show_attempt(struct ask *ask, const struct attempt *attempt, size_t 
     const char *name = ask->options->mode && strcmp(ask->options->mode, "interactive") == 0 ? "step" : "attempt";
     exec_output_script(&ask->out, attempt->script);
     if (ask->out.readable) {
-        exec_account_attempt(&ask->out.account, &ask->out.output.text, name, number, &attempt->authoring);
+        exec_output_attempt(&ask->out, name, number, &attempt->authoring);
         return;
     }
     struct json_writer w = json_begin(&line);
@@ -58,7 +58,7 @@ static void on_asks(void *user)
     struct ask *ask = user;
     const struct provider *provider = ask->setup.harness.provider;
     if (ask->out.readable)
-        exec_account_asked(&ask->out.account, &ask->out.output.text, provider->ops->model(provider));
+        exec_output_asked(&ask->out, provider->ops->model(provider));
     flush(ask);
 }
 
@@ -94,11 +94,10 @@ static void on_waits(void *user, const char *error, int64_t wait_ms)
 static void show_end(struct ask *ask, const struct run_record *record)
 {
     CLEANUP(free) char *why = redact_copy(record->why), *closing = redact_copy(record->closing);
-    struct strbuf *text = &ask->out.output.text;
     if (closing)
-        exec_account_word(&ask->out.account, text, closing);
-    exec_account_end(&ask->out.account, text, record->success, record->success ? NULL : why,
-                     (loop_now_us(ask->setup.loop) - ask->began_us) / 1000, ask->setup.sandbox.spec.engine->name);
+        exec_output_word(&ask->out, closing);
+    exec_output_end(&ask->out, record->success, record->success ? NULL : why,
+                    (loop_now_us(ask->setup.loop) - ask->began_us) / 1000, ask->setup.sandbox.spec.engine->name);
 }
 
 static void on_done(void *user, struct run_record *take_record)
