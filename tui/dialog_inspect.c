@@ -146,13 +146,13 @@ static void make(struct inspect_dialog *inspect, const struct view *view, int wi
     }
     pretty_reset(&inspect->document, width);
     if (inspect->tab == TAB_PRETTY)
-        inspect_pretty(&inspect->document, view, inspect->what);
+        inspect_words(&inspect->document, view, inspect->what, false);
     else if (inspect->tab == TAB_RAW)
         inspect_raw(&inspect->document, view, inspect->what);
     else if (inspect->tab == TAB_SCRIPT)
         inspect_script(&inspect->document, view, inspect->what);
     else if (inspect->tab == TAB_TEXT && !inspect->pager) {
-        inspect_text(&inspect->document, view, inspect->what);
+        inspect_words(&inspect->document, view, inspect->what, true);
         if (inspect->pager_fault) {
             pretty_head(&inspect->document, "the artifact's file cannot be read (they are kept for an hour)");
             pretty_text(&inspect->document, LOOK_WARN, inspect->pager_fault, strlen(inspect->pager_fault), 0, true);

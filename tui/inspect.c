@@ -11,18 +11,13 @@
 #include "tools/artifact.h"
 #include "turn/departure.h"
 #include "workspace/versions.h"
-#include <math.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
 #define BRIEF_MAX 60 /* bytes of a text that needs no heading */
 #define KEPT_NAME "artifact"
 #define TEXT_MOST ((size_t)256 << 10) /* bytes of one text: making the document is one step of the loop */
-
-static const struct json *parse(struct arena *arena, const char *text)
-{
-    return text ? json_parse(arena, text, strlen(text), NULL) : NULL;
-}
 
 static const struct session_call *call_of(const struct view *view, struct selection what)
 {
@@ -70,147 +65,55 @@ static void put_departures(struct pretty *out, const struct view *view, struct s
 
 /* ---- events ---- */
 
-static void put_event_head(struct pretty *out, const struct event *event)
+/* A field in words: what fits on a line stands beside its name, the rest below a heading. Only one of the two is wanted
+ * at a time, because the short ones come first. */
+static void put_field(struct pretty *out, const struct json *field, bool brief)
 {
-    const char *doc = event->type == EVENT_OTHER ? "a type this version does not know" : event_type_doc(event->type);
+    bool container = field->type == JSON_ARRAY || field->type == JSON_OBJECT;
+    bool text = field->type == JSON_STRING;
+    bool is_brief = !container &&
+                    !(text && (field->len > BRIEF_MAX || strchr(field->text, '\n') || strcmp(field->key, "text") == 0));
+    if (field->type == JSON_NULL || is_brief != brief || (text && !brief && !field->len))
+        return;
+    if (!brief) {
+        pretty_head(out, field->key);
+        pretty_plain(out, field, 0);
+        return;
+    }
     pretty_begin(out, 0);
-    pretty_puts(out, LOOK_STRONG, event->type_name);
-    pretty_putf(out, LOOK_DIM, "  %s", doc);
-    pretty_begin(out, 0);
-    pretty_putf(out, LOOK_DIM, "seq %lld, at %.6f s, turn %lld", (long long)event->seq, (double)event->t / 1e6,
-                (long long)event->turn);
+    pretty_putf(out, LOOK_JSON_KEY, "%s: ", field->key);
+    pretty_puts(out, LOOK_TEXT, field->type == JSON_TRUE ? "yes" : field->type == JSON_FALSE ? "no" : field->text);
 }
 
-static void unreadable(struct pretty *out)
-{
-    pretty_begin(out, 0);
-    pretty_puts(out, LOOK_ERROR, "This line cannot be read. The raw tab shows it as it is.");
-}
-
-static void event_pretty(struct pretty *out, const struct view *view, struct selection what)
+static void event_document(struct pretty *out, const struct view *view, struct selection what, bool plain)
 {
     const struct event *event = view_event(view, what.seq);
-    if (!event) {
-        unreadable(out);
-        return;
-    }
-    put_event_head(out, event);
-    put_departures(out, view, what);
-    pretty_begin(out, 0);
-    const struct json *value = event->raw ? json_parse(view_arena(view), event->raw, event->raw_len, NULL) : NULL;
-    if (value)
-        pretty_json(out, value, 0);
-    else
-        unreadable(out);
-}
-
-/* What fits on a line with its name: numbers, words. */
-static bool is_brief(const void *body, const struct event_field *field, struct strbuf *out)
-{
-    const char *place = (const char *)body + field->offset, *text;
-    int64_t integer;
-    double number;
-    switch (field->kind) {
-    case EVENT_KIND_STR:
-    case EVENT_KIND_NSTR:
-        memcpy(&text, place, sizeof(text));
-        if (!text || strlen(text) > BRIEF_MAX || strchr(text, '\n') || strcmp(field->name, "text") == 0)
-            return false;
-        strbuf_addstr(out, text);
-        return true;
-    case EVENT_KIND_INT:
-    case EVENT_KIND_NINT:
-    case EVENT_KIND_OINT:
-        memcpy(&integer, place, sizeof(integer));
-        if (integer == EVENT_NULL_INT)
-            return false;
-        strbuf_addf(out, "%lld", (long long)integer);
-        return true;
-    case EVENT_KIND_NUM:
-    case EVENT_KIND_NNUM:
-        memcpy(&number, place, sizeof(number));
-        if (isnan(number))
-            return false;
-        json_write_num(out, number);
-        return true;
-    case EVENT_KIND_BOOL:
-    case EVENT_KIND_YES:
-    case EVENT_KIND_FLAG:
-        strbuf_addstr(out, *place ? "yes" : "no");
-        return true;
-    default:
-        return false;
-    }
-}
-
-/* The text of a field, or its JSON: records and lists as the line has them. NULL for a number, and when it is missing. */
-static const char *long_text(const struct event *event, const void *body, const struct event_field *field,
-                             struct arena *arena)
-{
-    const void *const *held = (const void *const *)((const char *)body + field->offset);
-    switch (field->kind) {
-    case EVENT_KIND_STR:
-    case EVENT_KIND_NSTR:
-    case EVENT_KIND_JSON:
-    case EVENT_KIND_LIST:
-    case EVENT_KIND_OBJ:
-        return *held;
-    case EVENT_KIND_STRS:
-    case EVENT_KIND_INTS:
-    case EVENT_KIND_OREC:
-    case EVENT_KIND_RECS:
-        return *held ? event_raw_field(event, field->name, arena) : NULL;
-    default:
-        return NULL;
-    }
-}
-
-static void put_long_field(struct pretty *out, const struct event *event, const void *body,
-                           const struct event_field *field)
-{
-    CLEANUP(arena) struct arena arena = ARENA_INIT;
-    const char *text = long_text(event, body, field, &arena);
-    if (!text || !*text)
-        return;
-    const struct json *value =
-        field->kind != EVENT_KIND_STR && field->kind != EVENT_KIND_NSTR ? parse(&arena, text) : NULL;
-    pretty_head(out, field->name);
-    if (value)
-        pretty_plain(out, value, 0);
-    else
-        pretty_text(out, LOOK_TEXT, text, strlen(text), 0, true);
-}
-
-/* Every field with something in it: the short ones first, a line each, then the texts. */
-static void event_text(struct pretty *out, const struct view *view, struct selection what)
-{
-    const struct event *event = view_event(view, what.seq);
-    if (!event) {
-        unreadable(out);
-        return;
-    }
-    put_event_head(out, event);
-    put_departures(out, view, what);
-    struct event_layout layout = event_layout(event->type);
-    const void *body = event_body((struct event *)event);
-    CLEANUP(strbuf) struct strbuf brief = STRBUF_INIT;
-    for (size_t i = 0; i < layout.count; i++) {
-        strbuf_reset(&brief);
-        if (!is_brief(body, &layout.fields[i], &brief))
-            continue;
+    const struct json *line = event ? event_raw_json(event, NULL, view_arena(view)) : NULL;
+    if (event) {
         pretty_begin(out, 0);
-        pretty_putf(out, LOOK_JSON_KEY, "%s: ", layout.fields[i].name);
-        pretty_put(out, LOOK_TEXT, brief.buf, brief.len);
+        pretty_puts(out, LOOK_STRONG, event->type_name);
+        pretty_putf(out, LOOK_DIM, "  %s",
+                    event->type == EVENT_OTHER ? "a type this version does not know" : event_type_doc(event->type));
+        pretty_begin(out, 0);
+        pretty_putf(out, LOOK_DIM, "seq %lld, at %.6f s, turn %lld", (long long)event->seq, (double)event->t / 1e6,
+                    (long long)event->turn);
+        put_departures(out, view, what);
     }
-    for (size_t i = 0; i < layout.count; i++)
-        if (!is_brief(body, &layout.fields[i], &brief))
-            put_long_field(out, event, body, &layout.fields[i]);
-    const struct json *value =
-        event->type == EVENT_OTHER && event->raw ? json_parse(view_arena(view), event->raw, event->raw_len, NULL) : NULL;
-    if (value) {
+    if (!line) {
+        pretty_begin(out, 0);
+        pretty_puts(out, LOOK_ERROR, "This line cannot be read. The raw tab shows it as it is.");
+    } else if (!plain) {
+        pretty_begin(out, 0);
+        pretty_json(out, line, 0);
+    } else if (event->type == EVENT_OTHER) {
         pretty_head(out, "fields");
-        pretty_plain(out, value, 0);
+        pretty_plain(out, line, 0);
     }
+    for (int brief = 1; line && plain && event->type != EVENT_OTHER && brief >= 0; brief--)
+        json_each (field, line)
+            if (strcmp(field->key, "seq") != 0 && strcmp(field->key, "t") != 0 && strcmp(field->key, "turn") != 0 &&
+                strcmp(field->key, "type") != 0) /* they are in the head */
+                put_field(out, field, brief);
 }
 
 static void add_raw_line(struct pretty *out, const struct view *view, int64_t seq, bool named)
@@ -239,30 +142,16 @@ const struct json *inspect_arguments(const struct view *view, struct selection w
 void inspect_call_head(struct pretty *out, const struct view *view, struct selection what)
 {
     const struct session_call *call = call_of(view, what);
-    const struct session *session = view->session;
+    const char *tool = session_name(view->session, call->tool), *id = session_name(view->session, call->id);
+    const char *effect = words_call_effect(view_call_effect(view, call), tool);
     CLEANUP(strbuf) struct strbuf words = STRBUF_INIT;
     char state[WORDS_STATE_MAX];
-    const char *effect = view_call_effect(view, call);
-    effect = words_call_effect(effect, session_name(session, call->tool));
     pretty_begin(out, 0);
-    pretty_putf(out, LOOK_STRONG, "%s", session_name(session, call->tool));
-    pretty_putf(out, LOOK_DIM, "  %s, %s%s", session_name(session, call->id), call->program_end ? "done, " : "",
-                words_call_state(call, state));
-    if (*effect)
-        pretty_putf(out, LOOK_DIM, ", %s", effect);
+    pretty_puts(out, LOOK_STRONG, tool);
+    pretty_putf(out, LOOK_DIM, "  %s, %s%s%s%s", id, call->program_end ? "done, " : "", words_call_state(call, state),
+                *effect ? ", " : "", effect);
     pretty_begin(out, 0);
-    if (call->started_seq) {
-        strbuf_addf(&words, "began at %.3f s", (double)call->started_t / 1e6);
-        if (call->finished_seq) {
-            strbuf_addstr(&words, ", took ");
-            text_ms(&words, call->finished_t > call->started_t ? (call->finished_t - call->started_t) / 1000 : 0);
-            strbuf_addstr(&words, call->proposed_seq ? " with the question" : "");
-        }
-    } else {
-        strbuf_addstr(&words, call->finished_seq ? "never began" : "has not begun");
-    }
-    if (call->late)
-        strbuf_addstr(&words, "; it came back late: nothing of it was used");
+    words_call_times(&words, call);
     pretty_puts(out, LOOK_DIM, words.buf);
 }
 
@@ -312,27 +201,20 @@ static const struct json *first_kept(const struct json *output)
     return output && output->type == JSON_OBJECT ? next_kept(output->child) : NULL;
 }
 
-/* The part of a tool.finished that says what came of it, as the line has it. */
-static const struct json *outcome_of(const struct event *event, struct arena *arena)
-{
-    const struct event_tool_finished *f = &event->tool_finished;
-    const char *name = f->result    ? "result"
-                       : f->failure ? "failure"
-                       : f->denied  ? "denied"
-                       : f->timeout ? "timeout"
-                                    : "artifact";
-    return parse(arena, event_raw_field(event, name, arena));
-}
-
 static void put_outcome(struct pretty *out, const struct view *view, const struct session_call *call, bool plain)
 {
     const struct event *event = view_event_of(view, call->finished_seq, EVENT_TOOL_FINISHED);
     if (!event)
         return;
-    CLEANUP(free)
-    char *head = xasprintf("outcome: %s", event->tool_finished.outcome ? event->tool_finished.outcome : "?");
+    const struct event_tool_finished *finished = &event->tool_finished;
+    CLEANUP(free) char *head = xasprintf("outcome: %s", finished->outcome ? finished->outcome : "?");
+    const char *part = finished->result    ? "result"
+                       : finished->failure ? "failure"
+                       : finished->denied  ? "denied"
+                       : finished->timeout ? "timeout"
+                                           : "artifact";
     pretty_head(out, head);
-    const struct json *value = outcome_of(event, view_arena(view));
+    const struct json *value = event_raw_json(event, part, view_arena(view));
     const struct json *output = json_get(value, "output");
     if (value && plain)
         pretty_plain(out, output ? output : value, 0);
@@ -421,22 +303,10 @@ static void call_document(struct pretty *out, const struct view *view, struct se
 
 /* ---- the documents ---- */
 
-void inspect_pretty(struct pretty *out, const struct view *view, struct selection what)
+void inspect_words(struct pretty *out, const struct view *view, struct selection what, bool plain)
 {
     out->most = TEXT_MOST;
-    if (call_of(view, what))
-        call_document(out, view, what, false);
-    else
-        event_pretty(out, view, what);
-}
-
-void inspect_text(struct pretty *out, const struct view *view, struct selection what)
-{
-    out->most = TEXT_MOST;
-    if (call_of(view, what))
-        call_document(out, view, what, true);
-    else
-        event_text(out, view, what);
+    (call_of(view, what) ? call_document : event_document)(out, view, what, plain);
 }
 
 void inspect_raw(struct pretty *out, const struct view *view, struct selection what)
@@ -493,40 +363,21 @@ static bool is_artifact_name(const char *path)
     return strncmp(name, "art_", 4) == 0 && strlen(name) > 8 && strcmp(name + strlen(name) - 4, ".txt") == 0;
 }
 
-static void add_artifact(struct inspect_artifact out[], size_t *count, const char *what, size_t len, char *take_path)
-{
-    struct inspect_artifact *artifact = &out[(*count)++];
-    snprintf(artifact->what, sizeof(artifact->what), "%.*s", (int)len, what);
-    artifact->path = take_path;
-}
-
-static void add_kept(struct inspect_artifact out[], size_t *count, const struct view *view, const struct json *output)
-{
-    for (const struct json *kept = first_kept(output); kept && *count < INSPECT_ARTIFACTS_MAX;
-         kept = next_kept(kept->next)) {
-        size_t len = strlen(kept->key) - strlen(KEPT_NAME);
-        char *path = artifact_file(view->artifacts, kept->text + strlen(ARTIFACT_SCHEME));
-        if (len)
-            add_artifact(out, count, kept->key, len - 1, path);
-        else
-            add_artifact(out, count, "output", strlen("output"), path);
-    }
-}
-
 size_t inspect_artifacts(const struct view *view, struct selection what, struct inspect_artifact out[])
 {
     const struct session_call *call = call_of(view, what);
-    int64_t seq = call ? call->finished_seq : what.seq;
+    const struct event *event = view_event_of(view, call ? call->finished_seq : what.seq, EVENT_TOOL_FINISHED);
+    const struct event_artifact_info *artifact = event ? event->tool_finished.artifact : NULL;
+    const struct event_result_info *result = event ? event->tool_finished.result : NULL;
     size_t count = 0;
-    const struct event *event = view_event_of(view, seq, EVENT_TOOL_FINISHED);
-    if (!event)
-        return 0;
-    const struct event_artifact_info *artifact = event->tool_finished.artifact;
-    const struct event_result_info *result = event->tool_finished.result;
     if (artifact && artifact->path && is_artifact_name(artifact->path))
-        add_artifact(out, &count, "artifact", strlen("artifact"), xstrdup(artifact->path));
-    if (result)
-        add_kept(out, &count, view, view_json(view, result->output));
+        out[count++] = (struct inspect_artifact){.what = "artifact", .path = xstrdup(artifact->path)};
+    for (const struct json *kept = first_kept(result ? view_json(view, result->output) : NULL);
+         kept && count < INSPECT_ARTIFACTS_MAX; kept = next_kept(kept->next)) {
+        size_t len = strlen(kept->key) - strlen(KEPT_NAME); /* of "stdout_artifact", less its last part */
+        snprintf(out[count].what, sizeof(out->what), "%.*s", len ? (int)len - 1 : INT_MAX, len ? kept->key : "output");
+        out[count++].path = artifact_file(view->artifacts, kept->text + strlen(ARTIFACT_SCHEME));
+    }
     return count;
 }
 

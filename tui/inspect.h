@@ -6,8 +6,7 @@
 #include "pretty.h"
 
 /* Each appends to the document; nothing is borrowed from the view afterwards. */
-void inspect_pretty(struct pretty *out, const struct view *view, struct selection what);
-void inspect_text(struct pretty *out, const struct view *view, struct selection what);
+void inspect_words(struct pretty *out, const struct view *view, struct selection what, bool plain); /* else as JSON */
 void inspect_raw(struct pretty *out, const struct view *view, struct selection what);
 /* A call with a script in its arguments: its source, and what it told. */
 bool inspect_has_script(const struct view *view, struct selection what);

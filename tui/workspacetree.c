@@ -545,8 +545,9 @@ static size_t skill_of(const struct event_workspace_skill_list *skills, const ch
 static bool describe(struct pretty *out, const char *head, const struct view *view, const struct state *state,
                      const char *list, size_t index)
 {
-    const char *text = index == SIZE_MAX || !list ? NULL : event_raw_field(state->event, list, view_arena(view));
-    const struct json *value = json_at(view_json(view, text), index);
+    bool is_listed = list && index != SIZE_MAX;
+    const struct json *value =
+        is_listed ? json_at(event_raw_json(state->event, list, view_arena(view)), index) : NULL;
     if (!value)
         return false;
     pretty_head(out, head);

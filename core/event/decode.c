@@ -339,6 +339,13 @@ const char *event_raw_field(const struct event *event, const char *name, struct 
     return text;
 }
 
+const struct json *event_raw_json(const struct event *event, const char *name, struct arena *arena)
+{
+    if (name)
+        return event_leaf(arena, event_raw_field(event, name, arena));
+    return event->raw ? json_parse(arena, event->raw, event->raw_len, NULL) : NULL;
+}
+
 /* ---- lines ---- */
 
 struct members {

@@ -138,6 +138,8 @@ int event_decode_short(struct event *event, struct arena *arena, const char *lin
 /* A field as the line has it, with everything that this version does not know: compact JSON text in the arena, for who
  * shows it whole. NULL when it is missing or null, and of a new event. */
 const char *event_raw_field(const struct event *event, const char *name, struct arena *arena);
+/* The same as a value; of all fields when `name` is NULL. */
+const struct json *event_raw_json(const struct event *event, const char *name, struct arena *arena);
 
 /* JSON text that an event holds for somebody else: arguments, a tool's output, what a script sent. NULL for NULL and
  * nonsense. */

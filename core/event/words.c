@@ -209,6 +209,21 @@ const char *words_call_state(const struct session_call *call, char out[WORDS_STA
     return end ? end : call_state_name((enum call_state)call->state);
 }
 
+void words_call_times(struct strbuf *out, const struct session_call *call)
+{
+    if (!call->started_seq)
+        strbuf_addstr(out, call->finished_seq ? "never began" : "has not begun");
+    else
+        strbuf_addf(out, "began at %.3f s", (double)call->started_t / 1e6);
+    if (call->started_seq && call->finished_seq) {
+        strbuf_addstr(out, ", took ");
+        text_ms(out, call->finished_t > call->started_t ? (call->finished_t - call->started_t) / 1000 : 0);
+        strbuf_addstr(out, call->proposed_seq ? " with the question" : "");
+    }
+    if (call->late)
+        strbuf_addstr(out, "; it came back late: nothing of it was used");
+}
+
 const char *words_effect(const char *effect)
 {
     static const char *const words[][2] = {

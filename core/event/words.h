@@ -48,6 +48,8 @@ size_t words_script_line(const char *text);
 const char *words_program_end(int16_t end, char out[WORDS_STATE_MAX]);
 /* The call's state in a word, and of one that is done how its program ended where that was not well. */
 const char *words_call_state(const struct session_call *call, char out[WORDS_STATE_MAX]);
+/* "began at 0.120 s, took 3 ms". */
+void words_call_times(struct strbuf *out, const struct session_call *call);
 /* "read", "write", "net", "destroy"; what it does not know stays as it is. */
 const char *words_effect(const char *effect);
 /* The same of a call of this tool. Our own that runs scripts says so, unless the script may do worse than read and write:
