@@ -167,16 +167,12 @@ static void put_decision(struct pretty *out, const struct view *view, const stru
         pretty_puts(out, LOOK_WARN, "open: nobody has decided yet");
         return;
     }
-    const struct event_write_decided *decided = &event->write_decided;
-    pretty_putf(out, LOOK_TEXT, "%s by %s", decided->decision ? decided->decision : "?",
-                decided->by ? decided->by : "?");
-    if (decided->waited_ms > 0) {
-        CLEANUP(strbuf) struct strbuf waited = STRBUF_INIT;
-        text_ms(&waited, decided->waited_ms);
-        pretty_putf(out, LOOK_DIM, " after %s", waited.buf);
-    }
-    if (decided->reason && *decided->reason)
-        pretty_text(out, LOOK_TEXT, decided->reason, strlen(decided->reason), 0, true);
+    const char *reason = event->write_decided.reason;
+    CLEANUP(strbuf) struct strbuf words = STRBUF_INIT;
+    event_words(&words, WORDS_HEAD, event);
+    pretty_put(out, LOOK_TEXT, words.buf, words.len);
+    if (reason && *reason)
+        pretty_text(out, LOOK_TEXT, reason, strlen(reason), 0, true);
     if (ask->undone_seq) {
         pretty_begin(out, 0);
         pretty_puts(out, LOOK_WARN, "undone since");
