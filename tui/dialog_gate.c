@@ -35,7 +35,7 @@ static void add_json(struct gate_dialog *gate, const char *text)
 {
     CLEANUP(arena) struct arena arena = ARENA_INIT;
     CLEANUP(strbuf) struct strbuf pretty = STRBUF_INIT;
-    const struct json *value = text ? json_parse(&arena, text, strlen(text), NULL) : NULL;
+    const struct json *value = event_leaf(&arena, text);
     if (value)
         json_write(&pretty, value, JSON_PRETTY);
     else
@@ -140,8 +140,7 @@ static void add_call(struct gate_dialog *gate, const struct view *view)
     const struct held_view *held = &view->gate;
     CLEANUP(strbuf) struct strbuf line = STRBUF_INIT;
     CLEANUP(arena) struct arena arena = ARENA_INIT;
-    const struct json *arguments =
-        held->arguments ? json_parse(&arena, held->arguments, strlen(held->arguments), NULL) : NULL;
+    const struct json *arguments = event_leaf(&arena, held->arguments);
     strbuf_addf(&line, "%s is about to run", held->call ? held->call : "A call");
     if (held->tool)
         strbuf_addf(&line, ": %s (%s)", held->tool->spec.name,

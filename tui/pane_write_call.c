@@ -123,7 +123,7 @@ static void add_call(struct pretty *out, const struct write_pane *write, const s
 {
     CLEANUP(arena) struct arena arena = ARENA_INIT;
     CLEANUP(pretty) struct pretty readable;
-    const struct json *value = json_parse(&arena, write->arguments, strlen(write->arguments), NULL);
+    const struct json *value = event_leaf(&arena, write->arguments);
     pretty_init(&readable, 0);
     if (write->said) {
         pretty_quote(&readable, LOOK_TEXT, write->said, strlen(write->said));

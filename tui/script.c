@@ -1,7 +1,10 @@
+/* A script among the arguments of a call. */
+
 #include "script.h"
 #include "base/arena.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "event/event.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,13 +17,13 @@ const struct json *script_of(const struct json *arguments)
 bool script_within(const char *arguments)
 {
     CLEANUP(arena) struct arena arena = ARENA_INIT;
-    return arguments && script_of(json_parse(&arena, arguments, strlen(arguments), NULL));
+    return script_of(event_leaf(&arena, arguments));
 }
 
 bool script_replace(struct strbuf *out, const char *arguments, const char *script)
 {
     CLEANUP(arena) struct arena arena = ARENA_INIT;
-    const struct json *value = json_parse(&arena, arguments, strlen(arguments), NULL);
+    const struct json *value = event_leaf(&arena, arguments);
     if (!script_of(value))
         return false;
     struct json_writer w = json_begin(out);

@@ -9,7 +9,7 @@
 
 static bool read_script_event(struct told *told, const char *text, struct arena *arena)
 {
-    const struct json *sent = text ? json_parse(arena, text, strlen(text), NULL) : NULL;
+    const struct json *sent = event_leaf(arena, text);
     const char *type = json_str(json_get(sent, "type"), "");
     const struct json *message = json_get(sent, "message");
     told->data = json_get(sent, "data");

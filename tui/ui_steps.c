@@ -172,7 +172,7 @@ static const char *newest_prompt(const struct message_list *messages)
 static const char *gate_script(const struct view *view, struct arena *arena)
 {
     const char *arguments = view->held && view->gate.gate == GATE_TOOL ? view->gate.arguments : NULL;
-    const struct json *script = arguments ? script_of(json_parse(arena, arguments, strlen(arguments), NULL)) : NULL;
+    const struct json *script = script_of(event_leaf(arena, arguments));
     return script && strlen(script->text) == script->len ? script->text : NULL;
 }
 
@@ -190,7 +190,7 @@ static const char *gate_arguments(const struct view *view, struct strbuf *pretty
 {
     CLEANUP(arena) struct arena arena = ARENA_INIT;
     const char *arguments = view->gate.arguments;
-    const struct json *value = arguments ? json_parse(&arena, arguments, strlen(arguments), NULL) : NULL;
+    const struct json *value = event_leaf(&arena, arguments);
     if (!value)
         return arguments;
     json_write(pretty, value, JSON_PRETTY);
