@@ -9,6 +9,7 @@
 
 #include "pane_write.h"
 #include "base/mem.h"
+#include "event/words.h"
 #include "statusline.h"
 #include "text.h"
 #include "tools/change.h"
@@ -58,32 +59,15 @@ static void write_release(struct pane *pane)
 
 /* What became of it */
 
-static void tell_decision(struct strbuf *out, const struct event_write_decided *decided)
+static void tell_decision(struct strbuf *out, const struct event *event)
 {
-    const char *decision = decided->decision ? decided->decision : "?";
-    strbuf_addf(out, "%s by %s", strcmp(decision, "partial") == 0 ? "approved in part" : decision,
-                decided->by ? decided->by : "?");
-    if (decided->waited_ms > 0) {
-        strbuf_addstr(out, " after ");
-        text_ms(out, decided->waited_ms);
-    }
+    const char *reason = event->write_decided.reason, *decision = event->write_decided.decision;
+    event_words(out, WORDS_HEAD, event);
     strbuf_addch(out, '\n');
-    if (decided->reason && *decided->reason)
-        strbuf_addf(out, "reason: %.400s\n", decided->reason);
-    if (strcmp(decision, "edited") == 0)
+    if (reason && *reason)
+        strbuf_addf(out, "reason: %.400s\n", reason);
+    if (decision && strcmp(decision, "edited") == 0)
         strbuf_addstr(out, "below is what was proposed; another version was written\n");
-}
-
-static void tell_applied(struct strbuf *out, const struct event_applied_file_list *files)
-{
-    for (size_t i = 0; i < files->count; i++) {
-        const struct event_applied_file *file = &files->items[i];
-        strbuf_addf(out, "%s%s +%lld −%lld", i ? ", " : "wrote ", file->path ? file->path : "?", (long long)file->added,
-                    (long long)file->removed);
-    }
-    if (!files->count)
-        strbuf_addstr(out, "the call was made; what it wrote was not shown before");
-    strbuf_addch(out, '\n');
 }
 
 static void load_recorded(struct write_pane *write, const struct view *view, uint32_t index)
@@ -105,11 +89,13 @@ static void load_recorded(struct write_pane *write, const struct view *view, uin
     if (event) {
         diffview_decide(&write->diff, event->write_decided.decision ? event->write_decided.decision : "",
                         &event->write_decided.hunks);
-        tell_decision(&write->story, &event->write_decided);
+        tell_decision(&write->story, event);
     }
     event = view_event_of(view, ask->applied_seq, EVENT_WRITE_APPLIED);
-    if (event)
-        tell_applied(&write->story, &event->write_applied.files);
+    if (event) {
+        event_words(&write->story, WORDS_HEAD, event);
+        strbuf_addch(&write->story, '\n');
+    }
     if (ask->undone_seq)
         strbuf_addstr(&write->story, "undone: the files are as they were before\n");
 }

@@ -1,5 +1,6 @@
 #include "talk.h"
 #include "base/mem.h"
+#include "event/words.h"
 #include "text.h"
 #include <string.h>
 
@@ -166,8 +167,9 @@ static const char *beyond_answer(const struct view *view, const struct session_t
 }
 
 static void add_end(struct wrapped *out, const struct view *view, const struct session_turn *turn,
-                    const struct event_turn_finished *end, int width)
+                    const struct event *event, int width)
 {
+    const struct event_turn_finished *end = &event->turn_finished;
     CLEANUP(strbuf) struct strbuf words = STRBUF_INIT;
     const char *status = end->status && *end->status ? end->status : "ended";
     const char *text = end->text ? beyond_answer(view, turn, end->text) : "";
@@ -175,12 +177,7 @@ static void add_end(struct wrapped *out, const struct view *view, const struct s
         add(out, LOOK_AGENT, text == end->text ? "agt" : "", text, width);
         wrapped_add_blank(out);
     }
-    strbuf_addf(&words, "%s, ", strcmp(status, "budget") == 0 ? "the budget ended it" : status);
-    text_plural(&words, end->steps, "step", "steps");
-    strbuf_addstr(&words, ", ");
-    text_plural(&words, end->tool_calls, "call", "calls");
-    strbuf_addstr(&words, ", ");
-    text_ms(&words, end->elapsed_ms);
+    event_words(&words, WORDS_HEAD, event);
     bool good = strcmp(status, "done") == 0;
     add(out, good ? LOOK_GOOD : strcmp(status, "failed") == 0 ? LOOK_ERROR : LOOK_WARN, "end", words.buf, width);
 }
@@ -192,11 +189,9 @@ static void add_compacted(struct wrapped *out, const struct view *view, const st
     const struct event *event = view_event_of(view, step->compacted_seq, EVENT_CONTEXT_COMPACTED);
     if (!event)
         return;
-    strbuf_addstr(&words, "(the context was made smaller, ");
-    text_count(&words, event->context_compacted.before);
-    strbuf_addstr(&words, " to ");
-    text_count(&words, event->context_compacted.after);
-    strbuf_addf(&words, " tokens: %s)", event->context_compacted.how ? event->context_compacted.how : "?");
+    strbuf_addch(&words, '(');
+    event_words(&words, WORDS_HEAD, event);
+    strbuf_addch(&words, ')');
     wrapped_add(out, LOOK_WARN, "ctx", words.buf, words.len, width);
     wrapped_add_blank(out);
 }
@@ -227,7 +222,7 @@ void talk_wrap(struct wrapped *out, const struct view *view, size_t number, int 
         CLEANUP(free) char *words = xasprintf("(looking back) %s", event->reflection.text);
         add(out, LOOK_THINKING, "agt", words, width);
     } else if (item.kind == TALK_END && seq && event->type == EVENT_TURN_FINISHED)
-        add_end(out, view, &session->turns[item.turn], &event->turn_finished, width);
+        add_end(out, view, &session->turns[item.turn], event, width);
     if (number && out->count == 1) /* only the empty line */
         wrapped_reset(out);
 }

@@ -493,7 +493,7 @@ void words_counts(struct strbuf *out, int64_t added, int64_t removed)
     text_count(out, removed);
 }
 
-static void write_applied(struct strbuf *out, const struct event_write_applied *e)
+static void write_applied(struct strbuf *out, enum words_form form, const struct event_write_applied *e)
 {
     if (!e->files.count)
         strbuf_addstr(out, "the call was made; what it wrote was not shown before");
@@ -501,7 +501,10 @@ static void write_applied(struct strbuf *out, const struct event_write_applied *
         const struct event_applied_file *file = &e->files.items[i];
         strbuf_addstr(out, i ? ", " : "wrote ");
         add_name(out, file->path, "?");
-        words_counts(out, file->added, file->removed);
+        if (form == WORDS_HEAD)
+            strbuf_addf(out, " +%lld −%lld", (long long)file->added, (long long)file->removed);
+        else
+            words_counts(out, file->added, file->removed);
     }
 }
 
@@ -574,6 +577,21 @@ void words_turn_end(struct strbuf *out, const struct event_turn_finished *e, dou
     }
 }
 
+static void turn_finished(struct strbuf *out, enum words_form form, const struct event_turn_finished *e)
+{
+    const char *status = e->status && *e->status ? e->status : "ended";
+    if (form == WORDS_PLAIN) {
+        words_turn_end(out, e, NAN);
+        return;
+    }
+    strbuf_addf(out, "%s, ", strcmp(status, "budget") == 0 ? "the budget ended it" : status);
+    text_plural(out, e->steps, "step", "steps");
+    strbuf_addstr(out, ", ");
+    text_plural(out, e->tool_calls, "call", "calls");
+    strbuf_addstr(out, ", ");
+    text_ms(out, e->elapsed_ms);
+}
+
 /* The sentence of a type that has one; false when its row says as much. */
 static bool add_sentence(struct strbuf *out, enum words_form form, const struct event *event)
 {
@@ -591,13 +609,22 @@ static bool add_sentence(struct strbuf *out, enum words_form form, const struct 
     case EVENT_MODEL_FAILED:
         model_failed(out, &event->model_failed);
         return true;
+    case EVENT_CONTEXT_COMPACTED:
+        if (form == WORDS_PLAIN)
+            return false;
+        strbuf_addstr(out, "the context was made smaller, ");
+        text_count(out, event->context_compacted.before);
+        strbuf_addstr(out, " to ");
+        text_count(out, event->context_compacted.after);
+        strbuf_addf(out, " tokens: %s", event->context_compacted.how ? event->context_compacted.how : "?");
+        return true;
     case EVENT_WRITE_DECIDED:
         write_decided(out, &event->write_decided);
         if (form == WORDS_PLAIN && event->write_decided.reason && *event->write_decided.reason)
             strbuf_addf(out, ": %s", event->write_decided.reason);
         return true;
     case EVENT_WRITE_APPLIED:
-        write_applied(out, &event->write_applied);
+        write_applied(out, form, &event->write_applied);
         return true;
     case EVENT_WRITE_UNDONE:
         write_undone(out, &event->write_undone);
@@ -641,7 +668,7 @@ static bool add_sentence(struct strbuf *out, enum words_form form, const struct 
             }
         return true;
     case EVENT_TURN_FINISHED:
-        words_turn_end(out, &event->turn_finished, NAN);
+        turn_finished(out, form, &event->turn_finished);
         return true;
     default:
         return false;

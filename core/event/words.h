@@ -13,7 +13,7 @@ struct session_call;
 enum words_form {
     WORDS_ROW,   /* one line of a list: "c4 src/lines.c +4 -1" */
     WORDS_PLAIN, /* a sentence of an account: "wrote src/lines.c +4 -1"; the row where that says as much */
-    WORDS_HEAD,  /* the same above its text: without what the model or a person wrote */
+    WORDS_HEAD,  /* what a screen says above its text: without what the model or a person wrote */
 };
 void event_words(struct strbuf *out, enum words_form form, const struct event *event);
 /* "3 steps · 4 calls · 2.1 s": the end of a turn, with what it cost; NaN: unknown. */
