@@ -12,8 +12,7 @@
 #include <math.h>
 #include <string.h>
 
-#define LOOKED_BACK  1000 /* lines of the journal, for the newest charge */
-#define WIDE         46   /* columns from which numbers, bars and rates have room */
+#define WIDE 46 /* columns from which numbers, bars and rates have room */
 
 enum unit { UNIT_TIME, UNIT_COUNT, UNIT_TOKENS, UNIT_MONEY };
 
@@ -255,17 +254,9 @@ const char *pane_budget_selected(struct pane *pane, const struct view *view, int
 /* The newest event that says how much was used, so that the inspector has the exact numbers. */
 static struct selection budget_selected(struct pane *pane, const struct view *view)
 {
-    struct selection selection = {.kind = SELECT_NOTHING, .call = SESSION_NONE};
-    size_t rows = view_row_count(view), first = rows > LOOKED_BACK ? rows - LOOKED_BACK : 0;
+    uint32_t seq = view->session->budget.charged_seq;
     (void)pane;
-    for (size_t row = rows; row-- > first && selection.kind == SELECT_NOTHING;) {
-        size_t len;
-        const char *line = journal_line(view->lines, row, &len);
-        const struct event *event = memmem(line, len, "\"budget.", strlen("\"budget.")) ? view_row(view, row) : NULL;
-        if (event && (event->type == EVENT_BUDGET_OPENED || event->type == EVENT_BUDGET_CHARGED))
-            selection = (struct selection){.kind = SELECT_EVENT, .seq = event->seq, .call = SESSION_NONE};
-    }
-    return selection;
+    return (struct selection){seq ? SELECT_EVENT : SELECT_NOTHING, seq, SESSION_NONE};
 }
 
 static void budget_click(struct pane *pane, const struct view *view, int row, int col)

@@ -15,7 +15,6 @@
 #define LABEL_COLS  6 /* the cursor's column and the labels */
 #define ITEM_COST   1024
 #define ASKED_WIDTH 4096 /* of a text that is asked and not shown */
-#define LINE_MOST   ((size_t)4 << 20) /* bytes of a line that are looked through; longer ones have no text to show */
 
 /* What a wrapped item was made of: when none of it changed, it is what it was. */
 struct block_key {
@@ -81,18 +80,15 @@ static const struct wrapped *block_at(struct conversation_pane *conversation, co
 
 /* ---- the items that are shown ---- */
 
-/* Whether reading the item is worth it: a plain word is in the line as it is in the text. */
-static bool may_have(const struct view *view, size_t number, const char *text)
+/* Words of ours around what was said ("looking back") are not what somebody looks for: a plain word must be in the event
+ * too. */
+static bool is_said(const struct view *view, size_t number, const char *text)
 {
-    int64_t seq = talk_seq(view->session, talk_item(view->session, number));
     for (const char *at = text; *at; at++)
         if (*at == '"' || *at == '\\' || *at == ' ' || (unsigned char)*at >= 0x80)
             return true;
-    if (!seq || !view->lines || (uint64_t)seq > journal_count(view->lines))
-        return true;
-    size_t len;
-    const char *line = journal_line(view->lines, (size_t)seq - 1, &len);
-    return len > LINE_MOST || hits_find(line, len, text);
+    const struct event *event = view_event(view, talk_seq(view->session, talk_item(view->session, number)));
+    return !event || hits_find(event->raw, event->raw_len, text);
 }
 
 static bool row_fits(const struct sift_rows *rows, const struct filter *filter, size_t row, size_t *bytes)
@@ -100,7 +96,7 @@ static bool row_fits(const struct sift_rows *rows, const struct filter *filter, 
     struct conversation_pane *conversation = rows->owner;
     *bytes += ITEM_COST;
     for (size_t i = 0; i < filter->count; i++)
-        if (!filter->terms[i].not &&!may_have(rows->view, row, filter->terms[i].text))
+        if (!filter->terms[i].not &&!is_said(rows->view, row, filter->terms[i].text))
             return false;
     talk_wrap(&conversation->asked, rows->view, row, ASKED_WIDTH);
     const struct strbuf *text = &conversation->asked.text;

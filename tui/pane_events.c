@@ -1,12 +1,10 @@
 /* The event stream: every line of the journal up to the present instant, one row each.
  *
  * A recording may have a million lines, so nothing here walks over them but the filter and the search, a bounded piece
- * at a time (sift.h). What is kept of the fitting rows is their number, four bytes each. Lines are decoded when their
- * row is shown; what they came to is remembered for as long as the line lies where it lay, because a result of a
- * megabyte should not be decoded thirty times a second. */
+ * at a time (sift.h), and those look at lines where they lie in the file. What is kept of the fitting rows is their
+ * number, four bytes each. Lines are decoded when their row is shown. */
 
-#include "base/mem.h"
-#include "event/words.h"
+#include "base/strbuf.h"
 #include "hits.h"
 #include "pane.h"
 #include "text.h"
@@ -14,42 +12,12 @@
 #include "ui.h"
 #include <string.h>
 
-#define ROWS_KEPT 128
 #define NARROW    60 /* columns below which every blank counts */
 #define TYPE_COLS 17
-
-struct event_row {
-    const char *line; /* where it lay; NULL: nothing is kept here */
-    size_t len, row;
-    int64_t seq, t;
-    enum look look;
-    bool bad; /* something went wrong */
-    bool readable;
-    char *type, *summary;
-};
-
-struct events_pane {
-    struct pane pane;
-    struct event_row rows[ROWS_KEPT];
-};
-
-static struct events_pane *events_of(struct pane *pane)
-{
-    return (struct events_pane *)pane;
-}
 
 static void events_init(struct pane *pane)
 {
     list_init(&pane->list, true);
-}
-
-static void events_release(struct pane *pane)
-{
-    struct events_pane *events = events_of(pane);
-    for (size_t i = 0; i < ROWS_KEPT; i++) {
-        free(events->rows[i].type);
-        free(events->rows[i].summary);
-    }
 }
 
 /* ---- the rows there are ---- */
@@ -139,36 +107,6 @@ static bool went_wrong(const struct event *event)
     }
 }
 
-static const struct event_row *read_row(struct events_pane *events, const struct view *view, size_t row)
-{
-    struct event_row *kept = &events->rows[row % ROWS_KEPT];
-    size_t len;
-    const char *line = journal_line(view->lines, row, &len);
-    if (kept->line == line && kept->len == len && kept->row == row)
-        return kept;
-    free(kept->type);
-    free(kept->summary);
-    const struct event *event = view_row(view, row);
-    CLEANUP(strbuf) struct strbuf summary = STRBUF_INIT;
-    *kept = (struct event_row){.line = line, .len = len, .row = row, .seq = (int64_t)row + 1};
-    kept->readable = event;
-    if (!kept->readable) {
-        kept->type = xstrdup("?");
-        kept->summary = xstrdup("this line cannot be read");
-        kept->look = LOOK_ERROR;
-        kept->bad = true;
-        return kept;
-    }
-    event_words(&summary, WORDS_ROW, event);
-    kept->seq = event->seq;
-    kept->t = event->t;
-    kept->look = kind_look(event->type);
-    kept->bad = went_wrong(event);
-    kept->type = xstrdup(event->type_name);
-    kept->summary = strbuf_detach(&summary, NULL);
-    return kept;
-}
-
 static int digits_of(size_t number)
 {
     int digits = 1;
@@ -185,31 +123,36 @@ static int time_cols(const struct view *view, int cols)
     return wanted > least ? wanted : least;
 }
 
-static void paint_row(struct events_pane *events, const struct view *view, struct canvas *canvas, struct rect at,
-                      size_t row, bool selected, bool focused)
+static void paint_row(const struct pane *pane, const struct view *view, struct canvas *canvas, struct rect at,
+                      size_t index, bool focused)
 {
-    const struct event_row *event = read_row(events, view, pane_row(&events->pane, row));
+    size_t row = pane_row(pane, index);
+    const struct event *event = view_row(view, row);
+    const char *type = event ? event->type_name : "?";
+    const char *words = event ? view_row_words(view, row) : "this line cannot be read";
+    int64_t seq = event ? event->seq : (int64_t)row + 1;
+    bool bad = !event || went_wrong(event);
     int digits = digits_of(view_row_count(view));
     digits = digits < 3 ? 3 : digits;
-    canvas_printf(canvas, at, 0, 1, LOOK_DIM, "%*lld", digits, (long long)event->seq);
+    canvas_printf(canvas, at, 0, 1, LOOK_DIM, "%*lld", digits, (long long)seq);
     int col = 1 + digits + 1;
     char time[32];
-    snprintf(time, sizeof(time), "%*.3f", time_cols(view, at.cols), (double)event->t / 1e6);
+    snprintf(time, sizeof(time), "%*.3f", time_cols(view, at.cols), event ? (double)event->t / 1e6 : 0);
     col += canvas_str(canvas, at, 0, col, LOOK_DIM, time) + 2;
     int type_cols = at.cols < NARROW ? TYPE_COLS - 1 : TYPE_COLS;
-    canvas_cut(canvas, rect_make(at.row, at.col + col, 1, type_cols - 1), 0, 0, event->look, event->type,
-               strlen(event->type));
+    canvas_cut(canvas, rect_make(at.row, at.col + col, 1, type_cols - 1), 0, 0, event ? kind_look(event->type) : LOOK_ERROR,
+               type, strlen(type));
     col += type_cols;
     size_t first = 0;
-    if (view->departures && departures_of_event(view->departures, event->seq, &first))
+    if (view->departures && departures_of_event(view->departures, seq, &first))
         col += canvas_put_sign(canvas, at, 0, col, LOOK_WARN, SIGN_DEPARTED) + 1;
-    if (event->bad)
+    if (bad)
         col += canvas_put_sign(canvas, at, 0, col, LOOK_ERROR, SIGN_ERROR) + 1;
     if (col < at.cols)
-        canvas_cut(canvas, rect_make(at.row, at.col + col, 1, at.cols - col), 0, -events->pane.list.left,
-                   event->bad ? LOOK_ERROR : LOOK_EVENT, event->summary, strlen(event->summary));
-    hits_show(canvas, at, events->pane.search_text);
-    if (!selected)
+        canvas_cut(canvas, rect_make(at.row, at.col + col, 1, at.cols - col), 0, -pane->list.left, bad ? LOOK_ERROR : LOOK_EVENT,
+                   words, strlen(words));
+    hits_show(canvas, at, pane->search_text);
+    if (index != pane->list.cursor)
         return;
     canvas_put_sign(canvas, at, 0, 0, LOOK_STRONG, SIGN_CURSOR);
     if (focused)
@@ -219,7 +162,6 @@ static void paint_row(struct events_pane *events, const struct view *view, struc
 static void events_paint(struct pane *pane, const struct view *view, struct canvas *canvas, struct rect in,
                          bool focused)
 {
-    struct events_pane *events = events_of(pane);
     pane->height = in.rows;
     pane->width = in.cols;
     size_t count = pane_update(pane, view, in.rows);
@@ -228,9 +170,7 @@ static void events_paint(struct pane *pane, const struct view *view, struct canv
         canvas_str(canvas, in, 1, 1, LOOK_DIM, "Every event of the turn appears here.");
     }
     for (int i = 0; i < in.rows && pane->list.top + (size_t)i < count; i++) {
-        size_t row = pane->list.top + (size_t)i;
-        paint_row(events, view, canvas, rect_make(in.row + i, in.col, 1, in.cols), row, row == pane->list.cursor,
-                  focused);
+        paint_row(pane, view, canvas, rect_make(in.row + i, in.col, 1, in.cols), pane->list.top + (size_t)i, focused);
     }
 }
 
@@ -268,9 +208,8 @@ static void events_click(struct pane *pane, const struct view *view, int row, in
 const struct pane_ops pane_events = {
     .number = 2,
     .name = "events",
-    .size = sizeof(struct events_pane),
+    .size = sizeof(struct pane),
     .init = events_init,
-    .release = events_release,
     .note = events_note,
     .paint = events_paint,
     .selected = events_selected,

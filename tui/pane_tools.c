@@ -1,8 +1,9 @@
 /* The tool trace: one row per call, below it what it told last or, unfolded, all of it, and why it did not go well.
  *
- * toolrow.c has the texts of the rows, told.c those below them, tooltree.c what is in sight. */
+ * call_row.c has the texts of the rows, told.c those below them, tooltree.c what is in sight. */
 
 #include "base/mem.h"
+#include "call_row.h"
 #include "dialog.h"
 #include "event/words.h"
 #include "hits.h"
@@ -10,7 +11,6 @@
 #include "program.h"
 #include "sandboxview.h"
 #include "text.h"
-#include "toolrow.h"
 #include "tooltree.h"
 #include "turn/departure.h"
 #include "ui.h"
@@ -28,18 +28,26 @@
 #define REST_COLS   12  /* of what a call is about */
 #define LABEL_COLS  14  /* of what a call told */
 
-struct told_event {
-    uint32_t seq; /* 0: none */
-    bool read;
-    struct told told;
-};
-
 struct tools_pane {
     struct pane pane;
     bool heads; /* the first line says what the columns are */
-    struct toolrows rows;
     struct tooltree tree;
-    struct told_event told; /* the newest that was read for this frame: most lines in sight are of one */
+};
+
+struct columns {
+    int number, tool, rest, effect, state, time, bytes; /* widths; 0: not shown */
+    int at_tool, at_rest, at_effect, at_state, at_time, at_bytes;
+};
+
+/* What a frame is painted with. */
+struct sheet {
+    struct tools_pane *tools;
+    const struct view *view;
+    struct canvas *canvas;
+    struct columns columns;
+    uint32_t seq; /* of the event whose text was read last: most lines in sight are of one */
+    bool read;
+    struct told told;
 };
 
 static struct tools_pane *tools_of(struct pane *pane)
@@ -54,7 +62,6 @@ static void tools_init(struct pane *pane)
 
 static void tools_release(struct pane *pane)
 {
-    toolrows_release(&tools_of(pane)->rows);
     tooltree_release(&tools_of(pane)->tree);
 }
 
@@ -62,14 +69,13 @@ static void tools_release(struct pane *pane)
 
 static bool row_fits(const struct sift_rows *rows, const struct filter *filter, size_t row, size_t *bytes)
 {
-    struct tools_pane *tools = rows->owner;
-    return toolrows_fit(&tools->rows, rows->view, (uint32_t)row, filter, bytes);
+    return call_row_fits(rows->view, (uint32_t)row, filter, bytes);
 }
 
 static void tools_rows(struct pane *pane, const struct view *view, struct sift_rows *rows)
 {
     rows->total = view->session->call_count;
-    rows->settled = pane->sift.filtered ? toolrows_settled(view->session) : 0;
+    rows->settled = pane->sift.filtered ? call_rows_settled(view->session) : 0;
     rows->fits = row_fits;
 }
 
@@ -79,11 +85,6 @@ static uint32_t call_at(const struct tools_pane *tools, size_t index)
 }
 
 /* ---- painting ---- */
-
-struct columns {
-    int number, tool, rest, effect, state, time, bytes; /* widths; 0: not shown */
-    int at_tool, at_rest, at_effect, at_state, at_time, at_bytes;
-};
 
 /* Widths follow from the pane's and from names, not from states: columns must not move while a turn goes on. */
 static struct columns measure(const struct tools_pane *tools, const struct view *view, struct rect in)
@@ -96,7 +97,7 @@ static struct columns measure(const struct tools_pane *tools, const struct view 
     size_t end = tools->tree.top + (size_t)(in.rows > 0 ? in.rows : 0);
     for (size_t row = tools->tree.top; row < end && row < tools->pane.list.count; row++) {
         const struct session_call *call = &view->session->calls[call_at(tools, row)];
-        int tool = toolrow_name_columns(session_name(view->session, call->tool), most);
+        int tool = call_row_name_columns(session_name(view->session, call->tool), most);
         int effect = (int)strnlen(words_effect(session_name(view->session, call->effect)), 11) + 1;
         c.tool = tool > c.tool ? tool : c.tool;
         c.effect = effect > c.effect ? effect : c.effect;
@@ -179,19 +180,18 @@ static void paint_state_sign(struct canvas *canvas, struct rect at, int col, con
     }
 }
 
-static void add_time(struct strbuf *out, const struct view *view, const struct session_call *call,
-                     const struct toolrow *row)
+static void add_time(struct strbuf *out, const struct view *view, const struct session_call *call)
 {
-    if (call->state == CALL_ASKING)
+    if (call->state == CALL_ASKING) {
         strbuf_addstr(out, "held");
-    else if (call->state == CALL_RUNNING)
-        text_ms(out, wave_call_ran(view->session, call, view->now_t) / 1000);
-    else if (call->finished_seq && call->started_seq)
-        text_ms(out, row->elapsed_ms);
-    /* "2 min 03 s" does not fit where "184 ms" does. */
-    if (out->len > 7 && call->state != CALL_ASKING) {
-        int64_t ms =
-            call->state == CALL_RUNNING ? wave_call_ran(view->session, call, view->now_t) / 1000 : row->elapsed_ms;
+        return;
+    }
+    if (call->state != CALL_RUNNING && !(call->finished_seq && call->started_seq))
+        return;
+    int64_t ms =
+        call->state == CALL_RUNNING ? wave_call_ran(view->session, call, view->now_t) / 1000 : call->elapsed_ms;
+    text_ms(out, ms);
+    if (out->len > 7) { /* "2 min 03 s" does not fit where "184 ms" does */
         strbuf_reset(out);
         strbuf_addf(out, "%lld:%02lld", (long long)(ms / 60000), (long long)(ms / 1000 % 60));
     }
@@ -239,45 +239,52 @@ static void paint_state(struct canvas *canvas, struct rect at, const struct colu
         canvas_str(canvas, at, 0, c->at_state, state_look(call), state);
 }
 
-static void paint_call(const struct view *view, struct canvas *canvas, struct rect at, const struct columns *c,
-                       uint32_t index, const struct toolrow *row, int left)
+static void paint_call(const struct sheet *sheet, struct rect at, uint32_t index)
 {
+    const struct view *view = sheet->view;
     const struct session *session = view->session;
     const struct session_call *call = &session->calls[index];
+    struct canvas *canvas = sheet->canvas;
+    const struct columns *c = &sheet->columns;
+    int left = sheet->tools->pane.list.left;
     enum look text = call->state == CALL_PLANNED ? LOOK_CALL_PLANNED : LOOK_TEXT;
-    const char *tool = session_name(session, call->tool);
+    const char *note = call_row_went_wrong(call) ? "" : call->outcome, *effect = call_row_effect(view, call);
     CLEANUP(strbuf) struct strbuf words = STRBUF_INIT;
     canvas_printf(canvas, at, 0, 1, LOOK_DIM, "%*u", c->number, index + 1);
     paint_state_sign(canvas, at, 1 + c->number, call);
     if (departs(view, call))
         canvas_put_sign(canvas, at, 0, 2 + c->number, LOOK_WARN, SIGN_DEPARTED);
-    toolrow_paint_name(canvas, rect_make(at.row, at.col + c->at_tool, 1, c->tool), 0, 0, text, tool);
+    call_row_paint_name(canvas, rect_make(at.row, at.col + c->at_tool, 1, c->tool), 0, 0, text,
+                        session_name(session, call->tool));
     struct rect rest = rect_make(at.row, at.col + c->at_rest, 1, c->rest > 0 ? c->rest : 0);
-    int col = paint_arguments(canvas, rest, left, text, row->arguments);
+    call_row_arguments(&words, call);
+    int col = paint_arguments(canvas, rest, left, text, words.buf);
     /* A note is there in full or not at all: half of "52 lines" is another number. */
-    if (*row->note && !left && col + 3 + canvas_columns(canvas, row->note, strlen(row->note)) <= c->rest) {
+    if (*note && !left && col + 3 + canvas_columns(canvas, note, strlen(note)) <= c->rest) {
         canvas_str(canvas, rest, 0, col, LOOK_DIM, " · ");
-        canvas_text(canvas, rest, 0, col + 3, LOOK_DIM, row->note, strlen(row->note));
+        canvas_text(canvas, rest, 0, col + 3, LOOK_DIM, note, strlen(note));
     }
     if (c->effect)
-        canvas_text(canvas, rect_make(at.row, at.col + c->at_effect, 1, c->effect), 0, 0, LOOK_DIM, row->effect,
-                    strnlen(row->effect, c->effect > 2 ? SIZE_MAX : 1));
+        canvas_text(canvas, rect_make(at.row, at.col + c->at_effect, 1, c->effect), 0, 0, LOOK_DIM, effect,
+                    strnlen(effect, c->effect > 2 ? SIZE_MAX : 1));
     paint_state(canvas, at, c, call);
-    add_time(&words, view, call, row);
+    strbuf_reset(&words);
+    add_time(&words, view, call);
     if (c->time)
         canvas_right(canvas, at, 0, c->bytes, text, words.buf);
-    if (c->bytes && row->bytes != UINT64_MAX) {
+    if (c->bytes && call->bytes >= 0) {
         strbuf_reset(&words);
-        add_bytes(&words, row->bytes);
+        add_bytes(&words, (uint64_t)call->bytes);
         canvas_right(canvas, at, 0, 0, LOOK_DIM, words.buf);
     }
 }
 
 /* A line below a call. `more`: how many it stands for besides itself. */
-static void paint_child(struct canvas *canvas, struct rect at, const struct columns *c, enum sign sign, enum look look,
-                        const char *label, const char *text, size_t len, int left, uint32_t more)
+static void paint_child(const struct sheet *sheet, struct rect at, enum sign sign, enum look look, const char *label,
+                        const char *text, size_t len, uint32_t more)
 {
-    int col = c->at_tool, end = at.cols;
+    struct canvas *canvas = sheet->canvas;
+    int col = sheet->columns.at_tool, end = at.cols, left = sheet->tools->pane.list.left;
     if (more) {
         CLEANUP(free) char *count = xasprintf("+%u", more);
         end -= canvas_right(canvas, at, 0, 0, LOOK_DIM, count) + 1;
@@ -291,24 +298,17 @@ static void paint_child(struct canvas *canvas, struct rect at, const struct colu
         canvas_cut(canvas, rect_make(at.row, at.col + col, 1, end - col), 0, -left, look, text, len);
 }
 
-/* What the event told; NULL when it cannot be read. Good until the next frame, or another event. */
-static const struct told *read_told(struct told_event *last, const struct view *view, uint32_t seq)
-{
-    if (last->seq != seq) {
-        const struct event *event = view_event(view, seq);
-        last->seq = seq;
-        last->read = event && told_read(&last->told, event, view_arena(view));
-    }
-    return last->read ? &last->told : NULL;
-}
-
 /* Line `number` of what is unfolded below a call. */
-static void paint_told(struct tools_pane *tools, const struct view *view, struct canvas *canvas, struct rect at,
-                       const struct columns *c, const struct told_rows *rows, size_t number, int left)
+static void paint_told(struct sheet *sheet, struct rect at, const struct told_rows *rows, size_t number)
 {
     const struct told_row *row = &rows->rows[number];
-    const struct told *told = read_told(&tools->told, view, row->seq);
-    if (!told)
+    const struct told *told = &sheet->told;
+    if (sheet->seq != row->seq) {
+        const struct event *event = view_event(sheet->view, row->seq);
+        sheet->seq = row->seq;
+        sheet->read = event && told_read(&sheet->told, event, view_arena(sheet->view));
+    }
+    if (!sheet->read)
         return;
     struct told_lines lines = told_lines(told);
     lines.next = row->at;
@@ -318,34 +318,30 @@ static void paint_told(struct tools_pane *tools, const struct view *view, struct
     CLEANUP(strbuf) struct strbuf shown = STRBUF_INIT;
     if (told->piece)
         told_show(&lines.line, &lines.len, &shown);
-    paint_child(canvas, at, c, sign, told_look(told->kind), told->label, lines.line, lines.len, left, 0);
-}
-
-static void paint_newest(struct canvas *canvas, struct rect at, const struct columns *c,
-                         const struct session_call *call, const struct toolrow *row, int left)
-{
-    paint_child(canvas, at, c, told_sign(row->kind), told_look(row->kind), row->stream, row->log, strlen(row->log),
-                left, call->outputs - 1);
+    paint_child(sheet, at, sign, told_look(told->kind), told->label, lines.line, lines.len, 0);
 }
 
 /* Line `number` of a call: its own, one it told, why it did not go well. */
-static void paint_line(struct tools_pane *tools, const struct view *view, struct canvas *canvas, struct rect at,
-                       const struct columns *c, uint32_t index, size_t number)
+static void paint_line(struct sheet *sheet, struct rect at, uint32_t index, size_t number)
 {
-    const struct session_call *call = &view->session->calls[index];
-    const struct toolrow *row = toolrows_read(&tools->rows, view, index);
-    const struct told_rows *rows = tooltree_rows(&tools->tree, view, index);
+    const struct session_call *call = &sheet->view->session->calls[index];
+    const struct told_rows *rows = tooltree_rows(&sheet->tools->tree, sheet->view, index);
     size_t told = rows ? rows->count : call->output_seq ? 1 : 0;
-    int left = tools->pane.list.left;
-    if (number == 0)
-        paint_call(view, canvas, at, c, index, row, left);
-    else if (number <= told && rows)
-        paint_told(tools, view, canvas, at, c, rows, number - 1, left);
-    else if (number <= told)
-        paint_newest(canvas, at, c, call, row, left);
-    else
-        paint_child(canvas, at, c, SIGN_CORNER, state_look(call), NULL, row->reason, strlen(row->reason), left, 0);
-    hits_show(canvas, at, tools->pane.search_text);
+    CLEANUP(strbuf) struct strbuf words = STRBUF_INIT;
+    if (number == 0) {
+        paint_call(sheet, at, index);
+    } else if (number <= told && rows) {
+        paint_told(sheet, at, rows, number - 1);
+    } else if (number <= told) {
+        struct told newest = {.label = ""};
+        call_row_newest(&words, &newest, sheet->view, call);
+        paint_child(sheet, at, told_sign(newest.kind), told_look(newest.kind), newest.label, words.buf, words.len,
+                    call->outputs - 1);
+    } else {
+        call_row_reason(&words, call);
+        paint_child(sheet, at, SIGN_CORNER, state_look(call), NULL, words.buf, words.len, 0);
+    }
+    hits_show(sheet->canvas, at, sheet->tools->pane.search_text);
 }
 
 static void tools_paint(struct pane *pane, const struct view *view, struct canvas *canvas, struct rect in, bool focused)
@@ -356,7 +352,6 @@ static void tools_paint(struct pane *pane, const struct view *view, struct canva
     pane->height = in.rows;
     pane->width = in.cols;
     tools->heads = heads;
-    tools->told.seq = 0;
     size_t count = pane_update(pane, view, body.rows);
     tooltree_scroll(&tools->tree, pane, view, body.rows);
     if (!count && pane_paint_nothing(pane, canvas, in, "call"))
@@ -366,13 +361,13 @@ static void tools_paint(struct pane *pane, const struct view *view, struct canva
         canvas_str(canvas, in, 1, 1, LOOK_DIM, "Each call gets a row; Enter shows it in full.");
         return;
     }
-    struct columns columns = measure(tools, view, body);
+    struct sheet sheet = {.tools = tools, .view = view, .canvas = canvas, .columns = measure(tools, view, body)};
     if (heads)
-        paint_heads(canvas, rect_make(in.row, in.col, 1, in.cols), &columns);
+        paint_heads(canvas, rect_make(in.row, in.col, 1, in.cols), &sheet.columns);
     size_t number = tools->tree.skip, index = tools->tree.top;
     for (int line = 0; line < body.rows && index < count; line++) {
         struct rect at = rect_make(body.row + line, body.col, 1, body.cols);
-        paint_line(tools, view, canvas, at, &columns, call_at(tools, index), number);
+        paint_line(&sheet, at, call_at(tools, index), number);
         if (index == pane->list.cursor && number == tools->tree.inside) {
             canvas_put_sign(canvas, at, 0, 0, LOOK_STRONG, SIGN_CURSOR);
             if (focused)

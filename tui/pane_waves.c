@@ -6,11 +6,11 @@
  * at a gate. */
 
 #include "base/mem.h"
+#include "call_row.h"
 #include "event/words.h"
 #include "hits.h"
 #include "pane.h"
 #include "text.h"
-#include "toolrow.h"
 #include "waverows.h"
 #include <string.h>
 
@@ -22,7 +22,6 @@
 struct waves_pane {
     struct pane pane;
     struct waverows rows;
-    struct toolrows calls;          /* what a filter looks at */
     uint32_t slowest_turn, slowest; /* of this turn, as of … */
     uint32_t slowest_finished;
     int64_t scale; /* microseconds across the axis, as last painted */
@@ -53,7 +52,6 @@ static void waves_init(struct pane *pane)
 static void waves_release(struct pane *pane)
 {
     waverows_release(&((struct waves_pane *)pane)->rows);
-    toolrows_release(&((struct waves_pane *)pane)->calls);
 }
 
 /* 1, 2 or 5 times a power of ten that is not below. */
@@ -252,7 +250,7 @@ static void paint_call(struct sheet *sheet, int row, uint32_t index, uint32_t wa
     }
     canvas_printf(sheet->canvas, sheet->in, row, sheet->number, LOOK_DIM, "%*u", sheet->digits, index + 1);
     struct rect names = rect_make(sheet->in.row, sheet->in.col, sheet->in.rows, sheet->bars - 1);
-    toolrow_paint_name(sheet->canvas, names, row, sheet->name, look_of(call, false), tool);
+    call_row_paint_name(sheet->canvas, names, row, sheet->name, look_of(call, false), tool);
     if (!call->started_seq) {
         paint_not_started(sheet, row, call);
         return;
@@ -290,7 +288,7 @@ static bool row_fits(const struct sift_rows *rows, const struct filter *filter, 
     const struct session *session = rows->view->session;
     struct waverow what = waverows_at(&waves->rows, session, row);
     if (what.kind == WAVEROW_CALL)
-        return what.index < session->call_count && toolrows_fit(&waves->calls, rows->view, what.index, filter, bytes);
+        return what.index < session->call_count && call_row_fits(rows->view, what.index, filter, bytes);
     CLEANUP(strbuf) struct strbuf words = STRBUF_INIT;
     if (what.kind == WAVEROW_TURN)
         strbuf_addf(&words, "turn %u", session->turns[what.index].number);

@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "text.h"
+#include "view.h"
 
 #define PIECE       64 /* rows between two looks at how much was read */
 #define PIECE_BYTES (4u << 20)
@@ -66,6 +67,7 @@ bool sift_look(struct sift *sift, const struct sift_rows *rows, size_t most)
     while (sift->working && most && asked.bytes < PIECE_BYTES) {
         size_t piece = most < PIECE ? most : PIECE;
         sift->working = matches_work(&sift->matches, rows->total, piece, row_fits, &asked);
+        view_frame_end(rows->view); /* what these rows were asked by is not needed for the next */
         most -= piece;
     }
     return sift->working;
@@ -112,6 +114,7 @@ enum sift_found sift_search_on(struct sift *sift, const struct sift_rows *rows, 
         else
             at = at + 1 < count ? at + 1 : 0;
         sift->search.at = at;
+        view_frame_end(rows->view);
         if (rows->fits(rows, &sift->search.wanted, sift_row(sift, at), &bytes)) {
             sift_search_stop(sift);
             *index = at;

@@ -1,5 +1,6 @@
 #include "tooltree.h"
 #include "base/mem.h"
+#include "call_row.h"
 
 void tooltree_release(struct tooltree *tree)
 {
@@ -27,9 +28,7 @@ const struct told_rows *tooltree_rows(struct tooltree *tree, const struct view *
 
 bool tooltree_has_reason(const struct session_call *call, const struct told_rows *rows)
 {
-    bool bad = call->state == CALL_FAILED || call->state == CALL_DENIED || call->state == CALL_TIMED_OUT ||
-               call->program_end == CALL_END_STOPPED;
-    return bad && !(rows && rows->failed && call->state == CALL_FAILED);
+    return call_row_went_wrong(call) && !(rows && rows->failed && call->state == CALL_FAILED);
 }
 
 size_t tooltree_lines(struct tooltree *tree, const struct view *view, uint32_t call)

@@ -9,6 +9,7 @@
 #include "view.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "event/words.h"
 #include <string.h>
 
 #define EVENTS_KEPT 256
@@ -20,6 +21,7 @@
 struct cached {
     size_t row;          /* line of the journal */
     struct event *event; /* NULL: the line cannot be read */
+    const char *words;   /* what a list says of it; NULL: nobody asked */
     struct arena arena;
     size_t bytes;
     uint64_t frame; /* it was last used in */
@@ -116,6 +118,7 @@ static struct cached *new_cached(struct view_cache *cache, size_t row)
         arena_reset(&item->arena);
     item->row = row;
     item->event = NULL;
+    item->words = NULL;
     return item;
 }
 
@@ -175,6 +178,18 @@ const struct event *view_row(const struct view *view, size_t row)
     if (item->event) /* lines lie elsewhere once the file has grown */
         item->event->raw = journal_line(view->lines, row, &item->event->raw_len);
     return item->event;
+}
+
+const char *view_row_words(const struct view *view, size_t row)
+{
+    const struct event *event = view_row(view, row);
+    struct cached *item = event ? find_cached(view->cache, row) : NULL;
+    if (item && !item->words) {
+        CLEANUP(strbuf) struct strbuf words = STRBUF_INIT;
+        event_words(&words, WORDS_ROW, event);
+        item->words = arena_strdup(&item->arena, words.buf);
+    }
+    return item ? item->words : "";
 }
 
 void view_frame_end(const struct view *view)

@@ -60,6 +60,8 @@ const struct event *view_event_of(const struct view *view, int64_t seq, enum eve
 size_t view_row_count(const struct view *view);
 /* The event of a row, NULL when its line cannot be read. Its seq is what the line says. */
 const struct event *view_row(const struct view *view, size_t row);
+/* What a list says of the event of a row that can be read; made once while the cache has it. */
+const char *view_row_words(const struct view *view, size_t row);
 /* The row of the event with this seq, SIZE_MAX when there is none. A file somebody took lines out of has holes. */
 size_t view_find_row(const struct view *view, int64_t seq);
 /* A JSON value of somebody else's inside an event (arguments, output, what a script sent); NULL when there is none. */

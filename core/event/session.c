@@ -93,6 +93,7 @@ static void reset_budget(struct session *session)
         session->budget.used[key] = 0;
         session->budget.warned[key] = false;
     }
+    session->budget.charged_seq = 0;
     session->budget.charged_t = session->budget.charged_held_us = 0;
 }
 
@@ -250,6 +251,7 @@ static void read_budget(const struct event_budget_values *budget, double values[
 static void note_charge(const struct fold *fold)
 {
     struct session *session = fold->session;
+    session->budget.charged_seq = fold->seq;
     session->budget.charged_t = fold->t;
     session->budget.charged_held_us = session->turn_count ? session->turns[session->turn_count - 1].held_us : 0;
 }

@@ -161,7 +161,8 @@ struct session_budget {
     double limit[BUDGET_KEY_COUNT]; /* NaN: none */
     double used[BUDGET_KEY_COUNT];
     bool warned[BUDGET_KEY_COUNT];
-    int64_t charged_t;       /* when it was opened or last charged … */
+    uint32_t charged_seq;    /* the event that opened it, or charged it last, … */
+    int64_t charged_t;       /* … when that was … */
     int64_t charged_held_us; /* … and what the turn had been held until then */
 };
 

@@ -300,9 +300,11 @@ static void note_outcome(const struct fold *fold, struct session_call *call, con
     bool refused = ask && strcmp(ask->by, "key") == 0 &&
                    strcmp(session_name(fold->session, ask->decision), "denied") == 0;
     call->elapsed_ms = e->elapsed_ms;
-    if (e->result)
-        call->bytes = e->result->output ? (int64_t)strlen(e->result->output) : 0;
-    else if (e->artifact)
+    if (e->result) { /* as its line has it: a new event has yet to be made printable */
+        size_t len = e->result->output ? strlen(e->result->output) : 0;
+        call->bytes = (int64_t)(len && !fold->event->raw ? len + json_printable_growth(e->result->output, len) : len);
+    }
+    if (e->artifact)
         call->bytes = e->artifact->size > 0 ? e->artifact->size : 0;
     if (call->state == CALL_DONE)
         call->program_end = call_output_end(output);

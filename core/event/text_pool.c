@@ -72,9 +72,9 @@ const char *text_pool_put(struct text_pool *pool, const char *text, size_t max_c
     CLEANUP(strbuf) struct strbuf cut = STRBUF_INIT;
     if (!len)
         return "";
-    if (keep < len) {
-        strbuf_add(&cut, text, keep);
-        strbuf_addstr(&cut, "…");
+    if (keep < len || !utf8_valid(text, len)) {
+        utf8_scrub(&cut, text, keep);
+        strbuf_addstr(&cut, keep < len ? "…" : "");
         text = cut.buf;
         len = cut.len;
     }

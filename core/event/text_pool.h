@@ -11,6 +11,7 @@ struct text_pool;
 struct text_pool *text_pool_new(void);
 struct text_pool *text_pool_share(struct text_pool *pool); /* one more owner */
 void text_pool_free(struct text_pool *pool);               /* one fewer; the last one frees */
-/* The text, of a longer one the first `max_chars` characters and "…"; "" for NULL. */
+/* The text, of a longer one the first `max_chars` characters and "…"; "" for NULL. Malformed bytes are U+FFFD, as in a
+ * journal: the fold of a live session is that of its recording. */
 const char *text_pool_put(struct text_pool *pool, const char *text, size_t max_chars);
 size_t text_pool_bytes(const struct text_pool *pool); /* of all texts */

@@ -1,5 +1,5 @@
-/* What a frame costs: with a million events the same as with a thousand; a step back near the end; and drawing while
- * 100,000 events a second come in. */
+/* What a frame costs: with a million events the same as with a thousand; a step back near the end; a filter over all of
+ * them; and drawing while 100,000 events a second come in. */
 
 #include "base/clock.h"
 #include "base/file.h"
@@ -113,6 +113,57 @@ static double scroll(const char *path, double *step_back_s)
     return best / FRAMES;
 }
 
+static void decode_all(const struct journal_reader *lines)
+{
+    struct arena arena = ARENA_INIT;
+    struct event event;
+
+    for (size_t i = 0; i < journal_count(lines); i++) {
+        if (journal_event_short(lines, i, &event, &arena, NULL) < 0)
+            abort();
+        arena_reset(&arena);
+    }
+    arena_release(&arena);
+}
+
+/* Seconds of CPU until a filter has looked at every event, and of decoding them all: it looks at lines where they lie
+ * because that is cheaper. */
+static double filter(const char *path, double *decode_s)
+{
+    struct player *player = player_open(path, NULL);
+    struct screen screen = {0};
+    double start;
+
+    if (!player)
+        abort();
+    player_seek(player, player_count(player), 0);
+    start = bench_cpu_s();
+    decode_all(player_lines(player));
+    *decode_s = bench_cpu_s() - start;
+    screen_open(&screen);
+    screen.view = (struct view){.mode = VIEW_REPLAY,
+                                .session = player_session(player),
+                                .lines = player_lines(player),
+                                .cache = screen.cache,
+                                .title = "bench",
+                                .position = player_position(player),
+                                .count = player_count(player),
+                                .speed = 1};
+    frame(&screen);
+    press(&screen, "2");
+    press(&screen, "f");
+    for (const char *at = "write.decided"; *at; at++)
+        press(&screen, (char[]){*at, '\0'});
+    start = bench_cpu_s();
+    press(&screen, "Enter");
+    while (ui_work(screen.ui, &screen.view))
+        ;
+    start = bench_cpu_s() - start;
+    screen_close(&screen);
+    player_free(player);
+    return start;
+}
+
 /* Share of one core that drawing takes while events pour in, every one of them recorded and folded. */
 static double flood(const char *path)
 {
@@ -170,7 +221,7 @@ int main(void)
     CLEANUP(free) char *few = xasprintf("%s/few.jsonl", dir);
     CLEANUP(free) char *many = xasprintf("%s/many.jsonl", dir);
     CLEANUP(free) char *live = xasprintf("%s/live.jsonl", dir);
-    double few_s, many_s, step_s;
+    double few_s, many_s, step_s, filter_s, decode_s;
 
     if (!dir)
         return 2;
@@ -180,6 +231,8 @@ int main(void)
     many_s = scroll(many, &step_s);
     bench_report("frame-1m-events", many_s * 1e6, "us", few_s * 1e6, 1.5);
     bench_report_max("step-back-1m", step_s * 1e3, "ms", 50);
+    filter_s = filter(many, &decode_s);
+    bench_report("filter-1m-events", filter_s * 1e3, "ms", decode_s * 1e3, 1);
     bench_report_max("draw-100k-events/s", flood(live), "%", 35);
     if (file_remove_tree(dir, NULL) < 0)
         return 2;
