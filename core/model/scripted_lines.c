@@ -250,7 +250,7 @@ static bool result_holds(const struct message_list *messages, const char *call, 
 
 static bool fits(const struct event_variant *variant, const struct message_list *messages, struct arena *arena)
 {
-    const struct json *when = variant->when ? json_parse(arena, variant->when, strlen(variant->when), NULL) : NULL;
+    const struct json *when = event_leaf(arena, variant->when);
     if (!when || !when->count || !variant->text)
         return false;
     json_each (condition, when) {

@@ -210,8 +210,7 @@ static void resume_event(struct engine *engine, const struct event *event, char 
     case EVENT_EDITED:
         if (event->edited.what && event->edited.after && strcmp(event->edited.what, edit_what_name(EDIT_PROMPT)) == 0) {
             CLEANUP(arena) struct arena arena = ARENA_INIT;
-            const char *after = event->edited.after;
-            const char *text = json_str(json_parse(&arena, after, strlen(after), NULL), NULL);
+            const char *text = json_str(event_leaf(&arena, event->edited.after), NULL);
 
             if (text && *prompt) {
                 free(*prompt);

@@ -265,7 +265,7 @@ void recording_limits(const struct recording *recording, struct budget_limits *l
 /* The text that a person wrote instead of the proposed one. */
 static struct change_set *read_edit(const struct event_edited *edited, struct arena *arena)
 {
-    const struct json *files = edited->after ? json_parse(arena, edited->after, strlen(edited->after), NULL) : NULL;
+    const struct json *files = event_leaf(arena, edited->after);
     struct change_set *set = change_set_new();
 
     json_each(file, files)

@@ -26,7 +26,7 @@ static struct turn_call *find_call(struct turn *turn, const char *id)
 static void recall_prompt(struct turn *turn, const char *after)
 {
     CLEANUP(arena) struct arena arena = ARENA_INIT;
-    const char *text = json_str(json_parse(&arena, after, strlen(after), NULL), NULL);
+    const char *text = json_str(event_leaf(&arena, after), NULL);
 
     if (!text)
         return;
@@ -140,7 +140,7 @@ static void recall_started(struct turn *turn, const struct event_tool_started *s
     if (started->effect)
         call->effect = effect_from_name(started->effect);
     if (call->tool)
-        dedupe_key(call->key, call->name, json_parse(&arena, arguments, strlen(arguments), NULL));
+        dedupe_key(call->key, call->name, event_leaf(&arena, arguments));
 }
 
 static void give_message(struct turn_call *call, const struct outcome *outcome)
