@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "base/redact.h"
 #include "base/strbuf.h"
+#include "event/emitter.h"
 #include "exec_inside.h"
 #include "say.h"
 #include "setup.h"
@@ -21,6 +22,7 @@ struct ask {
     struct setup setup; /* its loop, its model, its sandbox and the pool */
     struct exec_output out;
     struct author *author;
+    struct emitter emitter; /* of what scripts send */
     int64_t began_us;
     int stopped; /* by a signal: the status for it */
     int status;
@@ -69,18 +71,13 @@ static void on_begins(void *user, const struct run_record *record)
     flush(ask);
 }
 
-static void show_lines(struct ask *ask, const char *lines, size_t len)
+static int show_events(struct emitter *emitter, struct event *events, size_t count)
 {
-    for (const char *line = lines, *end; (end = memchr(line, '\n', len - (size_t)(line - lines))); line = end + 1)
-        exec_output_event(&ask->out, line, (size_t)(end - line));
-}
-
-static void on_events(void *user, size_t attempt, const char *lines, size_t len)
-{
-    struct ask *ask = user;
-    (void)attempt;
-    show_lines(ask, lines, len);
+    struct ask *ask = CONTAINER_OF(emitter, struct ask, emitter);
+    for (size_t i = 0; i < count; i++)
+        exec_output_event(&ask->out, events[i].script_event.event, strlen(events[i].script_event.event));
     flush(ask);
+    return 0;
 }
 
 static void on_waits(void *user, const char *error, int64_t wait_ms)
@@ -124,6 +121,7 @@ static void start_author(struct ask *ask)
 {
     const struct harness *h = &ask->setup.harness;
     const struct script_request request = exec_request(&ask->setup.sandbox, ask->options);
+    ask->emitter = (struct emitter){.emit = show_events};
     const struct author_options options = {
         .run =
             {
@@ -134,6 +132,7 @@ static void start_author(struct ask *ask)
                 .timeout_s = request.timeout_s,
                 .max_output_bytes = request.max_output_bytes,
                 .secrets = request.secrets,
+                .emitter = &ask->emitter,
             },
         .provider = h->provider,
         .wish = ask->options->ask,
@@ -144,7 +143,6 @@ static void start_author(struct ask *ask)
     const struct author_listener listener = {
         .asks = on_asks,
         .begins = on_begins,
-        .events = on_events,
         .waits = on_waits,
         .done = on_done,
         .user = ask,
@@ -160,7 +158,8 @@ static void on_box(void *user, struct box *box, const char *why)
         loop_stop(ask->setup.loop);
         return;
     }
-    show_lines(ask, box_notes(box), strlen(box_notes(box)));
+    for (const char *line = box_notes(box), *end; (end = strchr(line, '\n')); line = end + 1)
+        exec_output_event(&ask->out, line, (size_t)(end - line));
     pool_give(ask->setup.harness.pool, box, true);
     start_author(ask);
 }

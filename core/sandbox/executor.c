@@ -23,6 +23,7 @@
 #include "base/loop.h"
 #include "base/mem.h"
 #include "channel.h"
+#include "event/emitter.h"
 #include "wire.h"
 #include <string.h>
 #include <strings.h>
@@ -34,6 +35,8 @@ struct script_run {
     struct loop *loop;
     struct channel *channel;
     struct script_listener listener;
+    struct emitter *emitter;
+    const char *call;
     enum script_mode mode;
     size_t max_output_bytes;
     size_t id_len;
@@ -241,18 +244,32 @@ static void take_event(struct script_run *run, enum wire_type type, const struct
     }
 }
 
+void script_emit(struct emitter *emitter, const char *call, const char *lines, size_t len)
+{
+    if (!emitter || !len)
+        return;
+    CLEANUP(free) char *copy = xmemdup0(lines, len);
+    struct event *events = NULL;
+    size_t count = 0, room = 0;
+    for (char *line = copy, *end; (end = strchr(line, '\n')); line = end + 1) {
+        *end = '\0';
+        GROW(events, count, room);
+        events[count++] = (struct event){.type = EVENT_SCRIPT_EVENT, .script_event = {.call = call, .event = line}};
+    }
+    emitter->emit(emitter, events, count);
+    free(events);
+}
+
 static void tell(struct script_run *run)
 {
-    if (!run->told.len)
-        return;
-    run->listener.events(run->listener.user, run->told.buf, run->told.len);
+    script_emit(run->emitter, run->call, run->told.buf, run->told.len);
     strbuf_reset(&run->told);
 }
 
 /* What may end the run, or is waited for, is told before it counts; the rest when the bytes that came are used up. */
 static void tell_in_time(struct script_run *run, enum wire_type type, const struct wire_event *event)
 {
-    if (!run->listener.events)
+    if (!run->emitter)
         return;
     strbuf_add(&run->told, event->line, event->len);
     strbuf_addch(&run->told, '\n');
@@ -275,7 +292,7 @@ static bool on_line(void *user, const char *text, size_t len)
         return true;
     }
     tell_in_time(run, type, &event);
-    if (!run->over) /* the listener may have cancelled it */
+    if (!run->over) /* whoever records them may have cancelled it */
         take_event(run, type, &event);
     return !run->over && !run->held;
 }
@@ -407,6 +424,8 @@ struct script_run *script_run_start(struct loop *loop, struct channel *channel, 
     run->loop = loop;
     run->channel = channel;
     run->listener = *listener;
+    run->emitter = request->emitter;
+    run->call = request->call;
     run->mode = request->mode;
     run->max_output_bytes = request->max_output_bytes ? request->max_output_bytes : SCRIPT_OUTPUT_BYTES;
     run->lines = (struct lines)LINES_INIT(run->max_output_bytes);

@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 struct channel;
+struct emitter;
 struct err;
 struct json;
 struct loop;
@@ -50,6 +51,10 @@ struct script_request {
     const char *const *tools; /* names of those it may see, NULL-terminated; NULL: all */
     const struct script_file *files;
     size_t file_count;
+    /* Every event of this execution is emitted as script.event, as it came. Those that come together are emitted
+     * together, so that they are recorded at once. NULL: nobody records them. Both live until it is done. */
+    struct emitter *emitter;
+    const char *call; /* that they belong to; NULL: none */
 };
 
 struct script_part {
@@ -87,9 +92,6 @@ enum script_heard {
 };
 
 struct script_listener {
-    /* Every event of this execution, as it came: JSON objects, valid, each with a newline behind it, no NUL behind the
-     * last. Those that come together are told together, so that whoever records them can do so at once. May be NULL. */
-    void (*events)(void *user, const char *lines, size_t len);
     /* An intermediate. NULL: nobody cares. */
     enum script_heard (*intermediate)(void *user, const struct script_part *part, struct err *err);
     void (*done)(void *user, struct script_result *take_result);
@@ -104,5 +106,7 @@ void script_run_go_on(struct script_run *run);
 /* Ends it as failed with this error ("cancelled"); `done` is called from the loop. The harness is not reusable. */
 void script_run_cancel(struct script_run *run, const char *error);
 
+/* Emits lines of a script as script.event: JSON objects, valid, each with a newline behind it. */
+void script_emit(struct emitter *emitter, const char *call, const char *lines, size_t len);
 /* The request line, newline included. */
 void script_request_write(struct strbuf *out, const struct script_request *request, const char *execution_id);

@@ -230,13 +230,6 @@ static void after_step(struct orchestration *run)
         end(run, false, xasprintf("%zu steps were used up without a result", count));
 }
 
-static void on_events(void *user, const char *lines, size_t len)
-{
-    struct orchestration *run = user;
-    if (run->author.events)
-        run->author.events(run->author.user, run->record.count - 1, lines, len);
-}
-
 static void on_done(void *user, struct script_result *take_result)
 {
     struct orchestration *run = user;
@@ -264,9 +257,10 @@ static void run_script(struct orchestration *run)
         .timeout_s = options->timeout_s,
         .max_output_bytes = options->max_output_bytes,
         .secrets = options->secrets,
+        .emitter = options->emitter,
     };
     run->script = script_run_start(options->loop, box_channel(run->box), &request,
-                                   &(struct script_listener){.events = on_events, .done = on_done, .user = run});
+                                   &(struct script_listener){.done = on_done, .user = run});
 }
 
 static void on_box(void *user, struct box *box, const char *why)

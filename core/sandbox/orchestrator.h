@@ -55,8 +55,6 @@ struct orchestrator_author {
     void (*next)(void *user, struct orchestration *run, const struct run_record *record);
     /* A script was handed in and is run next. May be NULL. */
     void (*begins)(void *user, const struct run_record *record);
-    void (*events)(void *user, size_t attempt, const char *lines,
-                   size_t len); /* as the executor tells them; may be NULL */
     /* Once, from the loop. The orchestration is gone when this returns. */
     void (*done)(void *user, struct run_record *take_record);
     void *user;
@@ -70,6 +68,7 @@ struct orchestrator_options {
     double timeout_s;
     size_t max_output_bytes;
     const char *const *secrets; /* borrowed until it is done */
+    struct emitter *emitter;    /* for the script.event of every attempt; NULL: nobody records them */
 };
 
 /* Asks the author for the first script, from the loop. */

@@ -109,12 +109,6 @@ static void on_done(void *user, struct script_result *take_result)
 
 /* ---- a box ---- */
 
-static void on_events(void *user, const char *lines, size_t len)
-{
-    struct script_call *call = user;
-    tool_run_script_events(call->run, lines, len);
-}
-
 /* What is left for the script, and how that is named: as asked for, unless the turn's time ends it. */
 static double time_left_s(const struct script_call *call, double *named_s)
 {
@@ -164,9 +158,11 @@ static void on_box(void *user, struct box *box, const char *why)
         .tools = call->tools,
         .files = call->files.items,
         .file_count = call->files.count,
+        .emitter = call->run->emitter,
+        .call = call->run->call,
     };
     call->script = script_run_start(call->run->env->loop, box_channel(box), &request,
-                                    &(struct script_listener){.events = on_events, .done = on_done, .user = call});
+                                    &(struct script_listener){.done = on_done, .user = call});
 }
 
 static void waited_too_long(struct loop_timer *timer)

@@ -128,23 +128,6 @@ void tool_run_say(struct tool_run *run, const char *stream, const char *text)
                                        .tool_output = {.call = run->call, .stream = stream, .text = text}});
 }
 
-void tool_run_script_events(struct tool_run *run, const char *lines, size_t len)
-{
-    if (!run->emitter)
-        return;
-    CLEANUP(free) char *copy = xmemdup0(lines, len);
-    struct event *events = NULL;
-    size_t count = 0, room = 0;
-    for (char *line = copy, *end; (end = strchr(line, '\n')); line = end + 1) {
-        *end = '\0';
-        GROW(events, count, room);
-        events[count++] =
-            (struct event){.type = EVENT_SCRIPT_EVENT, .script_event = {.call = run->call, .event = line}};
-    }
-    run->emitter->emit(run->emitter, events, count);
-    free(events);
-}
-
 int web_mode_from_name(const char *name)
 {
     static const char *const names[] = {[WEB_OFF] = "off", [WEB_AUTO] = "auto", [WEB_ON] = "on"};

@@ -133,9 +133,6 @@ struct tool_run {
 bool tool_run_must_ask(const struct tool_run *run);
 /* Text for people to watch while it runs: emits tool.output ("stdout", "stderr", "progress"). Loop thread only. */
 void tool_run_say(struct tool_run *run, const char *stream, const char *text);
-/* What a script in the sandbox sent, as script.event: JSON objects, valid, each with a newline behind it. Those that
- * came together are recorded together. Loop thread only. */
-void tool_run_script_events(struct tool_run *run, const char *lines, size_t len);
 /* Ends the execution; takes the reply over. Loop thread only. */
 void tool_run_finish(struct tool_run *run, struct tool_reply *take_reply);
 static inline bool tool_run_cancelled(const struct tool_run *run)

@@ -138,12 +138,6 @@ static void on_begins(void *user, const struct run_record *record)
     author->listener.begins(author->listener.user, record);
 }
 
-static void on_events(void *user, size_t attempt, const char *lines, size_t len)
-{
-    struct author *author = user;
-    author->listener.events(author->listener.user, attempt, lines, len);
-}
-
 static void on_done(void *user, struct run_record *take_record)
 {
     struct author *author = user;
@@ -165,8 +159,8 @@ struct author *author_start(const struct author_options *options, const struct a
     author_rules(&rules, options->run.mode, options->tools, options->run.secrets);
     message_list_add(&author->messages, ROLE_SYSTEM, rules.buf);
     author->run = orchestrator_start(
-        &options->run, &(struct orchestrator_author){
-                           .next = on_next, .begins = on_begins, .events = on_events, .done = on_done, .user = author});
+        &options->run,
+        &(struct orchestrator_author){.next = on_next, .begins = on_begins, .done = on_done, .user = author});
     return author;
 }
 

@@ -23,7 +23,6 @@ struct author_listener {
     void (*asks)(void *user);
     /* A script was written and is run next: the last attempt of the record. */
     void (*begins)(void *user, const struct run_record *record);
-    void (*events)(void *user, size_t attempt, const char *lines, size_t len); /* as the executor tells them */
     /* The model could not answer and is asked again after this while. */
     void (*waits)(void *user, const char *error, int64_t wait_ms);
     /* Once, from the loop. The author is gone when this returns. */

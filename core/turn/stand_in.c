@@ -10,6 +10,7 @@
 #include "base/strbuf.h"
 #include "proposed.h"
 #include "replay_private.h"
+#include "sandbox/executor.h"
 #include "tools/change.h"
 #include "tools/outcome.h"
 #include <string.h>
@@ -97,8 +98,8 @@ static void answer(struct loop_timer *timer)
     bool proposes = outcome && outcome->proposed && outcome->proposed->files.items && !run->confirm_write;
     bool writes = outcome && run->confirm_write && run->approved && !is_outcome(outcome, "failure");
 
-    if (outcome && outcome->told.len)
-        tool_run_script_events(run, outcome->told.buf, outcome->told.len);
+    if (outcome)
+        script_emit(run->emitter, run->call, outcome->told.buf, outcome->told.len);
     state->working = proposes || writes;
     if (state->working)
         loop_work_start(run->env->loop, &state->work, run_work, worked);

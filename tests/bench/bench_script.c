@@ -11,7 +11,7 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "bench.h"
-#include "event/event.h"
+#include "event/emitter.h"
 #include "event/journal.h"
 #include "sandbox/box.h"
 #include "sandbox/executor.h"
@@ -263,6 +263,7 @@ struct through {
     struct loop *loop;
     struct box *box;
     struct script_run *run;
+    struct emitter emitter;
     struct journal *journal; /* NULL: events are not recorded */
     struct script_request request;
     double began, ended; /* of the script */
@@ -271,22 +272,14 @@ struct through {
 };
 
 /* As the turn does it. */
-static void on_events(void *user, const char *lines, size_t len)
+static int on_events(struct emitter *emitter, struct event *events, size_t count)
 {
-    struct through *t = user;
-    CLEANUP(free) char *copy = xmemdup0(lines, len);
-    struct event *events = NULL;
-    size_t count = 0, room = 0;
+    struct through *t = CONTAINER_OF(emitter, struct through, emitter);
 
-    for (char *line = copy, *end; (end = strchr(line, '\n')); line = end + 1) {
-        *end = '\0';
-        GROW(events, count, room);
-        events[count++] = (struct event){.type = EVENT_SCRIPT_EVENT, .script_event = {.call = "c1", .event = line}};
-    }
     t->events += count;
     if (t->journal && journal_append_all(t->journal, events, count, NULL) < 0)
         give_up("the journal cannot be written");
-    free(events);
+    return 0;
 }
 
 static void on_done(void *user, struct script_result *take_result)
@@ -303,10 +296,13 @@ static void on_done(void *user, struct script_result *take_result)
 static void on_ready(void *user, struct box *box, const struct json *ready)
 {
     struct through *t = user;
-    struct script_listener listener = {.events = on_events, .done = on_done, .user = t};
+    struct script_listener listener = {.done = on_done, .user = t};
 
     (void)ready;
     t->began = bench_now_s();
+    t->emitter = (struct emitter){.emit = on_events};
+    t->request.emitter = &t->emitter;
+    t->request.call = "c1";
     t->run = script_run_start(t->loop, box_channel(box), &t->request, &listener);
 }
 

@@ -8,6 +8,7 @@
 #include "base/loop.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
+#include "event/emitter.h"
 #include "sandbox/channel.h"
 #include "sandbox/executor.h"
 #include <string.h>
@@ -24,6 +25,7 @@ struct harness {
     bool waits; /* for the listener */
     struct loop_task task;
     int dones;
+    struct emitter emitter;
     size_t events;
     struct strbuf result;
 };
@@ -57,17 +59,12 @@ static void check_event(const char *line, size_t len)
         BUG("this is no event of ours");
 }
 
-static void on_events(void *user, const char *lines, size_t len)
+static int on_events(struct emitter *emitter, struct event *events, size_t count)
 {
-    struct harness *harness = user;
-    const char *end = lines + len;
-    if (!len || end[-1] != '\n')
-        BUG("half a line was told");
-    for (const char *line = lines, *stop; line < end; line = stop + 1) {
-        stop = memchr(line, '\n', (size_t)(end - line));
-        check_event(line, (size_t)(stop - line));
-        harness->events++;
-    }
+    for (size_t i = 0; i < count; i++)
+        check_event(events[i].script_event.event, strlen(events[i].script_event.event));
+    CONTAINER_OF(emitter, struct harness, emitter)->events += count;
+    return 0;
 }
 
 static enum script_heard on_intermediate(void *user, const struct script_part *part, struct err *err)
@@ -134,7 +131,9 @@ static void feed(struct harness *harness, const char *bytes, size_t len)
 static void run(struct harness *harness, const char *bytes, size_t len, unsigned how)
 {
     struct fake_clock clock;
+    harness->emitter = (struct emitter){.emit = on_events};
     struct script_request request = {.execution_id = "e1",
+                                     .emitter = &harness->emitter,
                                      .script = "pass",
                                      .mode = how & 1 ? SCRIPT_INTERACTIVE : SCRIPT_PLAN,
                                      .max_output_bytes = how & 4 ? 64 + (how >> 3) : 0};
@@ -142,7 +141,7 @@ static void run(struct harness *harness, const char *bytes, size_t len, unsigned
     harness->loop = loop_new(&clock.base);
     harness->channel = (struct channel){.ops = &ops, .ordered = how & 2};
     harness->run = script_run_start(harness->loop, &harness->channel, &request,
-                                    &(struct script_listener){on_events, on_intermediate, on_done, harness});
+                                    &(struct script_listener){on_intermediate, on_done, harness});
     feed(harness, bytes, len);
     settle(harness);
     loop_run(harness->loop);

@@ -7,13 +7,15 @@
 
 #include <cmocka.h>
 
-static void on_events(void *user, const char *lines, size_t len)
+static int on_events(struct emitter *emitter, struct event *events, size_t count)
 {
-    struct executor_rig *f = user;
-    strbuf_add(&f->events, lines, len);
+    struct executor_rig *f = CONTAINER_OF(emitter, struct executor_rig, emitter);
+    for (size_t i = 0; i < count; i++)
+        strbuf_addf(&f->events, "%s\n", events[i].script_event.event);
     f->tellings++;
     if (f->cancels_at_event)
         script_run_cancel(f->run, "enough");
+    return 0;
 }
 
 static void callback_over(struct loop_timer *timer)
@@ -55,7 +57,9 @@ int executor_rig_set_up(void **state)
     fake_clock_init(&f->clock);
     f->loop = loop_new(&f->clock.base);
     fake_channel_init(&f->harness, f->loop);
-    f->request = (struct script_request){.execution_id = "e1", .script = "pass", .timeout_s = 10};
+    f->emitter = (struct emitter){.emit = on_events};
+    f->request =
+        (struct script_request){.execution_id = "e1", .script = "pass", .timeout_s = 10, .emitter = &f->emitter};
     strbuf_init(&f->events);
     strbuf_init(&f->seen);
     *state = f;
@@ -77,7 +81,7 @@ int executor_rig_tear_down(void **state)
 void executor_rig_start(struct executor_rig *f)
 {
     f->run = script_run_start(f->loop, &f->harness.base, &f->request,
-                              &(struct script_listener){on_events, on_intermediate, on_done, f});
+                              &(struct script_listener){on_intermediate, on_done, f});
     assert_int_equal(f->dones, 0); /* never from within */
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/loop.h"
 #include "base/strbuf.h"
+#include "event/emitter.h"
 #include "sandbox/executor.h"
 #include "support/fake_channel.h"
 
@@ -25,6 +26,7 @@ struct executor_rig {
     struct script_result result;
     int64_t done_us;
     int dones;
+    struct emitter emitter;
     struct strbuf events; /* each with its newline */
     int tellings;
     struct strbuf seen;  /* intermediates, data then a blank */

@@ -3,6 +3,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
+#include "event/emitter.h"
 #include "sandbox/toolset.h"
 #include "support/fake_pool.h"
 #include "support/fake_provider.h"
@@ -20,6 +21,7 @@ struct fixture {
     struct author_options options;
     struct author *author;
     struct loop_timer cancelling;
+    struct emitter emitter;
     struct strbuf told; /* of the run: "begins 1|", "error|", "waits 500|" */
     struct run_record record;
     int asks, dones;
@@ -60,14 +62,13 @@ static void on_begins(void *user, const struct run_record *record)
     strbuf_addf(&f->told, "begins %zu|", record->count);
 }
 
-static void on_events(void *user, size_t attempt, const char *lines, size_t len)
+static int on_events(struct emitter *emitter, struct event *events, size_t count)
 {
-    struct fixture *f = user;
+    struct fixture *f = CONTAINER_OF(emitter, struct fixture, emitter);
     CLEANUP(arena) struct arena arena = ARENA_INIT;
-    (void)attempt;
-    for (const char *line = lines, *end; (end = memchr(line, '\n', len - (size_t)(line - lines))); line = end + 1)
-        strbuf_addf(&f->told, "%s|",
-                    json_str(json_get(json_parse(&arena, line, (size_t)(end - line), NULL), "type"), "?"));
+    for (size_t i = 0; i < count; i++)
+        strbuf_addf(&f->told, "%s|", json_str(json_get(event_leaf(&arena, events[i].script_event.event), "type"), "?"));
+    return 0;
 }
 
 static void on_waits(void *user, const char *error, int64_t wait_ms)
@@ -101,8 +102,9 @@ static int set_up(void **state)
     f->pool.harness.asked = answer;
     f->model = fake_provider_new(f->loop);
     strbuf_init(&f->told);
+    f->emitter = (struct emitter){.emit = on_events};
     f->options = (struct author_options){
-        .run = {.loop = f->loop, .pool = fake_pool(&f->pool), .timeout_s = 10},
+        .run = {.loop = f->loop, .pool = fake_pool(&f->pool), .timeout_s = 10, .emitter = &f->emitter},
         .provider = &f->model->base,
         .wish = "count to three",
         .tools = &f->pool.tools,
@@ -135,8 +137,7 @@ static void says(struct fixture *f, const char *text)
 static void run_until(struct fixture *f, enum script_mode mode, int64_t cancel_ms)
 {
     f->options.run.mode = mode;
-    f->author =
-        author_start(&f->options, &(struct author_listener){on_asks, on_begins, on_events, on_waits, on_done, f});
+    f->author = author_start(&f->options, &(struct author_listener){on_asks, on_begins, on_waits, on_done, f});
     if (cancel_ms >= 0)
         loop_timer_start(f->loop, &f->cancelling, cancel_ms * 1000, cancel_now);
     loop_run(f->loop);

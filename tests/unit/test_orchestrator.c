@@ -4,6 +4,7 @@
 #include "base/json.h"
 #include "base/loop.h"
 #include "base/mem.h"
+#include "event/emitter.h"
 #include "sandbox/orchestrator.h"
 #include "support/fake_pool.h"
 #include <setjmp.h>
@@ -26,6 +27,8 @@ struct fixture {
     struct loop_timer writing, cancelling;
     size_t asked;
     struct strbuf errors; /* as the author saw them, each with | */
+    struct emitter emitter;
+    size_t attempt;       /* that runs */
     struct strbuf events; /* attempt number and type */
     struct run_record record;
     int dones;
@@ -72,7 +75,8 @@ static void written(struct loop_timer *timer)
 static void on_begins(void *user, const struct run_record *record)
 {
     struct fixture *f = user;
-    strbuf_addf(&f->events, "%zu begins|", record->count - 1);
+    f->attempt = record->count - 1;
+    strbuf_addf(&f->events, "%zu begins|", f->attempt);
 }
 
 static void on_next(void *user, struct orchestration *run, const struct run_record *record)
@@ -91,16 +95,16 @@ static void on_next(void *user, struct orchestration *run, const struct run_reco
         hand_in(f);
 }
 
-static void on_events(void *user, size_t attempt, const char *lines, size_t len)
+static int on_events(struct emitter *emitter, struct event *events, size_t count)
 {
-    struct fixture *f = user;
+    struct fixture *f = CONTAINER_OF(emitter, struct fixture, emitter);
     CLEANUP(arena) struct arena arena = ARENA_INIT;
-    for (const char *line = lines, *end; (end = memchr(line, '\n', len - (size_t)(line - lines))); line = end + 1) {
-        const struct json *event = json_parse(&arena, line, (size_t)(end - line), NULL);
-        strbuf_addf(&f->events, "%zu %s|", attempt, json_str(json_get(event, "type"), "?"));
-    }
+    for (size_t i = 0; i < count; i++)
+        strbuf_addf(&f->events, "%zu %s|", f->attempt,
+                    json_str(json_get(event_leaf(&arena, events[i].script_event.event), "type"), "?"));
     if (f->cancels_at_event)
         orchestrator_cancel(f->run);
+    return 0;
 }
 
 static void on_done(void *user, struct run_record *take_record)
@@ -129,7 +133,9 @@ static int set_up(void **state)
     f->loop = loop_new(&f->clock.base);
     fake_pool_init(&f->pool, f->loop);
     f->pool.harness.asked = answer;
-    f->options = (struct orchestrator_options){.loop = f->loop, .pool = fake_pool(&f->pool), .timeout_s = 10};
+    f->emitter = (struct emitter){.emit = on_events};
+    f->options = (struct orchestrator_options){
+        .loop = f->loop, .pool = fake_pool(&f->pool), .timeout_s = 10, .emitter = &f->emitter};
     f->cancel_at_ms = -1;
     strbuf_init(&f->errors);
     strbuf_init(&f->events);
@@ -153,7 +159,7 @@ static void run(struct fixture *f, enum script_mode mode, const char *const *scr
 {
     f->options.mode = mode;
     f->scripts = scripts;
-    f->run = orchestrator_start(&f->options, &(struct orchestrator_author){on_next, on_begins, on_events, on_done, f});
+    f->run = orchestrator_start(&f->options, &(struct orchestrator_author){on_next, on_begins, on_done, f});
     if (f->cancel_at_ms >= 0)
         loop_timer_start(f->loop, &f->cancelling, f->cancel_at_ms * 1000, cancel_now);
     assert_int_equal(f->asked, 0);
