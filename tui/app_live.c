@@ -1,8 +1,8 @@
 /* The live stage: an engine with somebody in front of it. `run`, the demo, a recording that is executed, and a fork are
  * the same thing with another model, another folder and another journal.
  *
- * Panes read the session of the engine and the lines of its own journal file: there is no second way from what happens
- * to what is shown. */
+ * Panes read the session of the engine, and long texts from the events that its sink puts in the cache or, when those are
+ * gone from there, from the lines of its own journal file: there is no second way from what happens to what is shown. */
 
 #include "app_live.h"
 #include "app_servers.h"

@@ -66,7 +66,27 @@ bool call_row_newest(struct strbuf *out, struct told *told, const struct view *v
     return true;
 }
 
-/* ---- names ---- */
+/* ---- looks and names ---- */
+
+enum look call_row_look(const struct session_call *call)
+{
+    switch ((enum call_state)call->state) {
+    case CALL_PLANNED:
+        return LOOK_CALL_PLANNED;
+    case CALL_RUNNING:
+        return LOOK_CALL_RUNNING;
+    case CALL_ASKING:
+        return LOOK_CALL_ASKS;
+    case CALL_DONE:
+        return call->program_end ? LOOK_CALL_FAILED : LOOK_CALL_DONE;
+    case CALL_DENIED:
+        return LOOK_CALL_DENIED;
+    case CALL_FAILED:
+    case CALL_TIMED_OUT:
+        return LOOK_CALL_FAILED;
+    }
+    return LOOK_TEXT;
+}
 
 /* What comes behind the name of the family: our own for programs, or a tool server. NULL: it has none. */
 static const char *name_in_family(const char *name)

@@ -16,6 +16,8 @@ void call_row_reason(struct strbuf *out, const struct session_call *call);
  * something else: that has a line of its own. */
 bool call_row_newest(struct strbuf *out, struct told *told, const struct view *view, const struct session_call *call);
 
+/* The look of its state. */
+enum look call_row_look(const struct session_call *call);
 /* The name of a tool, to the end of the place. One that is too long goes without what others of its family begin with too:
  * "…write_stdin". */
 int call_row_name_columns(const char *name, int most); /* that it takes of so many at most */

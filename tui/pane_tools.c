@@ -135,30 +135,10 @@ static void paint_heads(struct canvas *canvas, struct rect at, const struct colu
         canvas_right(canvas, at, 0, 0, LOOK_DIM, "bytes");
 }
 
-static enum look state_look(const struct session_call *call)
-{
-    switch ((enum call_state)call->state) {
-    case CALL_PLANNED:
-        return LOOK_CALL_PLANNED;
-    case CALL_RUNNING:
-        return LOOK_CALL_RUNNING;
-    case CALL_ASKING:
-        return LOOK_CALL_ASKS;
-    case CALL_DONE:
-        return call->program_end ? LOOK_CALL_FAILED : LOOK_CALL_DONE;
-    case CALL_DENIED:
-        return LOOK_CALL_DENIED;
-    case CALL_FAILED:
-    case CALL_TIMED_OUT:
-        return LOOK_CALL_FAILED;
-    }
-    return LOOK_TEXT;
-}
-
 /* Beside the number, so that where it stands can be seen without reading. */
 static void paint_state_sign(struct canvas *canvas, struct rect at, int col, const struct session_call *call)
 {
-    enum look look = state_look(call);
+    enum look look = call_row_look(call);
     switch ((enum call_state)call->state) {
     case CALL_ASKING:
     case CALL_RUNNING:
@@ -232,11 +212,11 @@ static void paint_state(struct canvas *canvas, struct rect at, const struct colu
     const char *state = words_call_state(call, buf), *number = state + strcspn(state, " ");
     bool narrow = c->state < 10;
     if (narrow && strcmp(state, "timed out") == 0)
-        canvas_str(canvas, at, 0, c->at_state, state_look(call), "timeout");
+        canvas_str(canvas, at, 0, c->at_state, call_row_look(call), "timeout");
     else if (narrow && strncmp(state, "signal", 6) == 0)
-        canvas_printf(canvas, at, 0, c->at_state, state_look(call), "sig%s", number);
+        canvas_printf(canvas, at, 0, c->at_state, call_row_look(call), "sig%s", number);
     else
-        canvas_str(canvas, at, 0, c->at_state, state_look(call), state);
+        canvas_str(canvas, at, 0, c->at_state, call_row_look(call), state);
 }
 
 static void paint_call(const struct sheet *sheet, struct rect at, uint32_t index)
@@ -339,7 +319,7 @@ static void paint_line(struct sheet *sheet, struct rect at, uint32_t index, size
                     call->outputs - 1);
     } else {
         call_row_reason(&words, call);
-        paint_child(sheet, at, SIGN_CORNER, state_look(call), NULL, words.buf, words.len, 0);
+        paint_child(sheet, at, SIGN_CORNER, call_row_look(call), NULL, words.buf, words.len, 0);
     }
     hits_show(sheet->canvas, at, sheet->tools->pane.search_text);
 }

@@ -135,26 +135,11 @@ static void paint_why(struct sheet *sheet, int row, uint32_t index)
 
 /* A call */
 
+/* A bar that says nothing else says how long it took. */
 static enum look look_of(const struct session_call *call, bool slowest)
 {
-    switch ((enum call_state)call->state) {
-    case CALL_PLANNED:
-        return LOOK_CALL_PLANNED;
-    case CALL_RUNNING:
-        return LOOK_CALL_RUNNING;
-    case CALL_ASKING:
-        return LOOK_CALL_ASKS;
-    case CALL_DENIED:
-        return LOOK_CALL_DENIED;
-    case CALL_FAILED:
-    case CALL_TIMED_OUT:
-        return LOOK_CALL_FAILED;
-    case CALL_DONE:
-        if (call->program_end)
-            return LOOK_CALL_FAILED;
-        break;
-    }
-    return slowest ? LOOK_WAVE_SLOWEST : LOOK_WAVE_BAR;
+    enum look look = call_row_look(call);
+    return look != LOOK_CALL_DONE ? look : slowest ? LOOK_WAVE_SLOWEST : LOOK_WAVE_BAR;
 }
 
 /* The bar from one time of the axis to another; returns the column behind it. */

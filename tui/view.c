@@ -87,6 +87,11 @@ void view_cache_free(struct view_cache *cache)
     free(cache);
 }
 
+size_t view_cache_count(const struct view_cache *cache)
+{
+    return cache->count;
+}
+
 /* Keeps the cache within its bounds. The last one that had to go is given back, to be used again; NULL: none. */
 static struct cached *trim(struct view_cache *cache, size_t most)
 {
@@ -209,7 +214,7 @@ struct arena *view_arena(const struct view *view)
 
 const struct json *view_json(const struct view *view, const char *text)
 {
-    return text ? json_parse(&view->cache->arena, text, strlen(text), NULL) : NULL;
+    return event_leaf(&view->cache->arena, text);
 }
 
 /* ---- by number ---- */

@@ -19,6 +19,7 @@ enum view_mode { VIEW_LIVE, VIEW_REPLAY, VIEW_EXECUTE };
 struct view_cache;
 struct view_cache *view_cache_new(void);
 void view_cache_free(struct view_cache *cache);
+size_t view_cache_count(const struct view_cache *cache);
 /* Takes in a copy of an event that was just recorded and folded: a live screen decodes no line that it has written. */
 void view_cache_put(struct view_cache *cache, const struct event *event, const struct session *session);
 
