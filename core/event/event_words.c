@@ -148,18 +148,21 @@ static const char *model_named(struct arena *arena, const struct event_model_inf
 }
 
 /* The first of the values that are known. */
-static void add_budget(struct strbuf *out, const struct event_budget_values *values)
+static const char *budget_named(struct arena *arena, const struct event_budget_values *values)
 {
+    CLEANUP(strbuf) struct strbuf out = STRBUF_INIT;
     struct event_layout layout = event_record_layout(EVENT_RECORD_budget_values);
     size_t count = 0;
     for (size_t i = 0; values && i < layout.count; i++) {
-        if ((values->present && !(values->present & (uint64_t)1 << i)) || count++ >= ITEMS_SHOWN)
+        size_t offset = layout.fields[i].offset;
+        if (!has_field(EVENT_RECORD_budget_values, values, offset) || count++ >= ITEMS_SHOWN)
             continue;
-        strbuf_addf(out, "%s%s ", count > 1 ? ", " : "", layout.fields[i].name);
-        json_write_num(out, *(const double *)((const char *)values + layout.fields[i].offset));
+        strbuf_addf(&out, "%s%s ", count > 1 ? ", " : "", layout.fields[i].name);
+        json_write_num(&out, *(const double *)((const char *)values + offset));
     }
     if (count > ITEMS_SHOWN)
-        strbuf_addf(out, ", %zu more", count - ITEMS_SHOWN);
+        strbuf_addf(&out, ", %zu more", count - ITEMS_SHOWN);
+    return arena_memdup0(arena, out.buf, out.len);
 }
 
 /* ---- JSON of others, by its shape ---- */
@@ -223,153 +226,75 @@ static const char *json_named(struct arena *arena, const char *text)
     return arena_memdup0(arena, out.buf, out.len);
 }
 
-static void finished_row(struct strbuf *out, struct arena *arena, const struct event_tool_finished *e)
+/* ---- rows ---- */
+
+/* What a failed, denied or long outcome is called. */
+static const char *outcome_named(struct arena *arena, const struct event_tool_finished *e)
 {
     const char *artifact = e->artifact ? e->artifact->path ? e->artifact->path : e->artifact->id : NULL;
-    row(out, "%s|%s|%s|%jd ms|%-s|%-s|%-s", e->call, e->tool, e->outcome, e->elapsed_ms,
-        exact(arena, e->failure ? e->failure->error : NULL), exact(arena, e->denied ? e->denied->reason : NULL),
-        exact(arena, artifact));
+    CLEANUP(strbuf) struct strbuf out = STRBUF_INIT;
+    row(&out, "%-s|%-s|%-s", exact(arena, e->failure ? e->failure->error : NULL),
+        exact(arena, e->denied ? e->denied->reason : NULL), exact(arena, artifact));
+    return arena_memdup0(arena, out.buf, out.len);
 }
-
-/* ---- rows ---- */
 
 static void event_row(struct strbuf *out, const struct event *event)
 {
     CLEANUP(arena) struct arena arena = ARENA_INIT;
+#define ROW(ID, member, ...)                                                                                           \
+    case EVENT_##ID: {                                                                                                 \
+        const struct event_##member *e = &event->member;                                                               \
+        row(out, __VA_ARGS__);                                                                                         \
+        break;                                                                                                         \
+    }
+    /* clang-format off */
     switch (event->type) {
-    case EVENT_SESSION_STARTED:
-        row(out, "%s|%-s|in %s", event->session_started.session, model_named(&arena, event->session_started.model),
-            event->session_started.workspace);
-        break;
-    case EVENT_TURN_STARTED:
-        row(out, "%s", event->turn_started.prompt);
-        break;
-    case EVENT_CONTEXT_LOADED:
-        row(out, "memory: %-s|pack: %-s", NAMES(event->context_loaded.memory, memory_item, text),
-            NAMES(event->context_loaded.pack, pack_entry, path));
-        break;
-    case EVENT_BUDGET_OPENED:
-        add_budget(out, event->budget_opened.limits);
-        break;
-    case EVENT_TURN_PREPARED:
-        row(out, "messages: %jd|tools: %-s",
-            event->turn_prepared.messages.count ? (int64_t)event->turn_prepared.messages.count : EVENT_NULL_INT,
-            STRINGS(event->turn_prepared.tools));
-        break;
-    case EVENT_MODEL_REQUESTED:
-        row(out, "step %jd", event->model_requested.step);
-        break;
-    case EVENT_MODEL_DELTA:
-        row(out, "%s|%s", event->model_delta.text, event->model_delta.thinking);
-        break;
-    case EVENT_MODEL_RESPONDED:
-        row(out, "step %jd|%-s|%s", event->model_responded.step,
-            NAMES(event->model_responded.tool_calls, tool_request, name), event->model_responded.text);
-        break;
-    case EVENT_MODEL_FAILED:
-        row(out, "step %jd|attempt %jd|%s|again in %jd ms", event->model_failed.step, event->model_failed.attempt,
-            event->model_failed.error, event->model_failed.retry_in_ms);
-        break;
-    case EVENT_MODEL_CHANGED:
-        row(out, "%-s|by %s", model_named(&arena, event->model_changed.model), event->model_changed.by);
-        break;
-    case EVENT_TOOLS_CHANGED:
-        row(out, "added: %-s|changed: %-s|removed: %-s", STRINGS(event->tools_changed.added),
-            STRINGS(event->tools_changed.changed), STRINGS(event->tools_changed.removed));
-        break;
-    case EVENT_CONTEXT_COMPACTED:
-        row(out, "step %jd|%jd tokens|now %jd|%s", event->context_compacted.step, event->context_compacted.before,
-            event->context_compacted.after, event->context_compacted.how);
-        break;
-    case EVENT_WAVES_PLANNED:
-        row(out, "step %jd|%-s", event->waves_planned.step, waves_named(&arena, &event->waves_planned.waves));
-        break;
-    case EVENT_TOOL_STARTED:
-        row(out, "%s|%s|%-s", event->tool_started.call, event->tool_started.tool,
-            json_named(&arena, event->tool_started.arguments));
-        break;
-    case EVENT_TOOL_OUTPUT:
-        row(out, "%s|%s|%s", event->tool_output.call, event->tool_output.stream, event->tool_output.text);
-        break;
-    case EVENT_SCRIPT_EVENT:
-        row(out, "%s|%-s", event->script_event.call, json_named(&arena, event->script_event.event));
-        break;
-    case EVENT_WRITE_PROPOSED:
-        row(out, "%s|%-s", event->write_proposed.call, FILES(event->write_proposed.files, proposed_file));
-        break;
-    case EVENT_WRITE_DECIDED:
-        row(out, "%s|%s|by %s|%s", event->write_decided.ask, event->write_decided.decision, event->write_decided.by,
-            event->write_decided.reason);
-        break;
-    case EVENT_CHECKPOINT_SAVED:
-        row(out, "%s|%s|%-s", event->checkpoint_saved.call, event->checkpoint_saved.checkpoint,
-            STRINGS(event->checkpoint_saved.paths));
-        break;
-    case EVENT_WRITE_APPLIED:
-        row(out, "%s|%-s", event->write_applied.call, FILES(event->write_applied.files, applied_file));
-        break;
-    case EVENT_WRITE_UNDONE:
-        row(out, "%s|%-s", event->write_undone.checkpoint, STRINGS(event->write_undone.paths));
-        break;
-    case EVENT_TOOL_FINISHED:
-        finished_row(out, &arena, &event->tool_finished);
-        break;
-    case EVENT_WORKSPACE_OP:
-        row(out, "%s|%jd ms|%-s|%s", event->workspace_op.op, event->workspace_op.elapsed_ms,
-            json_named(&arena, event->workspace_op.attrs), event->workspace_op.error);
-        break;
-    case EVENT_WORKSPACE_STATE:
-        row(out, "%s|%jd bytes|of %jd|%-s", event->workspace_state.exec_id, event->workspace_state.used,
-            event->workspace_state.limit, NAMES(event->workspace_state.entries, workspace_entry, path));
-        break;
-    case EVENT_PROGRAM_STARTED:
-        row(out, "%s|%s|in %s", event->program_started.program, event->program_started.cmd, event->program_started.cwd);
-        break;
-    case EVENT_PROGRAM_OUTPUT:
-        row(out, "%s|%s", event->program_output.program, event->program_output.text);
-        break;
-    case EVENT_PROGRAM_INPUT:
-        row(out, "%s|by %s|%s", event->program_input.program, event->program_input.by, event->program_input.text);
-        break;
-    case EVENT_PROGRAM_ENDED:
-        row(out, "%s|exit %jd|%s", event->program_ended.program, event->program_ended.exit_code,
-            event->program_ended.why);
-        break;
-    case EVENT_NETWORK_CONNECTED:
-        row(out, "%s|%s|port %jd|%jd bytes", event->network_connected.call, event->network_connected.host,
-            event->network_connected.port, event->network_connected.bytes);
-        break;
-    case EVENT_LATE_SUPPRESSED:
-        row(out, "%s|after %jd ms", event->late_suppressed.call, event->late_suppressed.elapsed_ms);
-        break;
-    case EVENT_REFLECTION:
-        row(out, "step %jd|%s", event->reflection.step, event->reflection.text);
-        break;
-    case EVENT_BUDGET_CHARGED:
-        add_budget(out, event->budget_charged.used);
-        break;
-    case EVENT_BUDGET_WARNED:
-        row(out, "%s|%g|of %g", event->budget_warned.key, event->budget_warned.used, event->budget_warned.limit);
-        break;
-    case EVENT_HELD:
-        row(out, "%s|%s", event->held.gate, event->held.call);
-        break;
-    case EVENT_RELEASED:
-        row(out, "%s|by %s", event->released.gate, event->released.by);
-        break;
-    case EVENT_EDITED:
-        row(out, "%s|%s", event->edited.what, event->edited.call);
-        break;
-    case EVENT_TURN_FINALIZED:
-        row(out, "citations: %-s", NAMES(event->turn_finalized.citations, citation, ref));
-        break;
-    case EVENT_TURN_FINISHED:
-        row(out, "%s|%jd steps|%jd calls|%jd ms|%s", event->turn_finished.status, event->turn_finished.steps,
-            event->turn_finished.tool_calls, event->turn_finished.elapsed_ms, event->turn_finished.text);
-        break;
-    case EVENT_SESSION_ENDED:
-        row(out, "%s", event->session_ended.reason);
-        break;
+    ROW(SESSION_STARTED, session_started, "%s|%-s|in %s", e->session, model_named(&arena, e->model), e->workspace)
+    ROW(TURN_STARTED, turn_started, "%s", e->prompt)
+    ROW(CONTEXT_LOADED, context_loaded, "memory: %-s|pack: %-s",
+        NAMES(e->memory, memory_item, text), NAMES(e->pack, pack_entry, path))
+    ROW(BUDGET_OPENED, budget_opened, "%-s", budget_named(&arena, e->limits))
+    ROW(TURN_PREPARED, turn_prepared, "messages: %jd|tools: %-s",
+        e->messages.count ? (int64_t)e->messages.count : EVENT_NULL_INT, STRINGS(e->tools))
+    ROW(MODEL_REQUESTED, model_requested, "step %jd", e->step)
+    ROW(MODEL_DELTA, model_delta, "%s|%s", e->text, e->thinking)
+    ROW(MODEL_RESPONDED, model_responded, "step %jd|%-s|%s", e->step, NAMES(e->tool_calls, tool_request, name), e->text)
+    ROW(MODEL_FAILED, model_failed, "step %jd|attempt %jd|%s|again in %jd ms",
+        e->step, e->attempt, e->error, e->retry_in_ms)
+    ROW(MODEL_CHANGED, model_changed, "%-s|by %s", model_named(&arena, e->model), e->by)
+    ROW(TOOLS_CHANGED, tools_changed, "added: %-s|changed: %-s|removed: %-s",
+        STRINGS(e->added), STRINGS(e->changed), STRINGS(e->removed))
+    ROW(CONTEXT_COMPACTED, context_compacted, "step %jd|%jd tokens|now %jd|%s", e->step, e->before, e->after, e->how)
+    ROW(WAVES_PLANNED, waves_planned, "step %jd|%-s", e->step, waves_named(&arena, &e->waves))
+    ROW(TOOL_STARTED, tool_started, "%s|%s|%-s", e->call, e->tool, json_named(&arena, e->arguments))
+    ROW(TOOL_OUTPUT, tool_output, "%s|%s|%s", e->call, e->stream, e->text)
+    ROW(SCRIPT_EVENT, script_event, "%s|%-s", e->call, json_named(&arena, e->event))
+    ROW(WRITE_PROPOSED, write_proposed, "%s|%-s", e->call, FILES(e->files, proposed_file))
+    ROW(WRITE_DECIDED, write_decided, "%s|%s|by %s|%s", e->ask, e->decision, e->by, e->reason)
+    ROW(CHECKPOINT_SAVED, checkpoint_saved, "%s|%s|%-s", e->call, e->checkpoint, STRINGS(e->paths))
+    ROW(WRITE_APPLIED, write_applied, "%s|%-s", e->call, FILES(e->files, applied_file))
+    ROW(WRITE_UNDONE, write_undone, "%s|%-s", e->checkpoint, STRINGS(e->paths))
+    ROW(TOOL_FINISHED, tool_finished, "%s|%s|%s|%jd ms|%-s",
+        e->call, e->tool, e->outcome, e->elapsed_ms, outcome_named(&arena, e))
+    ROW(WORKSPACE_OP, workspace_op, "%s|%jd ms|%-s|%s", e->op, e->elapsed_ms, json_named(&arena, e->attrs), e->error)
+    ROW(WORKSPACE_STATE, workspace_state, "%s|%jd bytes|of %jd|%-s",
+        e->exec_id, e->used, e->limit, NAMES(e->entries, workspace_entry, path))
+    ROW(PROGRAM_STARTED, program_started, "%s|%s|in %s", e->program, e->cmd, e->cwd)
+    ROW(PROGRAM_OUTPUT, program_output, "%s|%s", e->program, e->text)
+    ROW(PROGRAM_INPUT, program_input, "%s|by %s|%s", e->program, e->by, e->text)
+    ROW(PROGRAM_ENDED, program_ended, "%s|exit %jd|%s", e->program, e->exit_code, e->why)
+    ROW(NETWORK_CONNECTED, network_connected, "%s|%s|port %jd|%jd bytes", e->call, e->host, e->port, e->bytes)
+    ROW(LATE_SUPPRESSED, late_suppressed, "%s|after %jd ms", e->call, e->elapsed_ms)
+    ROW(REFLECTION, reflection, "step %jd|%s", e->step, e->text)
+    ROW(BUDGET_CHARGED, budget_charged, "%-s", budget_named(&arena, e->used))
+    ROW(BUDGET_WARNED, budget_warned, "%s|%g|of %g", e->key, e->used, e->limit)
+    ROW(HELD, held, "%s|%s", e->gate, e->call)
+    ROW(RELEASED, released, "%s|by %s", e->gate, e->by)
+    ROW(EDITED, edited, "%s|%s", e->what, e->call)
+    ROW(TURN_FINALIZED, turn_finalized, "citations: %-s", NAMES(e->citations, citation, ref))
+    ROW(TURN_FINISHED, turn_finished, "%s|%jd steps|%jd calls|%jd ms|%s",
+        e->status, e->steps, e->tool_calls, e->elapsed_ms, e->text)
+    ROW(SESSION_ENDED, session_ended, "%s", e->reason)
     case EVENT_OTHER:
         if (event->raw)
             add_flat(out, event->raw, event->raw_len, TEXT_CHARS, false);
@@ -378,6 +303,8 @@ static void event_row(struct strbuf *out, const struct event *event)
     case EVENT_TYPE_COUNT:
         break;
     }
+    /* clang-format on */
+#undef ROW
 }
 
 /* ---- sentences ---- */
@@ -464,7 +391,7 @@ static void model_failed(struct strbuf *out, const struct event_model_failed *e)
 }
 
 /* "approved in part by key, 1 of 2 hunks after 3.2 s" */
-static void write_decided(struct strbuf *out, const struct event_write_decided *e)
+static void write_decided(struct strbuf *out, enum words_form form, const struct event_write_decided *e)
 {
     bool partial = e->decision && strcmp(e->decision, "partial") == 0;
     int64_t kept = 0, of = 0;
@@ -483,6 +410,8 @@ static void write_decided(struct strbuf *out, const struct event_write_decided *
         strbuf_addstr(out, " after ");
         text_ms(out, e->waited_ms);
     }
+    if (form == WORDS_PLAIN && e->reason && *e->reason)
+        strbuf_addf(out, ": %s", e->reason);
 }
 
 void words_counts(struct strbuf *out, int64_t added, int64_t removed)
@@ -547,6 +476,59 @@ static void budget_warned(struct strbuf *out, const struct event_budget_warned *
     strbuf_addf(out, " used (%.0f %%)", e->used / e->limit * 100);
 }
 
+static void context_compacted(struct strbuf *out, const struct event_context_compacted *e)
+{
+    strbuf_addstr(out, "the context was made smaller, ");
+    text_count(out, e->before);
+    strbuf_addstr(out, " to ");
+    text_count(out, e->after);
+    strbuf_addf(out, " tokens: %s", e->how ? e->how : "?");
+}
+
+/* What went well is told by the call that wanted it. */
+static void workspace_op(struct strbuf *out, const struct event_workspace_op *e)
+{
+    if (!e->error || !*e->error)
+        return;
+    add_name(out, e->op, "?");
+    strbuf_addch(out, ' ');
+    text_ms(out, e->elapsed_ms);
+    strbuf_addf(out, ": %s", e->error);
+}
+
+static void late_suppressed(struct strbuf *out, const struct event_late_suppressed *e)
+{
+    add_name(out, e->call, "a call");
+    strbuf_addstr(out, " came back after ");
+    text_ms(out, e->elapsed_ms);
+    strbuf_addstr(out, "; nothing of it was used");
+}
+
+static void reflection(struct strbuf *out, const struct event_reflection *e)
+{
+    bool said = e->text && e->text[strspn(e->text, " \t\r\n")];
+    strbuf_addstr(out, said ? e->text : "(nothing was said)");
+}
+
+/* A question that was answered says so itself. */
+static void released(struct strbuf *out, const struct event_released *e)
+{
+    if (e->by && strcmp(e->by, "decision") == 0)
+        return;
+    add_name(out, e->gate, "?");
+    strbuf_addstr(out, ", released by ");
+    add_name(out, e->by, "?");
+}
+
+static void turn_finalized(struct strbuf *out, const struct event_turn_finalized *e)
+{
+    for (size_t i = 0, shown = 0; i < e->citations.count; i++)
+        if (e->citations.items[i].ref) {
+            strbuf_addstr(out, shown++ ? ", " : "");
+            add_name(out, e->citations.items[i].ref, "");
+        }
+}
+
 static void edited(struct strbuf *out, const struct event_edited *e)
 {
     const char *after = e->after ? e->after : "gone";
@@ -577,13 +559,9 @@ void words_turn_end(struct strbuf *out, const struct event_turn_finished *e, dou
     }
 }
 
-static void turn_finished(struct strbuf *out, enum words_form form, const struct event_turn_finished *e)
+static void turn_finished(struct strbuf *out, const struct event_turn_finished *e)
 {
     const char *status = e->status && *e->status ? e->status : "ended";
-    if (form == WORDS_PLAIN) {
-        words_turn_end(out, e, NAN);
-        return;
-    }
     strbuf_addf(out, "%s, ", strcmp(status, "budget") == 0 ? "the budget ended it" : status);
     text_plural(out, e->steps, "step", "steps");
     strbuf_addstr(out, ", ");
@@ -595,80 +573,41 @@ static void turn_finished(struct strbuf *out, enum words_form form, const struct
 /* The sentence of a type that has one; false when its row says as much. */
 static bool add_sentence(struct strbuf *out, enum words_form form, const struct event *event)
 {
-    const char *at;
+#define SAY(ID, member)                                                                                                \
+    case EVENT_##ID:                                                                                                   \
+        member(out, &event->member);                                                                                   \
+        return true;
+    /* clang-format off */
     switch (event->type) {
-    case EVENT_SESSION_STARTED:
-        session_started(out, &event->session_started);
-        return true;
-    case EVENT_CONTEXT_LOADED:
-        context_loaded(out, &event->context_loaded);
-        return true;
-    case EVENT_MODEL_RESPONDED:
-        model_responded(out, &event->model_responded);
-        return true;
-    case EVENT_MODEL_FAILED:
-        model_failed(out, &event->model_failed);
-        return true;
+    SAY(SESSION_STARTED, session_started)
+    SAY(CONTEXT_LOADED, context_loaded)
+    SAY(MODEL_RESPONDED, model_responded)
+    SAY(MODEL_FAILED, model_failed)
+    SAY(WRITE_UNDONE, write_undone)
+    SAY(WORKSPACE_OP, workspace_op)
+    SAY(LATE_SUPPRESSED, late_suppressed)
+    SAY(REFLECTION, reflection)
+    SAY(BUDGET_WARNED, budget_warned)
+    SAY(RELEASED, released)
+    SAY(EDITED, edited)
+    SAY(TURN_FINALIZED, turn_finalized)
+        /* clang-format on */
+#undef SAY
     case EVENT_CONTEXT_COMPACTED:
-        if (form == WORDS_PLAIN)
-            return false;
-        strbuf_addstr(out, "the context was made smaller, ");
-        text_count(out, event->context_compacted.before);
-        strbuf_addstr(out, " to ");
-        text_count(out, event->context_compacted.after);
-        strbuf_addf(out, " tokens: %s", event->context_compacted.how ? event->context_compacted.how : "?");
-        return true;
+        if (form == WORDS_HEAD)
+            context_compacted(out, &event->context_compacted);
+        return form == WORDS_HEAD;
     case EVENT_WRITE_DECIDED:
-        write_decided(out, &event->write_decided);
-        if (form == WORDS_PLAIN && event->write_decided.reason && *event->write_decided.reason)
-            strbuf_addf(out, ": %s", event->write_decided.reason);
+        write_decided(out, form, &event->write_decided);
         return true;
     case EVENT_WRITE_APPLIED:
         write_applied(out, form, &event->write_applied);
         return true;
-    case EVENT_WRITE_UNDONE:
-        write_undone(out, &event->write_undone);
-        return true;
-    case EVENT_WORKSPACE_OP: /* what went well is told by the call that wanted it */
-        if (!event->workspace_op.error || !*event->workspace_op.error)
-            return true;
-        add_name(out, event->workspace_op.op, "?");
-        strbuf_addch(out, ' ');
-        text_ms(out, event->workspace_op.elapsed_ms);
-        strbuf_addf(out, ": %s", event->workspace_op.error);
-        return true;
-    case EVENT_LATE_SUPPRESSED:
-        add_name(out, event->late_suppressed.call, "a call");
-        strbuf_addstr(out, " came back after ");
-        text_ms(out, event->late_suppressed.elapsed_ms);
-        strbuf_addstr(out, "; nothing of it was used");
-        return true;
-    case EVENT_REFLECTION:
-        at = event->reflection.text ? event->reflection.text : "";
-        strbuf_addstr(out, at[strspn(at, " \t\r\n")] ? at : "(nothing was said)");
-        return true;
-    case EVENT_BUDGET_WARNED:
-        budget_warned(out, &event->budget_warned);
-        return true;
-    case EVENT_RELEASED: /* a question that was answered says so itself */
-        if (event->released.by && strcmp(event->released.by, "decision") == 0)
-            return true;
-        add_name(out, event->released.gate, "?");
-        strbuf_addstr(out, ", released by ");
-        add_name(out, event->released.by, "?");
-        return true;
-    case EVENT_EDITED:
-        edited(out, &event->edited);
-        return true;
-    case EVENT_TURN_FINALIZED:
-        for (size_t i = 0, shown = 0; i < event->turn_finalized.citations.count; i++)
-            if (event->turn_finalized.citations.items[i].ref) {
-                strbuf_addstr(out, shown++ ? ", " : "");
-                add_name(out, event->turn_finalized.citations.items[i].ref, "");
-            }
-        return true;
     case EVENT_TURN_FINISHED:
-        turn_finished(out, form, &event->turn_finished);
+        if (form == WORDS_HEAD)
+            turn_finished(out, &event->turn_finished);
+        else
+            words_turn_end(out, &event->turn_finished, NAN);
         return true;
     default:
         return false;
