@@ -257,7 +257,7 @@ static void tell(struct plain *plain, const struct event *event)
         plain_call_output(plain, event->tool_output.call, event->tool_output.stream, event->tool_output.text);
         break;
     case EVENT_SCRIPT_EVENT:
-        plain_call_script(plain, event);
+        plain_call_script(plain, &event->script_event);
         break;
     case EVENT_WRITE_PROPOSED:
         plain_write_proposed(plain, event);

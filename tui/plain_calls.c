@@ -12,7 +12,6 @@
 #include "event/words.h"
 #include "plain_internal.h"
 #include "told.h"
-#include <limits.h>
 #include <string.h>
 
 #define ID_WIDTH_MAX   6
@@ -293,18 +292,16 @@ void plain_call_output(struct plain *plain, const char *id, const char *stream, 
         end_partial(plain, call);
 }
 
-/* A message is said as it is; a value has its name before it. */
-void plain_call_script(struct plain *plain, const struct event *event)
+void plain_call_script(struct plain *plain, const struct event_script_event *event)
 {
     CLEANUP(arena) struct arena arena = ARENA_INIT;
     CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
-    const char *sent = event->script_event.event;
-    struct told told;
-    bool read = told_read(&told, event, &arena), value = read && told.data && told.kind != TOLD_PRINTED;
-    if (value)
-        strbuf_addf(&text, "%s ", told.label);
-    strbuf_addf(&text, "%.*s\n", read ? (int)told.len : INT_MAX, read ? told.text : sent ? sent : "");
-    plain_call_output(plain, event->script_event.call, read && !value ? told.label : NULL, text.buf);
+    const struct json *sent = event_leaf(&arena, event->event);
+    words_script_event(&text, sent);
+    if (!text.len && event->event)
+        strbuf_addstr(&text, event->event);
+    strbuf_addch(&text, '\n'); /* each is whole, whatever its level is called */
+    plain_call_output(plain, event->call, json_str(json_get(sent, "level"), NULL), text.buf);
 }
 
 static void add_hidden(struct strbuf *out, size_t lines)

@@ -91,7 +91,7 @@ void plain_call_introduce(struct plain *plain, struct plain_call *call);
 size_t plain_call_indent(const struct plain *plain);
 void plain_call_started(struct plain *plain, const struct event_tool_started *started);
 void plain_call_output(struct plain *plain, const char *call, const char *stream, const char *text);
-void plain_call_script(struct plain *plain, const struct event *event);
+void plain_call_script(struct plain *plain, const struct event_script_event *event);
 void plain_call_finished(struct plain *plain, const struct event_tool_finished *finished);
 /* The call ended: shows what it printed last. */
 void plain_output_end(struct plain *plain, struct plain_call *call);

@@ -2,7 +2,6 @@
  *
  * A row is made of parts with a blank between them. A part whose value is missing or empty falls out with the words
  * around it, so the same parts serve an outcome that has an error and one that has none. Lists name their first items.
- * JSON that belongs to others (arguments, a script's event, attributes) is shown by its shape.
  *
  * The sentences of an account follow below, one function for each type that has one. */
 
@@ -165,65 +164,22 @@ static const char *budget_named(struct arena *arena, const struct event_budget_v
     return arena_memdup0(arena, out.buf, out.len);
 }
 
-/* ---- JSON of others, by its shape ---- */
-
-static void add_json(struct strbuf *out, const struct json *value);
-
-/* An object by what it is called, if it is called anything. */
-static bool add_named(struct strbuf *out, const struct json *object)
+/* JSON of others: arguments and attributes, by what they are about. */
+static const char *subject_named(struct arena *arena, const char *text)
 {
-    static const char *const keys[] = {"pattern", "query", "command", "path", "name",    "ref",
-                                       "id",      "error", "reason",  "text", "message", "type"};
-    for (size_t i = 0; i < COUNT_OF(keys); i++) {
-        const struct json *name = json_get(object, keys[i]);
-        if (name && name->type == JSON_STRING) {
-            add_flat(out, name->text, name->len, TEXT_CHARS, true);
-            return true;
-        }
-    }
-    return false;
+    CLEANUP(strbuf) struct strbuf words = STRBUF_INIT, out = STRBUF_INIT;
+    const struct json *value = event_leaf(arena, text);
+    words_subject(&words, value);
+    for (const char *at = words.buf; *at; at++)
+        strbuf_add(&out, *at == '\n' ? "\\n" : at, *at == '\n' ? 2 : 1);
+    return exact(arena, out.len ? out.buf : json_str(value, ""));
 }
 
-static void add_items(struct strbuf *out, const struct json *container)
-{
-    size_t shown = 0;
-    json_each (item, container) {
-        strbuf_addstr(out, shown++ ? ", " : "");
-        if (shown > ITEMS_SHOWN) {
-            strbuf_addf(out, "%u more", container->count - ITEMS_SHOWN);
-            break;
-        }
-        if (item->key)
-            add_flat(out, item->key, strlen(item->key), TEXT_CHARS, false);
-        strbuf_addstr(out, item->key ? " " : "");
-        add_json(out, item);
-    }
-}
-
-static void add_json(struct strbuf *out, const struct json *value)
-{
-    bool container = value->type == JSON_ARRAY || value->type == JSON_OBJECT;
-    if (value->type == JSON_STRING || value->type == JSON_NUMBER)
-        add_flat(out, value->text, value->len, TEXT_CHARS, true);
-    else if (!container)
-        strbuf_add(out, value->src, value->src_len);
-    else if (value->type == JSON_OBJECT && add_named(out, value))
-        return;
-    else if (value->child && value->child->child && value->child->child->child)
-        json_write(out, value->child, JSON_COMPACT); /* too deep for words */
-    else
-        add_items(out, value);
-}
-
-static const char *json_named(struct arena *arena, const char *text)
+static const char *script_named(struct arena *arena, const char *text)
 {
     CLEANUP(strbuf) struct strbuf out = STRBUF_INIT;
-    const struct json *value = event_leaf(arena, text);
-    if (value && (value->type == JSON_TRUE || value->type == JSON_FALSE))
-        return value->type == JSON_TRUE ? "yes" : "no";
-    if (value)
-        add_json(&out, value);
-    return arena_memdup0(arena, out.buf, out.len);
+    words_script_event(&out, event_leaf(arena, text));
+    return exact(arena, out.len ? out.buf : text);
 }
 
 /* ---- rows ---- */
@@ -266,9 +222,9 @@ static void event_row(struct strbuf *out, const struct event *event)
         STRINGS(e->added), STRINGS(e->changed), STRINGS(e->removed))
     ROW(CONTEXT_COMPACTED, context_compacted, "step %jd|%jd tokens|now %jd|%s", e->step, e->before, e->after, e->how)
     ROW(WAVES_PLANNED, waves_planned, "step %jd|%-s", e->step, waves_named(&arena, &e->waves))
-    ROW(TOOL_STARTED, tool_started, "%s|%s|%-s", e->call, e->tool, json_named(&arena, e->arguments))
+    ROW(TOOL_STARTED, tool_started, "%s|%s|%-s", e->call, e->tool, subject_named(&arena, e->arguments))
     ROW(TOOL_OUTPUT, tool_output, "%s|%s|%s", e->call, e->stream, e->text)
-    ROW(SCRIPT_EVENT, script_event, "%s|%-s", e->call, json_named(&arena, e->event))
+    ROW(SCRIPT_EVENT, script_event, "%s|%-s", e->call, script_named(&arena, e->event))
     ROW(WRITE_PROPOSED, write_proposed, "%s|%-s", e->call, FILES(e->files, proposed_file))
     ROW(WRITE_DECIDED, write_decided, "%s|%s|by %s|%s", e->ask, e->decision, e->by, e->reason)
     ROW(CHECKPOINT_SAVED, checkpoint_saved, "%s|%s|%-s", e->call, e->checkpoint, STRINGS(e->paths))
@@ -276,7 +232,7 @@ static void event_row(struct strbuf *out, const struct event *event)
     ROW(WRITE_UNDONE, write_undone, "%s|%-s", e->checkpoint, STRINGS(e->paths))
     ROW(TOOL_FINISHED, tool_finished, "%s|%s|%s|%jd ms|%-s",
         e->call, e->tool, e->outcome, e->elapsed_ms, outcome_named(&arena, e))
-    ROW(WORKSPACE_OP, workspace_op, "%s|%jd ms|%-s|%s", e->op, e->elapsed_ms, json_named(&arena, e->attrs), e->error)
+    ROW(WORKSPACE_OP, workspace_op, "%s|%jd ms|%-s|%s", e->op, e->elapsed_ms, subject_named(&arena, e->attrs), e->error)
     ROW(WORKSPACE_STATE, workspace_state, "%s|%jd bytes|of %jd|%-s",
         e->exec_id, e->used, e->limit, NAMES(e->entries, workspace_entry, path))
     ROW(PROGRAM_STARTED, program_started, "%s|%s|in %s", e->program, e->cmd, e->cwd)

@@ -61,15 +61,35 @@ static const struct json *add_code(struct strbuf *out, const struct json *argume
     return code;
 }
 
+/* Returns what of it is code. */
+static const struct json *add_subject(struct strbuf *out, const struct json *arguments)
+{
+    size_t from = out->len;
+    const struct json *code = add_code(out, arguments);
+    json_each (value, arguments)
+        if (is_subject(value))
+            strbuf_addf(out, "%s%s", out->len > from ? " " : "", value->text);
+    return code;
+}
+
+void words_subject(struct strbuf *out, const struct json *arguments)
+{
+    size_t from = out->len;
+    const char *to = json_str(json_get(arguments, "to"), NULL);
+    if (arguments && arguments->type == JSON_OBJECT)
+        add_subject(out, arguments);
+    if (out->len == from)
+        words_arguments(out, arguments);
+    else if (to)
+        strbuf_addf(out, " to=%s", to);
+}
+
 void words_arguments(struct strbuf *out, const struct json *arguments)
 {
     size_t from = out->len;
     if (!arguments || arguments->type != JSON_OBJECT)
         return;
-    const struct json *code = add_code(out, arguments);
-    json_each (value, arguments)
-        if (is_subject(value))
-            strbuf_addf(out, "%s%s", out->len > from ? " " : "", value->text);
+    const struct json *code = add_subject(out, arguments);
     json_each (value, arguments) {
         if (out->len - from > ARGUMENTS_MAX)
             break;
@@ -79,6 +99,16 @@ void words_arguments(struct strbuf *out, const struct json *arguments)
             strbuf_addch(out, ' ');
         add_value(out, value);
     }
+}
+
+void words_script_event(struct strbuf *out, const struct json *sent)
+{
+    const struct json *data = json_get(sent, "data");
+    const char *message = json_str(json_get(sent, "message"), NULL);
+    if (message)
+        strbuf_addstr(out, message);
+    else if (data)
+        strbuf_addf(out, "%s %.*s", json_str(json_get(sent, "label"), "result"), (int)data->src_len, data->src);
 }
 
 /* ---- outcomes ---- */

@@ -23,6 +23,10 @@ void words_counts(struct strbuf *out, int64_t added, int64_t removed);
 
 /* What the call is about goes first and without its name, then the rest as name=value: "src/lines.c offset=40". */
 void words_arguments(struct strbuf *out, const struct json *arguments);
+/* The same in a row that has less room: what the call is about, and the rest only where nothing says that. */
+void words_subject(struct strbuf *out, const struct json *arguments);
+/* What a script sent: its message, or a value with its name before it; nothing when it is neither. */
+void words_script_event(struct strbuf *out, const struct json *sent);
 /* "42 lines", "3 entries": what came back; nothing when there are no words for it. `output` may be NULL. */
 void words_output(struct strbuf *out, const struct json *output);
 /* "already done: same call as c1". `denied` may be NULL. */

@@ -541,7 +541,7 @@ static void summaries_read_well(void **state)
     assert_summary(
         "{\"type\":\"tool.started\",\"call\":\"c1\",\"tool\":\"run_script\",\"arguments\":{\"script\":\"a b\\n  "
         "c\\n\"}}",
-        "c1 run_script script a b\\nc");
+        "c1 run_script a b\\n c\\n");
     assert_summary("{\"type\":\"turn.started\",\"prompt\":\"one\\ntwo\"}", "one two");
     assert_summary(
         "{\"type\":\"write.proposed\",\"call\":\"c4\",\"ask\":\"a1\",\"files\":[{\"path\":\"src/lines.c\",\"added\":4,"
@@ -566,7 +566,7 @@ static void summaries_read_well(void **state)
     assert_summary("{\"type\":\"budget.warned\",\"key\":\"steps\",\"used\":5,\"limit\":6}", "steps 5 of 6");
     assert_summary("{\"type\":\"writes.closed\"}", "");
     assert_summary("{\"type\":\"tool.started\",\"call\":\"c1\",\"tool\":\"sum\",\"arguments\":{\"a\":1,\"b\":[2,3]}}",
-                   "c1 sum a 1, b 2, 3");
+                   "c1 sum a=1 b=(2)");
     assert_summary("{\"type\":\"tool.started\",\"call\":\"c1\",\"tool\":\"read_file\",\"arguments\":{\"path\":\"src/"
                    "a.c\",\"limit\":5}}",
                    "c1 read_file src/a.c");
