@@ -1,6 +1,6 @@
 #pragma once
-/* A place, inside: place.c keeps it, place_programs.c what runs there, place_state.c (with place_tree.c) looks at the
- * workspace, place_job.c does what blocks. */
+/* A place, inside: place.c keeps it and what runs there, place_state.c looks at the workspace, place_job.c does what
+ * blocks. */
 
 #include "base/arena.h"
 #include "base/loop.h"
@@ -71,7 +71,3 @@ void place_job_back(struct place *place);
 /* What was moved out of the way: kept until an answer says it. From any thread. */
 void place_remember_moved(struct place *place, const char *moved);
 char *place_take_moved(struct place *place); /* NULL: nothing */
-
-/* place_programs.c */
-void place_drop_programs(struct place *place);
-void place_control_init(struct place *place);

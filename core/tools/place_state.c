@@ -1,31 +1,315 @@
-/* What there is in a workspace, for workspace.state: its tree (place_tree.h), what was staged and what collected. */
+/* What there is in a workspace, for workspace.state: its tree, what was staged and what collected.
+ *
+ * The tree is a bounded part of what there is, and of every folder in that part how much there is in it, listed or not.
+ * What lies higher comes first, and at one height every folder gets as much of the list as the others, so that none
+ * takes all of it. Of one folder its folders come before its files, and both by name.
+ *
+ * One walk counts everything and keeps, of each folder, what might be listed of it; what is listed is chosen when all
+ * is known. So that a huge tree costs little memory, no more is kept of one folder or at one depth than a few lists are
+ * long. A file with several names counts in each folder that has one. */
 
 #include "base/beneath.h"
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/walk.h"
 #include "place_inside.h"
-#include "place_tree.h"
+#include "workspace/layout.h"
 #include "workspace/metadata.h"
 #include <dirent.h>
+#include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #define RECORDS_MAX 200
+#define ENTRIES_MAX 500          /* listed */
+#define FOLDER_MAX  100          /* of them in one folder */
+#define LEVEL_MAX   2000         /* kept at one depth, until it is known what is listed */
+#define PATHS_MAX   (128u << 10) /* bytes of all paths that are listed */
+#define TARGET_MAX  200          /* of a link; a longer one is not told */
 
-struct looking {
-    const struct metadata *md;
-    int64_t *files; /* of each skill */
+/* ---- the tree ---- */
+
+struct node {
+    struct node *parent; /* NULL: it is the root */
+    unsigned char type;
+    bool listed;
+    int depth;
+    int64_t bytes, count; /* a file's own, or of everything in a folder; and how much that is */
+    char *name, *target;  /* target: of a link, NULL */
+    size_t path_len;
+    struct node **kept; /* in order */
+    size_t kept_count, kept_room;
 };
 
-static void count_for_skill(void *user, const struct walk_entry *entry)
+struct tree {
+    const struct metadata *md;
+    int64_t *files; /* of each skill */
+    struct node root;
+    struct node *way[WALK_DEPTH_MAX + 1]; /* the folders that lead to where the walk is; NULL: it is not kept */
+    size_t level[WALK_DEPTH_MAX + 1];     /* kept at each depth … */
+    size_t most[WALK_DEPTH_MAX + 1];      /* … and at most of one folder there */
+    struct node **chosen;
+    size_t chosen_count, paths;
+};
+
+static const char *kind_of(unsigned char type)
 {
-    struct looking *l = user;
+    switch (type) {
+    case DT_REG:
+        return "file";
+    case DT_DIR:
+        return "dir";
+    case DT_LNK:
+        return "link";
+    case DT_FIFO:
+        return "pipe";
+    case DT_SOCK:
+        return "socket";
+    default:
+        return "other";
+    }
+}
+
+/* ---- what is kept ---- */
+
+static void forget(struct tree *l, struct node *node)
+{
+    for (size_t i = 0; i < node->kept_count; i++)
+        forget(l, node->kept[i]);
+    free(node->kept);
+    if (node == &l->root)
+        return;
+    l->level[node->depth]--;
+    free(node->name);
+    free(node->target);
+    free(node);
+}
+
+/* What comes first in its folder: the folders of the layout in the root, then folders, then the rest. */
+static size_t rank(const struct walk_entry *entry)
+{
+    static const enum layout_dir first[] = {LAYOUT_OUT, LAYOUT_WORK, LAYOUT_SKILLS, LAYOUT_RUNS};
+    for (size_t i = 0; entry->depth == 0 && i < COUNT_OF(first); i++)
+        if (strcmp(entry->name, layout_rows[first[i]].name) == 0)
+            return i;
+    return COUNT_OF(first) + (entry->type != DT_DIR);
+}
+
+static int compare(const struct walk_entry *entry, const struct node *node)
+{
+    struct walk_entry other = {.name = node->name, .type = node->type, .depth = node->depth};
+    size_t left = rank(entry), right = rank(&other);
+    return left == right ? strcmp(entry->name, node->name) : left < right ? -1 : 1;
+}
+
+static size_t place_in(const struct node *folder, const struct walk_entry *entry)
+{
+    size_t low = 0, high = folder->kept_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (compare(entry, folder->kept[middle]) < 0)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return low;
+}
+
+static char *read_target(const struct walk_entry *entry)
+{
+    char target[TARGET_MAX + 1];
+    ssize_t len = entry->type == DT_LNK ? readlinkat(entry->dir_fd, entry->name, target, sizeof(target)) : -1;
+    return len > 0 && len <= TARGET_MAX ? xmemdup0(target, (size_t)len) : NULL;
+}
+
+/* Of every folder whose entries are at this depth. */
+static void trim(struct tree *l, struct node *folder, int depth)
+{
+    if (depth > 0) {
+        for (size_t i = 0; i < folder->kept_count; i++)
+            trim(l, folder->kept[i], depth - 1);
+        return;
+    }
+    while (folder->kept_count && folder->kept_count > l->most[folder->kept[0]->depth])
+        forget(l, folder->kept[--folder->kept_count]);
+}
+
+/* Where there is too much at one depth, every folder there keeps less of it. */
+static void make_room(struct tree *l, int depth)
+{
+    while (l->level[depth] >= LEVEL_MAX && l->most[depth] > 1) {
+        l->most[depth] /= 2;
+        trim(l, &l->root, depth);
+    }
+}
+
+/* NULL: there is no room for it in its folder. */
+static struct node *keep(struct tree *l, struct node *folder, const struct walk_entry *entry)
+{
+    make_room(l, entry->depth);
+    size_t at = place_in(folder, entry), most = l->most[entry->depth];
+    if (at >= most || (folder->kept_count < most && l->level[entry->depth] >= LEVEL_MAX))
+        return NULL;
+    if (folder->kept_count == most)
+        forget(l, folder->kept[--folder->kept_count]);
+    struct node *node = xcalloc(1, sizeof(*node));
+    *node = (struct node){.parent = folder,
+                          .type = entry->type,
+                          .depth = entry->depth,
+                          .name = xstrdup(entry->name),
+                          .target = read_target(entry),
+                          .path_len = entry->path_len};
+    l->level[entry->depth]++;
+    GROW(folder->kept, folder->kept_count, folder->kept_room);
+    memmove(&folder->kept[at + 1], &folder->kept[at], (folder->kept_count - at) * sizeof(struct node *));
+    folder->kept[at] = node;
+    folder->kept_count++;
+    return node;
+}
+
+static void add(int64_t *sum, int64_t more)
+{
+    if (__builtin_add_overflow(*sum, more, sum))
+        *sum = INT64_MAX;
+}
+
+static void count_for_skill(const struct tree *l, const struct walk_entry *entry)
+{
     for (size_t i = 0; i < l->md->skill_count && entry->type == DT_REG; i++) {
         const char *rel = l->md->skills[i].rel_path;
         size_t len = rel ? strlen(rel) : 0;
         l->files[i] += len && strncmp(entry->path, rel, len) == 0 && entry->path[len] == '/';
     }
 }
+
+static enum walk_next see(void *user, const struct walk_entry *entry)
+{
+    struct tree *l = user;
+    struct stat st = {0};
+    if (entry->depth == 0 && (strcmp(entry->name, LAYOUT_METADATA) == 0 || metadata_is_temp(entry->path)))
+        return WALK_SKIP;
+    count_for_skill(l, entry);
+    if (entry->type == DT_REG && fstatat(entry->dir_fd, entry->name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+        st.st_size = 0;
+    for (int i = 0; i <= entry->depth; i++) {
+        if (!l->way[i])
+            break;
+        l->way[i]->count++;
+        add(&l->way[i]->bytes, st.st_size);
+    }
+    struct node *folder = l->way[entry->depth], *node = folder ? keep(l, folder, entry) : NULL;
+    if (node)
+        node->bytes = st.st_size;
+    if (entry->type == DT_DIR && entry->depth < WALK_DEPTH_MAX)
+        l->way[entry->depth + 1] = node;
+    return WALK_CONTINUE;
+}
+
+/* What cannot be read is not listed; its folder is. */
+static enum walk_next shut(void *user, const char *path, int code)
+{
+    (void)user;
+    (void)path;
+    (void)code;
+    return WALK_CONTINUE;
+}
+
+/* ---- what is listed ---- */
+
+/* The most of each folder with which all of them fit; 1 where even that is too much. */
+static size_t share(struct node *const *folders, size_t count, size_t room)
+{
+    for (size_t most = FOLDER_MAX; most > 1; most--) {
+        size_t sum = 0;
+        for (size_t i = 0; i < count && sum <= room; i++)
+            sum += folders[i]->kept_count < most ? folders[i]->kept_count : most;
+        if (sum <= room)
+            return most;
+    }
+    return 1;
+}
+
+static void choose(struct tree *l, struct node *node)
+{
+    if (l->chosen_count == ENTRIES_MAX || l->paths + node->path_len > PATHS_MAX)
+        return;
+    node->listed = true;
+    l->paths += node->path_len;
+    l->chosen[l->chosen_count++] = node;
+}
+
+/* Height by height, from the root on. */
+static void choose_all(struct tree *l)
+{
+    struct node *root = &l->root, **folders = &root;
+    size_t count = 1, begin = 0;
+    while (count && l->chosen_count < ENTRIES_MAX) {
+        size_t before = l->chosen_count, most = share(folders, count, ENTRIES_MAX - before);
+        for (size_t i = 0; i < count; i++)
+            for (size_t k = 0; k < folders[i]->kept_count && k < most; k++)
+                choose(l, folders[i]->kept[k]);
+        begin = before;
+        folders = l->chosen + begin;
+        count = l->chosen_count - begin;
+    }
+}
+
+static int64_t not_listed(const struct node *folder)
+{
+    int64_t left = folder->count;
+    for (size_t i = 0; i < folder->kept_count; i++)
+        if (folder->kept[i]->listed)
+            left -= folder->kept[i]->count + 1;
+    return left;
+}
+
+static void add_path(struct strbuf *out, const struct node *node)
+{
+    if (node->parent->parent) {
+        add_path(out, node->parent);
+        strbuf_addch(out, '/');
+    }
+    strbuf_addstr(out, node->name);
+}
+
+static struct event_workspace_entry list_node(struct arena *arena, const struct node *node)
+{
+    CLEANUP(strbuf) struct strbuf path = STRBUF_INIT;
+    add_path(&path, node);
+    bool folder = node->type == DT_DIR;
+    int64_t more = folder ? not_listed(node) : 0;
+    return (struct event_workspace_entry){.path = arena_memdup0(arena, path.buf, path.len),
+                                          .size = node->type == DT_REG ? node->bytes : EVENT_NULL_INT,
+                                          .kind = kind_of(node->type),
+                                          .bytes = folder ? node->bytes : EVENT_NULL_INT,
+                                          .count = folder ? node->count : EVENT_NULL_INT,
+                                          .more = more ? more : EVENT_NULL_INT,
+                                          .target = node->target ? arena_strdup(arena, node->target) : NULL};
+}
+
+/* The entries, in the arena. `files` gets how many each skill has, `more` how many entries are not listed. */
+static struct event_workspace_entry_list list_entries(struct arena *arena, const struct beneath *root,
+                                                      const struct metadata *md, int64_t *files, int64_t *more)
+{
+    struct err err = ERR_INIT;
+    struct node *chosen[ENTRIES_MAX];
+    struct tree l = {.md = md, .files = files, .root = {.type = DT_DIR}, .chosen = chosen};
+    static const struct walk_visitor visitor = {.entry = see, .denied = shut};
+    struct walk_options options = {.unlock = true, .relock = true};
+    for (size_t i = 0; i < COUNT_OF(l.most); i++)
+        l.most[i] = FOLDER_MAX;
+    l.way[0] = &l.root;
+    (void)!walk_tree(beneath_fd(root), "", &options, &visitor, &l, &err); /* what was seen until then is listed */
+    choose_all(&l);
+    struct event_workspace_entry *items = arena_calloc(arena, l.chosen_count + 1, sizeof(*items));
+    for (size_t i = 0; i < l.chosen_count; i++)
+        items[i] = list_node(arena, chosen[i]);
+    *more = l.root.count - (int64_t)l.chosen_count;
+    forget(&l, &l.root);
+    return (struct event_workspace_entry_list){items, l.chosen_count};
+}
+
+/* ---- the state ---- */
 
 static const char *copy_text(struct arena *arena, const char *text)
 {
@@ -69,15 +353,16 @@ static struct event_workspace_output_list list_outputs(struct arena *arena, stru
     return (struct event_workspace_output_list){items, count};
 }
 
-static struct event_workspace_skill_list list_skills(struct arena *arena, const struct looking *l)
+static struct event_workspace_skill_list list_skills(struct arena *arena, const struct metadata *md,
+                                                     const int64_t *files)
 {
-    size_t first = first_shown(l->md->skill_count), count = l->md->skill_count - first;
+    size_t first = first_shown(md->skill_count), count = md->skill_count - first;
     struct event_workspace_skill *items = arena_calloc(arena, count + 1, sizeof(*items));
     for (size_t i = 0; i < count; i++) {
-        const struct metadata_skill *skill = &l->md->skills[first + i];
+        const struct metadata_skill *skill = &md->skills[first + i];
         items[i] = (struct event_workspace_skill){.name = copy_text(arena, skill->name),
                                                   .digest = copy_text(arena, skill->digest),
-                                                  .files = l->files[first + i]};
+                                                  .files = files[first + i]};
     }
     return (struct event_workspace_skill_list){items, count};
 }
@@ -97,20 +382,19 @@ struct place_seen *place_see(struct place *place, struct workspace *ws)
     (void)!metadata_load(ws->root, ws->clock, &md,
                          NULL); /* what a program made of it; then nothing is known of inputs */
     CLEANUP(free) int64_t *files = xcalloc(md.skill_count + 1, sizeof(*files));
-    struct looking l = {.md = &md, .files = files};
-    struct place_tree tree = {.see = count_for_skill, .user = &l};
+    int64_t more;
     struct disk_count count = disk_count(beneath_fd(ws->root));
-    struct event_workspace_entry_list entries = place_tree_list(&tree, ws->root, &seen->arena);
+    struct event_workspace_entry_list entries = list_entries(&seen->arena, ws->root, &md, files, &more);
     seen->state = (struct event_workspace_state){
         .exec_id = place->options.id,
         .path = arena_strdup(&seen->arena, ws->path),
         .used = count.bytes,
         .limit = policy->max_disk_bytes > 0 ? policy->max_disk_bytes : EVENT_NULL_INT,
         .entries = entries,
-        .more = tree.more,
+        .more = more,
         .inputs = list_inputs(&seen->arena, &md),
         .outputs = list_outputs(&seen->arena, place),
-        .skills = list_skills(&seen->arena, &l),
+        .skills = list_skills(&seen->arena, &md, files),
         .count = count.entries,
         .count_limit = policy->max_disk_bytes > 0 ? WORKSPACE_ENTRIES_MAX : EVENT_NULL_INT,
         .kept = policy->persist};

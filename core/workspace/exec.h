@@ -77,3 +77,8 @@ int exec_request_read(struct exec_request *request, struct arena *arena, const s
  * the names on a list would mean nothing. */
 int exec_env_read(struct env_vars *env, struct arena *arena, const struct json *said,
                   const struct command_policy *policy, struct err *err) CHECKED;
+/* Where a command that a model wrote may start: in one of the folders of the workspace, or in its root. Gives the
+ * folder relative to the root ("." for the root itself): blank is the root, a path that begins with a variable of
+ * the workspace is expanded, an absolute path counts from the root, backslashes are slashes. Patterns, ways out and
+ * other folders are errors. The caller's. */
+char *cwd_normalize(const char *raw, struct err *err) CHECKED;

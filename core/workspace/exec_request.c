@@ -3,8 +3,10 @@
 #include "base/arena.h"
 #include "base/json.h"
 #include "base/mem.h"
-#include "cwd.h"
+#include "base/strbuf.h"
 #include "exec.h"
+#include "globs.h"
+#include "layout.h"
 #include <string.h>
 
 /* The first of the names that is there and is not null. */
@@ -31,6 +33,65 @@ int exec_env_read(struct env_vars *env, struct arena *arena, const struct json *
             vars[env->count++] = (struct env_var){var->key, var->text};
     }
     return 0;
+}
+
+/* ---- where it starts: by the text alone; whoever opens the folder asks the kernel again ---- */
+
+/* Without ".", ".." and empty parts; -1 when it leaves a root that it does not begin with. */
+static int clean_path(struct strbuf *out, const char *path)
+{
+    bool absolute = *path == '/';
+    while (*path) {
+        size_t len = strcspn(path, "/");
+        if (len == 2 && memcmp(path, "..", 2) == 0) {
+            char *slash = out->len ? memrchr(out->buf, '/', out->len) : NULL;
+            if (!out->len && !absolute)
+                return -1;
+            strbuf_set_len(out, slash ? (size_t)(slash - out->buf) : 0);
+        } else if (len && !(len == 1 && *path == '.')) {
+            if (out->len)
+                strbuf_addch(out, '/');
+            strbuf_add(out, path, len);
+        }
+        path += len;
+        path += *path == '/';
+    }
+    return 0;
+}
+
+static bool is_ours(const char *path)
+{
+    for (size_t i = 0; i < LAYOUT_DIRS; i++) {
+        size_t len = strlen(layout_rows[i].name);
+        if (strncmp(path, layout_rows[i].name, len) == 0 && (!path[len] || path[len] == '/'))
+            return true;
+    }
+    return false;
+}
+
+char *cwd_normalize(const char *raw, struct err *err)
+{
+    CLEANUP(free) char *plain = xstrdup(raw);
+    CLEANUP(strbuf) struct strbuf path = STRBUF_INIT;
+    for (char *at = plain; *at; at++)
+        if (*at == '\\')
+            *at = '/';
+    if (strpbrk(plain, "*?[")) {
+        err_set(err, "the working folder must not be a pattern: %.200s", raw);
+        return NULL;
+    }
+    CLEANUP(free) char *full = globs_normalize(plain);
+    if (full && clean_path(&path, full)) {
+        err_set(err, "the working folder must stay within the workspace: %.200s", raw);
+        return NULL;
+    }
+    if (path.len && !is_ours(path.buf)) {
+        err_set(err, "the working folder must be in skills, work, runs or out: %.200s", raw);
+        return NULL;
+    }
+    if (!path.len)
+        strbuf_addch(&path, '.');
+    return strbuf_detach(&path, NULL);
 }
 
 /* "/workspace/work" is what a program prints of "work". */

@@ -3,8 +3,8 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "sandbox/engines.h"
-#include "workspace/cwd.h"
 #include "workspace/env.h"
+#include "workspace/exec.h"
 #include "workspace/process_output.h"
 #include <setjmp.h>
 #include <stdarg.h>

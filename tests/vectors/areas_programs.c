@@ -6,8 +6,8 @@
 #include "sandbox/engines.h"
 #include "vector.h"
 #include "workspace/codeblock.h"
-#include "workspace/cwd.h"
 #include "workspace/env.h"
+#include "workspace/exec.h"
 #include "workspace/process_output.h"
 #include "workspace_rig.h"
 #include <stdio.h>
