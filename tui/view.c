@@ -270,21 +270,6 @@ const char *view_event_text(const struct event *event, const char *name)
     return NULL;
 }
 
-static uint32_t find_in_turn(const struct session *session, int64_t turn_number, const char *id)
-{
-    for (uint32_t i = session->turn_count; i-- > 0;) {
-        const struct session_turn *turn = &session->turns[i];
-        if (turn->number > turn_number)
-            continue;
-        if (turn->number < turn_number)
-            break;
-        for (uint32_t row = turn->first_call; row < turn->first_call + turn->call_count; row++)
-            if (strcmp(session_name(session, session->calls[row].id), id) == 0)
-                return row;
-    }
-    return SESSION_NONE;
-}
-
 uint32_t view_event_call(const struct view *view, const struct event *event)
 {
     const struct session *session = view->session;
@@ -299,10 +284,7 @@ uint32_t view_event_call(const struct view *view, const struct event *event)
         uint32_t row = session_find_program(session, program);
         return row == SESSION_NONE ? SESSION_NONE : session->programs[row].call;
     }
-    if (!id)
-        return SESSION_NONE;
-    uint32_t row = find_in_turn(session, event->turn, id);
-    return row != SESSION_NONE ? row : session_find_call(session, id);
+    return id ? session_find_call_in(session, id, event->turn) : SESSION_NONE;
 }
 
 struct event_tool_info_list view_tools(const struct view *view)

@@ -226,6 +226,8 @@ void session_apply(struct session *session, const struct event *event);
 const char *session_name(const struct session *session, uint32_t name);
 /* Index of the call with this id in the newest turn that has it, SESSION_NONE. */
 uint32_t session_find_call(const struct session *session, const char *id);
+/* The same for who speaks of it in turn `turn`: ids repeat, and it is of that turn or an older one; 0: of any. */
+uint32_t session_find_call_in(const struct session *session, const char *id, int64_t turn);
 uint32_t session_find_ask(const struct session *session, const char *id);
 /* Index of the ask whose write a checkpoint brings back or, one that an undo kept, does again; SESSION_NONE. */
 uint32_t session_find_checkpoint(const struct session *session, const char *id);

@@ -58,12 +58,7 @@ static const char *shown(const char *id)
 
 uint32_t fold_find_call(const struct fold *fold, const char *id)
 {
-    const struct session *session = fold->session;
-    uint32_t row = session_find_call(session, id);
-    if (fold->event->turn > 0)
-        while (row != SESSION_NONE && session->turns[session->calls[row].turn].number > fold->event->turn)
-            row = session->names->older_call[row];
-    return row;
+    return session_find_call_in(fold->session, id, fold->event->turn);
 }
 
 static struct session_call *need_call(const struct fold *fold, const char *id)

@@ -135,6 +135,14 @@ uint32_t session_find_call(const struct session *session, const char *id)
     return name ? session->names->names[name].call : SESSION_NONE;
 }
 
+uint32_t session_find_call_in(const struct session *session, const char *id, int64_t turn)
+{
+    uint32_t row = session_find_call(session, id);
+    while (turn > 0 && row != SESSION_NONE && session->turns[session->calls[row].turn].number > turn)
+        row = session->names->older_call[row];
+    return row;
+}
+
 uint32_t session_find_ask(const struct session *session, const char *id)
 {
     uint32_t name = session_interned(session, id);
