@@ -1,24 +1,26 @@
-/* A call in a list: its texts, its name in little room, and whether a filter shows it. */
+/* A call in a list: its texts, its row, its name in little room, and whether a filter shows it. */
 
 #include "call_row.h"
 #include "base/mem.h"
 #include "event/words.h"
 #include "hits.h"
 #include "text.h"
+#include "turn/departure.h"
+#include "waverows.h"
 #include <stdio.h>
 #include <string.h>
 
-#define LINE_MOST ((size_t)400) /* bytes of the newest line it told */
-#define ROW_COST  2048          /* bytes that could be looked at while what a call told is read */
+#define WIDE_COLS  64 /* every column has room */
+#define BYTES_COLS 58
+#define WORD_COLS  50 /* the effect in a word */
+#define TIME_COLS  40
+#define REST_COLS  12            /* of what a call is about */
+#define LINE_MOST  ((size_t)400) /* bytes of the newest line it told */
+#define ROW_COST   2048          /* bytes that could be looked at while what a call told is read */
 
 /* ---- texts ---- */
 
-void call_row_arguments(struct strbuf *out, const struct session_call *call)
-{
-    text_breaks(out, call->args);
-}
-
-const char *call_row_effect(const struct view *view, const struct session_call *call)
+static const char *effect_of(const struct view *view, const struct session_call *call)
 {
     return words_call_effect(view_call_effect(view, call), session_name(view->session, call->tool));
 }
@@ -117,6 +119,170 @@ void call_row_paint_name(struct canvas *canvas, struct rect in, int row, int col
     canvas_cut(canvas, in, row, col, look, name, strlen(name));
 }
 
+/* ---- the row ---- */
+
+/* Widths follow from the pane's and from names, not from states: columns must not move while a turn goes on. */
+struct call_columns call_columns(const struct view *view, int cols, int tool, int effect)
+{
+    bool wide = cols >= WIDE_COLS;
+    struct call_columns c = {.number = 2, .tool = tool, .state = wide ? 10 : 8, .time = wide ? 9 : 7};
+    for (uint32_t calls = view->session->call_count; calls >= 100; calls /= 10)
+        c.number++;
+    if (cols < TIME_COLS)
+        c.time = 0; /* what a call is about comes before how long it took */
+    /* Where there is no room for the word, its first letter tells a read from a write. */
+    c.effect = wide ? effect + 1 : cols >= WORD_COLS ? effect : cols >= TIME_COLS ? 2 : 0;
+    c.bytes = wide ? 9 : cols >= BYTES_COLS ? 7 : 0;
+    c.at_tool = 1 + c.number + 2 + (view->departures ? 1 : 0);
+    c.at_rest = c.at_tool + c.tool + 1 + wide;
+    /* What a call is about comes before how much it gave, too. */
+    if (cols - c.at_rest - 1 - c.effect - c.state - c.time - c.bytes < REST_COLS)
+        c.bytes = 0;
+    c.at_bytes = cols - c.bytes;
+    c.at_time = c.at_bytes - c.time;
+    c.at_state = c.at_time - c.state;
+    c.at_effect = c.at_state - c.effect;
+    c.rest = c.at_effect - c.at_rest - 1;
+    return c;
+}
+
+void call_row_paint_heads(struct canvas *canvas, struct rect at, const struct call_columns *c)
+{
+    canvas_printf(canvas, at, 0, 1, LOOK_DIM, "%*s", c->number, "#");
+    canvas_str(canvas, at, 0, c->at_tool, LOOK_DIM, "tool");
+    if (c->rest >= 9)
+        canvas_str(canvas, at, 0, c->at_rest, LOOK_DIM, "arguments");
+    if (c->effect)
+        canvas_str(canvas, at, 0, c->at_effect, LOOK_DIM, c->effect > 2 ? "effect" : "e");
+    canvas_str(canvas, at, 0, c->at_state, LOOK_DIM, "state");
+    if (c->time)
+        canvas_right(canvas, at, 0, c->bytes, LOOK_DIM, "time");
+    if (c->bytes)
+        canvas_right(canvas, at, 0, 0, LOOK_DIM, "bytes");
+}
+
+/* Beside the number, so that where it stands can be seen without reading. */
+static void paint_state_sign(struct canvas *canvas, struct rect at, int col, const struct session_call *call)
+{
+    enum look look = call_row_look(call);
+    switch ((enum call_state)call->state) {
+    case CALL_ASKING:
+    case CALL_RUNNING:
+        canvas_put_sign(canvas, at, 0, col, look, SIGN_POINTER);
+        break;
+    case CALL_FAILED:
+    case CALL_TIMED_OUT:
+        canvas_put_sign(canvas, at, 0, col, look, SIGN_ERROR);
+        break;
+    case CALL_DENIED:
+        canvas_put_sign(canvas, at, 0, col, look, SIGN_MINUS);
+        break;
+    case CALL_DONE: /* the tool did what it should; what it ran did not */
+        if (call->program_end)
+            canvas_str(canvas, at, 0, col, look, "!");
+        break;
+    case CALL_PLANNED:
+        break;
+    }
+}
+
+static void add_time(struct strbuf *out, const struct view *view, const struct session_call *call)
+{
+    if (call->state == CALL_ASKING) {
+        strbuf_addstr(out, "held");
+        return;
+    }
+    if (call->state != CALL_RUNNING && !(call->finished_seq && call->started_seq))
+        return;
+    int64_t ms =
+        call->state == CALL_RUNNING ? wave_call_ran(view->session, call, view->now_t) / 1000 : call->elapsed_ms;
+    text_ms(out, ms);
+    if (out->len > 7) { /* "2 min 03 s" does not fit where "184 ms" does */
+        strbuf_reset(out);
+        strbuf_addf(out, "%lld:%02lld", (long long)(ms / 60000), (long long)(ms / 1000 % 60));
+    }
+}
+
+static bool departs(const struct view *view, const struct session_call *call)
+{
+    size_t first = 0;
+    return view->departures && departures_of_call(view->departures, view->session->turns[call->turn].number,
+                                                  session_name(view->session, call->id), &first);
+}
+
+/* "812 B", "52 KB": never wider than its column. */
+static void add_bytes(struct strbuf *out, uint64_t bytes)
+{
+    if (bytes < 1000)
+        strbuf_addf(out, "%u B", (unsigned)bytes);
+    else
+        text_bytes(out, bytes);
+}
+
+/* Whole words where the first of them fits: a path that is there in full says more than the beginning of what follows.
+ */
+static int paint_arguments(struct canvas *canvas, struct rect rest, int left, enum look look, const char *text)
+{
+    size_t first = strcspn(text, " ");
+    if (left || !text[first] || canvas_columns(canvas, text, first) + 1 < rest.cols ||
+        canvas_columns(canvas, text, first) > rest.cols)
+        return canvas_cut(canvas, rest, 0, -left, look, text, strlen(text));
+    int col = canvas_text(canvas, rest, 0, 0, look, text, first);
+    return col < rest.cols ? col + canvas_put_sign(canvas, rest, 0, col, LOOK_DIM, SIGN_MORE) : col;
+}
+
+/* Where there is less room, the long ones in short. */
+static void paint_state(struct canvas *canvas, struct rect at, const struct call_columns *c,
+                        const struct session_call *call)
+{
+    char buf[WORDS_STATE_MAX];
+    const char *state = words_call_state(call, buf), *number = state + strcspn(state, " ");
+    bool narrow = c->state < 10;
+    if (narrow && strcmp(state, "timed out") == 0)
+        canvas_str(canvas, at, 0, c->at_state, call_row_look(call), "timeout");
+    else if (narrow && strncmp(state, "signal", 6) == 0)
+        canvas_printf(canvas, at, 0, c->at_state, call_row_look(call), "sig%s", number);
+    else
+        canvas_str(canvas, at, 0, c->at_state, call_row_look(call), state);
+}
+
+void call_row_paint(const struct view *view, struct canvas *canvas, struct rect at, const struct call_columns *c,
+                    uint32_t index, int left)
+{
+    const struct session *session = view->session;
+    const struct session_call *call = &session->calls[index];
+    enum look text = call->state == CALL_PLANNED ? LOOK_CALL_PLANNED : LOOK_TEXT;
+    const char *note = call_row_went_wrong(call) ? "" : call->outcome, *effect = effect_of(view, call);
+    CLEANUP(strbuf) struct strbuf words = STRBUF_INIT;
+    canvas_printf(canvas, at, 0, 1, LOOK_DIM, "%*u", c->number, index + 1);
+    paint_state_sign(canvas, at, 1 + c->number, call);
+    if (departs(view, call))
+        canvas_put_sign(canvas, at, 0, 2 + c->number, LOOK_WARN, SIGN_DEPARTED);
+    call_row_paint_name(canvas, rect_make(at.row, at.col + c->at_tool, 1, c->tool), 0, 0, text,
+                        session_name(session, call->tool));
+    struct rect rest = rect_make(at.row, at.col + c->at_rest, 1, c->rest > 0 ? c->rest : 0);
+    text_breaks(&words, call->args);
+    int col = paint_arguments(canvas, rest, left, text, words.buf);
+    /* A note is there in full or not at all: half of "52 lines" is another number. */
+    if (*note && !left && col + 3 + canvas_columns(canvas, note, strlen(note)) <= c->rest) {
+        canvas_str(canvas, rest, 0, col, LOOK_DIM, " · ");
+        canvas_text(canvas, rest, 0, col + 3, LOOK_DIM, note, strlen(note));
+    }
+    if (c->effect)
+        canvas_text(canvas, rect_make(at.row, at.col + c->at_effect, 1, c->effect), 0, 0, LOOK_DIM, effect,
+                    strnlen(effect, c->effect > 2 ? SIZE_MAX : 1));
+    paint_state(canvas, at, c, call);
+    strbuf_reset(&words);
+    add_time(&words, view, call);
+    if (c->time)
+        canvas_right(canvas, at, 0, c->bytes, text, words.buf);
+    if (c->bytes && call->bytes >= 0) {
+        strbuf_reset(&words);
+        add_bytes(&words, (uint64_t)call->bytes);
+        canvas_right(canvas, at, 0, 0, LOOK_DIM, words.buf);
+    }
+}
+
 /* ---- filters ---- */
 
 struct fit {
@@ -148,8 +314,8 @@ static bool term_fits(const struct filter_term *term, void *data)
     CLEANUP(strbuf) struct strbuf words = STRBUF_INIT;
     struct told told;
     call_row_reason(&words, call);
-    if (strcmp(id, term->text) == 0 || has(call_row_effect(fit->view, call), term->text) ||
-        has(call->args, term->text) || has(words.buf, term->text))
+    if (strcmp(id, term->text) == 0 || has(effect_of(fit->view, call), term->text) || has(call->args, term->text) ||
+        has(words.buf, term->text))
         return true;
     *fit->bytes += ROW_COST;
     strbuf_reset(&words);

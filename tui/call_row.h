@@ -5,21 +5,28 @@
 #include "filter.h"
 #include "told.h"
 
-/* Its arguments, with a sign for each line break. */
-void call_row_arguments(struct strbuf *out, const struct session_call *call);
-/* Its effect in a word; "" where it is not known. */
-const char *call_row_effect(const struct view *view, const struct session_call *call);
+/* Where the parts of a row stand, in so many columns; `tool` and `effect` are the widths of the longest in sight. */
+struct call_columns {
+    int number, tool, rest, effect, state, time, bytes; /* widths; 0: not shown */
+    int at_tool, at_rest, at_effect, at_state, at_time, at_bytes;
+};
+struct call_columns call_columns(const struct view *view, int cols, int tool, int effect);
+void call_row_paint_heads(struct canvas *canvas, struct rect at, const struct call_columns *columns);
+/* `left`: columns that its arguments are scrolled. */
+void call_row_paint(const struct view *view, struct canvas *canvas, struct rect at, const struct call_columns *columns,
+                    uint32_t call, int left);
+
 /* Whether its outcome is a reason, which has a line of its own, and no note behind the arguments. */
 bool call_row_went_wrong(const struct session_call *call);
 void call_row_reason(struct strbuf *out, const struct session_call *call);
-/* The newest thing it told, on one line; false: nothing that could be shown. How it failed does not count where there is
- * something else: that has a line of its own. */
+/* The newest thing it told, on one line; false: nothing that could be shown. How it failed does not count where there
+ * is something else: that has a line of its own. */
 bool call_row_newest(struct strbuf *out, struct told *told, const struct view *view, const struct session_call *call);
 
 /* The look of its state. */
 enum look call_row_look(const struct session_call *call);
-/* The name of a tool, to the end of the place. One that is too long goes without what others of its family begin with too:
- * "…write_stdin". */
+/* The name of a tool, to the end of the place. One that is too long goes without what others of its family begin with
+ * too: "…write_stdin". */
 int call_row_name_columns(const char *name, int most); /* that it takes of so many at most */
 void call_row_paint_name(struct canvas *canvas, struct rect in, int row, int col, enum look look, const char *name);
 

@@ -140,8 +140,8 @@ static void paint_row(const struct pane *pane, const struct view *view, struct c
     snprintf(time, sizeof(time), "%*.3f", time_cols(view, at.cols), event ? (double)event->t / 1e6 : 0);
     col += canvas_str(canvas, at, 0, col, LOOK_DIM, time) + 2;
     int type_cols = at.cols < NARROW ? TYPE_COLS - 1 : TYPE_COLS;
-    canvas_cut(canvas, rect_make(at.row, at.col + col, 1, type_cols - 1), 0, 0, event ? kind_look(event->type) : LOOK_ERROR,
-               type, strlen(type));
+    canvas_cut(canvas, rect_make(at.row, at.col + col, 1, type_cols - 1), 0, 0,
+               event ? kind_look(event->type) : LOOK_ERROR, type, strlen(type));
     col += type_cols;
     size_t first = 0;
     if (view->departures && departures_of_event(view->departures, seq, &first))
@@ -149,8 +149,8 @@ static void paint_row(const struct pane *pane, const struct view *view, struct c
     if (bad)
         col += canvas_put_sign(canvas, at, 0, col, LOOK_ERROR, SIGN_ERROR) + 1;
     if (col < at.cols)
-        canvas_cut(canvas, rect_make(at.row, at.col + col, 1, at.cols - col), 0, -pane->list.left, bad ? LOOK_ERROR : LOOK_EVENT,
-                   words, strlen(words));
+        canvas_cut(canvas, rect_make(at.row, at.col + col, 1, at.cols - col), 0, -pane->list.left,
+                   bad ? LOOK_ERROR : LOOK_EVENT, words, strlen(words));
     hits_show(canvas, at, pane->search_text);
     if (index != pane->list.cursor)
         return;

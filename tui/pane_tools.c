@@ -1,6 +1,7 @@
 /* The tool trace: one row per call, below it what it told last or, unfolded, all of it, and why it did not go well.
  *
- * call_row.c has the texts of the rows, told.c those below them, tooltree.c what is in sight. */
+ * call_row.c has the rows, told.c the texts below them. The list counts calls, so that filter and search are of calls;
+ * within an unfolded one the cursor goes on line by line. */
 
 #include "base/mem.h"
 #include "call_row.h"
@@ -11,32 +12,24 @@
 #include "program.h"
 #include "sandboxview.h"
 #include "text.h"
-#include "tooltree.h"
-#include "turn/departure.h"
 #include "ui.h"
-#include "waverows.h"
 #include <string.h>
 
-#define WIDE_COLS   64 /* every column has room */
-#define BYTES_COLS  58
-#define WORD_COLS   50 /* the effect in a word */
-#define TIME_COLS   40
 #define LINE_COLS   100 /* the frame has room for all that is to say of the sandbox */
 #define BOTH_COLS   58  /* for the engine of scripts and that of programs … */
 #define COUNTS_COLS 72  /* … and for what there is of the first */
 #define UNSAFE_COLS 7   /* of both, where an engine is said to be that */
-#define REST_COLS   12  /* of what a call is about */
 #define LABEL_COLS  14  /* of what a call told */
 
 struct tools_pane {
     struct pane pane;
-    bool heads; /* the first line says what the columns are */
-    struct tooltree tree;
-};
-
-struct columns {
-    int number, tool, rest, effect, state, time, bytes; /* widths; 0: not shown */
-    int at_tool, at_rest, at_effect, at_state, at_time, at_bytes;
+    bool heads;             /* the first line says what the columns are */
+    struct told_rows *open; /* what is unfolded, by call */
+    size_t open_count, open_room;
+    size_t top, skip; /* the first call in sight, and how many of its lines are above the edge */
+    uint32_t call;    /* that the cursor is in */
+    size_t inside;    /* 0: on the call itself; else the line below it, from 1 on */
+    bool tail;        /* stay at the last line while it grows */
 };
 
 /* What a frame is painted with. */
@@ -44,7 +37,7 @@ struct sheet {
     struct tools_pane *tools;
     const struct view *view;
     struct canvas *canvas;
-    struct columns columns;
+    struct call_columns columns;
     uint32_t seq; /* of the event whose text was read last: most lines in sight are of one */
     bool read;
     struct told told;
@@ -62,7 +55,10 @@ static void tools_init(struct pane *pane)
 
 static void tools_release(struct pane *pane)
 {
-    tooltree_release(&tools_of(pane)->tree);
+    struct tools_pane *tools = tools_of(pane);
+    for (size_t i = 0; i < tools->open_count; i++)
+        told_rows_release(&tools->open[i]);
+    free(tools->open);
 }
 
 /* ---- which calls are shown ---- */
@@ -84,179 +80,238 @@ static uint32_t call_at(const struct tools_pane *tools, size_t index)
     return (uint32_t)pane_row(&tools->pane, index);
 }
 
+/* ---- what is unfolded ---- */
+
+static struct told_rows *find_unfolded(struct tools_pane *tools, uint32_t call)
+{
+    for (size_t i = 0; i < tools->open_count; i++)
+        if (tools->open[i].call == call)
+            return &tools->open[i];
+    return NULL;
+}
+
+static const struct told_rows *unfolded_rows(struct tools_pane *tools, const struct view *view, uint32_t call)
+{
+    struct told_rows *rows = find_unfolded(tools, call);
+    if (rows)
+        told_rows_update(rows, view);
+    return rows;
+}
+
+static bool has_reason(const struct session_call *call, const struct told_rows *rows)
+{
+    return call_row_went_wrong(call) && !(rows && rows->failed && call->state == CALL_FAILED);
+}
+
+static size_t lines_of(struct tools_pane *tools, const struct view *view, uint32_t call)
+{
+    const struct session_call *row = &view->session->calls[call];
+    const struct told_rows *rows = unfolded_rows(tools, view, call);
+    size_t told = rows ? rows->count : row->output_seq ? 1 : 0;
+    return 1 + told + (has_reason(row, rows) ? 1 : 0);
+}
+
+/* ---- the cursor ---- */
+
+static size_t told_count(struct tools_pane *tools, const struct view *view, size_t index)
+{
+    const struct told_rows *rows =
+        index < tools->pane.list.count ? unfolded_rows(tools, view, call_at(tools, index)) : NULL;
+    return rows ? rows->count : 0;
+}
+
+/* A cursor that went to another call stands on it, and one at the end stays there. */
+static void settle(struct tools_pane *tools, const struct view *view)
+{
+    size_t told = told_count(tools, view, tools->pane.list.cursor);
+    uint32_t call = tools->pane.list.count ? call_at(tools, tools->pane.list.cursor) : 0;
+    if (call != tools->call) {
+        tools->inside = 0;
+        tools->tail = false;
+    }
+    tools->call = call;
+    if (tools->tail || tools->inside > told)
+        tools->inside = told;
+}
+
+static bool toggle(struct tools_pane *tools, const struct view *view)
+{
+    if (!tools->pane.list.count)
+        return false;
+    uint32_t call = call_at(tools, tools->pane.list.cursor);
+    struct told_rows *rows = find_unfolded(tools, call);
+    if (!rows && !view->session->calls[call].output_seq)
+        return false;
+    tools->call = call;
+    tools->inside = 0;
+    tools->tail = !rows && view->session->calls[call].state == CALL_RUNNING;
+    if (rows) {
+        told_rows_release(rows);
+        *rows = tools->open[--tools->open_count];
+    } else {
+        GROW(tools->open, tools->open_count, tools->open_room);
+        tools->open[tools->open_count++] = (struct told_rows){.call = call};
+    }
+    settle(tools, view);
+    return true;
+}
+
+/* One line up or down, from call to call. */
+static void step(struct tools_pane *tools, const struct view *view, bool down, int height)
+{
+    struct list *list = &tools->pane.list;
+    size_t told = told_count(tools, view, list->cursor), before = list->cursor;
+    if (down ? tools->inside < told : tools->inside > 0) {
+        tools->inside = down ? tools->inside + 1 : tools->inside - 1;
+        tools->tail = tools->inside == told;
+        list->follow = list->follow && tools->tail;
+        return;
+    }
+    pane_list_action(&tools->pane, down ? ACTION_DOWN : ACTION_UP, height);
+    settle(tools, view);
+    if (!down && list->cursor != before)
+        tools->inside = told_count(tools, view, list->cursor);
+}
+
+static void tools_move(struct pane *pane, const struct view *view, enum action action)
+{
+    struct tools_pane *tools = tools_of(pane);
+    int height = pane->height - tools->heads;
+    settle(tools, view);
+    switch (action) {
+    case ACTION_UP:
+    case ACTION_DOWN:
+        step(tools, view, action == ACTION_DOWN, height);
+        return;
+    case ACTION_PAGE_UP:
+    case ACTION_PAGE_DOWN:
+        for (int line = 1; tools->open_count && (line < height || line == 1); line++)
+            step(tools, view, action == ACTION_PAGE_DOWN, height);
+        if (!tools->open_count)
+            pane_list_action(pane, action, height);
+        return;
+    case ACTION_HOME:
+    case ACTION_END:
+        pane_list_action(pane, action, height);
+        tools->tail = false;
+        settle(tools, view);
+        tools->inside = action == ACTION_END ? told_count(tools, view, pane->list.cursor) : 0;
+        tools->tail = tools->inside > 0;
+        return;
+    default:
+        pane_list_action(pane, action, height);
+    }
+}
+
+static const struct told_row *selected_line(struct tools_pane *tools, const struct view *view)
+{
+    if (!tools->pane.list.count)
+        return NULL;
+    settle(tools, view);
+    const struct told_rows *rows = unfolded_rows(tools, view, tools->call);
+    return rows && tools->inside && tools->inside <= rows->count ? &rows->rows[tools->inside - 1] : NULL;
+}
+
+static void tools_click(struct pane *pane, const struct view *view, int row, int col)
+{
+    struct tools_pane *tools = tools_of(pane);
+    size_t want = (row > tools->heads ? (size_t)(row - tools->heads) : 0) + tools->skip;
+    (void)col;
+    for (size_t at = tools->top; at < pane->list.count; at++) {
+        size_t lines = lines_of(tools, view, call_at(tools, at));
+        if (want < lines) {
+            list_select(&pane->list, at, pane->height);
+            settle(tools, view);
+            tools->inside = want <= told_count(tools, view, at) ? want : 0;
+            tools->tail = false;
+            return;
+        }
+        want -= lines;
+    }
+}
+
+/* ---- what is in sight ---- */
+
+/* One line on, or one call where it is folded; gives the lines that leave the sight. */
+static size_t go_on(struct tools_pane *tools, const struct view *view)
+{
+    size_t lines = lines_of(tools, view, call_at(tools, tools->top));
+    if (find_unfolded(tools, call_at(tools, tools->top)) && tools->skip + 1 < lines) {
+        tools->skip++;
+        return 1;
+    }
+    lines -= tools->skip;
+    tools->skip = 0;
+    tools->top++;
+    return lines;
+}
+
+/* One line back, or one call; 0 where that needs more than `room` lines or there is none. */
+static size_t go_back(struct tools_pane *tools, const struct view *view, size_t room)
+{
+    if (tools->skip && room) {
+        tools->skip--;
+        return 1;
+    }
+    if (!tools->top || !room)
+        return 0;
+    size_t lines = lines_of(tools, view, call_at(tools, tools->top - 1));
+    if (find_unfolded(tools, call_at(tools, tools->top - 1))) {
+        tools->top--;
+        tools->skip = lines - 1;
+        return 1;
+    }
+    if (lines > room)
+        return 0;
+    tools->top--;
+    return lines;
+}
+
+static void scroll(struct tools_pane *tools, const struct view *view, int height)
+{
+    struct list *list = &tools->pane.list;
+    size_t room = height > 0 ? (size_t)height : 1, used = 0;
+    if (!list->count) {
+        tools->top = tools->skip = 0;
+        return;
+    }
+    settle(tools, view);
+    if (list->cursor < tools->top || (list->cursor == tools->top && tools->inside < tools->skip)) {
+        tools->top = list->cursor;
+        tools->skip = tools->inside;
+    } else if (list->cursor - tools->top >= room) {
+        tools->top = list->cursor - (room - 1);
+        tools->skip = 0;
+    }
+    size_t own = lines_of(tools, view, call_at(tools, list->cursor));
+    size_t need = find_unfolded(tools, tools->call) ? tools->inside + 1 : own;
+    for (size_t row = tools->top; row < list->cursor; row++)
+        used += lines_of(tools, view, call_at(tools, row));
+    used += need - tools->skip;
+    while (used > room && (tools->top < list->cursor || tools->skip < tools->inside))
+        used -= go_on(tools, view);
+    used += own - need;
+    for (size_t row = list->cursor + 1; row < list->count && used <= room; row++)
+        used += lines_of(tools, view, call_at(tools, row));
+    for (size_t back; used < room && (back = go_back(tools, view, room - used)); used += back)
+        continue;
+    list->top = tools->top;
+}
+
 /* ---- painting ---- */
 
-/* Widths follow from the pane's and from names, not from states: columns must not move while a turn goes on. */
-static struct columns measure(const struct tools_pane *tools, const struct view *view, struct rect in)
+static struct call_columns measure(const struct tools_pane *tools, const struct view *view, struct rect in)
 {
-    bool wide = in.cols >= WIDE_COLS;
-    int most = in.cols / 4 < 10 ? 10 : in.cols / 4 < 40 ? in.cols / 4 : 40;
-    struct columns c = {.number = 2, .tool = 4, .effect = 7, .state = wide ? 10 : 8, .time = wide ? 9 : 7};
-    for (uint32_t calls = view->session->call_count; calls >= 100; calls /= 10)
-        c.number++;
-    size_t end = tools->tree.top + (size_t)(in.rows > 0 ? in.rows : 0);
-    for (size_t row = tools->tree.top; row < end && row < tools->pane.list.count; row++) {
+    int most = in.cols / 4 < 10 ? 10 : in.cols / 4 < 40 ? in.cols / 4 : 40, name = 4, word = 7;
+    size_t end = tools->top + (size_t)(in.rows > 0 ? in.rows : 0);
+    for (size_t row = tools->top; row < end && row < tools->pane.list.count; row++) {
         const struct session_call *call = &view->session->calls[call_at(tools, row)];
         int tool = call_row_name_columns(session_name(view->session, call->tool), most);
         int effect = (int)strnlen(words_effect(session_name(view->session, call->effect)), 11) + 1;
-        c.tool = tool > c.tool ? tool : c.tool;
-        c.effect = effect > c.effect ? effect : c.effect;
+        name = tool > name ? tool : name;
+        word = effect > word ? effect : word;
     }
-    if (in.cols < TIME_COLS)
-        c.time = 0; /* what a call is about comes before how long it took */
-    /* Where there is no room for the word, its first letter tells a read from a write. */
-    c.effect = wide ? c.effect + 1 : in.cols >= WORD_COLS ? c.effect : in.cols >= TIME_COLS ? 2 : 0;
-    c.bytes = wide ? 9 : in.cols >= BYTES_COLS ? 7 : 0;
-    c.at_tool = 1 + c.number + 2 + (view->departures ? 1 : 0);
-    c.at_rest = c.at_tool + c.tool + 1 + wide;
-    /* What a call is about comes before how much it gave, too. */
-    if (in.cols - c.at_rest - 1 - c.effect - c.state - c.time - c.bytes < REST_COLS)
-        c.bytes = 0;
-    c.at_bytes = in.cols - c.bytes;
-    c.at_time = c.at_bytes - c.time;
-    c.at_state = c.at_time - c.state;
-    c.at_effect = c.at_state - c.effect;
-    c.rest = c.at_effect - c.at_rest - 1;
-    return c;
-}
-
-static void paint_heads(struct canvas *canvas, struct rect at, const struct columns *c)
-{
-    canvas_printf(canvas, at, 0, 1, LOOK_DIM, "%*s", c->number, "#");
-    canvas_str(canvas, at, 0, c->at_tool, LOOK_DIM, "tool");
-    if (c->rest >= 9)
-        canvas_str(canvas, at, 0, c->at_rest, LOOK_DIM, "arguments");
-    if (c->effect)
-        canvas_str(canvas, at, 0, c->at_effect, LOOK_DIM, c->effect > 2 ? "effect" : "e");
-    canvas_str(canvas, at, 0, c->at_state, LOOK_DIM, "state");
-    if (c->time)
-        canvas_right(canvas, at, 0, c->bytes, LOOK_DIM, "time");
-    if (c->bytes)
-        canvas_right(canvas, at, 0, 0, LOOK_DIM, "bytes");
-}
-
-/* Beside the number, so that where it stands can be seen without reading. */
-static void paint_state_sign(struct canvas *canvas, struct rect at, int col, const struct session_call *call)
-{
-    enum look look = call_row_look(call);
-    switch ((enum call_state)call->state) {
-    case CALL_ASKING:
-    case CALL_RUNNING:
-        canvas_put_sign(canvas, at, 0, col, look, SIGN_POINTER);
-        break;
-    case CALL_FAILED:
-    case CALL_TIMED_OUT:
-        canvas_put_sign(canvas, at, 0, col, look, SIGN_ERROR);
-        break;
-    case CALL_DENIED:
-        canvas_put_sign(canvas, at, 0, col, look, SIGN_MINUS);
-        break;
-    case CALL_DONE: /* the tool did what it should; what it ran did not */
-        if (call->program_end)
-            canvas_str(canvas, at, 0, col, look, "!");
-        break;
-    case CALL_PLANNED:
-        break;
-    }
-}
-
-static void add_time(struct strbuf *out, const struct view *view, const struct session_call *call)
-{
-    if (call->state == CALL_ASKING) {
-        strbuf_addstr(out, "held");
-        return;
-    }
-    if (call->state != CALL_RUNNING && !(call->finished_seq && call->started_seq))
-        return;
-    int64_t ms =
-        call->state == CALL_RUNNING ? wave_call_ran(view->session, call, view->now_t) / 1000 : call->elapsed_ms;
-    text_ms(out, ms);
-    if (out->len > 7) { /* "2 min 03 s" does not fit where "184 ms" does */
-        strbuf_reset(out);
-        strbuf_addf(out, "%lld:%02lld", (long long)(ms / 60000), (long long)(ms / 1000 % 60));
-    }
-}
-
-static bool departs(const struct view *view, const struct session_call *call)
-{
-    size_t first = 0;
-    return view->departures && departures_of_call(view->departures, view->session->turns[call->turn].number,
-                                                  session_name(view->session, call->id), &first);
-}
-
-/* "812 B", "52 KB": never wider than its column. */
-static void add_bytes(struct strbuf *out, uint64_t bytes)
-{
-    if (bytes < 1000)
-        strbuf_addf(out, "%u B", (unsigned)bytes);
-    else
-        text_bytes(out, bytes);
-}
-
-/* Whole words where the first of them fits: a path that is there in full says more than the beginning of what follows.
- */
-static int paint_arguments(struct canvas *canvas, struct rect rest, int left, enum look look, const char *text)
-{
-    size_t first = strcspn(text, " ");
-    if (left || !text[first] || canvas_columns(canvas, text, first) + 1 < rest.cols ||
-        canvas_columns(canvas, text, first) > rest.cols)
-        return canvas_cut(canvas, rest, 0, -left, look, text, strlen(text));
-    int col = canvas_text(canvas, rest, 0, 0, look, text, first);
-    return col < rest.cols ? col + canvas_put_sign(canvas, rest, 0, col, LOOK_DIM, SIGN_MORE) : col;
-}
-
-/* Where there is less room, the long ones in short. */
-static void paint_state(struct canvas *canvas, struct rect at, const struct columns *c, const struct session_call *call)
-{
-    char buf[WORDS_STATE_MAX];
-    const char *state = words_call_state(call, buf), *number = state + strcspn(state, " ");
-    bool narrow = c->state < 10;
-    if (narrow && strcmp(state, "timed out") == 0)
-        canvas_str(canvas, at, 0, c->at_state, call_row_look(call), "timeout");
-    else if (narrow && strncmp(state, "signal", 6) == 0)
-        canvas_printf(canvas, at, 0, c->at_state, call_row_look(call), "sig%s", number);
-    else
-        canvas_str(canvas, at, 0, c->at_state, call_row_look(call), state);
-}
-
-static void paint_call(const struct sheet *sheet, struct rect at, uint32_t index)
-{
-    const struct view *view = sheet->view;
-    const struct session *session = view->session;
-    const struct session_call *call = &session->calls[index];
-    struct canvas *canvas = sheet->canvas;
-    const struct columns *c = &sheet->columns;
-    int left = sheet->tools->pane.list.left;
-    enum look text = call->state == CALL_PLANNED ? LOOK_CALL_PLANNED : LOOK_TEXT;
-    const char *note = call_row_went_wrong(call) ? "" : call->outcome, *effect = call_row_effect(view, call);
-    CLEANUP(strbuf) struct strbuf words = STRBUF_INIT;
-    canvas_printf(canvas, at, 0, 1, LOOK_DIM, "%*u", c->number, index + 1);
-    paint_state_sign(canvas, at, 1 + c->number, call);
-    if (departs(view, call))
-        canvas_put_sign(canvas, at, 0, 2 + c->number, LOOK_WARN, SIGN_DEPARTED);
-    call_row_paint_name(canvas, rect_make(at.row, at.col + c->at_tool, 1, c->tool), 0, 0, text,
-                        session_name(session, call->tool));
-    struct rect rest = rect_make(at.row, at.col + c->at_rest, 1, c->rest > 0 ? c->rest : 0);
-    call_row_arguments(&words, call);
-    int col = paint_arguments(canvas, rest, left, text, words.buf);
-    /* A note is there in full or not at all: half of "52 lines" is another number. */
-    if (*note && !left && col + 3 + canvas_columns(canvas, note, strlen(note)) <= c->rest) {
-        canvas_str(canvas, rest, 0, col, LOOK_DIM, " · ");
-        canvas_text(canvas, rest, 0, col + 3, LOOK_DIM, note, strlen(note));
-    }
-    if (c->effect)
-        canvas_text(canvas, rect_make(at.row, at.col + c->at_effect, 1, c->effect), 0, 0, LOOK_DIM, effect,
-                    strnlen(effect, c->effect > 2 ? SIZE_MAX : 1));
-    paint_state(canvas, at, c, call);
-    strbuf_reset(&words);
-    add_time(&words, view, call);
-    if (c->time)
-        canvas_right(canvas, at, 0, c->bytes, text, words.buf);
-    if (c->bytes && call->bytes >= 0) {
-        strbuf_reset(&words);
-        add_bytes(&words, (uint64_t)call->bytes);
-        canvas_right(canvas, at, 0, 0, LOOK_DIM, words.buf);
-    }
+    return call_columns(view, in.cols, name, word);
 }
 
 /* A line below a call. `more`: how many it stands for besides itself. */
@@ -305,11 +360,11 @@ static void paint_told(struct sheet *sheet, struct rect at, const struct told_ro
 static void paint_line(struct sheet *sheet, struct rect at, uint32_t index, size_t number)
 {
     const struct session_call *call = &sheet->view->session->calls[index];
-    const struct told_rows *rows = tooltree_rows(&sheet->tools->tree, sheet->view, index);
+    const struct told_rows *rows = unfolded_rows(sheet->tools, sheet->view, index);
     size_t told = rows ? rows->count : call->output_seq ? 1 : 0;
     CLEANUP(strbuf) struct strbuf words = STRBUF_INIT;
     if (number == 0) {
-        paint_call(sheet, at, index);
+        call_row_paint(sheet->view, sheet->canvas, at, &sheet->columns, index, sheet->tools->pane.list.left);
     } else if (number <= told && rows) {
         paint_told(sheet, at, rows, number - 1);
     } else if (number <= told) {
@@ -333,7 +388,7 @@ static void tools_paint(struct pane *pane, const struct view *view, struct canva
     pane->width = in.cols;
     tools->heads = heads;
     size_t count = pane_update(pane, view, body.rows);
-    tooltree_scroll(&tools->tree, pane, view, body.rows);
+    scroll(tools, view, body.rows);
     if (!count && pane_paint_nothing(pane, canvas, in, "call"))
         return;
     if (!count) {
@@ -343,17 +398,17 @@ static void tools_paint(struct pane *pane, const struct view *view, struct canva
     }
     struct sheet sheet = {.tools = tools, .view = view, .canvas = canvas, .columns = measure(tools, view, body)};
     if (heads)
-        paint_heads(canvas, rect_make(in.row, in.col, 1, in.cols), &sheet.columns);
-    size_t number = tools->tree.skip, index = tools->tree.top;
+        call_row_paint_heads(canvas, rect_make(in.row, in.col, 1, in.cols), &sheet.columns);
+    size_t number = tools->skip, index = tools->top;
     for (int line = 0; line < body.rows && index < count; line++) {
         struct rect at = rect_make(body.row + line, body.col, 1, body.cols);
         paint_line(&sheet, at, call_at(tools, index), number);
-        if (index == pane->list.cursor && number == tools->tree.inside) {
+        if (index == pane->list.cursor && number == tools->inside) {
             canvas_put_sign(canvas, at, 0, 0, LOOK_STRONG, SIGN_CURSOR);
             if (focused)
                 canvas_tint(canvas, at, LOOK_SELECT);
         }
-        if (++number == tooltree_lines(&tools->tree, view, call_at(tools, index))) {
+        if (++number == lines_of(tools, view, call_at(tools, index))) {
             number = 0;
             index++;
         }
@@ -390,19 +445,12 @@ static void tools_note(struct pane *pane, const struct view *view, struct strbuf
 
 /* ---- what can be done with it ---- */
 
-static void tools_move(struct pane *pane, const struct view *view, enum action action)
-{
-    struct tools_pane *tools = tools_of(pane);
-    tooltree_action(&tools->tree, pane, view, action, pane->height - tools->heads);
-}
-
 /* A call that started a program is shown by its program. */
 static bool tools_inspect(struct pane *pane, struct ui *ui, const struct view *view)
 {
     size_t row = pane_cursor_row(pane, view);
-    uint32_t program = row == SIZE_MAX || tooltree_selected(&tools_of(pane)->tree, pane, view)
-                           ? SESSION_NONE
-                           : program_of_call(view, (uint32_t)row);
+    uint32_t program =
+        row == SIZE_MAX || selected_line(tools_of(pane), view) ? SESSION_NONE : program_of_call(view, (uint32_t)row);
     if (program != SESSION_NONE)
         ui_show_program(ui, view, program);
     return program != SESSION_NONE;
@@ -412,7 +460,7 @@ static void tools_unfold(struct pane *pane, struct ui *ui, const struct view *vi
 {
     struct tools_pane *tools = tools_of(pane);
     pane_update(pane, view, pane->height - tools->heads);
-    if (!tooltree_toggle(&tools->tree, pane, view))
+    if (!toggle(tools, view))
         ui_say(ui, LOOK_TEXT, pane->list.count ? "This call told nothing while it ran." : "No tool was called yet.");
 }
 
@@ -422,7 +470,7 @@ static struct selection tools_selected(struct pane *pane, const struct view *vie
     if (row == SIZE_MAX)
         return (struct selection){SELECT_NOTHING, 0, SESSION_NONE};
     uint32_t index = (uint32_t)row;
-    const struct told_row *told = tooltree_selected(&tools_of(pane)->tree, pane, view);
+    const struct told_row *told = selected_line(tools_of(pane), view);
     if (told)
         return (struct selection){SELECT_EVENT, told->seq, index};
     const struct session_call *call = &view->session->calls[index];
@@ -431,13 +479,6 @@ static struct selection tools_selected(struct pane *pane, const struct view *vie
                    : call->started_seq  ? call->started_seq
                                         : call->responded_seq;
     return (struct selection){SELECT_CALL, seq, index};
-}
-
-static void tools_click(struct pane *pane, const struct view *view, int row, int col)
-{
-    struct tools_pane *tools = tools_of(pane);
-    (void)col;
-    tooltree_click(&tools->tree, pane, view, row > tools->heads ? (size_t)(row - tools->heads) : 0);
 }
 
 const struct pane_ops pane_tools = {

@@ -1,7 +1,7 @@
 /* The way from rows to long texts: one cache of decoded events, by line of the journal.
  *
- * The events used least recently go first, but none that was used in the present frame: whoever paints may hold on to what
- * it was given. view_frame_end is where they may go, and with them what was made of them in the cache's arena.
+ * The events used least recently go first, but none that was used in the present frame: whoever paints may hold on to
+ * what it was given. view_frame_end is where they may go, and with them what was made of them in the cache's arena.
  *
  * A seq says which line, because lines are numbered 1, 2, 3 … That is only a guess for a file from which somebody took
  * lines by hand: then the line is looked for, by halves, since numbers ascend. */
@@ -24,7 +24,7 @@ struct cached {
     const char *words;   /* what a list says of it; NULL: nobody asked */
     struct arena arena;
     size_t bytes;
-    uint64_t frame; /* it was last used in */
+    uint64_t frame;      /* it was last used in */
     struct cached *next; /* in its bucket */
     struct cached *older, *newer;
 };
@@ -96,7 +96,8 @@ size_t view_cache_count(const struct view_cache *cache)
 static struct cached *trim(struct view_cache *cache, size_t most)
 {
     struct cached *spare = NULL;
-    while (cache->oldest && cache->oldest->frame != cache->frame && (cache->count > most || cache->bytes > BYTES_KEPT)) {
+    while (cache->oldest && cache->oldest->frame != cache->frame &&
+           (cache->count > most || cache->bytes > BYTES_KEPT)) {
         free_cached(spare);
         spare = take_oldest(cache);
     }
@@ -290,7 +291,7 @@ uint32_t view_event_call(const struct view *view, const struct event *event)
 struct event_tool_info_list view_tools(const struct view *view)
 {
     const struct event *event = view->session->tools_seq ? view_event(view, view->session->tools_seq) : NULL;
-    return !event                               ? (struct event_tool_info_list){0}
+    return !event                                 ? (struct event_tool_info_list){0}
            : event->type == EVENT_SESSION_STARTED ? event->session_started.tools
            : event->type == EVENT_TOOLS_CHANGED   ? event->tools_changed.tools
                                                   : (struct event_tool_info_list){0};

@@ -155,8 +155,8 @@ uint32_t fold_step(const struct fold *fold, struct session_turn *turn, int64_t n
     }
     if (number > last) {
         GROW(session->steps, session->step_count, session->step_room);
-        session->steps[session->step_count++] =
-            (struct session_step){.turn = session->turn_count - 1, .number = (uint32_t)number, .cost_usd = NAN, .text = ""};
+        session->steps[session->step_count++] = (struct session_step){
+            .turn = session->turn_count - 1, .number = (uint32_t)number, .cost_usd = NAN, .text = ""};
         turn->step_count++;
         return end;
     }

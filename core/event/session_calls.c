@@ -121,7 +121,8 @@ static const char *args_text(const struct fold *fold, const char *arguments)
 
 /* ---- planning ---- */
 
-static void add_call(const struct fold *fold, struct session_turn *turn, uint32_t step, const struct event_tool_request *call)
+static void add_call(const struct fold *fold, struct session_turn *turn, uint32_t step,
+                     const struct event_tool_request *call)
 {
     struct session *session = fold->session;
     struct session_names *names = session->names;
@@ -292,8 +293,8 @@ static void note_outcome(const struct fold *fold, struct session_call *call, con
     const struct event_tool_finished *e = &fold->event->tool_finished;
     struct strbuf *words = &fold->session->names->words;
     const struct json *output = e->result ? fold_json(fold, e->result->output) : NULL;
-    bool refused = ask && strcmp(ask->by, "key") == 0 &&
-                   strcmp(session_name(fold->session, ask->decision), "denied") == 0;
+    bool refused =
+        ask && strcmp(ask->by, "key") == 0 && strcmp(session_name(fold->session, ask->decision), "denied") == 0;
     call->elapsed_ms = e->elapsed_ms;
     if (e->result) { /* as its line has it: a new event has yet to be made printable */
         size_t len = e->result->output ? strlen(e->result->output) : 0;

@@ -1,7 +1,7 @@
 /* A set of texts: an arena, and a table of open addressing that leads to them by what they say.
  *
- * The key is the text itself and not the event it came from: a recording may have two events of one number, and the same
- * arguments, paths and reasons recur all through a session. */
+ * The key is the text itself and not the event it came from: a recording may have two events of one number, and the
+ * same arguments, paths and reasons recur all through a session. */
 
 #include "text_pool.h"
 #include "base/arena.h"

@@ -1,4 +1,4 @@
-/* The cache of events behind a view: what it gives stays until the frame ends, is what the line says, and has a bound. */
+/* The cache of events behind a view: what it gives is what the line says and stays until the frame ends. */
 
 #include "base/json.h"
 #include "base/mem.h"
@@ -30,8 +30,8 @@ static void rig_open(struct rig *rig, int stride, size_t padding)
     strbuf_init(&rig->file);
     strbuf_addstr(&rig->file, "{\"seq\":1,\"t\":0,\"turn\":0,\"type\":\"session.started\",\"v\":1}\n");
     for (int i = 2; i <= EVENTS; i++)
-        strbuf_addf(&rig->file, "{\"seq\":%d,\"t\":0,\"turn\":0,\"type\":\"session.ended\",\"reason\":\"r%d%s\"}\n", i * stride, i,
-                    more);
+        strbuf_addf(&rig->file, "{\"seq\":%d,\"t\":0,\"turn\":0,\"type\":\"session.ended\",\"reason\":\"r%d%s\"}\n",
+                    i * stride, i, more);
     rig->reader = journal_open_bytes(rig->file.buf, rig->file.len, &err);
     assert_non_null(rig->reader);
     session_init(&rig->session);
