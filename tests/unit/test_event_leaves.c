@@ -107,8 +107,8 @@ static void check_file(const char *path, size_t *files)
 
 TEST(nobody_else_parses_what_events_say)
 {
-    static const char *const folders[] = {"core/config", "core/mcp",  "core/model",    "core/sandbox",
-                                          "core/tools",  "core/turn", "core/workspace"};
+    static const char *const folders[] = {"core/config", "core/mcp",  "core/model",     "core/sandbox",
+                                          "core/tools",  "core/turn", "core/workspace", "tui"};
     size_t files = 0;
     for (size_t i = 0; i < COUNT_OF(folders); i++) {
         CLEANUP(free) char *full = xasprintf("%s/%s", SOURCE_DIR, folders[i]);
