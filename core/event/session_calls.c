@@ -369,19 +369,22 @@ static void add_lines(uint32_t *sum, int64_t lines)
         *sum = UINT32_MAX;
 }
 
-static void note_proposed(const struct fold *fold, struct session_ask *ask)
+/* A file of the question, one of `count`; the first one begins anew. */
+static void note_file(const struct fold *fold, struct session_ask *ask, size_t index, size_t count, const char *path,
+                      int64_t added, int64_t removed)
 {
-    const struct event_proposed_file_list *files = &fold->event->write_proposed.files;
     struct strbuf *paths = &fold->session->names->words;
-    strbuf_reset(paths);
-    for (size_t i = 0; i < files->count; i++) {
-        add_lines(&ask->added, files->items[i].added);
-        add_lines(&ask->removed, files->items[i].removed);
-        if (files->items[i].path && paths->len < 4 * SESSION_TEXT)
-            strbuf_addf(paths, "%s%s", paths->len ? ", " : "", files->items[i].path);
+    if (index == 0) {
+        strbuf_reset(paths);
+        ask->added = ask->removed = 0;
     }
-    ask->files = (uint32_t)files->count;
-    ask->paths = fold_text(fold, paths->buf);
+    add_lines(&ask->added, added);
+    add_lines(&ask->removed, removed);
+    ask->files = (uint32_t)index + 1;
+    if (path && paths->len <= 4 * SESSION_TEXT) /* more would be cut */
+        strbuf_addf(paths, "%s%s", paths->len ? ", " : "", path);
+    if (index + 1 == count)
+        ask->paths = fold_text(fold, paths->buf);
 }
 
 void fold_write_proposed(const struct fold *fold)
@@ -397,9 +400,12 @@ void fold_write_proposed(const struct fold *fold)
                              .before = call ? call->ask : SESSION_NONE,
                              .proposed_seq = fold->seq,
                              .proposed_t = fold->t,
+                             .paths = "",
                              .by = "",
                              .reason = ""};
-    note_proposed(fold, &session->asks[row]);
+    for (size_t i = 0; i < e->files.count; i++)
+        note_file(fold, &session->asks[row], i, e->files.count, e->files.items[i].path, e->files.items[i].added,
+                  e->files.items[i].removed);
     if (session->asks[row].id)
         session->names->names[session->asks[row].id].ask = row;
     else
@@ -483,13 +489,8 @@ void fold_write_applied(const struct fold *fold)
     if (!ask)
         return;
     ask->applied_seq = fold->seq;
-    if (files->count)
-        ask->added = ask->removed = 0;
-    for (size_t i = 0; i < files->count; i++) {
-        add_lines(&ask->added, files->items[i].added);
-        add_lines(&ask->removed, files->items[i].removed);
-    }
-    ask->files = files->count ? (uint32_t)files->count : ask->files;
+    for (size_t i = 0; i < files->count; i++)
+        note_file(fold, ask, i, files->count, files->items[i].path, files->items[i].added, files->items[i].removed);
 }
 
 void fold_write_undone(const struct fold *fold)
