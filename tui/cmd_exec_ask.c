@@ -9,11 +9,11 @@
 #include "base/redact.h"
 #include "base/strbuf.h"
 #include "event/emitter.h"
+#include "event/words.h"
 #include "exec_inside.h"
 #include "say.h"
 #include "setup.h"
 #include "stops.h"
-#include "text.h"
 #include "turn/author.h"
 #include <string.h>
 
@@ -82,10 +82,11 @@ static int show_events(struct emitter *emitter, struct event *events, size_t cou
 
 static void on_waits(void *user, const char *error, int64_t wait_ms)
 {
-    CLEANUP(strbuf) struct strbuf wait = STRBUF_INIT;
+    CLEANUP(strbuf) struct strbuf words = STRBUF_INIT;
+    struct event failed = {.type = EVENT_MODEL_FAILED, .model_failed = {.error = error, .retry_in_ms = wait_ms}};
     (void)user;
-    text_ms(&wait, wait_ms);
-    say_notice("the model could not be asked: %s; again in %s", error, wait.buf);
+    event_words(&words, WORDS_PLAIN, &failed);
+    say_notice("the model %s", words.buf);
 }
 
 static void show_end(struct ask *ask, const struct run_record *record)

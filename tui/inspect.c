@@ -1,10 +1,13 @@
-/* A call is told by the events that speak of it: asked for, started, proposed, decided, applied, finished. Their lines
+/* The documents of the inspector: an event, a call or a script in full.
+ *
+ * A call is told by the events that speak of it: asked for, started, proposed, decided, applied, finished. Their lines
  * are read where the session's row says they are. */
 
 #include "inspect.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "event/words.h"
+#include "script.h"
 #include "termtext.h"
 #include "text.h"
 #include "told.h"
@@ -133,13 +136,13 @@ static void add_raw_line(struct pretty *out, const struct view *view, int64_t se
 
 /* ---- calls ---- */
 
-const struct json *inspect_arguments(const struct view *view, struct selection what)
+static const struct json *arguments_of(const struct view *view, struct selection what)
 {
     const struct session_call *call = call_of(view, what);
     return call ? view_call_arguments(view, call) : NULL;
 }
 
-void inspect_call_head(struct pretty *out, const struct view *view, struct selection what)
+static void put_call_head(struct pretty *out, const struct view *view, struct selection what)
 {
     const struct session_call *call = call_of(view, what);
     const char *tool = session_name(view->session, call->tool), *id = session_name(view->session, call->id);
@@ -277,16 +280,11 @@ static void put_printed(struct pretty *out, const struct view *view, struct sele
     }
 }
 
-void inspect_call_outcome(struct pretty *out, const struct view *view, struct selection what)
-{
-    put_outcome(out, view, call_of(view, what), true);
-}
-
 static void call_document(struct pretty *out, const struct view *view, struct selection what, bool plain)
 {
     const struct session_call *call = call_of(view, what);
-    const struct json *arguments = inspect_arguments(view, what);
-    inspect_call_head(out, view, what);
+    const struct json *arguments = arguments_of(view, what);
+    put_call_head(out, view, what);
     put_departures(out, view, what);
     if (arguments) {
         pretty_head(out, "arguments");
@@ -295,6 +293,128 @@ static void call_document(struct pretty *out, const struct view *view, struct se
     put_decision(out, view, call);
     put_printed(out, view, what);
     put_outcome(out, view, call, plain);
+}
+
+/* ---- scripts: the source with its numbers and, where it failed, the line; then everything it told, in order ---- */
+
+struct telling {
+    struct pretty *out;
+    enum told_kind kind; /* of what was told last */
+    bool any;
+    char *error, *traceback;
+};
+
+static void put_source(struct pretty *out, const struct json *source, size_t failed, const char *error)
+{
+    size_t at = 0, lines = source->len > 0;
+    for (size_t i = 0; i + 1 < source->len; i++)
+        lines += source->text[i] == '\n';
+    int width = snprintf(NULL, 0, "%zu", lines);
+    for (size_t number = 1; number <= lines; number++) {
+        const char *text = source->text + at, *newline = memchr(text, '\n', source->len - at);
+        size_t len = newline ? (size_t)(newline - text) : source->len - at;
+        bool here = number == failed;
+        pretty_begin(out, 0);
+        pretty_putf(out, here ? LOOK_SCRIPT_ERROR : LOOK_SCRIPT_GUTTER, "%s%*zu  ", here ? "> " : "  ", width, number);
+        pretty_put(out, here ? LOOK_SCRIPT_ERROR : LOOK_SCRIPT, text, len);
+        at += len + 1;
+        if (here && *error) {
+            pretty_begin(out, width + 4);
+            pretty_putf(out, LOOK_SCRIPT_ERROR, "^ %.*s", (int)strcspn(error, "\n"), error);
+        }
+    }
+}
+
+static void put_script_lines(struct pretty *out, const struct told *told)
+{
+    bool plain = strcmp(told->label, "stdout") == 0;
+    for (struct told_lines lines = told_lines(told); told_lines_next(&lines);) {
+        pretty_begin(out, 0);
+        if (!plain)
+            pretty_putf(out, LOOK_DIM, "%s: ", told->label);
+        pretty_put(out, strcmp(told->label, "error") == 0 ? LOOK_ERROR : LOOK_TEXT, lines.line, lines.len);
+    }
+}
+
+static void put_value(struct pretty *out, const struct told *told)
+{
+    if (told->data && (told->data->type == JSON_OBJECT || told->data->type == JSON_ARRAY))
+        pretty_json(out, told->data, 0);
+    else if (told->data)
+        pretty_plain(out, told->data, 0);
+}
+
+static void put_script_told(const struct told *told, int64_t seq, void *data)
+{
+    struct telling *telling = data;
+    (void)seq;
+    if (told->kind == TOLD_PRINTED) {
+        if (!telling->any || telling->kind != TOLD_PRINTED)
+            pretty_head(telling->out, "printed");
+        put_script_lines(telling->out, told);
+    } else if (told->kind == TOLD_INTERMEDIATE) {
+        CLEANUP(free) char *head = xasprintf("intermediate: %.200s", told->label);
+        pretty_head(telling->out, head);
+        put_value(telling->out, told);
+    } else if (told->kind == TOLD_RESULT) {
+        pretty_head(telling->out, "result");
+        put_value(telling->out, told);
+    } else {
+        pretty_head(telling->out, "error");
+        pretty_text(telling->out, LOOK_SCRIPT_ERROR, told->text, told->len, 0, true);
+        if (*told->traceback) {
+            pretty_head(telling->out, "traceback");
+            pretty_text(telling->out, LOOK_TEXT, told->traceback, strlen(told->traceback), 0, false);
+        }
+    }
+    telling->kind = told->kind;
+    telling->any = true;
+}
+
+static void keep_error(const struct told *told, int64_t seq, void *data)
+{
+    struct telling *telling = data;
+    (void)seq;
+    if (told->kind != TOLD_ERROR)
+        return;
+    free(telling->error);
+    free(telling->traceback);
+    telling->error = xmemdup0(told->text, told->len);
+    telling->traceback = xstrdup(told->traceback);
+}
+
+bool inspect_has_script(const struct view *view, struct selection what)
+{
+    return what.kind == SELECT_CALL && script_of(arguments_of(view, what));
+}
+
+void inspect_script(struct pretty *out, const struct view *view, struct selection what)
+{
+    const struct json *arguments = arguments_of(view, what), *source = script_of(arguments);
+    struct telling telling = {.out = out};
+    if (!source)
+        return;
+    put_call_head(out, view, what);
+    told_each(view, what.call, keep_error, &telling);
+    const char *error = telling.error ? telling.error : "";
+    size_t failed = words_script_line(telling.traceback ? telling.traceback : "");
+    if (!failed)
+        failed = words_script_line(error);
+    json_each (field, arguments)
+        if (field != source) {
+            pretty_begin(out, 0);
+            pretty_putf(out, LOOK_JSON_KEY, "%s: ", field->key);
+            pretty_put(out, LOOK_JSON_NUMBER, field->src, field->src_len);
+        }
+    pretty_head(out, failed ? "script (> is where it failed)" : "script");
+    put_source(out, source, failed, error);
+    if (told_each(view, what.call, put_script_told, &telling)) {
+        pretty_head(out, "there was more before that: filter the events by this call");
+    }
+    if (!telling.any)
+        put_outcome(out, view, call_of(view, what), true);
+    free(telling.error);
+    free(telling.traceback);
 }
 
 /* ---- the documents ---- */

@@ -24,8 +24,3 @@ size_t inspect_artifacts(const struct view *view, struct selection what, struct 
 void inspect_title(struct strbuf *out, const struct view *view, struct selection what);
 /* A number that is another when the documents would be: a call goes on while it is looked at. */
 uint64_t inspect_state(const struct view *view, struct selection what);
-
-/* Parts of the documents, for those that have a file of their own. */
-const struct json *inspect_arguments(const struct view *view, struct selection what);
-void inspect_call_head(struct pretty *out, const struct view *view, struct selection what);
-void inspect_call_outcome(struct pretty *out, const struct view *view, struct selection what);

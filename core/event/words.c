@@ -168,7 +168,8 @@ size_t words_script_line(const char *text)
     return found;
 }
 
-void words_failure(struct strbuf *out, const char *error)
+/* Of a message with a traceback below it: the message, and the line of the script. */
+static void add_failure(struct strbuf *out, const char *error)
 {
     const char *traceback = strstr(error, "\nTraceback (most recent call last)");
     size_t line = traceback ? words_script_line(traceback) : 0;
@@ -205,7 +206,7 @@ void words_outcome(struct strbuf *out, const struct event_tool_finished *finishe
 {
     CLEANUP(strbuf) struct strbuf words = STRBUF_INIT;
     if (finished->failure)
-        words_failure(&words, finished->failure->error ? finished->failure->error : "no reason given");
+        add_failure(&words, finished->failure->error ? finished->failure->error : "no reason given");
     else if (finished->denied && said_no)
         strbuf_addf(&words, "%s%s", *said_no ? "you: " : "you gave no reason", said_no);
     else if (finished->denied)

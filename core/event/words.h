@@ -35,8 +35,6 @@ void words_denial(struct strbuf *out, const struct event_denied_info *denied);
 void words_timeout(struct strbuf *out, const struct event_timeout_info *timeout);
 /* Why a program did not go on, of a result whose program_end is CALL_END_STOPPED. */
 void words_program_error(struct strbuf *out, const struct json *output);
-/* Of a message with a traceback below it: the message, and the line of the script. */
-void words_failure(struct strbuf *out, const char *error);
 /* The outcome of a call for its row, on one line: why it did not go well, else what came back. `output` is that of its
  * result, NULL: none. `said_no`: what a person said with their no, "" for no reason; NULL: nobody said no. */
 void words_outcome(struct strbuf *out, const struct event_tool_finished *finished, const struct json *output,
