@@ -1,3 +1,5 @@
+/* A program as it is shown: what it printed, and how it stands. */
+
 #include "program.h"
 #include "base/json.h"
 #include "base/mem.h"

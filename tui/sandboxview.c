@@ -1,3 +1,5 @@
+/* The words for how the sandbox of a live session stands. */
+
 #include "sandboxview.h"
 #include "base/arena.h"
 #include "base/json.h"

@@ -1,3 +1,5 @@
+/* What was said in a session, item by item, as wrapped text. */
+
 #include "talk.h"
 #include "base/mem.h"
 #include "event/words.h"

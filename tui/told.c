@@ -1,3 +1,5 @@
+/* What a call told while it ran: its lines, and an index of them for a list. */
+
 #include "told.h"
 #include "base/json.h"
 #include "base/mem.h"

@@ -1,3 +1,5 @@
+/* A text broken into the lines of a pane. */
+
 #include "wrapped.h"
 #include "base/mem.h"
 #include "base/utf8.h"

@@ -216,9 +216,8 @@ void session_init(struct session *session);
 /* The same for another fold of the journal that `like` is of: they share their texts. */
 void session_init_like(struct session *session, const struct session *like);
 void session_release(struct session *session);
-/* A copy that lives on its own but for the texts, which both own; `to` is not initialised before. */
-void session_copy(struct session *to, const struct session *from);
-/* The same into one that is initialised, whose memory is used again. */
+/* Makes `to`, which is initialised, a copy that lives on its own but for the texts, which both own. Its memory is used
+ * again. */
 void session_assign(struct session *to, const struct session *from);
 /* Folds in one event. It must carry seq and turn; nothing of it is kept but copies. */
 void session_apply(struct session *session, const struct event *event);

@@ -71,9 +71,3 @@ void session_assign(struct session *to, const struct session *from)
     assign_text(&to->partial_text, &from->partial_text);
     assign_text(&to->partial_thinking, &from->partial_thinking);
 }
-
-void session_copy(struct session *to, const struct session *from)
-{
-    session_init_like(to, from);
-    session_assign(to, from);
-}
