@@ -178,8 +178,9 @@ static const char *subject_named(struct arena *arena, const char *text)
 static const char *script_named(struct arena *arena, const char *text)
 {
     CLEANUP(strbuf) struct strbuf out = STRBUF_INIT;
-    words_script_event(&out, event_leaf(arena, text));
-    return exact(arena, out.len ? out.buf : text);
+    const struct json *sent = event_leaf(arena, text);
+    words_script_event(&out, sent);
+    return exact(arena, out.len ? out.buf : json_str(json_get(sent, "type"), text));
 }
 
 /* ---- rows ---- */
