@@ -294,9 +294,16 @@ struct diff *diff_new(const char *path, const char *old, size_t old_len, const c
     return diff;
 }
 
+struct diff *diff_share(struct diff *diff)
+{
+    if (diff)
+        atomic_fetch_add(&diff->holders, 1);
+    return diff;
+}
+
 void diff_free(struct diff *diff)
 {
-    if (!diff)
+    if (!diff || atomic_fetch_sub(&diff->holders, 1) > 0)
         return;
     for (size_t i = 0; i < diff->hunk_count; i++)
         free(diff->hunks[i].heading);

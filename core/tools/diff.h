@@ -2,6 +2,7 @@
 /* The difference of two texts, in hunks that can be kept or dropped one by one. The one file that knows libgit2. */
 
 #include "base/err.h"
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -35,12 +36,15 @@ struct diff {
     size_t hunk_count;
     struct diff_line *lines;
     size_t line_count;
+    atomic_uint holders; /* besides the first one */
 };
 
 /* `path` is for the attributes of headings only. The texts must outlive the diff. NULL is an absent file. */
 struct diff *diff_new(const char *path, const char *old, size_t old_len, const char *new, size_t new_len,
                       struct err *err) CHECKED;
 void diff_free(struct diff *diff);
+/* The same diff for one more holder, who frees it too. The texts must outlive this one as well. */
+struct diff *diff_share(struct diff *diff);
 /* Keeps what comes before the first line that does not fit into so many bytes; the rest counts as cut. */
 void diff_cut(struct diff *diff, size_t bytes);
 /* As `git diff` prints it, with ---/+++ lines ("/dev/null" for an absent side). One that was cut ends with a line that
