@@ -75,19 +75,18 @@ static void watch_due(struct app *app)
         loop_timer_stop(app->loop, &app->said);
 }
 
-static void one_key(struct app *app, const struct key *key)
+/* True for the second Ctrl-C in a short time: then the program ends, whatever it does. */
+static bool quits(struct app *app, const struct key *key)
 {
-    if (key->code == 'c' && key->ctrl && !key->alt) {
-        int64_t now = loop_now_us(app->loop);
-        if (app->interrupt_us && now - app->interrupt_us < AGAIN_US) {
-            app->status = STATUS_INTERRUPTED;
-            app->ops->quit(app);
-            return;
-        }
-        app->interrupt_us = now;
-    }
-    app->ops->fill(app);
-    ui_key(app->ui, &app->view, key);
+    int64_t now = loop_now_us(app->loop), before = app->interrupt_us;
+    if (key->code != 'c' || !key->ctrl || key->alt)
+        return false;
+    app->interrupt_us = now;
+    if (!before || now - before >= AGAIN_US)
+        return false;
+    app->status = STATUS_INTERRUPTED;
+    app->ops->quit(app);
+    return true;
 }
 
 /* Somebody outside wants the program to end: the turn is cancelled, the journal closed, the terminal given back. */
@@ -106,7 +105,8 @@ static size_t read_keys(struct app *app, bool *more)
     int64_t began_us = clock_system()->now_us(clock_system());
     *more = false;
     while (!app->leaving && count < KEYS_AT_ONCE && term_key(app->term, &key)) {
-        one_key(app, &key);
+        if (!quits(app, &key))
+            ui_key(app->ui, &app->view, &key);
         count++;
         *more = clock_system()->now_us(clock_system()) - began_us > WORK_US;
         if (*more)
@@ -195,7 +195,9 @@ static void asked_to_suspend(void *data)
 static void interrupted(void *data)
 {
     struct app *app = data;
-    one_key(app, &(struct key){.code = 'c', .ctrl = true});
+    struct key key = {.code = 'c', .ctrl = true};
+    if (!quits(app, &key))
+        ui_key(app->ui, &app->view, &key);
     app_dirty(app);
 }
 
@@ -311,6 +313,7 @@ int app_begin(struct app *app, struct loop *loop, const struct stage_ops *ops, v
 
 void app_run(struct app *app)
 {
+    app->ops->fill(app); /* keys may come before the first frame */
     app_dirty(app);
     loop_run(app->loop);
 }

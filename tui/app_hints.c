@@ -4,14 +4,14 @@
 
 #include "app_inside.h"
 #include "script.h"
-#include "tools/diff.h"
 #include <string.h>
 
 static size_t hunk_count(const struct view *view)
 {
     size_t hunks = 0;
-    for (size_t i = 0; view->question_diffs && i < view->question->changes->count; i++)
-        hunks += view->question_diffs[i] ? view->question_diffs[i]->hunk_count : 0;
+    const struct question *question = view_question(view);
+    for (size_t i = 0; i < question->changes->count; i++)
+        hunks += question->changes->items[i].counts.hunks;
     return hunks;
 }
 
@@ -36,7 +36,7 @@ static void add_hint(struct strbuf *out, const struct keymap *keymap, const char
 
 static const char *question_hint(const struct view *view, size_t kept)
 {
-    if (view->question->no_undo)
+    if (view_question(view)->no_undo)
         return "This one could not be undone: $approve writes it all the same, $deny denies it.";
     if (kept == 0)
         return "Nothing is kept: $hunk-toggle keeps a hunk, $deny denies all of it.";
@@ -94,7 +94,7 @@ void app_demo_hint(struct strbuf *out, const struct view *view, const struct key
     const struct session *session = view->session;
     const struct session_turn *turn = session_turn(session);
     const char *hint;
-    if (view->question)
+    if (view_question(view))
         hint = question_hint(view, kept);
     else if (view->held)
         hint = gate_hint(view);

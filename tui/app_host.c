@@ -26,6 +26,8 @@ static int host_replay(struct ui_host *host, enum action action, const char *arg
 {
     struct app *app = APP(host);
     int result = app->ops->replay(app, action, argument, err);
+    if (!app->leaving)
+        app->ops->fill(app); /* the next key is for another instant */
     app_dirty(app);
     return result;
 }

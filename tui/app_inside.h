@@ -32,7 +32,7 @@ struct app;
 struct stage_ops {
     /* Fills app->view anew. */
     void (*fill)(struct app *app);
-    int (*submit)(struct app *app, const struct intent *intent, struct err *err);
+    int (*submit)(struct app *app, const struct intent *intent, struct err *err); /* where there is no engine */
     int (*replay)(struct app *app, enum action action, const char *argument, struct err *err);
     void (*marks)(struct app *app, size_t columns, unsigned char *out);
     /* The user wants to leave, now. Calls app_leave, at once or once things are in order. */
@@ -102,19 +102,6 @@ int app_stage_replay(struct app *app, const struct stage *stage);
 char *app_fork_journal(const char *file, size_t position, bool *goes_on, struct err *err) CHECKED;
 /* The rest of the recording after it, as answers for a scripted model; the bytes are the caller's. */
 char *app_fork_rest(const char *file, size_t position, size_t *len, struct err *err) CHECKED;
-
-/* app_question.c: the open question as panes see it. A copy: what the engine holds is gone with the answer, and an answer
- * is given from within a key. */
-struct app_question {
-    struct question view;
-    struct change_set *changes;
-    struct diff **diffs;
-};
-/* Makes `shown` what `open` says, if it is not yet. The one before stays in `older` until the next comes. */
-void app_question_show(struct app_question *shown, struct app_question *older, const struct question *open);
-/* The same from a recording: the question that is open in the session of the view. NULL when there is none. */
-const struct question *app_question_recorded(struct app_question *shown, const struct view *view);
-void app_question_release(struct app_question *question);
 
 /* app_hints.c: what the demo says to try next; "" when there is nothing to say. `kept`: as ui_hunks_kept says. */
 void app_demo_hint(struct strbuf *out, const struct view *view, const struct keymap *keymap, size_t kept);

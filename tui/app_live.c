@@ -22,39 +22,6 @@
 
 #define LIVE_OF(place, member) ((struct live *)((char *)(place)-offsetof(struct live, member)))
 
-/* ---- permissions ---- */
-
-/* One per line, "tool path" or "tool", as the dialog lists them. */
-static void note_permission(struct live *live, const struct intent *intent)
-{
-    const char *path = intent->allow.path;
-    CLEANUP(free) char *line = xasprintf("%s%s%s\n", intent->allow.tool, path ? " " : "", path ? path : "");
-    char *at = live->allowed.buf;
-    while (at && strncmp(at, line, strlen(line)) != 0)
-        at = strchr(at, '\n') ? strchr(at, '\n') + 1 : NULL;
-    if (at && intent->allow.revoke) {
-        size_t len = strlen(line), behind = strlen(at + len) + 1;
-        memmove(at, at + len, behind);
-        strbuf_set_len(&live->allowed, live->allowed.len - len);
-    } else if (!at && !intent->allow.revoke) {
-        strbuf_addstr(&live->allowed, line);
-    }
-}
-
-static void forget_permissions(struct strbuf *allowed, const char *tool)
-{
-    CLEANUP(strbuf) struct strbuf kept = STRBUF_INIT;
-    size_t len = strlen(tool);
-    for (const char *at = allowed->buf; *at;) {
-        size_t line = strcspn(at, "\n") + 1;
-        if (strncmp(at, tool, len) != 0 || (at[len] != ' ' && at[len] != '\n'))
-            strbuf_add(&kept, at, line);
-        at += line;
-    }
-    strbuf_reset(allowed);
-    strbuf_add(allowed, kept.buf, kept.len);
-}
-
 /* ---- what happens ---- */
 
 static int status_of(const char *turn_status)
@@ -83,18 +50,9 @@ static void add_names(struct strbuf *out, const struct event_strs *names, char s
         strbuf_addf(out, "%s%c%s", out->len ? " " : "", sign, names->items[i] ? names->items[i] : "");
 }
 
-static void forget_all(struct live *live, const struct event_strs *names)
-{
-    for (size_t i = 0; i < names->count; i++)
-        forget_permissions(&live->allowed, names->items[i] ? names->items[i] : "");
-}
-
-/* Other tools from this turn on, and what was allowed to those that are others now is allowed no more. */
 static void tools_changed(struct live *live, const struct event_tools_changed *event)
 {
     CLEANUP(strbuf) struct strbuf names = STRBUF_INIT;
-    forget_all(live, &event->changed);
-    forget_all(live, &event->removed);
     add_names(&names, &event->added, '+');
     add_names(&names, &event->changed, '~');
     add_names(&names, &event->removed, '-');
@@ -119,6 +77,9 @@ static void heard(struct sink *sink, const struct event *event, const struct ses
     }
     if (event->type == EVENT_TOOLS_CHANGED)
         tools_changed(live, &event->tools_changed);
+    /* What stands at the gate belongs to the engine: keys must not find what was there before. */
+    if (event->type == EVENT_HELD || event->type == EVENT_RELEASED || event->type == EVENT_EDITED)
+        live->app->view.held = live->setup.engine && engine_held(live->setup.engine, &live->app->view.gate);
     if (live->running)
         app_dirty(live->app);
 }
@@ -167,6 +128,11 @@ static void turn_ended(void *data)
 {
     struct live *live = data;
     loop_post(live->setup.loop, &live->advance, advance);
+}
+
+static void question_revised(void *data)
+{
+    app_dirty(((struct live *)data)->app);
 }
 
 /* ---- leaving ---- */
@@ -234,7 +200,6 @@ static void live_fill(struct app *app)
     const struct engine *engine = live->setup.engine;
     const struct question *open = engine_question(engine);
     journal_refresh(live->lines);
-    app_question_show(&live->question, &live->older, open);
     bool running = engine_turn_running(engine);
     struct view *view = &app->view;
     *view = (struct view){
@@ -244,17 +209,16 @@ static void live_fill(struct app *app)
         .cache = live->cache,
         .title = live->folder,
         .now_t = loop_now_us(app->loop) - live->t_base,
-        .question = open ? &live->question.view : NULL,
-        .question_diffs = open ? live->question.diffs : NULL,
-        .held = engine_held(engine, &view->gate),
+        .engine = engine,
         .gates = engine_gates(engine),
         .position = journal_count(live->lines),
         .count = journal_count(live->lines),
         .speed = 1,
         .departures = live->departures,
         .programs = live->setup.harness.programs,
-        .models = live->models.len ? live->models.buf : NULL,
-        .allowed = live->allowed.len ? live->allowed.buf : NULL,
+        .models = live->models,
+        .model_count = live->model_count,
+        .rules = live->setup.harness.rules,
     };
     fill_program_engine(view, live);
     if (live->setup.harness.artifacts)
@@ -275,16 +239,6 @@ static void live_fill(struct app *app)
                engine_failed(engine));
 }
 
-static int live_submit(struct app *app, const struct intent *intent, struct err *err)
-{
-    struct live *live = app->own;
-    if (engine_submit(live->setup.engine, intent, err))
-        return -1;
-    if (intent->type == INTENT_ALLOW)
-        note_permission(live, intent);
-    return 0;
-}
-
 static int live_replay(struct app *app, enum action action, const char *argument, struct err *err)
 {
     struct live *live = app->own;
@@ -299,7 +253,7 @@ static int live_replay(struct app *app, enum action action, const char *argument
 }
 
 static const struct stage_ops ops = {
-    .fill = live_fill, .submit = live_submit, .replay = live_replay, .quit = live_quit};
+    .fill = live_fill, .replay = live_replay, .quit = live_quit};
 
 /* ---- setting up ---- */
 
@@ -369,8 +323,6 @@ static int open_live(struct live *live, const struct stage *stage)
 
 static void close_live(struct live *live)
 {
-    app_question_release(&live->question);
-    app_question_release(&live->older);
     journal_reader_free(live->lines);
     journal_reader_free(live->resumed);
     departures_free(live->departures);
@@ -389,17 +341,17 @@ static void close_live(struct live *live)
     free(live->folder);
     if (!live->app->leaked)
         view_cache_free(live->cache);
-    strbuf_release(&live->allowed);
-    strbuf_release(&live->models);
+    free(live->models);
     strbuf_release(&live->hint);
 }
 
-/* What the dialog shows and the command completes. */
-static void list_models(struct strbuf *out, const struct config *config)
+static void list_models(struct live *live, const struct config *config)
 {
+    live->models = xcalloc(config->model_count + 1, sizeof(*live->models));
     for (size_t i = 0; i < config->model_count; i++) {
         const struct config_model *model = &config->models[i];
-        strbuf_addf(out, "%s %s/%s\n", model->name, model->provider, model->model ? model->model : model->file ? model->file : "?");
+        live->models[live->model_count++] = (struct view_model){
+            model->name, model->provider, model->model ? model->model : model->file ? model->file : "?"};
     }
 }
 
@@ -411,8 +363,6 @@ int app_stage_live(struct app *app, const struct stage *stage)
     live->kind = stage->kind;
     live->sink.event = heard;
     live->cache = view_cache_new();
-    strbuf_init(&live->allowed);
-    strbuf_init(&live->models);
     strbuf_init(&live->hint);
     app->status = -1;
     int status = open_live(live, stage);
@@ -421,7 +371,7 @@ int app_stage_live(struct app *app, const struct stage *stage)
         app->wanted = xstrdup(stage->prompt);
     }
     if (live->setup.harness.models)
-        list_models(&live->models, app->config);
+        list_models(live, app->config);
     if (!status)
         status = app_begin(app, live->setup.loop, &ops, live);
     if (!status) {
@@ -430,9 +380,12 @@ int app_stage_live(struct app *app, const struct stage *stage)
         if (live->setup.mcp)
             mcp_watch(live->setup.mcp, server_changed, live);
         tell_servers(live);
+        app->host.engine = live->setup.engine;
         engine_on_turn_end(live->setup.engine, turn_ended, live);
+        engine_on_revised(live->setup.engine, question_revised, live);
         turn_ended(live);
         app_run(app);
+        app->host.engine = NULL;
         live->running = false;
         loop_timer_stop(live->setup.loop, &live->look);
         loop_unpost(live->setup.loop, &live->advance);

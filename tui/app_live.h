@@ -28,8 +28,9 @@ struct live {
     bool folder_gone; /* the recorded one */
     struct journal_reader *resumed, *script;
 
-    struct app_question question, older;
-    struct strbuf allowed, models, hint;
+    struct view_model *models; /* texts of the config; NULL: the model cannot be changed */
+    size_t model_count;
+    struct strbuf hint;
     char *ended;  /* how the newest turn did */
     char *folder; /* shown in the first line */
     struct loop_task advance;

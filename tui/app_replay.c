@@ -39,7 +39,6 @@ struct replay {
     bool playing;
     int64_t play_us, play_t; /* the loop's time and the recording's when playing began */
     struct loop_timer timer;
-    struct app_question question;
     bool scanned, said;
     struct loop_watch *grows; /* while another process writes it; NULL else */
     int grows_fd;
@@ -310,7 +309,6 @@ static void replay_fill(struct app *app)
         .speed = replay->speed,
         .playing = replay->playing,
     };
-    view->question = app_question_recorded(&replay->question, view);
     view->held = session->held_gate != 0;
 }
 
@@ -428,7 +426,6 @@ int app_stage_replay(struct app *app, const struct stage *stage)
     }
     app_end(app);
     loop_free(loop);
-    app_question_release(&replay.question);
     view_cache_free(replay.cache);
     player_free(replay.player);
     free(replay.file);

@@ -15,7 +15,7 @@ typedef int command_fn(struct ui *ui, const struct view *view, const char *argum
 static int submit(struct ui *ui, const struct intent *intent, struct err *err)
 {
     struct ui_host *host = ui_get_host(ui);
-    return host->submit(host, intent, err);
+    return host->engine ? engine_submit(host->engine, intent, err) : host->submit(host, intent, err);
 }
 
 static int replay(struct ui *ui, enum action action, const char *argument, struct err *err)
@@ -298,10 +298,8 @@ static void program_words(struct words *words, const struct view *view)
 
 static void model_words(struct words *words, const struct view *view)
 {
-    for (const char *line = view->models; line && *line; line += strcspn(line, "\n") + 1) {
-        CLEANUP(free) char *name = xmemdup0(line, strcspn(line, " \n"));
-        add_word(words, name);
-    }
+    for (size_t i = 0; i < view->model_count; i++)
+        add_word(words, view->models[i].name);
 }
 
 static void switch_words(struct words *words, const struct view *view)

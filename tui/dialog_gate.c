@@ -163,7 +163,6 @@ static void add_result(struct gate_dialog *gate, const struct view *view)
 
 static void fill(struct gate_dialog *gate, const struct view *view)
 {
-    const char *why = view->gate.why ? view->gate.why : "";
     wrapped_reset(&gate->lines);
     switch (view->gate.gate) {
     case GATE_MODEL:
@@ -191,8 +190,10 @@ static void fill(struct gate_dialog *gate, const struct view *view)
         add(gate, LOOK_STRONG, "The turn is about to be finalized: no write after this, then citations and memory.");
         break;
     case GATE_BUDGET:
-        if (strncmp(why, "limit: ", 7) == 0) {
-            CLEANUP(free) char *text = xasprintf("The budget of %s is used up.", why + 7);
+        if (view->gate.limit >= 0) {
+            CLEANUP(free)
+            char *text =
+                xasprintf("The budget of %s is used up.", budget_key_name((enum budget_key)view->gate.limit));
             add(gate, LOOK_WARN, text);
             add(gate, LOOK_TEXT, "Raise it and the turn goes on where it stands; go on without and it ends here.");
         } else {

@@ -82,53 +82,25 @@ const struct dialog_list dialog_breaks = {
     .key = break_key,
 };
 
-/* ---- lines of the view: "NAME", a blank, the rest ---- */
-
-struct view_line {
-    const char *text, *rest; /* the latter behind the blank; NULL: there is none */
-    size_t len, name_len, rest_len;
-};
-
-/* Line `row`; its `text` is NULL where there are fewer. */
-static struct view_line line_at(const char *text, size_t row)
-{
-    for (size_t i = 0; text && *text; i++) {
-        size_t len = strcspn(text, "\n");
-        const char *blank = memchr(text, ' ', len);
-        size_t name = blank ? (size_t)(blank - text) : len;
-        if (i == row)
-            return (struct view_line){text, blank ? blank + 1 : NULL, len, name, blank ? len - name - 1 : 0};
-        text += len + (text[len] == '\n');
-    }
-    return (struct view_line){0};
-}
-
-static size_t count_lines(const char *text)
-{
-    size_t count = 0;
-    while (line_at(text, count).text)
-        count++;
-    return count;
-}
-
 /* ---- permissions: a tool and a path allowed with A; a tool alone: its calls without a diff ---- */
 
 static size_t permission_count(const struct dialog *dialog)
 {
-    return count_lines(dialog->view->allowed);
+    return dialog->view->rules ? rules_count(dialog->view->rules) : 0;
 }
 
 static void permission_words(const struct dialog *dialog, size_t row, struct strbuf *out)
 {
-    struct view_line line = line_at(dialog->view->allowed, row);
-    strbuf_add(out, line.text, line.len);
+    const struct rule *rule = rules_at(dialog->view->rules, row);
+    strbuf_addf(out, "%s%s%s", rule->tool, rule->path ? " " : "", rule->path ? rule->path : "");
 }
 
 static void permission_paint(const struct dialog *dialog, size_t row, struct canvas *canvas, struct rect at)
 {
-    struct view_line line = line_at(dialog->view->allowed, row);
-    int end = 1 + canvas_cut(canvas, at, 0, 1, LOOK_TEXT, line.text, line.len);
-    if (!line.rest)
+    CLEANUP(strbuf) struct strbuf words = STRBUF_INIT;
+    permission_words(dialog, row, &words);
+    int end = 1 + canvas_cut(canvas, at, 0, 1, LOOK_TEXT, words.buf, words.len);
+    if (!rules_at(dialog->view->rules, row)->path)
         canvas_str(canvas, at, 0, end + 1, LOOK_DIM, "every call that has no diff");
 }
 
@@ -138,9 +110,9 @@ static bool permission_key(struct dialog *dialog, size_t row, const struct key *
     (void)action;
     if (row == SIZE_MAX || (!dialog_pressed(key, 'd') && !dialog_pressed(key, KEYSYM_DELETE)))
         return false;
-    struct view_line line = line_at(dialog->view->allowed, row);
-    CLEANUP(free) char *tool = xmemdup0(line.text, line.name_len);
-    CLEANUP(free) char *path = line.rest ? xmemdup0(line.rest, line.rest_len) : NULL;
+    const struct rule *rule = rules_at(dialog->view->rules, row);
+    CLEANUP(free) char *tool = xstrdup(rule->tool); /* the rule goes with the intent */
+    CLEANUP(free) char *path = rule->path ? xstrdup(rule->path) : NULL;
     if (ui_submit(ui, &(struct intent){.type = INTENT_ALLOW, .allow = {tool, path, true}}))
         ui_say(ui, LOOK_TEXT, "%s%s%s asks again.", tool, path ? " on " : "", path ? path : "");
     return true;
@@ -163,32 +135,26 @@ const struct dialog_list dialog_permissions = {
 
 static size_t model_count(const struct dialog *dialog)
 {
-    return count_lines(dialog->view->models);
+    return dialog->view->model_count;
 }
 
 static void model_words(const struct dialog *dialog, size_t row, struct strbuf *out)
 {
-    struct view_line line = line_at(dialog->view->models, row);
-    strbuf_add(out, line.text, line.len);
-}
-
-/* The one that is asked now. Two may be the same model with other settings: then both are marked. */
-static bool is_asked(const struct view *view, const struct view_line *line)
-{
-    const struct session *session = view->session;
-    CLEANUP(free)
-    char *now = xasprintf("%s/%s", session_name(session, session->provider), session_name(session, session->model));
-    return line->rest && strlen(now) == line->rest_len && strncmp(line->rest, now, line->rest_len) == 0;
+    const struct view_model *model = &dialog->view->models[row];
+    strbuf_addf(out, "%s %s/%s", model->name, model->provider, model->model);
 }
 
 static void model_paint(const struct dialog *dialog, size_t row, struct canvas *canvas, struct rect at)
 {
-    struct view_line line = line_at(dialog->view->models, row);
+    const struct view_model *model = &dialog->view->models[row];
+    const struct session *session = dialog->view->session;
     int column = 24 < at.cols / 3 ? 24 : at.cols / 3;
-    canvas_cut(canvas, rect_make(at.row, at.col, 1, column), 0, 1, LOOK_STRONG, line.text, line.name_len);
-    if (line.rest)
-        canvas_cut(canvas, at, 0, column + 1, LOOK_TEXT, line.rest, line.rest_len);
-    if (is_asked(dialog->view, &line))
+    CLEANUP(free) char *called = xasprintf("%s/%s", model->provider, model->model);
+    canvas_cut(canvas, rect_make(at.row, at.col, 1, column), 0, 1, LOOK_STRONG, model->name, strlen(model->name));
+    canvas_cut(canvas, at, 0, column + 1, LOOK_TEXT, called, strlen(called));
+    /* Two may be the same model with other settings: then both are marked. */
+    if (strcmp(model->provider, session_name(session, session->provider)) == 0 &&
+        strcmp(model->model, session_name(session, session->model)) == 0)
         canvas_right(canvas, at, 0, 1, LOOK_GOOD, "asked now");
 }
 
@@ -203,8 +169,7 @@ static bool model_key(struct dialog *dialog, size_t row, const struct key *key, 
     (void)action;
     if (row == SIZE_MAX || key->code != KEYSYM_ENTER)
         return false;
-    struct view_line line = line_at(dialog->view->models, row);
-    CLEANUP(free) char *name = xmemdup0(line.text, line.name_len);
+    const char *name = dialog->view->models[row].name;
     ui_close_dialog(ui);
     if (ui_submit(ui, &(struct intent){.type = INTENT_MODEL, .model = {name}}))
         ui_say(ui, LOOK_TEXT, "Next request goes to %s.", name);

@@ -373,7 +373,7 @@ static void add_live_keys(struct program_dialog *shown, const struct view *view)
             add_key(shown, ACTION_PROGRAM_INTERRUPT, action_short(ACTION_PROGRAM_INTERRUPT));
     }
     add_key(shown, ACTION_PROGRAM_END, action_short(ACTION_PROGRAM_END));
-    if (view->held && !view->question)
+    if (view->held && !view_question(view))
         add_key(shown, ACTION_CONTINUE, "go on");
 }
 

@@ -36,7 +36,7 @@ bool diffview_protected(const struct diffview_file *file)
 static void forget(struct diffview *view)
 {
     for (size_t i = 0; i < view->file_count; i++) {
-        diff_free(view->files[i].read);
+        diff_free(view->files[i].diff);
         free(view->files[i].path);
         free(view->files[i].text);
         free(view->files[i].digest);
@@ -45,6 +45,7 @@ static void forget(struct diffview *view)
         free(view->files[i].why);
         free(view->files[i].loses);
     }
+    change_set_free(steal(&view->set));
     view->file_count = view->piece_count = view->rows = 0;
     view->decided = view->whole = false;
 }
@@ -266,9 +267,10 @@ static void load_recorded_notes(struct diffview_file *file, const struct event_p
 void diffview_load(struct diffview *view, const struct change_set *set, struct diff *const *diffs)
 {
     forget(view);
+    view->set = change_set_copy(set);
     for (size_t i = 0; i < set->count; i++) {
         const struct change *change = &set->items[i];
-        const struct diff *diff = diffs ? diffs[i] : NULL;
+        struct diff *diff = diffs ? diff_share(diffs[i]) : NULL;
         GROW(view->files, view->file_count, view->file_room);
         view->files[view->file_count++] = (struct diffview_file){
             .path = xstrdup(change->path),
@@ -310,7 +312,7 @@ static void load_file(struct diffview *view, const struct event_proposed_file *i
     load_recorded_notes(file, item);
     if (item->diff && !file->binary) {
         file->text = xstrdup(item->diff);
-        file->diff = file->read = diff_read(file->text, strlen(file->text));
+        file->diff = diff_read(file->text, strlen(file->text));
     }
     add_pieces(view, view->file_count - 1);
 }
@@ -399,23 +401,20 @@ void diffview_decide(struct diffview *view, const char *decision, const struct e
     }
 }
 
-void diffview_write_hunks(const struct diffview *view, struct strbuf *out)
+struct event_hunk_choice_list diffview_hunks(const struct diffview *view, struct arena *arena)
 {
-    struct json_writer w = json_begin(out);
-    json_open(&w, NULL, '[');
+    struct event_hunk_choice *items = arena_calloc(arena, view->file_count + 1, sizeof(*items));
     for (size_t i = 0; i < view->file_count; i++) {
         const struct diffview_file *file = &view->files[i];
-        json_open(&w, NULL, '{');
-        json_add_str(&w, "path", file->path);
-        json_open(&w, "keep", '[');
+        int64_t *keep = arena_calloc(arena, file->piece_count + 1, sizeof(*keep));
+        size_t count = 0;
         for (size_t k = 0; k < file->piece_count; k++)
             if (view->pieces[file->first_piece + k].keep)
-                json_add_int(&w, NULL, (int64_t)k + 1);
-        json_close(&w, ']');
-        json_add_int(&w, "of", (int64_t)file->piece_count);
-        json_close(&w, '}');
+                keep[count++] = (int64_t)k + 1;
+        items[i] = (struct event_hunk_choice){
+            .path = file->path, .keep = {keep, count}, .of = (int64_t)file->piece_count};
     }
-    json_close(&w, ']');
+    return (struct event_hunk_choice_list){items, view->file_count};
 }
 
 /* Finding */

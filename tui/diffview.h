@@ -5,12 +5,13 @@
  * A diffview is an index: which row shows what is found by binary search over its pieces, so painting costs what is
  * visible, however long the diff. A piece is what can be kept or dropped: a hunk, or a whole file that has none (binary,
  * empty, only its mode). A file that goes and a new one with the same bytes are a move, and are kept or dropped together:
- * half of it would be a loss. It borrows the diffs of a change set and owns those it read from a recording. */
+ * half of it would be a loss. It shares diffs and contents with the change set that it was loaded from. */
 
 #include "canvas.h"
 #include "tools/diff.h"
 #include <stdint.h>
 
+struct arena;
 struct change_set;
 struct event_hunk_choice_list;
 struct event_proposed_file_list;
@@ -20,9 +21,8 @@ struct event_proposed_file_list;
 
 struct diffview_file {
     char *path;
-    const struct diff *diff; /* NULL: none could be made */
-    struct diff *read;       /* the same when it came from a recording: ours */
-    char *text;              /* what `read` points into */
+    struct diff *diff; /* NULL: none could be made */
+    char *text;        /* what it points into when it came from a recording */
     bool old_exists, new_exists, binary;
     unsigned old_mode, new_mode; /* 0: not known */
     size_t old_len, new_len;     /* SIZE_MAX: not known */
@@ -50,6 +50,7 @@ struct diffview_piece {
 };
 
 struct diffview {
+    struct change_set *set; /* what the diffs point into; NULL: they came from a recording */
     struct diffview_file *files;
     size_t file_count, file_room;
     struct diffview_piece *pieces;
@@ -66,8 +67,7 @@ struct diffview {
 void diffview_init(struct diffview *view);
 void diffview_release(struct diffview *view);
 
-/* What a change set would change; `diffs[i]` belongs to its file i, entries may be NULL. Borrows both. Every piece is
- * kept. */
+/* What a change set would change; `diffs[i]` belongs to its file i, entries may be NULL. Every piece is kept. */
 void diffview_load(struct diffview *view, const struct change_set *set, struct diff *const *diffs);
 /* The same from the files of a recorded write.proposed; nothing is borrowed. What cannot be read shows as a file
  * without a diff. */
@@ -87,8 +87,8 @@ void diffview_keep_all(struct diffview *view, bool keep);
 size_t diffview_kept(const struct diffview *view);
 /* Lines that the kept pieces add and remove. */
 void diffview_counts(const struct diffview *view, size_t *added, size_t *removed);
-/* The choice as an approval wants it: JSON [{"path","keep":[…],"of"}]. */
-void diffview_write_hunks(const struct diffview *view, struct strbuf *out);
+/* The choice as a decision holds it, in the arena. */
+struct event_hunk_choice_list diffview_hunks(const struct diffview *view, struct arena *arena);
 /* The row of the next line with this text (as hits.h finds it) after `row`, or before it; false when none. */
 bool diffview_search(const struct diffview *view, const char *text, bool back, size_t *row);
 /* What is special about a file ("new file", "mode 644 to 755", "binary …"), "" when nothing is. */

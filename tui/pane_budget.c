@@ -38,7 +38,7 @@ static void budget_init(struct pane *pane)
 
 static bool is_held(const struct view *view)
 {
-    return view->question || view->held || view->session->held_gate;
+    return view_asks(view) || view->held || view->session->held_gate;
 }
 
 /* Charges come with events. In between the clock goes on, less what was held since: only until the present hold began, if

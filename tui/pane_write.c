@@ -30,7 +30,6 @@ static void write_init(struct pane *pane)
 static void unload(struct write_pane *write)
 {
     diffview_release(&write->diff);
-    write_pane_forget_edit(write);
     free(write->ask);
     free(write->tool);
     free(write->no_undo);
@@ -39,7 +38,7 @@ static void unload(struct write_pane *write)
     free(write->left_out);
     write->ask = write->tool = write->no_undo = write->arguments = write->said = write->left_out = NULL;
     pretty_reset(&write->call, 0);
-    write->open = write->painted = write->unseen_told = false;
+    write->open = write->unseen_told = write->edited = false;
     write->seen = 0;
     write->digest[0] = '\0';
     write->row = (struct session_ask){0};
@@ -54,7 +53,6 @@ static void write_release(struct pane *pane)
     strbuf_release(&write->story);
     pretty_release(&write->call);
     free(write->reason_ask);
-    change_set_free(write->sent);
 }
 
 /* What became of it */
@@ -100,49 +98,32 @@ static void load_recorded(struct write_pane *write, const struct view *view, uin
         strbuf_addstr(&write->story, "undone: the files are as they were before\n");
 }
 
-/* It was said yes to already, but could not be undone: what was chosen then is still the choice. */
-static void choose_again(struct write_pane *write, const struct view *view, uint32_t index)
+static void load_question(struct write_pane *write, const struct view *view, const struct question *question)
 {
     const struct session *session = view->session;
-    uint32_t before = index - 1;
-    if (index == 0 || index == SESSION_NONE || session->asks[before].call != session->asks[index].call)
-        return;
-    const struct event *event = view_event_of(view, session->asks[before].decided_seq, EVENT_WRITE_DECIDED);
-    if (!event)
-        return;
-    const char *decision = event->write_decided.decision ? event->write_decided.decision : "";
-    if (strcmp(decision, "edited") == 0 && write->sent && strcmp(write->sent_digest, write->digest) == 0)
-        write_pane_take_edited(write, change_set_copy(write->sent), 0);
-    else if (strcmp(decision, "partial") == 0)
-        diffview_decide(&write->diff, decision, &event->write_decided.hunks);
-    write->diff.decided = false;
-}
-
-static void load_question(struct write_pane *write, const struct view *view)
-{
-    const struct question *question = view->question;
-    const struct session *session = view->session;
-    uint32_t index = session_find_ask(session, question->ask);
+    uint32_t index = session_find_ask(session, question->id);
     unload(write);
     write->open = true;
-    write->ask = xstrdup(question->ask);
-    write->tool = xstrdup(question->tool ? question->tool : "?");
-    memcpy(write->digest, question->digest, strnlen(question->digest, sizeof(write->digest) - 1) + 1);
-    diffview_load(&write->diff, question->changes, view->question_diffs);
+    write->ask = xstrdup(question->id);
+    write->tool = xstrdup(question->tool);
+    write->revision = question->revision;
+    memcpy(write->digest, question->digest, sizeof(write->digest));
+    write->edited = question->revised != NULL;
+    if (write->edited)
+        diffview_load(&write->diff, question->revised, question->revised_diffs);
+    else
+        diffview_load(&write->diff, question->changes, question->diffs);
     write->diff.choices = true;
     write->no_undo = question->no_undo ? xstrdup(question->no_undo) : NULL;
-    if (write->no_undo)
-        choose_again(write, view, index);
+    /* It was approved already, but could not be undone: what was chosen then is still the choice. */
+    if (write->no_undo && question->decision.kind == DECISION_PARTIAL)
+        diffview_decide(&write->diff, decision_name(DECISION_PARTIAL), &question->decision.hunks);
+    write->diff.decided = false;
     if (index != SESSION_NONE) {
         write->row = session->asks[index];
         write->asked_t = write->row.proposed_t;
     }
     write_pane_load_call(write, view, index);
-}
-
-static bool answerable(const struct view *view)
-{
-    return view->mode != VIEW_REPLAY && view->question && view->question->changes;
 }
 
 static bool is_loaded(const struct write_pane *write, const struct session *session, uint32_t index)
@@ -161,11 +142,14 @@ static void sync_view(struct write_pane *write, const struct view *view)
     if (session->ask_count != write->ask_count)
         write->pick = SESSION_NONE;
     write->ask_count = session->ask_count;
-    if (answerable(view)) {
-        fresh = !write->open || strcmp(write->ask, view->question->ask) != 0 ||
-                strcmp(write->digest, view->question->digest) != 0;
+    const struct question *question = view_question(view);
+    size_t file = 0;
+    if (question) {
+        bool same = write->open && strcmp(write->ask, question->id) == 0;
+        fresh = !same || write->revision != question->revision;
+        file = same ? write->edited_file : 0;
         if (fresh)
-            load_question(write, view);
+            load_question(write, view, question);
     } else if (session->ask_count) {
         uint32_t index = write->pick < session->ask_count ? write->pick : session->ask_count - 1;
         fresh = !is_loaded(write, session, index);
@@ -175,9 +159,9 @@ static void sync_view(struct write_pane *write, const struct view *view)
         unload(write);
         fresh = true;
     }
-    if (fresh) {
-        write->piece = 0;
-        write->pane.list = (struct list){0};
+    if (fresh) { /* after an edit, from the file on that was edited */
+        write->piece = file < write->diff.file_count ? write->diff.files[file].first_piece : 0;
+        write->pane.list = (struct list){.top = file ? write->diff.pieces[write->piece].row : 0};
     }
 }
 
@@ -273,7 +257,6 @@ static void write_paint(struct pane *pane, const struct view *view, struct canva
     }
     if (foot)
         write_pane_paint_foot(write, canvas, rect_make(inside.row + inside.rows - 1, inside.col, 1, inside.cols));
-    write->painted = true;
 }
 
 /* Of a call that is longer than its place, what is in sight of it. */
@@ -445,13 +428,14 @@ bool pane_write_choice(struct pane *pane, const struct view *view, struct write_
     sync_view(write, view);
     if (!write->open)
         return false;
-    bool guarded = view->question && view->question->named;
+    const struct question *question = view_question(view);
+    bool guarded = question && question->named;
     for (size_t i = 0; i < write->diff.file_count; i++)
         guarded |= diffview_protected(&write->diff.files[i]);
     *out = (struct write_choice){.guarded = guarded,
                                  .kept = diffview_kept(&write->diff),
                                  .hunks = all_or_nothing(&write->diff) ? 0 : write->diff.piece_count,
-                                 .edited = write->edited != NULL,
+                                 .edited = write->edited,
                                  .call = !write->diff.file_count,
                                  .unseen = write->unseen_told ? 0 : write_pane_unseen(write),
                                  .no_undo = write->no_undo != NULL};

@@ -17,7 +17,6 @@ struct write_pane {
 
     /* What is loaded: a question that is open, or an ask of the session. */
     bool open;    /* a question that can be answered */
-    bool painted; /* what is loaded has been on the screen: only then it can be answered */
     char *ask;    /* its id */
     char *tool;
     char *no_undo; /* of a question that is asked again because of that: why it cannot be undone */
@@ -35,20 +34,12 @@ struct write_pane {
     bool unseen_told;    /* it was said that some have not: the next yes counts all the same */
     char *left_out;      /* what the diff leaves out, in words; NULL: nothing */
 
-    struct change_set *edited; /* the user's version; NULL: as proposed */
-    struct diff **edited_diffs;
-    struct change_set *sent; /* the user's version that was approved last, and the digest of the proposal it was for */
-    char sent_digest[HASH_SHA256_HEX];
-    char *reason_ask; /* the ask that a reason is typed for */
+    unsigned revision;  /* of the question that is loaded */
+    bool edited;        /* the user's version is shown, not the proposal */
+    size_t edited_file; /* that it was made of */
+    char *reason_ask;   /* the question that a reason is typed for */
 };
 
-/* What `y` would write: the proposal or the edited version with the kept pieces. NULL and err when it cannot be made.
- */
-struct change_set *write_pane_chosen(const struct write_pane *write, const struct change_set *set,
-                                     struct err *err) CHECKED;
-void write_pane_forget_edit(struct write_pane *write);
-/* The user's version is what is shown from now on, from this file on. */
-void write_pane_take_edited(struct write_pane *write, struct change_set *take_set, size_t file);
 /* What the call said before it was asked about and, when there is no diff, its arguments; these laid out for this
  * width; rows of either. */
 void write_pane_load_call(struct write_pane *write, const struct view *view, uint32_t ask);

@@ -1,6 +1,7 @@
-/* Answers to a question: keep and drop, approve, deny, edit, allow. Each becomes an intent with the digest of what was
- * on the screen; the engine compares it with what it would write. */
+/* Answers to a question: keep and drop, approve, deny, edit, allow. Each becomes an intent with the id and the digest of
+ * what is loaded, which ui_key knows to have been on the screen; the engine compares them with what it would write. */
 
+#include "base/arena.h"
 #include "base/mem.h"
 #include "dialog.h"
 #include "pane_write.h"
@@ -8,39 +9,25 @@
 #include "tools/change.h"
 #include <string.h>
 
-void write_pane_forget_edit(struct write_pane *write)
+/* What `y` would write: what is shown, with the kept pieces. NULL and err when it cannot be made. */
+static struct change_set *chosen_changes(const struct write_pane *write, struct err *err)
 {
-    for (size_t i = 0; write->edited && write->edited_diffs && i < write->edited->count; i++)
-        diff_free(write->edited_diffs[i]);
-    free(write->edited_diffs);
-    change_set_free(write->edited);
-    write->edited_diffs = NULL;
-    write->edited = NULL;
-}
-
-static void put_back(struct change *change)
-{
-    if (change->old.exists)
-        change_side_set(&change->new, change->old.bytes, change->old.len, change->old.mode);
-    else
-        change_side_absent(&change->new);
-}
-
-struct change_set *write_pane_chosen(const struct write_pane *write, const struct change_set *set, struct err *err)
-{
-    struct change_set *chosen = change_set_copy(set);
+    struct change_set *chosen = change_set_copy(write->diff.set);
     for (size_t i = 0; i < chosen->count && i < write->diff.file_count; i++) {
         const struct diffview_file *file = &write->diff.files[i];
         const struct diffview_piece *pieces = &write->diff.pieces[file->first_piece];
+        struct change *change = &chosen->items[i];
         CLEANUP(free) bool *keep = xcalloc(file->piece_count, sizeof(*keep));
         size_t kept = 0;
         for (size_t k = 0; k < file->piece_count; k++)
             kept += keep[k] = pieces[k].keep;
         if (kept == file->piece_count)
             continue;
-        if (pieces[0].hunk == DIFFVIEW_NO_HUNK)
-            put_back(&chosen->items[i]);
-        else if (change_keep_hunks(&chosen->items[i], keep, file->piece_count, err)) {
+        if (pieces[0].hunk == DIFFVIEW_NO_HUNK && change->old.exists) {
+            change_side_set(&change->new, change->old.bytes, change->old.len, change->old.mode);
+        } else if (pieces[0].hunk == DIFFVIEW_NO_HUNK) {
+            change_side_absent(&change->new);
+        } else if (change_keep_hunks(change, file->diff, keep, file->piece_count, err)) {
             change_set_free(chosen);
             return NULL;
         }
@@ -48,15 +35,11 @@ struct change_set *write_pane_chosen(const struct write_pane *write, const struc
     return chosen;
 }
 
-/* ui_key takes answers only for a question that was on the screen. The user's own version has to be seen as well: NULL,
- * and a message, where no frame has shown it yet. */
-static struct write_pane *painted_write(struct ui *ui)
+/* The pane when a question is loaded that can be answered; NULL else, whoever carries the action out. */
+static struct write_pane *open_write(struct ui *ui)
 {
     struct write_pane *write = (struct write_pane *)ui_get_pane(ui, pane_write.number);
-    if (write->open && write->painted)
-        return write;
-    ui_say(ui, LOOK_WARN, "the question was not on the screen yet: read it first (6 shows it)");
-    return NULL;
+    return write->open ? write : NULL;
 }
 
 /* A key cannot approve rows that were never on the screen: scrolls to the first of them and requires the key again. */
@@ -74,10 +57,11 @@ static bool all_rows_seen(struct write_pane *write, struct ui *ui, const char *a
     return false;
 }
 
-static bool submit_approval(struct write_pane *write, struct ui *ui)
+/* Answers the open question with what is chosen. */
+static bool submit_choice(struct write_pane *write, struct ui *ui)
 {
-    CLEANUP(strbuf) struct strbuf hunks = STRBUF_INIT;
-    struct change_set *edited = NULL;
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
+    struct decision decision = {.kind = DECISION_APPROVED, .by = BY_KEY, .without_undo = write->no_undo != NULL};
     struct err err = ERR_INIT;
     size_t kept = diffview_kept(&write->diff);
     if (kept == 0 && write->diff.piece_count) {
@@ -85,47 +69,45 @@ static bool submit_approval(struct write_pane *write, struct ui *ui)
         return false;
     }
     if (write->edited) {
-        edited = write_pane_chosen(write, write->edited, &err);
-        if (!edited) {
+        decision.kind = DECISION_EDITED;
+        decision.edited = chosen_changes(write, &err);
+        if (!decision.edited) {
             ui_say(ui, LOOK_ERROR, "%s", err.text);
             return false;
         }
     } else if (kept < write->diff.piece_count) {
-        diffview_write_hunks(&write->diff, &hunks);
+        decision.kind = DECISION_PARTIAL;
+        decision.hunks = diffview_hunks(&write->diff, &arena);
     }
-    struct intent intent = {.type = INTENT_APPROVE,
-                            .approve = {.ask = write->ask,
-                                        .digest = write->digest,
-                                        .hunks = hunks.len ? hunks.buf : NULL,
-                                        .edited = edited,
-                                        .without_undo = write->no_undo != NULL}};
-    /* Kept before it is sent: the answer may bring the question back at once. */
-    change_set_free(write->sent);
-    write->sent = edited;
-    memcpy(write->sent_digest, write->digest, sizeof(write->sent_digest));
-    return ui_submit(ui, &intent);
+    bool taken = ui_submit(ui, &(struct intent){.type = INTENT_ANSWER,
+                                                .answer = {write->ask, write->digest, decision}});
+    change_set_free(decision.edited);
+    return taken;
 }
 
 void pane_write_approve(struct ui *ui, const struct view *view, enum action action)
 {
-    struct write_pane *write = painted_write(ui);
+    struct write_pane *write = open_write(ui);
     (void)view, (void)action;
     if (write && all_rows_seen(write, ui, "y again approves"))
-        submit_approval(write, ui);
+        submit_choice(write, ui);
 }
 
 void pane_write_deny(struct ui *ui, const struct view *view, enum action action)
 {
-    const struct write_pane *write = painted_write(ui);
+    const struct write_pane *write = open_write(ui);
     (void)view, (void)action;
     if (write)
-        ui_submit(ui, &(struct intent){.type = INTENT_DENY, .deny = {.ask = write->ask}});
+        ui_submit(ui, &(struct intent){.type = INTENT_ANSWER,
+                                       .answer = {.question = write->ask, .decision = {.kind = DECISION_DENIED}}});
 }
 
 static void deny_with(struct ui *ui, const char *text, void *data)
 {
     const struct write_pane *write = data;
-    ui_submit(ui, &(struct intent){.type = INTENT_DENY, .deny = {write->reason_ask, *text ? text : NULL}});
+    ui_submit(ui, &(struct intent){.type = INTENT_ANSWER,
+                                   .answer = {.question = write->reason_ask,
+                                              .decision = {.kind = DECISION_DENIED, .reason = *text ? text : NULL}}});
 }
 
 static const struct dialog_text deny_reason = {
@@ -133,7 +115,7 @@ static const struct dialog_text deny_reason = {
 
 void pane_write_deny_with_reason(struct ui *ui, const struct view *view, enum action action)
 {
-    struct write_pane *write = painted_write(ui);
+    struct write_pane *write = open_write(ui);
     (void)view, (void)action;
     if (!write)
         return;
@@ -153,13 +135,13 @@ static void allow_and_approve(struct write_pane *write, struct ui *ui, const str
                    write->diff.files[i].path);
             return;
         }
-    if (!count && view->question->named) {
+    if (!count && view_question(view) && view_question(view)->named) {
         ui_say(ui, LOOK_WARN, "A cannot allow this: Keyturn asks about it every time. y approves it once.");
         return;
     }
     if (!count) {
         struct intent calls = {.type = INTENT_ALLOW, .allow = {.tool = tool}};
-        if (submit_approval(write, ui) && ui_submit(ui, &calls))
+        if (submit_choice(write, ui) && ui_submit(ui, &calls))
             ui_say(ui, LOOK_GOOD, "allowed for this session: every call of %s that has no diff (:permissions)", tool);
         return;
     }
@@ -167,7 +149,7 @@ static void allow_and_approve(struct write_pane *write, struct ui *ui, const str
     for (size_t i = 0; i < count; i++)
         paths[i] = xstrdup(write->diff.files[i].path);
     /* Approved first: what cannot be approved must not be allowed either. What is shown may be gone after that. */
-    bool good = submit_approval(write, ui);
+    bool good = submit_choice(write, ui);
     for (size_t i = 0; i < count; i++) {
         struct intent intent = {.type = INTENT_ALLOW, .allow = {.tool = tool, .path = paths[i]}};
         good = good && ui_submit(ui, &intent);
@@ -182,35 +164,20 @@ static void allow_and_approve(struct write_pane *write, struct ui *ui, const str
 
 void pane_write_allow(struct ui *ui, const struct view *view, enum action action)
 {
-    struct write_pane *write = painted_write(ui);
+    struct write_pane *write = open_write(ui);
     (void)action;
     if (write && all_rows_seen(write, ui, "A again allows it"))
         allow_and_approve(write, ui, view);
 }
 
-void write_pane_take_edited(struct write_pane *write, struct change_set *take_set, size_t file)
-{
-    struct diff **diffs = xcalloc(take_set->count + 1, sizeof(*diffs));
-    for (size_t i = 0; i < take_set->count; i++)
-        diffs[i] = change_diff(&take_set->items[i], NULL);
-    diffview_load(&write->diff, take_set, diffs);
-    write_pane_forget_edit(write);
-    write->edited = take_set;
-    write->edited_diffs = diffs;
-    write->diff.choices = true;
-    write->painted = false; /* the new version has to be seen before it is approved */
-    write->piece = write->diff.files[file].first_piece;
-    write->pane.list.top = write->diff.pieces[write->piece].row;
-}
-
 /* The editor gets what would be written now, so what was dropped stays dropped. */
 void pane_write_edit(struct ui *ui, const struct view *view, enum action action)
 {
-    struct write_pane *write = painted_write(ui);
+    struct write_pane *write = open_write(ui);
     struct ui_host *host = ui_get_host(ui);
     struct err err = ERR_INIT;
     CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
-    (void)action;
+    (void)view, (void)action;
     if (!write)
         return;
     if (!write->diff.piece_count)
@@ -223,7 +190,7 @@ void pane_write_edit(struct ui *ui, const struct view *view, enum action action)
         ui_say(ui, LOOK_WARN, "a binary file cannot be edited: y approves it as it is, n denies it");
         return;
     }
-    struct change_set *set = write_pane_chosen(write, write->edited ? write->edited : view->question->changes, &err);
+    struct change_set *set = chosen_changes(write, &err);
     if (!set) {
         ui_say(ui, LOOK_ERROR, "%s", err.text);
         return;
@@ -234,26 +201,24 @@ void pane_write_edit(struct ui *ui, const struct view *view, enum action action)
         change_set_free(set);
         return;
     }
-    /* The time in the editor was spent on this very question. */
-    if (!ui_submit(ui, &(struct intent){.type = INTENT_ATTEND})) {
-        change_set_free(set);
-        return;
-    }
-    if (change->new.exists && text.len == change->new.len &&memcmp(text.buf, change->new.bytes, text.len) == 0) {
+    if (change->new.exists && text.len == change->new.len && memcmp(text.buf, change->new.bytes, text.len) == 0) {
         ui_say(ui, LOOK_TEXT, "nothing was changed in the editor");
+        ui_submit(ui, &(struct intent){.type = INTENT_ATTEND});
         change_set_free(set);
         return;
     }
     mode_t mode = change->new.exists ? change->new.mode : change->old.exists ? change->old.mode : 0644;
     change_side_set(&change->new, text.buf, text.len, mode);
-    write_pane_take_edited(write, set, index);
-    ui_say(ui, LOOK_WARN, "this is your version now: y writes it");
+    write->edited_file = index;
+    if (ui_submit(ui, &(struct intent){.type = INTENT_REVISE, .revise = {write->ask, set}}))
+        ui_say(ui, LOOK_WARN, "this is your version now: y writes it");
+    change_set_free(set);
 }
 
 /* The write whose hunks can be chosen; NULL, and a message, where there is none. */
 static struct write_pane *write_with_hunks(struct ui *ui)
 {
-    struct write_pane *write = painted_write(ui);
+    struct write_pane *write = open_write(ui);
     if (!write || !write->diff.whole)
         return write;
     ui_say(ui, LOOK_WARN, "too large to be decided hunk by hunk: y approves all of it, n denies it");

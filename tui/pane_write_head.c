@@ -205,9 +205,10 @@ static int paint_place(const struct write_pane *write, const struct view *view, 
         if (guarded == file && write->path_cut && diffview_protected(file))
             row += paint_whole_path(canvas, in, row, LOOK_STRONG, file->path);
     }
-    if (write->open && view->question && view->question->named) {
+    const struct question *question = write->open ? view_question(view) : NULL;
+    if (question && question->named) {
         strbuf_reset(&text);
-        strbuf_addf(&text, "! this call %s", view->question->named);
+        strbuf_addf(&text, "! this call %s", question->named);
         row += paint_note(canvas, in, row, look, text.buf);
     }
     if (file && file->through) {
@@ -226,15 +227,16 @@ static int paint_place(const struct write_pane *write, const struct view *view, 
 /* What is special about a question; it stays in sight however far the diff is scrolled. */
 static int paint_special(const struct write_pane *write, const struct view *view, struct canvas *canvas, struct rect in)
 {
+    const struct question *question = write->open ? view_question(view) : NULL;
     int row = paint_place(write, view, canvas, in, 0);
     if (write->no_undo) {
         row += paint_note(canvas, in, row, LOOK_WARN,
                           "! this write cannot be undone: y writes it without undo, n denies it");
         row += paint_note(canvas, in, row, LOOK_DIM,
                           in.rows < ROOM_FOR_CAUSE ? last_cause(write->no_undo) : write->no_undo);
-    } else if (write->open && view->question && view->question->again) {
+    } else if (question && question->again) {
         row += paint_note(canvas, in, row, LOOK_WARN,
-                          view->question->moved
+                          question->moved
                               ? "! its folder was moved or replaced: read the new diff"
                               : "! the file changed after you saw it: read the new diff");
     }

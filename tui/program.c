@@ -132,7 +132,7 @@ uint32_t program_wanted(const struct view *view, uint32_t last)
 
 bool program_agent_works(const struct view *view)
 {
-    return view->mode != VIEW_REPLAY && session_turn_running(view->session) && !view->question && !view->held;
+    return view->mode != VIEW_REPLAY && session_turn_running(view->session) && !view_question(view) && !view->held;
 }
 
 bool program_hides(const struct view *view, uint32_t program)

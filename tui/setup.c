@@ -181,17 +181,17 @@ static int read_system(struct setup *setup, const struct setup_plan *plan)
     return 0;
 }
 
-static int open_approval(struct setup *setup, const struct setup_plan *plan)
+static int open_rules(struct setup *setup, const struct setup_plan *plan)
 {
     struct err err = ERR_INIT;
-    int mode = APPROVE_ASK;
+    int mode = RULES_ASK;
     if (plan->options->approve)
-        mode = approve_mode_from_name(plan->options->approve);
+        mode = rule_mode_from_name(plan->options->approve);
     else if (plan->config->approve >= 0 && !plan->recording)
         mode = plan->config->approve;
-    setup->harness.approval = approval_new((enum approve_mode)mode, plan->interactive);
+    setup->harness.rules = rules_new((enum rule_mode)mode, plan->interactive);
     if (plan->recording && !plan->options->approve && !plan->user_decides &&
-        recording_decisions(plan->recording, setup->harness.approval, &err))
+        recording_decisions(plan->recording, setup->harness.rules, &err))
         return say_error(STATUS_USAGE, "the recorded decisions cannot be used: %s", err.text);
     return 0;
 }
@@ -426,7 +426,7 @@ int setup_open(struct setup *setup, const struct setup_plan *plan)
     if (!status)
         status = setup_open_model(setup, plan);
     if (!status)
-        status = open_approval(setup, plan);
+        status = open_rules(setup, plan);
     if (!status)
         status = open_tools(setup, plan);
     if (status)
@@ -504,7 +504,7 @@ void setup_close(struct setup *setup)
     http_free(h->http);
     registry_free(h->registry);
     beneath_close(h->root);
-    approval_free(h->approval);
+    rules_free(h->rules);
     artifact_store_close(h->artifacts);
     checkpoints_close(h->checkpoints);
     if (setup->checkpoints)

@@ -88,19 +88,18 @@ static void add_left(struct strbuf *out, const struct view *view, bool wide)
 /* Where it is too long, fewer words say the same, and then the path gives way: the name of the file comes first. */
 static void add_question(struct strbuf *out, const struct view *view, const struct canvas *canvas, bool fresh, int room)
 {
-    const struct question *question = view->question;
+    const struct question *question = view_question(view);
     const struct change_set *changes = question->changes;
-    const char *tool = question->tool ? question->tool : "",
-               *path = changes && changes->count ? changes->items[0].path : "";
+    const char *path = changes->count ? changes->items[0].path : "";
     CLEANUP(strbuf) struct strbuf rest = STRBUF_INIT;
-    if (changes && changes->count > 1)
+    if (changes->count > 1)
         strbuf_addf(&rest, " and %zu more", changes->count - 1);
     int wants = canvas_str_columns(canvas, path, strlen(path)) + 1 + columns_of(rest.buf);
     strbuf_addf(out, "? %s%s: %s", question->again || question->no_undo ? "asked again, " : "",
-                fresh ? "has just come" : "waiting for you", tool);
+                fresh ? "has just come" : "waiting for you", question->tool);
     if (columns_of(out->buf) + wants > room) {
         strbuf_reset(out);
-        strbuf_addf(out, "? %s: %s", fresh ? "just came" : "asks you", tool);
+        strbuf_addf(out, "? %s: %s", fresh ? "just came" : "asks you", question->tool);
     }
     if (!*path)
         return;
@@ -182,7 +181,7 @@ static enum look add_middle(struct strbuf *out, const struct view *view, const s
         strbuf_addf(out, "%s %gx", view->playing ? "▶" : "‖ paused", view->speed > 0 ? view->speed : 1.0);
         return LOOK_STATUS_MODE;
     }
-    if (view->question) {
+    if (view_question(view)) {
         add_question(out, view, canvas, fresh, room);
         return LOOK_STATUS_WAIT;
     }

@@ -516,32 +516,26 @@ static bool known_key(int code, struct key *key)
     return false;
 }
 
-/* Takes what ncurses has next; false when it has nothing. UTF-8 is put together by keyread: ncurses loses the bytes of
- * a character that comes in pieces. */
-static bool read_key(struct term *term, struct key *key, bool *whole)
-{
-    wint_t c = 0;
-    struct key known;
-    int got = term->caps.utf8 ? wgetch(term->keys) : wget_wch(term->keys, &c);
-    if (got == ERR)
-        return false;
-    if (term->caps.utf8)
-        c = (wint_t)got;
-    if (term->caps.utf8 ? got >= KEY_MIN : got == KEY_CODE_YES)
-        *whole = known_key((int)c, &known) && keyread_known(&term->read, &known, key);
-    else if (term->caps.utf8)
-        *whole = keyread_byte(&term->read, (unsigned char)c, key);
-    else
-        *whole = keyread_char(&term->read, (uint32_t)c, key);
-    return true;
-}
-
+/* UTF-8 is put together by keyread: ncurses loses the bytes of a character that comes in pieces. */
 bool term_key(struct term *term, struct key *key)
 {
+    bool utf8 = term->caps.utf8, whole = false;
     term->read.now_us = clock_system()->now_us(clock_system());
-    for (bool whole = false; !whole;)
-        if (!read_key(term, key, &whole))
+    while (!whole) {
+        wint_t c = 0;
+        struct key known;
+        int got = utf8 ? wgetch(term->keys) : wget_wch(term->keys, &c);
+        if (got == ERR)
             return keyread_idle(&term->read, key);
+        if (utf8)
+            c = (wint_t)got;
+        if (utf8 ? got >= KEY_MIN : got == KEY_CODE_YES)
+            whole = known_key((int)c, &known) && keyread_known(&term->read, &known, key);
+        else if (utf8)
+            whole = keyread_byte(&term->read, (unsigned char)c, key);
+        else
+            whole = keyread_char(&term->read, (uint32_t)c, key);
+    }
     return true;
 }
 

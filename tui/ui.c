@@ -6,7 +6,7 @@
  *
  * A question is answered only by keys that came after it was seen. ui_render notes which question the frame shows (none
  * when the write pane is not on it or a dialog lies above), ui_presented notes that this frame is on the screen, and
- * actions of IN_QUESTION are taken only when that is the question which is open now: same ask, same bytes. For a moment
+ * actions of IN_QUESTION are taken only when that is the question which is open now. For a moment
  * after it came (ui_grace) a frame shows it as new and not as waiting, and does not count: a hand that was typing
  * cannot have read it. */
 
@@ -164,14 +164,16 @@ void ui_close_dialog(struct ui *ui)
 /* A refused answer stays on the screen until a key: a warning would leave by itself, and the write would still wait. */
 static enum look refusal_look(enum intent_type type)
 {
-    bool answer = type == INTENT_APPROVE || type == INTENT_DENY || type == INTENT_ALLOW || type == INTENT_ATTEND;
+    bool answer = type == INTENT_ANSWER || type == INTENT_REVISE || type == INTENT_ALLOW || type == INTENT_ATTEND;
     return answer ? LOOK_ERROR : LOOK_WARN;
 }
 
 bool ui_submit(struct ui *ui, const struct intent *intent)
 {
     struct err err = ERR_INIT;
-    if (ui->host->submit(ui->host, intent, &err) == 0)
+    struct engine *engine = ui->host->engine;
+    int refused = engine ? engine_submit(engine, intent, &err) : ui->host->submit(ui->host, intent, &err);
+    if (!refused)
         return true;
     ui_say(ui, refusal_look(intent->type), "%s", err.text);
     return false;

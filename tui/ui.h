@@ -1,7 +1,7 @@
 #pragma once
 /* The state of what is shown that is not the session's: focus, zoom, dialogs, input lines, theme. ui_key turns a key into
- * an action and carries it out; ui_render paints everything. Both know no terminal and no engine: what the user wants of
- * the engine goes through `struct ui_host`, which the program (or a test) provides. */
+ * an action and carries it out; ui_render paints everything. Both know no terminal. What the user wants done goes
+ * through `struct ui_host`, which the program (or a test) provides. */
 
 #include "canvas.h"
 #include "keymap.h"
@@ -13,6 +13,7 @@ struct ui;
 
 /* What the user wants done. Each returns 0, or -1 with a sentence that is shown. All pointers are borrowed. */
 struct ui_host {
+    struct engine *engine; /* takes the intents of a live session; NULL: `submit` does */
     int (*submit)(struct ui_host *host, const struct intent *intent, struct err *err);
     /* Play, seek, speed, fork: the actions of IN_REPLAY. With ACTION_COMMAND the argument says what: "goto 58" (a seq),
      * "goto 12.4s" (a time), "speed 4", "save FILE" (this one live too: the journal so far). NULL else. */

@@ -10,7 +10,7 @@
 #include "program.h"
 #include "ui.h"
 
-#define UI_ASK_MAX 160
+#define UI_ASK_MAX 40 /* of a question's name */
 
 /* What is typed at the bottom of the screen. */
 enum ui_line { LINE_NONE, LINE_SEARCH, LINE_FILTER, LINE_COMMAND, LINE_PROMPT, LINE_COUNT };
@@ -42,8 +42,8 @@ struct ui {
     char *progress;
     size_t progress_done, progress_total;
 
-    /* A question is known by its ask and its digest: one that is asked again with other bytes is another one. Keys answer
-     * `presented` only, which is what the newest frame on the screen really showed. */
+    /* A question is known by its id and the version of the user's: one that is asked again is another one. Keys answer `presented` only, which is what the
+     * newest frame on the screen really showed. */
     char question[UI_ASK_MAX], rendered[UI_ASK_MAX], presented[UI_ASK_MAX];
     char framed[UI_ASK_MAX]; /* the one that was open when the newest frame was painted, seen in it or not */
     /* A question that has just come is only read: `seen` is the newest one that a frame showed, since `seen_us`. Until
@@ -64,6 +64,7 @@ struct ui {
 
 /* ui_notice.c: what changed since the last look; whatever the ui does by itself happens here. */
 void ui_notice(struct ui *ui, const struct view *view);
+/* "a3.0", "" without one. */
 void ui_name_question(char out[UI_ASK_MAX], const struct view *view);
 bool ui_waits_for_prompt(const struct view *view);
 

@@ -277,7 +277,7 @@ void ui_line_paint(struct ui *ui, struct canvas *canvas, struct rect footer, con
     }
     if (ui->line == LINE_COMMAND)
         above = command_usage(input->text.buf);
-    if (!above && view->question && view->mode != VIEW_REPLAY)
+    if (!above && view_question(view))
         above = "A write waits for you: Esc closes this line, then y or n answers.";
     if (!above && ui->line == LINE_PROMPT && session_turn_running(view->session))
         above = "A turn runs: what you type can be sent when it has ended.";

@@ -17,7 +17,7 @@ unsigned ui_contexts(const struct ui *ui, const struct view *view)
     (void)ui;
     if (view->mode == VIEW_REPLAY)
         return IN_REPLAY | IN_ALL;
-    return view->question ? IN_QUESTION | IN_STEP | IN_ALL : IN_STEP | IN_ALL;
+    return view_question(view) ? IN_QUESTION | IN_STEP | IN_ALL : IN_STEP | IN_ALL;
 }
 
 bool ui_waits_for_prompt(const struct view *view)
@@ -29,17 +29,14 @@ bool ui_waits_for_prompt(const struct view *view)
 size_t ui_hunks_kept(struct ui *ui, const struct view *view)
 {
     struct write_choice choice = {0};
-    bool chosen = view->question && view->mode != VIEW_REPLAY && pane_write_choice(ui->panes[6], view, &choice);
+    bool chosen = view_question(view) && pane_write_choice(ui->panes[6], view, &choice);
     return chosen && choice.hunks && !choice.edited ? choice.kept : SIZE_MAX;
 }
 
 void ui_name_question(char out[UI_ASK_MAX], const struct view *view)
 {
-    const struct question *question = view->mode == VIEW_REPLAY ? NULL : view->question;
-    out[0] = '\0';
-    if (question)
-        snprintf(out, UI_ASK_MAX, "%.64s %.80s", question->ask ? question->ask : "?",
-                 question->digest ? question->digest : "");
+    const struct question *question = view_question(view);
+    snprintf(out, UI_ASK_MAX, question ? "%s.%u" : "", question ? question->id : "", question ? question->revision : 0);
 }
 
 static void notice_question(struct ui *ui, const struct view *view)
@@ -65,7 +62,7 @@ static void notice_question(struct ui *ui, const struct view *view)
 static void notice_gate(struct ui *ui, const struct view *view)
 {
     bool open = ui->dialog && strcmp(ui->dialog->name, "gate") == 0;
-    bool wanted = view->held && view->mode != VIEW_REPLAY && !view->question;
+    bool wanted = view->held && view->mode != VIEW_REPLAY && !view_question(view);
     if (open && !wanted)
         ui_close_dialog(ui);
     if (wanted && view->session->held_seq != ui->gate_seq) {

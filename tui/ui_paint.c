@@ -8,7 +8,7 @@
 
 static bool hides_question(const struct ui *ui, const struct view *view)
 {
-    return view->question && view->mode != VIEW_REPLAY && ui->zoom && ui->focus != pane_write.number;
+    return view_question(view) && ui->zoom && ui->focus != pane_write.number;
 }
 
 /* The hint is about the question while there is one: without it on the screen it would name keys that are refused. */
@@ -19,7 +19,7 @@ static struct layout make_layout(const struct ui *ui, const struct view *view, i
                                  .focus = ui->focus,
                                  .zoom = ui->zoom,
                                  .workspace = ui->workspace,
-                                 .write = view->question != NULL || ui->focus == 6,
+                                 .write = view_asks(view) || ui->focus == 6,
                                  .timeline = view->mode == VIEW_REPLAY,
                                  .hint = ui->hint && !hides_question(ui, view)};
     return layout_make(&input);
@@ -89,7 +89,7 @@ static void paint_footer(struct ui *ui, const struct view *view, struct canvas *
     struct write_choice choice = {0};
     struct statusline_keys keys = {.keymap = ui->keymap, .contexts = ui_contexts(ui, view), .zoomed = ui->zoom};
     keys.tree = ui_pane(ui)->ops == &pane_workspace;
-    if (view->question && view->mode != VIEW_REPLAY && pane_write_choice(ui->panes[6], view, &choice))
+    if (view_question(view) && pane_write_choice(ui->panes[6], view, &choice))
         keys.choice = &choice;
     choice.fresh = ui->fresh;
     choice.hidden = ui->layout.panes[6].rows <= 0;
@@ -118,10 +118,10 @@ static void see_question(struct ui *ui, const struct view *view)
     ui_name_question(ui->framed, view);
     if (!ui->framed[0] || ui->layout.too_small || ui->dialog || ui->layout.panes[6].rows <= 0)
         return;
-    if (strcmp(ui->framed, ui->seen) != 0) {
-        memcpy(ui->seen, ui->framed, sizeof(ui->seen));
+    /* Another version of the user's own is no news: the question is as old as it was. */
+    if (strncmp(ui->framed, ui->seen, strcspn(ui->framed, ".") + 1) != 0)
         ui->seen_us = ui->now_us;
-    }
+    memcpy(ui->seen, ui->framed, sizeof(ui->seen));
     ui->fresh = ui->now_us - ui->seen_us < ui->grace_us;
     if (!ui->fresh)
         memcpy(ui->rendered, ui->framed, sizeof(ui->rendered));

@@ -152,7 +152,7 @@ void ui_step_follow(struct ui *ui, const struct view *view)
     } else if (view->held && view->gate.call && view->gate.gate == GATE_TOOL) {
         if (strcmp(view->gate.call, ui->run_to) == 0)
             run_to_ended(ui, view);
-        else if (ui->run_to_break && view->gate.why && strncmp(view->gate.why, "tool=", 5) == 0)
+        else if (ui->run_to_break && view->gate.breakpoint == ui->run_to_break)
             ui_submit(ui, &(struct intent){.type = INTENT_CONTINUE});
     }
 }
@@ -266,8 +266,7 @@ static enum budget_key fullest(const struct session_budget *budget)
 
 void ui_extend_budget(struct ui *ui, const struct view *view, enum action action)
 {
-    const char *why = view->held && view->gate.why ? view->gate.why : "";
-    int key = strncmp(why, "limit: ", 7) == 0 ? budget_key_from_name(why + 7) : -1;
+    int key = view->held ? view->gate.limit : -1;
     const char *name = NULL;
     (void)action;
     /* The user who looks at the gauges means the one under the cursor. */

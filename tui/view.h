@@ -23,6 +23,11 @@ size_t view_cache_count(const struct view_cache *cache);
 /* Takes in a copy of an event that was just recorded and folded: a live screen decodes no line that it has written. */
 void view_cache_put(struct view_cache *cache, const struct event *event, const struct session *session);
 
+/* A model of the config file. */
+struct view_model {
+    const char *name, *provider, *model;
+};
+
 struct view {
     enum view_mode mode;
     const struct session *session;
@@ -31,8 +36,7 @@ struct view {
     const char *title;                  /* of the recording, or the folder */
     int64_t now_t;                      /* session time of this instant, microseconds */
     bool ticking;                       /* time goes on: a call runs, the model is asked */
-    const struct question *question;    /* the open one; in replay made from the recording; NULL */
-    struct diff *const *question_diffs; /* of its files; NULL entries: no diff */
+    const struct engine *engine;        /* of a live session; NULL: a recording */
     int64_t question_due_t;             /* session time at which nobody's answer becomes a no; 0: it waits for ever */
     bool held;
     struct held_view gate;              /* what stands at the gate, when held (live) */
@@ -48,10 +52,22 @@ struct view {
     bool program_unsafe;                /* it isolates nothing */
     struct program_limits_view *limits; /* of a live session's programs; NULL: none */
     const char *artifacts;              /* folder of those of the session; NULL: the usual one */
-    const char *models;                 /* that can be asked, a line each: name, a blank, provider and model; NULL: none */
-    const char *allowed;                /* permissions given for the session, as text; NULL: none */
+    const struct view_model *models;    /* that can be asked; NULL: the model cannot be changed */
+    size_t model_count;
+    const struct rules *rules;          /* of a live session: what is allowed in it; NULL: none */
 };
 
+/* The question that can be answered now. It is the engine's own, so it is looked up and not kept. NULL: none, or it is a
+ * recording. */
+static inline const struct question *view_question(const struct view *view)
+{
+    return view->engine ? engine_question(view->engine) : NULL;
+}
+/* Whether a question is open, in a recording too. */
+static inline bool view_asks(const struct view *view)
+{
+    return view->engine ? engine_question(view->engine) != NULL : view->session->open_ask != SESSION_NONE;
+}
 /* The event with this seq, NULL when it cannot be read. It, and whatever else comes from the cache, is good until the
  * frame ends. */
 const struct event *view_event(const struct view *view, int64_t seq);

@@ -7,6 +7,7 @@
 #include "config_inside.h"
 #include "config_mcp.h"
 #include "turn/gate.h"
+#include "turn/rules.h"
 #include <errno.h>
 #include <string.h>
 #include <strings.h>
@@ -247,7 +248,7 @@ static int take_keys(struct reading *reading, const struct json *value)
 
 static int take_approve(struct reading *reading, const struct json *value)
 {
-    reading->config->approve = approve_mode_from_name(value->text);
+    reading->config->approve = rule_mode_from_name(value->text);
     return reading->config->approve < 0 ? wrong_word(reading, "approve", value, "ask, deny or allow") : 0;
 }
 

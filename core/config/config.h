@@ -11,7 +11,6 @@
 #include "mcp/spec.h"
 #include "model/pricing.h"
 #include "sandbox/forwarder_rules.h"
-#include "tools/approval.h"
 #include "tools/bounded.h"
 #include "turn/budget.h"
 #include "turn/thinking.h"
@@ -74,7 +73,7 @@ struct config {
     struct config_model *models;
     size_t model_count, model_room;
     struct budget_limits limits; /* the defaults, with what the file says */
-    int approve;                 /* enum approve_mode */
+    int approve;                 /* enum rule_mode; -1: not said */
     int web;                     /* enum web_mode */
     const char *web_endpoint;
     int thinking; /* enum thinking_level */

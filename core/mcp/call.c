@@ -388,7 +388,7 @@ static void propose(struct mcp_call *call)
     free(tool->asked_call);
     tool->asked_call = xstrdup(call->run->call);
     change_set_digest(call->set, tool->asked_digest);
-    tool_reply_propose(&reply, steal(&call->set));
+    tool_reply_propose_own(&reply, steal(&call->set));
     finish(call, &reply);
 }
 

@@ -9,7 +9,6 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/utf8.h"
-#include "edit.h"
 #include "place.h"
 #include "place_job.h"
 #include "workspace/collect.h"
@@ -243,18 +242,12 @@ static void proposed(struct place_job *job)
     place_job_finish(job);
 }
 
-static void commit(struct place_job *job)
-{
-    edit_commit(job->run, &job->reply);
-}
-
 static void start_bring_back(struct tool_run *run)
 {
     if (place_missing(run))
         return;
     struct place_job *job = xcalloc(1, sizeof(*job));
-    *job = (struct place_job){
-        .run = run, .act = run->confirm_write ? commit : propose, .then = run->confirm_write ? NULL : proposed};
+    *job = (struct place_job){.run = run, .act = propose, .then = proposed};
     run->state = job;
     place_job_start(job);
 }

@@ -139,6 +139,7 @@ struct change_set *change_set_copy(const struct change_set *set)
         copy_side(&to->new, &from->new);
     }
     copy->left_out = copy_text(set->left_out);
+    copy->move = set->move;
     return copy;
 }
 
@@ -394,29 +395,12 @@ void change_set_count(struct change_set *set)
     }
 }
 
-void change_set_take_counts(struct change_set *set, const struct change_set *counted)
+int change_keep_hunks(struct change *change, const struct diff *diff, const bool *keep, size_t count, struct err *err)
 {
-    for (size_t i = 0; i < set->count && i < counted->count; i++)
-        if (strcmp(set->items[i].path, counted->items[i].path) == 0 &&
-            strcmp(set->items[i].new.digest, counted->items[i].new.digest) == 0)
-            set->items[i].counts = counted->items[i].counts;
-}
-
-int change_keep_hunks(struct change *change, const bool *keep, size_t count, struct err *err)
-{
-    struct diff *diff = change_diff(change, err);
-    if (!diff)
-        return -1;
-    if (diff->cut) {
-        err_set(err, "the difference of %s is too large to be decided hunk by hunk", change->path);
-        diff_free(diff);
-        return -1;
-    }
-    if (count != diff->hunk_count) {
-        err_set(err, "%s has %zu hunks, not %zu", change->path, diff->hunk_count, count);
-        diff_free(diff);
-        return -1;
-    }
+    if (!diff || diff->cut)
+        return err_set(err, "the difference of %s is too large to be decided hunk by hunk", change->path);
+    if (count != diff->hunk_count)
+        return err_set(err, "%s has %zu hunks, not %zu", change->path, diff->hunk_count, count);
     size_t kept = 0;
     for (size_t i = 0; i < count; i++)
         kept += keep[i];
@@ -431,6 +415,5 @@ int change_keep_hunks(struct change *change, const bool *keep, size_t count, str
         diff_apply(&text, diff, change->old.bytes, change->old.len, keep);
         change_side_set(&change->new, text.buf, text.len, change->new.exists ? change->new.mode : change->old.mode);
     }
-    diff_free(diff);
     return 0;
 }

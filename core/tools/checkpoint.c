@@ -187,12 +187,18 @@ char *checkpoint_save(struct checkpoints *store, const char *call, const struct 
     if (rc == 0 && sync_folder(store->dir) < 0)
         rc = err_set_errno(err, errno, "%s", store->dir);
     if (rc < 0) {
-        struct err ignored = ERR_INIT;
-        int removed = file_remove_tree(folder, &ignored);
-        (void)removed; /* what stays counts for nothing: it has no manifest, or no write refers to it */
+        checkpoint_discard(store, id);
         return NULL;
     }
     return steal(&id);
+}
+
+void checkpoint_discard(struct checkpoints *store, const char *id)
+{
+    CLEANUP(free) char *folder = xasprintf("%s/%s", store->dir, id);
+    struct err ignored = ERR_INIT;
+    int removed = file_remove_tree(folder, &ignored);
+    (void)removed; /* what stays counts for nothing: no write refers to it */
 }
 
 /* The side as the manifest tells it; bytes are read where there is a blob. */

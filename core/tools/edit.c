@@ -1,10 +1,8 @@
 /* The tools that write: write_file, edit_file, delete_file, move_file.
  *
- * None of them touches a file on its first execution. It reads what is there, makes the change as a value and proposes
- * it. On the second execution the arguments no longer matter: exactly `run->approved` is committed, which may be less
- * than was proposed, or something the user edited, and the counts in the answer are of that. */
+ * None of them touches a file. It reads what is there, makes the change as a value and proposes it. What is approved,
+ * which may be less or something the user edited, is committed and answered by whoever decides (turn/write.c). */
 
-#include "edit.h"
 #include "base/beneath.h"
 #include "base/json.h"
 #include "base/mem.h"
@@ -23,60 +21,6 @@ static const char *argument(const struct tool_run *run, const char *name)
 static void change_set_cleanup(struct change_set **set)
 {
     change_set_free(*set);
-}
-
-/* {"path":…,"applied":true,"added":…,"removed":…}; a move has from and to instead, for it is one thing, not two. */
-void edit_commit(struct tool_run *run, struct tool_reply *reply)
-{
-    const struct change_set *set = run->approved;
-    if (!set) {
-        tool_reply_error(reply, "nothing was approved, so nothing was written");
-        return;
-    }
-    struct err err = ERR_INIT;
-    if (change_set_commit(set, run->env->root, &err) < 0) {
-        tool_reply_error(reply, "%s", err.text);
-        return;
-    }
-    CLEANUP(strbuf) struct strbuf out = STRBUF_INIT;
-    struct json_writer w = json_begin(&out);
-    json_open(&w, NULL, '{');
-    if (run->tool == &tool_move_file && set->count == 2) {
-        json_add_str(&w, "from", set->items[1].path);
-        json_add_str(&w, "to", set->items[0].path);
-        json_add_bool(&w, "applied", true);
-        json_close(&w, '}');
-        tool_reply_output(reply, strbuf_detach(&out, NULL));
-        return;
-    }
-    size_t added = 0, removed = 0;
-    bool binary = false;
-    for (size_t i = 0; i < set->count; i++) {
-        added += set->items[i].counts.added;
-        removed += set->items[i].counts.removed;
-        binary |= set->items[i].counts.binary;
-    }
-    if (set->count == 1)
-        json_add_str(&w, "path", set->items[0].path);
-    if (set->count > 1) {
-        json_open(&w, "paths", '[');
-        for (size_t i = 0; i < set->count; i++)
-            json_add_str(&w, NULL, set->items[i].path);
-        json_close(&w, ']');
-    }
-    json_add_bool(&w, "applied", true);
-    if (set->count == 1 && !set->items[0].old.exists && set->items[0].new.exists)
-        json_add_bool(&w, "created", true);
-    if (set->count == 1 && !set->items[0].new.exists)
-        json_add_bool(&w, "deleted", true);
-    json_add_int(&w, "added", (int64_t)added);
-    json_add_int(&w, "removed", (int64_t)removed);
-    if (binary)
-        json_add_bool(&w, "binary", true);
-    if (run->proposed && run->proposed->left_out)
-        json_add_str(&w, "left_out", run->proposed->left_out);
-    json_close(&w, '}');
-    tool_reply_output(reply, strbuf_detach(&out, NULL));
 }
 
 static void unchanged(struct tool_reply *reply, const char *path)
@@ -117,10 +61,6 @@ static void propose_text(struct tool_reply *reply, struct change_set **set, cons
 
 static void write_file(struct tool_run *run, struct tool_reply *reply)
 {
-    if (run->confirm_write) {
-        edit_commit(run, reply);
-        return;
-    }
     CLEANUP(change_set) struct change_set *set = change_set_new();
     struct err err = ERR_INIT;
     if (!change_set_add(set, run->env->root, argument(run, "path"), &err)) {
@@ -192,10 +132,6 @@ static bool only_line_ends_differ(const struct change_side *side, const struct j
 
 static void edit_file(struct tool_run *run, struct tool_reply *reply)
 {
-    if (run->confirm_write) {
-        edit_commit(run, reply);
-        return;
-    }
     const struct json *old = json_get(run->arguments, "old"), *new = json_get(run->arguments, "new");
     CLEANUP(change_set) struct change_set *set = change_set_new();
     struct err err = ERR_INIT;
@@ -233,10 +169,6 @@ static void edit_file(struct tool_run *run, struct tool_reply *reply)
 
 static void delete_file(struct tool_run *run, struct tool_reply *reply)
 {
-    if (run->confirm_write) {
-        edit_commit(run, reply);
-        return;
-    }
     CLEANUP(change_set) struct change_set *set = change_set_new();
     struct err err = ERR_INIT;
     struct change *change = change_set_add(set, run->env->root, argument(run, "path"), &err);
@@ -257,10 +189,6 @@ static void delete_file(struct tool_run *run, struct tool_reply *reply)
 /* The new place comes first in the set: whatever ends the commit in the middle, the bytes are somewhere. */
 static void move_file(struct tool_run *run, struct tool_reply *reply)
 {
-    if (run->confirm_write) {
-        edit_commit(run, reply);
-        return;
-    }
     CLEANUP(change_set) struct change_set *set = change_set_new();
     struct err err = ERR_INIT;
     if (!change_set_add(set, run->env->root, argument(run, "to"), &err) ||
@@ -281,6 +209,7 @@ static void move_file(struct tool_run *run, struct tool_reply *reply)
     }
     change_set_moves(to, from);
     change_side_absent(&from->new);
+    set->move = true;
     tool_reply_propose(reply, steal(&set));
 }
 

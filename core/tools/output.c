@@ -1,5 +1,4 @@
 #include "output.h"
-#include "approval.h"
 #include "base/arena.h"
 #include "base/json.h"
 #include "base/mem.h"

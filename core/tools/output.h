@@ -31,7 +31,7 @@ bool output_wants_confirmation(const struct json *output);
 char *output_error(const struct json *output);
 /* A sentence of a tool's, short enough for a message. */
 char *output_sentence(const char *text);
-/* The output with a member `approval`, which is verdict_note's: what of the proposal was written. What is no object becomes
+/* The output with a member `approval`, which is decision_note's: what of the proposal was written. What is no object becomes
  * its `output`. */
 void output_add_approval(struct strbuf *out, const struct json *output, const char *note);
 /* An output that is too long and cannot be kept: valid JSON of at most COMPACT_INLINE_MAX characters (D39). */

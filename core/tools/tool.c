@@ -111,6 +111,12 @@ void tool_reply_propose(struct tool_reply *reply, struct change_set *take_change
     reply->changes = take_changes;
 }
 
+void tool_reply_propose_own(struct tool_reply *reply, struct change_set *take_changes)
+{
+    tool_reply_propose(reply, take_changes);
+    reply->tool_writes = true;
+}
+
 void tool_reply_ask(struct tool_reply *reply)
 {
     tool_reply_output(reply, xstrdup("{\"needs_confirmation\":true}"));

@@ -75,6 +75,7 @@ struct tool_reply {
     char *error;  /* one sentence */
     bool final;   /* an error that no repetition can mend: the tool is blocked for this turn */
     struct change_set *changes; /* of a proposal */
+    bool tool_writes;           /* the tool itself writes them when it is run again; else Keyturn does */
     struct outcome *recorded;
     struct citation *citations;
     size_t citation_count, citation_room;
@@ -86,6 +87,8 @@ void tool_reply_output(struct tool_reply *reply, char *take_json);
 void tool_reply_page(struct tool_reply *reply, char *take_json); /* see `page`; for built-in tools */
 void tool_reply_recorded(struct tool_reply *reply, const struct outcome *take_outcome);
 void tool_reply_propose(struct tool_reply *reply, struct change_set *take_changes);
+/* The same of a tool that runs again, with confirm_write, to write what was approved. */
+void tool_reply_propose_own(struct tool_reply *reply, struct change_set *take_changes);
 void tool_reply_ask(
     struct tool_reply *reply); /* the arguments are to be shown and decided about; see tool_run_must_ask */
 void tool_reply_cite(struct tool_reply *reply, const char *ref, bool web);
@@ -117,7 +120,7 @@ struct tool_run {
     const struct tool_env *env;
     const char *call;                  /* id */
     const struct json *arguments;      /* valid by the tool's schema; never changed */
-    bool confirm_write;                /* the second execution */
+    bool confirm_write;                /* the second execution, of a tool that writes itself */
     const struct change_set *proposed; /* what was decided about then; NULL for a foreign tool, as the next */
     const struct change_set *approved; /* what to commit, counted */
     struct deadline deadline;

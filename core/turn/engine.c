@@ -412,6 +412,18 @@ void engine_on_turn_end(struct engine *engine, void (*ended)(void *data), void *
     engine->turn_ended_data = data;
 }
 
+void engine_on_revised(struct engine *engine, void (*revised)(void *data), void *data)
+{
+    engine->revised = revised;
+    engine->revised_data = data;
+}
+
+void engine_question_revised(struct engine *engine)
+{
+    if (engine->revised)
+        engine->revised(engine->revised_data);
+}
+
 const char *engine_failed(const struct engine *engine)
 {
     return engine->failure;
@@ -429,7 +441,9 @@ const char *engine_protected(const struct engine *engine)
 
 const struct question *engine_question(const struct engine *engine)
 {
-    return engine->turn && engine->turn->ask.open ? &engine->turn->ask.view : NULL;
+    const struct question *question = engine->turn ? engine->turn->question : NULL;
+
+    return question && question->state == Q_OPEN ? question : NULL;
 }
 
 bool engine_held(const struct engine *engine, struct held_view *out)
@@ -441,6 +455,8 @@ bool engine_held(const struct engine *engine, struct held_view *out)
     *out = (struct held_view){
         .gate = hold->gate,
         .why = hold->why,
+        .limit = hold->limit,
+        .breakpoint = hold->breakpoint,
         .call = hold->call ? hold->call->id : NULL,
         .tool = hold->call ? hold->call->tool : NULL,
         .effect = hold->call ? hold->call->effect : EFFECT_UNKNOWN,

@@ -15,10 +15,10 @@
 #include "gate.h"
 #include "intent.h"
 #include "models.h"
+#include "rules.h"
 #include "thinking.h"
-#include "tools/approval.h"
-#include "tools/bounded.h"
 #include "tools/registry.h"
+#include "write.h"
 
 struct engine;
 struct http;
@@ -36,7 +36,7 @@ struct harness {
     struct model_source *models;      /* others; NULL: there are none */
     bool model_chosen;                /* by the user: a session that is gone on with does not go back to the one it had */
     struct beneath *root;
-    struct approval *approval;
+    struct rules *rules;              /* who decides about writes */
     struct artifact_store *artifacts; /* NULL: long outputs are cut */
     struct checkpoints *checkpoints;  /* NULL: no undo */
     struct store *store;              /* NULL: no memory */
@@ -98,6 +98,8 @@ bool engine_turn_running(const struct engine *engine);
 bool engine_turn_left(const struct engine *engine);
 /* Called on the loop each time a turn ended (after turn.finished). */
 void engine_on_turn_end(struct engine *engine, void (*ended)(void *data), void *data);
+/* Called on the loop when the open question got another version of the user's (INTENT_REVISE). */
+void engine_on_revised(struct engine *engine, void (*revised)(void *data), void *data);
 /* Why the journal could not be written; NULL while all is well. */
 const char *engine_failed(const struct engine *engine);
 /* A write was refused because nobody could be asked. */
@@ -106,22 +108,13 @@ bool engine_nobody_asked(const struct engine *engine);
 const char *engine_protected(const struct engine *engine);
 
 /* The open question, for whoever shows it; NULL when there is none. */
-struct question {
-    const char *ask, *call, *tool;
-    const char *digest;
-    const struct change_set *changes;
-    int64_t since_us; /* on the loop's clock */
-    int64_t due_us;   /* when nobody's answer becomes a no; 0: it waits for ever */
-    bool again;       /* the files changed under an earlier version of it */
-    bool moved;       /* with again: a folder was moved or replaced */
-    const char *named;   /* "names a protected place: …", of a call that shows no files; NULL: it does not */
-    const char *no_undo; /* asked again, because it could not be undone: why; NULL: it can be */
-};
 const struct question *engine_question(const struct engine *engine);
 /* What stands at the gate where the turn is held. */
 struct held_view {
     enum gate gate;
-    const char *why;              /* "step", "pause", a breakpoint, "limit: steps" */
+    const char *why;              /* "step", "pause", a breakpoint, "limit: steps"; for people */
+    int limit;                    /* enum budget_key that is used up; -1: none */
+    int breakpoint;               /* id of the one that holds here; 0: none */
     const char *call;             /* NULL when it is none */
     const struct tool *tool;
     enum effect effect;           /* of this call */

@@ -36,4 +36,6 @@ struct engine {
     bool ended;
     void (*turn_ended)(void *data);
     void *turn_ended_data;
+    void (*revised)(void *data);
+    void *revised_data;
 };

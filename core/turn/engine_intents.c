@@ -71,7 +71,7 @@ static void adopt_tools(struct engine *engine)
     if (changes.count) {
         for (size_t i = 0; i < changes.count; i++)
             if (changes.items[i].what != TOOL_ADDED)
-                approval_forget(h->approval, changes.items[i].name);
+                rules_forget(h->rules, changes.items[i].name);
         emit(&engine->emitter,
              &(struct event){.type = EVENT_TOOLS_CHANGED,
                              .tools_changed = {.tools = registry_to_event(h->registry, &arena),
@@ -119,39 +119,6 @@ static int go_on_with_turn(struct engine *engine, struct err *err)
     tell_other_model(engine);
     turn_go_on(engine->turn);
     return 0;
-}
-
-static int approve(struct engine *engine, const struct intent *intent, struct err *err)
-{
-    const struct question *question = engine_question(engine);
-    struct verdict verdict = {.decision = DECISION_APPROVED, .by = BY_KEY};
-
-    if (!question || !intent->approve.ask || strcmp(intent->approve.ask, question->ask) != 0)
-        return err_set(err, "this question is no longer open");
-    if (!intent->approve.digest || strcmp(intent->approve.digest, question->digest) != 0)
-        return err_set(err, "the question has changed: read it again");
-    if (intent->approve.without_undo && !question->no_undo)
-        return err_set(err, "this write can be undone: approve it as it is");
-    verdict.without_undo = intent->approve.without_undo;
-    if (intent->approve.edited) {
-        verdict.decision = DECISION_EDITED;
-        verdict.edited = (struct change_set *)intent->approve.edited;
-    } else if (intent->approve.hunks) {
-        verdict.decision = DECISION_PARTIAL;
-        verdict.hunks = (char *)intent->approve.hunks;
-    }
-    return turn_decide(engine->turn, &verdict, err);
-}
-
-static int deny(struct engine *engine, const struct intent *intent, struct err *err)
-{
-    const struct question *question = engine_question(engine);
-    const char *reason = intent->deny.reason && *intent->deny.reason ? intent->deny.reason : NULL;
-    struct verdict verdict = {.decision = DECISION_DENIED, .by = BY_KEY, .reason = (char *)reason};
-
-    if (!question || !intent->deny.ask || strcmp(intent->deny.ask, question->ask) != 0)
-        return err_set(err, "this question is no longer open");
-    return turn_decide(engine->turn, &verdict, err);
 }
 
 static int go_on(struct engine *engine, enum stepping stepping, const char *by, struct err *err)
@@ -241,10 +208,10 @@ static int allow(struct engine *engine, const struct intent *intent, struct err 
     const struct guarded *place = path ? protected_path(engine, path) : NULL;
 
     if (intent->allow.revoke)
-        return approval_revoke(engine->harness->approval, tool, path) ? 0 : err_set(err, "there is no such permission");
+        return rules_revoke(engine->harness->rules, tool, path) ? 0 : err_set(err, "there is no such permission");
     if (place)
         return err_set(err, "%.200s is protected (%s): Keyturn asks about every write to it", path, place->why);
-    approval_allow(engine->harness->approval, tool, path);
+    rules_allow(engine->harness->rules, tool, path);
     return 0;
 }
 
@@ -264,10 +231,10 @@ int engine_submit(struct engine *engine, const struct intent *intent, struct err
             return err_set(err, "no turn is running");
         turn_cancel(engine->turn);
         return 0;
-    case INTENT_APPROVE:
-        return approve(engine, intent, err);
-    case INTENT_DENY:
-        return deny(engine, intent, err);
+    case INTENT_ANSWER:
+        return write_answer(engine->turn, intent->answer.question, intent->answer.digest, &intent->answer.decision, err);
+    case INTENT_REVISE:
+        return write_revise(engine->turn, intent->revise.question, intent->revise.version, err);
     case INTENT_ALLOW:
         return allow(engine, intent, err);
     case INTENT_STEP:
@@ -290,7 +257,7 @@ int engine_submit(struct engine *engine, const struct intent *intent, struct err
     case INTENT_ATTEND:
         if (!engine_question(engine))
             return err_set(err, "no write waits for an answer");
-        turn_attend(engine->turn);
+        write_touch(engine->turn);
         return 0;
     case INTENT_SERIAL:
         engine->gates.serial = intent->serial.on;

@@ -254,18 +254,18 @@ static bool matches(struct breakpoint *point, const struct gate_view *view)
 }
 
 /* All of them are looked at, so that a budget breakpoint that matches here is spent even when another one is named. */
-static const char *break_here(struct gates *gates, const struct gate_view *view)
+static const struct breakpoint *break_here(struct gates *gates, const struct gate_view *view)
 {
-    const char *text = NULL;
+    const struct breakpoint *first = NULL;
     for (size_t i = 0; i < gates->count; i++) {
         struct breakpoint *point = &gates->breaks[i];
         if (!point->enabled || !matches(point, view))
             continue;
         point->hit = true;
-        if (!text)
-            text = point->text;
+        if (!first)
+            first = point;
     }
-    return text;
+    return first;
 }
 
 static bool steps_here(const struct gates *gates, enum gate gate)
@@ -281,9 +281,11 @@ static bool steps_here(const struct gates *gates, enum gate gate)
     return false;
 }
 
-const char *gates_hold(struct gates *gates, const struct gate_view *view)
+const char *gates_hold(struct gates *gates, const struct gate_view *view, int *breakpoint)
 {
-    const char *why = break_here(gates, view);
+    const struct breakpoint *point = break_here(gates, view);
+    const char *why = point ? point->text : NULL;
+    *breakpoint = point ? point->id : 0;
     if (!why && gates->pause && gate_table[view->gate].steps)
         why = "pause";
     if (!why && steps_here(gates, view->gate))

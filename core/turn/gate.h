@@ -68,5 +68,5 @@ struct gate_view {
     double budget_share; /* the largest used share of a limit */
 };
 /* Why it holds here: "step", "pause", or the breakpoint's text ("tool=write_file"); NULL when it does not. The text
- * lives until the gates change. */
-const char *gates_hold(struct gates *gates, const struct gate_view *view);
+ * lives until the gates change. `breakpoint` is the id of the breakpoint, 0 without one. */
+const char *gates_hold(struct gates *gates, const struct gate_view *view, int *breakpoint);

@@ -16,17 +16,17 @@ static void stand(struct turn *turn)
     turn_clock_changed(turn);
 }
 
-void turn_hold(struct turn *turn, enum gate gate, const char *why, struct turn_call *call,
-               void (*go)(struct turn *, struct turn_call *))
+void turn_hold(struct turn *turn, const struct hold *hold)
 {
-    struct hold *hold = xcalloc(1, sizeof(*hold));
+    struct hold *copy = xcalloc(1, sizeof(*copy));
     struct hold **place = &turn->holds;
 
-    *hold = (struct hold){.gate = gate, .why = xstrdup(why), .call = call, .go = go};
+    *copy = *hold;
+    copy->why = xstrdup(hold->why);
     while (*place)
         place = &(*place)->next;
-    *place = hold;
-    if (turn->holds == hold)
+    *place = copy;
+    if (turn->holds == copy)
         stand(turn);
 }
 
@@ -34,10 +34,11 @@ bool turn_hold_at(struct turn *turn, const struct gate_view *view, struct turn_c
                   void (*go)(struct turn *, struct turn_call *))
 {
     const char *why;
+    int breakpoint;
 
     if (turn->cancelled)
         return false;
-    why = gates_hold(engine_gates_mutable(turn->engine), view);
+    why = gates_hold(engine_gates_mutable(turn->engine), view, &breakpoint);
     if (!why)
         return false;
     if (!turn->harness->interactive) {
@@ -49,7 +50,12 @@ bool turn_hold_at(struct turn *turn, const struct gate_view *view, struct turn_c
         emit(&turn->emitter, &(struct event){.type = EVENT_RELEASED, .released = {.gate = gate, .by = "nobody"}});
         return false;
     }
-    turn_hold(turn, view->gate, why, call, go);
+    turn_hold(turn, &(struct hold){.gate = view->gate,
+                                   .why = (char *)why,
+                                   .limit = -1,
+                                   .breakpoint = breakpoint,
+                                   .call = call,
+                                   .go = go});
     return true;
 }
 

@@ -3,14 +3,13 @@
  * call. */
 
 #include "budget.h"
-#include "tools/change.h"
+#include "decision.h"
 
 enum intent_type {
     INTENT_START,     /* a turn with this prompt */
     INTENT_GO_ON,     /* with the turn that a resumed recording left in the middle */
     INTENT_CANCEL,    /* the turn */
-    INTENT_APPROVE,   /* the open question: all of it, some hunks, or an edited version */
-    INTENT_DENY,      /* the open question, with a reason the model reads */
+    INTENT_ANSWER,    /* the open question: approve all of it, some hunks or an edited version, or deny it */
     INTENT_ALLOW,     /* this tool on this path for the session, or no longer */
     INTENT_STEP,      /* to the next gate */
     INTENT_STEP_WAVE, /* over the present wave */
@@ -19,6 +18,7 @@ enum intent_type {
     INTENT_BREAK,     /* a new breakpoint */
     INTENT_UNBREAK,   /* take one away */
     INTENT_ARM,       /* let a breakpoint hold, or pass it for now */
+    INTENT_REVISE,    /* the open question: the user's own version of it, to be shown before it is approved */
     INTENT_ATTEND,    /* somebody is at work on the open question: its countdown begins again */
     INTENT_SERIAL,    /* calls one at a time from the next plan on, or side by side again */
     INTENT_EDIT,      /* what stands at the gate */
@@ -38,13 +38,11 @@ struct intent {
     union {
         struct { const char *prompt; } start;
         struct {
-            const char *ask;
-            const char *digest; /* of the change set that was shown; a question that changed since is not answered */
-            const char *hunks;  /* JSON [{"path","keep":[…],"of"}]; NULL: everything */
-            const struct change_set *edited; /* NULL: as proposed */
-            bool without_undo; /* only to a question that is asked for that reason */
-        } approve;
-        struct { const char *ask, *reason; } deny;
+            const char *question; /* its id */
+            const char *digest;   /* of the change set that was shown; a question that changed since is not approved */
+            struct decision decision; /* borrowed */
+        } answer;
+        struct { const char *question; const struct change_set *version; } revise;
         struct { const char *tool, *path; bool revoke; } allow; /* no path: its calls that show no file */
         struct { const char *spec; } breakpoint;
         struct { int id; } unbreak;

@@ -286,19 +286,7 @@ static struct change_set *read_edit(const struct event_edited *edited, struct ar
     return set;
 }
 
-/* A verdict holds its hunks as JSON text, as an intent does. */
-static char *hunks_text(struct arena *arena, const struct event *decided)
-{
-    struct event_layout layout = event_layout(EVENT_WRITE_DECIDED);
-    CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
-
-    for (size_t i = 0; i < layout.count; i++)
-        if (strcmp(layout.fields[i].name, "hunks") == 0)
-            event_encode_field(&text, &layout.fields[i], &decided->write_decided);
-    return arena_memdup0(arena, text.buf, text.len);
-}
-
-int recording_decisions(const struct recording *recording, struct approval *approval, struct err *err)
+int recording_decisions(const struct recording *recording, struct rules *rules, struct err *err)
 {
     CLEANUP(arena) struct arena arena = ARENA_INIT;
     struct hash_map calls = {0}; /* ask → line of its proposal */
@@ -308,7 +296,7 @@ int recording_decisions(const struct recording *recording, struct approval *appr
     int result = 0;
 
     for (size_t i = 0; i < journal_count(recording->reader) && result == 0; i++) {
-        struct verdict verdict = {.by = BY_RECORDING};
+        struct decision decision = {.by = BY_RECORDING};
         int64_t line;
 
         arena_reset(&arena);
@@ -329,12 +317,12 @@ int recording_decisions(const struct recording *recording, struct approval *appr
             continue; /* nobody knows what it was about */
         if ((result = journal_event(recording->reader, (size_t)line, &proposal, &arena, err)) < 0)
             break;
-        verdict.decision = decision_from_name(event.write_decided.decision);
-        verdict.reason = (char *)event.write_decided.reason;
-        verdict.hunks = event.write_decided.hunks.items ? hunks_text(&arena, &event) : NULL;
-        verdict.edited = verdict.decision == DECISION_EDITED ? edit : NULL;
-        if (verdict.decision != DECISION_NONE && proposal.write_proposed.call)
-            approval_record(approval, turn, proposal.write_proposed.call, &verdict);
+        decision.kind = decision_from_name(event.write_decided.decision);
+        decision.reason = event.write_decided.reason;
+        decision.hunks = event.write_decided.hunks;
+        decision.edited = decision.kind == DECISION_EDITED ? edit : NULL;
+        if (decision.kind != DECISION_NONE && proposal.write_proposed.call)
+            rules_record(rules, turn, proposal.write_proposed.call, &decision);
     }
     change_set_free(edit);
     hash_map_release(&calls);

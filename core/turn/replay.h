@@ -27,8 +27,8 @@ char *recording_told(const struct recording *recording, bool *instructions);
 bool recording_compacted(const struct recording *recording);
 /* How hard the recorded model was asked to think: whether it reflects depends on it. */
 enum thinking_level recording_thinking(const struct recording *recording);
-/* Gives the recorded decisions to the approval. */
-int recording_decisions(const struct recording *recording, struct approval *approval, struct err *err) CHECKED;
+/* Gives the recorded decisions to the rules. */
+int recording_decisions(const struct recording *recording, struct rules *rules, struct err *err) CHECKED;
 /* Adds a stand-in for each recorded tool that the registry does not have; `scripts`: also in the place of tools
  * that run programs (`real_time`), for who cannot run any. They live as long as the recording, and tell what scripts told. */
 int recording_stand_ins(struct recording *recording, struct registry *registry, bool scripts, struct err *err) CHECKED;

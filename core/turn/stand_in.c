@@ -8,7 +8,7 @@
 #include "base/loop.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
-#include "proposed.h"
+#include "decision.h"
 #include "replay_private.h"
 #include "sandbox/executor.h"
 #include "tools/change.h"
@@ -50,7 +50,7 @@ static void reply_as_recorded(struct stand_in_run *state)
     struct tool_reply reply = {0};
 
     if (state->set) {
-        tool_reply_propose(&reply, state->set);
+        tool_reply_propose_own(&reply, state->set);
     } else if (state->failed) {
         tool_reply_error(&reply, "%s", state->err.text);
     } else if (outcome && outcome->proposed && !run->confirm_write) {
@@ -78,7 +78,7 @@ static void run_work(struct loop_work *work)
     if (run->confirm_write)
         state->failed = change_set_commit(run->approved, run->env->root, &state->err);
     else
-        state->set = proposed_again(run->env->root, &state->outcome->proposed->files, &state->lost, &state->err);
+        state->set = decision_recorded_changes(run->env->root, &state->outcome->proposed->files, &state->lost, &state->err);
 }
 
 static void worked(struct loop_work *work)

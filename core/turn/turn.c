@@ -110,7 +110,7 @@ static void budget_ended(struct turn *turn, enum budget_key key)
     if (turn->harness->interactive) {
         CLEANUP(free) char *why = xasprintf("limit: %s", budget_key_name(key));
 
-        turn_hold(turn, GATE_BUDGET, why, NULL, after_budget);
+        turn_hold(turn, &(struct hold){.gate = GATE_BUDGET, .why = why, .limit = (int)key, .go = after_budget});
     } else {
         turn_end(turn, "budget");
     }
@@ -381,13 +381,7 @@ void turn_cancel(struct turn *turn)
         return;
     turn->cancelled = true;
     atomic_store(&turn->context_cancelled, true);
-    if (turn->ask.call) {
-        struct verdict no = {.decision = DECISION_DENIED, .by = BY_KEY, .reason = (char *)"the turn was cancelled"};
-        struct err err = ERR_INIT;
-
-        if (turn_decide(turn, &no, &err) < 0)
-            log_warn("cancelled question: %s", err.text);
-    }
+    write_cancel(turn);
     for (size_t i = 0; i < turn->call_count; i++)
         if (turn->calls[i].running)
             bounded_cancel(turn->calls[i].running);
@@ -415,7 +409,7 @@ void turn_free(struct turn *turn)
     loop_timer_stop(loop, &turn->delta_timer);
     loop_timer_stop(loop, &turn->wait_timer);
     loop_timer_stop(loop, &turn->deadline_timer);
-    turn_ask_release(turn);
+    question_free(turn->question);
     turn_calls_release(turn);
     model_reply_release(&turn->reply);
     while (turn->holds) {

@@ -4,7 +4,7 @@
  *   turn.c        start, load, prepare, the loop from step to step, the end
  *   turn_model.c  asking the model, its deltas and failures, reflection
  *   turn_calls.c  waves and calls: what may run, what came of it, the messages
- *   turn_write.c  questions about writes
+ *   write.c       the question about a write, from the proposal to the bytes on disk
  *   turn_edit.c   what a person changes at a gate
  *   turn_compact.c  what is left out when the context ceiling nears
  *   turn_left.c   a turn that a recording left in the middle, and how it goes on
@@ -23,7 +23,6 @@
 #include "reflect.h"
 #include "state.h"
 #include "tools/context_pack.h"
-#include "tools/named.h"
 #include "waves.h"
 
 struct turn;
@@ -33,6 +32,8 @@ struct turn_call;
 struct hold {
     enum gate gate;
     char *why;
+    int limit;              /* enum budget_key that is used up; -1: none */
+    int breakpoint;         /* id of the one that holds here; 0: none */
     struct turn_call *call; /* may be NULL */
     void (*go)(struct turn *turn, struct turn_call *call);
     struct hold *next;
@@ -56,18 +57,6 @@ struct turn_call {
     bool failed;                  /* it tells why there is no result */
     struct citation *citations;   /* counted after the wave, in the order of the answer (D32) */
     size_t citation_count, citation_room;
-};
-
-/* The diff of a proposal is made on the pool, from copies. */
-struct ask_work {
-    struct loop_work work;
-    struct turn *turn;
-    uint64_t number;              /* which question: an older one's work is dropped */
-    struct change_set *changes;
-    struct arena arena;
-    struct event_proposed_file_list files; /* of write.proposed */
-    struct named named;           /* of a call without files: its texts, which may be paths */
-    char *names;                  /* what named_find says of them */
 };
 
 struct turn {
@@ -121,22 +110,7 @@ struct turn {
     struct waiter waiter;
 
     struct bounded_host host;
-    struct {
-        struct turn_call *call;   /* NULL: no question */
-        char *id;
-        uint64_t number;
-        struct change_set *changes;
-        char digest[HASH_SHA256_HEX];
-        bool proposed;            /* write.proposed is in the journal */
-        bool open;                /* and a person is asked */
-        bool again;
-        char *named;              /* "names a protected place: …", of a call without files; NULL: it does not */
-        char *no_undo;            /* why it is asked again; NULL: for no such reason */
-        bool comparing;           /* its diff is being made: the clocks stand still, but nobody is asked yet */
-        int64_t since_us;         /* of the comparing, then of the asking, on the loop's clock */
-        struct question view;
-        struct loop_timer expiry;
-    } ask;
+    struct question *question;    /* about the write of a call; NULL: none */
     int64_t comparing_us;         /* time the clocks stood still for diffs, for which nobody waited */
     size_t works;                 /* of our own on the pool */
 
@@ -171,6 +145,7 @@ const struct message_list *engine_history(const struct engine *engine);
 uint64_t engine_next_ask(struct engine *engine);
 /* `protected`: the reason, of a write to a protected place; NULL: of any other. */
 void engine_set_nobody_asked(struct engine *engine, const char *protected);
+void engine_question_revised(struct engine *engine);
 void engine_turn_finished(struct engine *engine, struct turn *turn);
 void engine_turn_freed(struct engine *engine, struct turn *turn);
 
@@ -202,7 +177,8 @@ void turn_take_reply(struct turn *turn);
 void turn_retry(struct turn *turn);
 
 /* turn_calls.c */
-void turn_run_calls(struct turn *turn);
+/* Runs the calls of the answer; without any the turn ends, or asks again when the model only paused. */
+void turn_run_calls(struct turn *turn, struct turn_call *none);
 /* Does not wait any longer for what the plan of the calls depends on. */
 void turn_plan_now(struct turn *turn);
 void turn_calls_release(struct turn *turn);
@@ -214,15 +190,6 @@ int turn_emit_outcome(struct turn *turn, const struct turn_call *call, const str
 void turn_calls_told(struct turn *turn);
 void turn_host_init(struct turn *turn);
 int turn_edit_arguments(struct turn *turn, struct turn_call *call, const char *text, struct err *err) CHECKED;
-
-/* turn_write.c */
-void turn_ask(struct bounded_host *host, struct bounded_call *call, const struct change_set *changes, bool again);
-/* Begins the countdown of the open question anew. */
-void turn_attend(struct turn *turn);
-int turn_decide(struct turn *turn, const struct verdict *verdict, struct err *err) CHECKED;
-/* The call that asked is no longer there to be answered. */
-void turn_ask_closed(struct turn *turn, struct turn_call *call);
-void turn_ask_release(struct turn *turn);
 
 /* turn_compact.c */
 /* Makes the messages smaller when they are near the ceiling; before each request. */
@@ -250,8 +217,8 @@ int turn_edit(struct turn *turn, const struct intent *intent, struct err *err) C
 /* True when the turn stands here now: `go` will be called when it is released. False: go on. */
 bool turn_hold_at(struct turn *turn, const struct gate_view *view, struct turn_call *call,
                   void (*go)(struct turn *, struct turn_call *));
-void turn_hold(struct turn *turn, enum gate gate, const char *why, struct turn_call *call,
-               void (*go)(struct turn *, struct turn_call *));
+/* `hold` says where and why and is copied; its `why` too. */
+void turn_hold(struct turn *turn, const struct hold *hold);
 void turn_release(struct turn *turn, const char *by);
 /* Goes on everywhere: the turn was cancelled, and whoever goes on looks at that first. */
 void turn_release_all(struct turn *turn, const char *by);

@@ -9,8 +9,6 @@
 #include "turn.h"
 #include <string.h>
 
-static void launch(struct turn *turn, struct turn_call *none);
-
 /* ---- settling ---- */
 
 static void start_wave(struct loop_task *task);
@@ -76,8 +74,22 @@ int turn_emit_outcome(struct turn *turn, const struct turn_call *call, const str
     return emit(&turn->emitter, &event);
 }
 
-static void settle(struct turn *turn, struct turn_call *call, struct outcome *take_outcome)
+static void take_citations(struct turn_call *call)
 {
+    size_t count;
+    const struct citation *citations = bounded_call_citations(call->running, &count);
+
+    for (size_t i = 0; i < count; i++) {
+        GROW(call->citations, call->citation_count, call->citation_room);
+        call->citations[call->citation_count++] = (struct citation){xstrdup(citations[i].ref), citations[i].web};
+    }
+}
+
+/* The one outcome of a call: recorded, and made the message that the model reads. bounded_host's `done`. */
+static void settle_call(struct bounded_host *host, void *data, struct outcome *take_outcome)
+{
+    struct turn *turn = CONTAINER_OF(host, struct turn, host);
+    struct turn_call *call = data;
     CLEANUP(outcome) struct outcome outcome = *take_outcome;
     struct gate_view view = {
         .gate = GATE_RESULT, .tool = call->tool, .effect = call->effect, .arguments = call->parsed, .outcome = &outcome};
@@ -85,9 +97,10 @@ static void settle(struct turn *turn, struct turn_call *call, struct outcome *ta
     bool held;
 
     memset(take_outcome, 0, sizeof(*take_outcome));
+    if (call->running)
+        take_citations(call);
     call->running = NULL;
-    if (turn->ask.call == call)
-        turn_ask_closed(turn, call);
+    write_call_gone(turn, call);
     turn_emit_outcome(turn, call, &outcome);
     turn_note_outcome(turn, call, &outcome);
     if (outcome.type == OUTCOME_RESULT && outcome.result.output) {
@@ -106,7 +119,7 @@ static void settle(struct turn *turn, struct turn_call *call, struct outcome *ta
 
 static void settle_denied(struct turn *turn, struct turn_call *call, struct outcome denied)
 {
-    settle(turn, call, &denied);
+    settle_call(&turn->host, call, &denied);
 }
 
 /* ---- starting ---- */
@@ -174,34 +187,6 @@ static bool permitted(struct turn *turn, struct turn_call *call)
     return true;
 }
 
-static void start_call(struct turn *turn, struct turn_call *call)
-{
-    double cap_s;
-
-    if (!permitted(turn, call))
-        return;
-    cap_s = call->tool->spec.timeout_s > 0 ? call->tool->spec.timeout_s : turn->harness->limits.tool_cap_s;
-    if (emit(&turn->emitter,
-             &(struct event){
-                 .type = EVENT_TOOL_STARTED,
-                 .tool_started = {.call = call->id,
-                                  .tool = call->name,
-                                  .arguments = call->arguments,
-                                  .effect = effect_name(call->effect),
-                                  .wave = (int64_t)call->wave_number,
-                                  .deadline_ms = (int64_t)(budget_per_tool_s(&turn->budget, cap_s) * 1000)},
-             }) < 0) {
-        settle_denied(turn, call, outcome_denied(call->id, call->name, DENIAL_BLOCKED, "the journal cannot be written"));
-        return;
-    }
-    call->running = bounded_execute(&turn->host, &(struct bounded_request){.call = call->id,
-                                                                           .tool = call->tool,
-                                                                           .arguments = call->parsed,
-                                                                           .turn_due_us = turn->budget.due_us,
-                                                                           .cap_s = cap_s});
-    bounded_call_set_data(call->running, call);
-}
-
 /* Starts the calls of the wave one after the other; a gate may stop it at any of them, and it goes on from there. */
 static void launch(struct turn *turn, struct turn_call *none)
 {
@@ -226,7 +211,28 @@ static void launch(struct turn *turn, struct turn_call *none)
             }
         }
         turn->next_launch++;
-        start_call(turn, call);
+        if (!permitted(turn, call))
+            continue;
+        double cap_s = call->tool->spec.timeout_s > 0 ? call->tool->spec.timeout_s : turn->harness->limits.tool_cap_s;
+        if (emit(&turn->emitter,
+                 &(struct event){
+                     .type = EVENT_TOOL_STARTED,
+                     .tool_started = {.call = call->id,
+                                      .tool = call->name,
+                                      .arguments = call->arguments,
+                                      .effect = effect_name(call->effect),
+                                      .wave = (int64_t)call->wave_number,
+                                      .deadline_ms = (int64_t)(budget_per_tool_s(&turn->budget, cap_s) * 1000)},
+                 }) < 0)
+            settle_denied(turn, call,
+                          outcome_denied(call->id, call->name, DENIAL_BLOCKED, "the journal cannot be written"));
+        else
+            call->running = bounded_execute(&turn->host, &(struct bounded_request){.call = call->id,
+                                                                                   .tool = call->tool,
+                                                                                   .arguments = call->parsed,
+                                                                                   .turn_due_us = turn->budget.due_us,
+                                                                                   .cap_s = cap_s,
+                                                                                   .data = call});
     }
     turn->launching = false;
     wave_check(turn);
@@ -252,25 +258,19 @@ static void calls_done(struct turn *turn)
     turn_reflect(turn);
 }
 
-static void begin_wave(struct turn *turn, struct turn_call *none)
-{
-    const struct wave *wave = &turn->waves[turn->wave_index];
-
-    (void)none;
-    turn->next_launch = wave->first;
-    turn->unsettled = wave->count;
-    launch(turn, NULL);
-}
-
 static void start_wave(struct loop_task *task)
 {
     struct turn *turn = CONTAINER_OF(task, struct turn, next);
     struct gate_view view = {.gate = GATE_WAVE};
 
-    if (turn->wave_index == turn->wave_count)
+    if (turn->wave_index == turn->wave_count) {
         calls_done(turn);
-    else if (!turn_hold_at(turn, &view, NULL, begin_wave))
-        begin_wave(turn, NULL);
+        return;
+    }
+    turn->next_launch = turn->waves[turn->wave_index].first;
+    turn->unsettled = turn->waves[turn->wave_index].count;
+    if (!turn_hold_at(turn, &view, NULL, launch))
+        launch(turn, NULL);
 }
 
 /* ---- from an answer to waves ---- */
@@ -311,20 +311,75 @@ static const struct tool_spec *spec_of(struct turn *turn, const struct turn_call
     return spec;
 }
 
-static void plan_calls(struct turn *turn)
+/* What the calls may do is known now, or is not waited for. */
+static void effects_known(struct waiter *waiter)
 {
-    size_t count = turn->call_count;
-    struct wave_call *plan = arena_calloc(&turn->arena, count, sizeof(*plan));
+    struct turn *turn = CONTAINER_OF(waiter, struct turn, waiter);
 
-    for (size_t i = 0; i < count; i++) {
+    turn->awaited = NULL;
+    for (size_t i = 0; i < turn->call_count; i++)
+        turn->calls[i].effect = effect_of(turn, &turn->calls[i]);
+    turn_run_calls(turn, NULL);
+}
+
+void turn_plan_now(struct turn *turn)
+{
+    if (!turn->awaited)
+        return;
+    turn->awaited->forget(engine_tool_env(turn->engine), &turn->waiter);
+    effects_known(&turn->waiter);
+}
+
+/* How the calls are planned must not depend on how long a sandbox takes to come up: `awaited` is set when one of them
+ * cannot tell yet what it may do. */
+static void read_calls(struct turn *turn)
+{
+    turn->waiter.wake = effects_known;
+    turn->call_count = turn->reply.call_count;
+    turn->calls = xcalloc(turn->call_count, sizeof(*turn->calls));
+    for (size_t i = 0; i < turn->call_count; i++) {
+        struct turn_call *call = &turn->calls[i];
+        const struct tool_call *given = &turn->reply.calls[i];
+
+        call->turn = turn;
+        call->id = xstrdup(given->id);
+        call->name = xstrdup(given->name ? given->name : "");
+        call->tool = registry_find(turn->harness->registry, call->name);
+        call->incomplete = given->incomplete;
+        read_arguments(turn, call, given->arguments ? given->arguments : "{}");
+        if (!turn->awaited && !turn->cancelled && call->tool && call->tool->await &&
+            call->tool->await(engine_tool_env(turn->engine), call->parsed, &turn->waiter))
+            turn->awaited = call->tool;
+    }
+}
+
+void turn_run_calls(struct turn *turn, struct turn_call *none)
+{
+    struct wave_call *plan;
+
+    (void)none;
+    if (!turn->reply.call_count) {
+        if (turn->reply.stop && strcmp(turn->reply.stop, MODEL_PAUSED) == 0)
+            turn_next_step(turn);
+        else
+            turn_end(turn, turn->cancelled ? "cancelled" : "done");
+        return;
+    }
+    if (!turn->calls) { /* also when cancelled: each call gets its outcome */
+        arena_reset(&turn->arena);
+        read_calls(turn);
+    }
+    if (turn->awaited)
+        return; /* effects_known comes back here */
+    plan = arena_calloc(&turn->arena, turn->call_count, sizeof(*plan));
+    for (size_t i = 0; i < turn->call_count; i++) {
         struct turn_call *call = &turn->calls[i];
 
-        plan[i] = (struct wave_call){.id = call->id,
-                                     .spec = spec_of(turn, call),
-                                     .tool = call->name,
-                                     .arguments = call->parsed};
+        plan[i] = (struct wave_call){
+            .id = call->id, .spec = spec_of(turn, call), .tool = call->name, .arguments = call->parsed};
     }
-    turn->waves = waves_plan(&turn->arena, plan, count, !engine_gates(turn->engine)->serial, &turn->wave_count);
+    turn->waves =
+        waves_plan(&turn->arena, plan, turn->call_count, !engine_gates(turn->engine)->serial, &turn->wave_count);
     for (size_t w = 0; w < turn->wave_count; w++)
         for (size_t i = 0; i < turn->waves[w].count; i++) {
             turn->calls[turn->waves[w].first + i].wave = &turn->waves[w];
@@ -336,57 +391,6 @@ static void plan_calls(struct turn *turn)
                                            .waves = waves_to_event(&turn->arena, turn->waves, turn->wave_count, plan)}});
     turn->wave_index = 0;
     turn_soon(turn, start_wave);
-}
-
-/* What the calls may do is known now, or is not waited for. */
-static void effects_known(struct waiter *waiter)
-{
-    struct turn *turn = CONTAINER_OF(waiter, struct turn, waiter);
-
-    turn->awaited = NULL;
-    for (size_t i = 0; i < turn->call_count; i++)
-        turn->calls[i].effect = effect_of(turn, &turn->calls[i]);
-    plan_calls(turn);
-}
-
-void turn_plan_now(struct turn *turn)
-{
-    if (!turn->awaited)
-        return;
-    turn->awaited->forget(engine_tool_env(turn->engine), &turn->waiter);
-    effects_known(&turn->waiter);
-}
-
-static bool must_wait(struct turn *turn, const struct turn_call *call)
-{
-    return !turn->cancelled && call->tool && call->tool->await &&
-           call->tool->await(engine_tool_env(turn->engine), call->parsed, &turn->waiter);
-}
-
-/* How the calls are planned must not depend on how long a sandbox takes to come up. */
-void turn_run_calls(struct turn *turn)
-{
-    size_t count = turn->reply.call_count;
-
-    arena_reset(&turn->arena);
-    turn->waiter.wake = effects_known;
-    turn->calls = xcalloc(count, sizeof(*turn->calls));
-    turn->call_count = count;
-    for (size_t i = 0; i < count; i++) {
-        struct turn_call *call = &turn->calls[i];
-        const struct tool_call *given = &turn->reply.calls[i];
-
-        call->turn = turn;
-        call->id = xstrdup(given->id);
-        call->name = xstrdup(given->name ? given->name : "");
-        call->tool = registry_find(turn->harness->registry, call->name);
-        call->incomplete = given->incomplete;
-        read_arguments(turn, call, given->arguments ? given->arguments : "{}");
-        if (!turn->awaited && must_wait(turn, call))
-            turn->awaited = call->tool;
-    }
-    if (!turn->awaited)
-        plan_calls(turn);
 }
 
 void turn_calls_release(struct turn *turn)
@@ -433,24 +437,6 @@ int turn_edit_arguments(struct turn *turn, struct turn_call *call, const char *t
 
 /* ---- what the executor tells ---- */
 
-static struct turn *turn_of(struct bounded_host *host)
-{
-    return CONTAINER_OF(host, struct turn, host);
-}
-
-static void on_done(struct bounded_host *host, struct bounded_call *running, struct outcome *take_outcome)
-{
-    struct turn_call *call = bounded_call_data(running);
-    size_t count;
-    const struct citation *citations = bounded_call_citations(running, &count);
-
-    for (size_t i = 0; i < count; i++) {
-        GROW(call->citations, call->citation_count, call->citation_room);
-        call->citations[call->citation_count++] = (struct citation){xstrdup(citations[i].ref), citations[i].web};
-    }
-    settle(turn_of(host), call, take_outcome);
-}
-
 static void free_when_quiet(struct loop_task *task)
 {
     turn_maybe_free(CONTAINER_OF(task, struct turn, next));
@@ -458,7 +444,7 @@ static void free_when_quiet(struct loop_task *task)
 
 static void on_quiet(struct bounded_host *host)
 {
-    struct turn *turn = turn_of(host);
+    struct turn *turn = CONTAINER_OF(host, struct turn, host);
 
     if (turn->finished) /* from the loop: the executor is not done with its host yet */
         turn_soon(turn, free_when_quiet);
@@ -466,7 +452,7 @@ static void on_quiet(struct bounded_host *host)
 
 static void on_stop(struct bounded_host *host)
 {
-    turn_cancel(turn_of(host));
+    turn_cancel(CONTAINER_OF(host, struct turn, host));
 }
 
 struct event_strs turn_list_paths(struct arena *arena, const struct change_set *set)
@@ -485,13 +471,11 @@ void turn_host_init(struct turn *turn)
         .emitter = &turn->emitter,
         .trace = &turn->state.trace,
         .clock = &turn->clock,
-        .checkpoints = turn->harness->checkpoints,
         .web = turn->harness->web,
-        .may_waive_undo = turn->harness->interactive,
         .ask_runs_clock = turn->harness->ask_runs_clock,
-        .ask = turn_ask,
+        .propose = write_propose,
         .stop_turn = on_stop,
-        .done = on_done,
+        .done = settle_call,
         .quiet = on_quiet,
     };
 }

@@ -84,17 +84,6 @@ static void charge_reply(struct turn *turn, const struct model_reply *reply)
     budget_charge(&turn->budget, &reply->usage, reply->cost_usd);
 }
 
-static void after_answer(struct turn *turn, struct turn_call *none)
-{
-    (void)none;
-    if (turn->reply.call_count > 0)
-        turn_run_calls(turn); /* also when cancelled: each call gets its outcome */
-    else if (turn->reply.stop && strcmp(turn->reply.stop, MODEL_PAUSED) == 0)
-        turn_next_step(turn);
-    else
-        turn_end(turn, turn->cancelled ? "cancelled" : "done");
-}
-
 /* The journal holds valid UTF-8 only. What runs must go by the same names as what was recorded. */
 static void scrub(char **text)
 {
@@ -116,47 +105,6 @@ static void scrub_reply(struct model_reply *reply)
         scrub(&reply->calls[i].name);
         scrub(&reply->calls[i].arguments);
     }
-}
-
-static void answered(struct turn *turn)
-{
-    struct model_reply *reply = &turn->reply;
-    struct gate_view view = {.gate = GATE_ANSWER};
-    CLEANUP(arena) struct arena arena = ARENA_INIT;
-    struct event_usage usage = usage_to_event(&reply->usage);
-    struct message *message;
-
-    scrub_reply(reply);
-    for (size_t i = 0; i < reply->call_count; i++) {
-        char *id = turn_state_call_id(&turn->state, reply->calls[i].id);
-
-        free(reply->calls[i].id);
-        reply->calls[i].id = id;
-    }
-    emit(&turn->emitter, &(struct event){.type = EVENT_MODEL_RESPONDED,
-                                         .model_responded = {.step = turn->step,
-                                                             .text = reply->text,
-                                                             .thinking = reply->thinking,
-                                                             .tool_calls = calls_to_event(&arena, reply),
-                                                             .stop = reply->stop,
-                                                             .usage = &usage,
-                                                             .cost_usd = reply->cost_usd,
-                                                             .latency_ms = reply->latency_ms,
-                                                             .opaque = reply->opaque}});
-    charge_reply(turn, reply);
-    turn->state.context_seen = reply->usage.input;
-    turn_charge(turn);
-
-    message = message_list_add(&turn->messages, ROLE_ASSISTANT, reply->text ? reply->text : "");
-    message->opaque = steal(&reply->opaque);
-    for (size_t i = 0; i < reply->call_count; i++)
-        message_add_call(message, reply->calls[i].id, reply->calls[i].name, reply->calls[i].arguments);
-    if (reply->text && *reply->text) {
-        free(turn->state.final_text);
-        turn->state.final_text = xstrdup(reply->text);
-    }
-    if (!turn_hold_at(turn, &view, NULL, after_answer))
-        after_answer(turn, NULL);
 }
 
 /* ---- failures ---- */
@@ -238,7 +186,8 @@ static void failed(struct turn *turn)
         return;
     }
     if (held) {
-        turn_hold(turn, GATE_MODEL, "its answer broke off", NULL, ask_again);
+        turn_hold(turn, &(struct hold){
+                            .gate = GATE_MODEL, .why = (char *)"its answer broke off", .limit = -1, .go = ask_again});
         return;
     }
     turn->asking = true; /* still: the deadline cuts the wait short as well */
@@ -292,16 +241,55 @@ static void bound_reply(struct model_reply *reply)
 
 void turn_take_reply(struct turn *turn)
 {
+    struct model_reply *reply = &turn->reply;
+    struct gate_view view = {.gate = GATE_ANSWER};
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
+    struct event_usage usage;
+    struct message *message;
+
     turn->reply_parked = false;
-    bound_reply(&turn->reply);
-    if (turn->cancelled)
-        turn_end(turn, "cancelled");
-    else if (turn->reply.ends)
-        end_as_recorded(turn);
-    else if (turn->reply.error)
-        failed(turn);
-    else
-        answered(turn);
+    bound_reply(reply);
+    if (turn->cancelled || reply->ends || reply->error) {
+        if (turn->cancelled)
+            turn_end(turn, "cancelled");
+        else if (reply->ends)
+            end_as_recorded(turn);
+        else
+            failed(turn);
+        return;
+    }
+    usage = usage_to_event(&reply->usage);
+    scrub_reply(reply);
+    for (size_t i = 0; i < reply->call_count; i++) {
+        char *id = turn_state_call_id(&turn->state, reply->calls[i].id);
+
+        free(reply->calls[i].id);
+        reply->calls[i].id = id;
+    }
+    emit(&turn->emitter, &(struct event){.type = EVENT_MODEL_RESPONDED,
+                                         .model_responded = {.step = turn->step,
+                                                             .text = reply->text,
+                                                             .thinking = reply->thinking,
+                                                             .tool_calls = calls_to_event(&arena, reply),
+                                                             .stop = reply->stop,
+                                                             .usage = &usage,
+                                                             .cost_usd = reply->cost_usd,
+                                                             .latency_ms = reply->latency_ms,
+                                                             .opaque = reply->opaque}});
+    charge_reply(turn, reply);
+    turn->state.context_seen = reply->usage.input;
+    turn_charge(turn);
+
+    message = message_list_add(&turn->messages, ROLE_ASSISTANT, reply->text ? reply->text : "");
+    message->opaque = steal(&reply->opaque);
+    for (size_t i = 0; i < reply->call_count; i++)
+        message_add_call(message, reply->calls[i].id, reply->calls[i].name, reply->calls[i].arguments);
+    if (reply->text && *reply->text) {
+        free(turn->state.final_text);
+        turn->state.final_text = xstrdup(reply->text);
+    }
+    if (!turn_hold_at(turn, &view, NULL, turn_run_calls))
+        turn_run_calls(turn, NULL);
 }
 
 /* ---- reflection ---- */

@@ -59,6 +59,14 @@ static void committed(struct loop_work *work)
     finish((struct undo *)work);
 }
 
+/* What is not in the record is of no use to anybody. */
+static void discard(struct loop_work *work)
+{
+    struct undo *undo = (struct undo *)work;
+
+    checkpoint_discard(undo->harness->checkpoints, undo->kept);
+}
+
 static void keep(struct loop_work *work)
 {
     struct undo *undo = (struct undo *)work;
@@ -74,15 +82,14 @@ static void kept(struct loop_work *work)
     struct undo *undo = (struct undo *)work;
     CLEANUP(arena) struct arena arena = ARENA_INIT;
 
-    if (!undo->failed) {
-        undo->failed =
-            report(undo, (struct event){.type = EVENT_CHECKPOINT_SAVED,
-                                        .checkpoint_saved = {.checkpoint = undo->kept, .paths = turn_list_paths(&arena, undo->changes)}}) < 0;
-    }
-    if (undo->failed)
+    if (undo->failed) {
         finish(undo);
-    else
-        loop_work_start(undo->harness->loop, &undo->work, commit, committed);
+        return;
+    }
+    undo->failed = report(undo, (struct event){.type = EVENT_CHECKPOINT_SAVED,
+                                               .checkpoint_saved = {.checkpoint = undo->kept,
+                                                                    .paths = turn_list_paths(&arena, undo->changes)}}) < 0;
+    loop_work_start(undo->harness->loop, &undo->work, undo->failed ? discard : commit, committed);
 }
 
 struct undo *undo_start(struct engine *engine, const struct harness *harness, int64_t turn, const char *checkpoint,

@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
+#include "support/answers.h"
 #include "support/fake_tools.h"
 #include "support/rich_turn.h"
 #include <setjmp.h>
@@ -106,8 +107,8 @@ static void make_settings(struct chaos *chaos)
     harness->limits.reflections = below(chaos, 3);
     harness->limits.input_tokens = chance(chaos, 50) ? -1 : 50 + below(chaos, 300);
     if (chance(chaos, 20)) {
-        approval_free(harness->approval);
-        harness->approval = approval_new((enum approve_mode)below(chaos, 3), chance(chaos, 50));
+        rules_free(harness->rules);
+        harness->rules = rules_new((enum rule_mode)below(chaos, 3), chance(chaos, 50));
     }
 }
 
@@ -168,23 +169,31 @@ static void make_answers(struct chaos *chaos)
 
 /* ---- intents ---- */
 
+static const struct event_hunk_choice in_a[] = {CHOICE("a.txt", 1, 1)}, in_w[] = {CHOICE("w.txt", 1, 1)};
+
 static struct intent answer_intent(struct chaos *chaos, const struct question *question)
 {
-    static const char *const hunks[] = {
-        NULL, NULL, "[]", "[{\"path\":\"a.txt\",\"keep\":[1],\"of\":1}]", "[{\"path\":\"w.txt\",\"keep\":[1],\"of\":1}]", "x",
+    static const struct decision yes[] = {
+        {.kind = DECISION_APPROVED},
+        {.kind = DECISION_APPROVED},
+        {.kind = DECISION_PARTIAL, .hunks = {in_a, 0}},
+        {.kind = DECISION_PARTIAL, .hunks = {in_a, 1}},
+        {.kind = DECISION_PARTIAL, .hunks = {in_w, 1}},
+        {.kind = DECISION_PARTIAL},
     };
-    const char *ask = question && chance(chaos, 85) ? question->ask : chaos->ask;
+    const char *ask = question && chance(chaos, 85) ? question->id : chaos->ask;
     const char *digest = question && chance(chaos, 85) ? question->digest : chaos->digest;
+    struct intent intent = {.type = INTENT_ANSWER, .answer = {.question = ask, .digest = digest}};
+    struct decision *decision = &intent.answer.decision;
 
-    if (chance(chaos, 30))
-        return (struct intent){.type = INTENT_DENY, .deny = {.ask = ask, .reason = chance(chaos, 50) ? "no" : NULL}};
-    return (struct intent){
-        .type = INTENT_APPROVE,
-        .approve = {.ask = ask,
-                    .digest = digest,
-                    .hunks = ONE_OF(chaos, hunks),
-                    .edited = question && chance(chaos, 10) ? question->changes : NULL},
-    };
+    if (chance(chaos, 30)) {
+        *decision = (struct decision){.kind = DECISION_DENIED, .reason = chance(chaos, 50) ? "no" : NULL};
+        return intent;
+    }
+    *decision = ONE_OF(chaos, yes);
+    if (question && chance(chaos, 10))
+        *decision = (struct decision){.kind = DECISION_EDITED, .edited = question->changes};
+    return intent;
 }
 
 static struct intent random_intent(struct chaos *chaos)
@@ -230,7 +239,7 @@ static void note_question(struct chaos *chaos)
 
     if (!question || !chance(chaos, 50))
         return;
-    snprintf(chaos->ask, sizeof(chaos->ask), "%s", question->ask);
+    snprintf(chaos->ask, sizeof(chaos->ask), "%s", question->id);
     snprintf(chaos->digest, sizeof(chaos->digest), "%s", question->digest);
 }
 

@@ -55,6 +55,7 @@ static void check_after_cancel(struct rich_turn *rich)
         assert_int_not_equal(rig->events[i].type, EVENT_HELD);
     }
     check_files(rich);
+    turn_check_checkpoints(rig);
 }
 
 /* Runs it undisturbed; gives the number of events and how long it took. */

@@ -1,6 +1,7 @@
 /* Between the yes and the bytes: a file that changed meanwhile, a tool of somebody else, a checkpoint that cannot be made,
  * an answer that comes too late. Whatever happens there, nothing is written that was not shown and allowed. */
 
+#include "support/answers.h"
 #include "support/event_json.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
@@ -36,7 +37,7 @@ static void check_file(const struct turn_rig *rig, const char *path, const char 
 struct meddler {
     const char *versions[4]; /* NULL-terminated */
     size_t next;
-    char asks[4][16];
+    char asks[4][24];
     bool again[4];
 };
 
@@ -45,7 +46,7 @@ static void meddle_and_say_yes(struct turn_rig *rig, const struct question *ques
     struct meddler *meddler = rig->data;
     size_t n = rig->questions - 1;
 
-    snprintf(meddler->asks[n], sizeof(meddler->asks[n]), "%s", question->ask);
+    snprintf(meddler->asks[n], sizeof(meddler->asks[n]), "%s", question->id);
     meddler->again[n] = question->again;
     if (meddler->versions[meddler->next])
         turn_rig_file(rig, "a.txt", meddler->versions[meddler->next++]);
@@ -233,10 +234,9 @@ static void test_commit_that_fails_leaves_no_applied_write_behind(void **state)
 /* What became of the answer. */
 static void try_yes(struct turn_rig *rig, const struct question *question)
 {
-    const char *refusal = turn_check_submit(rig, &(struct intent){.type = INTENT_APPROVE,
-                                                                  .approve = {.ask = question->ask,
-                                                                              .digest = question->digest}});
-    *(const char **)rig->data = arena_strdup(&rig->arena, refusal);
+    struct intent yes = answer_yes(question);
+
+    *(const char **)rig->data = arena_strdup(&rig->arena, turn_check_submit(rig, &yes));
 }
 
 static void test_d31_late_yes_never_writes_where_the_question_runs_on_the_clock(void **state)

@@ -97,8 +97,8 @@ static void test_what_was_recorded_and_did_not_happen_departs(void **state)
     record_read_and_writes(&made);
     again_init(&again, made.path);
     again_copy_files(&again);
-    approval_free(again.rig.harness.approval);
-    again.rig.harness.approval = approval_new(APPROVE_DENY, false);
+    rules_free(again.rig.harness.rules);
+    again.rig.harness.rules = rules_new(RULES_DENY, false);
     again_run(&again);
     decided = find(&again, turn_rig_event(&made.rig, EVENT_WRITE_DECIDED, 0)->seq, "write.decided");
     assert_string_equal(decided->field, "decision");
@@ -126,8 +126,8 @@ static void test_what_happened_and_was_not_recorded_departs(void **state)
     record_read_and_writes(&made);
     again_init(&again, made.path);
     again_copy_files(&again);
-    approval_free(again.rig.harness.approval);
-    again.rig.harness.approval = approval_new(APPROVE_ALLOW, false);
+    rules_free(again.rig.harness.rules);
+    again.rig.harness.rules = rules_new(RULES_ALLOW, false);
     again_run(&again);
     /* It is named by what it came after: the second write was decided, and then it was done. */
     decided = turn_rig_event(&made.rig, EVENT_WRITE_DECIDED, 1)->seq;

@@ -2,6 +2,7 @@
  * large file would stop everything else for seconds, and write.applied would come long after the file was replaced. The
  * comparisons are counted by standing in for the function that makes them. */
 
+#include "support/answers.h"
 #include "support/event_json.h"
 #include "base/json.h"
 #include "base/mem.h"
@@ -35,21 +36,19 @@ static const char after[] = "A\nb\nc\nd\ne\nf\ng\nh\ni\nj\nk\nl\nm\nN\nO\n";
 
 static void approve_part(struct turn_rig *rig, const struct question *question)
 {
-    turn_rig_submit(rig, &(struct intent){.type = INTENT_APPROVE,
-                                          .approve = {.ask = question->ask,
-                                                      .digest = question->digest,
-                                                      .hunks = "[{\"path\":\"a.txt\",\"keep\":[2],\"of\":2}]"}});
+    struct event_hunk_choice_list second = HUNKS("a.txt", 2, 2);
+    struct intent part = answer_part(question, second);
+
+    turn_rig_submit(rig, &part);
 }
 
 static void approve_edited(struct turn_rig *rig, const struct question *question)
 {
     struct change_set *edited = change_set_copy(question->changes);
+    struct intent mine = answer_edited(question, edited);
 
     change_side_set(&edited->items[0].new, "mine\n", 5, 0644);
-    turn_rig_submit(rig, &(struct intent){.type = INTENT_APPROVE,
-                                          .approve = {.ask = question->ask,
-                                                      .digest = question->digest,
-                                                      .edited = edited}});
+    turn_rig_submit(rig, &mine);
     change_set_free(edited);
 }
 

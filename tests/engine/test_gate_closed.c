@@ -5,68 +5,17 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
-#include "support/comparing.h"
-#include "support/fake_tools.h"
+#include "support/answers.h"
 #include "support/turn_check.h"
+#include "support/write_door.h"
+#include "turn/engine_inside.h"
 #include "turn/turn.h"
-#include <fcntl.h>
-#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
-#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include <cmocka.h>
-
-/* ---- a place where a pool thread can be held ---- */
-
-enum where { NOWHERE, AT_COMPARING, AT_SAVING };
-
-static struct {
-    pthread_mutex_t lock;
-    pthread_cond_t change;
-    enum where where;
-    bool open;
-    struct turn_rig *rig;
-    void (*held)(void *rig); /* on the loop, once a thread is held */
-    atomic_int passed;
-} door = {.lock = PTHREAD_MUTEX_INITIALIZER, .change = PTHREAD_COND_INITIALIZER};
-
-static void pass(enum where where)
-{
-    pthread_mutex_lock(&door.lock);
-    if (door.where == where && !door.open) {
-        loop_post_from_thread(door.rig->loop, door.held, door.rig);
-        while (!door.open)
-            pthread_cond_wait(&door.change, &door.lock);
-        atomic_fetch_add(&door.passed, 1);
-    }
-    pthread_mutex_unlock(&door.lock);
-}
-
-static void open_door(void *rig)
-{
-    (void)rig;
-    pthread_mutex_lock(&door.lock);
-    door.open = true;
-    pthread_cond_broadcast(&door.change);
-    pthread_mutex_unlock(&door.lock);
-}
-
-static void before_comparing(void)
-{
-    pass(AT_COMPARING);
-}
-
-int mkdir(const char *path, mode_t mode)
-{
-    if (strstr(path, "/cp_"))
-        pass(AT_SAVING);
-    return (int)syscall(SYS_mkdirat, AT_FDCWD, path, mode);
-}
 
 /* ---- a turn with a write that is held ---- */
 
@@ -75,20 +24,16 @@ static const char after[] = "A\nb\nc\nd\ne\nf\ng\nh\ni\nJ\n";
 
 static void approve_part(struct turn_rig *rig, const struct question *question)
 {
-    pthread_mutex_lock(&door.lock);
-    door.where = AT_COMPARING; /* from now on: the question itself is shown with a comparison too */
-    pthread_mutex_unlock(&door.lock);
-    turn_rig_submit(rig, &(struct intent){.type = INTENT_APPROVE,
-                                          .approve = {.ask = question->ask,
-                                                      .digest = question->digest,
-                                                      .hunks = "[{\"path\":\"a.txt\",\"keep\":[1],\"of\":2}]"}});
+    struct event_hunk_choice_list first = HUNKS("a.txt", 2, 1);
+    struct intent part = answer_part(question, first);
+
+    door_shut(rig, AT_COMPARING, door.held); /* from now on: the question itself is shown with a comparison too */
+    turn_rig_submit(rig, &part);
 }
 
 static void approve_all(struct turn_rig *rig, const struct question *question)
 {
-    pthread_mutex_lock(&door.lock);
-    door.where = AT_SAVING;
-    pthread_mutex_unlock(&door.lock);
+    door_shut(rig, AT_SAVING, door.held);
     turn_rig_say_yes(rig, question);
 }
 
@@ -114,6 +59,7 @@ static void end_while_writing(void (*answer)(struct turn_rig *, const struct que
     struct json_writer w = json_begin(&text);
     CLEANUP(free) char *content = NULL;
     CLEANUP(free) char *left = NULL;
+    CLEANUP(free) char *kept = NULL;
 
     turn_rig_init(&rig);
     turn_rig_open(&rig);
@@ -124,13 +70,9 @@ static void end_while_writing(void (*answer)(struct turn_rig *, const struct que
     json_close(&w, '}');
     fake_answer_call(fake_provider_answer(rig.model), "w", "write_file", text.buf);
     rig.answer = answer;
-    door.where = NOWHERE;
-    door.open = false;
-    door.rig = &rig;
-    door.held = held;
-    door.passed = 0;
+    door_shut(&rig, NOWHERE, held);
     /* Only when the whole turn is over may the write go on. */
-    engine_on_turn_end(rig.engine, open_door, &rig);
+    engine_on_turn_end(rig.engine, door_open, NULL);
     turn_rig_turn(&rig, "write");
 
     assert_int_equal(door.passed, 1);
@@ -144,6 +86,8 @@ static void end_while_writing(void (*answer)(struct turn_rig *, const struct que
     assert_int_equal(turn_rig_count(&rig, EVENT_LATE_SUPPRESSED), 1);
     assert_true(turn_check_place(&rig, EVENT_LATE_SUPPRESSED, "w", 0) >
                 turn_check_place(&rig, EVENT_TURN_FINISHED, NULL, 0));
+    kept = scratch_list(&rig.scratch, "checkpoints");
+    assert_string_equal(kept, ""); /* what was saved on its account is of no use to anybody */
     turn_check_end(&rig);
 }
 
@@ -169,6 +113,41 @@ static void test_budget_ends_while_the_checkpoint_is_made(void **state)
 {
     (void)state;
     end_while_writing(approve_all, let_time_pass, "budget");
+}
+
+/* ---- writes that are closed between the check and the commit ---- */
+
+/* Nobody has settled the call: it is refused when its checkpoint is there, which nothing refers to then. */
+static void close_writes(void *data)
+{
+    struct turn_rig *rig = data;
+
+    trace_close_writes(&rig->engine->turn->state.trace);
+    door_open(NULL);
+}
+
+static void test_checkpoint_of_a_write_that_is_no_longer_accepted_is_removed(void **state)
+{
+    struct turn_rig rig;
+    CLEANUP(free) char *content = NULL;
+    CLEANUP(free) char *kept = NULL;
+
+    (void)state;
+    turn_rig_init(&rig);
+    turn_rig_open(&rig);
+    turn_rig_file(&rig, "a.txt", before);
+    fake_answer_call(fake_provider_answer(rig.model), "w", "write_file", "{\"path\":\"a.txt\",\"content\":\"new\"}");
+    rig.answer = approve_all;
+    door_shut(&rig, NOWHERE, close_writes);
+    turn_rig_turn(&rig, "write");
+    assert_int_equal(door.passed, 1);
+    assert_string_equal(turn_check_outcome(&rig, "w"), "denied:deadline");
+    content = turn_rig_read(&rig, "a.txt");
+    assert_string_equal(content, before);
+    assert_int_equal(turn_rig_count(&rig, EVENT_CHECKPOINT_SAVED), 0);
+    kept = scratch_list(&rig.scratch, "checkpoints");
+    assert_string_equal(kept, "");
+    turn_check_end(&rig);
 }
 
 /* ---- the gate as the finalizer sees it ---- */
@@ -239,6 +218,7 @@ int main(void)
         cmocka_unit_test(test_cancelled_while_the_checkpoint_is_made),
         cmocka_unit_test(test_budget_ends_while_the_answer_is_checked),
         cmocka_unit_test(test_budget_ends_while_the_checkpoint_is_made),
+        cmocka_unit_test(test_checkpoint_of_a_write_that_is_no_longer_accepted_is_removed),
         cmocka_unit_test(test_gate_is_closed_when_the_finalizer_runs),
     };
 

@@ -129,6 +129,7 @@ static void test_journal_that_breaks_after_any_event_stops_everything(void **sta
         turn_check_promises(rig, false);
         check_told_is_recorded(&breaking);
         check_files(&breaking);
+        turn_check_checkpoints(rig);
         /* It is over, also when there is room again. */
         assert_string_equal(turn_check_submit(rig, &(struct intent){.type = INTENT_START, .start = {.prompt = "again"}}),
                             engine_failed(rig->engine));

@@ -2,7 +2,10 @@
  * asked again and says so, and only a yes that means it writes without undo. */
 
 #include "base/mem.h"
+#include "support/answers.h"
 #include "support/turn_check.h"
+#include "turn/engine_inside.h"
+#include "turn/turn.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,8 +15,7 @@
 
 static struct intent yes(const struct question *question, bool without_undo)
 {
-    return (struct intent){.type = INTENT_APPROVE,
-                           .approve = {.ask = question->ask, .digest = question->digest, .without_undo = without_undo}};
+    return answer_with(question, (struct decision){.kind = DECISION_APPROVED, .without_undo = without_undo});
 }
 
 /* A turn that has been allowed to write a.txt and could not keep its old bytes: the folder for them is gone. */
@@ -49,7 +51,7 @@ static const struct question *second_question(struct turn_rig *rig)
 
     assert_non_null(question);
     assert_null(question->no_undo);
-    assert_string_equal(question->ask, "a1");
+    assert_string_equal(question->id, "a1");
     intent = yes(question, true);
     assert_string_equal(turn_check_submit(rig, &intent), "this write can be undone: approve it as it is");
     intent = yes(question, false);
@@ -57,7 +59,7 @@ static const struct question *second_question(struct turn_rig *rig)
     check_file(rig, "old\n");
     question = engine_question(rig->engine);
     assert_non_null(question);
-    assert_string_equal(question->ask, "a2");
+    assert_string_equal(question->id, "a2");
     assert_non_null(question->no_undo);
     assert_non_null(strstr(question->no_undo, "cannot make a checkpoint"));
     assert_int_equal(turn_rig_count(rig, EVENT_WRITE_PROPOSED), 2);
@@ -84,10 +86,12 @@ static void test_approved_without_undo(void **state)
 static void test_refused_without_undo(void **state)
 {
     struct turn_rig rig;
+    struct intent intent;
 
     (void)state;
     init(&rig, true);
-    give(&rig, &(struct intent){.type = INTENT_DENY, .deny = {.ask = second_question(&rig)->ask}});
+    intent = answer_no(second_question(&rig), NULL);
+    give(&rig, &intent);
     check_file(&rig, "old\n");
     assert_string_equal(turn_check_outcome(&rig, "w"), "denied:write_denied");
     turn_check_end(&rig);
@@ -104,7 +108,7 @@ static void test_plain_yes_tries_again(void **state)
     intent = yes(second_question(&rig), false);
     give(&rig, &intent);
     check_file(&rig, "old\n");
-    assert_string_equal(engine_question(rig.engine)->ask, "a3");
+    assert_string_equal(engine_question(rig.engine)->id, "a3");
     scratch_mkdir(&rig.scratch, "checkpoints");
     intent = yes(engine_question(rig.engine), false);
     give(&rig, &intent);
@@ -118,11 +122,12 @@ static void test_rule_does_not_answer_it(void **state)
 {
     struct turn_rig rig;
     const struct question *question;
+    struct intent intent;
 
     (void)state;
     turn_rig_init(&rig);
     rig.harness.interactive = true;
-    approval_allow(rig.harness.approval, "write_file", "a.txt");
+    rules_allow(rig.harness.rules, "write_file", "a.txt");
     turn_rig_open(&rig);
     turn_rig_file(&rig, "a.txt", "old\n");
     scratch_remove(&rig.scratch, "checkpoints");
@@ -132,7 +137,45 @@ static void test_rule_does_not_answer_it(void **state)
     assert_non_null(question);
     assert_non_null(question->no_undo);
     check_file(&rig, "old\n");
-    give(&rig, &(struct intent){.type = INTENT_DENY, .deny = {.ask = question->ask}});
+    intent = answer_no(question, NULL);
+    give(&rig, &intent);
+    turn_check_end(&rig);
+}
+
+/* Cancels the turn as soon as the second question is being made, or else when it is open. */
+static struct turn_rig *watched;
+static bool caught; /* before it was told */
+
+static void watch(struct loop_task *task)
+{
+    const struct question *question = watched->engine->turn ? watched->engine->turn->question : NULL;
+
+    if (!question || !question->no_undo) {
+        loop_post(watched->loop, task, watch);
+        return;
+    }
+    caught = question->state == Q_DIFFING;
+    turn_rig_submit(watched, &(struct intent){.type = INTENT_CANCEL});
+}
+
+static void test_cancelled_before_it_is_asked_again(void **state)
+{
+    struct turn_rig rig;
+    struct loop_task task = {0};
+    struct intent intent;
+
+    (void)state;
+    init(&rig, true);
+    watched = &rig;
+    intent = yes(engine_question(rig.engine), false);
+    turn_rig_submit(&rig, &intent);
+    loop_post(rig.loop, &task, watch);
+    turn_rig_run(&rig);
+    check_file(&rig, "old\n");
+    assert_string_equal(turn_check_outcome(&rig, "w"), "denied:write_denied");
+    assert_int_equal(turn_rig_count(&rig, EVENT_WRITE_PROPOSED), caught ? 1 : 2);
+    assert_int_equal(turn_rig_count(&rig, EVENT_WRITE_DECIDED), caught ? 1 : 2);
+    assert_string_equal(turn_check_finished(&rig)->status, "cancelled");
     turn_check_end(&rig);
 }
 
@@ -159,6 +202,7 @@ int main(void)
         cmocka_unit_test(test_refused_without_undo),
         cmocka_unit_test(test_plain_yes_tries_again),
         cmocka_unit_test(test_rule_does_not_answer_it),
+        cmocka_unit_test(test_cancelled_before_it_is_asked_again),
         cmocka_unit_test(test_nobody_there_is_a_failure),
     };
 

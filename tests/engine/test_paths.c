@@ -1,6 +1,7 @@
 /* Where a write goes: links are resolved before anybody decides, a folder that is swapped meanwhile is noticed, and
  * protected places are asked about whatever was allowed. */
 
+#include "support/answers.h"
 #include "support/event_json.h"
 #include "base/json.h"
 #include "base/mem.h"
@@ -66,16 +67,9 @@ static const struct question *open_question(const struct turn_rig *rig)
     return question;
 }
 
-static void say(struct turn_rig *rig, enum intent_type type)
+static void say(struct turn_rig *rig, enum decision_kind kind)
 {
-    const struct question *question = open_question(rig);
-    struct intent intent = {.type = type};
-    if (type == INTENT_APPROVE) {
-        intent.approve.ask = question->ask;
-        intent.approve.digest = question->digest;
-    } else {
-        intent.deny.ask = question->ask;
-    }
+    struct intent intent = answer_with(open_question(rig), (struct decision){.kind = kind});
     turn_rig_submit(rig, &intent);
     turn_rig_run(rig);
 }
@@ -88,11 +82,11 @@ static void init(struct turn_rig *rig)
     turn_rig_file(rig, "src/a.txt", "old\n");
 }
 
-static void init_mode(struct turn_rig *rig, enum approve_mode mode, bool somebody)
+static void init_mode(struct turn_rig *rig, enum rule_mode mode, bool somebody)
 {
     init(rig);
-    approval_free(rig->harness.approval);
-    rig->harness.approval = approval_new(mode, somebody);
+    rules_free(rig->harness.rules);
+    rig->harness.rules = rules_new(mode, somebody);
     turn_rig_open(rig);
 }
 
@@ -118,7 +112,7 @@ static void test_the_question_is_about_the_resolved_path(void **state)
     assert_string_equal(proposed(&rig, 0, "[0].through"), "docs/pre-commit");
     assert_string_equal(proposed(&rig, 0, "[0].protected"), "git runs the files in it");
     assert_non_null(strstr(proposed(&rig, 0, "[0].diff"), "+++ b/.git/hooks/pre-commit"));
-    say(&rig, INTENT_APPROVE);
+    say(&rig, DECISION_APPROVED);
     check_file(&rig, ".git/hooks/pre-commit", "new\n");
     const struct event *applied = turn_rig_event(&rig, EVENT_WRITE_APPLIED, 0);
     assert_string_equal(turn_check_json(&rig, event_json(applied, "files"), "[0].path"), ".git/hooks/pre-commit");
@@ -136,7 +130,7 @@ static void test_a_folder_swapped_while_the_question_is_open(void **state)
     turn_rig_turn(&rig, "write");
     assert_string_equal(open_question(&rig)->changes->items[0].path, "src/new.txt");
     swap_src(&rig);
-    say(&rig, INTENT_APPROVE);
+    say(&rig, DECISION_APPROVED);
     /* Nothing was written: another question stands there, about where it would go now. */
     check_file(&rig, ".git/hooks/new.txt", NULL);
     check_file(&rig, "src.old/new.txt", NULL);
@@ -144,7 +138,7 @@ static void test_a_folder_swapped_while_the_question_is_open(void **state)
     assert_true(open_question(&rig)->moved);
     assert_string_equal(open_question(&rig)->changes->items[0].path, ".git/hooks/new.txt");
     assert_string_equal(proposed(&rig, 1, "[0].protected"), "git runs the files in it");
-    say(&rig, INTENT_DENY);
+    say(&rig, DECISION_DENIED);
     check_file(&rig, ".git/hooks/new.txt", NULL);
     turn_check_end(&rig);
 }
@@ -164,11 +158,11 @@ static void test_a_folder_swapped_for_a_real_one(void **state)
          *aside = in_work(&rig, "src.old"), *hooks = in_work(&rig, ".git/hooks");
     assert_int_equal(rename(src, aside), 0);
     assert_int_equal(rename(hooks, src), 0);
-    say(&rig, INTENT_APPROVE);
+    say(&rig, DECISION_APPROVED);
     check_file(&rig, "src/new.txt", NULL);
     assert_true(open_question(&rig)->again);
     assert_true(open_question(&rig)->moved);
-    say(&rig, INTENT_DENY);
+    say(&rig, DECISION_DENIED);
     check_file(&rig, "src/new.txt", NULL);
     turn_check_end(&rig);
 }
@@ -187,11 +181,11 @@ static void test_a_place_that_becomes_protected(void **state)
     CLEANUP(free) char *git = in_work(&rig, ".git"), *aside = in_work(&rig, "aside");
     assert_int_equal(rename(git, aside), 0);
     link_to(&rig, "store", ".git");
-    say(&rig, INTENT_APPROVE);
+    say(&rig, DECISION_APPROVED);
     check_file(&rig, "store/hooks/x", NULL);
     assert_true(open_question(&rig)->again);
     assert_string_equal(proposed(&rig, 1, "[0].protected"), "git runs the files in it");
-    say(&rig, INTENT_DENY);
+    say(&rig, DECISION_DENIED);
     check_file(&rig, "store/hooks/x", NULL);
     turn_check_end(&rig);
 }
@@ -206,13 +200,13 @@ static void test_allow_does_not_follow_a_swap(void **state)
     wants_to_write(&rig, "w", "src/x");
     turn_rig_turn(&rig, "write");
     turn_rig_submit(&rig, &(struct intent){.type = INTENT_ALLOW, .allow = {.tool = "write_file", .path = "src/x"}});
-    say(&rig, INTENT_APPROVE);
+    say(&rig, DECISION_APPROVED);
     check_file(&rig, "src/x", "new\n");
     swap_src(&rig);
     wants_to_write(&rig, "w2", "src/x");
     turn_rig_turn(&rig, "write again");
     assert_string_equal(open_question(&rig)->changes->items[0].path, ".git/hooks/x");
-    say(&rig, INTENT_DENY);
+    say(&rig, DECISION_DENIED);
     check_file(&rig, ".git/hooks/x", NULL);
     assert_string_equal(decided(&rig, 1)->by, "key");
     turn_check_end(&rig);
@@ -224,7 +218,7 @@ static void test_a_protected_place_cannot_be_allowed(void **state)
     struct intent allow = {.type = INTENT_ALLOW, .allow = {.tool = "write_file", .path = "sub/.GIT/config"}};
 
     (void)state;
-    init_mode(&rig, APPROVE_ALLOW, true);
+    init_mode(&rig, RULES_ALLOW, true);
     assert_string_equal(
         turn_check_submit(&rig, &allow),
         "sub/.GIT/config is protected (git runs the programs that it names): Keyturn asks about every write to it");
@@ -233,14 +227,14 @@ static void test_a_protected_place_cannot_be_allowed(void **state)
     turn_rig_turn(&rig, "write"); /* the mode allows the first one; the second is asked about all the same */
     check_file(&rig, "src/free", "new\n");
     assert_string_equal(open_question(&rig)->changes->items[0].path, ".git/hooks/x");
-    say(&rig, INTENT_APPROVE);
+    say(&rig, DECISION_APPROVED);
     check_file(&rig, ".git/hooks/x", "new\n");
     turn_check_end(&rig);
 }
 
 static void test_without_a_person_it_is_denied(void **state)
 {
-    static const enum approve_mode modes[] = {APPROVE_ASK, APPROVE_DENY, APPROVE_ALLOW};
+    static const enum rule_mode modes[] = {RULES_ASK, RULES_DENY, RULES_ALLOW};
 
     (void)state;
     for (size_t i = 0; i < COUNT_OF(modes); i++) {
@@ -293,8 +287,8 @@ static void test_a_place_that_is_elsewhere(void **state)
         turn_rig_file(&rig, "store/hooks/sample", "");
         turn_rig_file(&rig, "store/worktrees/w/commondir", "../..\n");
         turn_rig_file(&rig, "src/a.txt", "old\n");
-        approval_free(rig.harness.approval);
-        rig.harness.approval = approval_new(APPROVE_ALLOW, false);
+        rules_free(rig.harness.rules);
+        rig.harness.rules = rules_new(RULES_ALLOW, false);
         turn_rig_open(&rig);
         if (cases[i].link)
             link_to(&rig, cases[i].to, cases[i].link);
@@ -326,7 +320,7 @@ static void test_a_place_that_is_elsewhere_cannot_be_allowed(void **state)
     wants_to_write(&rig, "w", "src/x");
     turn_rig_turn(&rig, "write");
     assert_non_null(strstr(turn_check_submit(&rig, &allow), "src/x is protected ("));
-    say(&rig, INTENT_DENY);
+    say(&rig, DECISION_DENIED);
     turn_check_end(&rig);
 }
 
@@ -355,8 +349,8 @@ static void test_a_call_without_files(void **state)
         foreign.asks = FAKE_ASKS_FIELD;
         init(&rig);
         turn_rig_add_tool(&rig, &foreign.tool);
-        approval_free(rig.harness.approval);
-        rig.harness.approval = approval_new(APPROVE_ALLOW, false);
+        rules_free(rig.harness.rules);
+        rig.harness.rules = rules_new(RULES_ALLOW, false);
         turn_rig_open(&rig);
         link_to(&rig, ".git", "g");
         fake_answer_call(fake_provider_answer(rig.model), "c", "foreign", cases[i].arguments);
@@ -405,7 +399,7 @@ static void test_neither_spelling_evades_a_breakpoint(void **state)
             assert_int_equal(held.gate, GATE_WRITE);
             assert_string_equal(held.why, cases[i].spec);
             turn_check_do(&rig, INTENT_CONTINUE);
-            say(&rig, INTENT_DENY);
+            say(&rig, DECISION_DENIED);
         }
         turn_check_end(&rig);
     }
@@ -425,7 +419,7 @@ static void test_what_is_lost_is_proposed(void **state)
     turn_rig_turn(&rig, "write");
     assert_string_equal(proposed(&rig, 0, "[0].loses[0]"), "setuid");
     assert_string_equal(proposed(&rig, 0, "[0].loses[1]"), "hard links (1 other name keeps the old content)");
-    say(&rig, INTENT_APPROVE);
+    say(&rig, DECISION_APPROVED);
     struct stat st;
     assert_int_equal(stat(path, &st), 0);
     assert_int_equal(st.st_mode & 07777, 0755);
@@ -443,7 +437,7 @@ static void test_undo_in_a_protected_place(void **state)
     turn_rig_open(&rig);
     wants_to_write(&rig, "w", ".git/hooks/sample");
     turn_rig_turn(&rig, "write");
-    say(&rig, INTENT_APPROVE);
+    say(&rig, DECISION_APPROVED);
     check_file(&rig, ".git/hooks/sample", "new\n");
     const char *checkpoint = turn_rig_event(&rig, EVENT_CHECKPOINT_SAVED, 0)->checkpoint_saved.checkpoint;
     turn_rig_submit(&rig, &(struct intent){.type = INTENT_UNDO, .undo = {.checkpoint = checkpoint}});

@@ -1,5 +1,6 @@
 /* Undo: a write back, kept like any other, and refused when somebody else has been there since. */
 
+#include "support/answers.h"
 #include "support/event_json.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
@@ -149,6 +150,8 @@ static void test_undo_of_a_checkpoint_that_the_journal_does_not_know_is_refused(
     for (size_t i = 0; i < COUNT_OF(unknown); i++)
         assert_non_null(strstr(try_undo(&rig, unknown[i]), "there is no checkpoint"));
     check_file(&rig, "a.txt", "b");
+    scratch_remove(&rig.scratch, "checkpoints/cp_99/manifest.json");
+    scratch_remove(&rig.scratch, "checkpoints/cp_99");
     turn_check_end(&rig);
 }
 
@@ -214,6 +217,8 @@ static void test_partly_approved_write_is_undone_to_what_was_there(void **state)
 {
     struct turn_rig rig;
     const struct question *question;
+    struct event_hunk_choice_list first = HUNKS("n.txt", 2, 1);
+    struct intent part;
 
     (void)state;
     turn_rig_init(&rig);
@@ -224,10 +229,8 @@ static void test_partly_approved_write_is_undone_to_what_was_there(void **state)
     turn_rig_turn(&rig, "write");
     question = engine_question(rig.engine);
     assert_non_null(question);
-    turn_rig_submit(&rig, &(struct intent){.type = INTENT_APPROVE,
-                                           .approve = {.ask = question->ask,
-                                                       .digest = question->digest,
-                                                       .hunks = "[{\"path\":\"n.txt\",\"keep\":[1],\"of\":2}]"}});
+    part = answer_part(question, first);
+    turn_rig_submit(&rig, &part);
     turn_rig_run(&rig);
     check_file(&rig, "n.txt", "A\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\n12\n");
     assert_string_equal(try_undo(&rig, NULL), "");

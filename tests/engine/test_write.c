@@ -1,6 +1,7 @@
 /* Questions about writes and every kind of answer to them: what is written is what was allowed, the model is told which of
  * it that was, and an answer to anything but the open question changes nothing. */
 
+#include "support/answers.h"
 #include "support/event_json.h"
 #include "base/json.h"
 #include "base/mem.h"
@@ -60,16 +61,6 @@ static const struct question *open_question(const struct turn_rig *rig)
     return question;
 }
 
-static struct intent yes_to(const struct question *question)
-{
-    return (struct intent){.type = INTENT_APPROVE, .approve = {.ask = question->ask, .digest = question->digest}};
-}
-
-static struct intent no_to(const struct question *question, const char *reason)
-{
-    return (struct intent){.type = INTENT_DENY, .deny = {.ask = question->ask, .reason = reason}};
-}
-
 /* A turn that stands at a question about a.txt: "old\n" is to become "new\n". */
 static void init_asking(struct turn_rig *rig)
 {
@@ -92,7 +83,7 @@ static void test_question_shows_what_would_be_written(void **state)
     (void)state;
     init_asking(&rig);
     question = open_question(&rig);
-    assert_string_equal(question->call, "w");
+    assert_string_equal(question->call_id, "w");
     assert_string_equal(question->tool, "write_file");
     assert_string_equal(question->changes->items[0].new.bytes, "new\n");
     assert_false(question->again);
@@ -102,7 +93,7 @@ static void test_question_shows_what_would_be_written(void **state)
     assert_string_equal(turn_check_json(&rig, files, "[0].removed"), "1");
     assert_non_null(strstr(turn_check_json(&rig, files, "[0].diff"), "-old\n+new\n"));
     check_file(&rig, "a.txt", "old\n");
-    yes = yes_to(question);
+    yes = answer_yes(question);
     turn_rig_submit(&rig, &yes);
     turn_rig_run(&rig);
     check_file(&rig, "a.txt", "new\n");
@@ -122,7 +113,7 @@ static void test_reason_of_a_denial_reaches_the_model(void **state)
         struct intent no;
 
         init_asking(&rig);
-        no = no_to(open_question(&rig), reasons[i]);
+        no = answer_no(open_question(&rig), reasons[i]);
         turn_rig_submit(&rig, &no);
         turn_rig_run(&rig);
         check_file(&rig, "a.txt", "old\n");
@@ -144,27 +135,27 @@ static void test_only_the_open_question_can_be_answered_and_only_as_it_was_shown
 
     (void)state;
     init_asking(&rig);
-    ask = xstrdup(open_question(&rig)->ask);
-    wrong = yes_to(open_question(&rig));
-    wrong.approve.digest = "0000";
+    ask = xstrdup(open_question(&rig)->id);
+    wrong = answer_yes(open_question(&rig));
+    wrong.answer.digest = "0000";
     assert_string_equal(turn_check_submit(&rig, &wrong), "the question has changed: read it again");
-    wrong.approve.digest = NULL;
+    wrong.answer.digest = NULL;
     assert_string_equal(turn_check_submit(&rig, &wrong), "the question has changed: read it again");
-    wrong = yes_to(open_question(&rig));
-    wrong.approve.ask = "a99";
+    wrong = answer_yes(open_question(&rig));
+    wrong.answer.question = "a99";
     assert_string_equal(turn_check_submit(&rig, &wrong), "this question is no longer open");
-    wrong.approve.ask = NULL;
+    wrong.answer.question = NULL;
     assert_string_equal(turn_check_submit(&rig, &wrong), "this question is no longer open");
-    no = no_to(open_question(&rig), NULL);
-    no.deny.ask = "a99";
+    no = answer_no(open_question(&rig), NULL);
+    no.answer.question = "a99";
     assert_string_equal(turn_check_submit(&rig, &no), "this question is no longer open");
     assert_int_equal(turn_rig_count(&rig, EVENT_WRITE_DECIDED), 0);
 
-    yes = yes_to(open_question(&rig));
+    yes = answer_yes(open_question(&rig));
     assert_string_equal(turn_check_submit(&rig, &yes), "");
-    yes.approve.ask = ask;
+    yes.answer.question = ask;
     assert_string_equal(turn_check_submit(&rig, &yes), "this question is no longer open");
-    no.deny.ask = ask;
+    no.answer.question = ask;
     assert_string_equal(turn_check_submit(&rig, &no), "this question is no longer open");
     turn_rig_run(&rig);
     assert_string_equal(turn_check_submit(&rig, &yes), "this question is no longer open");
@@ -182,17 +173,20 @@ static void test_answer_to_the_last_turns_question_is_no_answer_to_this_ones(voi
 
     (void)state;
     init_asking(&rig);
-    ask = xstrdup(open_question(&rig)->ask);
+    ask = xstrdup(open_question(&rig)->id);
     digest = xstrdup(open_question(&rig)->digest);
-    no = no_to(open_question(&rig), NULL);
+    no = answer_no(open_question(&rig), NULL);
     turn_rig_submit(&rig, &no);
     turn_rig_run(&rig);
     wants_to_write(&rig, "w", "a.txt", "new\n"); /* the very same proposal */
     turn_rig_turn(&rig, "again");
     assert_string_equal(open_question(&rig)->digest, digest);
-    old = (struct intent){.type = INTENT_APPROVE, .approve = {.ask = ask, .digest = digest}};
+    old = (struct intent){
+        .type = INTENT_ANSWER,
+        .answer = {.question = ask, .digest = digest, .decision = {.kind = DECISION_APPROVED}},
+    };
     assert_string_equal(turn_check_submit(&rig, &old), "this question is no longer open");
-    no = no_to(open_question(&rig), NULL);
+    no = answer_no(open_question(&rig), NULL);
     turn_rig_submit(&rig, &no);
     turn_rig_run(&rig);
     check_file(&rig, "a.txt", "old\n");
@@ -212,7 +206,7 @@ static void test_going_on_is_refused_while_a_question_is_open(void **state)
                             "a write waits: approve or deny it");
     assert_int_equal(engine_gates(rig.engine)->stepping, STEP_RUN);
     turn_rig_run(&rig);
-    no = no_to(open_question(&rig), NULL);
+    no = answer_no(open_question(&rig), NULL);
     turn_rig_submit(&rig, &no);
     turn_rig_run(&rig);
     turn_check_end(&rig);
@@ -283,13 +277,13 @@ static void init_two_hunks(struct turn_rig *rig)
 static void test_kept_hunks_are_written_and_the_model_is_told_which(void **state)
 {
     struct turn_rig rig;
+    struct event_hunk_choice_list second = HUNKS("n.txt", 2, 2);
     struct intent some;
     const char *message;
 
     (void)state;
     init_two_hunks(&rig);
-    some = yes_to(open_question(&rig));
-    some.approve.hunks = "[\n  {\"path\": \"n.txt\", \"keep\": [2], \"of\": 2}\n]\n"; /* on one line in the journal */
+    some = answer_part(open_question(&rig), second);
     turn_rig_submit(&rig, &some);
     turn_rig_run(&rig);
     check_file(&rig, "n.txt", last_changed);
@@ -305,23 +299,30 @@ static void test_kept_hunks_are_written_and_the_model_is_told_which(void **state
 
 static void test_hunks_that_do_not_fit_are_refused_and_the_question_stays(void **state)
 {
-    static const char *const wrong[] = {
-        "[{\"path\":\"n.txt\",\"keep\":[1],\"of\":3}]", "[{\"path\":\"n.txt\",\"keep\":[3],\"of\":2}]",
-        "[{\"path\":\"o.txt\",\"keep\":[1],\"of\":2}]", "nonsense", "{}",
+    const struct {
+        struct event_hunk_choice choice[1];
+        const char *refusal;
+    } wrong[] = {
+        {{CHOICE("n.txt", 3, 1)}, "n.txt has 2 hunks, the answer is about 3"},
+        {{CHOICE("n.txt", 2, 3)}, "n.txt: there is no hunk 3"},
+        {{CHOICE("n.txt", 2, 0)}, "n.txt: there is no hunk 0"},
+        {{CHOICE("n.txt", 0, 1)}, "n.txt has 2 hunks, the answer is about 0"},
+        {{CHOICE("o.txt", 2, 1)}, "\"o.txt\" is not among the files that were proposed"},
     };
     struct turn_rig rig;
+    struct event_hunk_choice_list nothing = CHOICES(1, CHOICE_OF_NONE("n.txt", 2));
     struct intent some;
 
     (void)state;
     init_two_hunks(&rig);
     for (size_t i = 0; i < COUNT_OF(wrong); i++) {
-        some = yes_to(open_question(&rig));
-        some.approve.hunks = wrong[i];
-        assert_string_not_equal(turn_check_submit(&rig, &some), "");
+        some = answer_part(open_question(&rig), (struct event_hunk_choice_list){wrong[i].choice, 1});
+        assert_string_equal(turn_check_submit(&rig, &some), wrong[i].refusal);
     }
+    some = answer_part(open_question(&rig), (struct event_hunk_choice_list){0});
+    assert_string_equal(turn_check_submit(&rig, &some), "the answer does not say which hunks to keep");
     assert_int_equal(turn_rig_count(&rig, EVENT_WRITE_DECIDED), 0);
-    some = yes_to(open_question(&rig));
-    some.approve.hunks = "[{\"path\":\"n.txt\",\"keep\":[],\"of\":2}]"; /* fits, and keeps nothing */
+    some = answer_part(open_question(&rig), nothing); /* fits, and keeps nothing */
     turn_rig_submit(&rig, &some);
     turn_rig_run(&rig);
     assert_string_equal(turn_check_outcome(&rig, "w"), "denied:write_denied");
@@ -351,8 +352,7 @@ static void test_edited_version_is_written_and_kept_in_the_journal(void **state)
 
     (void)state;
     init_asking(&rig);
-    edited = yes_to(open_question(&rig));
-    edited.approve.edited = set;
+    edited = answer_edited(open_question(&rig), set);
     turn_rig_submit(&rig, &edited);
     change_set_free(set);
     turn_rig_run(&rig);
@@ -389,8 +389,7 @@ static void test_edit_of_one_file_of_two_is_told_with_that_files_digest(void **s
     turn_rig_open(&rig);
     fake_answer_call(answer(&rig), "t", "two", "{}");
     turn_rig_turn(&rig, "write");
-    edited = yes_to(open_question(&rig));
-    edited.approve.edited = set;
+    edited = answer_edited(open_question(&rig), set);
     turn_rig_submit(&rig, &edited);
     change_set_free(set);
     turn_rig_run(&rig);
@@ -413,12 +412,11 @@ static void test_edit_of_another_file_is_refused_and_the_question_stays(void **s
 
     (void)state;
     init_asking(&rig);
-    edited = yes_to(open_question(&rig));
-    edited.approve.edited = set;
+    edited = answer_edited(open_question(&rig), set);
     assert_string_not_equal(turn_check_submit(&rig, &edited), "");
     change_set_free(set);
     assert_int_equal(turn_rig_count(&rig, EVENT_EDITED), 0);
-    no = no_to(open_question(&rig), NULL);
+    no = answer_no(open_question(&rig), NULL);
     turn_rig_submit(&rig, &no);
     turn_rig_run(&rig);
     turn_check_end(&rig);
@@ -458,12 +456,12 @@ static void test_allowed_tool_on_a_path_is_not_asked_about_until_that_is_revoked
 static void test_mode_decides_without_asking(void **state)
 {
     static const struct {
-        enum approve_mode mode;
+        enum rule_mode mode;
         bool somebody, written, nobody;
     } cases[] = {
-        {APPROVE_ALLOW, false, true, false},
-        {APPROVE_DENY, true, false, false},
-        {APPROVE_ASK, false, false, true}, /* nobody is there */
+        {RULES_ALLOW, false, true, false},
+        {RULES_DENY, true, false, false},
+        {RULES_ASK, false, false, true}, /* nobody is there */
     };
 
     (void)state;
@@ -471,8 +469,8 @@ static void test_mode_decides_without_asking(void **state)
         struct turn_rig rig;
 
         turn_rig_init(&rig);
-        approval_free(rig.harness.approval);
-        rig.harness.approval = approval_new(cases[i].mode, cases[i].somebody);
+        rules_free(rig.harness.rules);
+        rig.harness.rules = rules_new(cases[i].mode, cases[i].somebody);
         turn_rig_open(&rig);
         wants_to_write(&rig, "w", "a.txt", "new\n");
         turn_rig_turn(&rig, "write");
@@ -488,15 +486,17 @@ static void test_mode_decides_without_asking(void **state)
 
 static void test_recorded_decision_is_taken_while_it_fits_and_is_a_no_when_it_does_not(void **state)
 {
-    static const struct {
-        struct verdict verdict;
+    const struct event_hunk_choice second_of_two[] = {CHOICE("n.txt", 2, 2)};
+    const struct event_hunk_choice second_of_five[] = {CHOICE("n.txt", 5, 2)};
+    const struct {
+        struct decision recorded;
         const char *decision, *content;
     } cases[] = {
-        {{.decision = DECISION_APPROVED}, "approved", both_changed},
-        {{.decision = DECISION_PARTIAL, .hunks = (char *)"[{\"path\":\"n.txt\",\"keep\":[2],\"of\":2}]"}, "partial", last_changed},
-        {{.decision = DECISION_PARTIAL, .hunks = (char *)"[{\"path\":\"n.txt\",\"keep\":[2],\"of\":5}]"}, "denied", twenty_lines},
-        {{.decision = DECISION_EDITED}, "denied", twenty_lines}, /* and the edit is lost */
-        {{.decision = DECISION_DENIED, .reason = (char *)"no"}, "denied", twenty_lines},
+        {{.kind = DECISION_APPROVED}, "approved", both_changed},
+        {{.kind = DECISION_PARTIAL, .hunks = {second_of_two, 1}}, "partial", last_changed},
+        {{.kind = DECISION_PARTIAL, .hunks = {second_of_five, 1}}, "denied", twenty_lines},
+        {{.kind = DECISION_EDITED}, "denied", twenty_lines}, /* and the edit is lost */
+        {{.kind = DECISION_DENIED, .reason = "no"}, "denied", twenty_lines},
     };
 
     (void)state;
@@ -504,7 +504,7 @@ static void test_recorded_decision_is_taken_while_it_fits_and_is_a_no_when_it_do
         struct turn_rig rig;
 
         turn_rig_init(&rig);
-        approval_record(rig.harness.approval, 1, "w", &cases[i].verdict);
+        rules_record(rig.harness.rules, 1, "w", &cases[i].recorded);
         turn_rig_open(&rig);
         turn_rig_file(&rig, "n.txt", twenty_lines);
         wants_to_write(&rig, "w", "n.txt", both_changed);

@@ -2,6 +2,7 @@
  * that were never decoded. Each turn runs twice, and both runs must give the same bytes. */
 
 #include "base/mem.h"
+#include "support/answers.h"
 #include "support/event_lines.h"
 #include "support/fake_pool.h"
 #include "support/rich_turn.h"
@@ -101,13 +102,14 @@ TEST(stepped_turn)
 /* No with a reason, yes to one of two hunks, no answer at all; yes to the others. */
 static void answer_each_its_way(struct turn_rig *rig, const struct question *question)
 {
-    struct intent intent = {.type = INTENT_APPROVE, .approve = {.ask = question->ask, .digest = question->digest}};
-    if (strcmp(question->call, "silent") == 0)
+    struct event_hunk_choice_list second = HUNKS("n.txt", 2, 2);
+    struct intent intent = answer_yes(question);
+    if (strcmp(question->call_id, "silent") == 0)
         return;
-    if (strcmp(question->call, "no") == 0)
-        intent = (struct intent){.type = INTENT_DENY, .deny = {.ask = question->ask, .reason = "use tabs, not spaces"}};
-    if (strcmp(question->call, "part") == 0)
-        intent.approve.hunks = "[{\"path\":\"n.txt\",\"keep\":[2],\"of\":2}]";
+    if (strcmp(question->call_id, "no") == 0)
+        intent = answer_no(question, "use tabs, not spaces");
+    if (strcmp(question->call_id, "part") == 0)
+        intent = answer_part(question, second);
     turn_rig_submit(rig, &intent);
 }
 

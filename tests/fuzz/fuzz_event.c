@@ -72,7 +72,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (event_decode(&back, &arena, line.buf, line.len, NULL) < 0)
         BUG("what was written cannot be read");
     check_same(&event, &back);
-    for (int form = WORDS_ROW; form <= WORDS_HEAD; form++)
-        event_words(&summary, (enum words_form)form, &event);
+    event_words(&summary, WORDS_ROW, &event);
     return 0;
 }

@@ -1,5 +1,5 @@
 #pragma once
-/* One call, one outcome: a test_host and a tool that is called there, one that reads or one that proposes a write. */
+/* One call, one outcome: a test_host and a tool that is called there, one that reads. */
 
 #include "base/mem.h"
 #include "support/test_host.h"
@@ -15,28 +15,11 @@ struct bounded_rig {
     struct fake_tool tool;
 };
 
-static inline struct bounded_rig *new_rig(const char *tool, enum effect effect)
-{
-    struct bounded_rig *f = xcalloc(1, sizeof(*f));
-    test_host_init(&f->test);
-    fake_tool_init(&f->tool, tool, effect);
-    return f;
-}
-
 static inline int set_up_read(void **state)
 {
-    *state = new_rig("tool", EFFECT_READ_ONLY);
-    return 0;
-}
-
-/* It proposes to make f.txt, which holds "old", hold "new". */
-static inline int set_up_write(void **state)
-{
-    struct bounded_rig *f = *state = new_rig("write_file", EFFECT_LOCAL_WRITE);
-    scratch_write(&f->test.scratch, "ws/f.txt", "old\n");
-    f->tool.asks = FAKE_PROPOSES;
-    f->tool.path = "f.txt";
-    f->tool.text = "new\n";
+    struct bounded_rig *f = *state = xcalloc(1, sizeof(*f));
+    test_host_init(&f->test);
+    fake_tool_init(&f->tool, "tool", EFFECT_READ_ONLY);
     return 0;
 }
 
@@ -69,12 +52,6 @@ static inline const struct outcome *run(struct bounded_rig *f)
 static inline void assert_log(const struct bounded_rig *f, const char *expected)
 {
     assert_string_equal(f->test.log.buf, expected);
-}
-
-static inline void assert_file(const struct bounded_rig *f, const char *expected)
-{
-    CLEANUP(free) char *text = scratch_read(&f->test.scratch, "ws/f.txt", NULL);
-    assert_string_equal(text, expected);
 }
 
 static inline void assert_denied(const struct outcome *outcome, enum denial reason, const char *details)

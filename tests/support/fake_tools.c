@@ -41,7 +41,7 @@ static void propose(const struct tool_run *run, struct tool_reply *reply)
         tool_reply_error(reply, "%s", err.text);
         return;
     }
-    tool_reply_propose(reply, set);
+    tool_reply_propose_own(reply, set);
 }
 
 /* Asks when it is to ask; true when that was the answer. */

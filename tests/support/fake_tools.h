@@ -16,7 +16,7 @@
 
 enum fake_asking {
     FAKE_ASKS_NOTHING,
-    FAKE_PROPOSES,       /* as a built-in tool: proposes to make `path` hold `text`, commits what was approved */
+    FAKE_PROPOSES,       /* as a tool server: proposes to make `path` hold `text`, runs again to commit what was approved */
     FAKE_ASKS_FIELD,     /* as a foreign tool: {"needs_confirmation":true} */
     FAKE_ASKS_ERROR,     /* {"status":"error","error":"Write confirmation required"} */
     FAKE_ASKS_MESSAGE,   /* {"message":"Write confirmation required"} */

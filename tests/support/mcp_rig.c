@@ -10,27 +10,23 @@
 
 #define WORDS_MAX 8
 
-static void on_done(struct test_host *test, struct bounded_call *call)
+static void on_done(struct write_rig *test)
 {
-    (void)call;
-    loop_stop(test->loop);
+    loop_stop(test->rig.loop);
 }
 
 void mcp_rig_init(struct mcp_rig *rig)
 {
     *rig = (struct mcp_rig){.changes = STRBUF_INIT};
-    test_host_init(&rig->test);
-    loop_free(rig->test.loop);
-    rig->test.loop = rig->test.env.loop = loop_new(clock_system());
-    hold_clock_init(&rig->test.hold, clock_system());
+    write_rig_init_on(&rig->test, clock_system());
     rig->test.on_done = on_done;
     rig->pace = mcp_pace_usual;
-    rig->registry = registry_new();
+    rig->registry = rig->test.rig.harness.registry;
 }
 
 static struct mcp_spec *add_server(struct mcp_rig *rig, const char *name, const char *const *before, va_list args)
 {
-    const char **argv = arena_calloc(&rig->test.arena, WORDS_MAX, sizeof(*argv));
+    const char **argv = arena_calloc(&rig->test.rig.arena, WORDS_MAX, sizeof(*argv));
     size_t count = 0;
     for (const char *word; before && (word = *before); before++)
         argv[count++] = word;
@@ -72,13 +68,13 @@ static void on_change(void *user, const struct mcp_status *status)
     struct mcp_rig *rig = user;
     strbuf_addf(&rig->changes, "%s%s %s", rig->changes.len ? ", " : "", status->name, words[status->state]);
     if (status->state == rig->until)
-        loop_stop(rig->test.loop);
+        loop_stop(rig->test.rig.loop);
 }
 
 void mcp_rig_open(struct mcp_rig *rig, double wait_s)
 {
     rig->specs.pace = &rig->pace;
-    rig->mcp = mcp_open(rig->test.loop, &rig->specs, beneath_path(rig->test.env.root));
+    rig->mcp = mcp_open(rig->test.rig.loop, &rig->specs, beneath_path(rig->test.rig.harness.root));
     rig->all_ready = mcp_wait(rig->mcp, wait_s);
     mcp_register(rig->mcp, rig->registry);
     mcp_watch(rig->mcp, on_change, rig);
@@ -87,32 +83,27 @@ void mcp_rig_open(struct mcp_rig *rig, double wait_s)
 void mcp_rig_release(struct mcp_rig *rig)
 {
     mcp_close(rig->mcp);
-    registry_free(rig->registry);
     free(rig->specs.items);
     strbuf_release(&rig->changes);
-    test_host_release(&rig->test);
+    write_rig_release(&rig->test);
 }
 
 struct bounded_call *mcp_rig_begin(struct mcp_rig *rig, const char *name, const char *arguments)
 {
     struct err err = ERR_INIT;
     const struct tool *tool = registry_find(rig->registry, name);
-    const struct json *value = json_parse(&rig->test.arena, arguments, strlen(arguments), &err);
+    const struct json *value = json_parse(&rig->test.rig.arena, arguments, strlen(arguments), &err);
     CLEANUP(free) char *call = xasprintf("c%zu", ++rig->calls);
     if (!tool || !value || registry_validate(rig->registry, tool, value, &err))
         fail_msg("%s %s: %s", name, arguments, tool ? err.text : "no such tool");
-    return bounded_execute(&rig->test.host, &(struct bounded_request){.call = call,
-                                                                      .tool = tool,
-                                                                      .arguments = value,
-                                                                      .turn_due_us = hold_clock_now(&rig->test.hold) +
-                                                                                     SECONDS(600)});
+    return write_rig_start(&rig->test, tool, call, arguments, 600, 0);
 }
 
 void mcp_rig_wait(struct mcp_rig *rig)
 {
     size_t before = rig->test.outcome_count;
     while (rig->test.outcome_count == before)
-        loop_run(rig->test.loop);
+        loop_run(rig->test.rig.loop);
 }
 
 void mcp_rig_call(struct mcp_rig *rig, const char *tool, const char *arguments)
@@ -124,7 +115,7 @@ void mcp_rig_call(struct mcp_rig *rig, const char *tool, const char *arguments)
 void mcp_rig_until(struct mcp_rig *rig, enum mcp_state state)
 {
     rig->until = state;
-    loop_run(rig->test.loop);
+    loop_run(rig->test.rig.loop);
     rig->until = MCP_OFF;
 }
 

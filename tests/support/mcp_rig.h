@@ -13,14 +13,14 @@
  * waited for. */
 
 #include "mcp/mcp.h"
-#include "support/test_host.h"
+#include "support/write_rig.h"
 #include "tools/registry.h"
 
 struct mcp_rig {
-    struct test_host test; /* "ws" is the workspace */
+    struct write_rig test; /* "work" is the workspace */
     struct mcp_specs specs;
     struct mcp_pace pace; /* the usual one, until the test says otherwise */
-    struct registry *registry;
+    struct registry *registry; /* of the harness */
     struct mcp *mcp;
     bool all_ready; /* what mcp_wait said */
     size_t calls;
@@ -35,7 +35,7 @@ struct mcp_spec *mcp_rig_fake(struct mcp_rig *rig, const char *name, ...) __attr
 void mcp_rig_open(struct mcp_rig *rig, double wait_s);
 void mcp_rig_release(struct mcp_rig *rig);
 
-/* Calls a tool and waits for its outcome; the verdict about a write is rig->test.verdict. */
+/* Calls a tool and waits for its outcome; the decision about a write is rig->test.decision. */
 void mcp_rig_call(struct mcp_rig *rig, const char *tool, const char *arguments);
 /* Starts a call and lets it be. */
 struct bounded_call *mcp_rig_begin(struct mcp_rig *rig, const char *tool, const char *arguments);

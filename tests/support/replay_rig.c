@@ -1,3 +1,4 @@
+#include "support/answers.h"
 #include "support/replay_rig.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
@@ -37,9 +38,9 @@ void again_init(struct again *again, const char *path)
     harness->provider = scripted_new(again->rig.loop, recording_reader(again->recording), 0);
     recording_limits(again->recording, &harness->limits);
     harness->thinking = recording_thinking(again->recording);
-    approval_free(harness->approval);
-    harness->approval = approval_new(APPROVE_ASK, false);
-    if (recording_decisions(again->recording, harness->approval, &err) < 0 ||
+    rules_free(harness->rules);
+    harness->rules = rules_new(RULES_ASK, false);
+    if (recording_decisions(again->recording, harness->rules, &err) < 0 ||
         recording_stand_ins(again->recording, harness->registry, false, &err) < 0)
         fail_msg("%s", err.text);
     harness->tools = recording_tools(again->recording);
@@ -127,19 +128,20 @@ void again_copy_files(struct again *again)
 
 void made_decide(struct turn_rig *rig, const struct question *question)
 {
-    struct intent intent = {.type = INTENT_APPROVE, .approve = {.ask = question->ask, .digest = question->digest}};
+    struct event_hunk_choice_list second = HUNKS("n.txt", 2, 2);
+    struct intent intent = answer_yes(question);
     struct change_set *edited = NULL;
 
-    if (strncmp(question->call, "no", 2) == 0)
-        intent = (struct intent){.type = INTENT_DENY, .deny = {.ask = question->ask, .reason = "not like this"}};
-    if (strncmp(question->call, "part", 4) == 0)
-        intent.approve.hunks = "[{\"path\":\"n.txt\",\"keep\":[2],\"of\":2}]";
-    if (strncmp(question->call, "edit", 4) == 0) {
+    if (strncmp(question->call_id, "no", 2) == 0)
+        intent = answer_no(question, "not like this");
+    if (strncmp(question->call_id, "part", 4) == 0)
+        intent = answer_part(question, second);
+    if (strncmp(question->call_id, "edit", 4) == 0) {
         edited = change_set_copy(question->changes);
         change_side_set(&edited->items[0].new, "mine\n", 5, 0600);
-        intent.approve.edited = edited;
+        intent = answer_edited(question, edited);
     }
-    if (strncmp(question->call, "late", 4) != 0) /* nobody answers that one */
+    if (strncmp(question->call_id, "late", 4) != 0) /* nobody answers that one */
         turn_rig_submit(rig, &intent);
     change_set_free(edited);
 }

@@ -1,3 +1,4 @@
+#include "support/answers.h"
 #include "support/rich_turn.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
@@ -66,12 +67,12 @@ static void answer_question(struct turn_rig *rig, const struct question *questio
 {
     struct rich_turn *rich = (struct rich_turn *)((char *)rig - offsetof(struct rich_turn, rig));
 
-    if (strcmp(question->call, "e") == 0 && !rich->meddled) {
+    if (strcmp(question->call_id, "e") == 0 && !rich->meddled) {
         turn_rig_file(rig, "b.txt", "one\ntwo\nthree\n");
         rich->meddled = true;
     }
-    turn_check_submit(rig, &(struct intent){.type = INTENT_APPROVE,
-                                            .approve = {.ask = question->ask, .digest = question->digest}});
+    struct intent yes = answer_yes(question);
+    turn_check_submit(rig, &yes);
 }
 
 /* ---- the turn ---- */

@@ -20,10 +20,10 @@ static const char *intent_word(enum intent_type type)
         return "go on";
     case INTENT_CANCEL:
         return "cancel";
-    case INTENT_APPROVE:
+    case INTENT_ANSWER:
         return "approve";
-    case INTENT_DENY:
-        return "deny";
+    case INTENT_REVISE:
+        return "revise";
     case INTENT_ALLOW:
         return "allow";
     case INTENT_STEP:
@@ -62,16 +62,33 @@ static const char *intent_word(enum intent_type type)
     return "?";
 }
 
+static void log_hunks(struct screen_stage *stage, const struct event_hunk_choice_list *hunks)
+{
+    for (size_t i = 0; i < hunks->count; i++) {
+        const struct event_hunk_choice *choice = &hunks->items[i];
+        strbuf_addf(&stage->log, "%s{\"path\":\"%s\",\"keep\":[", i ? "," : "", choice->path);
+        for (size_t k = 0; k < choice->keep.count; k++)
+            strbuf_addf(&stage->log, "%s%lld", k ? "," : "", (long long)choice->keep.items[k]);
+        strbuf_addf(&stage->log, "],\"of\":%lld}", (long long)choice->of);
+    }
+    if (hunks->items)
+        strbuf_addch(&stage->log, ']');
+}
+
 static void log_intent(struct screen_stage *stage, const struct intent *intent)
 {
-    strbuf_addf(&stage->log, "intent %s", intent_word(intent->type));
+    const struct decision *decision = intent->type == INTENT_ANSWER ? &intent->answer.decision : NULL;
+    bool denies = decision && decision_denies(decision);
+    strbuf_addf(&stage->log, "intent %s", denies ? "deny" : intent_word(intent->type));
     if (intent->type == INTENT_START)
         strbuf_addf(&stage->log, " %s", intent->start.prompt);
-    if (intent->type == INTENT_APPROVE)
-        strbuf_addf(&stage->log, " %s%s", intent->approve.hunks ? intent->approve.hunks : "everything",
-                    intent->approve.edited ? ", edited" : "");
-    if (intent->type == INTENT_DENY && intent->deny.reason)
-        strbuf_addf(&stage->log, " %s", intent->deny.reason);
+    if (decision && !denies) {
+        strbuf_addstr(&stage->log, decision->hunks.items ? " [" : " everything");
+        log_hunks(stage, &decision->hunks);
+        strbuf_addstr(&stage->log, decision->edited ? ", edited" : "");
+    }
+    if (denies && decision->reason)
+        strbuf_addf(&stage->log, " %s", decision->reason);
     if (intent->type == INTENT_BREAK)
         strbuf_addf(&stage->log, " %s", intent->breakpoint.spec);
     if (intent->type == INTENT_EDIT)
@@ -89,21 +106,6 @@ static void log_intent(struct screen_stage *stage, const struct intent *intent)
         strbuf_addstr(&stage->log, intent->serial.on ? " on" : " off");
 }
 
-/* As the program keeps it: a line for each that is allowed. */
-static void keep_allowed(struct screen_stage *stage, const struct intent *intent)
-{
-    const char *path = intent->allow.path;
-    CLEANUP(free) char *line = xasprintf("%s%s%s\n", intent->allow.tool, path ? " " : "", path ? path : "");
-    char *there = strstr(stage->allowed.buf, line);
-    if (intent->allow.revoke && there) {
-        CLEANUP(free) char *rest = xstrdup(there + strlen(line));
-        strbuf_set_len(&stage->allowed, (size_t)(there - stage->allowed.buf));
-        strbuf_addstr(&stage->allowed, rest);
-    } else if (!intent->allow.revoke && !there) {
-        strbuf_addstr(&stage->allowed, line);
-    }
-}
-
 static int host_submit(struct ui_host *host, const struct intent *intent, struct err *err)
 {
     struct screen_stage *stage = stage_of(host);
@@ -114,8 +116,6 @@ static int host_submit(struct ui_host *host, const struct intent *intent, struct
     else if (!stage->plan->start)
         result = err_set(err, "this is a recording: nothing runs");
     strbuf_addf(&stage->log, "%s\n", result ? " (refused)" : "");
-    if (!result && intent->type == INTENT_ALLOW)
-        keep_allowed(stage, intent);
     return result;
 }
 

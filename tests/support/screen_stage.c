@@ -16,10 +16,6 @@
 
 const char *screen_source = ".";
 
-struct screen_question {
-    struct app_question shown, older;
-};
-
 /* The plan */
 
 static void add_text(char ***items, size_t *count, size_t *room, const char *text)
@@ -122,7 +118,7 @@ static void open_engine(struct screen_stage *stage)
     h->thinking = recording_thinking(stage->recording);
     h->provider = scripted_new(stage->loop, recording_reader(stage->recording), 1);
     h->registry = registry_new();
-    h->approval = approval_new(APPROVE_ASK, true);
+    h->rules = rules_new(RULES_ASK, true);
     must(registry_add_builtin(h->registry, &err), &err);
     must(recording_stand_ins(stage->recording, h->registry, true, &err), &err);
     h->tools = recording_tools(stage->recording);
@@ -151,7 +147,7 @@ static void close_engine(struct screen_stage *stage)
     journal_reader_free(stage->lines);
     provider_free(stage->harness.provider);
     registry_free(stage->harness.registry);
-    approval_free(stage->harness.approval);
+    rules_free(stage->harness.rules);
     checkpoints_close(stage->harness.checkpoints);
     artifact_store_close(stage->harness.artifacts);
     beneath_close(stage->harness.root);
@@ -195,8 +191,6 @@ void screen_stage_open(struct screen_stage *stage, const struct screen_plan *pla
     struct err err = ERR_INIT;
     *stage = (struct screen_stage){.plan = plan, .speed = 1, .host = screen_host};
     strbuf_init(&stage->log);
-    strbuf_init(&stage->allowed);
-    stage->question = xcalloc(1, sizeof(*stage->question));
     session_init(&stage->empty);
     stage->cache = view_cache_new();
     scratch_init(&stage->scratch);
@@ -278,14 +272,10 @@ void screen_stage_close(struct screen_stage *stage)
     if (stage->engine)
         close_engine(stage);
     player_free(stage->player);
-    app_question_release(&stage->question->shown);
-    app_question_release(&stage->question->older);
-    free(stage->question);
     session_release(&stage->empty);
     view_cache_free(stage->cache);
     scratch_release(&stage->scratch);
     strbuf_release(&stage->log);
-    strbuf_release(&stage->allowed);
     free(stage->title);
     free(stage->artifacts);
     free(stage->editor);
@@ -352,23 +342,24 @@ static void fill_sandbox(struct screen_stage *stage, struct view *view)
 
 static void fill_live(struct screen_stage *stage, struct view *view)
 {
+    static const struct view_model models[] = {
+        {"claude", "anthropic", "claude-sonnet-4-5"}, {"local", "openai", "qwen3"}, {"played", "scripted", "demo"}};
     const struct question *open = engine_question(stage->engine);
     journal_refresh(stage->lines);
-    app_question_show(&stage->question->shown, &stage->question->older, open);
     view->mode = stage->plan->execute ? VIEW_EXECUTE : VIEW_LIVE;
     view->session = engine_session(stage->engine);
     view->lines = stage->lines;
     view->now_t = loop_now_us(stage->loop);
     view->ticking = engine_turn_running(stage->engine);
-    view->question = open ? &stage->question->shown.view : NULL;
-    view->question_diffs = open ? stage->question->shown.diffs : NULL;
+    view->engine = stage->engine;
     view->question_due_t = open && stage->plan->due_us ? open->since_us + stage->plan->due_us : 0;
     view->held = engine_held(stage->engine, &view->gate);
     view->gates = engine_gates(stage->engine);
     view->departures = stage->departures;
     view->programs = &stage->programs;
-    view->models = "claude anthropic/claude-sonnet-4-5\nlocal openai/qwen3\nplayed scripted/demo\n";
-    view->allowed = stage->allowed.len ? stage->allowed.buf : NULL;
+    view->models = models;
+    view->model_count = COUNT_OF(models);
+    view->rules = stage->harness.rules;
     view->count = view->position = journal_count(stage->lines);
     fill_sandbox(stage, view);
 }
@@ -382,8 +373,6 @@ static void fill_replay(struct screen_stage *stage, struct view *view)
     view->position = player_position(stage->player);
     view->count = player_count(stage->player);
     view->artifacts = stage->artifacts;
-    view->question = app_question_recorded(&stage->question->shown, view);
-    view->question_diffs = view->question ? stage->question->shown.diffs : NULL;
 }
 
 const struct view *screen_stage_view(struct screen_stage *stage)

@@ -30,8 +30,6 @@ struct screen_plan {
 bool screen_plan_line(struct screen_plan *plan, const char *folder, const char *verb, const char *rest);
 void screen_plan_release(struct screen_plan *plan);
 
-struct screen_question;
-
 struct screen_stage {
     struct ui_host host;
     const struct screen_plan *plan;
@@ -58,9 +56,7 @@ struct screen_stage {
     struct view_cache *cache;
     struct sink sink;
     struct departures *departures;
-    struct strbuf allowed;
     struct servers_wait waited; /* shown, if the case says so */
-    struct screen_question *question;
     struct ui *ui;
     struct sandbox_view sandbox;
     struct program_control programs;

@@ -3,8 +3,12 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "tools/artifact.h"
-#include "tools/checkpoint.h"
 #include <stddef.h>
+
+/* What a call carries for its host. */
+struct running {
+    struct bounded_call *call;
+};
 
 static struct test_host *test_of(struct bounded_host *host)
 {
@@ -16,70 +20,29 @@ static void hear(struct test_host *test, const char *word, const char *call)
     strbuf_addf(&test->log, "%s%s %s", test->log.len ? ", " : "", word, call);
 }
 
-/* Questions */
-
-void test_host_answer(struct test_host *test)
-{
-    struct bounded_call *call = test->asking;
-    test->asking = NULL;
-    if (!call)
-        BUG("there is no question to answer");
-    if (test->holds_clock) {
-        hold_clock_go(&test->hold);
-        bounded_clock_changed(call);
-    }
-    if (test->meanwhile)
-        scratch_write(&test->scratch, "ws/f.txt", test->meanwhile);
-    test->meanwhile = NULL;
-    test->answered = bounded_decide(call, &test->verdict);
-}
-
-static void on_answer(struct loop_timer *timer)
-{
-    test_host_answer((struct test_host *)((char *)timer - offsetof(struct test_host, answer)));
-}
-
-static void on_ask(struct bounded_host *host, struct bounded_call *call, const struct change_set *changes, bool again)
+/* What wants to write is refused, unless the test decides about it. */
+static void on_propose(struct bounded_host *host, struct bounded_call *call, struct change_set *take_changes,
+                       bool tool_writes)
 {
     struct test_host *test = test_of(host);
-    hear(test, again ? "ask-again" : "ask", bounded_call_id(call));
-    test->questions++;
-    test->asking = call;
-    change_set_free(test->shown);
-    test->shown = change_set_copy(changes);
-    if (test->holds_clock) {
-        hold_clock_stop(&test->hold);
-        bounded_clock_changed(call);
-    }
-    if (test->on_ask)
-        test->on_ask(test, call);
-    if (test->never_answers || test->asking != call)
-        return;
-    if (test->answer_after_ms)
-        loop_timer_start(test->loop, &test->answer, loop_now_us(test->loop) + test->answer_after_ms * 1000, on_answer);
+    (void)tool_writes;
+    hear(test, "propose", bounded_call_id(call));
+    test->proposals++;
+    change_set_free(take_changes);
+    bounded_pause(call);
+    if (test->on_propose)
+        test->on_propose(test, call);
     else
-        test_host_answer(test);
+        bounded_deny(call, DENIAL_WRITE_DENIED, "the write was refused, because nobody can be asked");
 }
 
-/* What else the executor tells */
+/* What the executor tells */
 
 static void on_event(struct test_host *test, const struct event *event)
 {
     switch (event->type) {
-    case EVENT_CHECKPOINT_SAVED:
-        if (!event->checkpoint_saved.paths.count)
-            BUG("a checkpoint of nothing");
-        hear(test, "checkpoint", event->checkpoint_saved.call);
-        test->checkpoints++;
-        free(test->checkpoint);
-        test->checkpoint = xstrdup(event->checkpoint_saved.checkpoint);
-        if (test->on_checkpoint)
-            test->on_checkpoint(test);
-        break;
     case EVENT_WRITE_APPLIED:
         hear(test, "applied", event->write_applied.call);
-        arena_reset(&test->applied_arena);
-        test->applied = &event_copy(&test->applied_arena, event)->write_applied;
         break;
     case EVENT_TOOL_OUTPUT:
         hear(test, "output", event->tool_output.call);
@@ -97,8 +60,6 @@ static void on_event(struct test_host *test, const struct event *event)
 static int record(struct emitter *emitter, struct event *events, size_t count)
 {
     struct test_host *test = (struct test_host *)((char *)emitter - offsetof(struct test_host, emitter));
-    if (test->cannot_record)
-        return -1;
     for (size_t i = 0; i < count; i++)
         on_event(test, &events[i]);
     return 0;
@@ -113,20 +74,16 @@ static void note_citations(struct test_host *test, const struct bounded_call *ca
                     citations[i].web ? " (web)" : "");
 }
 
-static void on_done(struct bounded_host *host, struct bounded_call *call, struct outcome *take_outcome)
+static void on_done(struct bounded_host *host, void *data, struct outcome *take_outcome)
 {
     struct test_host *test = test_of(host);
+    struct running *running = data;
+    struct bounded_call *call = running->call;
     note_citations(test, call);
     hear(test, outcome_type_name(take_outcome->type), bounded_call_id(call));
-    if (strcmp(take_outcome->call, bounded_call_id(call)) != 0 || test->outcome_count == COUNT_OF(test->outcomes))
+    if (strcmp(take_outcome->call, bounded_call_id(call)) != 0 || bounded_call_data(call) != data ||
+        test->outcome_count == COUNT_OF(test->outcomes))
         BUG("an outcome too many, or of another call");
-    if (test->asking == call) { /* it was settled without an answer; who still shows the question may answer it */
-        if (test->holds_clock)
-            hold_clock_go(&test->hold);
-        test->asking = NULL;
-        loop_timer_stop(test->loop, &test->answer);
-        test->answered = bounded_decide(call, &test->verdict);
-    }
     test->outcomes[test->outcome_count++] = *take_outcome;
     if (test->on_done)
         test->on_done(test, call);
@@ -139,12 +96,10 @@ static void open_folders(struct test_host *test)
     struct err err = ERR_INIT;
     CLEANUP(free) char *workspace = scratch_path(&test->scratch, "ws");
     CLEANUP(free) char *artifacts = scratch_path(&test->scratch, "artifacts");
-    CLEANUP(free) char *undo = scratch_path(&test->scratch, "undo");
     scratch_mkdir(&test->scratch, "ws");
     test->env.root = beneath_open(workspace, &err);
     test->env.artifacts = test->env.root ? artifact_store_open(artifacts, &test->fake.base, &err) : NULL;
-    test->host.checkpoints = test->env.artifacts ? checkpoints_open(undo, &err) : NULL;
-    if (!test->host.checkpoints)
+    if (!test->env.artifacts)
         BUG("%s", err.text);
 }
 
@@ -155,13 +110,11 @@ void test_host_init(struct test_host *test)
                  .trace = &test->trace,
                  .clock = &test->hold,
                  .web = WEB_AUTO,
-                 .ask = on_ask,
+                 .propose = on_propose,
                  .done = on_done,
                  .emitter = &test->emitter},
         .emitter = {.emit = record},
         .arena = ARENA_INIT,
-        .holds_clock = true,
-        .verdict = {.decision = DECISION_APPROVED, .by = BY_KEY},
         .log = STRBUF_INIT,
         .cited = STRBUF_INIT,
         .output = STRBUF_INIT,
@@ -183,15 +136,11 @@ void test_host_release(struct test_host *test)
         BUG("%zu calls are still pending", test->host.pending);
     for (size_t i = 0; i < test->outcome_count; i++)
         outcome_release(&test->outcomes[i]);
-    change_set_free(test->shown);
-    arena_release(&test->applied_arena);
-    free(test->checkpoint);
     strbuf_release(&test->log);
     strbuf_release(&test->cited);
     strbuf_release(&test->output);
     arena_release(&test->arena);
     artifact_store_close(test->env.artifacts);
-    checkpoints_close(test->host.checkpoints);
     beneath_close(test->env.root);
     trace_release(&test->trace);
     loop_free(test->loop);
@@ -202,14 +151,17 @@ struct bounded_call *test_host_start(struct test_host *test, const struct tool *
                                      double cap_s)
 {
     static const char arguments[] = "{\"path\": \"x\"}";
-    return bounded_execute(&test->host,
-                           &(struct bounded_request){
-                               .call = call,
-                               .tool = tool,
-                               .arguments = json_parse(&test->arena, arguments, sizeof(arguments) - 1, NULL),
-                               .turn_due_us = hold_clock_now(&test->hold) + SECONDS(turn_s),
-                               .cap_s = cap_s,
-                           });
+    struct running *running = arena_calloc(&test->arena, 1, sizeof(*running));
+    running->call = bounded_execute(
+        &test->host, &(struct bounded_request){
+                         .call = call,
+                         .tool = tool,
+                         .arguments = json_parse(&test->arena, arguments, sizeof(arguments) - 1, NULL),
+                         .turn_due_us = hold_clock_now(&test->hold) + SECONDS(turn_s),
+                         .cap_s = cap_s,
+                         .data = running,
+                     });
+    return running->call;
 }
 
 void test_host_run(struct test_host *test)

@@ -1,8 +1,9 @@
 #pragma once
-/* A host for the bounded executor, with everything a turn would lend it: a workspace, stores, clocks and a loop in virtual
- * time. It answers questions as it is told to and remembers what it heard, in order, as one line of words:
+/* A host for the bounded executor, with everything a turn would lend it: a workspace, a store, clocks and a loop in virtual
+ * time. It refuses every write (write_rig.h decides about them) and remembers what it heard, in order, as one line of
+ * words:
  *
- *     "ask c1, checkpoint c1, applied c1, result c1"                 "timeout c1, late c1 (8000 ms)"
+ *     "output c1, result c1"                 "timeout c1, late c1 (8000 ms)"
  *
  * test_host_release frees the loop, which aborts when a timer, a task or a job is left. */
 
@@ -19,8 +20,7 @@
 struct test_host {
     struct bounded_host host;
     struct emitter emitter; /* remembers what the executor emits */
-    bool cannot_record;     /* it refuses every event */
-    struct scratch scratch; /* "ws" is the workspace, "undo" the checkpoints, "artifacts" the artifacts */
+    struct scratch scratch; /* "ws" is the workspace, "artifacts" the artifacts */
     struct fake_clock fake; /* begins at 100 s */
     struct hold_clock hold;
     struct loop *loop;
@@ -29,13 +29,7 @@ struct test_host {
     struct arena arena;
 
     /* What it does. */
-    bool holds_clock;         /* stops the hold clock while a question is open, as the engine does; true at first */
-    bool never_answers;
-    int64_t answer_after_ms;  /* 0: from within `ask` */
-    struct verdict verdict;   /* the answer, borrowed texts; approved at first */
-    const char *meanwhile;    /* what somebody else writes into f.txt while the question is open, once */
-    void (*on_ask)(struct test_host *test, struct bounded_call *call);
-    void (*on_checkpoint)(struct test_host *test);
+    void (*on_propose)(struct test_host *test, struct bounded_call *call); /* it waits for a decision; NULL: a no */
     void (*on_done)(struct test_host *test, struct bounded_call *call);
     void *data;
 
@@ -43,16 +37,9 @@ struct test_host {
     struct strbuf log;
     struct outcome outcomes[16];
     size_t outcome_count;
-    int questions, checkpoints;
-    struct bounded_call *asking;   /* the open question */
-    bool answered;                 /* what bounded_decide said to the last answer */
-    struct change_set *shown;      /* with the last question */
-    const struct event_write_applied *applied; /* the last that was */
-    struct arena applied_arena;
-    char *checkpoint;              /* id of the last */
+    int proposals;
     struct strbuf cited;           /* "a.txt, https://… (web)" */
     struct strbuf output;          /* what tools said */
-    struct loop_timer answer;
 };
 
 void test_host_init(struct test_host *test);
@@ -61,8 +48,6 @@ void test_host_release(struct test_host *test);
 /* Starts a call with {"path": "x"} in a turn with `turn_s` left. */
 struct bounded_call *test_host_start(struct test_host *test, const struct tool *tool, const char *call, double turn_s,
                                      double cap_s);
-/* Answers the open question with test->verdict. */
-void test_host_answer(struct test_host *test);
 /* Runs until nothing can happen any more. */
 void test_host_run(struct test_host *test);
 /* Runs for so long on the loop's clock. */

@@ -36,15 +36,9 @@ void tool_rig_release(struct tool_rig *rig)
     scratch_release(&rig->beside);
 }
 
-static void execute(struct tool_rig *rig, const struct tool *tool, const struct json *arguments, bool confirm,
-                    const struct change_set *approved)
+static void execute(struct tool_rig *rig, const struct tool *tool, const struct json *arguments)
 {
-    struct tool_run run = {.tool = tool,
-                           .env = &rig->env,
-                           .call = "call_1",
-                           .arguments = arguments,
-                           .confirm_write = confirm,
-                           .approved = approved};
+    struct tool_run run = {.tool = tool, .env = &rig->env, .call = "call_1", .arguments = arguments};
     deadline_init(&run.deadline, &rig->hold, 60 * 1000 * 1000, 45);
     if (rig->cancelled)
         deadline_cancel(&run.deadline);
@@ -77,7 +71,7 @@ void tool_rig_run(struct tool_rig *rig, const struct tool *tool, const char *arg
     struct err err = ERR_INIT;
     if (schema_check(schema, &err) < 0 || schema_validate(schema, value, &err) < 0)
         fail_msg("%s: %s", tool->spec.name, err.text);
-    execute(rig, tool, value, false, NULL);
+    execute(rig, tool, value);
 }
 
 void tool_rig_runf(struct tool_rig *rig, const struct tool *tool, const char *fmt, ...)
@@ -90,22 +84,16 @@ void tool_rig_runf(struct tool_rig *rig, const struct tool *tool, const char *fm
     tool_rig_run(rig, tool, text.buf);
 }
 
-void tool_rig_confirm_with(struct tool_rig *rig, const struct tool *tool, const struct change_set *approved)
-{
-    struct change_set *counted = approved ? change_set_copy(approved) : NULL; /* as the executor hands it over */
-    if (counted)
-        change_set_count(counted);
-    execute(rig, tool, parse(rig, "{}"), true, counted);
-    change_set_free(counted);
-}
-
-void tool_rig_confirm(struct tool_rig *rig, const struct tool *tool)
+void tool_rig_commit(struct tool_rig *rig)
 {
     if (rig->reply.type != REPLY_PROPOSAL)
         fail_msg("no proposal: %s", rig->reply.error ? rig->reply.error : rig->reply.output);
-    struct change_set *approved = change_set_copy(rig->reply.changes);
-    tool_rig_confirm_with(rig, tool, approved);
-    change_set_free(approved);
+    struct change_set *changes = steal(&rig->reply.changes);
+    struct err err = ERR_INIT;
+    tool_reply_release(&rig->reply);
+    if (change_set_commit(changes, rig->root, &err) < 0)
+        tool_reply_error(&rig->reply, "%s", err.text);
+    change_set_free(changes);
 }
 
 static const char *error_of(const struct tool_rig *rig)

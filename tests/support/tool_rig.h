@@ -33,9 +33,8 @@ void tool_rig_release(struct tool_rig *rig);
 void tool_rig_run(struct tool_rig *rig, const struct tool *tool, const char *arguments);
 /* The same with printf; texts in it must need no escaping. */
 void tool_rig_runf(struct tool_rig *rig, const struct tool *tool, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
-/* Second execution, with the changes of the last reply, which must be a proposal, or with others. */
-void tool_rig_confirm(struct tool_rig *rig, const struct tool *tool);
-void tool_rig_confirm_with(struct tool_rig *rig, const struct tool *tool, const struct change_set *approved);
+/* Commits the changes of the last reply, which must be a proposal; why it could not be done is then the last reply. */
+void tool_rig_commit(struct tool_rig *rig);
 
 /* Fail the test unless the last execution ended like this. */
 void tool_rig_expect_error(const struct tool_rig *rig, const char *text);          /* exactly */

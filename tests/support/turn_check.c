@@ -194,10 +194,28 @@ void turn_check_promises(const struct turn_rig *rig, bool whole)
         fail_msg("the fold found fault: seq %u: %s", session->faults[0].seq, session->faults[0].text);
 }
 
+void turn_check_checkpoints(const struct turn_rig *rig)
+{
+    CLEANUP(free)
+    char *list = scratch_exists(&rig->scratch, "checkpoints/.") ? scratch_list(&rig->scratch, "checkpoints") : NULL;
+    char *rest = list;
+
+    for (const char *id; (id = strsep(&rest, " ")) && *id;) {
+        bool named = false;
+
+        for (size_t i = 0; i < rig->event_count; i++)
+            named |= rig->events[i].type == EVENT_CHECKPOINT_SAVED &&
+                     strcmp(rig->events[i].checkpoint_saved.checkpoint, id) == 0;
+        if (!named)
+            fail_msg("no event names the checkpoint %s", id);
+    }
+}
+
 void turn_check_end(struct turn_rig *rig)
 {
     turn_check_promises(rig, true);
     assert_true(engine_idle(rig->engine));
+    turn_check_checkpoints(rig);
     turn_rig_release(rig);
 }
 

@@ -12,7 +12,9 @@ struct json;
  * calls after it but late.suppressed; every hold is released. The fold has no fault. `whole` false: the journal broke, so
  * turns may be left without their end. */
 void turn_check_promises(const struct turn_rig *rig, bool whole);
-/* Promises, an idle engine, and everything freed. The usual end of a test. */
+/* Every checkpoint on disk is one that an event names. Where nothing is under way. */
+void turn_check_checkpoints(const struct turn_rig *rig);
+/* Promises, checkpoints, an idle engine, and everything freed. The usual end of a test. */
 void turn_check_end(struct turn_rig *rig);
 
 /* The rig's engine on a journal in a file (NULL: in memory), instead of turn_rig_open. */

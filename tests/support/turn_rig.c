@@ -4,6 +4,7 @@
 #include "base/beneath.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
+#include "support/answers.h"
 #include "tools/artifact.h"
 #include "tools/checkpoint.h"
 #include <string.h>
@@ -70,7 +71,7 @@ void turn_rig_init_on(struct turn_rig *rig, struct clock *clock)
     rig->harness.provider = &rig->model->base;
     rig->harness.session = "rig";
     rig->harness.registry = registry_new();
-    rig->harness.approval = approval_new(APPROVE_ASK, true);
+    rig->harness.rules = rules_new(RULES_ASK, true);
     if (registry_add_builtin(rig->harness.registry, &err) < 0 || !(rig->harness.root = beneath_open(work, &err)) ||
         !(rig->harness.artifacts = artifact_store_open(artifacts, loop_clock(rig->loop), &err)) ||
         !(rig->harness.checkpoints = checkpoints_open(checkpoints, &err)))
@@ -84,7 +85,7 @@ void turn_rig_release(struct turn_rig *rig)
     engine_free(rig->engine);
     provider_free(rig->harness.provider);
     registry_free(rig->harness.registry);
-    approval_free(rig->harness.approval);
+    rules_free(rig->harness.rules);
     checkpoints_close(rig->harness.checkpoints);
     artifact_store_close(rig->harness.artifacts);
     beneath_close(rig->harness.root);
@@ -151,13 +152,16 @@ void turn_rig_turn(struct turn_rig *rig, const char *prompt)
 
 void turn_rig_say_yes(struct turn_rig *rig, const struct question *question)
 {
-    turn_rig_submit(rig, &(struct intent){.type = INTENT_APPROVE,
-                                          .approve = {.ask = question->ask, .digest = question->digest}});
+    struct intent yes = answer_yes(question);
+
+    turn_rig_submit(rig, &yes);
 }
 
 void turn_rig_say_no(struct turn_rig *rig, const struct question *question)
 {
-    turn_rig_submit(rig, &(struct intent){.type = INTENT_DENY, .deny = {.ask = question->ask}});
+    struct intent no = answer_no(question, NULL);
+
+    turn_rig_submit(rig, &no);
 }
 
 void turn_rig_file(struct turn_rig *rig, const char *path, const char *content)

@@ -175,7 +175,7 @@ static void test_a_move_keeps_them(void **state)
     tool_rig_run(&rig, &tool_move_file, "{\"from\":\"d/a\",\"to\":\"e/b\"}");
     assert_null(change_loses(&rig.reply.changes->items[0]));
     assert_null(change_loses(&rig.reply.changes->items[1]));
-    tool_rig_confirm(&rig, &tool_move_file);
+    tool_rig_commit(&rig);
     assert_false(scratch_exists(&rig.files, "d/a"));
     assert_int_equal(scratch_mode(&rig.files, "e/b"), 0604);
     expect_attribute("e/b", "user.origin", "x", 1);

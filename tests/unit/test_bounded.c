@@ -1,4 +1,4 @@
-/* One call, one outcome: running, time, cancelling and outputs. What has to do with writing is in test_bounded_write.c.
+/* One call, one outcome: running, time, cancelling and outputs. What has to do with writing is in engine/test_write_machine.c.
  */
 
 #include "support/bounded_rig.h"
@@ -26,7 +26,7 @@ static void test_a_result_comes_later_and_once(void **state)
     assert_string_equal(f->test.cited.buf, "https://example.org/a (web)");
     assert_string_equal(f->test.output.buf, "working\n");
     assert_string_equal(f->tool.arguments, "{\"path\": \"x\"}");
-    assert_int_equal(f->test.questions, 0);
+    assert_int_equal(f->test.proposals, 0);
     assert_int_equal(f->tool.executions, 1);
     assert_state(f, TRACE_COMPLETED);
 }
@@ -74,7 +74,6 @@ static void test_d33_every_end_settles_the_trace(void **state)
     assert_state(f, TRACE_FAILED);
 
     f->tool.asks = FAKE_ASKS_FIELD;
-    f->test.verdict.decision = DECISION_DENIED;
     start(f);
     test_host_run(&f->test);
     assert_state(f, TRACE_DENIED);
@@ -399,7 +398,8 @@ static void test_cancel_reaches_a_thread(void **state)
 
 static void poke(struct test_host *test, struct bounded_call *call)
 {
-    assert_false(bounded_decide(call, &test->verdict));
+    (void)test;
+    assert_false(bounded_waits(call));
     bounded_cancel(call);
     bounded_clock_changed(call);
     assert_int_equal(bounded_call_elapsed_us(call), 0);
@@ -417,12 +417,80 @@ static void test_a_call_carries_the_hosts_data(void **state)
 {
     struct bounded_rig *f = *state;
     struct bounded_call *call = start(f);
-    assert_null(bounded_call_data(call));
-    bounded_call_set_data(call, f);
-    assert_ptr_equal(bounded_call_data(call), f);
-    assert_ptr_equal(bounded_call_tool(call), &f->tool.tool);
+    assert_non_null(bounded_call_data(call));
     assert_string_equal(bounded_call_id(call), "c1");
+    test_host_run(&f->test); /* the host makes sure that it gets it back */
+    assert_log(f, "result c1");
+}
+
+/* A proposal that waits for a decision */
+
+static void leave_open(struct test_host *test, struct bounded_call *call)
+{
+    (void)test;
+    assert_true(bounded_waits(call));
+}
+
+static void test_a_host_that_can_ask_nobody_refuses(void **state)
+{
+    struct bounded_rig *f = *state;
+    f->tool.asks = FAKE_ASKS_FIELD;
+    assert_denied(run(f), DENIAL_WRITE_DENIED, "nobody can be asked");
+    assert_log(f, "propose c1, denied c1");
+    assert_int_equal(f->tool.executions, 1);
+}
+
+/* The hold clock runs, and the call's own time stands still all the same. */
+static void test_d31_time_at_the_prompt_is_not_charged_by_a_host_that_forgets_its_clock(void **state)
+{
+    struct bounded_rig *f = *state;
+    f->tool.asks = FAKE_ASKS_FIELD;
+    f->tool.takes_ms = 1000;
+    f->test.on_propose = leave_open;
+    struct bounded_call *call = start(f);
+    test_host_run_for(&f->test, 31000);
+    assert_int_equal(bounded_call_elapsed_us(call), SECONDS(1));
+    bounded_resume(call);
+    test_host_run_for(&f->test, 500);
+    assert_int_equal(bounded_call_elapsed_us(call), SECONDS(1.5));
+    bounded_run_confirmed(call, NULL, NULL, NULL);
     test_host_run(&f->test);
+    assert_log(f, "propose c1, applied c1, result c1");
+    assert_int_equal(f->test.outcomes[0].elapsed_ms, 1500);
+}
+
+static void test_cancel_while_a_proposal_waits(void **state)
+{
+    struct bounded_rig *f = *state;
+    f->tool.asks = FAKE_ASKS_FIELD;
+    f->test.on_propose = leave_open;
+    struct bounded_call *call = start(f);
+    test_host_run(&f->test);
+    bounded_cancel(call);
+    assert_false(bounded_waits(call));
+    test_host_run(&f->test);
+    assert_failed(&f->test.outcomes[0], true, "cancelled by the user");
+    assert_log(f, "propose c1, failure c1");
+    assert_int_equal(f->tool.executions, 1);
+}
+
+/* A job is out for it: it comes back to a call that is settled, which is only then over. */
+static void test_cancel_while_a_job_of_the_host_is_out(void **state)
+{
+    struct bounded_rig *f = *state;
+    f->tool.asks = FAKE_ASKS_FIELD;
+    f->test.on_propose = leave_open;
+    struct bounded_call *call = start(f);
+    test_host_run(&f->test);
+    bounded_resume(call);
+    bounded_job_out(call);
+    bounded_cancel(call);
+    test_host_run(&f->test);
+    assert_log(f, "propose c1, failure c1");
+    assert_int_equal(f->test.host.pending, 1);
+    assert_false(bounded_job_back(call));
+    assert_log(f, "propose c1, failure c1, late c1 (0 ms)");
+    assert_int_equal(f->test.host.pending, 0);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up_read, tear_down)
@@ -453,6 +521,10 @@ int main(void)
         TEST(test_cancel_reaches_a_thread),
         TEST(test_nothing_changes_an_outcome),
         TEST(test_a_call_carries_the_hosts_data),
+        TEST(test_a_host_that_can_ask_nobody_refuses),
+        TEST(test_d31_time_at_the_prompt_is_not_charged_by_a_host_that_forgets_its_clock),
+        TEST(test_cancel_while_a_proposal_waits),
+        TEST(test_cancel_while_a_job_of_the_host_is_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

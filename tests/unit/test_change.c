@@ -624,14 +624,24 @@ static void test_hunks(void **state)
     struct diff *diff = change_diff(change, &err);
     assert_non_null(diff);
     assert_int_equal(diff->hunk_count, 2);
-    diff_free(diff);
     bool keep[] = {false, true};
-    assert_int_equal(change_keep_hunks(change, keep, 3, &err), -1);
+    assert_int_equal(change_keep_hunks(change, diff, keep, 3, &err), -1);
     assert_string_equal(err.text, "a has 2 hunks, not 3");
-    assert_int_equal(change_keep_hunks(change, keep, 2, &err), 0);
+    assert_int_equal(change_keep_hunks(change, diff, keep, 2, &err), 0);
+    diff_free(diff);
     expect_commit(set);
     expect_file("a", "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\ntwelve\n");
     change_set_free(set);
+}
+
+/* Of the difference as it is now. */
+static int keep_hunks(struct change *change, const bool *keep, size_t count, struct err *err)
+{
+    struct diff *diff = change_diff(change, err);
+    assert_non_null(diff);
+    int kept = change_keep_hunks(change, diff, keep, count, err);
+    diff_free(diff);
+    return kept;
 }
 
 static void test_hunks_of_new_and_deleted_files(void **state)
@@ -642,19 +652,19 @@ static void test_hunks_of_new_and_deleted_files(void **state)
     scratch_write(&rig.files, "old", "x\n");
     struct change_set *set = change_set_new();
     set_text(add(set, "new"), "n\n");
-    assert_int_equal(change_keep_hunks(&set->items[0], yes, 1, &err), 0);
+    assert_int_equal(keep_hunks(&set->items[0], yes, 1, &err), 0);
     assert_true(set->items[0].new.exists);
-    assert_int_equal(change_keep_hunks(&set->items[0], no, 1, &err), 0);
+    assert_int_equal(keep_hunks(&set->items[0], no, 1, &err), 0);
     assert_false(set->items[0].new.exists); /* not an empty file */
     struct change *gone = add(set, "old");
     change_side_absent(&gone->new);
-    assert_int_equal(change_keep_hunks(gone, yes, 1, &err), 0);
+    assert_int_equal(keep_hunks(gone, yes, 1, &err), 0);
     assert_false(gone->new.exists);
-    assert_int_equal(change_keep_hunks(gone, no, 1, &err), 0);
+    assert_int_equal(keep_hunks(gone, no, 1, &err), 0);
     assert_true(gone->new.exists);
     struct change *empty = add(set, "empty");
     set_text(empty, "");
-    assert_int_equal(change_keep_hunks(empty, NULL, 0, &err), 0);
+    assert_int_equal(keep_hunks(empty, NULL, 0, &err), 0);
     assert_true(empty->new.exists);
     expect_commit(set);
     expect_file("new", NULL);

@@ -2,6 +2,7 @@
 #include "base/strbuf.h"
 #include "config/config.h"
 #include "support/scratch.h"
+#include "turn/rules.h"
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -96,7 +97,7 @@ static void everything_can_be_said(void **state)
     assert_int_equal(config->limits.tool_calls, 3);
     assert_int_equal(config->limits.output_tokens, 20);
     assert_true(config->limits.cost_usd == 0.5);
-    assert_int_equal(config->approve, APPROVE_DENY);
+    assert_int_equal(config->approve, RULES_DENY);
     assert_int_equal(config->web, WEB_OFF);
     assert_string_equal(config->web_endpoint, "https://search");
     assert_int_equal(config->thinking, THINKING_MEDIUM);

@@ -168,7 +168,10 @@ static void test_cut_difference_is_not_taken_in_parts(void **state)
     assert_true(set->items[0].counts.known);
     assert_true(set->items[0].counts.cut);
     assert_int_equal(set->items[0].counts.added, 6000);
-    assert_int_equal(change_keep_hunks(&set->items[0], keep, 1, &err), -1);
+    struct diff *diff = change_diff(&set->items[0], &err);
+    assert_non_null(diff);
+    assert_int_equal(change_keep_hunks(&set->items[0], diff, keep, 1, &err), -1);
+    diff_free(diff);
     assert_string_equal(err.text, "the difference of f is too large to be decided hunk by hunk");
     change_set_free(set);
 }

@@ -7,6 +7,7 @@
 #include "base/strbuf.h"
 #include "diffread.h"
 #include "event/event.h"
+#include "support/event_json.h"
 #include "tools/change.h"
 #include <setjmp.h>
 #include <stdarg.h>
@@ -162,9 +163,10 @@ static void test_hunks_are_kept_and_dropped(void **state)
     assert_int_equal(diffview_kept(&rig.view), 1);
     diffview_counts(&rig.view, &added, &removed);
     assert_int_equal(added, 1);
-    CLEANUP(strbuf) struct strbuf hunks = STRBUF_INIT;
-    diffview_write_hunks(&rig.view, &hunks);
-    assert_string_equal(hunks.buf, "[{\"path\":\"n.txt\",\"keep\":[2],\"of\":2}]");
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
+    struct event_write_decided decided = {.hunks = diffview_hunks(&rig.view, &arena)};
+    assert_string_equal(event_body_json(EVENT_WRITE_DECIDED, &decided, "hunks"),
+                        "[{\"path\":\"n.txt\",\"keep\":[2],\"of\":2}]");
     rig_release(&rig);
 }
 

@@ -1,4 +1,4 @@
-/* write_file, edit_file, delete_file, move_file: first they only say what they would do, then they do what was approved. */
+/* write_file, edit_file, delete_file, move_file: they only say what they would do, and that is committed. */
 
 #include "base/beneath.h"
 #include "base/mem.h"
@@ -47,8 +47,7 @@ static void test_write_a_new_file(void **state)
     assert_string_equal(rig.reply.changes->items[0].path, "d/new.txt");
     assert_false(rig.reply.changes->items[0].old.exists);
     assert_false(scratch_exists(&rig.files, "d")); /* nothing yet */
-    tool_rig_confirm(&rig, &tool_write_file);
-    tool_rig_expect_output(&rig, "{\"path\":\"d/new.txt\",\"applied\":true,\"created\":true,\"added\":2,\"removed\":0}");
+    tool_rig_commit(&rig);
     expect_file("d/new.txt", "a\nb\n");
     assert_int_equal(scratch_mode(&rig.files, "d/new.txt"), 0644);
 }
@@ -60,33 +59,17 @@ static void test_write_over_a_file(void **state)
     scratch_chmod(&rig.files, "a", 0755);
     tool_rig_run(&rig, &tool_write_file, "{\"path\":\"a\",\"content\":\"1\\ntwo\\n3\\n\"}");
     expect_file("a", "1\n2\n3\n");
-    tool_rig_confirm(&rig, &tool_write_file);
-    tool_rig_expect_output(&rig, "{\"path\":\"a\",\"applied\":true,\"added\":1,\"removed\":1}");
+    tool_rig_commit(&rig);
     expect_file("a", "1\ntwo\n3\n");
     assert_int_equal(scratch_mode(&rig.files, "a"), 0755);
     tool_rig_run(&rig, &tool_write_file, "{\"path\":\"a\",\"content\":\"1\\ntwo\\n3\\n\"}");
     tool_rig_expect_output(&rig, "{\"path\":\"a\",\"unchanged\":true}");
     tool_rig_run(&rig, &tool_write_file, "{\"path\":\"a\",\"content\":\"\"}");
-    tool_rig_confirm(&rig, &tool_write_file);
+    tool_rig_commit(&rig);
     expect_file("a", "");
     tool_rig_run(&rig, &tool_write_file, "{\"path\":\"empty\",\"content\":\"\"}");
-    tool_rig_confirm(&rig, &tool_write_file);
+    tool_rig_commit(&rig);
     expect_file("empty", "");
-}
-
-static void test_only_what_was_approved(void **state)
-{
-    (void)state;
-    scratch_write(&rig.files, "a", "old\n");
-    tool_rig_run(&rig, &tool_write_file, "{\"path\":\"a\",\"content\":\"proposed\\n\"}");
-    struct change_set *edited = change_set_copy(rig.reply.changes);
-    change_side_set(&edited->items[0].new, "edited\nby hand\n", 15, 0644);
-    tool_rig_confirm_with(&rig, &tool_write_file, edited);
-    tool_rig_expect_output(&rig, "{\"path\":\"a\",\"applied\":true,\"added\":2,\"removed\":1}");
-    expect_file("a", "edited\nby hand\n");
-    change_set_free(edited);
-    tool_rig_confirm_with(&rig, &tool_write_file, NULL);
-    tool_rig_expect_error(&rig, "nothing was approved, so nothing was written");
 }
 
 static void test_changed_between_yes_and_write(void **state)
@@ -95,7 +78,7 @@ static void test_changed_between_yes_and_write(void **state)
     scratch_write(&rig.files, "a", "old\n");
     tool_rig_run(&rig, &tool_write_file, "{\"path\":\"a\",\"content\":\"new\\n\"}");
     scratch_write(&rig.files, "a", "by hand\n");
-    tool_rig_confirm(&rig, &tool_write_file);
+    tool_rig_commit(&rig);
     tool_rig_expect_error(&rig, "a was changed by someone else meanwhile");
     expect_file("a", "by hand\n");
 }
@@ -106,13 +89,12 @@ static void test_edit(void **state)
     scratch_write(&rig.files, "a", "one two one\n");
     tool_rig_run(&rig, &tool_edit_file, "{\"path\":\"a\",\"old\":\"two\",\"new\":\"2\"}");
     expect_file("a", "one two one\n");
-    tool_rig_confirm(&rig, &tool_edit_file);
-    tool_rig_expect_output(&rig, "{\"path\":\"a\",\"applied\":true,\"added\":1,\"removed\":1}");
+    tool_rig_commit(&rig);
     expect_file("a", "one 2 one\n");
     tool_rig_run(&rig, &tool_edit_file, "{\"path\":\"a\",\"old\":\"one\",\"new\":\"1\"}");
     tool_rig_expect_error(&rig, "old text occurs 2 times in a; give more context or set all");
     tool_rig_run(&rig, &tool_edit_file, "{\"path\":\"a\",\"old\":\"one\",\"new\":\"\",\"all\":true}");
-    tool_rig_confirm(&rig, &tool_edit_file);
+    tool_rig_commit(&rig);
     expect_file("a", " 2 \n");
     tool_rig_run(&rig, &tool_edit_file, "{\"path\":\"a\",\"old\":\"One\",\"new\":\"x\"}");
     tool_rig_expect_error(&rig, "old text not found in a");
@@ -129,19 +111,18 @@ static void test_edit_overlaps_and_line_ends(void **state)
     tool_rig_run(&rig, &tool_edit_file, "{\"path\":\"a\",\"old\":\"aa\",\"new\":\"b\"}");
     tool_rig_expect_error(&rig, "old text occurs 2 times in a; give more context or set all");
     tool_rig_run(&rig, &tool_edit_file, "{\"path\":\"a\",\"old\":\"aa\",\"new\":\"b\",\"all\":true}");
-    tool_rig_confirm(&rig, &tool_edit_file);
+    tool_rig_commit(&rig);
     expect_file("a", "ba");
     scratch_write(&rig.files, "dos", "one\r\ntwo\r\n");
     tool_rig_run(&rig, &tool_edit_file, "{\"path\":\"dos\",\"old\":\"one\\ntwo\",\"new\":\"x\"}");
     tool_rig_expect_error(&rig, "old text not found in dos (its lines end with \\r\\n)");
     tool_rig_run(&rig, &tool_edit_file, "{\"path\":\"dos\",\"old\":\"one\\r\\ntwo\",\"new\":\"1\\r\\n2\"}");
-    tool_rig_confirm(&rig, &tool_edit_file);
+    tool_rig_commit(&rig);
     expect_file("dos", "1\r\n2\r\n");
     /* Bytes that are no text stay as they are around the edit. */
     scratch_write_bytes(&rig.files, "bin", "\xff\0mid\0\xfe", 7);
     tool_rig_run(&rig, &tool_edit_file, "{\"path\":\"bin\",\"old\":\"mid\",\"new\":\"centre\"}");
-    tool_rig_confirm(&rig, &tool_edit_file);
-    tool_rig_expect_output(&rig, "{\"path\":\"bin\",\"applied\":true,\"added\":0,\"removed\":0,\"binary\":true}");
+    tool_rig_commit(&rig);
     size_t len;
     CLEANUP(free) char *content = scratch_read(&rig.files, "bin", &len);
     assert_int_equal(len, 10);
@@ -154,8 +135,7 @@ static void test_delete(void **state)
     scratch_write(&rig.files, "d/a", "1\n2\n");
     tool_rig_run(&rig, &tool_delete_file, "{\"path\":\"d/a\"}");
     expect_file("d/a", "1\n2\n");
-    tool_rig_confirm(&rig, &tool_delete_file);
-    tool_rig_expect_output(&rig, "{\"path\":\"d/a\",\"applied\":true,\"deleted\":true,\"added\":0,\"removed\":2}");
+    tool_rig_commit(&rig);
     expect_file("d/a", NULL);
     tool_rig_run(&rig, &tool_delete_file, "{\"path\":\"d/a\"}");
     tool_rig_expect_error(&rig, "d/a does not exist");
@@ -172,8 +152,7 @@ static void test_move(void **state)
     scratch_chmod(&rig.files, "from", 0700);
     tool_rig_run(&rig, &tool_move_file, "{\"from\":\"from\",\"to\":\"x/y/to\"}");
     assert_int_equal(rig.reply.changes->count, 2);
-    tool_rig_confirm(&rig, &tool_move_file);
-    tool_rig_expect_output(&rig, "{\"from\":\"from\",\"to\":\"x/y/to\",\"applied\":true}");
+    tool_rig_commit(&rig);
     expect_file("from", NULL);
     size_t len;
     CLEANUP(free) char *content = scratch_read(&rig.files, "x/y/to", &len);
@@ -194,7 +173,7 @@ static void test_move(void **state)
     tool_rig_expect_error(&rig, "path escapes workspace: /tmp/x");
     tool_rig_run(&rig, &tool_move_file, "{\"from\":\"other\",\"to\":\"late\"}");
     scratch_write(&rig.files, "late", "theirs");
-    tool_rig_confirm(&rig, &tool_move_file);
+    tool_rig_commit(&rig);
     tool_rig_expect_error(&rig, "late was created by someone else meanwhile");
     expect_file("late", "theirs");
     expect_file("other", "o");
@@ -230,7 +209,7 @@ static void test_what_no_tool_writes_to(void **state)
     assert_string_equal(names, "secret");
     /* An absolute path below the root is fine. */
     tool_rig_runf(&rig, &tool_write_file, "{\"path\":\"%s/abs\",\"content\":\"x\"}", beneath_path(rig.root));
-    tool_rig_confirm(&rig, &tool_write_file);
+    tool_rig_commit(&rig);
     expect_file("abs", "x");
 }
 
@@ -257,7 +236,7 @@ static void test_many_places_of_a_long_text(void **state)
     tool_rig_run(&rig, &tool_edit_file, "{\"path\":\"few\",\"old\":\"aabaa\",\"new\":\"\"}");
     tool_rig_expect_error(&rig, "old text occurs 2 times in few; give more context or set all");
     tool_rig_run(&rig, &tool_edit_file, "{\"path\":\"few\",\"old\":\"aaab\",\"new\":\"!\"}");
-    tool_rig_confirm(&rig, &tool_edit_file);
+    tool_rig_commit(&rig);
     expect_file("few", "aabaab!");
 }
 
@@ -308,7 +287,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_write_a_new_file, setup, teardown),
         cmocka_unit_test_setup_teardown(test_write_over_a_file, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_only_what_was_approved, setup, teardown),
         cmocka_unit_test_setup_teardown(test_changed_between_yes_and_write, setup, teardown),
         cmocka_unit_test_setup_teardown(test_edit, setup, teardown),
         cmocka_unit_test_setup_teardown(test_edit_overlaps_and_line_ends, setup, teardown),

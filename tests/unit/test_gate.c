@@ -9,17 +9,19 @@
 
 #include <cmocka.h>
 
+static int held_by; /* the breakpoint that the last gate was held by */
+
 static const struct tool reader = {.spec = {.name = "read_file", .effect = EFFECT_READ_ONLY}};
 static const struct tool writer = {.spec = {.name = "write_file", .effect = EFFECT_LOCAL_WRITE}};
 
 static const char *hold(struct gates *gates, enum gate gate)
 {
-    return gates_hold(gates, &(struct gate_view){.gate = gate});
+    return gates_hold(gates, &(struct gate_view){.gate = gate}, &held_by);
 }
 
 static const char *hold_tool(struct gates *gates, enum gate gate, const struct tool *tool)
 {
-    return gates_hold(gates, &(struct gate_view){.gate = gate, .tool = tool, .effect = tool->spec.effect});
+    return gates_hold(gates, &(struct gate_view){.gate = gate, .tool = tool, .effect = tool->spec.effect}, &held_by);
 }
 
 static int add(struct gates *gates, const char *spec)
@@ -126,7 +128,7 @@ static bool holds_at_arguments(struct gates *gates, const char *json)
     CLEANUP(arena) struct arena arena = ARENA_INIT;
     struct gate_view view = {
         .gate = GATE_TOOL, .tool = &writer, .arguments = json_parse(&arena, json, strlen(json), NULL)};
-    return gates_hold(gates, &view) != NULL;
+    return gates_hold(gates, &view, &held_by) != NULL;
 }
 
 static void paths_of_arguments_and_changes(void **state)
@@ -147,9 +149,10 @@ static void paths_of_arguments_and_changes(void **state)
     struct change changes[] = {{.path = (char *)"README"}, {.path = (char *)"src/a.c"}};
     struct change_set set = {.items = changes, .count = 2};
     struct gate_view view = {.gate = GATE_WRITE, .tool = &writer, .changes = &set};
-    assert_string_equal(gates_hold(&gates, &view), "path=src/**/*.{c,h}");
+    assert_string_equal(gates_hold(&gates, &view, &held_by), "path=src/**/*.{c,h}");
+    assert_int_equal(held_by, 1);
     set.count = 1;
-    assert_null(gates_hold(&gates, &view));
+    assert_null(gates_hold(&gates, &view, &held_by));
     gates_release(&gates);
 }
 
@@ -164,7 +167,7 @@ static void outcomes(void **state)
         add(&gates, spec);
         for (int got = 0; got < 5; got++) {
             struct outcome outcome = {.type = (enum outcome_type)got};
-            const char *why = gates_hold(&gates, &(struct gate_view){.gate = GATE_RESULT, .outcome = &outcome});
+            const char *why = gates_hold(&gates, &(struct gate_view){.gate = GATE_RESULT, .outcome = &outcome}, &held_by);
             assert_int_equal(why != NULL, got == type);
         }
         assert_null(hold(&gates, GATE_RESULT));
@@ -179,15 +182,15 @@ static void a_budget_share_holds_once_per_turn(void **state)
     gates_init(&gates);
     int id = add(&gates, "budget=80%");
     assert_true(gates.breaks[0].share > 0.799 && gates.breaks[0].share < 0.801);
-    assert_null(gates_hold(&gates, &(struct gate_view){.gate = GATE_BUDGET, .budget_share = 0.79}));
-    assert_string_equal(gates_hold(&gates, &(struct gate_view){.gate = GATE_BUDGET, .budget_share = 0.8}),
+    assert_null(gates_hold(&gates, &(struct gate_view){.gate = GATE_BUDGET, .budget_share = 0.79}, &held_by));
+    assert_string_equal(gates_hold(&gates, &(struct gate_view){.gate = GATE_BUDGET, .budget_share = 0.8}, &held_by),
                         "budget=80%");
-    assert_null(gates_hold(&gates, &(struct gate_view){.gate = GATE_BUDGET, .budget_share = 0.9}));
+    assert_null(gates_hold(&gates, &(struct gate_view){.gate = GATE_BUDGET, .budget_share = 0.9}, &held_by));
     gates_turn_started(&gates);
     assert_true(gates_enable(&gates, id, false));
-    assert_null(gates_hold(&gates, &(struct gate_view){.gate = GATE_BUDGET, .budget_share = 0.9}));
+    assert_null(gates_hold(&gates, &(struct gate_view){.gate = GATE_BUDGET, .budget_share = 0.9}, &held_by));
     assert_true(gates_enable(&gates, id, true));
-    assert_non_null(gates_hold(&gates, &(struct gate_view){.gate = GATE_MODEL, .budget_share = 0.9}));
+    assert_non_null(gates_hold(&gates, &(struct gate_view){.gate = GATE_MODEL, .budget_share = 0.9}, &held_by));
     gates_release(&gates);
 }
 

@@ -64,7 +64,7 @@ static void test_everything(void **state)
     mcp_rig_call(&rig, "all__get-env", "{}");
     assert_null(strstr(mcp_rig_output(&rig), "FAKE_LEAK"));
     mcp_rig_call(&rig, "all__get-roots-list", "{}");
-    check_has(mcp_rig_output(&rig), "ws");
+    check_has(mcp_rig_output(&rig), "work");
     assert_int_equal(rig.test.questions, 0);
     mcp_rig_release(&rig);
 }
@@ -92,8 +92,8 @@ static void test_memory(void **state)
     struct mcp_rig rig;
     (void)state;
     mcp_rig_init(&rig);
-    CLEANUP(free) char *file = scratch_path(&rig.test.scratch, "memory.jsonl");
-    const char *env[] = {arena_printf(&rig.test.arena, "MEMORY_FILE_PATH=%s", file), NULL};
+    CLEANUP(free) char *file = scratch_path(&rig.test.rig.scratch, "memory.jsonl");
+    const char *env[] = {arena_printf(&rig.test.rig.arena, "MEMORY_FILE_PATH=%s", file), NULL};
     mcp_rig_server(&rig, "memory", "node", SERVER("memory"), NULL)->env = env;
     open_ready(&rig);
     mcp_rig_call(&rig, "memory__create_entities",
@@ -108,13 +108,13 @@ static void test_memory(void **state)
 /* A call with the path of a file of the workspace, as this server wants it. */
 static void call_on(struct mcp_rig *rig, const char *tool, const char *file, const char *more)
 {
-    CLEANUP(free) char *arguments = xasprintf("{\"path\":\"%s/%s\"%s}", beneath_path(rig->test.env.root), file, more);
+    CLEANUP(free) char *arguments = xasprintf("{\"path\":\"%s/%s\"%s}", beneath_path(rig->test.rig.harness.root), file, more);
     mcp_rig_call(rig, tool, arguments);
 }
 
 static void check_file(const struct mcp_rig *rig, const char *name, const char *expected)
 {
-    CLEANUP(free) char *content = scratch_read(&rig->test.scratch, name, NULL);
+    CLEANUP(free) char *content = scratch_read(&rig->test.rig.scratch, name, NULL);
     assert_string_equal(content ? content : "(none)", expected);
 }
 
@@ -123,9 +123,9 @@ static void test_filesystem(void **state)
     struct mcp_rig rig;
     (void)state;
     mcp_rig_init(&rig);
-    scratch_write(&rig.test.scratch, "ws/a.txt", "alpha\nbeta\ngamma\n");
-    scratch_write(&rig.test.scratch, "ws/dos.txt", "one\r\ntwo\r\n");
-    mcp_rig_server(&rig, "fs", "node", SERVER("filesystem"), beneath_path(rig.test.env.root), NULL);
+    scratch_write(&rig.test.rig.scratch, "work/a.txt", "alpha\nbeta\ngamma\n");
+    scratch_write(&rig.test.rig.scratch, "work/dos.txt", "one\r\ntwo\r\n");
+    mcp_rig_server(&rig, "fs", "node", SERVER("filesystem"), beneath_path(rig.test.rig.harness.root), NULL);
     open_ready(&rig);
     check_class(&rig, "fs__read_text_file", EFFECT_READ_ONLY, true);
     check_class(&rig, "fs__create_directory", EFFECT_LOCAL_WRITE, true);
@@ -141,28 +141,28 @@ static void test_filesystem(void **state)
     call_on(&rig, "fs__edit_file", "a.txt", ",\"edits\":[{\"oldText\":\"beta\",\"newText\":\"BETA\"}]");
     assert_string_equal(rig.test.shown->items[0].path, "a.txt");
     assert_string_equal(rig.test.shown->items[0].new.bytes, "alpha\nBETA\ngamma\n");
-    check_file(&rig, "ws/a.txt", "alpha\nBETA\ngamma\n");
+    check_file(&rig, "work/a.txt", "alpha\nBETA\ngamma\n");
     call_on(&rig, "fs__edit_file", "a.txt", ",\"edits\":[{\"oldText\":\"not there\",\"newText\":\"x\"}]");
     check_has(mcp_rig_error(&rig), "not there");
     assert_int_equal(rig.test.questions, 1); /* nobody was asked about what cannot be done */
     call_on(&rig, "fs__edit_file", "dos.txt", ",\"edits\":[{\"oldText\":\"two\",\"newText\":\"TWO\"}]");
-    check_file(&rig, "ws/dos.txt", rig.test.shown->items[0].new.bytes);
+    check_file(&rig, "work/dos.txt", rig.test.shown->items[0].new.bytes);
 
-    const char *root = beneath_path(rig.test.env.root);
+    const char *root = beneath_path(rig.test.rig.harness.root);
     CLEANUP(free) char *move = xasprintf("{\"source\":\"%s/dos.txt\",\"destination\":\"%s/moved.txt\"}", root, root);
     mcp_rig_call(&rig, "fs__move_file", move);
     assert_int_equal(rig.test.shown->count, 2); /* a file that goes, and one that comes */
     assert_false(rig.test.shown->items[0].new.exists);
-    check_file(&rig, "ws/moved.txt", rig.test.shown->items[1].new.bytes);
-    assert_false(scratch_exists(&rig.test.scratch, "ws/dos.txt"));
+    check_file(&rig, "work/moved.txt", rig.test.shown->items[1].new.bytes);
+    assert_false(scratch_exists(&rig.test.rig.scratch, "work/dos.txt"));
 
     call_on(&rig, "fs__write_file", "b.txt", ",\"content\":\"new\\n\"");
-    check_file(&rig, "ws/b.txt", "new\n");
-    rig.test.verdict = (struct verdict){.decision = DECISION_DENIED, .by = BY_KEY};
+    check_file(&rig, "work/b.txt", "new\n");
+    rig.test.decision = (struct decision){.kind = DECISION_DENIED, .by = BY_KEY};
     call_on(&rig, "fs__write_file", "b.txt", ",\"content\":\"other\\n\"");
-    check_file(&rig, "ws/b.txt", "new\n");
+    check_file(&rig, "work/b.txt", "new\n");
     call_on(&rig, "fs__create_directory", "sub", "");
-    assert_false(scratch_exists(&rig.test.scratch, "ws/sub"));
+    assert_false(scratch_exists(&rig.test.rig.scratch, "work/sub"));
     mcp_rig_release(&rig);
 }
 

@@ -87,7 +87,7 @@ static bool call_again(struct mcp_rig *rig, const struct recording *recording, s
     if (!tool || registry_validate(rig->registry, tool, value, NULL))
         return false;
     json_write(&arguments, value, JSON_COMPACT);
-    char *kept = arena_strdup(&rig->test.arena, arguments.buf);
+    char *kept = arena_strdup(&rig->test.rig.arena, arguments.buf);
     struct bounded_call *call = mcp_rig_begin(rig, name, kept);
     if (!answer) /* it was cancelled then */
         bounded_cancel(call);

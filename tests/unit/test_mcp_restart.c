@@ -52,13 +52,13 @@ static void test_one_that_never_comes_back_is_given_up(void **state)
     mcp_rig_init(&rig);
     hurry(&rig);
     rig.pace.steady_us = 0; /* counts when it is ready, which it never is again */
-    CLEANUP(free) char *file = scratch_path(&rig.test.scratch, "starts");
-    const char *env[] = {arena_printf(&rig.test.arena, "FAKE_MCP_STARTS=%s", file), NULL};
+    CLEANUP(free) char *file = scratch_path(&rig.test.rig.scratch, "starts");
+    const char *env[] = {arena_printf(&rig.test.rig.arena, "FAKE_MCP_STARTS=%s", file), NULL};
     mcp_rig_fake(&rig, "f", "dies-later", NULL)->env = env;
     mcp_rig_open(&rig, LONG_S);
     mcp_rig_call(&rig, "f__die", "{}");
     mcp_rig_until(&rig, MCP_FAILED);
-    CLEANUP(free) char *starts = scratch_read(&rig.test.scratch, "starts", NULL);
+    CLEANUP(free) char *starts = scratch_read(&rig.test.rig.scratch, "starts", NULL);
     assert_string_equal(starts, "xxxxx"); /* once, and four times more */
     mcp_rig_call(&rig, "f__echo", "{}");
     check_has(mcp_rig_error(&rig), "the tool server f is gone: it ended with status 7");

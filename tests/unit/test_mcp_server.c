@@ -206,7 +206,7 @@ static void test_roots_are_the_workspace_and_the_environment_is_small(void **sta
     mcp_rig_open(&rig, LONG_S);
     mcp_rig_call(&rig, "f__roots", "{}");
     check_has(mcp_rig_output(&rig), "file:///");
-    check_has(mcp_rig_output(&rig), "/ws\\\"");
+    check_has(mcp_rig_output(&rig), "/work\\\"");
     mcp_rig_call(&rig, "f__environment", "{}");
     check_has(mcp_rig_output(&rig), "FAKE_SECRET");
     assert_null(strstr(mcp_rig_output(&rig), "FAKE_LEAK"));

@@ -18,14 +18,14 @@
     struct mcp_rig rig;                                                                                                \
     (void)state;                                                                                                       \
     mcp_rig_init(&rig);                                                                                                \
-    scratch_write(&rig.test.scratch, "ws/a.txt", "one\ntwo\n");                                                        \
+    scratch_write(&rig.test.rig.scratch, "work/a.txt", "one\ntwo\n");                                                        \
     mcp_rig_fake(&rig, "f", __VA_ARGS__);                                                                              \
     mcp_rig_open(&rig, LONG_S)
 
 static void check_file(const struct mcp_rig *rig, const char *name, const char *expected)
 {
-    CLEANUP(free) char *path = xasprintf("ws/%s", name);
-    CLEANUP(free) char *content = scratch_read(&rig->test.scratch, path, NULL);
+    CLEANUP(free) char *path = xasprintf("work/%s", name);
+    CLEANUP(free) char *content = scratch_read(&rig->test.rig.scratch, path, NULL);
     if (expected)
         assert_string_equal(content ? content : "(none)", expected);
     else
@@ -45,7 +45,7 @@ static void check_shown(const struct mcp_rig *rig, const char *path, const char 
 
 static void deny(struct mcp_rig *rig)
 {
-    rig->test.verdict = (struct verdict){.decision = DECISION_DENIED, .by = BY_KEY};
+    rig->test.decision = (struct decision){.kind = DECISION_DENIED, .by = BY_KEY};
 }
 
 static void test_the_content_of_a_file_is_shown_and_written(void **state)
@@ -94,7 +94,7 @@ static void test_a_dry_run_of_a_stranger_is_asked_about(void **state)
     struct mcp_rig rig;
     (void)state;
     mcp_rig_init(&rig);
-    scratch_write(&rig.test.scratch, "ws/a.txt", "one\ntwo\n");
+    scratch_write(&rig.test.rig.scratch, "work/a.txt", "one\ntwo\n");
     mcp_rig_fake(&rig, "f", NULL)->trust = false;
     mcp_rig_open(&rig, LONG_S);
     deny(&rig);
@@ -134,14 +134,14 @@ static void test_what_was_written_is_looked_at(void **state)
 
 static void link_to(const struct mcp_rig *rig, const char *target, const char *name)
 {
-    CLEANUP(free) char *below = xasprintf("ws/%s", name);
-    CLEANUP(free) char *path = scratch_path(&rig->test.scratch, below);
+    CLEANUP(free) char *below = xasprintf("work/%s", name);
+    CLEANUP(free) char *path = scratch_path(&rig->test.rig.scratch, below);
     unlink(path);
     assert_int_equal(symlink(target, path), 0);
 }
 
 /* Between the last look at the file and the server's write. */
-static void turn_the_link(struct test_host *test)
+static void turn_the_link(struct write_rig *test)
 {
     link_to(CONTAINER_OF(test, struct mcp_rig, test), ".git", "l");
 }
@@ -149,8 +149,8 @@ static void turn_the_link(struct test_host *test)
 static void test_a_link_is_resolved_for_the_server(void **state)
 {
     OPEN(rig, NULL);
-    scratch_mkdir(&rig.test.scratch, "ws/d");
-    scratch_mkdir(&rig.test.scratch, "ws/.git");
+    scratch_mkdir(&rig.test.rig.scratch, "work/d");
+    scratch_mkdir(&rig.test.rig.scratch, "work/.git");
     link_to(&rig, "d", "l");
     rig.test.on_checkpoint = turn_the_link;
     mcp_rig_call(&rig, "f__write_file", "{\"path\":\"l/x\",\"content\":\"three\\n\"}");
@@ -166,12 +166,11 @@ static void edit_to(struct mcp_rig *rig, const char *text)
 {
     struct change_set *edited = change_set_copy(rig->test.shown);
     change_side_set(&edited->items[0].new, text, strlen(text), 0644);
-    rig->test.verdict = (struct verdict){.decision = DECISION_EDITED, .by = BY_KEY, .edited = edited};
+    rig->test.decision = (struct decision){.kind = DECISION_EDITED, .by = BY_KEY, .edited = edited};
 }
 
-static void edit_shown(struct test_host *test, struct bounded_call *call)
+static void edit_shown(struct write_rig *test)
 {
-    (void)call;
     edit_to(CONTAINER_OF(test, struct mcp_rig, test), "what the user wants\n");
 }
 
@@ -183,20 +182,20 @@ static void test_what_the_user_made_of_it_is_written(void **state)
     check_file(&rig, "a.txt", "what the user wants\n");
     if (!strstr(mcp_rig_output(&rig), "wrote it")) /* by the server, with another content */
         fail_msg("%s", mcp_rig_output(&rig));
-    change_set_free(rig.test.verdict.edited);
-    scratch_write(&rig.test.scratch, "ws/a.txt", "one\ntwo\n");
+    change_set_free(rig.test.decision.edited);
+    scratch_write(&rig.test.rig.scratch, "work/a.txt", "one\ntwo\n");
     mcp_rig_call(&rig, "f__edit_file", "{\"path\":\"a.txt\",\"new\":\"three\"}");
     check_file(&rig, "a.txt", "what the user wants\n");
     if (!strstr(mcp_rig_output(&rig), "not by the server"))
         fail_msg("%s", mcp_rig_output(&rig));
-    change_set_free(rig.test.verdict.edited);
+    change_set_free(rig.test.decision.edited);
     mcp_rig_release(&rig);
 }
 
 static void test_what_has_no_diff_is_asked_about_all_the_same(void **state)
 {
     OPEN(rig, NULL);
-    CLEANUP(free) char *outside = scratch_path(&rig.test.scratch, "outside.txt");
+    CLEANUP(free) char *outside = scratch_path(&rig.test.rig.scratch, "outside.txt");
     CLEANUP(free) char *arguments = xasprintf("{\"path\":\"%s\",\"content\":\"x\"}", outside);
     mcp_rig_call(&rig, "f__write", "{\"text\":\"x\"}");
     assert_string_equal(mcp_rig_output(&rig), "{\"text\":\"written\"}");
@@ -301,8 +300,8 @@ static void test_a_tool_that_was_changed_is_refused(void **state)
     assert_string_equal(mcp_rig_output(&rig), "{\"text\":\"echo: hi\"}");
     mcp_rig_call(&rig, "f__write", "{}"); /* it then tells that its tools are others */
     const char *said = "";
-    int64_t late_us = loop_now_us(rig.test.loop) + SECONDS(LONG_S);
-    while (!*said && loop_now_us(rig.test.loop) < late_us) {
+    int64_t late_us = loop_now_us(rig.test.rig.loop) + SECONDS(LONG_S);
+    while (!*said && loop_now_us(rig.test.rig.loop) < late_us) {
         mcp_rig_call(&rig, "f__echo", "{}");
         const struct outcome *outcome = &rig.test.outcomes[--rig.test.outcome_count];
         said = outcome->type == OUTCOME_FAILURE ? "changed" : "";

@@ -5,10 +5,10 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "support/scratch.h"
-#include "tools/approval.h"
 #include "tools/change.h"
 #include "tools/named.h"
 #include "tools/protected.h"
+#include "turn/rules.h"
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -92,33 +92,39 @@ static void release(struct fixture *f)
     scratch_release(&f->scratch);
 }
 
+static struct decision judge(struct rules *rules, const struct change_set *set, const char *named, bool *nobody)
+{
+    struct rule_subject subject = {.turn = 1, .call = "c", .tool = "t", .changes = set, .named = named};
+    return rules_decide(rules, &subject, nobody);
+}
+
 /* Recordings, rules and modes that say yes: none of them counts. */
 static void test_nothing_allows_it(void **state)
 {
     (void)state;
-    static const enum approve_mode modes[] = {APPROVE_ASK, APPROVE_ALLOW, APPROVE_DENY};
+    static const enum rule_mode modes[] = {RULES_ASK, RULES_ALLOW, RULES_DENY};
     struct fixture f;
     setup_set(&f, ".git/hooks/x");
     for (size_t i = 0; i < COUNT_OF(modes) * 4; i++) {
         bool there = i % 2, recorded = i / 2 % 2, nobody;
-        enum approve_mode mode = modes[i / 4];
-        struct approval *approval = approval_new(mode, there);
-        struct verdict yes = {.decision = DECISION_APPROVED, .by = BY_KEY};
-        approval_allow(approval, "t", "a");
-        approval_allow(approval, "t", ".git/hooks/x");
+        enum rule_mode mode = modes[i / 4];
+        struct rules *rules = rules_new(mode, there);
+        struct decision yes = {.kind = DECISION_APPROVED, .by = BY_KEY};
+        rules_allow(rules, "t", "a");
+        rules_allow(rules, "t", ".git/hooks/x");
         if (recorded)
-            approval_record(approval, 1, "c", &yes);
-        struct verdict verdict = approval_judge(approval, 1, "c", "t", f.set, NULL, &nobody);
-        assert_int_equal(verdict.decision, there && mode != APPROVE_DENY ? DECISION_NONE : DECISION_DENIED);
+            rules_record(rules, 1, "c", &yes);
+        struct decision decision = judge(rules, f.set, NULL, &nobody);
+        assert_int_equal(decision.kind, there && mode != RULES_DENY ? DECISION_NONE : DECISION_DENIED);
         assert_int_equal(nobody, !there);
         if (!there) {
-            assert_int_equal(verdict.by, BY_POLICY);
-            assert_string_equal(verdict.reason,
+            assert_int_equal(decision.by, BY_POLICY);
+            assert_string_equal(decision.reason,
                                 ".git/hooks/x is protected (git runs the files in it): only a person can "
                                 "approve a write there, and there is none to ask");
         }
-        verdict_release(&verdict);
-        approval_free(approval);
+        decision_release(&decision);
+        rules_free(rules);
     }
     release(&f);
 }
@@ -129,14 +135,14 @@ static void test_a_recorded_no_holds(void **state)
     struct fixture f;
     bool nobody;
     setup_set(&f, ".keyturn/rules");
-    struct approval *approval = approval_new(APPROVE_ALLOW, true);
-    struct verdict no = {.decision = DECISION_DENIED, .by = BY_KEY};
-    approval_record(approval, 1, "c", &no);
-    struct verdict verdict = approval_judge(approval, 1, "c", "t", f.set, NULL, &nobody);
-    assert_int_equal(verdict.decision, DECISION_DENIED);
-    assert_int_equal(verdict.by, BY_RECORDING);
-    verdict_release(&verdict);
-    approval_free(approval);
+    struct rules *rules = rules_new(RULES_ALLOW, true);
+    struct decision no = {.kind = DECISION_DENIED, .by = BY_KEY};
+    rules_record(rules, 1, "c", &no);
+    struct decision decision = judge(rules, f.set, NULL, &nobody);
+    assert_int_equal(decision.kind, DECISION_DENIED);
+    assert_int_equal(decision.by, BY_RECORDING);
+    decision_release(&decision);
+    rules_free(rules);
     release(&f);
 }
 
@@ -148,23 +154,22 @@ static void test_named_and_dangerous(void **state)
     bool nobody;
     setup_set(&f, ".envrc");
     struct change_set *none = change_set_new();
-    struct approval *approval = approval_new(APPROVE_ALLOW, false);
-    approval_allow(approval, "t", NULL);
-    struct verdict verdict =
-        approval_judge(approval, 1, "c", "t", none, "names a protected place: .git/config (why)", &nobody);
-    assert_int_equal(verdict.decision, DECISION_DENIED);
-    assert_string_equal(verdict.reason,
+    struct rules *rules = rules_new(RULES_ALLOW, false);
+    rules_allow(rules, "t", NULL);
+    struct decision decision = judge(rules, none, "names a protected place: .git/config (why)", &nobody);
+    assert_int_equal(decision.kind, DECISION_DENIED);
+    assert_string_equal(decision.reason,
                         "this call names a protected place: .git/config (why): only a person can approve it, "
                         "and there is none to ask");
     assert_true(nobody);
-    verdict_release(&verdict);
-    verdict = approval_judge(approval, 1, "c", "t", none, NULL, &nobody);
-    assert_int_equal(verdict.decision, DECISION_APPROVED);
-    verdict_release(&verdict);
-    verdict = approval_judge(approval, 1, "c", "t", f.set, NULL, &nobody);
-    assert_int_equal(verdict.decision, DECISION_APPROVED);
-    verdict_release(&verdict);
-    approval_free(approval);
+    decision_release(&decision);
+    decision = judge(rules, none, NULL, &nobody);
+    assert_int_equal(decision.kind, DECISION_APPROVED);
+    decision_release(&decision);
+    decision = judge(rules, f.set, NULL, &nobody);
+    assert_int_equal(decision.kind, DECISION_APPROVED);
+    decision_release(&decision);
+    rules_free(rules);
     change_set_free(none);
     release(&f);
 }

@@ -38,6 +38,7 @@ struct fixture {
     struct hold_clock hold;
     struct trace trace;
     struct bounded_host host;
+    struct bounded_call *call;
     struct arena arena;
     struct outcome outcome;
     int outcomes;
@@ -112,11 +113,12 @@ static int start_server(struct server *server)
     return ntohs(address.sin_port);
 }
 
-static void on_done(struct bounded_host *host, struct bounded_call *call, struct outcome *take_outcome)
+static void on_done(struct bounded_host *host, void *data, struct outcome *take_outcome)
 {
     struct fixture *f = (struct fixture *)((char *)host - offsetof(struct fixture, host));
     size_t count;
-    const struct citation *citations = bounded_call_citations(call, &count);
+    const struct citation *citations = bounded_call_citations(f->call, &count);
+    (void)data;
     for (size_t i = 0; i < count; i++) {
         assert_true(citations[i].web);
         strbuf_addf(&f->cited, "%s ", citations[i].ref);
@@ -185,13 +187,14 @@ static bool was_asked(struct fixture *f, const char *text)
 
 static struct bounded_call *start_search(struct fixture *f, const char *arguments, double turn_s)
 {
-    return bounded_execute(&f->host, &(struct bounded_request){
-                                         .call = "c1",
-                                         .tool = &tool_web_search,
-                                         .arguments = json_parse(&f->arena, arguments, strlen(arguments), NULL),
-                                         .turn_due_us = hold_clock_now(&f->hold) + (int64_t)(turn_s * 1e6),
-                                         .cap_s = 45,
-                                     });
+    f->call = bounded_execute(&f->host, &(struct bounded_request){
+                                            .call = "c1",
+                                            .tool = &tool_web_search,
+                                            .arguments = json_parse(&f->arena, arguments, strlen(arguments), NULL),
+                                            .turn_due_us = hold_clock_now(&f->hold) + (int64_t)(turn_s * 1e6),
+                                            .cap_s = 45,
+                                        });
+    return f->call;
 }
 
 static void search(struct fixture *f, const char *arguments)

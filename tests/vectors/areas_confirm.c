@@ -2,12 +2,13 @@
  *
  * A case that names a built-in tool gets the built-in tool, with a counter around it; where it gives no arguments they
  * are made from the tool's own schema. Without a name, or with one that is not built in, a fake writes: one that
- * proposes as the built-in ones do, or, where no preview can be made, a foreign one that only asks in words.
+ * proposes and then writes itself, or, where no preview can be made, a foreign one that only asks in words.
  *
  * The file of a case is "file.txt" unless its arguments name another. It holds `before` (null: it is not there), or else
  * what an edit presupposes, or else "original bytes". Who is asked says `answer` (yes, unless the case says no) to the
  * first question; to a second one, which no case has an answer to, no. */
 
+#include "support/answers.h"
 #include "support/event_json.h"
 #include "areas.h"
 #include "base/mem.h"
@@ -48,14 +49,18 @@ struct flow {
     atomic_int confirmed;  /* of them with confirm_write */
     atomic_int saved_at_confirmed; /* checkpoints there were when it ran */
     const char *asked_tool;        /* as the question named it */
+
+    bool tool_writes;      /* it runs a second time, confirmed, to write; else what it proposed is committed */
+    bool allowed, applied; /* of the call that runs */
+    int saved_before;
 };
 
 /* ---- tools ---- */
 
-static void note_run(struct flow *flow, const struct tool_run *run)
+static void note_run(struct flow *flow, bool confirmed)
 {
     atomic_fetch_add(&flow->executions, 1);
-    if (!run->confirm_write)
+    if (!confirmed)
         return;
     atomic_fetch_add(&flow->confirmed, 1);
     atomic_store(&flow->saved_at_confirmed, atomic_load(&flow->saved));
@@ -65,7 +70,7 @@ static void counted_work(struct tool_run *run, struct tool_reply *reply)
 {
     const struct counted *counted = run->tool->data;
 
-    note_run(counted->flow, run);
+    note_run(counted->flow, run->confirm_write);
     run->tool = counted->real;
     counted->real->work(run, reply);
     run->tool = &counted->tool;
@@ -122,6 +127,7 @@ static const char *make_arguments(struct flow *flow, const struct tool *tool)
 static void answer(struct turn_rig *rig, const struct question *question)
 {
     struct flow *flow = rig->data;
+    struct intent no = answer_no(question, flow->reason);
     struct err err = ERR_INIT;
 
     flow->asked_tool = arena_strdup(&flow->v->arena, question->tool);
@@ -129,8 +135,9 @@ static void answer(struct turn_rig *rig, const struct question *question)
         turn_rig_file(rig, flow->path, flow->external);
     if (flow->raises) {
         /* Whoever is asked fails to say anything that counts: the answer is to another question. */
-        struct intent stray = {.type = INTENT_APPROVE, .approve = {.ask = question->ask, .digest = "none"}};
+        struct intent stray = answer_yes(question);
 
+        stray.answer.digest = "none";
         if (engine_submit(rig->engine, &stray, &err) == 0)
             vector_fail(flow->v, "expected an answer to something else to be refused got it taken");
         return;
@@ -139,17 +146,31 @@ static void answer(struct turn_rig *rig, const struct question *question)
     if (!question->again && strcmp(flow->answer, "yes") == 0)
         turn_rig_say_yes(rig, question);
     else
-        turn_rig_submit(rig, &(struct intent){.type = INTENT_DENY,
-                                              .deny = {.ask = question->ask, .reason = flow->reason}});
+        turn_rig_submit(rig, &no);
 }
 
-static void count_saved(struct sink *sink, const struct event *event, const struct session *session)
+/* What a built-in tool proposed is committed for it: that is its second execution, also when it fails. */
+static void count(struct sink *sink, const struct event *event, const struct session *session)
 {
     struct flow *flow = (struct flow *)((char *)sink - offsetof(struct flow, sink));
 
     (void)session;
     if (event->type == EVENT_CHECKPOINT_SAVED && event->checkpoint_saved.call)
         atomic_fetch_add(&flow->saved, 1);
+    if (event->type == EVENT_TOOL_STARTED) {
+        flow->allowed = flow->applied = false;
+        flow->saved_before = atomic_load(&flow->saved);
+    }
+    if (event->type == EVENT_WRITE_DECIDED)
+        flow->allowed = strcmp(event->write_decided.decision, "approved") == 0;
+    if (event->type == EVENT_WRITE_APPLIED && !flow->tool_writes) {
+        note_run(flow, true);
+        flow->applied = true;
+    }
+    if (event->type == EVENT_TOOL_FINISHED && !flow->tool_writes && flow->allowed && !flow->applied &&
+        strcmp(event->tool_finished.outcome, "failure") == 0 &&
+        (!flow->rig.harness.checkpoints || atomic_load(&flow->saved) > flow->saved_before))
+        note_run(flow, true);
 }
 
 /* ---- a case ---- */
@@ -162,7 +183,7 @@ static void open_rig(struct flow *flow)
     flow->rig.data = flow;
     flow->rig.answer = answer;
     flow->rig.sink.next = &flow->sink;
-    flow->sink.event = count_saved;
+    flow->sink.event = count;
     flow->store = flow->rig.harness.checkpoints;
     if (no_store)
         flow->rig.harness.checkpoints = NULL;
@@ -174,8 +195,8 @@ static void open_rig(struct flow *flow)
     if (flow->raises)
         flow->rig.harness.ask_timeout_ms = 60000; /* a question that got no answer ends there */
     if (in_is_null(v, "callback")) { /* nobody is there to be asked */
-        approval_free(flow->rig.harness.approval);
-        flow->rig.harness.approval = approval_new(APPROVE_ASK, false);
+        rules_free(flow->rig.harness.rules);
+        flow->rig.harness.rules = rules_new(RULES_ASK, false);
     }
     turn_rig_open(&flow->rig);
 }
@@ -234,6 +255,7 @@ static void choose_tool(struct flow *flow)
     if (!real || foreign || again)
         real = &flow->fake.tool;
     add_counted(flow, real);
+    flow->tool_writes = real == &flow->fake.tool;
     flow->tool = real->spec.name;
     if (args)
         json_write(&text, args, JSON_COMPACT);

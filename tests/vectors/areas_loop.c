@@ -289,13 +289,15 @@ struct late_facts {
 static void give_late_answer(struct loop_timer *timer)
 {
     struct late *late = (struct late *)((char *)timer - offsetof(struct late, answer_timer));
-    struct intent yes = {.type = INTENT_APPROVE, .approve = {.ask = late->ask, .digest = late->digest}};
-    struct intent no = {.type = INTENT_DENY, .deny = {.ask = late->ask}};
+    bool yes = strcmp(late->answer, "yes") == 0;
+    struct intent answer = {.type = INTENT_ANSWER,
+                            .answer = {.question = late->ask,
+                                       .digest = late->digest,
+                                       .decision = {.kind = yes ? DECISION_APPROVED : DECISION_DENIED}}};
     struct err err = ERR_INIT;
 
     /* Refused when the question is no longer open: that is the point of some cases. */
-    if (engine_submit(late->rig.engine, strcmp(late->answer, "yes") == 0 ? &yes : &no, &err) < 0 &&
-        engine_question(late->rig.engine))
+    if (engine_submit(late->rig.engine, &answer, &err) < 0 && engine_question(late->rig.engine))
         vector_fail(late->v, "expected an answer to the open question got it refused: %s", err.text);
 }
 
@@ -311,7 +313,7 @@ static void late_event(struct sink *sink, const struct event *event, const struc
         late->tool.cites = "late.txt";
     }
     if (event->type == EVENT_HELD && question && late->answer) {
-        late->ask = arena_strdup(&late->v->arena, question->ask);
+        late->ask = arena_strdup(&late->v->arena, question->id);
         late->digest = arena_strdup(&late->v->arena, question->digest);
         loop_timer_start(late->rig.loop, &late->answer_timer, loop_now_us(late->rig.loop) + late->answer_us,
                          give_late_answer);

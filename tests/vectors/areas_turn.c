@@ -336,11 +336,11 @@ struct execution {
     atomic_bool saw_cancel;
 };
 
-static void execution_done(struct bounded_host *host, struct bounded_call *call, struct outcome *take_outcome)
+static void execution_done(struct bounded_host *host, void *data, struct outcome *take_outcome)
 {
     struct execution *execution = (struct execution *)host;
 
-    (void)call;
+    (void)data;
     execution->outcome = *take_outcome;
     memset(take_outcome, 0, sizeof(*take_outcome));
 }

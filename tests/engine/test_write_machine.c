@@ -1,15 +1,16 @@
 /* One call, one outcome: the way of a write, and everything that must stop it. Answers that are not a plain yes are in
- * test_bounded_answer.c. */
+ * test_write_answer.c. */
 
 #include "base/beneath.h"
-#include "support/bounded_rig.h"
+#include "support/test.h"
+#include "support/writing.h"
 #include "tools/checkpoint.h"
 
 /* Yes and no */
 
-static void test_approved(void **state)
+WRITE_TEST(approved)
 {
-    struct bounded_rig *f = *state;
+    struct writing *f = *state;
     const struct outcome *outcome = run(f);
     assert_log(f, "ask c1, checkpoint c1, applied c1, result c1");
     assert_string_equal(outcome->result.output, "{\"ok\":true}");
@@ -17,53 +18,53 @@ static void test_approved(void **state)
     assert_int_equal(f->tool.confirmed, 1);
     assert_string_equal(f->tool.arguments, "{\"path\": \"x\"}"); /* of the second: as given */
     assert_string_equal(f->test.applied->files.items[0].path, "f.txt");
-    assert_int_equal(trace_state(&f->test.trace, "c1"), TRACE_COMPLETED);
+    assert_int_equal(trace_state(&f->test.turn->state.trace, "c1"), TRACE_COMPLETED);
     assert_file(f, "new\n");
 
     struct err err = ERR_INIT;
-    struct change_set *undo = checkpoint_undo(f->test.host.checkpoints, f->test.env.root, f->test.checkpoint, &err);
+    struct change_set *undo = checkpoint_undo(f->test.rig.harness.checkpoints, f->test.rig.harness.root, f->test.checkpoint, &err);
     assert_non_null(undo);
     assert_memory_equal(undo->items[0].new.bytes, "old\n", 4);
     change_set_free(undo);
 }
 
-static void test_approved_on_a_pool_thread(void **state)
+WRITE_TEST(approved_on_a_pool_thread)
 {
-    struct bounded_rig *f = *state;
+    struct writing *f = *state;
     fake_tool_on_pool(&f->tool);
     run(f);
     assert_log(f, "ask c1, checkpoint c1, applied c1, result c1");
     assert_file(f, "new\n");
 }
 
-static void test_approved_without_a_checkpoint_store(void **state)
+WRITE_TEST(approved_without_a_checkpoint_store)
 {
-    struct bounded_rig *f = *state;
-    struct checkpoints *store = f->test.host.checkpoints;
-    f->test.host.checkpoints = NULL;
+    struct writing *f = *state;
+    struct checkpoints *store = f->test.rig.harness.checkpoints;
+    f->test.rig.harness.checkpoints = NULL;
     run(f);
-    f->test.host.checkpoints = store;
+    f->test.rig.harness.checkpoints = store;
     assert_log(f, "ask c1, applied c1, result c1");
     assert_file(f, "new\n");
 }
 
-static void test_a_refusal_is_a_hard_stop(void **state)
+WRITE_TEST(a_refusal_is_a_hard_stop)
 {
-    struct bounded_rig *f = *state;
-    f->test.verdict = (struct verdict){.decision = DECISION_DENIED, .by = BY_KEY, .reason = (char[]){"use tabs"}};
+    struct writing *f = *state;
+    f->test.decision = (struct decision){.kind = DECISION_DENIED, .by = BY_KEY, .reason = "use tabs"};
     const struct outcome *outcome = run(f);
     assert_denied(outcome, DENIAL_WRITE_DENIED, "the user refused the write: use tabs");
     assert_log(f, "ask c1, denied c1");
     assert_int_equal(f->tool.executions, 1);
-    assert_int_equal(trace_state(&f->test.trace, "c1"), TRACE_DENIED);
+    assert_int_equal(trace_state(&f->test.turn->state.trace, "c1"), TRACE_DENIED);
     assert_file(f, "old\n");
 }
 
-static void test_every_refusal_says_whose_it_is(void **state)
+WRITE_TEST(every_refusal_says_whose_it_is)
 {
-    struct bounded_rig *f = *state;
+    struct writing *f = *state;
     static const struct {
-        enum decision decision;
+        enum decision_kind kind;
         enum decider by;
         const char *says;
     } cases[] = {
@@ -74,58 +75,60 @@ static void test_every_refusal_says_whose_it_is(void **state)
         {DECISION_EXPIRED, BY_RECORDING, "the user did not refuse it"},
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
-        f->test.verdict = (struct verdict){.decision = cases[i].decision, .by = cases[i].by};
+        f->test.decision = (struct decision){.kind = cases[i].kind, .by = cases[i].by};
         start(f);
-        test_host_run(&f->test);
+        write_rig_run(&f->test);
         assert_denied(&f->test.outcomes[i], DENIAL_WRITE_DENIED, cases[i].says);
     }
     assert_file(f, "old\n");
 }
 
-static void test_nobody_to_ask_means_no(void **state)
+WRITE_TEST(nobody_to_ask_means_no)
 {
-    struct bounded_rig *f = *state;
-    f->test.host.ask = NULL;
-    assert_denied(run(f), DENIAL_WRITE_DENIED, "nobody can be asked");
+    struct writing *f = *state;
+    rules_free(f->test.rig.harness.rules);
+    f->test.rig.harness.rules = rules_new(RULES_ASK, false);
+    assert_denied(run(f), DENIAL_WRITE_DENIED, "nobody is there to be asked");
+    assert_log(f, "denied c1");
     assert_file(f, "old\n");
 }
 
-static void test_only_the_first_answer_counts(void **state)
+WRITE_TEST(only_the_first_answer_counts)
 {
-    struct bounded_rig *f = *state;
+    struct writing *f = *state;
     f->test.never_answers = true;
-    struct bounded_call *call = start(f);
-    test_host_run(&f->test);
-    assert_false(bounded_decide(call, &(struct verdict){.decision = DECISION_NONE}));
-    f->test.verdict.decision = DECISION_DENIED;
-    test_host_answer(&f->test);
+    start(f);
+    write_rig_run(&f->test);
+    assert_string_equal(write_rig_say(&f->test, &(struct decision){.kind = DECISION_NONE}), "this is no answer");
+    f->test.decision.kind = DECISION_DENIED;
+    write_rig_answer(&f->test);
     assert_true(f->test.answered);
-    assert_false(bounded_decide(call, &(struct verdict){.decision = DECISION_APPROVED}));
-    test_host_run(&f->test);
+    assert_string_equal(write_rig_say(&f->test, &(struct decision){.kind = DECISION_APPROVED}),
+                        "this question is no longer open");
+    write_rig_run(&f->test);
     assert_log(f, "ask c1, denied c1");
     assert_file(f, "old\n");
 }
 
-static void test_two_yeses_write_once(void **state)
+WRITE_TEST(two_yeses_write_once)
 {
-    struct bounded_rig *f = *state;
+    struct writing *f = *state;
     f->test.never_answers = true;
-    struct bounded_call *call = start(f);
-    test_host_run(&f->test);
-    test_host_answer(&f->test);
-    assert_false(bounded_decide(call, &f->test.verdict));
-    test_host_run(&f->test);
+    start(f);
+    write_rig_run(&f->test);
+    write_rig_answer(&f->test);
+    assert_string_equal(write_rig_say(&f->test, &f->test.decision), "this question is no longer open");
+    write_rig_run(&f->test);
     assert_log(f, "ask c1, checkpoint c1, applied c1, result c1");
     assert_int_equal(f->tool.confirmed, 1);
 }
 
 /* Time */
 
-static void test_d31_an_answer_after_the_timeout_does_not_write(void **state)
+WRITE_TEST(d31_an_answer_after_the_timeout_does_not_write)
 {
-    struct bounded_rig *f = *state;
-    f->test.host.ask_runs_clock = true;
-    f->test.holds_clock = false;
+    struct writing *f = *state;
+    f->test.rig.harness.ask_runs_clock = f->test.turn->host.ask_runs_clock = true;
     f->test.answer_after_ms = 9000;
     const struct outcome *outcome = run(f);
     assert_int_equal(outcome->type, OUTCOME_TIMEOUT);
@@ -136,33 +139,21 @@ static void test_d31_an_answer_after_the_timeout_does_not_write(void **state)
     assert_file(f, "old\n");
 }
 
-static void test_d31_time_at_the_prompt_is_not_charged(void **state)
+WRITE_TEST(d31_time_at_the_prompt_is_not_charged)
 {
-    struct bounded_rig *f = *state;
+    struct writing *f = *state;
     f->tool.takes_ms = 1000;
     f->test.answer_after_ms = 30000;
     const struct outcome *outcome = run(f);
     assert_int_equal(outcome->type, OUTCOME_RESULT);
     assert_int_equal(outcome->elapsed_ms, 1000);
-    assert_int_equal(hold_clock_held(&f->test.hold), SECONDS(30));
+    assert_int_equal(hold_clock_held(&f->test.turn->clock), SECONDS(30));
     assert_file(f, "new\n");
 }
 
-static void test_d31_nor_when_the_host_forgets_to_hold_its_clock(void **state)
+WRITE_TEST(d31_after_the_answer_the_time_goes_on_where_it_stood)
 {
-    struct bounded_rig *f = *state;
-    f->tool.takes_ms = 1000;
-    f->test.answer_after_ms = 30000;
-    f->test.holds_clock = false;
-    const struct outcome *outcome = run(f);
-    assert_int_equal(outcome->type, OUTCOME_RESULT);
-    assert_int_equal(outcome->elapsed_ms, 1000);
-    assert_file(f, "new\n");
-}
-
-static void test_d31_after_the_answer_the_time_goes_on_where_it_stood(void **state)
-{
-    struct bounded_rig *f = *state;
+    struct writing *f = *state;
     f->tool.takes_ms = 3000;
     f->test.answer_after_ms = 30000;
     f->test.meanwhile = "theirs\n"; /* so the tool runs once more: 3 s + 3 s are more than the 5 s it has */
@@ -172,29 +163,23 @@ static void test_d31_after_the_answer_the_time_goes_on_where_it_stood(void **sta
     assert_file(f, "theirs\n");
 }
 
-static void close_gate(struct test_host *test)
+static void close_gate(struct write_rig *test)
 {
-    trace_close_writes(&test->trace);
+    trace_close_writes(&test->turn->state.trace);
 }
 
-static void close_gate_at_question(struct test_host *test, struct bounded_call *call)
+WRITE_TEST(d31_the_gate_is_looked_at_before_the_checkpoint)
 {
-    (void)call;
-    close_gate(test);
-}
-
-static void test_d31_the_gate_is_looked_at_before_the_checkpoint(void **state)
-{
-    struct bounded_rig *f = *state;
-    f->test.on_ask = close_gate_at_question;
+    struct writing *f = *state;
+    f->test.on_ask = close_gate;
     assert_denied(run(f), DENIAL_DEADLINE, "nothing was written");
     assert_log(f, "ask c1, denied c1");
     assert_file(f, "old\n");
 }
 
-static void test_d31_the_gate_is_looked_at_again_before_the_write(void **state)
+WRITE_TEST(d31_the_gate_is_looked_at_again_before_the_write)
 {
-    struct bounded_rig *f = *state;
+    struct writing *f = *state;
     f->test.on_checkpoint = close_gate;
     assert_denied(run(f), DENIAL_DEADLINE, "nothing was written");
     assert_log(f, "ask c1, checkpoint c1, denied c1");
@@ -202,9 +187,9 @@ static void test_d31_the_gate_is_looked_at_again_before_the_write(void **state)
     assert_file(f, "old\n");
 }
 
-static void test_a_commit_cannot_time_out(void **state)
+WRITE_TEST(a_commit_cannot_time_out)
 {
-    struct bounded_rig *f = *state;
+    struct writing *f = *state;
     f->tool.confirmed_ms = 60000;
     const struct outcome *outcome = run(f);
     assert_int_equal(outcome->type, OUTCOME_RESULT);
@@ -212,22 +197,22 @@ static void test_a_commit_cannot_time_out(void **state)
     assert_file(f, "new\n");
 }
 
-static void test_a_commit_is_told_even_when_the_gate_closed_meanwhile(void **state)
+WRITE_TEST(a_commit_is_told_even_when_the_gate_closed_meanwhile)
 {
-    struct bounded_rig *f = *state;
+    struct writing *f = *state;
     f->tool.confirmed_ms = 1000;
     start(f);
-    test_host_run_for(&f->test, 500);
-    trace_close_writes(&f->test.trace);
-    test_host_run(&f->test);
+    write_rig_run_for(&f->test, 500);
+    trace_close_writes(&f->test.turn->state.trace);
+    write_rig_run(&f->test);
     assert_log(f, "ask c1, checkpoint c1, applied c1, result c1");
 }
 
 /* Files that change */
 
-static void test_d31b_changed_file_is_asked_again(void **state)
+WRITE_TEST(d31b_changed_file_is_asked_again)
 {
-    struct bounded_rig *f = *state;
+    struct writing *f = *state;
     f->test.meanwhile = "theirs\n";
     const struct outcome *outcome = run(f);
     assert_int_equal(outcome->type, OUTCOME_RESULT);
@@ -237,15 +222,14 @@ static void test_d31b_changed_file_is_asked_again(void **state)
     assert_file(f, "new\n");
 }
 
-static void deny_the_second(struct test_host *test, struct bounded_call *call)
+static void deny_the_second(struct write_rig *test)
 {
-    (void)call;
-    test->verdict.decision = test->questions == 2 ? DECISION_DENIED : DECISION_APPROVED;
+    test->decision.kind = test->questions == 2 ? DECISION_DENIED : DECISION_APPROVED;
 }
 
-static void test_d31b_their_change_is_not_lost(void **state)
+WRITE_TEST(d31b_their_change_is_not_lost)
 {
-    struct bounded_rig *f = *state;
+    struct writing *f = *state;
     f->test.meanwhile = "theirs\n";
     f->test.on_ask = deny_the_second;
     assert_denied(run(f), DENIAL_WRITE_DENIED, "refused");
@@ -253,24 +237,24 @@ static void test_d31b_their_change_is_not_lost(void **state)
     assert_file(f, "theirs\n");
 }
 
-static void change_file(struct test_host *test)
+static void change_file(struct write_rig *test)
 {
-    scratch_write(&test->scratch, "ws/f.txt", "at the last moment\n");
+    scratch_write(&test->rig.scratch, "work/f.txt", "at the last moment\n");
 }
 
-static void test_d31b_a_change_after_the_comparison_stops_the_commit(void **state)
+WRITE_TEST(d31b_a_change_after_the_comparison_stops_the_commit)
 {
-    struct bounded_rig *f = *state;
+    struct writing *f = *state;
     f->test.on_checkpoint = change_file;
     assert_failed(run(f), true, "f.txt");
     assert_log(f, "ask c1, checkpoint c1, failure c1");
     assert_file(f, "at the last moment\n");
 }
 
-static void test_d43_no_checkpoint_no_write(void **state)
+WRITE_TEST(d43_no_checkpoint_no_write)
 {
-    struct bounded_rig *f = *state;
-    scratch_remove(&f->test.scratch, "undo");
+    struct writing *f = *state;
+    scratch_remove(&f->test.rig.scratch, "checkpoints");
     assert_failed(run(f), true, "nothing was written, because the old content could not be kept");
     assert_log(f, "ask c1, failure c1");
     assert_int_equal(f->tool.executions, 1);
@@ -279,31 +263,31 @@ static void test_d43_no_checkpoint_no_write(void **state)
 
 /* Foreign tools */
 
-static void test_d41_foreign_tools_ask_in_three_ways(void **state)
+WRITE_TEST(d41_foreign_tools_ask_in_three_ways)
 {
-    struct bounded_rig *f = *state;
+    struct writing *f = *state;
     static const enum fake_asking ways[] = {FAKE_ASKS_FIELD, FAKE_ASKS_ERROR, FAKE_ASKS_MESSAGE};
     for (size_t i = 0; i < COUNT_OF(ways); i++) {
         f->tool.asks = ways[i];
         strbuf_reset(&f->test.log);
         start(f);
-        test_host_run(&f->test);
+        write_rig_run(&f->test);
         assert_log(f, "ask c1, applied c1, result c1");
         assert_int_equal(f->test.shown->count, 0);
         assert_int_equal(f->tool.confirmed, (int)i + 1);
         assert_null(f->tool.approved);
     }
-    f->test.verdict.decision = DECISION_DENIED;
+    f->test.decision.kind = DECISION_DENIED;
     strbuf_reset(&f->test.log);
     start(f);
-    test_host_run(&f->test);
+    write_rig_run(&f->test);
     assert_log(f, "ask c1, denied c1");
     assert_int_equal(f->tool.confirmed, 3);
 }
 
-static void test_d41_only_the_exact_words_are_a_question(void **state)
+WRITE_TEST(d41_only_the_exact_words_are_a_question)
 {
-    struct bounded_rig *f = *state;
+    struct writing *f = *state;
     static const char *const outputs[] = {
         "{\"message\":\"write confirmation required\"}",
         "{\"message\":\"Write confirmation required.\"}",
@@ -316,21 +300,21 @@ static void test_d41_only_the_exact_words_are_a_question(void **state)
     for (size_t i = 0; i < COUNT_OF(outputs); i++) {
         f->tool.output = outputs[i];
         start(f);
-        test_host_run(&f->test);
+        write_rig_run(&f->test);
         assert_int_equal(f->test.outcomes[i].type, OUTCOME_RESULT);
     }
     assert_int_equal(f->test.questions, 0);
 }
 
-static void test_d42_a_tool_that_always_asks_is_asked_about_once(void **state)
+WRITE_TEST(d42_a_tool_that_always_asks_is_asked_about_once)
 {
-    struct bounded_rig *f = *state;
+    struct writing *f = *state;
     static const enum fake_asking ways[] = {FAKE_PROPOSES, FAKE_ASKS_FIELD, FAKE_ASKS_ERROR};
     f->tool.always_asks = true;
     for (size_t i = 0; i < COUNT_OF(ways); i++) {
         f->tool.asks = ways[i];
         start(f);
-        test_host_run(&f->test);
+        write_rig_run(&f->test);
         assert_failed(&f->test.outcomes[i], false, "asked for confirmation again");
         assert_int_equal(f->test.questions, (int)i + 1);
         assert_int_equal(f->tool.executions, 2 * ((int)i + 1));
@@ -338,123 +322,126 @@ static void test_d42_a_tool_that_always_asks_is_asked_about_once(void **state)
     assert_file(f, "old\n");
 }
 
-static void test_a_foreign_commit_is_neither_ours_nor_short(void **state)
+WRITE_TEST(a_foreign_commit_is_neither_ours_nor_short)
 {
-    struct bounded_rig *f = *state;
+    struct writing *f = *state;
     f->tool.asks = FAKE_ASKS_FIELD;
     f->tool.takes_ms = 4000;
     f->tool.confirmed_ms = 4000; /* a hard wait of its own: 4 s + 4 s are more than 5 s */
     start(f);
-    test_host_run(&f->test);
+    write_rig_run(&f->test);
     assert_int_equal(f->test.outcomes[0].type, OUTCOME_RESULT);
 
     f->tool.confirmed_hangs = true;
     start(f);
-    test_host_run(&f->test);
+    write_rig_run(&f->test);
     assert_int_equal(f->test.outcomes[1].type, OUTCOME_TIMEOUT);
     assert_false(f->test.outcomes[1].timeout.retryable);
 
     struct bounded_call *call = start(f);
-    test_host_run_for(&f->test, 5000);
+    write_rig_run_for(&f->test, 5000);
     bounded_cancel(call);
-    test_host_run(&f->test);
+    write_rig_run(&f->test);
     assert_failed(&f->test.outcomes[2], true, "what it wrote is not known");
     fake_tool_let_go(&f->tool);
 }
 
 /* Cancelling */
 
-static void test_cancel_while_asking(void **state)
+WRITE_TEST(cancel_while_asking)
 {
-    struct bounded_rig *f = *state;
+    struct writing *f = *state;
     f->test.never_answers = true;
     struct bounded_call *call = start(f);
-    test_host_run(&f->test);
+    write_rig_run(&f->test);
     bounded_cancel(call);
-    test_host_run(&f->test);
+    write_rig_run(&f->test);
     assert_failed(&f->test.outcomes[0], true, "cancelled by the user");
     assert_false(f->test.answered);
     assert_log(f, "ask c1, failure c1");
     assert_file(f, "old\n");
 }
 
-static void test_cancel_while_the_files_are_compared(void **state)
+WRITE_TEST(cancel_while_the_files_are_compared)
 {
-    struct bounded_rig *f = *state;
+    struct writing *f = *state;
     f->test.never_answers = true;
     struct bounded_call *call = start(f);
-    test_host_run(&f->test);
-    test_host_answer(&f->test);
+    write_rig_run(&f->test);
+    write_rig_answer(&f->test);
     assert_true(f->test.answered);
     bounded_cancel(call);
-    test_host_run(&f->test);
+    write_rig_run(&f->test);
     assert_log(f, "ask c1, failure c1, late c1 (0 ms)");
     assert_int_equal(f->tool.executions, 1);
     assert_file(f, "old\n");
 }
 
-static void stop_recording(struct test_host *test, struct bounded_call *call)
+static void stop_recording(struct write_rig *test)
 {
-    (void)call;
     test->cannot_record = true;
 }
 
-static void test_a_checkpoint_that_cannot_be_recorded_stops_the_write(void **state)
+WRITE_TEST(a_checkpoint_that_cannot_be_recorded_stops_the_write)
 {
-    struct bounded_rig *f = *state;
-    f->test.on_ask = stop_recording;
+    struct writing *f = *state;
+    f->test.on_decided = stop_recording;
     assert_failed(run(f), true, "cancelled by the user");
     assert_log(f, "ask c1, failure c1");
     assert_file(f, "old\n");
 }
 
-static void test_cancel_waits_for_a_commit(void **state)
+/* Any event of it may be the one that cannot be recorded, alone or with all that follow. */
+static bool run_refusing(size_t n, bool more, enum fake_asking asks)
 {
-    struct bounded_rig *f = *state;
+    void *state;
+    set_up_write(&state);
+    struct writing *f = state;
+    f->tool.asks = asks;
+    f->test.refuses = n;
+    f->test.refuses_more = more;
+    start(f);
+    write_rig_run(&f->test);
+    if (engine_question(f->test.rig.engine)) /* which nobody heard of */
+        assert_int_equal(write_rig_cancel(&f->test), 0);
+    write_rig_run(&f->test);
+    assert_int_equal(f->test.outcome_count, 1);
+    CLEANUP(free) char *kept = scratch_list(&f->test.rig.scratch, "checkpoints");
+    CLEANUP(free) char *text = scratch_read(&f->test.rig.scratch, "work/f.txt", NULL);
+    bool confirmed = f->tool.confirmed > 0;
+    if (confirmed) {
+        assert_int_equal(f->test.decisions, 1);
+        assert_int_equal(f->test.checkpoints, asks == FAKE_PROPOSES);
+    }
+    assert_string_equal(text, confirmed && asks == FAKE_PROPOSES ? "new\n" : "old\n");
+    assert_string_equal(kept, f->test.checkpoints ? f->test.checkpoint : "");
+    bool refused = f->test.emitted >= n;
+    tear_down_write(&state);
+    return refused;
+}
+
+TEST(nothing_is_written_that_is_not_recorded)
+{
+    static const enum fake_asking ways[] = {FAKE_PROPOSES, FAKE_ASKS_FIELD};
+    for (size_t i = 0; i < COUNT_OF(ways); i++)
+        for (int more = 0; more < 2; more++) {
+            size_t n = 1;
+            while (run_refusing(n, more, ways[i]))
+                n++;
+            assert_true(n > 6); /* proposed, held, decided, released, applied, finished */
+        }
+}
+
+WRITE_TEST(cancel_waits_for_a_commit)
+{
+    struct writing *f = *state;
     f->tool.confirmed_ms = 1000;
     struct bounded_call *call = start(f);
-    test_host_run_for(&f->test, 500);
+    write_rig_run_for(&f->test, 500);
     assert_int_equal(f->tool.confirmed, 1);
     bounded_cancel(call);
     assert_int_equal(f->tool.cancels, 0);
-    test_host_run(&f->test);
+    write_rig_run(&f->test);
     assert_log(f, "ask c1, checkpoint c1, applied c1, result c1");
     assert_file(f, "new\n");
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up_write, tear_down)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(test_approved),
-        TEST(test_approved_on_a_pool_thread),
-        TEST(test_approved_without_a_checkpoint_store),
-        TEST(test_a_refusal_is_a_hard_stop),
-        TEST(test_every_refusal_says_whose_it_is),
-        TEST(test_nobody_to_ask_means_no),
-        TEST(test_only_the_first_answer_counts),
-        TEST(test_two_yeses_write_once),
-        TEST(test_d31_an_answer_after_the_timeout_does_not_write),
-        TEST(test_d31_time_at_the_prompt_is_not_charged),
-        TEST(test_d31_nor_when_the_host_forgets_to_hold_its_clock),
-        TEST(test_d31_after_the_answer_the_time_goes_on_where_it_stood),
-        TEST(test_d31_the_gate_is_looked_at_before_the_checkpoint),
-        TEST(test_d31_the_gate_is_looked_at_again_before_the_write),
-        TEST(test_a_commit_cannot_time_out),
-        TEST(test_a_commit_is_told_even_when_the_gate_closed_meanwhile),
-        TEST(test_d31b_changed_file_is_asked_again),
-        TEST(test_d31b_their_change_is_not_lost),
-        TEST(test_d31b_a_change_after_the_comparison_stops_the_commit),
-        TEST(test_d43_no_checkpoint_no_write),
-        TEST(test_d41_foreign_tools_ask_in_three_ways),
-        TEST(test_d41_only_the_exact_words_are_a_question),
-        TEST(test_d42_a_tool_that_always_asks_is_asked_about_once),
-        TEST(test_a_foreign_commit_is_neither_ours_nor_short),
-        TEST(test_cancel_while_asking),
-        TEST(test_cancel_while_the_files_are_compared),
-        TEST(test_a_checkpoint_that_cannot_be_recorded_stops_the_write),
-        TEST(test_cancel_waits_for_a_commit),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,768 @@
+/* The machine that takes a write from a tool's proposal to the bytes on disk.
+ *
+ *  bounded: proposal ─► Q_DIFFING (pool: diff and counts; clocks stopped)
+ *                         ▼ write.proposed
+ *                       Q_GATE (with a breakpoint or stepping: held, released)
+ *                         ▼ rules_decide ── ask ─► Q_OPEN: held ◄──────────────────────────────┐
+ *                         │ allow, deny              │ write_answer, expiry                    │
+ *                         ▼◄─────────────────────────┘                                         │
+ *                       write.decided, synced; clocks run; not recorded ⇒ deny                 │
+ *              deny ◄─────┤ allow                                                              │
+ *                │        ▼                                                                    │
+ *                │      Q_CHECKING (pool: apply hunks or edits, compare with the disk, save a checkpoint)
+ *                │        ├─ a file changed ─► Q_RUNNING: the tool runs again ─► Q_DIFFING     │
+ *                │        ├─ nothing left, does not fit, writes closed ─► deny                 │
+ *                │        ├─ no checkpoint and a person is there ─► a new question: no_undo ───┘   otherwise fail
+ *                │        ▼ checkpoint.saved; not recorded ⇒ nothing is written
+ *                │      Q_COMMITTING (writes still open? pool: change_set_commit, or the tool runs confirmed)
+ *                ▼        ▼ write.applied
+ *              bounded_deny, bounded_finish ─► tool.finished ─► write_call_gone
+ *
+ *  event \ state    DIFFING             GATE                OPEN                CHECKING                COMMITTING
+ *  job done         diffs_made          –                   –                   checked                 committed
+ *  answer, expiry   refused             refused             write.decided       refused                 refused
+ *  call settled     closed, no event    decided: expired    decided: expired    closed; a checkpoint    ours: waited for
+ *                                                                               just saved is removed
+ *
+ * A job gets its inputs in the question and puts its results there; nobody else touches them until it is back. A question
+ * whose call was settled meanwhile waits in Q_CLOSED for its job, and what that brings is dropped.
+ *
+ * The diff made here is the only one: the screen shows it, the decision applies to it. The decision is in the journal
+ * before anything acts on it. From the proposal to the decision the clocks stand still. There is at most one question at a
+ * time, because calls that write run alone.
+ *
+ * A write whose old bytes cannot be kept is asked about again, as a question of its own that says so. Only a person
+ * answers that one: a rule was made for writes that can be undone.
+ *
+ * A call that shows no files may still name a protected place in its arguments (named.h). What was allowed to such calls
+ * does not hold for that one. */
+
+#include "write.h"
+#include "base/beneath.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "tools/checkpoint.h"
+#include "tools/diff.h"
+#include "tools/protected.h"
+#include "turn.h"
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#define DIFFS_MAX ((size_t)2 << 20) /* bytes of all diffs of a question in the record: a screen must be able to show it */
+
+#define QUESTION_OF(pointer, member) CONTAINER_OF(pointer, struct question, member)
+
+/* ---- on the pool ---- */
+
+/* The diff as text that takes at most `room` bytes of the record, or the line that says that it was cut. What is cut
+ * can only be decided as a whole. Returns the bytes that it takes. */
+static size_t fit_diff(struct strbuf *text, struct diff *diff, const struct change *change, size_t room)
+{
+    for (size_t fits = room;; fits /= 2) {
+        strbuf_reset(text);
+        diff_write(text, diff, change->path, change->old.exists, change->new.exists);
+        size_t len = json_printed_length(text->buf, text->len);
+        if (len <= room || !diff->hunk_count)
+            return len;
+        diff_cut(diff, fits);
+    }
+}
+
+/* Lines of the change's note about what a write cannot keep. */
+static struct event_strs list_losses(struct arena *arena, const struct change *change)
+{
+    const char *loses = change_loses(change);
+    size_t count = 0, room = 1;
+    if (!loses)
+        return (struct event_strs){0};
+    for (const char *at = loses; *at; at++)
+        room += *at == '\n';
+    const char **lines = arena_calloc(arena, room, sizeof(*lines));
+    for (const char *line = loses; *line; line += strcspn(line, "\n") + (line[strcspn(line, "\n")] != '\0'))
+        lines[count++] = arena_memdup0(arena, line, strcspn(line, "\n"));
+    return (struct event_strs){lines, count};
+}
+
+static struct diff **compare(const struct change_set *set)
+{
+    struct diff **diffs = xcalloc(set->count + 1, sizeof(struct diff *));
+    for (size_t i = 0; i < set->count; i++)
+        diffs[i] = change_diff(&set->items[i], NULL);
+    return diffs;
+}
+
+/* Compares the files of the proposal. A diff that cannot be made does not matter: the question is asked all the same. */
+static void make_diffs(struct loop_work *work)
+{
+    struct question *q = QUESTION_OF(work, work);
+    if (q->diffs) { /* the same proposal is asked about again, with the version that was approved */
+        if (q->revised && !q->revised_diffs)
+            q->revised_diffs = compare(q->revised);
+        return;
+    }
+    struct event_proposed_file *files = arena_calloc(&q->arena, q->changes->count + 1, sizeof(*files));
+    size_t room = DIFFS_MAX;
+    q->diffs = xcalloc(q->changes->count + 1, sizeof(struct diff *));
+    for (size_t i = 0; i < q->changes->count; i++) {
+        struct change *change = &q->changes->items[i];
+        struct err err = ERR_INIT;
+        CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
+        struct diff *diff = q->diffs[i] = change_diff(change, &err);
+        size_t takes = diff ? fit_diff(&text, diff, change, room) : 0;
+        const struct guarded *place = change->guard;
+        room -= takes < room ? takes : room;
+        change_count(change, diff);
+        files[i] = (struct event_proposed_file){
+            .path = change->path,
+            .old_digest = change->old.digest,
+            .new_digest = change->new.digest,
+            .through = change->through,
+            .protected = place && place->guard == GUARD_PROTECTED ? place->why : NULL,
+            .dangerous = place && place->guard != GUARD_PROTECTED ? place->why : NULL,
+            .loses = list_losses(&q->arena, change),
+            .added = (int64_t)change->counts.added,
+            .removed = (int64_t)change->counts.removed,
+            .binary = change->counts.binary,
+            .diff = diff ? arena_memdup0(&q->arena, text.buf, text.len) : NULL};
+    }
+    q->files = (struct event_proposed_file_list){files, q->changes->count};
+    q->named = named_find(&q->names, q->turn->harness->root);
+    change_set_digest(q->changes, q->digest);
+}
+
+/* Works out what is to be written, compares it with the disk and keeps the old bytes. */
+static void check_and_save(struct loop_work *work)
+{
+    struct question *q = QUESTION_OF(work, work);
+    const struct harness *harness = q->turn->harness;
+    enum decision_kind kind = q->decision.kind;
+    q->written = decision_apply(&q->decision, q->changes, q->diffs, &q->err);
+    if (!q->written || !q->written->count)
+        return;
+    change_set_count(q->written);
+    if (kind == DECISION_PARTIAL || kind == DECISION_EDITED)
+        decision_note(&q->note, &q->decision, q->changes, q->diffs, q->written);
+    q->failed = change_set_check(q->written, harness->root, &q->err);
+    if (q->failed || !harness->checkpoints || q->decision.without_undo)
+        return;
+    change_set_note_folders(q->written, harness->root);
+    q->checkpoint = checkpoint_save(harness->checkpoints, q->call_id, q->written, &q->err);
+}
+
+static void remove_checkpoint(struct loop_work *work)
+{
+    struct question *q = QUESTION_OF(work, work);
+    CLEANUP(free) char *id = steal(&q->checkpoint);
+    checkpoint_discard(q->turn->harness->checkpoints, id);
+}
+
+/* {"path":…,"applied":true,"added":…,"removed":…}; a move has from and to instead. */
+static char *describe_written(const struct question *q)
+{
+    const struct change_set *set = q->written;
+    struct strbuf out = STRBUF_INIT;
+    struct json_writer w = json_begin(&out);
+    size_t added = 0, removed = 0;
+    bool move = set->move && set->count == 2, binary = false;
+    for (size_t i = 0; i < set->count; i++) {
+        added += set->items[i].counts.added;
+        removed += set->items[i].counts.removed;
+        binary |= set->items[i].counts.binary;
+    }
+    json_open(&w, NULL, '{');
+    if (move) {
+        json_add_str(&w, "from", set->items[1].path);
+        json_add_str(&w, "to", set->items[0].path);
+    } else if (set->count == 1) {
+        json_add_str(&w, "path", set->items[0].path);
+    } else {
+        json_open(&w, "paths", '[');
+        for (size_t i = 0; i < set->count; i++)
+            json_add_str(&w, NULL, set->items[i].path);
+        json_close(&w, ']');
+    }
+    json_add_bool(&w, "applied", true);
+    if (set->count == 1 && !set->items[0].old.exists && set->items[0].new.exists)
+        json_add_bool(&w, "created", true);
+    if (set->count == 1 && !set->items[0].new.exists)
+        json_add_bool(&w, "deleted", true);
+    if (!move) {
+        json_add_int(&w, "added", (int64_t)added);
+        json_add_int(&w, "removed", (int64_t)removed);
+    }
+    if (binary && !move)
+        json_add_bool(&w, "binary", true);
+    if (q->changes->left_out)
+        json_add_str(&w, "left_out", q->changes->left_out);
+    if (q->note.len)
+        json_add_raw(&w, "approval", q->note.buf);
+    json_close(&w, '}');
+    return strbuf_detach(&out, NULL);
+}
+
+static void commit(struct loop_work *work)
+{
+    struct question *q = QUESTION_OF(work, work);
+    q->failed = change_set_commit(q->written, q->turn->harness->root, &q->err);
+    if (q->failed)
+        return;
+    CLEANUP(free) char *reply = describe_written(q);
+    output_shape_make(&q->reply, &reply);
+}
+
+/* ---- jobs ---- */
+
+static void start_job(struct question *q, enum question_state state, void (*run)(struct loop_work *),
+                      void (*done)(struct loop_work *))
+{
+    q->state = state;
+    q->job_out = true;
+    q->failed = 0;
+    q->err = (struct err)ERR_INIT;
+    q->turn->works++;
+    q->awaited = state == Q_CHECKING || state == Q_COMMITTING;
+    if (q->awaited)
+        bounded_job_out(q->running);
+    loop_work_start(q->turn->harness->loop, &q->work, run, done);
+}
+
+static void free_diffs(struct diff **diffs, const struct change_set *set)
+{
+    for (size_t i = 0; diffs && i < set->count; i++)
+        diff_free(diffs[i]);
+    free(diffs);
+}
+
+static void forget_version(struct question *q)
+{
+    free_diffs(steal(&q->revised_diffs), q->revised);
+    change_set_free(steal(&q->revised));
+}
+
+/* Forgets what an earlier version of the question was about. */
+static void question_reset(struct question *q)
+{
+    forget_version(q);
+    free_diffs(q->diffs, q->changes);
+    change_set_free(q->changes);
+    change_set_free(q->written);
+    decision_release(&q->decision);
+    free(q->checkpoint);
+    free(q->named);
+    free(q->no_undo);
+    strbuf_release(&q->note);
+    output_shape_release(&q->reply);
+    arena_release(&q->arena);
+    named_release(&q->names);
+}
+
+void question_free(struct question *q)
+{
+    if (!q)
+        return;
+    loop_timer_stop(q->turn->harness->loop, &q->expiry);
+    question_reset(q);
+    free(q);
+}
+
+static void let_go(struct question *q);
+
+static void checkpoint_removed(struct loop_work *work)
+{
+    struct question *q = QUESTION_OF(work, work);
+    struct turn *turn = q->turn;
+    turn->works--;
+    q->job_out = false;
+    let_go(q);
+    turn_maybe_free(turn);
+}
+
+/* The call is gone: frees the question as soon as nothing of it is under way. A checkpoint that is in no record is removed
+ * first. */
+static void let_go(struct question *q)
+{
+    if (q->job_out)
+        return;
+    if (q->checkpoint)
+        start_job(q, Q_CLOSED, remove_checkpoint, checkpoint_removed);
+    else
+        question_free(q);
+}
+
+/* The question whose job came back; NULL when its call was settled meanwhile: then what the job brings is dropped. */
+static struct question *job_back(struct loop_work *work)
+{
+    struct question *q = QUESTION_OF(work, work);
+    struct turn *turn = q->turn;
+    turn->works--;
+    q->job_out = false;
+    if (q->awaited && !bounded_job_back(q->running))
+        q->state = Q_CLOSED;
+    if (q->state != Q_CLOSED)
+        return q;
+    if (turn->question != q)
+        let_go(q);
+    turn_maybe_free(turn);
+    return NULL;
+}
+
+/* ---- moving on ---- */
+
+/* The turn still accepts writes, and nobody has settled this call. */
+static bool writes_open(const struct question *q)
+{
+    const struct trace *trace = &q->turn->state.trace;
+    return trace_accepting_writes(trace) && trace_state(trace, q->call_id) == TRACE_RUNNING;
+}
+
+static void stop_clock(struct question *q)
+{
+    q->since_us = loop_now_us(q->turn->harness->loop);
+    if (q->turn->harness->ask_runs_clock)
+        return;
+    hold_clock_stop(&q->turn->clock);
+    turn_clock_changed(q->turn);
+}
+
+/* The clocks stand still for the diff too, but that is not time anybody was waited for. */
+static void end_comparing(struct question *q)
+{
+    if (q->state == Q_DIFFING && !q->turn->harness->ask_runs_clock)
+        q->turn->comparing_us += loop_now_us(q->turn->harness->loop) - q->since_us;
+}
+
+/* No longer undecided: the clocks run. */
+static void start_clock(struct question *q)
+{
+    struct turn *turn = q->turn;
+    end_comparing(q);
+    loop_timer_stop(turn->harness->loop, &q->expiry);
+    if (q->state == Q_OPEN)
+        emit(&turn->emitter,
+             &(struct event){.type = EVENT_RELEASED, .released = {.gate = gate_name(GATE_WRITE), .by = "decision"}});
+    if (turn->harness->ask_runs_clock)
+        return;
+    hold_clock_go(&turn->clock);
+    turn_clock_changed(turn);
+}
+
+static void deny_closed(struct question *q)
+{
+    bounded_deny(q->running, DENIAL_DEADLINE,
+                 "the turn closed its writes before this one was made; nothing was written");
+}
+
+static void deny(struct question *q, const char *why)
+{
+    const char *reason = q->decision.reason;
+    CLEANUP(free) char *details = xasprintf("%s%s%s", why, reason ? ": " : "", reason ? reason : "");
+    bounded_deny(q->running, DENIAL_WRITE_DENIED, details);
+}
+
+static const char *who_denied(const struct decision *decision)
+{
+    if (decision->kind == DECISION_EXPIRED || decision->by == BY_TIMEOUT)
+        return "nobody answered in time, so the write was not made; the user did not refuse it";
+    switch (decision->by) {
+    case BY_POLICY:
+        return "the write was refused without asking";
+    case BY_RECORDING:
+        return "the write was refused in the recording";
+    case BY_KEY:
+    case BY_TIMEOUT:
+        break;
+    }
+    return decision->reason ? "the user refused the write" : "the user refused the write and gave no reason";
+}
+
+/* An edit may be of some of the files only. What is recorded is enough to write the same again. */
+static void emit_edit(const struct question *q, const struct change_set *edited)
+{
+    CLEANUP(strbuf) struct strbuf before = STRBUF_INIT;
+    CLEANUP(strbuf) struct strbuf after = STRBUF_INIT;
+    struct json_writer b = json_begin(&before), a = json_begin(&after);
+    json_open(&b, NULL, '[');
+    json_open(&a, NULL, '[');
+    for (size_t i = 0; i < edited->count; i++) {
+        const struct change *change = &edited->items[i];
+        const char *digest = NULL;
+        for (size_t k = 0; k < q->changes->count && !digest; k++)
+            if (strcmp(q->changes->items[k].path, change->path) == 0)
+                digest = q->changes->items[k].new.digest;
+        json_open(&b, NULL, '{');
+        json_add_str(&b, "path", change->path);
+        json_add_str(&b, "digest", digest);
+        json_close(&b, '}');
+        json_open(&a, NULL, '{');
+        json_add_str(&a, "path", change->path);
+        if (change->new.exists) {
+            json_add_strn(&a, "text", change->new.bytes, change->new.len);
+            json_add_int(&a, "mode", change->new.mode);
+        }
+        json_close(&a, '}');
+    }
+    json_close(&b, ']');
+    json_close(&a, ']');
+    emit(&q->turn->emitter,
+         &(struct event){.type = EVENT_EDITED,
+                         .edited = {.what = "write", .call = q->call_id, .before = before.buf, .after = after.buf}});
+}
+
+static void checked(struct loop_work *work);
+
+/* Records a decision and acts on it; -1 when it does not fit the proposal. One that cannot be recorded is a no. Before the
+ * diff was made nothing was asked, and there is nothing to answer in the journal. */
+static int decided(struct question *q, const struct decision *decision, struct err *err)
+{
+    struct turn *turn = q->turn;
+    int64_t waited_us = q->state == Q_OPEN ? loop_now_us(turn->harness->loop) - q->since_us : 0;
+    CLEANUP(free) char *waived = decision->without_undo ? xasprintf("without undo: %s", q->no_undo) : NULL;
+    struct decision unrecorded = {
+        .kind = DECISION_DENIED, .by = BY_POLICY, .reason = "the decision could not be recorded"};
+    if ((decision->kind == DECISION_PARTIAL || decision->kind == DECISION_EDITED) &&
+        decision_fits(decision, q->changes, err) < 0)
+        return -1;
+    if (decision->kind == DECISION_EDITED)
+        emit_edit(q, decision->edited);
+    if (q->recorded &&
+        emit(&turn->emitter, &(struct event){.type = EVENT_WRITE_DECIDED,
+                                             .write_decided = {.ask = q->id,
+                                                               .decision = decision_name(decision->kind),
+                                                               .by = decider_name(decision->by),
+                                                               .reason = waived ? waived : decision->reason,
+                                                               .hunks = decision->hunks,
+                                                               .waited_ms = waited_us / 1000}}) < 0)
+        decision = &unrecorded;
+    decision_release(&q->decision);
+    q->decision = decision_copy(decision);
+    decision = &q->decision;
+    turn_state_decided(&turn->state, "%s %s: %s by %s%s%s", q->tool,
+                       q->changes->count ? q->changes->items[0].path : "",
+                       decision_denies(decision) ? "refused" : decision_name(decision->kind),
+                       decider_name(decision->by), decision->reason ? ": " : "",
+                       decision->reason ? decision->reason : "");
+    start_clock(q);
+    bounded_resume(q->running);
+    change_set_free(q->written);
+    q->written = NULL;
+    strbuf_reset(&q->note);
+    if (decision_denies(decision)) {
+        q->state = Q_CLOSED;
+        deny(q, who_denied(decision));
+    } else {
+        start_job(q, Q_CHECKING, check_and_save, checked);
+    }
+    return 0;
+}
+
+static void expired(struct loop_timer *timer)
+{
+    struct question *q = QUESTION_OF(timer, expiry);
+    CLEANUP(free)
+    char *reason =
+        xasprintf("nobody answered within %lld s", (long long)(q->turn->harness->ask_timeout_ms / 1000));
+    struct decision decision = {.kind = DECISION_EXPIRED, .by = BY_TIMEOUT, .reason = reason};
+    if (bounded_waits(q->running) && decided(q, &decision, NULL) < 0)
+        BUG("a question could not expire");
+}
+
+void write_touch(struct turn *turn)
+{
+    struct loop *loop = turn->harness->loop;
+    struct question *q = turn->question;
+    if (turn->harness->ask_timeout_ms <= 0)
+        return;
+    q->due_us = loop_now_us(loop) + turn->harness->ask_timeout_ms * 1000;
+    loop_timer_start(loop, &q->expiry, q->due_us, expired);
+}
+
+static void ask_person(struct question *q)
+{
+    q->state = Q_OPEN;
+    q->since_us = loop_now_us(q->turn->harness->loop);
+    emit(&q->turn->emitter,
+         &(struct event){.type = EVENT_HELD, .held = {.gate = gate_name(GATE_WRITE), .call = q->call_id}});
+    write_touch(q->turn);
+}
+
+/* By the rules, or by a person. */
+static void decide(struct turn *turn, struct turn_call *call)
+{
+    struct question *q = turn->question;
+    struct err err = ERR_INIT;
+    bool no_person = false;
+    if (!q || q->call != call || q->state != Q_GATE || !bounded_waits(q->running))
+        return; /* cancelled or timed out while it stood at the gate */
+    if (q->no_undo) {
+        ask_person(q);
+        return;
+    }
+    struct rule_subject subject = {
+        .turn = turn->number, .call = q->call_id, .tool = q->tool, .changes = q->changes, .named = q->named};
+    CLEANUP(decision) struct decision decision = rules_decide(turn->harness->rules, &subject, &no_person);
+    if (no_person)
+        engine_set_nobody_asked(turn->engine, q->named || protected_in(q->changes) ? decision.reason : NULL);
+    if (decision.kind == DECISION_NONE) {
+        ask_person(q);
+    } else if (decided(q, &decision, &err) < 0) {
+        CLEANUP(free) char *reason = xasprintf("the recorded decision does not fit: %s", err.text);
+        if (decided(q, &(struct decision){.kind = DECISION_DENIED, .by = decision.by, .reason = reason}, NULL) < 0)
+            BUG("a question could not be closed");
+    }
+}
+
+/* The proposal is in the journal; it stands at the gate, or is decided at once. */
+static void diffs_made(struct loop_work *work)
+{
+    struct question *q = job_back(work);
+    if (!q)
+        return;
+    struct turn *turn = q->turn;
+    struct gate_view view = {.gate = GATE_WRITE,
+                             .tool = q->call->tool,
+                             .effect = q->call->effect,
+                             .arguments = q->call->parsed,
+                             .changes = q->changes};
+    end_comparing(q);
+    q->state = Q_GATE;
+    q->recorded = true;
+    emit(&turn->emitter, &(struct event){.type = EVENT_WRITE_PROPOSED,
+                                         .write_proposed = {.call = q->call_id, .ask = q->id, .files = q->files}});
+    if (!turn_hold_at(turn, &view, q->call, decide))
+        decide(turn, q->call);
+}
+
+static void name_question(struct question *q)
+{
+    snprintf(q->id, sizeof(q->id), "a%" PRIu64, engine_next_ask(q->turn->engine));
+}
+
+/* Recorded before anything is written, so that the way back can be found. -1: it is not. */
+static int emit_checkpoint(struct question *q)
+{
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
+    CLEANUP(free) char *id = q->checkpoint;
+    int recorded = emit(&q->turn->emitter,
+                        &(struct event){.type = EVENT_CHECKPOINT_SAVED,
+                                        .checkpoint_saved = {.checkpoint = id,
+                                                             .call = q->call_id,
+                                                             .paths = turn_list_paths(&arena, q->written)}});
+    q->checkpoint = recorded < 0 ? steal(&id) : NULL; /* what is not in the record is removed later */
+    return recorded;
+}
+
+/* The write can be made only without an undo: whoever is there says whether to. */
+static void ask_without_undo(struct question *q)
+{
+    free(q->no_undo);
+    q->no_undo = xstrdup(q->err.text);
+    forget_version(q);
+    q->revised = steal(&q->decision.edited);
+    q->revising = 0;
+    q->recorded = false; /* it is another question, which nobody has heard of yet */
+    name_question(q);
+    bounded_pause(q->running);
+    stop_clock(q);
+    start_job(q, Q_DIFFING, make_diffs, diffs_made);
+}
+
+/* A yes to something that is no longer so counts for nothing: the tool proposes anew and the user is asked anew. */
+static void propose_again(struct question *q)
+{
+    q->again = true;
+    q->moved = q->err.code == ESTALE;
+    q->state = Q_RUNNING;
+    bounded_run_again(q->running);
+}
+
+static void committed(struct loop_work *work)
+{
+    struct question *q = job_back(work);
+    if (q && q->failed)
+        bounded_fail(q->running, true, q->err.text);
+    else if (q)
+        bounded_finish(q->running, q->written, &q->reply);
+}
+
+static void checked(struct loop_work *work)
+{
+    struct question *q = job_back(work);
+    if (!q)
+        return;
+    bool wants_checkpoint = q->turn->harness->checkpoints && !q->decision.without_undo && q->written &&
+                            q->written->count;
+    if (!q->written) {
+        CLEANUP(free) char *why = xasprintf("the answer does not fit what was proposed: %s", q->err.text);
+        bounded_deny(q->running, DENIAL_WRITE_DENIED, why);
+    } else if (q->changes->count && !q->written->count) {
+        deny(q, "the user kept no part of what was proposed");
+    } else if (q->failed) {
+        propose_again(q);
+    } else if (!writes_open(q)) {
+        deny_closed(q);
+    } else if (wants_checkpoint && !q->checkpoint && q->turn->harness->interactive) {
+        ask_without_undo(q);
+    } else if (wants_checkpoint && !q->checkpoint) {
+        CLEANUP(free)
+        char *why = xasprintf("nothing was written, because the old content could not be kept: %s", q->err.text);
+        bounded_fail(q->running, true, why);
+    } else if (q->checkpoint && emit_checkpoint(q) < 0) {
+        bounded_cancel(q->running);
+    } else if (!writes_open(q)) { /* closed by who heard of the checkpoint */
+        if (bounded_waits(q->running))
+            deny_closed(q);
+    } else if (q->tool_writes) {
+        q->state = Q_COMMITTING;
+        bounded_run_confirmed(q->running, q->changes, q->changes->count ? q->written : NULL, q->note.buf);
+    } else {
+        bounded_commit(q->running);
+        start_job(q, Q_COMMITTING, commit, committed);
+    }
+}
+
+/* ---- from outside ---- */
+
+void write_propose(struct bounded_host *host, struct bounded_call *running, struct change_set *take_changes,
+                   bool tool_writes)
+{
+    struct turn *turn = CONTAINER_OF(host, struct turn, host);
+    struct turn_call *call = bounded_call_data(running);
+    bounded_pause(running);
+    struct question *before = turn->question;
+    bool again = before && before->call == call;
+    struct question *q = again ? before : xcalloc(1, sizeof(*q));
+    if (before && !again && before->state != Q_CLOSED) {
+        change_set_free(take_changes);
+        free(q);
+        bounded_deny(running, DENIAL_WRITE_DENIED, "another call is waiting to write; ask again after it");
+        return;
+    }
+    if (before && !again)
+        let_go(before);
+    if (again)
+        question_reset(q);
+    turn->question = q;
+    *q = (struct question){.turn = turn,
+                           .call = call,
+                           .running = running,
+                           .changes = take_changes,
+                           .tool_writes = tool_writes,
+                           .again = again,
+                           .moved = again && q->moved,
+                           .note = STRBUF_INIT,
+                           .arena = ARENA_INIT};
+    /* Copies: a job of it may still be out when the calls are gone. */
+    q->call_id = arena_strdup(&q->arena, call->id);
+    q->tool = arena_strdup(&q->arena, call->name);
+    name_question(q);
+    named_init(&q->names);
+    if (!take_changes->count)
+        named_collect(&q->names, call->parsed);
+    stop_clock(q);
+    start_job(q, Q_DIFFING, make_diffs, diffs_made);
+}
+
+static bool is_undecided(const struct question *q)
+{
+    return q && (q->state == Q_DIFFING || q->state == Q_GATE || q->state == Q_OPEN);
+}
+
+int write_answer(struct turn *turn, const char *id, const char *digest, const struct decision *decision,
+                 struct err *err)
+{
+    struct question *q = turn ? turn->question : NULL;
+    if (!q || q->state != Q_OPEN || !bounded_waits(q->running) || !id || strcmp(id, q->id) != 0)
+        return err_set(err, "this question is no longer open");
+    if (decision->kind == DECISION_NONE)
+        return err_set(err, "this is no answer");
+    if (!decision_denies(decision) && (!digest || strcmp(digest, q->digest) != 0))
+        return err_set(err, "the question has changed: read it again");
+    if (!decision_denies(decision) && q->revising)
+        return err_set(err, "your version is being compared: look at it, then press the key again");
+    if (decision->without_undo && !q->no_undo)
+        return err_set(err, "this write can be undone: approve it as it is");
+    struct decision answer = *decision; /* borrowed, as what it was made from */
+    if (answer.reason && !*answer.reason)
+        answer.reason = NULL;
+    return decided(q, &answer, err);
+}
+
+/* A version of the user's on its way over the pool. The question may be gone when it is back. */
+struct revision {
+    struct loop_work work;
+    struct turn *turn;
+    char id[sizeof(((struct question *)0)->id)];
+    struct change_set *version;
+    struct diff **diffs;
+};
+
+static void compare_version(struct loop_work *work)
+{
+    struct revision *revision = CONTAINER_OF(work, struct revision, work);
+    revision->diffs = compare(revision->version);
+}
+
+static void version_compared(struct loop_work *work)
+{
+    struct revision *revision = CONTAINER_OF(work, struct revision, work);
+    struct turn *turn = revision->turn;
+    struct question *q = turn->question;
+    turn->works--;
+    if (q && q->state == Q_OPEN && strcmp(q->id, revision->id) == 0) {
+        q->revising--;
+        forget_version(q);
+        q->revised = steal(&revision->version);
+        q->revised_diffs = steal(&revision->diffs);
+        q->revision++;
+        engine_question_revised(turn->engine);
+    }
+    free_diffs(revision->diffs, revision->version);
+    change_set_free(revision->version);
+    free(revision);
+    turn_maybe_free(turn);
+}
+
+int write_revise(struct turn *turn, const char *id, const struct change_set *version, struct err *err)
+{
+    struct question *q = turn ? turn->question : NULL;
+    if (!q || q->state != Q_OPEN || !id || strcmp(id, q->id) != 0)
+        return err_set(err, "this question is no longer open");
+    struct revision *revision = xcalloc(1, sizeof(*revision));
+    revision->turn = turn;
+    revision->version = change_set_copy(version);
+    memcpy(revision->id, q->id, sizeof(q->id));
+    turn->works++;
+    q->revising++;
+    write_touch(turn); /* the time in the editor was spent on this very question */
+    loop_work_start(turn->harness->loop, &revision->work, compare_version, version_compared);
+    return 0;
+}
+
+void write_cancel(struct turn *turn)
+{
+    struct decision no = {.kind = DECISION_DENIED, .by = BY_KEY, .reason = "the turn was cancelled"};
+    if (is_undecided(turn->question) && bounded_waits(turn->question->running) &&
+        decided(turn->question, &no, NULL) < 0)
+        BUG("a question could not be closed");
+}
+
+void write_call_gone(struct turn *turn, const struct turn_call *call)
+{
+    struct question *q = turn->question;
+    if (!q || q->call != call)
+        return;
+    if (is_undecided(q) && q->recorded)
+        emit(&turn->emitter, &(struct event){.type = EVENT_WRITE_DECIDED,
+                                             .write_decided = {.ask = q->id,
+                                                               .decision = decision_name(DECISION_EXPIRED),
+                                                               .by = decider_name(BY_TIMEOUT),
+                                                               .reason = "the call ended before it was answered"}});
+    if (is_undecided(q))
+        start_clock(q);
+    turn->question = NULL;
+    q->state = Q_CLOSED;
+    let_go(q);
+}
