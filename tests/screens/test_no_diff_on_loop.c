@@ -1,0 +1,64 @@
+/* No two files are compared on the loop while the workbench shows a question and takes its answers: a large file would
+ * freeze the screen. The whole workbench runs, with an engine, real files and keys; comparisons are counted by standing
+ * in for the function that makes them. */
+
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "support/comparing.h"
+#include "support/screen_rig.h"
+#include "support/screen_stage.h"
+#include "support/test.h"
+#include <pthread.h>
+#include <stdatomic.h>
+
+static atomic_int on_pool, on_loop;
+static pthread_t loop_thread;
+
+static void before_comparing(void)
+{
+    atomic_fetch_add(pthread_equal(pthread_self(), loop_thread) ? &on_loop : &on_pool, 1);
+}
+
+/* Runs the script; the files of its questions are compared `least` times or more, and never on the loop. */
+static void run(const char *script, int least, const char *intent)
+{
+    CLEANUP(strbuf) struct strbuf out = STRBUF_INIT;
+    loop_thread = pthread_self();
+    on_pool = on_loop = 0;
+    screen_source = SOURCE_DIR;
+    screen_rig_run(&out, SOURCE_DIR "/tests/screens/cases", script, 120, 40);
+    if (!strstr(out.buf, intent))
+        fail_msg("nothing says \"%s\":\n%s", intent, out.buf);
+    assert_int_equal(on_loop, 0);
+    assert_in_range(on_pool, least, 64);
+}
+
+TEST(shown_and_approved)
+{
+    run("fixture edited-approval\nlive\nkeys y\n", 1, "intent approve everything");
+}
+
+TEST(some_hunks_chosen)
+{
+    run("fixture partial-approval\nlive\nkeys ] Space [ y\n", 1, "intent approve [");
+}
+
+TEST(the_users_own_version)
+{
+    run("fixture edited-approval\nlive\neditor A description of my own\\n\nkeys e y\n", 2, ", edited");
+}
+
+TEST(the_users_own_version_without_a_hunk)
+{
+    run("fixture edited-approval\nlive\neditor A description of my own\\n\nkeys e Space y\n", 2, "intent revise");
+}
+
+TEST(asked_again_because_the_old_bytes_cannot_be_kept)
+{
+    run("fixture edited-approval\nlive\nno-undo\neditor A description of my own\\n\nkeys e y\nwait 1\nkeys y\n", 3, ", edited");
+}
+
+TEST(asked_again_because_the_file_changed)
+{
+    run("fixture partial-approval\nlive\nfile TODO.md # To do\\n\nkeys y\nwait 1\nkeys y\n", 2, "intent approve everything");
+}
