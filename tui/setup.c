@@ -27,6 +27,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define ID_TRIES 64
+
 int setup_check(const struct options *options)
 {
     struct err err = ERR_INIT;
@@ -206,22 +208,37 @@ static char *id_of(const char *journal)
     return xmemdup0(name, strlen(name) - (setup_is_recording(name) ? 6 : 0));
 }
 
+/* Of many sessions in one second two may draw the same number. */
+static bool id_taken(const char *id)
+{
+    CLEANUP(free) char *name = xasprintf("sessions/%s.jsonl", id);
+    CLEANUP(free) char *kept = xasprintf("checkpoints/%s", id);
+    CLEANUP(free) char *recording = file_xdg_path(FILE_DATA, name);
+    CLEANUP(free) char *checkpoints = file_xdg_path(FILE_DATA, kept);
+    return access(recording, F_OK) == 0 || access(checkpoints, F_OK) == 0;
+}
+
 static void make_id(struct setup *setup, const struct setup_plan *plan)
 {
     char stamp[CLOCK_STAMP_MAX];
     struct clock *clock = loop_clock(setup->loop);
-    uint16_t random = 0;
     setup->created_us = clock->wall_us(clock);
     if (plan->resume) {
         setup->id = id_of(plan->journal);
         return;
     }
     clock_stamp(setup->created_us, stamp);
-    if (getrandom(&random, sizeof(random), GRND_NONBLOCK) != sizeof(random))
-        random = (uint16_t)getpid();
-    /* 2026-11-16T12:39:42Z → 20261116-123942-7f3a: sorts by time, and needs no quotes in a shell. */
-    setup->id = xasprintf("%.4s%.2s%.2s-%.2s%.2s%.2s-%04x", stamp, stamp + 5, stamp + 8, stamp + 11, stamp + 14,
-                          stamp + 17, random);
+    for (int i = 0; i < ID_TRIES; i++) {
+        uint16_t random = 0;
+        if (getrandom(&random, sizeof(random), GRND_NONBLOCK) != sizeof(random))
+            random = (uint16_t)(getpid() + i);
+        /* 2026-11-16T12:39:42Z → 20261116-123942-7f3a: sorts by time, and needs no quotes in a shell. */
+        free(setup->id);
+        setup->id = xasprintf("%.4s%.2s%.2s-%.2s%.2s%.2s-%04x", stamp, stamp + 5, stamp + 8, stamp + 11, stamp + 14,
+                              stamp + 17, random);
+        if (!id_taken(setup->id))
+            return;
+    }
 }
 
 /* "<temp>/<name>", or the same in the user's data folder, made when missing. NULL after the error was said. */
