@@ -16,7 +16,9 @@
 #include "loop.h"
 #include "loop_meter.h"
 #include "mem.h"
+#include "strbuf.h"
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -481,8 +483,12 @@ bool process_kill(struct process *process, int64_t grace_ms)
 /* Meant for whoever has the terminal, which is not us meanwhile. */
 static const int terminal_signals[] = {SIGINT, SIGQUIT, SIGTSTP, SIGTTIN, SIGTTOU};
 
-static _Noreturn void become(const struct process_spec *spec, const char *file)
+/* `out`: where its standard output goes; -1: to the terminal. */
+static _Noreturn void become(const struct process_spec *spec, const char *file, int out)
 {
+    int nothing = out >= 0 ? open("/dev/null", O_RDONLY) : -1;
+    if (out >= 0 && (dup2(nothing, STDIN_FILENO) < 0 || dup2(out, STDOUT_FILENO) < 0))
+        _exit(LAUNCH_FAILED);
     for (size_t i = 0; i < COUNT_OF(terminal_signals); i++)
         signal(terminal_signals[i], SIG_DFL);
     signal(SIGPIPE, SIG_DFL); /* we ignore these two */
@@ -511,22 +517,51 @@ static int wait_for(pid_t child, struct process_end *end)
     return 0;
 }
 
-int process_run_in_terminal(const struct process_spec *spec, struct process_end *end, struct err *err)
+static int run_here(const struct process_spec *spec, struct strbuf *said, size_t most, struct process_end *end,
+                    struct err *err)
 {
     struct sigaction ignore = {.sa_handler = SIG_IGN}, kept[COUNT_OF(terminal_signals)];
     CLEANUP(free) char *file = child_find_program(spec->argv[0], spec->env);
+    int ends[2] = {-1, -1};
     *end = (struct process_end){.exit_code = -1, .engine_said = ""};
     if (!file)
         return err_set(err, "cannot start %s: it is not in PATH", spec->argv[0]);
+    if (said && pipe2(ends, O_CLOEXEC) < 0)
+        return err_set_errno(err, errno, "cannot run %s", spec->argv[0]);
     for (size_t i = 0; i < COUNT_OF(terminal_signals); i++)
         sigaction(terminal_signals[i], &ignore, &kept[i]);
     pid_t child = fork();
     if (child == 0)
-        become(spec, file);
+        become(spec, file, ends[1]);
     loop_meter_away(true);
-    int failed = child < 0 || wait_for(child, end) ? errno : 0;
+    int failed = child < 0 ? errno : 0;
+    if (ends[1] >= 0)
+        close(ends[1]);
+    if (ends[0] >= 0) {
+        char part[512];
+        for (ssize_t len; said->len < most && (len = read(ends[0], part, sizeof(part))) != 0;)
+            if (len > 0)
+                strbuf_add(said, part, (size_t)len);
+            else if (errno != EINTR)
+                break;
+        explicit_bzero(part, sizeof(part));
+        close(ends[0]);
+    }
+    if (!failed && wait_for(child, end))
+        failed = errno;
     loop_meter_away(false);
     for (size_t i = 0; i < COUNT_OF(terminal_signals); i++)
         sigaction(terminal_signals[i], &kept[i], NULL);
     return failed ? err_set_errno(err, failed, "cannot run %s", spec->argv[0]) : 0;
+}
+
+int process_run_in_terminal(const struct process_spec *spec, struct process_end *end, struct err *err)
+{
+    return run_here(spec, NULL, 0, end, err);
+}
+
+int process_read_in_terminal(const struct process_spec *spec, struct strbuf *said, size_t most,
+                             struct process_end *end, struct err *err)
+{
+    return run_here(spec, said, most, end, err);
 }

@@ -4,15 +4,14 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/nearest.h"
+#include "base/process.h"
 #include "base/strbuf.h"
 #include "config_inside.h"
 #include "model/keyed.h"
 #include <ctype.h>
 #include <math.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/wait.h>
 
 #define MODEL_TEXT(field)                                                                                              \
     static int take_##field(struct reading *reading, const struct json *value)                                         \
@@ -222,20 +221,15 @@ static char *key_of_variable(const struct config_model *model, const char *name,
 static char *key_of_command(const struct config_model *model, struct err *err)
 {
     CLEANUP(strbuf) struct strbuf said = STRBUF_INIT;
-    char part[512];
-    CLEANUP(free) char *command = xasprintf("exec </dev/null; %s", model->key_command);
-    void (*ours)(int) = signal(SIGXFSZ, SIG_DFL); /* we ignore it; the command should not */
-    FILE *pipe = popen(command, "re");
-    signal(SIGXFSZ, ours);
-    if (!pipe) {
-        err_set(err, "the key_command of the model \"%.60s\" cannot be started", model->name);
+    const char *const argv[] = {"/bin/sh", "-c", model->key_command, NULL};
+    struct process_end end;
+    struct err why = ERR_INIT;
+    if (process_read_in_terminal(&(struct process_spec){.argv = argv, .open = PROCESS_TERMINAL}, &said,
+                                 KEYED_BYTES_MAX, &end, &why)) {
+        err_set(err, "the key_command of the model \"%.60s\" cannot be started: %s", model->name, why.text);
         return NULL;
     }
-    for (size_t len; said.len < KEYED_BYTES_MAX && (len = fread(part, 1, sizeof(part), pipe));)
-        strbuf_add(&said, part, len);
-    explicit_bzero(part, sizeof(part));
-    int status = pclose(pipe);
-    return keyed_read(model->name, &said, status != -1 && WIFEXITED(status) ? WEXITSTATUS(status) : -1, err);
+    return keyed_read(model->name, &said, end.exit_code, err);
 }
 
 int config_model_key(const struct config_model *model, char **key, struct err *err)

@@ -4,6 +4,8 @@
 #include "scope.h"
 #include "base/child.h"
 #include "base/mem.h"
+#include "base/process.h"
+#include "base/strbuf.h"
 #include "engines_inside.h"
 #include <pthread.h>
 #include <stdio.h>
@@ -14,6 +16,7 @@
 
 #define TRIED_MB   64u
 #define TRIED_PIDS 32u
+#define SAID_MAX   256
 
 const char *const scope_variables[] = {"XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS", NULL};
 
@@ -33,7 +36,8 @@ static bool systemd_listens(void)
  * the last one must come as it is, else commands of programs would be changed. */
 static bool limits_hold(void)
 {
-    char said[256] = "";
+    CLEANUP(strbuf) struct strbuf said = STRBUF_INIT;
+    struct process_end end;
     CLEANUP(free) char *program = child_find_program("systemd-run", NULL);
     if (!program || strchr(program, '\''))
         return false;
@@ -41,15 +45,13 @@ static bool limits_hold(void)
     char *command = xasprintf("timeout -k 1 %d '%s' --user --scope --quiet --collect -p MemoryMax=%uM "
                               "-p MemorySwapMax=0 -p TasksMax=%u -- /bin/sh -c "
                               "'cd /sys/fs/cgroup/$(sed -n s/^0:://p /proc/self/cgroup) && "
-                              "echo $(cat memory.max pids.max) $0' '${PATH}' 2>/dev/null </dev/null",
+                              "echo $(cat memory.max pids.max) $0' '${PATH}' 2>/dev/null",
                               SCOPE_TRIAL_S, program, TRIED_MB, TRIED_PIDS);
     CLEANUP(free) char *wanted = xasprintf("%u %u ${PATH}\n", TRIED_MB << 20, TRIED_PIDS);
-    FILE *pipe = popen(command, "re");
-    if (!pipe)
-        return false;
-    size_t len = fread(said, 1, sizeof(said) - 1, pipe);
-    said[len] = '\0';
-    return pclose(pipe) == 0 && strcmp(said, wanted) == 0;
+    const char *const argv[] = {"/bin/sh", "-c", command, NULL};
+    return process_read_in_terminal(&(struct process_spec){.argv = argv, .open = PROCESS_TERMINAL}, &said, SAID_MAX,
+                                    &end, NULL) == 0 &&
+           end.exit_code == 0 && strcmp(said.buf, wanted) == 0;
 }
 
 static enum scope_state state;

@@ -472,6 +472,25 @@ static void test_on_the_users_terminal(void **state)
     assert_string_equal(err.text, "cannot start no-such-editor: it is not in PATH");
 }
 
+static void test_what_it_prints_on_the_users_terminal(void **state)
+{
+    (void)state;
+    struct err err = ERR_INIT;
+    struct process_end end;
+    CLEANUP(strbuf) struct strbuf said = STRBUF_INIT;
+    struct process_spec spec = {.argv = ARGV("sh", "-c", "cat; echo key; exit 3"), .open = PROCESS_TERMINAL};
+    assert_int_equal(process_read_in_terminal(&spec, &said, 4096, &end, &err), 0);
+    assert_string_equal(said.buf, "key\n"); /* and nothing to read */
+    assert_int_equal(end.exit_code, 3);
+    spec.argv = ARGV("sh", "-c", "while :; do echo too much; done"); /* ends with its reader */
+    strbuf_reset(&said);
+    assert_int_equal(process_read_in_terminal(&spec, &said, 1000, &end, &err), 0);
+    assert_in_range(said.len, 1000, 2000);
+    assert_true(end.exit_code != 0);
+    spec.argv = ARGV("no-such-command");
+    assert_int_equal(process_read_in_terminal(&spec, &said, 1000, &end, &err), -1);
+}
+
 /* Job control: who stops the process stops whoever waits for it, and both go on together. */
 static void test_a_suspended_process_suspends_us(void **state)
 {
@@ -512,6 +531,7 @@ int main(void)
         TEST(test_stop_commands),
         TEST(test_stop_commands_of_a_deaf_engine),
         TEST(test_on_the_users_terminal),
+        TEST(test_what_it_prints_on_the_users_terminal),
         TEST(test_a_suspended_process_suspends_us),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
