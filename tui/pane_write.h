@@ -32,7 +32,7 @@ struct write_pane {
     size_t seen;         /* rows of it that have been on the screen, from the first on */
     bool path_cut; /* the header has no room for the whole path */
     bool unseen_told;    /* it was said that some have not: the next yes counts all the same */
-    char *left_out;      /* what the diff leaves out, in words; NULL: nothing */
+    char *left_out;      /* what the tool said of what the diff leaves out; NULL: nothing */
 
     unsigned revision;  /* of the question that is loaded */
     bool edited;        /* the user's version is shown, not the proposal */

@@ -4,7 +4,7 @@
  * compute. Then what is decided about is the call itself: its arguments are shown in full, and what the tool said
  * before, like how a file is. What of it was never on the screen is known, and is not approved by the first key.
  *
- * With a diff, what the tool left out of it is in what it said before. */
+ * With a diff, what the tool said before is what it left out of it. */
 
 #include "base/arena.h"
 #include "base/json.h"
@@ -14,8 +14,6 @@
 #include <string.h>
 
 #define SAID_BACK  256 /* events before a question among which what was said is looked for */
-#define LEFT_OUT   "left out: "
-#define DIGITS_MAX 12 /* of a number of files */
 
 static bool is_of(const struct view *view, const struct session_call *call, const struct event *event)
 {
@@ -48,42 +46,6 @@ static void gather_said(struct strbuf *out, const struct view *view, const struc
     }
 }
 
-/* How many "a (why), b (why) and 3 more" are. A name that is made to look like two may count twice, none is lost. */
-static int64_t count_left_out(const char *text)
-{
-    static const char end[] = " more";
-    int64_t count = 0;
-    size_t len = strlen(text);
-    for (const char *at = text, *next; at; at = next) {
-        const char *why = strstr(at, " (");
-        next = strstr(at, "), ");
-        next = next ? next + 3 : NULL;
-        count += why && (!next || why < next);
-    }
-    size_t to = len > strlen(end) ? len - strlen(end) : 0, at = to;
-    if (to == 0 || memcmp(text + to, end, strlen(end)) != 0)
-        return count;
-    while (at && to - at < DIGITS_MAX && text[at - 1] >= '0' && text[at - 1] <= '9')
-        at--;
-    return count + strtoll(text + at, NULL, 10);
-}
-
-/* "left out: pipe (it is no file), …" → "2 left out: pipe (it is no file), …" */
-static char *words_left_out(const char *said)
-{
-    CLEANUP(strbuf) struct strbuf words = STRBUF_INIT;
-    if (strncmp(said, LEFT_OUT, strlen(LEFT_OUT)) != 0)
-        return NULL;
-    CLEANUP(free) char *names = xstrdup(said + strlen(LEFT_OUT));
-    size_t len = strlen(names);
-    if (len && names[len - 1] == '\n')
-        names[len - 1] = '\0';
-    text_count(&words, count_left_out(names));
-    strbuf_addstr(&words, " " LEFT_OUT);
-    text_name(&words, names); /* all of them on one line: a name with a line break must not end it */
-    return strbuf_detach(&words, NULL);
-}
-
 void write_pane_load_call(struct write_pane *write, const struct view *view, uint32_t ask)
 {
     const struct session *session = view->session;
@@ -93,7 +55,11 @@ void write_pane_load_call(struct write_pane *write, const struct view *view, uin
         return;
     gather_said(&said, view, &session->asks[ask]);
     if (write->diff.file_count) {
-        write->left_out = words_left_out(said.buf);
+        CLEANUP(strbuf) struct strbuf line = STRBUF_INIT;
+        while (said.len && said.buf[said.len - 1] == '\n')
+            strbuf_set_len(&said, said.len - 1);
+        text_name(&line, said.buf); /* on one line: a name with a line break must not end it */
+        write->left_out = line.len ? strbuf_detach(&line, NULL) : NULL;
         return;
     }
     const struct event *event = view_event_of(view, session->calls[call].started_seq, EVENT_TOOL_STARTED);

@@ -7,6 +7,7 @@
 #include "base/beneath.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/spell.h"
 #include "base/strbuf.h"
 #include "base/utf8.h"
 #include "place.h"
@@ -226,6 +227,7 @@ static void propose(struct place_job *job)
     } else {
         drop_same(b.set);
         b.set->left_out = left_out(&b);
+        b.set->left_count = b.left_count;
         tool_reply_propose(&job->reply, b.set);
     }
     strbuf_release(&b.left_out);
@@ -236,8 +238,10 @@ static void proposed(struct place_job *job)
 {
     const struct change_set *set = job->reply.changes;
     if (set && set->left_out) {
-        CLEANUP(free) char *text = xasprintf("left out: %s\n", set->left_out);
-        tool_run_say(job->run, "progress", text);
+        CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
+        text_count(&text, (int64_t)set->left_count);
+        strbuf_addf(&text, " left out: %s\n", set->left_out);
+        tool_run_say(job->run, "progress", text.buf);
     }
     place_job_finish(job);
 }

@@ -139,6 +139,7 @@ struct change_set *change_set_copy(const struct change_set *set)
         copy_side(&to->new, &from->new);
     }
     copy->left_out = copy_text(set->left_out);
+    copy->left_count = set->left_count;
     copy->move = set->move;
     return copy;
 }

@@ -54,6 +54,7 @@ struct change_set {
     struct change *items;
     size_t count, room;
     char *left_out; /* what could not be proposed, and why, in words; NULL: nothing */
+    size_t left_count; /* how many */
     bool move;      /* items[1] becomes items[0]: one thing, not two */
 };
 
