@@ -39,10 +39,9 @@
 
 #include "write.h"
 #include "base/beneath.h"
-#include "base/json.h"
-#include "base/log.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
+#include "proposal.h"
 #include "tools/checkpoint.h"
 #include "tools/diff.h"
 #include "tools/protected.h"
@@ -51,40 +50,9 @@
 #include <inttypes.h>
 #include <string.h>
 
-#define DIFFS_MAX ((size_t)2 << 20) /* bytes of all diffs of a question in the record: a screen must be able to show it */
-
 #define QUESTION_OF(pointer, member) CONTAINER_OF(pointer, struct question, member)
 
 /* ---- on the pool ---- */
-
-/* The diff as text that takes at most `room` bytes of the record, or the line that says that it was cut. What is cut
- * can only be decided as a whole. Returns the bytes that it takes. */
-static size_t fit_diff(struct strbuf *text, struct diff *diff, const struct change *change, size_t room)
-{
-    for (size_t fits = room;; fits /= 2) {
-        strbuf_reset(text);
-        diff_write(text, diff, change->path, change->old.exists, change->new.exists);
-        size_t len = json_printed_length(text->buf, text->len);
-        if (len <= room || !diff->hunk_count)
-            return len;
-        diff_cut(diff, fits);
-    }
-}
-
-/* Lines of the change's note about what a write cannot keep. */
-static struct event_strs list_losses(struct arena *arena, const struct change *change)
-{
-    const char *loses = change_loses(change);
-    size_t count = 0, room = 1;
-    if (!loses)
-        return (struct event_strs){0};
-    for (const char *at = loses; *at; at++)
-        room += *at == '\n';
-    const char **lines = arena_calloc(arena, room, sizeof(*lines));
-    for (const char *line = loses; *line; line += strcspn(line, "\n") + (line[strcspn(line, "\n")] != '\0'))
-        lines[count++] = arena_memdup0(arena, line, strcspn(line, "\n"));
-    return (struct event_strs){lines, count};
-}
 
 static struct diff **compare(const struct change_set *set)
 {
@@ -103,32 +71,8 @@ static void make_diffs(struct loop_work *work)
             q->revised_diffs = compare(q->revised);
         return;
     }
-    struct event_proposed_file *files = arena_calloc(&q->arena, q->changes->count + 1, sizeof(*files));
-    size_t room = DIFFS_MAX;
-    q->diffs = xcalloc(q->changes->count + 1, sizeof(struct diff *));
-    for (size_t i = 0; i < q->changes->count; i++) {
-        struct change *change = &q->changes->items[i];
-        struct err err = ERR_INIT;
-        CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
-        struct diff *diff = q->diffs[i] = change_diff(change, &err);
-        size_t takes = diff ? fit_diff(&text, diff, change, room) : 0;
-        const struct guarded *place = change->guard;
-        room -= takes < room ? takes : room;
-        change_count(change, diff);
-        files[i] = (struct event_proposed_file){
-            .path = change->path,
-            .old_digest = change->old.digest,
-            .new_digest = change->new.digest,
-            .through = change->through,
-            .protected = place && place->guard == GUARD_PROTECTED ? place->why : NULL,
-            .dangerous = place && place->guard != GUARD_PROTECTED ? place->why : NULL,
-            .loses = list_losses(&q->arena, change),
-            .added = (int64_t)change->counts.added,
-            .removed = (int64_t)change->counts.removed,
-            .binary = change->counts.binary,
-            .diff = diff ? arena_memdup0(&q->arena, text.buf, text.len) : NULL};
-    }
-    q->files = (struct event_proposed_file_list){files, q->changes->count};
+    q->diffs = compare(q->changes);
+    q->files = proposal_files(&q->arena, q->changes, q->diffs);
     q->named = named_find(&q->names, q->turn->harness->root);
     change_set_digest(q->changes, q->digest);
 }
@@ -159,57 +103,13 @@ static void remove_checkpoint(struct loop_work *work)
     checkpoint_discard(q->turn->harness->checkpoints, id);
 }
 
-/* {"path":…,"applied":true,"added":…,"removed":…}; a move has from and to instead. */
-static char *describe_written(const struct question *q)
-{
-    const struct change_set *set = q->written;
-    struct strbuf out = STRBUF_INIT;
-    struct json_writer w = json_begin(&out);
-    size_t added = 0, removed = 0;
-    bool move = set->move && set->count == 2, binary = false;
-    for (size_t i = 0; i < set->count; i++) {
-        added += set->items[i].counts.added;
-        removed += set->items[i].counts.removed;
-        binary |= set->items[i].counts.binary;
-    }
-    json_open(&w, NULL, '{');
-    if (move) {
-        json_add_str(&w, "from", set->items[1].path);
-        json_add_str(&w, "to", set->items[0].path);
-    } else if (set->count == 1) {
-        json_add_str(&w, "path", set->items[0].path);
-    } else {
-        json_open(&w, "paths", '[');
-        for (size_t i = 0; i < set->count; i++)
-            json_add_str(&w, NULL, set->items[i].path);
-        json_close(&w, ']');
-    }
-    json_add_bool(&w, "applied", true);
-    if (set->count == 1 && !set->items[0].old.exists && set->items[0].new.exists)
-        json_add_bool(&w, "created", true);
-    if (set->count == 1 && !set->items[0].new.exists)
-        json_add_bool(&w, "deleted", true);
-    if (!move) {
-        json_add_int(&w, "added", (int64_t)added);
-        json_add_int(&w, "removed", (int64_t)removed);
-    }
-    if (binary && !move)
-        json_add_bool(&w, "binary", true);
-    if (q->changes->left_out)
-        json_add_str(&w, "left_out", q->changes->left_out);
-    if (q->note.len)
-        json_add_raw(&w, "approval", q->note.buf);
-    json_close(&w, '}');
-    return strbuf_detach(&out, NULL);
-}
-
 static void commit(struct loop_work *work)
 {
     struct question *q = QUESTION_OF(work, work);
     q->failed = change_set_commit(q->written, q->turn->harness->root, &q->err);
     if (q->failed)
         return;
-    CLEANUP(free) char *reply = describe_written(q);
+    CLEANUP(free) char *reply = proposal_reply(q->changes, q->written, q->note.buf);
     output_shape_make(&q->reply, &reply);
 }
 
@@ -378,34 +278,11 @@ static const char *who_denied(const struct decision *decision)
     return decision->reason ? "the user refused the write" : "the user refused the write and gave no reason";
 }
 
-/* An edit may be of some of the files only. What is recorded is enough to write the same again. */
 static void emit_edit(const struct question *q, const struct change_set *edited)
 {
     CLEANUP(strbuf) struct strbuf before = STRBUF_INIT;
     CLEANUP(strbuf) struct strbuf after = STRBUF_INIT;
-    struct json_writer b = json_begin(&before), a = json_begin(&after);
-    json_open(&b, NULL, '[');
-    json_open(&a, NULL, '[');
-    for (size_t i = 0; i < edited->count; i++) {
-        const struct change *change = &edited->items[i];
-        const char *digest = NULL;
-        for (size_t k = 0; k < q->changes->count && !digest; k++)
-            if (strcmp(q->changes->items[k].path, change->path) == 0)
-                digest = q->changes->items[k].new.digest;
-        json_open(&b, NULL, '{');
-        json_add_str(&b, "path", change->path);
-        json_add_str(&b, "digest", digest);
-        json_close(&b, '}');
-        json_open(&a, NULL, '{');
-        json_add_str(&a, "path", change->path);
-        if (change->new.exists) {
-            json_add_strn(&a, "text", change->new.bytes, change->new.len);
-            json_add_int(&a, "mode", change->new.mode);
-        }
-        json_close(&a, '}');
-    }
-    json_close(&b, ']');
-    json_close(&a, ']');
+    proposal_edit(&before, &after, q->changes, edited);
     emit(&q->turn->emitter,
          &(struct event){.type = EVENT_EDITED,
                          .edited = {.what = "write", .call = q->call_id, .before = before.buf, .after = after.buf}});
