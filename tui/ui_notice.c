@@ -36,7 +36,9 @@ size_t ui_hunks_kept(struct ui *ui, const struct view *view)
 void ui_name_question(char out[UI_ASK_MAX], const struct view *view)
 {
     const struct question *question = view_question(view);
-    snprintf(out, UI_ASK_MAX, question ? "%s.%u" : "", question ? question->id : "", question ? question->revision : 0);
+    out[0] = '\0';
+    if (question)
+        snprintf(out, UI_ASK_MAX, "%s.%u", question->id, question->revision);
 }
 
 static void notice_question(struct ui *ui, const struct view *view)
