@@ -157,8 +157,27 @@ bool pane_list_action(struct pane *pane, enum action action, int height)
     return moved;
 }
 
+/* A key may come after a recording went back and before a frame shows that: what the list still counts may be gone.
+ * While nothing is, rows stay where somebody sees them. */
+static void let_go(struct pane *pane, const struct view *view)
+{
+    if (!pane->ops->rows)
+        return;
+    struct sift_rows rows = rows_of(pane, view);
+    if (rows.state < pane->sift.state || sift_count(&pane->sift, &rows) < pane->list.count)
+        pane_update(pane, view, pane->height);
+}
+
+void pane_click(struct pane *pane, const struct view *view, int row, int col)
+{
+    let_go(pane, view);
+    if (pane->ops->click)
+        pane->ops->click(pane, view, row, col);
+}
+
 void pane_move(struct pane *pane, const struct view *view, enum action action)
 {
+    let_go(pane, view);
     if (pane->ops->move)
         pane->ops->move(pane, view, action);
     else

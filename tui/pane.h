@@ -75,8 +75,9 @@ size_t pane_update(struct pane *pane, const struct view *view, int height);
 size_t pane_row(const struct pane *pane, size_t index);
 /* The row under the list's cursor; SIZE_MAX when there is none. */
 size_t pane_cursor_row(struct pane *pane, const struct view *view);
-/* An action that moves the cursor. */
+/* An action that moves the cursor, and a click, relative to the inside: both on the rows that there still are. */
 void pane_move(struct pane *pane, const struct view *view, enum action action);
+void pane_click(struct pane *pane, const struct view *view, int row, int col);
 /* Moves the list; a search that is under way is given up, since it would move the cursor away again. */
 bool pane_list_action(struct pane *pane, enum action action, int height);
 /* What the frame says of rows, filter and search: "3 of 5 calls · failed". `many` NULL: numbers only. */

@@ -179,6 +179,10 @@ static void add_rows(const struct told *told, int64_t seq, void *data)
 
 void told_rows_update(struct told_rows *rows, const struct view *view)
 {
+    if (rows->call >= view->session->call_count) {
+        told_rows_release(rows);
+        return;
+    }
     const struct session_call *call = &view->session->calls[rows->call];
     if (rows->lines != view->lines || call->output_seq < rows->looked) /* a recording that went back */
         told_rows_release(rows);

@@ -310,8 +310,8 @@ static void mouse(struct ui *ui, const struct view *view, const struct key *key)
         struct rect rect = ui->layout.panes[under];
         ui->focus = under;
         int row = key->row - rect.row - 1, col = key->col - rect.col - 1;
-        if (pane->ops->click && row >= 0 && col >= 0 && row < pane->height && col < pane->width)
-            pane->ops->click(pane, view, row, col);
+        if (row >= 0 && col >= 0 && row < pane->height && col < pane->width)
+            pane_click(pane, view, row, col);
     }
 }
 
