@@ -313,11 +313,6 @@ void sandbox_free(struct sandbox *sandbox)
     free(sandbox);
 }
 
-int sandbox_descriptor(const struct sandbox *sandbox)
-{
-    return sandbox->rules;
-}
-
 /* Puts on one layer after the other; `at` is the one that failed. */
 static int enter(struct sandbox *sandbox, unsigned cpu_s, enum layer *at, struct err *err)
 {

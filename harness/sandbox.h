@@ -28,14 +28,12 @@ struct sandbox_options {
     bool no_devices; /* neither /dev/null nor /dev/urandom */
 };
 
-/* A machine that lacks a layer is not a failure here: sandbox_try tells. Holds one descriptor open
- * (sandbox_descriptor). With limits, threads that are made from now on have small stacks and share one heap: else
- * twelve of them would fill the address space. */
+/* A machine that lacks a layer is not a failure here: sandbox_try tells. Holds one descriptor open, which
+ * sandbox_enter needs and closes: a child that closes what it inherited does so after sandbox_enter, close_range is
+ * allowed then. With limits, threads that are made from now on have small stacks and share one heap: else twelve of them
+ * would fill the address space. */
 struct sandbox *sandbox_prepare(const struct sandbox_options *options, struct err *err);
 void sandbox_free(struct sandbox *sandbox);
-/* The descriptor that sandbox_enter needs and closes; -1 when there is none. A child that closes what it inherited
- * leaves it open, or does so after sandbox_enter: close_range is allowed then. */
-int sandbox_descriptor(const struct sandbox *sandbox);
 
 /* Tries the layers. 0: every layer that was not switched off is in effect; -1: err names those that are not and why.
  * After that sandbox_enter puts on the others, for a caller that was told to go on without. */

@@ -454,11 +454,6 @@ bool term_utf8(const struct term *term)
     return term->caps.utf8;
 }
 
-int term_colors(const struct term *term)
-{
-    return term->caps.colors;
-}
-
 void term_resized(struct term *term)
 {
     read_size(term);

@@ -14,7 +14,6 @@ void term_stop(struct term *term); /* gives it back; safe twice */
 int term_fd(const struct term *term);
 void term_size(const struct term *term, int *rows, int *cols);
 bool term_utf8(const struct term *term);
-int term_colors(const struct term *term);
 /* After SIGWINCH: takes the new size. */
 void term_resized(struct term *term);
 /* Its other side is gone: there will be no more keys. */

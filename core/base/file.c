@@ -1,4 +1,4 @@
-/* Files of the program's own. Whole trees are in file_tree.c. Every text of an error names what was tried and the path,
+/* Files of the program's own. Whole trees are in tree.c. Every text of an error names what was tried and the path,
  * because it is shown to a person who did not ask for this file in particular. */
 
 #include "file.h"

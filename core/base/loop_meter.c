@@ -113,8 +113,3 @@ void loop_meter_away(bool away)
     if (depth && tell_inside)
         tell_inside(!away);
 }
-
-int64_t loop_meter_longest_us(void)
-{
-    return longest.us;
-}

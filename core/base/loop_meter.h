@@ -22,9 +22,6 @@ void loop_meter_leave(void);
 /* The user has the terminal, in an editor for example: who waits for that may block. */
 void loop_meter_away(bool away);
 
-/* Thread CPU time of the longest callback so far, in microseconds; 0 while the meter is off. */
-int64_t loop_meter_longest_us(void);
-
 /* `kind` and `callback` name it in the sentence; `call` is the call itself. */
 #define LOOP_CALL(kind, callback, call)                                                                                \
     do {                                                                                                               \

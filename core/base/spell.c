@@ -30,11 +30,6 @@ const char *text_ellipsis(void)
     return text_utf8() ? "…" : "...";
 }
 
-const char *text_parallel(void)
-{
-    return text_utf8() ? "∥" : "=";
-}
-
 const char *text_newline(void)
 {
     return text_utf8() ? "⏎" : "\\n";

@@ -14,7 +14,6 @@ bool text_utf8(void);
 /* Signs of our own with their plain twins. */
 const char *text_dot(void);      /* "·" or "-" */
 const char *text_ellipsis(void); /* "…" or "..." */
-const char *text_parallel(void); /* "∥" or "=" */
 const char *text_newline(void);  /* "⏎" or "\\n": a line break where everything is on one line */
 
 void text_count(struct strbuf *out, int64_t number); /* 1,204 */
