@@ -12,6 +12,7 @@ must be listed too. So the list fails when it is older than the code.
     end TYPE        this event ends it
     emit FUNCTION   what this function and those below it do is not part of a walk
     enter FUNCTION  who calls this one belongs to another walk
+    limit N functions [N files]     a walk that has more fails
 
 Functions of core/base are tools of all others and never listed."""
 
@@ -26,15 +27,17 @@ def fail(text):
 
 
 def resolve(program, source, addresses):
-    """{address: (file, function)}; files outside of the sources are left out."""
+    """{address: (file, function)}. Every function that reports itself is one of ours, so each must have a place."""
     ordered = sorted(addresses)
     out = subprocess.run(["addr2line", "-f", "-e", program], input="".join("%x\n" % a for a in ordered), text=True,
                          capture_output=True, check=True).stdout.splitlines()
     names = {}
     for i, address in enumerate(ordered):
         path = os.path.realpath(out[2 * i + 1].rsplit(":", 1)[0])
-        if path.startswith(source + "/"):
-            names[address] = (path[len(source) + 1:], out[2 * i])
+        if not path.startswith(source + "/"):
+            fail(f"{program} is built with paths outside of the sources ({out[2 * i]} in {path}): "
+                 "build it again with CCACHE_DISABLE=1")
+        names[address] = (path[len(source) + 1:], out[2 * i])
     return names
 
 
@@ -62,7 +65,7 @@ def read_trace(path, program, source):
         if what == EVENT:
             steps.append(("event", thread, value, tuple(stack)))
         elif what == ENTER:
-            steps.append(("enter", thread, names.get(value, ("?", "?")), tuple(stack)))
+            steps.append(("enter", thread, names[value], tuple(stack)))
             stack.append(len(steps) - 1)
         elif stack:
             stack.pop()
@@ -71,7 +74,7 @@ def read_trace(path, program, source):
 
 class Walk:
     def __init__(self, path):
-        self.path, self.emit, self.enter, self.rows = path, set(), set(), []
+        self.path, self.emit, self.enter, self.limits, self.rows = path, set(), set(), [], []
         with open(path) as file:
             for number, line in enumerate(file, 1):
                 words = line.split("#")[0].split()
@@ -81,6 +84,8 @@ class Walk:
                     setattr(self, words[0], " ".join(words[1:]))
                 elif words[0] in ("emit", "enter"):
                     getattr(self, words[0]).add(words[1])
+                elif words[0] == "limit":
+                    self.limits = [(int(most), what) for most, what in zip(words[1::2], words[2::2])]
                 else:
                     self.rows.append((number, words[0].strip("[]") if words[0][0] == "[" else tuple(words[:2])))
 
@@ -101,7 +106,7 @@ class Walk:
     def counts(self, steps, i):
         """Whether a step can be part of the walk: a function of ours, no utility, not within an emission."""
         name = steps[i][2]
-        return (name[0] != "?" and not name[0].startswith(UTILITY) and name[1] not in self.emit and
+        return (not name[0].startswith(UTILITY) and name[1] not in self.emit and
                 not any(steps[k][2][1] in self.emit for k in steps[i][3]))
 
     def callers(self, steps, i, begin):
@@ -139,7 +144,8 @@ class Walk:
         loop = steps[found[0]][1]
         threads = [steps[i][1] for i in entered]
         trips = sum(now != loop and before == loop for before, now in zip(threads, threads[1:]))
-        print(f"{self.title}: {len(names)} steps, {len(set(names))} functions, {len({f for f, _ in names})} files, "
+        counted = {"functions": len(set(names)), "files": len({file for file, _ in names})}
+        print(f"{self.title}: {len(names)} steps, {counted['functions']} functions, {counted['files']} files, "
               f"{trips} trips to the pool")
         for i in found:
             if steps[i][0] == "event":
@@ -147,6 +153,9 @@ class Walk:
             else:
                 pool = "pool" if steps[i][1] != loop else ""
                 print(f"  {pool:4} {steps[i][2][1]:28} {steps[i][2][0]}")
+        for most, what in self.limits:
+            if counted[what] > most:
+                fail(f"{self.path}: the walk has {counted[what]} {what}, and {most} is the limit")
 
     def print_all(self, steps):
         begin, end = self.window(steps)
