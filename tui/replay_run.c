@@ -88,8 +88,10 @@ static void tell_secrets(const char *file, const struct journal_reader *lines)
         size_t len;
         if (journal_event(lines, i, &event, &arena, NULL) < 0 || event.type != EVENT_MODEL_RESPONDED)
             continue;
-        const char *calls = event_raw_field(&event, "tool_calls", &arena);
-        const char *name = calls ? redact_mark(calls, &len) : NULL;
+        const struct event_tool_request_list *calls = &event.model_responded.tool_calls;
+        const char *name = NULL;
+        for (size_t k = 0; k < calls->count && !name; k++)
+            name = calls->items[k].arguments ? redact_mark(calls->items[k].arguments, &len) : NULL;
         if (!name)
             continue;
         say_notice("%s: the value of the secret %.*s is not in the recording: a call that needs it departs from here "

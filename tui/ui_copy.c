@@ -33,14 +33,13 @@ static void said(struct strbuf *out, const struct event *event)
     }
 }
 
-static void given(struct strbuf *out, const struct event *event, struct arena *arena)
+static void given(struct strbuf *out, const struct event *event)
 {
-    if (event->type == EVENT_TOOL_FINISHED) {
-        static const char *const outcomes[] = {"result", "failure", "timeout", "denied"};
-        for (size_t i = 0; i < COUNT_OF(outcomes); i++)
-            add(out, event_raw_field(event, outcomes[i], arena));
-        if (!out->len)
-            add(out, event_raw_field(event, "artifact", arena));
+    if (event->type == EVENT_TOOL_FINISHED) { /* it has one record, which is the outcome */
+        struct event_layout layout = event_layout(event->type);
+        for (size_t i = 0; i < layout.count && !out->len; i++)
+            if (layout.fields[i].kind == EVENT_KIND_OREC)
+                event_encode_field(out, &layout.fields[i], &event->tool_finished);
     } else if (event->type == EVENT_TOOL_STARTED) {
         add(out, event->tool_started.arguments);
     }
@@ -61,7 +60,7 @@ bool ui_selection_text(struct strbuf *out, const struct view *view, struct selec
     if (selection.kind == SELECT_TEXT)
         said(out, event);
     else if (selection.kind == SELECT_CALL)
-        given(out, event, view_arena(view));
+        given(out, event);
     if (!out->len && event->raw)
         strbuf_add(out, event->raw, event->raw_len);
     return out->len > 0;

@@ -323,7 +323,7 @@ const struct json *event_leaf(struct arena *arena, const char *text)
     return text ? json_parse(arena, text, strlen(text), NULL) : NULL;
 }
 
-const char *event_raw_field(const struct event *event, const char *name, struct arena *arena)
+static const char *raw_field(const struct event *event, const char *name, struct arena *arena)
 {
     struct json_members scan;
     struct json_member member;
@@ -342,7 +342,7 @@ const char *event_raw_field(const struct event *event, const char *name, struct 
 const struct json *event_raw_json(const struct event *event, const char *name, struct arena *arena)
 {
     if (name)
-        return event_leaf(arena, event_raw_field(event, name, arena));
+        return event_leaf(arena, raw_field(event, name, arena));
     return event->raw ? json_parse(arena, event->raw, event->raw_len, NULL) : NULL;
 }
 

@@ -135,10 +135,8 @@ int event_decode(struct event *event, struct arena *arena, const char *line, siz
 #define EVENT_SHORT ((size_t)256 << 10)
 int event_decode_short(struct event *event, struct arena *arena, const char *line, size_t len, struct err *err) CHECKED;
 
-/* A field as the line has it, with everything that this version does not know: compact JSON text in the arena, for who
- * shows it whole. NULL when it is missing or null, and of a new event. */
-const char *event_raw_field(const struct event *event, const char *name, struct arena *arena);
-/* The same as a value; of all fields when `name` is NULL. */
+/* A field as the line has it, with everything that this version does not know, for who shows it whole; all fields when
+ * `name` is NULL. NULL when it is missing or null, and of a new event. */
 const struct json *event_raw_json(const struct event *event, const char *name, struct arena *arena);
 
 /* JSON text that an event holds for somebody else: arguments, a tool's output, what a script sent. NULL for NULL and
