@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "event/event.h"
 #include "support/test.h"
+#include <ctype.h>
 #include <dirent.h>
 #include <string.h>
 
@@ -73,32 +74,74 @@ static const struct {
     {"core/model/message.c", "arguments as a model wrote them"},
     {"core/tools/bounded.c", "arguments of the call, as it was asked for"},
     {"core/tools/registry.c", "a tool's schema"},
-    {"core/tools/verdict.c", "hunks as the user chose them"},
     {"core/turn/budget.c", "a number that the user wrote"},
     {"core/turn/turn_calls.c", "arguments as a model or the user wrote them"},
-    {"core/turn/turn_edit.c", "a result as the user wrote it"},
 };
 
-static bool is_listed(const char *path)
+/* What event_leaf and view_json are given, other than a member or a local that is named like a field of `leaves`. */
+static const struct {
+    const char *file, *argument, *is;
+} handed[] = {
+    {"tui/dialog_gate.c", "text", "arguments as they are edited"},
+    {"tui/plain_calls.c", "value->text", "arguments that are a text with JSON in it"},
+    {"tui/plain_write.c", "plain->edit", "edited.after, kept until the decision"},
+    {"tui/told.c", "text", "what a script sent"},
+    {"tui/view.c", "text", "what view_json is given, which is looked at as well"},
+};
+
+static bool parser_seen[COUNT_OF(parsers)], handed_seen[COUNT_OF(handed)];
+
+static bool parses_and_knows_events(const char *text)
 {
-    for (size_t i = 0; i < COUNT_OF(parsers); i++)
-        if (strcmp(parsers[i].file, path) == 0)
-            return true;
-    return false;
+    static const char *const marks[] = {"struct event ", "struct event_", "event_decode", "journal_event",
+                                        "event_raw_json"};
+    bool knows_events = false;
+    for (size_t i = 0; i < COUNT_OF(marks); i++)
+        knows_events |= strstr(text, marks[i]) != NULL;
+    return knows_events && (strstr(text, "json_parse(") || strstr(text, "json_parse_commented("));
+}
+
+/* `argument` ends at its bracket. */
+static void check_leaf(const char *path, const char *argument, size_t len)
+{
+    for (size_t i = 0; i < COUNT_OF(handed); i++) {
+        if (strcmp(handed[i].file, path) == 0 && strlen(handed[i].argument) == len &&
+            strncmp(handed[i].argument, argument, len) == 0) {
+            handed_seen[i] = true;
+            return;
+        }
+    }
+    size_t name = len;
+    while (name > 0 && (isalnum((unsigned char)argument[name - 1]) || argument[name - 1] == '_'))
+        name--;
+    for (size_t i = 0; i < COUNT_OF(leaves); i++)
+        if (strlen(leaves[i].field) == len - name && strncmp(leaves[i].field, argument + name, len - name) == 0)
+            return;
+    fail_msg("%s: event_leaf is given %.*s, which is no JSON text of an event; if it holds one, say here which", path,
+             (int)len, argument);
 }
 
 static void check_file(const char *path, size_t *files)
 {
-    static const char *const marks[] = {"struct event ", "struct event_", "event_decode", "journal_event",
-                                        "event_raw_field"};
+    static const char *const readers[] = {"event_leaf(", "view_json("};
     CLEANUP(free) char *full = xasprintf("%s/%s", SOURCE_DIR, path);
     CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
-    bool knows_events = false;
+    bool is_listed = false;
     assert_int_equal(file_read(full, &text, 0, NULL), 0);
-    for (size_t i = 0; i < COUNT_OF(marks); i++)
-        knows_events |= strstr(text.buf, marks[i]) != NULL;
     ++*files;
-    if (knows_events && strstr(text.buf, "json_parse(") && !is_listed(path))
+    for (size_t i = 0; i < COUNT_OF(readers); i++) {
+        for (const char *at = text.buf; (at = strstr(at, readers[i])); at++) {
+            const char *argument = strchr(at, ',') + 2;
+            if (strncmp(argument, "const ", 6) != 0) /* a call */
+                check_leaf(path, argument, strcspn(argument, ")"));
+        }
+    }
+    if (!parses_and_knows_events(text.buf))
+        return;
+    for (size_t i = 0; i < COUNT_OF(parsers); i++)
+        if (strcmp(parsers[i].file, path) == 0)
+            parser_seen[i] = is_listed = true;
+    if (!is_listed)
         fail_msg(
             "%s parses JSON and knows events: read typed fields, use event_leaf for the JSON of others, or say here "
             "what it parses",
@@ -122,4 +165,11 @@ TEST(nobody_else_parses_what_events_say)
         closedir(dir);
     }
     assert_true(files > 100);
+    for (size_t i = 0; i < COUNT_OF(parsers); i++)
+        if (!parser_seen[i])
+            fail_msg("%s does not parse JSON beside events any more: take its row out", parsers[i].file);
+    for (size_t i = 0; i < COUNT_OF(handed); i++)
+        if (!handed_seen[i])
+            fail_msg("%s does not give %s to event_leaf any more: take its row out", handed[i].file,
+                     handed[i].argument);
 }
