@@ -236,14 +236,14 @@ static void paint_state(struct canvas *canvas, struct rect at, const struct call
                         const struct session_call *call)
 {
     char buf[WORDS_STATE_MAX];
-    const char *state = words_call_state(call, buf), *number = state + strcspn(state, " ");
+    int end = call->program_end;
     bool narrow = c->state < 10;
-    if (narrow && strcmp(state, "timed out") == 0)
+    if (narrow && (end == CALL_END_TIMED_OUT || (!end && call->state == CALL_TIMED_OUT)))
         canvas_str(canvas, at, 0, c->at_state, call_row_look(call), "timeout");
-    else if (narrow && strncmp(state, "signal", 6) == 0)
-        canvas_printf(canvas, at, 0, c->at_state, call_row_look(call), "sig%s", number);
+    else if (narrow && end < 0 && end > CALL_END_STOPPED)
+        canvas_printf(canvas, at, 0, c->at_state, call_row_look(call), "sig %d", -end);
     else
-        canvas_str(canvas, at, 0, c->at_state, call_row_look(call), state);
+        canvas_str(canvas, at, 0, c->at_state, call_row_look(call), words_call_state(call, buf));
 }
 
 void call_row_paint(const struct view *view, struct canvas *canvas, struct rect at, const struct call_columns *c,

@@ -12,6 +12,7 @@
 #include "event/words.h"
 #include "plain_internal.h"
 #include "told.h"
+#include "turn/waves.h"
 #include <string.h>
 
 #define ID_WIDTH_MAX   6
@@ -140,9 +141,10 @@ void plain_calls_planned(struct plain *plain, const struct event_plan_wave_list 
     waves_reset(plain);
     for (size_t i = 0; i < waves->count; i++) {
         const struct event_plan_wave *item = &waves->items[i];
+        const char *why = waves_cut_by(item);
         GROW(plain->waves, plain->wave_count, plain->wave_room);
         plain->waves[plain->wave_count] =
-            (struct plain_wave){.why = xstrdup(item->why ? item->why : ""), .calls = item->calls.count};
+            (struct plain_wave){.why = why ? xstrdup(why) : NULL, .calls = item->calls.count};
         for (size_t k = 0; k < item->calls.count; k++) {
             const char *id = item->calls.items[k];
             int64_t index = id ? hash_map_get(&plain->call_index, id, -1) : -1;
@@ -166,7 +168,7 @@ static void wave_line(struct plain *plain, const struct plain_call *call)
     strbuf_addf(&line, "wave %zu: ", call->wave + 1);
     if (wave->calls > 1)
         strbuf_addf(&line, "%zu side by side", wave->calls);
-    if (strcmp(wave->why, "last call") != 0 && *wave->why)
+    if (wave->why)
         strbuf_addf(&line, "%s%s", wave->calls > 1 ? "; ends because " : "", wave->why);
     else if (wave->calls <= 1)
         strbuf_addstr(&line, "alone");
@@ -380,7 +382,7 @@ void plain_program_input(struct plain *plain, const struct event_program_input *
 /* ---- outcomes ---- */
 
 static void outcome_line(struct plain *plain, struct plain_call *call, const char *note, const char *word, enum ink ink,
-                         int64_t ms)
+                         bool timed_out, int64_t ms)
 {
     CLEANUP(strbuf) struct strbuf time = STRBUF_INIT;
     text_ms(&time, ms);
@@ -391,7 +393,7 @@ static void outcome_line(struct plain *plain, struct plain_call *call, const cha
     wave_line(plain, call);
     plain_indent(plain, plain_call_indent(plain)); /* below its diff or its output */
     plain_inked(plain, ink, word);
-    strbuf_addf(plain->out, " %s %s", strstr(word, "timed out") ? "after" : "in", time.buf);
+    strbuf_addf(plain->out, " %s %s", timed_out ? "after" : "in", time.buf);
     if (*note) {
         strbuf_addf(plain->out, " %s ", text_dot());
         text_show_cut(plain->out, note, strlen(note), plain->style.width / 2);
@@ -407,6 +409,7 @@ void plain_call_finished(struct plain *plain, const struct event_tool_finished *
     CLEANUP(arena) struct arena arena = ARENA_INIT;
     const struct json *output = finished->result ? event_leaf(&arena, finished->result->output) : NULL;
     enum ink ink = INK_BAD;
+    bool timed_out = false;
     plain_write_pending(plain, call->id);
     plain_output_end(plain, call);
     if (strcmp(outcome, "result") == 0) {
@@ -424,6 +427,7 @@ void plain_call_finished(struct plain *plain, const struct event_tool_finished *
         text_name(&note, artifact && artifact->id ? artifact->id : "?");
     } else if (strcmp(outcome, "timeout") == 0) {
         word = "timed out";
+        timed_out = true;
         words_timeout(&detail, finished->timeout);
     } else if (strcmp(outcome, "failure") == 0) {
         word = "failed";
@@ -446,7 +450,8 @@ void plain_call_finished(struct plain *plain, const struct event_tool_finished *
     }
     if (end == CALL_END_STOPPED)
         words_program_error(&detail, output);
-    outcome_line(plain, call, note.buf, shown.buf, ink, finished->elapsed_ms);
+    timed_out |= end == CALL_END_TIMED_OUT;
+    outcome_line(plain, call, note.buf, shown.buf, ink, timed_out, finished->elapsed_ms);
     if (detail.len) {
         plain_indent(plain, plain_call_indent(plain));
         plain_paragraph(plain, INK_NONE, detail.buf, plain_call_indent(plain));

@@ -30,7 +30,7 @@ struct plain_call {
 };
 
 struct plain_wave {
-    char *why;
+    char *why; /* as waves_cut_by says it */
     size_t calls;
     bool shown;
 };

@@ -177,6 +177,7 @@ static void close_wave(struct plan *plan, size_t end, const char *why)
 #define ALONE_UNKNOWN "runs alone: effect unknown"
 #define ALONE         "runs alone ("
 #define SERIAL        "parallel is off"
+#define LAST          "last call"
 
 static const char *describe_alone(const struct plan *plan, enum effect effect)
 {
@@ -204,6 +205,11 @@ bool waves_effect(const struct event_plan_wave *wave, enum effect *effect)
         return wave_effect_from_v1_text(wave->why ? wave->why : "", effect);
     *effect = effect_from_name(wave->effect);
     return true;
+}
+
+const char *waves_cut_by(const struct event_plan_wave *wave)
+{
+    return wave->why && *wave->why && strcmp(wave->why, LAST) != 0 ? wave->why : NULL;
 }
 
 static void place_alone(struct plan *plan, size_t i, enum effect effect)
@@ -255,7 +261,7 @@ static void plan_parallel(struct plan *plan, size_t call_count)
             place_alone(plan, i, effect); /* one without a class too: it may do anything (D28) */
     }
     if (plan->first < call_count)
-        close_wave(plan, call_count, "last call");
+        close_wave(plan, call_count, LAST);
 }
 
 const struct wave *waves_plan(struct arena *arena, const struct wave_call *calls, size_t call_count, bool parallel,
