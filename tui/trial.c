@@ -86,11 +86,6 @@ static void finish(struct trial *trial, enum trial_verdict verdict)
     loop_post(trial->loop, &trial->telling, tell);
 }
 
-static void explain(struct trial *trial, const char *why)
-{
-    strbuf_addf(&trial->text, strstr(why, "it is not in PATH") ? "not installed (%s)" : "%s", why);
-}
-
 /* "a, b and c" */
 static void add_to_list(struct strbuf *list, const char *name)
 {
@@ -206,7 +201,6 @@ static void on_ready(void *user, struct box *box, const struct json *ready)
 
 static void on_gone(void *user, struct box *box, const char *why)
 {
-    (void)box;
     struct trial *trial = user;
     if (trial->run)
         return; /* which hears of it too */
@@ -215,7 +209,7 @@ static void on_gone(void *user, struct box *box, const char *why)
         finish(trial, trial->verdict);
         return;
     }
-    explain(trial, why);
+    strbuf_addf(&trial->text, box_is_missing(box) ? "not installed (%s)" : "%s", why);
     finish(trial, TRIAL_FAILED);
 }
 

@@ -389,6 +389,14 @@ char *child_find_program(const char *name, const char *const *env)
     return NULL;
 }
 
+int child_not_found(struct err *err, const char *name)
+{
+    err_set(err, "cannot start %s: it is not in PATH", name);
+    if (err)
+        err->code = ENOENT;
+    return -1;
+}
+
 /* Starting */
 
 /* Our end of something, into libuv's hands; it is closed when that fails. */
@@ -598,9 +606,7 @@ struct child *child_start(struct loop *loop, const struct process_spec *spec, co
     const char *name = spec->argv[0];
     CLEANUP(free) char *file = child_find_program(name, spec->env);
     if (!file) {
-        err_set(err, "cannot start %s: it is not in PATH", name);
-        if (err)
-            err->code = ENOENT;
+        child_not_found(err, name);
         return NULL;
     }
     struct child *child = xcalloc(1, sizeof(*child));

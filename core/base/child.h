@@ -32,6 +32,8 @@ struct child *child_start(struct loop *loop, const struct process_spec *spec, co
 int child_pid(const struct child *child);
 /* Where a program is: as it stands when it has a slash, else in the PATH of `env` (NULL: ours). NULL: nowhere. */
 char *child_find_program(const char *name, const char *const *env);
+/* What is said then; the code is ENOENT. Returns -1. `err` may be NULL. */
+int child_not_found(struct err *err, const char *name);
 /* Stops and goes on reading its stdout; what is not read stays in the pipe, and a full pipe makes the child wait. */
 void child_pause(struct child *child, bool paused);
 /* Queues bytes for its stdin; a closed pipe is not an error here, the exit tells. */

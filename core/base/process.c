@@ -525,7 +525,7 @@ static int run_here(const struct process_spec *spec, struct strbuf *said, size_t
     int ends[2] = {-1, -1};
     *end = (struct process_end){.exit_code = -1, .engine_said = ""};
     if (!file)
-        return err_set(err, "cannot start %s: it is not in PATH", spec->argv[0]);
+        return child_not_found(err, spec->argv[0]);
     if (said && pipe2(ends, O_CLOEXEC) < 0)
         return err_set_errno(err, errno, "cannot run %s", spec->argv[0]);
     for (size_t i = 0; i < COUNT_OF(terminal_signals); i++)

@@ -9,6 +9,7 @@
  * while in between, it is given up. */
 
 #include "server.h"
+#include "base/child.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -161,10 +162,11 @@ static const char *folder_of(const struct mcp_server *server)
 static void why_not_started(struct strbuf *why, const struct mcp_server *server, int code)
 {
     const char *name = server->spec->argv[0], *folder = folder_of(server);
+    struct err missing = ERR_INIT;
     if (access(folder, X_OK)) /* a missing folder and a missing program give the same code */
         strbuf_addf(why, "cannot start %s in %s: %s", name, folder, strerror(errno));
-    else if (code == ENOENT && !strchr(name, '/'))
-        strbuf_addf(why, "cannot start %s: it is not in PATH", name);
+    else if (code == ENOENT && !strchr(name, '/') && child_not_found(&missing, name))
+        strbuf_addstr(why, missing.text);
     else
         strbuf_addf(why, "cannot start %s: %s", name, strerror(code));
 }

@@ -22,6 +22,7 @@
 #include "base/strbuf.h"
 #include "complaints.h"
 #include "wire.h"
+#include <errno.h>
 #include <ctype.h>
 #include <string.h>
 
@@ -55,6 +56,7 @@ struct box {
     bool closed; /* by whoever held it: nothing is read any more */
     bool ended;  /* its stdout has */
     bool too_late;
+    bool missing; /* its program is */
 };
 
 static void launch(struct box *box);
@@ -302,6 +304,7 @@ static const struct process_ops process_ops = {.output = box_output, .ended = bo
 static void launch(struct box *box)
 {
     CLEANUP(free) char *program = child_find_program(box->argv[0], NULL);
+    bool found = program != NULL;
     char *path = program && program[0] != '/' ? realpath(program, NULL) : steal(&program);
     if (path) {
         free(box->argv[0]);
@@ -323,6 +326,7 @@ static void launch(struct box *box)
     if (box->process)
         return;
     box->why = xstrdup(err.text);
+    box->missing = !found && err.code == ENOENT;
     loop_timer_stop(box->loop, &box->limit);
     loop_post(box->loop, &box->telling, tell_gone);
 }
@@ -375,6 +379,11 @@ const char *box_name(const struct box *box)
 const char *box_workspace(const struct box *box)
 {
     return box->workspace;
+}
+
+bool box_is_missing(const struct box *box)
+{
+    return box->missing;
 }
 
 const char *box_layers(const struct box *box)

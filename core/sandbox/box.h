@@ -36,6 +36,8 @@ struct channel *box_channel(struct box *box);
 const char *box_name(const struct box *box);
 /* Its folder on this machine; NULL where the engine gives the harness one that we cannot see. */
 const char *box_workspace(const struct box *box);
+/* It is gone because the engine's program is nowhere in PATH. */
+bool box_is_missing(const struct box *box);
 /* What took effect inside, as the harness told: JSON object. NULL before it was ready. */
 const char *box_layers(const struct box *box);
 /* What the engine and the harness wrote to stderr so far and what the notes say, the end of it. */

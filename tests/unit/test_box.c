@@ -73,6 +73,7 @@ static void on_gone(void *user, struct box *box, const char *why)
     struct holder *holder = user;
     holder->gone++;
     holder->why = xstrdup(why);
+    assert_int_equal(box_is_missing(box), strstr(why, "it is not in PATH") != NULL);
     box_free(box);
     holder->box = NULL;
     loop_stop(loop);
