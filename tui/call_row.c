@@ -2,6 +2,7 @@
 
 #include "call_row.h"
 #include "base/mem.h"
+#include "base/utf8.h"
 #include "event/words.h"
 #include "hits.h"
 #include "text.h"
@@ -14,9 +15,8 @@
 #define BYTES_COLS 58
 #define WORD_COLS  50 /* the effect in a word */
 #define TIME_COLS  40
-#define REST_COLS  12            /* of what a call is about */
-#define LINE_MOST  ((size_t)400) /* bytes of the newest line it told */
-#define ROW_COST   2048          /* bytes that could be looked at while what a call told is read */
+#define REST_COLS  12   /* of what a call is about */
+#define ROW_COST   2048 /* bytes that could be looked at while what a call told is read */
 
 /* ---- texts ---- */
 
@@ -36,18 +36,6 @@ void call_row_reason(struct strbuf *out, const struct session_call *call)
     strbuf_addf(out, "%s%s", call->late ? "came back late, nothing of it was used; " : "", call->outcome);
 }
 
-/* The last line that is not empty. */
-static const char *find_last(const char *text, size_t end, size_t *len)
-{
-    while (end && strchr(" \t\r\n", text[end - 1]))
-        end--;
-    size_t start = end;
-    while (start && text[start - 1] != '\n')
-        start--;
-    *len = end - start;
-    return text + start;
-}
-
 bool call_row_newest(struct strbuf *out, struct told *told, const struct view *view, const struct session_call *call)
 {
     bool failed = call->state == CALL_FAILED && call->outputs > 1;
@@ -60,11 +48,11 @@ bool call_row_newest(struct strbuf *out, struct told *told, const struct view *v
         return true;
     }
     CLEANUP(strbuf) struct strbuf shown = STRBUF_INIT;
-    size_t len;
-    const char *line = find_last(told->text, told->len, &len);
+    size_t len = told->len;
+    const char *line = words_last_line(told->text, &len);
     if (told->piece) /* of a stream: as a terminal would show it */
         told_show(&line, &len, &shown);
-    strbuf_add(out, line, len < LINE_MOST ? len : LINE_MOST);
+    strbuf_add(out, line, utf8_prefix(line, len, WORDS_LINE_CHARS));
     return true;
 }
 

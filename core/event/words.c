@@ -14,7 +14,6 @@
 #define SUBJECT_MAX   200
 #define SCRIPT_CHARS  100
 #define ARGUMENTS_MAX 400 /* bytes; no row is longer */
-#define LINE_MAX_LEN  400
 
 /* ---- arguments ---- */
 
@@ -178,25 +177,34 @@ static void add_failure(struct strbuf *out, const char *error)
         strbuf_addf(out, " (line %zu)", line);
 }
 
+const char *words_last_line(const char *text, size_t *len)
+{
+    size_t end = *len;
+    while (end && strchr(" \t\r\n", text[end - 1]))
+        end--;
+    size_t start = end;
+    while (start && text[start - 1] != '\n')
+        start--;
+    *len = end - start;
+    return text + start;
+}
+
 void words_one_line(struct strbuf *out, const char *text)
 {
-    size_t from = out->len, end = strlen(text);
-    if (strncmp(text, "Traceback", 9) == 0) { /* its last line that is not empty */
-        while (end && strchr(" \t\r\n", text[end - 1]))
-            end--;
-        size_t start = end;
-        while (start && text[start - 1] != '\n')
-            start--;
-        strbuf_add(out, text + start, end - start < LINE_MAX_LEN ? end - start : LINE_MAX_LEN);
+    size_t from = out->len, len = strlen(text);
+    if (strncmp(text, "Traceback", 9) == 0) {
+        const char *raised = words_last_line(text, &len);
+        strbuf_add(out, raised, utf8_prefix(raised, len, WORDS_LINE_CHARS));
         return;
     }
-    for (; *text && out->len - from < LINE_MAX_LEN; text++) {
+    for (; *text && out->len - from < 4 * WORDS_LINE_CHARS; text++) { /* no character is longer than four bytes */
         bool blank = strchr(" \t\r\n", *text);
         if (!blank)
             strbuf_addch(out, *text);
         else if (out->len > from && out->buf[out->len - 1] != ' ')
             strbuf_addch(out, ' ');
     }
+    strbuf_set_len(out, from + utf8_prefix(out->buf + from, out->len - from, WORDS_LINE_CHARS));
     while (out->len > from && out->buf[out->len - 1] == ' ')
         strbuf_set_len(out, out->len - 1);
 }

@@ -39,8 +39,12 @@ void words_program_error(struct strbuf *out, const struct json *output);
  * result, NULL: none. `said_no`: what a person said with their no, "" for no reason; NULL: nobody said no. */
 void words_outcome(struct strbuf *out, const struct event_tool_finished *finished, const struct json *output,
                    const char *said_no);
-/* A text on one line, white space as one blank each; of a traceback what was raised. */
+/* A text on one line, white space as one blank each; of a traceback what was raised. It ends after so many characters,
+ * more than a row of the session keeps, which says that there was more. */
+#define WORDS_LINE_CHARS 400
 void words_one_line(struct strbuf *out, const char *text);
+/* The last line of text[0…*len) that is not empty, and its length. */
+const char *words_last_line(const char *text, size_t *len);
 
 /* The line of a script, from 1 on, that a traceback or a message names last; 0: none. */
 size_t words_script_line(const char *text);

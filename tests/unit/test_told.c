@@ -3,6 +3,8 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "call_row.h"
+#include "event/words.h"
 #include "told.h"
 #include <setjmp.h>
 #include <stdarg.h>
@@ -143,6 +145,37 @@ static void rows_of_several_events(void **state)
     rig_close(&rig);
 }
 
+/* Of characters that take several bytes no half one is left, and what a row keeps says that there was more. */
+static void long_lines_end_after_a_character(void **state)
+{
+    (void)state;
+    CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
+    CLEANUP(strbuf) struct strbuf raised = STRBUF_INIT;
+    CLEANUP(strbuf) struct strbuf got = STRBUF_INIT;
+    for (int i = 0; i < 500; i++)
+        strbuf_addstr(&text, "語");
+    words_one_line(&got, text.buf);
+    assert_int_equal(got.len, 3 * WORDS_LINE_CHARS);
+    strbuf_addf(&raised, "Traceback (most recent call last):\n%s\n", text.buf);
+    strbuf_reset(&got);
+    words_one_line(&got, raised.buf);
+    assert_int_equal(got.len, 3 * WORDS_LINE_CHARS);
+
+    struct told_rig rig;
+    struct told told;
+    rig_open(&rig, (const char *[]){text.buf}, 1);
+    strbuf_reset(&got);
+    assert_true(call_row_newest(&got, &told, &rig.view, &rig.session.calls[0]));
+    assert_int_equal(got.len, 3 * WORDS_LINE_CHARS);
+    struct event_failure_info failure = {.error = text.buf};
+    session_apply(&rig.session, &(struct event){.seq = 6,
+                                                .turn = 1,
+                                                .type = EVENT_TOOL_FINISHED,
+                                                .tool_finished = {.call = "c1", .outcome = "failure", .failure = &failure}});
+    assert_int_equal(strlen(rig.session.calls[0].outcome), 3 * SESSION_TEXT + strlen("…"));
+    rig_close(&rig);
+}
+
 static double cpu_ms(void)
 {
     struct timespec now;
@@ -183,6 +216,7 @@ int main(void)
         cmocka_unit_test(lines_of_a_text),
         cmocka_unit_test(lines_as_a_terminal_shows_them),
         cmocka_unit_test(rows_of_several_events),
+        cmocka_unit_test(long_lines_end_after_a_character),
         cmocka_unit_test(many_lines_are_walked_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
