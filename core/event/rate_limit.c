@@ -66,7 +66,7 @@ void rate_limit_flush(struct rate_limit *limit, bool end)
     if (is_flood(limit))
         keep_newest(limit);
     size_t len = end ? held->len : held->len - utf8_unfinished(held->buf, held->len);
-    if (!len)
+    if (!len && !limit->left_out)
         return;
     if (limit->left_out)
         strbuf_addf(&text, RATE_LIMIT_LEFT_OUT, limit->left_out);
@@ -94,7 +94,7 @@ void rate_limit_add(struct rate_limit *limit, const char *bytes, size_t len)
         rate_limit_flush(limit, false);
     else if (limit->held.len >= RATE_LIMIT_PIECE)
         keep_newest(limit);
-    if (limit->held.len && !loop_timer_armed(&limit->timer))
+    if ((limit->held.len || limit->left_out) && !loop_timer_armed(&limit->timer))
         loop_timer_start(limit->loop, &limit->timer, soon > limit->silent_us ? soon : limit->silent_us, on_time);
 }
 

@@ -172,6 +172,22 @@ static void test_a_flood_without_lines(void **state)
     assert_non_null(strstr(last_piece(), "x\xE2\x82\xAC|"));
 }
 
+/* Bytes that begin no character: none of them is the newest, and still it is said that they were there. */
+static void test_a_flood_of_which_nothing_is_kept(void **state)
+{
+    (void)state;
+    CLEANUP(free) char *bytes = xmalloc(RATE_LIMIT_PIECE);
+    memset(bytes, 0x80, RATE_LIMIT_PIECE);
+    flood(10000);
+    rate_limit_add(&limit, bytes, RATE_LIMIT_PIECE);
+    loop_run(loop);
+    assert_int_equal(pieces, 2);
+    CLEANUP(free) char *note = xasprintf(RATE_LIMIT_LEFT_OUT "|", (uint64_t)RATE_LIMIT_PIECE);
+    assert_string_equal(last_piece(), note);
+    rate_limit_flush(&limit, true);
+    assert_int_equal(pieces, 2);
+}
+
 static void test_nothing_is_told_after_the_release(void **state)
 {
     (void)state;
@@ -193,6 +209,7 @@ int main(void)
         TEST(test_a_flood_is_bounded_by_time),
         TEST(test_after_a_flood_a_little_is_told_soon),
         TEST(test_a_flood_without_lines),
+        TEST(test_a_flood_of_which_nothing_is_kept),
         TEST(test_nothing_is_told_after_the_release),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
