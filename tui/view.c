@@ -194,6 +194,9 @@ const char *view_row_words(const struct view *view, size_t row)
         CLEANUP(strbuf) struct strbuf words = STRBUF_INIT;
         event_words(&words, WORDS_ROW, event);
         item->words = arena_strdup(&item->arena, words.buf);
+        view->cache->bytes -= item->bytes;
+        item->bytes = sizeof(*item) + arena_bytes(&item->arena);
+        view->cache->bytes += item->bytes;
     }
     return item ? item->words : "";
 }

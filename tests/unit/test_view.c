@@ -90,6 +90,25 @@ static void long_events_count_for_what_they_are(void **state)
     rig_close(&rig);
 }
 
+static size_t kept_of_long_events(bool words)
+{
+    struct rig rig;
+    rig_open(&rig, 1, 100000);
+    for (size_t row = 1; row < 200; row++) {
+        assert_non_null(words ? (const void *)view_row_words(&rig.view, row) : view_row(&rig.view, row));
+        view_frame_end(&rig.view);
+    }
+    size_t kept = view_cache_count(rig.view.cache);
+    rig_close(&rig);
+    return kept;
+}
+
+static void words_count_as_well(void **state)
+{
+    (void)state;
+    assert_true(kept_of_long_events(true) < kept_of_long_events(false));
+}
+
 static void a_file_with_holes_is_searched(void **state)
 {
     (void)state;
@@ -132,6 +151,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_a_frame_uses_stays_until_it_ends),
         cmocka_unit_test(long_events_count_for_what_they_are),
+        cmocka_unit_test(words_count_as_well),
         cmocka_unit_test(a_file_with_holes_is_searched),
         cmocka_unit_test(what_was_recorded_is_not_decoded),
     };
