@@ -1,5 +1,5 @@
-/* The turn from its prompt to its end. A label in the gutter says who speaks or what it is; everything else stands to
- * the right of it, so the eye can run down the labels. */
+/* The plain account of a turn, from its prompt to its end. A label in the gutter says who speaks or what it is;
+ * everything else stands to the right of it, so the eye can run down the labels. */
 
 #include "event/words.h"
 #include "plain_internal.h"

@@ -1,4 +1,6 @@
-/* Rows that may still change (a call that runs, an answer that comes in) are asked again when the session has changed:
+/* Filters a list and searches it, a piece at a time.
+ *
+ * Rows that may still change (a call that runs, an answer that comes in) are asked again when the session has changed:
  * what was found among them is forgotten and found anew. There are few of them at any time, a step's at most. */
 
 #include "sift.h"

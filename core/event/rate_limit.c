@@ -1,4 +1,4 @@
-/* See rate_limit.h. */
+/* What a program prints, as events: gathered for a moment, and of a flood the newest. */
 
 #include "rate_limit.h"
 #include "base/mem.h"

@@ -155,8 +155,6 @@ struct session_window session_lines_take(struct session_lines *lines, size_t lim
 
 /* ---- waiting for output ---- */
 
-/* Whole lines are taken at every look, the unfinished one only at the last: so each text is there once, however often
- * one looks, and no line break is lost between two looks. */
 int64_t session_yield_ms(int64_t said_ms, int64_t otherwise_ms)
 {
     return said_ms > 0 ? said_ms : otherwise_ms;
@@ -183,6 +181,8 @@ static void finish_look(struct session_waiter *waiter, struct session_lines *lin
         strbuf_set_len(&seen->output, seen->output.len - 1); /* the newline of the last line */
 }
 
+/* Whole lines are taken at every look, the unfinished one only at the last: so each text is there once, however often
+ * one looks, and no line break is lost between two looks. */
 bool session_waiter_look(struct session_waiter *waiter, struct session_lines *lines, int64_t now_us)
 {
     struct session_seen *seen = &waiter->seen;
