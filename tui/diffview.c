@@ -244,12 +244,12 @@ static void add_loss(char **loses, const char *text, size_t len)
 static void load_notes(struct diffview_file *file, const struct change *change)
 {
     const struct guarded *place = change->guard;
-    const char *loses = change_loses(change);
+    size_t len;
     file->through = copy_text(change->through);
     file->guard = place ? xstrdup(guard_name(place->guard)) : NULL;
     file->why = place ? xstrdup(place->why) : NULL;
-    for (const char *line = loses; line && *line; line += strcspn(line, "\n") + 1)
-        add_loss(&file->loses, line, strcspn(line, "\n"));
+    for (const char *rest = change_loses(change), *line; (line = change_next_loss(&rest, &len));)
+        add_loss(&file->loses, line, len);
 }
 
 static void load_recorded_notes(struct diffview_file *file, const struct event_proposed_file *item)

@@ -272,6 +272,16 @@ const char *change_loses(const struct change *change)
     return change->old.exists || change->like ? change->loses : NULL;
 }
 
+const char *change_next_loss(const char **rest, size_t *len)
+{
+    const char *line = *rest;
+    if (!line || !*line)
+        return NULL;
+    *len = strcspn(line, "\n");
+    *rest = line + *len + (line[*len] == '\n');
+    return line;
+}
+
 void change_set_digest(const struct change_set *set, char out[HASH_SHA256_HEX])
 {
     struct sha256 ctx;

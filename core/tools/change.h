@@ -77,6 +77,10 @@ void change_set_digest(const struct change_set *set, char out[HASH_SHA256_HEX]);
 void change_set_moves(struct change *to, struct change *from);
 /* What the question has to say about lost attributes: `loses` if there is a file before and after, `has` if it goes. */
 const char *change_loses(const struct change *change);
+/* The next of such lines, and goes on behind it; NULL: there is none. `rest` may be NULL.
+ *
+ *     for (const char *rest = change_loses(change), *line; (line = change_next_loss(&rest, &len));) */
+const char *change_next_loss(const char **rest, size_t *len);
 
 /* 0, or -1 naming the first file whose content is no longer the old side, or (ESTALE) whose folder is another one or
  * whose place has become a protected one. */

@@ -136,8 +136,9 @@ static void drop_temp(struct placing *p)
 /* Whether the question said that this line of `loses` goes. */
 static bool was_said(const char *loses, const char *line, size_t len)
 {
-    for (const char *at = loses; at && *at; at += strcspn(at, "\n") + 1)
-        if (strcspn(at, "\n") == len && strncmp(at, line, len) == 0)
+    size_t said;
+    for (const char *at; (at = change_next_loss(&loses, &said));)
+        if (said == len && strncmp(at, line, len) == 0)
             return true;
     return false;
 }
@@ -145,12 +146,11 @@ static bool was_said(const char *loses, const char *line, size_t len)
 /* What cannot be kept was in the question, or nothing is written. */
 static int check_lost(const struct change *change, const char *lost, struct err *err)
 {
-    for (const char *line = lost; *line; line += strcspn(line, "\n") + 1) {
-        size_t len = strcspn(line, "\n");
+    size_t len;
+    for (const char *line; (line = change_next_loss(&lost, &len));)
         if (!was_said(change->loses, line, len))
             return err_set(err, "cannot write %.200s: it would lose its %.*s, which the question did not say",
                            change->path, len > 80 ? 80 : (int)len, line);
-    }
     return 0;
 }
 

@@ -28,14 +28,14 @@ static size_t fit_diff(struct strbuf *text, struct diff *diff, const struct chan
 static struct event_strs list_losses(struct arena *arena, const struct change *change)
 {
     const char *loses = change_loses(change);
-    size_t count = 0, room = 1;
+    size_t count = 0, room = 1, len;
     if (!loses)
         return (struct event_strs){0};
     for (const char *at = loses; *at; at++)
         room += *at == '\n';
     const char **lines = arena_calloc(arena, room, sizeof(*lines));
-    for (const char *line = loses; *line; line += strcspn(line, "\n") + (line[strcspn(line, "\n")] != '\0'))
-        lines[count++] = arena_memdup0(arena, line, strcspn(line, "\n"));
+    for (const char *line; (line = change_next_loss(&loses, &len));)
+        lines[count++] = arena_memdup0(arena, line, len);
     return (struct event_strs){lines, count};
 }
 

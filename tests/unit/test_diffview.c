@@ -171,6 +171,20 @@ static void test_hunks_are_kept_and_dropped(void **state)
 }
 
 /* A recorded decision shows the same, in words of the past; what was recorded is read back line by line. */
+/* The last line of what a write loses may lack its newline; what lies behind the text is not part of it. */
+static void test_losses_end_with_their_text(void **state)
+{
+    static const char loses[] = "its acl\nits user\0not this";
+    struct rig rig;
+    (void)state;
+    rig_init(&rig, 1, 1);
+    add_file(&rig, "a", "1\n", 0644, "2\n", 0644);
+    rig.set->items[0].loses = xmemdup0(loses, sizeof(loses));
+    rig_load(&rig);
+    assert_string_equal(rig.view.files[0].loses, "its acl, its user");
+    rig_release(&rig);
+}
+
 static void test_a_recording_shows_the_same(void **state)
 {
     (void)state;
@@ -456,6 +470,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_hunks_are_kept_and_dropped),
+        cmocka_unit_test(test_losses_end_with_their_text),
         cmocka_unit_test(test_a_recording_shows_the_same),
         cmocka_unit_test(test_hostile_text_is_spelled_out),
         cmocka_unit_test(test_secrets_are_not_shown),
