@@ -482,6 +482,7 @@ bool process_kill(struct process *process, int64_t grace_ms)
 
 /* Meant for whoever has the terminal, which is not us meanwhile. */
 static const int terminal_signals[] = {SIGINT, SIGQUIT, SIGTSTP, SIGTTIN, SIGTTOU};
+#define STOPS_FROM 2 /* the first of them that stops */
 
 /* `out`: where its standard output goes; -1: to the terminal. */
 static _Noreturn void become(const struct process_spec *spec, const char *file, int out)
@@ -528,7 +529,9 @@ static int run_here(const struct process_spec *spec, struct strbuf *said, size_t
         return child_not_found(err, spec->argv[0]);
     if (said && pipe2(ends, O_CLOEXEC) < 0)
         return err_set_errno(err, errno, "cannot run %s", spec->argv[0]);
-    for (size_t i = 0; i < COUNT_OF(terminal_signals); i++)
+    /* While we wait for its output nobody waits for its stops: those are ours too, as the terminal sends them. */
+    size_t signals = said ? STOPS_FROM : COUNT_OF(terminal_signals);
+    for (size_t i = 0; i < signals; i++)
         sigaction(terminal_signals[i], &ignore, &kept[i]);
     pid_t child = fork();
     if (child == 0)
@@ -550,7 +553,7 @@ static int run_here(const struct process_spec *spec, struct strbuf *said, size_t
     if (!failed && wait_for(child, end))
         failed = errno;
     loop_meter_away(false);
-    for (size_t i = 0; i < COUNT_OF(terminal_signals); i++)
+    for (size_t i = 0; i < signals; i++)
         sigaction(terminal_signals[i], &kept[i], NULL);
     return failed ? err_set_errno(err, failed, "cannot run %s", spec->argv[0]) : 0;
 }

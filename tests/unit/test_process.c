@@ -511,6 +511,29 @@ static void test_a_suspended_process_suspends_us(void **state)
     assert_int_equal(WEXITSTATUS(status), 8);
 }
 
+/* Ctrl-Z goes to the whole process group: whoever reads what it prints is suspended too. */
+static void test_a_suspended_process_suspends_its_reader(void **state)
+{
+    (void)state;
+    int status;
+    pid_t reading = fork();
+    if (reading == 0) {
+        struct process_end end;
+        struct strbuf said = STRBUF_INIT;
+        struct process_spec spec = {.argv = ARGV("sh", "-c", "kill -TSTP 0; echo key; exit 8"),
+                                    .open = PROCESS_TERMINAL};
+        setpgid(0, 0);
+        bool failed = process_read_in_terminal(&spec, &said, 100, &end, NULL) || strcmp(said.buf, "key\n") != 0;
+        _exit(failed ? 1 : end.exit_code);
+    }
+    assert_int_equal(waitpid(reading, &status, WUNTRACED), reading);
+    assert_true(WIFSTOPPED(status));
+    kill(-reading, SIGCONT);
+    assert_int_equal(waitpid(reading, &status, 0), reading);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 8);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -533,6 +556,7 @@ int main(void)
         TEST(test_on_the_users_terminal),
         TEST(test_what_it_prints_on_the_users_terminal),
         TEST(test_a_suspended_process_suspends_us),
+        TEST(test_a_suspended_process_suspends_its_reader),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
