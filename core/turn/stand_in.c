@@ -157,12 +157,14 @@ static enum effect stand_in_effect(const struct tool *tool, const struct tool_en
     return tool->spec.effect;
 }
 
-/* The user stopped the turn while it ran. */
+/* The user stopped the turn while it ran: the turn says so. What a call of its last step was stopped by and what it failed
+ * of by itself, beside one that was stopped, only its own text tells. */
 static bool was_stopped(const struct recorded_outcome *outcome)
 {
     const struct event_failure_info *failure = is_outcome(outcome, "failure") ? outcome->finished->failure : NULL;
 
-    return failure && failure->error && strncmp(failure->error, OUTCOME_STOPPED, strlen(OUTCOME_STOPPED)) == 0;
+    return failure && outcome->last && failure->error &&
+           strncmp(failure->error, OUTCOME_STOPPED, strlen(OUTCOME_STOPPED)) == 0;
 }
 
 static void stop_again(struct loop_timer *timer)

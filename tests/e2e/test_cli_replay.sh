@@ -32,6 +32,19 @@ kt replay --headless --record x.jsonl r.jsonl
 refused "--execute"
 ok "never changed" test "$(cat r.jsonl | sha256sum)" = "$sum"
 
+begin "words of a tool"
+{
+    printf '{"type":"session.started","v":1,"session":"s","tools":[{"name":"srv__x","description":"d","effect":"READ_ONLY","parameters":{"type":"object"}}]}\n'
+    printf '{"turn":1,"type":"turn.started","prompt":"go"}\n'
+    printf '{"turn":1,"type":"model.responded","step":1,"text":"","stop":"tool_use","tool_calls":[{"id":"c1","name":"srv__x","arguments":{}}]}\n'
+    printf '{"turn":1,"type":"tool.started","call":"c1","tool":"srv__x","arguments":{},"effect":"READ_ONLY","wave":1,"deadline_ms":1000}\n'
+    printf '{"turn":1,"type":"tool.finished","call":"c1","tool":"srv__x","outcome":"failure","elapsed_ms":1,"failure":{"error":"cancelled by the user of the remote host","retryable":true}}\n'
+    printf '{"turn":1,"type":"model.responded","step":2,"text":"Done.","tool_calls":[],"stop":"end_turn"}\n'
+    printf '{"turn":1,"type":"turn.finished","status":"done","text":"Done."}\n'
+} >words.jsonl
+kt replay --execute --headless --speed 0 --workspace ws words.jsonl
+ok "a tool that speaks of a cancel stops no turn" grep -q '"type":"turn.finished","status":"done"' "$base/out"
+
 begin "run again"
 script_writes >m.jsonl
 cp -r ws before
