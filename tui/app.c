@@ -105,6 +105,8 @@ static size_t read_keys(struct app *app, bool *more)
     int64_t began_us = clock_system()->now_us(clock_system());
     *more = false;
     while (!app->leaving && count < KEYS_AT_ONCE && term_key(app->term, &key)) {
+        if (app->ops->look)
+            app->ops->look(app);
         if (!quits(app, &key))
             ui_key(app->ui, &app->view, &key);
         count++;
@@ -196,6 +198,8 @@ static void interrupted(void *data)
 {
     struct app *app = data;
     struct key key = {.code = 'c', .ctrl = true};
+    if (app->ops->look)
+        app->ops->look(app);
     if (!quits(app, &key))
         ui_key(app->ui, &app->view, &key);
     app_dirty(app);

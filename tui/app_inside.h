@@ -32,6 +32,8 @@ struct app;
 struct stage_ops {
     /* Fills app->view anew. */
     void (*fill)(struct app *app);
+    /* Before each key: what the view borrows of the engine may be gone since the last frame. May be NULL. */
+    void (*look)(struct app *app);
     int (*submit)(struct app *app, const struct intent *intent, struct err *err); /* where there is no engine */
     int (*replay)(struct app *app, enum action action, const char *argument, struct err *err);
     void (*marks)(struct app *app, size_t columns, unsigned char *out);

@@ -77,9 +77,6 @@ static void heard(struct sink *sink, const struct event *event, const struct ses
     }
     if (event->type == EVENT_TOOLS_CHANGED)
         tools_changed(live, &event->tools_changed);
-    /* What stands at the gate belongs to the engine: keys must not find what was there before. */
-    if (event->type == EVENT_HELD || event->type == EVENT_RELEASED || event->type == EVENT_EDITED)
-        live->app->view.held = live->setup.engine && engine_held(live->setup.engine, &live->app->view.gate);
     if (live->running)
         app_dirty(live->app);
 }
@@ -132,7 +129,9 @@ static void turn_ended(void *data)
 
 static void question_revised(void *data)
 {
-    app_dirty(((struct live *)data)->app);
+    struct app *app = ((struct live *)data)->app;
+    ui_say_revised(app->ui);
+    app_dirty(app);
 }
 
 /* ---- leaving ---- */
@@ -239,6 +238,11 @@ static void live_fill(struct app *app)
                engine_failed(engine));
 }
 
+static void live_look(struct app *app)
+{
+    app->view.held = engine_held(((struct live *)app->own)->setup.engine, &app->view.gate);
+}
+
 static int live_replay(struct app *app, enum action action, const char *argument, struct err *err)
 {
     struct live *live = app->own;
@@ -253,7 +257,7 @@ static int live_replay(struct app *app, enum action action, const char *argument
 }
 
 static const struct stage_ops ops = {
-    .fill = live_fill, .replay = live_replay, .quit = live_quit};
+    .fill = live_fill, .look = live_look, .replay = live_replay, .quit = live_quit};
 
 /* ---- setting up ---- */
 

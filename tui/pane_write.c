@@ -255,7 +255,7 @@ static void write_paint(struct pane *pane, const struct view *view, struct canva
         diffview_paint(diff, canvas, below, pane->list.top, pane->list.left, write->open ? write->piece : SIZE_MAX,
                        pane->search_text);
     }
-    if (foot)
+    if (foot && !(view_question(view) && view_question(view)->revising))
         write_pane_paint_foot(write, canvas, rect_make(inside.row + inside.rows - 1, inside.col, 1, inside.cols));
 }
 

@@ -9,7 +9,7 @@
 #include "tools/change.h"
 #include <string.h>
 
-/* What `y` would write: what is shown, with the kept pieces. NULL and err when it cannot be made. */
+/* What is shown, with the kept pieces, for the editor. NULL and err when it cannot be made. */
 static struct change_set *chosen_changes(const struct write_pane *write, struct err *err)
 {
     struct change_set *chosen = change_set_copy(write->diff.set);
@@ -35,11 +35,21 @@ static struct change_set *chosen_changes(const struct write_pane *write, struct 
     return chosen;
 }
 
-/* The pane when a question is loaded that can be answered; NULL else, whoever carries the action out. */
+/* The pane when a question is loaded that can be answered, else NULL. */
 static struct write_pane *open_write(struct ui *ui)
 {
     struct write_pane *write = (struct write_pane *)ui_get_pane(ui, pane_write.number);
     return write->open ? write : NULL;
+}
+
+/* The same for what is decided about what is shown: not while another version is about to be shown. */
+static struct write_pane *shown_write(struct ui *ui, const struct view *view)
+{
+    const struct question *question = view_question(view);
+    if (!question || !question->revising)
+        return open_write(ui);
+    ui_say(ui, LOOK_WARN, "Your version is being compared: read it, then press the key again.");
+    return NULL;
 }
 
 /* A key cannot approve rows that were never on the screen: scrolls to the first of them and requires the key again. */
@@ -62,33 +72,24 @@ static bool submit_choice(struct write_pane *write, struct ui *ui)
 {
     CLEANUP(arena) struct arena arena = ARENA_INIT;
     struct decision decision = {.kind = DECISION_APPROVED, .by = BY_KEY, .without_undo = write->no_undo != NULL};
-    struct err err = ERR_INIT;
     size_t kept = diffview_kept(&write->diff);
     if (kept == 0 && write->diff.piece_count) {
         ui_say(ui, LOOK_WARN, "nothing left to approve: n denies, Space keeps a hunk again");
         return false;
     }
-    if (write->edited) {
-        decision.kind = DECISION_EDITED;
-        decision.edited = chosen_changes(write, &err);
-        if (!decision.edited) {
-            ui_say(ui, LOOK_ERROR, "%s", err.text);
-            return false;
-        }
-    } else if (kept < write->diff.piece_count) {
+    if (kept < write->diff.piece_count) {
         decision.kind = DECISION_PARTIAL;
         decision.hunks = diffview_hunks(&write->diff, &arena);
     }
-    bool taken = ui_submit(ui, &(struct intent){.type = INTENT_ANSWER,
-                                                .answer = {write->ask, write->digest, decision}});
-    change_set_free(decision.edited);
-    return taken;
+    if (write->edited)
+        decision.kind = DECISION_EDITED;
+    return ui_submit(ui, &(struct intent){.type = INTENT_ANSWER, .answer = {write->ask, write->digest, write->revision, decision}});
 }
 
 void pane_write_approve(struct ui *ui, const struct view *view, enum action action)
 {
-    struct write_pane *write = open_write(ui);
-    (void)view, (void)action;
+    struct write_pane *write = shown_write(ui, view);
+    (void)action;
     if (write && all_rows_seen(write, ui, "y again approves"))
         submit_choice(write, ui);
 }
@@ -164,7 +165,7 @@ static void allow_and_approve(struct write_pane *write, struct ui *ui, const str
 
 void pane_write_allow(struct ui *ui, const struct view *view, enum action action)
 {
-    struct write_pane *write = open_write(ui);
+    struct write_pane *write = shown_write(ui, view);
     (void)action;
     if (write && all_rows_seen(write, ui, "A again allows it"))
         allow_and_approve(write, ui, view);
@@ -173,11 +174,11 @@ void pane_write_allow(struct ui *ui, const struct view *view, enum action action
 /* The editor gets what would be written now, so what was dropped stays dropped. */
 void pane_write_edit(struct ui *ui, const struct view *view, enum action action)
 {
-    struct write_pane *write = open_write(ui);
+    struct write_pane *write = shown_write(ui, view);
     struct ui_host *host = ui_get_host(ui);
     struct err err = ERR_INIT;
     CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
-    (void)view, (void)action;
+    (void)action;
     if (!write)
         return;
     if (!write->diff.piece_count)
@@ -210,15 +211,14 @@ void pane_write_edit(struct ui *ui, const struct view *view, enum action action)
     mode_t mode = change->new.exists ? change->new.mode : change->old.exists ? change->old.mode : 0644;
     change_side_set(&change->new, text.buf, text.len, mode);
     write->edited_file = index;
-    if (ui_submit(ui, &(struct intent){.type = INTENT_REVISE, .revise = {write->ask, set}}))
-        ui_say(ui, LOOK_WARN, "this is your version now: y writes it");
+    ui_submit(ui, &(struct intent){.type = INTENT_REVISE, .revise = {write->ask, set}});
     change_set_free(set);
 }
 
 /* The write whose hunks can be chosen; NULL, and a message, where there is none. */
-static struct write_pane *write_with_hunks(struct ui *ui)
+static struct write_pane *write_with_hunks(struct ui *ui, const struct view *view)
 {
-    struct write_pane *write = open_write(ui);
+    struct write_pane *write = shown_write(ui, view);
     if (!write || !write->diff.whole)
         return write;
     ui_say(ui, LOOK_WARN, "too large to be decided hunk by hunk: y approves all of it, n denies it");
@@ -227,16 +227,16 @@ static struct write_pane *write_with_hunks(struct ui *ui)
 
 void pane_write_toggle_hunk(struct ui *ui, const struct view *view, enum action action)
 {
-    struct write_pane *write = write_with_hunks(ui);
-    (void)view, (void)action;
+    struct write_pane *write = write_with_hunks(ui, view);
+    (void)action;
     if (write && write->diff.piece_count)
         diffview_keep(&write->diff, write->piece, !write->diff.pieces[write->piece].keep);
 }
 
 void pane_write_toggle_all_hunks(struct ui *ui, const struct view *view, enum action action)
 {
-    struct write_pane *write = write_with_hunks(ui);
-    (void)view, (void)action;
+    struct write_pane *write = write_with_hunks(ui, view);
+    (void)action;
     if (write)
         diffview_keep_all(&write->diff, diffview_kept(&write->diff) < write->diff.piece_count);
 }

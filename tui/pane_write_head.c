@@ -240,7 +240,9 @@ static int paint_special(const struct write_pane *write, const struct view *view
                               ? "! its folder was moved or replaced: read the new diff"
                               : "! the file changed after you saw it: read the new diff");
     }
-    if (write->edited)
+    if (question && question->revising)
+        row += paint_note(canvas, in, row, LOOK_WARN, "! this is not your version yet: that is being compared");
+    else if (write->edited)
         row += paint_note(canvas, in, row, LOOK_WARN, "edited: this is your version; y writes it");
     if (write->diff.whole)
         row += paint_note(canvas, in, row, LOOK_WARN, cut_words(write));

@@ -83,6 +83,11 @@ void ui_question_moved(struct ui *ui)
     ui->seen[0] = ui->presented[0] = '\0';
 }
 
+void ui_say_revised(struct ui *ui)
+{
+    ui_say(ui, LOOK_WARN, "this is your version now: y writes it");
+}
+
 void ui_resize(struct ui *ui, int rows, int cols)
 {
     ui->rows = rows;

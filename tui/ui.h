@@ -56,6 +56,8 @@ void ui_say(struct ui *ui, enum look role, const char *fmt, ...) __attribute__((
 void ui_grace(struct ui *ui, int64_t us);
 /* The open question shows another part of itself: like one that has just come, it is only read for a moment. */
 void ui_question_moved(struct ui *ui);
+/* The question shows the user's own version from the next frame on. */
+void ui_say_revised(struct ui *ui);
 #define UI_GRACE_US 300000 /* what suits people */
 /* What time it is, before a frame: takes away a message that was there long enough. */
 void ui_clock(struct ui *ui, int64_t now_us);

@@ -50,6 +50,7 @@ struct ui {
      * `grace_us` later it is fresh, and no frame counts as having shown it. */
     char seen[UI_ASK_MAX];
     int64_t now_us, seen_us, grace_us;
+    int64_t compared_us; /* since when frames show that the user's version is being compared; 0: they do not */
     bool fresh;
     bool prompted;          /* the prompt line opened by itself, or will not: a turn was watched */
     bool noticed;           /* what there is was looked at once: only what comes after that is news */

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define SLOW_US 100000 /* from which on a comparison is noticed */
+
 static bool hides_question(const struct ui *ui, const struct view *view)
 {
     return view_question(view) && ui->zoom && ui->focus != pane_write.number;
@@ -97,6 +99,8 @@ static void paint_footer(struct ui *ui, const struct view *view, struct canvas *
         keys.words = ui->dialog->ops->footer_of ? ui->dialog->ops->footer_of(ui->dialog) : ui->dialog->footer;
     else if (ui->line != LINE_NONE)
         keys.words = ui_line_footer(ui);
+    else if (view_question(view) && view_question(view)->revising)
+        keys.words = "Your version is being compared.   n deny";
     statusline_footer(canvas, ui->layout.footer, view, &keys);
 }
 
@@ -118,9 +122,12 @@ static void see_question(struct ui *ui, const struct view *view)
     ui_name_question(ui->framed, view);
     if (!ui->framed[0] || ui->layout.too_small || ui->dialog || ui->layout.panes[6].rows <= 0)
         return;
-    /* Another version of the user's own is no news: the question is as old as it was. */
-    if (strncmp(ui->framed, ui->seen, strcspn(ui->framed, ".") + 1) != 0)
+    /* Another version of the user's own is no news, unless it took so long that the hand is elsewhere. */
+    const struct question *question = view_question(view);
+    bool slow = !question->revising && ui->compared_us && ui->now_us - ui->compared_us > SLOW_US;
+    if (slow || strncmp(ui->framed, ui->seen, strcspn(ui->framed, ".") + 1) != 0)
         ui->seen_us = ui->now_us;
+    ui->compared_us = !question->revising ? 0 : ui->compared_us ? ui->compared_us : ui->now_us;
     memcpy(ui->seen, ui->framed, sizeof(ui->seen));
     ui->fresh = ui->now_us - ui->seen_us < ui->grace_us;
     if (!ui->fresh)

@@ -412,13 +412,16 @@ int change_keep_hunks(struct change *change, const struct diff *diff, const bool
         return err_set(err, "the difference of %s is too large to be decided hunk by hunk", change->path);
     if (count != diff->hunk_count)
         return err_set(err, "%s has %zu hunks, not %zu", change->path, diff->hunk_count, count);
-    size_t kept = 0;
-    for (size_t i = 0; i < count; i++)
+    size_t kept = 0, added = 0, removed = 0;
+    for (size_t i = 0; i < count; i++) {
         kept += keep[i];
+        added += keep[i] ? diff->hunks[i].added : 0;
+        removed += keep[i] ? diff->hunks[i].removed : 0;
+    }
     /* Without hunks (binary, empty, only the mode) there is nothing to choose: the change stays whole. All and none are
      * taken by their sides, because an absent file and an empty one are the same text. */
     if (kept < count)
-        change->counts.known = false;
+        change->counts = (struct change_counts){.known = true, .added = added, .removed = removed, .hunks = kept};
     if (kept == 0 && count > 0) {
         copy_side(&change->new, &change->old);
     } else if (kept < count) {

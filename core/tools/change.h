@@ -97,5 +97,5 @@ void change_count(struct change *change, const struct diff *diff);
 /* Counts what is not counted yet. Blocks; call it on the pool. */
 void change_set_count(struct change_set *set);
 /* Keeps only the chosen hunks: keep[i] for hunk i of `diff`, which is change_diff's. Makes the new side what would then be
- * written. */
+ * written, and counts it. */
 int change_keep_hunks(struct change *change, const struct diff *diff, const bool *keep, size_t count, struct err *err) CHECKED;

@@ -195,7 +195,7 @@ static void take_edits(const struct change_set *edited, struct change_set *set)
     for (size_t i = 0; i < edited->count; i++) {
         const struct change *edit = &edited->items[i];
         struct change *change = find_change(set, edit->path);
-        change->counts.known = false;
+        change->counts = edit->counts;
         if (edit->new.exists)
             change_side_set(&change->new, edit->new.bytes, edit->new.len, edit->new.mode);
         else

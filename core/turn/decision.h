@@ -23,7 +23,9 @@ struct decision {
     /* For PARTIAL: which hunks of which files to write. Hunks count from 1; a change without hunks (binary, an empty file,
      * permissions) counts as one. A file that is not named is not written. */
     struct event_hunk_choice_list hunks;
-    struct change_set *edited; /* for EDITED: the new sides to write instead; old sides as proposed */
+    /* For EDITED: the new sides to write instead; old sides as proposed. Counted only if it was compared with these. NULL in
+     * an answer: the question's revised version, of it the hunks above if there are any. */
+    struct change_set *edited;
     bool without_undo;         /* write even though the old bytes cannot be kept; of a person who was told so */
     struct arena arena;        /* holds the texts of a copy */
 };

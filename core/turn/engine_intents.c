@@ -206,11 +206,14 @@ static int allow(struct engine *engine, const struct intent *intent, struct err 
 {
     const char *tool = intent->allow.tool, *path = intent->allow.path;
     const struct guarded *place = path ? protected_path(engine, path) : NULL;
+    const struct question *question = path ? NULL : engine_question(engine);
 
     if (intent->allow.revoke)
         return rules_revoke(engine->harness->rules, tool, path) ? 0 : err_set(err, "there is no such permission");
     if (place)
         return err_set(err, "%.200s is protected (%s): Keyturn asks about every write to it", path, place->why);
+    if (question && question->named && strcmp(question->tool, tool) == 0)
+        return err_set(err, "this call %s: Keyturn asks about it every time", question->named);
     rules_allow(engine->harness->rules, tool, path);
     return 0;
 }
@@ -232,7 +235,8 @@ int engine_submit(struct engine *engine, const struct intent *intent, struct err
         turn_cancel(engine->turn);
         return 0;
     case INTENT_ANSWER:
-        return write_answer(engine->turn, intent->answer.question, intent->answer.digest, &intent->answer.decision, err);
+        return write_answer(engine->turn, intent->answer.question, intent->answer.digest, intent->answer.revision,
+                            &intent->answer.decision, err);
     case INTENT_REVISE:
         return write_revise(engine->turn, intent->revise.question, intent->revise.version, err);
     case INTENT_ALLOW:

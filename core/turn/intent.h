@@ -40,6 +40,7 @@ struct intent {
         struct {
             const char *question; /* its id */
             const char *digest;   /* of the change set that was shown; a question that changed since is not approved */
+            unsigned revision;    /* of the question that was shown; 0: as it was proposed */
             struct decision decision; /* borrowed */
         } answer;
         struct { const char *question; const struct change_set *version; } revise;

@@ -23,11 +23,14 @@
  *  answer, expiry   refused             refused             write.decided       refused                 refused
  *  call settled     closed, no event    decided: expired    decided: expired    closed; a checkpoint    ours: waited for
  *                                                                               just saved is removed
+ *  In RUNNING the executor has the call: it proposes anew, or is settled and the question goes. In CLOSED nothing but the
+ *  call's end and a job that is still out are waited for.
  *
  * A job gets its inputs in the question and puts its results there; nobody else touches them until it is back. A question
  * whose call was settled meanwhile waits in Q_CLOSED for its job, and what that brings is dropped.
  *
- * The diff made here is the only one: the screen shows it, the decision applies to it. The decision is in the journal
+ * The diff made here is the only one of the proposal: the screen shows it, the decision applies to it, and what some of its
+ * hunks come to is counted from it. The user's own version has one of its own, made here too. The decision is in the journal
  * before anything acts on it. From the proposal to the decision the clocks stand still. There is at most one question at a
  * time, because calls that write run alone.
  *
@@ -49,6 +52,8 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
+
+#define BEING_COMPARED "your version is being compared: read it, then press the key again"
 
 #define QUESTION_OF(pointer, member) CONTAINER_OF(pointer, struct question, member)
 
@@ -350,7 +355,7 @@ void write_touch(struct turn *turn)
 {
     struct loop *loop = turn->harness->loop;
     struct question *q = turn->question;
-    if (turn->harness->ask_timeout_ms <= 0)
+    if (!q || q->state != Q_OPEN || turn->harness->ask_timeout_ms <= 0)
         return;
     q->due_us = loop_now_us(loop) + turn->harness->ask_timeout_ms * 1000;
     loop_timer_start(loop, &q->expiry, q->due_us, expired);
@@ -408,6 +413,8 @@ static void diffs_made(struct loop_work *work)
     q->recorded = true;
     emit(&turn->emitter, &(struct event){.type = EVENT_WRITE_PROPOSED,
                                          .write_proposed = {.call = q->call_id, .ask = q->id, .files = q->files}});
+    if (!bounded_waits(q->running))
+        return; /* settled meanwhile: write_call_gone comes next */
     if (!turn_hold_at(turn, &view, q->call, decide))
         decide(turn, q->call);
 }
@@ -431,14 +438,24 @@ static int emit_checkpoint(struct question *q)
     return recorded;
 }
 
-/* The write can be made only without an undo: whoever is there says whether to. */
+static bool same_changes(const struct change_set *a, const struct change_set *b)
+{
+    char of_a[HASH_SHA256_HEX], of_b[HASH_SHA256_HEX];
+    change_set_digest(a, of_a);
+    change_set_digest(b, of_b);
+    return strcmp(of_a, of_b) == 0;
+}
+
+/* The write can be made only without an undo: the user says whether to. */
 static void ask_without_undo(struct question *q)
 {
     free(q->no_undo);
     q->no_undo = xstrdup(q->err.text);
-    forget_version(q);
-    q->revised = steal(&q->decision.edited);
-    q->revising = 0;
+    if (!q->revised || !q->decision.edited || !same_changes(q->revised, q->decision.edited)) {
+        forget_version(q);
+        q->revised = steal(&q->decision.edited);
+    }
+    q->revising = false;
     q->recorded = false; /* it is another question, which nobody has heard of yet */
     name_question(q);
     bounded_pause(q->running);
@@ -547,23 +564,53 @@ static bool is_undecided(const struct question *q)
     return q && (q->state == Q_DIFFING || q->state == Q_GATE || q->state == Q_OPEN);
 }
 
-int write_answer(struct turn *turn, const char *id, const char *digest, const struct decision *decision,
-                 struct err *err)
+static void change_set_cleanup(struct change_set **set)
+{
+    change_set_free(*set);
+}
+
+/* The user's version, or the hunks of it that were chosen. */
+static struct change_set *revised_choice(const struct question *q, const struct decision *answer, struct err *err)
+{
+    struct decision choice = {.kind = answer->hunks.items ? DECISION_PARTIAL : DECISION_APPROVED,
+                              .hunks = answer->hunks};
+    return decision_apply(&choice, q->revised, q->revised_diffs, err);
+}
+
+/* A version that did not come from here: what it says of its lines is not believed. */
+static struct change_set *uncounted(const struct change_set *version)
+{
+    struct change_set *copy = change_set_copy(version);
+    for (size_t i = 0; i < copy->count; i++)
+        copy->items[i].counts.known = false;
+    return copy;
+}
+
+int write_answer(struct turn *turn, const char *id, const char *digest, unsigned revision,
+                 const struct decision *decision, struct err *err)
 {
     struct question *q = turn ? turn->question : NULL;
     if (!q || q->state != Q_OPEN || !bounded_waits(q->running) || !id || strcmp(id, q->id) != 0)
         return err_set(err, "this question is no longer open");
     if (decision->kind == DECISION_NONE)
         return err_set(err, "this is no answer");
-    if (!decision_denies(decision) && (!digest || strcmp(digest, q->digest) != 0))
+    if (!decision_denies(decision) && (!digest || strcmp(digest, q->digest) != 0 || revision != q->revision))
         return err_set(err, "the question has changed: read it again");
     if (!decision_denies(decision) && q->revising)
-        return err_set(err, "your version is being compared: look at it, then press the key again");
+        return err_set(err, BEING_COMPARED);
     if (decision->without_undo && !q->no_undo)
         return err_set(err, "this write can be undone: approve it as it is");
     struct decision answer = *decision; /* borrowed, as what it was made from */
+    CLEANUP(change_set) struct change_set *version = NULL;
     if (answer.reason && !*answer.reason)
         answer.reason = NULL;
+    if (answer.kind == DECISION_EDITED && (answer.edited || q->revised)) {
+        version = answer.edited ? uncounted(answer.edited) : revised_choice(q, &answer, err);
+        if (!version)
+            return -1;
+        answer.edited = version;
+        answer.hunks = (struct event_hunk_choice_list){0};
+    }
     return decided(q, &answer, err);
 }
 
@@ -589,10 +636,12 @@ static void version_compared(struct loop_work *work)
     struct question *q = turn->question;
     turn->works--;
     if (q && q->state == Q_OPEN && strcmp(q->id, revision->id) == 0) {
-        q->revising--;
+        q->revising = false;
         forget_version(q);
         q->revised = steal(&revision->version);
         q->revised_diffs = steal(&revision->diffs);
+        for (size_t i = 0; i < q->revised->count; i++)
+            change_count(&q->revised->items[i], q->revised_diffs[i]);
         q->revision++;
         engine_question_revised(turn->engine);
     }
@@ -607,12 +656,14 @@ int write_revise(struct turn *turn, const char *id, const struct change_set *ver
     struct question *q = turn ? turn->question : NULL;
     if (!q || q->state != Q_OPEN || !id || strcmp(id, q->id) != 0)
         return err_set(err, "this question is no longer open");
+    if (q->revising)
+        return err_set(err, BEING_COMPARED);
     struct revision *revision = xcalloc(1, sizeof(*revision));
     revision->turn = turn;
     revision->version = change_set_copy(version);
     memcpy(revision->id, q->id, sizeof(q->id));
     turn->works++;
-    q->revising++;
+    q->revising = true;
     write_touch(turn); /* the time in the editor was spent on this very question */
     loop_work_start(turn->harness->loop, &revision->work, compare_version, version_compared);
     return 0;

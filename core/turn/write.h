@@ -35,9 +35,9 @@ struct question {
     char *no_undo;                /* asked again, because the old bytes could not be kept: why; NULL: they could */
     struct change_set *revised;   /* the user's own version so far; NULL: there is none */
     struct diff **revised_diffs;  /* of each of its files, likewise from the pool */
-    unsigned revision;            /* how often it was revised */
-    unsigned revising;            /* versions on their way: nothing is approved meanwhile */
-    struct decision decision;     /* the last one: of a question that is asked again, what was chosen before */
+    unsigned revision;            /* the number of that version; 0: the proposal */
+    bool revising;                /* a version is on its way: nothing is approved or revised meanwhile */
+    struct decision decision;     /* of a question that is asked again without undo: what was chosen before */
 
     /* The machine's own. */
     enum question_state state;
@@ -64,10 +64,10 @@ struct question {
 /* A tool proposed: bounded_host's `propose`. */
 void write_propose(struct bounded_host *host, struct bounded_call *running, struct change_set *take_changes,
                    bool tool_writes);
-/* Answers the open question. The id must be its id and, unless the decision denies, the digest its digest: an answer to
- * something else is refused. The decision is copied. */
-int write_answer(struct turn *turn, const char *id, const char *digest, const struct decision *decision,
-                 struct err *err) CHECKED;
+/* Answers the open question. The id must be its id and, unless the decision denies, digest and revision those of what is
+ * shown: an answer to something else is refused. The decision is copied. */
+int write_answer(struct turn *turn, const char *id, const char *digest, unsigned revision,
+                 const struct decision *decision, struct err *err) CHECKED;
 /* The user has another version of the open question: it is compared on the pool, and then is the question's `revised`. The
  * set is copied. */
 int write_revise(struct turn *turn, const char *id, const struct change_set *version, struct err *err) CHECKED;

@@ -1,6 +1,6 @@
 /* The write gate is closed before anything is finalized, however the turn ends (D47), and a write that is on its way when
- * the turn ends lands nowhere. The write is held at a place of the test's choosing: in the comparison that working out a
- * partial answer needs, or in the making of its checkpoint's folder. */
+ * the turn ends lands nowhere. The write is held at a place of the test's choosing: in the comparison that working out an
+ * edited answer needs, or in the making of its checkpoint's folder. */
 
 #include "base/json.h"
 #include "base/mem.h"
@@ -22,13 +22,15 @@
 static const char before[] = "a\nb\nc\nd\ne\nf\ng\nh\ni\nj\n";
 static const char after[] = "A\nb\nc\nd\ne\nf\ng\nh\ni\nJ\n";
 
-static void approve_part(struct turn_rig *rig, const struct question *question)
+static void approve_edited(struct turn_rig *rig, const struct question *question)
 {
-    struct event_hunk_choice_list first = HUNKS("a.txt", 2, 1);
-    struct intent part = answer_part(question, first);
+    struct change_set *version = change_set_copy(question->changes);
 
+    change_side_set(&version->items[0].new, "mine\n", 5, 0644);
+    struct intent mine = answer_edited(question, version);
     door_shut(rig, AT_COMPARING, door.held); /* from now on: the question itself is shown with a comparison too */
-    turn_rig_submit(rig, &part);
+    turn_rig_submit(rig, &mine);
+    change_set_free(version);
 }
 
 static void approve_all(struct turn_rig *rig, const struct question *question)
@@ -94,7 +96,7 @@ static void end_while_writing(void (*answer)(struct turn_rig *, const struct que
 static void test_cancelled_while_the_answer_is_checked(void **state)
 {
     (void)state;
-    end_while_writing(approve_part, cancel_turn, "cancelled");
+    end_while_writing(approve_edited, cancel_turn, "cancelled");
 }
 
 static void test_cancelled_while_the_checkpoint_is_made(void **state)
@@ -106,7 +108,7 @@ static void test_cancelled_while_the_checkpoint_is_made(void **state)
 static void test_budget_ends_while_the_answer_is_checked(void **state)
 {
     (void)state;
-    end_while_writing(approve_part, let_time_pass, "budget");
+    end_while_writing(approve_edited, let_time_pass, "budget");
 }
 
 static void test_budget_ends_while_the_checkpoint_is_made(void **state)

@@ -419,7 +419,9 @@ static void decide_while_comparing(void *data)
     assert_int_equal(question->revising, 1);
     assert_null(question->revised);
     assert_string_equal(turn_check_submit(rig, &yes),
-                        "your version is being compared: look at it, then press the key again");
+                        "your version is being compared: read it, then press the key again");
+    assert_string_equal(revise(rig, question, "another\n"),
+                        "your version is being compared: read it, then press the key again");
     if (chosen == DECISION_DENIED)
         assert_string_equal(turn_check_submit(rig, &no), "");
     else if (chosen == DECISION_NONE)

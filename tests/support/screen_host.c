@@ -85,7 +85,7 @@ static void log_intent(struct screen_stage *stage, const struct intent *intent)
     if (decision && !denies) {
         strbuf_addstr(&stage->log, decision->hunks.items ? " [" : " everything");
         log_hunks(stage, &decision->hunks);
-        strbuf_addstr(&stage->log, decision->edited ? ", edited" : "");
+        strbuf_addstr(&stage->log, decision->kind == DECISION_EDITED ? ", edited" : "");
     }
     if (denies && decision->reason)
         strbuf_addf(&stage->log, " %s", decision->reason);

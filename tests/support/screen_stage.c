@@ -242,6 +242,11 @@ static void wait_for_servers(struct screen_stage *stage)
     ui_open_dialog(stage->ui, dialog_servers_new(&stage->waited));
 }
 
+static void say_revised(void *data)
+{
+    ui_say_revised(((struct screen_stage *)data)->ui);
+}
+
 void screen_stage_begin(struct screen_stage *stage, struct ui *ui)
 {
     const struct screen_plan *plan = stage->plan;
@@ -254,6 +259,7 @@ void screen_stage_begin(struct screen_stage *stage, struct ui *ui)
         wait_for_servers(stage);
     if (!stage->engine)
         return;
+    engine_on_revised(stage->engine, say_revised, stage);
     for (size_t i = 0; i < plan->break_count; i++)
         must(
             engine_submit(stage->engine, &(struct intent){.type = INTENT_BREAK, .breakpoint = {plan->breaks[i]}}, &err),
