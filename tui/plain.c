@@ -277,7 +277,7 @@ static void tell(struct plain *plain, const struct event *event)
     case EVENT_PROGRAM_INPUT:
         plain_program_input(plain, &event->program_input);
         break;
-    case EVENT_PROGRAM_ENDED: {
+    case EVENT_PROGRAM_ENDED: { /* said again in brackets behind "it was ended", so without that word */
         const char *why = event->program_ended.why ? event->program_ended.why : "";
         replace(&plain->ended, strncmp(why, "killed: ", 8) == 0 ? why + 8 : why);
         note(plain, event);
