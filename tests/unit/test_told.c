@@ -168,10 +168,11 @@ static void long_lines_end_after_a_character(void **state)
     assert_true(call_row_newest(&got, &told, &rig.view, &rig.session.calls[0]));
     assert_int_equal(got.len, 3 * WORDS_LINE_CHARS);
     struct event_failure_info failure = {.error = text.buf};
-    session_apply(&rig.session, &(struct event){.seq = 6,
-                                                .turn = 1,
-                                                .type = EVENT_TOOL_FINISHED,
-                                                .tool_finished = {.call = "c1", .outcome = "failure", .failure = &failure}});
+    session_apply(&rig.session,
+                  &(struct event){.seq = 6,
+                                  .turn = 1,
+                                  .type = EVENT_TOOL_FINISHED,
+                                  .tool_finished = {.call = "c1", .outcome = "failure", .failure = &failure}});
     assert_int_equal(strlen(rig.session.calls[0].outcome), 3 * SESSION_TEXT + strlen("…"));
     rig_close(&rig);
 }
