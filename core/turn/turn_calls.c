@@ -117,74 +117,49 @@ static void settle_call(struct bounded_host *host, void *data, struct outcome *t
         settled(turn, call);
 }
 
-static void settle_denied(struct turn *turn, struct turn_call *call, struct outcome denied)
-{
-    settle_call(&turn->host, call, &denied);
-}
-
 /* ---- starting ---- */
 
-/* True when the call may run; else it has been settled with the reason. */
-static bool permitted(struct turn *turn, struct turn_call *call)
+/* True when the call may run; else `denied` says why not. */
+static bool permitted(struct turn *turn, struct turn_call *call, struct outcome *denied)
 {
-    const struct harness *harness = turn->harness;
+    const char *id = call->id, *name = call->name;
+    const char *near = call->tool ? NULL : registry_nearest(turn->harness->registry, name);
     struct err err = ERR_INIT;
 
-    if (turn->cancelled) {
-        settle_denied(turn, call, outcome_denied(call->id, call->name, DENIAL_BLOCKED, "the turn was cancelled"));
-        return false;
+    if (turn->cancelled)
+        *denied = outcome_denied(id, name, DENIAL_BLOCKED, "the turn was cancelled");
+    else if (near)
+        *denied = outcome_denied(id, name, DENIAL_VALIDATION, "there is no tool %s (did you mean %s?)", name, near);
+    else if (!call->tool)
+        *denied = outcome_denied(id, name, DENIAL_VALIDATION, "there is no tool %s", name);
+    else if (call->incomplete)
+        *denied = outcome_denied(id, name, DENIAL_VALIDATION,
+                                 "arguments: the answer ended before they were complete (%s)",
+                                 turn->reply.stop ? turn->reply.stop : "nobody knows why");
+    else if (!call->parsed)
+        *denied = outcome_denied(id, name, DENIAL_VALIDATION, "arguments: must be a JSON object");
+    else if (turn->harness->validate &&
+             registry_validate(turn->harness->registry, call->tool, call->parsed, &err) < 0)
+        *denied = outcome_denied(id, name, DENIAL_VALIDATION, "%s", err.text);
+    else if (hash_map_has(&turn->state.blocked, name))
+        *denied = outcome_denied(id, name, DENIAL_BLOCKED,
+                                 "%s is blocked for the rest of this turn after an earlier failure", name);
+    else if (budget_expired(&turn->budget))
+        *denied = outcome_denied(id, name, DENIAL_DEADLINE, "the time of this turn is used up");
+    else {
+        dedupe_key(call->key, name, call->parsed);
+        if (dedupe_should_skip(history_of(turn, call), call->key, call->tool->spec.idempotent)) {
+            call->key[0] = '\0'; /* a refusal is not an outcome of this key */
+            *denied = outcome_denied(id, name, DENIAL_DUPLICATE,
+                                     "the same call succeeded already in this turn; its result stands above");
+        } else if (!budget_claim_tool_call(&turn->budget)) {
+            *denied = outcome_denied(id, name, DENIAL_BLOCKED, "the limit of %lld tool calls is used up",
+                                     (long long)budget_limit(&turn->budget, BUDGET_TOOL_CALLS));
+        } else {
+            return true;
+        }
     }
-    if (!call->tool) {
-        const char *near = registry_nearest(harness->registry, call->name);
-
-        settle_denied(turn, call,
-                      near ? outcome_denied(call->id, call->name, DENIAL_VALIDATION,
-                                            "there is no tool %s (did you mean %s?)", call->name, near)
-                           : outcome_denied(call->id, call->name, DENIAL_VALIDATION, "there is no tool %s", call->name));
-        return false;
-    }
-    if (call->incomplete) {
-        settle_denied(turn, call,
-                      outcome_denied(call->id, call->name, DENIAL_VALIDATION,
-                                     "arguments: the answer ended before they were complete (%s)",
-                                     turn->reply.stop ? turn->reply.stop : "nobody knows why"));
-        return false;
-    }
-    if (!call->parsed) {
-        settle_denied(turn, call,
-                      outcome_denied(call->id, call->name, DENIAL_VALIDATION, "arguments: must be a JSON object"));
-        return false;
-    }
-    if (harness->validate && registry_validate(harness->registry, call->tool, call->parsed, &err) < 0) {
-        settle_denied(turn, call, outcome_denied(call->id, call->name, DENIAL_VALIDATION, "%s", err.text));
-        return false;
-    }
-    if (hash_map_has(&turn->state.blocked, call->name)) {
-        settle_denied(turn, call,
-                      outcome_denied(call->id, call->name, DENIAL_BLOCKED,
-                                     "%s is blocked for the rest of this turn after an earlier failure", call->name));
-        return false;
-    }
-    if (budget_expired(&turn->budget)) {
-        settle_denied(turn, call,
-                      outcome_denied(call->id, call->name, DENIAL_DEADLINE, "the time of this turn is used up"));
-        return false;
-    }
-    dedupe_key(call->key, call->name, call->parsed);
-    if (dedupe_should_skip(history_of(turn, call), call->key, call->tool->spec.idempotent)) {
-        call->key[0] = '\0'; /* a refusal is not an outcome of this key (D35) */
-        settle_denied(turn, call,
-                      outcome_denied(call->id, call->name, DENIAL_DUPLICATE,
-                                     "the same call succeeded already in this turn; its result stands above"));
-        return false;
-    }
-    if (!budget_claim_tool_call(&turn->budget)) {
-        settle_denied(turn, call,
-                      outcome_denied(call->id, call->name, DENIAL_BLOCKED, "the limit of %lld tool calls is used up",
-                                     (long long)budget_limit(&turn->budget, BUDGET_TOOL_CALLS)));
-        return false;
-    }
-    return true;
+    return false;
 }
 
 /* Starts the calls of the wave one after the other; a gate may stop it at any of them, and it goes on from there. */
@@ -196,6 +171,7 @@ static void launch(struct turn *turn, struct turn_call *none)
     turn->launching = true;
     while (turn->next_launch < wave->first + wave->count) {
         struct turn_call *call = &turn->calls[turn->next_launch];
+        struct outcome denied;
 
         if (!call->gated) {
             struct gate_view view = {.gate = GATE_TOOL,
@@ -211,8 +187,10 @@ static void launch(struct turn *turn, struct turn_call *none)
             }
         }
         turn->next_launch++;
-        if (!permitted(turn, call))
+        if (!permitted(turn, call, &denied)) {
+            settle_call(&turn->host, call, &denied);
             continue;
+        }
         double cap_s = call->tool->spec.timeout_s > 0 ? call->tool->spec.timeout_s : turn->harness->limits.tool_cap_s;
         if (emit(&turn->emitter,
                  &(struct event){
@@ -223,11 +201,12 @@ static void launch(struct turn *turn, struct turn_call *none)
                                       .effect = effect_name(call->effect),
                                       .wave = (int64_t)call->wave_number,
                                       .deadline_ms = (int64_t)(budget_per_tool_s(&turn->budget, cap_s) * 1000)},
-                 }) < 0)
-            settle_denied(turn, call,
-                          outcome_denied(call->id, call->name, DENIAL_BLOCKED, "the journal cannot be written"));
-        else
-            call->running = bounded_execute(&turn->host, &(struct bounded_request){.call = call->id,
+                 }) < 0) {
+            denied = outcome_denied(call->id, call->name, DENIAL_BLOCKED, "the journal cannot be written");
+            settle_call(&turn->host, call, &denied);
+            continue;
+        }
+        call->running = bounded_execute(&turn->host, &(struct bounded_request){.call = call->id,
                                                                                    .tool = call->tool,
                                                                                    .arguments = call->parsed,
                                                                                    .turn_due_us = turn->budget.due_us,
