@@ -65,16 +65,6 @@ static void note(struct recording *recording, const struct event *event)
     case EVENT_WAVES_PLANNED:
         note_plan(recording, &event->waves_planned.waves);
         break;
-    case EVENT_MODEL_REQUESTED:
-    case EVENT_MODEL_RESPONDED:
-        recording->step_outcomes = recording->outcome_count;
-        break;
-    case EVENT_TURN_FINISHED:
-        for (size_t i = recording->step_outcomes; i < recording->outcome_count; i++)
-            recording->outcomes[i].last =
-                event->turn_finished.status && strcmp(event->turn_finished.status, "cancelled") == 0;
-        recording->step_outcomes = recording->outcome_count;
-        break;
     case EVENT_TOOL_STARTED:
         GROW(recording->outcomes, recording->outcome_count, recording->outcome_room);
         recording->outcomes[recording->outcome_count++] =

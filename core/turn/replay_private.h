@@ -18,7 +18,6 @@ struct recorded_outcome {
     int64_t late_ms;       /* when a timed-out one came back; -1: never */
     const struct event_write_proposed *proposed; /* NULL: no write was proposed */
     char *lost;            /* why they could not be proposed again; NULL: they could, or nobody tried yet */
-    bool last;             /* in the last step of a turn that the user cancelled */
     bool used;
     struct strbuf told;    /* what a script sent, a line each */
 };
@@ -49,7 +48,6 @@ struct recording {
     size_t turn_count, turn_room;
     struct recorded_outcome *outcomes;
     size_t outcome_count, outcome_room;
-    size_t step_outcomes; /* the first outcome of the newest step */
     struct recorded_plan *plans;
     size_t plan_count, plan_room;
     struct stand_in **stand_ins;

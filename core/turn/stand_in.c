@@ -157,14 +157,11 @@ static enum effect stand_in_effect(const struct tool *tool, const struct tool_en
     return tool->spec.effect;
 }
 
-/* The user stopped the turn while it ran: the turn says so. What a call of its last step was stopped by and what it failed
- * of by itself, beside one that was stopped, only its own text tells. */
+/* The user stopped the turn while it ran: it failed, and its tool came back after that. A call that fails by itself has
+ * nothing left to come back. */
 static bool was_stopped(const struct recorded_outcome *outcome)
 {
-    const struct event_failure_info *failure = is_outcome(outcome, "failure") ? outcome->finished->failure : NULL;
-
-    return failure && outcome->last && failure->error &&
-           strncmp(failure->error, OUTCOME_STOPPED, strlen(OUTCOME_STOPPED)) == 0;
+    return is_outcome(outcome, "failure") && outcome->late_ms >= 0;
 }
 
 static void stop_again(struct loop_timer *timer)
