@@ -141,7 +141,7 @@ void plain_calls_planned(struct plain *plain, const struct event_plan_wave_list 
     waves_reset(plain);
     for (size_t i = 0; i < waves->count; i++) {
         const struct event_plan_wave *item = &waves->items[i];
-        const char *why = waves_cut_by(item);
+        const char *why = waves_cut_by(waves, i);
         GROW(plain->waves, plain->wave_count, plain->wave_room);
         plain->waves[plain->wave_count] =
             (struct plain_wave){.why = why ? xstrdup(why) : NULL, .calls = item->calls.count};

@@ -207,9 +207,13 @@ bool waves_effect(const struct event_plan_wave *wave, enum effect *effect)
     return true;
 }
 
-const char *waves_cut_by(const struct event_plan_wave *wave)
+const char *waves_cut_by(const struct event_plan_wave_list *waves, size_t index)
 {
-    return wave->why && *wave->why && strcmp(wave->why, LAST) != 0 ? wave->why : NULL;
+    const struct event_plan_wave *wave = &waves->items[index];
+    enum effect effect;
+    if (index + 1 == waves->count && waves_effect(wave, &effect) && effect == EFFECT_READ_ONLY)
+        return NULL;
+    return wave->why && *wave->why ? wave->why : NULL;
 }
 
 static void place_alone(struct plan *plan, size_t i, enum effect effect)

@@ -35,6 +35,6 @@ struct event_plan_wave_list waves_to_event(struct arena *arena, const struct wav
 /* The effect of a recorded wave; false where the recording does not tell. */
 bool waves_effect(const struct event_plan_wave *wave, enum effect *effect);
 /* Why a recorded wave ended before the answer did, or runs alone; NULL: the answer had no more calls. */
-const char *waves_cut_by(const struct event_plan_wave *wave);
+const char *waves_cut_by(const struct event_plan_wave_list *waves, size_t index);
 /* One key with its {arg}s filled in: "file:{path}" → "file:src/a.c"; a missing argument leaves it empty. */
 void waves_expand_key(struct strbuf *out, const char *key, const struct json *arguments);
